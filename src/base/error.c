@@ -1,0 +1,96 @@
+/* Errors as values: setting, wrapping, and the one table of exit statuses. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct code_row {
+	const char *name;
+	int exit_status;
+	int run_exit_status;
+};
+
+static const struct code_row code_rows[] = {
+	[ERROR_NONE] = { "none", 0, 0 },
+	[ERROR_USAGE] = { "usage", 2, 125 },
+	[ERROR_INPUT] = { "input", 2, 125 },
+	[ERROR_NOT_FOUND] = { "not-found", 5, 125 },
+	[ERROR_EXEC_NOT_FOUND] = { "command-not-found", 127, 127 },
+	[ERROR_EXEC_REFUSED] = { "command-not-executable", 126, 126 },
+	[ERROR_DENIED] = { "denied", 4, 125 },
+	[ERROR_CONFLICT] = { "conflict", 3, 125 },
+	[ERROR_CONSENT] = { "consent", 4, 125 },
+	[ERROR_HOST] = { "host", 70, 125 },
+	[ERROR_INTERNAL] = { "internal", 70, 125 },
+};
+
+static void format_text(struct error *err, const char *format, va_list args)
+{
+	if (vsnprintf(err->text, sizeof(err->text), format, args) < 0)
+		err->text[0] = '\0';
+}
+
+int error_set(struct error *err, enum error_code code, const char *format, ...)
+{
+	va_list args;
+
+	err->code = code;
+	err->errnum = 0;
+	va_start(args, format);
+	format_text(err, format, args);
+	va_end(args);
+	return -1;
+}
+
+int error_errno(struct error *err, enum error_code code, const char *format, ...)
+{
+	int errnum = errno;
+	size_t used;
+	va_list args;
+
+	err->code = code;
+	err->errnum = errnum;
+	va_start(args, format);
+	format_text(err, format, args);
+	va_end(args);
+	used = strlen(err->text);
+	/* strerrordesc_np needs no locale and no heap: safe between clone and exec. */
+	const char *words = strerrordesc_np(errnum);
+
+	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+		       words ? words : "unknown error");
+	return -1;
+}
+
+int error_context(struct error *err, const char *format, ...)
+{
+	char before[sizeof(err->text)];
+	size_t used;
+	va_list args;
+
+	memcpy(before, err->text, sizeof(before));
+	va_start(args, format);
+	format_text(err, format, args);
+	va_end(args);
+	used = strlen(err->text);
+	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %.*s",
+		       (int)(sizeof(err->text) - 3 - (used < 480 ? used : 480)), before);
+	return -1;
+}
+
+const char *error_code_name(enum error_code code)
+{
+	return code_rows[code].name;
+}
+
+int error_exit_status(enum error_code code)
+{
+	return code_rows[code].exit_status;
+}
+
+int error_run_exit_status(enum error_code code)
+{
+	return code_rows[code].run_exit_status;
+}

@@ -1,0 +1,47 @@
+/* Errors as plain values: filled by the failing call, wrapped on the way up, shown once by a front end. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+enum error_code {
+	ERROR_NONE = 0,
+	ERROR_USAGE,	      /* the caller's words are wrong: flag, size, name */
+	ERROR_INPUT,	      /* a file or message given to us is malformed */
+	ERROR_NOT_FOUND,      /* a named thing does not exist */
+	ERROR_EXEC_NOT_FOUND, /* the command does not exist inside: exit 127 */
+	ERROR_EXEC_REFUSED,   /* the command cannot be executed inside: exit 126 */
+	ERROR_DENIED,	      /* policy or a missing layer refuses the request */
+	ERROR_CONFLICT,	      /* reality moved */
+	ERROR_CONSENT,	      /* a person must agree first */
+	ERROR_HOST,	      /* a kernel call failed */
+	ERROR_INTERNAL,	      /* our own mistake */
+};
+
+/* Plain bytes below PIPE_BUF, so that a child can send one up a pipe in one atomic write. */
+struct error {
+	enum error_code code;
+	int errnum;
+	char text[500];
+};
+
+/* Fills *err and returns -1, so that callers can write `return error_set(...)`. */
+int error_set(struct error *err, enum error_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* As error_set, appending strerror(errno) and keeping errno in errnum. */
+int error_errno(struct error *err, enum error_code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Puts "CONTEXT: " in front of the text already there; returns -1. */
+int error_context(struct error *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Stable lower-case name of a code ("usage", "not-found"), for JSON. */
+const char *error_code_name(enum error_code code);
+
+/* Exit status of verbs other than run, exec and try. */
+int error_exit_status(enum error_code code);
+
+/* Exit status of run, exec and try: every failure of our own is 125. */
+int error_run_exit_status(enum error_code code);
+
+#endif

@@ -1,0 +1,191 @@
+/* Descriptors: whole reads and writes, and passing them between processes. */
+#include "base/fd.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FDS_PER_MESSAGE 16
+
+void fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+int fd_write_all(int fd, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len > 0) {
+		ssize_t done = write(fd, at, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		at += done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
+int fd_read_all(int fd, size_t limit, struct str *ret_text)
+{
+	char chunk[16384];
+
+	for (;;) {
+		ssize_t got = read(fd, chunk, sizeof(chunk));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			return 0;
+		if (ret_text->len + (size_t)got > limit) {
+			errno = EFBIG;
+			return -1;
+		}
+		str_add_bytes(ret_text, chunk, (size_t)got);
+	}
+}
+
+int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, struct error *err)
+{
+	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	/* A fifo or a device as "file" would hang or never end. */
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERROR_INPUT, "%s: not a regular file", path);
+	if (fd_read_all(fd, limit, ret_text) < 0) {
+		if (errno == EFBIG)
+			return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path, limit);
+		return error_errno(err, ERROR_HOST, "%s", path);
+	}
+	return 0;
+}
+
+ssize_t file_read_small(int dir_fd, const char *path, char *buffer, size_t size)
+{
+	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+
+	if (fd < 0)
+		return -1;
+	while (used + 1 < size) {
+		ssize_t got = read(fd, buffer + used, size - 1 - used);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		used += (size_t)got;
+	}
+	buffer[used] = '\0';
+	return (ssize_t)used;
+}
+
+int file_write_small(int dir_fd, const char *path, const char *text)
+{
+	owned(fd_close) int fd = openat(dir_fd, path, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+
+	if (fd < 0)
+		return -1;
+	return write(fd, text, len) == (ssize_t)len ? 0 : -1;
+}
+
+int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t count)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int) * FDS_PER_MESSAGE)];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { .iov_len = len };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	memcpy(&iov.iov_base, &bytes, sizeof(bytes));
+	if (count > FDS_PER_MESSAGE) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (count > 0) {
+		memset(&control, 0, sizeof(control));
+		message.msg_control = control.space;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(head), fds, sizeof(int) * count);
+	}
+	for (;;) {
+		ssize_t sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		return sent == (ssize_t)len ? 0 : -1;
+	}
+}
+
+static void keep_descriptors(struct msghdr *message, int *ret_fds, size_t max, size_t *ret_count)
+{
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head)) {
+		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		for (size_t i = 0; i < count; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+			if (*ret_count < max)
+				ret_fds[(*ret_count)++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_t max,
+		   size_t *ret_count)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int) * FDS_PER_MESSAGE)];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { .iov_base = buffer, .iov_len = size };
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space),
+	};
+	ssize_t got;
+
+	*ret_count = 0;
+	do {
+		got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	if (got >= 0)
+		keep_descriptors(&message, ret_fds, max, ret_count);
+	return got;
+}

@@ -1,0 +1,36 @@
+/* Descriptors: whole reads and writes, and passing them between processes. */
+#ifndef BASE_FD_H
+#define BASE_FD_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Writes all bytes, over short writes and EINTR. 0, or -1 with errno. */
+int fd_write_all(int fd, const void *bytes, size_t len);
+
+/* Reads the whole file into ret_text, refusing more than LIMIT bytes (EFBIG). 0, or -1 with errno. */
+int fd_read_all(int fd, size_t limit, struct str *ret_text);
+
+/* Opens PATH relative to DIR_FD and reads it whole. ERR names the path. */
+int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, struct error *err);
+
+/* Reads a small kernel file (proc, cgroup) into BUFFER, NUL-terminated. Length, or -1 with errno. No heap. */
+ssize_t file_read_small(int dir_fd, const char *path, char *buffer, size_t size);
+
+/* Writes TEXT to an existing kernel file with one write(2). 0, or -1 with errno. No heap. */
+int file_write_small(int dir_fd, const char *path, const char *text);
+
+/* Sends LEN bytes and COUNT descriptors (at most 16) in one message. 0, or -1 with errno. No heap. */
+int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t count);
+
+/*
+ * Receives one message; descriptors are close-on-exec and owned by the caller, *ret_count of them (at most MAX;
+ * surplus ones are closed). Length, 0 at end, or -1 with errno. No heap.
+ */
+ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_t max,
+		   size_t *ret_count);
+
+#endif

@@ -1,0 +1,205 @@
+/* Growable text, string vectors, and allocation that aborts when memory is out. */
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *or_die(void *memory)
+{
+	static const char words[] = "aisbx: out of memory\n";
+
+	if (!memory) {
+		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
+
+		(void)ignored;
+		abort();
+	}
+	return memory;
+}
+
+void *xmalloc(size_t size)
+{
+	return or_die(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	return or_die(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *xrealloc(void *old, size_t count, size_t size)
+{
+	return or_die(reallocarray(old, count ? count : 1, size ? size : 1));
+}
+
+char *xstrdup(const char *text)
+{
+	return or_die(strdup(text));
+}
+
+char *xstrndup(const char *text, size_t len)
+{
+	return or_die(strndup(text, len));
+}
+
+char *xasprintf(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return or_die(text);
+}
+
+void str_done(struct str *text)
+{
+	free(text->data);
+	*text = (struct str)STR_INIT;
+}
+
+void str_clear(struct str *text)
+{
+	str_truncate(text, 0);
+}
+
+void str_truncate(struct str *text, size_t len)
+{
+	if (len < text->len) {
+		text->len = len;
+		text->data[len] = '\0';
+	}
+}
+
+static void reserve(struct str *text, size_t more)
+{
+	size_t need = text->len + more + 1;
+
+	if (need <= text->cap)
+		return;
+	size_t cap = text->cap ? text->cap * 2 : 64;
+
+	if (cap < need)
+		cap = need;
+	text->data = xrealloc(text->data, cap, 1);
+	text->cap = cap;
+}
+
+void str_add_bytes(struct str *text, const void *bytes, size_t len)
+{
+	reserve(text, len);
+	if (len)
+		memcpy(text->data + text->len, bytes, len);
+	text->len += len;
+	text->data[text->len] = '\0';
+}
+
+void str_add(struct str *text, const char *more)
+{
+	str_add_bytes(text, more, strlen(more));
+}
+
+void str_add_char(struct str *text, char c)
+{
+	str_add_bytes(text, &c, 1);
+}
+
+void str_addf(struct str *text, const char *format, ...)
+{
+	char small[256];
+	va_list args;
+	int need;
+
+	va_start(args, format);
+	need = vsnprintf(small, sizeof(small), format, args);
+	va_end(args);
+	if (need < 0)
+		return;
+	if ((size_t)need < sizeof(small)) {
+		str_add_bytes(text, small, (size_t)need);
+		return;
+	}
+	reserve(text, (size_t)need);
+	va_start(args, format);
+	(void)vsnprintf(text->data + text->len, (size_t)need + 1, format, args);
+	va_end(args);
+	text->len += (size_t)need;
+}
+
+const char *str_cstr(const struct str *text)
+{
+	return text->data ? text->data : "";
+}
+
+char *str_detach(struct str *text)
+{
+	char *data = text->data ? text->data : xstrdup("");
+
+	*text = (struct str)STR_INIT;
+	return data;
+}
+
+void strv_done(struct strv *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i]);
+	free(list->items);
+	*list = (struct strv)STRV_INIT;
+}
+
+void strv_take(struct strv *list, char *item)
+{
+	list->items = xrealloc(list->items, list->count + 2, sizeof(char *));
+	list->items[list->count++] = item;
+	list->items[list->count] = NULL;
+}
+
+void strv_add(struct strv *list, const char *item)
+{
+	strv_take(list, xstrdup(item));
+}
+
+void strv_addf(struct strv *list, const char *format, ...)
+{
+	char *item = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&item, format, args) < 0)
+		item = NULL;
+	va_end(args);
+	strv_take(list, or_die(item));
+}
+
+void strv_copy(struct strv *to, const struct strv *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		strv_add(to, from->items[i]);
+}
+
+bool strv_has(const struct strv *list, const char *item)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->items[i], item) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool str_starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), tail = strlen(suffix);
+
+	return len >= tail && memcmp(text + len - tail, suffix, tail) == 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * Drivers, as implementers see them: one const vtable each, no driver knows another.
+ *
+ * A driver must refuse a spec it cannot enforce in check(), before anything starts. The run layer drives a task
+ * through poll_fd()/step() from one epoll loop and never blocks inside a driver.
+ */
+#ifndef DRIVER_DRIVER_H
+#define DRIVER_DRIVER_H
+
+#include "base/error.h"
+#include "observe/result.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Descriptors for the payload's 0, 1, 2; borrowed. -1 with tty set: the sandbox's own pty. */
+struct driver_io {
+	int fds[3];
+	bool tty[3];
+};
+
+enum task_state { TASK_STARTING, TASK_RUNNING, TASK_ENDED };
+
+/* Live figures and the final ones; what a driver cannot know stays 0. */
+struct task_usage {
+	uint64_t cpu_us;
+	uint64_t memory_bytes, peak_memory_bytes;
+	uint64_t pids;
+	uint64_t disk_bytes, disk_limit_bytes;
+	uint64_t oom_kills, pids_refused;
+	bool disk_full;
+};
+
+/* Embedded first in every driver's own task. */
+struct task {
+	const struct driver *driver;
+	enum task_state state;
+	struct error error;  /* set when the start failed; state is then TASK_ENDED */
+	int wait_status;     /* of the command, valid in TASK_ENDED without error */
+	int pty_master;	     /* owned by the task; -1 unless the payload runs on a pty */
+	int upper_fd;	     /* O_PATH of the directory holding the writable layers, or -1; owned */
+	uint32_t degraded;   /* bit per layer that does not hold in full */
+	struct strv layers;  /* names of the layers that hold */
+	struct denials denials;
+	const char *isolation;
+};
+
+struct driver {
+	const char *name;
+	const char *summary;
+
+	/* Whether this spec can be enforced here; must not change anything. 0, or -1 with the sentence. */
+	int (*check)(const struct spec *spec, struct error *err);
+
+	/* Starts the command; SPEC and IO are borrowed until free(). The task is in TASK_STARTING. */
+	int (*start)(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
+		     struct error *err);
+
+	/* A descriptor that is readable whenever step() has something to do. */
+	int (*poll_fd)(const struct task *task);
+
+	/* Does what is ready, without blocking; moves `state`. */
+	void (*step)(struct task *task);
+
+	/* Ends every process of the sandbox at once; step() then reports the end. */
+	void (*kill)(struct task *task);
+
+	/* Fills what the driver can measure now. */
+	void (*sample)(struct task *task, struct task_usage *ret_usage);
+
+	/* Window size for a pty, or NULL. */
+	void (*resize)(struct task *task, unsigned rows, unsigned columns);
+
+	/* Releases everything; kills first when still running. Leaves no process, mount or group behind. */
+	void (*free)(struct task *task);
+};
+
+/* The drivers compiled in, ended by NULL. */
+extern const struct driver *const drivers[];
+const struct driver *driver_find(const char *name);
+
+#endif

@@ -1,0 +1,35 @@
+/* The only place where the parts meet: what operations call. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/error.h"
+#include "base/value.h"
+#include "observe/result.h"
+#include "plan/request.h"
+#include "spec/spec.h"
+
+/* Whether this process image can read YAML (aisbx-more can, the hot program cannot). */
+extern const bool engine_reads_yaml;
+
+/* Whether REQUEST needs the program with libraries: a profile that is not built in, a workspace profile. */
+bool engine_needs_libraries(const struct request *request);
+
+/* What would be launched. */
+int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
+
+struct engine_run_options {
+	bool capture; /* keep the streams in the result instead of passing them on (--json) */
+	bool quiet;   /* no notes on stderr */
+};
+
+/*
+ * Runs and waits. Returns 0 when the command ran, whatever came of it; -1 when it was refused or aisbx failed:
+ * then the result is filled as far as known (status denied or internal) and ERR says why.
+ */
+int engine_run(const struct request *request, const struct engine_run_options *options,
+	       struct run_result *ret_result, struct error *err);
+
+/* Findings of `doctor`: list of {layer, state, detail, remedy}. */
+struct value *engine_doctor(bool *ret_fit);
+
+#endif

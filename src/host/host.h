@@ -1,0 +1,62 @@
+/* Facts about this kernel, this user and this machine, read once and by trying, never by version. */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct host_mount {
+	int id, parent;
+	unsigned major, minor;
+	char *root;   /* path of the mount's root in its filesystem */
+	char *point;  /* where it is mounted, unescaped */
+	char *fstype;
+	char *source;
+	bool readonly; /* the mount or its superblock */
+	bool is_directory;
+};
+
+enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+
+/* The caller's own place in the cgroup tree, below which groups can be made. */
+struct host_cgroup {
+	enum cgroup_kind kind;
+	char *v2_path;	    /* absolute directory, NULL unless kind is V2 */
+	char *memory_path;  /* v1: absolute directory of each hierarchy, NULL where absent */
+	char *pids_path;
+	char *cpu_path;
+	char *cpuacct_path; /* NULL also when it is the same hierarchy as cpu */
+};
+
+struct host {
+	uid_t uid;
+	gid_t gid;
+	bool privileged; /* root with CAP_SYS_ADMIN and CAP_SETUID in the initial user namespace */
+	char *user;
+	char *home;  /* resolved, absolute */
+	char *cwd;
+	uint64_t memory_bytes;
+	unsigned cores;
+	uid_t id_base;	   /* first host id of a root caller's map; 0 for plain users */
+	uint32_t id_count;
+	struct host_mount *mounts; /* in mountinfo's order */
+	size_t mount_count;
+	struct host_cgroup cgroup;
+	bool root_idmappable; /* assumed for the filesystem type of /; launch still tries */
+	char *data_dir, *state_dir, *cache_dir, *config_dir, *runtime_dir; /* ours, per rules 1 */
+};
+
+/* Reads what a launch needs; cheap (one pass over mountinfo, no forks). */
+int host_read(struct host *ret_host, struct error *err);
+void host_done(struct host *host);
+
+/* Parses mountinfo text; exposed for tests and fuzzing. */
+int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_mounts,
+			 size_t *ret_count, struct error *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* What came of a run: the result object of cli.md as a plain struct, and its JSON. */
+#ifndef OBSERVE_RESULT_H
+#define OBSERVE_RESULT_H
+
+#include "base/json_write.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum run_status {
+	RUN_SUCCESS,
+	RUN_ERROR,
+	RUN_TIMEOUT,
+	RUN_OOM,
+	RUN_KILLED,
+	RUN_LIMIT,
+	RUN_DENIED,
+	RUN_INTERNAL,
+};
+
+const char *run_status_name(enum run_status status);
+
+struct denial {
+	char *layer; /* "seccomp", "net" */
+	char *what;  /* "connect 1.2.3.4:443", "mount(2)" */
+	char *rule;
+	char *hint;
+	uint64_t count;
+};
+
+#define DENIALS_KEPT 100
+
+/* 100 distinct ones, then a count. */
+struct denials {
+	struct denial *items;
+	size_t count;
+	uint64_t beyond; /* further distinct ones, not kept */
+};
+
+/* Counts up an equal denial or keeps a copy. */
+void denials_add(struct denials *denials, const char *layer, const char *what, const char *rule,
+		 const char *hint);
+void denials_done(struct denials *denials);
+
+struct change_counts {
+	uint64_t added, modified, deleted;
+};
+
+struct captured {
+	struct str kept; /* head of the stream, up to --output */
+	uint64_t bytes;	 /* all that was written */
+};
+
+struct run_result {
+	char *run_id, *trace_id, *sandbox, *driver;
+	struct strv command;
+	enum run_status status;
+	int exit_code;	 /* what the shell would see; always set once the run ended */
+	int signal;	 /* 0 when none */
+	struct captured out, err;
+	bool truncated;
+	uint64_t started_ms; /* since the epoch */
+	double duration_ms, cpu_ms, start_ms; /* start_ms: request to exec */
+	uint64_t peak_memory_bytes;
+	const char *isolation;
+	struct strv layers, degraded, limits_hit;
+	struct denials denials;
+	bool has_fuel;
+	uint64_t fuel_consumed;
+	struct change_counts changes, changes_outside;
+	struct strv notes; /* words for people: which limit, why it ended, what was degraded */
+	char *message;	   /* why a run was refused or failed inside aisbx; NULL otherwise */
+};
+
+void run_result_init(struct run_result *result);
+void run_result_done(struct run_result *result);
+
+/* The object of cli.md, one line, no newline at the end. */
+void run_result_write(const struct run_result *result, struct str *out);
+/* The same without the streams' content: what history keeps. */
+void run_result_write_record(const struct run_result *result, struct str *out);
+
+/* Formats milliseconds since the epoch as 2026-11-15T00:00:00.000Z. */
+void time_format_utc(uint64_t epoch_ms, char out[static 32]);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * Operations: one row and one small function per verb, shared by every face.
+ *
+ * A row's parameters become command line options and MCP schemas, its columns a text table and JSON keys, its
+ * summary the help line, the tool description and the manual's. Operations never print: they fill `answer`
+ * (data) and, where a table does not do, `text` (words for people).
+ */
+#ifndef OPS_OP_H
+#define OPS_OP_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/value.h"
+#include "spec/settings.h"
+
+#include <stdbool.h>
+
+enum param_kind { PARAM_TEXT, PARAM_SWITCH, PARAM_LIST };
+
+struct op_param {
+	const char *name;    /* without dashes */
+	char letter;	     /* short form, or 0 */
+	enum param_kind kind;
+	const char *metavar; /* NULL for switches */
+	const char *help;
+};
+
+struct op_column {
+	const char *key;   /* in the answer's objects */
+	const char *title; /* in the text table */
+};
+
+enum op_flags {
+	OP_COMMAND = 1 << 0,   /* takes `-- CMD ARGS`, passed exactly */
+	OP_SETTINGS = 1 << 1,  /* takes every flag of setting_rows */
+	OP_LIBRARIES = 1 << 2, /* lives in aisbx-more */
+	OP_RUN_CODES = 1 << 3, /* exit codes of run, exec, try: own failures are 125 */
+	OP_READ_ONLY = 1 << 4, /* changes nothing */
+	OP_CLI_ONLY = 1 << 5,  /* for people: not offered over MCP */
+};
+
+struct op;
+
+/* One call: arguments in, answer out. */
+struct op_call {
+	const struct op *op;
+	struct settings settings;   /* with OP_SETTINGS */
+	struct op_arg *args;	    /* named parameters given */
+	size_t arg_count;
+	struct strv words;	    /* positional arguments */
+	struct strv command;	    /* behind -- */
+	bool json;		    /* the caller wants data */
+	bool stdout_tty, stderr_tty;
+	const char *const *environ;
+
+	struct value *answer;	    /* object, or list of objects; owned */
+	struct str text;	    /* words for people; used instead of a table when not empty */
+	struct str notes;	    /* for stderr */
+	int exit_status;
+};
+
+struct op_arg {
+	const struct op_param *param;
+	struct strv values; /* one "1" for a switch */
+};
+
+struct op {
+	const char *name;
+	const char *usage;   /* what follows the name: "[flags] -- CMD..." */
+	const char *summary; /* one line, no full stop */
+	unsigned flags;
+	const struct op_param *params;	 /* ended by a row without a name; may be NULL */
+	const struct op_column *columns; /* ended by a row without a key; may be NULL */
+	const char *help; /* paragraphs and examples for `help VERB`; may be NULL */
+	int (*run)(struct op_call *call, struct error *err);
+};
+
+/* Every verb, ended by a row without a name. */
+extern const struct op ops[];
+const struct op *op_find(const char *name);
+
+/* Last value given, or NULL. */
+const char *op_arg_text(const struct op_call *call, const char *name);
+bool op_arg_switch(const struct op_call *call, const char *name);
+const struct strv *op_arg_list(const struct op_call *call, const char *name);
+void op_call_done(struct op_call *call);
+
+#endif

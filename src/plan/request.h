@@ -1,0 +1,20 @@
+/* What a front end asks for: flags as given, nothing looked up yet. */
+#ifndef PLAN_REQUEST_H
+#define PLAN_REQUEST_H
+
+#include "spec/settings.h"
+
+struct request {
+	struct settings flags;
+	char *profile;	 /* name or file of --profile; NULL for the default */
+	char *workspace; /* -C; NULL for the enclosing git root or the current directory */
+	char *trace_id;	 /* NULL when none */
+	struct strv command; /* empty: the profile's entrypoint */
+	const char *const *environ; /* the caller's; borrowed */
+	bool interactive; /* stdin and stdout are a terminal: no wall limit by default */
+};
+
+void request_init(struct request *request);
+void request_done(struct request *request);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Settings: what a flag or a profile key can say, as one table.
+ *
+ * The same names serve the command line (`--mem 512m`), profiles (`mem: 512m`) and MCP arguments, so
+ * that no face can drift from another. Values are parsed here and nowhere else.
+ */
+#ifndef SPEC_SETTINGS_H
+#define SPEC_SETTINGS_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SETTING_UNSET INT64_MIN
+
+struct settings_mount {
+	char *host;
+	char *guest;
+	bool writable; /* copy-on-write unless through */
+	bool through;  /* writes reach the host: only by --rw-through or the user's own profile */
+};
+
+struct settings {
+	int64_t cpu_milli; /* 1500 is one and a half cores */
+	int64_t mem_bytes;
+	int64_t pids;
+	int64_t disk_bytes;
+	int64_t inodes;
+	int64_t time_ms;
+	int64_t cpu_time_ms;
+	int64_t fsize_bytes;
+	int64_t nofile;
+	int64_t output_bytes; /* kept per stream in the result */
+	int64_t fuel;
+
+	char *driver;
+	char *root;		 /* host, project, or an image's name */
+	char *net;		 /* none, loopback, allow */
+	char *scan;		 /* off, warn, enforce */
+	char *home;		 /* tools (allow-list), full */
+	char *workspace_secrets; /* show, mask */
+	char *splice;		 /* off, on */
+	char *seccomp;		 /* path of an OCI profile applied on top of ours */
+
+	struct strv allow, deny, publish, secret_header;
+	struct strv env;	/* K=V */
+	struct strv pass_env;	/* names */
+	struct strv secret;	/* NAME=FILE */
+	struct strv require;	/* layers that must hold */
+	struct strv allow_degraded;
+	struct strv entrypoint;
+	struct strv tests, gates;
+
+	struct settings_mount *mounts;
+	size_t mount_count;
+};
+
+enum setting_kind {
+	SETTING_SIZE,	  /* bytes, 1024-based: 512m */
+	SETTING_DURATION, /* milliseconds: 500ms 30s 5m 2h */
+	SETTING_COUNT,	  /* whole number from 1 */
+	SETTING_CPU,	  /* cores: 1.5 */
+	SETTING_FUEL,	  /* decimal: 400m */
+	SETTING_WORD,	  /* one of `choices`, or any word when that is NULL */
+	SETTING_LIST,	  /* may be given several times */
+	SETTING_MOUNT_RO, /* SRC:DST */
+	SETTING_MOUNT_RW,
+	SETTING_MOUNT_THROUGH,
+};
+
+struct setting_row {
+	const char *name; /* spelt with dashes; profiles accept dashes and underscores */
+	enum setting_kind kind;
+	size_t offset; /* of the field in struct settings; unused for mounts */
+	const char *metavar;
+	const char *choices; /* "none|loopback|allow" */
+	const char *help;
+	bool flag;    /* has a command line flag */
+	bool profile; /* may stand in a profile */
+};
+
+/* The table, ended by a row without a name. */
+extern const struct setting_row setting_rows[];
+
+void settings_init(struct settings *settings);
+void settings_done(struct settings *settings);
+void settings_copy(struct settings *to, const struct settings *from);
+
+/* The row of that name, or NULL. */
+const struct setting_row *setting_find(const char *name);
+
+/* Parses VALUE into the row's field; on failure nothing changes. WHERE names the place ("--mem"). */
+int settings_set(struct settings *settings, const struct setting_row *row, const char *where,
+		 const char *value, struct error *err);
+
+/* What OVER says replaces what BASE says; lists and mounts are appended. */
+void settings_merge(struct settings *base, const struct settings *over);
+
+/*
+ * Takes from REPO (an untrusted profile found in a workspace) only what makes BASE tighter. Each key that
+ * would widen is left out and named in NOTES.
+ */
+void settings_narrow(struct settings *base, const struct settings *repo, struct strv *notes);
+
+#endif

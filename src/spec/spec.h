@@ -1,0 +1,153 @@
+/*
+ * The plan: everything a launch needs to know, as plain data.
+ *
+ * plan/ makes a spec out of a request, a profile and the facts about this host; launch reads it and nothing
+ * else. No descriptors, no pointers to live things: it can be printed (`aisbx plan`), stored, compared and
+ * read back (codec.h).
+ */
+#ifndef SPEC_SPEC_H
+#define SPEC_SPEC_H
+
+#include "base/str.h"
+#include "spec/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Layers by their names in `layers` and `degraded`; the order is that of the result object. */
+enum layer {
+	LAYER_USER,
+	LAYER_MOUNT,
+	LAYER_PID,
+	LAYER_NET,
+	LAYER_IPC,
+	LAYER_UTS,
+	LAYER_CGROUP,
+	LAYER_SECCOMP,
+	LAYER_LANDLOCK,
+	LAYER_OVERLAY,
+	LAYER_MASKS,
+	LAYER_LIMITS,
+	LAYER_DISK,
+	LAYER_COUNT
+};
+
+/* "user", "mount", ... */
+const char *layer_name(enum layer layer);
+/* Returns the layer of that name, or LAYER_COUNT. */
+enum layer layer_find(const char *name);
+
+enum root_mode {
+	ROOT_IDMAPPED, /* root caller: overlays over idmapped clones of the host's mounts */
+	ROOT_FOREST,   /* plain user: one overlay per top-level directory */
+	ROOT_PROJECT,  /* workspace copy-on-write, system directories read-only, nothing else */
+};
+
+/* What happens to one mount (or, in a forest, one directory) of the host. */
+enum spec_tree_kind {
+	TREE_OVERLAY,  /* copy-on-write clone of `path` at the same place */
+	TREE_READONLY, /* read-only bind: the filesystem itself is read-only */
+	TREE_HIDDEN,   /* not shown; listed for `plan` */
+};
+
+struct spec_tree {
+	enum spec_tree_kind kind;
+	char *path;	    /* on the host and inside */
+	uint64_t dev, ino;  /* identity seen by plan; launch compares. 0: do not compare */
+	char *why;	    /* for hidden ones: "fuse", "network filesystem" */
+};
+
+enum mask_kind {
+	MASK_HIDE,  /* a file disappears; a directory becomes an empty one of the same owner and mode */
+	MASK_EMPTY, /* a directory that must appear empty (home, tmp); as MASK_HIDE but always opaque */
+	MASK_KEEP,  /* a directory below a hidden one that stays visible */
+	MASK_GLOB,  /* hides the entries of a directory that match a pattern: "*_key" in /etc/ssh */
+	MASK_FILE,  /* a file with our own content stands at the path (synthesised .gitconfig) */
+};
+
+struct spec_mask {
+	enum mask_kind kind;
+	char *path;
+	char *content; /* MASK_FILE only */
+};
+
+struct spec_bind {
+	char *source;
+	char *target;
+	bool writable; /* copy-on-write unless through */
+	bool through;
+	uint64_t dev, ino;
+};
+
+struct spec_ids {
+	uid_t uid, gid;		/* as seen inside */
+	uid_t host_uid, host_gid; /* first host id of the map */
+	uint32_t count;		/* length of the map: 1 for plain users */
+};
+
+/* Limits in force; 0 means "none". */
+struct spec_limits {
+	uint64_t cpu_milli; /* 0: all cores at low weight */
+	uint64_t mem_bytes;
+	uint64_t pids;
+	uint64_t disk_bytes, inodes;
+	uint64_t tmp_bytes, shm_bytes;
+	uint64_t time_ms, cpu_time_ms;
+	uint64_t fsize_bytes, nofile, memlock_bytes;
+	uint64_t output_bytes; /* kept per stream in the result */
+	uint64_t log_bytes;    /* kept per run on disk */
+};
+
+enum net_mode { NET_NONE, NET_ALLOW };
+
+struct spec {
+	char *run_id;
+	char *sandbox;
+	char *trace_id; /* NULL when none was given */
+	char *driver;
+
+	struct strv command;
+	struct strv env;
+	char *workspace; /* absolute; counted in `changes` */
+	char *cwd;	 /* absolute, inside */
+	char *home;	 /* absolute */
+	char *hostname;
+
+	enum root_mode root;
+	struct spec_tree *trees; /* sorted by path */
+	size_t tree_count;
+	struct spec_mask *masks; /* sorted by path */
+	size_t mask_count;
+	struct spec_bind *binds; /* in the order given */
+	size_t bind_count;
+
+	struct spec_ids ids;
+	struct spec_limits limits;
+	enum net_mode net;
+	struct strv allow, deny;
+	bool splice;	/* splice(2) and tee(2) allowed */
+	char *seccomp;	/* extra OCI filter, or NULL */
+	char *state_dir, *store_dir, *cache_dir, *config_dir; /* where things are kept on the host */
+
+	uint32_t require;	 /* bit per layer */
+	uint32_t allow_degraded; /* bit per layer */
+	struct strv notes;	 /* one line each, for stderr: what was ignored and why */
+};
+
+void spec_init(struct spec *spec);
+void spec_done(struct spec *spec);
+
+/* Appends; the path is copied. */
+struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, const char *path);
+struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const char *path);
+struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const char *target);
+
+/*
+ * Rules across fields (absolute clean paths, sane limits, ids that never reach host root, masks present).
+ * Reports every violation, one per line, not the first only. Returns 0 when there is none.
+ */
+int spec_check(const struct spec *spec, struct error *err);
+
+#endif
