@@ -20,6 +20,7 @@ int engine_plan(const struct request *request, struct spec *ret_spec, struct err
 struct engine_run_options {
 	bool capture; /* keep the streams in the result instead of passing them on (--json) */
 	bool quiet;   /* no notes on stderr */
+	bool list_changes; /* fill the result's `changed` (--name-status) */
 };
 
 /*
@@ -31,5 +32,11 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 
 /* Findings of `doctor`: list of {layer, state, detail, remedy}. */
 struct value *engine_doctor(bool *ret_fit);
+
+/*
+ * Removes what dead supervisors left behind: list of {kind, path, detail}, one per thing removed. Never touches
+ * what belongs to a living one.
+ */
+int engine_gc(struct value **ret_answer, struct error *err);
 
 #endif

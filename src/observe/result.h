@@ -69,6 +69,7 @@ struct run_result {
 	bool has_fuel;
 	uint64_t fuel_consumed;
 	struct change_counts changes, changes_outside;
+	struct strv changed; /* with --name-status: git's letter, a tab, the path */
 	struct strv notes; /* words for people: which limit, why it ended, what was degraded */
 	char *message;	   /* why a run was refused or failed inside aisbx; NULL otherwise */
 };

@@ -23,6 +23,7 @@ struct op_param {
 	enum param_kind kind;
 	const char *metavar; /* NULL for switches */
 	const char *help;
+	const char *choices; /* "a|b" where only these words make sense; for completion */
 };
 
 struct op_column {
@@ -53,7 +54,9 @@ struct op_call {
 	bool stdout_tty, stderr_tty;
 	const char *const *environ;
 
+	bool wants_libraries;	    /* set by an operation that finds it must run in aisbx-more */
 	struct value *answer;	    /* object, or list of objects; owned */
+	struct str data;	    /* the answer as JSON, where a part writes it itself (run); else empty */
 	struct str text;	    /* words for people; used instead of a table when not empty */
 	struct str notes;	    /* for stderr */
 	int exit_status;
@@ -68,10 +71,12 @@ struct op {
 	const char *name;
 	const char *usage;   /* what follows the name: "[flags] -- CMD..." */
 	const char *summary; /* one line, no full stop */
+	const char *group;   /* heading in `help` */
 	unsigned flags;
 	const struct op_param *params;	 /* ended by a row without a name; may be NULL */
 	const struct op_column *columns; /* ended by a row without a key; may be NULL */
 	const char *help; /* paragraphs and examples for `help VERB`; may be NULL */
+	/* NULL in the hot program for verbs that live in aisbx-more. */
 	int (*run)(struct op_call *call, struct error *err);
 };
 
