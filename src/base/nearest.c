@@ -1,0 +1,58 @@
+/* "Did you mean": edit distance with neighbours swapped counting as one step. */
+#include "base/nearest.h"
+
+#include <string.h>
+
+/* Longer names are not worth a suggestion, and it keeps the work on hostile input bounded. */
+#define NAME_MAX_LENGTH 40
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned rows[3][NAME_MAX_LENGTH + 1] = { { 0 } };
+	unsigned *before = rows[0], *last = rows[1], *now = rows[2];
+	size_t a_len = strlen(a), b_len = strlen(b);
+
+	for (size_t j = 0; j <= b_len; j++)
+		last[j] = (unsigned)j;
+	for (size_t i = 1; i <= a_len; i++) {
+		unsigned *spare = before;
+
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_len; j++) {
+			now[j] = least(least(last[j], now[j - 1]) + 1,
+				       last[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], before[j - 2] + 1);
+		}
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[b_len];
+}
+
+void nearest_init(struct nearest *nearest, const char *given)
+{
+	size_t len = strlen(given);
+
+	/* A third of the word may be wrong; beyond that a suggestion is noise. */
+	*nearest = (struct nearest){ .given = given, .distance = (unsigned)(len / 3 + 2) };
+}
+
+void nearest_try(struct nearest *nearest, const char *name)
+{
+	unsigned far;
+
+	if (strlen(nearest->given) > NAME_MAX_LENGTH || strlen(name) > NAME_MAX_LENGTH)
+		return;
+	far = distance(nearest->given, name);
+	if (far < nearest->distance) {
+		nearest->distance = far;
+		nearest->best = name;
+	}
+}

@@ -1,0 +1,15 @@
+/* "Did you mean": the known name that is nearest to a misspelt one. */
+#ifndef BASE_NEAREST_H
+#define BASE_NEAREST_H
+
+struct nearest {
+	const char *given;
+	const char *best; /* NULL while nothing is near enough to be worth saying */
+	unsigned distance;
+};
+
+/* Use: nearest_init, nearest_try for each known name, then read `best` (borrowed from the caller). */
+void nearest_init(struct nearest *nearest, const char *given);
+void nearest_try(struct nearest *nearest, const char *name);
+
+#endif
