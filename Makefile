@@ -1,0 +1,80 @@
+# A menu; the build is described in meson.build. This file knows no source file.
+MAKEFLAGS += --no-print-directory
+PREFIX ?= /usr/local
+DESTDIR ?=
+FLAVOUR ?= dev
+
+help:
+	@echo 'make try        install what is missing, build, and show what it does'
+	@echo 'make test       install what is missing, build, run every suite'
+	@echo 'make install    build and install below PREFIX (default /usr/local; DESTDIR is honoured)'
+	@echo 'make uninstall  remove what install put there'
+	@echo 'make bench      start times and overheads on this machine, beside other tools'
+	@echo 'make ci         lint, second compiler, analysis, fuzzing, coverage'
+	@echo 'make test-vm    the kernel suites on other kernels, in virtual machines'
+	@echo 'make format     lay out the C files'
+	@echo 'make lint       the quick checks: layers, sizes, words, layout, spelling, help'
+	@echo 'make fuzz       a minute per fuzz target'
+	@echo 'make cov        coverage, with its gate'
+	@echo 'make FLAVOUR=dev|asan|clang|analyze|cov|release build'
+	@echo 'make clean      remove build/'
+
+build:
+	@tools/setup build
+	@tools/build $(FLAVOUR)
+
+try:
+	@tools/setup build
+	@tools/build release
+	@tools/tour build/release
+
+test:
+	@tools/setup test
+	@tools/build dev
+	@tools/build asan
+	@tools/run-tests build/dev build/asan
+
+ci:
+	@tools/setup ci
+	@tools/run-checks
+
+install:
+	@tools/setup build
+	@PREFIX='$(PREFIX)' tools/build release
+	@DESTDIR='$(DESTDIR)' meson install -C build/release --no-rebuild --quiet
+	@echo 'installed below $(DESTDIR)$(PREFIX)'
+
+uninstall:
+	@PREFIX='$(PREFIX)' tools/uninstall '$(DESTDIR)'
+
+bench:
+	@tools/setup bench
+	@tools/build release
+	@tools/bench
+
+test-vm:
+	@tools/setup test
+	@tools/build release
+	@tools/test-vm
+
+format:
+	@tools/setup ci
+	@tools/check-format --fix
+
+lint:
+	@tools/setup ci
+	@tools/run-checks quick
+
+fuzz:
+	@tools/setup ci
+	@tools/build clang
+	@tools/fuzz 60
+
+cov:
+	@tools/setup ci
+	@tools/check-coverage
+
+clean:
+	@rm -rf build
+
+.PHONY: help build try test ci install uninstall bench test-vm format lint fuzz cov clean
