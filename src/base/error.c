@@ -26,7 +26,8 @@ static const struct code_row code_rows[] = {
 	[ERROR_INTERNAL] = { "internal", 70, 125 },
 };
 
-static void format_text(struct error *err, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void format_text(struct error *err, const char *format,
+							      va_list args)
 {
 	if (vsnprintf(err->text, sizeof(err->text), format, args) < 0)
 		err->text[0] = '\0';

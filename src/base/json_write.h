@@ -9,10 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Compact when indent is 0; keys keep their order. Text that is not UTF-8 gets U+FFFD per bad byte. */
+#define JSON_DEPTH_MAX 64
+
+/*
+ * Compact when indent is 0; keys keep their order. Text that is not UTF-8 gets U+FFFD per bad byte. What lies
+ * deeper than JSON_DEPTH_MAX is written as null: no reader of ours makes such a tree.
+ */
 void json_write(struct str *out, const struct value *value, unsigned indent);
 
-/* Streaming form: commas are put where they belong. Up to 64 levels. */
+/* Streaming form: commas are put where they belong. Up to JSON_DEPTH_MAX levels. */
 struct json {
 	struct str *out;
 	uint64_t has_member; /* bit per level: something was written there already */
@@ -36,5 +41,7 @@ void json_strv(struct json *json, const struct strv *list);
 bool utf8_valid(const char *bytes, size_t len);
 /* Appends standard base64 with padding. */
 void base64_add(struct str *out, const void *bytes, size_t len);
+/* Appends the bytes that TEXT stands for; false when it is not exactly what base64_add writes. */
+bool base64_read(struct str *out, const char *text, size_t len);
 
 #endif

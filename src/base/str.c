@@ -203,3 +203,22 @@ bool str_ends(const char *text, const char *suffix)
 
 	return len >= tail && memcmp(text + len - tail, suffix, tail) == 0;
 }
+
+const char *str_shown(const char *text, char buffer[static STR_SHOWN_SIZE])
+{
+	size_t len = strnlen(text, STR_SHOWN_SIZE);
+	bool cut = len == STR_SHOWN_SIZE;
+
+	if (cut)
+		len = STR_SHOWN_SIZE - 4;
+	/* Do not leave half a UTF-8 sequence at the cut. */
+	while (cut && len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--;
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		buffer[i] = c < 0x20 || c == 0x7f ? '?' : text[i];
+	}
+	memcpy(buffer + len, cut ? "..." : "", cut ? 4 : 1);
+	return buffer;
+}

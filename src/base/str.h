@@ -52,6 +52,14 @@ void strv_addf(struct strv *list, const char *format, ...) __attribute__((format
 void strv_copy(struct strv *to, const struct strv *from);
 bool strv_has(const struct strv *list, const char *item);
 
+#define STR_SHOWN_SIZE 72
+
+/*
+ * The start of a foreign word, fit for a message: control bytes become '?', what is too long ends in "...".
+ * Returns BUFFER. No heap.
+ */
+const char *str_shown(const char *text, char buffer[static STR_SHOWN_SIZE]);
+
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
 

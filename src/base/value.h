@@ -56,7 +56,10 @@ void value_release(struct value **slot);
 
 /* Both take ownership of ITEM and return it. */
 struct value *value_append(struct value *list, struct value *item);
+/* A key that is there already gets the new item. */
 struct value *value_set(struct value *map, const char *key, struct value *item);
+/* As value_set for a key known to be new; does not look. */
+struct value *value_add(struct value *map, const char *key, struct value *item);
 
 /* Child of a map by key, or NULL. */
 struct value *value_get(const struct value *map, const char *key);

@@ -1,0 +1,62 @@
+/* Identifiers: sortable ones for runs, short random ones for sandboxes. */
+#include "base/id.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <time.h>
+
+static int fill_random(unsigned char *bytes, size_t len, struct error *err)
+{
+	ssize_t got;
+
+	do {
+		got = getrandom(bytes, len, 0);
+	} while (got < 0 && errno == EINTR);
+	/* Up to 256 bytes come whole or not at all. */
+	if (got != (ssize_t)len)
+		return error_errno(err, ERROR_HOST, "cannot get random bytes");
+	return 0;
+}
+
+void id_run_format(uint64_t epoch_ms, const unsigned char random[static ID_RUN_RANDOM],
+		   char ret_id[static ID_RUN_SIZE])
+{
+	/* No I, L, O, U: nobody mistakes one for another when reading an id aloud. */
+	static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	unsigned bits = 0, have = 0;
+	size_t at = 10;
+
+	for (size_t i = 0; i < 10; i++)
+		ret_id[i] = letters[epoch_ms >> (45 - 5 * i) & 31];
+	for (size_t i = 0; i < ID_RUN_RANDOM; i++) {
+		bits = (bits << 8 | random[i]) & 0xffff;
+		for (have += 8; have >= 5; have -= 5)
+			ret_id[at++] = letters[bits >> (have - 5) & 31];
+	}
+	ret_id[at] = '\0';
+}
+
+int id_run(char ret_id[static ID_RUN_SIZE], struct error *err)
+{
+	unsigned char random[ID_RUN_RANDOM];
+	struct timespec now;
+
+	if (fill_random(random, sizeof(random), err) < 0)
+		return -1;
+	if (clock_gettime(CLOCK_REALTIME, &now) < 0)
+		return error_errno(err, ERROR_HOST, "cannot read the clock");
+	id_run_format((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, random, ret_id);
+	return 0;
+}
+
+int id_short(const char *prefix, char ret_id[static ID_SHORT_SIZE], struct error *err)
+{
+	unsigned char random[3];
+
+	if (fill_random(random, sizeof(random), err) < 0)
+		return -1;
+	(void)snprintf(ret_id, ID_SHORT_SIZE, "%.8s-%02x%02x%02x", prefix, random[0], random[1],
+		       random[2]);
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* JSON in: bounded, strict, into the neutral tree. The one door to the JSON library. */
+#ifndef BASE_JSON_READ_H
+#define BASE_JSON_READ_H
+
+#include "base/error.h"
+#include "base/value.h"
+
+#include <stddef.h>
+
+struct json_limits {
+	size_t bytes;	/* 0: JSON_READ_BYTES */
+	unsigned depth; /* 0: JSON_READ_DEPTH */
+};
+
+#define JSON_READ_BYTES ((size_t)16 << 20)
+#define JSON_READ_DEPTH 64
+
+/*
+ * Reads exactly one value with nothing but white space around it. LIMITS may be NULL. Refused: text that is not
+ * UTF-8, the same key twice in one object, numbers that do not fit, "\u0000". Errors name line and column.
+ */
+int json_read(const char *bytes, size_t len, const struct json_limits *limits, struct value **ret,
+	      struct error *err);
+
+#endif
