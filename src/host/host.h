@@ -17,8 +17,17 @@ struct host_mount {
 	char *point;  /* where it is mounted, unescaped */
 	char *fstype;
 	char *source;
+	char *super_options; /* of the filesystem: names a v1 hierarchy's controllers */
 	bool readonly; /* the mount or its superblock */
-	bool is_directory;
+	bool is_directory; /* of a mount never looked at: assumed */
+	bool is_regular;   /* a single file mounted over another */
+	uint64_t dev, ino; /* of the mount's root; 0 when it was not looked at */
+};
+
+enum mount_class {
+	MOUNT_REAL,   /* files kept on this machine */
+	MOUNT_KERNEL, /* proc, sysfs and their like: made afresh in a sandbox, never shown */
+	MOUNT_REMOTE, /* network and user-space filesystems: looking at one can hang */
 };
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
@@ -31,12 +40,15 @@ struct host_cgroup {
 	char *pids_path;
 	char *cpu_path;
 	char *cpuacct_path; /* NULL also when it is the same hierarchy as cpu */
+	bool v2_is_own; /* v2_path is the caller's own group and holds nobody else: the supervisor
+			 * has to move to a leaf below it before controllers can be switched on */
 };
 
 struct host {
 	uid_t uid;
 	gid_t gid;
 	bool privileged; /* root with CAP_SYS_ADMIN and CAP_SETUID in the initial user namespace */
+	bool in_initial_userns; /* uid_map is the identity over all ids; looked at for root only */
 	char *user;
 	char *home;  /* resolved, absolute */
 	char *cwd;
@@ -58,5 +70,11 @@ void host_done(struct host *host);
 /* Parses mountinfo text; exposed for tests and fuzzing. */
 int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_mounts,
 			 size_t *ret_count, struct error *err);
+void host_mounts_free(struct host_mount *mounts, size_t count);
+
+enum mount_class host_mount_class(const char *fstype);
+
+/* Whether a path lookup can still reach this mount: nothing was mounted over it later. */
+bool host_mount_is_visible(const struct host *host, const struct host_mount *mount);
 
 #endif

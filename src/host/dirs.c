@@ -1,0 +1,115 @@
+/* Directories of the caller: home, the current one, and where aisbx keeps its own things. */
+#include "base/own.h"
+#include "host/parts.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * PATH with symlinks resolved as far as it exists; the rest is appended as it stands, since one of our directories
+ * that is not there yet still has to be hidden where it will be.
+ */
+static char *resolve(const char *path)
+{
+	owned(free_ptr) char *head = xstrdup(path);
+	size_t len = strlen(head);
+
+	for (;;) {
+		char real[PATH_MAX];
+
+		if (realpath(head, real)) {
+			const char *rest = path + len;
+
+			rest += strspn(rest, "/");
+			if (!*rest)
+				return xstrdup(real);
+			return xasprintf("%s%s%s", real, strcmp(real, "/") == 0 ? "" : "/", rest);
+		}
+		char *slash = strrchr(head, '/');
+
+		if (!slash || slash == head)
+			return xstrdup(path);
+		*slash = '\0';
+		len = (size_t)(slash - head);
+	}
+}
+
+static bool is_clean_absolute(const char *path)
+{
+	return path && path[0] == '/' && !strstr(path, "/../") && !str_ends(path, "/..");
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return is_clean_absolute(path) && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A HOME left over from another user (su without a dash) is neither the caller's nor of use to it. */
+static bool is_plausible_home(const struct host *host, const char *path)
+{
+	struct stat st;
+
+	if (!is_clean_absolute(path) || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	return host->uid == 0 || st.st_uid == host->uid || access(path, W_OK | X_OK) == 0;
+}
+
+/* $NAME/aisbx when the variable holds an absolute path (anything else is to be ignored), else HOME/FALLBACK. */
+static char *own_dir(const struct host *host, const char *name, const char *fallback)
+{
+	const char *base = name ? getenv(name) : NULL;
+	owned(free_ptr) char *path = NULL;
+
+	if (is_clean_absolute(base))
+		path = xasprintf("%s/aisbx", base);
+	else
+		path = xasprintf("%s/%s", strcmp(host->home, "/") == 0 ? "" : host->home, fallback);
+	return resolve(path);
+}
+
+static void find_home(struct host *host, const char *passwd)
+{
+	const char *home = getenv("HOME"), *user = getenv("USER");
+	owned(free_ptr) char *passwd_user = NULL;
+	owned(free_ptr) char *passwd_home = NULL;
+	bool is_plausible = is_plausible_home(host, home);
+
+	if (!user || !*user)
+		user = getenv("LOGNAME");
+	if (!user || !*user || !is_plausible)
+		host_read_passwd(passwd, host->uid, &passwd_user, &passwd_home);
+	if (user && *user)
+		host->user = xstrdup(user);
+	else
+		host->user = passwd_user ? ptr_take(&passwd_user) :
+					   xasprintf("%u", (unsigned)host->uid);
+	if (!is_plausible)
+		home = is_directory(passwd_home) ? passwd_home : "/";
+	host->home = resolve(home);
+}
+
+int host_read_dirs(struct host *host, const char *passwd, struct error *err)
+{
+	char cwd[PATH_MAX];
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		return error_errno(err, ERROR_HOST, "the current directory");
+	/* The kernel says so of a directory outside this process's root. */
+	if (cwd[0] != '/')
+		return error_set(err, ERROR_HOST, "the current directory cannot be reached by a path");
+	host->cwd = xstrdup(cwd);
+	find_home(host, passwd);
+	host->data_dir = own_dir(host, "XDG_DATA_HOME", ".local/share/aisbx");
+	host->state_dir = own_dir(host, "XDG_STATE_HOME", ".local/state/aisbx");
+	host->cache_dir = own_dir(host, "XDG_CACHE_HOME", ".cache/aisbx");
+	host->config_dir = own_dir(host, NULL, ".config/aisbx");
+	host->runtime_dir = is_directory(getenv("XDG_RUNTIME_DIR")) ?
+				    own_dir(host, "XDG_RUNTIME_DIR", "") :
+				    xstrdup(host->data_dir);
+	return 0;
+}
