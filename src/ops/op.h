@@ -18,8 +18,8 @@
 enum param_kind { PARAM_TEXT, PARAM_SWITCH, PARAM_LIST };
 
 struct op_param {
-	const char *name;    /* without dashes */
-	char letter;	     /* short form, or 0 */
+	const char *name; /* without dashes */
+	char letter;	  /* short form, or 0 */
 	enum param_kind kind;
 	const char *metavar; /* NULL for switches */
 	const char *help;
@@ -45,20 +45,20 @@ struct op;
 /* One call: arguments in, answer out. */
 struct op_call {
 	const struct op *op;
-	struct settings settings;   /* with OP_SETTINGS */
-	struct op_arg *args;	    /* named parameters given */
+	struct settings settings; /* with OP_SETTINGS */
+	struct op_arg *args;	  /* named parameters given */
 	size_t arg_count;
-	struct strv words;	    /* positional arguments */
-	struct strv command;	    /* behind -- */
-	bool json;		    /* the caller wants data */
-	bool stdout_tty, stderr_tty;
+	struct strv words;   /* positional arguments */
+	struct strv command; /* behind -- */
+	bool json;	     /* the caller wants data */
+	bool stdin_tty, stdout_tty, stderr_tty;
 	const char *const *environ;
 
-	bool wants_libraries;	    /* set by an operation that finds it must run in aisbx-more */
-	struct value *answer;	    /* object, or list of objects; owned */
-	struct str data;	    /* the answer as JSON, where a part writes it itself (run); else empty */
-	struct str text;	    /* words for people; used instead of a table when not empty */
-	struct str notes;	    /* for stderr */
+	bool wants_libraries; /* set by an operation that finds it must run in aisbx-more */
+	struct value *answer; /* object, or list of objects; owned */
+	struct str data;  /* the answer as JSON, where a part writes it itself (run); else empty */
+	struct str text;  /* words for people; used instead of a table when not empty */
+	struct str notes; /* for stderr */
 	int exit_status;
 };
 
@@ -72,22 +72,30 @@ struct op {
 	const char *usage;   /* what follows the name: "[flags] -- CMD..." */
 	const char *summary; /* one line, no full stop */
 	const char *group;   /* heading in `help` */
+	const char *words;   /* what the first positional may be: "ls|show"; may be NULL */
 	unsigned flags;
 	const struct op_param *params;	 /* ended by a row without a name; may be NULL */
 	const struct op_column *columns; /* ended by a row without a key; may be NULL */
-	const char *help; /* paragraphs and examples for `help VERB`; may be NULL */
+	const char *help;		 /* paragraphs and examples for `help VERB`; may be NULL */
 	/* NULL in the hot program for verbs that live in aisbx-more. */
 	int (*run)(struct op_call *call, struct error *err);
 };
 
 /* Every verb, ended by a row without a name. */
 extern const struct op ops[];
+/* Flags that every verb takes: --json, --help. */
+extern const struct op_param op_common_params[];
 const struct op *op_find(const char *name);
 
 /* Last value given, or NULL. */
 const char *op_arg_text(const struct op_call *call, const char *name);
 bool op_arg_switch(const struct op_call *call, const char *name);
 const struct strv *op_arg_list(const struct op_call *call, const char *name);
+/* Keeps one more value of PARAM; "1" for a switch. */
+void op_arg_add(struct op_call *call, const struct op_param *param, const char *value);
+
+/* ENVIRON is borrowed. */
+void op_call_init(struct op_call *call, const struct op *op, const char *const *environ);
 void op_call_done(struct op_call *call);
 
 #endif

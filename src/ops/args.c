@@ -1,0 +1,72 @@
+/* Looking up verbs and the arguments given to one. */
+#include "ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct op *op_find(const char *name)
+{
+	for (const struct op *op = ops; op->name; op++) {
+		if (strcmp(op->name, name) == 0)
+			return op;
+	}
+	return NULL;
+}
+
+const struct strv *op_arg_list(const struct op_call *call, const char *name)
+{
+	for (size_t i = 0; i < call->arg_count; i++) {
+		if (strcmp(call->args[i].param->name, name) == 0)
+			return &call->args[i].values;
+	}
+	return NULL;
+}
+
+const char *op_arg_text(const struct op_call *call, const char *name)
+{
+	const struct strv *values = op_arg_list(call, name);
+
+	return values && values->count > 0 ? values->items[values->count - 1] : NULL;
+}
+
+bool op_arg_switch(const struct op_call *call, const char *name)
+{
+	return op_arg_text(call, name) != NULL;
+}
+
+void op_arg_add(struct op_call *call, const struct op_param *param, const char *value)
+{
+	struct op_arg *arg = NULL;
+
+	for (size_t i = 0; i < call->arg_count; i++) {
+		if (call->args[i].param == param)
+			arg = &call->args[i];
+	}
+	if (!arg) {
+		call->args = xrealloc(call->args, call->arg_count + 1, sizeof(*call->args));
+		arg = &call->args[call->arg_count++];
+		*arg = (struct op_arg){ .param = param };
+	}
+	strv_add(&arg->values, value);
+}
+
+void op_call_init(struct op_call *call, const struct op *op, const char *const *environ)
+{
+	*call = (struct op_call){ .op = op, .environ = environ };
+	settings_init(&call->settings);
+}
+
+void op_call_done(struct op_call *call)
+{
+	for (size_t i = 0; i < call->arg_count; i++)
+		strv_done(&call->args[i].values);
+	free(call->args);
+	settings_done(&call->settings);
+	strv_done(&call->words);
+	strv_done(&call->command);
+	value_free(call->answer);
+	str_done(&call->data);
+	str_done(&call->text);
+	str_done(&call->notes);
+	*call = (struct op_call){ .op = NULL };
+}

@@ -1,0 +1,76 @@
+/* Flags and command of `run` and `plan` as the request the engine takes. */
+#include "base/str.h"
+#include "ops/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Flags of the contract that this version refuses rather than ignores, and the way round each. */
+static const struct {
+	const char *name;
+	const char *instead;
+} absent[] = {
+	{ "keep", "named sandboxes are not in this version; run without it and use --name-status "
+		  "to see what would change" },
+	{ "batch", "not in this version; call `aisbx run --json` once per request" },
+	{ "settings", "not in this version; write the same rules as a profile (see `aisbx help "
+		      "profiles`)" },
+	{ "require-signature", "signed components are not in this version, so nothing would be "
+			       "allowed to run; drop the flag or wait for `aisbx sign`" },
+};
+
+static int refuse_absent(const struct op_call *call, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+		if (op_arg_text(call, absent[i].name))
+			return error_set(err, ERROR_DENIED, "--%s: %s", absent[i].name,
+					 absent[i].instead);
+	}
+	return 0;
+}
+
+/* --no-net says --net none; saying something else as well is a mistake, not a question of order. */
+static int apply_no_net(struct op_call *call, struct error *err)
+{
+	struct settings *flags = &call->settings;
+
+	if (!op_arg_switch(call, "no-net"))
+		return 0;
+	if (flags->net && strcmp(flags->net, "allow") == 0)
+		return error_set(err, ERROR_USAGE, "--no-net and --net allow contradict");
+	if (flags->allow.count > 0)
+		return error_set(err, ERROR_USAGE, "--no-net and --allow contradict");
+	free(flags->net);
+	flags->net = xstrdup("none");
+	return 0;
+}
+
+static char *copy_arg(const struct op_call *call, const char *name)
+{
+	const char *text = op_arg_text(call, name);
+
+	return text ? xstrdup(text) : NULL;
+}
+
+int op_request(struct op_call *call, struct request *ret_request, struct error *err)
+{
+	struct request request;
+
+	if (refuse_absent(call, err) < 0 || apply_no_net(call, err) < 0)
+		return -1;
+	request_init(&request);
+	settings_copy(&request.flags, &call->settings);
+	request.profile = copy_arg(call, "profile");
+	request.workspace = copy_arg(call, "workspace");
+	request.trace_id = copy_arg(call, "trace");
+	strv_copy(&request.command, &call->command);
+	request.environ = call->environ;
+	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;
+	if (!engine_reads_yaml && engine_needs_libraries(&request)) {
+		request_done(&request);
+		call->wants_libraries = true;
+		return 1;
+	}
+	*ret_request = request;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* `run`: one command in a fresh clone; its exit code comes back, our own words go to notes. */
+#include "base/own.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#define DENIALS_TOLD 3
+
+/* What each limit's name in `limits_hit` means to a person. */
+static const struct {
+	const char *name;
+	const char *words;
+} limit_words[] = {
+	{ "time", "stopped: the wall clock limit was reached (--time raises it)" },
+	{ "cpu-time", "stopped: the CPU time limit was reached (--cpu-time raises it)" },
+	{ "mem", "the memory limit was reached (--mem raises it)" },
+	{ "pids", "the process limit was reached: a fork was refused (--pids raises it)" },
+	{ "disk", "the disk limit was reached: the writable layer is full (--disk raises it)" },
+	{ "fsize", "the file size limit was reached (--fsize raises it)" },
+	{ "output", "output was cut off at the limit (--output raises it)" },
+	{ "fuel", "out of fuel (--fuel raises it)" },
+};
+
+static void note(struct op_call *call, const char *text)
+{
+	str_add(&call->notes, text);
+	str_add_char(&call->notes, '\n');
+}
+
+static void note_limits(struct op_call *call, const struct run_result *result)
+{
+	if (result->status == RUN_OOM)
+		note(call, "out of memory: the kernel killed the command at its memory limit "
+			   "(--mem raises it)");
+	for (size_t i = 0; i < sizeof(limit_words) / sizeof(limit_words[0]); i++) {
+		if (!strv_has(&result->limits_hit, limit_words[i].name))
+			continue;
+		if (result->status != RUN_OOM || strcmp(limit_words[i].name, "mem") != 0)
+			note(call, limit_words[i].words);
+	}
+}
+
+static void note_denials(struct op_call *call, const struct denials *denials)
+{
+	uint64_t more = denials->beyond;
+
+	for (size_t i = 0; i < denials->count; i++) {
+		const struct denial *one = &denials->items[i];
+
+		if (i >= DENIALS_TOLD) {
+			more += denials->count - i;
+			break;
+		}
+		str_addf(&call->notes, "denied by %s: %s", one->layer, one->what);
+		if (one->rule)
+			str_addf(&call->notes, " (%s)", one->rule);
+		if (one->count > 1)
+			str_addf(&call->notes, ", %llu times", (unsigned long long)one->count);
+		if (one->hint)
+			str_addf(&call->notes, "; %s", one->hint);
+		str_add_char(&call->notes, '\n');
+	}
+	if (more > 0)
+		str_addf(&call->notes, "%llu more denials: see them with --json\n",
+			 (unsigned long long)more);
+}
+
+static void note_degraded(struct op_call *call, const struct run_result *result)
+{
+	if (result->degraded.count == 0)
+		return;
+	str_add(&call->notes, "not in full force here:");
+	for (size_t i = 0; i < result->degraded.count; i++)
+		str_addf(&call->notes, "%s %s", i ? "," : "", result->degraded.items[i]);
+	str_add(&call->notes, " (aisbx doctor says why; --require LAYER refuses instead)\n");
+}
+
+static void write_notes(struct op_call *call, const struct run_result *result)
+{
+	if (result->isolation && strcmp(result->isolation, "none") == 0)
+		note(call, "warning: this ran without isolation");
+	for (size_t i = 0; i < result->notes.count; i++)
+		note(call, result->notes.items[i]);
+	note_limits(call, result);
+	note_denials(call, &result->denials);
+	note_degraded(call, result);
+}
+
+static void write_changed(struct op_call *call, const struct strv *changed)
+{
+	for (size_t i = 0; i < changed->count; i++)
+		str_addf(&call->text, "%s\n", changed->items[i]);
+}
+
+int op_run_run(struct op_call *call, struct error *err)
+{
+	owned(run_result_done) struct run_result result;
+	owned(request_done) struct request request;
+	struct engine_run_options options = {
+		.capture = call->json,
+		.quiet = call->json,
+		.list_changes = op_arg_switch(call, "name-status"),
+	};
+	int built, outcome;
+
+	run_result_init(&result);
+	request_init(&request);
+	built = op_request(call, &request, err);
+	if (built != 0)
+		return built < 0 ? -1 : 0;
+	outcome = engine_run(&request, &options, &result, err);
+	if (outcome < 0 && !result.message)
+		result.message = xstrdup(err->text);
+	if (call->json)
+		run_result_write(&result, &call->data);
+	else
+		write_notes(call, &result);
+	if (outcome < 0)
+		return -1;
+	call->exit_status = result.exit_code;
+	if (!call->json)
+		write_changed(call, &result.changed);
+	return 0;
+}

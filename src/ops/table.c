@@ -1,0 +1,207 @@
+/* Every verb, one row each: what it takes and shows, what help says, the function behind it. */
+#include "ops/op.h"
+#include "ops/rows.h"
+
+/*
+ * Verbs that need libraries are linked into aisbx-more only. The reference is weak, so that this
+ * table is one object for both programs: in the hot one the function is NULL and main.c hands over.
+ */
+#pragma weak op_profile_run
+#pragma weak op_bench_run
+
+const struct op_param op_common_params[] = {
+	{ .name = "json", .kind = PARAM_SWITCH, .help = "answer with data instead of words" },
+	{ .name = "help", .letter = 'h', .kind = PARAM_SWITCH, .help = "explain this verb" },
+	{ .name = NULL },
+};
+
+static const struct op_param run_params[] = {
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "limits and rules to start from: built in, yours, or a file; flags come on top" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the directory worked in; default: the enclosing git root or the current one" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "name-status",
+	  .kind = PARAM_SWITCH,
+	  .help = "afterwards, list what the command changed: git's letter, a tab, the path" },
+	{ .name = "trace",
+	  .metavar = "ID",
+	  .help = "a name of yours that comes back as trace_id, to find the run again" },
+	{ .name = "keep",
+	  .metavar = "NAME",
+	  .help = "keep the sandbox under a name (needs named sandboxes: not in this version)" },
+	{ .name = "batch",
+	  .metavar = "FILE|-",
+	  .help = "run one request per JSON line (not in this version)" },
+	{ .name = "settings",
+	  .metavar = "FILE",
+	  .help = "read another sandbox's settings file (not in this version)" },
+	{ .name = "require-signature",
+	  .kind = PARAM_SWITCH,
+	  .help = "run signed components only (not in this version: always refused)" },
+	{ .name = NULL },
+};
+
+static const struct op_param plan_params[] = {
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = NULL },
+};
+
+static const struct op_param bench_params[] = {
+	{ .name = "runs",
+	  .letter = 'n',
+	  .metavar = "N",
+	  .help = "starts to measure of each kind; default 200" },
+	{ .name = "quick",
+	  .kind = PARAM_SWITCH,
+	  .help = "a tenth of everything: a first impression" },
+	{ .name = NULL },
+};
+
+static const struct op_param help_params[] = {
+	{ .name = "completion",
+	  .kind = PARAM_SWITCH,
+	  .help = "print the bash completion script made from the table of verbs" },
+	{ .name = NULL },
+};
+
+static const struct op_column doctor_columns[] = {
+	{ "layer", "LAYER" },	{ "state", "STATE" }, { "detail", "DETAIL" },
+	{ "remedy", "REMEDY" }, { NULL, NULL },
+};
+
+static const struct op_column gc_columns[] = {
+	{ "kind", "KIND" },
+	{ "path", "REMOVED" },
+	{ "detail", "WHY" },
+	{ NULL, NULL },
+};
+
+static const struct op_column profile_columns[] = {
+	{ "name", "NAME" },
+	{ "origin", "FROM" },
+	{ "summary", "SUMMARY" },
+	{ NULL, NULL },
+};
+
+const struct op ops[] = {
+	{
+		.name = "run",
+		.usage = "[flags] -- CMD [ARGS]",
+		.summary = "run a command in a throw-away copy of this machine",
+		.group = "Try something",
+		.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES,
+		.params = run_params,
+		.help = "The command sees this machine's files, packages and configuration,\n"
+			"copy-on-write: whatever it writes or deletes is gone when it ends.\n"
+			"It has no network, no capabilities, no credentials of yours, and the\n"
+			"limits of the profile. Its output and its exit code come back\n"
+			"unchanged; the words behind -- are passed exactly. Without a\n"
+			"command, the profile's entrypoint runs.\n"
+			"\n"
+			"Examples:\n"
+			"  aisbx run -- make test\n"
+			"  aisbx run --mem 512m --time 30s -- python3 untrusted.py\n"
+			"  aisbx run --json --no-net -- pytest -q\n"
+			"  aisbx run --name-status -- npm install   (what would it change?)\n"
+			"\n"
+			"See also: aisbx help limits, exit-codes, profiles, layers, root.\n",
+		.run = op_run_run,
+	},
+	{
+		.name = "plan",
+		.usage = "[flags] -- CMD [ARGS]",
+		.summary = "show what run would launch, without launching it",
+		.group = "Try something",
+		.flags = OP_COMMAND | OP_SETTINGS | OP_READ_ONLY,
+		.params = plan_params,
+		.help = "Takes the flags of run and prints the complete plan: every path,\n"
+			"mask, limit and variable, each default made explicit. With --json,\n"
+			"the object launch itself reads.\n"
+			"\n"
+			"Examples:\n"
+			"  aisbx plan -- make test\n"
+			"  aisbx plan --json --profile strict -- true\n",
+		.run = op_plan_run,
+	},
+	{
+		.name = "profile",
+		.usage = "ls | show NAME | check FILE...",
+		.words = "ls|show|check",
+		.summary = "list, print and check profiles",
+		.group = "Decide what is allowed",
+		.flags = OP_LIBRARIES | OP_READ_ONLY,
+		.columns = profile_columns,
+		.help = "ls lists the profiles built in and yours (~/.config/aisbx/profiles).\n"
+			"show prints one. check reads files and reports each mistake with its\n"
+			"line and the nearest key; it exits 1 when one does not hold.\n"
+			"\n"
+			"Examples:\n"
+			"  aisbx profile ls\n"
+			"  aisbx profile show strict > mine.yaml\n"
+			"  aisbx profile check mine.yaml\n",
+		.run = op_profile_run,
+	},
+	{
+		.name = "doctor",
+		.usage = "",
+		.summary = "is this machine fit, layer by layer, and what to do about it",
+		.group = "Look after this machine",
+		.flags = OP_READ_ONLY,
+		.columns = doctor_columns,
+		.help = "Tries each protection for real. Exits 0 when every mandatory layer\n"
+			"works, 1 when one is missing; the remedy is a command or a setting\n"
+			"to change.\n",
+		.run = op_doctor_run,
+	},
+	{
+		.name = "bench",
+		.usage = "[--runs N] [--quick]",
+		.summary = "measure starts, limits and isolation on this machine",
+		.group = "Look after this machine",
+		.flags = OP_LIBRARIES | OP_CLI_ONLY,
+		.params = bench_params,
+		.help = "The playbook of an evaluator in one command: start times against a\n"
+			"plain spawn and the other sandboxes installed here, builds inside\n"
+			"against outside, limits that hold, a network that is shut, paths\n"
+			"that lead nowhere. Ends with a table.\n",
+		.run = op_bench_run,
+	},
+	{
+		.name = "gc",
+		.usage = "",
+		.summary = "remove what killed runs left behind",
+		.group = "Look after this machine",
+		.columns = gc_columns,
+		.help = "Every run cleans up after itself, and after those that were killed\n"
+			"before it; gc does the same without running anything. What belongs\n"
+			"to a living run is not touched.\n",
+		.run = op_gc_run,
+	},
+	{
+		.name = "version",
+		.usage = "",
+		.summary = "print the version",
+		.group = "Look after this machine",
+		.flags = OP_READ_ONLY,
+		.run = op_version_run,
+	},
+	{
+		.name = "help",
+		.usage = "[VERB | TOPIC]",
+		.summary = "explain a verb or a topic",
+		.group = "Look after this machine",
+		.flags = OP_READ_ONLY | OP_CLI_ONLY,
+		.params = help_params,
+		.help = "Without a word, lists the verbs. With --json, the table of verbs and\n"
+			"flags as data.\n",
+		.run = op_help_run,
+	},
+	{ .name = NULL },
+};
