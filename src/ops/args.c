@@ -50,9 +50,9 @@ void op_arg_add(struct op_call *call, const struct op_param *param, const char *
 	strv_add(&arg->values, value);
 }
 
-void op_call_init(struct op_call *call, const struct op *op, const char *const *environ)
+void op_call_init(struct op_call *call, const struct op *op, const char *const *env)
 {
-	*call = (struct op_call){ .op = op, .environ = environ };
+	*call = (struct op_call){ .op = op, .environ = env };
 	settings_init(&call->settings);
 }
 

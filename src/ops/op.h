@@ -94,8 +94,8 @@ const struct strv *op_arg_list(const struct op_call *call, const char *name);
 /* Keeps one more value of PARAM; "1" for a switch. */
 void op_arg_add(struct op_call *call, const struct op_param *param, const char *value);
 
-/* ENVIRON is borrowed. */
-void op_call_init(struct op_call *call, const struct op *op, const char *const *environ);
+/* ENV is borrowed. */
+void op_call_init(struct op_call *call, const struct op *op, const char *const *env);
 void op_call_done(struct op_call *call);
 
 #endif

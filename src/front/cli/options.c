@@ -1,0 +1,186 @@
+/* argv into a call: long flags with or without '=', short letters, `--` before a command. */
+#include "front/cli/options.h"
+
+#include "base/nearest.h"
+#include "base/own.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where we are in argv. */
+struct cursor {
+	struct op_call *call;
+	char *const *next;
+};
+
+static const struct op_param *find_in(const struct op_param *param, const char *name, char letter)
+{
+	for (; param && param->name; param++) {
+		if (name ? strcmp(param->name, name) == 0 : param->letter == letter)
+			return param;
+	}
+	return NULL;
+}
+
+static const struct op_param *find_param(const struct op *op, const char *name, char letter)
+{
+	const struct op_param *own = find_in(op->params, name, letter);
+
+	return own ? own : find_in(op_common_params, name, letter);
+}
+
+static const struct setting_row *find_setting(const struct op *op, const char *name)
+{
+	const struct setting_row *row = op->flags & OP_SETTINGS ? setting_find(name) : NULL;
+
+	return row && row->flag ? row : NULL;
+}
+
+static void try_names(struct nearest *nearest, const struct op *op)
+{
+	for (const struct op_param *param = op->params; param && param->name; param++)
+		nearest_try(nearest, param->name);
+	for (const struct op_param *param = op_common_params; param->name; param++)
+		nearest_try(nearest, param->name);
+	if (!(op->flags & OP_SETTINGS))
+		return;
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		if (row->flag)
+			nearest_try(nearest, row->name);
+	}
+}
+
+static int unknown_flag(const struct op *op, const char *name, struct error *err)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	try_names(&nearest, op);
+	if (nearest.best)
+		return error_set(err, ERROR_USAGE, "--%s: unknown flag (did you mean --%s?)", name,
+				 nearest.best);
+	return error_set(err, ERROR_USAGE, "--%s: unknown flag (aisbx help %s lists them)", name,
+			 op->name);
+}
+
+/* The value given after '=', else the next word. A forgotten value must not swallow the `--`. */
+static const char *value_of(struct cursor *at, const char *inline_value)
+{
+	if (inline_value)
+		return inline_value;
+	if (!*at->next || strcmp(*at->next, "--") == 0)
+		return NULL;
+	return *at->next++;
+}
+
+static int set_param(struct cursor *at, const struct op_param *param, const char *shown,
+		     const char *inline_value, struct error *err)
+{
+	const char *value;
+
+	if (param->kind == PARAM_SWITCH) {
+		if (inline_value)
+			return error_set(err, ERROR_USAGE, "%s takes no value", shown);
+		op_arg_add(at->call, param, "1");
+		return 0;
+	}
+	value = value_of(at, inline_value);
+	if (!value)
+		return error_set(err, ERROR_USAGE, "%s needs a value: %s %s", shown, shown,
+				 param->metavar);
+	if (!*value)
+		return error_set(err, ERROR_USAGE, "%s: the value is empty", shown);
+	op_arg_add(at->call, param, value);
+	return 0;
+}
+
+static int set_setting(struct cursor *at, const struct setting_row *row, const char *shown,
+		       const char *inline_value, struct error *err)
+{
+	const char *value = value_of(at, inline_value);
+
+	if (!value)
+		return error_set(err, ERROR_USAGE, "%s needs a value: %s %s", shown, shown,
+				 row->choices ? row->choices : row->metavar);
+	return settings_set(&at->call->settings, row, shown, value, err);
+}
+
+static int parse_long(struct cursor *at, const char *word, struct error *err)
+{
+	const struct op *op = at->call->op;
+	const char *equals = strchr(word, '=');
+	size_t len = equals ? (size_t)(equals - word) : strlen(word);
+	owned(free_ptr) char *shown = xstrndup(word, len);
+	const char *name = shown + 2, *value = equals ? equals + 1 : NULL;
+	const struct op_param *param = find_param(op, name, 0);
+	const struct setting_row *row = find_setting(op, name);
+
+	if (param)
+		return set_param(at, param, shown, value, err);
+	if (row)
+		return set_setting(at, row, shown, value, err);
+	return unknown_flag(op, name, err);
+}
+
+/* -C DIR, -CDIR, and switches behind one dash. */
+static int parse_short(struct cursor *at, const char *word, struct error *err)
+{
+	for (const char *letter = word + 1; *letter; letter++) {
+		const struct op_param *param = find_param(at->call->op, NULL, *letter);
+		char shown[3] = { '-', *letter, '\0' };
+		bool takes_rest = param && param->kind != PARAM_SWITCH && letter[1];
+
+		if (!param)
+			return error_set(err, ERROR_USAGE,
+					 "-%c: unknown flag (aisbx help %s lists them)", *letter,
+					 at->call->op->name);
+		if (set_param(at, param, shown, takes_rest ? letter + 1 : NULL, err) < 0)
+			return -1;
+		if (takes_rest)
+			break;
+	}
+	return 0;
+}
+
+static int parse_word(struct cursor *at, const char *word, struct error *err)
+{
+	const struct op *op = at->call->op;
+
+	if (str_starts(word, "--"))
+		return parse_long(at, word, err);
+	if (word[0] == '-' && word[1])
+		return parse_short(at, word, err);
+	/* A guess where the command begins would turn its flags into ours. */
+	if (op->flags & OP_COMMAND)
+		return error_set(err, ERROR_USAGE, "put -- before the command: aisbx %s -- %s",
+				 op->name, word);
+	strv_add(&at->call->words, word);
+	return 0;
+}
+
+int options_parse(struct op_call *call, char *const *words, struct error *err)
+{
+	struct cursor at = { call, words };
+
+	while (*at.next) {
+		const char *word = *at.next++;
+
+		if (strcmp(word, "--") == 0)
+			break;
+		if (parse_word(&at, word, err) < 0)
+			return -1;
+	}
+	for (; *at.next; at.next++)
+		strv_add(call->op->flags & OP_COMMAND ? &call->command : &call->words, *at.next);
+	call->json = op_arg_switch(call, "json");
+	return 0;
+}
+
+bool options_want_json(char *const *words)
+{
+	for (; *words && strcmp(*words, "--") != 0; words++) {
+		if (strcmp(*words, "--json") == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,89 @@
+/*
+ * The program: the command line, and the way from the hot program to the one with libraries.
+ *
+ * bin/aisbx is static and loads nothing; verbs that read YAML or JSON, or measure, live in
+ * libexec/aisbx/aisbx-more, which is the same source with more of it linked.
+ */
+#include "base/error.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "front/cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef AISBX_MORE
+
+/* Where this program lies, without its name; "" when that cannot be read. */
+static void own_directory(char *ret_dir, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", ret_dir, size - 1);
+	char *slash;
+
+	ret_dir[len > 0 ? len : 0] = '\0';
+	slash = strrchr(ret_dir, '/');
+	if (slash)
+		*slash = '\0';
+}
+
+/*
+ * Tries the place we were installed to, the same place seen from a moved tree, and the build folder.
+ * Returns only when none of them can be started.
+ */
+static void start_more(char *const *argv, struct error *err)
+{
+	static const char *const beside[] = { "../libexec/aisbx/aisbx-more", "aisbx-more" };
+	char dir[PATH_MAX];
+
+	execv(AISBX_LIBEXEC "/aisbx-more", argv);
+	own_directory(dir, sizeof(dir));
+	for (size_t i = 0; dir[0] && i < sizeof(beside) / sizeof(beside[0]); i++) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", dir, beside[i]);
+
+		execv(path, argv);
+	}
+	error_errno(err, ERROR_HOST,
+		    "this needs %s/aisbx-more, which is part of aisbx; install it again",
+		    AISBX_LIBEXEC);
+}
+
+#else
+
+/* Nothing is missing from this program: being asked for more is a mistake of ours. */
+static void start_more(char *const *argv, struct error *err)
+{
+	error_set(err, ERROR_INTERNAL, "%s: no such function in aisbx-more", argv[1]);
+}
+
+#endif
+
+/* Descriptors 0 to 2 must be taken, or the next file opened becomes somebody's stdout. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(int argc, char **argv, char **environment)
+{
+	const char *const *env = (const char *const *)environment;
+	struct error err;
+	int status;
+
+	if (fcntl(STDIN_FILENO, F_GETFD) < 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0 ||
+	    fcntl(STDERR_FILENO, F_GETFD) < 0)
+		fill_standard_descriptors();
+	status = cli_main(argc, argv, env);
+	if (status != CLI_NEEDS_LIBRARIES)
+		return status;
+	start_more(argv, &err);
+	return cli_fail(argv, &err, env);
+}
