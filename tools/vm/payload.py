@@ -1,0 +1,101 @@
+"""What a guest runs: the program and the suites of one build, with the paths they will have in there."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+from debs import Unavailable, call
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent
+INSIDE = Path("/opt/aisbx")  # the source tree in the guest; the build folder is build/ below it
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+def build(guest):
+    """Builds for the guest's architecture and returns the build folder."""
+    folder = guest.folder / "build"
+    machine = MACHINES[guest.arch]
+    cross = [] if platform.machine() == machine else ["--cross-file", str(HERE / f"{machine}.cross")]
+    if not (folder / "build.ninja").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        call(["meson", "setup", folder, "-Dprefix=/usr/local", "-Dlibexecdir=libexec", *cross], cwd=SOURCE)
+    built = subprocess.run(["ninja", "-C", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           check=False)
+    if built.returncode:
+        raise SystemExit(built.stdout[-4000:] + f"\ntest-vm: the build for {guest.arch} failed")
+    return folder
+
+
+def inside(word, folder):
+    """A word of a test's command or environment as it reads in the guest."""
+    word = word.replace(str(folder), str(INSIDE / "build")).replace(str(SOURCE), str(INSIDE))
+    # Interpreters are the guest's own, wherever this machine keeps its.
+    if word.startswith("/") and not word.startswith(str(INSIDE)):
+        return Path(word).name
+    return word
+
+
+def suites(folder, wanted, chosen):
+    """Tests of the wanted suites as [{name, command, env}]; CHOSEN words narrow them by name."""
+    found = []
+    for test in json.loads(call(["meson", "introspect", "--tests", folder])):
+        suite = {name.split(":")[-1] for name in test["suite"]}
+        if not suite & set(wanted):
+            continue
+        if chosen and not any(word in test["name"] for word in chosen):
+            continue
+        found.append({
+            "name": test["name"],
+            "command": [inside(str(word), folder) for word in test["cmd"]],
+            "env": {key: inside(value, folder) for key, value in test["env"].items()
+                    if key not in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "MSAN_OPTIONS", "MALLOC_PERTURB_")},
+            "timeout": test["timeout"],
+        })
+    return found
+
+
+def is_needed(path):
+    """Leaves objects and logs of the build at home."""
+    return path.suffix not in (".o", ".a", ".log", ".ninja", ".d") and not path.name.startswith(".ninja")
+
+
+def add_tree(tar, source, name):
+    for folder, folders, files in os.walk(source):
+        folders[:] = [each for each in folders if each not in (".git", "meson-private", "meson-logs", "meson-info")]
+        for each in files:
+            path = Path(folder) / each
+            if is_needed(path) and not path.is_symlink():
+                tar.add(path, f"{name}/{path.relative_to(source)}", filter=owned_by_root)
+
+
+def owned_by_root(member):
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    member.mode |= 0o444 | (0o111 if member.mode & 0o100 else 0)
+    return member
+
+
+def pack(guest, folder, tests):
+    """The payload as a tar on a disk of its own: no image to build for a run."""
+    install = guest.folder / "install"
+    shutil.rmtree(install, ignore_errors=True)
+    call(["meson", "install", "-C", folder, "--no-rebuild"], env={**os.environ, "DESTDIR": str(install)})
+    plan = guest.folder / "tests.json"
+    plan.write_text(json.dumps(tests))
+    payload = guest.folder / "payload.tar"
+    with tarfile.open(payload, "w", format=tarfile.GNU_FORMAT) as tar:
+        add_tree(tar, install, ".")
+        for name in ("tests", "profiles", "include", "tools", "examples"):
+            add_tree(tar, SOURCE / name, f"./{INSIDE.relative_to('/')}/{name}")
+        add_tree(tar, folder, f"./{INSIDE.relative_to('/')}/build")
+        for name in ("guest-init", "guest-suites"):
+            tar.add(HERE / name, f"./vm/{name}", filter=owned_by_root)
+        tar.add(plan, "./vm/tests.json", filter=owned_by_root)
+    if not payload.stat().st_size:
+        raise Unavailable("nothing to run")
+    return payload
