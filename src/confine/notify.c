@@ -1,0 +1,210 @@
+/* The supervisor's end of a filter with a listener: answers what the payload waits for. */
+#include "confine/notify.h"
+
+#include "base/own.h"
+#include "confine/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Since Linux 6.9: a descriptor of a thread that does not lead its process. */
+#define PIDFD_OF_THREAD O_EXCL
+
+/* A newer kernel may use longer structs than our headers know; it says how long. */
+#define MESSAGE_MAX 512
+
+union request {
+	struct seccomp_notif notif;
+	char room[MESSAGE_MAX];
+};
+
+union response {
+	struct seccomp_notif_resp resp;
+	char room[MESSAGE_MAX];
+};
+
+static const struct reason {
+	int nr;
+	const char *rule;
+} reasons[] = {
+	{ SYS_clone, "no new namespaces" },
+	{ SYS_unshare, "no new namespaces" },
+	{ SYS_setns, "no other namespaces" },
+	{ SYS_socket, "no raw sockets" },
+	{ SYS_setsockopt, "no programs on sockets" },
+	{ SYS_ioctl, "no control over terminals" },
+	{ SYS_mknodat, "no device nodes" },
+#ifdef SYS_mknod
+	{ SYS_mknod, "no device nodes" },
+#endif
+};
+
+static const char *reason_of(int nr)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (reasons[i].nr == nr)
+			return reasons[i].rule;
+	}
+	return "not permitted in a sandbox";
+}
+
+/* Reads the payload's memory. Length, or -1. */
+static ssize_t read_memory(pid_t pid, uint64_t address, void *buffer, size_t len)
+{
+	struct iovec local = { .iov_base = buffer, .iov_len = len };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
+	ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	char path[32];
+
+	/* Kernels can be built without that call. */
+	if (got >= 0 || errno != ENOSYS)
+		return got;
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : pread(fd, buffer, len, (off_t)address);
+}
+
+/* The type of the payload's socket: UDP "connections" are named as such. False when unknown. */
+static bool is_datagram(pid_t pid, int socket_fd)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+
+	owned(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, pid, PIDFD_OF_THREAD);
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return false;
+	owned(fd_close) int copy = (int)syscall(SYS_pidfd_getfd, pidfd, socket_fd, 0);
+	return copy >= 0 && getsockopt(copy, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+	       type == SOCK_DGRAM;
+}
+
+static void describe_net(const struct seccomp_notif *notif, struct notify_event *event)
+{
+	bool is_connect = notif->data.nr == SYS_connect;
+	uint64_t address = notif->data.args[is_connect ? 1 : 4];
+	uint32_t len = (uint32_t)notif->data.args[is_connect ? 2 : 5];
+	struct sockaddr_storage bytes;
+	char where[80];
+
+	/* The kernel itself refuses a longer one. */
+	if (len == 0 || len > sizeof(bytes))
+		return;
+	ssize_t got = read_memory(event->pid, address, &bytes, len);
+	if (got <= 0)
+		return;
+	/* A UDP socket takes an address without family for IPv4. */
+	if (!is_connect && bytes.ss_family == AF_UNSPEC)
+		bytes.ss_family = AF_INET;
+	peer_decode(&bytes, (size_t)got, &event->peer);
+	if (event->peer.family != AF_INET && event->peer.family != AF_INET6)
+		return;
+	if (event->peer.is_own)
+		return;
+	bool datagram = !is_connect || is_datagram(event->pid, (int)notif->data.args[0]);
+	/*
+	 * Resolvers "connect" a datagram socket to port 0 to learn the source address; nothing is
+	 * sent.
+	 */
+	if (datagram && event->peer.port == 0)
+		return;
+	peer_format(&event->peer, datagram, where, sizeof(where));
+	(void)snprintf(event->what, sizeof(event->what), "%s %s", event->name, where);
+	(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", where);
+	event->rule = "default deny";
+	event->kind = NOTIFY_NET;
+}
+
+static void describe_refusal(struct notify_event *event)
+{
+	if (event->name)
+		(void)snprintf(event->what, sizeof(event->what), "%s(2)", event->name);
+	else
+		(void)snprintf(event->what, sizeof(event->what), "system call %d", event->nr);
+	event->rule = reason_of(event->nr);
+	event->kind = NOTIFY_SYSCALL;
+}
+
+/* Whether RECV would find something. Without asking first it would wait. */
+static int check_pending(int listener_fd)
+{
+	struct pollfd poll_fd = { .fd = listener_fd, .events = POLLIN };
+	int ready = poll(&poll_fd, 1, 0);
+
+	if (ready < 0)
+		return -1;
+	if (poll_fd.revents & POLLIN)
+		return 0;
+	errno = poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL) ? ENOTCONN : EAGAIN;
+	return -1;
+}
+
+static int check_sizes(void)
+{
+	struct seccomp_notif_sizes sizes;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+		return -1;
+	if (sizes.seccomp_notif <= MESSAGE_MAX && sizes.seccomp_notif_resp <= MESSAGE_MAX)
+		return 0;
+	errno = E2BIG;
+	return -1;
+}
+
+static int answer(int listener_fd, const struct seccomp_notif *notif, bool may_continue)
+{
+	union response response;
+
+	memset(&response, 0, sizeof(response));
+	response.resp.id = notif->id;
+	if (may_continue)
+		response.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else
+		response.resp.error = -EPERM;
+	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+int notify_handle(int listener_fd, struct notify_event *ret_event)
+{
+	union request request;
+	const struct seccomp_notif *notif = &request.notif;
+
+	if (check_pending(listener_fd) < 0 || check_sizes() < 0)
+		return -1;
+	memset(ret_event, 0, sizeof(*ret_event));
+	memset(&request, 0, sizeof(request));
+	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0) {
+		/* Its caller was killed between poll and here. */
+		if (errno == ENOENT)
+			return 0;
+		errno = errno == EINTR ? EAGAIN : errno;
+		return -1;
+	}
+	ret_event->pid = (pid_t)notif->pid;
+	ret_event->nr = notif->data.nr;
+	ret_event->name = seccomp_syscall_name(notif->data.nr);
+	for (size_t i = 0; i < 6; i++)
+		ret_event->args[i] = notif->data.args[i];
+
+	bool is_observed = seccomp_is_observed(notif->data.nr);
+	if (is_observed)
+		describe_net(notif, ret_event);
+	else
+		describe_refusal(ret_event);
+	/* The process may have died and its number been given to another while we read. */
+	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id) < 0)
+		ret_event->kind = NOTIFY_SILENT;
+	if (answer(listener_fd, notif, is_observed) < 0 && errno != ENOENT)
+		return -1;
+	return 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * The supervisor's end of a filter with a listener: answers what the payload waits for.
+ *
+ * Refused calls are answered EPERM. Connections and addressed datagrams are answered "continue":
+ * the empty network namespace refuses them, here they are only seen. What is read from the
+ * payload's memory may change behind our back, so it is told to people and decides nothing.
+ */
+#ifndef CONFINE_NOTIFY_H
+#define CONFINE_NOTIFY_H
+
+#include "confine/notify_peer.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum notify_kind {
+	NOTIFY_SILENT,	/* answered, nothing to tell */
+	NOTIFY_SYSCALL, /* a refused system call; layer "seccomp" */
+	NOTIFY_NET,	/* a destination outside the sandbox; layer "net" */
+};
+
+struct notify_event {
+	enum notify_kind kind;
+	pid_t pid; /* the thread, as the supervisor sees it */
+	int nr;
+	const char *name; /* of the system call */
+	uint64_t args[6];
+	struct peer peer; /* connect and sendto */
+	char what[96];	  /* "connect 1.2.3.4:443", "mount(2)" */
+	const char *rule; /* why */
+	char hint[96];	  /* what would permit it, or empty */
+};
+
+/*
+ * Answers one pending call of a listener that poll(2) reported. Never blocks. 0 when one was taken
+ * (also when its caller died meanwhile: NOTIFY_SILENT); -1 with errno: EAGAIN nothing is pending,
+ * ENOTCONN no process is left behind the filter, others are fatal. No heap.
+ */
+int notify_handle(int listener_fd, struct notify_event *ret_event);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * The system call filter of a sandbox: programs compiled in at build time, loading them, names for
+ * what was refused.
+ */
+#ifndef CONFINE_SECCOMP_H
+#define CONFINE_SECCOMP_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+
+enum seccomp_class {
+	SECCOMP_CLASS_ALLOW,
+	SECCOMP_CLASS_EPERM,  /* privileged or dangerous; told as a denial */
+	SECCOMP_CLASS_ENOSYS, /* optional or unknown: programs fall back */
+	SECCOMP_CLASS_ARGS,   /* depends on the arguments */
+};
+
+/*
+ * The filter for this architecture. With NOTIFY, what EPERM would answer and what is only watched
+ * goes to a listener: load it with one, or those calls end in ENOSYS.
+ */
+const struct sock_fprog *seccomp_builtin(bool notify, bool splice);
+
+/*
+ * Loads a filter into the calling thread, which has no_new_privs set. With LISTENER, *ret_listener
+ * is the supervisor's descriptor (close-on-exec, owned by the caller). 0, or -1 with errno. No
+ * heap.
+ */
+int seccomp_load(const struct sock_fprog *prog, bool listener, int *ret_listener);
+
+/* "mount", or NULL for a number not in the table. */
+const char *seccomp_syscall_name(int nr);
+/* Number of a name on this architecture, or -1. */
+int seccomp_syscall_number(const char *name);
+/* Whether the name is a system call of some other architecture only. */
+bool seccomp_is_elsewhere(const char *name);
+
+enum seccomp_class seccomp_classify(int nr);
+
+/* Watched but permitted: connect, and sendto with an address. */
+bool seccomp_is_observed(int nr);
+
+#endif
