@@ -53,7 +53,7 @@ bench:
 	@tools/bench
 
 test-vm:
-	@tools/setup test
+	@tools/setup vm
 	@tools/build release
 	@tools/test-vm
 
