@@ -80,6 +80,7 @@ struct setting_row {
 	const char *help;
 	bool flag;    /* has a command line flag */
 	bool profile; /* may stand in a profile */
+	int64_t min, max; /* of counts and sizes; max 0: no bound of our own */
 };
 
 /* The table, ended by a row without a name. */
@@ -87,17 +88,25 @@ extern const struct setting_row setting_rows[];
 
 void settings_init(struct settings *settings);
 void settings_done(struct settings *settings);
+/* TO need not be initialised. */
 void settings_copy(struct settings *to, const struct settings *from);
 
-/* The row of that name, or NULL. */
+/* The row of that name ('_' is as good as '-'), or NULL. */
 const struct setting_row *setting_find(const char *name);
 
 /* Parses VALUE into the row's field; on failure nothing changes. WHERE names the place ("--mem"). */
 int settings_set(struct settings *settings, const struct setting_row *row, const char *where,
 		 const char *value, struct error *err);
 
-/* What OVER says replaces what BASE says; lists and mounts are appended. */
+/*
+ * What OVER says replaces what BASE says; lists and mounts are appended (a variable of the same name is replaced,
+ * and so is the entrypoint as a whole).
+ */
 void settings_merge(struct settings *base, const struct settings *over);
+
+/* Appends copies. */
+void settings_add_mount(struct settings *settings, const char *host, const char *guest, bool writable,
+			bool through);
 
 /*
  * Takes from REPO (an untrusted profile found in a workspace) only what makes BASE tighter. Each key that

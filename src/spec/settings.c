@@ -1,0 +1,242 @@
+/* Settings: the table of every flag and profile key, and the life of the struct it fills. */
+#include "spec/settings.h"
+
+#include "spec/settings_field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct settings, field)
+#define BOTH true, true
+#define ONLY_PROFILE false, true
+
+#define KIB (INT64_C(1) << 10)
+#define MIB (INT64_C(1) << 20)
+
+/*
+ * Least values are those below which nothing can start; the largest count of processes is the kernel's, that of
+ * descriptors its default ceiling.
+ */
+const struct setting_row setting_rows[] = {
+	{ "cpu", SETTING_CPU, AT(cpu_milli), "N", NULL, "cores, such as 1.5", BOTH, 0, 0 },
+	{ "mem", SETTING_SIZE, AT(mem_bytes), "SIZE", NULL, "memory, such as 512m", BOTH, MIB, 0 },
+	{ "pids", SETTING_COUNT, AT(pids), "N", NULL, "processes and threads", BOTH, 1, 4194304 },
+	{ "disk", SETTING_SIZE, AT(disk_bytes), "SIZE", NULL, "what may be written, such as 1g", BOTH,
+	  4 * KIB, 0 },
+	{ "inodes", SETTING_COUNT, AT(inodes), "N", NULL, "files that may be made", BOTH, 1,
+	  INT64_C(1) << 40 },
+	{ "time", SETTING_DURATION, AT(time_ms), "TIME", NULL, "wall time, such as 30s", BOTH, 0, 0 },
+	{ "cpu-time", SETTING_DURATION, AT(cpu_time_ms), "TIME", NULL, "time on the processor", BOTH, 0,
+	  0 },
+	{ "fsize", SETTING_SIZE, AT(fsize_bytes), "SIZE", NULL, "largest file that may be written", BOTH,
+	  0, 0 },
+	{ "nofile", SETTING_COUNT, AT(nofile), "N", NULL, "open files a process", BOTH, 8, 1073741816 },
+	{ "output", SETTING_SIZE, AT(output_bytes), "SIZE", NULL, "output kept per stream", BOTH, 0,
+	  1024 * MIB },
+	{ "fuel", SETTING_FUEL, AT(fuel), "N", NULL, "instructions under wasm, such as 20g", BOTH, 0, 0 },
+	{ "driver", SETTING_WORD, AT(driver), "NAME", NULL, "how to isolate (default linux)", BOTH, 0, 0 },
+	{ "root", SETTING_WORD, AT(root), "host|project|IMAGE", NULL,
+	  "what the sandbox sees as its root (default host)", BOTH, 0, 0 },
+	{ "net", SETTING_WORD, AT(net), "none|loopback|allow", "none|loopback|allow",
+	  "network (default none)", BOTH, 0, 0 },
+	{ "allow", SETTING_LIST, AT(allow), "HOST:PORT", NULL, "let connections out to this place", BOTH,
+	  0, 0 },
+	{ "deny", SETTING_LIST, AT(deny), "HOST:PORT", NULL, "refuse connections to this place", BOTH, 0,
+	  0 },
+	{ "publish", SETTING_LIST, AT(publish), "HOSTPORT:PORT", NULL,
+	  "let the host reach a port of the sandbox", BOTH, 0, 0 },
+	{ "secret-header", SETTING_LIST, AT(secret_header), "HOST:NAME=FILE", NULL,
+	  "header added outside to requests for this host", BOTH, 0, 0 },
+	{ "ro", SETTING_MOUNT_RO, 0, "SRC:DST", NULL, "show a host path, read-only", true, false, 0, 0 },
+	{ "rw", SETTING_MOUNT_RW, 0, "SRC:DST", NULL, "show a host path, copy-on-write", true, false, 0,
+	  0 },
+	{ "rw-through", SETTING_MOUNT_THROUGH, 0, "SRC:DST", NULL,
+	  "show a host path; writes reach the host", true, false, 0, 0 },
+	{ "env", SETTING_LIST, AT(env), "K=V", NULL, "set a variable", BOTH, 0, 0 },
+	{ "pass-env", SETTING_LIST, AT(pass_env), "K", NULL, "pass a variable on", BOTH, 0, 0 },
+	{ "secret", SETTING_LIST, AT(secret), "NAME=FILE", NULL,
+	  "file whose content the sandbox gets and logs never show", BOTH, 0, 0 },
+	{ "scan", SETTING_WORD, AT(scan), "off|warn|enforce", "off|warn|enforce",
+	  "look at the code before it runs", BOTH, 0, 0 },
+	{ "home", SETTING_WORD, AT(home), "tools|full", "tools|full",
+	  "what of the home directory is shown (default tools)", BOTH, 0, 0 },
+	{ "workspace-secrets", SETTING_WORD, AT(workspace_secrets), "show|mask", "show|mask",
+	  "credential files inside the workspace", BOTH, 0, 0 },
+	{ "splice", SETTING_WORD, AT(splice), "off|on", "off|on", "allow splice(2) and tee(2)", BOTH, 0,
+	  0 },
+	{ "seccomp", SETTING_WORD, AT(seccomp), "FILE", NULL,
+	  "OCI system call profile applied on top of ours", BOTH, 0, 0 },
+	{ "require", SETTING_LIST, AT(require), "LAYER", NULL, "refuse to run without this layer", BOTH, 0,
+	  0 },
+	{ "allow-degraded", SETTING_LIST, AT(allow_degraded), "LAYER", NULL,
+	  "run although this layer is missing", BOTH, 0, 0 },
+	{ "entrypoint", SETTING_LIST, AT(entrypoint), "ARG", NULL, "command when none is given",
+	  ONLY_PROFILE, 0, 0 },
+	{ "tests", SETTING_LIST, AT(tests), "CMD", NULL, "commands that must succeed for tests==pass",
+	  ONLY_PROFILE, 0, 0 },
+	{ "gates", SETTING_LIST, AT(gates), "EXPR", NULL, "conditions for applying changes", ONLY_PROFILE,
+	  0, 0 },
+	{ .name = NULL },
+};
+
+int64_t *settings_number(struct settings *settings, const struct setting_row *row)
+{
+	return (int64_t *)(void *)((char *)settings + row->offset);
+}
+
+char **settings_word(struct settings *settings, const struct setting_row *row)
+{
+	return (char **)(void *)((char *)settings + row->offset);
+}
+
+struct strv *settings_list(struct settings *settings, const struct setting_row *row)
+{
+	return (struct strv *)(void *)((char *)settings + row->offset);
+}
+
+enum setting_shape setting_shape(const struct setting_row *row)
+{
+	switch (row->kind) {
+	case SETTING_SIZE:
+	case SETTING_DURATION:
+	case SETTING_COUNT:
+	case SETTING_CPU:
+	case SETTING_FUEL:
+		return SHAPE_NUMBER;
+	case SETTING_WORD:
+		return SHAPE_WORD;
+	case SETTING_LIST:
+		return SHAPE_LIST;
+	case SETTING_MOUNT_RO:
+	case SETTING_MOUNT_RW:
+	case SETTING_MOUNT_THROUGH:
+		break;
+	}
+	return SHAPE_MOUNT;
+}
+
+int64_t settings_get_number(const struct settings *settings, const struct setting_row *row)
+{
+	return *(const int64_t *)(const void *)((const char *)settings + row->offset);
+}
+
+const char *settings_get_word(const struct settings *settings, const struct setting_row *row)
+{
+	return *(const char *const *)(const void *)((const char *)settings + row->offset);
+}
+
+const struct strv *settings_get_list(const struct settings *settings, const struct setting_row *row)
+{
+	return (const struct strv *)(const void *)((const char *)settings + row->offset);
+}
+
+void settings_init(struct settings *settings)
+{
+	memset(settings, 0, sizeof(*settings));
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		if (setting_shape(row) == SHAPE_NUMBER)
+			*settings_number(settings, row) = SETTING_UNSET;
+	}
+}
+
+void settings_done(struct settings *settings)
+{
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		enum setting_shape shape = setting_shape(row);
+
+		if (shape == SHAPE_WORD)
+			free(*settings_word(settings, row));
+		else if (shape == SHAPE_LIST)
+			strv_done(settings_list(settings, row));
+	}
+	for (size_t i = 0; i < settings->mount_count; i++) {
+		free(settings->mounts[i].host);
+		free(settings->mounts[i].guest);
+	}
+	free(settings->mounts);
+	settings_init(settings);
+}
+
+void settings_copy(struct settings *to, const struct settings *from)
+{
+	settings_init(to);
+	settings_merge(to, from);
+}
+
+const struct setting_row *setting_find(const char *name)
+{
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		size_t i = 0;
+
+		while (row->name[i] && (row->name[i] == name[i] || (row->name[i] == '-' && name[i] == '_')))
+			i++;
+		if (!row->name[i] && !name[i])
+			return row;
+	}
+	return NULL;
+}
+
+void settings_add_mount(struct settings *settings, const char *host, const char *guest, bool writable,
+			bool through)
+{
+	settings->mounts = xrealloc(settings->mounts, settings->mount_count + 1,
+				    sizeof(*settings->mounts));
+	settings->mounts[settings->mount_count++] = (struct settings_mount){
+		.host = xstrdup(host),
+		.guest = xstrdup(guest),
+		.writable = writable,
+		.through = through,
+	};
+}
+
+void settings_add_env(struct strv *env, const char *pair)
+{
+	size_t name = (size_t)(strchrnul(pair, '=') - pair);
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (strncmp(env->items[i], pair, name) != 0 || env->items[i][name] != '=')
+			continue;
+		free(env->items[i]);
+		env->items[i] = xstrdup(pair);
+		return;
+	}
+	strv_add(env, pair);
+}
+
+static void merge_list(struct settings *base, const struct settings *over,
+		       const struct setting_row *row)
+{
+	const struct strv *more = settings_get_list(over, row);
+	struct strv *list = settings_list(base, row);
+
+	/* Half of one command and half of another is no command. */
+	if (list == &base->entrypoint && more->count > 0)
+		strv_done(list);
+	if (list != &base->env) {
+		strv_copy(list, more);
+		return;
+	}
+	for (size_t i = 0; i < more->count; i++)
+		settings_add_env(list, more->items[i]);
+}
+
+void settings_merge(struct settings *base, const struct settings *over)
+{
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		enum setting_shape shape = setting_shape(row);
+
+		if (shape == SHAPE_NUMBER && settings_get_number(over, row) != SETTING_UNSET)
+			*settings_number(base, row) = settings_get_number(over, row);
+		if (shape == SHAPE_WORD && settings_get_word(over, row)) {
+			free(*settings_word(base, row));
+			*settings_word(base, row) = xstrdup(settings_get_word(over, row));
+		}
+		if (shape == SHAPE_LIST)
+			merge_list(base, over, row);
+	}
+	for (size_t i = 0; i < over->mount_count; i++) {
+		const struct settings_mount *mount = &over->mounts[i];
+
+		settings_add_mount(base, mount->host, mount->guest, mount->writable, mount->through);
+	}
+}

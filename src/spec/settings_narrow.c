@@ -1,0 +1,176 @@
+/*
+ * What an untrusted profile may say: only what makes the sandbox tighter.
+ *
+ * A workspace's profile is written by whoever wrote the workspace, perhaps by the very program to be confined.
+ * So nothing is taken unless a rule below says that it tightens; whatever has no rule is left out and named.
+ * A new setting is therefore refused until somebody thinks about it.
+ */
+#include "spec/settings.h"
+
+#include "base/units.h"
+#include "spec/settings_field.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct narrowing {
+	struct settings *base;
+	const struct settings *repo;
+	struct strv *notes;
+};
+
+static void note(const struct narrowing *narrowing, const char *name, const char *value)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	strv_addf(narrowing->notes,
+		  "workspace profile: '%s%s%s' ignored: an untrusted profile can only narrow", name,
+		  value ? ": " : "", value ? str_shown(value, shown) : "");
+}
+
+static void format_number(const struct setting_row *row, int64_t number, char text[static 32])
+{
+	if (row->kind == SETTING_SIZE)
+		units_format_size(number, text);
+	else if (row->kind == SETTING_DURATION)
+		units_format_duration(number, text);
+	else if (row->kind == SETTING_CPU)
+		(void)snprintf(text, 32, "%g", (double)number / 1000);
+	else
+		(void)snprintf(text, 32, "%" PRId64, number);
+}
+
+static void narrow_number(const struct narrowing *narrowing, const struct setting_row *row)
+{
+	int64_t want = settings_get_number(narrowing->repo, row);
+	int64_t *have = settings_number(narrowing->base, row);
+
+	if (want == SETTING_UNSET)
+		return;
+	if (*have == SETTING_UNSET || want <= *have) {
+		*have = want;
+		return;
+	}
+	char text[32];
+
+	format_number(row, want, text);
+	note(narrowing, row->name, text);
+}
+
+/* Words of a setting from widest to tightest; `at_first` is what silence means. */
+struct ladder {
+	const char *name;
+	const char *steps[4];
+	size_t at_first;
+};
+
+static const struct ladder ladders[] = {
+	{ "net", { "allow", "loopback", "none" }, 2 },
+	{ "scan", { "off", "warn", "enforce" }, 0 },
+	{ "home", { "full", "tools" }, 1 },
+	{ "workspace-secrets", { "show", "mask" }, 0 },
+	{ "splice", { "on", "off" }, 1 },
+};
+
+static const struct ladder *ladder_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ladders) / sizeof(ladders[0]); i++) {
+		if (strcmp(ladders[i].name, name) == 0)
+			return &ladders[i];
+	}
+	return NULL;
+}
+
+/* Place of a word on its ladder; UNKNOWN for a word that is not on it. */
+static size_t step_of(const struct ladder *ladder, const char *word, size_t unknown)
+{
+	for (size_t i = 0; i < 4 && ladder->steps[i]; i++) {
+		if (strcmp(ladder->steps[i], word) == 0)
+			return i;
+	}
+	return unknown;
+}
+
+static void narrow_word(const struct narrowing *narrowing, const struct setting_row *row)
+{
+	const char *want = settings_get_word(narrowing->repo, row);
+	char **have = settings_word(narrowing->base, row);
+	const struct ladder *ladder = ladder_find(row->name);
+
+	if (!want || (*have && strcmp(want, *have) == 0))
+		return;
+	if (!ladder) {
+		note(narrowing, row->name, want);
+		return;
+	}
+	/* A rule to allow says `net: allow` without saying it. */
+	bool implied = have == &narrowing->base->net && narrowing->base->allow.count > 0;
+	size_t wanted = step_of(ladder, want, 0);
+	size_t at = *have ? step_of(ladder, *have, 4) : implied ? 0 : ladder->at_first;
+
+	if (wanted < at) {
+		note(narrowing, row->name, want);
+		return;
+	}
+	/* The same step said in other words leaves silence as it is: its meaning may change. */
+	if (wanted == at)
+		return;
+	free(*have);
+	*have = xstrdup(want);
+	if (have == &narrowing->base->net && wanted > 0)
+		strv_done(&narrowing->base->allow);
+}
+
+/* Lists that only ever take away when they grow. */
+static bool may_grow(const struct settings *base, const struct strv *list)
+{
+	/* Tests that come from the workspace alone would vouch for themselves: they may only join the user's own. */
+	if (list == &base->tests)
+		return list->count > 0;
+	return list == &base->deny || list == &base->require || list == &base->gates;
+}
+
+static void narrow_list(const struct narrowing *narrowing, const struct setting_row *row)
+{
+	const struct strv *want = settings_get_list(narrowing->repo, row);
+	struct strv *have = settings_list(narrowing->base, row);
+	bool grows = may_grow(narrowing->base, have);
+	const char *left_out = NULL;
+
+	for (size_t i = 0; i < want->count; i++) {
+		if (strv_has(have, want->items[i]))
+			continue;
+		if (grows)
+			strv_add(have, want->items[i]);
+		else if (!left_out)
+			left_out = want->items[i];
+	}
+	/* A secret may stand in a variable's value: only its name is told. */
+	if (left_out)
+		note(narrowing, row->name, have == &narrowing->base->env ? NULL : left_out);
+}
+
+void settings_narrow(struct settings *base, const struct settings *repo, struct strv *notes)
+{
+	const struct narrowing narrowing = { .base = base, .repo = repo, .notes = notes };
+
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		switch (setting_shape(row)) {
+		case SHAPE_NUMBER:
+			narrow_number(&narrowing, row);
+			break;
+		case SHAPE_WORD:
+			narrow_word(&narrowing, row);
+			break;
+		case SHAPE_LIST:
+			narrow_list(&narrowing, row);
+			break;
+		case SHAPE_MOUNT:
+			break;
+		}
+	}
+	if (repo->mount_count > 0)
+		note(&narrowing, "mounts", repo->mounts[0].host);
+}

@@ -1,0 +1,276 @@
+/* One value of a setting from its text: each kind's form is checked here and nowhere else. */
+#include "spec/settings.h"
+
+#include "base/nearest.h"
+#include "base/own.h"
+#include "base/units.h"
+#include "spec/clean_path.h"
+#include "spec/settings_field.h"
+#include "spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One value on its way in: what it is for, where it stands, what it says. */
+struct entry {
+	const struct setting_row *row;
+	const char *where;
+	const char *value;
+};
+
+static int refuse(const struct entry *entry, const char *what, const char *usage, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	return error_set(err, ERROR_USAGE, "%s: '%s' is not %s (use %s)", entry->where,
+			 str_shown(entry->value, shown), what, usage);
+}
+
+static int parse_number(const struct entry *entry, int64_t *ret_number, struct error *err)
+{
+	switch (entry->row->kind) {
+	case SETTING_SIZE:
+		return units_size(entry->where, entry->value, ret_number, err);
+	case SETTING_DURATION:
+		return units_duration(entry->where, entry->value, ret_number, err);
+	case SETTING_CPU:
+		return units_cpu(entry->where, entry->value, ret_number, err);
+	case SETTING_FUEL:
+		return units_fuel(entry->where, entry->value, ret_number, err);
+	case SETTING_COUNT:
+	case SETTING_WORD:
+	case SETTING_LIST:
+	case SETTING_MOUNT_RO:
+	case SETTING_MOUNT_RW:
+	case SETTING_MOUNT_THROUGH:
+		break;
+	}
+	return units_count(entry->where, entry->value, entry->row->min, entry->row->max, ret_number, err);
+}
+
+static int set_number(struct settings *settings, const struct entry *entry, struct error *err)
+{
+	const struct setting_row *row = entry->row;
+	char shown[STR_SHOWN_SIZE], bound[32];
+	int64_t number;
+
+	if (parse_number(entry, &number, err) < 0)
+		return -1;
+	if (row->min && number < row->min) {
+		units_format_size(row->min, bound);
+		return error_set(err, ERROR_USAGE, "%s: '%s' is too small (at least %s)", entry->where,
+				 str_shown(entry->value, shown), bound);
+	}
+	if (row->max && number > row->max) {
+		units_format_size(row->max, bound);
+		return error_set(err, ERROR_USAGE, "%s: '%s' is too large (at most %s)", entry->where,
+				 str_shown(entry->value, shown), bound);
+	}
+	*settings_number(settings, row) = number;
+	return 0;
+}
+
+/* Whether WORD is one of "a|b|c". */
+static bool is_choice(const char *choices, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = choices; *at; at += *at == '|') {
+		size_t part = strcspn(at, "|");
+
+		if (part == len && memcmp(at, word, len) == 0)
+			return true;
+		at += part;
+	}
+	return false;
+}
+
+static bool has_control(const char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return true;
+	}
+	return false;
+}
+
+static int set_word(struct settings *settings, const struct entry *entry, struct error *err)
+{
+	const struct setting_row *row = entry->row;
+	char **word = settings_word(settings, row);
+
+	if (row->choices && !is_choice(row->choices, entry->value))
+		return refuse(entry, "one of its values", row->choices, err);
+	if (!entry->value[0] || has_control(entry->value))
+		return refuse(entry, "a value", row->metavar, err);
+	free(*word);
+	*word = xstrdup(entry->value);
+	return 0;
+}
+
+static bool is_name_char(char c, bool is_first)
+{
+	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_')
+		return true;
+	return !is_first && c >= '0' && c <= '9';
+}
+
+/* Length of the variable name TEXT begins with; 0 when it begins with none. */
+static size_t name_length(const char *text)
+{
+	size_t len = 0;
+
+	while (is_name_char(text[len], len == 0))
+		len++;
+	return len;
+}
+
+static int check_pair(const struct entry *entry, bool may_be_empty, struct error *err)
+{
+	size_t len = name_length(entry->value);
+
+	if (len == 0 || entry->value[len] != '=' || (!may_be_empty && !entry->value[len + 1]))
+		return refuse(entry, may_be_empty ? "a variable" : "a secret", entry->row->metavar, err);
+	return 0;
+}
+
+static int check_name(const struct entry *entry, struct error *err)
+{
+	size_t len = name_length(entry->value);
+
+	if (len == 0 || entry->value[len])
+		return refuse(entry, "a variable's name", "PATH, CI", err);
+	return 0;
+}
+
+static int check_layer(const struct entry *entry, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+	struct nearest nearest;
+
+	if (layer_find(entry->value) != LAYER_COUNT)
+		return 0;
+	nearest_init(&nearest, entry->value);
+	for (int layer = 0; layer < LAYER_COUNT; layer++)
+		nearest_try(&nearest, layer_name((enum layer)layer));
+	return error_set(err, ERROR_USAGE, "%s: '%s' is not a layer (%s %s)", entry->where,
+			 str_shown(entry->value, shown), nearest.best ? "did you mean" : "use",
+			 nearest.best ? nearest.best : "landlock, cgroup, limits, disk");
+}
+
+/* Whether TEXT is "443" or, where that may be, "8000-8080". */
+static bool is_port_range(const char *text, bool may_be_range)
+{
+	char *end;
+	unsigned long first, last;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	first = last = strtoul(text, &end, 10);
+	if (may_be_range && *end == '-' && end[1] >= '0' && end[1] <= '9')
+		last = strtoul(end + 1, &end, 10);
+	return !*end && first >= 1 && first <= last && last <= 65535;
+}
+
+static int check_rule(const struct entry *entry, struct error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				      ".-_*/[]:";
+	const char *host = entry->value + (str_starts(entry->value, "udp:") ? 4 : 0);
+	const char *colon = strrchr(host, ':');
+
+	if (!colon || colon == host || !is_port_range(colon + 1, true) || host[strspn(host, letters)])
+		return refuse(entry, "a rule", "example.org:443, *.example.net:8000-8080, udp:10.0.0.1:53",
+			      err);
+	return 0;
+}
+
+static int check_publish(const struct entry *entry, struct error *err)
+{
+	owned(free_ptr) char *first = xstrndup(entry->value, strcspn(entry->value, ":"));
+	const char *colon = strchr(entry->value, ':');
+
+	if (!colon || !is_port_range(first, false) || !is_port_range(colon + 1, false))
+		return refuse(entry, "a pair of ports", "8080:80", err);
+	return 0;
+}
+
+static int check_secret_header(const struct entry *entry, struct error *err)
+{
+	const char *equals = strchr(entry->value, '=');
+	const char *colon = strchr(entry->value, ':');
+
+	if (!equals || !colon || colon == entry->value || colon + 1 >= equals || !equals[1])
+		return refuse(entry, "a header for a host",
+			      "api.example.org:Authorization=FILE", err);
+	return 0;
+}
+
+static int check_item(const struct settings *settings, const struct entry *entry,
+		      const struct strv *list, struct error *err)
+{
+	if (list == &settings->env)
+		return check_pair(entry, true, err);
+	if (list == &settings->secret)
+		return check_pair(entry, false, err);
+	if (list == &settings->pass_env)
+		return check_name(entry, err);
+	if (list == &settings->require || list == &settings->allow_degraded)
+		return check_layer(entry, err);
+	if (list == &settings->allow || list == &settings->deny)
+		return check_rule(entry, err);
+	if (list == &settings->publish)
+		return check_publish(entry, err);
+	if (list == &settings->secret_header)
+		return check_secret_header(entry, err);
+	/* Further arguments of an entrypoint may be empty, its program may not. */
+	if (!entry->value[0] && (list != &settings->entrypoint || list->count == 0))
+		return refuse(entry, "a value", entry->row->metavar, err);
+	return 0;
+}
+
+static int add_item(struct settings *settings, const struct entry *entry, struct error *err)
+{
+	struct strv *list = settings_list(settings, entry->row);
+
+	if (check_item(settings, entry, list, err) < 0)
+		return -1;
+	if (list == &settings->env)
+		settings_add_env(list, entry->value);
+	else if (list == &settings->entrypoint || !strv_has(list, entry->value))
+		strv_add(list, entry->value);
+	return 0;
+}
+
+/* SRC:DST, or SRC alone for the same place inside. The last colon counts: a source may have one in its name. */
+static int add_mount(struct settings *settings, const struct entry *entry, struct error *err)
+{
+	const char *colon = strrchr(entry->value, ':');
+	owned(free_ptr) char *host = xstrndup(
+		entry->value, colon ? (size_t)(colon - entry->value) : strlen(entry->value));
+	owned(free_ptr) char *guest = path_clean(colon ? colon + 1 : entry->value);
+
+	if (!host[0] || !guest || strcmp(guest, "/") == 0 || has_control(guest))
+		return refuse(entry, "a mount", "SRC:/absolute/path, without '..' and not the root", err);
+	settings_add_mount(settings, host, guest, entry->row->kind != SETTING_MOUNT_RO,
+			   entry->row->kind == SETTING_MOUNT_THROUGH);
+	return 0;
+}
+
+int settings_set(struct settings *settings, const struct setting_row *row, const char *where,
+		 const char *value, struct error *err)
+{
+	struct entry entry = { .row = row, .where = where, .value = value };
+
+	switch (setting_shape(row)) {
+	case SHAPE_NUMBER:
+		return set_number(settings, &entry, err);
+	case SHAPE_WORD:
+		return set_word(settings, &entry, err);
+	case SHAPE_LIST:
+		return add_item(settings, &entry, err);
+	case SHAPE_MOUNT:
+		break;
+	}
+	return add_mount(settings, &entry, err);
+}

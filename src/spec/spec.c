@@ -1,0 +1,99 @@
+/* The plan as plain data: its life, adding to its lists, and the names of layers. */
+#include "spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const layer_names[LAYER_COUNT] = {
+	[LAYER_USER] = "user",	     [LAYER_MOUNT] = "mount",	  [LAYER_PID] = "pid",
+	[LAYER_NET] = "net",	     [LAYER_IPC] = "ipc",	  [LAYER_UTS] = "uts",
+	[LAYER_CGROUP] = "cgroup",   [LAYER_SECCOMP] = "seccomp", [LAYER_LANDLOCK] = "landlock",
+	[LAYER_OVERLAY] = "overlay", [LAYER_MASKS] = "masks",	  [LAYER_LIMITS] = "limits",
+	[LAYER_DISK] = "disk",
+};
+
+const char *layer_name(enum layer layer)
+{
+	return layer < LAYER_COUNT ? layer_names[layer] : "unknown";
+}
+
+enum layer layer_find(const char *name)
+{
+	enum layer layer = LAYER_USER;
+
+	while (layer < LAYER_COUNT && strcmp(layer_names[layer], name) != 0)
+		layer++;
+	return layer;
+}
+
+void spec_init(struct spec *spec)
+{
+	memset(spec, 0, sizeof(*spec));
+}
+
+static void free_lists(struct spec *spec)
+{
+	for (size_t i = 0; i < spec->tree_count; i++) {
+		free(spec->trees[i].path);
+		free(spec->trees[i].why);
+	}
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		free(spec->masks[i].path);
+		free(spec->masks[i].content);
+	}
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		free(spec->binds[i].source);
+		free(spec->binds[i].target);
+	}
+	free(spec->trees);
+	free(spec->masks);
+	free(spec->binds);
+}
+
+void spec_done(struct spec *spec)
+{
+	char *words[] = { spec->run_id,	   spec->sandbox,   spec->trace_id, spec->driver,
+			  spec->workspace, spec->cwd,	    spec->home,	    spec->hostname,
+			  spec->seccomp,   spec->state_dir, spec->store_dir, spec->cache_dir,
+			  spec->config_dir };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		free(words[i]);
+	strv_done(&spec->command);
+	strv_done(&spec->env);
+	strv_done(&spec->allow);
+	strv_done(&spec->deny);
+	strv_done(&spec->notes);
+	free_lists(spec);
+	spec_init(spec);
+}
+
+struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, const char *path)
+{
+	struct spec_tree *tree;
+
+	spec->trees = xrealloc(spec->trees, spec->tree_count + 1, sizeof(*spec->trees));
+	tree = &spec->trees[spec->tree_count++];
+	*tree = (struct spec_tree){ .kind = kind, .path = xstrdup(path) };
+	return tree;
+}
+
+struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const char *path)
+{
+	struct spec_mask *mask;
+
+	spec->masks = xrealloc(spec->masks, spec->mask_count + 1, sizeof(*spec->masks));
+	mask = &spec->masks[spec->mask_count++];
+	*mask = (struct spec_mask){ .kind = kind, .path = xstrdup(path) };
+	return mask;
+}
+
+struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const char *target)
+{
+	struct spec_bind *bind;
+
+	spec->binds = xrealloc(spec->binds, spec->bind_count + 1, sizeof(*spec->binds));
+	bind = &spec->binds[spec->bind_count++];
+	*bind = (struct spec_bind){ .source = xstrdup(source), .target = xstrdup(target) };
+	return bind;
+}
