@@ -7,14 +7,29 @@
 #include "plan/request.h"
 #include "spec/spec.h"
 
+#include <stdbool.h>
+
 /*
- * What plan needs to know about paths; engine fills it by looking, tests by saying. All absolute, resolved,
- * owned by the caller.
+ * What plan needs to know about paths and names; engine fills it by looking, tests by saying. Paths are absolute
+ * and resolved; all of it is owned by the caller.
  */
 struct plan_paths {
 	char *workspace;      /* resolved -C, or the default of rules 16; NULL: an empty one is made */
 	bool workspace_given; /* by -C */
+	const char *run_id;   /* of the run to come; NULL gives "preview" */
+	const char *sandbox;  /* its name; NULL gives "preview" */
+	const char *git_name, *git_email; /* of the caller's git configuration; NULL where unknown */
 };
+
+/* Looks at DIR: has it a .git, and whose is it? False when it cannot be looked at. */
+typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret_owner);
+
+/*
+ * The workspace when -C did not name one: the git root around the current directory if the caller owns it, else
+ * the current directory; never HOME, /, a system directory or a place of our own. NULL (an empty one) then.
+ * Owned by the caller of it.
+ */
+char *plan_default_workspace(const struct host *host, plan_look look, void *cookie);
 
 /*
  * PROFILE is the merged profile (built in, user's, narrowed by the workspace's); the request's flags are

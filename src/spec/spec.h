@@ -85,6 +85,7 @@ struct spec_ids {
 	uid_t uid, gid;		/* as seen inside */
 	uid_t host_uid, host_gid; /* first host id of the map */
 	uint32_t count;		/* length of the map: 1 for plain users */
+	bool nested;		/* the caller is in a user namespace already: its 0 is not the machine's */
 };
 
 /* Limits in force; 0 means "none". */
@@ -95,7 +96,8 @@ struct spec_limits {
 	uint64_t disk_bytes, inodes;
 	uint64_t tmp_bytes, shm_bytes;
 	uint64_t time_ms, cpu_time_ms;
-	uint64_t fsize_bytes, nofile, memlock_bytes;
+	uint64_t fsize_bytes, memlock_bytes;
+	uint64_t nofile, nofile_soft; /* hard and soft */
 	uint64_t output_bytes; /* kept per stream in the result */
 	uint64_t log_bytes;    /* kept per run on disk */
 };
@@ -111,6 +113,7 @@ struct spec {
 	struct strv command;
 	struct strv env;
 	char *workspace; /* absolute; counted in `changes` */
+	bool workspace_made; /* the workspace is not the host's: launch makes it, empty */
 	char *cwd;	 /* absolute, inside */
 	char *home;	 /* absolute */
 	char *hostname;

@@ -1,0 +1,42 @@
+/* Limits in force: what the settings say, and a default for everything they leave open. */
+#include "plan/parts.h"
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t given_or(int64_t given, uint64_t otherwise)
+{
+	return given == SETTING_UNSET ? otherwise : (uint64_t)given;
+}
+
+void plan_limits(const struct planning *planning)
+{
+	const struct settings *settings = planning->settings;
+	const struct host *host = planning->host;
+	struct spec_limits *limits = &planning->spec->limits;
+	/* Unknown memory must not become "no limit". */
+	uint64_t half = host->memory_bytes ? host->memory_bytes / 2 : 512 * MIB;
+
+	limits->cpu_milli = given_or(settings->cpu_milli, 0);
+	limits->mem_bytes = given_or(settings->mem_bytes, least(4 * GIB, half));
+	limits->pids = given_or(settings->pids, 512);
+	/* The writable layer is a tmpfs, charged to the memory limit: more would kill where ENOSPC is due. */
+	limits->disk_bytes = given_or(settings->disk_bytes, least(10 * GIB, limits->mem_bytes / 2));
+	limits->inodes = given_or(settings->inodes, 1024 * KIB);
+	limits->tmp_bytes = least(1 * GIB, limits->mem_bytes / 2);
+	limits->shm_bytes = least(256 * MIB, limits->mem_bytes / 2);
+	limits->time_ms = given_or(settings->time_ms, planning->request->interactive ? 0 : 600000);
+	limits->cpu_time_ms = given_or(settings->cpu_time_ms, 0);
+	limits->fsize_bytes = given_or(settings->fsize_bytes, 4 * GIB);
+	limits->nofile = given_or(settings->nofile, 65536);
+	limits->nofile_soft = given_or(settings->nofile, 4096);
+	limits->memlock_bytes = 64 * MIB;
+	limits->output_bytes = given_or(settings->output_bytes, 1 * MIB);
+	limits->log_bytes = 64 * MIB;
+}

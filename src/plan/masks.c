@@ -1,0 +1,263 @@
+/*
+ * Masks: from the tables to the sorted list launch builds the mask layer from.
+ *
+ * The deepest rule on the way to a path decides what is seen there. Two rules for one path: the stronger stands
+ * (enum rank). A rule that changes nothing, since what lies above already says the same, is left out, so that a
+ * launch does not look at a hundred credential files of a home that is empty anyway.
+ */
+#include "base/own.h"
+#include "plan/mask_list.h"
+#include "plan/parts.h"
+#include "spec/clean_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum rank {
+	RANK_PLACE,	 /* directories hidden for what they are */
+	RANK_TOOL,	 /* tool chains of HOME */
+	RANK_CREDENTIAL, /* files hidden for what they hold */
+	RANK_WORKSPACE,	 /* what the user works in: seen wherever it lies */
+	RANK_OWN,	 /* our own directories: seen by nobody */
+};
+
+struct entry {
+	enum mask_kind kind;
+	enum rank rank;
+	char *path;
+	char *content;
+};
+
+struct entries {
+	struct entry *items;
+	size_t count, room;
+};
+
+static void entries_done(struct entries *entries)
+{
+	for (size_t i = 0; i < entries->count; i++) {
+		free(entries->items[i].path);
+		free(entries->items[i].content);
+	}
+	free(entries->items);
+}
+
+/* Takes PATH over. */
+static struct entry *add(struct entries *entries, enum mask_kind kind, enum rank rank, char *path)
+{
+	if (entries->count == entries->room) {
+		entries->room = entries->room ? entries->room * 2 : 128;
+		entries->items = xrealloc(entries->items, entries->room, sizeof(*entries->items));
+	}
+	entries->items[entries->count] = (struct entry){ .kind = kind, .rank = rank, .path = path };
+	return &entries->items[entries->count++];
+}
+
+/* NULL-ended NAMES below DIR; those with a pattern become MASK_GLOB. */
+static void add_list(struct entries *entries, const char *dir, const char *const *names,
+		     enum mask_kind kind, enum rank rank)
+{
+	for (; *names; names++)
+		add(entries, strchr(*names, '*') ? MASK_GLOB : kind, rank, plan_join(dir, *names));
+}
+
+/* While rules are weighed, a path is followed at once by all that lies below it: '/' is the least letter. */
+static int compare_paths(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == *b)
+		return 0;
+	if (!*a || !*b)
+		return *a ? 1 : -1;
+	if (*a == '/' || *b == '/')
+		return *a == '/' ? -1 : 1;
+	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+	int order = compare_paths(left->path, right->path);
+
+	return order ? order : (int)right->rank - (int)left->rank;
+}
+
+/* The order of the spec is that of plain text; parents come first in it as well. */
+static int compare_masks(const void *a, const void *b)
+{
+	const struct spec_mask *left = a, *right = b;
+
+	return strcmp(left->path, right->path);
+}
+
+static bool hides(const struct entry *entry)
+{
+	return entry->kind == MASK_HIDE || entry->kind == MASK_EMPTY;
+}
+
+static bool is_directory_rule(enum mask_kind kind)
+{
+	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_KEEP;
+}
+
+/* Whether ENTRY changes anything below a place that is hidden or not. */
+static bool matters(const struct entry *entry, bool is_hidden)
+{
+	switch (entry->kind) {
+	case MASK_HIDE:
+	case MASK_GLOB:
+		return !is_hidden;
+	case MASK_KEEP:
+		return is_hidden;
+	case MASK_EMPTY: /* has to exist, also below an empty one */
+	case MASK_FILE:
+		break;
+	}
+	return true;
+}
+
+/* Writes the sorted entries into the spec, weaker and idle ones left out. */
+static void write_entries(struct spec *spec, struct entries *entries)
+{
+	const struct entry *open[64]; /* rules on the way to the entry looked at */
+	size_t depth = 0;
+
+	for (size_t i = 0; i < entries->count; i++) {
+		struct entry *entry = &entries->items[i];
+
+		if (i > 0 && strcmp(entry->path, entries->items[i - 1].path) == 0)
+			continue;
+		while (depth > 0 && !path_is_within(entry->path, open[depth - 1]->path))
+			depth--;
+		if (!matters(entry, depth > 0 && hides(open[depth - 1])))
+			continue;
+		struct spec_mask *mask = spec_add_mask(spec, entry->kind, entry->path);
+
+		mask->content = ptr_take(&entry->content);
+		if (is_directory_rule(entry->kind) && depth < sizeof(open) / sizeof(open[0]))
+			open[depth++] = entry;
+	}
+}
+
+/* A value in git's configuration syntax, quoted so that nothing in it can start another line or section. */
+static void add_git_value(struct str *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	str_addf(out, "\t%s = \"", key);
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			str_add_char(out, '\\');
+		if ((unsigned char)*value >= 0x20)
+			str_add_char(out, *value);
+	}
+	str_add(out, "\"\n");
+}
+
+/* The caller's own may hold tokens and commands: inside stands one with name and e-mail only. */
+static void add_git_config(const struct planning *planning, struct entries *entries)
+{
+	const struct plan_paths *paths = planning->paths;
+	struct str content = STR_INIT;
+
+	if (!paths->git_name && !paths->git_email)
+		return;
+	str_add(&content, "[user]\n");
+	add_git_value(&content, "name", paths->git_name);
+	add_git_value(&content, "email", paths->git_email);
+	add(entries, MASK_FILE, RANK_WORKSPACE, plan_join(planning->spec->home, ".gitconfig"))
+		->content = str_detach(&content);
+}
+
+/*
+ * Credential files of HOME that something makes visible. HOME itself is empty unless it is the workspace or
+ * `home: full`, so most of the time there are none, and the hot path does not pay for the list.
+ */
+static void add_credentials(const struct planning *planning, struct entries *entries, bool all)
+{
+	const char *home = planning->spec->home, *workspace = planning->spec->workspace;
+
+	if (all || strcmp(home, workspace) == 0) {
+		add_list(entries, home, mask_home_hidden, MASK_HIDE, RANK_CREDENTIAL);
+		return;
+	}
+	if (!path_is_within(workspace, home))
+		return;
+	const char *below = workspace + strlen(home) + 1;
+
+	for (const char *const *name = mask_home_hidden; *name; name++) {
+		const char *const one[] = { *name, NULL };
+
+		if (path_is_within(*name, below))
+			add_list(entries, home, one, MASK_HIDE, RANK_CREDENTIAL);
+	}
+}
+
+static void add_home(const struct planning *planning, struct entries *entries)
+{
+	const char *home = planning->spec->home, *mode = planning->settings->home;
+	bool is_full = mode && strcmp(mode, "full") == 0;
+	/* Daemons have "/" or a system directory for a home: nothing to empty there, but files to hide. */
+	bool is_system = plan_is_system_dir(home);
+
+	add_credentials(planning, entries, is_full || is_system);
+	if (is_system)
+		return;
+	if (is_full) {
+		add(entries, MASK_KEEP, RANK_TOOL, xstrdup(home));
+		return;
+	}
+	add(entries, MASK_EMPTY, RANK_PLACE, xstrdup(home));
+	add_list(entries, home, mask_home_kept, MASK_KEEP, RANK_TOOL);
+	add_git_config(planning, entries);
+}
+
+void plan_masks(const struct planning *planning)
+{
+	const struct host *host = planning->host;
+	const struct settings *settings = planning->settings;
+	struct spec *spec = planning->spec;
+	owned(entries_done) struct entries entries = { NULL, 0, 0 };
+
+	add_list(&entries, "/", mask_system_hidden, MASK_HIDE, RANK_CREDENTIAL);
+	add_list(&entries, "/", mask_system_empty, MASK_EMPTY, RANK_PLACE);
+	add_home(planning, &entries);
+	if (!spec->workspace_made)
+		add(&entries, MASK_KEEP, RANK_WORKSPACE, xstrdup(spec->workspace));
+	if (settings->workspace_secrets && strcmp(settings->workspace_secrets, "mask") == 0)
+		add_list(&entries, spec->workspace, mask_workspace_hidden, MASK_HIDE, RANK_CREDENTIAL);
+	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->data_dir));
+	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->state_dir));
+	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->cache_dir));
+	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->config_dir));
+	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->runtime_dir));
+	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
+	write_entries(spec, &entries);
+	qsort(spec->masks, spec->mask_count, sizeof(*spec->masks), compare_masks);
+}
+
+bool plan_shows(const struct spec *spec, const char *path)
+{
+	const struct spec_mask *deepest = NULL;
+
+	/* Sorted with parents first: the last rule that holds PATH is the deepest. */
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (is_directory_rule(mask->kind) && path_is_within(path, mask->path))
+			deepest = mask;
+	}
+	return !deepest || deepest->kind == MASK_KEEP;
+}
+
+bool plan_keeps_within(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		if (spec->masks[i].kind == MASK_KEEP && path_is_within(spec->masks[i].path, path))
+			return true;
+	}
+	return false;
+}

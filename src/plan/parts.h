@@ -1,0 +1,42 @@
+/* Steps of plan_make, shared by the files of this folder only. */
+#ifndef PLAN_PARTS_H
+#define PLAN_PARTS_H
+
+#include "plan/plan.h"
+
+/* Inputs and the spec under way; nothing in it is owned. */
+struct planning {
+	const struct request *request;
+	const struct settings *settings; /* the profile with the flags laid over it */
+	const struct host *host;
+	const struct plan_paths *paths;
+	struct spec *spec;
+};
+
+/* Refuses what was asked for and is not in this build: never ignored silently. */
+int plan_refuse_absent(const struct planning *planning, struct error *err);
+
+/* Each step fills its part of the spec and reads what the ones before it filled. In this order: */
+int plan_workspace(const struct planning *planning, struct error *err);
+int plan_binds(const struct planning *planning, struct error *err);
+void plan_masks(const struct planning *planning);
+void plan_trees(const struct planning *planning);
+void plan_limits(const struct planning *planning);
+void plan_environment(const struct planning *planning);
+
+/* Whether PATH shows the host's content inside: the deepest mask on the way to it decides. */
+bool plan_shows(const struct spec *spec, const char *path);
+
+/* Whether a directory at or below PATH is kept visible. */
+bool plan_keeps_within(const struct spec *spec, const char *path);
+
+/* Whether PATH is "/", part of the operating system, or a directory that only holds other people's. */
+bool plan_is_system_dir(const char *path);
+
+/* One of our own directories that PATH lies in (or that lies in PATH, with HOLDS); NULL when none does. */
+const char *plan_own_dir(const struct host *host, const char *path, bool holds);
+
+/* NAME below DIR; owned by the caller. */
+char *plan_join(const char *dir, const char *name);
+
+#endif

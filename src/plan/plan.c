@@ -1,0 +1,145 @@
+/* Request + profile + host facts -> complete spec: the order of the steps, and the parts too small for a file. */
+#include "plan/plan.h"
+
+#include "base/own.h"
+#include "plan/parts.h"
+
+#include <string.h>
+
+static char *copy_or_null(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static void plan_names(const struct planning *planning)
+{
+	const struct settings *settings = planning->settings;
+	const struct host *host = planning->host;
+	const char *sandbox = planning->paths->sandbox, *run_id = planning->paths->run_id;
+	struct spec *spec = planning->spec;
+
+	spec->run_id = xstrdup(run_id ? run_id : "preview");
+	spec->sandbox = xstrdup(sandbox ? sandbox : "preview");
+	spec->hostname = xstrdup(spec->sandbox);
+	spec->trace_id = copy_or_null(planning->request->trace_id);
+	/* "auto" chooses among the drivers of the build, and there is one that isolates. */
+	spec->driver = xstrdup(settings->driver && strcmp(settings->driver, "auto") != 0 ?
+				       settings->driver : "linux");
+	spec->state_dir = xstrdup(host->state_dir);
+	spec->store_dir = xstrdup(host->data_dir);
+	spec->cache_dir = xstrdup(host->cache_dir);
+	spec->config_dir = xstrdup(host->config_dir);
+}
+
+static int plan_command(const struct planning *planning, struct error *err)
+{
+	const struct strv *given = &planning->request->command;
+	const struct strv *entrypoint = &planning->settings->entrypoint;
+
+	if (given->count == 0 && entrypoint->count == 0)
+		return error_set(err, ERROR_USAGE,
+				 "no command: write one behind --, or give the profile an entrypoint");
+	strv_copy(&planning->spec->command, given->count ? given : entrypoint);
+	return 0;
+}
+
+/* Host uid 0 is in no map: without capabilities it still owns every file of the kernel's configuration. */
+static int plan_ids(const struct planning *planning, struct error *err)
+{
+	const struct host *host = planning->host;
+	struct spec_ids *ids = &planning->spec->ids;
+
+	*ids = (struct spec_ids){
+		.uid = host->uid,
+		.gid = host->gid,
+		.host_uid = host->uid,
+		.host_gid = host->gid,
+		.count = 1,
+	};
+	if (host->privileged) {
+		ids->host_uid = ids->host_gid = host->id_base;
+		ids->count = host->id_count;
+		return 0;
+	}
+	if (host->uid == 0 && host->in_initial_userns)
+		return error_set(err, ERROR_DENIED,
+				 "root without CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID: there is no id "
+				 "to map it to; run as a plain user, or give the container those three");
+	ids->nested = host->uid == 0;
+	return 0;
+}
+
+static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_bits,
+		      struct error *err)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		enum layer layer = layer_find(names->items[i]);
+
+		if (layer == LAYER_COUNT)
+			return error_set(err, ERROR_USAGE, "%s: no layer is called '%.40s'", flag,
+					 names->items[i]);
+		bits |= (uint32_t)1 << layer;
+	}
+	*ret_bits = bits;
+	return 0;
+}
+
+static int plan_policy(const struct planning *planning, struct error *err)
+{
+	const struct settings *settings = planning->settings;
+	struct spec *spec = planning->spec;
+
+	spec->net = NET_NONE;
+	strv_copy(&spec->deny, &settings->deny);
+	spec->splice = settings->splice && strcmp(settings->splice, "on") == 0;
+	if (settings->seccomp)
+		spec->seccomp = settings->seccomp[0] == '/' ?
+					xstrdup(settings->seccomp) :
+					plan_join(planning->host->cwd, settings->seccomp);
+	if (layer_bits(&settings->require, "--require", &spec->require, err) < 0)
+		return -1;
+	return layer_bits(&settings->allow_degraded, "--allow-degraded", &spec->allow_degraded, err);
+}
+
+static int plan_all(const struct planning *planning, struct error *err)
+{
+	if (plan_refuse_absent(planning, err) < 0)
+		return -1;
+	plan_names(planning);
+	if (plan_command(planning, err) < 0 || plan_workspace(planning, err) < 0 ||
+	    plan_ids(planning, err) < 0 || plan_policy(planning, err) < 0 ||
+	    plan_binds(planning, err) < 0)
+		return -1;
+	plan_masks(planning);
+	plan_trees(planning);
+	plan_limits(planning);
+	plan_environment(planning);
+	return spec_check(planning->spec, err);
+}
+
+int plan_make(const struct request *request, const struct settings *profile,
+	      const struct host *host, const struct plan_paths *paths, struct spec *ret_spec,
+	      struct error *err)
+{
+	owned(settings_done) struct settings settings;
+	struct spec spec;
+	struct planning planning = {
+		.request = request,
+		.settings = &settings,
+		.host = host,
+		.paths = paths,
+		.spec = &spec,
+	};
+
+	settings_copy(&settings, profile);
+	settings_merge(&settings, &request->flags);
+	spec_init(&spec);
+	if (plan_all(&planning, err) < 0) {
+		spec_done(&spec);
+		return -1;
+	}
+	*ret_spec = spec;
+	return 0;
+}

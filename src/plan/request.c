@@ -1,0 +1,21 @@
+/* Life of a request. */
+#include "plan/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void request_init(struct request *request)
+{
+	memset(request, 0, sizeof(*request));
+	settings_init(&request->flags);
+}
+
+void request_done(struct request *request)
+{
+	settings_done(&request->flags);
+	free(request->profile);
+	free(request->workspace);
+	free(request->trace_id);
+	strv_done(&request->command);
+	request_init(request);
+}

@@ -1,0 +1,117 @@
+/* Which directory is the workspace, and which directories never become one by default. */
+#include "base/own.h"
+#include "plan/parts.h"
+#include "spec/clean_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MADE_WORKSPACE "/tmp/workspace"
+
+char *plan_join(const char *dir, const char *name)
+{
+	size_t dir_len = strcmp(dir, "/") == 0 ? 0 : strlen(dir), name_len = strlen(name);
+	char *path = xmalloc(dir_len + name_len + 2);
+
+	memcpy(path, dir, dir_len);
+	path[dir_len] = '/';
+	memcpy(path + dir_len + 1, name, name_len + 1);
+	return path;
+}
+
+bool plan_is_system_dir(const char *path)
+{
+	static const char *const whole[] = { "/bin",   "/boot",	  "/dev",  "/etc", "/lib", "/lib32",
+					     "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr" };
+	static const char *const itself[] = { "/",    "/home", "/media", "/mnt",     "/opt",	"/run",
+					      "/srv", "/tmp",  "/var",	 "/var/lib", "/var/log",
+					      "/var/tmp" };
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		if (path_is_within(path, whole[i]))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(itself) / sizeof(itself[0]); i++) {
+		if (strcmp(path, itself[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *plan_own_dir(const struct host *host, const char *path, bool holds)
+{
+	const char *const own[] = { host->data_dir, host->state_dir, host->cache_dir,
+				    host->config_dir, host->runtime_dir };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (path_is_within(path, own[i]) || (holds && path_is_within(own[i], path)))
+			return own[i];
+	}
+	return NULL;
+}
+
+/* Somebody's home: /root, or a directory right below /home. */
+static bool is_a_home(const struct host *host, const char *path)
+{
+	if (strcmp(path, host->home) == 0 || strcmp(path, "/root") == 0)
+		return true;
+	return str_starts(path, "/home/") && !strchr(path + 6, '/');
+}
+
+static bool may_be_default(const struct host *host, const char *path)
+{
+	return !plan_is_system_dir(path) && !is_a_home(host, path) &&
+	       !plan_own_dir(host, path, false);
+}
+
+char *plan_default_workspace(const struct host *host, plan_look look, void *cookie)
+{
+	owned(free_ptr) char *dir = xstrdup(host->cwd);
+
+	while (strcmp(dir, "/") != 0) {
+		bool has_git = false;
+		uid_t owner = 0;
+
+		/* Somebody else's repository around us says nothing about what the caller works on. */
+		if (look(cookie, dir, &has_git, &owner) && has_git) {
+			if (owner == host->uid && may_be_default(host, dir))
+				return ptr_take(&dir);
+			break;
+		}
+		char *slash = strrchr(dir, '/');
+
+		slash[slash == dir ? 1 : 0] = '\0';
+	}
+	return may_be_default(host, host->cwd) ? xstrdup(host->cwd) : NULL;
+}
+
+int plan_workspace(const struct planning *planning, struct error *err)
+{
+	const struct host *host = planning->host;
+	const char *workspace = planning->paths->workspace;
+	struct spec *spec = planning->spec;
+
+	spec->home = xstrdup(host->home);
+	if (!workspace) {
+		spec->workspace = xstrdup(MADE_WORKSPACE);
+		spec->cwd = xstrdup(MADE_WORKSPACE);
+		spec->workspace_made = true;
+		strv_addf(&spec->notes,
+			  "%s is not taken as a workspace by default: starting in an empty one "
+			  "(name a directory with -C)",
+			  host->cwd);
+		return 0;
+	}
+	if (!path_is_clean(workspace))
+		return error_set(err, ERROR_INTERNAL, "workspace is not a resolved path: %s", workspace);
+	const char *own = plan_own_dir(host, workspace, false);
+
+	if (own)
+		return error_set(err, ERROR_DENIED,
+				 "%s lies in a directory of aisbx itself (%s), which no sandbox sees: "
+				 "choose another workspace",
+				 workspace, own);
+	spec->workspace = xstrdup(workspace);
+	spec->cwd = xstrdup(path_is_within(host->cwd, workspace) ? host->cwd : workspace);
+	return 0;
+}
