@@ -1,0 +1,315 @@
+/* What came of a run: life of the struct, collected denials, and the result object. */
+#include "observe/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const status_names[] = {
+	[RUN_SUCCESS] = "success", [RUN_ERROR] = "error", [RUN_TIMEOUT] = "timeout",
+	[RUN_OOM] = "oom",	   [RUN_KILLED] = "killed", [RUN_LIMIT] = "limit",
+	[RUN_DENIED] = "denied",   [RUN_INTERNAL] = "internal",
+};
+
+const char *run_status_name(enum run_status status)
+{
+	return status_names[status];
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static char *copy_text(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+void denials_add(struct denials *denials, const char *layer, const char *what, const char *rule,
+		 const char *hint)
+{
+	for (size_t i = 0; i < denials->count; i++) {
+		struct denial *item = &denials->items[i];
+
+		if (!same_text(item->layer, layer) || !same_text(item->what, what) ||
+		    !same_text(item->rule, rule))
+			continue;
+		item->count++;
+		return;
+	}
+	if (denials->count == DENIALS_KEPT) {
+		denials->beyond++;
+		return;
+	}
+	if (!denials->items)
+		denials->items = xcalloc(DENIALS_KEPT, sizeof(*denials->items));
+	denials->items[denials->count++] = (struct denial){
+		.layer = copy_text(layer),
+		.what = copy_text(what),
+		.rule = copy_text(rule),
+		.hint = copy_text(hint),
+		.count = 1,
+	};
+}
+
+void denials_done(struct denials *denials)
+{
+	for (size_t i = 0; i < denials->count; i++) {
+		free(denials->items[i].layer);
+		free(denials->items[i].what);
+		free(denials->items[i].rule);
+		free(denials->items[i].hint);
+	}
+	free(denials->items);
+	*denials = (struct denials){ 0 };
+}
+
+void run_result_init(struct run_result *result)
+{
+	memset(result, 0, sizeof(*result));
+}
+
+void run_result_done(struct run_result *result)
+{
+	free(result->run_id);
+	free(result->trace_id);
+	free(result->sandbox);
+	free(result->driver);
+	free(result->message);
+	strv_done(&result->command);
+	str_done(&result->out.kept);
+	str_done(&result->err.kept);
+	strv_done(&result->layers);
+	strv_done(&result->degraded);
+	strv_done(&result->limits_hit);
+	strv_done(&result->notes);
+	denials_done(&result->denials);
+	run_result_init(result);
+}
+
+/* By hand: gmtime_r reads the time zone's file on its first call. */
+void time_format_utc(uint64_t epoch_ms, char out[static 32])
+{
+	uint64_t seconds = epoch_ms / 1000, day_seconds = seconds % 86400;
+	/* Days since 1 March of year 0, in eras of 400 years: leap days then stand at the end of a year. */
+	uint64_t days = seconds / 86400 + 719468;
+	uint64_t era = days / 146097, day_of_era = days % 146097;
+	uint64_t year_of_era =
+		(day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+	uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	uint64_t shifted = (5 * day_of_year + 2) / 153;
+	uint64_t day = day_of_year - (153 * shifted + 2) / 5 + 1;
+	uint64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+	uint64_t year = year_of_era + era * 400 + (month <= 2);
+
+	/* What lies beyond four digits of a year is no time of a run. */
+	if (year > 9999)
+		year = 9999;
+	uint64_t rest[] = { year,
+			    month,
+			    day,
+			    day_seconds / 3600,
+			    day_seconds / 60 % 60,
+			    day_seconds % 60,
+			    epoch_ms % 1000 };
+	/* Each digit of the form names its part; filled from the right. */
+	static const char form[] = "0000-11-22T33:44:55.666Z";
+
+	memcpy(out, form, sizeof(form));
+	for (size_t i = sizeof(form) - 1; i-- > 0;) {
+		unsigned part = (unsigned)(unsigned char)form[i] - '0';
+
+		if (part > 6)
+			continue;
+		out[i] = (char)('0' + rest[part] % 10);
+		rest[part] /= 10;
+	}
+}
+
+static int64_t as_int(uint64_t number)
+{
+	return number > INT64_MAX ? INT64_MAX : (int64_t)number;
+}
+
+static void write_number(struct json *json, const char *key, uint64_t number)
+{
+	json_key(json, key);
+	json_int(json, as_int(number));
+}
+
+static void write_real(struct json *json, const char *key, double real)
+{
+	json_key(json, key);
+	json_real(json, real);
+}
+
+static void write_text(struct json *json, const char *key, const char *text)
+{
+	json_key(json, key);
+	json_text(json, text);
+}
+
+static void write_list(struct json *json, const char *key, const struct strv *list)
+{
+	json_key(json, key);
+	json_strv(json, list);
+}
+
+/* How much of a stream is shown: a cut in the middle of a character would turn readable text into base64. */
+static size_t shown_length(const struct captured *stream)
+{
+	const char *data = str_cstr(&stream->kept);
+	size_t len = stream->kept.len;
+
+	if (stream->bytes <= len || utf8_valid(data, len))
+		return len;
+	for (size_t cut = 1; cut <= 3 && cut < len; cut++) {
+		/* Only the beginning of a longer sequence may go. */
+		if (((unsigned char)data[len - cut] & 0xc0) == 0xc0 && utf8_valid(data, len - cut))
+			return len - cut;
+	}
+	return len;
+}
+
+/* Writes the stream as text or base64 and returns which. */
+static const char *write_stream(struct json *json, const char *key, const struct captured *stream)
+{
+	const char *data = str_cstr(&stream->kept);
+	size_t len = shown_length(stream);
+
+	json_key(json, key);
+	if (utf8_valid(data, len)) {
+		json_bytes(json, data, len);
+		return "utf-8";
+	}
+	struct str coded = STR_INIT;
+
+	base64_add(&coded, data, len);
+	json_bytes(json, coded.data, coded.len);
+	str_done(&coded);
+	return "base64";
+}
+
+static void write_denials(struct json *json, const struct denials *denials)
+{
+	json_key(json, "denials");
+	json_open(json, '[');
+	for (size_t i = 0; i < denials->count; i++) {
+		const struct denial *item = &denials->items[i];
+
+		json_open(json, '{');
+		write_text(json, "layer", item->layer);
+		write_text(json, "what", item->what);
+		write_text(json, "rule", item->rule);
+		write_text(json, "hint", item->hint);
+		write_number(json, "count", item->count);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void write_changes(struct json *json, const char *key, const struct change_counts *counts)
+{
+	json_key(json, key);
+	json_open(json, '{');
+	write_number(json, "added", counts->added);
+	write_number(json, "modified", counts->modified);
+	write_number(json, "deleted", counts->deleted);
+	json_close(json, '}');
+}
+
+/* What was asked and how it ended. A run that never started has no exit code. */
+static void write_outcome(struct json *json, const struct run_result *result)
+{
+	write_text(json, "run_id", result->run_id);
+	write_text(json, "trace_id", result->trace_id);
+	write_text(json, "sandbox", result->sandbox);
+	write_list(json, "command", &result->command);
+	write_text(json, "status", run_status_name(result->status));
+	json_key(json, "exit_code");
+	if (result->status == RUN_DENIED || result->status == RUN_INTERNAL)
+		json_null(json);
+	else
+		json_int(json, result->exit_code);
+	json_key(json, "signal");
+	if (result->signal)
+		json_int(json, result->signal);
+	else
+		json_null(json);
+}
+
+static void write_usage(struct json *json, const struct run_result *result)
+{
+	char started[32];
+
+	json_key(json, "started");
+	if (result->started_ms) {
+		time_format_utc(result->started_ms, started);
+		json_text(json, started);
+	} else {
+		json_null(json);
+	}
+	write_real(json, "duration_ms", result->duration_ms);
+	write_real(json, "cpu_ms", result->cpu_ms);
+	json_key(json, "peak_memory_bytes");
+	if (result->peak_memory_bytes)
+		json_int(json, as_int(result->peak_memory_bytes));
+	else
+		json_null(json);
+}
+
+static void write_confinement(struct json *json, const struct run_result *result)
+{
+	write_text(json, "isolation", result->isolation);
+	write_list(json, "layers", &result->layers);
+	write_list(json, "degraded", &result->degraded);
+	write_list(json, "limits_hit", &result->limits_hit);
+	write_denials(json, &result->denials);
+	json_key(json, "fuel_consumed");
+	if (result->has_fuel)
+		json_int(json, as_int(result->fuel_consumed));
+	else
+		json_null(json);
+	write_changes(json, "changes", &result->changes);
+	write_text(json, "driver", result->driver);
+}
+
+static void write_result(const struct run_result *result, bool with_streams, struct str *out)
+{
+	const char *out_encoding = NULL, *err_encoding = NULL;
+	struct json json;
+
+	json_init(&json, out);
+	json_open(&json, '{');
+	write_outcome(&json, result);
+	if (with_streams) {
+		out_encoding = write_stream(&json, "stdout", &result->out);
+		err_encoding = write_stream(&json, "stderr", &result->err);
+	}
+	write_number(&json, "stdout_bytes", result->out.bytes);
+	write_number(&json, "stderr_bytes", result->err.bytes);
+	json_key(&json, "truncated");
+	json_bool(&json, result->truncated);
+	write_usage(&json, result);
+	write_confinement(&json, result);
+	write_changes(&json, "changes_outside", &result->changes_outside);
+	if (with_streams) {
+		write_text(&json, "stdout_encoding", out_encoding);
+		write_text(&json, "stderr_encoding", err_encoding);
+	}
+	write_number(&json, "denials_beyond", result->denials.beyond);
+	write_real(&json, "start_ms", result->start_ms);
+	write_text(&json, "message", result->message);
+	write_list(&json, "notes", &result->notes);
+	json_close(&json, '}');
+}
+
+void run_result_write(const struct run_result *result, struct str *out)
+{
+	write_result(result, true, out);
+}
+
+void run_result_write_record(const struct run_result *result, struct str *out)
+{
+	write_result(result, false, out);
+}
