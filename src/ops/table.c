@@ -151,7 +151,7 @@ const struct op ops[] = {
 	{
 		.name = "doctor",
 		.usage = "",
-		.summary = "is this machine fit, layer by layer, and what to do about it",
+		.summary = "is this machine fit, and what to do about it",
 		.group = "Look after this machine",
 		.flags = OP_READ_ONLY,
 		.columns = doctor_columns,

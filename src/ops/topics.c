@@ -116,8 +116,8 @@ static const char layers_text[] =
 	"What a layer refused stands in denials, with the rule and the way out.\n";
 
 const struct help_topic help_topics[] = {
-	{ "root", "what the clone contains; what root gets beyond a plain user", root_text },
-	{ "limits", "memory, time, processes, disk, and what happens at each", limits_text },
+	{ "root", "what the clone contains, for root and for others", root_text },
+	{ "limits", "memory, time, disk, and what happens at each", limits_text },
 	{ "exit-codes", "what scripts can rely on", exit_text },
 	{ "profiles", "limits and rules under a name", profiles_text },
 	{ "layers", "what stands between the command and this machine", layers_text },
