@@ -85,11 +85,16 @@ static void check_names(const struct spec *spec, struct findings *findings)
 	}
 }
 
-/* A map that holds host id 0 would make root of whoever becomes that id inside. */
+/*
+ * A map that holds host id 0 would make root of whoever becomes that id inside. In a nested user namespace 0 is some
+ * plain user of the machine, and the only id there is.
+ */
 static void check_map(struct findings *findings, const char *what, uint32_t inside, uint32_t first,
-		      uint32_t count)
+		      const struct spec_ids *ids)
 {
-	if (first == 0)
+	const uint32_t count = ids->count;
+
+	if (first == 0 && !(ids->nested && count == 1))
 		finding(findings, "%s: the map would reach host id 0", what);
 	if (count == 0)
 		finding(findings, "%s: the map is empty", what);
@@ -284,8 +289,8 @@ int spec_check(const struct spec *spec, struct error *err)
 	struct findings findings = { .err = &text };
 
 	check_names(spec, &findings);
-	check_map(&findings, "ids.uid", spec->ids.uid, spec->ids.host_uid, spec->ids.count);
-	check_map(&findings, "ids.gid", spec->ids.gid, spec->ids.host_gid, spec->ids.count);
+	check_map(&findings, "ids.uid", spec->ids.uid, spec->ids.host_uid, &spec->ids);
+	check_map(&findings, "ids.gid", spec->ids.gid, spec->ids.host_gid, &spec->ids);
 	check_limits(spec, &findings);
 	check_layers(spec, &findings);
 	if (check_list_paths(spec, &findings))

@@ -39,7 +39,8 @@ _Static_assert(sizeof(enum root_mode) == sizeof(unsigned), "enumerations are rea
 static const struct field id_fields[] = {
 	FIELD(spec_ids, uid, FIELD_U32),      FIELD(spec_ids, gid, FIELD_U32),
 	FIELD(spec_ids, host_uid, FIELD_U32), FIELD(spec_ids, host_gid, FIELD_U32),
-	FIELD(spec_ids, count, FIELD_U32),    END,
+	FIELD(spec_ids, count, FIELD_U32),    FIELD(spec_ids, nested, FIELD_BOOL),
+	END,
 };
 
 static const struct field limit_fields[] = {
@@ -54,6 +55,7 @@ static const struct field limit_fields[] = {
 	FIELD(spec_limits, cpu_time_ms, FIELD_U64),
 	FIELD(spec_limits, fsize_bytes, FIELD_U64),
 	FIELD(spec_limits, nofile, FIELD_U64),
+	FIELD(spec_limits, nofile_soft, FIELD_U64),
 	FIELD(spec_limits, memlock_bytes, FIELD_U64),
 	FIELD(spec_limits, output_bytes, FIELD_U64),
 	FIELD(spec_limits, log_bytes, FIELD_U64),
@@ -79,6 +81,7 @@ static const struct field spec_fields[] = {
 	FIELD(spec, command, FIELD_TEXTS),
 	FIELD(spec, env, FIELD_TEXTS),
 	FIELD(spec, workspace, FIELD_TEXT),
+	FIELD(spec, workspace_made, FIELD_BOOL),
 	FIELD(spec, cwd, FIELD_TEXT),
 	FIELD(spec, home, FIELD_TEXT),
 	FIELD(spec, hostname, FIELD_TEXT),
