@@ -8,14 +8,23 @@ static const char *const mask_kinds[] = { "hide", "empty", "keep", "glob", "file
 static const char *const root_modes[] = { "idmapped", "forest", "project", NULL };
 static const char *const net_modes[] = { "none", "allow", NULL };
 
-#define FIELD(type, member, kind) { #member, kind, offsetof(struct type, member), NULL, NULL, 0 }
-#define CHOICE(type, member, names) { #member, FIELD_ENUM, offsetof(struct type, member), names, NULL, 0 }
-#define END { .name = NULL }
+#define FIELD(type, member, kind)                                           \
+	{                                                                   \
+#member, kind, offsetof(struct type, member), NULL, NULL, 0 \
+	}
+#define CHOICE(type, member, names)                                                \
+	{                                                                          \
+#member, FIELD_ENUM, offsetof(struct type, member), names, NULL, 0 \
+	}
+#define END                  \
+	{                    \
+		.name = NULL \
+	}
 
 static const struct field tree_fields[] = {
-	CHOICE(spec_tree, kind, tree_kinds),  FIELD(spec_tree, path, FIELD_TEXT),
-	FIELD(spec_tree, dev, FIELD_U64),     FIELD(spec_tree, ino, FIELD_U64),
-	FIELD(spec_tree, why, FIELD_TEXT),    END,
+	CHOICE(spec_tree, kind, tree_kinds), FIELD(spec_tree, path, FIELD_TEXT),
+	FIELD(spec_tree, dev, FIELD_U64),    FIELD(spec_tree, ino, FIELD_U64),
+	FIELD(spec_tree, why, FIELD_TEXT),   END,
 };
 
 static const struct field mask_fields[] = {
@@ -26,9 +35,12 @@ static const struct field mask_fields[] = {
 };
 
 static const struct field bind_fields[] = {
-	FIELD(spec_bind, source, FIELD_TEXT),	FIELD(spec_bind, target, FIELD_TEXT),
-	FIELD(spec_bind, writable, FIELD_BOOL), FIELD(spec_bind, through, FIELD_BOOL),
-	FIELD(spec_bind, dev, FIELD_U64),	FIELD(spec_bind, ino, FIELD_U64),
+	FIELD(spec_bind, source, FIELD_TEXT),
+	FIELD(spec_bind, target, FIELD_TEXT),
+	FIELD(spec_bind, writable, FIELD_BOOL),
+	FIELD(spec_bind, through, FIELD_BOOL),
+	FIELD(spec_bind, dev, FIELD_U64),
+	FIELD(spec_bind, ino, FIELD_U64),
 	END,
 };
 
@@ -37,28 +49,30 @@ _Static_assert(sizeof(uid_t) == sizeof(uint32_t) && sizeof(gid_t) == sizeof(uint
 _Static_assert(sizeof(enum root_mode) == sizeof(unsigned), "enumerations are read as unsigned");
 
 static const struct field id_fields[] = {
-	FIELD(spec_ids, uid, FIELD_U32),      FIELD(spec_ids, gid, FIELD_U32),
-	FIELD(spec_ids, host_uid, FIELD_U32), FIELD(spec_ids, host_gid, FIELD_U32),
-	FIELD(spec_ids, count, FIELD_U32),    FIELD(spec_ids, nested, FIELD_BOOL),
+	FIELD(spec_ids, uid, FIELD_U32),
+	FIELD(spec_ids, gid, FIELD_U32),
+	FIELD(spec_ids, host_uid, FIELD_U32),
+	FIELD(spec_ids, host_gid, FIELD_U32),
+	FIELD(spec_ids, count, FIELD_U32),
+	FIELD(spec_ids, nested, FIELD_BOOL),
 	END,
 };
 
 static const struct field limit_fields[] = {
-	FIELD(spec_limits, cpu_milli, FIELD_U64),
-	FIELD(spec_limits, mem_bytes, FIELD_U64),
-	FIELD(spec_limits, pids, FIELD_U64),
-	FIELD(spec_limits, disk_bytes, FIELD_U64),
-	FIELD(spec_limits, inodes, FIELD_U64),
-	FIELD(spec_limits, tmp_bytes, FIELD_U64),
-	FIELD(spec_limits, shm_bytes, FIELD_U64),
-	FIELD(spec_limits, time_ms, FIELD_U64),
-	FIELD(spec_limits, cpu_time_ms, FIELD_U64),
-	FIELD(spec_limits, fsize_bytes, FIELD_U64),
-	FIELD(spec_limits, nofile, FIELD_U64),
-	FIELD(spec_limits, nofile_soft, FIELD_U64),
-	FIELD(spec_limits, memlock_bytes, FIELD_U64),
-	FIELD(spec_limits, output_bytes, FIELD_U64),
-	FIELD(spec_limits, log_bytes, FIELD_U64),
+	FIELD(spec_limits, cpu_milli, FIELD_U64),     FIELD(spec_limits, mem_bytes, FIELD_U64),
+	FIELD(spec_limits, pids, FIELD_U64),	      FIELD(spec_limits, disk_bytes, FIELD_U64),
+	FIELD(spec_limits, inodes, FIELD_U64),	      FIELD(spec_limits, tmp_bytes, FIELD_U64),
+	FIELD(spec_limits, shm_bytes, FIELD_U64),     FIELD(spec_limits, time_ms, FIELD_U64),
+	FIELD(spec_limits, cpu_time_ms, FIELD_U64),   FIELD(spec_limits, fsize_bytes, FIELD_U64),
+	FIELD(spec_limits, nofile, FIELD_U64),	      FIELD(spec_limits, nofile_soft, FIELD_U64),
+	FIELD(spec_limits, memlock_bytes, FIELD_U64), FIELD(spec_limits, output_bytes, FIELD_U64),
+	FIELD(spec_limits, log_bytes, FIELD_U64),     END,
+};
+
+static const struct field group_fields[] = {
+	FIELD(spec_groups, unified, FIELD_BOOL),     FIELD(spec_groups, v2_path, FIELD_TEXT),
+	FIELD(spec_groups, memory_path, FIELD_TEXT), FIELD(spec_groups, pids_path, FIELD_TEXT),
+	FIELD(spec_groups, cpu_path, FIELD_TEXT),    FIELD(spec_groups, cpuacct_path, FIELD_TEXT),
 	END,
 };
 
@@ -67,43 +81,35 @@ static const struct record mask_record = { mask_fields, sizeof(struct spec_mask)
 static const struct record bind_record = { bind_fields, sizeof(struct spec_bind) };
 static const struct record id_record = { id_fields, sizeof(struct spec_ids) };
 static const struct record limit_record = { limit_fields, sizeof(struct spec_limits) };
+static const struct record group_record = { group_fields, sizeof(struct spec_groups) };
 
-#define INSIDE(member, record) \
-	{ #member, FIELD_RECORD, offsetof(struct spec, member), NULL, record, 0 }
-#define MANY(member, record, count) \
-	{ #member, FIELD_RECORDS, offsetof(struct spec, member), NULL, record, offsetof(struct spec, count) }
+#define INSIDE(member, record)                                                        \
+	{                                                                             \
+#member, FIELD_RECORD, offsetof(struct spec, member), NULL, record, 0 \
+	}
+#define MANY(member, record, count)                                                  \
+	{                                                                            \
+#member, FIELD_RECORDS, offsetof(struct spec, member), NULL, record, \
+			offsetof(struct spec, count)                                 \
+	}
 
 static const struct field spec_fields[] = {
-	FIELD(spec, run_id, FIELD_TEXT),
-	FIELD(spec, sandbox, FIELD_TEXT),
-	FIELD(spec, trace_id, FIELD_TEXT),
-	FIELD(spec, driver, FIELD_TEXT),
-	FIELD(spec, command, FIELD_TEXTS),
-	FIELD(spec, env, FIELD_TEXTS),
-	FIELD(spec, workspace, FIELD_TEXT),
-	FIELD(spec, workspace_made, FIELD_BOOL),
-	FIELD(spec, cwd, FIELD_TEXT),
-	FIELD(spec, home, FIELD_TEXT),
-	FIELD(spec, hostname, FIELD_TEXT),
-	CHOICE(spec, root, root_modes),
-	MANY(trees, &tree_record, tree_count),
-	MANY(masks, &mask_record, mask_count),
-	MANY(binds, &bind_record, bind_count),
-	INSIDE(ids, &id_record),
-	INSIDE(limits, &limit_record),
-	CHOICE(spec, net, net_modes),
-	FIELD(spec, allow, FIELD_TEXTS),
-	FIELD(spec, deny, FIELD_TEXTS),
-	FIELD(spec, splice, FIELD_BOOL),
-	FIELD(spec, seccomp, FIELD_TEXT),
-	FIELD(spec, state_dir, FIELD_TEXT),
-	FIELD(spec, store_dir, FIELD_TEXT),
-	FIELD(spec, cache_dir, FIELD_TEXT),
-	FIELD(spec, config_dir, FIELD_TEXT),
-	FIELD(spec, require, FIELD_LAYERS),
-	FIELD(spec, allow_degraded, FIELD_LAYERS),
-	FIELD(spec, notes, FIELD_TEXTS),
-	END,
+	FIELD(spec, run_id, FIELD_TEXT),       FIELD(spec, sandbox, FIELD_TEXT),
+	FIELD(spec, trace_id, FIELD_TEXT),     FIELD(spec, driver, FIELD_TEXT),
+	FIELD(spec, command, FIELD_TEXTS),     FIELD(spec, env, FIELD_TEXTS),
+	FIELD(spec, workspace, FIELD_TEXT),    FIELD(spec, workspace_made, FIELD_BOOL),
+	FIELD(spec, cwd, FIELD_TEXT),	       FIELD(spec, home, FIELD_TEXT),
+	FIELD(spec, hostname, FIELD_TEXT),     CHOICE(spec, root, root_modes),
+	MANY(trees, &tree_record, tree_count), MANY(masks, &mask_record, mask_count),
+	MANY(binds, &bind_record, bind_count), INSIDE(ids, &id_record),
+	INSIDE(groups, &group_record),
+	INSIDE(limits, &limit_record),	       CHOICE(spec, net, net_modes),
+	FIELD(spec, allow, FIELD_TEXTS),       FIELD(spec, deny, FIELD_TEXTS),
+	FIELD(spec, splice, FIELD_BOOL),       FIELD(spec, seccomp, FIELD_TEXT),
+	FIELD(spec, state_dir, FIELD_TEXT),    FIELD(spec, store_dir, FIELD_TEXT),
+	FIELD(spec, cache_dir, FIELD_TEXT),    FIELD(spec, config_dir, FIELD_TEXT),
+	FIELD(spec, require, FIELD_LAYERS),    FIELD(spec, allow_degraded, FIELD_LAYERS),
+	FIELD(spec, notes, FIELD_TEXTS),       END,
 };
 
 const struct record spec_record = { spec_fields, sizeof(struct spec) };

@@ -54,17 +54,17 @@ enum spec_tree_kind {
 
 struct spec_tree {
 	enum spec_tree_kind kind;
-	char *path;	    /* on the host and inside */
-	uint64_t dev, ino;  /* identity seen by plan; launch compares. 0: do not compare */
-	char *why;	    /* for hidden ones: "fuse", "network filesystem" */
+	char *path;	   /* on the host and inside */
+	uint64_t dev, ino; /* identity seen by plan; launch compares. 0: do not compare */
+	char *why;	   /* for hidden ones: "fuse", "network filesystem" */
 };
 
 enum mask_kind {
-	MASK_HIDE,  /* a file disappears; a directory becomes an empty one of the same owner and mode */
+	MASK_HIDE, /* a file disappears; a directory becomes an empty one of the same owner and mode */
 	MASK_EMPTY, /* a directory that must appear empty (home, tmp); as MASK_HIDE but always opaque */
-	MASK_KEEP,  /* a directory below a hidden one that stays visible */
-	MASK_GLOB,  /* hides the entries of a directory that match a pattern: "*_key" in /etc/ssh */
-	MASK_FILE,  /* a file with our own content stands at the path (synthesised .gitconfig) */
+	MASK_KEEP, /* a directory below a hidden one that stays visible */
+	MASK_GLOB, /* hides the entries of a directory that match a pattern: "*_key" in /etc/ssh */
+	MASK_FILE, /* a file with our own content stands at the path (synthesised .gitconfig) */
 };
 
 struct spec_mask {
@@ -82,10 +82,10 @@ struct spec_bind {
 };
 
 struct spec_ids {
-	uid_t uid, gid;		/* as seen inside */
+	uid_t uid, gid;		  /* as seen inside */
 	uid_t host_uid, host_gid; /* first host id of the map */
-	uint32_t count;		/* length of the map: 1 for plain users */
-	bool nested;		/* the caller is in a user namespace already: its 0 is not the machine's */
+	uint32_t count;		  /* length of the map: 1 for plain users */
+	bool nested; /* the caller is in a user namespace already: its 0 is not the machine's */
 };
 
 /* Limits in force; 0 means "none". */
@@ -98,8 +98,15 @@ struct spec_limits {
 	uint64_t time_ms, cpu_time_ms;
 	uint64_t fsize_bytes, memlock_bytes;
 	uint64_t nofile, nofile_soft; /* hard and soft */
-	uint64_t output_bytes; /* kept per stream in the result */
-	uint64_t log_bytes;    /* kept per run on disk */
+	uint64_t output_bytes;	      /* kept per stream in the result */
+	uint64_t log_bytes;	      /* kept per run on disk */
+};
+
+/* Where control groups can be made: the caller's own place, so that the caller's limits keep holding. */
+struct spec_groups {
+	bool unified;  /* cgroup v2; else v1, or none when no path is set */
+	char *v2_path; /* NULL where absent */
+	char *memory_path, *pids_path, *cpu_path, *cpuacct_path;
 };
 
 enum net_mode { NET_NONE, NET_ALLOW };
@@ -112,10 +119,10 @@ struct spec {
 
 	struct strv command;
 	struct strv env;
-	char *workspace; /* absolute; counted in `changes` */
+	char *workspace;     /* absolute; counted in `changes` */
 	bool workspace_made; /* the workspace is not the host's: launch makes it, empty */
-	char *cwd;	 /* absolute, inside */
-	char *home;	 /* absolute */
+	char *cwd;	     /* absolute, inside */
+	char *home;	     /* absolute */
 	char *hostname;
 
 	enum root_mode root;
@@ -128,11 +135,13 @@ struct spec {
 
 	struct spec_ids ids;
 	struct spec_limits limits;
+	struct spec_groups groups;
 	enum net_mode net;
 	struct strv allow, deny;
-	bool splice;	/* splice(2) and tee(2) allowed */
-	char *seccomp;	/* extra OCI filter, or NULL */
-	char *state_dir, *store_dir, *cache_dir, *config_dir; /* where things are kept on the host */
+	bool splice;   /* splice(2) and tee(2) allowed */
+	char *seccomp; /* extra OCI filter, or NULL */
+	char *state_dir, *store_dir, *cache_dir,
+		*config_dir; /* where things are kept on the host */
 
 	uint32_t require;	 /* bit per layer */
 	uint32_t allow_degraded; /* bit per layer */
