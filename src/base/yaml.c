@@ -206,9 +206,8 @@ static int close_many(struct builder *builder)
 
 		if (strcmp(mark->key, top->marks[i - 1].key) != 0)
 			continue;
-		error_set(builder->err, ERROR_INPUT,
-			  "'%.40s' stands here twice (first in line %zu)", mark->key,
-			  top->marks[i - 1].line + 1);
+		error_set(builder->err, ERROR_INPUT, "'%s' stands here twice (first in line %zu)",
+			  str_shown(mark->key, shown), top->marks[i - 1].line + 1);
 		return place_context(builder, mark->line, mark->column);
 	}
 	frame_done(top);

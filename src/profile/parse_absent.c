@@ -1,0 +1,14 @@
+/* What stands for the parser in a program that is linked without it. */
+#include "profile/profile.h"
+
+/* Weak: where the parser is linked, it takes this one's place. */
+__attribute__((weak)) int profile_parse(const char *bytes, size_t len, const char *origin,
+					const char *base_dir, struct profile *ret_profile,
+					struct error *err)
+{
+	(void)bytes;
+	(void)len;
+	(void)base_dir;
+	(void)ret_profile;
+	return error_set(err, ERROR_INTERNAL, "%s: this program cannot read YAML", origin);
+}

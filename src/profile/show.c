@@ -1,0 +1,138 @@
+/* Settings told in the words of a profile: what settings_set would take to make them again. */
+#include "profile/show.h"
+
+#include "base/json_write.h"
+#include "base/units.h"
+#include "spec/settings_field.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void add_cores(struct str *out, int64_t milli)
+{
+	str_addf(out, "%" PRId64, milli / 1000);
+	if (milli % 1000 == 0)
+		return;
+	str_addf(out, ".%03" PRId64, milli % 1000);
+	while (out->data[out->len - 1] == '0')
+		str_truncate(out, out->len - 1);
+}
+
+/* Fuel is decimal; the largest unit that divides it keeps it short. */
+static void add_fuel(struct str *out, int64_t fuel)
+{
+	static const char names[] = "gmk";
+	int64_t unit = 1000000000;
+
+	for (const char *name = names; *name; name++, unit /= 1000) {
+		if (fuel % unit != 0)
+			continue;
+		str_addf(out, "%" PRId64 "%c", fuel / unit, *name);
+		return;
+	}
+	str_addf(out, "%" PRId64, fuel);
+}
+
+static void add_number(struct str *out, enum setting_kind kind, int64_t number)
+{
+	char words[32];
+
+	if (kind == SETTING_SIZE) {
+		units_format_size(number, words);
+		str_add(out, words);
+	} else if (kind == SETTING_DURATION) {
+		units_format_duration(number, words);
+		str_add(out, words);
+	} else if (kind == SETTING_CPU) {
+		add_cores(out, number);
+	} else if (kind == SETTING_FUEL) {
+		add_fuel(out, number);
+	} else {
+		str_addf(out, "%" PRId64, number);
+	}
+}
+
+bool profile_words(const struct settings *settings, const struct setting_row *row, struct str *out)
+{
+	enum setting_shape shape = setting_shape(row);
+
+	if (shape == SHAPE_NUMBER && settings_get_number(settings, row) != SETTING_UNSET)
+		add_number(out, row->kind, settings_get_number(settings, row));
+	else if (shape == SHAPE_WORD && settings_get_word(settings, row))
+		str_add(out, settings_get_word(settings, row));
+	else
+		return false;
+	return true;
+}
+
+const struct strv *profile_list(const struct settings *settings, const struct setting_row *row)
+{
+	return setting_shape(row) == SHAPE_LIST ? settings_get_list(settings, row) : NULL;
+}
+
+const char *profile_mount_mode(const struct settings_mount *mount)
+{
+	if (mount->through)
+		return "rw-through";
+	return mount->writable ? "rw" : "ro";
+}
+
+static struct value *mounts_value(const struct settings *settings)
+{
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < settings->mount_count; i++) {
+		const struct settings_mount *mount = &settings->mounts[i];
+		struct value *one = value_append(list, value_new_map());
+
+		value_set(one, "host", value_new_text(mount->host));
+		value_set(one, "guest", value_new_text(mount->guest));
+		value_set(one, "mode", value_new_text(profile_mount_mode(mount)));
+	}
+	return list;
+}
+
+struct value *profile_show_value(const struct settings *settings)
+{
+	struct value *map = value_new_map();
+
+	for (const struct setting_row *row = setting_rows; row->name; row++) {
+		const struct strv *list = profile_list(settings, row);
+		struct str words = STR_INIT;
+
+		if (list && list->count > 0)
+			value_set(map, row->name, value_from_strv(list));
+		if (profile_words(settings, row, &words))
+			value_set(map, row->name, value_new_text(str_cstr(&words)));
+		str_done(&words);
+	}
+	if (settings->mount_count > 0)
+		value_set(map, "mounts", mounts_value(settings));
+	return map;
+}
+
+/* Whether TEXT can stand in YAML without quotes and mean itself. */
+static bool is_plain(const struct value *item)
+{
+	return item->kind == VALUE_TEXT && item->text.len > 0 &&
+	       strspn(item->text.bytes, "0123456789abcdefghijklmnopqrstuvwxyz.") == item->text.len;
+}
+
+void profile_show(const struct settings *settings, struct str *out)
+{
+	struct value *map = profile_show_value(settings);
+
+	for (size_t i = 0; i < map->many.count; i++) {
+		const struct value *item = map->many.items[i];
+
+		str_addf(out, "%s: ", map->many.keys[i]);
+		if (is_plain(item))
+			str_add(out, item->text.bytes);
+		else
+			json_write(
+				out, item,
+				0); /* JSON is YAML too, and its quoting is right for every byte */
+		str_add_char(out, '\n');
+	}
+	value_free(map);
+}
