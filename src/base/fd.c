@@ -74,7 +74,8 @@ int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, 
 		return error_set(err, ERROR_INPUT, "%s: not a regular file", path);
 	if (fd_read_all(fd, limit, ret_text) < 0) {
 		if (errno == EFBIG)
-			return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path, limit);
+			return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path,
+					 limit);
 		return error_errno(err, ERROR_HOST, "%s", path);
 	}
 	return 0;
@@ -148,7 +149,8 @@ int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t
 
 static void keep_descriptors(struct msghdr *message, int *ret_fds, size_t max, size_t *ret_count)
 {
-	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head)) {
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head;
+	     head = CMSG_NXTHDR(message, head)) {
 		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
 			continue;
 		size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);

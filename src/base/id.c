@@ -46,7 +46,8 @@ int id_run(char ret_id[static ID_RUN_SIZE], struct error *err)
 		return -1;
 	if (clock_gettime(CLOCK_REALTIME, &now) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read the clock");
-	id_run_format((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, random, ret_id);
+	id_run_format((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, random,
+		      ret_id);
 	return 0;
 }
 

@@ -40,8 +40,9 @@ static int check_depth(const char *bytes, size_t len, unsigned max, struct error
 
 	for (size_t i = 0; i < len; i++) {
 		if (scan_opens(&scan, bytes[i]) && scan.depth > max)
-			return error_set(err, ERROR_INPUT, "line %u column %u: nested deeper than %u",
-					 scan.line, scan.column, max);
+			return error_set(err, ERROR_INPUT,
+					 "line %u column %u: nested deeper than %u", scan.line,
+					 scan.column, max);
 	}
 	return 0;
 }
@@ -63,7 +64,8 @@ static struct value *convert_map(json_t *json)
 	const char *key;
 	json_t *item;
 
-	json_object_foreach(json, key, item) {
+	json_object_foreach(json, key, item)
+	{
 		value_add(map, key, convert(item));
 	}
 	return map;

@@ -168,7 +168,8 @@ static void new_line(struct str *out, unsigned spaces)
 	str_addf(out, "\n%*s", (int)spaces, "");
 }
 
-static void write_value(struct str *out, const struct value *value, unsigned indent, unsigned depth);
+static void write_value(struct str *out, const struct value *value, unsigned indent,
+			unsigned depth);
 
 static void write_many(struct str *out, const struct value *value, unsigned indent, unsigned depth)
 {

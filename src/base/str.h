@@ -11,7 +11,10 @@ struct str {
 	size_t cap;
 };
 
-#define STR_INIT { NULL, 0, 0 }
+#define STR_INIT           \
+	{                  \
+		NULL, 0, 0 \
+	}
 
 /* Frees the text; the struct can be used again. */
 void str_done(struct str *text);
@@ -42,7 +45,10 @@ struct strv {
 	size_t count;
 };
 
-#define STRV_INIT { NULL, 0 }
+#define STRV_INIT       \
+	{               \
+		NULL, 0 \
+	}
 
 void strv_done(struct strv *list);
 void strv_add(struct strv *list, const char *item);

@@ -20,8 +20,8 @@ struct unit {
 
 /* What a kind of number looks like, and the words for telling so. */
 struct form {
-	const char *noun;  /* "a size" */
-	const char *usage; /* "512m, 1g" */
+	const char *noun;	  /* "a size" */
+	const char *usage;	  /* "512m, 1g" */
 	const struct unit *units; /* ended by a row without a suffix; "" is a bare number */
 	int64_t min, max;
 };
@@ -45,7 +45,7 @@ static const struct unit size_units[] = {
 };
 
 static const struct unit duration_units[] = {
-	{ "", 1000 },	     { "ms", 1 },	 { "s", 1000 }, { "m", 60000 },
+	{ "", 1000 },	  { "ms", 1 },	     { "s", 1000 }, { "m", 60000 },
 	{ "h", 3600000 }, { "d", 86400000 }, { NULL, 0 },
 };
 
@@ -144,9 +144,8 @@ static int parse(const struct form *form, const char *where, const char *text, i
 		return refuse(form, where, text, err);
 	overflow |= __builtin_mul_overflow(whole, unit->factor, &number);
 	/* Never overflows: a fraction of one unit. What is cut off lies below the smallest step. */
-	overflow |= __builtin_add_overflow(number,
-					   (int64_t)((__int128)billionths * unit->factor / FRACTION_UNIT),
-					   &number);
+	overflow |= __builtin_add_overflow(
+		number, (int64_t)((__int128)billionths * unit->factor / FRACTION_UNIT), &number);
 	if (overflow || number > form->max)
 		return refuse_range(form, where, text, "large", err);
 	if (number == 0)
@@ -178,7 +177,8 @@ int units_count(const char *where, const char *text, int64_t min, int64_t max, i
 	char usage[64];
 	struct form form = { "a count", usage, no_units, min, max };
 
-	(void)snprintf(usage, sizeof(usage), "a whole number from %" PRId64 " to %" PRId64, min, max);
+	(void)snprintf(usage, sizeof(usage), "a whole number from %" PRId64 " to %" PRId64, min,
+		       max);
 	return parse(&form, where, text, ret_count, err);
 }
 
@@ -192,7 +192,8 @@ int units_cpu(const char *where, const char *text, int64_t *ret_milli, struct er
 
 int units_fuel(const char *where, const char *text, int64_t *ret_fuel, struct error *err)
 {
-	static const struct form form = { "an amount of fuel", "400m, 20g", fuel_units, 1, INT64_MAX };
+	static const struct form form = { "an amount of fuel", "400m, 20g", fuel_units, 1,
+					  INT64_MAX };
 
 	return parse(&form, where, text, ret_fuel, err);
 }

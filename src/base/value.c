@@ -137,8 +137,8 @@ static void add_item(struct value *many, struct value *item)
 	size_t count = many->many.count;
 
 	if (needs_room(count))
-		many->many.items = xrealloc(many->many.items, count ? count * 2 : 1,
-					    sizeof(struct value *));
+		many->many.items =
+			xrealloc(many->many.items, count ? count * 2 : 1, sizeof(struct value *));
 	many->many.items[many->many.count++] = item;
 }
 

@@ -63,7 +63,8 @@ static int make_dirs(const char *dir, struct error *err)
 
 static int open_file(const char *path)
 {
-	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+	return open(path,
+		    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
 		    0600);
 }
 
@@ -119,7 +120,8 @@ int spool_append(int fd, enum spool_type type, const char *body, size_t len, str
 /* The next mark at or after FROM, or LEN. */
 static size_t find_mark(const char *buffer, size_t len, size_t from)
 {
-	const char *found = from < len ? memmem(buffer + from, len - from, mark, sizeof(mark)) : NULL;
+	const char *found =
+		from < len ? memmem(buffer + from, len - from, mark, sizeof(mark)) : NULL;
 
 	return found ? (size_t)(found - buffer) : len;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *const status_names[] = {
-	[RUN_SUCCESS] = "success", [RUN_ERROR] = "error", [RUN_TIMEOUT] = "timeout",
-	[RUN_OOM] = "oom",	   [RUN_KILLED] = "killed", [RUN_LIMIT] = "limit",
+	[RUN_SUCCESS] = "success", [RUN_ERROR] = "error",	[RUN_TIMEOUT] = "timeout",
+	[RUN_OOM] = "oom",	   [RUN_KILLED] = "killed",	[RUN_LIMIT] = "limit",
 	[RUN_DENIED] = "denied",   [RUN_INTERNAL] = "internal",
 };
 
@@ -96,7 +96,8 @@ void time_format_utc(uint64_t epoch_ms, char out[static 32])
 	uint64_t era = days / 146097, day_of_era = days % 146097;
 	uint64_t year_of_era =
 		(day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-	uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	uint64_t day_of_year =
+		day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
 	uint64_t shifted = (5 * day_of_year + 2) / 153;
 	uint64_t day = day_of_year - (153 * shifted + 2) / 5 + 1;
 	uint64_t month = shifted < 10 ? shifted + 3 : shifted - 9;

@@ -56,11 +56,11 @@ struct run_result {
 	char *run_id, *trace_id, *sandbox, *driver;
 	struct strv command;
 	enum run_status status;
-	int exit_code;	 /* what the shell would see; always set once the run ended */
-	int signal;	 /* 0 when none */
+	int exit_code; /* what the shell would see; always set once the run ended */
+	int signal;    /* 0 when none */
 	struct captured out, err;
 	bool truncated;
-	uint64_t started_ms; /* since the epoch */
+	uint64_t started_ms;		      /* since the epoch */
 	double duration_ms, cpu_ms, start_ms; /* start_ms: request to exec */
 	uint64_t peak_memory_bytes;
 	const char *isolation;
@@ -70,8 +70,8 @@ struct run_result {
 	uint64_t fuel_consumed;
 	struct change_counts changes, changes_outside;
 	struct strv changed; /* with --name-status: git's letter, a tab, the path */
-	struct strv notes; /* words for people: which limit, why it ended, what was degraded */
-	char *message;	   /* why a run was refused or failed inside aisbx; NULL otherwise */
+	struct strv notes;   /* words for people: which limit, why it ended, what was degraded */
+	char *message;	     /* why a run was refused or failed inside aisbx; NULL otherwise */
 };
 
 void run_result_init(struct run_result *result);

@@ -10,11 +10,6 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t given_or(int64_t given, uint64_t otherwise)
-{
-	return given == SETTING_UNSET ? otherwise : (uint64_t)given;
-}
-
 void plan_limits(const struct planning *planning)
 {
 	const struct settings *settings = planning->settings;
@@ -23,20 +18,22 @@ void plan_limits(const struct planning *planning)
 	/* Unknown memory must not become "no limit". */
 	uint64_t half = host->memory_bytes ? host->memory_bytes / 2 : 512 * MIB;
 
-	limits->cpu_milli = given_or(settings->cpu_milli, 0);
-	limits->mem_bytes = given_or(settings->mem_bytes, least(4 * GIB, half));
-	limits->pids = given_or(settings->pids, 512);
+	limits->cpu_milli = settings_limit(settings, &settings->cpu_milli, 0);
+	limits->mem_bytes = settings_limit(settings, &settings->mem_bytes, least(4 * GIB, half));
+	limits->pids = settings_limit(settings, &settings->pids, 512);
 	/* The writable layer is a tmpfs, charged to the memory limit: more would kill where ENOSPC is due. */
-	limits->disk_bytes = given_or(settings->disk_bytes, least(10 * GIB, limits->mem_bytes / 2));
-	limits->inodes = given_or(settings->inodes, 1024 * KIB);
+	limits->disk_bytes = settings_limit(settings, &settings->disk_bytes,
+					    least(10 * GIB, limits->mem_bytes / 2));
+	limits->inodes = settings_limit(settings, &settings->inodes, 1024 * KIB);
 	limits->tmp_bytes = least(1 * GIB, limits->mem_bytes / 2);
 	limits->shm_bytes = least(256 * MIB, limits->mem_bytes / 2);
-	limits->time_ms = given_or(settings->time_ms, planning->request->interactive ? 0 : 600000);
-	limits->cpu_time_ms = given_or(settings->cpu_time_ms, 0);
-	limits->fsize_bytes = given_or(settings->fsize_bytes, 4 * GIB);
-	limits->nofile = given_or(settings->nofile, 65536);
-	limits->nofile_soft = given_or(settings->nofile, 4096);
+	limits->time_ms = settings_limit(settings, &settings->time_ms,
+					 planning->request->interactive ? 0 : 600000);
+	limits->cpu_time_ms = settings_limit(settings, &settings->cpu_time_ms, 0);
+	limits->fsize_bytes = settings_limit(settings, &settings->fsize_bytes, 4 * GIB);
+	limits->nofile = settings_limit(settings, &settings->nofile, 65536);
+	limits->nofile_soft = settings_limit(settings, &settings->nofile, 4096);
 	limits->memlock_bytes = 64 * MIB;
-	limits->output_bytes = given_or(settings->output_bytes, 1 * MIB);
+	limits->output_bytes = settings_limit(settings, &settings->output_bytes, 1 * MIB);
 	limits->log_bytes = 64 * MIB;
 }

@@ -48,7 +48,8 @@ static bool check_path(struct findings *findings, const char *what, const char *
 	if (path && path_is_clean(path))
 		return true;
 	if (path)
-		finding(findings, "%s: '%s' is not a clean absolute path", what, str_shown(path, shown));
+		finding(findings, "%s: '%s' is not a clean absolute path", what,
+			str_shown(path, shown));
 	else
 		finding(findings, "%s: path is missing", what);
 	return false;
@@ -56,13 +57,15 @@ static bool check_path(struct findings *findings, const char *what, const char *
 
 static void check_word(struct findings *findings, const char *what, const char *word, size_t max)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				      "._-";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		"._-";
 	char shown[STR_SHOWN_SIZE];
 
 	if (!word || !word[0])
 		finding(findings, "%s: missing", what);
-	else if (word[strspn(word, letters)] || strlen(word) > max || word[0] == '.' || word[0] == '-')
+	else if (word[strspn(word, letters)] || strlen(word) > max || word[0] == '.' ||
+		 word[0] == '-')
 		finding(findings, "%s: '%s' is not a name", what, str_shown(word, shown));
 }
 
@@ -175,7 +178,8 @@ static void check_masks(const struct spec *spec, struct findings *findings)
 		const struct spec_mask *mask = &spec->masks[i];
 
 		if (i > 0 && strcmp(spec->masks[i - 1].path, mask->path) >= 0)
-			finding(findings, "masks: '%s' is out of order", str_shown(mask->path, shown));
+			finding(findings, "masks: '%s' is out of order",
+				str_shown(mask->path, shown));
 		if ((mask->kind == MASK_FILE) != (mask->content != NULL))
 			finding(findings, "masks: '%s' has content without being a file, or none",
 				str_shown(mask->path, shown));
@@ -202,7 +206,8 @@ static void check_binds(const struct spec *spec, struct findings *findings)
 		const struct spec_bind *bind = &spec->binds[i];
 
 		if (strcmp(bind->target, "/") == 0 || is_fresh(bind->target, true))
-			finding(findings, "binds: '%s' cannot be a target", str_shown(bind->target, shown));
+			finding(findings, "binds: '%s' cannot be a target",
+				str_shown(bind->target, shown));
 		if (bind->through && !bind->writable)
 			finding(findings, "binds: '%s' writes through but is read-only",
 				str_shown(bind->target, shown));

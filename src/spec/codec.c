@@ -230,8 +230,8 @@ static int decode_records(const struct value *value, const struct field *field, 
 	for (size_t i = 0; i < value->many.count; i++) {
 		/* Counted before it is filled: a half-filled one must be freed as well. */
 		(*count)++;
-		if (decode_record(value->many.items[i], field->record, *first + i * field->record->size,
-				  err) < 0)
+		if (decode_record(value->many.items[i], field->record,
+				  *first + i * field->record->size, err) < 0)
 			return error_context(err, "%zu", i);
 	}
 	return 0;

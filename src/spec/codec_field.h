@@ -5,14 +5,14 @@
 #include <stddef.h>
 
 enum field_kind {
-	FIELD_TEXT, /* char *, NULL is null */
+	FIELD_TEXT,  /* char *, NULL is null */
 	FIELD_TEXTS, /* struct strv */
 	FIELD_BOOL,
 	FIELD_U32,
 	FIELD_U64,
-	FIELD_ENUM,   /* an int-sized enumeration, by its names */
-	FIELD_LAYERS, /* uint32_t, a bit per layer, as a list of names */
-	FIELD_RECORD, /* a struct inside */
+	FIELD_ENUM,    /* an int-sized enumeration, by its names */
+	FIELD_LAYERS,  /* uint32_t, a bit per layer, as a list of names */
+	FIELD_RECORD,  /* a struct inside */
 	FIELD_RECORDS, /* pointer to structs; the count follows at `count_offset` */
 };
 

@@ -21,35 +21,40 @@ const struct setting_row setting_rows[] = {
 	{ "cpu", SETTING_CPU, AT(cpu_milli), "N", NULL, "cores, such as 1.5", BOTH, 0, 0 },
 	{ "mem", SETTING_SIZE, AT(mem_bytes), "SIZE", NULL, "memory, such as 512m", BOTH, MIB, 0 },
 	{ "pids", SETTING_COUNT, AT(pids), "N", NULL, "processes and threads", BOTH, 1, 4194304 },
-	{ "disk", SETTING_SIZE, AT(disk_bytes), "SIZE", NULL, "what may be written, such as 1g", BOTH,
-	  4 * KIB, 0 },
+	{ "disk", SETTING_SIZE, AT(disk_bytes), "SIZE", NULL, "what may be written, such as 1g",
+	  BOTH, 4 * KIB, 0 },
 	{ "inodes", SETTING_COUNT, AT(inodes), "N", NULL, "files that may be made", BOTH, 1,
 	  INT64_C(1) << 40 },
-	{ "time", SETTING_DURATION, AT(time_ms), "TIME", NULL, "wall time, such as 30s", BOTH, 0, 0 },
-	{ "cpu-time", SETTING_DURATION, AT(cpu_time_ms), "TIME", NULL, "time on the processor", BOTH, 0,
+	{ "time", SETTING_DURATION, AT(time_ms), "TIME", NULL, "wall time, such as 30s", BOTH, 0,
 	  0 },
-	{ "fsize", SETTING_SIZE, AT(fsize_bytes), "SIZE", NULL, "largest file that may be written", BOTH,
-	  0, 0 },
-	{ "nofile", SETTING_COUNT, AT(nofile), "N", NULL, "open files a process", BOTH, 8, 1073741816 },
+	{ "cpu-time", SETTING_DURATION, AT(cpu_time_ms), "TIME", NULL, "time on the processor",
+	  BOTH, 0, 0 },
+	{ "fsize", SETTING_SIZE, AT(fsize_bytes), "SIZE", NULL, "largest file that may be written",
+	  BOTH, 0, 0 },
+	{ "nofile", SETTING_COUNT, AT(nofile), "N", NULL, "open files a process", BOTH, 8,
+	  1073741816 },
 	{ "output", SETTING_SIZE, AT(output_bytes), "SIZE", NULL, "output kept per stream", BOTH, 0,
 	  1024 * MIB },
-	{ "fuel", SETTING_FUEL, AT(fuel), "N", NULL, "instructions under wasm, such as 20g", BOTH, 0, 0 },
-	{ "driver", SETTING_WORD, AT(driver), "NAME", NULL, "how to isolate (default linux)", BOTH, 0, 0 },
+	{ "fuel", SETTING_FUEL, AT(fuel), "N", NULL, "instructions under wasm, such as 20g", BOTH,
+	  0, 0 },
+	{ "driver", SETTING_WORD, AT(driver), "NAME", NULL, "how to isolate (default linux)", BOTH,
+	  0, 0 },
 	{ "root", SETTING_WORD, AT(root), "host|project|IMAGE", NULL,
 	  "what the sandbox sees as its root (default host)", BOTH, 0, 0 },
 	{ "net", SETTING_WORD, AT(net), "none|loopback|allow", "none|loopback|allow",
 	  "network (default none)", BOTH, 0, 0 },
-	{ "allow", SETTING_LIST, AT(allow), "HOST:PORT", NULL, "let connections out to this place", BOTH,
-	  0, 0 },
-	{ "deny", SETTING_LIST, AT(deny), "HOST:PORT", NULL, "refuse connections to this place", BOTH, 0,
-	  0 },
+	{ "allow", SETTING_LIST, AT(allow), "HOST:PORT", NULL, "let connections out to this place",
+	  BOTH, 0, 0 },
+	{ "deny", SETTING_LIST, AT(deny), "HOST:PORT", NULL, "refuse connections to this place",
+	  BOTH, 0, 0 },
 	{ "publish", SETTING_LIST, AT(publish), "HOSTPORT:PORT", NULL,
 	  "let the host reach a port of the sandbox", BOTH, 0, 0 },
 	{ "secret-header", SETTING_LIST, AT(secret_header), "HOST:NAME=FILE", NULL,
 	  "header added outside to requests for this host", BOTH, 0, 0 },
-	{ "ro", SETTING_MOUNT_RO, 0, "SRC:DST", NULL, "show a host path, read-only", true, false, 0, 0 },
-	{ "rw", SETTING_MOUNT_RW, 0, "SRC:DST", NULL, "show a host path, copy-on-write", true, false, 0,
+	{ "ro", SETTING_MOUNT_RO, 0, "SRC:DST", NULL, "show a host path, read-only", true, false, 0,
 	  0 },
+	{ "rw", SETTING_MOUNT_RW, 0, "SRC:DST", NULL, "show a host path, copy-on-write", true,
+	  false, 0, 0 },
 	{ "rw-through", SETTING_MOUNT_THROUGH, 0, "SRC:DST", NULL,
 	  "show a host path; writes reach the host", true, false, 0, 0 },
 	{ "env", SETTING_LIST, AT(env), "K=V", NULL, "set a variable", BOTH, 0, 0 },
@@ -62,20 +67,20 @@ const struct setting_row setting_rows[] = {
 	  "what of the home directory is shown (default tools)", BOTH, 0, 0 },
 	{ "workspace-secrets", SETTING_WORD, AT(workspace_secrets), "show|mask", "show|mask",
 	  "credential files inside the workspace", BOTH, 0, 0 },
-	{ "splice", SETTING_WORD, AT(splice), "off|on", "off|on", "allow splice(2) and tee(2)", BOTH, 0,
-	  0 },
+	{ "splice", SETTING_WORD, AT(splice), "off|on", "off|on", "allow splice(2) and tee(2)",
+	  BOTH, 0, 0 },
 	{ "seccomp", SETTING_WORD, AT(seccomp), "FILE", NULL,
 	  "OCI system call profile applied on top of ours", BOTH, 0, 0 },
-	{ "require", SETTING_LIST, AT(require), "LAYER", NULL, "refuse to run without this layer", BOTH, 0,
-	  0 },
+	{ "require", SETTING_LIST, AT(require), "LAYER", NULL, "refuse to run without this layer",
+	  BOTH, 0, 0 },
 	{ "allow-degraded", SETTING_LIST, AT(allow_degraded), "LAYER", NULL,
 	  "run although this layer is missing", BOTH, 0, 0 },
 	{ "entrypoint", SETTING_LIST, AT(entrypoint), "ARG", NULL, "command when none is given",
 	  ONLY_PROFILE, 0, 0 },
-	{ "tests", SETTING_LIST, AT(tests), "CMD", NULL, "commands that must succeed for tests==pass",
+	{ "tests", SETTING_LIST, AT(tests), "CMD", NULL,
+	  "commands that must succeed for tests==pass", ONLY_PROFILE, 0, 0 },
+	{ "gates", SETTING_LIST, AT(gates), "EXPR", NULL, "conditions for applying changes",
 	  ONLY_PROFILE, 0, 0 },
-	{ "gates", SETTING_LIST, AT(gates), "EXPR", NULL, "conditions for applying changes", ONLY_PROFILE,
-	  0, 0 },
 	{ .name = NULL },
 };
 
@@ -168,7 +173,8 @@ const struct setting_row *setting_find(const char *name)
 	for (const struct setting_row *row = setting_rows; row->name; row++) {
 		size_t i = 0;
 
-		while (row->name[i] && (row->name[i] == name[i] || (row->name[i] == '-' && name[i] == '_')))
+		while (row->name[i] &&
+		       (row->name[i] == name[i] || (row->name[i] == '-' && name[i] == '_')))
 			i++;
 		if (!row->name[i] && !name[i])
 			return row;
@@ -176,11 +182,11 @@ const struct setting_row *setting_find(const char *name)
 	return NULL;
 }
 
-void settings_add_mount(struct settings *settings, const char *host, const char *guest, bool writable,
-			bool through)
+void settings_add_mount(struct settings *settings, const char *host, const char *guest,
+			bool writable, bool through)
 {
-	settings->mounts = xrealloc(settings->mounts, settings->mount_count + 1,
-				    sizeof(*settings->mounts));
+	settings->mounts =
+		xrealloc(settings->mounts, settings->mount_count + 1, sizeof(*settings->mounts));
 	settings->mounts[settings->mount_count++] = (struct settings_mount){
 		.host = xstrdup(host),
 		.guest = xstrdup(guest),
@@ -220,13 +226,49 @@ static void merge_list(struct settings *base, const struct settings *over,
 		settings_add_env(list, more->items[i]);
 }
 
+static uint32_t bit_at(size_t offset)
+{
+	return UINT32_C(1) << offset / sizeof(int64_t);
+}
+
+uint32_t settings_ceiling_bit(const struct setting_row *row)
+{
+	return bit_at(row->offset);
+}
+
+_Static_assert(offsetof(struct settings, fuel) / sizeof(int64_t) < 32,
+	       "numbers stand first, a bit each");
+
+uint64_t settings_limit(const struct settings *settings, const int64_t *number, uint64_t otherwise)
+{
+	size_t offset = (size_t)((const char *)number - (const char *)settings);
+
+	if (*number == SETTING_UNSET)
+		return otherwise;
+	if ((settings->ceilings & bit_at(offset)) && otherwise && otherwise < (uint64_t)*number)
+		return otherwise;
+	return (uint64_t)*number;
+}
+
+static void merge_number(struct settings *base, const struct settings *over,
+			 const struct setting_row *row)
+{
+	int64_t number = settings_get_number(over, row);
+	uint32_t bit = settings_ceiling_bit(row);
+
+	if (number == SETTING_UNSET)
+		return;
+	*settings_number(base, row) = number;
+	base->ceilings = (base->ceilings & ~bit) | (over->ceilings & bit);
+}
+
 void settings_merge(struct settings *base, const struct settings *over)
 {
 	for (const struct setting_row *row = setting_rows; row->name; row++) {
 		enum setting_shape shape = setting_shape(row);
 
-		if (shape == SHAPE_NUMBER && settings_get_number(over, row) != SETTING_UNSET)
-			*settings_number(base, row) = settings_get_number(over, row);
+		if (shape == SHAPE_NUMBER)
+			merge_number(base, over, row);
 		if (shape == SHAPE_WORD && settings_get_word(over, row)) {
 			free(*settings_word(base, row));
 			*settings_word(base, row) = xstrdup(settings_get_word(over, row));
@@ -237,6 +279,7 @@ void settings_merge(struct settings *base, const struct settings *over)
 	for (size_t i = 0; i < over->mount_count; i++) {
 		const struct settings_mount *mount = &over->mounts[i];
 
-		settings_add_mount(base, mount->host, mount->guest, mount->writable, mount->through);
+		settings_add_mount(base, mount->host, mount->guest, mount->writable,
+				   mount->through);
 	}
 }

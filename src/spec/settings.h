@@ -46,16 +46,19 @@ struct settings {
 	char *seccomp;		 /* path of an OCI profile applied on top of ours */
 
 	struct strv allow, deny, publish, secret_header;
-	struct strv env;	/* K=V */
-	struct strv pass_env;	/* names */
-	struct strv secret;	/* NAME=FILE */
-	struct strv require;	/* layers that must hold */
+	struct strv env;      /* K=V */
+	struct strv pass_env; /* names */
+	struct strv secret;   /* NAME=FILE */
+	struct strv require;  /* layers that must hold */
 	struct strv allow_degraded;
 	struct strv entrypoint;
 	struct strv tests, gates;
 
 	struct settings_mount *mounts;
 	size_t mount_count;
+
+	/* Bit per number, in the order above: said by an untrusted profile where nobody else spoke. */
+	uint32_t ceilings;
 };
 
 enum setting_kind {
@@ -78,8 +81,8 @@ struct setting_row {
 	const char *metavar;
 	const char *choices; /* "none|loopback|allow" */
 	const char *help;
-	bool flag;    /* has a command line flag */
-	bool profile; /* may stand in a profile */
+	bool flag;	  /* has a command line flag */
+	bool profile;	  /* may stand in a profile */
 	int64_t min, max; /* of counts and sizes; max 0: no bound of our own */
 };
 
@@ -105,8 +108,14 @@ int settings_set(struct settings *settings, const struct setting_row *row, const
 void settings_merge(struct settings *base, const struct settings *over);
 
 /* Appends copies. */
-void settings_add_mount(struct settings *settings, const char *host, const char *guest, bool writable,
-			bool through);
+void settings_add_mount(struct settings *settings, const char *host, const char *guest,
+			bool writable, bool through);
+
+/*
+ * The limit in force for NUMBER, a field of SETTINGS: what was said, else OTHERWISE. What only an untrusted
+ * profile said can lower OTHERWISE, never raise it. 0 is "none", in OTHERWISE and in the answer.
+ */
+uint64_t settings_limit(const struct settings *settings, const int64_t *number, uint64_t otherwise);
 
 /*
  * Takes from REPO (an untrusted profile found in a workspace) only what makes BASE tighter. Each key that

@@ -14,7 +14,11 @@ char **settings_word(struct settings *settings, const struct setting_row *row);
 struct strv *settings_list(struct settings *settings, const struct setting_row *row);
 int64_t settings_get_number(const struct settings *settings, const struct setting_row *row);
 const char *settings_get_word(const struct settings *settings, const struct setting_row *row);
-const struct strv *settings_get_list(const struct settings *settings, const struct setting_row *row);
+const struct strv *settings_get_list(const struct settings *settings,
+				     const struct setting_row *row);
+
+/* The row's bit in `ceilings`. */
+uint32_t settings_ceiling_bit(const struct setting_row *row);
 
 /* Adds "K=V" in place of an earlier value of K. */
 void settings_add_env(struct strv *env, const char *pair);

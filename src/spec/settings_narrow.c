@@ -49,6 +49,9 @@ static void narrow_number(const struct narrowing *narrowing, const struct settin
 
 	if (want == SETTING_UNSET)
 		return;
+	/* Silence stands for a default that plan knows and we do not: this may only go below it. */
+	if (*have == SETTING_UNSET)
+		narrowing->base->ceilings |= settings_ceiling_bit(row);
 	if (*have == SETTING_UNSET || want <= *have) {
 		*have = want;
 		return;

@@ -45,7 +45,8 @@ static int parse_number(const struct entry *entry, int64_t *ret_number, struct e
 	case SETTING_MOUNT_THROUGH:
 		break;
 	}
-	return units_count(entry->where, entry->value, entry->row->min, entry->row->max, ret_number, err);
+	return units_count(entry->where, entry->value, entry->row->min, entry->row->max, ret_number,
+			   err);
 }
 
 static int set_number(struct settings *settings, const struct entry *entry, struct error *err)
@@ -58,15 +59,16 @@ static int set_number(struct settings *settings, const struct entry *entry, stru
 		return -1;
 	if (row->min && number < row->min) {
 		units_format_size(row->min, bound);
-		return error_set(err, ERROR_USAGE, "%s: '%s' is too small (at least %s)", entry->where,
-				 str_shown(entry->value, shown), bound);
+		return error_set(err, ERROR_USAGE, "%s: '%s' is too small (at least %s)",
+				 entry->where, str_shown(entry->value, shown), bound);
 	}
 	if (row->max && number > row->max) {
 		units_format_size(row->max, bound);
-		return error_set(err, ERROR_USAGE, "%s: '%s' is too large (at most %s)", entry->where,
-				 str_shown(entry->value, shown), bound);
+		return error_set(err, ERROR_USAGE, "%s: '%s' is too large (at most %s)",
+				 entry->where, str_shown(entry->value, shown), bound);
 	}
 	*settings_number(settings, row) = number;
+	settings->ceilings &= ~settings_ceiling_bit(row);
 	return 0;
 }
 
@@ -130,7 +132,8 @@ static int check_pair(const struct entry *entry, bool may_be_empty, struct error
 	size_t len = name_length(entry->value);
 
 	if (len == 0 || entry->value[len] != '=' || (!may_be_empty && !entry->value[len + 1]))
-		return refuse(entry, may_be_empty ? "a variable" : "a secret", entry->row->metavar, err);
+		return refuse(entry, may_be_empty ? "a variable" : "a secret", entry->row->metavar,
+			      err);
 	return 0;
 }
 
@@ -174,14 +177,16 @@ static bool is_port_range(const char *text, bool may_be_range)
 
 static int check_rule(const struct entry *entry, struct error *err)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				      ".-_*/[]:";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		".-_*/[]:";
 	const char *host = entry->value + (str_starts(entry->value, "udp:") ? 4 : 0);
 	const char *colon = strrchr(host, ':');
 
-	if (!colon || colon == host || !is_port_range(colon + 1, true) || host[strspn(host, letters)])
-		return refuse(entry, "a rule", "example.org:443, *.example.net:8000-8080, udp:10.0.0.1:53",
-			      err);
+	if (!colon || colon == host || !is_port_range(colon + 1, true) ||
+	    host[strspn(host, letters)])
+		return refuse(entry, "a rule",
+			      "example.org:443, *.example.net:8000-8080, udp:10.0.0.1:53", err);
 	return 0;
 }
 
@@ -201,8 +206,8 @@ static int check_secret_header(const struct entry *entry, struct error *err)
 	const char *colon = strchr(entry->value, ':');
 
 	if (!equals || !colon || colon == entry->value || colon + 1 >= equals || !equals[1])
-		return refuse(entry, "a header for a host",
-			      "api.example.org:Authorization=FILE", err);
+		return refuse(entry, "a header for a host", "api.example.org:Authorization=FILE",
+			      err);
 	return 0;
 }
 
@@ -246,12 +251,13 @@ static int add_item(struct settings *settings, const struct entry *entry, struct
 static int add_mount(struct settings *settings, const struct entry *entry, struct error *err)
 {
 	const char *colon = strrchr(entry->value, ':');
-	owned(free_ptr) char *host = xstrndup(
-		entry->value, colon ? (size_t)(colon - entry->value) : strlen(entry->value));
+	owned(free_ptr) char *host = xstrndup(entry->value, colon ? (size_t)(colon - entry->value)
+								  : strlen(entry->value));
 	owned(free_ptr) char *guest = path_clean(colon ? colon + 1 : entry->value);
 
 	if (!host[0] || !guest || strcmp(guest, "/") == 0 || has_control(guest))
-		return refuse(entry, "a mount", "SRC:/absolute/path, without '..' and not the root", err);
+		return refuse(entry, "a mount", "SRC:/absolute/path, without '..' and not the root",
+			      err);
 	settings_add_mount(settings, host, guest, entry->row->kind != SETTING_MOUNT_RO,
 			   entry->row->kind == SETTING_MOUNT_THROUGH);
 	return 0;
