@@ -1,0 +1,181 @@
+"""Running the program and the attack: results, pipes, ptys, timeouts."""
+import base64
+import errno
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+ERRNOS = set(errno.errorcode.values())
+
+
+def slow():
+    """Whether the build under test is an instrumented one; sizes and patience are scaled by it."""
+    return os.environ.get("AISBX_SLOW", "") not in ("", "0")
+
+
+def patience(seconds):
+    """A time limit for a busy machine: never a measure, only the end of hope."""
+    return seconds * (6 if slow() else 3)
+
+
+def find_program():
+    program = os.environ.get("AISBX") or shutil.which("aisbx")
+    if not program or not os.access(program, os.X_OK):
+        print("Bail out! AISBX must name the program")
+        raise SystemExit(1)
+    return os.path.realpath(program)
+
+
+def parse_probes(text):
+    """The attack's lines as pairs of name and answer, in order; names may repeat."""
+    pairs = []
+    for line in text.splitlines():
+        name, tab, answer = line.partition("\t")
+        if tab:
+            pairs.append((name, answer))
+    return pairs
+
+
+class Result:
+    """What came of one call: exit code, streams, the result object when there is one, the attack's probes."""
+
+    def __init__(self, code, out, err, as_json):
+        self.code = code
+        self.err = err.decode(errors="replace")
+        self.raw = out
+        self.json = {}
+        self.out = out.decode(errors="replace")
+        if as_json:
+            try:
+                self.json = json.loads(self.out)
+            except ValueError:
+                self.json = {}
+            self.object_text = self.out
+            self.out = self.stream("stdout")
+            self.err_inside = self.stream("stderr")
+        else:
+            self.err_inside = self.err
+        self.probes = parse_probes(self.out)
+        self.status = self.json.get("status")
+
+    def stream(self, name):
+        text = self.json.get(name) or ""
+        if self.json.get(name + "_encoding") == "base64":
+            return base64.b64decode(text).decode(errors="replace")
+        return text
+
+    def probe(self, name):
+        for key, answer in self.probes:
+            if key == name:
+                return answer
+        return None
+
+    def __str__(self):
+        shown = {k: v for k, v in self.json.items() if k not in ("stdout", "stderr")}
+        return f"exit {self.code} out {self.out[-600:]!r} err {self.err[-600:]!r} {self.err_inside[-300:]!r} {shown}"
+
+
+class Box:
+    """Calls made as one caller."""
+
+    def __init__(self, caller, attack):
+        self.caller = caller
+        self.attack_path = attack
+
+    def argv(self, command, flags=(), as_json=True, workspace=None):
+        head = [self.caller.program, "run"] + (["--json"] if as_json else [])
+        return head + ["-C", workspace or self.caller.workspace] + [str(f) for f in flags] + ["--"] + [str(c) for c in command]
+
+    def popen(self, command, flags=(), as_json=True, cwd=None, env=None, workspace=None, **kw):
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        kw.setdefault("stdout", subprocess.PIPE)
+        kw.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen(self.argv(command, flags, as_json, workspace), cwd=cwd or workspace or self.caller.workspace,
+                                env={**self.caller.env, **(env or {})}, **self.caller.identity(), **kw)
+
+    def run(self, *command, flags=(), as_json=True, timeout=30, stdin=None, **kw):
+        """One `run`, waited for."""
+        if isinstance(stdin, bytes):
+            kw["stdin"] = subprocess.PIPE
+        elif stdin is not None:
+            kw["stdin"] = stdin
+        process = self.popen(command, flags, as_json, **kw)
+        try:
+            out, err = process.communicate(stdin if isinstance(stdin, bytes) else None, timeout=patience(timeout))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise
+        return Result(process.returncode, out or b"", err or b"", as_json)
+
+    def attack(self, *args, flags=(), **kw):
+        """One attack inside."""
+        return self.run("./attack", *args, flags=flags, **kw)
+
+    def outside(self, *args, timeout=30, **kw):
+        """The same attack as this caller on the host itself: only against scratch targets."""
+        return self.bare_call([self.attack_path, *map(str, args)], timeout, self.caller.identity(), **kw)
+
+    def bare(self, *args, timeout=30, **kw):
+        """The same attack as root in bare namespaces: the control of what the kernel itself would let pass."""
+        return self.bare_call([self.attack_path, "bare", *map(str, args)], timeout, {}, **kw)
+
+    def bare_call(self, argv, timeout, identity, **kw):
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        kw.setdefault("cwd", self.caller.dir)
+        done = subprocess.run(argv, capture_output=True, timeout=patience(timeout), env=self.caller.env, **identity, **kw)
+        return Result(done.returncode, done.stdout, done.stderr, False)
+
+    def on_pty(self, *command, flags=(), timeout=30, send=b"", size=None, argv=None, env=None):
+        """A call with a terminal of its own on all three descriptors; returns exit code and all that was shown."""
+        argv = argv or self.argv(command, flags, as_json=False)
+        master, slave = pty.openpty()
+        if self.caller.uid != os.geteuid():
+            os.fchown(slave, self.caller.uid, -1)
+        if size:
+            import fcntl
+            import struct
+            import termios
+            fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[0], size[1], 0, 0))
+        process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, cwd=self.caller.workspace,
+                                   env={**self.caller.env, "TERM": "dumb", **(env or {})}, start_new_session=True,
+                                   preexec_fn=take_terminal, **self.caller.identity())
+        os.close(slave)
+        if send:
+            os.write(master, send)
+        shown = read_all(master, process, time.monotonic() + patience(timeout))
+        return process.returncode, shown
+
+
+def take_terminal():
+    """In the child, after setsid: the pty becomes the controlling terminal."""
+    import fcntl
+    import termios
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def read_all(master, process, deadline):
+    shown = b""
+    while True:
+        ready, _, _ = select.select([master], [], [], 0.2)
+        if ready:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                data = b""
+            if not data:
+                break
+            shown += data
+        elif process.poll() is not None:
+            break
+        if time.monotonic() > deadline:
+            process.send_signal(signal.SIGKILL)
+            break
+    process.wait()
+    os.close(master)
+    return shown

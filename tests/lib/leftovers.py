@@ -1,0 +1,168 @@
+"""What a run must not leave: processes, control groups, mounts, namespaces, temporary files.
+
+Other suites run at the same time, so everything is told apart by descent: this process is the reaper of all its
+orphans, and where it may (root, version 1 groups) it sits in a control group of its own, below which the program
+makes its own.
+"""
+import os
+import signal
+import time
+
+from box import patience
+
+PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
+
+
+def stat_of(pid):
+    """(name, state, parent), or None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            text = file.read()
+    except OSError:
+        return None
+    name, rest = text[text.index("(") + 1:].rsplit(")", 1)
+    fields = rest.split()
+    return name, fields[0], int(fields[1])
+
+
+def descendants(top):
+    """{pid: (name, state, parent)} of every process below TOP."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            info = stat_of(entry)
+            if info:
+                parents[int(entry)] = info
+    found = {}
+    changed = True
+    while changed:
+        changed = False
+        for pid, info in parents.items():
+            if pid not in found and (info[2] == top or info[2] in found):
+                found[pid] = info
+                changed = True
+    return found
+
+
+def mount_table():
+    with open("/proc/self/mountinfo") as file:
+        return {" ".join(line.split()[3:5]) for line in file}
+
+
+class Groups:
+    """The control group of this suite in each version 1 hierarchy, or nothing."""
+
+    def __init__(self):
+        self.mine = []
+        self.back = []
+        if os.geteuid() != 0:
+            return
+        with open("/proc/self/cgroup") as file:
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+        for number, names, path in lines:
+            if number != "0":
+                self.enter(names, path)
+
+    def enter(self, names, path):
+        """The mount point is named after one of the controllers by convention."""
+        for name in [names.removeprefix("name=")] + names.split(","):
+            top = f"/sys/fs/cgroup/{name}{path}".rstrip("/")
+            mine = f"{top}/suite-{os.getpid()}"
+            if not os.path.exists(top + "/cgroup.procs") or names.startswith("cpuset"):
+                continue
+            try:
+                os.mkdir(mine)
+                with open(mine + "/cgroup.procs", "w") as file:
+                    file.write(str(os.getpid()))
+            except OSError:
+                continue
+            self.mine.append(mine)
+            self.back.append(top)
+            return
+
+    def left(self):
+        return [entry.path for mine in self.mine for entry in os.scandir(mine) if entry.is_dir()]
+
+    def close(self):
+        for mine, back in zip(self.mine, self.back):
+            with open(back + "/cgroup.procs", "w") as file:
+                file.write(str(os.getpid()))
+            for entry in [e for e in os.scandir(mine) if e.is_dir()]:
+                os.rmdir(entry.path)
+            os.rmdir(mine)
+
+
+class Watch:
+    def __init__(self, callers):
+        self.callers = callers
+        self.groups = Groups()
+        self.settle()
+
+    def settle(self):
+        """Takes the present state as the one to come back to."""
+        self.processes = set(descendants(os.getpid()))
+        self.mounts = mount_table()
+        self.entries = self.temporary()
+
+    def temporary(self):
+        found = set()
+        for place in PLACES:
+            try:
+                names = os.listdir(place)
+            except OSError:
+                continue
+            # other suites' scratch directories carry the tests' name, the program's would not
+            found |= {f"{place}/{name}" for name in names if "aisbx" in name and "test" not in name and "build" not in name}
+        for caller in self.callers:
+            found |= {f"{caller.tmp}/{name}" for name in os.listdir(caller.tmp)}
+        return found
+
+    def reap(self):
+        """Orphans that ended come to us: they are not leftovers, only unread."""
+        for pid, info in descendants(os.getpid()).items():
+            if info[1] == "Z" and info[2] == os.getpid() and pid not in self.processes:
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    pass
+
+    def look(self):
+        self.reap()
+        found = [f"process left: {pid} {info}" for pid, info in descendants(os.getpid()).items()
+                 if pid not in self.processes]
+        found += [f"control group left: {path}" for path in self.groups.left()]
+        found += [f"mount left: {line}" for line in mount_table() - self.mounts if "aisbx" in line]
+        found += [f"temporary entry left: {path}" for path in self.temporary() - self.entries]
+        return found
+
+    def problems(self, seconds=5):
+        """What is still there after a while: tearing down may go on behind the answer."""
+        deadline = time.monotonic() + patience(seconds)
+        while True:
+            found = self.look()
+            if not found or time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+        if found:
+            self.clear()
+        return found
+
+    def clear(self):
+        """Ends what was left, after it was told, so that the next case starts clean."""
+        for pid in descendants(os.getpid()):
+            if pid not in self.processes:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+        time.sleep(0.2)
+        self.reap()
+        for path in self.groups.left():
+            try:
+                os.rmdir(path)
+            except OSError:
+                pass
+        self.settle()
+
+    def close(self):
+        self.groups.close()
