@@ -131,7 +131,7 @@ int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t
 		memset(&control, 0, sizeof(control));
 		message.msg_control = control.space;
 		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		struct cmsghdr *head = &control.align;
 
 		head->cmsg_level = SOL_SOCKET;
 		head->cmsg_type = SCM_RIGHTS;
