@@ -1,0 +1,40 @@
+/* SHA-256 against published vectors and around the edges of its blocks. */
+#include "base/own.h"
+#include "base/sha256.h"
+#include "tests/tap.h"
+
+static void check(const char *text, const char *want)
+{
+	char hex[SHA256_HEX_SIZE];
+
+	sha256_hex(text, strlen(text), hex);
+	tap_is_str(hex, want, "%zu bytes", strlen(text));
+}
+
+int main(void)
+{
+	owned(free_ptr) char *million = malloc(1000001);
+
+	if (!million)
+		tap_bail("out of memory");
+	check("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	check("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	check("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+	      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	check("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmn"
+	      "opqr"
+	      "lmnopqrsmnopqrstnopqrstu",
+	      "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+	memset(million, 'a', 1000000);
+	million[1000000] = '\0';
+	check(million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	million[55] = '\0';
+	check(million, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
+	million[55] = 'a';
+	million[56] = '\0';
+	check(million, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");
+	million[56] = 'a';
+	million[64] = '\0';
+	check(million, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
+	return tap_done();
+}
