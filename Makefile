@@ -50,6 +50,7 @@ uninstall:
 bench:
 	@tools/setup bench
 	@tools/build release
+	@tools/build price
 	@tools/bench
 
 test-vm:
