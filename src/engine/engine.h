@@ -30,8 +30,11 @@ struct engine_run_options {
 int engine_run(const struct request *request, const struct engine_run_options *options,
 	       struct run_result *ret_result, struct error *err);
 
-/* Findings of `doctor`: list of {layer, state, detail, remedy}. */
-struct value *engine_doctor(bool *ret_fit);
+/*
+ * Tries every layer: {fit, user, layers: [{layer, state, mandatory, detail, remedy}], warnings: [{setting, value,
+ * detail, remedy}]}; state is works, degraded or missing. The caller owns the answer.
+ */
+int engine_doctor(struct value **ret_answer, struct error *err);
 
 /*
  * Removes what dead supervisors left behind: list of {kind, path, detail}, one per thing removed. Never touches

@@ -1,0 +1,84 @@
+/* `doctor`: each layer tried, with what to do where it does not hold; is this machine fit? */
+#include "base/own.h"
+#include "engine/doctor_advice.h"
+#include "engine/doctor_probe.h"
+#include "engine/engine.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Without one of these a run is refused; the others may be absent and are named as degraded. */
+static bool is_mandatory(enum layer layer)
+{
+	const uint32_t mandatory = 1U << LAYER_USER | 1U << LAYER_MOUNT | 1U << LAYER_PID |
+				   1U << LAYER_NET | 1U << LAYER_IPC | 1U << LAYER_UTS |
+				   1U << LAYER_SECCOMP | 1U << LAYER_OVERLAY | 1U << LAYER_MASKS;
+
+	return mandatory >> layer & 1;
+}
+
+static const char *state_of(enum layer layer, const struct probe_result *result)
+{
+	if (result->works)
+		return result->is_weaker ? "degraded" : "works";
+	return is_mandatory(layer) ? "missing" : "degraded";
+}
+
+static struct value *describe(const struct doctor_machine *machine, enum layer layer, bool *fit)
+{
+	struct probe_result result;
+	struct value *row = value_new_map();
+	owned(str_done) struct str detail = STR_INIT, remedy = STR_INIT;
+
+	probe_layer(machine->host, layer, &result);
+	if (result.works && !result.is_weaker) {
+		str_add(&detail, result.detail);
+	} else {
+		owned(str_done) struct str why = STR_INIT;
+
+		doctor_advise(machine, layer, result.error.errnum, &why, &remedy);
+		str_add(&detail, result.error.text);
+		if (why.len)
+			str_addf(&detail, ": %s", str_cstr(&why));
+	}
+	if (!result.works && is_mandatory(layer))
+		*fit = false;
+	value_set(row, "layer", value_new_text(layer_name(layer)));
+	value_set(row, "state", value_new_text(state_of(layer, &result)));
+	value_set(row, "mandatory", value_new_bool(is_mandatory(layer)));
+	value_set(row, "detail", value_new_text(str_cstr(&detail)));
+	value_set(row, "remedy", remedy.len ? value_new_text(str_cstr(&remedy)) : value_new_null());
+	return row;
+}
+
+int engine_doctor(struct value **ret_answer, struct error *err)
+{
+	struct doctor_machine machine = { .root = "" };
+	owned(value_release) struct value *answer = NULL;
+	owned(host_done) struct host host;
+	char program[PATH_MAX] = "aisbx";
+	bool fit = true;
+
+	memset(&host, 0, sizeof(host));
+	if (host_read(&host, err) < 0)
+		return -1;
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (len > 0)
+		program[len] = '\0';
+	machine.host = &host;
+	machine.program = program;
+	answer = value_new_map();
+	struct value *layers = value_new_list();
+
+	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++)
+		value_append(layers, describe(&machine, layer, &fit));
+	value_set(answer, "fit", value_new_bool(fit));
+	value_set(answer, "user", value_new_text(host.privileged ? "root" : "plain"));
+	value_set(answer, "layers", layers);
+	value_set(answer, "warnings", doctor_warnings(&machine));
+	*ret_answer = ptr_take(&answer);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* What to do about a layer that does not work here, and settings of this machine that deserve a warning. */
+#ifndef ENGINE_DOCTOR_ADVICE_H
+#define ENGINE_DOCTOR_ADVICE_H
+
+#include "base/str.h"
+#include "base/value.h"
+#include "host/host.h"
+#include "spec/spec.h"
+
+/* Where kernel settings are read; "" outside tests, so that those can show other machines. */
+struct doctor_machine {
+	const char *root;
+	const struct host *host;
+	const char *program; /* path of this program, for rules that name it */
+};
+
+/* Appends why LAYER fails with ERRNUM on this machine, when that can be told, and what to do about it. */
+void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum, struct str *why,
+		   struct str *remedy);
+
+/* List of {setting, value, detail, remedy}: host settings that make a sandbox's neighbours easier prey. */
+struct value *doctor_warnings(const struct doctor_machine *machine);
+
+#endif
