@@ -26,6 +26,23 @@ static const char *state_of(enum layer layer, const struct probe_result *result)
 	return is_mandatory(layer) ? "missing" : "degraded";
 }
 
+/* What a layer that works means, where the attempt itself had nothing to add. */
+static const char *meaning(enum layer layer)
+{
+	static const char *const words[LAYER_COUNT] = {
+		[LAYER_USER] = "own ids, host root not among them",
+		[LAYER_MOUNT] = "own mount table",
+		[LAYER_PID] = "own processes only, fresh /proc",
+		[LAYER_NET] = "own network, nothing in it but loopback",
+		[LAYER_IPC] = "own shared memory and queues",
+		[LAYER_UTS] = "own host name",
+		[LAYER_CGROUP] = "own view of the cgroup tree",
+		[LAYER_MASKS] = "whiteouts and empty directories",
+	};
+
+	return words[layer] ? words[layer] : "";
+}
+
 static struct value *describe(const struct doctor_machine *machine, enum layer layer, bool *fit)
 {
 	struct probe_result result;
@@ -34,7 +51,7 @@ static struct value *describe(const struct doctor_machine *machine, enum layer l
 
 	probe_layer(machine->host, layer, &result);
 	if (result.works && !result.is_weaker) {
-		str_add(&detail, result.detail);
+		str_add(&detail, result.detail[0] ? result.detail : meaning(layer));
 	} else {
 		owned(str_done) struct str why = STR_INIT;
 
