@@ -30,21 +30,21 @@ static void own_directory(char *ret_dir, size_t size)
 }
 
 /*
- * Tries the place we were installed to, the same place seen from a moved tree, and the build folder.
- * Returns only when none of them can be started.
+ * Tries what lies beside this program first, so that a build folder or a moved tree never starts
+ * another version's; then the place we were installed to. Returns when none can be started.
  */
 static void start_more(char *const *argv, struct error *err)
 {
-	static const char *const beside[] = { "../libexec/aisbx/aisbx-more", "aisbx-more" };
+	static const char *const beside[] = { "aisbx-more", "../libexec/aisbx/aisbx-more" };
 	char dir[PATH_MAX];
 
-	execv(AISBX_LIBEXEC "/aisbx-more", argv);
 	own_directory(dir, sizeof(dir));
 	for (size_t i = 0; dir[0] && i < sizeof(beside) / sizeof(beside[0]); i++) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", dir, beside[i]);
 
 		execv(path, argv);
 	}
+	execv(AISBX_LIBEXEC "/aisbx-more", argv);
 	error_errno(err, ERROR_HOST,
 		    "this needs %s/aisbx-more, which is part of aisbx; install it again",
 		    AISBX_LIBEXEC);

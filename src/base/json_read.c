@@ -107,7 +107,9 @@ int json_read(const char *bytes, size_t len, const struct json_limits *limits, s
 		return error_set(err, ERROR_INPUT, "JSON is larger than %zu bytes", max_bytes);
 	if (check_depth(bytes, len, max_depth, err) < 0)
 		return -1;
-	json_t *json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
+	size_t nul = limits && limits->nul ? JSON_ALLOW_NUL : 0;
+	json_t *json =
+		json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | nul, &problem);
 
 	if (!json)
 		return error_set(err, ERROR_INPUT, "line %d column %d: %s", problem.line,

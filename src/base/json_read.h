@@ -5,11 +5,13 @@
 #include "base/error.h"
 #include "base/value.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct json_limits {
 	size_t bytes;	/* 0: JSON_READ_BYTES */
 	unsigned depth; /* 0: JSON_READ_DEPTH */
+	bool nul;	/* accept "\u0000" in texts (not in keys): output of programs */
 };
 
 #define JSON_READ_BYTES ((size_t)16 << 20)
@@ -17,7 +19,8 @@ struct json_limits {
 
 /*
  * Reads exactly one value with nothing but white space around it. LIMITS may be NULL. Refused: text that is not
- * UTF-8, the same key twice in one object, numbers that do not fit, "\u0000". Errors name line and column.
+ * UTF-8, the same key twice in one object, numbers that do not fit, "\u0000" unless allowed. Errors name line
+ * and column.
  */
 int json_read(const char *bytes, size_t len, const struct json_limits *limits, struct value **ret,
 	      struct error *err);

@@ -1,0 +1,123 @@
+/* libaisbx: building a request and asking for it to be done. */
+#include "base/own.h"
+#include "lib/lib.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Flags that would change what comes back, or that read files in our name. */
+static const char *const reserved[] = { "json", "help", "batch", "name-status" };
+
+const char *aisbx_version(void)
+{
+	return AISBX_VERSION;
+}
+
+const char *aisbx_strerror(enum aisbx_error error)
+{
+	switch (error) {
+	case AISBX_OK:
+		return "no error";
+	case AISBX_ERROR_ARGUMENT:
+		return "an argument is missing or is not one";
+	case AISBX_ERROR_PROGRAM:
+		return "the program aisbx could not be started";
+	case AISBX_ERROR_SYSTEM:
+		return "the system is out of descriptors or processes";
+	case AISBX_ERROR_ANSWER:
+		return "the program aisbx gave no answer that can be read";
+	}
+	return "unknown error";
+}
+
+struct aisbx_request *aisbx_request_new(void)
+{
+	return xcalloc(1, sizeof(struct aisbx_request));
+}
+
+void aisbx_request_free(struct aisbx_request *request)
+{
+	if (!request)
+		return;
+	strv_done(&request->flags);
+	strv_done(&request->command);
+	str_done(&request->input);
+	free(request->program);
+	free(request);
+}
+
+static bool is_flag_name(const char *name)
+{
+	if (!*name || *name == '-' || strspn(name, "abcdefghijklmnopqrstuvwxyz-") != strlen(name))
+		return false;
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+		if (strcmp(name, reserved[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
+enum aisbx_error aisbx_request_set(struct aisbx_request *request, const char *name,
+				   const char *value)
+{
+	if (!request || !name || !is_flag_name(name))
+		return AISBX_ERROR_ARGUMENT;
+	if (value)
+		strv_addf(&request->flags, "--%s=%s", name, value);
+	else
+		strv_addf(&request->flags, "--%s", name);
+	return AISBX_OK;
+}
+
+enum aisbx_error aisbx_request_command(struct aisbx_request *request, const char *const *argv)
+{
+	if (!request || !argv || !argv[0])
+		return AISBX_ERROR_ARGUMENT;
+	strv_done(&request->command);
+	for (; *argv; argv++)
+		strv_add(&request->command, *argv);
+	return AISBX_OK;
+}
+
+enum aisbx_error aisbx_request_stdin(struct aisbx_request *request, const void *bytes, size_t len)
+{
+	if (!request || (!bytes && len > 0))
+		return AISBX_ERROR_ARGUMENT;
+	str_clear(&request->input);
+	if (len > 0)
+		str_add_bytes(&request->input, bytes, len);
+	return AISBX_OK;
+}
+
+enum aisbx_error aisbx_request_program(struct aisbx_request *request, const char *path)
+{
+	if (!request || !path || *path != '/')
+		return AISBX_ERROR_ARGUMENT;
+	free(request->program);
+	request->program = xstrdup(path);
+	return AISBX_OK;
+}
+
+enum aisbx_error aisbx_run(const struct aisbx_request *request, struct aisbx_result **result)
+{
+	owned(str_done) struct str answer = STR_INIT;
+	enum aisbx_error error;
+	int exit_status;
+
+	if (!request || !result)
+		return AISBX_ERROR_ARGUMENT;
+	error = process_ask(request, "run", &answer, &exit_status);
+	return error ? error : result_read_run(&answer, result);
+}
+
+enum aisbx_error aisbx_plan(const struct aisbx_request *request, struct aisbx_result **result)
+{
+	owned(str_done) struct str answer = STR_INIT;
+	enum aisbx_error error;
+	int exit_status;
+
+	if (!request || !result)
+		return AISBX_ERROR_ARGUMENT;
+	error = process_ask(request, "plan", &answer, &exit_status);
+	return error ? error : result_read_plan(&answer, exit_status, result);
+}
