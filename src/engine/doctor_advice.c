@@ -45,12 +45,13 @@ static void advise_sysctl(struct str *remedy, const char *name, const char *valu
 /* AppArmor lets a program through that a profile names; the whole machine need not be opened. */
 static void advise_apparmor(const struct doctor_machine *machine, struct str *remedy)
 {
-	str_addf(remedy,
-		 "printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile aisbx %s "
-		 "flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/aisbx && "
-		 "sudo apparmor_parser -r /etc/apparmor.d/aisbx; or, for every program: sudo sysctl "
-		 "-w kernel.apparmor_restrict_unprivileged_userns=0",
-		 machine->program);
+	str_addf(
+		remedy,
+		"printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile aisbx %s "
+		"flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/aisbx && "
+		"sudo apparmor_parser -r /etc/apparmor.d/aisbx; or, for every program: sudo sysctl "
+		"-w kernel.apparmor_restrict_unprivileged_userns=0",
+		machine->program);
 }
 
 static bool is_container(const struct doctor_machine *machine)
@@ -88,8 +89,9 @@ static void advise_namespaces(const struct doctor_machine *machine, int errnum, 
 	}
 	if (errnum == ENOSYS || errnum == EINVAL) {
 		str_add(why, "this kernel was built without it");
-		str_add(remedy, "boot a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, "
-				"CONFIG_IPC_NS and CONFIG_UTS_NS (any distribution kernel from 5.15)");
+		str_add(remedy,
+			"boot a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, "
+			"CONFIG_IPC_NS and CONFIG_UTS_NS (any distribution kernel from 5.15)");
 		return;
 	}
 	if (errnum == ENOSPC) {
@@ -117,7 +119,8 @@ static void advise_pid(const struct doctor_machine *machine, int errnum, struct 
 {
 	if (errnum != EPERM || !is_container(machine))
 		return advise_namespaces(machine, errnum, why, remedy);
-	str_add(why, "parts of /proc are covered in this container, so the kernel refuses a fresh one");
+	str_add(why,
+		"parts of /proc are covered in this container, so the kernel refuses a fresh one");
 	str_add(remedy, "docker run --security-opt systempaths=unconfined ... (podman run "
 			"--security-opt unmask=ALL ...)");
 }
@@ -132,10 +135,12 @@ static void advise_overlay(const struct doctor_machine *machine, int errnum, str
 		return;
 	}
 	if (machine->host->privileged) {
-		str_add(why, "the filesystem of / cannot be shown with other ids (inside a container "
-			     "it is an overlay itself), or the kernel is older than 5.19");
-		str_add(remedy, "run as a plain user, or with --root project; a volume of ext4, xfs or "
-				"btrfs as root filesystem gives the whole clone");
+		str_add(why,
+			"the filesystem of / cannot be shown with other ids (inside a container "
+			"it is an overlay itself), or the kernel is older than 5.19");
+		str_add(remedy,
+			"run as a plain user, or with --root project; a volume of ext4, xfs or "
+			"btrfs as root filesystem gives the whole clone");
 		return;
 	}
 	str_add(why, "overlays inside a user namespace need kernel 5.11, and a root that is not "
@@ -165,34 +170,40 @@ static void advise_limits(const struct doctor_machine *machine, struct str *why,
 
 	str_add(why, "limits fall back to rlimits and a watchdog");
 	if (machine->host->uid == 0) {
-		str_add(remedy, is_container(machine) ?
-					"start the container with a writable cgroup tree (--cgroupns=private "
-					"-v /sys/fs/cgroup:/sys/fs/cgroup:rw, or --privileged)" :
-					"mount the cgroup tree writable: mount -t cgroup2 none /sys/fs/cgroup");
+		str_add(remedy, is_container(machine)
+					? "start the container with a writable cgroup tree "
+					  "(--cgroupns=private "
+					  "-v /sys/fs/cgroup:/sys/fs/cgroup:rw, or --privileged)"
+					: "mount the cgroup tree writable: mount -t cgroup2 none "
+					  "/sys/fs/cgroup");
 		return;
 	}
 	if (!is_v2) {
 		str_addf(remedy,
 			 "cgroup v1 gives a plain user no groups: boot with "
-			 "systemd.unified_cgroup_hierarchy=1, or let root prepare one: for c in memory "
+			 "systemd.unified_cgroup_hierarchy=1, or let root prepare one: for c in "
+			 "memory "
 			 "pids cpu; do mkdir -p /sys/fs/cgroup/$c/%s && chown -R %s "
-			 "/sys/fs/cgroup/$c/%s && echo PID > /sys/fs/cgroup/$c/%s/cgroup.procs; done",
+			 "/sys/fs/cgroup/$c/%s && echo PID > /sys/fs/cgroup/$c/%s/cgroup.procs; "
+			 "done",
 			 machine->host->user, machine->host->user, machine->host->user,
 			 machine->host->user);
 		return;
 	}
 	if (!has_systemd) {
-		str_addf(remedy, "let root delegate a group: mkdir /sys/fs/cgroup/%s && chown -R %s "
-				 "/sys/fs/cgroup/%s, and move your shell into a group below it",
+		str_addf(remedy,
+			 "let root delegate a group: mkdir /sys/fs/cgroup/%s && chown -R %s "
+			 "/sys/fs/cgroup/%s, and move your shell into a group below it",
 			 machine->host->user, machine->host->user, machine->host->user);
 		return;
 	}
-	str_addf(remedy,
-		 "systemd-run --user --scope -p Delegate=yes aisbx run ... (or once: sudo mkdir -p "
-		 "/etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory "
-		 "pids\\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo "
-		 "systemctl daemon-reload; without a login session: sudo loginctl enable-linger %s)",
-		 machine->host->user);
+	str_addf(
+		remedy,
+		"systemd-run --user --scope -p Delegate=yes aisbx run ... (or once: sudo mkdir -p "
+		"/etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory "
+		"pids\\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo "
+		"systemctl daemon-reload; without a login session: sudo loginctl enable-linger %s)",
+		machine->host->user);
 }
 
 void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum,
@@ -202,9 +213,11 @@ void doctor_advise(const struct doctor_machine *machine, enum layer layer, int e
 	case LAYER_PID:
 		return advise_pid(machine, errnum, why, remedy);
 	case LAYER_SECCOMP:
-		str_add(why, "the kernel needs CONFIG_SECCOMP_FILTER, and a surrounding sandbox must "
-			     "let it through");
-		str_add(remedy, "boot a distribution kernel; in a container allow the seccomp call");
+		str_add(why,
+			"the kernel needs CONFIG_SECCOMP_FILTER, and a surrounding sandbox must "
+			"let it through");
+		str_add(remedy,
+			"boot a distribution kernel; in a container allow the seccomp call");
 		return;
 	case LAYER_LANDLOCK:
 		return advise_landlock(machine, why, remedy);

@@ -15,8 +15,8 @@ struct doctor_machine {
 };
 
 /* Appends why LAYER fails with ERRNUM on this machine, when that can be told, and what to do about it. */
-void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum, struct str *why,
-		   struct str *remedy);
+void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum,
+		   struct str *why, struct str *remedy);
 
 /* List of {setting, value, detail, remedy}: host settings that make a sandbox's neighbours easier prey. */
 struct value *doctor_warnings(const struct doctor_machine *machine);

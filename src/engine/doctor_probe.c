@@ -119,8 +119,9 @@ static int try_pid(const struct probe *probe, struct error *err)
 		return -1;
 	child = fork();
 	if (child == 0)
-		_exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ?
-			      errno : 0);
+		_exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
+			      ? errno
+			      : 0);
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		return error_errno(err, ERROR_HOST, "a process in its own pid namespace");
 	if (!WIFEXITED(status))
@@ -140,7 +141,8 @@ static int try_seccomp(const struct probe *probe, struct error *err)
 		return error_errno(err, ERROR_HOST, "the system call filter was refused");
 	/* Seen to bite: the filter has to refuse what would otherwise be answered in some other way. */
 	if (syscall(SYS_unshare, 0) == 0 || errno != EPERM)
-		return error_set(err, ERROR_HOST, "the system call filter is loaded but does not act");
+		return error_set(err, ERROR_HOST,
+				 "the system call filter is loaded but does not act");
 	(void)snprintf(probe->result->detail, sizeof(probe->result->detail),
 		       "filter loads and refuses");
 	return 0;
@@ -239,7 +241,8 @@ static int try_overlay(const struct probe *probe, struct error *err)
 		}
 		return -1;
 	}
-	(void)snprintf(result->detail, sizeof(result->detail), "one overlay per top-level directory");
+	(void)snprintf(result->detail, sizeof(result->detail),
+		       "one overlay per top-level directory");
 	return try_forest(probe, err);
 }
 
@@ -250,8 +253,8 @@ static int try_masks(const struct probe *probe, struct error *err)
 	int tmpfs = -1;
 	bool is_root = probe->host->privileged;
 
-	if (is_root ? unshare(CLONE_NEWNS) < 0 :
-		      enter_namespaces(probe->host, CLONE_NEWNS, err) < 0)
+	if (is_root ? unshare(CLONE_NEWNS) < 0
+		    : enter_namespaces(probe->host, CLONE_NEWNS, err) < 0)
 		return -1;
 	if (make_upper(&layers, &tmpfs, err) < 0)
 		return -1;
@@ -259,11 +262,13 @@ static int try_masks(const struct probe *probe, struct error *err)
 		return error_errno(err, ERROR_HOST, "a whiteout was refused");
 	int dir = openat(tmpfs, "u", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fsetxattr(dir, is_root ? "trusted.overlay.opaque" : "user.overlay.opaque", "y", 1, 0) < 0) {
+	if (fsetxattr(dir, is_root ? "trusted.overlay.opaque" : "user.overlay.opaque", "y", 1, 0) <
+	    0) {
 		/* Whiteouts alone hide as well; what is lost is the empty directory in their place. */
 		probe->result->is_weaker = true;
-		(void)error_errno(err, ERROR_HOST, "no extended attributes on tmpfs, so masked "
-						   "directories disappear instead of being empty");
+		(void)error_errno(err, ERROR_HOST,
+				  "no extended attributes on tmpfs, so masked "
+				  "directories disappear instead of being empty");
 	}
 	return 0;
 }
@@ -284,7 +289,8 @@ static int try_limits(const struct probe *probe, struct error *err)
 	char name[32];
 
 	if (found->kind == CGROUP_NONE)
-		return error_set(err, ERROR_HOST, "no control group in which this user may make others");
+		return error_set(err, ERROR_HOST,
+				 "no control group in which this user may make others");
 	(void)snprintf(name, sizeof(name), "doctor-%ld", (long)getpid());
 	if (cgroup_create(&place, name, &limits, &group, err) < 0)
 		return -1;
@@ -300,8 +306,8 @@ static int try_disk(const struct probe *probe, struct error *err)
 	static const char block[65536];
 	int tmpfs = -1, fd;
 
-	if (probe->host->privileged ? unshare(CLONE_NEWNS) < 0 :
-				      enter_namespaces(probe->host, CLONE_NEWNS, err) < 0)
+	if (probe->host->privileged ? unshare(CLONE_NEWNS) < 0
+				    : enter_namespaces(probe->host, CLONE_NEWNS, err) < 0)
 		return -1;
 	if (mount_tmpfs(sizeof(block), 0, 0, &tmpfs, err) < 0)
 		return -1;

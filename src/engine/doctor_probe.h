@@ -9,9 +9,9 @@
 /* What came of trying one layer; plain bytes, so that a child can send it in one write. */
 struct probe_result {
 	bool works;
-	bool is_weaker;	      /* works in part: `error.text` says what is missing */
-	struct error error;   /* why it does not work */
-	char detail[160];     /* what was found, when it works */
+	bool is_weaker;	    /* works in part: `error.text` says what is missing */
+	struct error error; /* why it does not work */
+	char detail[160];   /* what was found, when it works */
 };
 
 /* Tries LAYER as a run by this caller would use it. */

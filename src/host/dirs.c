@@ -86,8 +86,8 @@ static void find_home(struct host *host, const char *passwd)
 	if (user && *user)
 		host->user = xstrdup(user);
 	else
-		host->user = passwd_user ? ptr_take(&passwd_user) :
-					   xasprintf("%u", (unsigned)host->uid);
+		host->user =
+			passwd_user ? ptr_take(&passwd_user) : xasprintf("%u", (unsigned)host->uid);
 	if (!is_plausible)
 		home = is_directory(passwd_home) ? passwd_home : "/";
 	host->home = resolve(home);
@@ -101,15 +101,16 @@ int host_read_dirs(struct host *host, const char *passwd, struct error *err)
 		return error_errno(err, ERROR_HOST, "the current directory");
 	/* The kernel says so of a directory outside this process's root. */
 	if (cwd[0] != '/')
-		return error_set(err, ERROR_HOST, "the current directory cannot be reached by a path");
+		return error_set(err, ERROR_HOST,
+				 "the current directory cannot be reached by a path");
 	host->cwd = xstrdup(cwd);
 	find_home(host, passwd);
 	host->data_dir = own_dir(host, "XDG_DATA_HOME", ".local/share/aisbx");
 	host->state_dir = own_dir(host, "XDG_STATE_HOME", ".local/state/aisbx");
 	host->cache_dir = own_dir(host, "XDG_CACHE_HOME", ".cache/aisbx");
 	host->config_dir = own_dir(host, NULL, ".config/aisbx");
-	host->runtime_dir = is_directory(getenv("XDG_RUNTIME_DIR")) ?
-				    own_dir(host, "XDG_RUNTIME_DIR", "") :
-				    xstrdup(host->data_dir);
+	host->runtime_dir = is_directory(getenv("XDG_RUNTIME_DIR"))
+				    ? own_dir(host, "XDG_RUNTIME_DIR", "")
+				    : xstrdup(host->data_dir);
 	return 0;
 }

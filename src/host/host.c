@@ -36,8 +36,8 @@ static uint64_t count_memory(void)
 /* Filesystem types whose mounts can be idmapped; the kernel has the last word when launch tries. */
 static bool is_idmappable(const char *fstype)
 {
-	static const char *const types[] = { "ext4", "ext3", "ext2", "xfs",   "btrfs",	  "f2fs",
-					     "tmpfs", "erofs", "zfs", "vfat", "bcachefs", NULL };
+	static const char *const types[] = { "ext4",  "ext3",  "ext2", "xfs",  "btrfs",	   "f2fs",
+					     "tmpfs", "erofs", "zfs",  "vfat", "bcachefs", NULL };
 
 	for (const char *const *type = types; *type; type++) {
 		if (strcmp(*type, fstype) == 0)

@@ -13,15 +13,15 @@
 struct host_mount {
 	int id, parent;
 	unsigned major, minor;
-	char *root;   /* path of the mount's root in its filesystem */
-	char *point;  /* where it is mounted, unescaped */
+	char *root;  /* path of the mount's root in its filesystem */
+	char *point; /* where it is mounted, unescaped */
 	char *fstype;
 	char *source;
 	char *super_options; /* of the filesystem: names a v1 hierarchy's controllers */
-	bool readonly; /* the mount or its superblock */
-	bool is_directory; /* of a mount never looked at: assumed */
-	bool is_regular;   /* a single file mounted over another */
-	uint64_t dev, ino; /* of the mount's root; 0 when it was not looked at */
+	bool readonly;	     /* the mount or its superblock */
+	bool is_directory;   /* of a mount never looked at: assumed */
+	bool is_regular;     /* a single file mounted over another */
+	uint64_t dev, ino;   /* of the mount's root; 0 when it was not looked at */
 };
 
 enum mount_class {
@@ -35,8 +35,8 @@ enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 /* The caller's own place in the cgroup tree, below which groups can be made. */
 struct host_cgroup {
 	enum cgroup_kind kind;
-	char *v2_path;	    /* absolute directory, NULL unless kind is V2 */
-	char *memory_path;  /* v1: absolute directory of each hierarchy, NULL where absent */
+	char *v2_path;	   /* absolute directory, NULL unless kind is V2 */
+	char *memory_path; /* v1: absolute directory of each hierarchy, NULL where absent */
 	char *pids_path;
 	char *cpu_path;
 	char *cpuacct_path; /* NULL also when it is the same hierarchy as cpu */
@@ -50,11 +50,11 @@ struct host {
 	bool privileged; /* root with CAP_SYS_ADMIN and CAP_SETUID in the initial user namespace */
 	bool in_initial_userns; /* uid_map is the identity over all ids; looked at for root only */
 	char *user;
-	char *home;  /* resolved, absolute */
+	char *home; /* resolved, absolute */
 	char *cwd;
 	uint64_t memory_bytes;
 	unsigned cores;
-	uid_t id_base;	   /* first host id of a root caller's map; 0 for plain users */
+	uid_t id_base; /* first host id of a root caller's map; 0 for plain users */
 	uint32_t id_count;
 	struct host_mount *mounts; /* in mountinfo's order */
 	size_t mount_count;

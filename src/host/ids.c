@@ -85,8 +85,8 @@ static uint64_t base_after(const char *text, bool is_passwd, uint64_t base)
 		const char *end = line_end(line);
 		uint64_t first, count;
 
-		if (line_range(line, end, is_passwd, &first, &count) && first < base + RANGE_COUNT &&
-		    base < first + count) {
+		if (line_range(line, end, is_passwd, &first, &count) &&
+		    first < base + RANGE_COUNT && base < first + count) {
 			/* Stepping in whole ranges and starting over: an earlier line may meet the new one. */
 			base += RANGE_COUNT;
 			if (base > RANGE_LAST)

@@ -70,7 +70,8 @@ static char *unescape(const struct word *word)
 
 		if (*at == '\\' && i + 3 < word->len && at[1] >= '0' && at[1] <= '3' &&
 		    at[2] >= '0' && at[2] <= '7' && at[3] >= '0' && at[3] <= '7') {
-			out[used++] = (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
+			out[used++] =
+				(char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
 			i += 3;
 			continue;
 		}
@@ -178,7 +179,9 @@ int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_m
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		struct line line = { .at = text, .end = newline ? newline : end, .number = ++number };
+		struct line line = { .at = text,
+				     .end = newline ? newline : end,
+				     .number = ++number };
 
 		if (count == room) {
 			room = room ? room * 2 : 32;
@@ -188,7 +191,8 @@ int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_m
 		if (memchr(text, '\0', (size_t)(line.end - text)) ||
 		    !parse_line(&line, &mounts[count])) {
 			host_mounts_free(mounts, count + 1);
-			return error_set(err, ERROR_INPUT, "mountinfo line %u is malformed", number);
+			return error_set(err, ERROR_INPUT, "mountinfo line %u is malformed",
+					 number);
 		}
 		count++;
 		text = line.end + 1;
@@ -210,16 +214,17 @@ static bool is_listed(const char *const *list, const char *name)
 enum mount_class host_mount_class(const char *fstype)
 {
 	static const char *const kernel[] = {
-		"proc",	     "sysfs",	 "devtmpfs",   "devpts",      "cgroup",	   "cgroup2",
-		"mqueue",    "debugfs",	 "tracefs",    "securityfs",  "bpf",	   "pstore",
-		"configfs",  "fusectl",	 "hugetlbfs",  "binfmt_misc", "efivarfs",  "selinuxfs",
-		"nsfs",	     "resctrl",	 "rpc_pipefs", "nfsd",	      "smackfs",   "sockfs",
-		"pipefs",    "bdev",	 "ramoops",    "functionfs",  "cpuset",	   NULL,
+		"proc",	    "sysfs",   "devtmpfs",   "devpts",	    "cgroup",	"cgroup2",
+		"mqueue",   "debugfs", "tracefs",    "securityfs",  "bpf",	"pstore",
+		"configfs", "fusectl", "hugetlbfs",  "binfmt_misc", "efivarfs", "selinuxfs",
+		"nsfs",	    "resctrl", "rpc_pipefs", "nfsd",	    "smackfs",	"sockfs",
+		"pipefs",   "bdev",    "ramoops",    "functionfs",  "cpuset",	NULL,
 	};
 	static const char *const remote[] = {
-		"fuse",	  "fuseblk", "nfs",  "nfs4", "cifs",   "smb3",	    "smbfs",   "9p",
-		"autofs", "ceph",    "afs",  "coda", "lustre", "gfs2",	    "ocfs2",   "glusterfs",
-		"vboxsf", "beegfs",  "gpfs", "orangefs", "prl_fs", "vmhgfs", "virtiofs", NULL,
+		"fuse",	  "fuseblk",  "nfs",	"nfs4",	     "cifs",	 "smb3",
+		"smbfs",  "9p",	      "autofs", "ceph",	     "afs",	 "coda",
+		"lustre", "gfs2",     "ocfs2",	"glusterfs", "vboxsf",	 "beegfs",
+		"gpfs",	  "orangefs", "prl_fs", "vmhgfs",    "virtiofs", NULL,
 	};
 
 	if (is_listed(kernel, fstype))

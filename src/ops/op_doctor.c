@@ -48,8 +48,9 @@ int op_doctor_run(struct op_call *call, struct error *err)
 	write_layers(&call->text, value_get(call->answer, "layers"));
 	write_warnings(&call->text, value_get(call->answer, "warnings"));
 	str_addf(&call->text, "\n%s\n",
-		 is_fit ? "This machine is fit: every mandatory layer works." :
-			  "This machine is not fit: a mandatory layer is missing, and runs are refused.");
+		 is_fit ? "This machine is fit: every mandatory layer works."
+			: "This machine is not fit: a mandatory layer is missing, and runs are "
+			  "refused.");
 	call->exit_status = is_fit ? 0 : 1;
 	return 0;
 }

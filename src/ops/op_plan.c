@@ -78,7 +78,9 @@ static void add_trees(struct str *out, const struct spec *spec)
 		const struct spec_bind *bind = &spec->binds[i];
 
 		str_addf(out, "  %-14s",
-			 bind->through ? "WRITES THROUGH" : bind->writable ? "copy-on-write" : "read-only");
+			 bind->through	  ? "WRITES THROUGH"
+			 : bind->writable ? "copy-on-write"
+					  : "read-only");
 		add_name(out, bind->target);
 		str_add(out, " (");
 		add_name(out, bind->source);

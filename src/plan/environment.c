@@ -8,12 +8,12 @@
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Harmless words about terminal, language and tools. */
-static const char *const kept[] = { "PATH", "SHELL", "TERM", "COLORTERM", "LANG",
-				    "TZ",   "NO_COLOR", "CI", NULL };
+static const char *const kept[] = { "PATH", "SHELL",	"TERM", "COLORTERM", "LANG",
+				    "TZ",   "NO_COLOR", "CI",	NULL };
 
 /* Places of tool chains: kept as far as they can be seen inside. */
-static const char *const places[] = { "VIRTUAL_ENV", "GOPATH",	   "GOROOT",	 "CARGO_HOME",
-				      "RUSTUP_HOME", "JAVA_HOME",  "NVM_DIR",	 "PYENV_ROOT",
+static const char *const places[] = { "VIRTUAL_ENV", "GOPATH",	  "GOROOT",  "CARGO_HOME",
+				      "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT",
 				      "PYTHONPATH",  "NODE_PATH", NULL };
 
 static bool is_listed(const char *const *list, const char *pair, size_t name_len)

@@ -228,7 +228,8 @@ void plan_masks(const struct planning *planning)
 	if (!spec->workspace_made)
 		add(&entries, MASK_KEEP, RANK_WORKSPACE, xstrdup(spec->workspace));
 	if (settings->workspace_secrets && strcmp(settings->workspace_secrets, "mask") == 0)
-		add_list(&entries, spec->workspace, mask_workspace_hidden, MASK_HIDE, RANK_CREDENTIAL);
+		add_list(&entries, spec->workspace, mask_workspace_hidden, MASK_HIDE,
+			 RANK_CREDENTIAL);
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->data_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->state_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->cache_dir));

@@ -23,8 +23,9 @@ static void plan_names(const struct planning *planning)
 	spec->hostname = xstrdup(spec->sandbox);
 	spec->trace_id = copy_or_null(planning->request->trace_id);
 	/* "auto" chooses among the drivers of the build, and there is one that isolates. */
-	spec->driver = xstrdup(settings->driver && strcmp(settings->driver, "auto") != 0 ?
-				       settings->driver : "linux");
+	spec->driver =
+		xstrdup(settings->driver && strcmp(settings->driver, "auto") != 0 ? settings->driver
+										  : "linux");
 	spec->state_dir = xstrdup(host->state_dir);
 	spec->store_dir = xstrdup(host->data_dir);
 	spec->cache_dir = xstrdup(host->cache_dir);
@@ -37,8 +38,9 @@ static int plan_command(const struct planning *planning, struct error *err)
 	const struct strv *entrypoint = &planning->settings->entrypoint;
 
 	if (given->count == 0 && entrypoint->count == 0)
-		return error_set(err, ERROR_USAGE,
-				 "no command: write one behind --, or give the profile an entrypoint");
+		return error_set(
+			err, ERROR_USAGE,
+			"no command: write one behind --, or give the profile an entrypoint");
 	strv_copy(&planning->spec->command, given->count ? given : entrypoint);
 	return 0;
 }
@@ -62,11 +64,26 @@ static int plan_ids(const struct planning *planning, struct error *err)
 		return 0;
 	}
 	if (host->uid == 0 && host->in_initial_userns)
-		return error_set(err, ERROR_DENIED,
-				 "root without CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID: there is no id "
-				 "to map it to; run as a plain user, or give the container those three");
+		return error_set(
+			err, ERROR_DENIED,
+			"root without CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID: there is no id "
+			"to map it to; run as a plain user, or give the container those three");
 	ids->nested = host->uid == 0;
 	return 0;
+}
+
+/* A group of which the caller would have to move out first is of no use to a launch. */
+static void plan_groups(const struct planning *planning)
+{
+	const struct host_cgroup *found = &planning->host->cgroup;
+	struct spec_groups *groups = &planning->spec->groups;
+
+	groups->unified = found->kind == CGROUP_V2;
+	groups->v2_path = found->v2_is_own ? NULL : copy_or_null(found->v2_path);
+	groups->memory_path = copy_or_null(found->memory_path);
+	groups->pids_path = copy_or_null(found->pids_path);
+	groups->cpu_path = copy_or_null(found->cpu_path);
+	groups->cpuacct_path = copy_or_null(found->cpuacct_path);
 }
 
 static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_bits,
@@ -95,12 +112,13 @@ static int plan_policy(const struct planning *planning, struct error *err)
 	strv_copy(&spec->deny, &settings->deny);
 	spec->splice = settings->splice && strcmp(settings->splice, "on") == 0;
 	if (settings->seccomp)
-		spec->seccomp = settings->seccomp[0] == '/' ?
-					xstrdup(settings->seccomp) :
-					plan_join(planning->host->cwd, settings->seccomp);
+		spec->seccomp = settings->seccomp[0] == '/'
+					? xstrdup(settings->seccomp)
+					: plan_join(planning->host->cwd, settings->seccomp);
 	if (layer_bits(&settings->require, "--require", &spec->require, err) < 0)
 		return -1;
-	return layer_bits(&settings->allow_degraded, "--allow-degraded", &spec->allow_degraded, err);
+	return layer_bits(&settings->allow_degraded, "--allow-degraded", &spec->allow_degraded,
+			  err);
 }
 
 static int plan_all(const struct planning *planning, struct error *err)
@@ -108,6 +126,7 @@ static int plan_all(const struct planning *planning, struct error *err)
 	if (plan_refuse_absent(planning, err) < 0)
 		return -1;
 	plan_names(planning);
+	plan_groups(planning);
 	if (plan_command(planning, err) < 0 || plan_workspace(planning, err) < 0 ||
 	    plan_ids(planning, err) < 0 || plan_policy(planning, err) < 0 ||
 	    plan_binds(planning, err) < 0)

@@ -14,11 +14,12 @@
  * and resolved; all of it is owned by the caller.
  */
 struct plan_paths {
-	char *workspace;      /* resolved -C, or the default of rules 16; NULL: an empty one is made */
+	char *workspace; /* resolved -C, or the default of rules 16; NULL: an empty one is made */
 	bool workspace_given; /* by -C */
 	const char *run_id;   /* of the run to come; NULL gives "preview" */
 	const char *sandbox;  /* its name; NULL gives "preview" */
-	const char *git_name, *git_email; /* of the caller's git configuration; NULL where unknown */
+	const char *git_name,
+		*git_email; /* of the caller's git configuration; NULL where unknown */
 };
 
 /* Looks at DIR: has it a .git, and whose is it? False when it cannot be looked at. */
@@ -35,7 +36,8 @@ char *plan_default_workspace(const struct host *host, plan_look look, void *cook
  * PROFILE is the merged profile (built in, user's, narrowed by the workspace's); the request's flags are
  * laid over it here. A pure function: no file is opened, no process started.
  */
-int plan_make(const struct request *request, const struct settings *profile, const struct host *host,
-	      const struct plan_paths *paths, struct spec *ret_spec, struct error *err);
+int plan_make(const struct request *request, const struct settings *profile,
+	      const struct host *host, const struct plan_paths *paths, struct spec *ret_spec,
+	      struct error *err);
 
 #endif

@@ -11,16 +11,19 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 static int refuse_network(const struct settings *settings, struct error *err)
 {
 	if ((settings->net && strcmp(settings->net, "allow") == 0) || settings->allow.count > 0)
-		return error_set(err, ERROR_DENIED,
-				 "--net allow and --allow need the egress gateway, which is not part of "
-				 "this build; without them there is no network (--net none)");
+		return error_set(
+			err, ERROR_DENIED,
+			"--net allow and --allow need the egress gateway, which is not part of "
+			"this build; without them there is no network (--net none)");
 	if (settings->publish.count > 0)
-		return error_set(err, ERROR_DENIED,
-				 "--publish needs the egress gateway, which is not part of this build");
+		return error_set(
+			err, ERROR_DENIED,
+			"--publish needs the egress gateway, which is not part of this build");
 	if (settings->secret_header.count > 0)
-		return error_set(err, ERROR_DENIED,
-				 "--secret-header needs the egress gateway, which is not part of this "
-				 "build");
+		return error_set(
+			err, ERROR_DENIED,
+			"--secret-header needs the egress gateway, which is not part of this "
+			"build");
 	return 0;
 }
 
@@ -46,13 +49,15 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 	if (refuse_network(settings, err) < 0 || refuse_driver(settings, err) < 0)
 		return -1;
 	if (settings->scan && strcmp(settings->scan, "off") != 0)
-		return error_set(err, ERROR_DENIED,
-				 "--scan %.20s: looking at code before it runs is not in this build",
-				 settings->scan);
+		return error_set(
+			err, ERROR_DENIED,
+			"--scan %.20s: looking at code before it runs is not in this build",
+			settings->scan);
 	if (settings->secret.count > 0)
-		return error_set(err, ERROR_DENIED,
-				 "--secret: output cannot be scrubbed of secrets in this build, so none "
-				 "is handed in; --ro FILE:/path shows a file as it is");
+		return error_set(
+			err, ERROR_DENIED,
+			"--secret: output cannot be scrubbed of secrets in this build, so none "
+			"is handed in; --ro FILE:/path shows a file as it is");
 	if (settings->root && !is_one_of(settings->root, "host", "project"))
 		return error_set(err, ERROR_DENIED,
 				 "--root %.40s: images are not in this build; use host or project",

@@ -6,12 +6,12 @@
 
 struct request {
 	struct settings flags;
-	char *profile;	 /* name or file of --profile; NULL for the default */
-	char *workspace; /* -C; NULL for the enclosing git root or the current directory */
-	char *trace_id;	 /* NULL when none */
+	char *profile;	     /* name or file of --profile; NULL for the default */
+	char *workspace;     /* -C; NULL for the enclosing git root or the current directory */
+	char *trace_id;	     /* NULL when none */
 	struct strv command; /* empty: the profile's entrypoint */
 	const char *const *environ; /* the caller's; borrowed */
-	bool interactive; /* stdin and stdout are a terminal: no wall limit by default */
+	bool interactive;	    /* stdin and stdout are a terminal: no wall limit by default */
 };
 
 void request_init(struct request *request);

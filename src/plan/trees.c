@@ -55,9 +55,9 @@ static void plan_mount(const struct planning *planning, const struct host_mount 
 		return add_tree(spec, TREE_OVERLAY, mount, NULL);
 	if (host_mount_class(mount->fstype) == MOUNT_REMOTE)
 		return add_tree(spec, TREE_HIDDEN, mount,
-				strncmp(mount->fstype, "fuse", 4) == 0 ? "fuse" :
-				strcmp(mount->fstype, "autofs") == 0 ? "autofs" :
-								       "network filesystem");
+				strncmp(mount->fstype, "fuse", 4) == 0 ? "fuse"
+				: strcmp(mount->fstype, "autofs") == 0 ? "autofs"
+								       : "network filesystem");
 	if (!plan_shows(spec, mount->point) && !plan_keeps_within(spec, mount->point))
 		return add_tree(spec, TREE_HIDDEN, mount, "masked");
 	if (!mount->dev)
@@ -80,8 +80,8 @@ static int compare_trees(const void *a, const void *b)
 /* Tools to run with, the workspace to work in, and nothing else. */
 static void plan_project(const struct planning *planning)
 {
-	static const char *const shown[] = { "/bin",	"/etc",	   "/lib", "/lib32", "/lib64",
-					      "/libx32", "/opt",   "/sbin", "/usr" };
+	static const char *const shown[] = { "/bin",	"/etc", "/lib",	 "/lib32", "/lib64",
+					     "/libx32", "/opt", "/sbin", "/usr" };
 	struct spec *spec = planning->spec;
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {

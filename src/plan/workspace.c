@@ -21,11 +21,12 @@ char *plan_join(const char *dir, const char *name)
 
 bool plan_is_system_dir(const char *path)
 {
-	static const char *const whole[] = { "/bin",   "/boot",	  "/dev",  "/etc", "/lib", "/lib32",
-					     "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr" };
-	static const char *const itself[] = { "/",    "/home", "/media", "/mnt",     "/opt",	"/run",
-					      "/srv", "/tmp",  "/var",	 "/var/lib", "/var/log",
-					      "/var/tmp" };
+	static const char *const whole[] = { "/bin",  "/boot",	"/dev",	  "/etc",
+					     "/lib",  "/lib32", "/lib64", "/libx32",
+					     "/proc", "/sbin",	"/sys",	  "/usr" };
+	static const char *const itself[] = { "/",    "/home",	  "/media",   "/mnt",
+					      "/opt", "/run",	  "/srv",     "/tmp",
+					      "/var", "/var/lib", "/var/log", "/var/tmp" };
 
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
 		if (path_is_within(path, whole[i]))
@@ -103,14 +104,16 @@ int plan_workspace(const struct planning *planning, struct error *err)
 		return 0;
 	}
 	if (!path_is_clean(workspace))
-		return error_set(err, ERROR_INTERNAL, "workspace is not a resolved path: %s", workspace);
+		return error_set(err, ERROR_INTERNAL, "workspace is not a resolved path: %s",
+				 workspace);
 	const char *own = plan_own_dir(host, workspace, false);
 
 	if (own)
-		return error_set(err, ERROR_DENIED,
-				 "%s lies in a directory of aisbx itself (%s), which no sandbox sees: "
-				 "choose another workspace",
-				 workspace, own);
+		return error_set(
+			err, ERROR_DENIED,
+			"%s lies in a directory of aisbx itself (%s), which no sandbox sees: "
+			"choose another workspace",
+			workspace, own);
 	spec->workspace = xstrdup(workspace);
 	spec->cwd = xstrdup(path_is_within(host->cwd, workspace) ? host->cwd : workspace);
 	return 0;
