@@ -1,0 +1,60 @@
+/* Errors: texts that are too long, context, and the table of exit statuses. */
+#include "base/error.h"
+#include "tests/tap.h"
+
+#include <errno.h>
+#include <limits.h>
+
+static void test_texts(void)
+{
+	struct error err = { 0 };
+	char word[2000];
+
+	tap_is_int(error_set(&err, ERROR_USAGE, "bad %s %d", "word", 7), -1, "setting returns -1");
+	tap_is_str(err.text, "bad word 7", "the text is formatted");
+	tap_is_int(err.code, ERROR_USAGE, "the code is kept");
+	tap_is_int(error_context(&err, "file %s", "x"), -1, "wrapping returns -1");
+	tap_is_str(err.text, "file x: bad word 7", "context stands in front");
+	errno = ENOENT;
+	tap_is_int(error_errno(&err, ERROR_HOST, "open %s", "/a"), -1, "a failed call returns -1");
+	tap_is_str(err.text, "open /a: No such file or directory", "and says why");
+	tap_is_int(err.errnum, ENOENT, "and keeps the number");
+	errno = 99999;
+	error_errno(&err, ERROR_HOST, "x");
+	tap_is_str(err.text, "x: unknown error", "an unknown number has words");
+	memset(word, 'a', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	error_set(&err, ERROR_INPUT, "%s", word);
+	tap_is_int((long long)strlen(err.text), sizeof(err.text) - 1, "a long text is cut");
+	error_context(&err, "in front");
+	tap_ok(strncmp(err.text, "in front: aaa", 13) == 0 && strlen(err.text) < sizeof(err.text),
+	       "context fits in front of a long text");
+	error_context(&err, "%s", word);
+	tap_ok(strlen(err.text) < sizeof(err.text), "a long context is cut");
+	errno = EPERM;
+	error_errno(&err, ERROR_HOST, "%s", word);
+	tap_ok(strlen(err.text) < sizeof(err.text), "so is a long text of a failed call");
+	tap_ok(sizeof(struct error) <= PIPE_BUF, "an error goes through a pipe in one piece");
+}
+
+static void test_codes(void)
+{
+	tap_is_str(error_code_name(ERROR_NOT_FOUND), "not-found", "codes have names");
+	tap_is_int(error_exit_status(ERROR_NONE), 0, "done is 0");
+	tap_is_int(error_exit_status(ERROR_USAGE), 2, "usage is 2");
+	tap_is_int(error_exit_status(ERROR_CONFLICT), 3, "conflict is 3");
+	tap_is_int(error_exit_status(ERROR_CONSENT), 4, "consent is 4");
+	tap_is_int(error_exit_status(ERROR_NOT_FOUND), 5, "not found is 5");
+	tap_is_int(error_exit_status(ERROR_INTERNAL), 70, "our own mistake is 70");
+	tap_is_int(error_run_exit_status(ERROR_USAGE), 125, "usage of run is 125");
+	tap_is_int(error_run_exit_status(ERROR_DENIED), 125, "a refusal of run is 125");
+	tap_is_int(error_run_exit_status(ERROR_EXEC_REFUSED), 126, "not executable is 126");
+	tap_is_int(error_run_exit_status(ERROR_EXEC_NOT_FOUND), 127, "no such command is 127");
+}
+
+int main(void)
+{
+	test_texts();
+	test_codes();
+	return tap_done();
+}
