@@ -71,11 +71,6 @@ static const struct op_param help_params[] = {
 	{ .name = NULL },
 };
 
-static const struct op_column doctor_columns[] = {
-	{ "layer", "LAYER" },	{ "state", "STATE" }, { "detail", "DETAIL" },
-	{ "remedy", "REMEDY" }, { NULL, NULL },
-};
-
 static const struct op_column gc_columns[] = {
 	{ "kind", "KIND" },
 	{ "path", "REMOVED" },
@@ -154,7 +149,6 @@ const struct op ops[] = {
 		.summary = "is this machine fit, and what to do about it",
 		.group = "Look after this machine",
 		.flags = OP_READ_ONLY,
-		.columns = doctor_columns,
 		.help = "Tries each protection for real. Exits 0 when every mandatory layer\n"
 			"works, 1 when one is missing; the remedy is a command or a setting\n"
 			"to change.\n",

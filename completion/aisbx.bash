@@ -1,0 +1,215 @@
+# bash completion for aisbx; made by `aisbx help --completion`.
+_aisbx()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local verbs="run plan profile doctor bench gc version help" topics="root limits exit-codes profiles layers" flags="" words="" i
+
+	if ((COMP_CWORD == 1)); then
+		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
+		return
+	fi
+	# Behind --, the command line is the command's own.
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == -- ]]; then
+			if declare -F _command_offset >/dev/null; then
+				_command_offset $((i + 1))
+			else
+				mapfile -t COMPREPLY < <(compgen -c -f -- "$cur")
+			fi
+			return
+		fi
+	done
+	case $prev in
+	--profile)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--workspace | -C)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--trace)
+		COMPREPLY=()
+		return
+		;;
+	--keep)
+		COMPREPLY=()
+		return
+		;;
+	--batch)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--settings)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--runs | -n)
+		COMPREPLY=()
+		return
+		;;
+	--cpu)
+		COMPREPLY=()
+		return
+		;;
+	--mem)
+		COMPREPLY=()
+		return
+		;;
+	--pids)
+		COMPREPLY=()
+		return
+		;;
+	--disk)
+		COMPREPLY=()
+		return
+		;;
+	--inodes)
+		COMPREPLY=()
+		return
+		;;
+	--time)
+		COMPREPLY=()
+		return
+		;;
+	--cpu-time)
+		COMPREPLY=()
+		return
+		;;
+	--fsize)
+		COMPREPLY=()
+		return
+		;;
+	--nofile)
+		COMPREPLY=()
+		return
+		;;
+	--output)
+		COMPREPLY=()
+		return
+		;;
+	--fuel)
+		COMPREPLY=()
+		return
+		;;
+	--driver)
+		COMPREPLY=()
+		return
+		;;
+	--root)
+		COMPREPLY=()
+		return
+		;;
+	--net)
+		mapfile -t COMPREPLY < <(compgen -W "none loopback allow" -- "$cur")
+		return
+		;;
+	--allow)
+		COMPREPLY=()
+		return
+		;;
+	--deny)
+		COMPREPLY=()
+		return
+		;;
+	--publish)
+		COMPREPLY=()
+		return
+		;;
+	--secret-header)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--ro)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--rw)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--rw-through)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--env)
+		COMPREPLY=()
+		return
+		;;
+	--pass-env)
+		COMPREPLY=()
+		return
+		;;
+	--secret)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--scan)
+		mapfile -t COMPREPLY < <(compgen -W "off warn enforce" -- "$cur")
+		return
+		;;
+	--home)
+		mapfile -t COMPREPLY < <(compgen -W "tools full" -- "$cur")
+		return
+		;;
+	--workspace-secrets)
+		mapfile -t COMPREPLY < <(compgen -W "show mask" -- "$cur")
+		return
+		;;
+	--splice)
+		mapfile -t COMPREPLY < <(compgen -W "off on" -- "$cur")
+		return
+		;;
+	--seccomp)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--require)
+		COMPREPLY=()
+		return
+		;;
+	--allow-degraded)
+		COMPREPLY=()
+		return
+		;;
+	esac
+	case ${COMP_WORDS[1]} in
+	run)
+		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
+	plan)
+		flags=" --json -h --help --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
+	profile)
+		flags=" --json -h --help"
+		words="ls show check"
+		;;
+	doctor)
+		flags=" --json -h --help"
+		;;
+	bench)
+		flags=" --json -h --help -n --runs --quick"
+		;;
+	gc)
+		flags=" --json -h --help"
+		;;
+	version)
+		flags=" --json -h --help"
+		;;
+	help)
+		flags=" --json -h --help --completion"
+		;;
+	esac
+	case ${COMP_WORDS[1]}:$cur in
+	help:[a-z]* | help:)
+		mapfile -t COMPREPLY < <(compgen -W "$verbs $topics" -- "$cur")
+		;;
+	*:-*)
+		mapfile -t COMPREPLY < <(compgen -W "$flags --" -- "$cur")
+		;;
+	*)
+		mapfile -t COMPREPLY < <(compgen -W "$words" -f -- "$cur")
+		;;
+	esac
+}
+complete -F _aisbx aisbx
