@@ -1,4 +1,4 @@
-/* The emitter with policies made at random: far jumps, wide comparisons, programs that do not fit. */
+/* The emitter on random policies: far jumps, wide comparisons, programs that do not fit. */
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"
 

@@ -1,4 +1,4 @@
-/* The filter in the running kernel: what it answers, what the listener is told, what loading costs. */
+/* The filter in the running kernel: its answers, what the listener is told, its price. */
 #include "tests/tap.h"
 
 #include "base/fd.h"
