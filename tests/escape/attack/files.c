@@ -189,17 +189,16 @@ static long do_clone_file(const char *path)
 
 static long do_tmpfile(const char *path)
 {
-	char dir[PATH_MAX], link[64];
+	char dir[PATH_MAX], link[64], to[PATH_MAX];
 	int fd;
 
-	snprintf(dir, sizeof(dir), "%s", path);
-	*strrchr(dir, '/') = '\0';
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path), path);
+	snprintf(to, sizeof(to), "%s.from-tmpfile", path);
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, "attacked", 8) != 8)
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	strcat(dir, "/from-tmpfile");
-	return linkat(AT_FDCWD, link, AT_FDCWD, dir, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, link, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
 }
 
 static long do_exchange(const char *path)

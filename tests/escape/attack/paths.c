@@ -99,7 +99,7 @@ int attack_devices(int argc, char **argv)
 		snprintf(name, sizeof(name), "mknod-%s", nodes[i].name);
 		report(name, mknod(path, nodes[i].type | 0666, dev));
 		snprintf(name, sizeof(name), "mknodat-high-%s", nodes[i].name);
-		strcat(path, "2");
+		snprintf(path, sizeof(path), "%s/node2-%s", argv[0], nodes[i].name);
 		report(name, syscall(SYS_mknodat, AT_FDCWD, path, (nodes[i].type | 0666) | 1ul << 32, dev));
 	}
 	snprintf(path, sizeof(path), "%s/node-fifo", argv[0]);
@@ -175,7 +175,8 @@ int attack_readonly(int argc, char **argv)
 		report("link-out", link(path, to));
 		snprintf(to, sizeof(to), "%s/new", argv[0]);
 		report("create", open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-		report("mkdir", mkdir(strcat(to, "d"), 0755));
+		snprintf(to, sizeof(to), "%s/new-directory", argv[0]);
+		report("mkdir", mkdir(to, 0755));
 	}
 	return 0;
 }

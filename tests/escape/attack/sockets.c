@@ -232,16 +232,14 @@ int attack_setsockopt(int argc, char **argv)
 /* Configuration of interfaces by ioctl: no capability, no change. */
 int attack_netconfig(int argc, char **argv)
 {
-	struct ifreq request = { 0 };
+	struct ifreq request = { .ifr_name = "lo" };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	(void)argc;
 	(void)argv;
-	strcpy(request.ifr_name, "lo");
 	request.ifr_flags = IFF_UP | IFF_PROMISC;
 	report("ifflags", ioctl(fd, SIOCSIFFLAGS, &request));
-	memset(&request, 0, sizeof(request));
-	strcpy(request.ifr_name, "lo");
+	request = (struct ifreq){ .ifr_name = "lo" };
 	request.ifr_mtu = 1400;
 	report("ifmtu", ioctl(fd, SIOCSIFMTU, &request));
 	return 0;

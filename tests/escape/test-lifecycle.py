@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""Terminal, signals, life cycle: nothing is typed for the caller, nothing lives on (A067 to A078, A094, A095)."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from aisbxtest import Suite
+from box import patience, slow
+from leftovers import descendants
+
+suite = Suite("terminal, signals, life cycle")
+FULL = os.environ.get("AISBX_TIER") == "ci"
+
+
+def inject_control(t):
+    with open("/proc/sys/dev/tty/legacy_tiocsti") as file:
+        if file.read().strip() != "1":
+            t.skip("this kernel has no keystroke injection any more")
+    shown = typed_after(t, [t.suite.attack, "inject", "echo injected-$((40+2))\n"])
+    t.ok(b"injected-42" in shown, "outside the keystrokes reach the shell", shown[-400:])
+
+
+def typed_after(t, argv):
+    """A shell on a pty runs ARGV, then reads what is typed: what the command typed for it is executed."""
+    import pty
+    import shlex
+    from box import read_all, take_terminal
+    master, slave = pty.openpty()
+    if t.caller.uid != os.geteuid():
+        os.fchown(slave, t.caller.uid, -1)
+    line = " ".join(shlex.quote(word) for word in argv)
+    process = subprocess.Popen(["sh", "-c", f"{line}; exec timeout 3 sh"], stdin=slave, stdout=slave, stderr=slave,
+                               cwd=t.caller.workspace, env={**t.caller.env, "PS1": "$ "}, start_new_session=True,
+                               preexec_fn=take_terminal, **t.caller.identity())
+    os.close(slave)
+    return read_all(master, process, time.monotonic() + patience(20))
+
+
+@suite.case("A067", "keystrokes for the caller's shell", inject_control)
+def inject(t):
+    shown = typed_after(t, t.box.argv(["./attack", "inject", "echo injected-$((40+2))\n"], as_json=False))
+    t.ok(b"fd-0\t" in shown, "the attack ran", shown[-400:])
+    t.ok(b"injected-42" not in shown, "nothing reaches the caller's shell", shown[-400:])
+    for line in shown.decode(errors="replace").splitlines():
+        name, tab, answer = line.strip().partition("\t")
+        if tab and name.startswith(("fd-", "dev-tty")):
+            t.ok(answer in ("EPERM", "ENOTTY", "EIO", "ENXIO"), name, answer)
+
+
+@suite.case("A067b", "the terminal is as it was afterwards", "a program outside may leave it as it likes")
+def terminal_state(t):
+    import pty
+    import termios
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+    if t.caller.uid != os.geteuid():
+        os.fchown(slave, t.caller.uid, -1)
+    from box import read_all, take_terminal
+    keep = os.dup(slave)
+    process = subprocess.Popen(t.box.argv(["sh", "-c", "stty raw -echo 2>/dev/null; echo x"], as_json=False), stdin=slave,
+                               stdout=slave, stderr=slave, cwd=t.caller.workspace, env=t.caller.env, start_new_session=True,
+                               preexec_fn=take_terminal, **t.caller.identity())
+    os.close(slave)
+    deadline = time.monotonic() + patience(10)
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    after = termios.tcgetattr(keep)
+    process.kill()
+    process.wait()
+    os.close(keep)
+    os.close(master)
+    t.equal(after, before, "settings of the caller's terminal")
+
+
+def daemon_control(t):
+    before = set(descendants(os.getpid()))
+    t.box.outside("daemon")
+    time.sleep(0.3)
+    left = [pid for pid in descendants(os.getpid()) if pid not in before]
+    t.ok(left, "outside the grandchild lives on")
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    t.suite.watch.problems()
+
+
+@suite.case("A069", "daemonised orphan", daemon_control)
+def daemon(t):
+    started = time.monotonic()
+    result = t.box.attack("daemon")
+    t.equal(result.code, 0, f"ran: {result}")
+    t.ok(time.monotonic() - started < patience(4), "it came back at once")
+
+
+def inside_pids(supervisor):
+    return descendants(supervisor.pid)
+
+
+@suite.case("A070", "fork storm at the end", "outside it would be an attack on this machine")
+def fork_storm(t):
+    t.suite.need_clone(t)
+    line = "touch /tmp/inside-marker && exec ./attack \"$@\""
+    process = t.box.popen(["sh", "-c", line, "sh", "storm-forks", *t.tripwire()], as_json=False, flags=["--pids", "200"])
+    try:
+        t.ok(b"started" in process.stdout.readline(), "started")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(patience(5))
+        except subprocess.TimeoutExpired:
+            t.ok(False, "SIGTERM to the supervisor ends it within 5 s")
+    finally:
+        process.kill()
+        process.communicate()
+    t.equal(t.suite.watch.problems(5), [], "all are gone")
+
+
+@suite.case("A071", "signals to init", "outside pid 1 is the machine's")
+def attack_init(t):
+    for how in ("stop", "kill", "term", "all", "group"):
+        result = t.box.run("sh", "-c", f"./attack init {how}; exit 7", flags=["--time", "10s"])
+        t.ok(result.json, f"{how}: a result came", result)
+        t.ok(result.status in ("error", "killed"), f"{how}: status", result)
+        t.ok(result.code in (7, 137), f"{how}: exit", result)
+
+
+@suite.case("A071b", "signals to the supervisor are passed or end the run", "outside there is no supervisor")
+def supervisor_signals(t):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        process = t.box.popen(["sh", "-c", "echo ready; sleep 30"], as_json=False)
+        t.equal(process.stdout.readline(), b"ready\n", "started")
+        process.send_signal(number)
+        try:
+            code = process.wait(patience(5))
+        except subprocess.TimeoutExpired:
+            code = None
+            process.kill()
+        process.communicate()
+        t.ok(code is not None and code != 0, f"{number.name} ends the run", code)
+
+
+@suite.case("A071c", "the supervisor stopped and continued", "outside there is no supervisor")
+def supervisor_stopped(t):
+    process = t.box.popen(["sh", "-c", "echo ready; sleep 1; exit 5"], as_json=False)
+    process.stdout.readline()
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=patience(10))
+    t.equal(process.returncode, 5, "the exit code")
+
+
+@suite.case("A075", "orphans are reaped", "outside init of the machine reaps them")
+def zombies(t):
+    count = 10000 if FULL else 1000
+    result = t.box.attack("zombies", count, flags=["--pids", "64"], timeout=60)
+    t.equal(result.probe("orphans"), str(count), f"orphans with a limit of 64 processes: {result}")
+
+
+def hold_control(t):
+    started = time.monotonic()
+    subprocess.run([t.suite.attack, "hold", "2"], capture_output=True)
+    t.ok(time.monotonic() - started >= 1.5, "outside the reader waits for the child")
+
+
+@suite.case("A076", "held pipes", hold_control)
+def held_pipes(t):
+    for as_json in (True, False):
+        started = time.monotonic()
+        result = t.box.run("./attack", "hold", "600", as_json=as_json)
+        t.equal(result.code, 0, f"ran: {result}")
+        t.ok(time.monotonic() - started < patience(5), "it returns at once", time.monotonic() - started)
+
+
+@suite.case("A076b", "the reader of our output goes away", "outside a program gets SIGPIPE")
+def broken_pipe(t):
+    process = t.box.popen(["sh", "-c", "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done"], as_json=False)
+    process.stdout.read(1000)
+    process.stdout.close()
+    try:
+        process.wait(patience(10))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        t.ok(False, "a run whose output nobody reads ends")
+    finally:
+        process.stderr.close()
+
+
+@suite.case("A077", "forged status", "outside the status is the kernel's as well")
+def forged(t):
+    result = t.box.attack("forge")
+    t.equal((result.code, result.status, result.json.get("exit_code")), (23, "error", 23), f"status: {result}")
+    t.ok('"exit_code":0' in result.out.replace(" ", ""), "the lie arrives as data", result.out)
+    t.equal(result.probe("opened"), "0", "descriptors beyond the three")
+    t.equal(result.object_text.count("\n"), 1, "one object on one line")
+
+
+@suite.case("A078", "core dumps", "the control would leave a core on this machine")
+def cores(t):
+    before = set(os.listdir(t.caller.workspace))
+    result = t.box.attack("crash")
+    t.equal(result.json.get("signal") in (6, "SIGABRT", "ABRT"), True, f"ended by its signal: {result}")
+    t.equal(result.code, 134, "exit code")
+    t.equal(result.probe("rlimit"), "1", "RLIMIT_CORE stays 1")
+    t.ok(result.probe("filter") in ("OK", "EACCES", "EPERM", "EROFS", "ENOENT"), "coredump_filter", result.probe("filter"))
+    t.equal(set(os.listdir(t.caller.workspace)) - before, set(), "files left in the workspace")
+
+
+@suite.case("A094", "wall limit", "outside it spins for ever")
+def wall_limit(t):
+    started = time.monotonic()
+    result = t.box.attack("deaf", flags=["--time", "1s"])
+    t.equal((result.code, result.status), (124, "timeout"), f"timeout: {result}")
+    t.ok("time" in result.json.get("limits_hit", []), "told in limits_hit", result)
+    t.ok(result.json.get("duration_ms", 1e9) < 1000 * patience(2), "within limit and a second", result)
+    t.ok(time.monotonic() - started < patience(4), "it returned")
+
+
+@suite.case("A094b", "wall limit with children that hide", daemon_control)
+def wall_limit_children(t):
+    result = t.box.run("sh", "-c", "./attack daemon; ./attack hold 600; ./attack deaf", flags=["--time", "1s"])
+    t.equal((result.code, result.status), (124, "timeout"), f"timeout: {result}")
+
+
+def kill_round(t, rnd, longest):
+    process = t.box.popen(["sh", "-c", "echo started; sleep 30 & echo x > f; sleep 30"], as_json=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(rnd.random() * longest)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@suite.case("A095", "supervisor killed at random moments", "outside nothing hangs on a supervisor")
+def random_kills(t):
+    rnd = random.Random(11)
+    rounds = 200 if FULL else 40
+    longest = 0.2 if slow() else 0.03
+    for _ in range(rounds):
+        kill_round(t, rnd, longest)
+    t.equal(t.box.run("true").code, 0, "the next command works")
+    t.equal(t.suite.watch.problems(), [], f"nothing is left after {rounds} kills")
+
+
+@suite.case("A095b", "init and payload killed from the host at random moments", "outside there is no init")
+def random_inner_kills(t):
+    rnd = random.Random(13)
+    for _ in range(60 if FULL else 12):
+        process = t.box.popen(["sh", "-c", "sleep 30 & sleep 30"], as_json=False, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+        time.sleep(rnd.random() * 0.05)
+        inner = list(descendants(process.pid))
+        if inner:
+            try:
+                os.kill(rnd.choice(inner), signal.SIGKILL)
+            except OSError:
+                pass
+        try:
+            process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    t.equal(t.suite.watch.problems(), [], "nothing is left")
+
+
+@suite.case("A095c", "a crowd at once, half of it killed", "outside there is no crowd")
+def crowd(t):
+    count = 200 if FULL else 24
+    rnd = random.Random(17)
+    processes = [t.box.popen(["sh", "-c", "sleep 1; exit 4"], as_json=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                 for _ in range(count)]
+    codes = []
+    for process in processes:
+        if rnd.random() < 0.5:
+            process.send_signal(signal.SIGKILL)
+    for process in processes:
+        try:
+            _, err = process.communicate(timeout=patience(60))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, err = process.communicate()
+        codes.append(process.returncode)
+        t.ok(process.returncode in (4, -9, 125), "a clean end", (process.returncode, err))
+        t.ok(process.returncode != 125 or err, "a refusal says why", err)
+    t.ok(4 in codes, "some ran to their end", codes)
+    t.equal(t.suite.watch.problems(15), [], "nothing is left")
+
+
+@suite.case("A095d", "many runs two at a time leave nothing", "outside nothing is left either", tier="ci")
+def many_runs(t):
+    script = 'seq 1000 | xargs -P2 -I{} "$0" run -C . -- /bin/true'
+    done = subprocess.run(["sh", "-c", script, t.caller.program], cwd=t.caller.workspace, env=t.caller.env, capture_output=True,
+                          text=True, timeout=patience(120), **t.caller.identity())
+    t.equal(done.returncode, 0, f"a thousand runs: {done.stderr[-300:]}")
+    t.equal(t.suite.watch.problems(), [], "nothing is left")
+
+
+@suite.case("A095e", "a hundred runs two at a time leave nothing", "outside nothing is left either")
+def hundred_runs(t):
+    script = 'seq 100 | xargs -P2 -I{} "$0" run -C . -- /bin/true'
+    done = subprocess.run(["sh", "-c", script, t.caller.program], cwd=t.caller.workspace, env=t.caller.env, capture_output=True,
+                          text=True, timeout=patience(60), **t.caller.identity())
+    t.equal(done.returncode, 0, f"a hundred runs: {done.stderr[-300:]}")
+
+
+suite.main()
