@@ -1,0 +1,211 @@
+/* Which profile applies to a request: by file, by name among the user's, built in; and `extends`. */
+#include "engine/profile_load.h"
+
+#include "base/fd.h"
+#include "base/nearest.h"
+#include "base/own.h"
+#include "base/yaml.h"
+#include "engine/profile_workspace.h"
+#include "profile/path.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHAIN_DEPTH 8
+
+/* Profiles from the one named to the one that extends nothing. */
+struct chain {
+	const char *config_dir; /* may be NULL */
+	struct profile links[CHAIN_DEPTH];
+	char *paths[CHAIN_DEPTH]; /* resolved; what a loop is known by */
+	size_t count;
+	const struct profile_builtin *builtin; /* beyond the last link, or NULL */
+};
+
+static void chain_done(struct chain *chain)
+{
+	for (size_t i = 0; i < chain->count; i++) {
+		profile_done(&chain->links[i]);
+		free(chain->paths[i]);
+	}
+}
+
+char *engine_config_dir(const char *const *env)
+{
+	for (; env && *env; env++)
+		if (str_starts(*env, "HOME=/"))
+			return xasprintf("%s/.config/aisbx", *env + strlen("HOME="));
+	return NULL;
+}
+
+/* Where the user's profile of that name would be; NULL when there can be none. */
+static char *user_path(const char *config_dir, const char *name)
+{
+	if (!config_dir || !profile_is_name(name))
+		return NULL;
+	return xasprintf("%s/profiles/%s.yaml", config_dir, name);
+}
+
+static bool exists(const char *path)
+{
+	return path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool engine_profile_needs_yaml(const struct request *request, const char *workspace)
+{
+	const char *name = request->profile ? request->profile : "default";
+	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
+	owned(free_ptr) char *own = user_path(config_dir, name);
+	owned(free_ptr) char *found = NULL;
+
+	if (profile_is_file(name) || !profile_builtin_find(name) || exists(own))
+		return true;
+	if (!workspace)
+		return false;
+	found = xasprintf("%s/" WORKSPACE_PROFILE, workspace);
+	return exists(found);
+}
+
+static int unknown_profile(const char *name, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (const struct profile_builtin *builtin = profile_builtins; builtin->name; builtin++)
+		nearest_try(&nearest, builtin->name);
+	return error_set(err, ERROR_NOT_FOUND,
+			 "no profile '%s'%s%s%s; `aisbx profile ls` lists them",
+			 str_shown(name, shown), nearest.best ? " (did you mean '" : "",
+			 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
+}
+
+/* Reads, parses and adds the file as the next link. */
+static int add_file(struct chain *chain, const char *path, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	owned(free_ptr) char *real = realpath(path, NULL);
+	owned(free_ptr) char *dir = NULL;
+
+	if (!real)
+		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
+	for (size_t i = 0; i < chain->count; i++)
+		if (strcmp(chain->paths[i], real) == 0)
+			return error_set(err, ERROR_INPUT, "%s: extends itself, by way of %s", real,
+					 chain->paths[chain->count - 1]);
+	if (chain->count == CHAIN_DEPTH)
+		return error_set(err, ERROR_INPUT, "%s: more than %d profiles extend each other",
+				 real, CHAIN_DEPTH);
+	dir = xstrndup(real, (size_t)(strrchr(real, '/') - real));
+	if (file_read(AT_FDCWD, real, YAML_MAX_BYTES, &text, err) < 0 ||
+	    profile_parse(str_cstr(&text), text.len, path, dir, &chain->links[chain->count], err) <
+		    0)
+		return -1;
+	chain->paths[chain->count++] = ptr_take(&real);
+	return 0;
+}
+
+/* A file beside the last link, or beside nothing: where the caller stands. */
+static int add_relative(struct chain *chain, const char *word, struct error *err)
+{
+	const char *last = chain->count > 0 ? chain->paths[chain->count - 1] : NULL;
+	owned(free_ptr) char *path = NULL;
+
+	if (!last || word[0] == '/')
+		return add_file(chain, word, err);
+	path = xasprintf("%.*s/%s", (int)(strrchr(last, '/') - last), last, word);
+	return add_file(chain, path, err);
+}
+
+/* A user's `default` that extends `default` means the built-in one. */
+static bool is_last(const struct chain *chain, const char *path)
+{
+	owned(free_ptr) char *real = realpath(path, NULL);
+
+	return real && chain->count > 0 && strcmp(chain->paths[chain->count - 1], real) == 0;
+}
+
+static int add_word(struct chain *chain, const char *word, struct error *err)
+{
+	owned(free_ptr) char *own = NULL;
+
+	if (profile_is_file(word))
+		return add_relative(chain, word, err);
+	own = user_path(chain->config_dir, word);
+	if (exists(own) && !is_last(chain, own))
+		return add_file(chain, own, err);
+	chain->builtin = profile_builtin_find(word);
+	return chain->builtin ? 0 : unknown_profile(word, err);
+}
+
+/* Follows `extends` until nothing is extended. */
+static int follow(struct chain *chain, struct error *err)
+{
+	while (chain->count > 0 && !chain->builtin) {
+		const struct profile *last = &chain->links[chain->count - 1];
+
+		if (!last->extends)
+			return 0;
+		if (add_word(chain, last->extends, err) < 0)
+			return error_context(err, "%s: extends", chain->paths[chain->count - 1]);
+	}
+	return 0;
+}
+
+/* From the farthest ancestor to the one that was named: the nearer word replaces. */
+static void merge_chain(const struct chain *chain, struct settings *ret_settings)
+{
+	settings_init(ret_settings);
+	if (chain->builtin)
+		chain->builtin->apply(ret_settings);
+	for (size_t i = chain->count; i > 0; i--)
+		settings_merge(ret_settings, &chain->links[i - 1].settings);
+}
+
+int engine_resolve_profile(const char *word, const char *config_dir, struct settings *ret_settings,
+			   char **ret_path, struct error *err)
+{
+	owned(chain_done) struct chain chain = { .config_dir = config_dir };
+
+	if (add_word(&chain, word, err) < 0 || follow(&chain, err) < 0)
+		return -1;
+	merge_chain(&chain, ret_settings);
+	*ret_path = chain.count > 0 ? ptr_take(&chain.paths[0]) : NULL;
+	return 0;
+}
+
+int engine_extend_profile(struct profile *profile, const char *path, const char *config_dir,
+			  struct settings *ret_settings, struct error *err)
+{
+	owned(chain_done) struct chain chain = { .config_dir = config_dir, .count = 1 };
+
+	chain.paths[0] = xstrdup(path);
+	chain.links[0] = *profile;
+	profile_init(profile);
+	if (follow(&chain, err) < 0)
+		return -1;
+	merge_chain(&chain, ret_settings);
+	return 0;
+}
+
+int engine_load_profile(const struct request *request, const char *workspace,
+			struct settings *ret_settings, struct strv *notes, struct error *err)
+{
+	const char *word = request->profile ? request->profile : "default";
+	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
+	owned(free_ptr) char *path = NULL;
+	struct settings settings;
+
+	if (engine_resolve_profile(word, config_dir, &settings, &path, err) < 0)
+		return -1;
+	if (workspace &&
+	    workspace_profile_apply(workspace, config_dir, &settings, notes, err) < 0) {
+		settings_done(&settings);
+		return -1;
+	}
+	*ret_settings = settings;
+	return 0;
+}

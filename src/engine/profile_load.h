@@ -1,0 +1,38 @@
+/* Which profile applies to a request, and what it comes to: files, `extends`, the workspace's own. */
+#ifndef ENGINE_PROFILE_LOAD_H
+#define ENGINE_PROFILE_LOAD_H
+
+#include "base/error.h"
+#include "plan/request.h"
+#include "spec/settings.h"
+
+#include <stdbool.h>
+
+/* Name of the file at a workspace's top that is found by itself. */
+#define WORKSPACE_PROFILE ".aisbx.yaml"
+
+/*
+ * Whether loading needs the YAML parser: the profile is a file, the user has one of that name, it is not
+ * built in, or the workspace (absolute; may be NULL) has one. A few calls of access(2); nothing is opened.
+ */
+bool engine_profile_needs_yaml(const struct request *request, const char *workspace);
+
+/*
+ * The profile REQUEST names (file, the user's, built in), `extends` resolved, narrowed by the workspace's
+ * own unless the user trusts that one. What was ignored is added to NOTES. The request's flags are not
+ * laid over it here. The caller owns *ret_settings (settings_done).
+ */
+int engine_load_profile(const struct request *request, const char *workspace,
+			struct settings *ret_settings, struct strv *notes, struct error *err);
+
+/* The user's ~/.config/aisbx, owned by the caller; NULL when ENV has no usable HOME. */
+char *engine_config_dir(const char *const *env);
+
+/*
+ * The profile WORD names and everything it extends, merged. *ret_path (owned by the caller) is the file
+ * it came from, NULL when it is built in.
+ */
+int engine_resolve_profile(const char *word, const char *config_dir, struct settings *ret_settings,
+			   char **ret_path, struct error *err);
+
+#endif
