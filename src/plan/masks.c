@@ -215,6 +215,43 @@ static void add_home(const struct planning *planning, struct entries *entries)
 	add_git_config(planning, entries);
 }
 
+/*
+ * The same secrets by another name: where a second mount shows a filesystem again, what is hidden here is hidden
+ * there. A mount made of a part of some hidden place (/srv/data at /data) was put there to be seen; one made of a
+ * credential was not.
+ */
+static void add_aliases(struct entries *entries, size_t count, const char *from, const char *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct entry entry = entries->items[i];
+
+		if (!hides(&entry) && entry.kind != MASK_GLOB)
+			continue;
+		owned(free_ptr) char *alias = plan_alias(entry.path, from, to);
+
+		if (!alias || (entry.rank == RANK_PLACE && strcmp(alias, to) == 0))
+			continue;
+		add(entries, entry.kind, entry.rank, ptr_take(&alias));
+	}
+}
+
+static void add_all_aliases(const struct planning *planning, struct entries *entries)
+{
+	const struct host *host = planning->host;
+	const size_t count = entries->count, mounts = host->mount_count;
+
+	/* Every ordered pair; all but binds fail at the first comparison. */
+	for (size_t i = 0; i < mounts * mounts; i++) {
+		const struct host_mount *a = &host->mounts[i / mounts],
+					*b = &host->mounts[i % mounts];
+		owned(free_ptr) char *from = NULL;
+		owned(free_ptr) char *to = NULL;
+
+		if (plan_twins(a, b, &from, &to) && host_mount_class(a->fstype) != MOUNT_KERNEL)
+			add_aliases(entries, count, from, to);
+	}
+}
+
 void plan_masks(const struct planning *planning)
 {
 	const struct host *host = planning->host;
@@ -235,6 +272,7 @@ void plan_masks(const struct planning *planning)
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->cache_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->config_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->runtime_dir));
+	add_all_aliases(planning, &entries);
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);
 	qsort(spec->masks, spec->mask_count, sizeof(*spec->masks), compare_masks);

@@ -30,6 +30,19 @@ bool plan_shows(const struct spec *spec, const char *path);
 /* Whether a directory at or below PATH is kept visible. */
 bool plan_keeps_within(const struct spec *spec, const char *path);
 
+/* The mount PATH lies on; NULL when mountinfo does not say. */
+const struct host_mount *plan_holder(const struct host *host, const char *path);
+
+/*
+ * Whether B shows something of the filesystem that A shows, under another name (a bind mount, a subvolume and its
+ * parent): what is below *ret_from through A is below *ret_to through B. The caller owns both.
+ */
+bool plan_twins(const struct host_mount *a, const struct host_mount *b, char **ret_from,
+		char **ret_to);
+
+/* Where the content of PATH, as plan_twins translates it, has its other name; NULL when it has none. */
+char *plan_alias(const char *path, const char *from, const char *to);
+
 /* Whether PATH is "/", part of the operating system, or a directory that only holds other people's. */
 bool plan_is_system_dir(const char *path);
 

@@ -29,23 +29,6 @@ static bool is_made_afresh(const struct host_mount *mount)
 	       path_is_within(mount->point, "/dev");
 }
 
-/* The mount the workspace's files are on. */
-static const struct host_mount *holder(const struct host *host, const char *path)
-{
-	const struct host_mount *found = NULL;
-
-	for (size_t i = 0; i < host->mount_count; i++) {
-		const struct host_mount *mount = &host->mounts[i];
-
-		if (!path_is_within(path, mount->point))
-			continue;
-		/* Of several at one place the later one is seen. */
-		if (!found || strlen(mount->point) >= strlen(found->point))
-			found = mount;
-	}
-	return found;
-}
-
 static void plan_mount(const struct planning *planning, const struct host_mount *mount,
 		       bool holds_workspace)
 {
@@ -98,7 +81,7 @@ void plan_trees(const struct planning *planning)
 	struct spec *spec = planning->spec;
 	const char *root = planning->settings->root;
 	const struct host_mount *at_workspace =
-		spec->workspace_made ? NULL : holder(host, spec->workspace);
+		spec->workspace_made ? NULL : plan_holder(host, spec->workspace);
 
 	spec->root = host->privileged && host->root_idmappable ? ROOT_IDMAPPED : ROOT_FOREST;
 	if (root && strcmp(root, "project") == 0) {
