@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""The contract of the command line: exit codes, statuses, result objects, one line for every mistake, help.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a
+plain user. Cases that need a real sandbox are skipped, with the reason, where a first run is refused.
+"""
+
+import base64
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+AISBX = os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx"
+FIELDS = ("run_id trace_id sandbox command status exit_code signal stdout stderr stdout_bytes stderr_bytes truncated "
+          "started duration_ms cpu_ms peak_memory_bytes isolation layers degraded limits_hit denials fuel_consumed "
+          "changes driver").split()
+
+
+class Tap:
+    """Counts and prints cases."""
+
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, good, what, detail=None):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
+        if not good and detail is not None:
+            for line in str(detail)[:2000].splitlines():
+                print(f"#   {line}")
+        return good
+
+    def equal(self, got, want, what):
+        return self.ok(got == want, what, f"got  {got!r}\nwant {want!r}")
+
+    def skip(self, what, reason):
+        self.count += 1
+        print(f"ok {self.count} - {what} # SKIP {reason}")
+
+    def done(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed else 0
+
+
+tap = Tap()
+
+
+def call(*words, cwd=None, stdin="", env=None, timeout=60):
+    """Runs the program with these words."""
+    return subprocess.run([AISBX, *words], input=stdin, capture_output=True, text=True, errors="replace",
+                          cwd=cwd or scratch, env={**os.environ, **(env or {})}, timeout=timeout, check=False)
+
+
+def run(*words, **kw):
+    return call("run", "-C", kw.pop("dir", scratch), *words, **kw)
+
+
+def result(*words, **kw):
+    done = run("--json", *words, **kw)
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        return {"not JSON": done.stdout, "stderr": done.stderr, "code": done.returncode}
+
+
+def one_line(text):
+    return text.endswith("\n") and text.count("\n") == 1 and text.startswith("aisbx: ")
+
+
+def test_help():
+    done = call("help")
+    tap.ok(done.returncode == 0 and not done.stderr, "help exits 0", done)
+    verbs = [json.loads(line) for line in call("help", "--json").stdout.splitlines()]
+    tap.ok({"run", "plan", "doctor", "profile", "bench", "version", "help"} <= {v["name"] for v in verbs},
+           "help --json lists the verbs, one object a line", verbs)
+    for verb in verbs:
+        text = call("help", verb["name"]).stdout
+        tap.ok(all("--" + flag["name"] in text for flag in verb["flags"]), f"help {verb['name']} names every flag")
+        tap.equal(call(verb["name"], "--help").stdout, text, f"{verb['name']} --help says the same")
+    for topic in ("root", "limits", "exit-codes", "profiles", "layers"):
+        done = call("help", topic)
+        tap.ok(done.returncode == 0 and len(done.stdout) > 300, f"help {topic}", done)
+    done = call("help", "limit")
+    tap.ok(done.returncode == 2 and one_line(done.stderr) and "limits" in done.stderr, "help of a misspelt topic", done)
+    tap.equal(call("--help").stdout, call("help").stdout, "--help")
+    tap.equal(call("-h").stdout, call("help").stdout, "-h")
+    tap.ok(call().returncode == 2, "no verb is a usage error")
+    widest = max(len(line) for verb in verbs for line in call("help", verb["name"]).stdout.splitlines())
+    tap.ok(widest <= 80, "help fits 80 columns", widest)
+
+
+def test_version():
+    tap.ok(re.fullmatch(r"aisbx \d+\.\d+\.\d+\n", call("version").stdout), "version")
+    tap.equal(call("--version").stdout, call("version").stdout, "--version")
+    tap.ok("version" in json.loads(call("version", "--json").stdout), "version --json")
+
+
+def test_mistakes():
+    for words, nearest in ((["--memm", "1g"], "--mem"), (["--no-nett"], "--no-net"), (["--profil=x"], "--profile"),
+                           (["--nope"], ""), (["-Z"], ""), (["--mem"], "--mem"), (["--mem", "1e30"], "--mem"),
+                           (["--mem", "-1"], "--mem"), (["--mem", "5GiBB"], "--mem"), (["--mem="], "--mem"),
+                           (["--cpu", "zero"], "--cpu"), (["--time", "1parsec"], "--time"), (["--pids", "0"], "--pids"),
+                           (["--net", "some"], "--net"), (["--require", "moat"], "moat"), (["--env", "=x"], "--env"),
+                           (["--driver", "warp"], "warp"), (["--no-net", "--allow", "a.example:443"], "--allow"),
+                           (["--profile", "no-such"], "no-such"), (["--profile", "/no/such.yaml"], "/no/such.yaml")):
+        done = run(*words, "--", "true")
+        tap.ok(done.returncode == 125 and one_line(done.stderr) and nearest in done.stderr and not done.stdout,
+               f"run {' '.join(words)}: 125 and one line", done)
+        told = run("--json", *words, "--", "true")
+        data = json.loads(told.stdout or "null")
+        tap.ok(told.returncode == 125 and data and data.get("status") in ("denied", "internal") and not told.stderr,
+               f"run --json {' '.join(words)}: an object with a status", told)
+    for words in (["--keep", "x"], ["--batch", "-"], ["--settings", "x"], ["--require-signature"]):
+        done = run(*words, "--", "true")
+        tap.ok(done.returncode == 125 and one_line(done.stderr) and "not in this version" in done.stderr,
+               f"run {words[0]} is refused, not ignored", done)
+
+
+def test_usage():
+    done = run("ls", "-l")
+    tap.ok(done.returncode == 125 and "-- ls" in done.stderr and one_line(done.stderr), "a command without --", done)
+    done = run()
+    tap.ok(done.returncode == 125 and one_line(done.stderr), "no command at all", done)
+    done = run("--", "true", dir=scratch + "/not-there")
+    tap.ok(done.returncode == 125 and one_line(done.stderr) and "not-there" in done.stderr, "no such workspace", done)
+    done = call("plan", "--memm", "1", "--", "true")
+    tap.ok(done.returncode == 2 and one_line(done.stderr), "usage errors of other verbs are 2", done)
+    done = call("rnu")
+    tap.ok(done.returncode == 2 and one_line(done.stderr) and "run" in done.stderr, "an unknown verb", done)
+    error = json.loads(call("rnu", "--json").stdout)
+    tap.ok(error["ok"] is False and error["error"]["code"] == "usage" and error["error"]["message"],
+           "errors as data", error)
+    done = call("help", "a\x1b[31m\nb")
+    tap.ok("\x1b" not in done.stderr and done.stderr.count("\n") == 1, "hostile words are quoted in errors", done)
+
+
+def test_profiles():
+    path = scratch + "/bad.yaml"
+    with open(path, "w") as file:
+        file.write("name: x\nmemm: 64m\n")
+    done = run("--profile", path, "--", "true")
+    tap.ok(done.returncode == 125 and "2" in done.stderr and "mem" in done.stderr and one_line(done.stderr),
+           "a profile's mistake has its line and the nearest key", done)
+    done = call("profile", "check", path)
+    tap.ok(done.returncode in (1, 2) and "memm" in done.stdout + done.stderr, "profile check tells it", done)
+    done = call("profile", "ls", "--json")
+    names = [json.loads(line)["name"] for line in done.stdout.splitlines()]
+    tap.ok(done.returncode == 0 and {"default", "strict", "dev"} <= set(names), "profile ls", done)
+    done = call("profile", "show", "strict")
+    tap.ok(done.returncode == 0 and "mem" in done.stdout, "profile show", done)
+    done = call("profile", "show", "no-such")
+    tap.ok(done.returncode == 5 and one_line(done.stderr), "a profile that is not there is 5", done)
+    done = call("profile", "frobnicate")
+    tap.ok(done.returncode == 2 and one_line(done.stderr), "an unknown word of profile", done)
+
+
+def test_readers():
+    """Verbs that only look."""
+    done = call("doctor", "--json")
+    tap.ok(done.returncode in (0, 1) and isinstance(json.loads(done.stdout.splitlines()[0]), dict), "doctor --json", done)
+    done = call("doctor")
+    tap.ok(done.returncode in (0, 1) and "seccomp" in done.stdout, "doctor", done)
+    done = call("plan", "-C", scratch, "--json", "--mem", "64m", "--", "true", "a  b")
+    plan = json.loads(done.stdout or "null")
+    tap.ok(done.returncode == 0 and isinstance(plan, dict) and plan["command"] == ["true", "a  b"], "plan --json", done)
+    done = call("plan", "-C", scratch, "--", "true")
+    tap.ok(done.returncode == 0 and scratch in done.stdout, "plan", done)
+    done = call("gc", "--json")
+    tap.ok(done.returncode == 0, "gc", done)
+
+
+def test_fake():
+    """Outcomes at will, without privileges, through everything above the driver."""
+    fake = lambda *words, **kw: run("--driver", "fake", *words, **kw)
+    data = lambda *words: result("--driver", "fake", *words)
+    tap.equal(fake("--", "print", "a  b", "exit", "3").stdout, "a  b\n", "fake: output passes")
+    for code in (0, 3, 125):
+        tap.equal(fake("--", "exit", str(code)).returncode, code, f"fake: exit {code}")
+    tap.equal(fake("--", "signal", "15").returncode, 143, "fake: signal 15 is 143")
+    tap.equal(fake("--", "no-such-step").returncode, 127, "fake: not found is 127")
+    found = data("--", "print", "x", "error", "y", "exit", "5")
+    tap.ok(all(key in found for key in FIELDS), "fake: every field of the result", found)
+    tap.equal([found.get(k) for k in ("status", "exit_code", "stdout", "stderr", "isolation", "driver")],
+              ["error", 5, "x\n", "y\n", "none", "fake"], "fake: values")
+    started = time.monotonic()
+    found = data("--time", "300ms", "--", "hang")
+    tap.ok(found.get("status") == "timeout" and found.get("exit_code") == 124 and "time" in found["limits_hit"]
+           and time.monotonic() - started < 10, "fake: timeout", found)
+    done = fake("--time", "300ms", "--", "hang")
+    tap.ok(done.returncode == 124 and "--time" in done.stderr, "fake: the limit is told in words", done)
+    found = data("--", "oom")
+    tap.ok(found.get("status") == "oom" and found.get("exit_code") == 137, "fake: oom", found)
+    done = fake("--", "oom")
+    tap.ok(done.returncode == 137 and "memory" in done.stderr, "fake: oom in words", done)
+    found = data("--output", "1k", "--", "flood", "100000")
+    tap.ok(found.get("truncated") is True and found.get("stdout_bytes") == 100000 and len(found["stdout"]) <= 1024,
+           "fake: the output cap", {k: v for k, v in found.items() if k != "stdout"})
+    steps = [word for n in range(5) for word in ("deny", "net", f"connect 192.0.2.{n}:80")]
+    found = data("--", *steps)
+    tap.ok(len(found.get("denials", [])) == 5 and found["denials"][0]["layer"] == "net", "fake: denials", found)
+    done = fake("--", *steps)
+    tap.ok(done.stderr.count("denied by net") == 3 and "2 more" in done.stderr, "fake: three denials in words", done)
+    found = data("--trace", "t-1", "--", "fail", "no room")
+    tap.ok(found.get("status") == "denied" and "no room" in str(found.get("message")) and found["trace_id"] == "t-1",
+           "fake: a refused start", found)
+    tap.equal(fake("--", "fail", "no room").returncode, 125, "fake: a refused start is 125")
+    done = fake("--require", "seccomp", "--", "exit", "0")
+    tap.ok(done.returncode == 125 and "seccomp" in done.stderr, "fake: a required layer is refused", done)
+
+
+def test_codes():
+    tap.equal(run("--", "echo", "a  b", "$HOME").stdout, "a  b $HOME\n", "argv is exact")
+    for code in (0, 3, 77, 125):
+        tap.equal(run("--", "sh", "-c", f"exit {code}").returncode, code, f"exit {code}")
+    done = run("--", "no-such-program-x")
+    tap.ok(done.returncode == 127 and one_line(done.stderr.splitlines(True)[0]), "not found is 127", done)
+    path = scratch + "/plain.txt"
+    with open(path, "w") as file:
+        file.write("one\n")
+    tap.equal(run("--", path).returncode, 126, "not executable is 126")
+    tap.equal(run("--", "sh", "-c", "kill -TERM $$").returncode, 143, "128 + signal")
+    tap.equal(run("--time", "1s", "--", "sleep", "20").returncode, 124, "time is 124")
+    for name, want in (("no-such-program-x", 127), (path, 126)):
+        found = result("--", name)
+        tap.ok(found.get("exit_code") == want and found.get("status"), f"{want} as data", found)
+
+
+def test_result():
+    found = result("--trace", "mine", "--", "sh", "-c", "echo out; echo err >&2; echo n > new.txt; exit 5")
+    for key in FIELDS:
+        tap.ok(key in found, f"field {key}")
+    tap.equal([found.get(k) for k in ("status", "exit_code", "signal", "stdout", "stderr", "isolation", "trace_id")],
+              ["error", 5, None, "out\n", "err\n", "namespaces", "mine"], "values")
+    tap.equal(found.get("changes"), {"added": 1, "modified": 0, "deleted": 0}, "changes")
+    tap.ok(not os.path.exists(scratch + "/new.txt"), "reality is untouched")
+    tap.ok(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found.get("started", "")), "started", found.get("started"))
+    found = result("--", "sh", "-c", "kill -9 $$")
+    tap.equal([found.get("status"), found.get("exit_code"), found.get("signal")], ["killed", 137, 9], "a signal as data")
+    found = result("--", "printf", r"\377\000x")
+    tap.ok(found.get("stdout_encoding") == "base64" and base64.b64decode(found["stdout"]) == b"\xff\x00x",
+           "bytes that are not text", found)
+    done = run("--json", "--", "sh", "-c", "echo noise >&2")
+    tap.ok(not done.stderr and done.stdout.count("\n") == 1, "--json prints one object and nothing else", done)
+
+
+def test_streams():
+    tap.equal(run("--", "cat", stdin="hello").stdout, "hello", "stdin passes")
+    tap.equal(run("--", "true", stdin="x" * 200000).returncode, 0, "unread stdin is no harm")
+    done = run("--name-status", "--", "sh", "-c", "echo x > made.txt")
+    tap.ok("A\tmade.txt\n" in done.stdout, "--name-status lists changes", done)
+    done = call("run", "--", "pwd", cwd=scratch)
+    tap.equal(done.stdout.strip(), scratch, "the caller's directory")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([AISBX, "help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    tap.ok(done.returncode != 0 and "stdout" in done.stderr, "a full disk is not success", done)
+    done = subprocess.run(["sh", "-c", '"$0" version >&- 2>/dev/null; "$0" run -- true <&- >&- 2>&-', AISBX],
+                          cwd=scratch, check=False)
+    tap.equal(done.returncode, 0, "closed descriptors")
+
+
+def on_terminal(*words):
+    """What a person would see."""
+    leader, follower = pty.openpty()
+    child = subprocess.Popen([AISBX, *words], stdin=follower, stdout=follower, stderr=follower, cwd=scratch)
+    os.close(follower)
+    seen = b""
+    while select.select([leader], [], [], 20)[0]:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    child.wait()
+    return seen
+
+
+def test_terminal():
+    seen = on_terminal("help", "x\x1b]0;title\x07\u202ey")
+    tap.ok(b"\x1b]0" not in seen and b"\\x1b]0;title\\x07\\u{202e}y" in seen, "a terminal is not steered", seen)
+    tap.ok(b"\x1b[31m" in seen, "errors have colour on a terminal")
+    os.environ["NO_COLOR"] = "1"
+    tap.ok(b"\x1b" not in on_terminal("help", "x"), "not with NO_COLOR")
+    del os.environ["NO_COLOR"]
+    tap.ok(b"hi\r\n" in on_terminal("run", "--driver", "fake", "--", "print", "hi"), "output on a terminal")
+
+
+def test_handover():
+    """The hot program starts its other half, from wherever both lie, and says so when it is missing."""
+    lonely = tempfile.mkdtemp(dir=scratch)
+    shutil.copy2(AISBX, lonely + "/aisbx")
+    if subprocess.run([lonely + "/aisbx", "profile", "ls"], capture_output=True, check=False).returncode == 0:
+        tap.skip("a missing aisbx-more is told", "one is installed where this program looks")
+        return
+    done = subprocess.run([lonely + "/aisbx", "profile", "ls"], capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 70 and one_line(done.stderr) and "aisbx-more" in done.stderr,
+           "a missing aisbx-more is told", done)
+    done = subprocess.run([lonely + "/aisbx", "run", "--profile", "./x.yaml", "--", "true"], capture_output=True,
+                          text=True, check=False)
+    tap.ok(done.returncode == 125 and one_line(done.stderr), "for run, as 125", done)
+
+
+def main():
+    test_help()
+    test_version()
+    test_mistakes()
+    test_usage()
+    test_profiles()
+    test_readers()
+    test_fake()
+    test_terminal()
+    test_handover()
+    first = run("--", "true")
+    if first.returncode == 0:
+        test_codes()
+        test_result()
+        test_streams()
+    elif subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
+        tap.skip("real sandboxes", "no user namespaces for this user here")
+    else:
+        tap.ok(False, "a first real run", first)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    scratch = tempfile.mkdtemp(prefix="aisbx-cli.", dir=os.environ.get("HOME") or "/var/tmp")
+    try:
+        sys.exit(main())
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
