@@ -53,6 +53,8 @@ struct op_call {
 	bool json;	     /* the caller wants data */
 	bool stdin_tty, stdout_tty, stderr_tty;
 	const char *const *environ;
+	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
+	void (*progress)(const char *what);
 
 	bool wants_libraries; /* set by an operation that finds it must run in aisbx-more */
 	struct value *answer; /* object, or list of objects; owned */

@@ -68,6 +68,14 @@ static int show(const struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* One line on the terminal that long work keeps rewriting. */
+static void show_progress(const char *what)
+{
+	owned(free_ptr) char *line = xasprintf("\r\033[K%s", what ? what : "");
+
+	(void)fd_write_all(STDERR_FILENO, line, strlen(line));
+}
+
 /* Runs `help VERB` in place of the verb. */
 static void turn_into_help(struct op_call *call)
 {
@@ -102,6 +110,8 @@ static int perform(struct op_call *call, char *const *words)
 		return fail(op, options_want_json(words), &err, call->environ);
 	if (op_arg_switch(call, "help"))
 		turn_into_help(call);
+	if (call->stderr_tty && !call->json)
+		call->progress = show_progress;
 	if (!call->op->run)
 		return CLI_NEEDS_LIBRARIES;
 	if (call->op->run(call, &err) < 0)
