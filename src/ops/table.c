@@ -127,20 +127,24 @@ const struct op ops[] = {
 	},
 	{
 		.name = "profile",
-		.usage = "ls | show NAME | check FILE...",
-		.words = "ls|show|check",
-		.summary = "list, print and check profiles",
+		.usage = "ls | show NAME | check FILE... | trust FILE | untrust FILE",
+		.words = "ls|show|check|trust|untrust",
+		.summary = "list, print, check and trust profiles",
 		.group = "Decide what is allowed",
-		.flags = OP_LIBRARIES | OP_READ_ONLY,
+		.flags = OP_LIBRARIES | OP_CLI_ONLY,
 		.columns = profile_columns,
 		.help = "ls lists the profiles built in and yours (~/.config/aisbx/profiles).\n"
-			"show prints one. check reads files and reports each mistake with its\n"
-			"line and the nearest key; it exits 1 when one does not hold.\n"
+			"show prints one and what it comes to. check reads files and reports\n"
+			"each mistake with its line and the nearest key; it exits 2 when one\n"
+			"does not hold. trust lets the .aisbx.yaml of a workspace say all it\n"
+			"says, not only what narrows, until one byte of it changes; untrust\n"
+			"ends that.\n"
 			"\n"
 			"Examples:\n"
 			"  aisbx profile ls\n"
 			"  aisbx profile show strict > mine.yaml\n"
-			"  aisbx profile check mine.yaml\n",
+			"  aisbx profile check mine.yaml\n"
+			"  aisbx profile trust .aisbx.yaml\n",
 		.run = op_profile_run,
 	},
 	{

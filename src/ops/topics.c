@@ -91,8 +91,8 @@ static const char profiles_text[] =
 	"--profile NAME looks in ~/.config/aisbx/profiles, then among those built in\n"
 	"(default, strict, dev); --profile FILE takes the file. Flags come on top.\n"
 	"A file .aisbx.yaml at the top of a workspace is found by itself and only ever\n"
-	"narrows: whatever it would widen is ignored with a note. Without a command,\n"
-	"run starts the profile's entrypoint.\n";
+	"narrows: whatever it would widen is ignored with a note, until you say aisbx\n"
+	"profile trust FILE. Without a command, run starts the profile's entrypoint.\n";
 
 static const char layers_text[] =
 	"Layers: what stands between the command and this machine\n"
