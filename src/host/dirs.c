@@ -2,11 +2,32 @@
 #include "base/own.h"
 #include "host/parts.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Leaves out empty parts, "." and a slash at the end. */
+static char *tidy(const char *path)
+{
+	struct str out = STR_INIT;
+
+	while (*path) {
+		path += strspn(path, "/");
+		size_t len = strcspn(path, "/");
+
+		if (len > 1 || (len == 1 && *path != '.')) {
+			str_add_char(&out, '/');
+			str_add_bytes(&out, path, len);
+		}
+		path += len;
+	}
+	if (out.len == 0)
+		str_add_char(&out, '/');
+	return str_detach(&out);
+}
 
 /*
  * PATH with symlinks resolved as far as it exists; the rest is appended as it stands, since one of our directories
@@ -14,14 +35,15 @@
  */
 static char *resolve(const char *path)
 {
-	owned(free_ptr) char *head = xstrdup(path);
+	owned(free_ptr) char *whole = tidy(path);
+	owned(free_ptr) char *head = xstrdup(whole);
 	size_t len = strlen(head);
 
 	for (;;) {
 		char real[PATH_MAX];
 
 		if (realpath(head, real)) {
-			const char *rest = path + len;
+			const char *rest = whole + len;
 
 			rest += strspn(rest, "/");
 			if (!*rest)
@@ -31,10 +53,38 @@ static char *resolve(const char *path)
 		char *slash = strrchr(head, '/');
 
 		if (!slash || slash == head)
-			return xstrdup(path);
+			return ptr_take(&whole);
 		*slash = '\0';
 		len = (size_t)(slash - head);
 	}
+}
+
+/*
+ * NAMES below BASE, which is resolved already. Where none of them is a link, one look at each part will do: a launch
+ * asks for four of these.
+ */
+static char *resolve_below(const char *base, const char *names)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", strcmp(base, "/") == 0 ? "" : base, names);
+	char link[2];
+
+	for (char *at = path + strlen(path) - strlen(names); at;) {
+		char *slash = strchr(at, '/');
+
+		if (slash)
+			*slash = '\0';
+		bool is_link = readlink(path, link, sizeof(link)) >= 0;
+		bool is_absent = !is_link && errno == ENOENT;
+
+		if (slash)
+			*slash = '/';
+		if (is_link)
+			return resolve(path);
+		if (is_absent)
+			break;
+		at = slash ? slash + 1 : NULL;
+	}
+	return ptr_take(&path);
 }
 
 static bool is_clean_absolute(const char *path)
@@ -65,10 +115,9 @@ static char *own_dir(const struct host *host, const char *name, const char *fall
 	const char *base = name ? getenv(name) : NULL;
 	owned(free_ptr) char *path = NULL;
 
-	if (is_clean_absolute(base))
-		path = xasprintf("%s/aisbx", base);
-	else
-		path = xasprintf("%s/%s", strcmp(host->home, "/") == 0 ? "" : host->home, fallback);
+	if (!is_clean_absolute(base))
+		return resolve_below(host->home, fallback);
+	path = xasprintf("%s/aisbx", base);
 	return resolve(path);
 }
 
