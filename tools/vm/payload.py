@@ -20,7 +20,11 @@ def build(guest):
     """Builds for the guest's architecture and returns the build folder."""
     folder = guest.folder / "build"
     machine = MACHINES[guest.arch]
-    cross = [] if platform.machine() == machine else ["--cross-file", str(HERE / f"{machine}.cross")]
+    cross = []
+    if platform.machine() != machine:
+        where = guest.folder / "sysroot.cross"
+        where.write_text(f"[constants]\nsysroot = '{guest.sysroot}'\n")
+        cross = ["--cross-file", where, "--cross-file", HERE / f"{machine}.cross"]
     if not (folder / "build.ninja").exists():
         shutil.rmtree(folder, ignore_errors=True)
         call(["meson", "setup", folder, "-Dprefix=/usr/local", "-Dlibexecdir=libexec", *cross], cwd=SOURCE)
