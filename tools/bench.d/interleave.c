@@ -46,12 +46,14 @@ static int split(char **argv, struct contestant *contestants)
 	return count;
 }
 
-static double start_once(struct contestant *contestant, posix_spawn_file_actions_t *quiet, char **environment)
+static double start_once(struct contestant *contestant, posix_spawn_file_actions_t *quiet,
+			 char **environment)
 {
 	double began = now_us();
 	pid_t pid;
 
-	if (posix_spawnp(&pid, contestant->argv[0], quiet, NULL, contestant->argv, environment) != 0) {
+	if (posix_spawnp(&pid, contestant->argv[0], quiet, NULL, contestant->argv, environment) !=
+	    0) {
 		contestant->status = 127;
 		return 0;
 	}
@@ -69,22 +71,26 @@ int main(int argc, char **argv, char **environment)
 		return 2;
 	rounds = atoi(argv[1]);
 	pause_ms = atoi(argv[2]);
-	if (geteuid() == 0 && (setgroups(0, NULL) || setgid((gid_t)atoi(argv[4])) || setuid((uid_t)atoi(argv[3]))))
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) || setgid((gid_t)atoi(argv[4])) || setuid((uid_t)atoi(argv[3]))))
 		return 2;
 	count = split(argv + 5, contestants);
 	posix_spawn_file_actions_init(&quiet);
 	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
+		posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY,
+						 0);
 	for (int i = 0; i < count; i++)
 		contestants[i].times = calloc((size_t)rounds, sizeof(double));
 	for (int round = 0; round < rounds; round++) {
 		for (int i = 0; i < count; i++) {
 			usleep((useconds_t)pause_ms * 1000);
-			contestants[i].times[round] = start_once(&contestants[i], &quiet, environment);
+			contestants[i].times[round] =
+				start_once(&contestants[i], &quiet, environment);
 		}
 	}
 	for (int i = 0; i < count; i++) {
-		printf("%d", WIFEXITED(contestants[i].status) ? WEXITSTATUS(contestants[i].status) : 255);
+		printf("%d",
+		       WIFEXITED(contestants[i].status) ? WEXITSTATUS(contestants[i].status) : 255);
 		for (int round = 0; round < rounds; round++)
 			printf(" %.1f", contestants[i].times[round]);
 		putchar('\n');

@@ -45,7 +45,7 @@ def inside(word, folder):
 
 
 def suites(folder, wanted, chosen):
-    """Tests of the wanted suites as [{name, command, env}]; CHOSEN words narrow them by name."""
+    """Tests of the wanted suites as [{name, command, env, timeout, who}]; CHOSEN words narrow them by name."""
     found = []
     for test in json.loads(call(["meson", "introspect", "--tests", folder])):
         suite = {name.split(":")[-1] for name in test["suite"]}
@@ -59,6 +59,8 @@ def suites(folder, wanted, chosen):
             "env": {key: inside(value, folder) for key, value in test["env"].items()
                     if key not in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "MSAN_OPTIONS", "MALLOC_PERTURB_")},
             "timeout": test["timeout"],
+            # These change to a plain caller by themselves.
+            "who": os.environ.get("VM_WHO", "root" if "escape" in suite else "root user").split(),
         })
     return found
 
