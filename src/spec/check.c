@@ -240,8 +240,8 @@ static bool is_shown(const struct spec *spec, const char *path, const struct spe
 		look(&sight, spec->trees[i].path, spec->trees[i].kind != TREE_HIDDEN);
 	for (size_t i = 0; i < sizeof(fresh_dirs) / sizeof(fresh_dirs[0]); i++)
 		look(&sight, fresh_dirs[i], false);
-	/* Shown also where it lies in a directory that is made afresh. */
-	if (spec->workspace)
+	/* Shown also where it lies in a directory that is made afresh; one that launch makes shows nothing. */
+	if (spec->workspace && !spec->workspace_made)
 		look(&sight, spec->workspace, true);
 	if (bind)
 		look(&sight, bind->target, true);
@@ -277,6 +277,20 @@ static void check_own_dir(const struct spec *spec, struct findings *findings, co
 	}
 }
 
+static void check_groups(const struct spec *spec, struct findings *findings)
+{
+	const struct spec_groups *groups = &spec->groups;
+	const char *const paths[] = { groups->v2_path, groups->memory_path, groups->pids_path,
+				      groups->cpu_path, groups->cpuacct_path };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (paths[i])
+			check_path(findings, "groups", paths[i]);
+	}
+	if (groups->unified && !groups->v2_path)
+		finding(findings, "groups: unified, but no path is given");
+}
+
 static void check_sight(const struct spec *spec, struct findings *findings)
 {
 	check_trees(spec, findings);
@@ -297,6 +311,7 @@ int spec_check(const struct spec *spec, struct error *err)
 	check_map(&findings, "ids.uid", spec->ids.uid, spec->ids.host_uid, &spec->ids);
 	check_map(&findings, "ids.gid", spec->ids.gid, spec->ids.host_gid, &spec->ids);
 	check_limits(spec, &findings);
+	check_groups(spec, &findings);
 	check_layers(spec, &findings);
 	if (check_list_paths(spec, &findings))
 		check_sight(spec, &findings);
