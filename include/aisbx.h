@@ -2,10 +2,10 @@
  * libaisbx: run commands in throw-away copies of this machine, from C.
  *
  * The library never confines anything in your process: it starts the program `aisbx` as supervisor
- * and talks to it. Your signals, limits, working directory, environment and descriptors stay as they
- * are; none of your descriptors reaches the sandbox. All functions may be called from several threads
- * at once, as long as no two of them use the same request or result. Memory running out ends the
- * process.
+ * and talks to it. Your signals, limits, working directory, environment and descriptors stay as
+ * they are; none of your descriptors reaches the sandbox. All functions may be called from several
+ * threads at once, as long as no two of them use the same request or result. Memory running out
+ * ends the process.
  *
  *	struct aisbx_request *request = aisbx_request_new();
  *	struct aisbx_result *result;
@@ -75,14 +75,14 @@ AISBX_API struct aisbx_request *aisbx_request_new(void);
 AISBX_API void aisbx_request_free(struct aisbx_request *request);
 
 /*
- * Says what a flag of `aisbx run` says: NAME without dashes ("mem", "time", "profile", "env"), VALUE as
- * on the command line, NULL for a switch ("no-net"). Lists grow, of others the last value counts. The
- * workspace is "workspace". Whether the value makes sense is told by the run.
+ * Says what a flag of `aisbx run` says: NAME without dashes ("mem", "time", "profile", "env"),
+ * VALUE as on the command line, NULL for a switch ("no-net"). Lists grow, of others the last value
+ * counts. The workspace is "workspace". Whether the value makes sense is told by the run.
  */
 AISBX_API enum aisbx_error aisbx_request_set(struct aisbx_request *request, const char *name,
 					     const char *value);
 
-/* The command, ended by NULL, passed exactly; copied. Without one, the profile's entrypoint runs. */
+/* The command, ended by NULL, passed exactly; copied. None: the profile's entrypoint runs. */
 AISBX_API enum aisbx_error aisbx_request_command(struct aisbx_request *request,
 						 const char *const *argv);
 
@@ -90,12 +90,13 @@ AISBX_API enum aisbx_error aisbx_request_command(struct aisbx_request *request,
 AISBX_API enum aisbx_error aisbx_request_stdin(struct aisbx_request *request, const void *bytes,
 					       size_t len);
 
-/* The absolute path of the program aisbx, when it is not where it was installed with the library. */
+/* The absolute path of the program aisbx, where it was not installed with the library. */
 AISBX_API enum aisbx_error aisbx_request_program(struct aisbx_request *request, const char *path);
 
 /*
- * Runs the command and waits for it. With AISBX_OK there is a result, also when the command failed or
- * was refused; otherwise *result is untouched. Set "time", or the wait has the profile's limit only.
+ * Runs the command and waits for it. With AISBX_OK there is a result, also when the command failed
+ * or was refused; otherwise *result is untouched. Set "time", or the wait has the profile's limit
+ * only.
  */
 AISBX_API enum aisbx_error aisbx_run(const struct aisbx_request *request,
 				     struct aisbx_result **result);
@@ -113,8 +114,8 @@ AISBX_API enum aisbx_status aisbx_result_status(const struct aisbx_result *resul
 AISBX_API int aisbx_result_exit_code(const struct aisbx_result *result);
 
 /*
- * What the command wrote, as far as it was kept ("output"); NUL-terminated beyond its length. LEN may
- * be NULL. Owned by the result.
+ * What the command wrote, as far as it was kept ("output"); NUL-terminated beyond its length. LEN
+ * may be NULL. Owned by the result.
  */
 AISBX_API const char *aisbx_result_stdout(const struct aisbx_result *result, size_t *len);
 AISBX_API const char *aisbx_result_stderr(const struct aisbx_result *result, size_t *len);

@@ -8,7 +8,7 @@ struct nearest {
 	unsigned distance;
 };
 
-/* Use: nearest_init, nearest_try for each known name, then read `best` (borrowed from the caller). */
+/* Use: nearest_init, nearest_try for each known name, then read `best` (the caller's own). */
 void nearest_init(struct nearest *nearest, const char *given);
 void nearest_try(struct nearest *nearest, const char *name);
 

@@ -1,9 +1,9 @@
 /*
  * Operations: one row and one small function per verb, shared by every face.
  *
- * A row's parameters become command line options and MCP schemas, its columns a text table and JSON keys, its
- * summary the help line, the tool description and the manual's. Operations never print: they fill `answer`
- * (data) and, where a table does not do, `text` (words for people).
+ * A row's parameters become command line options and MCP schemas, its columns a text table and JSON
+ * keys, its summary the help line, the tool description and the manual's. Operations never print:
+ * they fill `answer` (data) and, where a table does not do, `text` (words for people).
  */
 #ifndef OPS_OP_H
 #define OPS_OP_H

@@ -6,9 +6,9 @@
 #include "ops/op.h"
 
 /*
- * Reads WORDS (what follows the verb, ended by NULL) into CALL. Flags may stand in any order and mix
- * with positional words; `--` ends them. The switches every verb has (--json, --help) end up among
- * the call's arguments like any other; call->json is set. One sentence on failure.
+ * Reads WORDS (what follows the verb, ended by NULL) into CALL. Flags may stand in any order and
+ * mix with positional words; `--` ends them. The switches every verb has (--json, --help) end up
+ * among the call's arguments like any other; call->json is set. One sentence on failure.
  */
 int options_parse(struct op_call *call, char *const *words, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Answers into bytes: text tables for people, JSON for programs, and nothing a terminal would obey. */
+/* Answers into bytes: tables for people, JSON for programs, nothing a terminal would obey. */
 #ifndef FRONT_CLI_RENDER_H
 #define FRONT_CLI_RENDER_H
 
@@ -11,8 +11,8 @@ struct render_style {
 };
 
 /*
- * The answer of CALL as it goes to stdout. With call->json: `data`, or the object, or one object per line.
- * Else `text`, or a table of the columns, or "key: value" lines.
+ * The answer of CALL as it goes to stdout. With call->json: `data`, or the object, or one object
+ * per line. Else `text`, or a table of the columns, or "key: value" lines.
  */
 void render_answer(const struct op_call *call, const struct render_style *style, struct str *out);
 
@@ -22,7 +22,9 @@ void render_notes(const struct op_call *call, const struct render_style *style, 
 /* One line: "aisbx: sentence". */
 void render_error(const struct error *err, const struct render_style *style, struct str *out);
 
-/* {"ok":false,"error":{"code","message"}}, with status and exit_code for verbs that run commands. */
+/*
+ * {"ok":false,"error":{"code","message"}}, with status and exit_code for verbs that run commands.
+ */
 void render_error_json(const struct op *op, const struct error *err, struct str *out);
 
 /*
