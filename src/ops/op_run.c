@@ -6,38 +6,10 @@
 
 #define DENIALS_TOLD 3
 
-/* What each limit's name in `limits_hit` means to a person. */
-static const struct {
-	const char *name;
-	const char *words;
-} limit_words[] = {
-	{ "time", "stopped: the wall clock limit was reached (--time raises it)" },
-	{ "cpu-time", "stopped: the CPU time limit was reached (--cpu-time raises it)" },
-	{ "mem", "the memory limit was reached (--mem raises it)" },
-	{ "pids", "the process limit was reached: a fork was refused (--pids raises it)" },
-	{ "disk", "the disk limit was reached: the writable layer is full (--disk raises it)" },
-	{ "fsize", "the file size limit was reached (--fsize raises it)" },
-	{ "output", "output was cut off at the limit (--output raises it)" },
-	{ "fuel", "out of fuel (--fuel raises it)" },
-};
-
 static void note(struct op_call *call, const char *text)
 {
 	str_add(&call->notes, text);
 	str_add_char(&call->notes, '\n');
-}
-
-static void note_limits(struct op_call *call, const struct run_result *result)
-{
-	if (result->status == RUN_OOM)
-		note(call, "out of memory: the kernel killed the command at its memory limit "
-			   "(--mem raises it)");
-	for (size_t i = 0; i < sizeof(limit_words) / sizeof(limit_words[0]); i++) {
-		if (!strv_has(&result->limits_hit, limit_words[i].name))
-			continue;
-		if (result->status != RUN_OOM || strcmp(limit_words[i].name, "mem") != 0)
-			note(call, limit_words[i].words);
-	}
 }
 
 static void note_denials(struct op_call *call, const struct denials *denials)
@@ -75,13 +47,15 @@ static void note_degraded(struct op_call *call, const struct run_result *result)
 	str_add(&call->notes, " (aisbx doctor says why; --require LAYER refuses instead)\n");
 }
 
-static void write_notes(struct op_call *call, const struct run_result *result)
+/* A command that could not be executed ran as far as anybody can tell: its message is a note. */
+static void write_notes(struct op_call *call, const struct run_result *result, bool ran)
 {
 	if (result->isolation && strcmp(result->isolation, "none") == 0)
 		note(call, "warning: this ran without isolation");
+	if (ran && result->message)
+		note(call, result->message);
 	for (size_t i = 0; i < result->notes.count; i++)
 		note(call, result->notes.items[i]);
-	note_limits(call, result);
 	note_denials(call, &result->denials);
 	note_degraded(call, result);
 }
@@ -114,7 +88,7 @@ int op_run_run(struct op_call *call, struct error *err)
 	if (call->json)
 		run_result_write(&result, &call->data);
 	else
-		write_notes(call, &result);
+		write_notes(call, &result, outcome == 0);
 	if (outcome < 0)
 		return -1;
 	call->exit_status = result.exit_code;
