@@ -34,8 +34,10 @@ class Failure(AssertionError):
 
 
 def scratch_base():
-    """A directory that both callers can reach; below /home for root, so that nothing fresh inside covers it."""
-    under = "/home" if os.geteuid() == 0 and os.path.isdir("/home") else None
+    """A directory that both callers can reach; below /home or HOME, so that nothing fresh inside covers it."""
+    under = "/home" if os.geteuid() == 0 and os.path.isdir("/home") else os.environ.get("HOME")
+    if not under or not os.access(under, os.W_OK):
+        under = None
     base = tempfile.mkdtemp(prefix="aisbxtest-", dir=under)
     os.chmod(base, 0o755)
     atexit.register(shutil.rmtree, base, True)
@@ -172,8 +174,10 @@ class Check:
 
 
 class Suite:
-    def __init__(self, name, needs_attack=True):
+    def __init__(self, name, needs_attack=True, both_users=True):
+        """BOTH_USERS: started by root, each case runs as root and as a plain user; else only as who started it."""
         self.name = name
+        self.both_users = both_users
         self.cases = []
         self.number = self.failed = self.passed = self.skipped = 0
         self.needs_attack = needs_attack
@@ -214,7 +218,9 @@ class Suite:
         with open(self.host_marker, "w"):
             pass
         atexit.register(lambda: os.path.exists(self.host_marker) and os.unlink(self.host_marker))
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 and not self.both_users:
+            self.callers = [Caller("root", 0, self.base, program)]
+        elif os.geteuid() == 0:
             self.callers = [Caller("root", 0, self.base, program),
                             Caller("plain", PLAIN_ID, self.base, plain_copy(self.base, program))]
         else:

@@ -131,8 +131,11 @@ class Box:
         done = subprocess.run(argv, capture_output=True, timeout=patience(timeout), env=self.caller.env, **identity, **kw)
         return Result(done.returncode, done.stdout, done.stderr, False)
 
-    def on_pty(self, *command, flags=(), timeout=30, send=b"", size=None, argv=None, env=None):
-        """A call with a terminal of its own on all three descriptors; returns exit code and all that was shown."""
+    def on_pty(self, *command, flags=(), timeout=30, send=b"", send_after=None, size=None, argv=None, env=None):
+        """A call with a terminal of its own on all three descriptors; returns exit code and all that was shown.
+
+        SEND is typed at once, or when SEND_AFTER was shown.
+        """
         argv = argv or self.argv(command, flags, as_json=False)
         master, slave = pty.openpty()
         if self.caller.uid != os.geteuid():
@@ -146,9 +149,11 @@ class Box:
                                    env={**self.caller.env, "TERM": "dumb", **(env or {})}, start_new_session=True,
                                    preexec_fn=take_terminal, **self.caller.identity())
         os.close(slave)
+        deadline = time.monotonic() + patience(timeout)
+        early = read_until(master, send_after, deadline) if send_after else b""
         if send:
             os.write(master, send)
-        shown = read_all(master, process, time.monotonic() + patience(timeout))
+        shown = early + read_all(master, process, deadline)
         return process.returncode, shown
 
 
@@ -157,6 +162,17 @@ def take_terminal():
     import fcntl
     import termios
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def read_until(master, mark, deadline):
+    shown = b""
+    while mark not in shown and time.monotonic() < deadline:
+        if select.select([master], [], [], 0.2)[0]:
+            try:
+                shown += os.read(master, 65536)
+            except OSError:
+                break
+    return shown
 
 
 def read_all(master, process, deadline):
