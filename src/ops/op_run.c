@@ -18,12 +18,14 @@ static void note_denials(struct op_call *call, const struct denials *denials)
 
 	for (size_t i = 0; i < denials->count; i++) {
 		const struct denial *one = &denials->items[i];
+		char shown[STR_SHOWN_SIZE];
 
 		if (i >= DENIALS_TOLD) {
 			more += denials->count - i;
 			break;
 		}
-		str_addf(&call->notes, "denied by %s: %s", one->layer, one->what);
+		/* The command chose these words: a newline in them would speak in our name. */
+		str_addf(&call->notes, "denied by %s: %s", one->layer, str_shown(one->what, shown));
 		if (one->rule)
 			str_addf(&call->notes, " (%s)", one->rule);
 		if (one->count > 1)
@@ -60,10 +62,36 @@ static void write_notes(struct op_call *call, const struct run_result *result, b
 	note_degraded(call, result);
 }
 
+/* As git prints a path: quoted, with escapes, when it holds anything a line cannot. */
+static void add_path(struct str *out, const char *path)
+{
+	bool plain = true;
+
+	for (const char *at = path; *at; at++)
+		plain = plain && (unsigned char)*at >= ' ' && *at != 0x7f && *at != '"' &&
+			*at != '\\';
+	if (plain) {
+		str_add(out, path);
+		return;
+	}
+	str_add_char(out, '"');
+	for (const char *at = path; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			str_addf(out, "\\%03o", (unsigned char)*at);
+		else
+			str_addf(out, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at);
+	}
+	str_add_char(out, '"');
+}
+
+/* Each item is a letter, a tab and the path. */
 static void write_changed(struct op_call *call, const struct strv *changed)
 {
-	for (size_t i = 0; i < changed->count; i++)
-		str_addf(&call->text, "%s\n", changed->items[i]);
+	for (size_t i = 0; i < changed->count; i++) {
+		str_add_bytes(&call->text, changed->items[i], 2);
+		add_path(&call->text, changed->items[i] + 2);
+		str_add_char(&call->text, '\n');
+	}
 }
 
 int op_run_run(struct op_call *call, struct error *err)
