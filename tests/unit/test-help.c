@@ -1,0 +1,113 @@
+/* `help` and the request behind run and plan: words, data, completion, refusals. */
+#include "ops/rows.h"
+#include "tests/tap.h"
+
+static struct op_call call;
+static struct error err;
+
+static int help(const char *word, bool completion)
+{
+	const struct op *op = op_find("help");
+
+	op_call_done(&call);
+	op_call_init(&call, op, NULL);
+	if (word)
+		strv_add(&call.words, word);
+	if (completion)
+		op_arg_add(&call, op->params, "1");
+	return op->run(&call, &err);
+}
+
+static bool lines_fit(const char *text)
+{
+	for (; *text; text += *text == '\n') {
+		size_t len = strcspn(text, "\n");
+
+		if (len > 80)
+			return false;
+		text += len;
+	}
+	return true;
+}
+
+static void test_help(void)
+{
+	tap_ok(help(NULL, false) == 0 && strstr(call.text.data, "run "), "help lists the verbs");
+	tap_ok(lines_fit(call.text.data), "in 80 columns");
+	tap_ok(call.answer->kind == VALUE_LIST && call.answer->many.count > 5, "and as data");
+	for (const struct op *op = ops; op->name; op++) {
+		if (help(op->name, false) < 0 || !strstr(call.text.data, op->summary) ||
+		    !lines_fit(call.text.data) || value_get(call.answer, "flags")->many.count < 2)
+			tap_ok(false, "help %s", op->name);
+	}
+	for (const struct help_topic *topic = help_topics; topic->name; topic++) {
+		if (help(topic->name, false) < 0 || !lines_fit(call.text.data))
+			tap_ok(false, "help %s", topic->name);
+	}
+	tap_ok(help("exit-code", false) < 0 && strstr(err.text, "did you mean exit-codes?"),
+	       "the nearest topic");
+	tap_ok(help("qqqqqqqqqqqqqq", false) < 0 && strstr(err.text, "aisbx help"), "nothing near");
+	tap_ok(help(NULL, true) == 0 && strstr(call.text.data, "complete -F _aisbx aisbx"),
+	       "a completion script");
+	tap_ok(strstr(call.text.data, "--workspace-secrets") && strstr(call.text.data, "show mask"),
+	       "with every setting and its choices");
+	strv_add(&call.words, "one");
+	strv_add(&call.words, "two");
+	tap_ok(call.op->run(&call, &err) < 0, "two words are one too many");
+}
+
+static const struct op_param *param_of(const struct op *op, const char *name)
+{
+	for (const struct op_param *param = op->params; param->name; param++) {
+		if (strcmp(param->name, name) == 0)
+			return param;
+	}
+	tap_bail(name);
+}
+
+static int request_with(const char *name, const char *value, struct request *ret_request)
+{
+	const struct op *op = op_find("run");
+
+	op_call_done(&call);
+	op_call_init(&call, op, NULL);
+	strv_add(&call.command, "true");
+	if (name)
+		op_arg_add(&call, param_of(op, name), value);
+	request_init(ret_request);
+	return op_request(&call, ret_request, &err);
+}
+
+static void test_request(void)
+{
+	static const char *const refused[] = { "keep", "batch", "settings", "require-signature" };
+	struct request request;
+
+	tap_ok(request_with("trace", "t", &request) == 0 && strcmp(request.trace_id, "t") == 0 &&
+		       request.command.count == 1,
+	       "flags and command make the request");
+	request_done(&request);
+	tap_ok(request_with("no-net", "1", &request) == 0 && strcmp(request.flags.net, "none") == 0,
+	       "--no-net is --net none");
+	request_done(&request);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		tap_ok(request_with(refused[i], "x", &request) < 0 && err.code == ERROR_DENIED,
+		       "--%s is refused", refused[i]);
+	op_call_done(&call);
+	op_call_init(&call, op_find("run"), NULL);
+	op_arg_add(&call, param_of(call.op, "no-net"), "1");
+	strv_add(&call.settings.allow, "a.example:443");
+	tap_ok(op_request(&call, &request, &err) < 0 && err.code == ERROR_USAGE,
+	       "--no-net and --allow contradict");
+	strv_done(&call.settings.allow);
+	call.settings.net = xstrdup("allow");
+	tap_ok(op_request(&call, &request, &err) < 0, "--no-net and --net allow contradict");
+}
+
+int main(void)
+{
+	test_help();
+	test_request();
+	op_call_done(&call);
+	return tap_done();
+}
