@@ -1,8 +1,9 @@
 /*
  * `bench`: the playbook an evaluator would run, on this machine.
  *
- * Everything is measured from outside, by starting the installed program as anybody would, so that no figure
- * depends on knowing its inside. Each attack is first seen to work outside: one that fails there proves nothing.
+ * Everything is measured from outside, by starting the installed program as anybody would, so that
+ * no figure depends on knowing its inside. Each attack is first seen to work outside: one that fails
+ * there proves nothing.
  */
 #ifndef ENGINE_BENCH_H
 #define ENGINE_BENCH_H
@@ -21,9 +22,10 @@ struct bench_options {
 };
 
 /*
- * The answer: {starts:[{name, pause_ms, p50_ms, p95_ms, net_ms, ratio_to_bwrap, starts}], builds:[{name, state,
- * outside_ms, inside_ms, ratio, detail}], checks:[{group, name, state, detail}], held, broken, skipped}. States are
- * held, broken, measured, skipped; whatever is skipped has a reason in `detail`.
+ * The answer: {starts:[{name, pause_ms, p50_ms, p95_ms, net_ms, ratio_to_bwrap, starts}],
+ * builds:[{name, state, outside_ms, inside_ms, ratio, detail}], checks:[{group, name, state, detail}],
+ * held, broken, skipped}. States are held, broken, measured, skipped; whatever is skipped has a reason
+ * in `detail`.
  */
 int engine_bench(const struct bench_options *options, struct value **ret_answer, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Limits for `bench`: commands that want more than they may, and whether they were held and it was told. */
+/* Limits for `bench`: commands that want more than they may; were they held, and was it told. */
 #include "base/json_read.h"
 #include "base/own.h"
 #include "engine/bench_parts.h"

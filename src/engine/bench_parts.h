@@ -13,7 +13,7 @@ struct bench {
 	char *dir;     /* scratch: work/ and outside/ */
 	char *work;    /* the workspace, and every command's directory */
 	char *outside; /* beside it: what no sandbox should change */
-	char *secret; /* a file in HOME that no sandbox should read; NULL when HOME is not writable */
+	char *secret;  /* a file in HOME no sandbox should read; NULL: HOME is not writable */
 	struct value *starts, *builds, *checks;
 	int64_t held, broken, skipped;
 };
@@ -25,7 +25,7 @@ struct bench_done {
 	bool timed_out; /* killed by us */
 };
 
-/* Starts ARGV in the workspace and waits, at most two minutes. -1 only when it cannot be started at all. */
+/* Starts ARGV in the workspace and waits, at most two minutes. -1 only when it cannot be started. */
 int bench_exec(const struct bench *bench, char *const *argv, struct bench_done *ret_done,
 	       struct error *err);
 void bench_done_release(struct bench_done *done);

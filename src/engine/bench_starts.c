@@ -1,4 +1,4 @@
-/* Start times of /bin/true for `bench`: plain, through bwrap where it is installed, and through aisbx, in turn. */
+/* Start times of /bin/true for `bench`: plain, through bwrap if installed, through aisbx, in turn. */
 #include "base/own.h"
 #include "engine/bench_parts.h"
 
@@ -10,7 +10,7 @@
 
 enum { PLAIN, BWRAP, AISBX };
 
-/* The form of bwrap that does what people use it for: this machine's root, read-only, everything unshared. */
+/* What people use bwrap for: this machine's root, read-only, everything unshared. */
 static const char *const bwrap_words[] = { "bwrap", "--unshare-all", "--ro-bind", "/",
 					   "/",	    "--proc",	     "/proc",	  "--dev",
 					   "/dev",  "--tmpfs",	     "/tmp",	  NULL };

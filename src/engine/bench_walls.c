@@ -1,8 +1,8 @@
 /*
  * Walls for `bench`: small attacks on network, paths and special files.
  *
- * Each script ends with 0 when the attack worked. It is run outside first: an attack that fails there would fail
- * inside for the same reason and proves nothing, so it is skipped.
+ * Each script ends with 0 when the attack worked. It is run outside first: an attack that fails there
+ * would fail inside for the same reason and proves nothing, so it is skipped.
  */
 #include "base/fd.h"
 #include "base/own.h"

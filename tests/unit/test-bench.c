@@ -1,4 +1,4 @@
-/* `bench` with a program that isolates nothing: every wall and limit must then be called broken, not held. */
+/* `bench` with a program that isolates nothing: walls and limits must be called broken, not held. */
 #include "base/fd.h"
 #include "base/own.h"
 #include "engine/bench.h"

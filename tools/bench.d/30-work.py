@@ -71,7 +71,8 @@ def prepare(caller):
 
 def seconds(bench, caller, command):
     began = time.monotonic()
-    done = bench.call(caller, command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = bench.call(caller, command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                      text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
     return time.monotonic() - began
@@ -113,6 +114,6 @@ def run(bench):
             bench.budgets.append(Budget(f"{kind} inside against outside ({caller.name})", 1.05, ratio, "×"))
             rows.append([f"{kind}, {caller.name}", f"{percentile(outside, 0.5):.3f}", f"{percentile(inside, 0.5):.3f}",
                          f"{ratio:.3f}"])
-    return "\n".join([f"Seconds, median of {ROUNDS}, the ratio of neighbouring pairs. *System calls*: stat, open, read, close,"
-                      f" getpid in a loop. *Compilation*: {FILES} files with make -j2.", "",
+    return "\n".join([f"Seconds, median of {ROUNDS}, the ratio of neighbouring pairs. *System calls*: stat, open, read,"
+                      f" close, getpid in a loop. *Compilation*: {FILES} files with make -j2.", "",
                       table(["", "outside", "inside", "ratio"], rows)])

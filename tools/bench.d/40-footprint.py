@@ -20,7 +20,8 @@ def children(pid):
 def figures(pid):
     """(name, resident KiB, private KiB) or None when it is gone."""
     try:
-        status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        status = dict(line.split(":", 1) for line in lines if ":" in line)
         return status["Name"].strip(), int(status["VmRSS"].split()[0]), int(status["RssAnon"].split()[0])
     except (OSError, KeyError):
         return None
@@ -38,11 +39,13 @@ def run(bench):
             time.sleep(1)
             tree = [(supervisor.pid, "supervisor")]
             for pid, role in tree:
-                tree += [(child, f"below the {role.split()[-1]}" if role == "supervisor" else "inside") for child in children(pid)]
+                below = "below the supervisor" if role == "supervisor" else "inside"
+                tree += [(child, below) for child in children(pid)]
             for pid, role in tree:
                 found = figures(pid)
                 if found:
                     rows.append([f"{caller.name}: {role} ({found[0]})", str(found[1]), str(found[2])])
                 if found and role == "supervisor":
                     bench.budgets.append(Budget(f"supervisor resident ({caller.name})", 2, found[1] / 1024, "MiB"))
-    return "\n".join(["KiB one second into `aisbx run -- sleep 2`.", "", table(["", "resident", "of it private"], rows)])
+    return "\n".join(["KiB one second into `aisbx run -- sleep 2`.", "",
+                      table(["", "resident", "of it private"], rows)])

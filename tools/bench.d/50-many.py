@@ -37,8 +37,8 @@ def traces(caller):
     state = sum(1 for _, folders, _ in os.walk(caller.home) for _ in folders)
     mounts = len(Path("/proc/self/mountinfo").read_text().splitlines())
     return {"processes": processes(), "control groups": groups(), "mounts": mounts,
-            "entries in /tmp": named("/tmp"), "entries in /dev/shm": named("/dev/shm"), "entries in /run": named("/run"),
-            "folders of the caller": state}
+            "entries in /tmp": named("/tmp"), "entries in /dev/shm": named("/dev/shm"),
+            "entries in /run": named("/run"), "folders of the caller": state}
 
 
 def settle(caller, before):
@@ -69,5 +69,6 @@ def run(bench):
         more = {key: after[key] - before[key] for key in before if after[key] > before[key]}
         left.append(f"After the runs of {caller.name}: " + (
             ", ".join(f"{count} more {key}" for key, count in more.items()) if more else "nothing left behind") + ".")
-        bench.budgets.append(Budget(f"left behind by {RUNS} runs, 2 at a time ({caller.name})", 0, sum(more.values()), ""))
+        what = f"left behind by {RUNS} runs, 2 at a time ({caller.name})"
+        bench.budgets.append(Budget(what, 0, sum(more.values()), ""))
     return "\n".join([table(["", "runs", "runs a second", "outcome"], rows), "", *left])

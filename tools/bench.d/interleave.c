@@ -1,8 +1,8 @@
 /*
- * Times several commands in turn: one start of each per round, so that a noisy minute hits all of them alike.
+ * Times several commands in turn: one start of each per round, so that a noisy minute hits all alike.
  *
  * usage: interleave ROUNDS PAUSE_MS UID GID COMMAND... --- COMMAND... ---
- * Prints one line per command: the exit status of its last start, then microseconds from spawn to reap.
+ * Prints one line per command: the status of its last start, then microseconds from spawn to reap.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
