@@ -78,7 +78,7 @@ static int set_file(const struct reader *reader, const struct setting_row *row,
 	return set_row(reader, row, item, whole);
 }
 
-/* SRC:DST, as the flags --ro, --rw and --rw-through take it. */
+/* SRC:DST or SRC, as the flags --ro, --rw and --rw-through take it. */
 static int set_mount(const struct reader *reader, const struct setting_row *row,
 		     const struct value *item, const char *text)
 {
@@ -87,13 +87,11 @@ static int set_mount(const struct reader *reader, const struct setting_row *row,
 	owned(free_ptr) char *path = NULL;
 	owned(free_ptr) char *whole = NULL;
 
-	if (!colon || colon == text)
-		return set_row(reader, row, item, text);
-	host = xstrndup(text, (size_t)(colon - text));
+	host = colon ? xstrndup(text, (size_t)(colon - text)) : xstrdup(text);
 	path = reader_path(reader, item, row->name, host);
 	if (!path)
 		return -1;
-	whole = xasprintf("%s%s", path, colon);
+	whole = xasprintf("%s%s", path, colon ? colon : "");
 	return set_row(reader, row, item, whole);
 }
 

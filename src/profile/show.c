@@ -115,7 +115,46 @@ struct value *profile_show_value(const struct settings *settings)
 static bool is_plain(const struct value *item)
 {
 	return item->kind == VALUE_TEXT && item->text.len > 0 &&
+	       strcmp(item->text.bytes, "null") != 0 &&
 	       strspn(item->text.bytes, "0123456789abcdefghijklmnopqrstuvwxyz.") == item->text.len;
+}
+
+/* The character at AT and its length in bytes; AT is valid UTF-8, and beyond U+FFFF nothing matters. */
+static unsigned read_char(const char *at, size_t *ret_len)
+{
+	const unsigned char *byte = (const unsigned char *)at;
+
+	*ret_len = byte[0] < 0x80 ? 1 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
+	if (*ret_len == 2)
+		return (byte[0] & 0x1fU) << 6 | (byte[1] & 0x3fU);
+	if (*ret_len == 3)
+		return (byte[0] & 0xfU) << 12 | (byte[1] & 0x3fU) << 6 | (byte[2] & 0x3fU);
+	return *ret_len == 1 ? byte[0] : 0x10000;
+}
+
+/* What JSON leaves as it is but YAML takes for a line break or refuses, and terminals may obey. */
+static bool needs_escape(unsigned c)
+{
+	return (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+	       c == 0xfffe || c == 0xffff;
+}
+
+/* JSON is YAML too, but for a few characters. */
+static void add_json(struct str *out, const struct value *item)
+{
+	struct str json = STR_INIT;
+	size_t len;
+
+	json_write(&json, item, 0);
+	for (const char *at = str_cstr(&json); *at; at += len) {
+		unsigned c = read_char(at, &len);
+
+		if (needs_escape(c))
+			str_addf(out, "\\u%04x", c);
+		else
+			str_add_bytes(out, at, len);
+	}
+	str_done(&json);
 }
 
 void profile_show(const struct settings *settings, struct str *out)
@@ -129,9 +168,7 @@ void profile_show(const struct settings *settings, struct str *out)
 		if (is_plain(item))
 			str_add(out, item->text.bytes);
 		else
-			json_write(
-				out, item,
-				0); /* JSON is YAML too, and its quoting is right for every byte */
+			add_json(out, item);
 		str_add_char(out, '\n');
 	}
 	value_free(map);

@@ -41,7 +41,7 @@ static void test_whole(void)
 		"env: {PYTHONUNBUFFERED: \"1\", VERSION: 1.10, EMPTY: \"\"}\n"
 		"scan: enforce\nworkspace_secrets: mask\nseccomp: sec.json\n"
 		"secret: {TOKEN: tok.txt}\nsecret-header: \"h.example:X-Key=k.txt\"\n"
-		"ro: [\"rel:/rel\"]\nrw: /a:/b\n"
+		"ro: [\"rel:/rel\"]\nrw: /a/\n"
 		"entrypoint: [\"/usr/bin/python3\", \"main.py\"]\n"
 		"tests: [\"pytest -q\"]\ngates: [\"tests==pass\"]\n";
 	const struct settings *s = &profile.settings;
@@ -77,6 +77,8 @@ static void test_whole(void)
 		tap_ok(!s->mounts[3].writable, "ro is the default");
 		tap_is_str(s->mounts[4].host, "/base/dir/rel", "the flag's form");
 		tap_ok(s->mounts[5].writable, "the flag's form, writable");
+		tap_is_str(s->mounts[5].host, "/a", "cleaned");
+		tap_is_str(s->mounts[5].guest, "/a", "the same place inside");
 	}
 	profile_done(&profile);
 }
@@ -151,7 +153,8 @@ static void test_bad_values(void)
 	refuses("mem: [1m]\n", "p.yaml:1: 'mem' takes one value");
 	refuses("secret: [NOFILE]\n", "p.yaml:1: secret: 'NOFILE'");
 	refuses("secret: ['A=../b']\n", "p.yaml:1: secret: '../b' is too long or goes up");
-	refuses("ro: [nocolon]\n", "p.yaml:1: ro: 'nocolon'");
+	refuses("ro: ['/a:b']\n", "p.yaml:1: ro: '/a:b' is not a mount");
+	refuses("ro: [':/b']\n", "p.yaml:1: ro: the path is empty");
 	refuses("ro: ['../x:/x']\n", "p.yaml:1: ro: '../x' is too long or goes up");
 	refuses("seccomp: ../off\n", "p.yaml:1: seccomp: '../off' is too long or goes up");
 	refuses("entrypoint: make all\n", "p.yaml:1: 'entrypoint' is a list");
@@ -258,9 +261,10 @@ static void test_show(void)
 {
 	static const char text[] =
 		"cpu: 0.25\nmem: 512m\npids: 3\ntime: 90s\nfuel: 1500\nfsize: 10g\ncpu-time: 2h\n"
-		"output: 1000\ndriver: linux\nnet: allow\nallow: [\"a.example:1\", "
+		"output: 1000\ndriver: \"null\"\nnet: allow\nallow: [\"a.example:1\", "
 		"\"b.example:2\"]\n"
-		"env: {A: \"x y\\n\\\"z\"}\nentrypoint: [\"sh\", \"\"]\nroot: project\n"
+		"env: {A: \"x y\\n\\\"z\", B: \"\\N\\L\\x9b\\x7f\u00e9\U0001F600\"}\nentrypoint: "
+		"[\"sh\", \"\"]\nroot: project\n"
 		"mounts:\n  - {host: /a, guest: /b, mode: rw}\n  - {host: /c, guest: /d}\n"
 		"  - {host: /e, guest: /f, mode: rw-through}\n";
 	struct profile first, second;
