@@ -191,3 +191,26 @@ ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_
 		keep_descriptors(&message, ret_fds, max, ret_count);
 	return got;
 }
+
+void fd_close_others(const int *keep, size_t count)
+{
+	int last = -1;
+
+	for (;;) {
+		int next = -1;
+
+		for (size_t i = 0; i < count; i++) {
+			if (keep[i] > last && (next < 0 || keep[i] < next))
+				next = keep[i];
+		}
+		unsigned from = (unsigned)(last + 1);
+
+		if (next < 0) {
+			(void)close_range(from, ~0U, 0);
+			return;
+		}
+		if ((unsigned)next > from)
+			(void)close_range(from, (unsigned)next - 1, 0);
+		last = next;
+	}
+}
