@@ -1,0 +1,273 @@
+/* Resource groups: v1 and v2 behind one face. */
+#include "confine/cgroup.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CPU_PERIOD_US 100000
+#define LOW_SHARES "512"
+#define LOW_WEIGHT "50"
+
+void cgroup_init(struct cgroup *group)
+{
+	memset(group, 0, sizeof(*group));
+	group->memory = group->pids = group->cpu = group->cpuacct = -1;
+}
+
+static int write_number(int dir_fd, const char *file, uint64_t number)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	return file_write_small(dir_fd, file, text);
+}
+
+/* Makes NAME in PARENT and opens the file to enter by; appends to the group. Index, or -1 with errno. */
+static int add_directory(struct cgroup *group, const char *parent, const char *enter_file)
+{
+	owned(fd_close) int parent_fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (parent_fd < 0 || mkdirat(parent_fd, group->name, 0755) < 0)
+		return -1;
+	owned(fd_close) int dir_fd = openat(parent_fd, group->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int enter_fd = dir_fd < 0 ? -1 : openat(dir_fd, enter_file, O_WRONLY | O_CLOEXEC);
+
+	if (enter_fd < 0) {
+		int saved = errno;
+
+		(void)unlinkat(parent_fd, group->name, AT_REMOVEDIR);
+		errno = saved;
+		return -1;
+	}
+	size_t index = group->count++;
+
+	group->parents[index] = fd_take(&parent_fd);
+	group->dirs[index] = fd_take(&dir_fd);
+	group->enter[index] = enter_fd;
+	return (int)index;
+}
+
+static int limit_v2(struct cgroup *group, const struct spec_limits *limits, struct error *err)
+{
+	int dir = group->dirs[0];
+	char text[48];
+
+	if (limits->mem_bytes && write_number(dir, "memory.max", limits->mem_bytes) < 0)
+		return error_errno(err, ERROR_HOST, "cannot limit memory");
+	/* Swap would turn a memory limit into a slow machine; absent where the kernel has no swap accounting. */
+	if (limits->mem_bytes && file_write_small(dir, "memory.swap.max", "0") < 0 && errno != ENOENT)
+		return error_errno(err, ERROR_HOST, "cannot limit swap");
+	(void)file_write_small(dir, "memory.oom.group", "0");
+	if (limits->pids && write_number(dir, "pids.max", limits->pids) < 0)
+		return error_errno(err, ERROR_HOST, "cannot limit the number of processes");
+	if (limits->cpu_milli) {
+		(void)snprintf(text, sizeof(text), "%llu %d",
+			       (unsigned long long)(limits->cpu_milli * CPU_PERIOD_US / 1000),
+			       CPU_PERIOD_US);
+		if (file_write_small(dir, "cpu.max", text) < 0)
+			return error_errno(err, ERROR_HOST, "cannot limit the CPU");
+	} else {
+		(void)file_write_small(dir, "cpu.weight", LOW_WEIGHT);
+	}
+	return 0;
+}
+
+static int limit_v1(struct cgroup *group, const struct spec_limits *limits, struct error *err)
+{
+	if (limits->mem_bytes) {
+		int dir = group->dirs[group->memory];
+
+		if (write_number(dir, "memory.limit_in_bytes", limits->mem_bytes) < 0)
+			return error_errno(err, ERROR_HOST, "cannot limit memory");
+		(void)write_number(dir, "memory.memsw.limit_in_bytes", limits->mem_bytes);
+	}
+	if (limits->pids && write_number(group->dirs[group->pids], "pids.max", limits->pids) < 0)
+		return error_errno(err, ERROR_HOST, "cannot limit the number of processes");
+	if (group->cpu < 0 && limits->cpu_milli)
+		return error_set(err, ERROR_HOST, "no cpu controller to limit the CPU with");
+	if (group->cpu < 0)
+		return 0;
+	if (!limits->cpu_milli) {
+		(void)file_write_small(group->dirs[group->cpu], "cpu.shares", LOW_SHARES);
+		return 0;
+	}
+	if (write_number(group->dirs[group->cpu], "cpu.cfs_period_us", CPU_PERIOD_US) < 0 ||
+	    write_number(group->dirs[group->cpu], "cpu.cfs_quota_us",
+			 limits->cpu_milli * CPU_PERIOD_US / 1000) < 0)
+		return error_errno(err, ERROR_HOST, "cannot limit the CPU");
+	return 0;
+}
+
+/* On a machine without a manager nobody has switched controllers on for groups below the root yet. */
+static void switch_on_controllers(const struct cgroup *group)
+{
+	static const char *const controllers[] = { "+memory", "+pids", "+cpu" };
+
+	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++)
+		(void)file_write_small(group->parents[0], "cgroup.subtree_control", controllers[i]);
+}
+
+static int create_v2(struct cgroup *group, const struct cgroup_place *place,
+		     const struct spec_limits *limits, struct error *err)
+{
+	if (!place->v2_path || add_directory(group, place->v2_path, "cgroup.procs") < 0)
+		return error_errno(err, ERROR_HOST, "cannot make a control group");
+	group->memory = group->pids = group->cpu = group->cpuacct = 0;
+	if (faccessat(group->dirs[0], "memory.max", F_OK, 0) < 0 ||
+	    faccessat(group->dirs[0], "pids.max", F_OK, 0) < 0)
+		switch_on_controllers(group);
+	return limit_v2(group, limits, err);
+}
+
+/* Groups of v1 cost 30 us each: cpuset, blkio and the rest are left out, they limit nothing we promise. */
+static int create_v1(struct cgroup *group, const struct cgroup_place *place,
+		     const struct spec_limits *limits, struct error *err)
+{
+	if (!place->memory_path || !place->pids_path)
+		return error_set(err, ERROR_HOST, "no memory or pids controller here");
+	group->memory = add_directory(group, place->memory_path, "tasks");
+	if (group->memory < 0)
+		return error_errno(err, ERROR_HOST, "cannot make a memory group");
+	group->pids = add_directory(group, place->pids_path, "tasks");
+	if (group->pids < 0)
+		return error_errno(err, ERROR_HOST, "cannot make a pids group");
+	if (place->cpu_path)
+		group->cpu = add_directory(group, place->cpu_path, "tasks");
+	if (place->cpuacct_path)
+		group->cpuacct = add_directory(group, place->cpuacct_path, "tasks");
+	else
+		group->cpuacct = group->cpu;
+	return limit_v1(group, limits, err);
+}
+
+int cgroup_create(const struct cgroup_place *place, const char *name, const struct spec_limits *limits,
+		  struct cgroup *ret_group, struct error *err)
+{
+	struct cgroup group;
+	int status;
+
+	cgroup_init(&group);
+	group.unified = place->unified;
+	(void)snprintf(group.name, sizeof(group.name), "aisbx-%s", name);
+	status = group.unified ? create_v2(&group, place, limits, err)
+			       : create_v1(&group, place, limits, err);
+	if (status < 0) {
+		(void)cgroup_remove(&group, 0);
+		cgroup_done(&group);
+		return -1;
+	}
+	*ret_group = group;
+	return 0;
+}
+
+int cgroup_enter(const int *enter_fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (write(enter_fds[i], "0", 1) != 1)
+			return -1;
+	}
+	return 0;
+}
+
+static uint64_t read_number(int dir_fd, const char *file)
+{
+	char text[32];
+
+	if (file_read_small(dir_fd, file, text, sizeof(text)) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* The number behind KEY at the start of a line. */
+static uint64_t read_keyed(int dir_fd, const char *file, const char *key)
+{
+	char text[1024];
+	size_t len = strlen(key);
+
+	if (file_read_small(dir_fd, file, text, sizeof(text)) <= 0)
+		return 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
+			return strtoull(line + len + 1, NULL, 10);
+	}
+	return 0;
+}
+
+static void read_v2(const struct cgroup *group, struct cgroup_usage *usage)
+{
+	int dir = group->dirs[0];
+
+	usage->has_cpu = true;
+	usage->cpu_us = read_keyed(dir, "cpu.stat", "usage_usec");
+	usage->memory_bytes = read_number(dir, "memory.current");
+	usage->peak_memory_bytes = read_number(dir, "memory.peak");
+	usage->pids = read_number(dir, "pids.current");
+	usage->oom_kills = read_keyed(dir, "memory.events", "oom_kill");
+	usage->pids_refused = read_keyed(dir, "pids.events", "max");
+}
+
+void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage)
+{
+	memset(ret_usage, 0, sizeof(*ret_usage));
+	if (group->count == 0)
+		return;
+	if (group->unified) {
+		read_v2(group, ret_usage);
+		return;
+	}
+	int memory = group->dirs[group->memory], pids = group->dirs[group->pids];
+
+	ret_usage->memory_bytes = read_number(memory, "memory.usage_in_bytes");
+	ret_usage->peak_memory_bytes = read_number(memory, "memory.max_usage_in_bytes");
+	ret_usage->oom_kills = read_keyed(memory, "memory.oom_control", "oom_kill");
+	ret_usage->pids = read_number(pids, "pids.current");
+	ret_usage->pids_refused = read_keyed(pids, "pids.events", "max");
+	ret_usage->has_cpu = group->cpuacct >= 0;
+	if (ret_usage->has_cpu)
+		ret_usage->cpu_us = read_number(group->dirs[group->cpuacct], "cpuacct.usage") / 1000;
+}
+
+static int try_remove(const struct cgroup *group)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		if (unlinkat(group->parents[i], group->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+			status = -1;
+	}
+	return status;
+}
+
+int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (group->unified && group->count)
+		(void)file_write_small(group->dirs[0], "cgroup.kill", "1");
+	for (unsigned waited = 0; try_remove(group) < 0; waited++) {
+		if (waited >= timeout_ms)
+			return -1;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+void cgroup_done(struct cgroup *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		close(group->dirs[i]);
+		close(group->parents[i]);
+		close(group->enter[i]);
+	}
+	cgroup_init(group);
+}

@@ -1,0 +1,63 @@
+/*
+ * Resource groups: one directory below the caller's own group in each hierarchy (v1) or in the unified one (v2).
+ *
+ * The supervisor makes the groups and opens the file a process enters by; the payload enters itself by writing "0",
+ * because moving another process costs milliseconds on v1 after a pause. Figures are read through descriptors kept
+ * open, so that reading them never walks a path.
+ */
+#ifndef CONFINE_CGROUP_H
+#define CONFINE_CGROUP_H
+
+#include "base/error.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CGROUP_DIRS_MAX 4
+
+/* Where groups may be made; plain copies of host facts, NULL where a hierarchy is absent. */
+struct cgroup_place {
+	bool unified;
+	const char *v2_path;
+	const char *memory_path, *pids_path, *cpu_path, *cpuacct_path;
+};
+
+struct cgroup {
+	bool unified;
+	char name[80];
+	int dirs[CGROUP_DIRS_MAX];  /* O_PATH of the directories made */
+	int parents[CGROUP_DIRS_MAX];
+	int enter[CGROUP_DIRS_MAX]; /* write "0" here to enter */
+	size_t count;
+	int memory, pids, cpu, cpuacct; /* index into dirs, or -1 */
+};
+
+struct cgroup_usage {
+	uint64_t cpu_us, memory_bytes, peak_memory_bytes, pids;
+	uint64_t oom_kills, pids_refused;
+	bool has_cpu;
+};
+
+void cgroup_init(struct cgroup *group);
+
+/*
+ * Makes the groups and sets the limits. Returns 0; or -1 with the reason, and then nothing is left behind. A
+ * hierarchy that is missing altogether is not an error as long as memory and pids are there.
+ */
+int cgroup_create(const struct cgroup_place *place, const char *name, const struct spec_limits *limits,
+		  struct cgroup *ret_group, struct error *err);
+
+/* Puts the calling process into all groups. Async-signal-safe. */
+int cgroup_enter(const int *enter_fds, size_t count);
+
+void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage);
+
+/* Ends every process in the groups (where the kernel offers it) and removes them; waits up to TIMEOUT_MS. */
+int cgroup_remove(const struct cgroup *group, unsigned timeout_ms);
+
+/* Closes descriptors; the groups stay. */
+void cgroup_done(struct cgroup *group);
+
+#endif

@@ -1,0 +1,271 @@
+/* What is made anew in every sandbox: /proc, /sys, /dev, /run, /tmp. */
+#include "confine/fresh.h"
+
+#include "base/own.h"
+#include "base/str.h"
+#include "confine/mask.h"
+#include "confine/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEALED (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define SEALED_NOEXEC (SEALED | MOUNT_ATTR_NOEXEC)
+
+struct directory {
+	const char *name;
+	mode_t mode;
+};
+
+static const struct directory directories[] = {
+	{ "run", 0755 },     { "run/aisbx", 0755 }, { "run/lock", 01777 }, { "tmp", 01777 },
+	{ "vartmp", 01777 }, { "shm", 01777 },	    { "sys", 0755 },	   { "sys/devices", 0755 },
+	{ "sys/devices/system", 0755 }, { "sys/devices/system/cpu", 0755 },
+	{ "sys/devices/system/node", 0755 }, { "sys/kernel", 0755 }, { "sys/kernel/mm", 0755 },
+	{ "sys/kernel/mm/transparent_hugepage", 0755 }, { "sys/fs", 0755 }, { "sys/fs/cgroup", 0755 },
+	{ "dev", 0755 },     { "dev/pts", 0755 },   { "dev/shm", 0755 },   { "dev/mqueue", 0755 },
+	{ "skel", 0755 },    { "void", 0555 },
+};
+
+static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
+
+static const char *const links[][2] = {
+	{ "dev/fd", "/proc/self/fd" },	      { "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" },  { "dev/stderr", "/proc/self/fd/2" },
+	{ "dev/ptmx", "pts/ptmx" },
+};
+
+/* Readable by anyone on most kernels, and about the host. */
+static const char *const proc_hidden[] = {
+	"acpi", "asound", "config.gz", "interrupts", "iomem", "ioports", "kallsyms", "kcore", "key-users",
+	"keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "modules", "mtrr",
+	"pagetypeinfo", "sched_debug", "schedstat", "scsi", "slabinfo", "softirqs", "timer_list",
+	"timer_stats", "vmallocinfo", "vmcore", "allocinfo", "driver", "dynamic_debug",
+};
+
+static const char *const proc_readonly[] = { "bus", "fs", "irq", "sys", "sysrq-trigger" };
+
+static const char *const sys_shown[] = {
+	"devices/system/cpu", "devices/system/node", "kernel/mm/transparent_hugepage",
+};
+
+static int make_empty_file(int dir_fd, const char *name, mode_t mode)
+{
+	owned(fd_close) int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+	return fd < 0 ? -1 : 0;
+}
+
+static int fill_tmpfs(int dir_fd, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		if (mkdirat(dir_fd, directories[i].name, directories[i].mode) < 0)
+			return error_errno(err, ERROR_HOST, "fresh %s", directories[i].name);
+	}
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "dev/%s", devices[i]);
+		if (make_empty_file(dir_fd, path, 0444) < 0)
+			return error_errno(err, ERROR_HOST, "fresh %s", path);
+	}
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		if (symlinkat(links[i][1], dir_fd, links[i][0]) < 0)
+			return error_errno(err, ERROR_HOST, "fresh %s", links[i][0]);
+	}
+	if (make_empty_file(dir_fd, "none", 0444) < 0)
+		return error_errno(err, ERROR_HOST, "fresh files");
+	return 0;
+}
+
+int fresh_prepare(const struct spec *spec, struct fresh *ret_fresh, struct error *err)
+{
+	static const char *const proc_options[] = { "hidepid", "invisible", NULL };
+	owned(fd_close) int tmpfs_fd = -1;
+	static const char *const no_options[] = { NULL };
+	owned(fd_close) int proc_fd = -1;
+	owned(fd_close) int private_fd = -1;
+	uint64_t bytes = spec->limits.tmp_bytes + spec->limits.shm_bytes;
+
+	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &tmpfs_fd, err) < 0 ||
+	    fill_tmpfs(tmpfs_fd, err) < 0)
+		return -1;
+	if (mount_instance("proc", proc_options, SEALED_NOEXEC, &proc_fd, err) < 0 ||
+	    mount_instance("proc", no_options, SEALED_NOEXEC, &private_fd, err) < 0)
+		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc "
+					  "or use --root project");
+	ret_fresh->tmpfs_fd = fd_take(&tmpfs_fd);
+	ret_fresh->proc_fd = fd_take(&proc_fd);
+	ret_fresh->private_proc_fd = fd_take(&private_fd);
+	return 0;
+}
+
+/* Attaches directory NAME of the tmpfs at PATH below the root; a root without that directory is left alone. */
+static int attach_part(int tmpfs_fd, const char *name, uint64_t attributes, int root_fd,
+		       const char *path, struct error *err)
+{
+	owned(fd_close) int part = -1;
+
+	if (mount_clone(tmpfs_fd, name, &part, err) < 0 || mount_attributes(part, attributes, err) < 0)
+		return -1;
+	if (mount_attach(part, root_fd, path, err) < 0)
+		return err->errnum == ENOENT ? 0 : -1;
+	return 0;
+}
+
+/*
+ * The classic bind call is a third cheaper than open_tree with move_mount, and there are twenty of them. TARGET is
+ * relative to the working directory (the new root) and lies on a filesystem made above.
+ */
+static int bind_over(int source_fd, const char *target)
+{
+	char source[40];
+
+	(void)snprintf(source, sizeof(source), "/proc/self/fd/%d", source_fd);
+	if (mount(source, target, NULL, MS_BIND, NULL) < 0)
+		return errno == ENOENT ? 0 : -1;
+	return 0;
+}
+
+static int hide_proc_entry(int file_fd, int dir_fd, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "proc/%s", name);
+	if (bind_over(file_fd, path) == 0)
+		return 0;
+	return errno == ENOTDIR ? bind_over(dir_fd, path) : -1;
+}
+
+static int freeze_proc_entry(const char *name)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | SEALED_NOEXEC };
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "proc/%s", name);
+	if (mount(path, path, NULL, MS_BIND, NULL) < 0)
+		return errno == ENOENT ? 0 : -1;
+	return mount_setattr(AT_FDCWD, path, 0, &attr, sizeof(attr));
+}
+
+static int attach_proc(const struct fresh *fresh, int root_fd, struct error *err)
+{
+	owned(fd_close) int none = openat(fresh->tmpfs_fd, "none", O_PATH | O_CLOEXEC);
+	owned(fd_close) int nothing = openat(fresh->tmpfs_fd, "void", O_PATH | O_CLOEXEC);
+
+	if (mount_attach(fresh->proc_fd, root_fd, "proc", err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
+		if (hide_proc_entry(none, nothing, proc_hidden[i]) < 0)
+			return error_errno(err, ERROR_HOST, "cannot mask /proc/%s", proc_hidden[i]);
+	}
+	for (size_t i = 0; i < sizeof(proc_readonly) / sizeof(proc_readonly[0]); i++) {
+		if (freeze_proc_entry(proc_readonly[i]) < 0)
+			return error_errno(err, ERROR_HOST, "cannot protect /proc/%s",
+					   proc_readonly[i]);
+	}
+	return 0;
+}
+
+static int attach_clone(const char *source, int root_fd, const char *target, uint64_t attributes,
+			struct error *err)
+{
+	owned(fd_close) int clone = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (clone < 0)
+		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", source);
+	if (mount_attributes(clone, attributes, err) < 0)
+		return error_context(err, "%s", source);
+	return mount_attach(clone, root_fd, target, err);
+}
+
+static int attach_sys(const struct fresh *fresh, int root_fd, int cgroup_fd, struct error *err)
+{
+	const uint64_t sealed = SEALED_NOEXEC | MOUNT_ATTR_RDONLY;
+	char source[64];
+
+	/* The host's /sys is opened by path: the new root is not the root yet. */
+	if (attach_part(fresh->tmpfs_fd, "sys", sealed, root_fd, "sys", err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(sys_shown) / sizeof(sys_shown[0]); i++) {
+		(void)snprintf(source, sizeof(source), "/sys/%s", sys_shown[i]);
+		if (attach_clone(source, root_fd, source + 1, sealed, err) < 0)
+			return -1;
+	}
+	if (cgroup_fd < 0)
+		return 0;
+	if (mount_attributes(cgroup_fd, sealed, err) < 0)
+		return -1;
+	return mount_attach(cgroup_fd, root_fd, "sys/fs/cgroup", err);
+}
+
+static int attach_dev(const struct fresh *fresh, int root_fd, struct error *err)
+{
+	static const char *const pts_options[] = {
+		"ptmxmode", "0666", "mode", "0620", NULL,
+	};
+	static const char *const no_options[] = { NULL };
+	struct mount_attr frozen = { .attr_set = MOUNT_ATTR_RDONLY };
+	owned(fd_close) int pts = -1;
+	owned(fd_close) int queue = -1;
+	char source[32];
+
+	if (attach_part(fresh->tmpfs_fd, "dev", SEALED_NOEXEC, root_fd, "dev", err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		(void)snprintf(source, sizeof(source), "/dev/%s", devices[i]);
+		/* Device nodes are the one thing inside that may be a device. */
+		if (attach_clone(source, root_fd, source + 1,
+				 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0)
+			return -1;
+	}
+	if (mount_instance("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &pts,
+			   err) < 0 ||
+	    mount_attach(pts, root_fd, "dev/pts", err) < 0)
+		return -1;
+	if (attach_part(fresh->tmpfs_fd, "shm", SEALED, root_fd, "dev/shm", err) < 0)
+		return -1;
+	if (mount_instance("mqueue", no_options, SEALED_NOEXEC, &queue, err) == 0 &&
+	    mount_attach(queue, root_fd, "dev/mqueue", err) < 0)
+		return -1;
+	if (mount_setattr(AT_FDCWD, "dev", 0, &frozen, sizeof(frozen)) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make /dev read-only");
+	return 0;
+}
+
+/* A workspace below /tmp keeps its place: then the mask's empty directory serves as /tmp. */
+static int attach_scratch(const struct spec *spec, const struct fresh *fresh, int root_fd,
+			  struct error *err)
+{
+	static const char *const places[][2] = {
+		{ "run", "/run" }, { "tmp", "/tmp" }, { "vartmp", "/var/tmp" },
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *path = places[i][1];
+		bool is_run = i == 0;
+
+		if (!is_run && (mask_keeps_below(spec, path) || mask_shows(spec, path)))
+			continue;
+		if (attach_part(fresh->tmpfs_fd, places[i][0], SEALED, root_fd, path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int fresh_attach(const struct spec *spec, const struct fresh *fresh, int root_fd, int cgroup_fd,
+		 struct error *err)
+{
+	if (fchdir(root_fd) < 0)
+		return error_errno(err, ERROR_HOST, "cannot enter the new root");
+	if (attach_scratch(spec, fresh, root_fd, err) < 0 ||
+	    attach_sys(fresh, root_fd, cgroup_fd, err) < 0 || attach_dev(fresh, root_fd, err) < 0)
+		return -1;
+	/* Last: the binds above name their sources through the host's /proc/self/fd. */
+	return attach_proc(fresh, root_fd, err);
+}

@@ -1,0 +1,29 @@
+/*
+ * What is made anew in every sandbox: /proc, /sys (an allow-list), /dev, /run, /tmp.
+ *
+ * One tmpfs, made inside the user namespace, holds the directories; each is attached as a mount of its own with
+ * its own flags. Runs in init while the host's tree is still visible to it; masks over /proc use an inode of that
+ * tmpfs taken by descriptor, never a path the payload could ever have touched.
+ */
+#ifndef CONFINE_FRESH_H
+#define CONFINE_FRESH_H
+
+#include "base/error.h"
+#include "spec/spec.h"
+
+#include <stdint.h>
+
+struct fresh {
+	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none (file), void (dir) */
+	int proc_fd;  /* detached instance of this pid namespace's proc, to be attached */
+	int private_proc_fd; /* a second instance that is never attached: nothing gets mounted over its files */
+};
+
+/* Makes the tmpfs and both instances of proc; the caller owns the descriptors. */
+int fresh_prepare(const struct spec *spec, struct fresh *ret_fresh, struct error *err);
+
+/* Attaches everything below ROOT_FD (the new root, attached). CGROUP_FD: a clone to show read-only, or -1. */
+int fresh_attach(const struct spec *spec, const struct fresh *fresh, int root_fd, int cgroup_fd,
+		 struct error *err);
+
+#endif

@@ -1,0 +1,70 @@
+/* Landlock: the second, independent lock. */
+#include "confine/landlock.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of our own: Debian 12's header ends at ABI 2. */
+#define ACCESS_FS_REFER (1ULL << 13)
+#define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
+#define SCOPE_SIGNAL (1ULL << 1)
+
+struct ruleset {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net; /* from ABI 4 on */
+	uint64_t scoped;	     /* from ABI 6 on */
+};
+
+int landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi < 0 ? 0 : (int)abi;
+}
+
+static size_t ruleset_size(int abi)
+{
+	if (abi >= 6)
+		return sizeof(struct ruleset);
+	return abi >= 4 ? offsetof(struct ruleset, scoped) : sizeof(uint64_t);
+}
+
+/* Renames between directories are denied to every landlocked process unless a rule grants them. */
+static int allow_renames(int ruleset_fd)
+{
+	owned(fd_close) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .allowed_access = ACCESS_FS_REFER,
+						   .parent_fd = root_fd };
+
+	if (root_fd < 0)
+		return -1;
+	return (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+int landlock_apply(int abi)
+{
+	struct ruleset rules = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+				     ACCESS_FS_REFER,
+		.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
+	};
+
+	/* ABI 1 has no right to rename between directories at all: every build would break. */
+	if (abi < 2) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	owned(fd_close) int fd =
+		(int)syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0);
+
+	if (fd < 0 || allow_renames(fd) < 0)
+		return -1;
+	return (int)syscall(SYS_landlock_restrict_self, fd, 0);
+}

@@ -1,0 +1,40 @@
+/*
+ * Masks: a top lower layer of whiteouts and opaque directories that hides what a sandbox must not see.
+ *
+ * A whiteout makes a secret ENOENT, survives renames of its parents and lets the sandbox make its own file of that
+ * name; a bind of /dev/null does none of the three. A hidden directory becomes an empty opaque one, so what the
+ * host creates there tomorrow does not appear either. A directory that stays visible below a hidden one is an
+ * entry with a redirect to its own path (privileged overlays), or a bare mount point for an overlay of its own.
+ */
+#ifndef CONFINE_MASK_H
+#define CONFINE_MASK_H
+
+#include "base/error.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+
+struct mask_layer {
+	int dir_fd;	       /* empty directory that becomes the layer; borrowed */
+	const char *path;      /* what the layer lies on: "/", "/home" */
+	bool user_xattr;       /* inside a user namespace: user.overlay.*, no redirects */
+	const struct spec_ids *ids; /* ids to shift owners by; NULL leaves them to the creator */
+};
+
+/* Whether PATH itself shows its real content under the spec's masks. */
+bool mask_shows(const struct spec *spec, const char *path);
+
+/* Whether some KEEP entry or bind lies strictly below PATH. */
+bool mask_keeps_below(const struct spec *spec, const char *path);
+
+/* Fills the layer with all masks below its path, and with mount points for binds and separate overlays. */
+int mask_build(const struct spec *spec, const struct mask_layer *layer, struct error *err);
+
+/*
+ * Copies mode, owner, times and extended attributes of the host's PATH to NAME in DIR_FD (NAME "" means DIR_FD
+ * itself). What the host's PATH cannot tell is left alone.
+ */
+int mask_copy_metadata(const struct mask_layer *layer, const char *path, int dir_fd,
+		       const char *name, struct error *err);
+
+#endif

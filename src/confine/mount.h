@@ -1,0 +1,52 @@
+/* Mounts as descriptors: made detached, by the kernel's new mount API, and attached later by whoever owns the tree. */
+#ifndef CONFINE_MOUNT_H
+#define CONFINE_MOUNT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OVERLAY_LOWERS_MAX 4
+
+struct overlay_layers {
+	int lowers[OVERLAY_LOWERS_MAX]; /* topmost first; borrowed */
+	size_t lower_count;
+	int upper, work; /* borrowed; -1 for a read-only overlay */
+	bool user_xattr; /* mounted inside a user namespace: user.overlay.*, no redirects */
+};
+
+/* A new tmpfs as a detached mount. SIZE_BYTES or INODES of 0 mean the kernel's default. */
+int mount_tmpfs(uint64_t size_bytes, uint64_t inodes, uint64_t attributes, int *ret_fd,
+		struct error *err);
+
+/* A new instance of a kernel filesystem; OPTIONS are pairs of key and value, ended by NULL. */
+int mount_instance(const char *type, const char *const *options, uint64_t attributes, int *ret_fd,
+		   struct error *err);
+
+/* A detached clone of one mount at PATH below DIR_FD, without what is mounted below it. */
+int mount_clone(int dir_fd, const char *path, int *ret_fd, struct error *err);
+
+/* Sets attributes (MOUNT_ATTR_*) on a detached or attached mount. */
+int mount_attributes(int mount_fd, uint64_t set, struct error *err);
+
+/* Makes the detached clone show host ids through the map of USERNS_FD. */
+int mount_idmap(int mount_fd, int userns_fd, struct error *err);
+
+/* A copy-on-write view. */
+int mount_overlay(const struct overlay_layers *layers, int *ret_fd, struct error *err);
+
+/*
+ * Attaches a detached mount at PATH below DIR_FD. No component may be a symbolic link and nothing outside DIR_FD
+ * is reached, whatever the tree holds.
+ */
+int mount_attach(int mount_fd, int dir_fd, const char *path, struct error *err);
+
+/*
+ * Opens PATH (relative, or absolute and taken as below DIR_FD) without following any symbolic link and without
+ * leaving DIR_FD. Returns an O_PATH descriptor or -1 with errno.
+ */
+int open_inside(int dir_fd, const char *path);
+
+#endif

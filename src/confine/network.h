@@ -1,0 +1,8 @@
+/* The sandbox's own network namespace: loopback up, no route, nothing else. */
+#ifndef CONFINE_NETWORK_H
+#define CONFINE_NETWORK_H
+
+/* Moves the calling process into a new, empty network namespace and brings its loopback up. No heap. */
+int network_isolate(void);
+
+#endif

@@ -1,0 +1,43 @@
+/* Per-process limits and scheduling. */
+#include "confine/rlimit.h"
+
+#include <stddef.h>
+#include <sys/resource.h>
+
+static rlim_t smaller(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Never above the caller's own hard limit: raising needs a privilege, and the caller's bound keeps holding. */
+static int set_limit(__rlimit_resource_t resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return -1;
+	limit.rlim_max = smaller(limit.rlim_max, hard);
+	limit.rlim_cur = smaller(soft, limit.rlim_max);
+	return setrlimit(resource, &limit);
+}
+
+int rlimit_apply(const struct spec_limits *limits, bool count_pids)
+{
+	uint64_t fsize = limits->fsize_bytes ? limits->fsize_bytes : RLIM_INFINITY;
+	uint64_t nofile = limits->nofile ? limits->nofile : 65536;
+	uint64_t cpu_seconds = (limits->cpu_time_ms + 999) / 1000;
+
+	/* Exactly 1 stops a piped core_pattern, which 0 does not. */
+	if (set_limit(RLIMIT_CORE, 1, 1) < 0 || set_limit(RLIMIT_FSIZE, fsize, fsize) < 0 ||
+	    set_limit(RLIMIT_MEMLOCK, limits->memlock_bytes, limits->memlock_bytes) < 0 ||
+	    set_limit(RLIMIT_RTPRIO, 0, 0) < 0 || set_limit(RLIMIT_NICE, 0, 0) < 0)
+		return -1;
+	if (set_limit(RLIMIT_NOFILE, nofile, nofile) < 0)
+		return -1;
+	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
+	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)
+		return -1;
+	if (count_pids && limits->pids && set_limit(RLIMIT_NPROC, limits->pids, limits->pids) < 0)
+		return -1;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * The root of the clone: a list of detached mounts and the places they go.
+ *
+ * Root callers (root_idmapped): the supervisor, still privileged, makes one overlay per real mount of the host over an
+ * idmapped clone of it. Plain users (root_forest): init, inside its user namespace, makes one overlay per top-level
+ * directory, because the kernel refuses a lower that has locked mounts below it. Both write into one tmpfs of
+ * bounded size; unit N keeps its writable layer in uN, overlay's scratch in wN, its mask in mN.
+ */
+#ifndef CONFINE_ROOT_H
+#define CONFINE_ROOT_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ROOT_PARTS_MAX 128
+
+struct root_part {
+	int mount_fd;
+	char *target; /* absolute path inside */
+};
+
+struct root_parts {
+	struct root_part items[ROOT_PARTS_MAX]; /* parents before children */
+	size_t count;
+	int upper_fd;		 /* the tmpfs with the writable layers; -1 before */
+	struct strv unit_paths;	 /* host path that unit N clones; "" for a unit that is not a clone of its place */
+};
+
+void root_parts_init(struct root_parts *parts);
+void root_parts_done(struct root_parts *parts);
+
+/* Supervisor's way: needs CAP_SYS_ADMIN in the initial user namespace. USERNS_FD has the sandbox's id map. */
+int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
+			struct error *err);
+
+/* Init's way, also for ROOT_PROJECT. SKELETON_FD: an empty directory that becomes the root, as a detached mount. */
+int root_forest_build(const struct spec *spec, int skeleton_fd, struct root_parts *ret_parts,
+		      struct error *err);
+
+/*
+ * Attaches the first part over a directory of this mount namespace and the others inside it; *ret_root_fd is the new
+ * root, still to be pivoted to.
+ */
+int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err);
+
+/* Makes ROOT_FD the root of this mount namespace and lets go of the old one. */
+int root_pivot(int root_fd, struct error *err);
+
+#endif

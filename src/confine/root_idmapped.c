@@ -1,0 +1,75 @@
+/* The root of a root caller's clone: overlays over idmapped clones of every real mount of the host. */
+#include "confine/root_unit.h"
+
+#include "base/own.h"
+#include "confine/mask.h"
+#include "confine/mount.h"
+#include "spec/clean_path.h"
+
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+/* The mount of the host that PATH lies on. */
+static const struct spec_tree *tree_of(const struct spec *spec, const char *path)
+{
+	const struct spec_tree *found = NULL;
+
+	for (size_t i = 0; i < spec->tree_count; i++) {
+		const struct spec_tree *tree = &spec->trees[i];
+
+		if (path_is_within(path, tree->path) &&
+		    (!found || strlen(tree->path) > strlen(found->path)))
+			found = tree;
+	}
+	return found;
+}
+
+/* A mount hidden as a whole (a separate /home) shows only what is kept in it, each part by itself. */
+static int add_kept_parts(struct root_builder *builder, const struct spec_tree *tree,
+			  struct error *err)
+{
+	const struct spec *spec = builder->spec;
+	struct stat st;
+
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (mask->kind != MASK_KEEP || tree_of(spec, mask->path) != tree ||
+		    lstat(mask->path, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		if (unit_add_overlay(builder, mask->path, mask->path, true, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_tree(struct root_builder *builder, const struct spec_tree *tree, struct error *err)
+{
+	struct stat st;
+
+	if (tree->kind == TREE_HIDDEN)
+		return 0;
+	if (tree->ino && (stat(tree->path, &st) < 0 || st.st_ino != tree->ino || st.st_dev != tree->dev))
+		return error_set(err, ERROR_DENIED, "%s changed since the plan was made; run again",
+				 tree->path);
+	if (!mask_shows(builder->spec, tree->path))
+		return add_kept_parts(builder, tree, err);
+	if (tree->kind == TREE_READONLY)
+		return unit_add_bind(builder, tree->path, tree->path, MOUNT_ATTR_RDONLY, err);
+	return unit_add_overlay(builder, tree->path, tree->path, true, err);
+}
+
+int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
+			struct error *err)
+{
+	struct root_builder builder = { spec, ret_parts, userns_fd, false };
+
+	if (unit_storage(&builder, err) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->tree_count; i++) {
+		if (add_tree(&builder, &spec->trees[i], err) < 0)
+			return -1;
+	}
+	return unit_add_binds(&builder, err);
+}

@@ -1,0 +1,266 @@
+/* Units: one overlay each over one directory of the host. */
+#include "confine/root_unit.h"
+
+#include "base/own.h"
+#include "confine/mask.h"
+#include "confine/mount.h"
+#include "spec/clean_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void root_parts_init(struct root_parts *parts)
+{
+	memset(parts, 0, sizeof(*parts));
+	parts->upper_fd = -1;
+}
+
+void root_parts_done(struct root_parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++) {
+		fd_close(&parts->items[i].mount_fd);
+		free(parts->items[i].target);
+	}
+	fd_close(&parts->upper_fd);
+	strv_done(&parts->unit_paths);
+	parts->count = 0;
+}
+
+int unit_storage(struct root_builder *builder, struct error *err)
+{
+	const struct spec_limits *limits = &builder->spec->limits;
+
+	return mount_tmpfs(limits->disk_bytes, limits->inodes, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			   &builder->parts->upper_fd, err);
+}
+
+int unit_add_part(struct root_builder *builder, int mount_fd, const char *target, struct error *err)
+{
+	struct root_parts *parts = builder->parts;
+
+	if (parts->count == ROOT_PARTS_MAX) {
+		close(mount_fd);
+		return error_set(err, ERROR_DENIED, "more than %d mounts to clone", ROOT_PARTS_MAX);
+	}
+	parts->items[parts->count++] = (struct root_part){ mount_fd, xstrdup(target) };
+	return 0;
+}
+
+static int make_directory(int dir_fd, char kind, size_t index, int *ret_fd, struct error *err)
+{
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "%c%zu", kind, index);
+	if (mkdirat(dir_fd, name, 0755) < 0)
+		return error_errno(err, ERROR_HOST, "writable layer %s", name);
+	*ret_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "writable layer %s", name) : 0;
+}
+
+/* A detached clone for privileged builders (so that it can be idmapped), a plain descriptor for others. */
+static int open_lower(struct root_builder *builder, const char *source, int *ret_fd,
+		      struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (builder->userns_fd < 0) {
+		*ret_fd = open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", source) : 0;
+	}
+	if (mount_clone(AT_FDCWD, source, &fd, err) < 0 ||
+	    mount_idmap(fd, builder->userns_fd, err) < 0)
+		return error_context(err, "%s", source);
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+/*
+ * Kernels before 6.13 take layers by path only, and only from mounts of the caller's namespace. The supervisor then
+ * moves to a private mount namespace of its own; init has one already.
+ */
+static int go_attached(struct root_builder *builder, struct error *err)
+{
+	if (builder->is_attached)
+		return 0;
+	if (builder->userns_fd >= 0 && (unshare(CLONE_NEWNS) < 0 ||
+					mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+		return error_errno(err, ERROR_HOST, "cannot make a private mount namespace");
+	if (move_mount(builder->parts->upper_fd, "", AT_FDCWD, "/tmp", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, ERROR_HOST, "cannot attach the writable layer");
+	builder->is_attached = true;
+	return 0;
+}
+
+static int overlay_by_path(struct root_builder *builder, const struct overlay_layers *layers,
+			   int *ret_fd, struct error *err)
+{
+	int lower = layers->lowers[layers->lower_count - 1];
+
+	if (go_attached(builder, err) < 0)
+		return -1;
+	if (builder->userns_fd >= 0 &&
+	    move_mount(lower, "", AT_FDCWD, "/tmp", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, ERROR_HOST, "cannot attach a layer");
+	return mount_overlay(layers, ret_fd, err);
+}
+
+static bool has_masks_below(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		if (path_is_within(spec->masks[i].path, path) &&
+		    strcmp(spec->masks[i].path, path) != 0)
+			return true;
+	}
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		if (path_is_within(spec->binds[i].target, path))
+			return true;
+	}
+	return false;
+}
+
+static int fill_layers(struct root_builder *builder, const char *source, bool masked,
+		       struct overlay_layers *layers, struct error *err)
+{
+	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
+	size_t index = builder->parts->unit_paths.count;
+	int storage = builder->parts->upper_fd, mask_fd;
+	struct mask_layer mask = { -1, source, ids == NULL, ids };
+
+	layers->user_xattr = ids == NULL;
+	if (make_directory(storage, 'u', index, &layers->upper, err) < 0 ||
+	    make_directory(storage, 'w', index, &layers->work, err) < 0)
+		return -1;
+	/* The merged root shows the upper's own attributes. */
+	if (mask_copy_metadata(&mask, source, layers->upper, "", err) < 0)
+		return -1;
+	if (masked && has_masks_below(builder->spec, source)) {
+		if (make_directory(storage, 'm', index, &mask_fd, err) < 0)
+			return -1;
+		layers->lowers[layers->lower_count++] = mask_fd;
+		mask.dir_fd = mask_fd;
+		if (mask_copy_metadata(&mask, source, mask_fd, "", err) < 0 ||
+		    mask_build(builder->spec, &mask, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void close_layers(struct overlay_layers *layers)
+{
+	for (size_t i = 0; i < layers->lower_count; i++)
+		fd_close(&layers->lowers[i]);
+	fd_close(&layers->upper);
+	fd_close(&layers->work);
+}
+
+int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
+		     bool masked, struct error *err)
+{
+	owned(close_layers) struct overlay_layers layers = { .upper = -1, .work = -1 };
+	int lower = -1, overlay_fd = -1;
+
+	if (fill_layers(builder, source, masked, &layers, err) < 0 ||
+	    open_lower(builder, source, &lower, err) < 0)
+		return -1;
+	layers.lowers[layers.lower_count++] = lower;
+	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
+	if ((builder->is_attached || mount_overlay(&layers, &overlay_fd, err) < 0) &&
+	    overlay_by_path(builder, &layers, &overlay_fd, err) < 0)
+		return error_context(err, "copy-on-write view of %s", source);
+	return unit_add_part(builder, overlay_fd, target, err);
+}
+
+int unit_add_bind(struct root_builder *builder, const char *source, const char *target,
+		  uint64_t attributes, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+	struct error ignored;
+
+	if (mount_clone(AT_FDCWD, source, &fd, err) < 0 ||
+	    mount_attributes(fd, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
+		return -1;
+	/* Not every filesystem can be idmapped; then its files keep the ids nobody inside has. */
+	if (builder->userns_fd >= 0)
+		(void)mount_idmap(fd, builder->userns_fd, &ignored);
+	return unit_add_part(builder, fd_take(&fd), target, err);
+}
+
+/* Refuses sources that are not what the user can have meant: links, fifos, somebody else's. */
+static int check_source(const struct spec *spec, const struct spec_bind *bind, struct stat *ret_st,
+			struct error *err)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	owned(fd_close) int fd = (int)syscall(SYS_openat2, AT_FDCWD, bind->source, &how, sizeof(how));
+	uid_t caller = spec->ids.count > 1 ? 0 : spec->ids.host_uid;
+
+	if (fd < 0 && errno == ELOOP)
+		return error_set(err, ERROR_DENIED, "%s: has a symbolic link in it; name the real path",
+				 bind->source);
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return error_errno(err, ERROR_INPUT, "%s", bind->source);
+	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode))
+		return error_set(err, ERROR_DENIED, "%s: only directories and files can be mounted",
+				 bind->source);
+	if (ret_st->st_uid != 0 && ret_st->st_uid != caller)
+		return error_set(err, ERROR_DENIED, "%s: belongs to another user (uid %u)",
+				 bind->source, ret_st->st_uid);
+	return 0;
+}
+
+/* A single file cannot be an overlay: its copy-on-write form is a copy in the writable layer. */
+static int add_file_copy(struct root_builder *builder, const struct spec_bind *bind, off_t size,
+			 struct error *err)
+{
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "f%zu", builder->parts->count);
+	owned(fd_close) int from = open(bind->source, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int to = openat(builder->parts->upper_fd, name,
+					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	owned(fd_close) int fd = -1;
+	const struct spec_ids *ids = &builder->spec->ids;
+
+	if (from < 0 || to < 0 || (size && sendfile(to, from, NULL, (size_t)size) != size))
+		return error_errno(err, ERROR_HOST, "copy of %s", bind->source);
+	if (builder->userns_fd >= 0 && fchown(to, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
+		return error_errno(err, ERROR_HOST, "copy of %s", bind->source);
+	if (mount_clone(builder->parts->upper_fd, name, &fd, err) < 0)
+		return -1;
+	return unit_add_part(builder, fd_take(&fd), bind->target, err);
+}
+
+int unit_add_binds(struct root_builder *builder, struct error *err)
+{
+	for (size_t i = 0; i < builder->spec->bind_count; i++) {
+		const struct spec_bind *bind = &builder->spec->binds[i];
+		struct stat st;
+		int status;
+
+		if (check_source(builder->spec, bind, &st, err) < 0)
+			return -1;
+		if (!bind->writable)
+			status = unit_add_bind(builder, bind->source, bind->target,
+					       MOUNT_ATTR_RDONLY, err);
+		else if (bind->through)
+			status = unit_add_bind(builder, bind->source, bind->target, 0, err);
+		else if (S_ISDIR(st.st_mode))
+			status = unit_add_overlay(builder, bind->source, bind->target, false, err);
+		else
+			status = add_file_copy(builder, bind, st.st_size, err);
+		if (status < 0)
+			return error_context(err, "mount of %s at %s", bind->source, bind->target);
+	}
+	return 0;
+}

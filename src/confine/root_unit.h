@@ -1,0 +1,31 @@
+/* Units: one overlay each over one directory of the host, shared by both ways of making a root. */
+#ifndef CONFINE_ROOT_UNIT_H
+#define CONFINE_ROOT_UNIT_H
+
+#include "confine/root.h"
+
+struct root_builder {
+	const struct spec *spec;
+	struct root_parts *parts;
+	int userns_fd;	  /* -1 in a forest */
+	bool is_attached; /* old kernel: layers must be attached in this mount namespace */
+};
+
+/* Makes the tmpfs that holds all writable layers. */
+int unit_storage(struct root_builder *builder, struct error *err);
+
+/* Appends a part; takes ownership of the descriptor also on failure. */
+int unit_add_part(struct root_builder *builder, int mount_fd, const char *target, struct error *err);
+
+/* A copy-on-write view of directory SOURCE at TARGET; MASKED applies the spec's masks below it. */
+int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
+		     bool masked, struct error *err);
+
+/* A bind of SOURCE at TARGET with extra attributes (MOUNT_ATTR_RDONLY). */
+int unit_add_bind(struct root_builder *builder, const char *source, const char *target,
+		  uint64_t attributes, struct error *err);
+
+/* What --ro, --rw and --rw-through ask for. */
+int unit_add_binds(struct root_builder *builder, struct error *err);
+
+#endif
