@@ -1,0 +1,53 @@
+/* What the three processes of a start say to each other. */
+#include "launch/handshake.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <string.h>
+
+static size_t size_of(const struct message *message)
+{
+	size_t head = offsetof(struct message, error);
+
+	switch (message->kind) {
+	case MESSAGE_FAILED:
+		return head + sizeof(message->error);
+	case MESSAGE_ENDED:
+		return head + sizeof(message->ended);
+	case MESSAGE_PART:
+	case MESSAGE_ROOT:
+		return head + offsetof(__typeof__(message->text), bytes) + message->text.len;
+	case MESSAGE_MAPPED:
+	case MESSAGE_READY:
+	case MESSAGE_GROUPS:
+	case MESSAGE_LISTENER:
+	case MESSAGE_TERMINAL:
+		break;
+	}
+	return head;
+}
+
+int handshake_send(int socket_fd, const struct message *message, const int *fds, size_t count)
+{
+	return fd_send(socket_fd, message, size_of(message), fds, count);
+}
+
+int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message, int *ret_fds,
+		     size_t max, size_t *ret_count, struct error *err)
+{
+	ssize_t got = fd_receive(socket_fd, ret_message, sizeof(*ret_message), ret_fds, max, ret_count);
+
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot receive");
+	if (got == 0)
+		return error_set(err, ERROR_HOST, "start: the other side is gone");
+	if (ret_message->kind == MESSAGE_FAILED) {
+		*err = ret_message->error;
+		return -1;
+	}
+	if (ret_message->kind != kind)
+		return error_set(err, ERROR_INTERNAL, "start: message %d instead of %d",
+				 (int)ret_message->kind, (int)kind);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * What the three processes of a start say to each other, in named steps.
+ *
+ *   supervisor            init (pid 1 inside)               payload
+ *   ----------            -------------------               -------
+ *   clone3  ------------> own network namespace
+ *   id maps, MAPPED ----> become root inside, fresh /proc
+ *   cgroups, GROUPS ------- fork -------------------------> enter groups, seal itself, filter
+ *   overlays, PART* ----> (plain users: builds them)          LISTENER ----> supervisor
+ *   READY   ------------> attach, pivot, check                wait
+ *                         ROOT (plain users) ---> supervisor
+ *                         release ------------------------> chdir, Landlock, exec
+ *                         reap                                end of stream = the command runs
+ *   <---- ENDED --------- the command's status; then exits, and the kernel ends whoever is left
+ *
+ * Every failure travels as a FAILED message with a struct error in it. Sockets are SOCK_SEQPACKET: one send is one
+ * message. Nobody waits for somebody who has died: each side sees the end of its socket.
+ */
+#ifndef LAUNCH_HANDSHAKE_H
+#define LAUNCH_HANDSHAKE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+enum message_kind {
+	MESSAGE_MAPPED = 1, /* to init: id maps are written */
+	MESSAGE_PART,	    /* to init: a mount (descriptor) and its place (text) */
+	MESSAGE_READY,	    /* to init: all parts sent, groups made */
+	MESSAGE_GROUPS,	    /* to payload: descriptors to enter by */
+	MESSAGE_LISTENER,   /* from payload: the filter's listener */
+	MESSAGE_TERMINAL,   /* from payload: the pty's master side */
+	MESSAGE_ROOT,	    /* from init: the writable layers (descriptor) and their paths (text, NUL between) */
+	MESSAGE_ENDED,	    /* from init: the command's status */
+	MESSAGE_FAILED,	    /* from init or payload: why it cannot start */
+};
+
+#define MESSAGE_TEXT_MAX 32768
+
+struct message {
+	enum message_kind kind;
+	uint32_t missing; /* layers found not to hold, bit per layer (FAILED: unused) */
+	union {
+		struct error error;
+		struct {
+			int wait_status;
+			struct rusage usage;
+		} ended;
+		struct {
+			uint32_t len;
+			char bytes[MESSAGE_TEXT_MAX];
+		} text;
+	};
+};
+
+/* Sends only as much of the message as its kind needs. No heap. 0, or -1 with errno. */
+int handshake_send(int socket_fd, const struct message *message, const int *fds, size_t count);
+
+/* Waits for a message of that kind; a FAILED or an end instead is an error. Descriptors as in fd_receive. */
+int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message, int *ret_fds,
+		     size_t max, size_t *ret_count, struct error *err);
+
+#endif

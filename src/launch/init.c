@@ -1,0 +1,243 @@
+/*
+ * Init: pid 1 of the sandbox. Assembles the root, releases the payload, reaps, reports.
+ *
+ * It keeps its capabilities (over the sandbox's own namespaces only) until the root stands, then seals itself like
+ * the payload. It is not dumpable and outside the payload's Landlock domain, so nothing inside can trace it.
+ * Its end is the end of every process inside: the kernel sees to that.
+ */
+#include "launch/start.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "confine/capability.h"
+#include "confine/mount.h"
+#include "confine/network.h"
+#include "confine/seccomp.h"
+#include "confine/sysctl.h"
+#include "launch/check.h"
+#include "launch/handshake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static _Noreturn void fail(const struct start *start, const struct error *err)
+{
+	struct message message = { .kind = MESSAGE_FAILED };
+
+	message.error = *err;
+	(void)handshake_send(start->control_fd, &message, NULL, 0);
+	_exit(1);
+}
+
+/* From here on the supervisor's death is ours, whatever happens to the sockets. */
+static int die_with_supervisor(void)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+static int become_inside(const struct start *start, struct error *err)
+{
+	const struct spec_ids *ids = &start->spec->ids;
+	struct message message;
+	size_t count;
+
+	if (handshake_expect(start->control_fd, MESSAGE_MAPPED, &message, NULL, 0, &count, err) < 0)
+		return -1;
+	/* A map of one id comes with setgroups denied: groups stay, shown as nobody's. */
+	if (ids->count > 1 && (setgroups(0, NULL) < 0 || setresgid(ids->gid, ids->gid, ids->gid) < 0 ||
+			       setresuid(ids->uid, ids->uid, ids->uid) < 0))
+		return error_errno(err, ERROR_HOST, "cannot become uid %u inside", ids->uid);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || die_with_supervisor() < 0)
+		return error_errno(err, ERROR_HOST, "cannot protect init");
+	return 0;
+}
+
+static int isolate(const struct start *start, struct error *err)
+{
+	if (network_isolate() < 0)
+		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
+	if (become_inside(start, err) < 0)
+		return -1;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make mounts private");
+	if (sethostname(start->spec->hostname, strlen(start->spec->hostname)) < 0)
+		return error_errno(err, ERROR_HOST, "cannot set the host name");
+	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "cannot enter /") : 0;
+}
+
+static int receive_parts(const struct start *start, struct root_parts *parts, struct error *err)
+{
+	struct message message;
+
+	for (;;) {
+		int fd = -1;
+		size_t count = 0;
+		ssize_t got = fd_receive(start->control_fd, &message, sizeof(message), &fd, 1, &count);
+
+		if (got <= 0)
+			return error_set(err, ERROR_HOST, "start: the supervisor is gone");
+		if (message.kind == MESSAGE_READY)
+			return 0;
+		if (message.kind != MESSAGE_PART || count != 1 || parts->count == ROOT_PARTS_MAX)
+			return error_set(err, ERROR_INTERNAL, "start: unexpected message");
+		parts->items[parts->count++] =
+			(struct root_part){ fd, xstrndup(message.text.bytes, message.text.len) };
+	}
+}
+
+/* The supervisor counts changes in the layers that init made. */
+static int send_layers(const struct start *start, const struct root_parts *parts, struct error *err)
+{
+	struct message message = { .kind = MESSAGE_ROOT };
+
+	for (size_t i = 0; i < parts->unit_paths.count; i++) {
+		size_t len = strlen(parts->unit_paths.items[i]) + 1;
+
+		if (message.text.len + len > MESSAGE_TEXT_MAX)
+			break;
+		memcpy(message.text.bytes + message.text.len, parts->unit_paths.items[i], len);
+		message.text.len += (uint32_t)len;
+	}
+	if (handshake_send(start->control_fd, &message, &parts->upper_fd, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
+static int build_root(const struct start *start, const struct fresh *fresh,
+		      struct root_parts *parts, struct error *err)
+{
+	owned(fd_close) int skeleton = -1;
+
+	if (start->spec->root == ROOT_IDMAPPED)
+		return receive_parts(start, parts, err);
+	skeleton = openat(fresh->tmpfs_fd, "skel", O_PATH | O_CLOEXEC);
+	if (root_forest_build(start->spec, skeleton, parts, err) < 0 ||
+	    send_layers(start, parts, err) < 0)
+		return -1;
+	return receive_parts(start, parts, err);
+}
+
+/* With cgroup v2, programs that size themselves find their own limits in /sys/fs/cgroup. */
+static int clone_group(const struct spec *spec)
+{
+	char path[PATH_MAX];
+	struct error ignored;
+	int fd = -1;
+
+	if (!spec->groups.unified || !spec->groups.v2_path)
+		return -1;
+	int len = snprintf(path, sizeof(path), "%s/aisbx-%s", spec->groups.v2_path, spec->run_id);
+
+	if (len <= 0 || (size_t)len >= sizeof(path) || mount_clone(AT_FDCWD, path, &fd, &ignored) < 0)
+		return -1;
+	return fd;
+}
+
+static int assemble(const struct start *start, const struct fresh *fresh, struct error *err)
+{
+	owned(root_parts_done) struct root_parts parts;
+	owned(fd_close) int root_fd = -1;
+	owned(fd_close) int group_fd = -1;
+
+	root_parts_init(&parts);
+	if (build_root(start, fresh, &parts, err) < 0 || root_attach(&parts, &root_fd, err) < 0)
+		return -1;
+	group_fd = clone_group(start->spec);
+	if (fresh_attach(start->spec, fresh, root_fd, group_fd, err) < 0 ||
+	    root_pivot(root_fd, err) < 0)
+		return -1;
+	if (check_mounts(err) < 0)
+		return -1;
+	return sysctl_apply_last(fresh->private_proc_fd, err);
+}
+
+static pid_t fork_payload(const struct start *start, const struct fresh *fresh, int *ret_release,
+			  struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "start: pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		payload_main(start, fresh, ends[0]);
+	}
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return error_errno(err, ERROR_HOST, "start: fork");
+	}
+	*ret_release = ends[1];
+	return pid;
+}
+
+/* Everything but the control socket goes; then no capability and the same filter as the payload's. */
+static int seal(int control_fd, struct error *err)
+{
+	fd_close_others(&control_fd, 1);
+	if (capability_lock() < 0 || capability_drop() < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
+	if (seccomp_load(seccomp_builtin(false, false), false, NULL) < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
+	return 0;
+}
+
+static _Noreturn void reap(const struct start *start, pid_t payload)
+{
+	struct message message = { .kind = MESSAGE_ENDED };
+
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, 0);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid >= 0 && pid != payload)
+			continue;
+		message.ended.wait_status = pid < 0 ? 0 : status;
+		/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
+		(void)getrusage(RUSAGE_CHILDREN, &message.ended.usage);
+		(void)handshake_send(start->control_fd, &message, NULL, 0);
+		_exit(0);
+	}
+}
+
+_Noreturn void init_main(const struct start *start)
+{
+	struct fresh fresh = { -1, -1, -1 };
+	struct error err = { 0 };
+	int release_fd = -1;
+	pid_t payload;
+
+	close(start->supervisor_control_fd);
+	close(start->supervisor_payload_fd);
+	umask(0);
+	if (die_with_supervisor() < 0 || isolate(start, &err) < 0 ||
+	    fresh_prepare(start->spec, &fresh, &err) < 0)
+		fail(start, &err);
+	payload = fork_payload(start, &fresh, &release_fd, &err);
+	if (payload < 0)
+		fail(start, &err);
+	close(start->payload_fd);
+	if (assemble(start, &fresh, &err) < 0)
+		fail(start, &err);
+	if (write(release_fd, "", 1) != 1) {
+		/* The payload died before: its own message says why. */
+		reap(start, payload);
+	}
+	if (seal(start->control_fd, &err) < 0)
+		fail(start, &err);
+	reap(start, payload);
+}

@@ -1,0 +1,68 @@
+/* Starting a native sandbox: what every driver that runs processes of this machine shares. */
+#ifndef LAUNCH_LAUNCH_H
+#define LAUNCH_LAUNCH_H
+
+#include "base/error.h"
+#include "confine/cgroup.h"
+#include "confine/root.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* Descriptors for the payload's 0, 1, 2; -1 with tty set means the sandbox's own pty. Borrowed. */
+struct launch_io {
+	int fds[3];
+	bool tty[3];
+};
+
+/* What the supervisor holds of a sandbox; all descriptors are owned. */
+struct launch {
+	pid_t init_pid;
+	int init_fd;	/* pidfd */
+	int control_fd; /* to init */
+	int payload_fd; /* to the payload until it execs; -1 afterwards */
+	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
+	int upper_fd;	/* the writable layers, -1 until known */
+	struct strv unit_paths;
+	struct cgroup group;
+	bool has_group;
+	uint32_t missing;     /* layers that do not hold */
+	struct error limits_error; /* why there are no groups */
+};
+
+/* What launch_step found. */
+enum launch_event {
+	LAUNCH_NOTHING,
+	LAUNCH_RUNNING,	 /* the command was executed */
+	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
+	LAUNCH_TERMINAL, /* ret_fd: pty master */
+	LAUNCH_ENDED,	 /* status and usage are filled */
+	LAUNCH_FAILED,	 /* ret_error */
+};
+
+struct launch_report {
+	enum launch_event event;
+	int fd; /* owned by the receiver */
+	int wait_status;
+	struct rusage usage;
+	struct error error;
+};
+
+void launch_init(struct launch *launch);
+
+/* Clones, maps, limits and builds; returns while the start goes on in the children. */
+int launch_start(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch,
+		 struct error *err);
+
+/* Handles one message that is waiting on control_fd or payload_fd; does not block when one is readable. */
+void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report);
+
+/* Ends everything inside. */
+void launch_kill(struct launch *launch);
+
+/* Lets go; what is still running is killed. With WAIT, returns only when all is gone. */
+void launch_done(struct launch *launch, bool wait);
+
+#endif

@@ -1,0 +1,334 @@
+/*
+ * The supervisor's half of a start: clone, map, limit, build, and hand over.
+ *
+ * It does not wait for its children: what they need is sent as soon as it is there, and they wait for it. See
+ * handshake.h for the steps.
+ */
+#include "launch/launch.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "confine/landlock.h"
+#include "launch/handshake.h"
+#include "launch/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The network namespace is made by init: it costs as much as all others and overlaps with our work there. */
+#define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
+
+void launch_init(struct launch *launch)
+{
+	memset(launch, 0, sizeof(*launch));
+	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
+	launch->janitor_fd = launch->upper_fd = -1;
+	cgroup_init(&launch->group);
+}
+
+static int make_sockets(struct launch *launch, struct start *start, struct error *err)
+{
+	int control[2], payload[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+		return error_errno(err, ERROR_HOST, "start: socket");
+	launch->control_fd = start->supervisor_control_fd = control[0];
+	start->control_fd = control[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, payload) < 0) {
+		close(control[1]);
+		return error_errno(err, ERROR_HOST, "start: socket");
+	}
+	launch->payload_fd = start->supervisor_payload_fd = payload[0];
+	start->payload_fd = payload[1];
+	return 0;
+}
+
+static int refusal(struct error *err)
+{
+	if (errno == ENOSPC)
+		return error_set(err, ERROR_DENIED,
+				 "user namespaces are used up here: raise user.max_user_namespaces");
+	if (errno == EPERM || errno == EACCES)
+		return error_set(err, ERROR_DENIED, "this kernel refuses user namespaces to you; "
+						    "`aisbx doctor` says what to do");
+	return error_errno(err, ERROR_HOST, "cannot make namespaces");
+}
+
+static int clone_init(struct launch *launch, const struct start *start, struct error *err)
+{
+	struct clone_args args = {
+		.flags = NAMESPACES | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&launch->init_fd,
+		.exit_signal = SIGCHLD,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		init_main(start);
+	close(start->control_fd);
+	close(start->payload_fd);
+	if (pid < 0)
+		return refusal(err);
+	launch->init_pid = (pid_t)pid;
+	return 0;
+}
+
+static int write_maps(const struct spec_ids *ids, int proc_fd, struct error *err)
+{
+	char map[64];
+	uid_t first_uid = ids->count > 1 ? 0 : ids->uid;
+	gid_t first_gid = ids->count > 1 ? 0 : ids->gid;
+
+	/* An unprivileged map is accepted only with setgroups switched off. */
+	if (ids->count == 1 && file_write_small(proc_fd, "setgroups", "deny") < 0)
+		return error_errno(err, ERROR_HOST, "cannot deny setgroups");
+	(void)snprintf(map, sizeof(map), "%u %u %u\n", first_uid, ids->host_uid, ids->count);
+	if (file_write_small(proc_fd, "uid_map", map) < 0)
+		return error_errno(err, ERROR_HOST, "cannot map user ids");
+	(void)snprintf(map, sizeof(map), "%u %u %u\n", first_gid, ids->host_gid, ids->count);
+	if (file_write_small(proc_fd, "gid_map", map) < 0)
+		return error_errno(err, ERROR_HOST, "cannot map group ids");
+	return 0;
+}
+
+static int send_plain(int socket_fd, enum message_kind kind, const int *fds, size_t count,
+		      struct error *err)
+{
+	struct message message = { .kind = kind };
+
+	if (handshake_send(socket_fd, &message, fds, count) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
+/* Without a usable cgroup the watchdog and per-process limits take over; that is a named degradation. */
+static int make_groups(struct launch *launch, const struct spec *spec, struct error *err)
+{
+	const struct spec_groups *groups = &spec->groups;
+	struct cgroup_place place = { groups->unified,	 groups->v2_path,  groups->memory_path,
+				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
+
+	if (cgroup_create(&place, spec->run_id, &spec->limits, &launch->group,
+			  &launch->limits_error) == 0)
+		launch->has_group = true;
+	else
+		launch->missing |= 1u << LAYER_LIMITS;
+	return send_plain(launch->payload_fd, MESSAGE_GROUPS, launch->group.enter,
+			  launch->group.count, err);
+}
+
+static int send_part(int socket_fd, const struct root_part *part, struct error *err)
+{
+	struct message message = { .kind = MESSAGE_PART };
+	size_t len = strlen(part->target);
+
+	if (len > MESSAGE_TEXT_MAX)
+		return error_set(err, ERROR_INPUT, "path too long: %s", part->target);
+	memcpy(message.text.bytes, part->target, len);
+	message.text.len = (uint32_t)len;
+	if (handshake_send(socket_fd, &message, &part->mount_fd, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
+static int send_root(struct launch *launch, const struct spec *spec, int proc_fd, struct error *err)
+{
+	owned(root_parts_done) struct root_parts parts;
+	owned(fd_close) int userns_fd = openat(proc_fd, "ns/user", O_RDONLY | O_CLOEXEC);
+
+	root_parts_init(&parts);
+	if (userns_fd < 0)
+		return error_errno(err, ERROR_HOST, "cannot open the sandbox's user namespace");
+	if (root_idmapped_build(spec, userns_fd, &parts, err) < 0)
+		return -1;
+	for (size_t i = 0; i < parts.count; i++) {
+		if (send_part(launch->control_fd, &parts.items[i], err) < 0)
+			return -1;
+	}
+	launch->upper_fd = fd_take(&parts.upper_fd);
+	strv_copy(&launch->unit_paths, &parts.unit_paths);
+	return 0;
+}
+
+static int fork_janitor(struct launch *launch, struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (!launch->has_group && launch->upper_fd < 0)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "start: pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		janitor_main(launch, ends[0]);
+	}
+	close(ends[0]);
+	launch->janitor_fd = ends[1];
+	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : 0;
+}
+
+static int hand_over(struct launch *launch, const struct spec *spec, struct error *err)
+{
+	char path[32];
+	owned(fd_close) int proc_fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", launch->init_pid);
+	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	if (write_maps(&spec->ids, proc_fd, err) < 0 ||
+	    send_plain(launch->control_fd, MESSAGE_MAPPED, NULL, 0, err) < 0 ||
+	    make_groups(launch, spec, err) < 0)
+		return -1;
+	if (spec->root == ROOT_IDMAPPED && send_root(launch, spec, proc_fd, err) < 0)
+		return -1;
+	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
+		return -1;
+	return fork_janitor(launch, err);
+}
+
+/* When a child failed first, its reason is the better one. */
+static void prefer_reason_of_children(struct launch *launch, struct error *err)
+{
+	const int fds[] = { launch->control_fd, launch->payload_fd };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct pollfd ready = { .fd = fds[i], .events = POLLIN };
+		struct launch_report report;
+
+		if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLIN))
+			continue;
+		launch_step(launch, fds[i], &report);
+		if (report.event == LAUNCH_FAILED)
+			*err = report.error;
+		fd_close(&report.fd);
+	}
+}
+
+int launch_start(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch,
+		 struct error *err)
+{
+	struct launch launch;
+	struct start start = { .spec = spec, .io = io, .landlock_abi = landlock_abi() };
+
+	launch_init(&launch);
+	if (start.landlock_abi < 2)
+		launch.missing |= 1u << LAYER_LANDLOCK;
+	if (make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
+		launch_done(&launch, false);
+		return -1;
+	}
+	if (hand_over(&launch, spec, err) < 0) {
+		prefer_reason_of_children(&launch, err);
+		launch_done(&launch, true);
+		return -1;
+	}
+	/* Only now: a process that is not dumpable cannot write its child's id maps as a plain user. */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	*ret_launch = launch;
+	return 0;
+}
+
+static void take_layers(struct launch *launch, const struct message *message, int fd)
+{
+	const char *at = message->text.bytes;
+	const char *end = at + message->text.len;
+
+	launch->upper_fd = fd;
+	for (; at < end; at += strlen(at) + 1)
+		strv_add(&launch->unit_paths, at);
+}
+
+static void report_message(struct launch *launch, const struct message *message, int fd,
+			   struct launch_report *report)
+{
+	switch (message->kind) {
+	case MESSAGE_LISTENER:
+		launch->missing |= message->missing;
+		report->event = fd >= 0 ? LAUNCH_LISTENER : LAUNCH_NOTHING;
+		report->fd = fd;
+		break;
+	case MESSAGE_TERMINAL:
+		report->event = LAUNCH_TERMINAL;
+		report->fd = fd;
+		break;
+	case MESSAGE_ROOT:
+		take_layers(launch, message, fd);
+		break;
+	case MESSAGE_ENDED:
+		report->event = LAUNCH_ENDED;
+		report->wait_status = message->ended.wait_status;
+		report->usage = message->ended.usage;
+		break;
+	case MESSAGE_FAILED:
+		report->event = LAUNCH_FAILED;
+		report->error = message->error;
+		break;
+	case MESSAGE_MAPPED:
+	case MESSAGE_PART:
+	case MESSAGE_READY:
+	case MESSAGE_GROUPS:
+		break;
+	}
+}
+
+void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)
+{
+	struct message message;
+	size_t count = 0;
+	int fd = -1;
+	ssize_t got = fd_receive(ready_fd, &message, sizeof(message), &fd, 1, &count);
+
+	*ret_report = (struct launch_report){ .event = LAUNCH_NOTHING, .fd = -1 };
+	if (got > 0) {
+		report_message(launch, &message, fd, ret_report);
+		return;
+	}
+	if (ready_fd == launch->payload_fd) {
+		/* The payload's end closed without a word: the command has been executed. */
+		fd_close(&launch->payload_fd);
+		ret_report->event = LAUNCH_RUNNING;
+		return;
+	}
+	ret_report->event = LAUNCH_FAILED;
+	error_set(&ret_report->error, ERROR_HOST, "the sandbox's init ended without a word");
+}
+
+void launch_kill(struct launch *launch)
+{
+	if (launch->init_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
+}
+
+void launch_done(struct launch *launch, bool wait)
+{
+	if (launch->init_pid > 0)
+		launch_kill(launch);
+	if (wait && launch->init_pid > 0) {
+		(void)waitpid(launch->init_pid, NULL, 0);
+		if (launch->has_group)
+			(void)cgroup_remove(&launch->group, 5000);
+	}
+	fd_close(&launch->control_fd);
+	fd_close(&launch->payload_fd);
+	fd_close(&launch->upper_fd);
+	cgroup_done(&launch->group);
+	strv_done(&launch->unit_paths);
+	fd_close(&launch->init_fd);
+	/* Last: this is the janitor's sign. */
+	fd_close(&launch->janitor_fd);
+	launch->init_pid = 0;
+}

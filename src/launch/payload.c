@@ -1,0 +1,211 @@
+/*
+ * The payload process: seals itself while init assembles the root, then becomes the command.
+ *
+ * Stages, in this order because each needs what a later one takes away: own session and keyring; resource groups (it
+ * enters them itself); kernel quotas; the policy file; limits; standard descriptors; no capabilities; the filter.
+ * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, exec.
+ */
+#include "launch/start.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "confine/capability.h"
+#include "confine/cgroup.h"
+#include "confine/landlock.h"
+#include "confine/rlimit.h"
+#include "confine/seccomp.h"
+#include "confine/sysctl.h"
+#include "launch/command.h"
+#include "launch/handshake.h"
+#include "launch/policy.h"
+#include "launch/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/keyctl.h>
+#include <linux/limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct payload {
+	const struct start *start;
+	const struct fresh *fresh;
+	int release_fd;
+	uint32_t missing;
+};
+
+static _Noreturn void fail(const struct payload *payload, const struct error *err)
+{
+	struct message message = { .kind = MESSAGE_FAILED };
+
+	message.error = *err;
+	(void)handshake_send(payload->start->payload_fd, &message, NULL, 0);
+	_exit(125);
+}
+
+static int own_session(const struct payload *payload, struct error *err)
+{
+	int proc_fd = payload->fresh->private_proc_fd;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setsid() < 0)
+		return error_errno(err, ERROR_HOST, "no session of its own");
+	/* The caller's keys stay behind; a kernel without keyrings has none to leak. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+		return error_errno(err, ERROR_HOST, "no keyring of its own");
+	/* Its own files in /proc belong to it only while it is dumpable. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ||
+	    file_write_small(proc_fd, "self/oom_score_adj", "500") < 0)
+		return error_errno(err, ERROR_HOST, "cannot set oom_score_adj");
+	(void)file_write_small(proc_fd, "self/coredump_filter", "0");
+	return 0;
+}
+
+static int enter_groups(struct payload *payload, struct error *err)
+{
+	int fds[CGROUP_DIRS_MAX];
+	struct message message;
+	size_t count;
+
+	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, fds,
+			     CGROUP_DIRS_MAX, &count, err) < 0)
+		return -1;
+	if (cgroup_enter(fds, count) < 0)
+		return error_errno(err, ERROR_HOST, "cannot enter the control group");
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		payload->missing |= 1u << LAYER_CGROUP;
+	if (rlimit_apply(&payload->start->spec->limits, count == 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot set limits");
+	return 0;
+}
+
+/* Programs inside can read what they may do. */
+static int write_policy(const struct payload *payload, struct error *err)
+{
+	owned(fd_close) int fd = openat(payload->fresh->tmpfs_fd, "run/aisbx/policy.json",
+					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	owned(str_done) struct str text = STR_INIT;
+
+	policy_write(payload->start->spec, &text);
+	if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write the policy file");
+	return 0;
+}
+
+static int take_descriptors(const struct payload *payload, struct error *err)
+{
+	const struct launch_io *io = payload->start->io;
+
+	for (int i = 0; i < 3; i++) {
+		if (io->fds[i] >= 0 && dup2(io->fds[i], i) < 0)
+			return error_errno(err, ERROR_HOST, "descriptor %d", i);
+		if (io->fds[i] < 0)
+			close(i); /* the pty comes here later */
+	}
+	return 0;
+}
+
+static void reset_signals(void)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, &normal, NULL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int drop_privileges(struct error *err)
+{
+	if (capability_lock() < 0 || capability_drop() < 0)
+		return error_errno(err, ERROR_HOST, "cannot drop capabilities");
+	if (capability_assert_none() < 0)
+		return error_set(err, ERROR_INTERNAL, "capabilities are left");
+	return 0;
+}
+
+/* Without a listener (one is active around us already) refusals are answered by the filter and not told. */
+static int load_filter(const struct payload *payload, struct error *err)
+{
+	struct message message = { .kind = MESSAGE_LISTENER, .missing = payload->missing };
+	bool splice = payload->start->spec->splice;
+	owned(fd_close) int listener = -1;
+
+	if (seccomp_load(seccomp_builtin(true, splice), true, &listener) < 0 &&
+	    seccomp_load(seccomp_builtin(false, splice), false, NULL) < 0)
+		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
+		return error_set(err, ERROR_INTERNAL, "the system call filter is not in force");
+	if (handshake_send(payload->start->payload_fd, &message, &listener, listener >= 0) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
+static int seal(struct payload *payload, struct error *err)
+{
+	if (own_session(payload, err) < 0 || enter_groups(payload, err) < 0 ||
+	    sysctl_apply_early(payload->fresh->private_proc_fd, err) < 0 || write_policy(payload, err) < 0 ||
+	    take_descriptors(payload, err) < 0)
+		return -1;
+	reset_signals();
+	umask(022);
+	if (drop_privileges(err) < 0)
+		return -1;
+	return load_filter(payload, err);
+}
+
+static int wait_for_release(const struct payload *payload)
+{
+	char byte;
+	ssize_t got;
+
+	do {
+		got = read(payload->release_fd, &byte, 1);
+	} while (got < 0 && errno == EINTR);
+	return got == 1 ? 0 : -1;
+}
+
+static int enter_directory(const struct spec *spec, struct error *err)
+{
+	char path[PATH_MAX];
+
+	if (chdir(spec->cwd) < 0)
+		return error_errno(err, ERROR_HOST, "working directory %s", spec->cwd);
+	/* A directory outside the new root would show up as "(unreachable)". */
+	if (syscall(SYS_getcwd, path, sizeof(path)) < 0 || path[0] != '/')
+		return error_set(err, ERROR_INTERNAL, "working directory is outside");
+	return 0;
+}
+
+_Noreturn void payload_main(const struct start *start, const struct fresh *fresh, int release_fd)
+{
+	struct payload payload = { start, fresh, release_fd, 0 };
+	struct error err = { 0 };
+
+	close(start->control_fd);
+	if (seal(&payload, &err) < 0)
+		fail(&payload, &err);
+	if (wait_for_release(&payload) < 0)
+		_exit(125); /* init failed and has said why */
+	if (enter_directory(start->spec, &err) < 0 ||
+	    terminal_attach(start->io, start->payload_fd, &err) < 0)
+		fail(&payload, &err);
+	if (start->landlock_abi >= 2 && landlock_apply(start->landlock_abi) < 0) {
+		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
+		fail(&payload, &err);
+	}
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
+		error_errno(&err, ERROR_HOST, "cannot close descriptors");
+		fail(&payload, &err);
+	}
+	command_exec(&start->spec->command, &start->spec->env, &err);
+	fail(&payload, &err);
+}

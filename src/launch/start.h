@@ -1,0 +1,28 @@
+/* Between supervisor, init and payload: what the children of a start are given. Private to launch. */
+#ifndef LAUNCH_START_H
+#define LAUNCH_START_H
+
+#include "confine/fresh.h"
+#include "launch/launch.h"
+
+/* Everything a child needs, in memory it inherits; descriptors are those of the parent at the clone. */
+struct start {
+	const struct spec *spec;
+	const struct launch_io *io;
+	int control_fd; /* init's end */
+	int payload_fd; /* payload's end */
+	int supervisor_control_fd, supervisor_payload_fd; /* the other ends, to be closed */
+	bool limits_by_group; /* the supervisor will send groups */
+	int landlock_abi;
+};
+
+/* Pid 1 of the sandbox. */
+_Noreturn void init_main(const struct start *start);
+
+/* The process that becomes the command. RELEASE_FD: end of stream or a byte from init says go. */
+_Noreturn void payload_main(const struct start *start, const struct fresh *fresh, int release_fd);
+
+/* Waits for the supervisor's end (end of stream on WATCH_FD), then removes what must not stay. */
+_Noreturn void janitor_main(const struct launch *launch, int watch_fd);
+
+#endif

@@ -1,0 +1,11 @@
+/* The sandbox's own terminal: a pty of its own devpts, made by the payload, its master handed to the supervisor. */
+#ifndef LAUNCH_TERMINAL_H
+#define LAUNCH_TERMINAL_H
+
+#include "base/error.h"
+#include "launch/launch.h"
+
+/* Does nothing when IO asks for no terminal. SOCKET_FD is where the master goes. No heap. */
+int terminal_attach(const struct launch_io *io, int socket_fd, struct error *err);
+
+#endif
