@@ -1,0 +1,296 @@
+/* The linux driver: this machine's namespaces, overlays, filters and groups, through launch. */
+#include "driver/linux/linux.h"
+
+#include "base/own.h"
+#include "base/str.h"
+#include "confine/notify.h"
+#include "launch/launch.h"
+#include "observe/tree_sample.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#define NOTIFICATIONS_PER_STEP 64
+
+struct linux_task {
+	struct task task; /* first */
+	const struct spec *spec;
+	struct launch launch;
+	struct launch_io io;
+	int epoll_fd;
+	int listener_fd;
+	struct rusage usage;
+	bool has_usage;
+	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
+	bool was_full;		    /* the writable layer was seen full */
+};
+
+static struct linux_task *linux_task_of(struct task *task)
+{
+	return (struct linux_task *)task;
+}
+
+/* What can be told without trying; the rest is refused by the start itself, before the command runs. */
+static int linux_check(const struct spec *spec, struct error *err)
+{
+	if (spec->net != NET_NONE)
+		return error_set(err, ERROR_DENIED, "this build has no network gateway; use --net none");
+	if (geteuid() != getuid())
+		return error_set(err, ERROR_DENIED, "aisbx must not be run set-id");
+	return 0;
+}
+
+static int watch(struct linux_task *task, int fd, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (epoll_ctl(task->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return error_errno(err, ERROR_HOST, "epoll");
+	return 0;
+}
+
+/* Layers that a started sandbox has; the ones missing were named by the start. */
+static void name_layers(struct linux_task *task)
+{
+	struct strv *layers = &task->task.layers;
+
+	strv_done(layers);
+	for (enum layer layer = LAYER_USER; layer <= LAYER_OVERLAY; layer++) {
+		if (!(task->launch.missing & (1u << layer)))
+			strv_add(layers, layer_name(layer));
+	}
+	task->task.degraded = task->launch.missing;
+}
+
+/* A layer the user insisted on, or a mandatory one, that the start could not provide. */
+static int refuse_missing(struct linux_task *task, struct error *err)
+{
+	uint32_t lost = task->launch.missing & task->spec->require;
+
+	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
+		if (!(lost & (1u << layer)))
+			continue;
+		if (layer == LAYER_LIMITS)
+			return error_set(err, ERROR_DENIED, "layer limits is required, but: %.300s",
+					 task->launch.limits_error.text);
+		return error_set(err, ERROR_DENIED,
+				 "layer %s is required, but does not hold here; see `aisbx doctor`",
+				 layer_name(layer));
+	}
+	return 0;
+}
+
+static void linux_free(struct task *base)
+{
+	struct linux_task *task = linux_task_of(base);
+
+	launch_done(&task->launch, false);
+	fd_close(&task->listener_fd);
+	fd_close(&task->epoll_fd);
+	fd_close(&base->pty_master);
+	strv_done(&base->layers);
+	strv_done(&base->upper_paths);
+	denials_done(&base->denials);
+	free(task);
+}
+
+static int linux_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
+		       struct error *err)
+{
+	struct linux_task *task = xcalloc(1, sizeof(*task));
+
+	task->task = (struct task){ .driver = &driver_linux, .pty_master = -1, .upper_fd = -1,
+				    .isolation = "namespaces" };
+	task->spec = spec;
+	task->listener_fd = -1;
+	launch_init(&task->launch);
+	for (int i = 0; i < 3; i++) {
+		task->io.fds[i] = io->fds[i];
+		task->io.tty[i] = io->tty[i];
+	}
+	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (launch_start(spec, &task->io, &task->launch, err) < 0 ||
+	    watch(task, task->launch.control_fd, err) < 0 ||
+	    watch(task, task->launch.payload_fd, err) < 0 || refuse_missing(task, err) < 0) {
+		linux_free(&task->task);
+		return -1;
+	}
+	name_layers(task);
+	*ret_task = &task->task;
+	return 0;
+}
+
+static int linux_poll_fd(const struct task *base)
+{
+	const struct linux_task *task = (const struct linux_task *)base;
+
+	return task->epoll_fd;
+}
+
+static void end_with_error(struct linux_task *task, const struct error *err)
+{
+	/* The payload's own reason comes first; init's "gone" only follows from it. */
+	if (task->task.error.code == ERROR_NONE)
+		task->task.error = *err;
+	task->task.state = TASK_ENDED;
+	launch_kill(&task->launch);
+}
+
+static void handle_message(struct linux_task *task, int fd)
+{
+	struct launch_report report;
+	struct error err;
+
+	launch_step(&task->launch, fd, &report);
+	switch (report.event) {
+	case LAUNCH_NOTHING:
+		break;
+	case LAUNCH_RUNNING:
+		if (task->task.state == TASK_STARTING)
+			task->task.state = TASK_RUNNING;
+		break;
+	case LAUNCH_LISTENER:
+		task->listener_fd = report.fd;
+		if (watch(task, report.fd, &err) < 0)
+			end_with_error(task, &err);
+		break;
+	case LAUNCH_TERMINAL:
+		task->task.pty_master = report.fd;
+		break;
+	case LAUNCH_ENDED:
+		task->task.wait_status = report.wait_status;
+		task->usage = report.usage;
+		task->has_usage = true;
+		task->task.state = TASK_ENDED;
+		break;
+	case LAUNCH_FAILED:
+		end_with_error(task, &report.error);
+		break;
+	}
+	name_layers(task);
+}
+
+static void handle_notifications(struct linux_task *task)
+{
+	for (int i = 0; i < NOTIFICATIONS_PER_STEP; i++) {
+		struct notify_event event;
+
+		if (notify_handle(task->listener_fd, &event) < 0) {
+			if (errno != EAGAIN && errno != EINTR && errno != ENOENT) {
+				epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->listener_fd, NULL);
+				fd_close(&task->listener_fd);
+			}
+			return;
+		}
+		if (event.kind == NOTIFY_SILENT)
+			continue;
+		denials_add(&task->task.denials, event.kind == NOTIFY_NET ? "net" : "seccomp",
+			    event.what, event.rule, event.hint);
+	}
+}
+
+static void linux_step(struct task *base)
+{
+	struct linux_task *task = linux_task_of(base);
+	struct epoll_event events[4];
+	int count = epoll_wait(task->epoll_fd, events, 4, 0);
+
+	for (int i = 0; i < count && base->state != TASK_ENDED; i++) {
+		if (events[i].data.fd == task->listener_fd)
+			handle_notifications(task);
+		else
+			handle_message(task, events[i].data.fd);
+	}
+	if (base->upper_fd < 0 && task->launch.upper_fd >= 0) {
+		base->upper_fd = task->launch.upper_fd;
+		strv_copy(&base->upper_paths, &task->launch.unit_paths);
+	}
+}
+
+static void linux_kill(struct task *base)
+{
+	struct linux_task *task = linux_task_of(base);
+
+	launch_kill(&task->launch);
+	if (base->state != TASK_ENDED) {
+		base->wait_status = 9; /* what a killed process reports */
+		base->state = TASK_ENDED;
+	}
+}
+
+static void sample_disk(struct linux_task *task, struct task_usage *usage)
+{
+	struct statfs fs;
+
+	if (task->launch.upper_fd < 0 || fstatfs(task->launch.upper_fd, &fs) < 0 || fs.f_blocks == 0)
+		return;
+	usage->disk_limit_bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
+	usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	task->was_full |= fs.f_bfree == 0 || fs.f_ffree == 0;
+	usage->disk_full = task->was_full;
+}
+
+static void sample_without_group(struct linux_task *task, struct task_usage *usage)
+{
+	struct tree_usage tree;
+
+	if (task->has_usage) {
+		usage->cpu_us = (uint64_t)(task->usage.ru_utime.tv_sec + task->usage.ru_stime.tv_sec) *
+					1000000 +
+				(uint64_t)(task->usage.ru_utime.tv_usec + task->usage.ru_stime.tv_usec);
+		usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
+	} else {
+		tree_sample(task->launch.init_pid, &tree);
+		usage->cpu_us = tree.cpu_us;
+		usage->memory_bytes = tree.memory_bytes;
+		usage->pids = tree.tasks;
+		if (tree.memory_bytes > task->peak_memory_bytes)
+			task->peak_memory_bytes = tree.memory_bytes;
+	}
+	if (usage->peak_memory_bytes < task->peak_memory_bytes)
+		usage->peak_memory_bytes = task->peak_memory_bytes;
+}
+
+static void linux_sample(struct task *base, struct task_usage *ret_usage)
+{
+	struct linux_task *task = linux_task_of(base);
+	struct cgroup_usage group;
+
+	*ret_usage = (struct task_usage){ 0 };
+	sample_disk(task, ret_usage);
+	if (!task->launch.has_group) {
+		sample_without_group(task, ret_usage);
+		return;
+	}
+	cgroup_read(&task->launch.group, &group);
+	ret_usage->cpu_us = group.cpu_us;
+	ret_usage->memory_bytes = group.memory_bytes;
+	ret_usage->peak_memory_bytes = group.peak_memory_bytes;
+	ret_usage->pids = group.pids;
+	ret_usage->oom_kills = group.oom_kills;
+	ret_usage->pids_refused = group.pids_refused;
+}
+
+static void linux_resize(struct task *base, unsigned rows, unsigned columns)
+{
+	struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
+
+	if (base->pty_master >= 0)
+		(void)ioctl(base->pty_master, TIOCSWINSZ, &size);
+}
+
+const struct driver driver_linux = {
+	.name = "linux",
+	.summary = "this machine, copy-on-write, in namespaces of its own",
+	.check = linux_check,
+	.start = linux_start,
+	.poll_fd = linux_poll_fd,
+	.step = linux_step,
+	.kill = linux_kill,
+	.sample = linux_sample,
+	.resize = linux_resize,
+	.free = linux_free,
+};
