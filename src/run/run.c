@@ -1,0 +1,202 @@
+/*
+ * One run: planned, starting, running, stopping, ended.
+ *
+ * A single poll loop moves the streams, lets the driver step, keeps the deadlines and listens for signals. Whoever
+ * ends first decides: the command by itself, a limit, or a signal to us. Then the layers are looked at, the streams
+ * are drained and the result is filled.
+ */
+#include "run/run.h"
+
+#include "base/own.h"
+#include "run/log.h"
+#include "run/stdio.h"
+#include "run/verdict.h"
+#include "run/watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct run {
+	const struct driver *driver;
+	const struct spec *spec;
+	const struct run_options *options;
+	struct run_result *result;
+	struct task *task;
+	struct stdio stdio;
+	struct run_log log;
+	struct watch watch;
+	int signal_fd;
+	sigset_t saved_mask;
+	bool is_running; /* the command was executed */
+	bool has_pty;
+	uint64_t asked_ns, started_ns;
+	enum watch_verdict stopped_by;
+	int signal;
+};
+
+static uint64_t epoch_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int listen_for_signals(struct run *run, struct error *err)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGQUIT);
+	sigaddset(&mask, SIGWINCH);
+	sigaddset(&mask, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &mask, &run->saved_mask);
+	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return run->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
+}
+
+static void handle_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+	struct winsize size;
+
+	if (read(run->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGPIPE)
+		return; /* the write that caused it has said so */
+	if (info.ssi_signo == SIGWINCH) {
+		if (run->driver->resize && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+			run->driver->resize(run->task, size.ws_row, size.ws_col);
+		return;
+	}
+	run->signal = (int)info.ssi_signo;
+	run->driver->kill(run->task);
+}
+
+static void note_progress(struct run *run)
+{
+	if (!run->is_running && run->task->state != TASK_STARTING &&
+	    run->task->error.code == ERROR_NONE) {
+		run->is_running = true;
+		run->started_ns = watch_now_ns();
+		run->watch.has_group = !(run->task->degraded & (1u << LAYER_LIMITS));
+		watch_started(&run->watch);
+	}
+	if (!run->has_pty && run->task->pty_master >= 0) {
+		run->has_pty = true;
+		stdio_take_pty(&run->stdio, run->task);
+	}
+}
+
+static void turn(struct run *run)
+{
+	struct pollfd polls[2 + STDIO_POLLS];
+	size_t count;
+
+	polls[0] = (struct pollfd){ .fd = run->driver->poll_fd(run->task), .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
+	count = stdio_polls(&run->stdio, polls + 2);
+	if (poll(polls, 2 + count, watch_timeout_ms(&run->watch)) < 0)
+		return;
+	if (polls[0].revents)
+		run->driver->step(run->task);
+	note_progress(run);
+	stdio_move(&run->stdio, polls + 2, count);
+	if (polls[1].revents)
+		handle_signal(run);
+	if (run->task->state == TASK_ENDED)
+		return;
+	run->stopped_by = watch_look(&run->watch, run->task);
+	if (run->stopped_by != WATCH_GO_ON)
+		run->driver->kill(run->task);
+}
+
+/* The command could not be executed: that is the run's outcome, not a failure of ours. */
+static bool is_outcome(const struct error *error)
+{
+	return error->code == ERROR_EXEC_NOT_FOUND || error->code == ERROR_EXEC_REFUSED;
+}
+
+static int finish(struct run *run, struct error *err)
+{
+	struct run_result *result = run->result;
+	struct task_usage usage;
+	struct verdict_facts facts = { run->task, run->spec, &usage, run->stopped_by, run->signal,
+				       run->watch.pids_full };
+	uint64_t now = watch_now_ns();
+
+	run->driver->sample(run->task, &usage);
+	stdio_finish(&run->stdio);
+	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
+	result->start_ms = (double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
+	result->truncated = run->options->capture &&
+			    (result->out.bytes > result->out.kept.len ||
+			     result->err.bytes > result->err.kept.len);
+	verdict_fill(&facts, result);
+	if (run->task->error.code == ERROR_NONE || run->signal) {
+		if (run->options->inspect)
+			run->options->inspect(run->task, result, run->options->cookie);
+		return 0;
+	}
+	result->message = xstrdup(run->task->error.text);
+	if (is_outcome(&run->task->error)) {
+		result->status = RUN_ERROR;
+		result->exit_code = error_run_exit_status(run->task->error.code);
+		return 0;
+	}
+	*err = run->task->error;
+	return -1;
+}
+
+static int run_task(struct run *run, struct error *err)
+{
+	if (run->driver->check(run->spec, err) < 0)
+		return -1;
+	if (listen_for_signals(run, err) < 0 ||
+	    stdio_open(&run->stdio, run->spec, run->options->capture, run->result, &run->log, err) < 0)
+		return -1;
+	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
+		return -1;
+	stdio_started(&run->stdio);
+	while (run->task->state != TASK_ENDED)
+		turn(run);
+	note_progress(run);
+	return finish(run, err);
+}
+
+int run_execute(const struct driver *driver, const struct spec *spec, const struct run_options *options,
+		struct run_result *result, struct error *err)
+{
+	struct run run = { .driver = driver, .spec = spec, .options = options, .result = result,
+			   .signal_fd = -1 };
+	int status;
+
+	run.asked_ns = options->asked_ns ? options->asked_ns : watch_now_ns();
+	result->started_ms = epoch_ms();
+	run.stdio.out.from_fd = run.stdio.err.from_fd = -1;
+	run.stdio.feed_fd = run.stdio.reopened_fd = -1;
+	for (int i = 0; i < 3; i++)
+		run.stdio.child_fds[i] = -1;
+	sigprocmask(SIG_SETMASK, NULL, &run.saved_mask);
+	run_log_init(&run.log, spec->state_dir, spec->run_id, spec->limits.log_bytes);
+	watch_init(&run.watch, spec);
+	status = run_task(&run, err);
+	if (status < 0)
+		result->status = err->code == ERROR_DENIED || err->code == ERROR_USAGE ? RUN_DENIED
+										      : RUN_INTERNAL;
+	stdio_close(&run.stdio);
+	if (run.task)
+		driver->free(run.task);
+	run_log_done(&run.log);
+	fd_close(&run.signal_fd);
+	sigprocmask(SIG_SETMASK, &run.saved_mask, NULL);
+	return status;
+}

@@ -1,0 +1,235 @@
+/* The standard streams of a run: moving bytes between the caller and the payload. */
+#include "run/stdio.h"
+
+#include "base/own.h"
+#include "run/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void close_stream(struct stream *stream, bool is_shared)
+{
+	if (!is_shared)
+		fd_close(&stream->from_fd);
+	stream->from_fd = -1;
+}
+
+/* Takes what is there into the pending buffer. 0 at the end of the stream, -1 when nothing is ready. */
+static ssize_t fill(struct stdio *stdio, struct stream *stream)
+{
+	ssize_t got = read(stream->from_fd, stream->pending, STDIO_CHUNK);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return -1;
+	/* A pty's master answers EIO when the last slave is closed. */
+	if (got <= 0) {
+		close_stream(stream, stdio->use_pty && stream->tag == 'o' && stdio->io.tty[1]);
+		return 0;
+	}
+	stream->captured->bytes += (uint64_t)got;
+	run_log_add(stdio->log, stream->tag, stream->pending, (size_t)got);
+	if (stdio->capture) {
+		size_t room = stream->captured->kept.len < stdio->keep_bytes ?
+				      (size_t)(stdio->keep_bytes - stream->captured->kept.len) : 0;
+
+		str_add_bytes(&stream->captured->kept, stream->pending,
+			      (size_t)got < room ? (size_t)got : room);
+	}
+	if (stream->to_fd >= 0) {
+		stream->start = 0;
+		stream->end = (size_t)got;
+	}
+	return got;
+}
+
+/* Writes one portion; poll said the caller's descriptor takes at least PIPE_BUF bytes without blocking. */
+static void deliver(struct stdio *stdio, struct stream *stream)
+{
+	size_t portion = stream->end - stream->start;
+
+	if (stream->to_may_block && portion > PIPE_BUF)
+		portion = PIPE_BUF;
+	ssize_t done = write(stream->to_fd, stream->pending + stream->start, portion);
+
+	if (done < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (done < 0) {
+		/* Nobody reads any more: the payload gets its SIGPIPE, as it would without us. */
+		stream->start = stream->end = 0;
+		stream->to_fd = -1;
+		if (!stdio->use_pty)
+			close_stream(stream, false);
+		return;
+	}
+	stream->start += (size_t)done;
+}
+
+static bool has_pending(const struct stream *stream)
+{
+	return stream->start < stream->end;
+}
+
+static void end_feed(struct stdio *stdio)
+{
+	if (stdio->owns_feed)
+		fd_close(&stdio->feed_fd);
+	stdio->feed_fd = -1;
+}
+
+static void read_input(struct stdio *stdio)
+{
+	ssize_t got = read(stdio->input_fd, stdio->feed, STDIO_CHUNK);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		stdio->input_fd = -1;
+		end_feed(stdio);
+		return;
+	}
+	stdio->feed_start = 0;
+	stdio->feed_end = (size_t)got;
+}
+
+static void feed_input(struct stdio *stdio)
+{
+	ssize_t done = write(stdio->feed_fd, stdio->feed + stdio->feed_start,
+			     stdio->feed_end - stdio->feed_start);
+
+	if (done < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (done < 0) {
+		stdio->input_fd = -1;
+		end_feed(stdio);
+		return;
+	}
+	stdio->feed_start += (size_t)done;
+}
+
+static size_t add_poll(struct pollfd *polls, size_t count, int fd, short events)
+{
+	polls[count] = (struct pollfd){ .fd = fd, .events = events };
+	return count + 1;
+}
+
+size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls)
+{
+	const struct stream *streams[] = { &stdio->out, &stdio->err };
+	size_t count = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (has_pending(streams[i]))
+			count = add_poll(polls, count, streams[i]->to_fd, POLLOUT);
+		else if (streams[i]->from_fd >= 0)
+			count = add_poll(polls, count, streams[i]->from_fd, POLLIN);
+	}
+	if (stdio->feed_fd >= 0 && stdio->feed_start < stdio->feed_end)
+		count = add_poll(polls, count, stdio->feed_fd, POLLOUT);
+	else if (stdio->feed_fd >= 0 && stdio->input_fd >= 0)
+		count = add_poll(polls, count, stdio->input_fd, POLLIN);
+	return count;
+}
+
+static bool is_ready(const struct pollfd *polls, size_t count, int fd, short events)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (polls[i].fd == fd && (polls[i].events & events))
+			return polls[i].revents != 0;
+	}
+	return false;
+}
+
+static void move_stream(struct stdio *stdio, struct stream *stream, const struct pollfd *polls,
+			size_t count)
+{
+	if (has_pending(stream)) {
+		if (is_ready(polls, count, stream->to_fd, POLLOUT))
+			deliver(stdio, stream);
+		return;
+	}
+	if (stream->from_fd >= 0 && is_ready(polls, count, stream->from_fd, POLLIN))
+		(void)fill(stdio, stream);
+}
+
+void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count)
+{
+	move_stream(stdio, &stdio->out, polls, count);
+	move_stream(stdio, &stdio->err, polls, count);
+	if (stdio->feed_fd < 0)
+		return;
+	if (stdio->feed_start < stdio->feed_end) {
+		if (is_ready(polls, count, stdio->feed_fd, POLLOUT))
+			feed_input(stdio);
+	} else if (stdio->input_fd >= 0 && is_ready(polls, count, stdio->input_fd, POLLIN)) {
+		read_input(stdio);
+	}
+}
+
+/* The run is over: waiting for the caller's reader is all that is left to do. */
+static void flush(struct stdio *stdio, struct stream *stream)
+{
+	while (has_pending(stream)) {
+		struct pollfd ready = { .fd = stream->to_fd, .events = POLLOUT };
+
+		if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+			return;
+		deliver(stdio, stream);
+	}
+}
+
+static void drain(struct stdio *stdio, struct stream *stream)
+{
+	flush(stdio, stream);
+	while (stream->from_fd >= 0 && fill(stdio, stream) > 0)
+		flush(stdio, stream);
+}
+
+/* What the payload did not read goes back to whoever shares the file with us. */
+static void return_input(struct stdio *stdio)
+{
+	off_t offset;
+	int unread = 0;
+
+	if (stdio->reopened_fd >= 0) {
+		offset = lseek(stdio->reopened_fd, 0, SEEK_CUR);
+		if (offset >= 0)
+			(void)lseek(STDIN_FILENO, offset, SEEK_SET);
+		return;
+	}
+	if (!stdio->input_is_file)
+		return;
+	if (stdio->feed_fd >= 0)
+		(void)ioctl(stdio->feed_fd, FIONREAD, &unread);
+	unread += (int)(stdio->feed_end - stdio->feed_start);
+	if (unread > 0)
+		(void)lseek(STDIN_FILENO, -(off_t)unread, SEEK_CUR);
+}
+
+void stdio_finish(struct stdio *stdio)
+{
+	drain(stdio, &stdio->out);
+	drain(stdio, &stdio->err);
+	return_input(stdio);
+	if (stdio->has_saved_terminal)
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &stdio->saved_terminal);
+	stdio->has_saved_terminal = false;
+}
+
+void stdio_close(struct stdio *stdio)
+{
+	for (int i = 0; i < 3; i++)
+		fd_close(&stdio->child_fds[i]);
+	close_stream(&stdio->out, stdio->use_pty && stdio->io.tty[1]);
+	close_stream(&stdio->err, false);
+	end_feed(stdio);
+	fd_close(&stdio->reopened_fd);
+	free(stdio->out.pending);
+	free(stdio->err.pending);
+	free(stdio->feed);
+	stdio->out.pending = stdio->err.pending = stdio->feed = NULL;
+}

@@ -1,0 +1,80 @@
+/*
+ * The standard streams of a run, between the caller and the payload.
+ *
+ * Output always passes through here: pipes, or a pty when the caller's stdout is a terminal. Nothing ever blocks the
+ * supervisor: the caller's descriptors are written to only when poll says so, and never in a portion that could block.
+ * Input is handed on as it is when it is a pipe or a socket. A regular file is never handed on, because a payload can
+ * reopen /proc/self/fd/0 for writing: it is reopened on a read-only clone of its mount where we may make one, and
+ * copied through a pipe elsewhere; both ways the caller's offset ends where the payload stopped reading.
+ */
+#ifndef RUN_STDIO_H
+#define RUN_STDIO_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "driver/driver.h"
+#include "observe/result.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <termios.h>
+
+#define STDIO_CHUNK 65536
+#define STDIO_POLLS 6
+
+struct stream {
+	int from_fd; /* our end of the payload's pipe, or the pty's master; -1 when closed */
+	int to_fd;   /* the caller's; -1 when captured or gone. Borrowed */
+	char tag;    /* 'o' or 'e' */
+	struct captured *captured;
+	char *pending; /* STDIO_CHUNK bytes */
+	size_t start, end;
+	bool to_may_block; /* a pipe, socket or terminal: small portions only */
+};
+
+struct stdio {
+	struct driver_io io; /* for the driver */
+	bool use_pty;
+	bool capture;
+	uint64_t keep_bytes; /* per stream, when captured */
+	struct stream out, err;
+	/* input */
+	int input_fd;	/* the caller's, to copy from; -1 when it was handed on */
+	int feed_fd;	/* our end of the pipe or the pty's master; -1 */
+	bool owns_feed; /* feed_fd is a pipe of ours */
+	int reopened_fd; /* our hold on the reopened file, for its offset; -1 */
+	bool input_is_file;
+	char *feed;
+	size_t feed_start, feed_end;
+	/* the payload's ends, closed after the start */
+	int child_fds[3];
+	struct termios saved_terminal;
+	bool has_saved_terminal;
+	struct run_log *log;
+};
+
+struct run_log;
+
+/* Looks at descriptors 0 to 2 and prepares what the payload gets. */
+int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
+	       struct run_result *result, struct run_log *log, struct error *err);
+
+/* After the start: lets go of the payload's ends. */
+void stdio_started(struct stdio *stdio);
+
+/* Once the driver has a pty: takes its master and puts the caller's terminal into raw mode. */
+void stdio_take_pty(struct stdio *stdio, struct task *task);
+
+/* Fills at most STDIO_POLLS entries; returns how many. */
+size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls);
+
+/* Moves what is ready. */
+void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count);
+
+/* After the end: takes what is still in the pipes, delivers all of it, sets the caller's input offset. */
+void stdio_finish(struct stdio *stdio);
+
+void stdio_close(struct stdio *stdio);
+
+#endif

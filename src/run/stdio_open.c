@@ -1,0 +1,190 @@
+/* The standard streams of a run: deciding what the payload gets for each. */
+#include "run/stdio.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static int make_pipe(int *ret_read, int *ret_write, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "pipe");
+	*ret_read = ends[0];
+	*ret_write = ends[1];
+	return 0;
+}
+
+static int set_nonblocking(int fd)
+{
+	return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* Copies the caller's input through a pipe of our own. */
+static int feed_by_pipe(struct stdio *stdio, struct error *err)
+{
+	if (make_pipe(&stdio->child_fds[0], &stdio->feed_fd, err) < 0)
+		return -1;
+	(void)set_nonblocking(stdio->feed_fd);
+	stdio->owns_feed = true;
+	stdio->input_fd = STDIN_FILENO;
+	stdio->feed = xmalloc(STDIO_CHUNK);
+	return 0;
+}
+
+/*
+ * A second open file on a read-only clone of the file's mount: writing through /proc/self/fd/0 is then EROFS. Needs
+ * the right to clone mounts; returns -1 without it.
+ */
+static int reopen_readonly(struct stdio *stdio, off_t offset)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	owned(fd_close) int clone = open_tree(STDIN_FILENO, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+							       AT_EMPTY_PATH);
+	char path[40];
+
+	if (clone < 0 || mount_setattr(clone, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", clone);
+	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || (offset > 0 && lseek(fd, offset, SEEK_SET) < 0))
+		return -1;
+	stdio->reopened_fd = dup(fd);
+	stdio->child_fds[0] = fd_take(&fd);
+	return 0;
+}
+
+static int open_file_input(struct stdio *stdio, struct error *err)
+{
+	off_t offset = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	int flags = fcntl(STDIN_FILENO, F_GETFL);
+
+	if ((flags & O_ACCMODE) == O_WRONLY)
+		return error_set(err, ERROR_USAGE, "standard input is not open for reading");
+	if (reopen_readonly(stdio, offset) == 0)
+		return 0;
+	stdio->input_is_file = true;
+	return feed_by_pipe(stdio, err);
+}
+
+static int open_null(struct stdio *stdio, struct error *err)
+{
+	stdio->child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (stdio->child_fds[0] < 0)
+		return error_errno(err, ERROR_HOST, "/dev/null");
+	return 0;
+}
+
+static int open_input(struct stdio *stdio, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(STDIN_FILENO, &st) < 0)
+		return open_null(stdio, err);
+	switch (st.st_mode & S_IFMT) {
+	case S_IFIFO:
+	case S_IFSOCK:
+		stdio->io.fds[0] = STDIN_FILENO;
+		return 0;
+	case S_IFREG:
+		return open_file_input(stdio, err);
+	case S_IFCHR:
+		if (st.st_rdev == makedev(1, 3))
+			return open_null(stdio, err);
+		if (stdio->use_pty && isatty(STDIN_FILENO)) {
+			stdio->io.tty[0] = true;
+			return 0;
+		}
+		return feed_by_pipe(stdio, err);
+	default:
+		return error_set(err, ERROR_USAGE,
+				 "standard input is a %s; give a file, a pipe or a terminal",
+				 S_ISDIR(st.st_mode) ? "directory" : "block device");
+	}
+}
+
+static int open_output(struct stdio *stdio, int number, struct stream *stream, struct error *err)
+{
+	struct stat st;
+
+	stream->to_fd = stdio->capture ? -1 : number;
+	stream->pending = xmalloc(STDIO_CHUNK);
+	stream->to_may_block = fstat(number, &st) < 0 || !S_ISREG(st.st_mode);
+	if (stdio->use_pty && isatty(number)) {
+		stdio->io.tty[number] = true;
+		return 0;
+	}
+	if (make_pipe(&stream->from_fd, &stdio->child_fds[number], err) < 0)
+		return -1;
+	(void)set_nonblocking(stream->from_fd);
+	return 0;
+}
+
+int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
+	       struct run_result *result, struct run_log *log, struct error *err)
+{
+	memset(stdio, 0, sizeof(*stdio));
+	stdio->input_fd = stdio->feed_fd = stdio->reopened_fd = -1;
+	stdio->out = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'o', .captured = &result->out };
+	stdio->err = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'e', .captured = &result->err };
+	for (int i = 0; i < 3; i++)
+		stdio->child_fds[i] = stdio->io.fds[i] = -1;
+	stdio->capture = capture;
+	stdio->keep_bytes = spec->limits.output_bytes;
+	stdio->log = log;
+	stdio->use_pty = !capture && isatty(STDOUT_FILENO);
+	if (open_input(stdio, err) < 0 || open_output(stdio, STDOUT_FILENO, &stdio->out, err) < 0 ||
+	    open_output(stdio, STDERR_FILENO, &stdio->err, err) < 0)
+		return -1;
+	for (int i = 0; i < 3; i++) {
+		if (stdio->child_fds[i] >= 0)
+			stdio->io.fds[i] = stdio->child_fds[i];
+	}
+	return 0;
+}
+
+void stdio_started(struct stdio *stdio)
+{
+	for (int i = 0; i < 3; i++)
+		fd_close(&stdio->child_fds[i]);
+}
+
+static void make_raw(struct stdio *stdio)
+{
+	struct termios raw;
+
+	if (!stdio->io.tty[0] || tcgetattr(STDIN_FILENO, &stdio->saved_terminal) < 0)
+		return;
+	raw = stdio->saved_terminal;
+	cfmakeraw(&raw);
+	stdio->has_saved_terminal = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+void stdio_take_pty(struct stdio *stdio, struct task *task)
+{
+	struct winsize size;
+
+	if (task->pty_master < 0 || stdio->out.from_fd >= 0)
+		return;
+	(void)set_nonblocking(task->pty_master);
+	stdio->out.from_fd = task->pty_master;
+	if (stdio->io.tty[0]) {
+		stdio->feed_fd = task->pty_master;
+		stdio->input_fd = STDIN_FILENO;
+		stdio->feed = xmalloc(STDIO_CHUNK);
+	}
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && task->driver->resize)
+		task->driver->resize(task, size.ws_row, size.ws_col);
+	make_raw(stdio);
+}

@@ -1,0 +1,154 @@
+/* From a task's end to the result's words. */
+#include "run/verdict.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void note(struct run_result *result, const char *text)
+{
+	strv_add(&result->notes, text);
+}
+
+static void hit(struct run_result *result, const char *limit)
+{
+	if (!strv_has(&result->limits_hit, limit))
+		strv_add(&result->limits_hit, limit);
+}
+
+static void set_end(struct run_result *result, enum run_status status, int exit_code, int sig)
+{
+	result->status = status;
+	result->exit_code = exit_code;
+	result->signal = sig;
+}
+
+static void add_size(struct run_result *result, const char *before, uint64_t bytes, const char *after)
+{
+	if (bytes >= 1u << 30 && bytes % (1u << 30) == 0)
+		strv_addf(&result->notes, "%s%llu GiB%s", before, (unsigned long long)(bytes >> 30), after);
+	else if (bytes >= 1u << 20)
+		strv_addf(&result->notes, "%s%llu MiB%s", before, (unsigned long long)(bytes >> 20), after);
+	else
+		strv_addf(&result->notes, "%s%llu KiB%s", before, (unsigned long long)(bytes >> 10), after);
+}
+
+static void fill_stopped(const struct verdict_facts *facts, struct run_result *result)
+{
+	const struct spec_limits *limits = &facts->spec->limits;
+
+	switch (facts->stopped_by) {
+	case WATCH_TIME:
+		set_end(result, RUN_TIMEOUT, 124, 0);
+		hit(result, "time");
+		strv_addf(&result->notes, "stopped after %.3g s: the time limit (raise it with --time)",
+			  (double)limits->time_ms / 1000);
+		break;
+	case WATCH_CPU_TIME:
+		set_end(result, RUN_LIMIT, 128 + SIGKILL, SIGKILL);
+		hit(result, "cpu-time");
+		strv_addf(&result->notes,
+			  "stopped after %.3g s of CPU: the CPU time limit (raise it with --cpu-time)",
+			  (double)limits->cpu_time_ms / 1000);
+		break;
+	case WATCH_MEMORY:
+		set_end(result, RUN_OOM, 128 + SIGKILL, SIGKILL);
+		hit(result, "mem");
+		add_size(result, "stopped: more memory than ", limits->mem_bytes,
+			 " was used (raise it with --mem)");
+		break;
+	case WATCH_GO_ON:
+		break;
+	}
+}
+
+static void fill_signalled(const struct verdict_facts *facts, struct run_result *result, int sig)
+{
+	set_end(result, RUN_KILLED, 128 + sig, sig);
+	if (sig == SIGXCPU && facts->spec->limits.cpu_time_ms) {
+		result->status = RUN_LIMIT;
+		hit(result, "cpu-time");
+		note(result, "ended by its CPU time limit (raise it with --cpu-time)");
+	}
+	if (sig == SIGXFSZ) {
+		result->status = RUN_LIMIT;
+		hit(result, "fsize");
+		add_size(result, "ended: it wrote a file larger than ", facts->spec->limits.fsize_bytes,
+			 " (raise it with --fsize)");
+	}
+}
+
+static void fill_ended(const struct verdict_facts *facts, struct run_result *result)
+{
+	int status = facts->task->wait_status;
+
+	if (WIFSIGNALED(status)) {
+		fill_signalled(facts, result, WTERMSIG(status));
+		return;
+	}
+	set_end(result, WEXITSTATUS(status) ? RUN_ERROR : RUN_SUCCESS, WEXITSTATUS(status), 0);
+}
+
+/* Limits the kernel kept while the command went on or failed by itself. */
+static void fill_met(const struct verdict_facts *facts, struct run_result *result)
+{
+	const struct spec_limits *limits = &facts->spec->limits;
+
+	if (facts->usage->oom_kills) {
+		hit(result, "mem");
+		if (result->signal == SIGKILL || result->exit_code == 128 + SIGKILL)
+			result->status = RUN_OOM;
+		add_size(result, "out of memory: the kernel ended a process at the limit of ",
+			 limits->mem_bytes, " (raise it with --mem)");
+	}
+	if (facts->usage->pids_refused || facts->pids_full) {
+		hit(result, "pids");
+		strv_addf(&result->notes, "the limit of %llu processes was reached (raise it with --pids)",
+			  (unsigned long long)limits->pids);
+	}
+	if (facts->usage->disk_full) {
+		hit(result, "disk");
+		add_size(result, "the writable layer was full at ", limits->disk_bytes,
+			 " (raise it with --disk)");
+	}
+	if (result->truncated)
+		hit(result, "output");
+}
+
+static void fill_layers(const struct task *task, struct run_result *result)
+{
+	strv_copy(&result->layers, &task->layers);
+	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
+		if (task->degraded & (1u << layer))
+			strv_add(&result->degraded, layer_name(layer));
+	}
+	result->isolation = task->isolation;
+}
+
+static void fill_denials(const struct task *task, struct run_result *result)
+{
+	const struct denials *denials = &task->denials;
+
+	for (size_t i = 0; i < denials->count; i++) {
+		const struct denial *denial = &denials->items[i];
+
+		denials_add(&result->denials, denial->layer, denial->what, denial->rule, denial->hint);
+		result->denials.items[result->denials.count - 1].count = denial->count;
+	}
+	result->denials.beyond = denials->beyond;
+}
+
+void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
+{
+	fill_layers(facts->task, result);
+	fill_denials(facts->task, result);
+	result->cpu_ms = (double)facts->usage->cpu_us / 1000;
+	result->peak_memory_bytes = facts->usage->peak_memory_bytes;
+	if (facts->signal)
+		set_end(result, RUN_KILLED, 128 + facts->signal, facts->signal);
+	else if (facts->stopped_by != WATCH_GO_ON)
+		fill_stopped(facts, result);
+	else
+		fill_ended(facts, result);
+	fill_met(facts, result);
+}

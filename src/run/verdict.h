@@ -1,0 +1,22 @@
+/* From a task's end to the result's words: status, exit code, limits hit, notes. */
+#ifndef RUN_VERDICT_H
+#define RUN_VERDICT_H
+
+#include "driver/driver.h"
+#include "observe/result.h"
+#include "run/watch.h"
+#include "spec/spec.h"
+
+struct verdict_facts {
+	const struct task *task;
+	const struct spec *spec;
+	const struct task_usage *usage;
+	enum watch_verdict stopped_by; /* WATCH_GO_ON: it ended by itself */
+	int signal;		       /* that ended the supervisor's patience (SIGINT), or 0 */
+	bool pids_full;
+};
+
+/* Fills everything of the result that follows from how the task ended. */
+void verdict_fill(const struct verdict_facts *facts, struct run_result *result);
+
+#endif

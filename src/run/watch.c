@@ -1,0 +1,69 @@
+/* Deadlines and bounds the supervisor itself keeps. */
+#include "run/watch.h"
+
+#include <time.h>
+
+#define SAMPLE_NS 100000000ull
+#define IDLE_SAMPLE_NS 500000000ull
+
+uint64_t watch_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void watch_init(struct watch *watch, const struct spec *spec)
+{
+	*watch = (struct watch){ .limits = &spec->limits };
+}
+
+void watch_started(struct watch *watch)
+{
+	uint64_t now = watch_now_ns();
+
+	if (watch->limits->time_ms)
+		watch->deadline_ns = now + watch->limits->time_ms * 1000000;
+	watch->next_sample_ns = now + SAMPLE_NS;
+}
+
+int watch_timeout_ms(const struct watch *watch)
+{
+	uint64_t now = watch_now_ns();
+	uint64_t next = watch->next_sample_ns;
+
+	if (watch->deadline_ns && watch->deadline_ns < next)
+		next = watch->deadline_ns;
+	if (!next)
+		return -1;
+	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);
+}
+
+/* With a cgroup only CPU time needs us, and the writable layer is looked at now and then. */
+static uint64_t sample_pause(const struct watch *watch)
+{
+	return watch->has_group && !watch->limits->cpu_time_ms ? IDLE_SAMPLE_NS : SAMPLE_NS;
+}
+
+enum watch_verdict watch_look(struct watch *watch, struct task *task)
+{
+	const struct spec_limits *limits = watch->limits;
+	uint64_t now = watch_now_ns();
+	struct task_usage usage;
+
+	if (watch->deadline_ns && now >= watch->deadline_ns)
+		return WATCH_TIME;
+	if (!watch->next_sample_ns || now < watch->next_sample_ns)
+		return WATCH_GO_ON;
+	watch->next_sample_ns = now + sample_pause(watch);
+	task->driver->sample(task, &usage);
+	if (limits->cpu_time_ms && usage.cpu_us >= limits->cpu_time_ms * 1000)
+		return WATCH_CPU_TIME;
+	if (watch->has_group)
+		return WATCH_GO_ON;
+	watch->pids_full |= limits->pids && usage.pids >= limits->pids;
+	if (limits->mem_bytes && usage.memory_bytes > limits->mem_bytes)
+		return WATCH_MEMORY;
+	return WATCH_GO_ON;
+}

@@ -1,0 +1,34 @@
+/* Deadlines and bounds the supervisor itself keeps: wall time, CPU time, and all of them where there is no cgroup. */
+#ifndef RUN_WATCH_H
+#define RUN_WATCH_H
+
+#include "driver/driver.h"
+#include "spec/spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum watch_verdict { WATCH_GO_ON, WATCH_TIME, WATCH_CPU_TIME, WATCH_MEMORY };
+
+struct watch {
+	const struct spec_limits *limits;
+	bool has_group; /* the kernel keeps memory and processes in bounds */
+	uint64_t deadline_ns; /* 0: none */
+	uint64_t next_sample_ns;
+	bool pids_full; /* seen at the limit, without a cgroup */
+};
+
+uint64_t watch_now_ns(void);
+
+void watch_init(struct watch *watch, const struct spec *spec);
+
+/* The wall clock starts when the command does. */
+void watch_started(struct watch *watch);
+
+/* Milliseconds until the next thing to look at; -1 for never. */
+int watch_timeout_ms(const struct watch *watch);
+
+/* Looks at what is due. */
+enum watch_verdict watch_look(struct watch *watch, struct task *task);
+
+#endif
