@@ -1,0 +1,30 @@
+/* What a sandbox changed: from the writable layer of an overlay to counts and a list. */
+#ifndef WORKSPACE_CHANGE_H
+#define WORKSPACE_CHANGE_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct change_tally {
+	uint64_t added, modified, deleted; /* files and links; directories do not count by themselves */
+};
+
+struct change_scan {
+	const char *lower;	 /* host path the layer lies on */
+	const char *workspace;	 /* absolute; counted apart. May be NULL */
+	bool user_xattr;	 /* layer made inside a user namespace */
+	struct change_tally inside, outside;
+	struct strv *list; /* git's letter, a tab, the path (relative in the workspace); NULL: counts only */
+	uint64_t looked_at; /* entries so far */
+	bool is_partial;    /* bounds were reached: counts are a floor */
+};
+
+/*
+ * Adds what layer UPPER_FD (a directory) says. The layer may be hostile: links are never followed, depth, entries and
+ * list are bounded. A file copied up but equal to the host's is no change.
+ */
+void change_scan_layer(struct change_scan *scan, int upper_fd);
+
+#endif
