@@ -1,0 +1,62 @@
+/* Housekeeping: control groups whose janitor was killed too. */
+#include "engine/engine.h"
+
+#include "base/own.h"
+#include "host/host.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A group is empty for a moment before its payload enters; nobody takes this long to start. */
+#define GROUP_AGE_S 10
+
+static bool is_stale(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	if (strncmp(name, "aisbx-", 6) != 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	return S_ISDIR(st.st_mode) && time(NULL) - st.st_mtime >= GROUP_AGE_S;
+}
+
+/* Removing a group that has processes fails, so a living sandbox is never touched. */
+static void remove_stale_groups(const char *path, struct value *answer)
+{
+	DIR *dir = path ? opendir(path) : NULL;
+
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (!is_stale(dirfd(dir), entry->d_name) ||
+		    unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0)
+			continue;
+		struct value *row = value_append(answer, value_new_map());
+		owned(free_ptr) char *name = xasprintf("%s/%s", path, entry->d_name);
+
+		value_set(row, "kind", value_new_text("cgroup"));
+		value_set(row, "path", value_new_text(name));
+		value_set(row, "detail", value_new_text("its supervisor is gone"));
+	}
+	closedir(dir);
+}
+
+int engine_gc(struct value **ret_answer, struct error *err)
+{
+	owned(host_done) struct host host;
+
+	memset(&host, 0, sizeof(host));
+	if (host_read(&host, err) < 0)
+		return -1;
+	struct value *answer = value_new_list();
+	const char *const paths[] = { host.cgroup.v2_path, host.cgroup.memory_path, host.cgroup.pids_path,
+				      host.cgroup.cpu_path, host.cgroup.cpuacct_path };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		remove_stale_groups(paths[i], answer);
+	*ret_answer = answer;
+	return 0;
+}

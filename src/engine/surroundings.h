@@ -1,0 +1,23 @@
+/* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
+#ifndef ENGINE_SURROUNDINGS_H
+#define ENGINE_SURROUNDINGS_H
+
+#include "base/error.h"
+#include "base/id.h"
+#include "host/host.h"
+#include "plan/plan.h"
+#include "plan/request.h"
+
+struct surroundings {
+	struct host host;
+	struct plan_paths paths;
+	char run_id[ID_RUN_SIZE];
+	char sandbox[ID_SHORT_SIZE];
+	char *git_name, *git_email;
+};
+
+/* Looks around; cheap. On failure nothing has to be released, but may be. */
+int surroundings_read(const struct request *request, struct surroundings *ret_around, struct error *err);
+void surroundings_done(struct surroundings *around);
+
+#endif
