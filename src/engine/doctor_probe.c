@@ -175,30 +175,44 @@ static int make_upper(struct overlay_layers *layers, int *ret_tmpfs, struct erro
 	return 0;
 }
 
-/* A child whose user namespace carries the map; gone with this process. */
+/* Enters the mapped namespace, says so and waits to be killed. */
+static _Noreturn void hold_namespace(const struct host *host, int ready_fd)
+{
+	struct error ignored;
+	char word = enter_as_root(host, &ignored) == 0 ? 'y' : 'n';
+
+	/* Taking other ids forgets an earlier request of this kind. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)!write(ready_fd, &word, 1);
+	(void)pause();
+	_exit(0);
+}
+
+/* A user namespace that carries the map, by way of a child that lives only as long as it is needed. */
 static int mapped_namespace(const struct host *host, int *ret_fd, struct error *err)
 {
+	char path[64], word = 'n';
 	int ready[2];
-	char path[64], word;
 	pid_t child;
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	child = fork();
-	if (child == 0) {
-		struct error ignored;
-
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		word = enter_as_root(host, &ignored) == 0 ? 'y' : 'n';
-		(void)!write(ready[1], &word, 1);
-		(void)pause();
-		_exit(0);
+	if (child == 0)
+		hold_namespace(host, ready[1]);
+	close(ready[1]);
+	if (child > 0 && read(ready[0], &word, 1) == 1 && word == 'y') {
+		(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", (long)child);
+		*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
-	if (child < 0 || read(ready[0], &word, 1) != 1 || word != 'y')
+	close(ready[0]);
+	if (child > 0) {
+		(void)kill(child, SIGKILL);
+		(void)waitpid(child, NULL, 0);
+	}
+	if (*ret_fd < 0)
 		return error_set(err, ERROR_HOST, "no user namespace to map ids with");
-	(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", (long)child);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
+	return 0;
 }
 
 static int try_idmapped(const struct probe *probe, struct error *err)
