@@ -9,6 +9,7 @@ import atexit
 import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -204,11 +205,13 @@ class Suite:
             print(f"not ok {self.number} - {text}", flush=True)
 
     def note(self, text):
-        for row in str(text).splitlines():
-            print(f"# {row}", flush=True)
+        for row in str(text).splitlines()[:30]:
+            print(f"# {row[:1500]}", flush=True)
 
     def prepare(self):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, lambda *_: sys.exit(1))
         program = find_program()
         self.base = scratch_base()
         self.attack = os.environ.get("ATTACK")
@@ -231,11 +234,13 @@ class Suite:
         self.canaries = {}
         for caller in self.callers:
             self.canaries[caller.name] = canary.Canary(caller, self.base)
+            atexit.register(self.canaries[caller.name].close)
             if self.attack:
                 shutil.copy2(self.attack, caller.workspace + "/attack")
                 os.chmod(caller.workspace + "/attack", 0o755)
                 caller.own(caller.workspace + "/attack")
         self.watch = leftovers.Watch(self.callers)
+        atexit.register(self.watch.close)
 
     def need_clone(self, check):
         """Before anything destructive: writes in the clone must have stayed there, for this caller."""
@@ -273,7 +278,7 @@ class Suite:
         problems += self.oracle(caller)
         self.line(not problems, label)
         for problem in problems:
-            self.note(problem[:3000])
+            self.note(problem)
         if os.environ.get("AISBX_TIMES"):
             self.note(f"{time.monotonic() - started:.2f} s")
 
@@ -328,9 +333,6 @@ class Suite:
             self.line(False, "every case was skipped: that proves nothing")
         print(f"1..{self.number}")
         self.note(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
-        self.watch.close()
-        for item in self.canaries.values():
-            item.close()
         sys.exit(1 if self.failed else 0)
 
     def preflight(self, caller):

@@ -78,7 +78,17 @@ class Groups:
                 continue
             self.mine.append(mine)
             self.back.append(top)
+            self.guard(mine)
             return
+
+    def guard(self, mine):
+        """A backstop for the machine, far above what any case may use, should a limit under test not hold."""
+        for name, value in (("pids.max", "6000"), ("memory.limit_in_bytes", str(8 << 30))):
+            try:
+                with open(f"{mine}/{name}", "w") as file:
+                    file.write(value)
+            except OSError:
+                pass
 
     def left(self):
         return [entry.path for mine in self.mine for entry in os.scandir(mine) if entry.is_dir()]
@@ -165,4 +175,5 @@ class Watch:
         self.settle()
 
     def close(self):
+        self.clear()
         self.groups.close()

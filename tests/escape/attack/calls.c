@@ -27,8 +27,10 @@ struct flag {
 };
 
 static const struct flag namespace_flags[] = {
-	{ "mnt", CLONE_NEWNS },	  { "cgroup", CLONE_NEWCGROUP }, { "uts", CLONE_NEWUTS }, { "ipc", CLONE_NEWIPC },
-	{ "user", CLONE_NEWUSER }, { "pid", CLONE_NEWPID },	  { "net", CLONE_NEWNET }, { "time", 0x80 },
+	{ "mnt", CLONE_NEWNS },	   { "cgroup", CLONE_NEWCGROUP },
+	{ "uts", CLONE_NEWUTS },   { "ipc", CLONE_NEWIPC },
+	{ "user", CLONE_NEWUSER }, { "pid", CLONE_NEWPID },
+	{ "net", CLONE_NEWNET },   { "time", 0x80 },
 };
 
 static long act_unshare(void *arg)
@@ -136,7 +138,8 @@ static long act_setns_pidfd(void *arg)
 /* A004: joining namespaces, even one's own. */
 int attack_setns(int argc, char **argv)
 {
-	static const char *const kinds[] = { "mnt", "cgroup", "uts", "ipc", "user", "pid", "net", "time" };
+	static const char *const kinds[] = { "mnt",  "cgroup", "uts", "ipc",
+					     "user", "pid",    "net", "time" };
 	char path[64];
 
 	(void)argc;
@@ -184,8 +187,12 @@ int attack_mount_new(int argc, char **argv)
 		{ "fspick", SYS_fspick, { AT_FDCWD, P("/"), 0, 0, 0, 0 } },
 		{ "fsconfig", SYS_fsconfig, { -1, 6, 0, 0, 0, 0 } },
 		{ "fsmount", SYS_fsmount, { -1, 0, 0, 0, 0, 0 } },
-		{ "mount_setattr", SYS_mount_setattr, { -1, P(""), AT_EMPTY_PATH, P(attr), sizeof(attr), 0 } },
-		{ "open_tree_attr", NR_open_tree_attr, { -1, P(""), AT_EMPTY_PATH, P(attr), sizeof(attr), 0 } },
+		{ "mount_setattr",
+		  SYS_mount_setattr,
+		  { -1, P(""), AT_EMPTY_PATH, P(attr), sizeof(attr), 0 } },
+		{ "open_tree_attr",
+		  NR_open_tree_attr,
+		  { -1, P(""), AT_EMPTY_PATH, P(attr), sizeof(attr), 0 } },
 	};
 
 	(void)argc;
@@ -254,7 +261,9 @@ int attack_modules(int argc, char **argv)
 	const struct call calls[] = {
 		{ "init_module", SYS_init_module, { 0, 0, P(""), 0, 0, 0 } },
 		{ "finit_module", SYS_finit_module, { -1, P(""), 0, 0, 0, 0 } },
-		{ "delete_module", SYS_delete_module, { P("no_such_module_at_all"), O_NONBLOCK, 0, 0, 0, 0 } },
+		{ "delete_module",
+		  SYS_delete_module,
+		  { P("no_such_module_at_all"), O_NONBLOCK, 0, 0, 0, 0 } },
 		{ "kexec_load", SYS_kexec_load, { 0, 0, 0, 0xffff, 0, 0 } },
 		{ "kexec_file_load", NR_kexec_file_load, { -1, -1, 0, 0, 0xffff, 0 } },
 	};

@@ -10,15 +10,22 @@
 #include <sys/ptrace.h>
 #include <sys/timex.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define P(x) ((long)(uintptr_t)(x))
 
+/* Attached and let go again, so that success stops nobody for good. */
 static long act_attach(void *arg)
 {
-	return ptrace(PTRACE_ATTACH, *(pid_t *)arg, NULL, NULL);
+	pid_t pid = *(pid_t *)arg;
+
+	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) != 0)
+		return -1;
+	waitpid(pid, NULL, 0);
+	return ptrace(PTRACE_DETACH, pid, NULL, NULL);
 }
 
 static long act_seize(void *arg)
@@ -85,7 +92,9 @@ int attack_peek(int argc, char **argv)
 /* A015 */
 int attack_unknown(int argc, char **argv)
 {
-	static const long numbers[] = { 999, -1, 600, 1023, 0x7fffffff, 0x40000000 | 39, 0x40000000 | 165, 400, 423 };
+	static const long numbers[] = {
+		999, -1, 600, 1023, 0x7fffffff, 0x40000000 | 39, 0x40000000 | 165, 400, 423
+	};
 	char name[32];
 
 	(void)argc;
@@ -161,7 +170,9 @@ int attack_snoop(int argc, char **argv)
 		{ "fanotify_init", SYS_fanotify_init, { 0, 0, 0, 0, 0, 0 } },
 		{ "fanotify_init-fid", SYS_fanotify_init, { 0x200, 0, 0, 0, 0, 0 } },
 		{ "fanotify_mark", SYS_fanotify_mark, { -1, 1, 1, AT_FDCWD, P("/"), 0 } },
-		{ "name_to_handle_at", SYS_name_to_handle_at, { AT_FDCWD, P("/"), P(&handle), P(&id), 0, 0 } },
+		{ "name_to_handle_at",
+		  SYS_name_to_handle_at,
+		  { AT_FDCWD, P("/"), P(&handle), P(&id), 0, 0 } },
 		{ "kcmp", SYS_kcmp, { getpid(), getpid(), 1, 0, 0, 0 } },
 		{ "process_mrelease", SYS_process_mrelease, { -1, 0, 0, 0, 0, 0 } },
 		{ "move_pages", SYS_move_pages, { 0, 0, 0, 0, 0, 0 } },

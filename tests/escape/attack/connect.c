@@ -96,7 +96,8 @@ int attack_connect(int argc, char **argv)
 		snprintf(name, sizeof(name), "tfo-%s-%s", argv[i], argv[i + 1]);
 		report(name, send_fast_open(&to, len));
 		snprintf(name, sizeof(name), "ping-%s-%s", argv[i], argv[i + 1]);
-		report(name, send_udp(&to, len, to.ss_family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6));
+		report(name,
+		       send_udp(&to, len, to.ss_family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6));
 	}
 	return 0;
 }

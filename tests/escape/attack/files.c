@@ -111,7 +111,8 @@ static long do_link(const char *path)
 static long do_mmap(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
-	char *map = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *map =
+		fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return -1;
@@ -256,17 +257,28 @@ struct writer {
 
 /* Each writer has a file of its own, DIR/NAME, prepared by the caller. */
 static const struct writer plain_writers[] = {
-	{ "write", do_write },	 { "append", do_append },     { "truncate", do_truncate }, { "open-trunc", do_open_trunc },
-	{ "unlink", do_unlink }, { "rename", do_rename },     { "replace", do_replace },   { "chmod", do_chmod },
-	{ "chown", do_chown },	 { "utimes", do_utimes },     { "setxattr", do_setxattr }, { "link", do_link },
-	{ "mmap", do_mmap },	 { "fd-link", do_fd_link },
+	{ "write", do_write },	     { "append", do_append },
+	{ "truncate", do_truncate }, { "open-trunc", do_open_trunc },
+	{ "unlink", do_unlink },     { "rename", do_rename },
+	{ "replace", do_replace },   { "chmod", do_chmod },
+	{ "chown", do_chown },	     { "utimes", do_utimes },
+	{ "setxattr", do_setxattr }, { "link", do_link },
+	{ "mmap", do_mmap },	     { "fd-link", do_fd_link },
 };
 
 static const struct writer odd_writers[] = {
-	{ "punch", do_punch },	       { "direct", do_direct },	    { "flags", do_flags },
-	{ "immutable", do_immutable }, { "copy-range", do_copy_range }, { "sendfile", do_sendfile },
-	{ "clone", do_clone_file },    { "tmpfile", do_tmpfile },   { "exchange", do_exchange },
-	{ "whiteout", do_whiteout },   { "pwritev2", do_pwritev2 }, { "splice", do_splice },
+	{ "punch", do_punch },
+	{ "direct", do_direct },
+	{ "flags", do_flags },
+	{ "immutable", do_immutable },
+	{ "copy-range", do_copy_range },
+	{ "sendfile", do_sendfile },
+	{ "clone", do_clone_file },
+	{ "tmpfile", do_tmpfile },
+	{ "exchange", do_exchange },
+	{ "whiteout", do_whiteout },
+	{ "pwritev2", do_pwritev2 },
+	{ "splice", do_splice },
 	{ "tee", do_tee },
 };
 

@@ -31,7 +31,10 @@ static long act_int80(void *arg)
 	long rc;
 
 	/* 20 is getpid in the 32-bit table, 21 is mount */
-	__asm__ volatile("int $0x80" : "=a"(rc) : "a"(*(long *)arg), "b"(0), "c"(0), "d"(0) : "memory");
+	__asm__ volatile("int $0x80"
+			 : "=a"(rc)
+			 : "a"(*(long *)arg), "b"(0), "c"(0), "d"(0)
+			 : "memory");
 	if (rc < 0) {
 		errno = (int)-rc;
 		return -1;
@@ -180,7 +183,8 @@ static long act_swap(void *arg)
 		traced_child();
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
-	ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
+	ptrace(PTRACE_SETOPTIONS, pid, NULL,
+	       (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
 	if (ptrace(PTRACE_SYSCALL, pid, NULL, NULL) != 0 || waitpid(pid, &status, 0) != pid)
 		return -1;
 	/* SIGSTOP's own delivery calls restart nothing: this stop is the entry of getppid */
@@ -215,14 +219,37 @@ struct storm {
 /* Calls that would only end or block the storm itself. */
 static bool spoils_storm(long number)
 {
-	static const long skipped[] = { SYS_exit, SYS_exit_group, SYS_rt_sigsuspend, SYS_rt_sigreturn, SYS_wait4,
-					SYS_waitid, SYS_rt_sigtimedwait, SYS_ppoll, SYS_pselect6, SYS_futex,
+	static const long skipped[] = { SYS_exit,
+					SYS_exit_group,
+					SYS_rt_sigsuspend,
+					SYS_rt_sigreturn,
+					SYS_wait4,
+					SYS_waitid,
+					SYS_rt_sigtimedwait,
+					SYS_ppoll,
+					SYS_pselect6,
+					SYS_futex,
 #ifdef __x86_64__
-					SYS_pause, SYS_poll, SYS_select, SYS_vfork, SYS_fork,
+					SYS_pause,
+					SYS_poll,
+					SYS_select,
+					SYS_vfork,
+					SYS_fork,
 #endif
-					SYS_kill, SYS_tkill, SYS_tgkill, SYS_clone, SYS_rt_sigaction, SYS_close_range,
-					SYS_munmap, SYS_brk, SYS_setrlimit, SYS_prlimit64, SYS_rt_sigprocmask,
-					SYS_nanosleep, SYS_clock_nanosleep, SYS_flock };
+					SYS_kill,
+					SYS_tkill,
+					SYS_tgkill,
+					SYS_clone,
+					SYS_rt_sigaction,
+					SYS_close_range,
+					SYS_munmap,
+					SYS_brk,
+					SYS_setrlimit,
+					SYS_prlimit64,
+					SYS_rt_sigprocmask,
+					SYS_nanosleep,
+					SYS_clock_nanosleep,
+					SYS_flock };
 
 	for (size_t i = 0; i < COUNT(skipped); i++)
 		if (skipped[i] == number)

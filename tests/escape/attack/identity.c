@@ -22,7 +22,8 @@
 
 static void status_of(const char *pid)
 {
-	static const char *const keys[] = { "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp" };
+	static const char *const keys[] = { "CapInh", "CapPrm",	    "CapEff", "CapBnd",
+					    "CapAmb", "NoNewPrivs", "Seccomp" };
 	char path[64], line[256], name[64];
 	FILE *file;
 
@@ -138,8 +139,10 @@ int attack_setuid(int argc, char **argv)
 		return 2;
 	report("chmod-4755", chmod(argv[0], 04755));
 	report("chown-other", chown(argv[0], other, other));
-	report("file-caps", setxattr(argv[0], "security.capability", file_caps, sizeof(file_caps), 0));
-	report("file-caps-v2", setxattr(argv[0], "security.capability", file_caps, 20, XATTR_CREATE));
+	report("file-caps",
+	       setxattr(argv[0], "security.capability", file_caps, sizeof(file_caps), 0));
+	report("file-caps-v2",
+	       setxattr(argv[0], "security.capability", file_caps, 20, XATTR_CREATE));
 	attempt("setuid", act_setuid, &other);
 	attempt("setgroups", act_setgroups, &other);
 	attempt("setfsuid", act_setfsuid, &other);
@@ -171,10 +174,12 @@ static void show_limit(const char *name)
 /* The second layer of A001: the kernel's own counters, which hold also without a filter. */
 int attack_limits_namespaces(int argc, char **argv)
 {
-	static const char *const names[] = { "max_user_namespaces",   "max_mnt_namespaces",    "max_net_namespaces",
-					     "max_pid_namespaces",    "max_ipc_namespaces",    "max_uts_namespaces",
-					     "max_cgroup_namespaces", "max_time_namespaces",   "max_inotify_instances",
-					     "max_inotify_watches",   "max_fanotify_groups" };
+	static const char *const names[] = { "max_user_namespaces",   "max_mnt_namespaces",
+					     "max_net_namespaces",    "max_pid_namespaces",
+					     "max_ipc_namespaces",    "max_uts_namespaces",
+					     "max_cgroup_namespaces", "max_time_namespaces",
+					     "max_inotify_instances", "max_inotify_watches",
+					     "max_fanotify_groups" };
 
 	(void)argc;
 	(void)argv;

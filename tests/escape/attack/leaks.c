@@ -29,7 +29,8 @@ static long connect_unix(const char *path, size_t len, int type)
 	if (fd < 0 || len > sizeof(address.sun_path))
 		return -1;
 	memcpy(address.sun_path, path, len);
-	rc = connect(fd, (void *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+	rc = connect(fd, (void *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 	saved = errno;
 	close(fd);
 	errno = saved;
@@ -46,7 +47,8 @@ int attack_sockets(int argc, char **argv)
 		report(name, connect_unix(argv[i], strlen(argv[i]) + 1, SOCK_STREAM));
 		snprintf(name, sizeof(name), "dgram:%s", argv[i]);
 		report(name, connect_unix(argv[i], strlen(argv[i]) + 1, SOCK_DGRAM));
-		if (snprintf(path, sizeof(path), "/proc/self/root%s", argv[i]) < (int)sizeof(path)) {
+		if (snprintf(path, sizeof(path), "/proc/self/root%s", argv[i]) <
+		    (int)sizeof(path)) {
 			snprintf(name, sizeof(name), "root:%s", argv[i]);
 			report(name, connect_unix(path, strlen(path) + 1, SOCK_STREAM));
 		}

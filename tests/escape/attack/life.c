@@ -143,7 +143,8 @@ int attack_forge(int argc, char **argv)
 		if (write(fd, zeros, sizeof(zeros)) >= 0 || write(fd, lie, sizeof(lie) - 1) >= 0)
 			opened++;
 	}
-	if (write(STDOUT_FILENO, lie, sizeof(lie) - 1) < 0 || write(STDERR_FILENO, lie, sizeof(lie) - 1) < 0)
+	if (write(STDOUT_FILENO, lie, sizeof(lie) - 1) < 0 ||
+	    write(STDERR_FILENO, lie, sizeof(lie) - 1) < 0)
 		return 9;
 	report_text("opened", "%d", opened);
 	return 23;

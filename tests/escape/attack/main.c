@@ -124,7 +124,8 @@ static int run_bare(int argc, char **argv)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		setsid();
 		if (mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) != 0 ||
-		    mount("proc", "/proc", "proc", 0, NULL) != 0 || mount("tmpfs", "/tmp", "tmpfs", 0, NULL) != 0)
+		    mount("proc", "/proc", "proc", 0, NULL) != 0 ||
+		    mount("tmpfs", "/tmp", "tmpfs", 0, NULL) != 0)
 			_exit(2);
 		_exit(run(argc, argv));
 	}

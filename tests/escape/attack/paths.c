@@ -26,15 +26,20 @@ static void same_root(const char *name, const char *path)
 		report(name, -1);
 	else
 		report_text(name, "%s",
-			    root.st_dev == other.st_dev && root.st_ino == other.st_ino ? "same" : "ESCAPED");
+			    root.st_dev == other.st_dev && root.st_ino == other.st_ino ? "same"
+										       : "ESCAPED");
 }
 
 /* A036: ARGV[0] is a file only the host has; each way out is tried for it. */
 int attack_traverse(int argc, char **argv)
 {
-	static const char *const ways[] = { "/proc/self/root/..",	   "/proc/self/root/../../..", "/proc/1/root",
-					    "/proc/1/root/..",	   "/proc/self/cwd/../../../../../../../..",
-					    "/proc/self/task/../root/..", "/proc/thread-self/root/..",
+	static const char *const ways[] = { "/proc/self/root/..",
+					    "/proc/self/root/../../..",
+					    "/proc/1/root",
+					    "/proc/1/root/..",
+					    "/proc/self/cwd/../../../../../../../..",
+					    "/proc/self/task/../root/..",
+					    "/proc/thread-self/root/..",
 					    "/dev/fd/../../../.." };
 	char path[PATH_MAX];
 
@@ -48,7 +53,8 @@ int attack_traverse(int argc, char **argv)
 		if (chdir("..") != 0)
 			break;
 	same_root("chdir-up", ".");
-	report_text("host-file-here", "%s", argc > 0 && access(argv[0], F_OK) == 0 ? "ESCAPED" : "hidden");
+	report_text("host-file-here", "%s",
+		    argc > 0 && access(argv[0], F_OK) == 0 ? "ESCAPED" : "hidden");
 	return 0;
 }
 
@@ -86,8 +92,11 @@ int attack_devices(int argc, char **argv)
 		const char *name;
 		mode_t type;
 		unsigned major, minor;
-	} nodes[] = { { "mem", S_IFCHR, 1, 1 },	 { "null", S_IFCHR, 1, 3 },  { "disk", S_IFBLK, 254, 0 },
-		      { "loop", S_IFBLK, 7, 0 }, { "whiteout", S_IFCHR, 0, 0 } };
+	} nodes[] = { { "mem", S_IFCHR, 1, 1 },
+		      { "null", S_IFCHR, 1, 3 },
+		      { "disk", S_IFBLK, 254, 0 },
+		      { "loop", S_IFBLK, 7, 0 },
+		      { "whiteout", S_IFCHR, 0, 0 } };
 	char path[PATH_MAX], name[64];
 
 	if (argc < 1)
@@ -100,7 +109,8 @@ int attack_devices(int argc, char **argv)
 		report(name, mknod(path, nodes[i].type | 0666, dev));
 		snprintf(name, sizeof(name), "mknodat-high-%s", nodes[i].name);
 		snprintf(path, sizeof(path), "%s/node2-%s", argv[0], nodes[i].name);
-		report(name, syscall(SYS_mknodat, AT_FDCWD, path, (nodes[i].type | 0666) | 1ul << 32, dev));
+		report(name, syscall(SYS_mknodat, AT_FDCWD, path,
+				     (nodes[i].type | 0666) | 1ul << 32, dev));
 	}
 	snprintf(path, sizeof(path), "%s/node-fifo", argv[0]);
 	report("mkfifo", mkfifo(path, 0600));
@@ -125,7 +135,8 @@ int attack_open(int argc, char **argv)
 int attack_overlay_xattrs(int argc, char **argv)
 {
 	static const char *const spaces[] = { "user", "trusted", "security" };
-	static const char *const keys[] = { "redirect", "opaque", "metacopy", "origin", "whiteout", "upper", "impure" };
+	static const char *const keys[] = { "redirect", "opaque", "metacopy", "origin",
+					    "whiteout", "upper",  "impure" };
 	char name[64];
 
 	if (argc < 2)
@@ -133,7 +144,8 @@ int attack_overlay_xattrs(int argc, char **argv)
 	for (size_t s = 0; s < COUNT(spaces); s++) {
 		for (size_t k = 0; k < COUNT(keys); k++) {
 			snprintf(name, sizeof(name), "%s.overlay.%s", spaces[s], keys[k]);
-			report(name, setxattr(argv[k % 2 ? 1 : 0], name, k == 0 ? "/etc" : "y", k == 0 ? 4 : 1, 0));
+			report(name, setxattr(argv[k % 2 ? 1 : 0], name, k == 0 ? "/etc" : "y",
+					      k == 0 ? 4 : 1, 0));
 		}
 	}
 	return 0;
@@ -204,11 +216,21 @@ int attack_write_files(int argc, char **argv)
 int attack_helpers(int argc, char **argv)
 {
 	static const char *const paths[] = {
-		"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hotplug",
-		"/proc/sys/kernel/poweroff_cmd", "/proc/sys/fs/binfmt_misc/register", "/sys/kernel/uevent_helper",
-		"/sys/fs/cgroup/release_agent", "/sys/fs/cgroup/memory/release_agent", "/proc/sysrq-trigger",
-		"/proc/sys/kernel/panic", "/proc/sys/vm/drop_caches", "/proc/sys/kernel/usermodehelper/bset",
-		"/proc/irq/0/smp_affinity", "/proc/sys/kernel/ns_last_pid", "/sys/power/state",
+		"/proc/sys/kernel/core_pattern",
+		"/proc/sys/kernel/modprobe",
+		"/proc/sys/kernel/hotplug",
+		"/proc/sys/kernel/poweroff_cmd",
+		"/proc/sys/fs/binfmt_misc/register",
+		"/sys/kernel/uevent_helper",
+		"/sys/fs/cgroup/release_agent",
+		"/sys/fs/cgroup/memory/release_agent",
+		"/proc/sysrq-trigger",
+		"/proc/sys/kernel/panic",
+		"/proc/sys/vm/drop_caches",
+		"/proc/sys/kernel/usermodehelper/bset",
+		"/proc/irq/0/smp_affinity",
+		"/proc/sys/kernel/ns_last_pid",
+		"/sys/power/state",
 	};
 	char value[512];
 

@@ -32,20 +32,23 @@ bool tripwire_allows(int argc, char **argv);
 /* Every attack has this shape; ARGV starts after the attack's name. Returns the exit status. */
 typedef int attack_fn(int argc, char **argv);
 
-attack_fn attack_namespaces, attack_clone, attack_setns, attack_mount_old, attack_mount_new, attack_uring,
-	attack_bpf, attack_keys, attack_modules, attack_handles, attack_peek, attack_unknown, attack_state,
-	attack_snoop, attack_optional, attack_personality;
-attack_fn attack_foreign_abi, attack_filter, attack_swap_number, attack_storm, attack_status, attack_ids,
-	attack_setuid, attack_limits_namespaces;
-attack_fn attack_families, attack_netlink, attack_ioctl, attack_setsockopt, attack_connect, attack_netconfig;
+attack_fn attack_namespaces, attack_clone, attack_setns, attack_mount_old, attack_mount_new,
+	attack_uring, attack_bpf, attack_keys, attack_modules, attack_handles, attack_peek,
+	attack_unknown, attack_state, attack_snoop, attack_optional, attack_personality;
+attack_fn attack_foreign_abi, attack_filter, attack_swap_number, attack_storm, attack_status,
+	attack_ids, attack_setuid, attack_limits_namespaces;
+attack_fn attack_families, attack_netlink, attack_ioctl, attack_setsockopt, attack_connect,
+	attack_netconfig;
 attack_fn attack_scribble, attack_odd_writers, attack_reopen, attack_traverse, attack_descriptors,
-	attack_devices, attack_open, attack_overlay_xattrs, attack_wreck, attack_swap_race, attack_lock;
+	attack_devices, attack_open, attack_overlay_xattrs, attack_wreck, attack_swap_race,
+	attack_lock;
 attack_fn attack_mounts, attack_readonly, attack_helpers, attack_remask;
-attack_fn attack_sockets, attack_sysv, attack_signal_host, attack_abstract, attack_keyring, attack_write_files;
-attack_fn attack_inject, attack_daemon, attack_init, attack_zombies, attack_hold, attack_forge, attack_crash,
-	attack_deaf, attack_storm_forks, attack_sleep_files;
+attack_fn attack_sockets, attack_sysv, attack_signal_host, attack_abstract, attack_keyring,
+	attack_write_files;
+attack_fn attack_inject, attack_daemon, attack_init, attack_zombies, attack_hold, attack_forge,
+	attack_crash, attack_deaf, attack_storm_forks, attack_sleep_files;
 attack_fn attack_memory, attack_fork_bomb, attack_thread_bomb, attack_open_files, attack_pass_files,
-	attack_raise, attack_aio, attack_inodes, attack_disk, attack_deep, attack_flood, attack_spin,
-	attack_inotify, attack_pipes, attack_pagecache;
+	attack_raise, attack_aio, attack_inodes, attack_disk, attack_deep, attack_flood,
+	attack_spin, attack_inotify, attack_pipes, attack_pagecache;
 
 #endif

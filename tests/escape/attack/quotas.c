@@ -39,7 +39,10 @@ static long pass_one(int socket_fd, int fd)
 	char space[CMSG_SPACE(sizeof(int))] = { 0 };
 	char byte = 0;
 	struct iovec iov = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space) };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = space,
+				  .msg_controllen = sizeof(space) };
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
 	header->cmsg_level = SOL_SOCKET;
@@ -62,7 +65,8 @@ int attack_pass_files(int argc, char **argv)
 
 		if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) != 0)
 			break;
-		while ((file = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && pass_one(fds[0], file) > 0) {
+		while ((file = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 &&
+		       pass_one(fds[0], file) > 0) {
 			close(file);
 			passed++;
 		}
@@ -81,8 +85,9 @@ static void raise_limits(void)
 	static const struct {
 		const char *name;
 		int resource;
-	} limits[] = { { "nofile", RLIMIT_NOFILE }, { "nproc", RLIMIT_NPROC }, { "fsize", RLIMIT_FSIZE },
-		       { "memlock", RLIMIT_MEMLOCK }, { "rtprio", RLIMIT_RTPRIO }, { "nice", RLIMIT_NICE } };
+	} limits[] = { { "nofile", RLIMIT_NOFILE }, { "nproc", RLIMIT_NPROC },
+		       { "fsize", RLIMIT_FSIZE },   { "memlock", RLIMIT_MEMLOCK },
+		       { "rtprio", RLIMIT_RTPRIO }, { "nice", RLIMIT_NICE } };
 	char name[32];
 
 	for (size_t i = 0; i < COUNT(limits); i++) {
@@ -97,7 +102,8 @@ static void raise_limits(void)
 		limit.rlim_max++;
 		limit.rlim_cur = limit.rlim_max;
 		report(name, setrlimit((__rlimit_resource_t)limits[i].resource, &limit));
-		report_text("limit", "%s %llu", limits[i].name, (unsigned long long)limit.rlim_max - 1);
+		report_text("limit", "%s %llu", limits[i].name,
+			    (unsigned long long)limit.rlim_max - 1);
 	}
 }
 
@@ -107,7 +113,8 @@ int attack_raise(int argc, char **argv)
 	struct sched_param param = { .sched_priority = 10 };
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	size_t much = 1ul << 30;
-	char *map = mmap(NULL, much, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *map = mmap(NULL, much, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	int saved;
 
 	(void)argc;

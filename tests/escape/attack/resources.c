@@ -103,7 +103,8 @@ static unsigned long fill_queues(unsigned long mib)
 static unsigned long fill_tables(unsigned long mib)
 {
 	size_t span = mib * MIB * 512;
-	char *map = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *map = mmap(NULL, span, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	unsigned long done = 0;
 
 	if (map == MAP_FAILED)

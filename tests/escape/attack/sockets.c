@@ -85,7 +85,8 @@ int attack_families(int argc, char **argv)
 		}
 		if (!is_plain_family(family)) {
 			snprintf(name, sizeof(name), "family-%d-high", family);
-			try_socket(name, (long)((unsigned)family | 1ul << 32), SOCK_DGRAM | SOCK_CLOEXEC, 0);
+			try_socket(name, (long)((unsigned)family | 1ul << 32),
+				   SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		}
 	}
 	try_inet(AF_INET);
@@ -107,7 +108,8 @@ struct request {
 	char attributes[128];
 };
 
-static void add_attribute(struct request *request, unsigned short type, const void *data, unsigned short len)
+static void add_attribute(struct request *request, unsigned short type, const void *data,
+			  unsigned short len)
 {
 	struct rtattr *attr =
 		(struct rtattr *)(void *)((char *)request + NLMSG_ALIGN(request->header.nlmsg_len));
@@ -115,7 +117,8 @@ static void add_attribute(struct request *request, unsigned short type, const vo
 	attr->rta_type = type;
 	attr->rta_len = (unsigned short)RTA_LENGTH(len);
 	memcpy(RTA_DATA(attr), data, len);
-	request->header.nlmsg_len = NLMSG_ALIGN(request->header.nlmsg_len) + RTA_ALIGN(attr->rta_len);
+	request->header.nlmsg_len =
+		NLMSG_ALIGN(request->header.nlmsg_len) + RTA_ALIGN(attr->rta_len);
 }
 
 static void ask(const char *name, struct request *request)
@@ -166,8 +169,11 @@ int attack_netlink(int argc, char **argv)
 	addr.body.addr = (struct ifaddrmsg){ AF_INET, 32, 0, 0, 1 };
 	add_attribute(&addr, IFA_LOCAL, &ip, sizeof(ip));
 	ask("newaddr", &addr);
-	route.body.route = (struct rtmsg){ .rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_dst_len = 8,
-					   .rtm_protocol = RTPROT_BOOT, .rtm_type = RTN_UNICAST,
+	route.body.route = (struct rtmsg){ .rtm_family = AF_INET,
+					   .rtm_table = RT_TABLE_MAIN,
+					   .rtm_dst_len = 8,
+					   .rtm_protocol = RTPROT_BOOT,
+					   .rtm_type = RTN_UNICAST,
 					   .rtm_scope = RT_SCOPE_LINK };
 	add_attribute(&route, RTA_OIF, &lo, sizeof(lo));
 	ip = htonl(0x0b000000);
@@ -183,9 +189,12 @@ int attack_ioctl(int argc, char **argv)
 		const char *name;
 		unsigned long command;
 	} commands[] = {
-		{ "sti", TIOCSTI },		      { "sti-high", TIOCSTI | 1ul << 32 },
-		{ "sti-high2", TIOCSTI | 0xffffffff00000000ul }, { "linux", TIOCLINUX },
-		{ "linux-high", TIOCLINUX | 1ul << 40 }, { "setd", TIOCSETD },
+		{ "sti", TIOCSTI },
+		{ "sti-high", TIOCSTI | 1ul << 32 },
+		{ "sti-high2", TIOCSTI | 0xffffffff00000000ul },
+		{ "linux", TIOCLINUX },
+		{ "linux-high", TIOCLINUX | 1ul << 40 },
+		{ "setd", TIOCSETD },
 		{ "setd-high", TIOCSETD | 1ul << 32 },
 	};
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -217,15 +226,18 @@ int attack_setsockopt(int argc, char **argv)
 	(void)argv;
 	report("attach-filter", setsockopt(tcp, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)));
 	report("attach-bpf", setsockopt(tcp, SOL_SOCKET, SO_ATTACH_BPF, &minus, sizeof(minus)));
-	report("reuseport-cbpf", setsockopt(udp, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog)));
-	report("reuseport-ebpf", setsockopt(udp, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, &minus, sizeof(minus)));
+	report("reuseport-cbpf",
+	       setsockopt(udp, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog)));
+	report("reuseport-ebpf",
+	       setsockopt(udp, SOL_SOCKET, SO_ATTACH_REUSEPORT_EBPF, &minus, sizeof(minus)));
 	report("ulp-tls", setsockopt(tcp, SOL_TCP, TCP_ULP, "tls", 3));
 	report("ulp-espintcp", setsockopt(tcp, SOL_TCP, TCP_ULP, "espintcp", 8));
 	report("ulp-smc", setsockopt(tcp, SOL_TCP, TCP_ULP, "smc", 3));
 	report("udp-encap", setsockopt(udp, SOL_UDP, UDP_ENCAP, &encap, sizeof(encap)));
-	report("ulp-high", syscall(SYS_setsockopt, tcp, SOL_TCP | 1ul << 32, TCP_ULP | 1ul << 32, "tls", 3));
-	report("filter-high", syscall(SYS_setsockopt, tcp, SOL_SOCKET | 1ul << 32, SO_ATTACH_FILTER | 1ul << 32, &prog,
-				      sizeof(prog)));
+	report("ulp-high",
+	       syscall(SYS_setsockopt, tcp, SOL_TCP | 1ul << 32, TCP_ULP | 1ul << 32, "tls", 3));
+	report("filter-high", syscall(SYS_setsockopt, tcp, SOL_SOCKET | 1ul << 32,
+				      SO_ATTACH_FILTER | 1ul << 32, &prog, sizeof(prog)));
 	return 0;
 }
 

@@ -29,7 +29,7 @@ static bool differs(const char *link, const char *host)
 
 static bool is_throwaway(const char *type)
 {
-	static const char *const types[] = { "overlay", "tmpfs",   "proc",    "sysfs",	  "devpts",
+	static const char *const types[] = { "overlay", "tmpfs",  "proc",    "sysfs",	"devpts",
 					     "mqueue",	"cgroup", "cgroup2", "devtmpfs" };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
