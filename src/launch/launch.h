@@ -22,7 +22,7 @@ struct launch {
 	pid_t init_pid;
 	int init_fd;	/* pidfd */
 	int control_fd; /* to init */
-	int payload_fd; /* to the payload until it execs; -1 afterwards */
+	int payload_fd; /* to the payload until it execs; the caller may close it then */
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
 	int upper_fd;	/* the writable layers, -1 until known */
 	struct strv unit_paths;
@@ -35,7 +35,7 @@ struct launch {
 /* What launch_step found. */
 enum launch_event {
 	LAUNCH_NOTHING,
-	LAUNCH_RUNNING,	 /* the command was executed */
+	LAUNCH_RUNNING,	 /* the command was executed; payload_fd has nothing more to say */
 	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
 	LAUNCH_TERMINAL, /* ret_fd: pty master */
 	LAUNCH_ENDED,	 /* status and usage are filled */

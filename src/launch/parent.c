@@ -299,7 +299,6 @@ void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	}
 	if (ready_fd == launch->payload_fd) {
 		/* The payload's end closed without a word: the command has been executed. */
-		fd_close(&launch->payload_fd);
 		ret_report->event = LAUNCH_RUNNING;
 		return;
 	}

@@ -149,6 +149,9 @@ static void handle_message(struct linux_task *task, int fd)
 	case LAUNCH_NOTHING:
 		break;
 	case LAUNCH_RUNNING:
+		/* By hand: the janitor may still hold a copy, and then closing is not enough to leave epoll. */
+		(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		fd_close(&task->launch.payload_fd);
 		if (task->task.state == TASK_STARTING)
 			task->task.state = TASK_RUNNING;
 		break;
