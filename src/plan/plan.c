@@ -78,8 +78,8 @@ static void plan_groups(const struct planning *planning)
 	const struct host_cgroup *found = &planning->host->cgroup;
 	struct spec_groups *groups = &planning->spec->groups;
 
-	groups->unified = found->kind == CGROUP_V2;
-	groups->v2_path = found->v2_is_own ? NULL : copy_or_null(found->v2_path);
+	groups->unified = found->kind == CGROUP_V2 && !found->v2_is_own;
+	groups->v2_path = groups->unified ? copy_or_null(found->v2_path) : NULL;
 	groups->memory_path = copy_or_null(found->memory_path);
 	groups->pids_path = copy_or_null(found->pids_path);
 	groups->cpu_path = copy_or_null(found->cpu_path);

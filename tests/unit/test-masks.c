@@ -1,0 +1,256 @@
+/* What is hidden: every path of the list, whatever the home, the workspace and the mounts look like. */
+#include "plan/mask_list.h"
+#include "plan/parts.h"
+
+#include "base/own.h"
+#include "tests/unit/plan_fixture.h"
+
+/* Whether something hides PATH: a rule above it, or a pattern that is the path itself. */
+static bool is_hidden(const struct fixture *fixture, const char *path)
+{
+	return !plan_shows(&fixture->spec, path) || fixture_has_mask(fixture, MASK_GLOB, path);
+}
+
+static bool all_hidden(const struct fixture *fixture, const char *dir, const char *const *names)
+{
+	bool good = true;
+
+	for (; *names; names++) {
+		owned(free_ptr) char *path = plan_join(dir, *names);
+
+		if (is_hidden(fixture, path))
+			continue;
+		printf("# visible: %s\n", path);
+		good = false;
+	}
+	return good;
+}
+
+static void test_usual(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_must_plan(&f);
+	tap_ok(all_hidden(&f, "/", mask_system_hidden), "every system path of the list is hidden");
+	tap_ok(all_hidden(&f, "/", mask_system_empty), "every place of the list is empty");
+	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "every credential of HOME is hidden");
+	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/home/u"), "HOME exists and is empty");
+	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/home"), "so is the directory of homes");
+	tap_ok(!plan_shows(&f.spec, "/home/u/.newtoken"),
+	       "what the list does not know is hidden too");
+	tap_ok(!plan_shows(&f.spec, "/home/other/notes"), "other users are hidden");
+	tap_ok(!plan_shows(&f.spec, "/root/x"), "root's home is hidden");
+	tap_ok(plan_shows(&f.spec, "/home/u/work/src/a.c"), "the workspace is seen");
+	tap_ok(!plan_shows(&f.spec, "/home/u/workbench"), "a name that starts like it is not");
+	tap_ok(plan_shows(&f.spec, "/home/u/.cargo/bin/cargo"), "tool chains are seen");
+	tap_ok(!plan_shows(&f.spec, "/home/u/.cargo/credentials.toml"),
+	       "not what lies beside them");
+	tap_ok(plan_shows(&f.spec, "/usr/bin/env"), "the system is seen");
+	tap_ok(plan_shows(&f.spec, "/etc/ssh/ssh_config"), "also beside what a pattern hides");
+	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/etc/ssh/*_key"), "host keys go by a pattern");
+	tap_ok(!fixture_mask(&f, "/home/u/.ssh"), "no rule for what is invisible anyway");
+	tap_ok(!fixture_mask(&f, "/home/u/.gitconfig"),
+	       "no git configuration when nothing is known");
+	fixture_close(&f);
+}
+
+static void test_own(const char *home_mode)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_flag(&f, "home", home_mode);
+	fixture_text(&f.host.data_dir, "/big/disk/aisbx");
+	fixture_text(&f.host.cache_dir, "/home/u/.pyenv/cache/aisbx");
+	fixture_text(&f.host.state_dir, "/home/u/work/.state/aisbx");
+	fixture_must_plan(&f);
+	tap_ok(!plan_shows(&f.spec, "/big/disk/aisbx/sbx"), "%s: the store elsewhere is hidden",
+	       home_mode);
+	tap_ok(plan_shows(&f.spec, "/big/disk/other"), "%s: not what lies beside it", home_mode);
+	tap_ok(!plan_shows(&f.spec, "/home/u/.pyenv/cache/aisbx"), "%s: hidden in a tool chain",
+	       home_mode);
+	tap_ok(!plan_shows(&f.spec, "/home/u/work/.state/aisbx/spool"),
+	       "%s: hidden in the workspace", home_mode);
+	tap_ok(!plan_shows(&f.spec, "/home/u/.config/aisbx/trust"), "%s: so is the configuration",
+	       home_mode);
+	tap_ok(!plan_shows(&f.spec, "/run/user/1000/aisbx/socket"), "%s: and the sockets",
+	       home_mode);
+	fixture_close(&f);
+}
+
+static void test_full_home(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_flag(&f, "home", "full");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/home/u/notes.txt"), "home: full shows the home");
+	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "but no credential of the list");
+	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/home/u/.*_history"), "histories go by a pattern");
+	tap_ok(!plan_shows(&f.spec, "/home/other"), "other users stay hidden");
+	fixture_close(&f);
+}
+
+static void test_odd_workspaces(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	f.paths.workspace_given = true;
+	fixture_text(&f.paths.workspace, "/home/u");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/home/u/notes.txt"), "HOME as the workspace is seen");
+	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "without its credentials");
+	fixture_text(&f.paths.workspace, "/home/u/.config");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/home/u/.config/nvim"), "a part of HOME as the workspace");
+	tap_ok(!plan_shows(&f.spec, "/home/u/.config/gh/hosts.yml"),
+	       "without the credentials in it");
+	tap_ok(!plan_shows(&f.spec, "/home/u/.ssh/id_rsa"), "and without those beside it");
+	fixture_text(&f.paths.workspace, "/home/u/.aws/tool");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/home/u/.aws/tool/main.c"),
+	       "a workspace in a hidden directory");
+	tap_ok(!plan_shows(&f.spec, "/home/u/.aws/credentials"), "shows nothing beside it");
+	fixture_text(&f.paths.workspace, "/var/log/app");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/var/log/app/x") && !plan_shows(&f.spec, "/var/log/syslog"),
+	       "the same in a hidden place of the system");
+	fixture_text(&f.paths.workspace, "/srv");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/srv/x"), "a hidden place itself, when it is named");
+	fixture_text(&f.paths.workspace, "/");
+	fixture_must_plan(&f);
+	tap_ok(!plan_shows(&f.spec, "/home/u/.ssh") && !plan_shows(&f.spec, "/etc/shadow"),
+	       "all of / as the workspace unhides nothing");
+	fixture_close(&f);
+}
+
+static void test_homes(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_text(&f.host.home, "/");
+	fixture_text(&f.paths.workspace, "/opt/job");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/usr/bin"), "a home of / is not emptied");
+	tap_ok(all_hidden(&f, "/", mask_home_hidden), "but its credentials are hidden");
+	fixture_text(&f.host.home, "/root");
+	fixture_must_plan(&f);
+	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/root") &&
+		       plan_shows(&f.spec, "/root/.rustup/toolchains"),
+	       "root's own home: empty but for tool chains");
+	fixture_text(&f.host.home, "/var/lib/docker/u");
+	fixture_must_plan(&f);
+	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/var/lib/docker/u") &&
+		       !plan_shows(&f.spec, "/var/lib/docker/volumes"),
+	       "a home below a hidden directory exists; nothing beside it is seen");
+	fixture_close(&f);
+}
+
+static void test_git_config(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	f.paths.git_name = "A \"B\" \\ C\n[core]\n\tpager = rm";
+	fixture_must_plan(&f);
+	const struct spec_mask *mask = fixture_mask(&f, "/home/u/.gitconfig");
+
+	if (tap_ok(mask && mask->kind == MASK_FILE, "a git configuration is synthesised")) {
+		tap_is_str(mask->content,
+			   "[user]\n\tname = \"A \\\"B\\\" \\\\ C[core]pager = rm\"\n",
+			   "a name cannot become another setting");
+	}
+	f.paths.git_email = "a@b.c";
+	f.paths.git_name = NULL;
+	fixture_must_plan(&f);
+	mask = fixture_mask(&f, "/home/u/.gitconfig");
+	tap_is_str(mask ? mask->content : NULL, "[user]\n\temail = \"a@b.c\"\n", "e-mail only");
+	fixture_close(&f);
+}
+
+static void test_workspace_secrets(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_must_plan(&f);
+	tap_ok(!fixture_mask(&f, "/home/u/work/.env"),
+	       "secrets of the workspace are shown by default");
+	fixture_flag(&f, "workspace-secrets", "mask");
+	fixture_must_plan(&f);
+	tap_ok(fixture_has_mask(&f, MASK_HIDE, "/home/u/work/.env"), "a file");
+	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/home/u/work/*.pem"), "a pattern");
+	tap_ok(all_hidden(&f, "/home/u/work", mask_workspace_hidden), "all of the list");
+	fixture_close(&f);
+}
+
+static void test_aliases(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_mount(&f, "1 0 8:1 / / rw - ext4 a rw\n"
+			  "2 1 8:2 /@home /home rw - btrfs b rw\n"
+			  "3 1 8:2 / /pool rw - btrfs b rw\n"
+			  "4 1 8:2 /@home/u/.pyenv /opt/pyenv rw - btrfs b rw\n"
+			  "5 1 8:1 /srv/www /www rw - ext4 a rw\n"
+			  "6 1 8:1 /etc/ssl/private /keys rw - ext4 a rw\n"
+			  "7 1 8:1 / /again rw - ext4 a rw\n"
+			  "8 1 8:1 /opt /opt rw - ext4 a rw\n");
+	fixture_must_plan(&f);
+	tap_ok(!plan_shows(&f.spec, "/pool/@home/u/.ssh/id_rsa"),
+	       "a subvolume's parent shows no home");
+	tap_ok(!plan_shows(&f.spec, "/pool/@home/u/.local/share/aisbx"), "and not the store");
+	tap_ok(plan_shows(&f.spec, "/pool/other"), "what is not hidden by its first name is seen");
+	tap_ok(plan_shows(&f.spec, "/opt/pyenv/bin"), "a tool chain bound elsewhere is seen");
+	tap_ok(plan_shows(&f.spec, "/www/index.html"),
+	       "a part of /srv that was bound to be seen is");
+	tap_ok(!plan_shows(&f.spec, "/keys/host.key"),
+	       "a credential directory bound elsewhere is not");
+	tap_ok(!plan_shows(&f.spec, "/again/etc/shadow"), "the root bound a second time");
+	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/again/etc/ssh/*_key"), "patterns too");
+	tap_ok(!plan_shows(&f.spec, "/again/root/x"), "and places");
+	tap_ok(!fixture_mask(&f, "/opt"), "a directory bound onto itself has one name");
+	fixture_close(&f);
+}
+
+static void test_order(void)
+{
+	struct fixture f;
+	bool sorted = true;
+
+	fixture_open(&f);
+	/* Names in which '-' and '.' sort before '/': the order has to survive them. */
+	fixture_text(&f.host.data_dir, "/home/u/work-old/aisbx");
+	fixture_text(&f.host.cache_dir, "/home/u/work/aisbx");
+	fixture_text(&f.host.state_dir, "/home/u/work.d/aisbx");
+	fixture_must_plan(&f);
+	for (size_t i = 1; i < f.spec.mask_count; i++)
+		sorted &= strcmp(f.spec.masks[i - 1].path, f.spec.masks[i].path) < 0;
+	tap_ok(sorted, "masks are sorted, each path once");
+	tap_ok(fixture_has_mask(&f, MASK_HIDE, "/home/u/work/aisbx"), "hidden in the workspace");
+	tap_ok(!fixture_mask(&f, "/home/u/work-old/aisbx"), "idle rules are left out");
+	tap_ok(plan_keeps_within(&f.spec, "/home"), "something below /home is kept");
+	tap_ok(!plan_keeps_within(&f.spec, "/srv"), "nothing below /srv is");
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	test_usual();
+	test_own("tools");
+	test_own("full");
+	test_full_home();
+	test_odd_workspaces();
+	test_homes();
+	test_git_config();
+	test_workspace_secrets();
+	test_aliases();
+	test_order();
+	return tap_done();
+}
