@@ -83,6 +83,28 @@ static int fill_tmpfs(int dir_fd, struct error *err)
 	return 0;
 }
 
+/* The empty file and directory that masks show, read-only: a bind takes over the flags of its source. */
+static int open_nothing(int tmpfs_fd, int *ret_file, int *ret_dir, struct error *err)
+{
+	owned(fd_close) int clone = -1;
+
+	if (mount_clone(tmpfs_fd, "", &clone, err) < 0 ||
+	    mount_attributes(clone, SEALED_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0 ||
+	    mount_park(clone, err) < 0)
+		return -1;
+	*ret_file = openat(clone, "none", O_PATH | O_CLOEXEC);
+	*ret_dir = openat(clone, "void", O_PATH | O_CLOEXEC);
+	return *ret_file < 0 || *ret_dir < 0 ? error_errno(err, ERROR_HOST, "masks") : 0;
+}
+
+/* An empty workspace lies below /tmp, which is this tmpfs. */
+static int make_workspace(int tmpfs_fd, const char *path, struct error *err)
+{
+	if (!str_starts(path, "/tmp/") || mkdirat(tmpfs_fd, path + 1, 0755) < 0)
+		return error_errno(err, ERROR_HOST, "empty workspace %s", path);
+	return 0;
+}
+
 int fresh_prepare(const struct spec *spec, struct fresh *ret_fresh, struct error *err)
 {
 	static const char *const proc_options[] = { "hidepid", "invisible", NULL };
@@ -93,7 +115,12 @@ int fresh_prepare(const struct spec *spec, struct fresh *ret_fresh, struct error
 	uint64_t bytes = spec->limits.tmp_bytes + spec->limits.shm_bytes;
 
 	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &tmpfs_fd, err) < 0 ||
-	    fill_tmpfs(tmpfs_fd, err) < 0)
+	    fill_tmpfs(tmpfs_fd, err) < 0 || mount_park(tmpfs_fd, err) < 0)
+		return -1;
+	/* Before the new root is parked over the same place. */
+	if (open_nothing(tmpfs_fd, &ret_fresh->none_fd, &ret_fresh->void_fd, err) < 0)
+		return -1;
+	if (spec->workspace_made && make_workspace(tmpfs_fd, spec->workspace, err) < 0)
 		return -1;
 	if (mount_instance("proc", proc_options, SEALED_NOEXEC, &proc_fd, err) < 0 ||
 	    mount_instance("proc", no_options, SEALED_NOEXEC, &private_fd, err) < 0)
@@ -132,14 +159,14 @@ static int bind_over(int source_fd, const char *target)
 	return 0;
 }
 
-static int hide_proc_entry(int file_fd, int dir_fd, const char *name)
+static int hide_proc_entry(const struct fresh *fresh, const char *name)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "proc/%s", name);
-	if (bind_over(file_fd, path) == 0)
+	if (bind_over(fresh->none_fd, path) == 0)
 		return 0;
-	return errno == ENOTDIR ? bind_over(dir_fd, path) : -1;
+	return errno == ENOTDIR ? bind_over(fresh->void_fd, path) : -1;
 }
 
 static int freeze_proc_entry(const char *name)
@@ -155,13 +182,10 @@ static int freeze_proc_entry(const char *name)
 
 static int attach_proc(const struct fresh *fresh, int root_fd, struct error *err)
 {
-	owned(fd_close) int none = openat(fresh->tmpfs_fd, "none", O_PATH | O_CLOEXEC);
-	owned(fd_close) int nothing = openat(fresh->tmpfs_fd, "void", O_PATH | O_CLOEXEC);
-
 	if (mount_attach(fresh->proc_fd, root_fd, "proc", err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
-		if (hide_proc_entry(none, nothing, proc_hidden[i]) < 0)
+		if (hide_proc_entry(fresh, proc_hidden[i]) < 0)
 			return error_errno(err, ERROR_HOST, "cannot mask /proc/%s", proc_hidden[i]);
 	}
 	for (size_t i = 0; i < sizeof(proc_readonly) / sizeof(proc_readonly[0]); i++) {

@@ -16,6 +16,7 @@
 struct fresh {
 	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none (file), void (dir) */
 	int proc_fd;  /* detached instance of this pid namespace's proc, to be attached */
+	int none_fd, void_fd; /* empty file and directory, read-only, that masks over /proc show */
 	int private_proc_fd; /* a second instance that is never attached: nothing gets mounted over its files */
 };
 

@@ -195,3 +195,15 @@ int mount_attach(int mount_fd, int dir_fd, const char *path, struct error *err)
 		return error_errno(err, ERROR_HOST, "cannot mount at %s", path);
 	return 0;
 }
+
+int mount_park(int mount_fd, struct error *err)
+{
+	/* Never a place that a workspace or a tool chain can lie in: it would be covered. */
+	static const char *const places[] = { "/sys/class", "/proc/fs", "/boot", "/media" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (move_mount(mount_fd, "", AT_FDCWD, places[i], MOVE_MOUNT_F_EMPTY_PATH) == 0)
+			return 0;
+	}
+	return error_errno(err, ERROR_HOST, "no place to attach a mount at");
+}

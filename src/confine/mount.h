@@ -44,6 +44,12 @@ int mount_overlay(const struct overlay_layers *layers, int *ret_fd, struct error
 int mount_attach(int mount_fd, int dir_fd, const char *path, struct error *err);
 
 /*
+ * Attaches a detached mount at a place of this (private) mount namespace that nothing else needs. Kernels before 6.15
+ * clone and bind attached mounts only; whoever pivots away later leaves it behind.
+ */
+int mount_park(int mount_fd, struct error *err);
+
+/*
  * Opens PATH (relative, or absolute and taken as below DIR_FD) without following any symbolic link and without
  * leaving DIR_FD. Returns an O_PATH descriptor or -1 with errno.
  */

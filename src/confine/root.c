@@ -10,25 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Any directory of the old root does: it is left behind in a moment. */
-static int attach_first(int mount_fd, struct error *err)
-{
-	static const char *const places[] = { "/tmp", "/mnt", "/var", "/usr" };
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (move_mount(mount_fd, "", AT_FDCWD, places[i], MOVE_MOUNT_F_EMPTY_PATH) == 0)
-			return 0;
-	}
-	return error_errno(err, ERROR_HOST, "cannot attach the new root");
-}
-
 int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err)
 {
 	owned(fd_close) int root_fd = -1;
 
 	if (parts->count == 0)
 		return error_set(err, ERROR_INTERNAL, "the new root has no parts");
-	if (attach_first(parts->items[0].mount_fd, err) < 0)
+	if (mount_park(parts->items[0].mount_fd, err) < 0)
 		return -1;
 	root_fd = openat(parts->items[0].mount_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)

@@ -94,8 +94,8 @@ static int go_attached(struct root_builder *builder, struct error *err)
 	if (builder->userns_fd >= 0 && (unshare(CLONE_NEWNS) < 0 ||
 					mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
 		return error_errno(err, ERROR_HOST, "cannot make a private mount namespace");
-	if (move_mount(builder->parts->upper_fd, "", AT_FDCWD, "/tmp", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_errno(err, ERROR_HOST, "cannot attach the writable layer");
+	if (mount_park(builder->parts->upper_fd, err) < 0)
+		return -1;
 	builder->is_attached = true;
 	return 0;
 }
@@ -107,9 +107,8 @@ static int overlay_by_path(struct root_builder *builder, const struct overlay_la
 
 	if (go_attached(builder, err) < 0)
 		return -1;
-	if (builder->userns_fd >= 0 &&
-	    move_mount(lower, "", AT_FDCWD, "/tmp", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_errno(err, ERROR_HOST, "cannot attach a layer");
+	if (builder->userns_fd >= 0 && mount_park(lower, err) < 0)
+		return -1;
 	return mount_overlay(layers, ret_fd, err);
 }
 
