@@ -37,6 +37,8 @@ def build(guest):
 
 def inside(word, folder):
     """A word of a test's command or environment as it reads in the guest."""
+    if word.startswith("/"):
+        word = os.path.normpath(word)
     word = word.replace(str(folder), str(INSIDE / "build")).replace(str(SOURCE), str(INSIDE))
     # Interpreters are the guest's own, wherever this machine keeps its.
     if word.startswith("/") and not word.startswith(str(INSIDE)):
