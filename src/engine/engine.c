@@ -19,13 +19,13 @@
 
 bool engine_needs_libraries(const struct request *request)
 {
-	owned(surroundings_done) struct surroundings around;
+	owned(free_ptr) char *workspace = NULL;
 	struct error err;
 
 	/* What is wrong with the surroundings is told by the run itself, in whichever program. */
-	if (surroundings_read(request, &around, &err) < 0)
+	if (surroundings_workspace(request, &workspace, &err) < 0)
 		return false;
-	return engine_profile_needs_yaml(request, around.paths.workspace);
+	return engine_profile_needs_yaml(request, workspace);
 }
 
 static int make_spec(const struct request *request, const struct surroundings *around,
