@@ -1,4 +1,4 @@
-/* Growable text, string vectors, and allocation that aborts when memory is out. */
+/* Growable text and string vectors. */
 #include "base/str.h"
 
 #include <stdarg.h>
@@ -6,57 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static void *or_die(void *memory)
-{
-	static const char words[] = "aisbx: out of memory\n";
-
-	if (!memory) {
-		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
-
-		(void)ignored;
-		abort();
-	}
-	return memory;
-}
-
-void *xmalloc(size_t size)
-{
-	return or_die(malloc(size ? size : 1));
-}
-
-void *xcalloc(size_t count, size_t size)
-{
-	return or_die(calloc(count ? count : 1, size ? size : 1));
-}
-
-void *xrealloc(void *old, size_t count, size_t size)
-{
-	return or_die(reallocarray(old, count ? count : 1, size ? size : 1));
-}
-
-char *xstrdup(const char *text)
-{
-	return or_die(strdup(text));
-}
-
-char *xstrndup(const char *text, size_t len)
-{
-	return or_die(strndup(text, len));
-}
-
-char *xasprintf(const char *format, ...)
-{
-	char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return or_die(text);
-}
 
 void str_done(struct str *text)
 {
@@ -155,9 +104,12 @@ void strv_done(struct strv *list)
 
 void strv_take(struct strv *list, char *item)
 {
-	list->items = xrealloc(list->items, list->count + 2, sizeof(char *));
-	list->items[list->count++] = item;
-	list->items[list->count] = NULL;
+	char **items = xrealloc(list->items, list->count + 2, sizeof(char *));
+
+	items[list->count] = item;
+	items[list->count + 1] = NULL;
+	list->items = items;
+	list->count++;
 }
 
 void strv_add(struct strv *list, const char *item)
@@ -167,14 +119,11 @@ void strv_add(struct strv *list, const char *item)
 
 void strv_addf(struct strv *list, const char *format, ...)
 {
-	char *item = NULL;
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&item, format, args) < 0)
-		item = NULL;
+	strv_take(list, xvasprintf(format, args));
 	va_end(args);
-	strv_take(list, or_die(item));
 }
 
 void strv_copy(struct strv *to, const struct strv *from)

@@ -144,7 +144,7 @@ static int decode_texts(const struct value *value, struct strv *list, struct err
 	if (value->kind != VALUE_LIST)
 		return wrong("a list of texts", err);
 	for (size_t i = 0; i < value->many.count; i++) {
-		char *text;
+		char *text = NULL;
 
 		if (decode_text(value->many.items[i], &text, err) < 0)
 			return error_context(err, "%zu", i);

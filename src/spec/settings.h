@@ -77,12 +77,12 @@ enum setting_kind {
 struct setting_row {
 	const char *name; /* spelt with dashes; profiles accept dashes and underscores */
 	enum setting_kind kind;
+	bool flag;     /* has a command line flag */
+	bool profile;  /* may stand in a profile */
 	size_t offset; /* of the field in struct settings; unused for mounts */
 	const char *metavar;
 	const char *choices; /* "none|loopback|allow" */
 	const char *help;
-	bool flag;	  /* has a command line flag */
-	bool profile;	  /* may stand in a profile */
 	int64_t min, max; /* of counts and sizes; max 0: no bound of our own */
 };
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static int scratch_fd = -1;
 
@@ -92,6 +93,31 @@ static void test_passing(void)
 	fd_close(&pair[1]);
 }
 
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* In a child: it closes nearly everything. */
+static void test_closing_others(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		int low = dup2(0, 20), high = dup2(0, 40), kept = dup2(0, 30);
+		const int keep[] = { 1, kept, -1, 0, 2 };
+
+		fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
+		_exit(is_open(0) && is_open(1) && is_open(2) && is_open(kept) && !is_open(low) &&
+				      !is_open(high)
+			      ? 0
+			      : 1);
+	}
+	tap_ok(waitpid(child, &status, 0) == child && status == 0,
+	       "all but those named are closed");
+}
+
 int main(void)
 {
 	char path[] = "/tmp/aisbx-test-fd-XXXXXX";
@@ -102,6 +128,7 @@ int main(void)
 	test_files();
 	test_ends();
 	test_passing();
+	test_closing_others();
 	(void)unlinkat(scratch_fd, "f", 0);
 	(void)unlinkat(scratch_fd, "fifo", 0);
 	fd_close(&scratch_fd);
