@@ -43,14 +43,29 @@ static const char *meaning(enum layer layer)
 	return words[layer] ? words[layer] : "";
 }
 
-static struct value *describe(const struct doctor_machine *machine, enum layer layer, bool *fit)
+/* Without a user namespace nothing else that needs one can be tried; repeating its remedy would bury it. */
+static bool needs_user_namespace(enum layer layer)
 {
-	struct probe_result result;
+	return layer != LAYER_USER && layer != LAYER_SECCOMP && layer != LAYER_LANDLOCK &&
+	       layer != LAYER_LIMITS;
+}
+
+static struct value *describe(const struct doctor_machine *machine, enum layer layer,
+			      bool *has_user, bool *fit)
+{
+	struct probe_result result = { .works = false };
 	struct value *row = value_new_map();
 	owned(str_done) struct str detail = STR_INIT, remedy = STR_INIT;
+	bool is_blocked = !*has_user && needs_user_namespace(layer);
 
-	probe_layer(machine->host, layer, &result);
-	if (result.works && !result.is_weaker) {
+	if (!is_blocked)
+		probe_layer(machine->host, layer, &result);
+	if (layer == LAYER_USER)
+		*has_user = result.works;
+	if (is_blocked) {
+		str_add(&detail, "not tried: it needs a user namespace");
+		str_add(&remedy, "that of the layer user");
+	} else if (result.works && !result.is_weaker) {
 		str_add(&detail, result.detail[0] ? result.detail : meaning(layer));
 	} else {
 		owned(str_done) struct str why = STR_INIT;
@@ -76,7 +91,7 @@ int engine_doctor(struct value **ret_answer, struct error *err)
 	owned(value_release) struct value *answer = NULL;
 	owned(host_done) struct host host;
 	char program[PATH_MAX] = "aisbx";
-	bool fit = true;
+	bool fit = true, has_user = true;
 
 	memset(&host, 0, sizeof(host));
 	if (host_read(&host, err) < 0)
@@ -91,7 +106,7 @@ int engine_doctor(struct value **ret_answer, struct error *err)
 	struct value *layers = value_new_list();
 
 	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++)
-		value_append(layers, describe(&machine, layer, &fit));
+		value_append(layers, describe(&machine, layer, &has_user, &fit));
 	value_set(answer, "fit", value_new_bool(fit));
 	value_set(answer, "user", value_new_text(host.privileged ? "root" : "plain"));
 	value_set(answer, "layers", layers);
