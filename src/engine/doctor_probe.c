@@ -245,19 +245,18 @@ static int try_forest(const struct probe *probe, struct error *err)
 
 static int try_overlay(const struct probe *probe, struct error *err)
 {
+	const struct host *host = probe->host;
 	struct probe_result *result = probe->result;
 
-	if (probe->host->privileged) {
-		if (try_idmapped(probe, err) == 0) {
-			(void)snprintf(result->detail, sizeof(result->detail),
-				       "whole root, ids mapped to %u", probe->host->id_base);
-			return 0;
-		}
-		return -1;
+	/* The way plan chooses for this caller; the other one would tell nothing. */
+	if (!host->privileged || !host->root_idmappable) {
+		(void)snprintf(result->detail, sizeof(result->detail),
+			       "one overlay per top-level directory");
+		return try_forest(probe, err);
 	}
-	(void)snprintf(result->detail, sizeof(result->detail),
-		       "one overlay per top-level directory");
-	return try_forest(probe, err);
+	(void)snprintf(result->detail, sizeof(result->detail), "whole root, ids mapped to %u",
+		       host->id_base);
+	return try_idmapped(probe, err);
 }
 
 /* What a mask layer is made of: whiteouts and opaque directories. */
