@@ -6,12 +6,15 @@
 
 #include <math.h>
 
+/* Foreign bytes, fit for the name of a case. */
+#define SHOWN(text) str_shown(text, (char[STR_SHOWN_SIZE]){ 0 })
+
 static void is_written(const struct value *value, unsigned indent, const char *want)
 {
 	owned(str_done) struct str out = STR_INIT;
 
 	json_write(&out, value, indent);
-	tap_is_str(str_cstr(&out), want, "writes %.60s", want);
+	tap_is_str(str_cstr(&out), want, "writes %s", SHOWN(want));
 }
 
 /* Reads TEXT and writes it again. */
@@ -22,11 +25,11 @@ static void is_read_as(const char *text, const char *want)
 	struct error err = { 0 };
 
 	if (json_read(text, strlen(text), NULL, &value, &err) < 0) {
-		tap_ok(false, "reads %.60s: %s", text, err.text);
+		tap_ok(false, "reads %s: %s", SHOWN(text), err.text);
 		return;
 	}
 	json_write(&out, value, 0);
-	tap_is_str(str_cstr(&out), want, "reads %.60s", text);
+	tap_is_str(str_cstr(&out), want, "reads %s", SHOWN(text));
 }
 
 static void is_refused(const char *text, size_t len, const struct json_limits *limits,
@@ -212,7 +215,7 @@ static void test_base64(void)
 
 		str_add(&back, "kept");
 		tap_ok(!base64_read(&back, bad[i], strlen(bad[i])) && back.len == 4,
-		       "not base64: %.9s", bad[i]);
+		       "not base64: %s", SHOWN(bad[i]));
 	}
 }
 

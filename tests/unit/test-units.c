@@ -1,4 +1,5 @@
 /* Units: what is a size, a duration, a count, and how nonsense is refused. */
+#include "base/str.h"
 #include "base/units.h"
 #include "tests/tap.h"
 
@@ -18,7 +19,8 @@ static void check_rows(const char *what, parse_function *parse, const struct row
 		int64_t got = -1;
 		int status = parse("--x", rows[i].text, &got, &err);
 
-		tap_is_int(got, rows[i].want, "%s '%.40s' %s", what, rows[i].text,
+		tap_is_int(got, rows[i].want, "%s '%s' %s", what,
+			   str_shown(rows[i].text, (char[STR_SHOWN_SIZE]){ 0 }),
 			   status < 0 ? err.text : "");
 		if (status < 0)
 			tap_ok(err.code == ERROR_USAGE && strncmp(err.text, "--x: '", 6) == 0 &&
