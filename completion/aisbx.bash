@@ -182,7 +182,7 @@ _aisbx()
 		;;
 	profile)
 		flags=" --json -h --help"
-		words="ls show check"
+		words="ls show check trust untrust"
 		;;
 	doctor)
 		flags=" --json -h --help"
