@@ -39,8 +39,8 @@ static void is_refused(const char *text, size_t len, const struct json_limits *l
 	struct error err = { 0 };
 	int got = json_read(text, len, limits, &value, &err);
 
-	tap_ok(got < 0 && err.code == ERROR_INPUT && strstr(err.text, part), "refuses %.40s: %s",
-	       text, err.text);
+	tap_ok(got < 0 && err.code == ERROR_INPUT && strstr(err.text, part), "refuses %s: %s",
+	       SHOWN(text), err.text);
 	tap_ok(value == (struct value *)(void *)&len, "and leaves the output alone");
 }
 
