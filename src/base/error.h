@@ -32,10 +32,9 @@ int error_errno(struct error *err, enum error_code code, const char *format, ...
 	__attribute__((format(printf, 3, 4)));
 
 /* Puts "CONTEXT: " in front of the text already there; returns -1. */
-int error_context(struct error *err, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Stable lower-case name of a code ("usage", "not-found"), for JSON. */
+/* Stable lower-case name of a code ("usage", "not_found"), for JSON. */
 const char *error_code_name(enum error_code code);
 
 /* Exit status of verbs other than run, exec and try. */

@@ -70,9 +70,12 @@ static const struct field limit_fields[] = {
 };
 
 static const struct field group_fields[] = {
-	FIELD(spec_groups, unified, FIELD_BOOL),     FIELD(spec_groups, v2_path, FIELD_TEXT),
-	FIELD(spec_groups, memory_path, FIELD_TEXT), FIELD(spec_groups, pids_path, FIELD_TEXT),
-	FIELD(spec_groups, cpu_path, FIELD_TEXT),    FIELD(spec_groups, cpuacct_path, FIELD_TEXT),
+	FIELD(spec_groups, unified, FIELD_BOOL),
+	FIELD(spec_groups, v2_path, FIELD_TEXT),
+	FIELD(spec_groups, memory_path, FIELD_TEXT),
+	FIELD(spec_groups, pids_path, FIELD_TEXT),
+	FIELD(spec_groups, cpu_path, FIELD_TEXT),
+	FIELD(spec_groups, cpuacct_path, FIELD_TEXT),
 	END,
 };
 
@@ -94,22 +97,37 @@ static const struct record group_record = { group_fields, sizeof(struct spec_gro
 	}
 
 static const struct field spec_fields[] = {
-	FIELD(spec, run_id, FIELD_TEXT),       FIELD(spec, sandbox, FIELD_TEXT),
-	FIELD(spec, trace_id, FIELD_TEXT),     FIELD(spec, driver, FIELD_TEXT),
-	FIELD(spec, command, FIELD_TEXTS),     FIELD(spec, env, FIELD_TEXTS),
-	FIELD(spec, workspace, FIELD_TEXT),    FIELD(spec, workspace_made, FIELD_BOOL),
-	FIELD(spec, cwd, FIELD_TEXT),	       FIELD(spec, home, FIELD_TEXT),
-	FIELD(spec, hostname, FIELD_TEXT),     CHOICE(spec, root, root_modes),
-	MANY(trees, &tree_record, tree_count), MANY(masks, &mask_record, mask_count),
-	MANY(binds, &bind_record, bind_count), INSIDE(ids, &id_record),
+	FIELD(spec, run_id, FIELD_TEXT),
+	FIELD(spec, sandbox, FIELD_TEXT),
+	FIELD(spec, trace_id, FIELD_TEXT),
+	FIELD(spec, driver, FIELD_TEXT),
+	FIELD(spec, command, FIELD_TEXTS),
+	FIELD(spec, env, FIELD_TEXTS),
+	FIELD(spec, workspace, FIELD_TEXT),
+	FIELD(spec, workspace_made, FIELD_BOOL),
+	FIELD(spec, cwd, FIELD_TEXT),
+	FIELD(spec, home, FIELD_TEXT),
+	FIELD(spec, hostname, FIELD_TEXT),
+	CHOICE(spec, root, root_modes),
+	MANY(trees, &tree_record, tree_count),
+	MANY(masks, &mask_record, mask_count),
+	MANY(binds, &bind_record, bind_count),
+	INSIDE(ids, &id_record),
 	INSIDE(groups, &group_record),
-	INSIDE(limits, &limit_record),	       CHOICE(spec, net, net_modes),
-	FIELD(spec, allow, FIELD_TEXTS),       FIELD(spec, deny, FIELD_TEXTS),
-	FIELD(spec, splice, FIELD_BOOL),       FIELD(spec, seccomp, FIELD_TEXT),
-	FIELD(spec, state_dir, FIELD_TEXT),    FIELD(spec, store_dir, FIELD_TEXT),
-	FIELD(spec, cache_dir, FIELD_TEXT),    FIELD(spec, config_dir, FIELD_TEXT),
-	FIELD(spec, require, FIELD_LAYERS),    FIELD(spec, allow_degraded, FIELD_LAYERS),
-	FIELD(spec, notes, FIELD_TEXTS),       END,
+	INSIDE(limits, &limit_record),
+	CHOICE(spec, net, net_modes),
+	FIELD(spec, allow, FIELD_TEXTS),
+	FIELD(spec, deny, FIELD_TEXTS),
+	FIELD(spec, splice, FIELD_BOOL),
+	FIELD(spec, seccomp, FIELD_TEXT),
+	FIELD(spec, state_dir, FIELD_TEXT),
+	FIELD(spec, store_dir, FIELD_TEXT),
+	FIELD(spec, cache_dir, FIELD_TEXT),
+	FIELD(spec, config_dir, FIELD_TEXT),
+	FIELD(spec, require, FIELD_LAYERS),
+	FIELD(spec, allow_degraded, FIELD_LAYERS),
+	FIELD(spec, notes, FIELD_TEXTS),
+	END,
 };
 
 const struct record spec_record = { spec_fields, sizeof(struct spec) };

@@ -39,7 +39,7 @@ static void test_texts(void)
 
 static void test_codes(void)
 {
-	tap_is_str(error_code_name(ERROR_NOT_FOUND), "not-found", "codes have names");
+	tap_is_str(error_code_name(ERROR_NOT_FOUND), "not_found", "codes have names");
 	tap_is_int(error_exit_status(ERROR_NONE), 0, "done is 0");
 	tap_is_int(error_exit_status(ERROR_USAGE), 2, "usage is 2");
 	tap_is_int(error_exit_status(ERROR_CONFLICT), 3, "conflict is 3");
