@@ -23,8 +23,8 @@ struct directory {
 };
 
 static const struct directory directories[] = {
-	{ "run", 0755 },     { "run/aisbx", 0755 }, { "run/lock", 01777 }, { "tmp", 01777 },
-	{ "vartmp", 01777 }, { "shm", 01777 },	    { "sys", 0755 },	   { "sys/devices", 0755 },
+	{ "run/lock", 01777 }, { "tmp", 01777 }, { "vartmp", 01777 }, { "shm", 01777 },
+	{ "sys", 0755 },       { "sys/devices", 0755 },
 	{ "sys/devices/system", 0755 }, { "sys/devices/system/cpu", 0755 },
 	{ "sys/devices/system/node", 0755 }, { "sys/kernel", 0755 }, { "sys/kernel/mm", 0755 },
 	{ "sys/kernel/mm/transparent_hugepage", 0755 }, { "sys/fs", 0755 }, { "sys/fs/cgroup", 0755 },
@@ -105,31 +105,37 @@ static int make_workspace(int tmpfs_fd, const char *path, struct error *err)
 	return 0;
 }
 
-int fresh_prepare(const struct spec *spec, struct fresh *ret_fresh, struct error *err)
+int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *err)
 {
-	static const char *const proc_options[] = { "hidepid", "invisible", NULL };
-	owned(fd_close) int tmpfs_fd = -1;
 	static const char *const no_options[] = { NULL };
-	owned(fd_close) int proc_fd = -1;
+	owned(fd_close) int tmpfs_fd = -1;
 	owned(fd_close) int private_fd = -1;
 	uint64_t bytes = spec->limits.tmp_bytes + spec->limits.shm_bytes;
 
-	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &tmpfs_fd, err) < 0 ||
-	    fill_tmpfs(tmpfs_fd, err) < 0 || mount_park(tmpfs_fd, err) < 0)
+	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &tmpfs_fd, err) < 0)
 		return -1;
-	/* Before the new root is parked over the same place. */
-	if (open_nothing(tmpfs_fd, &ret_fresh->none_fd, &ret_fresh->void_fd, err) < 0)
-		return -1;
-	if (spec->workspace_made && make_workspace(tmpfs_fd, spec->workspace, err) < 0)
-		return -1;
-	if (mount_instance("proc", proc_options, SEALED_NOEXEC, &proc_fd, err) < 0 ||
-	    mount_instance("proc", no_options, SEALED_NOEXEC, &private_fd, err) < 0)
+	if (mkdirat(tmpfs_fd, "run", 0755) < 0 || mkdirat(tmpfs_fd, "run/aisbx", 0755) < 0)
+		return error_errno(err, ERROR_HOST, "fresh /run");
+	if (mount_instance("proc", no_options, SEALED_NOEXEC, &private_fd, err) < 0)
 		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc "
 					  "or use --root project");
-	ret_fresh->tmpfs_fd = fd_take(&tmpfs_fd);
-	ret_fresh->proc_fd = fd_take(&proc_fd);
-	ret_fresh->private_proc_fd = fd_take(&private_fd);
+	*ret_fresh = (struct fresh){ .tmpfs_fd = fd_take(&tmpfs_fd), .proc_fd = -1, .none_fd = -1,
+				     .void_fd = -1, .private_proc_fd = fd_take(&private_fd) };
 	return 0;
+}
+
+int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err)
+{
+	static const char *const proc_options[] = { "hidepid", "invisible", NULL };
+
+	if (fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
+		return -1;
+	/* Before the new root is parked over the same place. */
+	if (open_nothing(fresh->tmpfs_fd, &fresh->none_fd, &fresh->void_fd, err) < 0)
+		return -1;
+	if (spec->workspace_made && make_workspace(fresh->tmpfs_fd, spec->workspace, err) < 0)
+		return -1;
+	return mount_instance("proc", proc_options, SEALED_NOEXEC, &fresh->proc_fd, err);
 }
 
 /* Attaches directory NAME of the tmpfs at PATH below the root; a root without that directory is left alone. */

@@ -20,8 +20,14 @@ struct fresh {
 	int private_proc_fd; /* a second instance that is never attached: nothing gets mounted over its files */
 };
 
-/* Makes the tmpfs and both instances of proc; the caller owns the descriptors. */
-int fresh_prepare(const struct spec *spec, struct fresh *ret_fresh, struct error *err);
+/*
+ * Makes the tmpfs (only run/aisbx in it) and the private proc: what the payload needs from the start. The caller owns
+ * the descriptors.
+ */
+int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *err);
+
+/* The rest, which only init needs. */
+int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err);
 
 /* Attaches everything below ROOT_FD (the new root, attached). CGROUP_FD: a clone to show read-only, or -1. */
 int fresh_attach(const struct spec *spec, const struct fresh *fresh, int root_fd, int cgroup_fd,

@@ -118,21 +118,16 @@ static uid_t shifted(const struct spec_ids *ids, uid_t id, uid_t base)
 	return id < ids->count ? base + id : (uid_t)-1;
 }
 
-int mask_copy_metadata(const struct mask_layer *layer, const char *path, int dir_fd,
-		       const char *name, struct error *err)
+int mask_copy_metadata(const struct mask_layer *layer, const char *path, int fd, struct error *err)
 {
-	owned(fd_close) int fd = openat(dir_fd, name[0] ? name : ".",
-					O_RDONLY | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "mask layer: %s", path);
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 0;
 	if (layer->ids && fchown(fd, shifted(layer->ids, st.st_uid, layer->ids->host_uid),
 				 shifted(layer->ids, st.st_gid, layer->ids->host_gid)) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: owner of %s", path);
-	if (fchmod(fd, st.st_mode & 07777) < 0)
+	if ((st.st_mode & 07777) != 0755 && fchmod(fd, st.st_mode & 07777) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: mode of %s", path);
 	copy_xattrs(path, fd);
 	struct timespec times[2] = { st.st_atim, st.st_mtim };
@@ -191,15 +186,13 @@ static int enter(struct cursor *cursor, const char *name, size_t len, struct err
 				 used ? "/" : "", component);
 	if (host_path(cursor, cursor->names, path, sizeof(path)) < 0)
 		return error_set(err, ERROR_INPUT, "masked path is too long: %s", cursor->names);
-	if (is_new && mask_copy_metadata(cursor->layer, path, parent, component, err) < 0)
-		return -1;
 	int fd = openat(parent, component, O_RDONLY | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: %s", path);
 	cursor->ends[cursor->depth] = used;
 	cursor->fds[cursor->depth++] = fd;
-	return 0;
+	return is_new ? mask_copy_metadata(cursor->layer, path, fd, err) : 0;
 }
 
 /* Goes to the directory BELOW (relative to the layer), reusing what is open. */

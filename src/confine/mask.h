@@ -31,10 +31,9 @@ bool mask_keeps_below(const struct spec *spec, const char *path);
 int mask_build(const struct spec *spec, const struct mask_layer *layer, struct error *err);
 
 /*
- * Copies mode, owner, times and extended attributes of the host's PATH to NAME in DIR_FD (NAME "" means DIR_FD
- * itself). What the host's PATH cannot tell is left alone.
+ * Copies mode, owner, times and extended attributes of the host's directory PATH to directory FD, just made with mode
+ * 0755. What the host's PATH cannot tell is left alone.
  */
-int mask_copy_metadata(const struct mask_layer *layer, const char *path, int dir_fd,
-		       const char *name, struct error *err);
+int mask_copy_metadata(const struct mask_layer *layer, const char *path, int fd, struct error *err);
 
 #endif

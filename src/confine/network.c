@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <string.h>
@@ -23,4 +24,11 @@ int network_isolate(void)
 	memcpy(request.ifr_name, "lo", 3);
 	request.ifr_flags = IFF_UP | IFF_RUNNING;
 	return ioctl(fd, SIOCSIFFLAGS, &request);
+}
+
+int network_join(int dir_fd, const char *path)
+{
+	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : setns(fd, CLONE_NEWNET);
 }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
+#define LOW_NICE 5
+
 static rlim_t smaller(rlim_t a, rlim_t b)
 {
 	return a < b ? a : b;
@@ -33,6 +35,9 @@ int rlimit_apply(const struct spec_limits *limits, bool count_pids)
 	    set_limit(RLIMIT_RTPRIO, 0, 0) < 0 || set_limit(RLIMIT_NICE, 0, 0) < 0)
 		return -1;
 	if (set_limit(RLIMIT_NOFILE, nofile, nofile) < 0)
+		return -1;
+	/* All cores, but behind everybody else: where a cgroup has a weight it says the same once more. */
+	if (!limits->cpu_milli && setpriority(PRIO_PROCESS, 0, LOW_NICE) < 0)
 		return -1;
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)

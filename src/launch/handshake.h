@@ -3,9 +3,9 @@
  *
  *   supervisor            init (pid 1 inside)               payload
  *   ----------            -------------------               -------
- *   clone3  ------------> own network namespace
+ *   clone3  ------------> wait
  *   id maps, MAPPED ----> become root inside, fresh /proc
- *   cgroups, GROUPS ------- fork -------------------------> enter groups, seal itself, filter
+ *   cgroups, GROUPS ------- fork -------------------------> own network, enter groups, seal itself, filter
  *   overlays, PART* ----> (plain users: builds them)          LISTENER ----> supervisor
  *   READY   ------------> attach, pivot, check                wait
  *                         ROOT (plain users) ---> supervisor

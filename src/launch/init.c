@@ -64,8 +64,6 @@ static int become_inside(const struct start *start, struct error *err)
 
 static int isolate(const struct start *start, struct error *err)
 {
-	if (network_isolate() < 0)
-		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (become_inside(start, err) < 0)
 		return -1;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -183,6 +181,22 @@ static pid_t fork_payload(const struct start *start, const struct fresh *fresh, 
 	return pid;
 }
 
+/* The payload made its network namespace while we mounted; init leaves the host's for it. */
+static int join_network(const struct fresh *fresh, pid_t payload, struct error *err)
+{
+	siginfo_t ended = { .si_pid = 0 };
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "%d/ns/net", payload);
+	if (network_join(fresh->private_proc_fd, path) == 0)
+		return 0;
+	error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
+	/* A payload that has ended already has no namespaces any more, and the sandbox ends with it. */
+	if (waitid(P_PID, (id_t)payload, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+		return 0;
+	return -1;
+}
+
 /* Everything but the control socket goes; then no capability and the same filter as the payload's. */
 static int seal(int control_fd, struct error *err)
 {
@@ -225,19 +239,17 @@ _Noreturn void init_main(const struct start *start)
 	close(start->supervisor_payload_fd);
 	umask(0);
 	if (die_with_supervisor() < 0 || isolate(start, &err) < 0 ||
-	    fresh_prepare(start->spec, &fresh, &err) < 0)
+	    fresh_open(start->spec, &fresh, &err) < 0)
 		fail(start, &err);
 	payload = fork_payload(start, &fresh, &release_fd, &err);
 	if (payload < 0)
 		fail(start, &err);
 	close(start->payload_fd);
-	if (assemble(start, &fresh, &err) < 0)
+	if (fresh_prepare(start->spec, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
 		fail(start, &err);
-	if (write(release_fd, "", 1) != 1) {
-		/* The payload died before: its own message says why. */
-		reap(start, payload);
-	}
-	if (seal(start->control_fd, &err) < 0)
+	/* A payload that died before has said why itself: nothing to release, and nothing to join. */
+	if (write(release_fd, "", 1) == 1 && (join_network(&fresh, payload, &err) < 0 ||
+					      seal(start->control_fd, &err) < 0))
 		fail(start, &err);
 	reap(start, payload);
 }

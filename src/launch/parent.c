@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The network namespace is made by init: it costs as much as all others and overlaps with our work there. */
+/* The network namespace is made by the payload: it costs as much as all others and overlaps with the mounts there. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
 void launch_init(struct launch *launch)
@@ -68,7 +68,7 @@ static int refusal(struct error *err)
 static int clone_init(struct launch *launch, const struct start *start, struct error *err)
 {
 	struct clone_args args = {
-		.flags = NAMESPACES | CLONE_PIDFD,
+		.flags = NAMESPACES | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uintptr_t)&launch->init_fd,
 		.exit_signal = SIGCHLD,
 	};

@@ -1,7 +1,7 @@
 /*
  * The payload process: seals itself while init assembles the root, then becomes the command.
  *
- * Stages, in this order because each needs what a later one takes away: own session and keyring; resource groups (it
+ * Stages, in this order because each needs what a later one takes away: own network, session and keyring; resource groups (it
  * enters them itself); kernel quotas; the policy file; limits; standard descriptors; no capabilities; the filter.
  * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, exec.
  */
@@ -12,6 +12,7 @@
 #include "confine/capability.h"
 #include "confine/cgroup.h"
 #include "confine/landlock.h"
+#include "confine/network.h"
 #include "confine/rlimit.h"
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
@@ -112,13 +113,11 @@ static int take_descriptors(const struct payload *payload, struct error *err)
 	return 0;
 }
 
-static void reset_signals(void)
+/* Handlers and ignored signals went with CLONE_CLEAR_SIGHAND; the supervisor's mask is still there. */
+static void unblock_signals(void)
 {
-	struct sigaction normal = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &normal, NULL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -151,11 +150,14 @@ static int load_filter(const struct payload *payload, struct error *err)
 
 static int seal(struct payload *payload, struct error *err)
 {
+	/* The dearest of all namespaces: made here, where it overlaps with init's mounts. */
+	if (network_isolate() < 0)
+		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (own_session(payload, err) < 0 || enter_groups(payload, err) < 0 ||
 	    sysctl_apply_early(payload->fresh->private_proc_fd, err) < 0 || write_policy(payload, err) < 0 ||
 	    take_descriptors(payload, err) < 0)
 		return -1;
-	reset_signals();
+	unblock_signals();
 	umask(022);
 	if (drop_privileges(err) < 0)
 		return -1;

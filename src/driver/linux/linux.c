@@ -139,6 +139,13 @@ static void end_with_error(struct linux_task *task, const struct error *err)
 	launch_kill(&task->launch);
 }
 
+static bool has_message(int fd)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&ready, 1, 0) == 1;
+}
+
 static void handle_message(struct linux_task *task, int fd)
 {
 	struct launch_report report;
@@ -164,6 +171,9 @@ static void handle_message(struct linux_task *task, int fd)
 		task->task.pty_master = report.fd;
 		break;
 	case LAUNCH_ENDED:
+		/* Both may have spoken since we looked: why it did not start is the better answer. */
+		if (has_message(task->launch.payload_fd))
+			handle_message(task, task->launch.payload_fd);
 		task->task.wait_status = report.wait_status;
 		task->usage = report.usage;
 		task->has_usage = true;
@@ -236,14 +246,18 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 	usage->disk_full = task->was_full;
 }
 
+static uint64_t cpu_of(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
 static void sample_without_group(struct linux_task *task, struct task_usage *usage)
 {
 	struct tree_usage tree;
 
 	if (task->has_usage) {
-		usage->cpu_us = (uint64_t)(task->usage.ru_utime.tv_sec + task->usage.ru_stime.tv_sec) *
-					1000000 +
-				(uint64_t)(task->usage.ru_utime.tv_usec + task->usage.ru_stime.tv_usec);
+		usage->cpu_us = cpu_of(&task->usage);
 		usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
 	} else {
 		tree_sample(task->launch.init_pid, &tree);
@@ -269,7 +283,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 		return;
 	}
 	cgroup_read(&task->launch.group, &group);
-	ret_usage->cpu_us = group.cpu_us;
+	ret_usage->cpu_us = group.has_cpu ? group.cpu_us : cpu_of(&task->usage);
 	ret_usage->memory_bytes = group.memory_bytes;
 	ret_usage->peak_memory_bytes = group.peak_memory_bytes;
 	ret_usage->pids = group.pids;
