@@ -8,6 +8,7 @@
 #include "observe/tree_sample.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
