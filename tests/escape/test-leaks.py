@@ -38,7 +38,7 @@ SYSTEM_SECRETS = """/etc/shadow /etc/gshadow /etc/shadow- /etc/gshadow- /etc/pas
 /etc/wpa_supplicant/x /etc/wireguard/wg0.conf /etc/openvpn/x /etc/ppp/chap-secrets /etc/docker/x /etc/kubernetes/x /etc/rancher/x
 /etc/cni/x /etc/letsencrypt/x /etc/boto.cfg /etc/davfs2/secrets /etc/machine-id /var/log/syslog /var/log/dpkg.log /var/lib/docker/x
 /var/lib/systemd/random-seed /var/backups/x /var/mail/root /var/cache/debconf/passwords.dat /var/cache/apt/pkgcache.bin
-/root/.bashrc /root/.profile /root/.ssh/id_rsa /lost+found""".split()
+/root/.bashrc /root/.profile /root/.ssh/id_rsa""".split()
 
 
 def environment_control(t):
@@ -171,7 +171,7 @@ def home_alias(t):
 def system_secrets(t):
     result = t.box.attack("open", *SYSTEM_SECRETS)
     t.every([p for p in result.probes if p[0].startswith("r:")], HIDDEN | {"ENOTDIR"}, "secrets of the system")
-    for place in "/boot /mnt /media /srv /var/log /var/spool /var/backups /var/cache/apt /run /var/tmp".split():
+    for place in "/boot /mnt /media /srv /lost+found /var/log /var/spool /var/backups /var/cache/apt /run /var/tmp".split():
         result = t.box.run("sh", "-c", f"ls -A {place} 2>/dev/null | grep -v -e '^aisbx$' -e '^lock$' -e '^shm$'; exit 0")
         t.equal(result.out, "", f"{place} is empty")
 

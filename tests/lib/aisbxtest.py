@@ -251,8 +251,11 @@ class Suite:
             result = check.box.run("sh", "-c", f"echo gone > clone-probe; echo gone > '{target}'; rm -f '{target}'; exit 0")
             with open(os.path.join(check.caller.workspace, "clone-probe")) as file:
                 kept = file.read() == "untouched"
-            self.clone_seen[name] = result.code == 0 and kept and not check.canary.changes()
-        check.ok(self.clone_seen[name], "the clone does not hold: destructive cases are not started")
+            changes = check.canary.changes()
+            held = result.code == 0 and kept and not changes
+            self.clone_seen[name] = "" if held else f"workspace kept: {kept}, {changes}, {result}"
+        check.ok(not self.clone_seen[name], "the clone does not hold: destructive cases are not started",
+                 self.clone_seen[name])
 
     def oracle(self, caller):
         """What must be true after every case; returns the list of what is not."""
