@@ -10,6 +10,19 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* settings_limit, and a note when an untrusted profile asked for more than silence gives. */
+static uint64_t limit(const struct planning *planning, const char *name, const int64_t *number,
+		      uint64_t otherwise)
+{
+	uint64_t value = settings_limit(planning->settings, number, otherwise);
+
+	if (*number != SETTING_UNSET && value < (uint64_t)*number)
+		strv_addf(&planning->spec->notes,
+			  "workspace profile: '%s' ignored: an untrusted profile can only narrow",
+			  name);
+	return value;
+}
+
 void plan_limits(const struct planning *planning)
 {
 	const struct settings *settings = planning->settings;
@@ -19,21 +32,21 @@ void plan_limits(const struct planning *planning)
 	uint64_t half = host->memory_bytes ? host->memory_bytes / 2 : 512 * MIB;
 
 	limits->cpu_milli = settings_limit(settings, &settings->cpu_milli, 0);
-	limits->mem_bytes = settings_limit(settings, &settings->mem_bytes, least(4 * GIB, half));
-	limits->pids = settings_limit(settings, &settings->pids, 512);
+	limits->mem_bytes = limit(planning, "mem", &settings->mem_bytes, least(4 * GIB, half));
+	limits->pids = limit(planning, "pids", &settings->pids, 512);
 	/* The writable layer is a tmpfs, charged to the memory limit: more would kill where ENOSPC is due. */
-	limits->disk_bytes = settings_limit(settings, &settings->disk_bytes,
-					    least(10 * GIB, limits->mem_bytes / 2));
-	limits->inodes = settings_limit(settings, &settings->inodes, 1024 * KIB);
+	limits->disk_bytes = limit(planning, "disk", &settings->disk_bytes,
+				   least(10 * GIB, limits->mem_bytes / 2));
+	limits->inodes = limit(planning, "inodes", &settings->inodes, 1024 * KIB);
 	limits->tmp_bytes = least(1 * GIB, limits->mem_bytes / 2);
 	limits->shm_bytes = least(256 * MIB, limits->mem_bytes / 2);
-	limits->time_ms = settings_limit(settings, &settings->time_ms,
-					 planning->request->interactive ? 0 : 600000);
+	limits->time_ms = limit(planning, "time", &settings->time_ms,
+				planning->request->interactive ? 0 : 600000);
 	limits->cpu_time_ms = settings_limit(settings, &settings->cpu_time_ms, 0);
-	limits->fsize_bytes = settings_limit(settings, &settings->fsize_bytes, 4 * GIB);
-	limits->nofile = settings_limit(settings, &settings->nofile, 65536);
+	limits->fsize_bytes = limit(planning, "fsize", &settings->fsize_bytes, 4 * GIB);
+	limits->nofile = limit(planning, "nofile", &settings->nofile, 65536);
 	limits->nofile_soft = settings_limit(settings, &settings->nofile, 4096);
 	limits->memlock_bytes = 64 * MIB;
-	limits->output_bytes = settings_limit(settings, &settings->output_bytes, 1 * MIB);
+	limits->output_bytes = limit(planning, "output", &settings->output_bytes, 1 * MIB);
 	limits->log_bytes = 64 * MIB;
 }
