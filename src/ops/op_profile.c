@@ -22,6 +22,9 @@ static int profile_show(struct op_call *call, struct error *err)
 /* Every file is looked at; the exit status is that of the first that does not hold. */
 static int profile_check(struct op_call *call, struct error *err)
 {
+	if (call->words.count == 2 &&
+	    engine_profile_check(call->words.items[1], call->environ, err) < 0)
+		return -1;
 	call->answer = value_new_list();
 	for (size_t i = 1; i < call->words.count; i++) {
 		const char *word = call->words.items[i];
@@ -34,7 +37,7 @@ static int profile_check(struct op_call *call, struct error *err)
 		if (holds)
 			str_addf(&call->text, "%s: ok\n", word);
 		else
-			str_addf(&call->notes, "%s\n", err->text);
+			str_addf(&call->text, "%s\n", err->text);
 		if (!holds && call->exit_status == 0)
 			call->exit_status = error_exit_status(err->code);
 	}
