@@ -29,7 +29,8 @@ static const struct directory directories[] = {
 	{ "sys/devices/system/node", 0755 }, { "sys/kernel", 0755 }, { "sys/kernel/mm", 0755 },
 	{ "sys/kernel/mm/transparent_hugepage", 0755 }, { "sys/fs", 0755 }, { "sys/fs/cgroup", 0755 },
 	{ "dev", 0755 },     { "dev/pts", 0755 },   { "dev/shm", 0755 },   { "dev/mqueue", 0755 },
-	{ "skel", 0755 },    { "void", 0555 },
+	{ "skel", 0755 },    { "void", 0555 },	    { "corner", 0755 },	   { "corner/proc", 0755 },
+	{ "corner/sys", 0755 }, { "corner/dev", 0755 },
 };
 
 static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
@@ -119,23 +120,10 @@ int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *e
 	if (mount_instance("proc", no_options, SEALED_NOEXEC, &private_fd, err) < 0)
 		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc "
 					  "or use --root project");
-	*ret_fresh = (struct fresh){ .tmpfs_fd = fd_take(&tmpfs_fd), .proc_fd = -1, .none_fd = -1,
-				     .void_fd = -1, .private_proc_fd = fd_take(&private_fd) };
+	*ret_fresh = (struct fresh){ .tmpfs_fd = fd_take(&tmpfs_fd), .proc_fd = -1, .sys_fd = -1,
+				     .dev_fd = -1, .none_fd = -1, .void_fd = -1,
+				     .private_proc_fd = fd_take(&private_fd) };
 	return 0;
-}
-
-int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err)
-{
-	static const char *const proc_options[] = { "hidepid", "invisible", NULL };
-
-	if (fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
-		return -1;
-	/* Before the new root is parked over the same place. */
-	if (open_nothing(fresh->tmpfs_fd, &fresh->none_fd, &fresh->void_fd, err) < 0)
-		return -1;
-	if (spec->workspace_made && make_workspace(fresh->tmpfs_fd, spec->workspace, err) < 0)
-		return -1;
-	return mount_instance("proc", proc_options, SEALED_NOEXEC, &fresh->proc_fd, err);
 }
 
 /* Attaches directory NAME of the tmpfs at PATH below the root; a root without that directory is left alone. */
@@ -153,7 +141,7 @@ static int attach_part(int tmpfs_fd, const char *name, uint64_t attributes, int 
 
 /*
  * The classic bind call is a third cheaper than open_tree with move_mount, and there are twenty of them. TARGET is
- * relative to the working directory (the new root) and lies on a filesystem made above.
+ * relative to the working directory (the corner) and lies on a filesystem made here.
  */
 static int bind_over(int source_fd, const char *target)
 {
@@ -186,9 +174,12 @@ static int freeze_proc_entry(const char *name)
 	return mount_setattr(AT_FDCWD, path, 0, &attr, sizeof(attr));
 }
 
-static int attach_proc(const struct fresh *fresh, int root_fd, struct error *err)
+static int prepare_proc(struct fresh *fresh, struct error *err)
 {
-	if (mount_attach(fresh->proc_fd, root_fd, "proc", err) < 0)
+	static const char *const options[] = { "hidepid", "invisible", NULL };
+
+	if (mount_instance("proc", options, SEALED_NOEXEC, &fresh->proc_fd, err) < 0 ||
+	    mount_attach(fresh->proc_fd, fresh->tmpfs_fd, "corner/proc", err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
 		if (hide_proc_entry(fresh, proc_hidden[i]) < 0)
@@ -202,7 +193,19 @@ static int attach_proc(const struct fresh *fresh, int root_fd, struct error *err
 	return 0;
 }
 
-static int attach_clone(const char *source, int root_fd, const char *target, uint64_t attributes,
+/* A clone of directory NAME of the tmpfs as a mount of its own in the corner. */
+static int prepare_corner(int tmpfs_fd, const char *name, int *ret_fd, struct error *err)
+{
+	char corner[16];
+
+	(void)snprintf(corner, sizeof(corner), "corner/%s", name);
+	if (mount_clone(tmpfs_fd, name, ret_fd, err) < 0 ||
+	    mount_attributes(*ret_fd, SEALED_NOEXEC, err) < 0)
+		return -1;
+	return mount_attach(*ret_fd, tmpfs_fd, corner, err);
+}
+
+static int attach_clone(const char *source, int dir_fd, const char *target, uint64_t attributes,
 			struct error *err)
 {
 	owned(fd_close) int clone = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -211,61 +214,76 @@ static int attach_clone(const char *source, int root_fd, const char *target, uin
 		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", source);
 	if (mount_attributes(clone, attributes, err) < 0)
 		return error_context(err, "%s", source);
-	return mount_attach(clone, root_fd, target, err);
+	return mount_attach(clone, dir_fd, target, err);
 }
 
-static int attach_sys(const struct fresh *fresh, int root_fd, int cgroup_fd, struct error *err)
+static int prepare_sys(struct fresh *fresh, struct error *err)
 {
-	const uint64_t sealed = SEALED_NOEXEC | MOUNT_ATTR_RDONLY;
 	char source[64];
 
-	/* The host's /sys is opened by path: the new root is not the root yet. */
-	if (attach_part(fresh->tmpfs_fd, "sys", sealed, root_fd, "sys", err) < 0)
+	if (prepare_corner(fresh->tmpfs_fd, "sys", &fresh->sys_fd, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(sys_shown) / sizeof(sys_shown[0]); i++) {
 		(void)snprintf(source, sizeof(source), "/sys/%s", sys_shown[i]);
-		if (attach_clone(source, root_fd, source + 1, sealed, err) < 0)
+		if (attach_clone(source, fresh->sys_fd, sys_shown[i], SEALED_NOEXEC | MOUNT_ATTR_RDONLY,
+				 err) < 0)
 			return -1;
 	}
-	if (cgroup_fd < 0)
-		return 0;
-	if (mount_attributes(cgroup_fd, sealed, err) < 0)
-		return -1;
-	return mount_attach(cgroup_fd, root_fd, "sys/fs/cgroup", err);
+	return mount_attributes(fresh->sys_fd, MOUNT_ATTR_RDONLY, err);
 }
 
-static int attach_dev(const struct fresh *fresh, int root_fd, struct error *err)
+static int prepare_dev(struct fresh *fresh, struct error *err)
 {
-	static const char *const pts_options[] = {
-		"ptmxmode", "0666", "mode", "0620", NULL,
-	};
+	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
 	static const char *const no_options[] = { NULL };
-	struct mount_attr frozen = { .attr_set = MOUNT_ATTR_RDONLY };
 	owned(fd_close) int pts = -1;
 	owned(fd_close) int queue = -1;
 	char source[32];
 
-	if (attach_part(fresh->tmpfs_fd, "dev", SEALED_NOEXEC, root_fd, "dev", err) < 0)
+	if (prepare_corner(fresh->tmpfs_fd, "dev", &fresh->dev_fd, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		(void)snprintf(source, sizeof(source), "/dev/%s", devices[i]);
-		/* Device nodes are the one thing inside that may be a device. */
-		if (attach_clone(source, root_fd, source + 1,
-				 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0)
+		/*
+		 * The one thing inside that may be a device. Read-only does not stop writing to a device, but it stops
+		 * `touch` from changing the times of the host's node.
+		 */
+		if (attach_clone(source, fresh->dev_fd, devices[i],
+				 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0)
 			return -1;
 	}
 	if (mount_instance("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &pts,
 			   err) < 0 ||
-	    mount_attach(pts, root_fd, "dev/pts", err) < 0)
-		return -1;
-	if (attach_part(fresh->tmpfs_fd, "shm", SEALED, root_fd, "dev/shm", err) < 0)
+	    mount_attach(pts, fresh->dev_fd, "pts", err) < 0 ||
+	    attach_part(fresh->tmpfs_fd, "shm", SEALED, fresh->dev_fd, "shm", err) < 0)
 		return -1;
 	if (mount_instance("mqueue", no_options, SEALED_NOEXEC, &queue, err) == 0 &&
-	    mount_attach(queue, root_fd, "dev/mqueue", err) < 0)
+	    mount_attach(queue, fresh->dev_fd, "mqueue", err) < 0)
 		return -1;
-	if (mount_setattr(AT_FDCWD, "dev", 0, &frozen, sizeof(frozen)) < 0)
-		return error_errno(err, ERROR_HOST, "cannot make /dev read-only");
-	return 0;
+	return mount_attributes(fresh->dev_fd, MOUNT_ATTR_RDONLY, err);
+}
+
+static int enter_corner(const struct fresh *fresh)
+{
+	owned(fd_close) int fd = openat(fresh->tmpfs_fd, "corner", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fchdir(fd);
+}
+
+int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err)
+{
+	if (fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
+		return -1;
+	/* Before the new root is parked over the same place. */
+	if (open_nothing(fresh->tmpfs_fd, &fresh->none_fd, &fresh->void_fd, err) < 0)
+		return -1;
+	if (spec->workspace_made && make_workspace(fresh->tmpfs_fd, spec->workspace, err) < 0)
+		return -1;
+	if (enter_corner(fresh) < 0)
+		return error_errno(err, ERROR_HOST, "fresh files");
+	if (prepare_dev(fresh, err) < 0 || prepare_sys(fresh, err) < 0 || prepare_proc(fresh, err) < 0)
+		return -1;
+	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "/") : 0;
 }
 
 /* A workspace below /tmp keeps its place: then the mask's empty directory serves as /tmp. */
@@ -291,11 +309,13 @@ static int attach_scratch(const struct spec *spec, const struct fresh *fresh, in
 int fresh_attach(const struct spec *spec, const struct fresh *fresh, int root_fd, int cgroup_fd,
 		 struct error *err)
 {
-	if (fchdir(root_fd) < 0)
-		return error_errno(err, ERROR_HOST, "cannot enter the new root");
 	if (attach_scratch(spec, fresh, root_fd, err) < 0 ||
-	    attach_sys(fresh, root_fd, cgroup_fd, err) < 0 || attach_dev(fresh, root_fd, err) < 0)
+	    mount_attach(fresh->dev_fd, root_fd, "dev", err) < 0 ||
+	    mount_attach(fresh->sys_fd, root_fd, "sys", err) < 0)
 		return -1;
-	/* Last: the binds above name their sources through the host's /proc/self/fd. */
-	return attach_proc(fresh, root_fd, err);
+	if (cgroup_fd >= 0 &&
+	    (mount_attributes(cgroup_fd, SEALED_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0 ||
+	     mount_attach(cgroup_fd, root_fd, "sys/fs/cgroup", err) < 0))
+		return -1;
+	return mount_attach(fresh->proc_fd, root_fd, "proc", err);
 }

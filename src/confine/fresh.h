@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 struct fresh {
-	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none (file), void (dir) */
-	int proc_fd;  /* detached instance of this pid namespace's proc, to be attached */
+	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none, void, corner */
+	int proc_fd, sys_fd, dev_fd; /* the mounts that become /proc, /sys and /dev */
 	int none_fd, void_fd; /* empty file and directory, read-only, that masks over /proc show */
 	int private_proc_fd; /* a second instance that is never attached: nothing gets mounted over its files */
 };
@@ -26,10 +26,13 @@ struct fresh {
  */
 int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *err);
 
-/* The rest, which only init needs. */
+/*
+ * The rest, which only init needs: /proc with its masks, /sys and /dev, each put together in a corner of the tmpfs while
+ * the supervisor still makes the overlays.
+ */
 int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err);
 
-/* Attaches everything below ROOT_FD (the new root, attached). CGROUP_FD: a clone to show read-only, or -1. */
+/* Moves everything below ROOT_FD (the new root, attached). CGROUP_FD: a clone to show read-only, or -1. */
 int fresh_attach(const struct spec *spec, const struct fresh *fresh, int root_fd, int cgroup_fd,
 		 struct error *err);
 

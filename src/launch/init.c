@@ -230,7 +230,7 @@ static _Noreturn void reap(const struct start *start, pid_t payload)
 
 _Noreturn void init_main(const struct start *start)
 {
-	struct fresh fresh = { -1, -1, -1, -1, -1 };
+	struct fresh fresh;
 	struct error err = { 0 };
 	int release_fd = -1;
 	pid_t payload;
