@@ -10,24 +10,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum mount_class {
+	MOUNT_REAL,   /* files kept on this machine */
+	MOUNT_KERNEL, /* proc, sysfs and their like: made afresh in a sandbox, never shown */
+	MOUNT_REMOTE, /* network and user-space filesystems: looking at one can hang */
+};
+
 struct host_mount {
 	int id, parent;
 	unsigned major, minor;
 	char *root;  /* path of the mount's root in its filesystem */
 	char *point; /* where it is mounted, unescaped */
 	char *fstype;
+	enum mount_class class;
 	char *source;
 	char *super_options; /* of the filesystem: names a v1 hierarchy's controllers */
 	bool readonly;	     /* the mount or its superblock */
 	bool is_directory;   /* of a mount never looked at: assumed */
 	bool is_regular;     /* a single file mounted over another */
 	uint64_t dev, ino;   /* of the mount's root; 0 when it was not looked at */
-};
-
-enum mount_class {
-	MOUNT_REAL,   /* files kept on this machine */
-	MOUNT_KERNEL, /* proc, sysfs and their like: made afresh in a sandbox, never shown */
-	MOUNT_REMOTE, /* network and user-space filesystems: looking at one can hang */
 };
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
@@ -48,7 +49,7 @@ struct host {
 	uid_t uid;
 	gid_t gid;
 	bool privileged; /* root with CAP_SYS_ADMIN and CAP_SETUID in the initial user namespace */
-	bool in_initial_userns; /* uid_map is the identity over all ids; looked at for root only */
+	bool in_initial_userns; /* not in a container with ids of its own; looked at for root only */
 	char *user;
 	char *home; /* resolved, absolute */
 	char *cwd;

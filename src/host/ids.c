@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define PASSWD_MAX ((size_t)16 << 20)
+#define INITIAL_USERNS_INO 0xeffffffdU
 #define RANGE_COUNT 65536U
 #define RANGE_FIRST 0x70000000U
 #define RANGE_LAST 0x7ffe0000U
@@ -172,22 +174,15 @@ static uint64_t effective_capabilities(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
-/* In any other namespace some ids are missing: only the first one maps all of them to themselves. */
+/*
+ * The first user namespace has a fixed inode number. Its map would not tell it from a container's that maps every
+ * id to itself.
+ */
 static bool is_initial_userns(void)
 {
-	char text[128];
+	struct stat st;
 
-	if (file_read_small(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) < 0)
-		return false;
-	const char *at = text + strspn(text, " ");
-
-	if (strncmp(at, "0 ", 2) != 0)
-		return false;
-	at += 1 + strspn(at + 1, " ");
-	if (strncmp(at, "0 ", 2) != 0)
-		return false;
-	at += 1 + strspn(at + 1, " ");
-	return strncmp(at, "4294967295\n", 11) == 0;
+	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino == INITIAL_USERNS_INO;
 }
 
 int host_read_ids(struct host *host, const struct host_id_files *files, struct error *err)

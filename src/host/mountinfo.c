@@ -125,6 +125,38 @@ static bool parse_device(struct line *line, struct host_mount *mount)
 	return parse_number(&word, ' ', &at, &mount->minor);
 }
 
+static int compare_names(const void *key, const void *row)
+{
+	return strcmp(key, *(const char *const *)row);
+}
+
+#define IS_LISTED(table, name)                                                        \
+	(bsearch(name, table, sizeof(table) / sizeof((table)[0]), sizeof((table)[0]), \
+		 compare_names) != NULL)
+
+/* Both sorted by strcmp: they are searched for every mount of the machine. */
+static const char *const kernel_types[] = {
+	"bdev",	     "binfmt_misc", "bpf",     "cgroup",   "cgroup2",	 "configfs",
+	"cpuset",    "debugfs",	    "devpts",  "devtmpfs", "efivarfs",	 "functionfs",
+	"fusectl",   "hugetlbfs",   "mqueue",  "nfsd",	   "nsfs",	 "pipefs",
+	"proc",	     "pstore",	    "ramoops", "resctrl",  "rpc_pipefs", "securityfs",
+	"selinuxfs", "smackfs",	    "sockfs",  "sysfs",	   "tracefs"
+};
+static const char *const remote_types[] = { "9p",	 "afs",	     "autofs", "beegfs",  "ceph",
+					    "cifs",	 "coda",     "fuse",   "fuseblk", "gfs2",
+					    "glusterfs", "gpfs",     "lustre", "nfs",	  "nfs4",
+					    "ocfs2",	 "orangefs", "prl_fs", "smb3",	  "smbfs",
+					    "vboxsf",	 "virtiofs", "vmhgfs" };
+
+enum mount_class host_mount_class(const char *fstype)
+{
+	if (IS_LISTED(kernel_types, fstype))
+		return MOUNT_KERNEL;
+	if (IS_LISTED(remote_types, fstype) || strncmp(fstype, "fuse.", 5) == 0)
+		return MOUNT_REMOTE;
+	return MOUNT_REAL;
+}
+
 /* Fills MOUNT; what was filled before a failure is freed by the caller. */
 static bool parse_line(struct line *line, struct host_mount *mount)
 {
@@ -147,6 +179,7 @@ static bool parse_line(struct line *line, struct host_mount *mount)
 	mount->fstype = unescape(&word);
 	mount->source = unescape(&source);
 	mount->super_options = unescape(&super);
+	mount->class = host_mount_class(mount->fstype);
 	mount->readonly = word_has_option(&options, "ro") || word_has_option(&super, "ro");
 	/* Only a bind of something below a filesystem's root can be a file. */
 	mount->is_directory = strcmp(mount->root, "/") == 0;
@@ -200,38 +233,6 @@ int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_m
 	*ret_mounts = mounts;
 	*ret_count = count;
 	return 0;
-}
-
-static bool is_listed(const char *const *list, const char *name)
-{
-	for (; *list; list++) {
-		if (strcmp(*list, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-enum mount_class host_mount_class(const char *fstype)
-{
-	static const char *const kernel[] = {
-		"proc",	    "sysfs",   "devtmpfs",   "devpts",	    "cgroup",	"cgroup2",
-		"mqueue",   "debugfs", "tracefs",    "securityfs",  "bpf",	"pstore",
-		"configfs", "fusectl", "hugetlbfs",  "binfmt_misc", "efivarfs", "selinuxfs",
-		"nsfs",	    "resctrl", "rpc_pipefs", "nfsd",	    "smackfs",	"sockfs",
-		"pipefs",   "bdev",    "ramoops",    "functionfs",  "cpuset",	NULL,
-	};
-	static const char *const remote[] = {
-		"fuse",	  "fuseblk",  "nfs",	"nfs4",	     "cifs",	 "smb3",
-		"smbfs",  "9p",	      "autofs", "ceph",	     "afs",	 "coda",
-		"lustre", "gfs2",     "ocfs2",	"glusterfs", "vboxsf",	 "beegfs",
-		"gpfs",	  "orangefs", "prl_fs", "vmhgfs",    "virtiofs", NULL,
-	};
-
-	if (is_listed(kernel, fstype))
-		return MOUNT_KERNEL;
-	if (is_listed(remote, fstype) || strncmp(fstype, "fuse.", 5) == 0)
-		return MOUNT_REMOTE;
-	return MOUNT_REAL;
 }
 
 /* PATH is PARENT or lies below it. */
@@ -289,11 +290,11 @@ static void look_at(struct host_mount *mount)
 {
 	struct stat st;
 
-	if (host_mount_class(mount->fstype) == MOUNT_REMOTE) {
+	if (mount->class == MOUNT_REMOTE) {
 		mount->is_directory = true;
 		return;
 	}
-	if (host_mount_class(mount->fstype) == MOUNT_KERNEL || is_below_kernel_dirs(mount->point))
+	if (mount->class == MOUNT_KERNEL || is_below_kernel_dirs(mount->point))
 		return;
 	/* A mount that cannot be looked at (no search permission on the way) is seen by nobody inside either. */
 	if (fstatat(AT_FDCWD, mount->point, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)

@@ -26,6 +26,7 @@ struct entry {
 	enum rank rank;
 	char *path;
 	char *content;
+	bool is_put; /* the spec owns the path now */
 };
 
 struct entries {
@@ -36,7 +37,8 @@ struct entries {
 static void entries_done(struct entries *entries)
 {
 	for (size_t i = 0; i < entries->count; i++) {
-		free(entries->items[i].path);
+		if (!entries->items[i].is_put)
+			free(entries->items[i].path);
 		free(entries->items[i].content);
 	}
 	free(entries->items);
@@ -85,14 +87,6 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : (int)right->rank - (int)left->rank;
 }
 
-/* The order of the spec is that of plain text; parents come first in it as well. */
-static int compare_masks(const void *a, const void *b)
-{
-	const struct spec_mask *left = a, *right = b;
-
-	return strcmp(left->path, right->path);
-}
-
 static bool hides(const struct entry *entry)
 {
 	return entry->kind == MASK_HIDE || entry->kind == MASK_EMPTY;
@@ -119,12 +113,31 @@ static bool matters(const struct entry *entry, bool is_hidden)
 	return true;
 }
 
+/*
+ * Hands the entry over to the spec. Its order is that of plain text, in which parents come first as well; it differs
+ * from ours for odd names only ("a-b" beside "a/b"), so an entry moves a place or two, if at all.
+ */
+static void put_mask(struct spec *spec, struct entry *entry)
+{
+	size_t at = spec->mask_count++;
+
+	for (; at > 0 && strcmp(spec->masks[at - 1].path, entry->path) > 0; at--)
+		spec->masks[at] = spec->masks[at - 1];
+	spec->masks[at] = (struct spec_mask){
+		.kind = entry->kind,
+		.path = entry->path,
+		.content = ptr_take(&entry->content),
+	};
+	entry->is_put = true;
+}
+
 /* Writes the sorted entries into the spec, weaker and idle ones left out. */
 static void write_entries(struct spec *spec, struct entries *entries)
 {
 	const struct entry *open[64]; /* rules on the way to the entry looked at */
 	size_t depth = 0;
 
+	spec->masks = xrealloc(spec->masks, entries->count, sizeof(*spec->masks));
 	for (size_t i = 0; i < entries->count; i++) {
 		struct entry *entry = &entries->items[i];
 
@@ -134,9 +147,7 @@ static void write_entries(struct spec *spec, struct entries *entries)
 			depth--;
 		if (!matters(entry, depth > 0 && hides(open[depth - 1])))
 			continue;
-		struct spec_mask *mask = spec_add_mask(spec, entry->kind, entry->path);
-
-		mask->content = ptr_take(&entry->content);
+		put_mask(spec, entry);
 		if (is_directory_rule(entry->kind) && depth < sizeof(open) / sizeof(open[0]))
 			open[depth++] = entry;
 	}
@@ -247,7 +258,8 @@ static void add_all_aliases(const struct planning *planning, struct entries *ent
 		owned(free_ptr) char *from = NULL;
 		owned(free_ptr) char *to = NULL;
 
-		if (plan_twins(a, b, &from, &to) && host_mount_class(a->fstype) != MOUNT_KERNEL)
+		if (a->minor == b->minor && a->class != MOUNT_KERNEL &&
+		    plan_twins(a, b, &from, &to))
 			add_aliases(entries, count, from, to);
 	}
 }
@@ -275,7 +287,6 @@ void plan_masks(const struct planning *planning)
 	add_all_aliases(planning, &entries);
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);
-	qsort(spec->masks, spec->mask_count, sizeof(*spec->masks), compare_masks);
 }
 
 bool plan_shows(const struct spec *spec, const char *path)

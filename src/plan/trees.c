@@ -24,9 +24,8 @@ static void add_tree(struct spec *spec, enum spec_tree_kind kind, const struct h
 
 static bool is_made_afresh(const struct host_mount *mount)
 {
-	return host_mount_class(mount->fstype) == MOUNT_KERNEL ||
-	       path_is_within(mount->point, "/proc") || path_is_within(mount->point, "/sys") ||
-	       path_is_within(mount->point, "/dev");
+	return mount->class == MOUNT_KERNEL || path_is_within(mount->point, "/proc") ||
+	       path_is_within(mount->point, "/sys") || path_is_within(mount->point, "/dev");
 }
 
 static void plan_mount(const struct planning *planning, const struct host_mount *mount,
@@ -36,7 +35,7 @@ static void plan_mount(const struct planning *planning, const struct host_mount 
 
 	if (strcmp(mount->point, "/") == 0 || holds_workspace)
 		return add_tree(spec, TREE_OVERLAY, mount, NULL);
-	if (host_mount_class(mount->fstype) == MOUNT_REMOTE)
+	if (mount->class == MOUNT_REMOTE)
 		return add_tree(spec, TREE_HIDDEN, mount,
 				strncmp(mount->fstype, "fuse", 4) == 0 ? "fuse"
 				: strcmp(mount->fstype, "autofs") == 0 ? "autofs"

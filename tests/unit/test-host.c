@@ -95,6 +95,13 @@ static void test_classes(void)
 	tap_is_int(host_mount_class("nfs4"), MOUNT_REMOTE, "nfs4 is remote");
 	tap_is_int(host_mount_class("fuse.sshfs"), MOUNT_REMOTE, "every fuse.* is remote");
 	tap_is_int(host_mount_class("fuseblk"), MOUNT_REMOTE, "fuseblk is remote");
+	tap_ok(host_mount_class("bdev") == MOUNT_KERNEL &&
+		       host_mount_class("mqueue") == MOUNT_KERNEL &&
+		       host_mount_class("tracefs") == MOUNT_KERNEL,
+	       "the kernel's table is sorted");
+	tap_ok(host_mount_class("9p") == MOUNT_REMOTE && host_mount_class("gfs2") == MOUNT_REMOTE &&
+		       host_mount_class("vmhgfs") == MOUNT_REMOTE,
+	       "so is that of remote ones");
 }
 
 static void test_visibility(void)
