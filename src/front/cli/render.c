@@ -172,13 +172,7 @@ void render_error(const struct error *err, const struct render_style *style, str
 void render_error_json(const struct op *op, const struct error *err, struct str *out)
 {
 	struct json json;
-	struct str code = STR_INIT;
 
-	str_add(&code, error_code_name(err->code));
-	for (size_t i = 0; i < code.len; i++) {
-		if (code.data[i] == '-')
-			code.data[i] = '_';
-	}
 	json_init(&json, out);
 	json_open(&json, '{');
 	json_key(&json, "ok");
@@ -194,11 +188,10 @@ void render_error_json(const struct op *op, const struct error *err, struct str 
 	json_key(&json, "error");
 	json_open(&json, '{');
 	json_key(&json, "code");
-	json_text(&json, str_cstr(&code));
+	json_text(&json, error_code_name(err->code));
 	json_key(&json, "message");
 	json_text(&json, err->text);
 	json_close(&json, '}');
 	json_close(&json, '}');
 	str_add_char(out, '\n');
-	str_done(&code);
 }
