@@ -33,10 +33,13 @@ int handshake_send(int socket_fd, const struct message *message, const int *fds,
 	return fd_send(socket_fd, message, size_of(message), fds, count);
 }
 
-int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message, int *ret_fds,
-		     size_t max, size_t *ret_count, struct error *err)
+int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message,
+		     struct message_fds *ret_fds, struct error *err)
 {
-	ssize_t got = fd_receive(socket_fd, ret_message, sizeof(*ret_message), ret_fds, max, ret_count);
+	struct message_fds none;
+	struct message_fds *fds = ret_fds ? ret_fds : &none;
+	ssize_t got = fd_receive(socket_fd, ret_message, sizeof(*ret_message), fds->items,
+				 ret_fds ? MESSAGE_FDS_MAX : 0, &fds->count);
 
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot receive");

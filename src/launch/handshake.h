@@ -38,6 +38,7 @@ enum message_kind {
 };
 
 #define MESSAGE_TEXT_MAX 32768
+#define MESSAGE_FDS_MAX 4
 
 struct message {
 	enum message_kind kind;
@@ -58,8 +59,14 @@ struct message {
 /* Sends only as much of the message as its kind needs. No heap. 0, or -1 with errno. */
 int handshake_send(int socket_fd, const struct message *message, const int *fds, size_t count);
 
-/* Waits for a message of that kind; a FAILED or an end instead is an error. Descriptors as in fd_receive. */
-int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message, int *ret_fds,
-		     size_t max, size_t *ret_count, struct error *err);
+/* Descriptors that came with a message, close-on-exec and the receiver's. */
+struct message_fds {
+	int items[MESSAGE_FDS_MAX];
+	size_t count;
+};
+
+/* Waits for a message of that kind; a FAILED or an end instead is an error. RET_FDS: NULL when none are expected. */
+int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message,
+		     struct message_fds *ret_fds, struct error *err);
 
 #endif

@@ -49,9 +49,8 @@ static int become_inside(const struct start *start, struct error *err)
 {
 	const struct spec_ids *ids = &start->spec->ids;
 	struct message message;
-	size_t count;
 
-	if (handshake_expect(start->control_fd, MESSAGE_MAPPED, &message, NULL, 0, &count, err) < 0)
+	if (handshake_expect(start->control_fd, MESSAGE_MAPPED, &message, NULL, err) < 0)
 		return -1;
 	/* A map of one id comes with setgroups denied: groups stay, shown as nobody's. */
 	if (ids->count > 1 && (setgroups(0, NULL) < 0 || setresgid(ids->gid, ids->gid, ids->gid) < 0 ||

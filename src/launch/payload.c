@@ -69,20 +69,19 @@ static int own_session(const struct payload *payload, struct error *err)
 
 static int enter_groups(struct payload *payload, struct error *err)
 {
-	int fds[CGROUP_DIRS_MAX];
+	struct message_fds groups;
 	struct message message;
-	size_t count;
 
-	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, fds,
-			     CGROUP_DIRS_MAX, &count, err) < 0)
+	_Static_assert(CGROUP_DIRS_MAX <= MESSAGE_FDS_MAX, "one message carries all groups");
+	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) < 0)
 		return -1;
-	if (cgroup_enter(fds, count) < 0)
+	if (cgroup_enter(groups.items, groups.count) < 0)
 		return error_errno(err, ERROR_HOST, "cannot enter the control group");
-	for (size_t i = 0; i < count; i++)
-		close(fds[i]);
+	for (size_t i = 0; i < groups.count; i++)
+		close(groups.items[i]);
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		payload->missing |= 1u << LAYER_CGROUP;
-	if (rlimit_apply(&payload->start->spec->limits, count == 0) < 0)
+	if (rlimit_apply(&payload->start->spec->limits, groups.count == 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");
 	return 0;
 }
