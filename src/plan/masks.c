@@ -218,6 +218,9 @@ static void add_home(const struct planning *planning, struct entries *entries)
 	if (is_system)
 		return;
 	if (is_full) {
+		strv_addf(&planning->spec->notes,
+			  "home: full shows all of %s but the credential files aisbx knows of",
+			  home);
 		add(entries, MASK_KEEP, RANK_TOOL, xstrdup(home));
 		return;
 	}

@@ -86,6 +86,29 @@ char *plan_default_workspace(const struct host *host, plan_look look, void *cook
 	return may_be_default(host, host->cwd) ? xstrdup(host->cwd) : NULL;
 }
 
+static int check_workspace(const struct host *host, const char *workspace, struct error *err)
+{
+	static const char *const fresh[] = { "/dev", "/proc", "/sys" };
+	const char *own = plan_own_dir(host, workspace, false);
+
+	if (!path_is_clean(workspace))
+		return error_set(err, ERROR_INTERNAL, "workspace is not a resolved path: %s",
+				 workspace);
+	if (own)
+		return error_set(
+			err, ERROR_DENIED,
+			"%s lies in a directory of aisbx itself (%s), which no sandbox sees: "
+			"choose another workspace",
+			workspace, own);
+	for (size_t i = 0; i < sizeof(fresh) / sizeof(fresh[0]); i++) {
+		if (path_is_within(workspace, fresh[i]))
+			return error_set(err, ERROR_DENIED,
+					 "%s cannot be a workspace: a sandbox has its own %s",
+					 workspace, fresh[i]);
+	}
+	return 0;
+}
+
 int plan_workspace(const struct planning *planning, struct error *err)
 {
 	const struct host *host = planning->host;
@@ -103,17 +126,8 @@ int plan_workspace(const struct planning *planning, struct error *err)
 			  host->cwd);
 		return 0;
 	}
-	if (!path_is_clean(workspace))
-		return error_set(err, ERROR_INTERNAL, "workspace is not a resolved path: %s",
-				 workspace);
-	const char *own = plan_own_dir(host, workspace, false);
-
-	if (own)
-		return error_set(
-			err, ERROR_DENIED,
-			"%s lies in a directory of aisbx itself (%s), which no sandbox sees: "
-			"choose another workspace",
-			workspace, own);
+	if (check_workspace(host, workspace, err) < 0)
+		return -1;
 	spec->workspace = xstrdup(workspace);
 	spec->cwd = xstrdup(path_is_within(host->cwd, workspace) ? host->cwd : workspace);
 	return 0;

@@ -87,6 +87,7 @@ static void test_full_home(void)
 	fixture_flag(&f, "home", "full");
 	fixture_must_plan(&f);
 	tap_ok(plan_shows(&f.spec, "/home/u/notes.txt"), "home: full shows the home");
+	tap_is_int((long long)f.spec.notes.count, 1, "and says so");
 	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "but no credential of the list");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/home/u/.*_history"), "histories go by a pattern");
 	tap_ok(!plan_shows(&f.spec, "/home/other"), "other users stay hidden");

@@ -369,6 +369,8 @@ static void test_workspace(void)
 	tap_is_str(f.spec.cwd, f.spec.workspace, "the run starts in it");
 	fixture_text(&f.paths.workspace, "/home/u/.local/share/aisbx/x");
 	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED, "not in the store: %s", f.err.text);
+	fixture_text(&f.paths.workspace, "/dev/shm/x");
+	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED, "not in /dev: %s", f.err.text);
 	fixture_text(&f.paths.workspace, "not/../clean");
 	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_INTERNAL, "not by an unresolved path");
 	fixture_close(&f);
