@@ -52,7 +52,7 @@ static int refuse(const struct builder *builder, const yaml_mark_t *mark, const 
 
 static void frame_done(struct frame *frame)
 {
-	for (size_t i = 0; i < frame->mark_count; i++)
+	for (size_t i = 0; frame->marks && i < frame->mark_count; i++)
 		free(frame->marks[i].key);
 	free(frame->marks);
 	memset(frame, 0, sizeof(*frame));
@@ -199,9 +199,9 @@ static int close_many(struct builder *builder)
 	struct frame *top = &builder->frames[builder->depth - 1];
 	char shown[STR_SHOWN_SIZE];
 
-	if (top->mark_count > 1)
+	if (top->marks)
 		qsort(top->marks, top->mark_count, sizeof(*top->marks), compare_marks);
-	for (size_t i = 1; i < top->mark_count; i++) {
+	for (size_t i = 1; top->marks && i < top->mark_count; i++) {
 		const struct key_mark *mark = &top->marks[i];
 
 		if (strcmp(mark->key, top->marks[i - 1].key) != 0)
