@@ -302,6 +302,8 @@ static void write_result(const struct run_result *result, bool with_streams, str
 	write_real(&json, "start_ms", result->start_ms);
 	write_text(&json, "message", result->message);
 	write_list(&json, "notes", &result->notes);
+	if (result->changed.count > 0)
+		write_list(&json, "changed", &result->changed);
 	json_close(&json, '}');
 }
 
