@@ -28,8 +28,8 @@ struct profile_builtin {
 	const char *name;
 	const char *summary; /* first comment line of the file */
 	const char *source;  /* the YAML text, for `profile show` */
-	void (*apply)(
-		struct settings *settings); /* sets what the profile says, `extends` resolved */
+	/* Sets what the profile says, `extends` resolved. */
+	void (*apply)(struct settings *settings);
 };
 
 /* Ended by a row without a name. */
