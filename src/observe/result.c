@@ -82,6 +82,7 @@ void run_result_done(struct run_result *result)
 	strv_done(&result->layers);
 	strv_done(&result->degraded);
 	strv_done(&result->limits_hit);
+	strv_done(&result->changed);
 	strv_done(&result->notes);
 	denials_done(&result->denials);
 	run_result_init(result);
