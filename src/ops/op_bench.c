@@ -20,7 +20,7 @@ static double real_of(const struct value *row, const char *key)
 
 static void add_starts(struct str *out, const struct value *rows)
 {
-	str_addf(out, "%-34s %9s %9s %9s %9s\n", "STARTING /bin/true", "P50 ms", "P95 ms", "NET ms",
+	str_addf(out, "%-38s %9s %9s %9s %9s\n", "STARTING /bin/true", "P50 ms", "P95 ms", "NET ms",
 		 "TO BWRAP");
 	for (size_t i = 0; i < rows->many.count; i++) {
 		const struct value *row = rows->many.items[i];
@@ -30,7 +30,7 @@ static void add_starts(struct str *out, const struct value *rows)
 		value_get_int(row, "pause_ms", &pause_ms);
 		name = xasprintf("%s%s", value_get_text(row, "name"),
 				 pause_ms ? ", 50 ms rest before each" : "");
-		str_addf(out, "%-34s %9.2f %9.2f %9.2f", name, real_of(row, "p50_ms"),
+		str_addf(out, "%-38s %9.2f %9.2f %9.2f", name, real_of(row, "p50_ms"),
 			 real_of(row, "p95_ms"), real_of(row, "net_ms"));
 		if (value_get(row, "ratio_to_bwrap")->kind == VALUE_REAL)
 			str_addf(out, " %9.2f", real_of(row, "ratio_to_bwrap"));
@@ -40,19 +40,27 @@ static void add_starts(struct str *out, const struct value *rows)
 
 static void add_builds(struct str *out, const struct value *rows)
 {
-	str_addf(out, "\n%-34s %9s %9s %9s\n", "BUILDING", "OUT ms", "IN ms", "RATIO");
+	str_addf(out, "\n%-38s %9s %9s %9s\n", "BUILDING", "OUT ms", "IN ms", "RATIO");
 	for (size_t i = 0; i < rows->many.count; i++) {
 		const struct value *row = rows->many.items[i];
 		const char *detail = value_get_text(row, "detail");
 
 		if (detail)
-			str_addf(out, "%-34s %s: %s\n", value_get_text(row, "name"),
+			str_addf(out, "%-38s %s: %s\n", value_get_text(row, "name"),
 				 value_get_text(row, "state"), detail);
 		else
-			str_addf(out, "%-34s %9.0f %9.0f %9.2f\n", value_get_text(row, "name"),
+			str_addf(out, "%-38s %9.0f %9.0f %9.2f\n", value_get_text(row, "name"),
 				 real_of(row, "outside_ms"), real_of(row, "inside_ms"),
 				 real_of(row, "ratio"));
 	}
+}
+
+static void add_heading(struct str *out, const char *group)
+{
+	str_add_char(out, '\n');
+	for (const char *at = group; *at; at++)
+		str_add_char(out, *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at);
+	str_addf(out, "%*s STATE\n", 44 - (int)strlen(group), "");
 }
 
 static void add_checks(struct str *out, const struct value *rows)
@@ -64,7 +72,7 @@ static void add_checks(struct str *out, const struct value *rows)
 
 		if (strcmp(group, value_get_text(row, "group")) != 0) {
 			group = value_get_text(row, "group");
-			str_addf(out, "\n%-44s STATE\n", group);
+			add_heading(out, group);
 		}
 		str_addf(out, "%-44s %-8s %s\n", value_get_text(row, "name"),
 			 value_get_text(row, "state"), value_get_text(row, "detail"));
