@@ -26,9 +26,7 @@ int network_isolate(void)
 	return ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
-int network_join(int dir_fd, const char *path)
+int network_open(int proc_fd)
 {
-	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 ? -1 : setns(fd, CLONE_NEWNET);
+	return openat(proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
 }

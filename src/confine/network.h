@@ -5,7 +5,7 @@
 /* Moves the calling process into a new, empty network namespace and brings its loopback up. No heap. */
 int network_isolate(void);
 
-/* Joins the network namespace behind PATH below DIR_FD. No heap. */
-int network_join(int dir_fd, const char *path);
+/* The calling process's network namespace as a descriptor, through the proc instance at PROC_FD; or -1. No heap. */
+int network_open(int proc_fd);
 
 #endif

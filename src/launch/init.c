@@ -21,11 +21,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -164,8 +166,8 @@ static pid_t fork_payload(const struct start *start, const struct fresh *fresh, 
 	int ends[2];
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "start: pipe");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, ERROR_HOST, "start: socket");
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
@@ -180,20 +182,22 @@ static pid_t fork_payload(const struct start *start, const struct fresh *fresh, 
 	return pid;
 }
 
-/* The payload made its network namespace while we mounted; init leaves the host's for it. */
-static int join_network(const struct fresh *fresh, pid_t payload, struct error *err)
+/*
+ * The payload made its network namespace while we mounted, and sent it; init leaves the host's for it. It cannot be
+ * opened by pid: until exec the payload's memory belongs to the caller's user namespace, where init may do nothing.
+ */
+static int join_network(int release_fd, struct error *err)
 {
-	siginfo_t ended = { .si_pid = 0 };
-	char path[32];
+	owned(fd_close) int network_fd = -1;
+	size_t count = 0;
+	char byte;
 
-	(void)snprintf(path, sizeof(path), "%d/ns/net", payload);
-	if (network_join(fresh->private_proc_fd, path) == 0)
+	/* A payload that ended before it got that far has said why itself. */
+	if (fd_receive(release_fd, &byte, 1, &network_fd, 1, &count) <= 0)
 		return 0;
-	error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
-	/* A payload that has ended already has no namespaces any more, and the sandbox ends with it. */
-	if (waitid(P_PID, (id_t)payload, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
-		return 0;
-	return -1;
+	if (count != 1 || setns(network_fd, CLONE_NEWNET) < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
+	return 0;
 }
 
 /* Everything but the control socket goes; then no capability and the same filter as the payload's. */
@@ -247,7 +251,7 @@ _Noreturn void init_main(const struct start *start)
 	if (fresh_prepare(start->spec, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
 		fail(start, &err);
 	/* A payload that died before has said why itself: nothing to release, and nothing to join. */
-	if (write(release_fd, "", 1) == 1 && (join_network(&fresh, payload, &err) < 0 ||
+	if (write(release_fd, "", 1) == 1 && (join_network(release_fd, &err) < 0 ||
 					      seal(start->control_fd, &err) < 0))
 		fail(start, &err);
 	reap(start, payload);

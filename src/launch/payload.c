@@ -147,12 +147,22 @@ static int load_filter(const struct payload *payload, struct error *err)
 	return 0;
 }
 
-static int seal(struct payload *payload, struct error *err)
+/* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
+static int own_network(const struct payload *payload, struct error *err)
 {
-	/* The dearest of all namespaces: made here, where it overlaps with init's mounts. */
+	owned(fd_close) int fd = -1;
+
 	if (network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
-	if (own_session(payload, err) < 0 || enter_groups(payload, err) < 0 ||
+	fd = network_open(payload->fresh->private_proc_fd);
+	if (fd < 0 || fd_send(payload->release_fd, "", 1, &fd, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send the network");
+	return 0;
+}
+
+static int seal(struct payload *payload, struct error *err)
+{
+	if (own_network(payload, err) < 0 || own_session(payload, err) < 0 || enter_groups(payload, err) < 0 ||
 	    sysctl_apply_early(payload->fresh->private_proc_fd, err) < 0 || write_policy(payload, err) < 0 ||
 	    take_descriptors(payload, err) < 0)
 		return -1;

@@ -173,7 +173,7 @@ static void handle_message(struct linux_task *task, int fd)
 		break;
 	case LAUNCH_ENDED:
 		/* Both may have spoken since we looked: why it did not start is the better answer. */
-		if (has_message(task->launch.payload_fd))
+		while (has_message(task->launch.payload_fd))
 			handle_message(task, task->launch.payload_fd);
 		task->task.wait_status = report.wait_status;
 		task->usage = report.usage;
