@@ -13,7 +13,6 @@
 /* One line, cut into words as it is read. */
 struct line {
 	const char *at, *end;
-	unsigned number;
 };
 
 struct word {
@@ -212,10 +211,9 @@ int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_m
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		struct line line = { .at = text,
-				     .end = newline ? newline : end,
-				     .number = ++number };
+		struct line line = { .at = text, .end = newline ? newline : end };
 
+		number++;
 		if (count == room) {
 			room = room ? room * 2 : 32;
 			mounts = xrealloc(mounts, room, sizeof(*mounts));

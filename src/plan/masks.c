@@ -26,7 +26,7 @@ struct entry {
 	enum rank rank;
 	char *path;
 	char *content;
-	bool is_put; /* the spec owns the path now */
+	bool is_put; /* the spec owns path and content now */
 };
 
 struct entries {
@@ -37,8 +37,9 @@ struct entries {
 static void entries_done(struct entries *entries)
 {
 	for (size_t i = 0; i < entries->count; i++) {
-		if (!entries->items[i].is_put)
-			free(entries->items[i].path);
+		if (entries->items[i].is_put)
+			continue;
+		free(entries->items[i].path);
 		free(entries->items[i].content);
 	}
 	free(entries->items);
@@ -123,11 +124,7 @@ static void put_mask(struct spec *spec, struct entry *entry)
 
 	for (; at > 0 && strcmp(spec->masks[at - 1].path, entry->path) > 0; at--)
 		spec->masks[at] = spec->masks[at - 1];
-	spec->masks[at] = (struct spec_mask){
-		.kind = entry->kind,
-		.path = entry->path,
-		.content = ptr_take(&entry->content),
-	};
+	spec->masks[at] = (struct spec_mask){ entry->kind, entry->path, entry->content };
 	entry->is_put = true;
 }
 

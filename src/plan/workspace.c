@@ -15,7 +15,8 @@ char *plan_join(const char *dir, const char *name)
 
 	memcpy(path, dir, dir_len);
 	path[dir_len] = '/';
-	memcpy(path + dir_len + 1, name, name_len + 1);
+	memcpy(path + dir_len + 1, name, name_len);
+	path[dir_len + 1 + name_len] = '\0';
 	return path;
 }
 
