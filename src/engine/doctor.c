@@ -88,7 +88,7 @@ static struct value *describe(const struct doctor_machine *machine, enum layer l
 int engine_doctor(struct value **ret_answer, struct error *err)
 {
 	struct doctor_machine machine = { .root = "" };
-	owned(value_release) struct value *answer = NULL;
+	struct value *answer;
 	owned(host_done) struct host host;
 	char program[PATH_MAX] = "aisbx";
 	bool fit = true, has_user = true;
@@ -111,6 +111,6 @@ int engine_doctor(struct value **ret_answer, struct error *err)
 	value_set(answer, "user", value_new_text(host.privileged ? "root" : "plain"));
 	value_set(answer, "layers", layers);
 	value_set(answer, "warnings", doctor_warnings(&machine));
-	*ret_answer = ptr_take(&answer);
+	*ret_answer = answer;
 	return 0;
 }
