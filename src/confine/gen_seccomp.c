@@ -149,6 +149,12 @@ static int print_program(const struct seccomp_policy *policy, const char *array)
 	return 0;
 }
 
+/* What only a listener can do makes no difference without one. */
+static unsigned program_of(unsigned variant)
+{
+	return variant & SECCOMP_VARIANT_NOTIFY ? variant : variant & SECCOMP_VARIANT_SPLICE;
+}
+
 static int print_programs(const struct table *table, const struct arch *arch)
 {
 	static struct seccomp_entry entries[ROWS_MAX];
@@ -158,11 +164,13 @@ static int print_programs(const struct table *table, const struct arch *arch)
 		if (table->rows[i].nr >= 0)
 			entries[policy.entry_count++] = table->rows[i].entry;
 	}
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned variant = 0; variant < SECCOMP_VARIANTS; variant++) {
 		char array[32];
 
-		snprintf(array, sizeof(array), "program_%u%u", i / 2, i % 2);
-		seccomp_policy_variant(&policy, i / 2, i % 2);
+		if (variant != program_of(variant))
+			continue;
+		snprintf(array, sizeof(array), "program_%u", variant);
+		seccomp_policy_variant(&policy, variant);
 		if (print_program(&policy, array) < 0)
 			return -1;
 	}
@@ -179,16 +187,16 @@ static void print_build(const struct arch *arch)
 	       "(struct sock_filter *)(uintptr_t)name }\n\n"
 	       "const struct seccomp_build seccomp_build_%s = {\n"
 	       "\t.arch = 0x%08xU,\n"
-	       "\t.programs = {\n"
-	       "\t\t{ PROGRAM(program_00), PROGRAM(program_01) },\n"
-	       "\t\t{ PROGRAM(program_10), PROGRAM(program_11) },\n"
-	       "\t},\n"
+	       "\t.programs = {\n",
+	       arch->name, arch->audit);
+	for (unsigned variant = 0; variant < SECCOMP_VARIANTS; variant++)
+		printf("\t\tPROGRAM(program_%u),\n", program_of(variant));
+	printf("\t},\n"
 	       "\t.names = names,\n"
 	       "\t.name_count = sizeof(names) / sizeof(names[0]),\n"
 	       "\t.elsewhere = elsewhere,\n"
 	       "\t.elsewhere_count = sizeof(elsewhere) / sizeof(elsewhere[0]),\n"
-	       "};\n",
-	       arch->name, arch->audit);
+	       "};\n");
 }
 
 int main(int argc, char **argv)

@@ -26,9 +26,9 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-const struct sock_fprog *seccomp_builtin(bool notify, bool splice)
+const struct sock_fprog *seccomp_builtin(unsigned variant)
 {
-	return &NATIVE.programs[notify][splice];
+	return &NATIVE.programs[variant % SECCOMP_VARIANTS];
 }
 
 static long load(const struct sock_fprog *prog, unsigned long flags)

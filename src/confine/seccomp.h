@@ -15,11 +15,24 @@ enum seccomp_class {
 	SECCOMP_CLASS_ARGS,   /* depends on the arguments */
 };
 
+/* Variants of the filter, as bits. */
+enum seccomp_variant {
+	/* What EPERM would answer and what is only watched goes to a listener. */
+	SECCOMP_VARIANT_NOTIFY = 1,
+	SECCOMP_VARIANT_SPLICE = 2, /* splice and tee are permitted */
+	/* With NOTIFY: new processes and threads go to the listener too, which counts them. */
+	SECCOMP_VARIANT_TASKS = 4,
+	/* With NOTIFY: renames go to the listener too, which makes those of directories possible. */
+	SECCOMP_VARIANT_MOVES = 8,
+};
+
+#define SECCOMP_VARIANTS 16
+
 /*
- * The filter for this architecture. With NOTIFY, what EPERM would answer and what is only watched
- * goes to a listener: load it with one, or those calls end in ENOSYS.
+ * The filter for this architecture. Load one with NOTIFY with a listener, or the calls meant for it
+ * end in ENOSYS.
  */
-const struct sock_fprog *seccomp_builtin(bool notify, bool splice);
+const struct sock_fprog *seccomp_builtin(unsigned variant);
 
 /*
  * Loads a filter into the calling thread, which has no_new_privs set. With LISTENER, *ret_listener

@@ -1,6 +1,8 @@
-/* What gen_seccomp writes for one architecture: four programs and the names behind the numbers. */
+/* What gen_seccomp writes for one architecture: the programs and the names behind the numbers. */
 #ifndef CONFINE_SECCOMP_BUILD_H
 #define CONFINE_SECCOMP_BUILD_H
+
+#include "confine/seccomp.h"
 
 #include <linux/filter.h>
 #include <stddef.h>
@@ -15,7 +17,7 @@ struct seccomp_name {
 
 struct seccomp_build {
 	uint32_t arch;
-	struct sock_fprog programs[2][2]; /* [notify][splice] */
+	struct sock_fprog programs[SECCOMP_VARIANTS];
 	const struct seccomp_name *names; /* by rising number */
 	size_t name_count;
 	const struct seccomp_name *elsewhere; /* names without a number here */

@@ -20,6 +20,8 @@
 #define ANSWER_DENY 0x00010000U /* dangerous or privileged: EPERM, told when there is a listener */
 #define ANSWER_OBSERVE 0x00010001U /* permitted, told when there is a listener */
 #define ANSWER_SPLICE 0x00010002U  /* splice and tee */
+#define ANSWER_TASK 0x00010003U	   /* a new process or thread */
+#define ANSWER_MOVE 0x00010004U	   /* a new place for a file or directory */
 
 enum seccomp_compare {
 	COMPARE_EQ,
@@ -60,6 +62,7 @@ struct seccomp_policy {
 	uint32_t foreign;		     /* answer to any other architecture */
 	uint32_t unknown;		     /* answer to numbers without an entry */
 	uint32_t deny, observe, splice;	     /* what the ANSWER_ values stand for */
+	uint32_t task, move;
 	const struct seccomp_entry *entries; /* by rising number, each number once */
 	size_t entry_count;
 };

@@ -1,10 +1,12 @@
 /*
- * The argument checks that syscalls.tsv names, and the four variants of the filter.
+ * The argument checks that syscalls.tsv names, and the variants of the filter.
  *
  * Arguments that the kernel takes as int are compared by their low 32 bits: a 64-bit comparison is
  * passed by setting a bit above them, which the kernel then cuts off.
  */
 #include "confine/seccomp_rules.h"
+
+#include "confine/seccomp.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -72,7 +74,7 @@ enum {
 	}
 
 static const struct seccomp_clause clone_clauses[] = {
-	WHEN(SECCOMP_RET_ALLOW, IS_MASKED(0, CLONE_NEW_ANY, 0)),
+	WHEN(ANSWER_TASK, IS_MASKED(0, CLONE_NEW_ANY, 0)),
 };
 
 /*
@@ -175,6 +177,8 @@ static const struct rule {
 	RULE(sendto, SECCOMP_RET_ALLOW),
 	{ "sync", ERRNO(0), NULL, 0 }, /* the writeback would be the whole host's */
 	{ "splice", ANSWER_SPLICE, NULL, 0 },
+	{ "fork", ANSWER_TASK, NULL, 0 },
+	{ "rename", ANSWER_MOVE, NULL, 0 },
 	{ "connect", ANSWER_OBSERVE, NULL, 0 },
 };
 
@@ -207,11 +211,18 @@ bool seccomp_rule_apply(const char *class_text, struct seccomp_entry *entry)
 	return false;
 }
 
-void seccomp_policy_variant(struct seccomp_policy *policy, bool is_notify, bool may_splice)
+void seccomp_policy_variant(struct seccomp_policy *policy, unsigned variant)
 {
+	bool is_notify = variant & SECCOMP_VARIANT_NOTIFY;
+	bool may_splice = variant & SECCOMP_VARIANT_SPLICE;
+	bool has_tasks = is_notify && variant & SECCOMP_VARIANT_TASKS;
+	bool has_moves = is_notify && variant & SECCOMP_VARIANT_MOVES;
+
 	policy->foreign = SECCOMP_RET_KILL_PROCESS;
 	policy->unknown = ERRNO(ENOSYS);
 	policy->deny = is_notify ? SECCOMP_RET_USER_NOTIF : ERRNO(EPERM);
 	policy->observe = is_notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
 	policy->splice = may_splice ? SECCOMP_RET_ALLOW : ERRNO(EINVAL);
+	policy->task = has_tasks ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+	policy->move = has_moves ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
 }

@@ -1,4 +1,4 @@
-/* The argument checks that syscalls.tsv names, and the four variants of the filter. */
+/* The argument checks that syscalls.tsv names, and the variants of the filter. */
 #ifndef CONFINE_SECCOMP_RULES_H
 #define CONFINE_SECCOMP_RULES_H
 
@@ -12,7 +12,7 @@
  */
 bool seccomp_rule_apply(const char *class_text, struct seccomp_entry *entry);
 
-/* Sets what a variant answers; arch and entries stay as they are. */
-void seccomp_policy_variant(struct seccomp_policy *policy, bool is_notify, bool may_splice);
+/* Sets what a variant (SECCOMP_VARIANT_ bits) answers; arch and entries stay as they are. */
+void seccomp_policy_variant(struct seccomp_policy *policy, unsigned variant);
 
 #endif

@@ -137,7 +137,7 @@ static int try_seccomp(const struct probe *probe, struct error *err)
 	(void)probe;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return error_errno(err, ERROR_HOST, "no_new_privs");
-	if (seccomp_load(seccomp_builtin(false, false), false, &listener) < 0)
+	if (seccomp_load(seccomp_builtin(0), false, &listener) < 0)
 		return error_errno(err, ERROR_HOST, "the system call filter was refused");
 	/* Seen to bite: the filter has to refuse what would otherwise be answered in some other way. */
 	if (syscall(SYS_unshare, 0) == 0 || errno != EPERM)

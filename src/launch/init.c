@@ -206,7 +206,7 @@ static int seal(int control_fd, struct error *err)
 	fd_close_others(&control_fd, 1);
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
-	if (seccomp_load(seccomp_builtin(false, false), false, NULL) < 0)
+	if (seccomp_load(seccomp_builtin(0), false, NULL) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
 	return 0;
 }

@@ -134,11 +134,11 @@ static int drop_privileges(struct error *err)
 static int load_filter(const struct payload *payload, struct error *err)
 {
 	struct message message = { .kind = MESSAGE_LISTENER, .missing = payload->missing };
-	bool splice = payload->start->spec->splice;
+	unsigned variant = payload->start->spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
 	owned(fd_close) int listener = -1;
 
-	if (seccomp_load(seccomp_builtin(true, splice), true, &listener) < 0 &&
-	    seccomp_load(seccomp_builtin(false, splice), false, NULL) < 0)
+	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
+	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
 		return error_set(err, ERROR_INTERNAL, "the system call filter is not in force");

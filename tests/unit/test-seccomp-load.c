@@ -162,10 +162,10 @@ static const struct attempt attempts[] = {
 	{ "io_uring", try_io_uring, ENOSYS, ENOSYS },
 };
 
-static void load_or_exit(bool notify, bool splice, int *ret_listener)
+static void load_or_exit(unsigned variant, int *ret_listener)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    seccomp_load(seccomp_builtin(notify, splice), notify, ret_listener) < 0)
+	    seccomp_load(seccomp_builtin(variant), variant & SECCOMP_VARIANT_NOTIFY, ret_listener) < 0)
 		_exit(255);
 }
 
@@ -176,7 +176,7 @@ static int run_attempt(const struct attempt *attempt, bool splice)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		load_or_exit(false, splice, NULL);
+		load_or_exit(splice ? SECCOMP_VARIANT_SPLICE : 0, NULL);
 		_exit(attempt->call() < 0 ? errno : 0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
@@ -257,7 +257,7 @@ static pid_t start_payload(int socket_fd)
 		return pid;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		_exit(77);
-	load_or_exit(true, false, &listener);
+	load_or_exit(SECCOMP_VARIANT_NOTIFY, &listener);
 	if (fd_send(socket_fd, "l", 1, &listener, 1) < 0)
 		_exit(254);
 	(void)close(listener);
@@ -372,7 +372,7 @@ static double load_once_us(void)
 	if (pid == 0) {
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		(void)clock_gettime(CLOCK_MONOTONIC, &start);
-		int done = seccomp_load(seccomp_builtin(false, false), false, NULL);
+		int done = seccomp_load(seccomp_builtin(0), false, NULL);
 		(void)clock_gettime(CLOCK_MONOTONIC, &end);
 		micros = (double)(end.tv_sec - start.tv_sec) * 1e6 +
 			 (double)(end.tv_nsec - start.tv_nsec) / 1e3;
@@ -404,7 +404,7 @@ static void test_price(void)
 		micros[i] = load_once_us();
 	qsort(micros, count, sizeof(micros[0]), by_value);
 	tap_ok(micros[0] > 0, "%u instructions load in %.0f us (median; best %.0f)",
-	       seccomp_builtin(false, false)->len, micros[count / 2], micros[0]);
+	       seccomp_builtin(0)->len, micros[count / 2], micros[0]);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static const char allowed[] =
 	" preadv2 pwritev2 lseek dup dup3 fcntl flock fsync fdatasync sync_file_range syncfs"
 	" ftruncate truncate fallocate fadvise64 readahead copy_file_range sendfile pipe2"
 	" fstat newfstatat statx statfs fstatfs faccessat faccessat2 readlinkat getcwd chdir fchdir"
-	" getdents64 umask mkdirat unlinkat linkat symlinkat renameat renameat2 fchmod fchmodat"
+	" getdents64 umask mkdirat unlinkat linkat symlinkat fchmod fchmodat"
 	" fchmodat2 fchown fchownat utimensat getxattr lgetxattr fgetxattr listxattr llistxattr"
 	" flistxattr setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr getxattrat"
 	" setxattrat listxattrat removexattrat"
@@ -46,9 +46,9 @@ static const char allowed[] =
 	" bind listen accept accept4 getsockname getpeername recvfrom sendmsg recvmsg sendmmsg"
 	" recvmmsg shutdown getsockopt"
 	" seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self"
-	" open creat stat lstat access readlink getdents mkdir rmdir unlink link symlink rename"
+	" open creat stat lstat access readlink getdents mkdir rmdir unlink link symlink"
 	" chmod chown lchown utime utimes futimesat pipe dup2 poll select epoll_create epoll_wait"
-	" eventfd signalfd inotify_init fork vfork getpgrp pause alarm time arch_prctl"
+	" eventfd signalfd inotify_init getpgrp pause alarm time arch_prctl"
 	" get_thread_area set_thread_area uretprobe uprobe ";
 
 static const char refused[] =
@@ -64,11 +64,16 @@ static const char refused[] =
 
 static const char checked[] =
 	" clone socket socketpair setsockopt ioctl personality mknod mknodat prlimit64 setrlimit"
-	" sync splice tee connect sendto ";
+	" sync splice tee connect sendto fork vfork rename renameat renameat2 ";
 
 struct variant {
-	bool notify, splice;
+	bool notify, splice, tasks, moves;
 };
+
+static unsigned bits_of(struct variant variant)
+{
+	return variant.notify | variant.splice << 1 | variant.tasks << 2 | variant.moves << 3;
+}
 
 static bool is_listed(const char *list, const char *name)
 {
@@ -149,9 +154,15 @@ static uint32_t model_ioctl(struct variant variant, uint64_t command)
 static uint32_t model_checked(struct variant variant, const char *name, const uint64_t *args)
 {
 	uint32_t seen = variant.notify ? SECCOMP_RET_USER_NOTIF : ALLOW;
+	uint32_t task = variant.notify && variant.tasks ? SECCOMP_RET_USER_NOTIF : ALLOW;
+	uint32_t move = variant.notify && variant.moves ? SECCOMP_RET_USER_NOTIF : ALLOW;
 
 	if (strcmp(name, "clone") == 0)
-		return (uint32_t)args[0] & 0x7e020000 ? denied(variant) : ALLOW;
+		return (uint32_t)args[0] & 0x7e020000 ? denied(variant) : task;
+	if (strcmp(name, "fork") == 0 || strcmp(name, "vfork") == 0)
+		return task;
+	if (strncmp(name, "rename", 6) == 0)
+		return move;
 	if (strcmp(name, "socket") == 0)
 		return model_socket(variant, args);
 	if (strcmp(name, "socketpair") == 0)
@@ -243,7 +254,7 @@ static uint64_t pick(uint64_t *state)
 static bool agrees(const struct seccomp_build *build, struct variant variant, struct call call,
 		   const struct seccomp_data *data)
 {
-	const struct sock_fprog *prog = &build->programs[variant.notify][variant.splice];
+	const struct sock_fprog *prog = &build->programs[bits_of(variant)];
 	uint64_t args[6];
 
 	memcpy(args, data->args, sizeof(args));
@@ -251,8 +262,8 @@ static bool agrees(const struct seccomp_build *build, struct variant variant, st
 	uint32_t got = bpf_run(prog->filter, prog->len, data);
 	if (got == want)
 		return true;
-	printf("# %s (%d) notify %d splice %d args %llx %llx %llx: got %x, want %x\n",
-	       call.name ? call.name : "?", data->nr, variant.notify, variant.splice, data->args[0],
+	printf("# %s (%d) variant %x args %llx %llx %llx: got %x, want %x\n",
+	       call.name ? call.name : "?", data->nr, bits_of(variant), data->args[0],
 	       data->args[1], data->args[2], got, want);
 	return false;
 }
@@ -277,7 +288,7 @@ static void test_numbers(const struct seccomp_build *build, const char *arch,
 			 struct variant variant)
 {
 	const int beyond[] = { -1, 999, 1000000, INT32_MAX, INT32_MIN, 0x40000000, 0x40000001 };
-	const struct sock_fprog *prog = &build->programs[variant.notify][variant.splice];
+	const struct sock_fprog *prog = &build->programs[bits_of(variant)];
 	unsigned wrong = 0;
 	unsigned wrong_x32 = 0;
 
@@ -290,8 +301,7 @@ static void test_numbers(const struct seccomp_build *build, const char *arch,
 	}
 	for (size_t i = 0; i < COUNT(beyond); i++)
 		wrong += !number_agrees(build, variant, beyond[i]);
-	tap_is_int(wrong, 0, "%s: every number as the policy says (notify %d, splice %d)", arch,
-		   variant.notify, variant.splice);
+	tap_is_int(wrong, 0, "%s: every number as the policy says (variant %x)", arch, bits_of(variant));
 	tap_is_int(wrong_x32, 0, "%s: x32 numbers do not exist", arch);
 }
 
@@ -302,7 +312,7 @@ static void test_foreign(const struct seccomp_build *build, const char *arch,
 		AUDIT_ARCH_I386,   AUDIT_ARCH_ARM, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, 0,
 		AUDIT_ARCH_RISCV64
 	};
-	const struct sock_fprog *prog = &build->programs[variant.notify][variant.splice];
+	const struct sock_fprog *prog = &build->programs[bits_of(variant)];
 	unsigned wrong = 0;
 
 	for (size_t i = 0; i < COUNT(foreign); i++) {
@@ -318,7 +328,7 @@ static void test_foreign(const struct seccomp_build *build, const char *arch,
 /* The bypass that a 64-bit comparison allows, by its own name. */
 static void test_high_bits(const struct seccomp_build *build, const char *arch)
 {
-	const struct sock_fprog *prog = &build->programs[0][0];
+	const struct sock_fprog *prog = &build->programs[0];
 	struct seccomp_data data = { .arch = build->arch };
 
 	while (!name_of(build, data.nr) || strcmp(name_of(build, data.nr), "ioctl") != 0)
@@ -360,8 +370,8 @@ int main(void)
 	};
 
 	for (size_t a = 0; a < COUNT(archs); a++) {
-		for (unsigned v = 0; v < 4; v++) {
-			struct variant variant = { v / 2, v % 2 };
+		for (unsigned v = 0; v < SECCOMP_VARIANTS; v++) {
+			struct variant variant = { v & 1, v & 2, v & 4, v & 8 };
 
 			test_numbers(archs[a].build, archs[a].name, variant);
 			test_foreign(archs[a].build, archs[a].name, variant);
