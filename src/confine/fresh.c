@@ -41,7 +41,7 @@ static const char *const links[][2] = {
 	{ "dev/ptmx", "pts/ptmx" },
 };
 
-/* Readable by anyone on most kernels, and about the host. */
+/* About the host. Those only root may read are left alone: host root is nobody inside. */
 static const char *const proc_hidden[] = {
 	"acpi", "asound", "config.gz", "interrupts", "iomem", "ioports", "kallsyms", "kcore", "key-users",
 	"keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "modules", "mtrr",
@@ -156,11 +156,12 @@ static int bind_over(int source_fd, const char *target)
 static int hide_proc_entry(const struct fresh *fresh, const char *name)
 {
 	char path[64];
+	struct stat st;
 
 	(void)snprintf(path, sizeof(path), "proc/%s", name);
-	if (bind_over(fresh->none_fd, path) == 0)
+	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !(st.st_mode & 0077))
 		return 0;
-	return errno == ENOTDIR ? bind_over(fresh->void_fd, path) : -1;
+	return bind_over(S_ISDIR(st.st_mode) ? fresh->void_fd : fresh->none_fd, path);
 }
 
 static int freeze_proc_entry(const char *name)

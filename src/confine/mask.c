@@ -36,26 +36,50 @@ static bool is_directory_rule(enum mask_kind kind)
 	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_KEEP;
 }
 
+/* The first mask whose path is not before PATH[0..len); masks are sorted by path. */
+static size_t lower_bound(const struct spec *spec, const char *path, size_t len)
+{
+	size_t low = 0, high = spec->mask_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strncmp(spec->masks[middle].path, path, len) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The rule for exactly PATH[0..len), or NULL. Of several for one path KEEP wins. */
+static const struct spec_mask *rule_at(const struct spec *spec, const char *path, size_t len)
+{
+	const struct spec_mask *found = NULL;
+
+	for (size_t i = lower_bound(spec, path, len); i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (strncmp(mask->path, path, len) != 0 || mask->path[len] != '\0')
+			break;
+		if (is_directory_rule(mask->kind) && (!found || mask->kind == MASK_KEEP))
+			found = mask;
+	}
+	return found;
+}
+
 /* The deepest rule on the way to PATH; strictly above it unless INCLUSIVE. */
 static const struct spec_mask *deepest_rule(const struct spec *spec, const char *path,
 					    bool inclusive)
 {
-	const struct spec_mask *found = NULL;
-	size_t best = 0;
+	size_t len = strlen(path);
+	const struct spec_mask *found = inclusive ? rule_at(spec, path, len) : NULL;
 
-	for (size_t i = 0; i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-		size_t len = strlen(mask->path);
-
-		if (!is_directory_rule(mask->kind) || len < best || !path_is_within(path, mask->path))
-			continue;
-		if (!inclusive && strcmp(path, mask->path) == 0)
-			continue;
-		/* Of two rules for one path the one that hides wins unless KEEP was said there. */
-		if (found && len == best && mask->kind != MASK_KEEP)
-			continue;
-		found = mask;
-		best = len;
+	while (!found && len > 1) {
+		while (path[--len] != '/')
+			;
+		if (len > 0)
+			found = rule_at(spec, path, len);
 	}
 	return found;
 }
@@ -233,14 +257,12 @@ static int go_to_parent(struct cursor *cursor, const char *below, const char **r
 	return go_to(cursor, parent, err);
 }
 
-static int hide(struct cursor *cursor, const char *path, const char *below, struct error *err)
+static int hide(struct cursor *cursor, const char *path, const struct stat *st, const char *below,
+		struct error *err)
 {
 	const char *name;
-	struct stat st;
 
-	if (lstat(path, &st) < 0)
-		return 0;
-	if (S_ISDIR(st.st_mode)) {
+	if (S_ISDIR(st->st_mode)) {
 		if (go_to(cursor, below, err) < 0)
 			return -1;
 		if (set_xattr(cursor, top_fd(cursor), "opaque", "y") == 0)
@@ -250,7 +272,7 @@ static int hide(struct cursor *cursor, const char *path, const char *below, stru
 	}
 	if (go_to_parent(cursor, below, &name, err) < 0)
 		return -1;
-	if (S_ISDIR(st.st_mode) && unlinkat(top_fd(cursor), name, AT_REMOVEDIR) < 0)
+	if (S_ISDIR(st->st_mode) && unlinkat(top_fd(cursor), name, AT_REMOVEDIR) < 0)
 		return error_errno(err, ERROR_HOST, "mask for %s", path);
 	if (mknodat(top_fd(cursor), name, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
 		return error_errno(err, ERROR_HOST, "mask for %s", path);
@@ -286,16 +308,16 @@ static bool is_same_tree(const struct cursor *cursor, const char *path)
 	return true;
 }
 
-static int keep(struct cursor *cursor, const char *path, const char *below, struct error *err)
+static int keep(struct cursor *cursor, const char *path, const struct stat *st, const char *below,
+		struct error *err)
 {
 	char redirect[PATH_MAX];
-	struct stat st;
 
-	if (parent_shows(cursor->spec, path) || lstat(path, &st) < 0)
+	if (parent_shows(cursor->spec, path))
 		return 0;
-	if (S_ISLNK(st.st_mode))
+	if (S_ISLNK(st->st_mode))
 		return keep_link(cursor, path, below, err);
-	if (!S_ISDIR(st.st_mode))
+	if (!S_ISDIR(st->st_mode))
 		return 0;
 	if (go_to(cursor, below, err) < 0)
 		return -1;
@@ -331,6 +353,7 @@ static int hide_matching(struct cursor *cursor, const char *pattern, struct erro
 {
 	char dir_path[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
 	const char *slash = strrchr(pattern, '/');
+	struct stat st;
 	int status = 0;
 
 	(void)snprintf(dir_path, sizeof(dir_path), "%.*s", (int)(slash - pattern), pattern);
@@ -347,31 +370,42 @@ static int hide_matching(struct cursor *cursor, const char *pattern, struct erro
 		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
 		const char *below = path + strlen(cursor->layer->path);
 
-		status = hide(cursor, path, below + strspn(below, "/"), err);
+		if (lstat(path, &st) == 0)
+			status = hide(cursor, path, &st, below + strspn(below, "/"), err);
 	}
 	closedir(dir);
 	return status;
 }
 
+/* Most listed paths do not exist on a given machine: that is looked at first. */
+static int apply_to_path(struct cursor *cursor, const struct spec_mask *mask, const char *below,
+			 struct error *err)
+{
+	const struct spec *spec = cursor->spec;
+	struct stat st;
+
+	if (lstat(mask->path, &st) < 0)
+		return 0;
+	if (mask->kind == MASK_KEEP)
+		return keep(cursor, mask->path, &st, below, err);
+	/* A KEEP for the very same path wins: nothing to hide then. */
+	if (mask_shows(spec, mask->path))
+		return 0;
+	if (parent_shows(spec, mask->path))
+		return hide(cursor, mask->path, &st, below, err);
+	return mask->kind == MASK_EMPTY ? go_to(cursor, below, err) : 0;
+}
+
 static int apply(struct cursor *cursor, const struct spec_mask *mask, struct error *err)
 {
 	const char *below = mask->path + strlen(cursor->layer->path);
-	bool shown = parent_shows(cursor->spec, mask->path);
 
 	below += strspn(below, "/");
 	switch (mask->kind) {
 	case MASK_HIDE:
-		/* A KEEP for the very same path wins (deepest_rule): nothing to hide then. */
-		return shown && !mask_shows(cursor->spec, mask->path) ?
-			       hide(cursor, mask->path, below, err) : 0;
 	case MASK_EMPTY:
-		if (mask_shows(cursor->spec, mask->path))
-			return 0;
-		if (shown)
-			return hide(cursor, mask->path, below, err);
-		return access(mask->path, F_OK) == 0 ? go_to(cursor, below, err) : 0;
 	case MASK_KEEP:
-		return keep(cursor, mask->path, below, err);
+		return apply_to_path(cursor, mask, below, err);
 	case MASK_GLOB:
 		return hide_matching(cursor, mask->path, err);
 	case MASK_FILE:

@@ -32,12 +32,13 @@ enum message_kind {
 	MESSAGE_GROUPS,	    /* to payload: descriptors to enter by */
 	MESSAGE_LISTENER,   /* from payload: the filter's listener */
 	MESSAGE_TERMINAL,   /* from payload: the pty's master side */
-	MESSAGE_ROOT,	    /* from init: the writable layers (descriptor) and their paths (text, NUL between) */
+	MESSAGE_ROOT,	    /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */
 	MESSAGE_ENDED,	    /* from init: the command's status */
 	MESSAGE_FAILED,	    /* from init or payload: why it cannot start */
 };
 
-#define MESSAGE_TEXT_MAX 32768
+/* A path, or some of the layers' paths: those that do not fit go into a further message. */
+#define MESSAGE_TEXT_MAX 4096
 #define MESSAGE_FDS_MAX 4
 
 struct message {

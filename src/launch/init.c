@@ -94,21 +94,26 @@ static int receive_parts(const struct start *start, struct root_parts *parts, st
 	}
 }
 
-/* The supervisor counts changes in the layers that init made. */
+/* The supervisor counts changes in the layers that init made. The descriptor goes with the first message. */
 static int send_layers(const struct start *start, const struct root_parts *parts, struct error *err)
 {
 	struct message message = { .kind = MESSAGE_ROOT };
+	bool is_first = true;
 
-	for (size_t i = 0; i < parts->unit_paths.count; i++) {
-		size_t len = strlen(parts->unit_paths.items[i]) + 1;
+	for (size_t i = 0; i <= parts->unit_paths.count; i++) {
+		bool is_end = i == parts->unit_paths.count;
+		size_t len = is_end ? 0 : strlen(parts->unit_paths.items[i]) + 1;
 
-		if (message.text.len + len > MESSAGE_TEXT_MAX)
-			break;
-		memcpy(message.text.bytes + message.text.len, parts->unit_paths.items[i], len);
+		if (is_end || message.text.len + len > MESSAGE_TEXT_MAX) {
+			if (handshake_send(start->control_fd, &message, &parts->upper_fd, is_first) < 0)
+				return error_errno(err, ERROR_HOST, "start: cannot send");
+			message.text.len = 0;
+			is_first = false;
+		}
+		if (!is_end)
+			memcpy(message.text.bytes + message.text.len, parts->unit_paths.items[i], len);
 		message.text.len += (uint32_t)len;
 	}
-	if (handshake_send(start->control_fd, &message, &parts->upper_fd, 1) < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
 }
 

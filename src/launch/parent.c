@@ -247,7 +247,8 @@ static void take_layers(struct launch *launch, const struct message *message, in
 	const char *at = message->text.bytes;
 	const char *end = at + message->text.len;
 
-	launch->upper_fd = fd;
+	if (fd >= 0)
+		launch->upper_fd = fd;
 	for (; at < end; at += strlen(at) + 1)
 		strv_add(&launch->unit_paths, at);
 }
