@@ -31,9 +31,10 @@ bool mask_keeps_below(const struct spec *spec, const char *path);
 int mask_build(const struct spec *spec, const struct mask_layer *layer, struct error *err);
 
 /*
- * Copies mode, owner, times and extended attributes of the host's directory PATH to directory FD, just made with mode
- * 0755. What the host's PATH cannot tell is left alone.
+ * Copies mode, owner, times and extended attributes of the host's directory PATH to directory BELOW of the layer ("."
+ * for its root), just made with mode 0755. What the host's PATH cannot tell is left alone.
  */
-int mask_copy_metadata(const struct mask_layer *layer, const char *path, int fd, struct error *err);
+int mask_copy_metadata(const struct mask_layer *layer, const char *path, const char *below,
+		       struct error *err);
 
 #endif

@@ -139,14 +139,15 @@ static int fill_layers(struct root_builder *builder, const char *source, bool ma
 	    make_directory(storage, 'w', index, &layers->work, err) < 0)
 		return -1;
 	/* The merged root shows the upper's own attributes. */
-	if (mask_copy_metadata(&mask, source, layers->upper, err) < 0)
+	mask.dir_fd = layers->upper;
+	if (mask_copy_metadata(&mask, source, ".", err) < 0)
 		return -1;
 	if (masked && has_masks_below(builder->spec, source)) {
 		if (make_directory(storage, 'm', index, &mask_fd, err) < 0)
 			return -1;
 		layers->lowers[layers->lower_count++] = mask_fd;
 		mask.dir_fd = mask_fd;
-		if (mask_copy_metadata(&mask, source, mask_fd, err) < 0 ||
+		if (mask_copy_metadata(&mask, source, ".", err) < 0 ||
 		    mask_build(builder->spec, &mask, err) < 0)
 			return -1;
 	}
