@@ -53,8 +53,9 @@ __attribute__((unused, format(printf, 2, 3))) static bool tap_ok(bool good, cons
 	return good;
 }
 
-__attribute__((unused, format(printf, 3, 4))) static bool
-tap_is_str(const char *got, const char *want, const char *format, ...)
+__attribute__((unused, format(printf, 3, 4))) static bool tap_is_str(const char *got,
+								     const char *want,
+								     const char *format, ...)
 {
 	bool good = got && want ? strcmp(got, want) == 0 : got == want;
 	va_list args;
@@ -67,8 +68,8 @@ tap_is_str(const char *got, const char *want, const char *format, ...)
 	return good;
 }
 
-__attribute__((unused, format(printf, 3, 4))) static bool
-tap_is_int(long long got, long long want, const char *format, ...)
+__attribute__((unused, format(printf, 3, 4))) static bool tap_is_int(long long got, long long want,
+								     const char *format, ...)
 {
 	va_list args;
 
