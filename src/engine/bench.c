@@ -83,7 +83,7 @@ static void put_secret(struct bench *bench)
 		return;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && fd_write_all(fd, "secret\n", 7) == 0)
-		bench->secret = ptr_take(&path);
+		bench->secret = xstrdup(path);
 }
 
 static int make_scratch(struct bench *bench, struct error *err)

@@ -36,7 +36,7 @@ int handshake_send(int socket_fd, const struct message *message, const int *fds,
 int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message,
 		     struct message_fds *ret_fds, struct error *err)
 {
-	struct message_fds none;
+	struct message_fds none = { .count = 0 };
 	struct message_fds *fds = ret_fds ? ret_fds : &none;
 	ssize_t got = fd_receive(socket_fd, ret_message, sizeof(*ret_message), fds->items,
 				 ret_fds ? MESSAGE_FDS_MAX : 0, &fds->count);
