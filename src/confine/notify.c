@@ -22,6 +22,9 @@
 /* A newer kernel may use longer structs than our headers know; it says how long. */
 #define MESSAGE_MAX 512
 
+/* Every flag of clone(2) that makes a namespace; the filter permits none of them. */
+#define CLONE_NEW_ANY 0x7e020000U
+
 union request {
 	struct seccomp_notif notif;
 	char room[MESSAGE_MAX];
@@ -161,17 +164,41 @@ static int check_sizes(void)
 	return -1;
 }
 
-static int answer(int listener_fd, const struct seccomp_notif *notif, bool may_continue)
+int notify_answer(int listener_fd, uint64_t id, int errnum)
 {
 	union response response;
 
 	memset(&response, 0, sizeof(response));
-	response.resp.id = notif->id;
-	if (may_continue)
-		response.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	response.resp.id = id;
+	if (errnum)
+		response.resp.error = -errnum;
 	else
-		response.resp.error = -EPERM;
-	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
+		response.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	/* Its caller may have been killed meanwhile. */
+	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+static enum notify_kind kind_of(const struct seccomp_notif *notif)
+{
+	switch (notif->data.nr) {
+#ifdef SYS_fork
+	case SYS_fork:
+	case SYS_vfork:
+		return NOTIFY_TASK;
+#endif
+	case SYS_clone:
+		return notif->data.args[0] & CLONE_NEW_ANY ? NOTIFY_SYSCALL : NOTIFY_TASK;
+#ifdef SYS_rename
+	case SYS_rename:
+#endif
+#ifdef SYS_renameat
+	case SYS_renameat:
+#endif
+	case SYS_renameat2:
+		return NOTIFY_MOVE;
+	default:
+		return seccomp_is_observed(notif->data.nr) ? NOTIFY_NET : NOTIFY_SYSCALL;
+	}
 }
 
 int notify_handle(int listener_fd, struct notify_event *ret_event)
@@ -190,21 +217,24 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 		errno = errno == EINTR ? EAGAIN : errno;
 		return -1;
 	}
+	ret_event->id = notif->id;
 	ret_event->pid = (pid_t)notif->pid;
 	ret_event->nr = notif->data.nr;
 	ret_event->name = seccomp_syscall_name(notif->data.nr);
 	for (size_t i = 0; i < 6; i++)
 		ret_event->args[i] = notif->data.args[i];
 
-	bool is_observed = seccomp_is_observed(notif->data.nr);
-	if (is_observed)
+	enum notify_kind kind = kind_of(notif);
+	if (kind == NOTIFY_TASK || kind == NOTIFY_MOVE) {
+		ret_event->kind = kind;
+		return 0;
+	}
+	if (kind == NOTIFY_NET)
 		describe_net(notif, ret_event);
 	else
 		describe_refusal(ret_event);
 	/* The process may have died and its number been given to another while we read. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id) < 0)
 		ret_event->kind = NOTIFY_SILENT;
-	if (answer(listener_fd, notif, is_observed) < 0 && errno != ENOENT)
-		return -1;
-	return 0;
+	return notify_answer(listener_fd, notif->id, kind == NOTIFY_NET ? 0 : EPERM);
 }

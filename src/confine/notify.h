@@ -1,7 +1,7 @@
 /*
  * The supervisor's end of a filter with a listener: answers what the payload waits for.
  *
- * Refused calls are answered EPERM. Connections and addressed datagrams are answered "continue":
+ * Refused calls are answered EPERM, new tasks and renames by the caller. Connections and addressed datagrams are answered "continue":
  * the empty network namespace refuses them, here they are only seen. What is read from the
  * payload's memory may change behind our back, so it is told to people and decides nothing.
  */
@@ -17,10 +17,13 @@ enum notify_kind {
 	NOTIFY_SILENT,	/* answered, nothing to tell */
 	NOTIFY_SYSCALL, /* a refused system call; layer "seccomp" */
 	NOTIFY_NET,	/* a destination outside the sandbox; layer "net" */
+	NOTIFY_TASK,	/* a new process or thread; not answered yet */
+	NOTIFY_MOVE,	/* a rename; not answered yet */
 };
 
 struct notify_event {
 	enum notify_kind kind;
+	uint64_t id; /* for the answer */
 	pid_t pid; /* the thread, as the supervisor sees it */
 	int nr;
 	const char *name; /* of the system call */
@@ -32,10 +35,13 @@ struct notify_event {
 };
 
 /*
- * Answers one pending call of a listener that poll(2) reported. Never blocks. 0 when one was taken
+ * Answers one pending call of a listener that poll(2) reported, or leaves it to the caller (see the kinds). Never blocks. 0 when one was taken
  * (also when its caller died meanwhile: NOTIFY_SILENT); -1 with errno: EAGAIN nothing is pending,
  * ENOTCONN no process is left behind the filter, others are fatal. No heap.
  */
 int notify_handle(int listener_fd, struct notify_event *ret_event);
+
+/* Answers a call that notify_handle left open: 0 lets the kernel go on with it, else that errno. */
+int notify_answer(int listener_fd, uint64_t id, int errnum);
 
 #endif

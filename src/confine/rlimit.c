@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #define LOW_NICE 5
+#define NPROC_MARGIN 8
 
 static rlim_t smaller(rlim_t a, rlim_t b)
 {
@@ -42,7 +43,9 @@ int rlimit_apply(const struct spec_limits *limits, bool count_pids)
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)
 		return -1;
-	if (count_pids && limits->pids && set_limit(RLIMIT_NPROC, limits->pids, limits->pids) < 0)
+	/* A little beyond: the supervisor, who is asked before each new process, acts first and can tell. */
+	if (count_pids && limits->pids &&
+	    set_limit(RLIMIT_NPROC, limits->pids + NPROC_MARGIN, limits->pids + NPROC_MARGIN) < 0)
 		return -1;
 	return 0;
 }

@@ -21,6 +21,7 @@ static size_t size_of(const struct message *message)
 	case MESSAGE_MAPPED:
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
+	case MESSAGE_PROC:
 	case MESSAGE_LISTENER:
 	case MESSAGE_TERMINAL:
 		break;

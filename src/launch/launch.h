@@ -25,6 +25,7 @@ struct launch {
 	int payload_fd; /* to the payload until it execs; the caller may close it then */
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
 	int upper_fd;	/* the writable layers, -1 until known */
+	int proc_fd;	/* a proc of the sandbox; -1 where a cgroup counts, or until known */
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;

@@ -33,7 +33,7 @@ void launch_init(struct launch *launch)
 {
 	memset(launch, 0, sizeof(*launch));
 	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
-	launch->janitor_fd = launch->upper_fd = -1;
+	launch->janitor_fd = launch->upper_fd = launch->proc_fd = -1;
 	cgroup_init(&launch->group);
 }
 
@@ -257,6 +257,9 @@ static void report_message(struct launch *launch, const struct message *message,
 			   struct launch_report *report)
 {
 	switch (message->kind) {
+	case MESSAGE_PROC:
+		launch->proc_fd = fd;
+		break;
 	case MESSAGE_LISTENER:
 		launch->missing |= message->missing;
 		report->event = fd >= 0 ? LAUNCH_LISTENER : LAUNCH_NOTHING;
@@ -325,6 +328,7 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->control_fd);
 	fd_close(&launch->payload_fd);
 	fd_close(&launch->upper_fd);
+	fd_close(&launch->proc_fd);
 	cgroup_done(&launch->group);
 	strv_done(&launch->unit_paths);
 	fd_close(&launch->init_fd);

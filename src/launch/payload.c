@@ -38,6 +38,7 @@ struct payload {
 	const struct start *start;
 	const struct fresh *fresh;
 	int release_fd;
+	bool has_group;
 	uint32_t missing;
 };
 
@@ -81,7 +82,8 @@ static int enter_groups(struct payload *payload, struct error *err)
 		close(groups.items[i]);
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		payload->missing |= 1u << LAYER_CGROUP;
-	if (rlimit_apply(&payload->start->spec->limits, groups.count == 0) < 0)
+	payload->has_group = groups.count > 0;
+	if (rlimit_apply(&payload->start->spec->limits, !payload->has_group) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");
 	return 0;
 }
@@ -130,6 +132,20 @@ static int drop_privileges(struct error *err)
 	return 0;
 }
 
+/* Where no cgroup counts, the supervisor does, and is asked before every new process or thread. */
+static int prepare_counting(const struct payload *payload, unsigned *variant, struct error *err)
+{
+	const struct message message = { .kind = MESSAGE_PROC };
+
+	if (payload->has_group)
+		return 0;
+	if (payload->start->spec->limits.pids)
+		*variant |= SECCOMP_VARIANT_TASKS;
+	if (handshake_send(payload->start->payload_fd, &message, &payload->fresh->private_proc_fd, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
 /* Without a listener (one is active around us already) refusals are answered by the filter and not told. */
 static int load_filter(const struct payload *payload, struct error *err)
 {
@@ -137,6 +153,8 @@ static int load_filter(const struct payload *payload, struct error *err)
 	unsigned variant = payload->start->spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
 	owned(fd_close) int listener = -1;
 
+	if (prepare_counting(payload, &variant, err) < 0)
+		return -1;
 	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
 	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");
@@ -198,7 +216,7 @@ static int enter_directory(const struct spec *spec, struct error *err)
 
 _Noreturn void payload_main(const struct start *start, const struct fresh *fresh, int release_fd)
 {
-	struct payload payload = { start, fresh, release_fd, 0 };
+	struct payload payload = { .start = start, .fresh = fresh, .release_fd = release_fd };
 	struct error err = { 0 };
 
 	close(start->control_fd);

@@ -1,91 +1,121 @@
-/* Live figures of a tree of processes, read from /proc. */
+/* Live figures of all processes of a sandbox, read from its own /proc. */
 #include "observe/tree_sample.h"
 
 #include "base/own.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define PROCESSES_MAX 4096
+#define NAME_SIZE 16 /* a process number; proc has no longer ones */
 
-static ssize_t read_proc(pid_t pid, const char *file, char *buffer, size_t size)
+static bool is_process(const char *name)
 {
-	char path[64];
+	return name[0] >= '1' && name[0] <= '9' && strlen(name) < NAME_SIZE;
+}
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+static bool is_init(const char *name)
+{
+	return strcmp(name, "1") == 0;
+}
+
+static ssize_t read_proc(int proc_fd, const char *process, const char *file, char *buffer, size_t size)
+{
+	char path[NAME_SIZE + 16];
+
+	(void)snprintf(path, sizeof(path), "%.15s/%s", process, file);
+	owned(fd_close) int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, buffer, size - 1);
 
 	buffer[got > 0 ? got : 0] = '\0';
 	return got;
 }
 
-/* Appends the children of every thread's leader; a process started by another thread is listed there as well. */
-static size_t add_children(pid_t pid, pid_t *queue, size_t count)
+/*
+ * Fields behind the command's name, which may hold blanks and brackets: utime 14, stime 15, both of the children waited
+ * for 16 and 17, threads 20. Init counts for the orphans it has waited for.
+ */
+static void add_stat(int proc_fd, const char *process, struct tree_usage *usage)
 {
-	char file[48], text[16384];
-
-	(void)snprintf(file, sizeof(file), "task/%d/children", pid);
-	if (read_proc(pid, file, text, sizeof(text)) <= 0)
-		return count;
-	for (char *at = text; *at && count < PROCESSES_MAX;) {
-		char *end;
-		long child = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		queue[count++] = (pid_t)child;
-		at = end + strspn(end, " \n");
-	}
-	return count;
-}
-
-/* Fields behind the command's name, which may hold blanks and brackets: utime 14, stime 15, threads 20. */
-static void add_stat(pid_t pid, struct tree_usage *usage)
-{
-	unsigned long long user = 0, system = 0, threads = 0;
+	unsigned long long own[2] = { 0 }, waited[2] = { 0 }, threads = 0;
+	unsigned long long tick = (unsigned long long)sysconf(_SC_CLK_TCK);
 	char text[1024];
 
-	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
+	if (read_proc(proc_fd, process, "stat", text, sizeof(text)) <= 0)
 		return;
 	const char *rest = strrchr(text, ')');
 
-	if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d "
+	if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
 				  "%*d %*d %llu",
-			    &user, &system, &threads) != 3)
+			    &own[0], &own[1], &waited[0], &waited[1], &threads) != 5)
 		return;
-	usage->cpu_us += (user + system) * 1000000 / (unsigned long long)sysconf(_SC_CLK_TCK);
+	usage->cpu_us += (waited[0] + waited[1]) * 1000000 / tick;
+	if (is_init(process))
+		return;
+	usage->cpu_us += (own[0] + own[1]) * 1000000 / tick;
 	usage->tasks += threads;
 }
 
-static void add_memory(pid_t pid, struct tree_usage *usage)
+static void add_memory(int proc_fd, const char *process, struct tree_usage *usage)
 {
 	unsigned long long resident = 0, shared = 0;
 	char text[256];
 
-	if (read_proc(pid, "statm", text, sizeof(text)) <= 0 ||
+	if (is_init(process) || read_proc(proc_fd, process, "statm", text, sizeof(text)) <= 0 ||
 	    sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
 		return;
 	usage->memory_bytes += (resident - (shared < resident ? shared : resident)) *
 			       (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
-void tree_sample(pid_t root, struct tree_usage *ret_usage)
+static DIR *open_list(int proc_fd)
 {
-	pid_t *queue = malloc(PROCESSES_MAX * sizeof(*queue));
-	size_t count;
+	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
-	memset(ret_usage, 0, sizeof(*ret_usage));
-	if (!queue)
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
+void tree_sample(int proc_fd, struct tree_usage *ret_usage)
+{
+	DIR *list = open_list(proc_fd);
+
+	*ret_usage = (struct tree_usage){ 0 };
+	if (!list)
 		return;
-	count = add_children(root, queue, 0);
-	for (size_t i = 0; i < count; i++) {
-		add_stat(queue[i], ret_usage);
-		add_memory(queue[i], ret_usage);
-		count = add_children(queue[i], queue, count);
+	for (struct dirent *entry; (entry = readdir(list));) {
+		if (!is_process(entry->d_name))
+			continue;
+		add_stat(proc_fd, entry->d_name, ret_usage);
+		add_memory(proc_fd, entry->d_name, ret_usage);
 	}
-	free(queue);
+	closedir(list);
+}
+
+uint64_t tree_count(int proc_fd)
+{
+	DIR *list = open_list(proc_fd);
+	uint64_t tasks = 0;
+
+	if (!list)
+		return 0;
+	for (struct dirent *entry; (entry = readdir(list));) {
+		char path[NAME_SIZE + 8];
+		struct stat st;
+
+		if (!is_process(entry->d_name) || is_init(entry->d_name))
+			continue;
+		(void)snprintf(path, sizeof(path), "%.15s/task", entry->d_name);
+		/* A directory with one entry per thread, and a link for each. */
+		if (fstatat(proc_fd, path, &st, 0) == 0 && st.st_nlink > 2)
+			tasks += st.st_nlink - 2;
+	}
+	closedir(list);
+	return tasks;
 }

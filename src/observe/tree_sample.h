@@ -1,17 +1,24 @@
-/* Live figures of a tree of processes, read from /proc: for hosts without a usable cgroup. */
+/*
+ * Live figures of all processes of a sandbox, read from its own /proc: for hosts without a usable cgroup.
+ *
+ * The list of a pid namespace has no holes: a walk from parent to child would miss whoever is handed to another parent
+ * meanwhile, or was started by a thread.
+ */
 #ifndef OBSERVE_TREE_SAMPLE_H
 #define OBSERVE_TREE_SAMPLE_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
 struct tree_usage {
-	uint64_t cpu_us;
+	uint64_t cpu_us;       /* with the children waited for */
 	uint64_t memory_bytes; /* sum of resident pages that are not shared with files */
 	uint64_t tasks;	       /* threads, as the pids limit counts them */
 };
 
-/* All descendants of ROOT, without ROOT itself. Processes that end meanwhile are left out. */
-void tree_sample(pid_t root, struct tree_usage *ret_usage);
+/* PROC_FD: a proc of the sandbox's pid namespace. Its init is left out, and whoever ends meanwhile. */
+void tree_sample(int proc_fd, struct tree_usage *ret_usage);
+
+/* Only the tasks, at a quarter of the price. */
+uint64_t tree_count(int proc_fd);
 
 #endif

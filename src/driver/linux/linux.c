@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/notify.h"
+#include "driver/linux/tasks.h"
 #include "launch/launch.h"
 #include "observe/tree_sample.h"
 
@@ -27,6 +28,7 @@ struct linux_task {
 	bool has_usage;
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
 	bool was_full;		    /* the writable layer was seen full */
+	struct tasks tasks;	    /* kept here without a cgroup */
 };
 
 static struct linux_task *linux_task_of(struct task *task)
@@ -107,6 +109,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 				    .isolation = "namespaces" };
 	task->spec = spec;
 	task->listener_fd = -1;
+	tasks_init(&task->tasks, spec->limits.pids);
 	launch_init(&task->launch);
 	for (int i = 0; i < 3; i++) {
 		task->io.fds[i] = io->fds[i];
@@ -187,9 +190,37 @@ static void handle_message(struct linux_task *task, int fd)
 	name_layers(task);
 }
 
+static void tell(struct linux_task *task, const struct notify_event *event)
+{
+	denials_add(&task->task.denials, event->kind == NOTIFY_NET ? "net" : "seccomp", event->what,
+		    event->rule, event->hint);
+}
+
+static void handle_notification(struct linux_task *task, const struct notify_event *event)
+{
+	switch (event->kind) {
+	case NOTIFY_SILENT:
+		break;
+	case NOTIFY_SYSCALL:
+	case NOTIFY_NET:
+		tell(task, event);
+		break;
+	case NOTIFY_TASK:
+		(void)notify_answer(task->listener_fd, event->id,
+				    tasks_admit(&task->tasks, task->launch.proc_fd) ? 0 : EAGAIN);
+		break;
+	case NOTIFY_MOVE:
+		(void)notify_answer(task->listener_fd, event->id, 0);
+		break;
+	}
+}
+
+/* Counting takes its time, so after each count the other descriptors get their turn. */
 static void handle_notifications(struct linux_task *task)
 {
-	for (int i = 0; i < NOTIFICATIONS_PER_STEP; i++) {
+	uint64_t counts = task->tasks.counts;
+
+	for (int i = 0; i < NOTIFICATIONS_PER_STEP && task->tasks.counts == counts; i++) {
 		struct notify_event event;
 
 		if (notify_handle(task->listener_fd, &event) < 0) {
@@ -199,10 +230,7 @@ static void handle_notifications(struct linux_task *task)
 			}
 			return;
 		}
-		if (event.kind == NOTIFY_SILENT)
-			continue;
-		denials_add(&task->task.denials, event.kind == NOTIFY_NET ? "net" : "seccomp",
-			    event.what, event.rule, event.hint);
+		handle_notification(task, &event);
 	}
 }
 
@@ -261,7 +289,7 @@ static void sample_without_group(struct linux_task *task, struct task_usage *usa
 		usage->cpu_us = cpu_of(&task->usage);
 		usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
 	} else {
-		tree_sample(task->launch.init_pid, &tree);
+		tree_sample(task->launch.proc_fd, &tree);
 		usage->cpu_us = tree.cpu_us;
 		usage->memory_bytes = tree.memory_bytes;
 		usage->pids = tree.tasks;
@@ -280,6 +308,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	*ret_usage = (struct task_usage){ 0 };
 	sample_disk(task, ret_usage);
 	if (!task->launch.has_group) {
+		ret_usage->pids_refused = task->tasks.refused;
 		sample_without_group(task, ret_usage);
 		return;
 	}
