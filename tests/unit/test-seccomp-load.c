@@ -348,6 +348,85 @@ static void test_listener(void)
 	check_told(&told);
 }
 
+/* Behind the variant that asks before new tasks and renames. The first step that went wrong, or 0. */
+static int asking_payload(void)
+{
+	pid_t first = fork();
+
+	if (first == 0)
+		_exit(0);
+	if (first < 0 || waitpid(first, NULL, 0) != first)
+		return 1;
+	if (fork() >= 0 || errno != EAGAIN)
+		return 2;
+	if (rename("/nowhere/a", "/nowhere/b") == 0 || errno != ENOENT)
+		return 3;
+	if (renameat2(AT_FDCWD, "/nowhere/a", AT_FDCWD, "/nowhere/b", 0) == 0 || errno != ENOTEMPTY)
+		return 4;
+	return try_namespace() < 0 && errno == EPERM ? 0 : 5;
+}
+
+static pid_t start_asking(int socket_fd)
+{
+	pid_t pid = fork();
+	int listener = -1;
+
+	if (pid != 0)
+		return pid;
+	load_or_exit(SECCOMP_VARIANT_NOTIFY | SECCOMP_VARIANT_TASKS | SECCOMP_VARIANT_MOVES, &listener);
+	if (fd_send(socket_fd, "l", 1, &listener, 1) < 0)
+		_exit(254);
+	(void)close(listener);
+	_exit(asking_payload());
+}
+
+/* Lets the first call of each kind pass and refuses the second; the kinds in order, as letters. */
+static void answer_all(int listener, char *kinds, size_t size)
+{
+	unsigned tasks = 0, moves = 0;
+	struct notify_event event;
+	size_t count = 0;
+
+	for (;;) {
+		struct pollfd poll_fd = { .fd = listener, .events = POLLIN };
+
+		(void)poll(&poll_fd, 1, 5000);
+		if (notify_handle(listener, &event) < 0)
+			break;
+		if (event.kind == NOTIFY_TASK)
+			(void)notify_answer(listener, event.id, tasks++ ? EAGAIN : 0);
+		if (event.kind == NOTIFY_MOVE)
+			(void)notify_answer(listener, event.id, moves++ ? ENOTEMPTY : 0);
+		if (count + 1 < size)
+			kinds[count++] = "-snTM"[event.kind];
+	}
+	kinds[count] = '\0';
+}
+
+static void test_asking(void)
+{
+	int pair[2];
+	char kinds[32];
+	size_t received = 0;
+	int listener = -1;
+	char byte;
+	int status = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		tap_bail("no socket pair");
+	pid_t pid = start_asking(pair[1]);
+	(void)close(pair[1]);
+	if (fd_receive(pair[0], &byte, 1, &listener, 1, &received) != 1 || received != 1)
+		tap_bail("no listener");
+	(void)close(pair[0]);
+	answer_all(listener, kinds, sizeof(kinds));
+	(void)waitpid(pid, &status, 0);
+	tap_is_int(status, 0, "new tasks and renames are answered as the caller says");
+	tap_is_str(kinds, "TTMMs", "a task is told from a namespace");
+	tap_ok(notify_answer(listener, 1, 0) == 0, "an answer to nobody is no failure");
+	(void)close(listener);
+}
+
 static void test_nothing_pending(void)
 {
 	struct notify_event event;
@@ -411,6 +490,7 @@ int main(void)
 {
 	test_answers();
 	test_listener();
+	test_asking();
 	test_nothing_pending();
 	test_price();
 	return tap_done();
