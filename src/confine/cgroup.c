@@ -4,8 +4,10 @@
 #include "base/fd.h"
 #include "base/own.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,23 @@ void cgroup_init(struct cgroup *group)
 {
 	memset(group, 0, sizeof(*group));
 	group->memory = group->pids = group->cpu = group->cpuacct = -1;
+}
+
+void cgroup_name(const char *run_id, char ret_name[static CGROUP_NAME_SIZE])
+{
+	(void)snprintf(ret_name, CGROUP_NAME_SIZE, "aisbx-%d-%s", getpid(), run_id);
+}
+
+bool cgroup_is_stale(const char *name)
+{
+	char *end;
+
+	if (strncmp(name, "aisbx-", 6) != 0)
+		return false;
+	long pid = strtol(name + 6, &end, 10);
+
+	/* A pid that was used again only delays the removal. */
+	return *end == '-' && pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
 static int write_number(int dir_fd, const char *file, uint64_t number)
@@ -152,7 +171,7 @@ int cgroup_create(const struct cgroup_place *place, const char *name, const stru
 
 	cgroup_init(&group);
 	group.unified = place->unified;
-	(void)snprintf(group.name, sizeof(group.name), "aisbx-%s", name);
+	(void)snprintf(group.name, sizeof(group.name), "%s", name);
 	status = group.unified ? create_v2(&group, place, limits, err)
 			       : create_v1(&group, place, limits, err);
 	if (status < 0) {
@@ -255,6 +274,27 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
+}
+
+static void sweep_directory(int parent_fd)
+{
+	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		/* A group with processes in it stays: removing it fails. */
+		if (cgroup_is_stale(entry->d_name))
+			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+}
+
+void cgroup_sweep(const struct cgroup *group)
+{
+	for (size_t i = 0; i < group->count; i++)
+		sweep_directory(group->parents[i]);
 }
 
 void cgroup_done(struct cgroup *group)

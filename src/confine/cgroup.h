@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define CGROUP_DIRS_MAX 4
+#define CGROUP_NAME_SIZE 80
 
 /* Where groups may be made; plain copies of host facts, NULL where a hierarchy is absent. */
 struct cgroup_place {
@@ -26,7 +27,7 @@ struct cgroup_place {
 
 struct cgroup {
 	bool unified;
-	char name[80];
+	char name[CGROUP_NAME_SIZE];
 	int dirs[CGROUP_DIRS_MAX];  /* O_PATH of the directories made */
 	int parents[CGROUP_DIRS_MAX];
 	int enter[CGROUP_DIRS_MAX]; /* write "0" here to enter */
@@ -42,6 +43,12 @@ struct cgroup_usage {
 
 void cgroup_init(struct cgroup *group);
 
+/* What this process's groups for RUN_ID are called; the name tells whose they are. */
+void cgroup_name(const char *run_id, char ret_name[static CGROUP_NAME_SIZE]);
+
+/* Whether NAME is one of ours and the process that made it is gone. */
+bool cgroup_is_stale(const char *name);
+
 /*
  * Makes the groups and sets the limits. Returns 0; or -1 with the reason, and then nothing is left behind. A
  * hierarchy that is missing altogether is not an error as long as memory and pids are there.
@@ -56,6 +63,9 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage);
 
 /* Ends every process in the groups (where the kernel offers it) and removes them; waits up to TIMEOUT_MS. */
 int cgroup_remove(const struct cgroup *group, unsigned timeout_ms);
+
+/* Removes what dead supervisors left beside this group: killed between making groups and having a janitor. */
+void cgroup_sweep(const struct cgroup *group);
 
 /* Closes descriptors; the groups stay. */
 void cgroup_done(struct cgroup *group);

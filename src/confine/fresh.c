@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,23 @@ static int make_empty_file(int dir_fd, const char *name, mode_t mode)
 	return fd < 0 ? -1 : 0;
 }
 
+/* A random uuid of version 4. */
+static int make_boot_id(int dir_fd, struct error *err)
+{
+	owned(fd_close) int fd = openat(dir_fd, "boot_id", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	unsigned char r[16];
+
+	if (fd < 0 || getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		return error_errno(err, ERROR_HOST, "fresh boot id");
+	r[6] = (unsigned char)(0x40 | (r[6] & 0x0f));
+	r[8] = (unsigned char)(0x80 | (r[8] & 0x3f));
+	if (dprintf(fd, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\n", r[0], r[1],
+		    r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14],
+		    r[15]) < 0)
+		return error_errno(err, ERROR_HOST, "fresh boot id");
+	return 0;
+}
+
 static int fill_tmpfs(int dir_fd, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
@@ -81,21 +99,24 @@ static int fill_tmpfs(int dir_fd, struct error *err)
 	}
 	if (make_empty_file(dir_fd, "none", 0444) < 0)
 		return error_errno(err, ERROR_HOST, "fresh files");
-	return 0;
+	return make_boot_id(dir_fd, err);
 }
 
-/* The empty file and directory that masks show, read-only: a bind takes over the flags of its source. */
-static int open_nothing(int tmpfs_fd, int *ret_file, int *ret_dir, struct error *err)
+/* What masks show, read-only: a bind takes over the flags of its source. */
+static int open_mask_sources(struct fresh *fresh, struct error *err)
 {
 	owned(fd_close) int clone = -1;
 
-	if (mount_clone(tmpfs_fd, "", &clone, err) < 0 ||
+	if (mount_clone(fresh->tmpfs_fd, "", &clone, err) < 0 ||
 	    mount_attributes(clone, SEALED_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0 ||
 	    mount_park(clone, err) < 0)
 		return -1;
-	*ret_file = openat(clone, "none", O_PATH | O_CLOEXEC);
-	*ret_dir = openat(clone, "void", O_PATH | O_CLOEXEC);
-	return *ret_file < 0 || *ret_dir < 0 ? error_errno(err, ERROR_HOST, "masks") : 0;
+	fresh->none_fd = openat(clone, "none", O_PATH | O_CLOEXEC);
+	fresh->void_fd = openat(clone, "void", O_PATH | O_CLOEXEC);
+	fresh->boot_id_fd = openat(clone, "boot_id", O_PATH | O_CLOEXEC);
+	if (fresh->none_fd < 0 || fresh->void_fd < 0 || fresh->boot_id_fd < 0)
+		return error_errno(err, ERROR_HOST, "masks");
+	return 0;
 }
 
 /* An empty workspace lies below /tmp, which is this tmpfs. */
@@ -122,6 +143,7 @@ int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *e
 					  "or use --root project");
 	*ret_fresh = (struct fresh){ .tmpfs_fd = fd_take(&tmpfs_fd), .proc_fd = -1, .sys_fd = -1,
 				     .dev_fd = -1, .none_fd = -1, .void_fd = -1,
+				     .boot_id_fd = -1,
 				     .private_proc_fd = fd_take(&private_fd) };
 	return 0;
 }
@@ -191,6 +213,9 @@ static int prepare_proc(struct fresh *fresh, struct error *err)
 			return error_errno(err, ERROR_HOST, "cannot protect /proc/%s",
 					   proc_readonly[i]);
 	}
+	/* The host's would tell two sandboxes that they share a machine. */
+	if (bind_over(fresh->boot_id_fd, "proc/sys/kernel/random/boot_id") < 0)
+		return error_errno(err, ERROR_HOST, "cannot mask the boot id");
 	return 0;
 }
 
@@ -276,7 +301,7 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 	if (fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
 		return -1;
 	/* Before the new root is parked over the same place. */
-	if (open_nothing(fresh->tmpfs_fd, &fresh->none_fd, &fresh->void_fd, err) < 0)
+	if (open_mask_sources(fresh, err) < 0)
 		return -1;
 	if (spec->workspace_made && make_workspace(fresh->tmpfs_fd, spec->workspace, err) < 0)
 		return -1;
@@ -285,6 +310,16 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 	if (prepare_dev(fresh, err) < 0 || prepare_sys(fresh, err) < 0 || prepare_proc(fresh, err) < 0)
 		return -1;
 	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "/") : 0;
+}
+
+/* With a workspace below /run only our own directory there is made anew. */
+static int attach_policy_only(const struct fresh *fresh, int root_fd, struct error *err)
+{
+	owned(fd_close) int run_fd = open_inside(root_fd, "run");
+
+	if (run_fd < 0 || (mkdirat(run_fd, "aisbx", 0755) < 0 && errno != EEXIST))
+		return error_errno(err, ERROR_HOST, "/run/aisbx");
+	return attach_part(fresh->tmpfs_fd, "run/aisbx", SEALED, root_fd, "run/aisbx", err);
 }
 
 /* A workspace below /tmp keeps its place: then the mask's empty directory serves as /tmp. */
@@ -299,6 +334,11 @@ static int attach_scratch(const struct spec *spec, const struct fresh *fresh, in
 		const char *path = places[i][1];
 		bool is_run = i == 0;
 
+		if (is_run && mask_keeps_below(spec, path)) {
+			if (attach_policy_only(fresh, root_fd, err) < 0)
+				return -1;
+			continue;
+		}
 		if (!is_run && (mask_keeps_below(spec, path) || mask_shows(spec, path)))
 			continue;
 		if (attach_part(fresh->tmpfs_fd, places[i][0], SEALED, root_fd, path, err) < 0)

@@ -16,7 +16,7 @@
 struct fresh {
 	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none, void, corner */
 	int proc_fd, sys_fd, dev_fd; /* the mounts that become /proc, /sys and /dev */
-	int none_fd, void_fd; /* empty file and directory, read-only, that masks over /proc show */
+	int none_fd, void_fd, boot_id_fd; /* what masks over /proc show, read-only: nothing, or our own */
 	int private_proc_fd; /* a second instance that is never attached: nothing gets mounted over its files */
 };
 

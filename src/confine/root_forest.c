@@ -243,7 +243,7 @@ static int add_directory(struct forest *forest, const char *path, unsigned depth
 	if (make_path(forest, path, err) < 0)
 		return -1;
 	if (is_fresh(path))
-		return 0;
+		return mask_keeps_below(spec, path) ? add_kept(forest, path, true, err) : 0;
 	if (is_project && !is_system_directory(path))
 		return add_kept(forest, path, true, err);
 	if (is_project)
@@ -280,7 +280,7 @@ static int add_workspace(struct forest *forest, struct error *err)
 {
 	const char *workspace = forest->builder.spec->workspace;
 
-	if (!workspace || strv_has(&forest->builder.parts->unit_paths, workspace))
+	if (forest->builder.spec->workspace_made || strv_has(&forest->builder.parts->unit_paths, workspace))
 		return 0;
 	if (make_path(forest, workspace, err) < 0)
 		return -1;

@@ -2,26 +2,13 @@
 #include "engine/engine.h"
 
 #include "base/own.h"
+#include "confine/cgroup.h"
 #include "host/host.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-/* A group is empty for a moment before its payload enters; nobody takes this long to start. */
-#define GROUP_AGE_S 10
-
-static bool is_stale(int dir_fd, const char *name)
-{
-	struct stat st;
-
-	if (strncmp(name, "aisbx-", 6) != 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	return S_ISDIR(st.st_mode) && time(NULL) - st.st_mtime >= GROUP_AGE_S;
-}
 
 /* Removing a group that has processes fails, so a living sandbox is never touched. */
 static void remove_stale_groups(const char *path, struct value *answer)
@@ -31,7 +18,7 @@ static void remove_stale_groups(const char *path, struct value *answer)
 	if (!dir)
 		return;
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (!is_stale(dirfd(dir), entry->d_name) ||
+		if (!cgroup_is_stale(entry->d_name) ||
 		    unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0)
 			continue;
 		struct value *row = value_append(answer, value_new_map());

@@ -132,15 +132,16 @@ static int build_root(const struct start *start, const struct fresh *fresh,
 }
 
 /* With cgroup v2, programs that size themselves find their own limits in /sys/fs/cgroup. */
-static int clone_group(const struct spec *spec)
+static int clone_group(const struct start *start)
 {
+	const struct spec_groups *groups = &start->spec->groups;
 	char path[PATH_MAX];
 	struct error ignored;
 	int fd = -1;
 
-	if (!spec->groups.unified || !spec->groups.v2_path)
+	if (!groups->unified || !groups->v2_path)
 		return -1;
-	int len = snprintf(path, sizeof(path), "%s/aisbx-%s", spec->groups.v2_path, spec->run_id);
+	int len = snprintf(path, sizeof(path), "%s/%s", groups->v2_path, start->group_name);
 
 	if (len <= 0 || (size_t)len >= sizeof(path) || mount_clone(AT_FDCWD, path, &fd, &ignored) < 0)
 		return -1;
@@ -156,7 +157,7 @@ static int assemble(const struct start *start, const struct fresh *fresh, struct
 	root_parts_init(&parts);
 	if (build_root(start, fresh, &parts, err) < 0 || root_attach(&parts, &root_fd, err) < 0)
 		return -1;
-	group_fd = clone_group(start->spec);
+	group_fd = clone_group(start);
 	if (fresh_attach(start->spec, fresh, root_fd, group_fd, err) < 0 ||
 	    root_pivot(root_fd, err) < 0)
 		return -1;

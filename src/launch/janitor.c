@@ -46,5 +46,6 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
 	(void)poll(&init_end, 1, INIT_END_MS);
 	(void)cgroup_remove(&launch->group, GROUP_END_MS);
+	cgroup_sweep(&launch->group);
 	_exit(0);
 }

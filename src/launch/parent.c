@@ -113,13 +113,14 @@ static int send_plain(int socket_fd, enum message_kind kind, const int *fds, siz
 }
 
 /* Without a usable cgroup the watchdog and per-process limits take over; that is a named degradation. */
-static int make_groups(struct launch *launch, const struct spec *spec, struct error *err)
+static int make_groups(struct launch *launch, const struct start *start, struct error *err)
 {
+	const struct spec *spec = start->spec;
 	const struct spec_groups *groups = &spec->groups;
 	struct cgroup_place place = { groups->unified,	 groups->v2_path,  groups->memory_path,
 				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
 
-	if (cgroup_create(&place, spec->run_id, &spec->limits, &launch->group,
+	if (cgroup_create(&place, start->group_name, &spec->limits, &launch->group,
 			  &launch->limits_error) == 0)
 		launch->has_group = true;
 	else
@@ -180,8 +181,9 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : 0;
 }
 
-static int hand_over(struct launch *launch, const struct spec *spec, struct error *err)
+static int hand_over(struct launch *launch, const struct start *start, struct error *err)
 {
+	const struct spec *spec = start->spec;
 	char path[32];
 	owned(fd_close) int proc_fd = -1;
 
@@ -191,7 +193,7 @@ static int hand_over(struct launch *launch, const struct spec *spec, struct erro
 		return error_errno(err, ERROR_HOST, "%s", path);
 	if (write_maps(&spec->ids, proc_fd, err) < 0 ||
 	    send_plain(launch->control_fd, MESSAGE_MAPPED, NULL, 0, err) < 0 ||
-	    make_groups(launch, spec, err) < 0)
+	    make_groups(launch, start, err) < 0)
 		return -1;
 	if (spec->root == ROOT_IDMAPPED && send_root(launch, spec, proc_fd, err) < 0)
 		return -1;
@@ -225,13 +227,14 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	struct start start = { .spec = spec, .io = io, .landlock_abi = landlock_abi() };
 
 	launch_init(&launch);
+	cgroup_name(spec->run_id, start.group_name);
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
 	if (make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
 		launch_done(&launch, false);
 		return -1;
 	}
-	if (hand_over(&launch, spec, err) < 0) {
+	if (hand_over(&launch, &start, err) < 0) {
 		prefer_reason_of_children(&launch, err);
 		launch_done(&launch, true);
 		return -1;

@@ -101,6 +101,7 @@ static int write_policy(const struct payload *payload, struct error *err)
 	return 0;
 }
 
+/* Where a pty will be, the caller's own descriptor stays until then: a free number would be given away. */
 static int take_descriptors(const struct payload *payload, struct error *err)
 {
 	const struct launch_io *io = payload->start->io;
@@ -108,8 +109,6 @@ static int take_descriptors(const struct payload *payload, struct error *err)
 	for (int i = 0; i < 3; i++) {
 		if (io->fds[i] >= 0 && dup2(io->fds[i], i) < 0)
 			return error_errno(err, ERROR_HOST, "descriptor %d", i);
-		if (io->fds[i] < 0)
-			close(i); /* the pty comes here later */
 	}
 	return 0;
 }

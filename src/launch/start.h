@@ -12,7 +12,7 @@ struct start {
 	int control_fd; /* init's end */
 	int payload_fd; /* payload's end */
 	int supervisor_control_fd, supervisor_payload_fd; /* the other ends, to be closed */
-	bool limits_by_group; /* the supervisor will send groups */
+	char group_name[CGROUP_NAME_SIZE];
 	int landlock_abi;
 };
 
