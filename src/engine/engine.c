@@ -22,6 +22,8 @@ bool engine_needs_libraries(const struct request *request)
 	owned(free_ptr) char *workspace = NULL;
 	struct error err;
 
+	if (request->flags.seccomp)
+		return true;
 	/* What is wrong with the surroundings is told by the run itself, in whichever program. */
 	if (surroundings_workspace(request, &workspace, &err) < 0)
 		return false;

@@ -7,6 +7,7 @@
 #include "confine/root.h"
 #include "spec/spec.h"
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -15,6 +16,7 @@
 struct launch_io {
 	int fds[3];
 	bool tty[3];
+	const struct sock_fprog *extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */

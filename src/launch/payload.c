@@ -48,7 +48,8 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 
 	message.error = *err;
 	(void)handshake_send(payload->start->payload_fd, &message, NULL, 0);
-	_exit(125);
+	/* The user's own filter may have kept us from sending: the exit status says it in short. */
+	_exit(error_run_exit_status(err->code));
 }
 
 static int own_session(const struct payload *payload, struct error *err)
@@ -232,6 +233,11 @@ _Noreturn void payload_main(const struct start *start, const struct fresh *fresh
 	}
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
+		fail(&payload, &err);
+	}
+	/* Last of all: it may take away what we still needed. */
+	if (start->io->extra_filter && seccomp_load(start->io->extra_filter, false, NULL) < 0) {
+		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s", start->spec->seccomp);
 		fail(&payload, &err);
 	}
 	command_exec(&start->spec->command, &start->spec->env, &err);

@@ -189,9 +189,10 @@ int run_execute(const struct driver *driver, const struct spec *spec, const stru
 	run_log_init(&run.log, spec->state_dir, spec->run_id, spec->limits.log_bytes);
 	watch_init(&run.watch, spec);
 	status = run_task(&run, err);
+	/* What the caller gave us was refused, or we failed. */
 	if (status < 0)
-		result->status = err->code == ERROR_DENIED || err->code == ERROR_USAGE ? RUN_DENIED
-										      : RUN_INTERNAL;
+		result->status = err->code == ERROR_HOST || err->code == ERROR_INTERNAL ? RUN_INTERNAL
+										       : RUN_DENIED;
 	stdio_close(&run.stdio);
 	if (run.task)
 		driver->free(run.task);

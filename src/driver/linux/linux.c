@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/notify.h"
+#include "confine/seccomp_file.h"
 #include "driver/linux/tasks.h"
 #include "launch/launch.h"
 #include "observe/tree_sample.h"
@@ -29,6 +30,7 @@ struct linux_task {
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
 	bool was_full;		    /* the writable layer was seen full */
 	struct tasks tasks;	    /* kept here without a cgroup */
+	struct sock_fprog filter;   /* the user's own */
 };
 
 static struct linux_task *linux_task_of(struct task *task)
@@ -97,7 +99,19 @@ static void linux_free(struct task *base)
 	strv_done(&base->layers);
 	strv_done(&base->upper_paths);
 	denials_done(&base->denials);
+	free(task->filter.filter);
 	free(task);
+}
+
+/* Before anything starts: a filter that cannot be read or understood is no reason to run without it. */
+static int compile_filter(struct linux_task *task, struct error *err)
+{
+	if (!task->spec->seccomp)
+		return 0;
+	if (seccomp_file_compile(task->spec->seccomp, &task->filter, err) < 0)
+		return -1;
+	task->io.extra_filter = &task->filter;
+	return 0;
 }
 
 static int linux_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
@@ -116,7 +130,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		task->io.tty[i] = io->tty[i];
 	}
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (launch_start(spec, &task->io, &task->launch, err) < 0 ||
+	if (compile_filter(task, err) < 0 || launch_start(spec, &task->io, &task->launch, err) < 0 ||
 	    watch(task, task->launch.control_fd, err) < 0 ||
 	    watch(task, task->launch.payload_fd, err) < 0 || refuse_missing(task, err) < 0) {
 		linux_free(&task->task);
