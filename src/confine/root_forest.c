@@ -43,8 +43,8 @@ static bool is_fresh(const char *path)
 
 static bool is_system_directory(const char *path)
 {
-	static const char *const names[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-					     "/libx32", "/etc", "/opt", "/nix", "/gnu" };
+	static const char *const names[] = { "/usr",	"/bin", "/sbin", "/lib", "/lib32", "/lib64",
+					     "/libx32", "/etc", "/opt",	 "/nix", "/gnu" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(path, names[i]) == 0)
@@ -63,7 +63,8 @@ static int make_path(struct forest *forest, const char *path, struct error *err)
 		if (*end != '/' && *end != '\0')
 			continue;
 		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		mode_t mode = lstat(part, &st) == 0 && S_ISDIR(st.st_mode) ? st.st_mode & 07777 : 0755;
+		mode_t mode =
+			lstat(part, &st) == 0 && S_ISDIR(st.st_mode) ? st.st_mode & 07777 : 0755;
 
 		/* Owner bits: whoever is the owner here is the user inside, who must be able to enter. */
 		if (mkdirat(forest->skeleton_fd, part + 1, mode | 0700) < 0 && errno != EEXIST)
@@ -85,32 +86,38 @@ static int copy_link(struct forest *forest, const char *path, struct error *err)
 	return 0;
 }
 
+/* Whether MASK keeps something strictly below BELOW whose parent is hidden; fills *ret_st and RET_PARENT. */
+static bool is_kept_below(const struct spec *spec, const struct spec_mask *mask, const char *below,
+			  struct stat *ret_st, char *ret_parent)
+{
+	if (mask->kind != MASK_KEEP || !path_is_within(mask->path, below) ||
+	    strcmp(mask->path, below) == 0 || lstat(mask->path, ret_st) < 0)
+		return false;
+	(void)snprintf(ret_parent, PATH_MAX, "%.*s", (int)(strrchr(mask->path, '/') - mask->path),
+		       mask->path);
+	return !mask_shows(spec, ret_parent[0] ? ret_parent : "/");
+}
+
 /* Kept directories below a hidden one: each is an overlay of its own. */
 static int add_kept(struct forest *forest, const char *below, bool in_skeleton, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
+	char parent[PATH_MAX];
 	struct stat st;
 
 	for (size_t i = 0; i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-		char parent[PATH_MAX];
+		const char *path = spec->masks[i].path;
 
-		if (mask->kind != MASK_KEEP || !path_is_within(mask->path, below) ||
-		    strcmp(mask->path, below) == 0 || lstat(mask->path, &st) < 0)
+		if (!is_kept_below(spec, &spec->masks[i], below, &st, parent))
 			continue;
-		(void)snprintf(parent, sizeof(parent), "%.*s",
-			       (int)(strrchr(mask->path, '/') - mask->path), mask->path);
-		if (mask_shows(spec, parent[0] ? parent : "/"))
-			continue;
-		if (in_skeleton && S_ISLNK(st.st_mode)) {
-			if (make_path(forest, parent, err) < 0 || copy_link(forest, mask->path, err) < 0)
-				return -1;
-		}
+		if (in_skeleton && S_ISLNK(st.st_mode) &&
+		    (make_path(forest, parent, err) < 0 || copy_link(forest, path, err) < 0))
+			return -1;
 		if (!S_ISDIR(st.st_mode))
 			continue;
-		if (in_skeleton && make_path(forest, mask->path, err) < 0)
+		if (in_skeleton && make_path(forest, path, err) < 0)
 			return -1;
-		if (unit_add_overlay(&forest->builder, mask->path, mask->path, true, err) < 0)
+		if (unit_add_overlay(&forest->builder, path, path, true, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -144,7 +151,8 @@ static int add_new_mount_points(struct forest *forest, struct error *err)
 		const char *target = spec->binds[i].target;
 		char top[PATH_MAX];
 
-		(void)snprintf(top, sizeof(top), "/%.*s", (int)strcspn(target + 1, "/"), target + 1);
+		(void)snprintf(top, sizeof(top), "/%.*s", (int)strcspn(target + 1, "/"),
+			       target + 1);
 		if (lstat(top, &st) == 0 || stat(spec->binds[i].source, &st) < 0)
 			continue;
 		if (add_mount_point(forest, target, S_ISDIR(st.st_mode), err) < 0)
@@ -153,8 +161,19 @@ static int add_new_mount_points(struct forest *forest, struct error *err)
 	return 0;
 }
 
+static int add_masked_file(struct forest *forest, const struct spec_mask *mask, struct error *err)
+{
+	owned(fd_close) int fd = openat(forest->skeleton_fd, mask->path + 1,
+					O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	size_t len = mask->content ? strlen(mask->content) : 0;
+
+	if (fd >= 0 && write(fd, mask->content, len) != (ssize_t)len)
+		return error_errno(err, ERROR_HOST, "%s", mask->path);
+	return 0;
+}
+
 /* Empty directories and files of our own that the masks want below a hidden directory. */
-static int add_furniture(struct forest *forest, const char *below, struct error *err)
+static int add_masked(struct forest *forest, const char *below, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
 
@@ -166,15 +185,19 @@ static int add_furniture(struct forest *forest, const char *below, struct error 
 		if (mask->kind == MASK_EMPTY && access(mask->path, F_OK) == 0 &&
 		    make_path(forest, mask->path, err) < 0)
 			return -1;
-		if (mask->kind != MASK_FILE)
-			continue;
-		owned(fd_close) int fd = openat(forest->skeleton_fd, mask->path + 1,
-						O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-		size_t len = mask->content ? strlen(mask->content) : 0;
-
-		if (fd >= 0 && write(fd, mask->content, len) != (ssize_t)len)
-			return error_errno(err, ERROR_HOST, "%s", mask->path);
+		if (mask->kind == MASK_FILE && add_masked_file(forest, mask, err) < 0)
+			return -1;
 	}
+	return 0;
+}
+
+/* What stands below a hidden directory all the same: pieces of the masks, and places to mount on. */
+static int add_furniture(struct forest *forest, const char *below, struct error *err)
+{
+	const struct spec *spec = forest->builder.spec;
+
+	if (add_masked(forest, below, err) < 0)
+		return -1;
 	for (size_t i = 0; i < spec->bind_count; i++) {
 		struct stat st;
 		const char *target = spec->binds[i].target;
@@ -189,8 +212,7 @@ static int add_furniture(struct forest *forest, const char *below, struct error 
 
 static int visit(struct forest *forest, const char *path, unsigned depth, struct error *err);
 
-static int visit_entries(struct forest *forest, const char *path, unsigned depth,
-			 struct error *err)
+static int visit_entries(struct forest *forest, const char *path, unsigned depth, struct error *err)
 {
 	DIR *dir = opendir(path);
 	char child[PATH_MAX];
@@ -201,7 +223,8 @@ static int visit_entries(struct forest *forest, const char *path, unsigned depth
 	for (struct dirent *entry; status == 0 && (entry = readdir(dir));) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		int len = snprintf(child, sizeof(child), "%s/%s", path[1] ? path : "", entry->d_name);
+		int len =
+			snprintf(child, sizeof(child), "%s/%s", path[1] ? path : "", entry->d_name);
 
 		if (len > 0 && (size_t)len < sizeof(child))
 			status = visit(forest, child, depth + 1, err);
@@ -280,7 +303,8 @@ static int add_workspace(struct forest *forest, struct error *err)
 {
 	const char *workspace = forest->builder.spec->workspace;
 
-	if (forest->builder.spec->workspace_made || strv_has(&forest->builder.parts->unit_paths, workspace))
+	if (forest->builder.spec->workspace_made ||
+	    strv_has(&forest->builder.parts->unit_paths, workspace))
 		return 0;
 	if (make_path(forest, workspace, err) < 0)
 		return -1;

@@ -114,27 +114,35 @@ static void count_host_tree(struct walk *walk, char letter, char *path, unsigned
 	closedir(dir);
 }
 
+/* Reads until SIZE bytes are there or the file ends. */
+static ssize_t read_block(int fd, char *ret_block, size_t size)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		ssize_t got = read(fd, ret_block + have, size - have);
+
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		have += (size_t)got;
+	}
+	return (ssize_t)have;
+}
+
 static bool is_equal_content(int upper, int lower)
 {
 	char ours[16384], theirs[16384];
+	ssize_t got;
 
-	for (;;) {
-		ssize_t got = read(upper, ours, sizeof(ours));
-
-		if (got < 0)
+	do {
+		got = read_block(upper, ours, sizeof(ours));
+		if (got < 0 || read_block(lower, theirs, sizeof(theirs)) != got ||
+		    memcmp(ours, theirs, (size_t)got) != 0)
 			return false;
-		for (ssize_t have = 0; have < got || got == 0;) {
-			ssize_t more = read(lower, theirs + have, got ? (size_t)(got - have) : 1);
-
-			if (got == 0)
-				return more == 0;
-			if (more <= 0)
-				return false;
-			have += more;
-		}
-		if (memcmp(ours, theirs, (size_t)got) != 0)
-			return false;
-	}
+	} while (got > 0);
+	return true;
 }
 
 /* Opened for writing but never changed: copied up, equal. */
@@ -205,8 +213,8 @@ static void count_hidden(struct walk *walk, int fd)
 		struct stat st;
 		int used = snprintf(path + base, PATH_MAX - base, "/%s", entry->d_name);
 
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || used < 0 ||
-		    (size_t)used >= PATH_MAX - base || lstat(path, &st) < 0 ||
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    used < 0 || (size_t)used >= PATH_MAX - base || lstat(path, &st) < 0 ||
 		    faccessat(fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
 		if (S_ISDIR(st.st_mode))
@@ -219,7 +227,8 @@ static void count_hidden(struct walk *walk, int fd)
 
 static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 {
-	owned(fd_close) int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char value[PATH_MAX];
 	ssize_t len;
 
@@ -242,7 +251,8 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 static void look_at(struct walk *walk, int dir_fd, const char *name)
 {
 	size_t before = walk->len;
-	int used = snprintf(walk->path + before, PATH_MAX - before, "%s%s", before ? "/" : "", name);
+	int used =
+		snprintf(walk->path + before, PATH_MAX - before, "%s%s", before ? "/" : "", name);
 	struct stat st;
 
 	if (used < 0 || (size_t)used >= PATH_MAX - before) {
