@@ -116,13 +116,13 @@ static void bench_release(struct bench *bench)
 {
 	if (bench->secret)
 		(void)unlink(bench->secret);
+	free(bench->secret);
 	if (bench->dir)
 		(void)nftw(bench->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	free(bench->program);
 	free(bench->dir);
 	free(bench->work);
 	free(bench->outside);
-	free(bench->secret);
 }
 
 int engine_bench(const struct bench_options *options, struct value **ret_answer, struct error *err)

@@ -46,7 +46,7 @@ static void measure(const struct op_column *columns, const struct value *rows, s
 {
 	struct str cell = STR_INIT;
 
-	for (size_t c = 0; columns[c].key && c < COLUMNS_MAX; c++) {
+	for (size_t c = 0; c < COLUMNS_MAX && columns[c].key; c++) {
 		ret_widths[c] = strlen(columns[c].title);
 		for (size_t r = 0; r < rows->many.count; r++) {
 			size_t width;
@@ -82,14 +82,14 @@ static void add_table(const struct op_column *columns, const struct value *rows,
 
 	measure(columns, rows, widths);
 	str_add(out, style->colour ? BOLD : "");
-	for (size_t c = 0; columns[c].key && c < COLUMNS_MAX; c++) {
+	for (size_t c = 0; c < COLUMNS_MAX && columns[c].key; c++) {
 		str_add(out, columns[c].title);
 		pad(out, strlen(columns[c].title), widths[c]);
 	}
 	end_line(out);
 	str_add(out, style->colour ? PLAIN : "");
 	for (size_t r = 0; r < rows->many.count; r++) {
-		for (size_t c = 0; columns[c].key && c < COLUMNS_MAX; c++) {
+		for (size_t c = 0; c < COLUMNS_MAX && columns[c].key; c++) {
 			size_t start = out->len;
 
 			add_cell(out, value_get(rows->many.items[r], columns[c].key));
