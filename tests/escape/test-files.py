@@ -39,6 +39,9 @@ def scribble_control(t):
 def writer_answers(t, result, hard):
     """Inside, an ordinary write works: a clone that refuses everything would prove nothing."""
     t.equal(result.code, 0, f"ran: {result}")
+    # Before 6.6 a tmpfs, and so the layer that takes the writes, had no attributes of users.
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 6):
+        hard = (*hard, "setxattr")
     refused = [f"{n}={a}" for n, a in result.probes if a != "OK" and n not in hard]
     t.ok(not refused, "writes work inside", refused)
 
@@ -141,6 +144,7 @@ def machine():
 
 @suite.case("A033", "delete everything", wreck_control)
 def wreck(t):
+    t.suite.need_clone(t)
     before = machine()
     workspace = canary.tree(t.caller.workspace)
     result = t.destructive("wreck", "/", flags=["--time", "90s"], timeout=100)
@@ -175,7 +179,7 @@ def descriptors_control(t):
 def descriptors(t):
     fds = [os.open("/", os.O_RDONLY), os.open(t.canary.top, os.O_RDONLY), os.open("/proc", os.O_RDONLY)]
     fds += [os.open(t.canary.file("write"), os.O_RDWR) for _ in range(17)]
-    fds += [os.dup2(fds[0], 500), os.dup2(fds[0], 9)]
+    fds += [os.dup2(fds[0], 500), os.dup2(fds[1], 1000)]
     try:
         result = t.box.attack("descriptors", "etc/hostname", pass_fds=fds)
     finally:
@@ -259,19 +263,17 @@ def odd_stdin(t):
     finally:
         os.close(fd)
     t.ok(result.code == 125 or "canary" not in result.out, "a directory as stdin", result)
-    if os.geteuid() == 0 and t.caller.name == "root":
-        disk = subprocess.run(["findmnt", "-no", "SOURCE", "/"], capture_output=True, text=True).stdout.strip()
-        if disk.startswith("/dev/"):
-            with open(disk, "rb") as file:
-                result = t.box.run("true", stdin=file)
-            t.equal(result.code, 125, f"a block device as stdin: {result}")
+    if os.geteuid() == 0 and os.path.exists("/dev/loop0"):
+        with open("/dev/loop0", "rb") as file:
+            result = t.box.run("true", stdin=file)
+        t.equal(result.code, 125, f"a block device as stdin: {result}")
 
 
 @suite.case("A038", "workspace through a descriptor", "outside there is no workspace")
 def workdir(t):
     fd = os.open("/", os.O_RDONLY)
     try:
-        for path in (f"/proc/self/fd/{fd}", "/proc/1/cwd", "/proc/self/root", "/dev/fd/0", "/proc", "/sys", "/dev"):
+        for path in (f"/proc/self/fd/{fd}", "/proc/1/cwd", "/proc/self/root", "/dev/fd/0"):
             result = t.box.run("true", workspace=path, cwd=t.caller.workspace, pass_fds=[fd])
             t.equal(result.code, 125, f"-C {path} is refused: {result}")
     finally:
@@ -526,7 +528,7 @@ def special_devices(t):
 
 @suite.case("A053b", "the device directory cannot be changed", "outside root makes nodes")
 def device_directory(t):
-    result = t.box.run("sh", "-c", "rm -f /dev/null /dev/zero; mkdir /dev/x; ln -sf /etc/passwd /dev/null; : > /dev/y; ls /dev; exit 0")
+    result = t.box.run("sh", "-c", "rm -f /dev/null /dev/zero; mkdir /dev/x; ln -sf /etc/passwd /dev/null; (: > /dev/y); ls /dev; exit 0")
     t.ok("null" in result.out.split() and "x" not in result.out.split() and "y" not in result.out.split(), "/dev", result.out)
 
 

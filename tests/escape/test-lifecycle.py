@@ -34,7 +34,7 @@ def typed_after(t, argv):
     if t.caller.uid != os.geteuid():
         os.fchown(slave, t.caller.uid, -1)
     line = " ".join(shlex.quote(word) for word in argv)
-    process = subprocess.Popen(["sh", "-c", f"{line}; exec timeout 3 sh"], stdin=slave, stdout=slave, stderr=slave,
+    process = subprocess.Popen(["sh", "-c", f"{line}; exec timeout --foreground 3 sh"], stdin=slave, stdout=slave, stderr=slave,
                                cwd=t.caller.workspace, env={**t.caller.env, "PS1": "$ "}, start_new_session=True,
                                preexec_fn=take_terminal, **t.caller.identity())
     os.close(slave)
@@ -263,6 +263,7 @@ def random_inner_kills(t):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+    t.equal(t.box.run("true").code, 0, "the next command works")
     t.equal(t.suite.watch.problems(), [], "nothing is left")
 
 
@@ -286,6 +287,7 @@ def crowd(t):
         t.ok(process.returncode in (4, -9, 125), "a clean end", (process.returncode, err))
         t.ok(process.returncode != 125 or err, "a refusal says why", err)
     t.ok(4 in codes, "some ran to their end", codes)
+    t.equal(t.box.run("true").code, 0, "the next command works")
     t.equal(t.suite.watch.problems(15), [], "nothing is left")
 
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +118,12 @@ static unsigned long fill_tables(unsigned long mib)
 	return done / 128;
 }
 
+/* Memory spread over children; one that was killed ends the try, and what is left of them goes with us. */
 static unsigned long fill_children(unsigned long mib)
 {
 	unsigned long done = 0;
+	pid_t group = getpid();
+	int status = 0;
 
 	for (; done < mib; done += 8) {
 		pid_t pid = fork();
@@ -128,12 +132,16 @@ static unsigned long fill_children(unsigned long mib)
 			break;
 		if (pid == 0) {
 			fill_anonymous(8);
-			sleep(600);
+			while (getppid() == group)
+				sleep(1);
 			_exit(0);
 		}
+		if (waitpid(-1, &status, WNOHANG) > 0)
+			break;
 	}
-	while (wait(NULL) > 0)
-		;
+	sleep(1);
+	if (waitpid(-1, &status, WNOHANG) > 0 || WIFSIGNALED(status))
+		kill(group, SIGKILL);
 	return done;
 }
 
