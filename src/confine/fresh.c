@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "confine/mask.h"
 #include "confine/mount.h"
+#include "confine/sysctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@ struct directory {
 };
 
 static const struct directory directories[] = {
+	{ "run", 0755 },       { "run/aisbx", 0755 },
 	{ "run/lock", 01777 }, { "tmp", 01777 }, { "vartmp", 01777 }, { "shm", 01777 },
 	{ "sys", 0755 },       { "sys/devices", 0755 },
 	{ "sys/devices/system", 0755 }, { "sys/devices/system/cpu", 0755 },
@@ -127,24 +129,12 @@ static int make_workspace(int tmpfs_fd, const char *path, struct error *err)
 	return 0;
 }
 
-int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *err)
+int fresh_proc(int *ret_fd, struct error *err)
 {
 	static const char *const no_options[] = { NULL };
-	owned(fd_close) int tmpfs_fd = -1;
-	owned(fd_close) int private_fd = -1;
-	uint64_t bytes = spec->limits.tmp_bytes + spec->limits.shm_bytes;
 
-	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &tmpfs_fd, err) < 0)
-		return -1;
-	if (mkdirat(tmpfs_fd, "run", 0755) < 0 || mkdirat(tmpfs_fd, "run/aisbx", 0755) < 0)
-		return error_errno(err, ERROR_HOST, "fresh /run");
-	if (mount_instance("proc", no_options, SEALED_NOEXEC, &private_fd, err) < 0)
-		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc "
-					  "or use --root project");
-	*ret_fresh = (struct fresh){ .tmpfs_fd = fd_take(&tmpfs_fd), .proc_fd = -1, .sys_fd = -1,
-				     .dev_fd = -1, .none_fd = -1, .void_fd = -1,
-				     .boot_id_fd = -1,
-				     .private_proc_fd = fd_take(&private_fd) };
+	if (mount_instance("proc", no_options, SEALED_NOEXEC, ret_fd, err) < 0)
+		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc");
 	return 0;
 }
 
@@ -203,7 +193,8 @@ static int prepare_proc(struct fresh *fresh, struct error *err)
 
 	if (mount_instance("proc", options, SEALED_NOEXEC, &fresh->proc_fd, err) < 0 ||
 	    mount_attach(fresh->proc_fd, fresh->tmpfs_fd, "corner/proc", err) < 0)
-		return -1;
+		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc");
+	fresh->quota_fd = sysctl_open_last(fresh->proc_fd);
 	for (size_t i = 0; i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
 		if (hide_proc_entry(fresh, proc_hidden[i]) < 0)
 			return error_errno(err, ERROR_HOST, "cannot mask /proc/%s", proc_hidden[i]);
@@ -298,7 +289,10 @@ static int enter_corner(const struct fresh *fresh)
 
 int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err)
 {
-	if (fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
+	uint64_t bytes = spec->limits.tmp_bytes + spec->limits.shm_bytes;
+
+	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &fresh->tmpfs_fd, err) < 0 ||
+	    fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
 		return -1;
 	/* Before the new root is parked over the same place. */
 	if (open_mask_sources(fresh, err) < 0)

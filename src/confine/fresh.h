@@ -17,20 +17,19 @@ struct fresh {
 	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none, void, corner */
 	int proc_fd, sys_fd, dev_fd; /* the mounts that become /proc, /sys and /dev */
 	int none_fd, void_fd, boot_id_fd; /* what masks over /proc show, read-only: nothing, or our own */
-	int private_proc_fd; /* a second instance that is never attached: nothing gets mounted over its files */
+	int quota_fd; /* max_mnt_namespaces, opened before /proc/sys became read-only */
 };
 
-/*
- * Makes the tmpfs (only run/aisbx in it) and the private proc: what the payload needs from the start. The caller owns
- * the descriptors.
- */
-int fresh_open(const struct spec *spec, struct fresh *ret_fresh, struct error *err);
+#define FRESH_INIT { -1, -1, -1, -1, -1, -1, -1, -1 }
 
 /*
- * The rest, which only init needs: /proc with its masks, /sys and /dev, each put together in a corner of the tmpfs while
- * the supervisor still makes the overlays.
+ * Makes the tmpfs; and /proc with its masks, /sys and /dev, each put together in a corner of the tmpfs while the
+ * supervisor still makes the overlays. The caller owns the descriptors.
  */
 int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err);
+
+/* An instance of proc that stays detached: nothing is ever mounted over its files. */
+int fresh_proc(int *ret_fd, struct error *err);
 
 /* Moves everything below ROOT_FD (the new root, attached). CGROUP_FD: a clone to show read-only, or -1. */
 int fresh_attach(const struct spec *spec, const struct fresh *fresh, int root_fd, int cgroup_fd,

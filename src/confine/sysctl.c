@@ -4,8 +4,10 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 struct quota {
 	const char *path;
@@ -41,9 +43,14 @@ int sysctl_apply_early(int proc_fd, struct error *err)
 	return 0;
 }
 
-int sysctl_apply_last(int proc_fd, struct error *err)
+int sysctl_open_last(int proc_fd)
 {
-	if (file_write_small(proc_fd, "sys/user/max_mnt_namespaces", "0") < 0)
+	return openat(proc_fd, "sys/user/max_mnt_namespaces", O_WRONLY | O_CLOEXEC);
+}
+
+int sysctl_apply_last(int fd, struct error *err)
+{
+	if (fd < 0 || write(fd, "0", 1) != 1)
 		return error_errno(err, ERROR_HOST, "cannot set sys/user/max_mnt_namespaces");
 	return 0;
 }

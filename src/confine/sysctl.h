@@ -13,7 +13,10 @@
 /* All but the bound on mount namespaces. PROC_FD: root of a proc instance. No heap. */
 int sysctl_apply_early(int proc_fd, struct error *err);
 
-/* The bound on mount namespaces; after the last mount call in this user namespace. */
-int sysctl_apply_last(int proc_fd, struct error *err);
+/* Opens the bound on mount namespaces for writing, while it can be: /proc/sys becomes read-only. -1 with errno. */
+int sysctl_open_last(int proc_fd);
+
+/* Writes it; after the last mount call in this user namespace. */
+int sysctl_apply_last(int fd, struct error *err);
 
 #endif

@@ -16,10 +16,11 @@
 #include "confine/sysctl.h"
 #include "launch/check.h"
 #include "launch/handshake.h"
+#include "launch/identity.h"
+#include "launch/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -49,15 +50,12 @@ static int die_with_supervisor(void)
 
 static int become_inside(const struct start *start, struct error *err)
 {
-	const struct spec_ids *ids = &start->spec->ids;
 	struct message message;
 
 	if (handshake_expect(start->control_fd, MESSAGE_MAPPED, &message, NULL, err) < 0)
 		return -1;
-	/* A map of one id comes with setgroups denied: groups stay, shown as nobody's. */
-	if (ids->count > 1 && (setgroups(0, NULL) < 0 || setresgid(ids->gid, ids->gid, ids->gid) < 0 ||
-			       setresuid(ids->uid, ids->uid, ids->uid) < 0))
-		return error_errno(err, ERROR_HOST, "cannot become uid %u inside", ids->uid);
+	if (identity_take(&start->spec->ids, err) < 0)
+		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || die_with_supervisor() < 0)
 		return error_errno(err, ERROR_HOST, "cannot protect init");
 	return 0;
@@ -148,6 +146,19 @@ static int clone_group(const struct start *start)
 	return fd;
 }
 
+/* Programs inside can read what they may do. */
+static int write_policy(const struct start *start, const struct fresh *fresh, struct error *err)
+{
+	owned(fd_close) int fd = openat(fresh->tmpfs_fd, "run/aisbx/policy.json",
+					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	owned(str_done) struct str text = STR_INIT;
+
+	policy_write(start->spec, &text);
+	if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write the policy file");
+	return 0;
+}
+
 static int assemble(const struct start *start, const struct fresh *fresh, struct error *err)
 {
 	owned(root_parts_done) struct root_parts parts;
@@ -163,11 +174,10 @@ static int assemble(const struct start *start, const struct fresh *fresh, struct
 		return -1;
 	if (check_mounts(err) < 0)
 		return -1;
-	return sysctl_apply_last(fresh->private_proc_fd, err);
+	return sysctl_apply_last(fresh->quota_fd, err);
 }
 
-static pid_t fork_payload(const struct start *start, const struct fresh *fresh, int *ret_release,
-			  struct error *err)
+static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
 {
 	int ends[2];
 	pid_t pid;
@@ -177,7 +187,7 @@ static pid_t fork_payload(const struct start *start, const struct fresh *fresh, 
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
-		payload_main(start, fresh, ends[0]);
+		payload_main(start, ends[0]);
 	}
 	close(ends[0]);
 	if (pid < 0) {
@@ -239,7 +249,7 @@ static _Noreturn void reap(const struct start *start, pid_t payload)
 
 _Noreturn void init_main(const struct start *start)
 {
-	struct fresh fresh;
+	struct fresh fresh = FRESH_INIT;
 	struct error err = { 0 };
 	int release_fd = -1;
 	pid_t payload;
@@ -247,14 +257,14 @@ _Noreturn void init_main(const struct start *start)
 	close(start->supervisor_control_fd);
 	close(start->supervisor_payload_fd);
 	umask(0);
-	if (die_with_supervisor() < 0 || isolate(start, &err) < 0 ||
-	    fresh_open(start->spec, &fresh, &err) < 0)
-		fail(start, &err);
-	payload = fork_payload(start, &fresh, &release_fd, &err);
+	(void)die_with_supervisor();
+	/* First of all: the payload has the longest way, and needs nothing of ours for most of it. */
+	payload = fork_payload(start, &release_fd, &err);
 	if (payload < 0)
 		fail(start, &err);
 	close(start->payload_fd);
-	if (fresh_prepare(start->spec, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
+	if (isolate(start, &err) < 0 || fresh_prepare(start->spec, &fresh, &err) < 0 ||
+	    write_policy(start, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
 		fail(start, &err);
 	/* A payload that died before has said why itself: nothing to release, and nothing to join. */
 	if (write(release_fd, "", 1) == 1 && (join_network(release_fd, &err) < 0 ||

@@ -2,7 +2,7 @@
  * The payload process: seals itself while init assembles the root, then becomes the command.
  *
  * Stages, in this order because each needs what a later one takes away: own network, session and keyring; resource groups (it
- * enters them itself); kernel quotas; the policy file; limits; standard descriptors; no capabilities; the filter.
+ * enters them itself); kernel quotas; limits; standard descriptors; no capabilities; the filter.
  * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, exec.
  */
 #include "launch/start.h"
@@ -18,7 +18,7 @@
 #include "confine/sysctl.h"
 #include "launch/command.h"
 #include "launch/handshake.h"
-#include "launch/policy.h"
+#include "launch/identity.h"
 #include "launch/terminal.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@
 
 struct payload {
 	const struct start *start;
-	const struct fresh *fresh;
 	int release_fd;
+	int proc_fd; /* an instance of its own, never attached: nothing is mounted over its files */
 	bool has_group;
 	uint32_t missing;
 };
@@ -54,8 +54,10 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 
 static int own_session(const struct payload *payload, struct error *err)
 {
-	int proc_fd = payload->fresh->private_proc_fd;
+	int proc_fd = payload->proc_fd;
 
+	if (identity_take(&payload->start->spec->ids, err) < 0)
+		return -1;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setsid() < 0)
 		return error_errno(err, ERROR_HOST, "no session of its own");
 	/* The caller's keys stay behind; a kernel without keyrings has none to leak. */
@@ -69,36 +71,17 @@ static int own_session(const struct payload *payload, struct error *err)
 	return 0;
 }
 
-static int enter_groups(struct payload *payload, struct error *err)
+static int enter_groups(struct payload *payload, const struct message_fds *groups, struct error *err)
 {
-	struct message_fds groups;
-	struct message message;
-
-	_Static_assert(CGROUP_DIRS_MAX <= MESSAGE_FDS_MAX, "one message carries all groups");
-	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) < 0)
-		return -1;
-	if (cgroup_enter(groups.items, groups.count) < 0)
+	if (cgroup_enter(groups->items, groups->count) < 0)
 		return error_errno(err, ERROR_HOST, "cannot enter the control group");
-	for (size_t i = 0; i < groups.count; i++)
-		close(groups.items[i]);
+	for (size_t i = 0; i < groups->count; i++)
+		close(groups->items[i]);
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		payload->missing |= 1u << LAYER_CGROUP;
-	payload->has_group = groups.count > 0;
+	payload->has_group = groups->count > 0;
 	if (rlimit_apply(&payload->start->spec->limits, !payload->has_group) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");
-	return 0;
-}
-
-/* Programs inside can read what they may do. */
-static int write_policy(const struct payload *payload, struct error *err)
-{
-	owned(fd_close) int fd = openat(payload->fresh->tmpfs_fd, "run/aisbx/policy.json",
-					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	owned(str_done) struct str text = STR_INIT;
-
-	policy_write(payload->start->spec, &text);
-	if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0)
-		return error_errno(err, ERROR_HOST, "cannot write the policy file");
 	return 0;
 }
 
@@ -141,7 +124,7 @@ static int prepare_counting(const struct payload *payload, unsigned *variant, st
 		return 0;
 	if (payload->start->spec->limits.pids)
 		*variant |= SECCOMP_VARIANT_TASKS;
-	if (handshake_send(payload->start->payload_fd, &message, &payload->fresh->private_proc_fd, 1) < 0)
+	if (handshake_send(payload->start->payload_fd, &message, &payload->proc_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
 }
@@ -166,13 +149,15 @@ static int load_filter(const struct payload *payload, struct error *err)
 }
 
 /* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
-static int own_network(const struct payload *payload, struct error *err)
+static int own_network(struct payload *payload, struct error *err)
 {
 	owned(fd_close) int fd = -1;
 
 	if (network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
-	fd = network_open(payload->fresh->private_proc_fd);
+	if (fresh_proc(&payload->proc_fd, err) < 0)
+		return -1;
+	fd = network_open(payload->proc_fd);
 	if (fd < 0 || fd_send(payload->release_fd, "", 1, &fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the network");
 	return 0;
@@ -180,9 +165,17 @@ static int own_network(const struct payload *payload, struct error *err)
 
 static int seal(struct payload *payload, struct error *err)
 {
-	if (own_network(payload, err) < 0 || own_session(payload, err) < 0 || enter_groups(payload, err) < 0 ||
-	    sysctl_apply_early(payload->fresh->private_proc_fd, err) < 0 || write_policy(payload, err) < 0 ||
-	    take_descriptors(payload, err) < 0)
+	struct message_fds groups;
+	struct message message;
+
+	_Static_assert(CGROUP_DIRS_MAX <= MESSAGE_FDS_MAX, "one message carries all groups");
+	if (own_network(payload, err) < 0)
+		return -1;
+	/* This message also says that the id maps are written. */
+	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) < 0)
+		return -1;
+	if (own_session(payload, err) < 0 || enter_groups(payload, &groups, err) < 0 ||
+	    sysctl_apply_early(payload->proc_fd, err) < 0 || take_descriptors(payload, err) < 0)
 		return -1;
 	unblock_signals();
 	umask(022);
@@ -214,12 +207,17 @@ static int enter_directory(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-_Noreturn void payload_main(const struct start *start, const struct fresh *fresh, int release_fd)
+_Noreturn void payload_main(const struct start *start, int release_fd)
 {
-	struct payload payload = { .start = start, .fresh = fresh, .release_fd = release_fd };
+	struct payload payload = { .start = start, .release_fd = release_fd, .proc_fd = -1 };
 	struct error err = { 0 };
 
 	close(start->control_fd);
+	/* Where init's change of root finds us and takes us along. */
+	if (chdir("/") < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
+		error_errno(&err, ERROR_HOST, "cannot enter /");
+		fail(&payload, &err);
+	}
 	if (seal(&payload, &err) < 0)
 		fail(&payload, &err);
 	if (wait_for_release(&payload) < 0)

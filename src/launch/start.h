@@ -20,7 +20,7 @@ struct start {
 _Noreturn void init_main(const struct start *start);
 
 /* The process that becomes the command. RELEASE_FD: end of stream or a byte from init says go. */
-_Noreturn void payload_main(const struct start *start, const struct fresh *fresh, int release_fd);
+_Noreturn void payload_main(const struct start *start, int release_fd);
 
 /* Waits for the supervisor's end (end of stream on WATCH_FD), then removes what must not stay. */
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd);
