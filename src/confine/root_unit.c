@@ -2,6 +2,7 @@
 #include "confine/root_unit.h"
 
 #include "base/own.h"
+#include "base/price.h"
 #include "confine/mask.h"
 #include "confine/mount.h"
 #include "spec/clean_path.h"
@@ -142,7 +143,7 @@ static int fill_layers(struct root_builder *builder, const char *source, bool ma
 	mask.dir_fd = layers->upper;
 	if (mask_copy_metadata(&mask, source, ".", err) < 0)
 		return -1;
-	if (masked && has_masks_below(builder->spec, source)) {
+	if (masked && !price_without("masks") && has_masks_below(builder->spec, source)) {
 		if (make_directory(storage, 'm', index, &mask_fd, err) < 0)
 			return -1;
 		layers->lowers[layers->lower_count++] = mask_fd;

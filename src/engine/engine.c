@@ -3,6 +3,7 @@
 
 #include "base/id.h"
 #include "base/own.h"
+#include "base/price.h"
 #include "engine/profile_load.h"
 #include "engine/record.h"
 #include "engine/surroundings.h"
@@ -116,13 +117,14 @@ static int run_recorded(const struct spec *spec, const struct engine_run_options
 
 	if (!driver)
 		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
-	if (record_start(spec, &spool_fd, err) < 0)
+	if (!price_without("history") && record_start(spec, &spool_fd, err) < 0)
 		return -1;
 	status = run_execute(driver, spec, &run_options, result, err);
 	if (status < 0 && !result->message)
 		result->message = xstrdup(err->text);
 	/* The command has run: a full disk now is no reason to lose its result. */
-	(void)record_end(result, spool_fd, &ignored);
+	if (spool_fd >= 0)
+		(void)record_end(result, spool_fd, &ignored);
 	return status;
 }
 

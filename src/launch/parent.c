@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/price.h"
 #include "confine/landlock.h"
 #include "launch/handshake.h"
 #include "launch/start.h"
@@ -120,7 +121,7 @@ static int make_groups(struct launch *launch, const struct start *start, struct 
 	struct cgroup_place place = { groups->unified,	 groups->v2_path,  groups->memory_path,
 				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
 
-	if (cgroup_create(&place, start->group_name, &spec->limits, &launch->group,
+	if (!price_without("limits") && cgroup_create(&place, start->group_name, &spec->limits, &launch->group,
 			  &launch->limits_error) == 0)
 		launch->has_group = true;
 	else
@@ -167,7 +168,7 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	int ends[2];
 	pid_t pid;
 
-	if (!launch->has_group && launch->upper_fd < 0)
+	if ((!launch->has_group && launch->upper_fd < 0) || price_without("janitor"))
 		return 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "start: pipe");

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/price.h"
 #include "confine/capability.h"
 #include "confine/cgroup.h"
 #include "confine/landlock.h"
@@ -153,7 +154,7 @@ static int own_network(struct payload *payload, struct error *err)
 {
 	owned(fd_close) int fd = -1;
 
-	if (network_isolate() < 0)
+	if (!price_without("net") && network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (fresh_proc(&payload->proc_fd, err) < 0)
 		return -1;
@@ -175,13 +176,14 @@ static int seal(struct payload *payload, struct error *err)
 	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) < 0)
 		return -1;
 	if (own_session(payload, err) < 0 || enter_groups(payload, &groups, err) < 0 ||
-	    sysctl_apply_early(payload->proc_fd, err) < 0 || take_descriptors(payload, err) < 0)
+	    (!price_without("quotas") && sysctl_apply_early(payload->proc_fd, err) < 0) ||
+	    take_descriptors(payload, err) < 0)
 		return -1;
 	unblock_signals();
 	umask(022);
 	if (drop_privileges(err) < 0)
 		return -1;
-	return load_filter(payload, err);
+	return price_without("seccomp") ? 0 : load_filter(payload, err);
 }
 
 static int wait_for_release(const struct payload *payload)
@@ -225,7 +227,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	if (enter_directory(start->spec, &err) < 0 ||
 	    terminal_attach(start->io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);
-	if (start->landlock_abi >= 2 && landlock_apply(start->landlock_abi) < 0) {
+	if (start->landlock_abi >= 2 && !price_without("landlock") &&
+	    landlock_apply(start->landlock_abi) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
 		fail(&payload, &err);
 	}
