@@ -72,7 +72,8 @@ struct variant {
 
 static unsigned bits_of(struct variant variant)
 {
-	return variant.notify | variant.splice << 1 | variant.tasks << 2 | variant.moves << 3;
+	return (unsigned)variant.notify | (unsigned)variant.splice << 1 |
+	       (unsigned)variant.tasks << 2 | (unsigned)variant.moves << 3;
 }
 
 static bool is_listed(const char *list, const char *name)
