@@ -33,7 +33,7 @@ static const struct directory directories[] = {
 	{ "sys/devices/system/node", 0755 }, { "sys/kernel", 0755 }, { "sys/kernel/mm", 0755 },
 	{ "sys/kernel/mm/transparent_hugepage", 0755 }, { "sys/fs", 0755 }, { "sys/fs/cgroup", 0755 },
 	{ "dev", 0755 },     { "dev/pts", 0755 },   { "dev/shm", 0755 },   { "dev/mqueue", 0755 },
-	{ "skel", 0755 },    { "void", 0555 },	    { "corner", 0755 },	   { "corner/proc", 0755 },
+	{ "void", 0555 },	    { "corner", 0755 },	   { "corner/proc", 0755 },
 	{ "corner/sys", 0755 }, { "corner/dev", 0755 },
 };
 
@@ -289,9 +289,17 @@ static int enter_corner(const struct fresh *fresh)
 	return fd < 0 ? -1 : fchdir(fd);
 }
 
+/* Scratch is memory: more of it than the memory limit is never of use, and without a cgroup never safe. */
+static uint64_t scratch_bytes(const struct spec_limits *limits)
+{
+	uint64_t bytes = limits->tmp_bytes + limits->shm_bytes;
+
+	return limits->mem_bytes && limits->mem_bytes < bytes ? limits->mem_bytes : bytes;
+}
+
 int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err)
 {
-	uint64_t bytes = spec->limits.tmp_bytes + spec->limits.shm_bytes;
+	uint64_t bytes = scratch_bytes(&spec->limits);
 
 	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &fresh->tmpfs_fd, err) < 0 ||
 	    fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)

@@ -21,6 +21,7 @@
 
 /* A newer kernel may use longer structs than our headers know; it says how long. */
 #define MESSAGE_MAX 512
+#define TEXT_PAGE 4096 /* the smallest there is */
 
 /* Every flag of clone(2) that makes a namespace; the filter permits none of them. */
 #define CLONE_NEW_ANY 0x7e020000U
@@ -74,6 +75,33 @@ static ssize_t read_memory(pid_t pid, uint64_t address, void *buffer, size_t len
 	(void)snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -1 : pread(fd, buffer, len, (off_t)address);
+}
+
+bool notify_is_waiting(int listener_fd, uint64_t id)
+{
+	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* Page by page: the text may end just before memory that is not there. */
+ssize_t notify_read_text(pid_t pid, uint64_t address, char *buffer, size_t size)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		size_t chunk = TEXT_PAGE - (address + used) % TEXT_PAGE;
+		ssize_t got = read_memory(pid, address + used, buffer + used,
+					  chunk < size - used ? chunk : size - used);
+
+		if (got <= 0)
+			return -1;
+		const char *end = memchr(buffer + used, '\0', (size_t)got);
+
+		if (end)
+			return end - buffer;
+		used += (size_t)got;
+	}
+	errno = ENAMETOOLONG;
+	return -1;
 }
 
 /* The type of the payload's socket: UDP "connections" are named as such. False when unknown. */
@@ -234,7 +262,7 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 	else
 		describe_refusal(ret_event);
 	/* The process may have died and its number been given to another while we read. */
-	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id) < 0)
+	if (!notify_is_waiting(listener_fd, notif->id))
 		ret_event->kind = NOTIFY_SILENT;
 	return notify_answer(listener_fd, notif->id, kind == NOTIFY_NET ? 0 : EPERM);
 }

@@ -44,4 +44,10 @@ int notify_handle(int listener_fd, struct notify_event *ret_event);
 /* Answers a call that notify_handle left open: 0 lets the kernel go on with it, else that errno. */
 int notify_answer(int listener_fd, uint64_t id, int errnum);
 
+/* Whether the call still waits: what was read about its caller by number is then the caller's. */
+bool notify_is_waiting(int listener_fd, uint64_t id);
+
+/* Reads a NUL-terminated text from a caller's memory. Its length, or -1 when it is unreadable or longer. No heap. */
+ssize_t notify_read_text(pid_t pid, uint64_t address, char *buffer, size_t size);
+
 #endif

@@ -24,27 +24,31 @@ static int set_limit(__rlimit_resource_t resource, uint64_t soft, uint64_t hard)
 	return setrlimit(resource, &limit);
 }
 
-int rlimit_apply(const struct spec_limits *limits, bool count_pids)
+int rlimit_apply(const struct spec_limits *limits, bool no_group)
 {
 	uint64_t fsize = limits->fsize_bytes ? limits->fsize_bytes : RLIM_INFINITY;
 	uint64_t nofile = limits->nofile ? limits->nofile : 65536;
+	uint64_t nofile_soft = limits->nofile_soft ? limits->nofile_soft : nofile;
+	/* Without a cgroup nothing else bounds a memfd, which is memory and a file. */
+	uint64_t file_bytes = no_group && limits->mem_bytes ? smaller(fsize, limits->mem_bytes) : fsize;
 	uint64_t cpu_seconds = (limits->cpu_time_ms + 999) / 1000;
 
 	/* Exactly 1 stops a piped core_pattern, which 0 does not. */
-	if (set_limit(RLIMIT_CORE, 1, 1) < 0 || set_limit(RLIMIT_FSIZE, fsize, fsize) < 0 ||
+	if (set_limit(RLIMIT_CORE, 1, 1) < 0 || set_limit(RLIMIT_FSIZE, file_bytes, file_bytes) < 0 ||
 	    set_limit(RLIMIT_MEMLOCK, limits->memlock_bytes, limits->memlock_bytes) < 0 ||
 	    set_limit(RLIMIT_RTPRIO, 0, 0) < 0 || set_limit(RLIMIT_NICE, 0, 0) < 0)
 		return -1;
-	if (set_limit(RLIMIT_NOFILE, nofile, nofile) < 0)
+	if (set_limit(RLIMIT_NOFILE, nofile_soft, nofile) < 0)
 		return -1;
 	/* All cores, but behind everybody else: where a cgroup has a weight it says the same once more. */
-	if (!limits->cpu_milli && setpriority(PRIO_PROCESS, 0, LOW_NICE) < 0)
+	if (!limits->cpu_milli && getpriority(PRIO_PROCESS, 0) < LOW_NICE &&
+	    setpriority(PRIO_PROCESS, 0, LOW_NICE) < 0)
 		return -1;
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)
 		return -1;
 	/* A little beyond: the supervisor, who is asked before each new process, acts first and can tell. */
-	if (count_pids && limits->pids &&
+	if (no_group && limits->pids &&
 	    set_limit(RLIMIT_NPROC, limits->pids + NPROC_MARGIN, limits->pids + NPROC_MARGIN) < 0)
 		return -1;
 	return 0;

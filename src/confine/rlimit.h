@@ -5,9 +5,9 @@
 #include "spec/spec.h"
 
 /*
- * Sets all limits of the calling process. Where the kernel counts processes per user namespace (5.14), COUNT_PIDS
- * bounds them too, for hosts without a usable cgroup. 0, or -1 with errno. No heap.
+ * Sets all limits of the calling process. Where the kernel counts processes per user namespace (5.14), they are
+ * bounded too when there is NO_GROUP; then a file may also not be larger than all memory. 0, or -1 with errno. No heap.
  */
-int rlimit_apply(const struct spec_limits *limits, bool count_pids);
+int rlimit_apply(const struct spec_limits *limits, bool no_group);
 
 #endif

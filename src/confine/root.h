@@ -37,9 +37,8 @@ void root_parts_done(struct root_parts *parts);
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 			struct error *err);
 
-/* Init's way, also for ROOT_PROJECT. SKELETON_FD: an empty directory that becomes the root, as a detached mount. */
-int root_forest_build(const struct spec *spec, int skeleton_fd, struct root_parts *ret_parts,
-		      struct error *err);
+/* Init's way, also for ROOT_PROJECT. */
+int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err);
 
 /*
  * Attaches the first part over a directory of this mount namespace and the others inside it; *ret_root_fd is the new

@@ -311,16 +311,19 @@ static int add_workspace(struct forest *forest, struct error *err)
 	return unit_add_overlay(&forest->builder, workspace, workspace, true, err);
 }
 
-int root_forest_build(const struct spec *spec, int skeleton_fd, struct root_parts *ret_parts,
-		      struct error *err)
+int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err)
 {
 	struct forest forest = { { spec, ret_parts, -1, false }, -1 };
 	owned(fd_close) int skeleton = -1;
 
-	if (unit_storage(&forest.builder, err) < 0)
+	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */
+	if (unit_storage(&forest.builder, err) < 0 || mount_park(ret_parts->upper_fd, err) < 0)
 		return -1;
-	if (mount_clone(skeleton_fd, "", &skeleton, err) < 0)
-		return error_context(err, "skeleton");
+	forest.builder.is_attached = true;
+	if (mkdirat(ret_parts->upper_fd, "skeleton", 0755) < 0)
+		return error_errno(err, ERROR_HOST, "skeleton");
+	if (mount_clone(ret_parts->upper_fd, "skeleton", &skeleton, err) < 0)
+		return -1;
 	forest.skeleton_fd = skeleton;
 	if (unit_add_part(&forest.builder, fd_take(&skeleton), "/", err) < 0 ||
 	    visit_entries(&forest, "/", 0, err) < 0)

@@ -40,6 +40,8 @@ int sysctl_apply_early(int proc_fd, struct error *err)
 		if (quota->is_needed || errno != ENOENT)
 			return error_errno(err, ERROR_HOST, "cannot set %s", quota->path);
 	}
+	/* SysV shared memory, 1 GiB: charged to the cgroup anyway; a map without uid 0 may not write this one. */
+	(void)file_write_small(proc_fd, "sys/kernel/shmall", "262144");
 	return 0;
 }
 

@@ -18,6 +18,10 @@ static size_t size_of(const struct message *message)
 	case MESSAGE_PART:
 	case MESSAGE_ROOT:
 		return head + offsetof(__typeof__(message->text), bytes) + message->text.len;
+	case MESSAGE_MOVE:
+		return head + offsetof(__typeof__(message->move), bytes) + message->move.len;
+	case MESSAGE_MOVED:
+		return head + offsetof(__typeof__(message->move), bytes);
 	case MESSAGE_MAPPED:
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:

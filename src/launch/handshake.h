@@ -11,6 +11,7 @@
  *                         ROOT (plain users) ---> supervisor
  *                         release ------------------------> chdir, Landlock, exec
  *                         reap                                end of stream = the command runs
+ *   MOVE (plain users) -> prepares a rename, one at a time: MOVED ---> supervisor
  *   <---- ENDED --------- the command's status; then exits, and the kernel ends whoever is left
  *
  * Every failure travels as a FAILED message with a struct error in it. Sockets are SOCK_SEQPACKET: one send is one
@@ -34,6 +35,8 @@ enum message_kind {
 	MESSAGE_LISTENER,   /* from payload: the filter's listener */
 	MESSAGE_TERMINAL,   /* from payload: the pty's master side */
 	MESSAGE_ROOT,	    /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */
+	MESSAGE_MOVE,	    /* to init: a rename to prepare: what both paths (text, each with its NUL) are relative to */
+	MESSAGE_MOVED,	    /* from init: that is done, or cannot be */
 	MESSAGE_ENDED,	    /* from init: the command's status */
 	MESSAGE_FAILED,	    /* from init or payload: why it cannot start */
 };
@@ -55,6 +58,11 @@ struct message {
 			uint32_t len;
 			char bytes[MESSAGE_TEXT_MAX];
 		} text;
+		struct {
+			uint64_t id; /* the notification that waits for it */
+			uint32_t len;
+			char bytes[MESSAGE_TEXT_MAX];
+		} move;
 	};
 };
 

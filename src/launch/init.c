@@ -1,5 +1,5 @@
 /*
- * Init: pid 1 of the sandbox. Assembles the root, releases the payload, reaps, reports.
+ * Init: pid 1 of the sandbox. Assembles the root, releases the payload, then reaps (reap.c).
  *
  * It keeps its capabilities (over the sandbox's own namespaces only) until the root stands, then seals itself like
  * the payload. It is not dumpable and outside the payload's Landlock domain, so nothing inside can trace it.
@@ -116,15 +116,11 @@ static int send_layers(const struct start *start, const struct root_parts *parts
 	return 0;
 }
 
-static int build_root(const struct start *start, const struct fresh *fresh,
-		      struct root_parts *parts, struct error *err)
+static int build_root(const struct start *start, struct root_parts *parts, struct error *err)
 {
-	owned(fd_close) int skeleton = -1;
-
 	if (start->spec->root == ROOT_IDMAPPED)
 		return receive_parts(start, parts, err);
-	skeleton = openat(fresh->tmpfs_fd, "skel", O_PATH | O_CLOEXEC);
-	if (root_forest_build(start->spec, skeleton, parts, err) < 0 ||
+	if (root_forest_build(start->spec, parts, err) < 0 ||
 	    send_layers(start, parts, err) < 0)
 		return -1;
 	return receive_parts(start, parts, err);
@@ -167,7 +163,7 @@ static int assemble(const struct start *start, const struct fresh *fresh, struct
 	owned(fd_close) int group_fd = -1;
 
 	root_parts_init(&parts);
-	if (build_root(start, fresh, &parts, err) < 0 || root_attach(&parts, &root_fd, err) < 0)
+	if (build_root(start, &parts, err) < 0 || root_attach(&parts, &root_fd, err) < 0)
 		return -1;
 	group_fd = clone_group(start);
 	if (fresh_attach(start->spec, fresh, root_fd, group_fd, err) < 0 ||
@@ -228,26 +224,6 @@ static int seal(int control_fd, struct error *err)
 	return 0;
 }
 
-static _Noreturn void reap(const struct start *start, pid_t payload)
-{
-	struct message message = { .kind = MESSAGE_ENDED };
-
-	for (;;) {
-		int status;
-		pid_t pid = waitpid(-1, &status, 0);
-
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid >= 0 && pid != payload)
-			continue;
-		message.ended.wait_status = pid < 0 ? 0 : status;
-		/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
-		(void)getrusage(RUSAGE_CHILDREN, &message.ended.usage);
-		(void)handshake_send(start->control_fd, &message, NULL, 0);
-		_exit(0);
-	}
-}
-
 _Noreturn void init_main(const struct start *start)
 {
 	struct fresh fresh = FRESH_INIT;
@@ -271,5 +247,5 @@ _Noreturn void init_main(const struct start *start)
 	if (write(release_fd, "", 1) == 1 && (join_network(release_fd, &err) < 0 ||
 					      seal(start->control_fd, &err) < 0))
 		fail(start, &err);
-	reap(start, payload);
+	reap_main(start, payload);
 }

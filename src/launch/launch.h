@@ -41,6 +41,7 @@ enum launch_event {
 	LAUNCH_RUNNING,	 /* the command was executed; payload_fd has nothing more to say */
 	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
 	LAUNCH_TERMINAL, /* ret_fd: pty master */
+	LAUNCH_MOVED,	 /* the rename move_id was prepared, or cannot be */
 	LAUNCH_ENDED,	 /* status and usage are filled */
 	LAUNCH_FAILED,	 /* ret_error */
 };
@@ -48,6 +49,7 @@ enum launch_event {
 struct launch_report {
 	enum launch_event event;
 	int fd; /* owned by the receiver */
+	uint64_t move_id;
 	int wait_status;
 	struct rusage usage;
 	struct error error;
@@ -61,6 +63,16 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 
 /* Handles one message that is waiting on control_fd or payload_fd; does not block when one is readable. */
 void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report);
+
+/* A rename that somebody inside waits for (a notification's id): paths, and O_PATH descriptors of what they start at. */
+struct launch_move {
+	uint64_t id;
+	int fds[2];
+	const char *paths[2];
+};
+
+/* Has it prepared inside, so that it works for directories too; LAUNCH_MOVED follows. One at a time. 0, or -1. */
+int launch_move(struct launch *launch, const struct launch_move *move);
 
 /* Ends everything inside. */
 void launch_kill(struct launch *launch);

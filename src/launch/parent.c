@@ -276,6 +276,10 @@ static void report_message(struct launch *launch, const struct message *message,
 	case MESSAGE_ROOT:
 		take_layers(launch, message, fd);
 		break;
+	case MESSAGE_MOVED:
+		report->event = LAUNCH_MOVED;
+		report->move_id = message->move.id;
+		break;
 	case MESSAGE_ENDED:
 		report->event = LAUNCH_ENDED;
 		report->wait_status = message->ended.wait_status;
@@ -289,6 +293,7 @@ static void report_message(struct launch *launch, const struct message *message,
 	case MESSAGE_PART:
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
+	case MESSAGE_MOVE:
 		break;
 	}
 }
@@ -312,6 +317,20 @@ void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	}
 	ret_report->event = LAUNCH_FAILED;
 	error_set(&ret_report->error, ERROR_HOST, "the sandbox's init ended without a word");
+}
+
+int launch_move(struct launch *launch, const struct launch_move *move)
+{
+	struct message message = { .kind = MESSAGE_MOVE };
+	size_t from = strlen(move->paths[0]) + 1, to = strlen(move->paths[1]) + 1;
+
+	if (from + to > MESSAGE_TEXT_MAX)
+		return -1;
+	message.move.id = move->id;
+	message.move.len = (uint32_t)(from + to);
+	memcpy(message.move.bytes, move->paths[0], from);
+	memcpy(message.move.bytes + from, move->paths[1], to);
+	return handshake_send(launch->control_fd, &message, move->fds, 2);
 }
 
 void launch_kill(struct launch *launch)

@@ -134,11 +134,15 @@ static int prepare_counting(const struct payload *payload, unsigned *variant, st
 static int load_filter(const struct payload *payload, struct error *err)
 {
 	struct message message = { .kind = MESSAGE_LISTENER, .missing = payload->missing };
-	unsigned variant = payload->start->spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
+	const struct spec *spec = payload->start->spec;
+	unsigned variant = spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
 	owned(fd_close) int listener = -1;
 
 	if (prepare_counting(payload, &variant, err) < 0)
 		return -1;
+	/* Overlays of a plain user refuse to rename directories by themselves. */
+	if (spec->root != ROOT_IDMAPPED)
+		variant |= SECCOMP_VARIANT_MOVES;
 	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
 	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");

@@ -19,6 +19,9 @@ struct start {
 /* Pid 1 of the sandbox. */
 _Noreturn void init_main(const struct start *start);
 
+/* Init's life behind the start: reaps until the command ends, reports that, and exits. */
+_Noreturn void reap_main(const struct start *start, pid_t payload);
+
 /* The process that becomes the command. RELEASE_FD: end of stream or a byte from init says go. */
 _Noreturn void payload_main(const struct start *start, int release_fd);
 
