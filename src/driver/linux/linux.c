@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "confine/notify.h"
 #include "confine/seccomp_file.h"
+#include "driver/linux/moves.h"
 #include "driver/linux/tasks.h"
 #include "launch/launch.h"
 #include "observe/tree_sample.h"
@@ -30,6 +31,7 @@ struct linux_task {
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
 	bool was_full;		    /* the writable layer was seen full */
 	struct tasks tasks;	    /* kept here without a cgroup */
+	struct moves moves;	    /* renames that wait */
 	struct sock_fprog filter;   /* the user's own */
 };
 
@@ -100,6 +102,7 @@ static void linux_free(struct task *base)
 	strv_done(&base->upper_paths);
 	denials_done(&base->denials);
 	free(task->filter.filter);
+	moves_free(&task->moves);
 	free(task);
 }
 
@@ -188,6 +191,9 @@ static void handle_message(struct linux_task *task, int fd)
 	case LAUNCH_TERMINAL:
 		task->task.pty_master = report.fd;
 		break;
+	case LAUNCH_MOVED:
+		moves_done(&task->moves, task->listener_fd, report.move_id, &task->launch);
+		break;
 	case LAUNCH_ENDED:
 		/* Both may have spoken since we looked: why it did not start is the better answer. */
 		while (has_message(task->launch.payload_fd))
@@ -224,7 +230,7 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 				    tasks_admit(&task->tasks, task->launch.proc_fd) ? 0 : EAGAIN);
 		break;
 	case NOTIFY_MOVE:
-		(void)notify_answer(task->listener_fd, event->id, 0);
+		moves_take(&task->moves, task->listener_fd, event, &task->launch);
 		break;
 	}
 }

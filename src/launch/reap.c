@@ -1,0 +1,158 @@
+/*
+ * What init does for the rest of its life: wait for whoever ends, report the command's end, and where directories
+ * cannot be renamed as they are, have that prepared.
+ *
+ * Init itself touches no file: a process of its own does, which may be slow, be killed or hang without anybody but the
+ * one who asked having to wait. Its end is the answer, whatever came of it.
+ */
+#include "launch/start.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "launch/handshake.h"
+#include "launch/whole.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Far beyond what whole_make allows itself; for what hangs in the kernel. */
+#define MOVE_SECONDS_MAX 120
+
+struct reaper {
+	int control_fd;
+	pid_t payload;
+	pid_t mover; /* 0: none */
+	uint64_t move_id;
+};
+
+static _Noreturn void report_end(const struct reaper *reaper, int status)
+{
+	struct message message = { .kind = MESSAGE_ENDED };
+
+	message.ended.wait_status = status;
+	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
+	(void)getrusage(RUSAGE_CHILDREN, &message.ended.usage);
+	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
+	_exit(0);
+}
+
+static void report_move(struct reaper *reaper)
+{
+	struct message message = { .kind = MESSAGE_MOVED };
+
+	message.move.id = reaper->move_id;
+	reaper->mover = 0;
+	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
+}
+
+/* Both paths follow each other, each ended by NUL; what came from the supervisor is still checked. */
+static bool read_move(const struct message *message, const struct message_fds *fds,
+		      struct whole_request *ret_request)
+{
+	const char *bytes = message->move.bytes;
+	size_t len = message->move.len;
+	size_t first = len <= sizeof(message->move.bytes) ? strnlen(bytes, len) : len;
+
+	if (fds->count != 2 || first + 1 >= len || bytes[len - 1])
+		return false;
+	*ret_request = (struct whole_request){ fds->items[0], fds->items[1], bytes, bytes + first + 1 };
+	return true;
+}
+
+static _Noreturn void mover_main(const struct whole_request *request)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)alarm(MOVE_SECONDS_MAX);
+	whole_make(request);
+	_exit(0);
+}
+
+static void start_move(struct reaper *reaper)
+{
+	struct whole_request request;
+	struct message_fds fds;
+	struct message message;
+	ssize_t got = fd_receive(reaper->control_fd, &message, sizeof(message), fds.items, MESSAGE_FDS_MAX,
+				 &fds.count);
+
+	if (got <= 0)
+		_exit(1); /* the supervisor is gone */
+	if (message.kind != MESSAGE_MOVE)
+		return;
+	reaper->move_id = message.move.id;
+	reaper->mover = read_move(&message, &fds, &request) ? fork() : -1;
+	if (reaper->mover == 0)
+		mover_main(&request);
+	for (size_t i = 0; i < fds.count; i++)
+		close(fds.items[i]);
+	if (reaper->mover < 0)
+		report_move(reaper);
+}
+
+/* Takes everybody who has ended. */
+static void reap_ended(struct reaper *reaper)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid == 0)
+			return;
+		if (pid < 0 || pid == reaper->payload)
+			report_end(reaper, pid < 0 ? 0 : status);
+		if (pid == reaper->mover)
+			report_move(reaper);
+	}
+}
+
+static _Noreturn void serve(struct reaper *reaper)
+{
+	struct signalfd_siginfo info;
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	int signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+
+	for (;;) {
+		struct pollfd polls[] = { { .fd = signal_fd, .events = POLLIN },
+					  { .fd = reaper->control_fd, .events = POLLIN } };
+
+		reap_ended(reaper);
+		if (poll(polls, 2, -1) < 0)
+			continue;
+		/* Several ends can share one signal; reap_ended takes them all. */
+		(void)!read(signal_fd, &info, sizeof(info));
+		if (polls[1].revents)
+			start_move(reaper);
+	}
+}
+
+_Noreturn void reap_main(const struct start *start, pid_t payload)
+{
+	struct reaper reaper = { .control_fd = start->control_fd, .payload = payload };
+
+	if (start->spec->root != ROOT_IDMAPPED)
+		serve(&reaper);
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, 0);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0 || pid == payload)
+			report_end(&reaper, pid < 0 ? 0 : status);
+	}
+}
