@@ -269,6 +269,43 @@ def odd_stdin(t):
         t.equal(result.code, 125, f"a block device as stdin: {result}")
 
 
+def fifo_control(t):
+    path = named_fifo(t)
+    before = canary.describe(path)
+    fd = os.open(path, os.O_RDWR)
+    t.box.outside("reopen", stdin=fd)
+    os.close(fd)
+    t.ok(canary.describe(path) != before, "outside mode and attributes of the fifo change")
+    os.unlink(path)
+
+
+def named_fifo(t):
+    path = os.path.join(t.caller.dir, "named-fifo")
+    os.mkfifo(path, 0o600)
+    return t.caller.own(path)
+
+
+@suite.case("A175d", "stdin that is a named fifo", fifo_control)
+def fifo_stdin(t):
+    path = named_fifo(t)
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.write(fd, b"through\n")
+        before = canary.describe(path)
+        result = t.box.run("sh", "-c", "read line; echo $line; exec ./attack reopen", stdin=fd)
+        t.ok(result.out.startswith("through\n"), "it can be read", result)
+        t.equal(canary.describe(path), before, "the fifo on the host")
+        os.set_blocking(fd, False)
+        try:
+            back = os.read(fd, 100)
+        except BlockingIOError:
+            back = b""
+        t.equal(back, b"", "nothing was written into it")
+    finally:
+        os.close(fd)
+        os.unlink(path)
+
+
 @suite.case("A038", "workspace through a descriptor", "outside there is no workspace")
 def workdir(t):
     fd = os.open("/", os.O_RDONLY)

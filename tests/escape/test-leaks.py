@@ -495,6 +495,42 @@ def host_loopback(t):
             server.close()
 
 
+class Connected:
+    """A socket of the host's network, as a super-server would hand it over, and a second listener it must not reach."""
+
+    def __init__(self, kind):
+        self.first = Server(socket.AF_INET, "127.0.0.1")
+        self.other = Server(socket.AF_INET, "127.0.0.1")
+        self.near = socket.socket(socket.AF_INET, kind)
+        self.near.connect(("127.0.0.1", self.first.port))
+
+    def close(self):
+        for one in (self.first, self.other, self.near):
+            one.close()
+
+
+def reuse_control(t):
+    pair = Connected(socket.SOCK_STREAM)
+    try:
+        t.box.outside("reuse-socket", "127.0.0.1", pair.other.port, stdin=pair.near.fileno())
+        t.equal(pair.other.seen(), ["tcp"], "outside the socket is connected anew")
+    finally:
+        pair.close()
+
+
+@suite.case("A096b", "a socket on stdin is not a way into the host's network", reuse_control)
+def reuse_socket(t):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        pair = Connected(kind)
+        try:
+            result = t.box.run("./attack", "reuse-socket", "127.0.0.1", str(pair.other.port), stdin=pair.near.fileno())
+            if kind == socket.SOCK_DGRAM:
+                t.box.run("sh", "-c", "echo CANARY >&0; exit 0", stdin=pair.near.fileno())
+            t.equal(pair.other.seen(), [], f"connections of the host's second listener: {result}")
+        finally:
+            pair.close()
+
+
 @suite.case("A097b", "a server on the payload's own loopback works", "this is the other half: test suites need it")
 def own_loopback(t):
     script = ("import socket,threading\ns=socket.socket();s.bind(('127.0.0.1',0));s.listen()\n"

@@ -101,3 +101,23 @@ int attack_connect(int argc, char **argv)
 	}
 	return 0;
 }
+
+/* A096: the socket on stdin belongs to the host's network; it is taken apart and connected anew. ARGV: address port. */
+int attack_reuse_socket(int argc, char **argv)
+{
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	struct sockaddr_storage to;
+	socklen_t len = argc > 1 ? address(argv[0], atoi(argv[1]), &to) : 0;
+	int family = 0;
+	socklen_t size = sizeof(family);
+
+	if (len == 0)
+		return 2;
+	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0)
+		family = -1;
+	report_text("family", "%d", family);
+	report("dissolve", connect(STDIN_FILENO, &nowhere, sizeof(nowhere)));
+	report("reconnect", connect(STDIN_FILENO, (void *)&to, len));
+	report("bind", bind(STDIN_FILENO, (void *)&to, len));
+	return 0;
+}

@@ -48,6 +48,7 @@ static const struct {
 	{ "ioctl", attack_ioctl },
 	{ "setsockopt", attack_setsockopt },
 	{ "connect", attack_connect },
+	{ "reuse-socket", attack_reuse_socket },
 	{ "netconfig", attack_netconfig },
 	{ "scribble", attack_scribble },
 	{ "odd-writers", attack_odd_writers },
