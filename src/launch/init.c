@@ -169,9 +169,7 @@ static int assemble(const struct start *start, const struct fresh *fresh, struct
 	if (fresh_attach(start->spec, fresh, root_fd, group_fd, err) < 0 ||
 	    root_pivot(root_fd, err) < 0)
 		return -1;
-	if (!price_without("check") && check_mounts(err) < 0)
-		return -1;
-	return sysctl_apply_last(fresh->quota_fd, err);
+	return price_without("check") ? 0 : check_mounts(err);
 }
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
@@ -243,9 +241,11 @@ _Noreturn void init_main(const struct start *start)
 	if (isolate(start, &err) < 0 || fresh_prepare(start->spec, &fresh, &err) < 0 ||
 	    write_policy(start, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
 		fail(start, &err);
-	/* A payload that died before has said why itself: nothing to release, and nothing to join. */
-	if (write(release_fd, "", 1) == 1 && (join_network(release_fd, &err) < 0 ||
-					      seal(start->control_fd, &err) < 0))
+	/* With its network the payload says that it has made its last mount, too. */
+	if (join_network(release_fd, &err) < 0 || sysctl_apply_last(fresh.quota_fd, &err) < 0)
+		fail(start, &err);
+	/* A payload that died before has said why itself: nothing to release. */
+	if (send(release_fd, "", 1, MSG_NOSIGNAL) == 1 && seal(start->control_fd, &err) < 0)
 		fail(start, &err);
 	reap_main(start, payload);
 }
