@@ -3,13 +3,12 @@
 #define LAUNCH_CHECK_H
 
 #include "base/error.h"
+#include "confine/root.h"
 
-#include <stddef.h>
-
-/* Reads this process's mounts and refuses any that could carry a set-id program or a device of the host. */
-int check_mounts(struct error *err);
-
-/* The same over given text; for tests. */
-int check_mount_text(const char *text, struct error *err);
+/*
+ * Asks the kernel for the flags of every mount that was attached (the parts and the fresh ones) and refuses any that
+ * could carry a set-id program or a device of the host, or that is writable against the plan. Runs in the new root.
+ */
+int check_mounts(const struct root_parts *parts, struct error *err);
 
 #endif

@@ -169,7 +169,7 @@ static int assemble(const struct start *start, const struct fresh *fresh, struct
 	if (fresh_attach(start->spec, fresh, root_fd, group_fd, err) < 0 ||
 	    root_pivot(root_fd, err) < 0)
 		return -1;
-	return price_without("check") ? 0 : check_mounts(err);
+	return price_without("check") ? 0 : check_mounts(&parts, err);
 }
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
