@@ -186,7 +186,8 @@ static int drain_entry(struct drain *state, int from_fd, int to_fd, const char *
 	}
 	if (renameat2(from_fd, name, to_fd, name, RENAME_NOREPLACE) == 0)
 		return 0;
-	if (errno != EXDEV && !(errno == EEXIST && state->is_back))
+	/* A directory that may not be written cannot get another parent either. */
+	if (errno != EXDEV && errno != EACCES && !(errno == EEXIST && state->is_back))
 		return -1;
 	return drain_directory(state, from_fd, to_fd, name, depth);
 }
