@@ -30,6 +30,8 @@ struct walk {
 	char path[PATH_MAX]; /* below the layer, without a leading slash */
 	size_t len;
 	unsigned depth;
+	/* Host path of what the present directory was before it was renamed, with its parent or itself; else NULL. */
+	const char *origin;
 };
 
 /* Places that are made anew in every sandbox are nobody's change. */
@@ -82,34 +84,119 @@ static void count(struct walk *walk, char letter, const char *path)
 		strv_addf(scan->list, "%c\t%s", letter, relative ? relative : path);
 }
 
-/* Counts every file below a directory of the host that the sandbox removed, or moved (letter A). */
-static void count_host_tree(struct walk *walk, char letter, char *path, unsigned depth)
+/* A path that names are put behind and taken off again. */
+struct growing {
+	char text[PATH_MAX];
+	size_t len;
+};
+
+static bool grow(struct growing *path, const char *name)
 {
-	DIR *dir = depth < DEPTH_MAX ? opendir(path) : NULL;
-	size_t len = strlen(path);
+	int used = snprintf(path->text + path->len, PATH_MAX - path->len, "/%s", name);
+
+	if (used < 0 || (size_t)used >= PATH_MAX - path->len) {
+		path->text[path->len] = '\0';
+		return false;
+	}
+	path->len += (size_t)used;
+	return true;
+}
+
+static void cut(struct growing *path, size_t len)
+{
+	path->len = len;
+	path->text[len] = '\0';
+}
+
+static void set(struct growing *path, const char *text)
+{
+	path->len = 0;
+	int used = snprintf(path->text, PATH_MAX, "%s", text);
+
+	path->len = used < PATH_MAX ? (size_t)used : PATH_MAX - 1;
+}
+
+/* Files of the host that are counted, and the paths they are counted as. */
+struct host_tree {
+	struct walk *walk;
+	char letter;
+	struct growing host, shown;
+	unsigned depth;
+};
+
+static void count_host_tree(struct host_tree *tree);
+
+static void count_host_entry(struct host_tree *tree, const char *name)
+{
+	size_t host_len = tree->host.len, shown_len = tree->shown.len;
+	struct stat st;
+
+	if (grow(&tree->host, name) && grow(&tree->shown, name) && lstat(tree->host.text, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			count_host_tree(tree);
+		else
+			count(tree->walk, tree->letter, tree->shown.text);
+	}
+	cut(&tree->host, host_len);
+	cut(&tree->shown, shown_len);
+}
+
+/* Counts every file below a directory of the host that the sandbox removed or moved. */
+static void count_host_tree(struct host_tree *tree)
+{
+	DIR *dir = tree->depth < DEPTH_MAX ? opendir(tree->host.text) : NULL;
+
+	if (!dir)
+		return;
+	tree->depth++;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (++tree->walk->scan->looked_at > ENTRIES_MAX) {
+			tree->walk->scan->is_partial = true;
+			break;
+		}
+		count_host_entry(tree, entry->d_name);
+	}
+	tree->depth--;
+	closedir(dir);
+}
+
+/* A tree to count below HOST under the names below SHOWN. The caller frees it. */
+static struct host_tree *host_tree_new(struct walk *walk, char letter, const char *host,
+				       const char *shown)
+{
+	struct host_tree *tree = xcalloc(1, sizeof(*tree));
+
+	tree->walk = walk;
+	tree->letter = letter;
+	set(&tree->host, host);
+	set(&tree->shown, shown);
+	return tree;
+}
+
+static void count_removed_tree(struct walk *walk, const char *path)
+{
+	owned(free_ptr) struct host_tree *tree = host_tree_new(walk, 'D', path, path);
+
+	count_host_tree(tree);
+}
+
+/*
+ * Entries of a host directory that the directory FD of the layer says nothing about: hidden by an opaque one ('D'), or
+ * come along with a renamed one ('A').
+ */
+static void count_unmentioned(struct walk *walk, int fd, char letter, const char *host, const char *shown)
+{
+	owned(free_ptr) struct host_tree *tree = host_tree_new(walk, letter, host, shown);
+	DIR *dir = opendir(host);
 
 	if (!dir)
 		return;
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		struct stat st;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (++walk->scan->looked_at > ENTRIES_MAX) {
-			walk->scan->is_partial = true;
-			break;
-		}
-		int used = snprintf(path + len, PATH_MAX - len, "/%s", entry->d_name);
-
-		if (used < 0 || (size_t)used >= PATH_MAX - len || lstat(path, &st) < 0) {
-			path[len] = '\0';
-			continue;
-		}
-		if (S_ISDIR(st.st_mode))
-			count_host_tree(walk, letter, path, depth + 1);
-		else
-			count(walk, letter, path);
-		path[len] = '\0';
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    faccessat(fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			count_host_entry(tree, entry->d_name);
 	}
 	closedir(dir);
 }
@@ -176,7 +263,7 @@ static void look_at_file(struct walk *walk, int dir_fd, const char *name, const 
 
 	if (S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0)) {
 		if (exists && S_ISDIR(lower.st_mode))
-			count_host_tree(walk, 'D', path, 0);
+			count_removed_tree(walk, path);
 		else if (exists)
 			count(walk, 'D', path);
 		return;
@@ -199,53 +286,60 @@ static ssize_t overlay_xattr(const struct walk *walk, int fd, const char *key, c
 
 static void walk_directory(struct walk *walk, int fd);
 
-/* The host's files that an opaque directory hides, less those that stand in the layer again. */
-static void count_hidden(struct walk *walk, int fd)
+/* Where a renamed directory was; NULL when it was not renamed. A name alone stands for one beside it. */
+static char *find_origin(const struct walk *walk, int fd, const char *path)
 {
-	char path[PATH_MAX];
-	size_t base;
-	DIR *dir;
+	const char *lower = walk->scan->lower, *slash = strrchr(walk->path, '/');
+	char value[PATH_MAX];
+	/* A plain user's layer has none; what stands there would be the payload's. */
+	ssize_t len = walk->scan->user_xattr ? -1 : overlay_xattr(walk, fd, "redirect", value, sizeof(value) - 1);
 
-	if (host_path(walk, path) < 0 || !(dir = opendir(path)))
-		return;
-	base = strlen(path);
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		struct stat st;
-		int used = snprintf(path + base, PATH_MAX - base, "/%s", entry->d_name);
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    used < 0 || (size_t)used >= PATH_MAX - base || lstat(path, &st) < 0 ||
-		    faccessat(fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			continue;
-		if (S_ISDIR(st.st_mode))
-			count_host_tree(walk, 'D', path, 0);
-		else
-			count(walk, 'D', path);
+	if (len > 0) {
+		value[len] = '\0';
+		if (value[0] == '/')
+			return xasprintf("%s%s", strcmp(lower, "/") == 0 ? "" : lower, value);
+		if (walk->origin)
+			return xasprintf("%s/%s", walk->origin, value);
+		return xasprintf("%.*s/%s", (int)(strrchr(path, '/') - path), path, value);
 	}
-	closedir(dir);
+	return walk->origin ? xasprintf("%s/%s", walk->origin, slash ? slash + 1 : walk->path) : NULL;
+}
+
+/* What the layer's directory hides of the host's, and what it brought along. */
+static char *count_lower(struct walk *walk, int fd)
+{
+	owned(free_ptr) char *origin = NULL;
+	char path[PATH_MAX], value[8];
+	bool is_opaque;
+
+	if (host_path(walk, path) < 0)
+		return NULL;
+	is_opaque = overlay_xattr(walk, fd, "opaque", value, sizeof(value)) == 1 && value[0] == 'y';
+	if (!is_opaque)
+		origin = find_origin(walk, fd, path);
+	if (is_opaque || origin)
+		count_unmentioned(walk, fd, 'D', path, path);
+	if (origin)
+		count_unmentioned(walk, fd, 'A', origin, path);
+	return ptr_take(&origin);
 }
 
 static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 {
 	owned(fd_close) int fd =
 		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char value[PATH_MAX];
-	ssize_t len;
+	const char *outer = walk->origin;
 
 	if (fd < 0 || walk->depth >= DEPTH_MAX) {
 		walk->scan->is_partial = true;
 		return;
 	}
-	if (overlay_xattr(walk, fd, "opaque", value, sizeof(value)) == 1 && value[0] == 'y')
-		count_hidden(walk, fd);
-	len = overlay_xattr(walk, fd, "redirect", value, sizeof(value) - 1);
-	if (len > 0 && value[0] == '/') {
-		value[len] = '\0';
-		count_host_tree(walk, 'A', value, 0);
-	}
+	owned(free_ptr) char *origin = count_lower(walk, fd);
+	walk->origin = origin;
 	walk->depth++;
 	walk_directory(walk, fd);
 	walk->depth--;
+	walk->origin = outer;
 }
 
 static void look_at(struct walk *walk, int dir_fd, const char *name)

@@ -219,6 +219,23 @@ print(call(os.rename, "big", "last") in ("ok", "ENOENT"))
     t.equal(result.code, 7, "the command may end before its rename does")
 
 
+@suite.case("N10", "what was renamed is counted where it went")
+def counted(t):
+    fill(t, "old")
+    fill(t, "other", ("keep", "sub/b"))
+    result = t.box.run("sh", "-ec", """
+mkdir new; mv old new/first; mv new/first/sub new/first/sub2; echo changed > new/first/sub2/b; rm new/first/a
+mv new/first/sub2/deep deep; mv other tmp; mv new/first other; mv tmp last
+""", cwd=os.path.join(t.caller.workspace, t.case_id), flags=("--name-status",))
+    t.equal(result.code, 0, f"the renames work: {result}")
+    prefix = t.case_id + "/"
+    got = sorted(line.replace(prefix, "") for line in result.json["changed"])
+    want = ["A\tdeep/c", "A\tlast/keep", "A\tlast/sub/b", "A\tother/.hidden", "A\tother/sub2/.x", "A\tother/sub2/b",
+            "D\told/.hidden", "D\told/a", "D\told/sub/.x", "D\told/sub/b", "D\told/sub/deep/c", "D\tother/keep",
+            "D\tother/sub/b"]
+    t.equal(got, want, "file by file")
+
+
 @suite.case("N09", "renames of files cost little")
 def files(t):
     fill(t, "d")
