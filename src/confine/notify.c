@@ -203,7 +203,8 @@ int notify_answer(int listener_fd, uint64_t id, int errnum)
 	else
 		response.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	/* Its caller may have been killed meanwhile. */
-	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT ? -1 : 0;
+	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT ? -1
+											      : 0;
 }
 
 static enum notify_kind kind_of(const struct seccomp_notif *notif)

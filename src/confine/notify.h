@@ -24,7 +24,7 @@ enum notify_kind {
 struct notify_event {
 	enum notify_kind kind;
 	uint64_t id; /* for the answer */
-	pid_t pid; /* the thread, as the supervisor sees it */
+	pid_t pid;   /* the thread, as the supervisor sees it */
 	int nr;
 	const char *name; /* of the system call */
 	uint64_t args[6];

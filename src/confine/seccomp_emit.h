@@ -58,10 +58,10 @@ struct seccomp_entry {
 };
 
 struct seccomp_policy {
-	uint32_t arch;			     /* AUDIT_ARCH_ value */
-	uint32_t foreign;		     /* answer to any other architecture */
-	uint32_t unknown;		     /* answer to numbers without an entry */
-	uint32_t deny, observe, splice;	     /* what the ANSWER_ values stand for */
+	uint32_t arch;			/* AUDIT_ARCH_ value */
+	uint32_t foreign;		/* answer to any other architecture */
+	uint32_t unknown;		/* answer to numbers without an entry */
+	uint32_t deny, observe, splice; /* what the ANSWER_ values stand for */
 	uint32_t task, move;
 	const struct seccomp_entry *entries; /* by rising number, each number once */
 	size_t entry_count;

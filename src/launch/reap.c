@@ -61,7 +61,8 @@ static bool read_move(const struct message *message, const struct message_fds *f
 
 	if (fds->count != 2 || first + 1 >= len || bytes[len - 1])
 		return false;
-	*ret_request = (struct whole_request){ fds->items[0], fds->items[1], bytes, bytes + first + 1 };
+	*ret_request =
+		(struct whole_request){ fds->items[0], fds->items[1], bytes, bytes + first + 1 };
 	return true;
 }
 
@@ -81,8 +82,8 @@ static void start_move(struct reaper *reaper)
 	struct whole_request request;
 	struct message_fds fds;
 	struct message message;
-	ssize_t got = fd_receive(reaper->control_fd, &message, sizeof(message), fds.items, MESSAGE_FDS_MAX,
-				 &fds.count);
+	ssize_t got = fd_receive(reaper->control_fd, &message, sizeof(message), fds.items,
+				 MESSAGE_FDS_MAX, &fds.count);
 
 	if (got <= 0)
 		_exit(1); /* the supervisor is gone */

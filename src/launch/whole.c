@@ -63,7 +63,8 @@ static int find_place(int base_fd, const char *path, struct place *ret_place)
 		start--;
 	if (end == start || end - start > NAME_MAX || start + 1 >= sizeof(parent))
 		return -1;
-	(void)snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", (int)(end - start), path + start);
+	(void)snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", (int)(end - start),
+		       path + start);
 	if (strcmp(ret_place->name, ".") == 0 || strcmp(ret_place->name, "..") == 0)
 		return -1;
 	(void)snprintf(parent, sizeof(parent), "%.*s", start ? (int)start : 1, start ? path : ".");
@@ -178,7 +179,8 @@ static int drain_directory(struct drain *state, int from_dir, int to_dir, const 
 	return unlinkat(from_dir, name, AT_REMOVEDIR);
 }
 
-static int drain_entry(struct drain *state, int from_fd, int to_fd, const char *name, unsigned depth)
+static int drain_entry(struct drain *state, int from_fd, int to_fd, const char *name,
+		       unsigned depth)
 {
 	if (!state->is_back && (++state->entries > ENTRIES_MAX || now() > state->end)) {
 		errno = E2BIG;
@@ -247,7 +249,8 @@ static int fill(const struct place *place, const char *spare, int from_fd, int s
 		return -1;
 	if ((st.st_mode & 0300) != 0300 && fchmod(from_fd, (st.st_mode & 07777) | 0300) < 0)
 		return -1;
-	if (drain(&forth, from_fd, spare_fd, 0) == 0 && copy_metadata(&st, from_fd, spare_fd) == 0 &&
+	if (drain(&forth, from_fd, spare_fd, 0) == 0 &&
+	    copy_metadata(&st, from_fd, spare_fd) == 0 &&
 	    renameat(place->parent_fd, spare, place->parent_fd, place->name) == 0)
 		return 0;
 	(void)fchmod(spare_fd, 0700);

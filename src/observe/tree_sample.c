@@ -23,7 +23,8 @@ static bool is_init(const char *name)
 	return strcmp(name, "1") == 0;
 }
 
-static ssize_t read_proc(int proc_fd, const char *process, const char *file, char *buffer, size_t size)
+static ssize_t read_proc(int proc_fd, const char *process, const char *file, char *buffer,
+			 size_t size)
 {
 	char path[NAME_SIZE + 16];
 
@@ -49,8 +50,9 @@ static void add_stat(int proc_fd, const char *process, struct tree_usage *usage)
 		return;
 	const char *rest = strrchr(text, ')');
 
-	if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
-				  "%*d %*d %llu",
+	if (!rest || sscanf(rest,
+			    ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
+			    "%*d %*d %llu",
 			    &own[0], &own[1], &waited[0], &waited[1], &threads) != 5)
 		return;
 	usage->cpu_us += (waited[0] + waited[1]) * 1000000 / tick;

@@ -131,7 +131,8 @@ static void count_host_entry(struct host_tree *tree, const char *name)
 	size_t host_len = tree->host.len, shown_len = tree->shown.len;
 	struct stat st;
 
-	if (grow(&tree->host, name) && grow(&tree->shown, name) && lstat(tree->host.text, &st) == 0) {
+	if (grow(&tree->host, name) && grow(&tree->shown, name) &&
+	    lstat(tree->host.text, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
 			count_host_tree(tree);
 		else
@@ -186,7 +187,8 @@ static void count_removed_tree(struct walk *walk, const char *path)
  * Entries of a host directory that the directory FD of the layer says nothing about: hidden by an opaque one ('D'), or
  * come along with a renamed one ('A').
  */
-static void count_unmentioned(struct walk *walk, int fd, char letter, const char *host, const char *shown)
+static void count_unmentioned(struct walk *walk, int fd, char letter, const char *host,
+			      const char *shown)
 {
 	owned(free_ptr) struct host_tree *tree = host_tree_new(walk, letter, host, shown);
 	DIR *dir = opendir(host);
@@ -292,7 +294,9 @@ static char *find_origin(const struct walk *walk, int fd, const char *path)
 	const char *lower = walk->scan->lower, *slash = strrchr(walk->path, '/');
 	char value[PATH_MAX];
 	/* A plain user's layer has none; what stands there would be the payload's. */
-	ssize_t len = walk->scan->user_xattr ? -1 : overlay_xattr(walk, fd, "redirect", value, sizeof(value) - 1);
+	ssize_t len = walk->scan->user_xattr
+			      ? -1
+			      : overlay_xattr(walk, fd, "redirect", value, sizeof(value) - 1);
 
 	if (len > 0) {
 		value[len] = '\0';
@@ -302,7 +306,8 @@ static char *find_origin(const struct walk *walk, int fd, const char *path)
 			return xasprintf("%s/%s", walk->origin, value);
 		return xasprintf("%.*s/%s", (int)(strrchr(path, '/') - path), path, value);
 	}
-	return walk->origin ? xasprintf("%s/%s", walk->origin, slash ? slash + 1 : walk->path) : NULL;
+	return walk->origin ? xasprintf("%s/%s", walk->origin, slash ? slash + 1 : walk->path)
+			    : NULL;
 }
 
 /* What the layer's directory hides of the host's, and what it brought along. */

@@ -8,15 +8,17 @@
 #include <stdint.h>
 
 struct change_tally {
-	uint64_t added, modified, deleted; /* files and links; directories do not count by themselves */
+	uint64_t added, modified,
+		deleted; /* files and links; directories do not count by themselves */
 };
 
 struct change_scan {
-	const char *lower;	 /* host path the layer lies on */
-	const char *workspace;	 /* absolute; counted apart. May be NULL */
-	bool user_xattr;	 /* layer made inside a user namespace */
+	const char *lower;     /* host path the layer lies on */
+	const char *workspace; /* absolute; counted apart. May be NULL */
+	bool user_xattr;       /* layer made inside a user namespace */
 	struct change_tally inside, outside;
-	struct strv *list; /* git's letter, a tab, the path (relative in the workspace); NULL: counts only */
+	struct strv *
+		list; /* git's letter, a tab, the path (relative in the workspace); NULL: counts only */
 	uint64_t looked_at; /* entries so far */
 	bool is_partial;    /* bounds were reached: counts are a floor */
 };

@@ -165,7 +165,8 @@ static const struct attempt attempts[] = {
 static void load_or_exit(unsigned variant, int *ret_listener)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    seccomp_load(seccomp_builtin(variant), variant & SECCOMP_VARIANT_NOTIFY, ret_listener) < 0)
+	    seccomp_load(seccomp_builtin(variant), variant & SECCOMP_VARIANT_NOTIFY, ret_listener) <
+		    0)
 		_exit(255);
 }
 
@@ -373,7 +374,8 @@ static pid_t start_asking(int socket_fd)
 
 	if (pid != 0)
 		return pid;
-	load_or_exit(SECCOMP_VARIANT_NOTIFY | SECCOMP_VARIANT_TASKS | SECCOMP_VARIANT_MOVES, &listener);
+	load_or_exit(SECCOMP_VARIANT_NOTIFY | SECCOMP_VARIANT_TASKS | SECCOMP_VARIANT_MOVES,
+		     &listener);
 	if (fd_send(socket_fd, "l", 1, &listener, 1) < 0)
 		_exit(254);
 	(void)close(listener);

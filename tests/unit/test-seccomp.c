@@ -302,7 +302,8 @@ static void test_numbers(const struct seccomp_build *build, const char *arch,
 	}
 	for (size_t i = 0; i < COUNT(beyond); i++)
 		wrong += !number_agrees(build, variant, beyond[i]);
-	tap_is_int(wrong, 0, "%s: every number as the policy says (variant %x)", arch, bits_of(variant));
+	tap_is_int(wrong, 0, "%s: every number as the policy says (variant %x)", arch,
+		   bits_of(variant));
 	tap_is_int(wrong_x32, 0, "%s: x32 numbers do not exist", arch);
 }
 

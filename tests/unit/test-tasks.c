@@ -25,8 +25,8 @@ static void add_process(int proc_fd, const char *pid, const char *name, unsigned
 	}
 	(void)snprintf(path, sizeof(path), "%s/stat", pid);
 	owned(fd_close) int stat_fd = openat(proc_fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	(void)dprintf(stat_fd, "%s (%s) S 1 1 1 0 -1 0 0 0 0 0 %ld %ld %ld %ld 20 0 %u 0 1 2\n", pid, name,
-		      tick, tick, 2 * tick, 2 * tick, threads);
+	(void)dprintf(stat_fd, "%s (%s) S 1 1 1 0 -1 0 0 0 0 0 %ld %ld %ld %ld 20 0 %u 0 1 2\n",
+		      pid, name, tick, tick, 2 * tick, 2 * tick, threads);
 	(void)snprintf(path, sizeof(path), "%s/statm", pid);
 	owned(fd_close) int statm_fd = openat(proc_fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	(void)dprintf(statm_fd, "1000 30 10 1 0 5 0\n");
@@ -38,7 +38,8 @@ static void test_figures(int proc_fd)
 
 	tree_sample(proc_fd, &usage);
 	tap_is_int((long long)usage.tasks, 4, "init is no task of the payload's, threads are");
-	tap_is_int((long long)usage.cpu_us, 16000000, "own time, children waited for, orphans init waited for");
+	tap_is_int((long long)usage.cpu_us, 16000000,
+		   "own time, children waited for, orphans init waited for");
 	tap_is_int((long long)usage.memory_bytes, 2 * 20 * sysconf(_SC_PAGESIZE),
 		   "resident memory without what files share");
 	tap_is_int((long long)tree_count(proc_fd), 4, "the quick count says the same");
@@ -59,7 +60,8 @@ static void test_limit(int proc_fd)
 	       "at the bound it counts: only 4 are left, two more may come");
 	tap_is_int((long long)tasks.counts, 1, "one count was enough");
 	add_process(proc_fd, "55", "new", 2);
-	tap_ok(!tasks_admit(&tasks, proc_fd) && !tasks_admit(&tasks, proc_fd), "at the limit: refused");
+	tap_ok(!tasks_admit(&tasks, proc_fd) && !tasks_admit(&tasks, proc_fd),
+	       "at the limit: refused");
 	tap_is_int((long long)tasks.refused, 2, "and told");
 	tasks_init(&tasks, 1);
 	tap_ok(!tasks_admit(&tasks, proc_fd), "a limit of one is the command itself");

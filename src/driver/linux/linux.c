@@ -44,7 +44,8 @@ static struct linux_task *linux_task_of(struct task *task)
 static int linux_check(const struct spec *spec, struct error *err)
 {
 	if (spec->net != NET_NONE)
-		return error_set(err, ERROR_DENIED, "this build has no network gateway; use --net none");
+		return error_set(err, ERROR_DENIED,
+				 "this build has no network gateway; use --net none");
 	if (geteuid() != getuid())
 		return error_set(err, ERROR_DENIED, "aisbx must not be run set-id");
 	return 0;
@@ -122,8 +123,9 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 {
 	struct linux_task *task = xcalloc(1, sizeof(*task));
 
-	task->task = (struct task){ .driver = &driver_linux, .pty_master = -1, .upper_fd = -1,
-				    .isolation = "namespaces" };
+	task->task = (struct task){
+		.driver = &driver_linux, .pty_master = -1, .upper_fd = -1, .isolation = "namespaces"
+	};
 	task->spec = spec;
 	task->listener_fd = -1;
 	tasks_init(&task->tasks, spec->limits.pids);
@@ -133,7 +135,8 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		task->io.tty[i] = io->tty[i];
 	}
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (compile_filter(task, err) < 0 || launch_start(spec, &task->io, &task->launch, err) < 0 ||
+	if (compile_filter(task, err) < 0 ||
+	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
 	    watch(task, task->launch.control_fd, err) < 0 ||
 	    watch(task, task->launch.payload_fd, err) < 0 || refuse_missing(task, err) < 0) {
 		linux_free(&task->task);
@@ -287,7 +290,8 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 {
 	struct statfs fs;
 
-	if (task->launch.upper_fd < 0 || fstatfs(task->launch.upper_fd, &fs) < 0 || fs.f_blocks == 0)
+	if (task->launch.upper_fd < 0 || fstatfs(task->launch.upper_fd, &fs) < 0 ||
+	    fs.f_blocks == 0)
 		return;
 	usage->disk_limit_bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
 	usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;

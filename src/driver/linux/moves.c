@@ -132,7 +132,8 @@ void moves_take(struct moves *moves, int listener_fd, const struct notify_event 
 	struct call call = read_call(event);
 
 	/* An exchange needs both sides prepared: left to the kernel. */
-	if (moves->count == MOVES_MAX || call.flags & ~(unsigned)RENAME_NOREPLACE || !look(&call, &move)) {
+	if (moves->count == MOVES_MAX || call.flags & ~(unsigned)RENAME_NOREPLACE ||
+	    !look(&call, &move)) {
 		move_done(&move);
 		(void)notify_answer(listener_fd, event->id, 0);
 		return;
