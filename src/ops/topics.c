@@ -21,6 +21,11 @@ static const char root_text[] =
 	"Started by a plain user, your own files are copy-on-write; system files can\n"
 	"be read and not changed, exactly as outside. No setuid program is needed or\n"
 	"used: the kernel must allow user namespaces (aisbx doctor tells).\n"
+	"A directory that is renamed is first copied into the writable layer: that\n"
+	"counts against --disk, and whoever stands in it or holds it open stays with\n"
+	"the emptied old one. Beyond 200000 entries or 20 s its rename fails as one\n"
+	"between filesystems does (EXDEV), and mv copies by itself. A root caller's\n"
+	"directories are renamed in place, whatever their size.\n"
 	"\n"
 	"--root project shows the workspace copy-on-write, the system directories\n"
 	"read-only, and nothing else. It works where overlays over the whole root are\n"
@@ -45,7 +50,8 @@ static const char limits_text[] =
 	"stand in the profile: aisbx profile show default.\n"
 	"\n"
 	"Memory, processes and CPU are limited by cgroups (v2 or v1). Where the caller\n"
-	"may make none, rlimits and a watchdog stand in; the result then says\n"
+	"may make none, rlimits and a watchdog stand in, which is asked before every\n"
+	"new process or thread (about 10 us each); the result then says\n"
 	"\"degraded\":[\"limits\"], and --require limits refuses instead.\n";
 
 static const char exit_text[] =
