@@ -34,7 +34,7 @@ static const struct directory directories[] = {
 	{ "sys/kernel/mm/transparent_hugepage", 0755 }, { "sys/fs", 0755 }, { "sys/fs/cgroup", 0755 },
 	{ "dev", 0755 },     { "dev/pts", 0755 },   { "dev/shm", 0755 },   { "dev/mqueue", 0755 },
 	{ "void", 0555 },	    { "corner", 0755 },	   { "corner/proc", 0755 },
-	{ "corner/sys", 0755 }, { "corner/dev", 0755 },
+	{ "corner/sys", 0755 }, { "corner/dev", 0755 }, { "corner/host", 0755 },
 };
 
 static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
@@ -251,26 +251,42 @@ static int prepare_sys(struct fresh *fresh, struct error *err)
 	return mount_attributes(fresh->sys_fd, MOUNT_ATTR_RDONLY, err);
 }
 
+/*
+ * The one thing inside that may be a device. Read-only does not stop writing to a device, but it stops `touch` from
+ * changing the times of the host's node. The flags are set once, on a clone of the host's /dev, and every bind takes
+ * them over.
+ */
+static int attach_devices(struct fresh *fresh, struct error *err)
+{
+	owned(fd_close) int host = open_tree(AT_FDCWD, "/dev", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+								AT_RECURSIVE | AT_NO_AUTOMOUNT);
+	char source[32], target[32];
+
+	if (host < 0)
+		return error_errno(err, ERROR_HOST, "/dev");
+	if (mount_attributes(host, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0 ||
+	    mount_attach(host, fresh->tmpfs_fd, "corner/host", err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		(void)snprintf(source, sizeof(source), "host/%s", devices[i]);
+		(void)snprintf(target, sizeof(target), "dev/%s", devices[i]);
+		if (mount(source, target, NULL, MS_BIND, NULL) < 0 && errno != ENOENT)
+			return error_errno(err, ERROR_HOST, "/dev/%s", devices[i]);
+	}
+	return 0;
+}
+
 static int prepare_dev(struct fresh *fresh, struct error *err)
 {
 	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
 	static const char *const no_options[] = { NULL };
 	owned(fd_close) int pts = -1;
 	owned(fd_close) int queue = -1;
-	char source[32];
 
 	if (prepare_corner(fresh->tmpfs_fd, "dev", &fresh->dev_fd, err) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		(void)snprintf(source, sizeof(source), "/dev/%s", devices[i]);
-		/*
-		 * The one thing inside that may be a device. Read-only does not stop writing to a device, but it stops
-		 * `touch` from changing the times of the host's node.
-		 */
-		if (attach_clone(source, fresh->dev_fd, devices[i],
-				 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0)
-			return -1;
-	}
+	if (attach_devices(fresh, err) < 0)
+		return -1;
 	if (mount_instance("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &pts,
 			   err) < 0 ||
 	    mount_attach(pts, fresh->dev_fd, "pts", err) < 0 ||

@@ -34,6 +34,9 @@ enum seccomp_variant {
  */
 const struct sock_fprog *seccomp_builtin(unsigned variant);
 
+/* For an init that only waits and reports; a tenth of the payload's filter in size and price. */
+const struct sock_fprog *seccomp_reaper(void);
+
 /*
  * Loads a filter into the calling thread, which has no_new_privs set. With LISTENER, *ret_listener
  * is the supervisor's descriptor (close-on-exec, owned by the caller). 0, or -1 with errno. No

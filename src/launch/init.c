@@ -211,13 +211,19 @@ static int join_network(int release_fd, struct error *err)
 	return 0;
 }
 
-/* Everything but the control socket goes; then no capability and the same filter as the payload's. */
-static int seal(int control_fd, struct error *err)
+/*
+ * Everything but the control socket goes; then no capability, and a filter: as the payload's where init still has
+ * files to move, else one that permits waiting and reporting.
+ */
+static int seal(const struct start *start, struct error *err)
 {
-	fd_close_others(&control_fd, 1);
+	bool only_reaps = start->spec->root == ROOT_IDMAPPED;
+
+	fd_close_others(&start->control_fd, 1);
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
-	if (!price_without("seccomp") && seccomp_load(seccomp_builtin(0), false, NULL) < 0)
+	if (!price_without("seccomp") && 
+	    seccomp_load(only_reaps ? seccomp_reaper() : seccomp_builtin(0), false, NULL) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
 	return 0;
 }
@@ -245,7 +251,7 @@ _Noreturn void init_main(const struct start *start)
 	if (join_network(release_fd, &err) < 0 || sysctl_apply_last(fresh.quota_fd, &err) < 0)
 		fail(start, &err);
 	/* A payload that died before has said why itself: nothing to release. */
-	if (send(release_fd, "", 1, MSG_NOSIGNAL) == 1 && seal(start->control_fd, &err) < 0)
+	if (send(release_fd, "", 1, MSG_NOSIGNAL) == 1 && seal(start, &err) < 0)
 		fail(start, &err);
 	reap_main(start, payload);
 }
