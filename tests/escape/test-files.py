@@ -106,14 +106,43 @@ def locks(t):
     import fcntl
     process = t.box.popen(["./attack", "lock", t.canary.file("write"), "20"], as_json=False)
     try:
-        lines = [process.stdout.readline() for _ in range(3)]
+        lines = [process.stdout.readline() for _ in range(4)]
         t.ok(any(b"locked" in line for line in lines), "locked inside", lines)
+        os.close(os.open(t.canary.file("write"), os.O_RDWR | os.O_NONBLOCK))
         with open(t.canary.file("write"), "rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         process.kill()
         process.communicate()
+
+
+@suite.case("A032d", "reading inside does not touch access times", "outside the first read changes it")
+def access_times(t):
+    paths = [t.caller.put("times/read", "x" * 5000), t.caller.put("times/mapped", "x" * 5000)]
+    paths.append(t.caller.put("times/run", "#!/bin/sh\nexit 0\n", 0o755))
+    for path in paths + [os.path.dirname(paths[0])]:
+        os.utime(path, (1000, 2000))
+    result = t.box.run("sh", "-c", "cat times/read > /dev/null; grep -c x times/mapped; ./times/run; ls times")
+    t.equal(result.code, 0, f"ran: {result}")
+    for path in paths + [os.path.dirname(paths[0])]:
+        t.equal(os.stat(path).st_atime, 1000, f"access time of {os.path.basename(path)}")
+
+
+@suite.case("A035c", "private mappings written past their protection", "a patched kernel refuses it outside as well")
+def cow_race(t):
+    result = t.box.attack("cow-race", t.canary.file("mmap") if t.canary.visible else t.caller.put("mapped", "x" * 8192))
+    t.ok(result.probes, "ran", result)
+
+
+@suite.case("A035d", "calls on a whole filesystem", "outside it would freeze this machine")
+def whole_filesystem(t):
+    for path in ("/", t.caller.workspace, t.canary.file("write") if t.canary.visible else "/etc", "/tmp", "/proc", "/dev/null"):
+        result = t.destructive("filesystem", path)
+        t.ok(result.probe("tripwire") is None, "tripwire", result)
+        for name, answer in result.probes:
+            if name != "open":
+                t.ok(answer in ("EPERM", "ENOTTY", "EOPNOTSUPP", "EINVAL", "EACCES", "EROFS"), f"{name} of {path}", answer)
 
 
 def wreck_control(t):
@@ -561,6 +590,18 @@ def special_devices(t):
     result = t.box.run("ls", "/dev")
     allowed = set("null zero full random urandom tty pts ptmx shm mqueue fd stdin stdout stderr console core".split())
     t.ok(set(result.out.split()) <= allowed, "nothing else stands in /dev", result.out)
+
+
+@suite.case("A053c", "metadata of the device nodes", "outside root changes them")
+def device_metadata(t):
+    names = ("null", "zero", "full", "random", "urandom", "tty")
+    before = {name: os.stat("/dev/" + name) for name in names}
+    result = t.box.attack("device-metadata")
+    t.every(result.probes, {"EPERM", "EROFS", "EBUSY", "EACCES", "ENXIO"}, "device nodes")
+    for name in names:
+        after = os.stat("/dev/" + name)
+        t.equal((after.st_mode, after.st_uid, after.st_ino), (before[name].st_mode, before[name].st_uid, before[name].st_ino), name)
+        t.ok(after.st_mtime > 1000 and after.st_ctime == before[name].st_ctime, f"times of {name}", after)
 
 
 @suite.case("A053b", "the device directory cannot be changed", "outside root makes nodes")

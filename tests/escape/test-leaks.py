@@ -324,6 +324,20 @@ def host_fifo(t):
         os.close(reader)
 
 
+@suite.case("A061d", "tables of the host's network", "outside they list the host's sockets")
+def network_tables(t):
+    name = f"host-abstract-{os.getpid()}"
+    listener = Listener(["\0" + name])
+    server = Server(socket.AF_INET, "127.0.0.1")
+    try:
+        result = t.box.run("sh", "-c", "cat /proc/net/unix /proc/net/tcp /proc/net/arp /proc/net/route /proc/net/fib_trie 2>/dev/null; exit 0")
+        t.ok(name not in result.out, "abstract names", result.out)
+        t.ok(f":{server.port:04X}" not in result.out, "listening ports", result.out)
+    finally:
+        listener.close()
+        server.close()
+
+
 @suite.case("A064", "identity of the machine", "the host's own values are the host's")
 def identity(t):
     result = t.box.run("sh", "-c", "hostname; cat /proc/sys/kernel/hostname; cat /etc/machine-id 2>/dev/null; echo -; "

@@ -226,6 +226,28 @@ def wall_limit_children(t):
     t.equal((result.code, result.status), (124, "timeout"), f"timeout: {result}")
 
 
+@suite.case("A094c", "wall limit when nobody reads the output", "outside the writer waits for ever")
+def wall_limit_unread(t):
+    process = t.box.popen(["sh", "-c", "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done"], as_json=False,
+                          flags=["--time", "1s"])
+    deadline = time.monotonic() + patience(6)
+    while any(info[0] == "sh" for info in descendants(process.pid).values()) or time.monotonic() < deadline - patience(6) + 1:
+        if time.monotonic() > deadline:
+            process.kill()
+            t.ok(False, "the payload is gone although nobody reads")
+        time.sleep(0.05)
+    process.communicate(timeout=patience(10))
+    t.equal(process.returncode, 124, "exit once it was read")
+
+
+@suite.case("A094d", "wall limit while the filter is asked without end", "outside nobody is asked")
+def wall_limit_asked(t):
+    script = ("import socket\nwhile True:\n  s = socket.socket()\n  try: s.connect(('192.0.2.1', 9))\n  except OSError: pass\n  s.close()\n")
+    result = t.box.run("python3", "-c", script, flags=["--time", "1s"])
+    t.equal((result.code, result.status), (124, "timeout"), f"timeout: {result}")
+    t.ok(len(result.json.get("denials", [])) <= 100, "denials are bounded", len(result.json.get("denials", [])))
+
+
 def kill_round(t, rnd, longest):
     process = t.box.popen(["sh", "-c", "echo started; sleep 30 & echo x > f; sleep 30"], as_json=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -353,6 +353,7 @@ int attack_lock(int argc, char **argv)
 	fd = open(argv[0], O_RDWR | O_CLOEXEC);
 	report("flock", fd < 0 ? -1 : flock(fd, LOCK_EX | LOCK_NB));
 	report("setlk", fd < 0 ? -1 : fcntl(fd, F_SETLK, &region));
+	report("lease", fd < 0 ? -1 : fcntl(fd, F_SETLEASE, F_WRLCK));
 	report_text("locked", "now");
 	sleep((unsigned)atoi(argv[1]));
 	return 0;

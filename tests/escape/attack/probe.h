@@ -37,8 +37,9 @@ attack_fn attack_namespaces, attack_clone, attack_setns, attack_mount_old, attac
 	attack_unknown, attack_state, attack_snoop, attack_optional, attack_personality;
 attack_fn attack_foreign_abi, attack_filter, attack_swap_number, attack_storm, attack_status,
 	attack_ids, attack_setuid, attack_limits_namespaces;
-attack_fn attack_families, attack_netlink, attack_ioctl, attack_setsockopt, attack_connect,
-	attack_reuse_socket, attack_netconfig;
+attack_fn attack_families, attack_netlink, attack_ioctl, attack_setsockopt, attack_cow_race,
+	attack_filesystem, attack_device_metadata, attack_connect, attack_reuse_socket,
+	attack_netconfig;
 attack_fn attack_scribble, attack_odd_writers, attack_reopen, attack_traverse, attack_descriptors,
 	attack_devices, attack_open, attack_overlay_xattrs, attack_wreck, attack_swap_race,
 	attack_lock;
