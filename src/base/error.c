@@ -24,6 +24,7 @@ static const struct code_row code_rows[] = {
 	[ERROR_CONSENT] = { "consent", 4, 125 },
 	[ERROR_HOST] = { "host", 70, 125 },
 	[ERROR_INTERNAL] = { "internal", 70, 125 },
+	[ERROR_LIBRARIES] = { "libraries", 70, 125 },
 };
 
 __attribute__((format(printf, 2, 0))) static void format_text(struct error *err, const char *format,

@@ -14,6 +14,7 @@ enum error_code {
 	ERROR_CONSENT,	      /* a person must agree first */
 	ERROR_HOST,	      /* a kernel call failed */
 	ERROR_INTERNAL,	      /* our own mistake */
+	ERROR_LIBRARIES,      /* only the program with libraries can do this; never shown */
 };
 
 /* Plain bytes below PIPE_BUF, so that a child can send one up a pipe in one atomic write. */

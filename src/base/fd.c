@@ -84,23 +84,16 @@ int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, 
 ssize_t file_read_small(int dir_fd, const char *path, char *buffer, size_t size)
 {
 	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
+	ssize_t got;
 
 	if (fd < 0)
 		return -1;
-	while (used + 1 < size) {
-		ssize_t got = read(fd, buffer + used, size - 1 - used);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		used += (size_t)got;
-	}
-	buffer[used] = '\0';
-	return (ssize_t)used;
+	/* Such files come whole in one read when there is room for them. */
+	do {
+		got = read(fd, buffer, size - 1);
+	} while (got < 0 && errno == EINTR);
+	buffer[got > 0 ? got : 0] = '\0';
+	return got;
 }
 
 int file_write_small(int dir_fd, const char *path, const char *text)

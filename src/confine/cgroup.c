@@ -217,34 +217,34 @@ static uint64_t read_keyed(int dir_fd, const char *file, const char *key)
 	return 0;
 }
 
-static void read_v2(const struct cgroup *group, struct cgroup_usage *usage)
+static void read_v2(const struct cgroup *group, bool ended, struct cgroup_usage *usage)
 {
 	int dir = group->dirs[0];
 
 	usage->has_cpu = true;
 	usage->cpu_us = read_keyed(dir, "cpu.stat", "usage_usec");
-	usage->memory_bytes = read_number(dir, "memory.current");
+	usage->memory_bytes = ended ? 0 : read_number(dir, "memory.current");
 	usage->peak_memory_bytes = read_number(dir, "memory.peak");
-	usage->pids = read_number(dir, "pids.current");
+	usage->pids = ended ? 0 : read_number(dir, "pids.current");
 	usage->oom_kills = read_keyed(dir, "memory.events", "oom_kill");
 	usage->pids_refused = read_keyed(dir, "pids.events", "max");
 }
 
-void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage)
+void cgroup_read(const struct cgroup *group, bool ended, struct cgroup_usage *ret_usage)
 {
 	memset(ret_usage, 0, sizeof(*ret_usage));
 	if (group->count == 0)
 		return;
 	if (group->unified) {
-		read_v2(group, ret_usage);
+		read_v2(group, ended, ret_usage);
 		return;
 	}
 	int memory = group->dirs[group->memory], pids = group->dirs[group->pids];
 
-	ret_usage->memory_bytes = read_number(memory, "memory.usage_in_bytes");
+	ret_usage->memory_bytes = ended ? 0 : read_number(memory, "memory.usage_in_bytes");
 	ret_usage->peak_memory_bytes = read_number(memory, "memory.max_usage_in_bytes");
 	ret_usage->oom_kills = read_keyed(memory, "memory.oom_control", "oom_kill");
-	ret_usage->pids = read_number(pids, "pids.current");
+	ret_usage->pids = ended ? 0 : read_number(pids, "pids.current");
 	ret_usage->pids_refused = read_keyed(pids, "pids.events", "max");
 	ret_usage->has_cpu = group->cpuacct >= 0;
 	if (ret_usage->has_cpu)

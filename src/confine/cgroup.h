@@ -59,7 +59,8 @@ int cgroup_create(const struct cgroup_place *place, const char *name, const stru
 /* Puts the calling process into all groups. Async-signal-safe. */
 int cgroup_enter(const int *enter_fds, size_t count);
 
-void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage);
+/* ENDED leaves out what only matters while somebody runs. */
+void cgroup_read(const struct cgroup *group, bool ended, struct cgroup_usage *ret_usage);
 
 /* Ends every process in the groups (where the kernel offers it) and removes them; waits up to TIMEOUT_MS. */
 int cgroup_remove(const struct cgroup *group, unsigned timeout_ms);

@@ -18,17 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-bool engine_needs_libraries(const struct request *request)
+/* In the hot program: a seccomp file or a profile that is not built in is for aisbx-more. */
+static bool needs_libraries(const struct request *request, const char *workspace)
 {
-	owned(free_ptr) char *workspace = NULL;
-	struct error err;
-
-	if (request->flags.seccomp)
-		return true;
-	/* What is wrong with the surroundings is told by the run itself, in whichever program. */
-	if (surroundings_workspace(request, &workspace, &err) < 0)
-		return false;
-	return engine_profile_needs_yaml(request, workspace);
+	return !engine_reads_yaml &&
+	       (request->flags.seccomp || engine_profile_needs_yaml(request, workspace));
 }
 
 static int make_spec(const struct request *request, const struct surroundings *around,
@@ -38,6 +32,8 @@ static int make_spec(const struct request *request, const struct surroundings *a
 	owned(strv_done) struct strv notes = STRV_INIT;
 
 	settings_init(&profile);
+	if (needs_libraries(request, around->paths.workspace))
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
 	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0)
 		return -1;
 	if (plan_make(request, &profile, &around->host, &around->paths, ret_spec, err) < 0)

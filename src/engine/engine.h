@@ -11,10 +11,7 @@
 /* Whether this process image can read YAML (aisbx-more can, the hot program cannot). */
 extern const bool engine_reads_yaml;
 
-/* Whether REQUEST needs the program with libraries: a profile that is not built in, a workspace profile, a filter. */
-bool engine_needs_libraries(const struct request *request);
-
-/* What would be launched. */
+/* What would be launched. ERROR_LIBRARIES: nothing was done, the program with libraries has to do it. */
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
 
 struct engine_run_options {

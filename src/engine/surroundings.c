@@ -114,17 +114,6 @@ int surroundings_read(const struct request *request, struct surroundings *ret_ar
 	return 0;
 }
 
-int surroundings_workspace(const struct request *request, char **ret_workspace, struct error *err)
-{
-	owned(surroundings_done) struct surroundings around;
-
-	memset(&around, 0, sizeof(around));
-	if (host_read_caller(&around.host, err) < 0 || find_workspace(request, &around, err) < 0)
-		return -1;
-	*ret_workspace = ptr_take(&around.paths.workspace);
-	return 0;
-}
-
 void surroundings_done(struct surroundings *around)
 {
 	host_done(&around->host);

@@ -19,8 +19,6 @@ struct surroundings {
 /* Looks around; cheap. On failure nothing has to be released, but may be. */
 int surroundings_read(const struct request *request, struct surroundings *ret_around, struct error *err);
 
-/* The workspace alone, at a tenth of the price; NULL when there is none. The caller owns it. */
-int surroundings_workspace(const struct request *request, char **ret_workspace, struct error *err);
 void surroundings_done(struct surroundings *around);
 
 #endif

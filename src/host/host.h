@@ -66,9 +66,6 @@ struct host {
 
 /* Reads what a launch needs; cheap (one pass over mountinfo, no forks). */
 int host_read(struct host *ret_host, struct error *err);
-
-/* Reads who calls and from where only: ids, home, current directory, our own directories. A tenth of the price. */
-int host_read_caller(struct host *ret_host, struct error *err);
 void host_done(struct host *host);
 
 /* Parses mountinfo text; exposed for tests and fuzzing. */

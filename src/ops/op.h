@@ -56,7 +56,6 @@ struct op_call {
 	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
 	void (*progress)(const char *what);
 
-	bool wants_libraries; /* set by an operation that finds it must run in aisbx-more */
 	struct value *answer; /* object, or list of objects; owned */
 	struct str data;  /* the answer as JSON, where a part writes it itself (run); else empty */
 	struct str text;  /* words for people; used instead of a table when not empty */

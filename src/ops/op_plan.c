@@ -189,14 +189,10 @@ int op_plan_run(struct op_call *call, struct error *err)
 {
 	owned(request_done) struct request request;
 	owned(spec_done) struct spec spec;
-	int built;
 
 	request_init(&request);
 	spec_init(&spec);
-	built = op_request(call, &request, err);
-	if (built != 0)
-		return built < 0 ? -1 : 0;
-	if (engine_plan(&request, &spec, err) < 0)
+	if (op_request(call, &request, err) < 0 || engine_plan(&request, &spec, err) < 0)
 		return -1;
 	if (call->json)
 		call->answer = spec_to_value(&spec);

@@ -66,11 +66,6 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	strv_copy(&request.command, &call->command);
 	request.environ = call->environ;
 	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;
-	if (!engine_reads_yaml && engine_needs_libraries(&request)) {
-		request_done(&request);
-		call->wants_libraries = true;
-		return 1;
-	}
 	*ret_request = request;
 	return 0;
 }

@@ -103,14 +103,15 @@ int op_run_run(struct op_call *call, struct error *err)
 		.quiet = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
 	};
-	int built, outcome;
+	int outcome;
 
 	run_result_init(&result);
 	request_init(&request);
-	built = op_request(call, &request, err);
-	if (built != 0)
-		return built < 0 ? -1 : 0;
+	if (op_request(call, &request, err) < 0)
+		return -1;
 	outcome = engine_run(&request, &options, &result, err);
+	if (outcome < 0 && err->code == ERROR_LIBRARIES)
+		return -1;
 	if (outcome < 0 && !result.message)
 		result.message = xstrdup(err->text);
 	if (call->json)

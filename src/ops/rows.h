@@ -21,9 +21,7 @@ int op_help_run(struct op_call *call, struct error *err);
 
 /*
  * What `run` and `plan` have in common: the call's flags and command as a request. On success the
- * caller owns *ret_request (request_done); it borrows the call's environ. Returns 1 instead of 0,
- * with nothing to release, when the request needs aisbx-more and this is the hot program: return 0
- * from the operation at once then, the front end does the rest.
+ * caller owns *ret_request (request_done); it borrows the call's environ.
  */
 int op_request(struct op_call *call, struct request *ret_request, struct error *err);
 

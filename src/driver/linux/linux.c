@@ -336,7 +336,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 		sample_without_group(task, ret_usage);
 		return;
 	}
-	cgroup_read(&task->launch.group, &group);
+	cgroup_read(&task->launch.group, base->state == TASK_ENDED, &group);
 	ret_usage->cpu_us = group.has_cpu ? group.cpu_us : cpu_of(&task->usage);
 	ret_usage->memory_bytes = group.memory_bytes;
 	ret_usage->peak_memory_bytes = group.peak_memory_bytes;

@@ -115,9 +115,7 @@ static int perform(struct op_call *call, char *const *words)
 	if (!call->op->run)
 		return CLI_NEEDS_LIBRARIES;
 	if (call->op->run(call, &err) < 0)
-		return show_failure(op, call, &err);
-	if (call->wants_libraries)
-		return CLI_NEEDS_LIBRARIES;
+		return err.code == ERROR_LIBRARIES ? CLI_NEEDS_LIBRARIES : show_failure(op, call, &err);
 	if (show(call, &err) < 0)
 		return fail(op, false, &err, call->environ);
 	return call->exit_status;
