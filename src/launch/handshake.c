@@ -28,6 +28,7 @@ static size_t size_of(const struct message *message)
 	case MESSAGE_PROC:
 	case MESSAGE_LISTENER:
 	case MESSAGE_TERMINAL:
+	case MESSAGE_EXEC:
 		break;
 	}
 	return head;

@@ -9,7 +9,7 @@
  *   overlays, PART* ----> (plain users: builds them)          LISTENER ----> supervisor
  *   READY   ------------> attach, pivot, check                wait
  *                         ROOT (plain users) ---> supervisor
- *                         release ------------------------> chdir, Landlock, exec
+ *                         release ------------------------> chdir, Landlock, EXEC ----> supervisor; exec
  *                         reap                                end of stream = the command runs
  *   MOVE (plain users) -> prepares a rename, one at a time: MOVED ---> supervisor
  *   <---- ENDED --------- the command's status; then exits, and the kernel ends whoever is left
@@ -38,6 +38,7 @@ enum message_kind {
 	MESSAGE_MOVE,	    /* to init: a rename to prepare: what both paths (text, each with its NUL) are relative to */
 	MESSAGE_MOVED,	    /* from init: that is done, or cannot be */
 	MESSAGE_ENDED,	    /* from init: the command's status */
+	MESSAGE_EXEC,	    /* from payload: all is done, the end of this stream now means that the command runs */
 	MESSAGE_FAILED,	    /* from init or payload: why it cannot start */
 };
 

@@ -25,6 +25,7 @@ struct launch {
 	int init_fd;	/* pidfd */
 	int control_fd; /* to init */
 	int payload_fd; /* to the payload until it execs; the caller may close it then */
+	bool is_executing; /* the payload has said that exec comes next */
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
 	int upper_fd;	/* the writable layers, -1 until known */
 	int proc_fd;	/* a proc of the sandbox; -1 where a cgroup counts, or until known */
@@ -39,6 +40,7 @@ struct launch {
 enum launch_event {
 	LAUNCH_NOTHING,
 	LAUNCH_RUNNING,	 /* the command was executed; payload_fd has nothing more to say */
+	LAUNCH_SILENT,	 /* the payload is gone before that; init will say how it ended */
 	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
 	LAUNCH_TERMINAL, /* ret_fd: pty master */
 	LAUNCH_MOVED,	 /* the rename move_id was prepared, or cannot be */

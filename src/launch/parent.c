@@ -281,6 +281,12 @@ static void report_message(struct launch *launch, const struct message *message,
 		report->move_id = message->move.id;
 		break;
 	case MESSAGE_ENDED:
+		if (!launch->is_executing) {
+			report->event = LAUNCH_FAILED;
+			error_set(&report->error, ERROR_HOST,
+				  "the sandbox ended before the command could be executed");
+			break;
+		}
 		report->event = LAUNCH_ENDED;
 		report->wait_status = message->ended.wait_status;
 		report->usage = message->ended.usage;
@@ -288,6 +294,9 @@ static void report_message(struct launch *launch, const struct message *message,
 	case MESSAGE_FAILED:
 		report->event = LAUNCH_FAILED;
 		report->error = message->error;
+		break;
+	case MESSAGE_EXEC:
+		launch->is_executing = true;
 		break;
 	case MESSAGE_MAPPED:
 	case MESSAGE_PART:
@@ -311,8 +320,8 @@ void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_
 		return;
 	}
 	if (ready_fd == launch->payload_fd) {
-		/* The payload's end closed without a word: the command has been executed. */
-		ret_report->event = LAUNCH_RUNNING;
+		/* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
+		ret_report->event = launch->is_executing ? LAUNCH_RUNNING : LAUNCH_SILENT;
 		return;
 	}
 	ret_report->event = LAUNCH_FAILED;

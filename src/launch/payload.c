@@ -216,6 +216,7 @@ static int enter_directory(const struct spec *spec, struct error *err)
 _Noreturn void payload_main(const struct start *start, int release_fd)
 {
 	struct payload payload = { .start = start, .release_fd = release_fd, .proc_fd = -1 };
+	const struct message ready = { .kind = MESSAGE_EXEC };
 	struct error err = { 0 };
 
 	close(start->control_fd);
@@ -240,6 +241,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
 	}
+	if (handshake_send(start->payload_fd, &ready, NULL, 0) < 0)
+		_exit(125); /* the supervisor is gone */
 	/* Last of all: it may take away what we still needed. */
 	if (start->io->extra_filter && seccomp_load(start->io->extra_filter, false, NULL) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s", start->spec->seccomp);

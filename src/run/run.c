@@ -21,6 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* How long a caller who does not read is waited for once a limit or a signal has ended the run. */
+#define PATIENCE_MS 2000
+
 struct run {
 	const struct driver *driver;
 	const struct spec *spec;
@@ -134,7 +137,7 @@ static int finish(struct run *run, struct error *err)
 	uint64_t now = watch_now_ns();
 
 	run->driver->sample(run->task, &usage);
-	stdio_finish(&run->stdio);
+	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1);
 	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
 	result->start_ms = (double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
 	result->truncated = run->options->capture &&
@@ -182,7 +185,7 @@ int run_execute(const struct driver *driver, const struct spec *spec, const stru
 	run.asked_ns = options->asked_ns ? options->asked_ns : watch_now_ns();
 	result->started_ms = epoch_ms();
 	run.stdio.out.from_fd = run.stdio.err.from_fd = -1;
-	run.stdio.feed_fd = run.stdio.reopened_fd = -1;
+	run.stdio.feed_fd = run.stdio.reopened_fd = run.stdio.unread_fd = -1;
 	for (int i = 0; i < 3; i++)
 		run.stdio.child_fds[i] = -1;
 	sigprocmask(SIG_SETMASK, NULL, &run.saved_mask);

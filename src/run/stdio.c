@@ -171,22 +171,29 @@ void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count)
 }
 
 /* The run is over: waiting for the caller's reader is all that is left to do. */
-static void flush(struct stdio *stdio, struct stream *stream)
+static void flush(struct stdio *stdio, struct stream *stream, int patience_ms)
 {
 	while (has_pending(stream)) {
 		struct pollfd ready = { .fd = stream->to_fd, .events = POLLOUT };
+		int count = poll(&ready, 1, patience_ms);
 
-		if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0) {
+			/* Nobody reads: what is left is dropped. */
+			stream->start = stream->end = 0;
+			stream->to_fd = -1;
 			return;
+		}
 		deliver(stdio, stream);
 	}
 }
 
-static void drain(struct stdio *stdio, struct stream *stream)
+static void drain(struct stdio *stdio, struct stream *stream, int patience_ms)
 {
-	flush(stdio, stream);
+	flush(stdio, stream, patience_ms);
 	while (stream->from_fd >= 0 && fill(stdio, stream) > 0)
-		flush(stdio, stream);
+		flush(stdio, stream, patience_ms);
 }
 
 /* What the payload did not read goes back to whoever shares the file with us. */
@@ -203,17 +210,17 @@ static void return_input(struct stdio *stdio)
 	}
 	if (!stdio->input_is_file)
 		return;
-	if (stdio->feed_fd >= 0)
-		(void)ioctl(stdio->feed_fd, FIONREAD, &unread);
+	if (stdio->unread_fd >= 0)
+		(void)ioctl(stdio->unread_fd, FIONREAD, &unread);
 	unread += (int)(stdio->feed_end - stdio->feed_start);
 	if (unread > 0)
 		(void)lseek(STDIN_FILENO, -(off_t)unread, SEEK_CUR);
 }
 
-void stdio_finish(struct stdio *stdio)
+void stdio_finish(struct stdio *stdio, int patience_ms)
 {
-	drain(stdio, &stdio->out);
-	drain(stdio, &stdio->err);
+	drain(stdio, &stdio->out, patience_ms);
+	drain(stdio, &stdio->err, patience_ms);
 	return_input(stdio);
 	if (stdio->has_saved_terminal)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &stdio->saved_terminal);
@@ -228,6 +235,7 @@ void stdio_close(struct stdio *stdio)
 	close_stream(&stdio->err, false);
 	end_feed(stdio);
 	fd_close(&stdio->reopened_fd);
+	fd_close(&stdio->unread_fd);
 	free(stdio->out.pending);
 	free(stdio->err.pending);
 	free(stdio->feed);

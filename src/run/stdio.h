@@ -3,7 +3,8 @@
  *
  * Output always passes through here: pipes, or a pty when the caller's stdout is a terminal. Nothing ever blocks the
  * supervisor: the caller's descriptors are written to only when poll says so, and never in a portion that could block.
- * Input is handed on as it is when it is a pipe or a socket. A regular file is never handed on, because a payload can
+ * Input is handed on as it is when it is an anonymous pipe or a connected unix stream; a named fifo has an inode of the
+ * host, other sockets a way into the host's network. A regular file is never handed on, because a payload can
  * reopen /proc/self/fd/0 for writing: it is reopened on a read-only clone of its mount where we may make one, and
  * copied through a pipe elsewhere; both ways the caller's offset ends where the payload stopped reading.
  */
@@ -43,6 +44,7 @@ struct stdio {
 	int input_fd;	/* the caller's, to copy from; -1 when it was handed on */
 	int feed_fd;	/* our end of the pipe or the pty's master; -1 */
 	bool owns_feed; /* feed_fd is a pipe of ours */
+	int unread_fd;	/* the payload's end of that pipe, for what it left there; -1 unless input is a file */
 	int reopened_fd; /* our hold on the reopened file, for its offset; -1 */
 	bool input_is_file;
 	char *feed;
@@ -72,8 +74,11 @@ size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls);
 /* Moves what is ready. */
 void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count);
 
-/* After the end: takes what is still in the pipes, delivers all of it, sets the caller's input offset. */
-void stdio_finish(struct stdio *stdio);
+/*
+ * After the end: takes what is still in the pipes, delivers all of it, sets the caller's input offset. A caller who does
+ * not read is waited for, but not when PATIENCE_MS is not negative: then only that long.
+ */
+void stdio_finish(struct stdio *stdio, int patience_ms);
 
 void stdio_close(struct stdio *stdio);
 

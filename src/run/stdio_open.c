@@ -5,12 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static int make_pipe(int *ret_read, int *ret_write, struct error *err)
@@ -75,7 +79,10 @@ static int open_file_input(struct stdio *stdio, struct error *err)
 	if (reopen_readonly(stdio, offset) == 0)
 		return 0;
 	stdio->input_is_file = true;
-	return feed_by_pipe(stdio, err);
+	if (feed_by_pipe(stdio, err) < 0)
+		return -1;
+	stdio->unread_fd = fcntl(stdio->child_fds[0], F_DUPFD_CLOEXEC, 3);
+	return 0;
 }
 
 static int open_null(struct stdio *stdio, struct error *err)
@@ -84,6 +91,24 @@ static int open_null(struct stdio *stdio, struct error *err)
 	if (stdio->child_fds[0] < 0)
 		return error_errno(err, ERROR_HOST, "/dev/null");
 	return 0;
+}
+
+/*
+ * An anonymous pipe has no inode that anybody else sees; a connected unix stream leads to its peer only. A fifo's
+ * inode could be changed from inside, and a socket keeps the network namespace it was made in.
+ */
+static bool is_safe_to_hand_on(bool is_socket)
+{
+	struct sockaddr_un peer;
+	socklen_t len = sizeof(peer), size = sizeof(int);
+	int domain = 0, type = 0;
+	struct statfs fs;
+
+	if (!is_socket)
+		return fstatfs(STDIN_FILENO, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+	return getsockopt(STDIN_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+	       getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM &&
+	       getpeername(STDIN_FILENO, (struct sockaddr *)&peer, &len) == 0;
 }
 
 static int open_input(struct stdio *stdio, struct error *err)
@@ -95,6 +120,8 @@ static int open_input(struct stdio *stdio, struct error *err)
 	switch (st.st_mode & S_IFMT) {
 	case S_IFIFO:
 	case S_IFSOCK:
+		if (!is_safe_to_hand_on(S_ISSOCK(st.st_mode)))
+			return feed_by_pipe(stdio, err);
 		stdio->io.fds[0] = STDIN_FILENO;
 		return 0;
 	case S_IFREG:
@@ -135,7 +162,7 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 	       struct run_result *result, struct run_log *log, struct error *err)
 {
 	memset(stdio, 0, sizeof(*stdio));
-	stdio->input_fd = stdio->feed_fd = stdio->reopened_fd = -1;
+	stdio->input_fd = stdio->feed_fd = stdio->reopened_fd = stdio->unread_fd = -1;
 	stdio->out = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'o', .captured = &result->out };
 	stdio->err = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'e', .captured = &result->err };
 	for (int i = 0; i < 3; i++)

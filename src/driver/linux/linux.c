@@ -175,15 +175,19 @@ static void handle_message(struct linux_task *task, int fd)
 	struct launch_report report;
 	struct error err;
 
+	/* Both may have spoken since we looked: why it did not start is the better answer. */
+	while (fd == task->launch.control_fd && has_message(task->launch.payload_fd))
+		handle_message(task, task->launch.payload_fd);
 	launch_step(&task->launch, fd, &report);
 	switch (report.event) {
 	case LAUNCH_NOTHING:
 		break;
 	case LAUNCH_RUNNING:
+	case LAUNCH_SILENT:
 		/* By hand: the janitor may still hold a copy, and then closing is not enough to leave epoll. */
 		(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		fd_close(&task->launch.payload_fd);
-		if (task->task.state == TASK_STARTING)
+		if (task->task.state == TASK_STARTING && report.event == LAUNCH_RUNNING)
 			task->task.state = TASK_RUNNING;
 		break;
 	case LAUNCH_LISTENER:
@@ -198,9 +202,6 @@ static void handle_message(struct linux_task *task, int fd)
 		moves_done(&task->moves, task->listener_fd, report.move_id, &task->launch);
 		break;
 	case LAUNCH_ENDED:
-		/* Both may have spoken since we looked: why it did not start is the better answer. */
-		while (has_message(task->launch.payload_fd))
-			handle_message(task, task->launch.payload_fd);
 		task->task.wait_status = report.wait_status;
 		task->usage = report.usage;
 		task->has_usage = true;
