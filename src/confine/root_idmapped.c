@@ -6,6 +6,7 @@
 #include "confine/mount.h"
 #include "spec/clean_path.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -57,7 +58,12 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 		return add_kept_parts(builder, tree, err);
 	if (tree->kind == TREE_READONLY)
 		return unit_add_bind(builder, tree->path, tree->path, MOUNT_ATTR_RDONLY, err);
-	return unit_add_overlay(builder, tree->path, tree->path, true, err);
+	if (unit_add_overlay(builder, tree->path, tree->path, true, err) == 0)
+		return 0;
+	/* Some filesystems cannot be shown with other ids (tmpfs before 6.3): those can only be read. */
+	if (err->errnum != EINVAL || strcmp(tree->path, "/") == 0)
+		return -1;
+	return unit_add_bind(builder, tree->path, tree->path, MOUNT_ATTR_RDONLY, err);
 }
 
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,

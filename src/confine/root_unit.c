@@ -169,9 +169,13 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 	owned(close_layers) struct overlay_layers layers = { .upper = -1, .work = -1 };
 	int lower = -1, overlay_fd = -1;
 
-	if (fill_layers(builder, source, masked, &layers, err) < 0 ||
-	    open_lower(builder, source, &lower, err) < 0)
+	/* First what may well be refused: it must leave no layers behind that the next unit would stumble on. */
+	if (open_lower(builder, source, &lower, err) < 0)
 		return -1;
+	if (fill_layers(builder, source, masked, &layers, err) < 0) {
+		fd_close(&lower);
+		return -1;
+	}
 	layers.lowers[layers.lower_count++] = lower;
 	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
 	if ((builder->is_attached || mount_overlay(&layers, &overlay_fd, err) < 0) &&
