@@ -34,7 +34,7 @@ def typed_after(t, argv):
     if t.caller.uid != os.geteuid():
         os.fchown(slave, t.caller.uid, -1)
     line = " ".join(shlex.quote(word) for word in argv)
-    process = subprocess.Popen(["sh", "-c", f"{line}; exec timeout --foreground 3 sh"], stdin=slave, stdout=slave, stderr=slave,
+    process = subprocess.Popen(["sh", "-c", f"{line}; exec timeout --foreground -s KILL 2 sh"], stdin=slave, stdout=slave, stderr=slave,
                                cwd=t.caller.workspace, env={**t.caller.env, "PS1": "$ "}, start_new_session=True,
                                preexec_fn=take_terminal, **t.caller.identity())
     os.close(slave)
@@ -75,6 +75,43 @@ def terminal_state(t):
     os.close(keep)
     os.close(master)
     t.equal(after, before, "settings of the caller's terminal")
+
+
+def probes_on_pty(t, *args):
+    from box import parse_probes
+    code, shown = t.box.on_pty("./attack", *args)
+    return parse_probes(shown.decode(errors="replace").replace("\r", ""))
+
+
+@suite.case("A067c", "the caller's terminal is not among the payload's descriptors", "outside it is all three")
+def own_terminal(t):
+    rows = dict(probes_on_pty(t, "descriptors", "etc/hostname"))
+    t.equal(rows.get("descriptors"), "3", f"descriptors: {rows}")
+    for fd in ("fd-0", "fd-1", "fd-2"):
+        t.ok(rows.get(fd, "").startswith("/dev/pts/"), f"{fd} is a terminal of its own", rows)
+    answers = probes_on_pty(t, "ioctl", "cons")
+    t.every([p for p in answers if p[0] != "pty"], {"EPERM"}, "ioctl on a terminal")
+    t.every([p for p in probes_on_pty(t, "namespaces")], {"EPERM"}, "nested namespaces on a terminal")
+
+
+@suite.case("A067d", "mode of the caller's terminal", "outside fchmod changes it")
+def terminal_mode(t):
+    import pty
+    master, slave = pty.openpty()
+    if t.caller.uid != os.geteuid():
+        os.fchown(slave, t.caller.uid, -1)
+    before = os.fstat(slave)
+    keep = os.dup(slave)
+    from box import take_terminal
+    process = subprocess.Popen(t.box.argv(["./attack", "reopen"], as_json=False), stdin=slave, stdout=slave, stderr=slave,
+                               cwd=t.caller.workspace, env=t.caller.env, start_new_session=True, preexec_fn=take_terminal,
+                               **t.caller.identity())
+    os.close(slave)
+    process.wait(patience(10))
+    after = os.fstat(keep)
+    os.close(keep)
+    os.close(master)
+    t.equal((after.st_mode, after.st_uid, after.st_gid), (before.st_mode, before.st_uid, before.st_gid), "mode and owner")
 
 
 def daemon_control(t):
