@@ -177,9 +177,13 @@ ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_
 	ssize_t got;
 
 	*ret_count = 0;
+	/*
+	 * A peer that closes with messages of ours unread leaves a reset in front of its own last words; it is told once,
+	 * and the words are the better answer.
+	 */
 	do {
 		got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
-	} while (got < 0 && errno == EINTR);
+	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (got >= 0)
 		keep_descriptors(&message, ret_fds, max, ret_count);
 	return got;

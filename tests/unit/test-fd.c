@@ -93,6 +93,26 @@ static void test_passing(void)
 	fd_close(&pair[1]);
 }
 
+/* A child that fails before it has read what it was sent: why it failed must still arrive. */
+static void test_last_words(void)
+{
+	int pair[2];
+	size_t count = 0;
+	char buffer[8] = { 0 };
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		tap_bail("cannot make a socket pair");
+	(void)fd_send(pair[0], "unread", 6, NULL, 0);
+	(void)fd_send(pair[1], "why", 3, NULL, 0);
+	fd_close(&pair[1]);
+	tap_is_int(fd_receive(pair[0], buffer, sizeof(buffer), NULL, 0, &count), 3,
+		   "words before a reset arrive");
+	tap_is_str(buffer, "why", "whole");
+	tap_is_int(fd_receive(pair[0], buffer, sizeof(buffer), NULL, 0, &count), 0,
+		   "then the end is seen");
+	fd_close(&pair[0]);
+}
+
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
@@ -128,6 +148,7 @@ int main(void)
 	test_files();
 	test_ends();
 	test_passing();
+	test_last_words();
 	test_closing_others();
 	(void)unlinkat(scratch_fd, "f", 0);
 	(void)unlinkat(scratch_fd, "fifo", 0);
