@@ -32,6 +32,7 @@ struct walk {
 	unsigned depth;
 	/* Host path of what the present directory was before it was renamed, with its parent or itself; else NULL. */
 	const char *origin;
+	bool is_cut; /* nothing of the host's shows in the present directory: it, or one above it, is opaque */
 };
 
 /* Places that are made anew in every sandbox are nobody's change. */
@@ -82,6 +83,8 @@ static void count(struct walk *walk, char letter, const char *path)
 		tally->deleted++;
 	if (scan->list && scan->list->count < LIST_MAX)
 		strv_addf(scan->list, "%c\t%s", letter, relative ? relative : path);
+	else if (scan->list)
+		scan->is_partial = true;
 }
 
 /* A path that names are put behind and taken off again. */
@@ -248,7 +251,8 @@ static bool is_unchanged(int dir_fd, const char *name, const struct stat *upper,
 	if (upper->st_mode != lower->st_mode || upper->st_size != lower->st_size ||
 	    !S_ISREG(upper->st_mode) || upper->st_size > (off_t)COMPARE_MAX)
 		return false;
-	owned(fd_close) int ours = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int ours =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	owned(fd_close) int theirs = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	return ours >= 0 && theirs >= 0 && is_equal_content(ours, theirs);
@@ -270,7 +274,9 @@ static void look_at_file(struct walk *walk, int dir_fd, const char *name, const 
 			count(walk, 'D', path);
 		return;
 	}
-	if (!exists)
+	if (exists && S_ISDIR(lower.st_mode))
+		count_removed_tree(walk, path);
+	if (!exists || S_ISDIR(lower.st_mode))
 		count(walk, 'A', path);
 	else if (!is_unchanged(dir_fd, name, upper, path, &lower))
 		count(walk, 'M', path);
@@ -315,14 +321,20 @@ static char *count_lower(struct walk *walk, int fd)
 {
 	owned(free_ptr) char *origin = NULL;
 	char path[PATH_MAX], value[8];
-	bool is_opaque;
+	struct stat st;
 
 	if (host_path(walk, path) < 0)
 		return NULL;
-	is_opaque = overlay_xattr(walk, fd, "opaque", value, sizeof(value)) == 1 && value[0] == 'y';
-	if (!is_opaque)
+	if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		count(walk, 'D', path);
+	if (overlay_xattr(walk, fd, "opaque", value, sizeof(value)) == 1 && value[0] == 'y')
+		walk->is_cut = true;
+	else
 		origin = find_origin(walk, fd, path);
-	if (is_opaque || origin)
+	/* Only the topmost of new directories is marked opaque; a renamed one shows where it came from again. */
+	if (origin)
+		walk->is_cut = false;
+	if (walk->is_cut || origin)
 		count_unmentioned(walk, fd, 'D', path, path);
 	if (origin)
 		count_unmentioned(walk, fd, 'A', origin, path);
@@ -334,6 +346,7 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 	owned(fd_close) int fd =
 		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const char *outer = walk->origin;
+	bool was_cut = walk->is_cut;
 
 	if (fd < 0 || walk->depth >= DEPTH_MAX) {
 		walk->scan->is_partial = true;
@@ -345,6 +358,7 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 	walk_directory(walk, fd);
 	walk->depth--;
 	walk->origin = outer;
+	walk->is_cut = was_cut;
 }
 
 static void look_at(struct walk *walk, int dir_fd, const char *name)
@@ -369,10 +383,14 @@ static void look_at(struct walk *walk, int dir_fd, const char *name)
 
 static void walk_directory(struct walk *walk, int fd)
 {
-	DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	owned(fd_close) int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 
-	if (!dir)
+	if (!dir) {
+		walk->scan->is_partial = true;
 		return;
+	}
+	(void)fd_take(&copy);
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
