@@ -24,6 +24,7 @@ struct builder {
 	const struct spec *spec;
 	const struct mask_layer *layer;
 	char made[PATH_MAX]; /* the directory made last, with all its parents */
+	struct strv merged;  /* directories that show the host's content, in the order made */
 };
 
 static bool is_directory_rule(enum mask_kind kind)
@@ -159,6 +160,13 @@ static int copy_owner_and_mode(const struct mask_layer *layer, const struct stat
 	return 0;
 }
 
+static void copy_times(const struct mask_layer *layer, const struct stat *st, const char *below)
+{
+	struct timespec times[2] = { st->st_atim, st->st_mtim };
+
+	(void)utimensat(layer->dir_fd, below, times, AT_SYMLINK_NOFOLLOW);
+}
+
 int mask_copy_metadata(const struct mask_layer *layer, const char *path, const char *below,
 		       struct error *err)
 {
@@ -169,9 +177,7 @@ int mask_copy_metadata(const struct mask_layer *layer, const char *path, const c
 	if (copy_owner_and_mode(layer, &st, below, err) < 0)
 		return -1;
 	copy_xattrs(layer, path, below);
-	struct timespec times[2] = { st.st_atim, st.st_mtim };
-
-	(void)utimensat(layer->dir_fd, below, times, AT_SYMLINK_NOFOLLOW);
+	copy_times(layer, &st, below);
 	return 0;
 }
 
@@ -197,7 +203,7 @@ static int host_path(const struct mask_layer *layer, const char *below, char *ou
 }
 
 /* A directory of the layer that merges with the host's: it shows its own metadata, so it gets the host's. */
-static int make_directory(const struct builder *builder, const char *below, struct error *err)
+static int make_directory(struct builder *builder, const char *below, struct error *err)
 {
 	char path[PATH_MAX];
 
@@ -205,7 +211,24 @@ static int make_directory(const struct builder *builder, const char *below, stru
 		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "mask layer: %s", below);
 	if (host_path(builder->layer, below, path, sizeof(path)) < 0)
 		return error_set(err, ERROR_INPUT, "masked path is too long: %s", below);
+	strv_add(&builder->merged, below);
 	return mask_copy_metadata(builder->layer, path, below, err);
+}
+
+/* Making something in a directory changes its times: they are put right when all is made. */
+static void restore_times(const struct builder *builder)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < builder->merged.count; i++) {
+		const char *below = builder->merged.items[i];
+
+		if (host_path(builder->layer, below, path, sizeof(path)) == 0 && lstat(path, &st) == 0)
+			copy_times(builder->layer, &st, below);
+	}
+	if (lstat(builder->layer->path, &st) == 0)
+		copy_times(builder->layer, &st, ".");
 }
 
 /* Length of the part of BELOW that was made last time. */
@@ -445,5 +468,7 @@ int mask_build(const struct spec *spec, const struct mask_layer *layer, struct e
 		if (path_is_within(spec->binds[i].target, layer->path))
 			status = add_mount_point(&builder, &spec->binds[i], err);
 	}
+	restore_times(&builder);
+	strv_done(&builder.merged);
 	return status;
 }

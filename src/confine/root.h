@@ -37,7 +37,7 @@ void root_parts_done(struct root_parts *parts);
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 			struct error *err);
 
-/* Init's way, also for ROOT_PROJECT. */
+/* Init's way, also for ROOT_PROJECT. A directory already in ret_parts->upper_fd is used instead of a new tmpfs. */
 int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err);
 
 /*

@@ -317,12 +317,14 @@ int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, str
 	owned(fd_close) int skeleton = -1;
 
 	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */
-	if (unit_storage(&forest.builder, err) < 0 || mount_park(ret_parts->upper_fd, err) < 0)
+	if (ret_parts->upper_fd < 0 &&
+	    (unit_storage(&forest.builder, err) < 0 || mount_park(ret_parts->upper_fd, err) < 0))
 		return -1;
 	forest.builder.is_attached = true;
 	if (mkdirat(ret_parts->upper_fd, "skeleton", 0755) < 0)
 		return error_errno(err, ERROR_HOST, "skeleton");
-	if (mount_clone(ret_parts->upper_fd, "skeleton", &skeleton, err) < 0)
+	if (mount_clone(ret_parts->upper_fd, "skeleton", &skeleton, err) < 0 ||
+	    mount_attributes(skeleton, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
 		return -1;
 	forest.skeleton_fd = skeleton;
 	if (unit_add_part(&forest.builder, fd_take(&skeleton), "/", err) < 0 ||

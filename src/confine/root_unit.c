@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/price.h"
 #include "confine/mask.h"
+#include "confine/mask_cache.h"
 #include "confine/mount.h"
 #include "spec/clean_path.h"
 
@@ -105,11 +106,15 @@ static int overlay_by_path(struct root_builder *builder, const struct overlay_la
 			   int *ret_fd, struct error *err)
 {
 	int lower = layers->lowers[layers->lower_count - 1];
+	struct error ignored;
 
 	if (go_attached(builder, err) < 0)
 		return -1;
 	if (builder->userns_fd >= 0 && mount_park(lower, err) < 0)
 		return -1;
+	/* A mask made for this run alone lies in the storage, which is attached already; a kept one is a mount. */
+	if (builder->userns_fd >= 0 && layers->lower_count > 1)
+		(void)mount_park(layers->lowers[0], &ignored);
 	return mount_overlay(layers, ret_fd, err);
 }
 
@@ -127,12 +132,33 @@ static bool has_masks_below(const struct spec *spec, const char *path)
 	return false;
 }
 
+/* A layer made earlier, as a mount of its own; or one for this run alone. */
+static int add_mask(struct root_builder *builder, struct mask_layer *mask,
+		    struct overlay_layers *layers, struct error *err)
+{
+	size_t index = builder->parts->unit_paths.count;
+	owned(fd_close) int kept_fd = mask->ids ? mask_cache_open(builder->spec, mask) : -1;
+	int *slot = &layers->lowers[layers->lower_count];
+
+	if (kept_fd >= 0 && mount_clone(kept_fd, "", slot, err) == 0) {
+		layers->lower_count++;
+		return 0;
+	}
+	if (make_directory(builder->parts->upper_fd, 'm', index, slot, err) < 0)
+		return -1;
+	mask->dir_fd = *slot;
+	layers->lower_count++;
+	if (mask_copy_metadata(mask, mask->path, ".", err) < 0)
+		return -1;
+	return mask_build(builder->spec, mask, err);
+}
+
 static int fill_layers(struct root_builder *builder, const char *source, bool masked,
 		       struct overlay_layers *layers, struct error *err)
 {
 	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
 	size_t index = builder->parts->unit_paths.count;
-	int storage = builder->parts->upper_fd, mask_fd;
+	int storage = builder->parts->upper_fd;
 	struct mask_layer mask = { -1, source, ids == NULL, ids };
 
 	layers->user_xattr = ids == NULL;
@@ -143,16 +169,9 @@ static int fill_layers(struct root_builder *builder, const char *source, bool ma
 	mask.dir_fd = layers->upper;
 	if (mask_copy_metadata(&mask, source, ".", err) < 0)
 		return -1;
-	if (masked && !price_without("masks") && has_masks_below(builder->spec, source)) {
-		if (make_directory(storage, 'm', index, &mask_fd, err) < 0)
-			return -1;
-		layers->lowers[layers->lower_count++] = mask_fd;
-		mask.dir_fd = mask_fd;
-		if (mask_copy_metadata(&mask, source, ".", err) < 0 ||
-		    mask_build(builder->spec, &mask, err) < 0)
-			return -1;
-	}
-	return 0;
+	if (!masked || price_without("masks") || !has_masks_below(builder->spec, source))
+		return 0;
+	return add_mask(builder, &mask, layers, err);
 }
 
 static void close_layers(struct overlay_layers *layers)
