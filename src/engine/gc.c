@@ -1,9 +1,10 @@
-/* Housekeeping: control groups whose janitor was killed too. */
+/* Housekeeping: control groups and layers whose janitor was killed too. */
 #include "engine/engine.h"
 
 #include "base/own.h"
 #include "confine/cgroup.h"
 #include "host/host.h"
+#include "launch/storage.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,6 +32,20 @@ static void remove_stale_groups(const char *path, struct value *answer)
 	closedir(dir);
 }
 
+static void remove_stale_layers(const char *state_dir, struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	storage_sweep(state_dir, &removed);
+	for (size_t i = 0; i < removed.count; i++) {
+		struct value *row = value_append(answer, value_new_map());
+
+		value_set(row, "kind", value_new_text("layers"));
+		value_set(row, "path", value_new_text(removed.items[i]));
+		value_set(row, "detail", value_new_text("its processes are gone"));
+	}
+}
+
 int engine_gc(struct value **ret_answer, struct error *err)
 {
 	owned(host_done) struct host host;
@@ -44,6 +59,7 @@ int engine_gc(struct value **ret_answer, struct error *err)
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		remove_stale_groups(paths[i], answer);
+	remove_stale_layers(host.state_dir, answer);
 	*ret_answer = answer;
 	return 0;
 }

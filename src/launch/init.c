@@ -6,6 +6,7 @@
  * Its end is the end of every process inside: the kernel sees to that.
  */
 #include "launch/start.h"
+#include "launch/storage.h"
 
 #include "base/fd.h"
 #include "base/own.h"
@@ -120,6 +121,8 @@ static int build_root(const struct start *start, struct root_parts *parts, struc
 {
 	if (start->spec->root == ROOT_IDMAPPED)
 		return receive_parts(start, parts, err);
+	if (start->storage && storage_open(start->storage, &parts->upper_fd, err) < 0)
+		return -1;
 	if (root_forest_build(start->spec, parts, err) < 0 ||
 	    send_layers(start, parts, err) < 0)
 		return -1;

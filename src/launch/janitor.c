@@ -8,6 +8,7 @@
 #include "launch/start.h"
 
 #include "base/fd.h"
+#include "launch/storage.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -47,5 +48,6 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	(void)poll(&init_end, 1, INIT_END_MS);
 	(void)cgroup_remove(&launch->group, GROUP_END_MS);
 	cgroup_sweep(&launch->group);
+	storage_remove(launch->storage);
 	_exit(0);
 }

@@ -28,6 +28,8 @@ struct launch {
 	bool is_executing; /* the payload has said that exec comes next */
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
 	int upper_fd;	/* the writable layers, -1 until known */
+	char *storage;	/* path of the layers where they are on disk, else NULL */
+	int storage_fd; /* the lock on that */
 	int proc_fd;	/* a proc of the sandbox; -1 where a cgroup counts, or until known */
 	struct strv unit_paths;
 	struct cgroup group;

@@ -12,6 +12,7 @@
 #include "confine/landlock.h"
 #include "launch/handshake.h"
 #include "launch/start.h"
+#include "launch/storage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ void launch_init(struct launch *launch)
 {
 	memset(launch, 0, sizeof(*launch));
 	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
-	launch->janitor_fd = launch->upper_fd = launch->proc_fd = -1;
+	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
 	cgroup_init(&launch->group);
 }
 
@@ -168,7 +169,8 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	int ends[2];
 	pid_t pid;
 
-	if ((!launch->has_group && launch->upper_fd < 0) || price_without("janitor"))
+	if ((!launch->has_group && launch->upper_fd < 0 && !launch->storage) ||
+	    price_without("janitor"))
 		return 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "start: pipe");
@@ -229,6 +231,11 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 
 	launch_init(&launch);
 	cgroup_name(spec->run_id, start.group_name);
+	if (storage_make(spec, &launch.storage, &launch.storage_fd, err) < 0)
+		return -1;
+	start.storage = launch.storage;
+	if (launch.storage)
+		launch.missing |= 1u << LAYER_DISK;
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
 	if (make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
@@ -363,6 +370,10 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->proc_fd);
 	cgroup_done(&launch->group);
 	strv_done(&launch->unit_paths);
+	if (launch->janitor_fd < 0)
+		storage_remove(launch->storage);
+	free_ptr(&launch->storage);
+	fd_close(&launch->storage_fd);
 	fd_close(&launch->init_fd);
 	/* Last: this is the janitor's sign. */
 	fd_close(&launch->janitor_fd);

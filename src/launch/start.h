@@ -14,6 +14,7 @@ struct start {
 	int supervisor_control_fd, supervisor_payload_fd; /* the other ends, to be closed */
 	char group_name[CGROUP_NAME_SIZE];
 	int landlock_abi;
+	const char *storage; /* directory for the writable layers, or NULL: a tmpfs */
 };
 
 /* Pid 1 of the sandbox. */

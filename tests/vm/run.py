@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 if not os.environ.get("VM_GUEST"):
     print("1..0 # SKIP only in the guest of tools/test-vm")
@@ -52,7 +53,9 @@ if doctor.returncode == 0:
 
 result = run("true")
 case(result["status"] == "success", "a run", result)
-case(result.get("degraded") == [], "nothing is degraded", result.get("degraded"))
+# A plain user's layers are on disk where tmpfs has no attributes of users (before 6.6): no size of their own.
+allowed = [] if os.getuid() == 0 else ["disk"]
+case(result.get("degraded") == allowed, f"degraded: {allowed}", result.get("degraded"))
 result = sh("cat /etc/os-release | grep -q Debian && test -x /usr/bin/python3 && id -u")
 case(result["status"] == "success" and result["stdout"].strip() == str(os.getuid()), "the machine as it is", result)
 result = sh("rm -r old && mkdir old && ls old && test ! -e old/below")
@@ -68,6 +71,12 @@ result = sh("while :; do :; done", ("--cpu-time", "1s", "--time", "60s"))
 case("cpu-time" in result.get("limits_hit", []), "CPU time is bounded", result)
 result = run("sleep", "60", flags=("--time", "1s"))
 case(result["status"] == "timeout", "time is bounded", result)
+store = os.path.join(os.environ["HOME"], ".local/state/aisbx/layers")
+for _ in range(50):
+    if not os.path.isdir(store) or not os.listdir(store):
+        break
+    time.sleep(0.1)
+case(not os.path.isdir(store) or not os.listdir(store), "no layers are left")
 left = [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if "aisbx" in os.path.basename(folder)]
 case(not left, "no control group is left", left)
 subprocess.run(["rm", "-rf", HOME], check=False)

@@ -1,0 +1,123 @@
+/*
+ * Removing whole directories without recursion.
+ *
+ * What is removed was written by somebody hostile: directories may be nested deeper than any stack, or closed to
+ * their owner. So nothing is descended into: a directory found in a directory is lifted to the top first, until
+ * there is only one level left.
+ */
+#include "base/tree.h"
+
+#include "base/own.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct removal {
+	int top_fd;
+	unsigned lifted; /* names given so far */
+	bool moved;	 /* this pass removed or lifted something */
+};
+
+/* Gives the owner back what an overlay's work directory, or a payload, took away. */
+static void open_up(int dir_fd, const char *name)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[32];
+
+	if (fd < 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)chmod(path, 0700);
+}
+
+static DIR *open_entries(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+/* The next entry that is not the directory itself or its parent. */
+static const char *next_name(DIR *dir)
+{
+	struct dirent *entry;
+
+	do
+		entry = readdir(dir);
+	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+	return entry ? entry->d_name : NULL;
+}
+
+/* Whether NAME is gone: anything but a directory that holds something. */
+static bool remove_simple(int dir_fd, const char *name)
+{
+	return unlinkat(dir_fd, name, 0) == 0 || unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
+}
+
+static void lift(struct removal *removal, int dir_fd, const char *name)
+{
+	char above[32];
+
+	(void)snprintf(above, sizeof(above), ".lifted-%u", removal->lifted++);
+	/* Moving a directory changes its own entry for the parent, so it must be writable. */
+	open_up(dir_fd, name);
+	if (renameat(dir_fd, name, removal->top_fd, above) == 0)
+		removal->moved = true;
+}
+
+/* Empties NAME of the top directory, lifting what does not go at once. */
+static void clear_directory(struct removal *removal, const char *name)
+{
+	DIR *dir;
+
+	open_up(removal->top_fd, name);
+	dir = open_entries(removal->top_fd, name);
+	if (!dir)
+		return;
+	for (const char *entry; (entry = next_name(dir));) {
+		if (remove_simple(dirfd(dir), entry))
+			removal->moved = true;
+		else
+			lift(removal, dirfd(dir), entry);
+	}
+	closedir(dir);
+	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
+		removal->moved = true;
+}
+
+int tree_remove(int dir_fd, const char *name)
+{
+	struct removal removal = { .moved = true };
+	DIR *top;
+
+	if (remove_simple(dir_fd, name))
+		return 0;
+	open_up(dir_fd, name);
+	top = open_entries(dir_fd, name);
+	if (!top)
+		return -1;
+	removal.top_fd = dirfd(top);
+	/* Lifting adds entries while they are read, so passes go on as long as one of them got somewhere. */
+	while (removal.moved) {
+		removal.moved = false;
+		rewinddir(top);
+		for (const char *entry; (entry = next_name(top));) {
+			if (remove_simple(removal.top_fd, entry))
+				removal.moved = true;
+			else
+				clear_directory(&removal, entry);
+		}
+	}
+	closedir(top);
+	return unlinkat(dir_fd, name, AT_REMOVEDIR);
+}

@@ -1,0 +1,85 @@
+/* Writable layers on disk: made, removed, and swept when nobody holds them any more. */
+#include "launch/storage.h"
+
+#include "base/own.h"
+#include "base/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define MARK "user.overlay.opaque"
+
+/* A memory file lives on a tmpfs of the kernel's own, which has the same attributes as any other. */
+static bool has_tmpfs_attributes(void)
+{
+	owned(fd_close) int fd = memfd_create("aisbx", MFD_CLOEXEC);
+
+	return fd < 0 || fsetxattr(fd, MARK, "y", 1, 0) == 0 || errno != EOPNOTSUPP;
+}
+
+int storage_open(const char *path, int *ret_fd, struct error *err)
+{
+	owned(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return error_errno(err, ERROR_HOST, "cannot hold '%s'", path);
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct error *err)
+{
+	owned(free_ptr) char *parent = NULL, *path = NULL;
+	owned(fd_close) int fd = -1;
+
+	*ret_path = NULL;
+	*ret_fd = -1;
+	if (spec->root == ROOT_IDMAPPED || has_tmpfs_attributes())
+		return 0;
+	parent = xasprintf("%s/layers", spec->state_dir);
+	path = xasprintf("%s/%s", parent, spec->run_id);
+	if ((mkdir(parent, 0700) < 0 && errno != EEXIST) || mkdir(path, 0700) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make '%s'", path);
+	if (storage_open(path, &fd, err) < 0)
+		return -1;
+	if (fsetxattr(fd, MARK ".probe", "y", 1, 0) < 0) {
+		/* Neither has them: the tmpfs has at least a size. */
+		(void)rmdir(path);
+		return 0;
+	}
+	*ret_path = ptr_take(&path);
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+void storage_remove(const char *path)
+{
+	if (path)
+		(void)tree_remove(AT_FDCWD, path);
+}
+
+void storage_sweep(const char *state_dir, struct strv *removed)
+{
+	owned(free_ptr) char *parent = xasprintf("%s/layers", state_dir);
+	DIR *dir = opendir(parent);
+
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		owned(fd_close) int fd = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = openat(dirfd(dir), entry->d_name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		    tree_remove(dirfd(dir), entry->d_name) == 0)
+			strv_addf(removed, "%s/%s", parent, entry->d_name);
+	}
+	closedir(dir);
+}
