@@ -16,9 +16,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Since Linux 6.9: a descriptor of a thread that does not lead its process. */
-#define PIDFD_OF_THREAD O_EXCL
-
 /* A newer kernel may use longer structs than our headers know; it says how long. */
 #define MESSAGE_MAX 512
 #define TEXT_PAGE 4096 /* the smallest there is */
@@ -104,22 +101,6 @@ ssize_t notify_read_text(pid_t pid, uint64_t address, char *buffer, size_t size)
 	return -1;
 }
 
-/* The type of the payload's socket: UDP "connections" are named as such. False when unknown. */
-static bool is_datagram(pid_t pid, int socket_fd)
-{
-	int type = 0;
-	socklen_t size = sizeof(type);
-
-	owned(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, pid, PIDFD_OF_THREAD);
-	if (pidfd < 0)
-		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0)
-		return false;
-	owned(fd_close) int copy = (int)syscall(SYS_pidfd_getfd, pidfd, socket_fd, 0);
-	return copy >= 0 && getsockopt(copy, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
-	       type == SOCK_DGRAM;
-}
-
 static void describe_net(const struct seccomp_notif *notif, struct notify_event *event)
 {
 	bool is_connect = notif->data.nr == SYS_connect;
@@ -142,14 +123,14 @@ static void describe_net(const struct seccomp_notif *notif, struct notify_event 
 		return;
 	if (event->peer.is_own)
 		return;
-	bool datagram = !is_connect || is_datagram(event->pid, (int)notif->data.args[0]);
-	/*
-	 * Resolvers "connect" a datagram socket to port 0 to learn the source address; nothing is
-	 * sent.
-	 */
-	if (datagram && event->peer.port == 0)
+	/* Resolvers "connect" a datagram socket to port 0 to learn the source address; nothing is sent. */
+	if (event->peer.port == 0)
 		return;
-	peer_format(&event->peer, datagram, where, sizeof(where));
+	/*
+	 * Whether a connect is TCP or UDP only the socket knows. It is not fetched: the payload could let go of it and
+	 * leave us the last reference, and closing a lingering socket can take for ever.
+	 */
+	peer_format(&event->peer, !is_connect, where, sizeof(where));
 	(void)snprintf(event->what, sizeof(event->what), "%s %s", event->name, where);
 	(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", where);
 	event->rule = "default deny";
