@@ -21,6 +21,7 @@
 #include "launch/handshake.h"
 #include "launch/identity.h"
 #include "launch/terminal.h"
+#include "launch/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,7 +142,7 @@ static int load_filter(const struct payload *payload, struct error *err)
 	if (prepare_counting(payload, &variant, err) < 0)
 		return -1;
 	/* Overlays of a plain user refuse to rename directories by themselves. */
-	if (spec->root != ROOT_IDMAPPED)
+	if (spec->root != ROOT_IDMAPPED && whole_is_possible())
 		variant |= SECCOMP_VARIANT_MOVES;
 	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
 	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -40,6 +41,14 @@ struct place {
 	int parent_fd; /* O_PATH */
 	char name[NAME_MAX + 1];
 };
+
+bool whole_is_possible(void)
+{
+	/* Anonymous memory files lie on a tmpfs of the kernel's own. */
+	owned(fd_close) int fd = memfd_create("aisbx", MFD_CLOEXEC);
+
+	return fd >= 0 && fsetxattr(fd, "user.aisbx", "", 0, 0) == 0;
+}
 
 static time_t now(void)
 {
@@ -231,14 +240,6 @@ static bool is_refused(const struct place *place, const char *spare, int spare_f
 	return is_refused;
 }
 
-/* A directory can replace one of the lower layer only where the writable layer can note it. */
-static bool can_note(int fd)
-{
-	if (fsetxattr(fd, "user.aisbx", "", 0, 0) < 0)
-		return false;
-	return fremovexattr(fd, "user.aisbx") == 0;
-}
-
 static int fill(const struct place *place, const char *spare, int from_fd, int spare_fd)
 {
 	struct drain forth = { .end = now() + SECONDS_MAX };
@@ -269,7 +270,7 @@ static void make_whole(const struct place *place, int from_fd)
 	if (mkdirat(place->parent_fd, spare, 0700) < 0)
 		return;
 	owned(fd_close) int spare_fd = open_directory(place->parent_fd, spare);
-	if (spare_fd >= 0 && is_refused(place, spare, spare_fd) && can_note(spare_fd) &&
+	if (spare_fd >= 0 && is_refused(place, spare, spare_fd) &&
 	    fill(place, spare, from_fd, spare_fd) == 0)
 		return;
 	(void)unlinkat(place->parent_fd, spare, AT_REMOVEDIR);

@@ -13,6 +13,11 @@
 #ifndef LAUNCH_WHOLE_H
 #define LAUNCH_WHOLE_H
 
+#include <stdbool.h>
+
+/* Whether writable layers can note that a directory was replaced: on a tmpfs since Linux 6.6. No heap. */
+bool whole_is_possible(void);
+
 /* A rename that a process inside has asked for: paths as given, and what they are relative to. */
 struct whole_request {
 	int from_fd, to_fd;
