@@ -99,6 +99,15 @@ static void note_progress(struct run *run)
 	}
 }
 
+/* Until the next deadline or look, whichever comes first. */
+static int patience_ms(const struct run *run)
+{
+	int watch = watch_timeout_ms(&run->watch);
+	int stdio = stdio_timeout_ms(&run->stdio, watch_now_ns());
+
+	return stdio >= 0 && (watch < 0 || stdio < watch) ? stdio : watch;
+}
+
 static void turn(struct run *run)
 {
 	struct pollfd polls[2 + STDIO_POLLS];
@@ -107,12 +116,12 @@ static void turn(struct run *run)
 	polls[0] = (struct pollfd){ .fd = run->driver->poll_fd(run->task), .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
 	count = stdio_polls(&run->stdio, polls + 2);
-	if (poll(polls, 2 + count, watch_timeout_ms(&run->watch)) < 0)
+	if (poll(polls, 2 + count, patience_ms(run)) < 0)
 		return;
 	if (polls[0].revents)
 		run->driver->step(run->task);
 	note_progress(run);
-	stdio_move(&run->stdio, polls + 2, count);
+	stdio_move(&run->stdio, polls + 2, count, watch_now_ns());
 	if (polls[1].revents)
 		handle_signal(run);
 	if (run->task->state == TASK_ENDED)
@@ -185,7 +194,8 @@ int run_execute(const struct driver *driver, const struct spec *spec, const stru
 	run.asked_ns = options->asked_ns ? options->asked_ns : watch_now_ns();
 	result->started_ms = epoch_ms();
 	run.stdio.out.from_fd = run.stdio.err.from_fd = -1;
-	run.stdio.feed_fd = run.stdio.reopened_fd = run.stdio.unread_fd = -1;
+	feed_init(&run.stdio.feed);
+	run.stdio.reopened_fd = -1;
 	for (int i = 0; i < 3; i++)
 		run.stdio.child_fds[i] = -1;
 	sigprocmask(SIG_SETMASK, NULL, &run.saved_mask);

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,43 +73,6 @@ static bool has_pending(const struct stream *stream)
 	return stream->start < stream->end;
 }
 
-static void end_feed(struct stdio *stdio)
-{
-	if (stdio->owns_feed)
-		fd_close(&stdio->feed_fd);
-	stdio->feed_fd = -1;
-}
-
-static void read_input(struct stdio *stdio)
-{
-	ssize_t got = read(stdio->input_fd, stdio->feed, STDIO_CHUNK);
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (got <= 0) {
-		stdio->input_fd = -1;
-		end_feed(stdio);
-		return;
-	}
-	stdio->feed_start = 0;
-	stdio->feed_end = (size_t)got;
-}
-
-static void feed_input(struct stdio *stdio)
-{
-	ssize_t done = write(stdio->feed_fd, stdio->feed + stdio->feed_start,
-			     stdio->feed_end - stdio->feed_start);
-
-	if (done < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (done < 0) {
-		stdio->input_fd = -1;
-		end_feed(stdio);
-		return;
-	}
-	stdio->feed_start += (size_t)done;
-}
-
 static size_t add_poll(struct pollfd *polls, size_t count, int fd, short events)
 {
 	polls[count] = (struct pollfd){ .fd = fd, .events = events };
@@ -128,11 +90,12 @@ size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls)
 		else if (streams[i]->from_fd >= 0)
 			count = add_poll(polls, count, streams[i]->from_fd, POLLIN);
 	}
-	if (stdio->feed_fd >= 0 && stdio->feed_start < stdio->feed_end)
-		count = add_poll(polls, count, stdio->feed_fd, POLLOUT);
-	else if (stdio->feed_fd >= 0 && stdio->input_fd >= 0)
-		count = add_poll(polls, count, stdio->input_fd, POLLIN);
-	return count;
+	return count + feed_poll(&stdio->feed, &polls[count]);
+}
+
+int stdio_timeout_ms(const struct stdio *stdio, uint64_t now_ns)
+{
+	return feed_timeout_ms(&stdio->feed, now_ns);
 }
 
 static bool is_ready(const struct pollfd *polls, size_t count, int fd, short events)
@@ -156,18 +119,15 @@ static void move_stream(struct stdio *stdio, struct stream *stream, const struct
 		(void)fill(stdio, stream);
 }
 
-void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count)
+void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count, uint64_t now_ns)
 {
+	struct pollfd wanted;
+	bool is_fed = feed_poll(&stdio->feed, &wanted) &&
+		      is_ready(polls, count, wanted.fd, wanted.events);
+
 	move_stream(stdio, &stdio->out, polls, count);
 	move_stream(stdio, &stdio->err, polls, count);
-	if (stdio->feed_fd < 0)
-		return;
-	if (stdio->feed_start < stdio->feed_end) {
-		if (is_ready(polls, count, stdio->feed_fd, POLLOUT))
-			feed_input(stdio);
-	} else if (stdio->input_fd >= 0 && is_ready(polls, count, stdio->input_fd, POLLIN)) {
-		read_input(stdio);
-	}
+	feed_move(&stdio->feed, is_fed, now_ns);
 }
 
 /* The run is over: waiting for the caller's reader is all that is left to do. */
@@ -196,25 +156,14 @@ static void drain(struct stdio *stdio, struct stream *stream, int patience_ms)
 		flush(stdio, stream, patience_ms);
 }
 
-/* What the payload did not read goes back to whoever shares the file with us. */
+/* What the payload did not read stays with whoever shares the input with us. */
 static void return_input(struct stdio *stdio)
 {
-	off_t offset;
-	int unread = 0;
+	off_t offset = stdio->reopened_fd < 0 ? -1 : lseek(stdio->reopened_fd, 0, SEEK_CUR);
 
-	if (stdio->reopened_fd >= 0) {
-		offset = lseek(stdio->reopened_fd, 0, SEEK_CUR);
-		if (offset >= 0)
-			(void)lseek(STDIN_FILENO, offset, SEEK_SET);
-		return;
-	}
-	if (!stdio->input_is_file)
-		return;
-	if (stdio->unread_fd >= 0)
-		(void)ioctl(stdio->unread_fd, FIONREAD, &unread);
-	unread += (int)(stdio->feed_end - stdio->feed_start);
-	if (unread > 0)
-		(void)lseek(STDIN_FILENO, -(off_t)unread, SEEK_CUR);
+	if (offset >= 0)
+		(void)lseek(STDIN_FILENO, offset, SEEK_SET);
+	feed_close(&stdio->feed);
 }
 
 void stdio_finish(struct stdio *stdio, int patience_ms)
@@ -233,11 +182,9 @@ void stdio_close(struct stdio *stdio)
 		fd_close(&stdio->child_fds[i]);
 	close_stream(&stdio->out, stdio->use_pty && stdio->io.tty[1]);
 	close_stream(&stdio->err, false);
-	end_feed(stdio);
+	feed_close(&stdio->feed);
 	fd_close(&stdio->reopened_fd);
-	fd_close(&stdio->unread_fd);
 	free(stdio->out.pending);
 	free(stdio->err.pending);
-	free(stdio->feed);
-	stdio->out.pending = stdio->err.pending = stdio->feed = NULL;
+	stdio->out.pending = stdio->err.pending = NULL;
 }

@@ -3,10 +3,8 @@
  *
  * Output always passes through here: pipes, or a pty when the caller's stdout is a terminal. Nothing ever blocks the
  * supervisor: the caller's descriptors are written to only when poll says so, and never in a portion that could block.
- * Input is handed on as it is when it is an anonymous pipe or a connected unix stream; a named fifo has an inode of the
- * host, other sockets a way into the host's network. A regular file is never handed on, because a payload can
- * reopen /proc/self/fd/0 for writing: it is reopened on a read-only clone of its mount where we may make one, and
- * copied through a pipe elsewhere; both ways the caller's offset ends where the payload stopped reading.
+ * Input never is the caller's own descriptor (feed.h). A regular file is reopened on a read-only clone of its mount where
+ * we may make one, so that it stays a file; the caller's offset ends where the payload stopped reading.
  */
 #ifndef RUN_STDIO_H
 #define RUN_STDIO_H
@@ -15,6 +13,7 @@
 #include "base/str.h"
 #include "driver/driver.h"
 #include "observe/result.h"
+#include "run/feed.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -40,15 +39,8 @@ struct stdio {
 	bool capture;
 	uint64_t keep_bytes; /* per stream, when captured */
 	struct stream out, err;
-	/* input */
-	int input_fd;	/* the caller's, to copy from; -1 when it was handed on */
-	int feed_fd;	/* our end of the pipe or the pty's master; -1 */
-	bool owns_feed; /* feed_fd is a pipe of ours */
-	int unread_fd;	/* the payload's end of that pipe, for what it left there; -1 unless input is a file */
-	int reopened_fd; /* our hold on the reopened file, for its offset; -1 */
-	bool input_is_file;
-	char *feed;
-	size_t feed_start, feed_end;
+	struct feed feed;
+	int reopened_fd; /* our hold on a reopened file, for its offset; -1 */
 	/* the payload's ends, closed after the start */
 	int child_fds[3];
 	struct termios saved_terminal;
@@ -71,8 +63,11 @@ void stdio_take_pty(struct stdio *stdio, struct task *task);
 /* Fills at most STDIO_POLLS entries; returns how many. */
 size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls);
 
+/* Milliseconds until something has to be looked at although nothing is ready; -1 for never. */
+int stdio_timeout_ms(const struct stdio *stdio, uint64_t now_ns);
+
 /* Moves what is ready. */
-void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count);
+void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count, uint64_t now_ns);
 
 /*
  * After the end: takes what is still in the pipes, delivers all of it, sets the caller's input offset. A caller who does

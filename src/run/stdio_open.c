@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,8 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/un.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 static int make_pipe(int *ret_read, int *ret_write, struct error *err)
@@ -33,16 +30,9 @@ static int set_nonblocking(int fd)
 	return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* Copies the caller's input through a pipe of our own. */
-static int feed_by_pipe(struct stdio *stdio, struct error *err)
+static int open_feed(struct stdio *stdio, enum feed_kind kind, struct error *err)
 {
-	if (make_pipe(&stdio->child_fds[0], &stdio->feed_fd, err) < 0)
-		return -1;
-	(void)set_nonblocking(stdio->feed_fd);
-	stdio->owns_feed = true;
-	stdio->input_fd = STDIN_FILENO;
-	stdio->feed = xmalloc(STDIO_CHUNK);
-	return 0;
+	return feed_open(&stdio->feed, kind, STDIN_FILENO, &stdio->child_fds[0], err);
 }
 
 /*
@@ -78,11 +68,7 @@ static int open_file_input(struct stdio *stdio, struct error *err)
 		return error_set(err, ERROR_USAGE, "standard input is not open for reading");
 	if (reopen_readonly(stdio, offset) == 0)
 		return 0;
-	stdio->input_is_file = true;
-	if (feed_by_pipe(stdio, err) < 0)
-		return -1;
-	stdio->unread_fd = fcntl(stdio->child_fds[0], F_DUPFD_CLOEXEC, 3);
-	return 0;
+	return open_feed(stdio, FEED_FILE, err);
 }
 
 static int open_null(struct stdio *stdio, struct error *err)
@@ -93,22 +79,15 @@ static int open_null(struct stdio *stdio, struct error *err)
 	return 0;
 }
 
-/*
- * An anonymous pipe has no inode that anybody else sees; a connected unix stream leads to its peer only. A fifo's
- * inode could be changed from inside, and a socket keeps the network namespace it was made in.
- */
-static bool is_safe_to_hand_on(bool is_socket)
+/* Only a stream can be looked into in part; a message is taken or left. */
+static enum feed_kind socket_kind(void)
 {
-	struct sockaddr_un peer;
-	socklen_t len = sizeof(peer), size = sizeof(int);
-	int domain = 0, type = 0;
-	struct statfs fs;
+	socklen_t size = sizeof(int);
+	int type = 0;
 
-	if (!is_socket)
-		return fstatfs(STDIN_FILENO, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
-	return getsockopt(STDIN_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
-	       getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM &&
-	       getpeername(STDIN_FILENO, (struct sockaddr *)&peer, &len) == 0;
+	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+		return FEED_DEVICE;
+	return type == SOCK_STREAM ? FEED_SOCKET : FEED_DEVICE;
 }
 
 static int open_input(struct stdio *stdio, struct error *err)
@@ -119,11 +98,9 @@ static int open_input(struct stdio *stdio, struct error *err)
 		return open_null(stdio, err);
 	switch (st.st_mode & S_IFMT) {
 	case S_IFIFO:
+		return open_feed(stdio, FEED_PIPE, err);
 	case S_IFSOCK:
-		if (!is_safe_to_hand_on(S_ISSOCK(st.st_mode)))
-			return feed_by_pipe(stdio, err);
-		stdio->io.fds[0] = STDIN_FILENO;
-		return 0;
+		return open_feed(stdio, socket_kind(), err);
 	case S_IFREG:
 		return open_file_input(stdio, err);
 	case S_IFCHR:
@@ -133,7 +110,7 @@ static int open_input(struct stdio *stdio, struct error *err)
 			stdio->io.tty[0] = true;
 			return 0;
 		}
-		return feed_by_pipe(stdio, err);
+		return open_feed(stdio, FEED_DEVICE, err);
 	default:
 		return error_set(err, ERROR_USAGE,
 				 "standard input is a %s; give a file, a pipe or a terminal",
@@ -162,7 +139,8 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 	       struct run_result *result, struct run_log *log, struct error *err)
 {
 	memset(stdio, 0, sizeof(*stdio));
-	stdio->input_fd = stdio->feed_fd = stdio->reopened_fd = stdio->unread_fd = -1;
+	feed_init(&stdio->feed);
+	stdio->reopened_fd = -1;
 	stdio->out = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'o', .captured = &result->out };
 	stdio->err = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'e', .captured = &result->err };
 	for (int i = 0; i < 3; i++)
@@ -206,11 +184,8 @@ void stdio_take_pty(struct stdio *stdio, struct task *task)
 		return;
 	(void)set_nonblocking(task->pty_master);
 	stdio->out.from_fd = task->pty_master;
-	if (stdio->io.tty[0]) {
-		stdio->feed_fd = task->pty_master;
-		stdio->input_fd = STDIN_FILENO;
-		stdio->feed = xmalloc(STDIO_CHUNK);
-	}
+	if (stdio->io.tty[0])
+		feed_open_terminal(&stdio->feed, STDIN_FILENO, task->pty_master);
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && task->driver->resize)
 		task->driver->resize(task, size.ws_row, size.ws_col);
 	make_raw(stdio);
