@@ -265,10 +265,13 @@ static void linux_step(struct task *base)
 	int count = epoll_wait(task->epoll_fd, events, 4, 0);
 
 	for (int i = 0; i < count && base->state != TASK_ENDED; i++) {
-		if (events[i].data.fd == task->listener_fd)
+		int fd = events[i].data.fd;
+
+		/* An earlier event of the same batch may have closed what a later one is about. */
+		if (fd == task->listener_fd)
 			handle_notifications(task);
-		else
-			handle_message(task, events[i].data.fd);
+		else if (fd == task->launch.control_fd || fd == task->launch.payload_fd)
+			handle_message(task, fd);
 	}
 	if (base->upper_fd < 0 && task->launch.upper_fd >= 0) {
 		base->upper_fd = task->launch.upper_fd;
