@@ -5,7 +5,8 @@
 #include <sys/resource.h>
 
 #define LOW_NICE 5
-#define NPROC_MARGIN 8
+/* Init is counted with the user's processes, and is not one of theirs. */
+#define NPROC_MARGIN 1
 
 static rlim_t smaller(rlim_t a, rlim_t b)
 {
@@ -47,7 +48,7 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)
 		return -1;
-	/* A little beyond: the supervisor, who is asked before each new process, acts first and can tell. */
+	/* The kernel refuses at this bound and tells nobody; the supervisor tells what it sees when it looks. */
 	if (no_group && limits->pids &&
 	    set_limit(RLIMIT_NPROC, limits->pids + NPROC_MARGIN, limits->pids + NPROC_MARGIN) < 0)
 		return -1;

@@ -270,7 +270,7 @@ static int add_directory(struct forest *forest, const char *path, unsigned depth
 	if (is_project && !is_system_directory(path))
 		return add_kept(forest, path, true, err);
 	if (is_project)
-		return unit_add_bind(&forest->builder, path, path, MOUNT_ATTR_RDONLY, err);
+		return unit_add_view(&forest->builder, path, path, err);
 	if (unit_add_overlay(&forest->builder, path, path, true, err) == 0)
 		return add_kept(forest, path, false, err);
 	if (err->errnum == EACCES || err->errnum == EPERM)
@@ -313,7 +313,7 @@ static int add_workspace(struct forest *forest, struct error *err)
 
 int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err)
 {
-	struct forest forest = { { spec, ret_parts, -1, false }, -1 };
+	struct forest forest = { { spec, ret_parts, -1, false, -1 }, -1 };
 	owned(fd_close) int skeleton = -1;
 
 	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */

@@ -45,6 +45,16 @@ static int add_kept_parts(struct root_builder *builder, const struct spec_tree *
 	return 0;
 }
 
+/* A filesystem that is read-only itself, or a single file mounted over another. */
+static int add_readonly(struct root_builder *builder, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return unit_add_view(builder, path, path, err);
+	return unit_add_bind(builder, path, path, MOUNT_ATTR_RDONLY, err);
+}
+
 static int add_tree(struct root_builder *builder, const struct spec_tree *tree, struct error *err)
 {
 	struct stat st;
@@ -57,7 +67,7 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 	if (!mask_shows(builder->spec, tree->path))
 		return add_kept_parts(builder, tree, err);
 	if (tree->kind == TREE_READONLY)
-		return unit_add_bind(builder, tree->path, tree->path, MOUNT_ATTR_RDONLY, err);
+		return add_readonly(builder, tree->path, err);
 	if (unit_add_overlay(builder, tree->path, tree->path, true, err) == 0)
 		return 0;
 	/* Some filesystems cannot be shown with other ids (tmpfs before 6.3): those can only be read. */
@@ -69,7 +79,7 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 			struct error *err)
 {
-	struct root_builder builder = { spec, ret_parts, userns_fd, false };
+	struct root_builder builder = { spec, ret_parts, userns_fd, false, -1 };
 
 	if (unit_storage(&builder, err) < 0)
 		return -1;

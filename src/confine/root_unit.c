@@ -68,6 +68,14 @@ static int make_directory(int dir_fd, char kind, size_t index, int *ret_fd, stru
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "writable layer %s", name) : 0;
 }
 
+static int clone_source(struct root_builder *builder, const char *source, int *ret_fd,
+			struct error *err)
+{
+	if (builder->source_fd >= 0)
+		return mount_clone(builder->source_fd, "", ret_fd, err);
+	return mount_clone(AT_FDCWD, source, ret_fd, err);
+}
+
 /* A detached clone for privileged builders (so that it can be idmapped), a plain descriptor for others. */
 static int open_lower(struct root_builder *builder, const char *source, int *ret_fd,
 		      struct error *err)
@@ -75,10 +83,12 @@ static int open_lower(struct root_builder *builder, const char *source, int *ret
 	owned(fd_close) int fd = -1;
 
 	if (builder->userns_fd < 0) {
-		*ret_fd = open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		*ret_fd = builder->source_fd >= 0 ?
+				  fcntl(builder->source_fd, F_DUPFD_CLOEXEC, 3) :
+				  open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", source) : 0;
 	}
-	if (mount_clone(AT_FDCWD, source, &fd, err) < 0 ||
+	if (clone_source(builder, source, &fd, err) < 0 ||
 	    mount_idmap(fd, builder->userns_fd, err) < 0)
 		return error_context(err, "%s", source);
 	*ret_fd = fd_take(&fd);
@@ -203,13 +213,52 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 	return unit_add_part(builder, overlay_fd, target, err);
 }
 
+static int view_layers(struct root_builder *builder, const char *source,
+		       struct overlay_layers *layers, struct error *err)
+{
+	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
+	struct mask_layer nothing = { -1, source, ids == NULL, ids };
+	char name[24];
+
+	/* The kernel wants two layers where none is writable. The upper one shows its own attributes. */
+	(void)snprintf(name, sizeof(name), "v%zu", builder->parts->count);
+	layers->user_xattr = ids == NULL;
+	if (open_lower(builder, source, &layers->lowers[1], err) < 0)
+		return -1;
+	layers->lower_count = 2;
+	if (mkdirat(builder->parts->upper_fd, name, 0755) < 0)
+		return error_errno(err, ERROR_HOST, "view of %s", source);
+	nothing.dir_fd = openat(builder->parts->upper_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	layers->lowers[0] = nothing.dir_fd;
+	if (nothing.dir_fd < 0)
+		return error_errno(err, ERROR_HOST, "view of %s", source);
+	return mask_copy_metadata(&nothing, source, ".", err);
+}
+
+int unit_add_view(struct root_builder *builder, const char *source, const char *target,
+		  struct error *err)
+{
+	owned(close_layers) struct overlay_layers layers = { .lowers = { -1, -1 }, .upper = -1, .work = -1 };
+	int view_fd = -1;
+
+	if (view_layers(builder, source, &layers, err) < 0 ||
+	    ((builder->is_attached || mount_overlay(&layers, &view_fd, err) < 0) &&
+	     overlay_by_path(builder, &layers, &view_fd, err) < 0))
+		return unit_add_bind(builder, source, target, MOUNT_ATTR_RDONLY, err);
+	if (mount_attributes(view_fd, MOUNT_ATTR_RDONLY, err) < 0) {
+		close(view_fd);
+		return -1;
+	}
+	return unit_add_part(builder, view_fd, target, err);
+}
+
 int unit_add_bind(struct root_builder *builder, const char *source, const char *target,
 		  uint64_t attributes, struct error *err)
 {
 	owned(fd_close) int fd = -1;
 	struct error ignored;
 
-	if (mount_clone(AT_FDCWD, source, &fd, err) < 0 ||
+	if (clone_source(builder, source, &fd, err) < 0 ||
 	    mount_attributes(fd, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
 		return -1;
 	/* Not every filesystem can be idmapped; then its files keep the ids nobody inside has. */
@@ -220,7 +269,7 @@ int unit_add_bind(struct root_builder *builder, const char *source, const char *
 
 /* Refuses sources that are not what the user can have meant: links, fifos, somebody else's. */
 static int check_source(const struct spec *spec, const struct spec_bind *bind, struct stat *ret_st,
-			struct error *err)
+			int *ret_fd, struct error *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -240,7 +289,17 @@ static int check_source(const struct spec *spec, const struct spec_bind *bind, s
 	if (ret_st->st_uid != 0 && ret_st->st_uid != caller)
 		return error_set(err, ERROR_DENIED, "%s: belongs to another user (uid %u)",
 				 bind->source, ret_st->st_uid);
+	*ret_fd = fd_take(&fd);
 	return 0;
+}
+
+/* An O_PATH descriptor for reading. */
+static int reopen(int fd)
+{
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* A single file cannot be an overlay: its copy-on-write form is a copy in the writable layer. */
@@ -250,7 +309,7 @@ static int add_file_copy(struct root_builder *builder, const struct spec_bind *b
 	char name[24];
 
 	(void)snprintf(name, sizeof(name), "f%zu", builder->parts->count);
-	owned(fd_close) int from = open(bind->source, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int from = reopen(builder->source_fd);
 	owned(fd_close) int to = openat(builder->parts->upper_fd, name,
 					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	owned(fd_close) int fd = -1;
@@ -265,24 +324,36 @@ static int add_file_copy(struct root_builder *builder, const struct spec_bind *b
 	return unit_add_part(builder, fd_take(&fd), bind->target, err);
 }
 
+static int add_bind(struct root_builder *builder, const struct spec_bind *bind, const struct stat *st,
+		    struct error *err)
+{
+	bool is_directory = S_ISDIR(st->st_mode);
+
+	if (bind->writable && bind->through)
+		return unit_add_bind(builder, bind->source, bind->target, 0, err);
+	if (bind->writable && is_directory)
+		return unit_add_overlay(builder, bind->source, bind->target, false, err);
+	if (bind->writable)
+		return add_file_copy(builder, bind, st->st_size, err);
+	if (is_directory)
+		return unit_add_view(builder, bind->source, bind->target, err);
+	return unit_add_bind(builder, bind->source, bind->target, MOUNT_ATTR_RDONLY, err);
+}
+
 int unit_add_binds(struct root_builder *builder, struct error *err)
 {
 	for (size_t i = 0; i < builder->spec->bind_count; i++) {
 		const struct spec_bind *bind = &builder->spec->binds[i];
+		owned(fd_close) int fd = -1;
 		struct stat st;
 		int status;
 
-		if (check_source(builder->spec, bind, &st, err) < 0)
+		if (check_source(builder->spec, bind, &st, &fd, err) < 0)
 			return -1;
-		if (!bind->writable)
-			status = unit_add_bind(builder, bind->source, bind->target,
-					       MOUNT_ATTR_RDONLY, err);
-		else if (bind->through)
-			status = unit_add_bind(builder, bind->source, bind->target, 0, err);
-		else if (S_ISDIR(st.st_mode))
-			status = unit_add_overlay(builder, bind->source, bind->target, false, err);
-		else
-			status = add_file_copy(builder, bind, st.st_size, err);
+		/* From here on what was checked is used, whatever the path leads to by now. */
+		builder->source_fd = fd;
+		status = add_bind(builder, bind, &st, err);
+		builder->source_fd = -1;
 		if (status < 0)
 			return error_context(err, "mount of %s at %s", bind->source, bind->target);
 	}

@@ -9,6 +9,7 @@ struct root_builder {
 	struct root_parts *parts;
 	int userns_fd;	  /* -1 in a forest */
 	bool is_attached; /* old kernel: layers must be attached in this mount namespace */
+	int source_fd;	  /* what was checked, in place of the next source's path; -1: take the path */
 };
 
 /* Makes the tmpfs that holds all writable layers. */
@@ -21,7 +22,14 @@ int unit_add_part(struct root_builder *builder, int mount_fd, const char *target
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err);
 
-/* A bind of SOURCE at TARGET with extra attributes (MOUNT_ATTR_RDONLY). */
+/*
+ * A read-only view of directory SOURCE at TARGET: an overlay, because sockets and fifos of the host would work through a
+ * read-only bind. A filesystem that cannot be a layer is bound.
+ */
+int unit_add_view(struct root_builder *builder, const char *source, const char *target,
+		  struct error *err);
+
+/* A bind of SOURCE at TARGET with extra attributes (MOUNT_ATTR_RDONLY). For files and what must pass through. */
 int unit_add_bind(struct root_builder *builder, const char *source, const char *target,
 		  uint64_t attributes, struct error *err);
 
