@@ -39,7 +39,8 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 
 	*ret_path = NULL;
 	*ret_fd = -1;
-	if (spec->root == ROOT_IDMAPPED || has_tmpfs_attributes())
+	/* With root's ids mapped away, init could not even reach a directory of root's. */
+	if (spec->root == ROOT_IDMAPPED || spec->ids.count > 1 || has_tmpfs_attributes())
 		return 0;
 	parent = xasprintf("%s/layers", spec->state_dir);
 	path = xasprintf("%s/%s", parent, spec->run_id);
