@@ -33,6 +33,12 @@ struct root_parts {
 void root_parts_init(struct root_parts *parts);
 void root_parts_done(struct root_parts *parts);
 
+/*
+ * Whether what is to be mounted exists, is a file or a directory reached without links, and belongs to the caller or to
+ * root. By the supervisor, who still sees real ids.
+ */
+int root_check_binds(const struct spec *spec, struct error *err);
+
 /* Supervisor's way: needs CAP_SYS_ADMIN in the initial user namespace. USERNS_FD has the sandbox's id map. */
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 			struct error *err);

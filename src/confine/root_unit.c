@@ -267,16 +267,15 @@ int unit_add_bind(struct root_builder *builder, const char *source, const char *
 	return unit_add_part(builder, fd_take(&fd), target, err);
 }
 
-/* Refuses sources that are not what the user can have meant: links, fifos, somebody else's. */
-static int check_source(const struct spec *spec, const struct spec_bind *bind, struct stat *ret_st,
-			int *ret_fd, struct error *err)
+/* Refuses sources that are not what the user can have meant: links, fifos, devices. */
+static int check_source(const struct spec_bind *bind, struct stat *ret_st, int *ret_fd,
+			struct error *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	owned(fd_close) int fd = (int)syscall(SYS_openat2, AT_FDCWD, bind->source, &how, sizeof(how));
-	uid_t caller = spec->ids.count > 1 ? 0 : spec->ids.host_uid;
 
 	if (fd < 0 && errno == ELOOP)
 		return error_set(err, ERROR_DENIED, "%s: has a symbolic link in it; name the real path",
@@ -286,9 +285,6 @@ static int check_source(const struct spec *spec, const struct spec_bind *bind, s
 	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode))
 		return error_set(err, ERROR_DENIED, "%s: only directories and files can be mounted",
 				 bind->source);
-	if (ret_st->st_uid != 0 && ret_st->st_uid != caller)
-		return error_set(err, ERROR_DENIED, "%s: belongs to another user (uid %u)",
-				 bind->source, ret_st->st_uid);
 	*ret_fd = fd_take(&fd);
 	return 0;
 }
@@ -324,6 +320,22 @@ static int add_file_copy(struct root_builder *builder, const struct spec_bind *b
 	return unit_add_part(builder, fd_take(&fd), bind->target, err);
 }
 
+int root_check_binds(const struct spec *spec, struct error *err)
+{
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		const struct spec_bind *bind = &spec->binds[i];
+		owned(fd_close) int fd = -1;
+		struct stat st;
+
+		if (check_source(bind, &st, &fd, err) < 0)
+			return -1;
+		if (st.st_uid != 0 && st.st_uid != geteuid())
+			return error_set(err, ERROR_DENIED, "%s: belongs to another user (uid %u)",
+					 bind->source, st.st_uid);
+	}
+	return 0;
+}
+
 static int add_bind(struct root_builder *builder, const struct spec_bind *bind, const struct stat *st,
 		    struct error *err)
 {
@@ -348,7 +360,7 @@ int unit_add_binds(struct root_builder *builder, struct error *err)
 		struct stat st;
 		int status;
 
-		if (check_source(builder->spec, bind, &st, &fd, err) < 0)
+		if (check_source(bind, &st, &fd, err) < 0)
 			return -1;
 		/* From here on what was checked is used, whatever the path leads to by now. */
 		builder->source_fd = fd;

@@ -238,7 +238,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		launch.missing |= 1u << LAYER_DISK;
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
-	if (make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
+	if (root_check_binds(spec, err) < 0 || make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
 		launch_done(&launch, false);
 		return -1;
 	}

@@ -117,15 +117,16 @@ static int drop_privileges(struct error *err)
 	return 0;
 }
 
-/* Where no cgroup counts, the supervisor does, and is asked before every new process or thread. */
-static int prepare_counting(const struct payload *payload, unsigned *variant, struct error *err)
+/*
+ * Where no cgroup counts, the supervisor looks now and then, and RLIMIT_NPROC is the wall. It is not asked before each
+ * new process: a signal that arrives before it hears of one makes fork return EINTR, which shells take for the end.
+ */
+static int prepare_counting(const struct payload *payload, struct error *err)
 {
 	const struct message message = { .kind = MESSAGE_PROC };
 
 	if (payload->has_group)
 		return 0;
-	if (payload->start->spec->limits.pids)
-		*variant |= SECCOMP_VARIANT_TASKS;
 	if (handshake_send(payload->start->payload_fd, &message, &payload->proc_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
@@ -139,7 +140,7 @@ static int load_filter(const struct payload *payload, struct error *err)
 	unsigned variant = spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
 	owned(fd_close) int listener = -1;
 
-	if (prepare_counting(payload, &variant, err) < 0)
+	if (prepare_counting(payload, err) < 0)
 		return -1;
 	/* Overlays of a plain user refuse to rename directories by themselves. */
 	if (spec->root != ROOT_IDMAPPED && whole_is_possible())
