@@ -79,7 +79,7 @@ static void make_key(const struct spec *spec, const struct mask_layer *like, str
 	*key = (struct key){ 0xcbf29ce484222325ull, 0x84222325cbf29ce4ull, 0 };
 	add_text(key, "1");
 	add_text(key, like->path);
-	add_bytes(key, &spec->ids, sizeof(spec->ids));
+	add_bytes(key, &spec->ids.uid, sizeof(spec->ids.uid));
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		const struct spec_mask *mask = &spec->masks[i];
 
@@ -168,7 +168,9 @@ static void remove_tree(int parent_fd, const char *name)
 static int make_layer(const struct spec *spec, const struct mask_layer *like, int cache_fd,
 		      const char *name)
 {
-	struct mask_layer layer = *like;
+	/* Real owners: whoever uses the layer shows it through the id map of the sandbox. */
+	const struct spec_ids real = { .uid = spec->ids.uid, .gid = spec->ids.gid, .count = spec->ids.count };
+	struct mask_layer layer = { -1, like->path, like->user_xattr, &real };
 	struct error ignored;
 	char draft[40];
 

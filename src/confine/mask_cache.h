@@ -14,7 +14,7 @@
 
 /*
  * Opens the layer for what lies at LIKE's path, making it when it is not there. Returns a descriptor that the caller
- * owns, or -1 when there is no place for it or no certainty: then the layer has to be made for this run alone.
+ * owns; its files have the host's own ids. -1 when there is no place for it or no certainty: then the layer has to be made for this run alone.
  */
 int mask_cache_open(const struct spec *spec, const struct mask_layer *like);
 

@@ -151,8 +151,11 @@ static int add_mask(struct root_builder *builder, struct mask_layer *mask,
 	int *slot = &layers->lowers[layers->lower_count];
 
 	if (kept_fd >= 0 && mount_clone(kept_fd, "", slot, err) == 0) {
-		layers->lower_count++;
-		return 0;
+		if (mount_idmap(*slot, builder->userns_fd, err) == 0) {
+			layers->lower_count++;
+			return 0;
+		}
+		fd_close(slot); /* tmpfs before 6.3 */
 	}
 	if (make_directory(builder->parts->upper_fd, 'm', index, slot, err) < 0)
 		return -1;

@@ -15,6 +15,7 @@
 #define RANGE_COUNT 65536U
 #define RANGE_FIRST 0x70000000U
 #define RANGE_LAST 0x7ffe0000U
+#define RANGES ((RANGE_LAST - RANGE_FIRST) / RANGE_COUNT)
 
 /* The libc's own look-ups load plug-ins at run time; the hot program is static and reads the files itself. */
 static bool read_text(const char *path, struct str *ret_text)
@@ -120,10 +121,25 @@ static uint64_t root_entry(const char *text)
 	return 0;
 }
 
-uid_t host_pick_id_base(const struct host_id_files *files)
+/* First free range at or behind BASE; 0 when there is none. */
+static uint64_t free_range(const struct str *subuid, const struct str *subgid, const struct str *passwd,
+			   uint64_t base)
+{
+	uint64_t before;
+
+	do {
+		before = base;
+		base = base_after(str_cstr(subuid), false, base);
+		base = base_after(str_cstr(subgid), false, base);
+		base = base_after(str_cstr(passwd), true, base);
+	} while (base != before && base <= RANGE_LAST);
+	return base > RANGE_LAST ? 0 : base;
+}
+
+uid_t host_pick_id_base(const struct host_id_files *files, unsigned choice)
 {
 	owned(str_done) struct str passwd = STR_INIT, subuid = STR_INIT, subgid = STR_INIT;
-	uint64_t base, before;
+	uint64_t base;
 
 	(void)read_text(files->subuid, &subuid);
 	(void)read_text(files->subgid, &subgid);
@@ -132,14 +148,9 @@ uid_t host_pick_id_base(const struct host_id_files *files)
 	if (base && base == root_entry(str_cstr(&subgid)))
 		return (uid_t)base;
 	(void)read_text(files->passwd, &passwd);
-	base = RANGE_FIRST;
-	do {
-		before = base;
-		base = base_after(str_cstr(&subuid), false, base);
-		base = base_after(str_cstr(&subgid), false, base);
-		base = base_after(str_cstr(&passwd), true, base);
-	} while (base != before && base <= RANGE_LAST);
-	return base > RANGE_LAST ? 0 : (uid_t)base;
+	base = free_range(&subuid, &subgid, &passwd,
+			  RANGE_FIRST + (uint64_t)(choice % RANGES) * RANGE_COUNT);
+	return (uid_t)(base ? base : free_range(&subuid, &subgid, &passwd, RANGE_FIRST));
 }
 
 void host_read_passwd(const char *passwd, uid_t uid, char **ret_user, char **ret_home)
@@ -202,7 +213,8 @@ int host_read_ids(struct host *host, const struct host_id_files *files, struct e
 	host->in_initial_userns = is_initial_userns();
 	if (!host->in_initial_userns || (effective_capabilities() & needed) != needed)
 		return 0;
-	host->id_base = host_pick_id_base(files);
+	/* Kernel quotas count per user: sandboxes that run side by side should not share ids. */
+	host->id_base = host_pick_id_base(files, (unsigned)getpid());
 	if (!host->id_base)
 		return error_set(err, ERROR_HOST,
 				 "no free range of %u ids between %u and %u: give root one of its "

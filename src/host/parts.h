@@ -16,7 +16,7 @@ int host_read_mounts(struct host *host, struct error *err);
 int host_read_ids(struct host *host, const struct host_id_files *files, struct error *err);
 
 /* First id of the range for a root caller; 0 when every range is taken. */
-uid_t host_pick_id_base(const struct host_id_files *files);
+uid_t host_pick_id_base(const struct host_id_files *files, unsigned choice);
 
 /* User name and home directory of UID as passwd says; NULL where it says nothing. */
 void host_read_passwd(const char *passwd, uid_t uid, char **ret_user, char **ret_home);

@@ -139,7 +139,7 @@ static uid_t pick(const char *subuid, const char *subgid, const char *passwd)
 	struct host_id_files files = { .passwd = passwd_path,
 				       .subuid = subuid_path,
 				       .subgid = subgid_path };
-	uid_t base = host_pick_id_base(&files);
+	uid_t base = host_pick_id_base(&files, 0);
 
 	scratch_close(&scratch);
 	return base;
@@ -151,7 +151,9 @@ static void test_id_base(void)
 					 .subuid = "/nowhere/u",
 					 .subgid = "/nowhere/g" };
 
-	tap_is_int(host_pick_id_base(&nowhere), 0x70000000, "no files: the first range");
+	tap_is_int(host_pick_id_base(&nowhere, 0), 0x70000000, "no files: the first range");
+	tap_is_int(host_pick_id_base(&nowhere, 3), 0x70030000, "another choice: another range");
+	tap_ok(host_pick_id_base(&nowhere, ~0U) <= 0x7ffe0000, "no choice leads out of the ranges");
 	tap_is_int(
 		pick("alice:100000:65536\n", "alice:100000:65536\n", "root:x:0:0::/root:/bin/sh\n"),
 		0x70000000, "a user's range elsewhere does not matter");
