@@ -224,8 +224,12 @@ void doctor_advise(const struct doctor_machine *machine, enum layer layer, int e
 	case LAYER_OVERLAY:
 		return advise_overlay(machine, errnum, why, remedy);
 	case LAYER_MASKS:
-		str_add(why, "masks are made of overlay whiteouts on a tmpfs");
-		str_add(remedy, "a kernel from 5.15; from 6.6 on in full");
+		str_add(why, "masks are made of overlay whiteouts");
+		str_add(remedy, "a kernel from 5.15");
+		return;
+	case LAYER_DISK:
+		str_add(why, "before 6.6 a tmpfs cannot hold what overlays of a plain user write");
+		str_add(remedy, "a kernel from 6.6");
 		return;
 	case LAYER_LIMITS:
 		return advise_limits(machine, why, remedy);
@@ -235,7 +239,6 @@ void doctor_advise(const struct doctor_machine *machine, enum layer layer, int e
 	case LAYER_IPC:
 	case LAYER_UTS:
 	case LAYER_CGROUP:
-	case LAYER_DISK:
 	case LAYER_COUNT:
 		break;
 	}

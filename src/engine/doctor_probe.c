@@ -13,6 +13,7 @@
 #include "confine/landlock.h"
 #include "confine/mount.h"
 #include "confine/seccomp.h"
+#include "launch/storage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #define PROBE_SECONDS 5
@@ -266,7 +266,7 @@ static int try_overlay(const struct probe *probe, struct error *err)
 	return try_idmapped(probe, err);
 }
 
-/* What a mask layer is made of: whiteouts and opaque directories. */
+/* What a mask layer is made of. */
 static int try_masks(const struct probe *probe, struct error *err)
 {
 	struct overlay_layers layers;
@@ -280,16 +280,6 @@ static int try_masks(const struct probe *probe, struct error *err)
 		return -1;
 	if (mknodat(tmpfs, "whiteout", S_IFCHR, makedev(0, 0)) < 0)
 		return error_errno(err, ERROR_HOST, "a whiteout was refused");
-	int dir = openat(tmpfs, "u", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fsetxattr(dir, is_root ? "trusted.overlay.opaque" : "user.overlay.opaque", "y", 1, 0) <
-	    0) {
-		/* Whiteouts alone hide as well; what is lost is the empty directory in their place. */
-		probe->result->is_weaker = true;
-		(void)error_errno(err, ERROR_HOST,
-				  "no extended attributes on tmpfs, so masked "
-				  "directories disappear instead of being empty");
-	}
 	return 0;
 }
 
@@ -336,6 +326,10 @@ static int try_disk(const struct probe *probe, struct error *err)
 		return error_errno(err, ERROR_HOST, "a file in a tmpfs of its own");
 	if (fd_write_all(fd, block, sizeof(block)) == 0 && fd_write_all(fd, block, 4096) == 0)
 		return error_set(err, ERROR_HOST, "a tmpfs holds more than its size");
+	if (!probe->host->privileged && !storage_fits_tmpfs()) {
+		probe->result->is_weaker = true;
+		(void)error_set(err, ERROR_HOST, "layers are on disk, as large as it lets them be");
+	}
 	(void)snprintf(probe->result->detail, sizeof(probe->result->detail),
 		       "tmpfs of bounded size");
 	return 0;

@@ -15,7 +15,7 @@
 #define MARK "user.overlay.opaque"
 
 /* A memory file lives on a tmpfs of the kernel's own, which has the same attributes as any other. */
-static bool has_tmpfs_attributes(void)
+bool storage_fits_tmpfs(void)
 {
 	owned(fd_close) int fd = memfd_create("aisbx", MFD_CLOEXEC);
 
@@ -40,7 +40,7 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 	*ret_path = NULL;
 	*ret_fd = -1;
 	/* With root's ids mapped away, init could not even reach a directory of root's. */
-	if (spec->root == ROOT_IDMAPPED || spec->ids.count > 1 || has_tmpfs_attributes())
+	if (spec->root == ROOT_IDMAPPED || spec->ids.count > 1 || storage_fits_tmpfs())
 		return 0;
 	parent = xasprintf("%s/layers", spec->state_dir);
 	path = xasprintf("%s/%s", parent, spec->run_id);

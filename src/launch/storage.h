@@ -13,6 +13,11 @@
 #include "base/str.h"
 #include "spec/spec.h"
 
+#include <stdbool.h>
+
+/* Whether this kernel's tmpfs has what a plain user's layers need. */
+bool storage_fits_tmpfs(void);
+
 /*
  * Makes the directory where one is needed and locks it. The caller owns *ret_path and *ret_fd; they are NULL and -1
  * when a tmpfs will do.
