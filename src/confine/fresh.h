@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct fresh {
-	int tmpfs_fd; /* detached mount holding run, tmp, vartmp, shm, sys, dev, skel, none, void, corner */
+	int tmpfs_fd; /* holds run, tmp, vartmp, shm, sys, dev, corner, and what masks show: none, void, boot_id */
 	int proc_fd, sys_fd, dev_fd; /* the mounts that become /proc, /sys and /dev */
 	int none_fd, void_fd, boot_id_fd; /* what masks over /proc show, read-only: nothing, or our own */
 	int quota_fd; /* max_mnt_namespaces, opened before /proc/sys became read-only */

@@ -24,7 +24,7 @@ struct mask_layer {
 /* Whether PATH itself shows its real content under the spec's masks. */
 bool mask_shows(const struct spec *spec, const char *path);
 
-/* Whether some KEEP entry or bind lies strictly below PATH. */
+/* Whether something kept or a file of ours lies below PATH, or a bind at or below it. */
 bool mask_keeps_below(const struct spec *spec, const char *path);
 
 /* Fills the layer with all masks below its path, and with mount points for binds and separate overlays. */

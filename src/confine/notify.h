@@ -1,8 +1,8 @@
 /*
  * The supervisor's end of a filter with a listener: answers what the payload waits for.
  *
- * Refused calls are answered EPERM, new tasks and renames by the caller. Connections and addressed datagrams are answered "continue":
- * the empty network namespace refuses them, here they are only seen. What is read from the
+ * Refused calls are answered EPERM, new tasks and renames by the caller. Connections and addressed datagrams are
+ * answered "continue": the empty network namespace refuses them, here they are only seen. What is read from the
  * payload's memory may change behind our back, so it is told to people and decides nothing.
  */
 #ifndef CONFINE_NOTIFY_H
@@ -35,9 +35,9 @@ struct notify_event {
 };
 
 /*
- * Answers one pending call of a listener that poll(2) reported, or leaves it to the caller (see the kinds). Never blocks. 0 when one was taken
- * (also when its caller died meanwhile: NOTIFY_SILENT); -1 with errno: EAGAIN nothing is pending,
- * ENOTCONN no process is left behind the filter, others are fatal. No heap.
+ * Answers one pending call of a listener that poll(2) reported, or leaves it to the caller (see the kinds). Never
+ * blocks. 0 when one was taken (also when its caller died meanwhile: NOTIFY_SILENT); -1 with errno: EAGAIN nothing is
+ * pending, ENOTCONN no process is left behind the filter, others are fatal. No heap.
  */
 int notify_handle(int listener_fd, struct notify_event *ret_event);
 

@@ -2,7 +2,7 @@
  * Drivers, as implementers see them: one const vtable each, no driver knows another.
  *
  * A driver must refuse a spec it cannot enforce in check(), before anything starts. The run layer drives a task
- * through poll_fd()/step() from one epoll loop and never blocks inside a driver.
+ * through poll_fd()/step() from one poll loop and never blocks inside a driver.
  */
 #ifndef DRIVER_DRIVER_H
 #define DRIVER_DRIVER_H
@@ -64,7 +64,7 @@ struct driver {
 	/* Does what is ready, without blocking; moves `state`. */
 	void (*step)(struct task *task);
 
-	/* Ends every process of the sandbox at once; step() then reports the end. */
+	/* Ends every process of the sandbox at once; the task is TASK_ENDED now or after a step(). */
 	void (*kill)(struct task *task);
 
 	/* Fills what the driver can measure now. */

@@ -3,14 +3,16 @@
  *
  *   supervisor            init (pid 1 inside)               payload
  *   ----------            -------------------               -------
- *   clone3  ------------> wait
- *   id maps, MAPPED ----> become root inside, fresh /proc
- *   cgroups, GROUPS ------- fork -------------------------> own network, enter groups, seal itself, filter
- *   overlays, PART* ----> (plain users: builds them)          LISTENER ----> supervisor
+ *   clone3  ------------> fork ---------------------------> own network, a proc of its own
+ *   id maps, MAPPED ----> take the ids, fresh /proc ...       the network ---> init
+ *   cgroups, GROUPS --------------------------------------> take the ids, enter groups, seal itself
+ *   overlays, PART* ----> (plain users: builds them,          PROC (without cgroups) ---> supervisor
+ *                          ROOT ---> supervisor)              filter, LISTENER ---> supervisor
  *   READY   ------------> attach, pivot, check                wait
- *                         ROOT (plain users) ---> supervisor
- *                         release ------------------------> chdir, Landlock, EXEC ----> supervisor; exec
- *                         reap                                end of stream = the command runs
+ *                         join the network
+ *                         release ------------------------> chdir, TERMINAL ---> supervisor, Landlock,
+ *                         seal itself, reap                   EXEC ---> supervisor, exec
+ *                                                             end of stream = the command runs
  *   MOVE (plain users) -> prepares a rename, one at a time: MOVED ---> supervisor
  *   <---- ENDED --------- the command's status; then exits, and the kernel ends whoever is left
  *

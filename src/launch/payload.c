@@ -1,9 +1,10 @@
 /*
  * The payload process: seals itself while init assembles the root, then becomes the command.
  *
- * Stages, in this order because each needs what a later one takes away: own network, session and keyring; resource groups (it
- * enters them itself); kernel quotas; limits; standard descriptors; no capabilities; the filter.
- * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, exec.
+ * Stages, in this order because each needs what a later one takes away: own network; session and keyring; resource
+ * groups (it enters them itself) and limits; kernel quotas; standard descriptors; no capabilities; the filter.
+ * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, the user's own
+ * filter, exec.
  */
 #include "launch/start.h"
 

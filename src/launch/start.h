@@ -23,7 +23,7 @@ _Noreturn void init_main(const struct start *start);
 /* Init's life behind the start: reaps until the command ends, reports that, and exits. */
 _Noreturn void reap_main(const struct start *start, pid_t payload);
 
-/* The process that becomes the command. RELEASE_FD: end of stream or a byte from init says go. */
+/* The process that becomes the command. A byte from init on RELEASE_FD says go; its end, that init failed. */
 _Noreturn void payload_main(const struct start *start, int release_fd);
 
 /* Waits for the supervisor's end (end of stream on WATCH_FD), then removes what must not stay. */
