@@ -26,42 +26,63 @@ struct directory {
 };
 
 static const struct directory directories[] = {
-	{ "run", 0755 },       { "run/aisbx", 0755 },
-	{ "run/lock", 01777 }, { "tmp", 01777 }, { "vartmp", 01777 }, { "shm", 01777 },
-	{ "sys", 0755 },       { "sys/devices", 0755 },
-	{ "sys/devices/system", 0755 }, { "sys/devices/system/cpu", 0755 },
-	{ "sys/devices/system/node", 0755 }, { "sys/kernel", 0755 }, { "sys/kernel/mm", 0755 },
-	{ "sys/kernel/mm/transparent_hugepage", 0755 }, { "sys/fs", 0755 }, { "sys/fs/cgroup", 0755 },
-	{ "dev", 0755 },     { "dev/pts", 0755 },   { "dev/shm", 0755 },   { "dev/mqueue", 0755 },
-	{ "void", 0555 },	    { "corner", 0755 },	   { "corner/proc", 0755 },
-	{ "corner/sys", 0755 }, { "corner/dev", 0755 }, { "corner/host", 0755 },
+	{ "run", 0755 },
+	{ "run/aisbx", 0755 },
+	{ "run/lock", 01777 },
+	{ "tmp", 01777 },
+	{ "vartmp", 01777 },
+	{ "shm", 01777 },
+	{ "sys", 0755 },
+	{ "sys/devices", 0755 },
+	{ "sys/devices/system", 0755 },
+	{ "sys/devices/system/cpu", 0755 },
+	{ "sys/devices/system/node", 0755 },
+	{ "sys/kernel", 0755 },
+	{ "sys/kernel/mm", 0755 },
+	{ "sys/kernel/mm/transparent_hugepage", 0755 },
+	{ "sys/fs", 0755 },
+	{ "sys/fs/cgroup", 0755 },
+	{ "dev", 0755 },
+	{ "dev/pts", 0755 },
+	{ "dev/shm", 0755 },
+	{ "dev/mqueue", 0755 },
+	{ "void", 0555 },
+	{ "corner", 0755 },
+	{ "corner/proc", 0755 },
+	{ "corner/sys", 0755 },
+	{ "corner/dev", 0755 },
+	{ "corner/host", 0755 },
 };
 
 static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
 
 static const char *const links[][2] = {
-	{ "dev/fd", "/proc/self/fd" },	      { "dev/stdin", "/proc/self/fd/0" },
-	{ "dev/stdout", "/proc/self/fd/1" },  { "dev/stderr", "/proc/self/fd/2" },
+	{ "dev/fd", "/proc/self/fd" },	     { "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
 	{ "dev/ptmx", "pts/ptmx" },
 };
 
 /* About the host. Those only root may read are left alone: host root is nobody inside. */
 static const char *const proc_hidden[] = {
-	"acpi", "asound", "config.gz", "interrupts", "iomem", "ioports", "kallsyms", "kcore", "key-users",
-	"keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "modules", "mtrr",
-	"pagetypeinfo", "sched_debug", "schedstat", "scsi", "slabinfo", "softirqs", "timer_list",
-	"timer_stats", "vmallocinfo", "vmcore", "allocinfo", "driver", "dynamic_debug",
+	"acpi",	       "asound",      "config.gz",     "interrupts", "iomem",	 "ioports",
+	"kallsyms",    "kcore",	      "key-users",     "keys",	     "kmsg",	 "kpagecgroup",
+	"kpagecount",  "kpageflags",  "latency_stats", "modules",    "mtrr",	 "pagetypeinfo",
+	"sched_debug", "schedstat",   "scsi",	       "slabinfo",   "softirqs", "timer_list",
+	"timer_stats", "vmallocinfo", "vmcore",	       "allocinfo",  "driver",	 "dynamic_debug",
 };
 
 static const char *const proc_readonly[] = { "bus", "fs", "irq", "sys", "sysrq-trigger" };
 
 static const char *const sys_shown[] = {
-	"devices/system/cpu", "devices/system/node", "kernel/mm/transparent_hugepage",
+	"devices/system/cpu",
+	"devices/system/node",
+	"kernel/mm/transparent_hugepage",
 };
 
 static int make_empty_file(int dir_fd, const char *name, mode_t mode)
 {
-	owned(fd_close) int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 
 	return fd < 0 ? -1 : 0;
 }
@@ -69,16 +90,17 @@ static int make_empty_file(int dir_fd, const char *name, mode_t mode)
 /* A random uuid of version 4. */
 static int make_boot_id(int dir_fd, struct error *err)
 {
-	owned(fd_close) int fd = openat(dir_fd, "boot_id", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	owned(fd_close) int fd =
+		openat(dir_fd, "boot_id", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	unsigned char r[16];
 
 	if (fd < 0 || getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
 		return error_errno(err, ERROR_HOST, "fresh boot id");
 	r[6] = (unsigned char)(0x40 | (r[6] & 0x0f));
 	r[8] = (unsigned char)(0x80 | (r[8] & 0x3f));
-	if (dprintf(fd, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\n", r[0], r[1],
-		    r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14],
-		    r[15]) < 0)
+	if (dprintf(fd, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\n",
+		    r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12],
+		    r[13], r[14], r[15]) < 0)
 		return error_errno(err, ERROR_HOST, "fresh boot id");
 	return 0;
 }
@@ -135,7 +157,8 @@ int fresh_proc(int *ret_fd, struct error *err)
 	static const char *const no_options[] = { NULL };
 
 	if (mount_instance("proc", no_options, SEALED_NOEXEC, ret_fd, err) < 0)
-		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc");
+		return error_context(err,
+				     "a fresh /proc is refused; in a container, unmask its /proc");
 	return 0;
 }
 
@@ -145,7 +168,8 @@ static int attach_part(int tmpfs_fd, const char *name, uint64_t attributes, int 
 {
 	owned(fd_close) int part = -1;
 
-	if (mount_clone(tmpfs_fd, name, &part, err) < 0 || mount_attributes(part, attributes, err) < 0)
+	if (mount_clone(tmpfs_fd, name, &part, err) < 0 ||
+	    mount_attributes(part, attributes, err) < 0)
 		return -1;
 	if (mount_attach(part, root_fd, path, err) < 0)
 		return err->errnum == ENOENT ? 0 : -1;
@@ -194,7 +218,8 @@ static int prepare_proc(struct fresh *fresh, struct error *err)
 
 	if (mount_instance("proc", options, SEALED_NOEXEC, &fresh->proc_fd, err) < 0 ||
 	    mount_attach(fresh->proc_fd, fresh->tmpfs_fd, "corner/proc", err) < 0)
-		return error_context(err, "a fresh /proc is refused; in a container, unmask its /proc");
+		return error_context(err,
+				     "a fresh /proc is refused; in a container, unmask its /proc");
 	fresh->quota_fd = sysctl_open_last(fresh->proc_fd);
 	for (size_t i = price_without("proc-masks") ? sizeof(proc_hidden) : 0;
 	     i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
@@ -227,7 +252,8 @@ static int prepare_corner(int tmpfs_fd, const char *name, int *ret_fd, struct er
 static int attach_clone(const char *source, int dir_fd, const char *target, uint64_t attributes,
 			struct error *err)
 {
-	owned(fd_close) int clone = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	owned(fd_close) int clone =
+		open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (clone < 0)
 		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", source);
@@ -244,8 +270,8 @@ static int prepare_sys(struct fresh *fresh, struct error *err)
 		return -1;
 	for (size_t i = 0; i < sizeof(sys_shown) / sizeof(sys_shown[0]); i++) {
 		(void)snprintf(source, sizeof(source), "/sys/%s", sys_shown[i]);
-		if (attach_clone(source, fresh->sys_fd, sys_shown[i], SEALED_NOEXEC | MOUNT_ATTR_RDONLY,
-				 err) < 0)
+		if (attach_clone(source, fresh->sys_fd, sys_shown[i],
+				 SEALED_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0)
 			return -1;
 	}
 	return mount_attributes(fresh->sys_fd, MOUNT_ATTR_RDONLY, err);
@@ -258,13 +284,15 @@ static int prepare_sys(struct fresh *fresh, struct error *err)
  */
 static int attach_devices(struct fresh *fresh, struct error *err)
 {
-	owned(fd_close) int host = open_tree(AT_FDCWD, "/dev", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-								AT_RECURSIVE | AT_NO_AUTOMOUNT);
+	owned(fd_close) int host =
+		open_tree(AT_FDCWD, "/dev",
+			  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
 	char source[32], target[32];
 
 	if (host < 0)
 		return error_errno(err, ERROR_HOST, "/dev");
-	if (mount_attributes(host, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, err) < 0 ||
+	if (mount_attributes(host, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, err) <
+		    0 ||
 	    mount_attach(host, fresh->tmpfs_fd, "corner/host", err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
@@ -300,7 +328,8 @@ static int prepare_dev(struct fresh *fresh, struct error *err)
 
 static int enter_corner(const struct fresh *fresh)
 {
-	owned(fd_close) int fd = openat(fresh->tmpfs_fd, "corner", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	owned(fd_close) int fd =
+		openat(fresh->tmpfs_fd, "corner", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -1 : fchdir(fd);
 }
@@ -327,7 +356,8 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 		return -1;
 	if (enter_corner(fresh) < 0)
 		return error_errno(err, ERROR_HOST, "fresh files");
-	if (prepare_dev(fresh, err) < 0 || prepare_sys(fresh, err) < 0 || prepare_proc(fresh, err) < 0)
+	if (prepare_dev(fresh, err) < 0 || prepare_sys(fresh, err) < 0 ||
+	    prepare_proc(fresh, err) < 0)
 		return -1;
 	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "/") : 0;
 }
@@ -347,7 +377,9 @@ static int attach_scratch(const struct spec *spec, const struct fresh *fresh, in
 			  struct error *err)
 {
 	static const char *const places[][2] = {
-		{ "run", "/run" }, { "tmp", "/tmp" }, { "vartmp", "/var/tmp" },
+		{ "run", "/run" },
+		{ "tmp", "/tmp" },
+		{ "vartmp", "/var/tmp" },
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {

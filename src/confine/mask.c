@@ -155,7 +155,8 @@ static int copy_owner_and_mode(const struct mask_layer *layer, const struct stat
 	if (ids && fchownat(layer->dir_fd, below, shifted(ids, st->st_uid, ids->host_uid),
 			    shifted(ids, st->st_gid, ids->host_gid), AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: owner of %s", below);
-	if ((st->st_mode & 07777) != 0755 && fchmodat(layer->dir_fd, below, st->st_mode & 07777, 0) < 0)
+	if ((st->st_mode & 07777) != 0755 &&
+	    fchmodat(layer->dir_fd, below, st->st_mode & 07777, 0) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: mode of %s", below);
 	return 0;
 }
@@ -224,7 +225,8 @@ static void restore_times(const struct builder *builder)
 	for (size_t i = 0; i < builder->merged.count; i++) {
 		const char *below = builder->merged.items[i];
 
-		if (host_path(builder->layer, below, path, sizeof(path)) == 0 && lstat(path, &st) == 0)
+		if (host_path(builder->layer, below, path, sizeof(path)) == 0 &&
+		    lstat(path, &st) == 0)
 			copy_times(builder->layer, &st, below);
 	}
 	if (lstat(builder->layer->path, &st) == 0)
@@ -286,7 +288,8 @@ static int hide_directory(struct builder *builder, const char *path, const struc
 	if (set_xattr(builder, below, "opaque", "y") == 0)
 		return 0;
 	/* No extended attributes on this tmpfs (before 6.6): the directory disappears instead. */
-	if (unlinkat(dir_fd, below, AT_REMOVEDIR) < 0 || mknodat(dir_fd, below, S_IFCHR, makedev(0, 0)) < 0)
+	if (unlinkat(dir_fd, below, AT_REMOVEDIR) < 0 ||
+	    mknodat(dir_fd, below, S_IFCHR, makedev(0, 0)) < 0)
 		return error_errno(err, ERROR_HOST, "mask for %s", path);
 	return 0;
 }
@@ -303,7 +306,8 @@ static int hide(struct builder *builder, const char *path, const struct stat *st
 	return 0;
 }
 
-static int keep_link(struct builder *builder, const char *path, const char *below, struct error *err)
+static int keep_link(struct builder *builder, const char *path, const char *below,
+		     struct error *err)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlink(path, target, sizeof(target) - 1);
@@ -360,8 +364,9 @@ static int put_file(struct builder *builder, const char *below, const char *cont
 
 	if (make_parents(builder, below, err) < 0)
 		return -1;
-	owned(fd_close) int fd = openat(builder->layer->dir_fd, below,
-					O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	owned(fd_close) int fd =
+		openat(builder->layer->dir_fd, below,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0 || (len && write(fd, content, len) != (ssize_t)len))
 		return error_errno(err, ERROR_HOST, "mask layer: %s", below);

@@ -65,7 +65,8 @@ static void add_parent(struct key *key, const struct spec_mask *mask, char last[
 {
 	size_t len = (size_t)(strrchr(mask->path, '/') - mask->path);
 
-	if (len >= PATH_MAX || (strncmp(last, mask->path, len) == 0 && last[len] == '\0' && len > 0))
+	if (len >= PATH_MAX ||
+	    (strncmp(last, mask->path, len) == 0 && last[len] == '\0' && len > 0))
 		return;
 	memcpy(last, mask->path, len);
 	last[len] = '\0';
@@ -77,7 +78,7 @@ static void make_key(const struct spec *spec, const struct mask_layer *like, str
 	char last[PATH_MAX] = "";
 
 	*key = (struct key){ 0xcbf29ce484222325ull, 0x84222325cbf29ce4ull, 0 };
-	add_text(key, "1");
+	add_text(key, "2"); /* of the format */
 	add_text(key, like->path);
 	add_bytes(key, &spec->ids.uid, sizeof(spec->ids.uid));
 	for (size_t i = 0; i < spec->mask_count; i++) {
@@ -111,7 +112,8 @@ static bool is_settled(const struct key *key)
 /* A directory of root's alone on a tmpfs, or -1. */
 static int open_place(const char *parent, const char *name)
 {
-	owned(fd_close) int parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int parent_fd =
+		open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct statfs fs;
 	struct stat st;
 
@@ -169,7 +171,9 @@ static int make_layer(const struct spec *spec, const struct mask_layer *like, in
 		      const char *name)
 {
 	/* Real owners: whoever uses the layer shows it through the id map of the sandbox. */
-	const struct spec_ids real = { .uid = spec->ids.uid, .gid = spec->ids.gid, .count = spec->ids.count };
+	const struct spec_ids real = { .uid = spec->ids.uid,
+				       .gid = spec->ids.gid,
+				       .count = spec->ids.count };
 	struct mask_layer layer = { -1, like->path, like->user_xattr, &real };
 	struct error ignored;
 	char draft[40];

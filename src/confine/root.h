@@ -26,8 +26,9 @@ struct root_part {
 struct root_parts {
 	struct root_part items[ROOT_PARTS_MAX]; /* parents before children */
 	size_t count;
-	int upper_fd;		 /* the tmpfs with the writable layers; -1 before */
-	struct strv unit_paths;	 /* host path that unit N clones; "" for a unit that is not a clone of its place */
+	int upper_fd; /* the tmpfs with the writable layers; -1 before */
+	struct strv
+		unit_paths; /* host path that unit N clones; "" for a unit that is not a clone of its place */
 };
 
 void root_parts_init(struct root_parts *parts);

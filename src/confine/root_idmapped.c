@@ -61,7 +61,8 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 
 	if (tree->kind == TREE_HIDDEN)
 		return 0;
-	if (tree->ino && (stat(tree->path, &st) < 0 || st.st_ino != tree->ino || st.st_dev != tree->dev))
+	if (tree->ino &&
+	    (stat(tree->path, &st) < 0 || st.st_ino != tree->ino || st.st_dev != tree->dev))
 		return error_set(err, ERROR_DENIED, "%s changed since the plan was made; run again",
 				 tree->path);
 	if (!mask_shows(builder->spec, tree->path))

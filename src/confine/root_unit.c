@@ -83,9 +83,9 @@ static int open_lower(struct root_builder *builder, const char *source, int *ret
 	owned(fd_close) int fd = -1;
 
 	if (builder->userns_fd < 0) {
-		*ret_fd = builder->source_fd >= 0 ?
-				  fcntl(builder->source_fd, F_DUPFD_CLOEXEC, 3) :
-				  open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		*ret_fd = builder->source_fd >= 0
+				  ? fcntl(builder->source_fd, F_DUPFD_CLOEXEC, 3)
+				  : open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", source) : 0;
 	}
 	if (clone_source(builder, source, &fd, err) < 0 ||
@@ -103,8 +103,8 @@ static int go_attached(struct root_builder *builder, struct error *err)
 {
 	if (builder->is_attached)
 		return 0;
-	if (builder->userns_fd >= 0 && (unshare(CLONE_NEWNS) < 0 ||
-					mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+	if (builder->userns_fd >= 0 &&
+	    (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
 		return error_errno(err, ERROR_HOST, "cannot make a private mount namespace");
 	if (mount_park(builder->parts->upper_fd, err) < 0)
 		return -1;
@@ -241,7 +241,9 @@ static int view_layers(struct root_builder *builder, const char *source,
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
 		  struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = { .lowers = { -1, -1 }, .upper = -1, .work = -1 };
+	owned(close_layers) struct overlay_layers layers = { .lowers = { -1, -1 },
+							     .upper = -1,
+							     .work = -1 };
 	int view_fd = -1;
 
 	if (view_layers(builder, source, &layers, err) < 0 ||
@@ -278,11 +280,12 @@ static int check_source(const struct spec_bind *bind, struct stat *ret_st, int *
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	owned(fd_close) int fd = (int)syscall(SYS_openat2, AT_FDCWD, bind->source, &how, sizeof(how));
+	owned(fd_close) int fd =
+		(int)syscall(SYS_openat2, AT_FDCWD, bind->source, &how, sizeof(how));
 
 	if (fd < 0 && errno == ELOOP)
-		return error_set(err, ERROR_DENIED, "%s: has a symbolic link in it; name the real path",
-				 bind->source);
+		return error_set(err, ERROR_DENIED,
+				 "%s: has a symbolic link in it; name the real path", bind->source);
 	if (fd < 0 || fstat(fd, ret_st) < 0)
 		return error_errno(err, ERROR_INPUT, "%s", bind->source);
 	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode))
@@ -316,7 +319,8 @@ static int add_file_copy(struct root_builder *builder, const struct spec_bind *b
 
 	if (from < 0 || to < 0 || (size && sendfile(to, from, NULL, (size_t)size) != size))
 		return error_errno(err, ERROR_HOST, "copy of %s", bind->source);
-	if (builder->userns_fd >= 0 && fchown(to, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
+	if (builder->userns_fd >= 0 &&
+	    fchown(to, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
 		return error_errno(err, ERROR_HOST, "copy of %s", bind->source);
 	if (mount_clone(builder->parts->upper_fd, name, &fd, err) < 0)
 		return -1;
@@ -339,8 +343,8 @@ int root_check_binds(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-static int add_bind(struct root_builder *builder, const struct spec_bind *bind, const struct stat *st,
-		    struct error *err)
+static int add_bind(struct root_builder *builder, const struct spec_bind *bind,
+		    const struct stat *st, struct error *err)
 {
 	bool is_directory = S_ISDIR(st->st_mode);
 

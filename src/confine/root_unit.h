@@ -9,14 +9,15 @@ struct root_builder {
 	struct root_parts *parts;
 	int userns_fd;	  /* -1 in a forest */
 	bool is_attached; /* old kernel: layers must be attached in this mount namespace */
-	int source_fd;	  /* what was checked, in place of the next source's path; -1: take the path */
+	int source_fd; /* what was checked, in place of the next source's path; -1: take the path */
 };
 
 /* Makes the tmpfs that holds all writable layers. */
 int unit_storage(struct root_builder *builder, struct error *err);
 
 /* Appends a part; takes ownership of the descriptor also on failure. */
-int unit_add_part(struct root_builder *builder, int mount_fd, const char *target, struct error *err);
+int unit_add_part(struct root_builder *builder, int mount_fd, const char *target,
+		  struct error *err);
 
 /* A copy-on-write view of directory SOURCE at TARGET; MASKED applies the spec's masks below it. */
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,

@@ -81,7 +81,8 @@ static int receive_parts(const struct start *start, struct root_parts *parts, st
 	for (;;) {
 		int fd = -1;
 		size_t count = 0;
-		ssize_t got = fd_receive(start->control_fd, &message, sizeof(message), &fd, 1, &count);
+		ssize_t got =
+			fd_receive(start->control_fd, &message, sizeof(message), &fd, 1, &count);
 
 		if (got <= 0)
 			return error_set(err, ERROR_HOST, "start: the supervisor is gone");
@@ -105,13 +106,15 @@ static int send_layers(const struct start *start, const struct root_parts *parts
 		size_t len = is_end ? 0 : strlen(parts->unit_paths.items[i]) + 1;
 
 		if (is_end || message.text.len + len > MESSAGE_TEXT_MAX) {
-			if (handshake_send(start->control_fd, &message, &parts->upper_fd, is_first) < 0)
+			if (handshake_send(start->control_fd, &message, &parts->upper_fd,
+					   is_first) < 0)
 				return error_errno(err, ERROR_HOST, "start: cannot send");
 			message.text.len = 0;
 			is_first = false;
 		}
 		if (!is_end)
-			memcpy(message.text.bytes + message.text.len, parts->unit_paths.items[i], len);
+			memcpy(message.text.bytes + message.text.len, parts->unit_paths.items[i],
+			       len);
 		message.text.len += (uint32_t)len;
 	}
 	return 0;
@@ -123,8 +126,7 @@ static int build_root(const struct start *start, struct root_parts *parts, struc
 		return receive_parts(start, parts, err);
 	if (start->storage && storage_open(start->storage, &parts->upper_fd, err) < 0)
 		return -1;
-	if (root_forest_build(start->spec, parts, err) < 0 ||
-	    send_layers(start, parts, err) < 0)
+	if (root_forest_build(start->spec, parts, err) < 0 || send_layers(start, parts, err) < 0)
 		return -1;
 	return receive_parts(start, parts, err);
 }
@@ -141,7 +143,8 @@ static int clone_group(const struct start *start)
 		return -1;
 	int len = snprintf(path, sizeof(path), "%s/%s", groups->v2_path, start->group_name);
 
-	if (len <= 0 || (size_t)len >= sizeof(path) || mount_clone(AT_FDCWD, path, &fd, &ignored) < 0)
+	if (len <= 0 || (size_t)len >= sizeof(path) ||
+	    mount_clone(AT_FDCWD, path, &fd, &ignored) < 0)
 		return -1;
 	return fd;
 }
@@ -225,7 +228,7 @@ static int seal(const struct start *start, struct error *err)
 	fd_close_others(&start->control_fd, 1);
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
-	if (!price_without("seccomp") && 
+	if (!price_without("seccomp") &&
 	    seccomp_load(only_reaps ? seccomp_reaper() : seccomp_builtin(0), false, NULL) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
 	return 0;

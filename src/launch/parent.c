@@ -59,11 +59,13 @@ static int make_sockets(struct launch *launch, struct start *start, struct error
 static int refusal(struct error *err)
 {
 	if (errno == ENOSPC)
-		return error_set(err, ERROR_DENIED,
-				 "user namespaces are used up here: raise user.max_user_namespaces");
+		return error_set(
+			err, ERROR_DENIED,
+			"user namespaces are used up here: raise user.max_user_namespaces");
 	if (errno == EPERM || errno == EACCES)
-		return error_set(err, ERROR_DENIED, "this kernel refuses user namespaces to you; "
-						    "`aisbx doctor` says what to do");
+		return error_set(err, ERROR_DENIED,
+				 "this kernel refuses user namespaces to you; "
+				 "`aisbx doctor` says what to do");
 	return error_errno(err, ERROR_HOST, "cannot make namespaces");
 }
 
@@ -122,8 +124,8 @@ static int make_groups(struct launch *launch, const struct start *start, struct 
 	struct cgroup_place place = { groups->unified,	 groups->v2_path,  groups->memory_path,
 				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
 
-	if (!price_without("limits") && cgroup_create(&place, start->group_name, &spec->limits, &launch->group,
-			  &launch->limits_error) == 0)
+	if (!price_without("limits") && cgroup_create(&place, start->group_name, &spec->limits,
+						      &launch->group, &launch->limits_error) == 0)
 		launch->has_group = true;
 	else
 		launch->missing |= 1u << LAYER_LIMITS;
@@ -238,7 +240,8 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		launch.missing |= 1u << LAYER_DISK;
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
-	if (root_check_binds(spec, err) < 0 || make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
+	if (root_check_binds(spec, err) < 0 || make_sockets(&launch, &start, err) < 0 ||
+	    clone_init(&launch, &start, err) < 0) {
 		launch_done(&launch, false);
 		return -1;
 	}

@@ -74,7 +74,8 @@ static int own_session(const struct payload *payload, struct error *err)
 	return 0;
 }
 
-static int enter_groups(struct payload *payload, const struct message_fds *groups, struct error *err)
+static int enter_groups(struct payload *payload, const struct message_fds *groups,
+			struct error *err)
 {
 	if (cgroup_enter(groups->items, groups->count) < 0)
 		return error_errno(err, ERROR_HOST, "cannot enter the control group");
@@ -180,7 +181,8 @@ static int seal(struct payload *payload, struct error *err)
 	if (own_network(payload, err) < 0)
 		return -1;
 	/* This message also says that the id maps are written. */
-	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) < 0)
+	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) <
+	    0)
 		return -1;
 	if (own_session(payload, err) < 0 || enter_groups(payload, &groups, err) < 0 ||
 	    (!price_without("quotas") && sysctl_apply_early(payload->proc_fd, err) < 0) ||
@@ -248,7 +250,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		_exit(125); /* the supervisor is gone */
 	/* Last of all: it may take away what we still needed. */
 	if (start->io->extra_filter && seccomp_load(start->io->extra_filter, false, NULL) < 0) {
-		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s", start->spec->seccomp);
+		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s",
+			    start->spec->seccomp);
 		fail(&payload, &err);
 	}
 	command_exec(&start->spec->command, &start->spec->env, &err);

@@ -30,7 +30,10 @@ int feed_open(struct feed *feed, enum feed_kind kind, int from_fd, int *ret_chil
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	*feed = (struct feed){ .kind = kind, .from_fd = from_fd, .to_fd = ends[1], .owns_to = true,
+	*feed = (struct feed){ .kind = kind,
+			       .from_fd = from_fd,
+			       .to_fd = ends[1],
+			       .owns_to = true,
 			       .pause_ms = PAUSE_MIN_MS };
 	feed->look_fd = fcntl(ends[0], F_DUPFD_CLOEXEC, 3);
 	feed->buffer = xmalloc(CHUNK);
@@ -63,7 +66,8 @@ static void consume(struct feed *feed, size_t count)
 		ssize_t got;
 
 		if (feed->kind == FEED_SOCKET) {
-			got = recv(feed->from_fd, feed->buffer, count < CHUNK ? count : CHUNK, MSG_DONTWAIT);
+			got = recv(feed->from_fd, feed->buffer, count < CHUNK ? count : CHUNK,
+				   MSG_DONTWAIT);
 		} else {
 			owned(fd_close) int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -106,7 +110,8 @@ static ssize_t offer(struct feed *feed)
 	if (feed->kind == FEED_SOCKET)
 		seen = recv(feed->from_fd, feed->buffer, CHUNK, MSG_PEEK | MSG_DONTWAIT);
 	else
-		seen = pread(feed->from_fd, feed->buffer, CHUNK, feed->offset + (off_t)feed->offered);
+		seen = pread(feed->from_fd, feed->buffer, CHUNK,
+			     feed->offset + (off_t)feed->offered);
 	if (seen <= 0)
 		return seen;
 	put = write(feed->to_fd, feed->buffer, (size_t)seen);
@@ -167,7 +172,9 @@ int feed_timeout_ms(const struct feed *feed, uint64_t now_ns)
 {
 	if (!feed->next_look_ns)
 		return -1;
-	return feed->next_look_ns <= now_ns ? 0 : (int)((feed->next_look_ns - now_ns + 999999) / 1000000);
+	return feed->next_look_ns <= now_ns
+		       ? 0
+		       : (int)((feed->next_look_ns - now_ns + 999999) / 1000000);
 }
 
 static void look(struct feed *feed, uint64_t now_ns)

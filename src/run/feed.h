@@ -28,8 +28,8 @@ enum feed_kind {
 
 struct feed {
 	enum feed_kind kind;
-	int from_fd;	/* the caller's; borrowed */
-	int to_fd;	/* our end of the pipe, or a pty's master; -1 once the end was passed on */
+	int from_fd; /* the caller's; borrowed */
+	int to_fd;   /* our end of the pipe, or a pty's master; -1 once the end was passed on */
 	bool owns_to;
 	int look_fd;	/* the payload's end, to see what it left there; -1 for a pty */
 	size_t offered; /* bytes that lay in the pipe when we last looked */

@@ -141,17 +141,17 @@ static int finish(struct run *run, struct error *err)
 {
 	struct run_result *result = run->result;
 	struct task_usage usage;
-	struct verdict_facts facts = { run->task, run->spec, &usage, run->stopped_by, run->signal,
-				       run->watch.pids_full };
+	struct verdict_facts facts = { run->task,	run->spec,   &usage,
+				       run->stopped_by, run->signal, run->watch.pids_full };
 	uint64_t now = watch_now_ns();
 
 	run->driver->sample(run->task, &usage);
 	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1);
 	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
-	result->start_ms = (double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
-	result->truncated = run->options->capture &&
-			    (result->out.bytes > result->out.kept.len ||
-			     result->err.bytes > result->err.kept.len);
+	result->start_ms =
+		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
+	result->truncated = run->options->capture && (result->out.bytes > result->out.kept.len ||
+						      result->err.bytes > result->err.kept.len);
 	verdict_fill(&facts, result);
 	if (run->task->error.code == ERROR_NONE || run->signal) {
 		if (run->options->inspect)
@@ -173,7 +173,8 @@ static int run_task(struct run *run, struct error *err)
 	if (run->driver->check(run->spec, err) < 0)
 		return -1;
 	if (listen_for_signals(run, err) < 0 ||
-	    stdio_open(&run->stdio, run->spec, run->options->capture, run->result, &run->log, err) < 0)
+	    stdio_open(&run->stdio, run->spec, run->options->capture, run->result, &run->log, err) <
+		    0)
 		return -1;
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
 		return -1;
@@ -184,10 +185,13 @@ static int run_task(struct run *run, struct error *err)
 	return finish(run, err);
 }
 
-int run_execute(const struct driver *driver, const struct spec *spec, const struct run_options *options,
-		struct run_result *result, struct error *err)
+int run_execute(const struct driver *driver, const struct spec *spec,
+		const struct run_options *options, struct run_result *result, struct error *err)
 {
-	struct run run = { .driver = driver, .spec = spec, .options = options, .result = result,
+	struct run run = { .driver = driver,
+			   .spec = spec,
+			   .options = options,
+			   .result = result,
 			   .signal_fd = -1 };
 	int status;
 
@@ -204,8 +208,9 @@ int run_execute(const struct driver *driver, const struct spec *spec, const stru
 	status = run_task(&run, err);
 	/* What the caller gave us was refused, or we failed. */
 	if (status < 0)
-		result->status = err->code == ERROR_HOST || err->code == ERROR_INTERNAL ? RUN_INTERNAL
-										       : RUN_DENIED;
+		result->status = err->code == ERROR_HOST || err->code == ERROR_INTERNAL
+					 ? RUN_INTERNAL
+					 : RUN_DENIED;
 	stdio_close(&run.stdio);
 	if (run.task)
 		driver->free(run.task);

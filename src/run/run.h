@@ -8,7 +8,7 @@
 #include "spec/spec.h"
 
 struct run_options {
-	bool capture;	 /* keep the streams in the result instead of passing them on */
+	bool capture;	   /* keep the streams in the result instead of passing them on */
 	uint64_t asked_ns; /* CLOCK_MONOTONIC when the request came in; 0: now */
 	/* Called when the task has ended and its layers are still there; may be NULL. */
 	void (*inspect)(const struct task *task, struct run_result *result, void *cookie);
@@ -19,7 +19,7 @@ struct run_options {
  * Runs SPEC with DRIVER and waits for its end. Returns 0 when the command ran or could not be executed (127, 126), with
  * the result filled; -1 when the sandbox could not be made, with status denied or internal in the result.
  */
-int run_execute(const struct driver *driver, const struct spec *spec, const struct run_options *options,
-		struct run_result *result, struct error *err);
+int run_execute(const struct driver *driver, const struct spec *spec,
+		const struct run_options *options, struct run_result *result, struct error *err);
 
 #endif

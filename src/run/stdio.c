@@ -33,8 +33,9 @@ static ssize_t fill(struct stdio *stdio, struct stream *stream)
 	stream->captured->bytes += (uint64_t)got;
 	run_log_add(stdio->log, stream->tag, stream->pending, (size_t)got);
 	if (stdio->capture) {
-		size_t room = stream->captured->kept.len < stdio->keep_bytes ?
-				      (size_t)(stdio->keep_bytes - stream->captured->kept.len) : 0;
+		size_t room = stream->captured->kept.len < stdio->keep_bytes
+				      ? (size_t)(stdio->keep_bytes - stream->captured->kept.len)
+				      : 0;
 
 		str_add_bytes(&stream->captured->kept, stream->pending,
 			      (size_t)got < room ? (size_t)got : room);

@@ -43,8 +43,8 @@ static int reopen_readonly(struct stdio *stdio, off_t offset)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 					       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
-	owned(fd_close) int clone = open_tree(STDIN_FILENO, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-							       AT_EMPTY_PATH);
+	owned(fd_close) int clone =
+		open_tree(STDIN_FILENO, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 	char path[40];
 
 	if (clone < 0 || mount_setattr(clone, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
@@ -141,8 +141,10 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 	memset(stdio, 0, sizeof(*stdio));
 	feed_init(&stdio->feed);
 	stdio->reopened_fd = -1;
-	stdio->out = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'o', .captured = &result->out };
-	stdio->err = (struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'e', .captured = &result->err };
+	stdio->out =
+		(struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'o', .captured = &result->out };
+	stdio->err =
+		(struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'e', .captured = &result->err };
 	for (int i = 0; i < 3; i++)
 		stdio->child_fds[i] = stdio->io.fds[i] = -1;
 	stdio->capture = capture;

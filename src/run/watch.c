@@ -62,7 +62,8 @@ enum watch_verdict watch_look(struct watch *watch, struct task *task)
 		return WATCH_CPU_TIME;
 	if (watch->has_group)
 		return WATCH_GO_ON;
-	watch->pids_full |= limits->pids && usage.pids >= limits->pids;
+	/* Processes come and go while they are counted, so a little below the limit is as full as it looks. */
+	watch->pids_full |= limits->pids && usage.pids + limits->pids / 16 + 1 >= limits->pids;
 	if (limits->mem_bytes && usage.memory_bytes > limits->mem_bytes)
 		return WATCH_MEMORY;
 	return WATCH_GO_ON;
