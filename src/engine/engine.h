@@ -15,8 +15,7 @@ extern const bool engine_reads_yaml;
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
 
 struct engine_run_options {
-	bool capture; /* keep the streams in the result instead of passing them on (--json) */
-	bool quiet;   /* no notes on stderr */
+	bool capture;	   /* keep the streams in the result instead of passing them on (--json) */
 	bool list_changes; /* fill the result's `changed` (--name-status) */
 };
 

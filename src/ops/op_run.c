@@ -100,7 +100,6 @@ int op_run_run(struct op_call *call, struct error *err)
 	owned(request_done) struct request request;
 	struct engine_run_options options = {
 		.capture = call->json,
-		.quiet = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
 	};
 	int outcome;
