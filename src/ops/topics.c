@@ -116,9 +116,10 @@ static const char layers_text[] =
 	"  limits    cgroup limits, else rlimits and a watchdog\n"
 	"  disk      an exact quota of what is written  (may be absent)\n"
 	"\n"
-	"One that must hold and cannot refuses the run. --allow-degraded LAYER runs\n"
-	"without it, and the result says so for ever; --require LAYER makes one that\n"
-	"may be absent mandatory. aisbx doctor tries each of them on this machine.\n"
+	"One that must hold and cannot refuses the run (--allow-degraded LAYER is for\n"
+	"those, but this version cannot run without any); --require LAYER makes\n"
+	"one that may be absent mandatory, and one that is absent stands in degraded.\n"
+	"aisbx doctor tries each of them on this machine.\n"
 	"What a layer refused stands in denials, with the rule and the way out.\n";
 
 const struct help_topic help_topics[] = {
