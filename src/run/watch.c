@@ -63,7 +63,7 @@ enum watch_verdict watch_look(struct watch *watch, struct task *task)
 	if (watch->has_group)
 		return WATCH_GO_ON;
 	/* Processes come and go while they are counted, so a little below the limit is as full as it looks. */
-	watch->pids_full |= limits->pids && usage.pids + limits->pids / 16 + 1 >= limits->pids;
+	watch->pids_full |= limits->pids && usage.pids + limits->pids / 16 >= limits->pids;
 	if (limits->mem_bytes && usage.memory_bytes > limits->mem_bytes)
 		return WATCH_MEMORY;
 	return WATCH_GO_ON;
