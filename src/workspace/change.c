@@ -3,11 +3,15 @@
  *
  * A whiteout (character device 0:0) is a deletion; an opaque directory hides the host's of that name; a redirect says
  * where a renamed directory came from. Everything else in the layer is a file that was made or copied up. The walk
- * keeps one descriptor per level, so its depth is bounded by us and not by the payload.
+ * keeps descriptors of each level, on both sides, so its depth is bounded by us and not by the payload, and paths are
+ * for showing only.
  */
 #include "workspace/change.h"
 
 #include "base/own.h"
+#include "workspace/bound.h"
+#include "workspace/compare.h"
+#include "workspace/lower.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,18 +25,23 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 128
-#define ENTRIES_MAX 1000000u
 #define LIST_MAX 10000u
-#define COMPARE_MAX (64u << 20)
+
+/* What the host has for the present directory of the layer. */
+struct level {
+	int host_fd;   /* its directory of the same path; -1: none */
+	int origin_fd; /* its directory that was renamed to be this one; -1: none */
+	bool is_moved; /* this, or one above it, was renamed */
+	bool is_cut;   /* nothing of the host's shows here: this, or one above it, is opaque */
+};
 
 struct walk {
 	struct change_scan *scan;
+	int root_fd;
+	struct level level;
 	char path[PATH_MAX]; /* below the layer, without a leading slash */
 	size_t len;
 	unsigned depth;
-	/* Host path of what the present directory was before it was renamed, with its parent or itself; else NULL. */
-	const char *origin;
-	bool is_cut; /* nothing of the host's shows in the present directory: it, or one above it, is opaque */
 };
 
 /* Places that are made anew in every sandbox are nobody's change. */
@@ -58,13 +67,17 @@ static const char *below_workspace(const struct change_scan *scan, const char *p
 	return path + len + 1;
 }
 
-static int host_path(const struct walk *walk, char out[PATH_MAX])
+/* The path under which the present entry is counted. */
+static int shown_path(const struct walk *walk, char out[PATH_MAX])
 {
 	const char *lower = walk->scan->lower;
 	int len = snprintf(out, PATH_MAX, "%s%s%s", strcmp(lower, "/") == 0 ? "" : lower,
 			   walk->len ? "/" : "", walk->path);
 
-	return len > 0 && len < PATH_MAX ? 0 : -1;
+	if (len > 0 && len < PATH_MAX)
+		return 0;
+	walk->scan->is_partial = true;
+	return -1;
 }
 
 static void count(struct walk *walk, char letter, const char *path)
@@ -123,162 +136,101 @@ static void set(struct growing *path, const char *text)
 struct host_tree {
 	struct walk *walk;
 	char letter;
-	struct growing host, shown;
+	struct growing shown;
 	unsigned depth;
 };
 
-static void count_host_tree(struct host_tree *tree);
-
-static void count_host_entry(struct host_tree *tree, const char *name)
+static bool is_dots(const char *name)
 {
-	size_t host_len = tree->host.len, shown_len = tree->shown.len;
-	struct stat st;
-
-	if (grow(&tree->host, name) && grow(&tree->shown, name) &&
-	    lstat(tree->host.text, &st) == 0) {
-		if (S_ISDIR(st.st_mode))
-			count_host_tree(tree);
-		else
-			count(tree->walk, tree->letter, tree->shown.text);
-	}
-	cut(&tree->host, host_len);
-	cut(&tree->shown, shown_len);
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Counts every file below a directory of the host that the sandbox removed or moved. */
-static void count_host_tree(struct host_tree *tree)
-{
-	DIR *dir = tree->depth < DEPTH_MAX ? opendir(tree->host.text) : NULL;
+static void count_host_directory(struct host_tree *tree, int fd, int mentioned_fd);
 
-	if (!dir)
+/* What the list says of a kind is enough for anything but a directory. */
+static void count_host_entry(struct host_tree *tree, int dir_fd, const struct dirent *entry)
+{
+	bool is_plain = entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN;
+	struct stat st = { .st_mode = S_IFREG };
+	owned(fd_close) int fd = is_plain ? -1 : lower_open(dir_fd, entry->d_name, &st);
+	size_t before = tree->shown.len;
+
+	if (!is_plain && fd < 0)
 		return;
+	if (!grow(&tree->shown, entry->d_name)) {
+		tree->walk->scan->is_partial = true;
+		return;
+	}
+	if (S_ISDIR(st.st_mode))
+		count_host_directory(tree, fd, -1);
+	else
+		count(tree->walk, tree->letter, tree->shown.text);
+	cut(&tree->shown, before);
+}
+
+/* Counts every file below a directory of the host; of its own entries those that MENTIONED_FD has not. */
+static void count_host_directory(struct host_tree *tree, int fd, int mentioned_fd)
+{
+	struct change_scan *scan = tree->walk->scan;
+	DIR *dir = tree->depth < DEPTH_MAX ? lower_list(fd) : NULL;
+
+	if (!dir) {
+		/* What may not be listed was not listed inside either. */
+		scan->is_partial |= tree->depth >= DEPTH_MAX || errno != EACCES;
+		return;
+	}
 	tree->depth++;
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (is_dots(entry->d_name))
 			continue;
-		if (++tree->walk->scan->looked_at > ENTRIES_MAX) {
-			tree->walk->scan->is_partial = true;
+		if (!bound_entry(scan))
 			break;
-		}
-		count_host_entry(tree, entry->d_name);
+		if (mentioned_fd < 0 ||
+		    faccessat(mentioned_fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			count_host_entry(tree, dirfd(dir), entry);
 	}
 	tree->depth--;
 	closedir(dir);
 }
 
-/* A tree to count below HOST under the names below SHOWN. The caller frees it. */
-static struct host_tree *host_tree_new(struct walk *walk, char letter, const char *host,
-				       const char *shown)
+/*
+ * Counts what lies in directory FD of the host, under the names below SHOWN, and is not mentioned in directory
+ * MENTIONED_FD of the layer (-1: all of it): removed or hidden ('D'), or come along with a renamed one ('A').
+ */
+static void count_host(struct walk *walk, char letter, int fd, int mentioned_fd, const char *shown)
 {
-	struct host_tree *tree = xcalloc(1, sizeof(*tree));
+	owned(free_ptr) struct host_tree *tree = NULL;
 
+	if (fd < 0)
+		return;
+	tree = xcalloc(1, sizeof(*tree));
 	tree->walk = walk;
 	tree->letter = letter;
-	set(&tree->host, host);
 	set(&tree->shown, shown);
-	return tree;
-}
-
-static void count_removed_tree(struct walk *walk, const char *path)
-{
-	owned(free_ptr) struct host_tree *tree = host_tree_new(walk, 'D', path, path);
-
-	count_host_tree(tree);
-}
-
-/*
- * Entries of a host directory that the directory FD of the layer says nothing about: hidden by an opaque one ('D'), or
- * come along with a renamed one ('A').
- */
-static void count_unmentioned(struct walk *walk, int fd, char letter, const char *host,
-			      const char *shown)
-{
-	owned(free_ptr) struct host_tree *tree = host_tree_new(walk, letter, host, shown);
-	DIR *dir = opendir(host);
-
-	if (!dir)
-		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    faccessat(fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-			count_host_entry(tree, entry->d_name);
-	}
-	closedir(dir);
-}
-
-/* Reads until SIZE bytes are there or the file ends. */
-static ssize_t read_block(int fd, char *ret_block, size_t size)
-{
-	size_t have = 0;
-
-	while (have < size) {
-		ssize_t got = read(fd, ret_block + have, size - have);
-
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		have += (size_t)got;
-	}
-	return (ssize_t)have;
-}
-
-static bool is_equal_content(int upper, int lower)
-{
-	char ours[16384], theirs[16384];
-	ssize_t got;
-
-	do {
-		got = read_block(upper, ours, sizeof(ours));
-		if (got < 0 || read_block(lower, theirs, sizeof(theirs)) != got ||
-		    memcmp(ours, theirs, (size_t)got) != 0)
-			return false;
-	} while (got > 0);
-	return true;
-}
-
-/* Opened for writing but never changed: copied up, equal. */
-static bool is_unchanged(int dir_fd, const char *name, const struct stat *upper, const char *path,
-			 const struct stat *lower)
-{
-	if (S_ISLNK(upper->st_mode) && S_ISLNK(lower->st_mode)) {
-		char ours[PATH_MAX], theirs[PATH_MAX];
-		ssize_t len = readlinkat(dir_fd, name, ours, sizeof(ours));
-
-		return len >= 0 && readlink(path, theirs, sizeof(theirs)) == len &&
-		       memcmp(ours, theirs, (size_t)len) == 0;
-	}
-	if (upper->st_mode != lower->st_mode || upper->st_size != lower->st_size ||
-	    !S_ISREG(upper->st_mode) || upper->st_size > (off_t)COMPARE_MAX)
-		return false;
-	owned(fd_close) int ours =
-		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	owned(fd_close) int theirs = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	return ours >= 0 && theirs >= 0 && is_equal_content(ours, theirs);
+	count_host_directory(tree, fd, mentioned_fd);
 }
 
 static void look_at_file(struct walk *walk, int dir_fd, const char *name, const struct stat *upper)
 {
+	bool is_whiteout = S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
+	struct stat lower = { 0 };
 	char path[PATH_MAX];
-	struct stat lower;
 
-	if (host_path(walk, path) < 0)
+	if (shown_path(walk, path) < 0)
 		return;
-	bool exists = lstat(path, &lower) == 0;
+	owned(fd_close) int host_fd = lower_open(walk->level.host_fd, name, &lower);
+	struct compare_file ours = { dir_fd, name, upper };
+	struct compare_file theirs = { walk->level.host_fd, name, &lower };
 
-	if (S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0)) {
-		if (exists && S_ISDIR(lower.st_mode))
-			count_removed_tree(walk, path);
-		else if (exists)
-			count(walk, 'D', path);
-		return;
+	if (host_fd >= 0 && S_ISDIR(lower.st_mode)) {
+		count_host(walk, 'D', host_fd, -1, path);
+		fd_close(&host_fd);
 	}
-	if (exists && S_ISDIR(lower.st_mode))
-		count_removed_tree(walk, path);
-	if (!exists || S_ISDIR(lower.st_mode))
+	if (is_whiteout && host_fd >= 0)
+		count(walk, 'D', path);
+	else if (!is_whiteout && host_fd < 0)
 		count(walk, 'A', path);
-	else if (!is_unchanged(dir_fd, name, upper, path, &lower))
+	else if (!is_whiteout && !compare_is_equal(walk->scan, &ours, &theirs))
 		count(walk, 'M', path);
 }
 
@@ -292,73 +244,74 @@ static ssize_t overlay_xattr(const struct walk *walk, int fd, const char *key, c
 	return fgetxattr(fd, name, value, size);
 }
 
-static void walk_directory(struct walk *walk, int fd);
-
-/* Where a renamed directory was; NULL when it was not renamed. A name alone stands for one beside it. */
-static char *find_origin(const struct walk *walk, int fd, const char *path)
+/* Where the host has a renamed directory; a name alone stands for one beside it. */
+static void find_origin(const struct walk *walk, int fd, const char *name, struct level *level)
 {
-	const char *lower = walk->scan->lower, *slash = strrchr(walk->path, '/');
+	const struct level *outer = &walk->level;
+	int beside_fd = outer->is_moved ? outer->origin_fd : outer->host_fd;
 	char value[PATH_MAX];
 	/* A plain user's layer has none; what stands there would be the payload's. */
 	ssize_t len = walk->scan->user_xattr
 			      ? -1
 			      : overlay_xattr(walk, fd, "redirect", value, sizeof(value) - 1);
 
+	level->is_moved = len > 0 || outer->is_moved;
 	if (len > 0) {
 		value[len] = '\0';
-		if (value[0] == '/')
-			return xasprintf("%s%s", strcmp(lower, "/") == 0 ? "" : lower, value);
-		if (walk->origin)
-			return xasprintf("%s/%s", walk->origin, value);
-		return xasprintf("%.*s/%s", (int)(strrchr(path, '/') - path), path, value);
+		level->origin_fd = value[0] == '/' ? lower_open_path(walk->root_fd, value)
+						   : lower_open_directory(beside_fd, value);
+	} else if (outer->is_moved) {
+		level->origin_fd = lower_open_directory(outer->origin_fd, name);
 	}
-	return walk->origin ? xasprintf("%s/%s", walk->origin, slash ? slash + 1 : walk->path)
-			    : NULL;
+	/* Only the topmost of new directories is marked opaque; a renamed one shows where it came from again. */
+	if (level->is_moved)
+		level->is_cut = false;
 }
 
-/* What the layer's directory hides of the host's, and what it brought along. */
-static char *count_lower(struct walk *walk, int fd)
+/* The level of directory FD of the layer; what it hides of the host's, and what it brought along, is counted. */
+static struct level enter_level(struct walk *walk, int fd, const char *name)
 {
-	owned(free_ptr) char *origin = NULL;
+	struct level level = { -1, -1, false, walk->level.is_cut };
 	char path[PATH_MAX], value[8];
 	struct stat st;
 
-	if (host_path(walk, path) < 0)
-		return NULL;
-	if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+	if (shown_path(walk, path) < 0)
+		return level;
+	level.host_fd = lower_open(walk->level.host_fd, name, &st);
+	if (level.host_fd >= 0 && !S_ISDIR(st.st_mode)) {
 		count(walk, 'D', path);
+		fd_close(&level.host_fd);
+	}
 	if (overlay_xattr(walk, fd, "opaque", value, sizeof(value)) == 1 && value[0] == 'y')
-		walk->is_cut = true;
+		level.is_cut = true;
 	else
-		origin = find_origin(walk, fd, path);
-	/* Only the topmost of new directories is marked opaque; a renamed one shows where it came from again. */
-	if (origin)
-		walk->is_cut = false;
-	if (walk->is_cut || origin)
-		count_unmentioned(walk, fd, 'D', path, path);
-	if (origin)
-		count_unmentioned(walk, fd, 'A', origin, path);
-	return ptr_take(&origin);
+		find_origin(walk, fd, name, &level);
+	if (level.is_cut || level.is_moved)
+		count_host(walk, 'D', level.host_fd, fd, path);
+	count_host(walk, 'A', level.origin_fd, fd, path);
+	return level;
 }
+
+static void walk_directory(struct walk *walk, int fd);
 
 static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 {
-	owned(fd_close) int fd =
-		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const char *outer = walk->origin;
-	bool was_cut = walk->is_cut;
+	struct level outer = walk->level;
+	int fd = -1;
 
-	if (fd < 0 || walk->depth >= DEPTH_MAX) {
+	if (walk->depth < DEPTH_MAX)
+		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
 		walk->scan->is_partial = true;
 		return;
 	}
-	owned(free_ptr) char *origin = count_lower(walk, fd);
-	walk->origin = origin;
+	walk->level = enter_level(walk, fd, name);
 	walk->depth++;
 	walk_directory(walk, fd);
 	walk->depth--;
-	walk->origin = outer;
-	walk->is_cut = was_cut;
+	fd_close(&walk->level.host_fd);
+	fd_close(&walk->level.origin_fd);
+	walk->level = outer;
 }
 
 static void look_at(struct walk *walk, int dir_fd, const char *name)
@@ -381,24 +334,22 @@ static void look_at(struct walk *walk, int dir_fd, const char *name)
 	walk->path[before] = '\0';
 }
 
+/* Takes FD over. */
 static void walk_directory(struct walk *walk, int fd)
 {
-	owned(fd_close) int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!dir) {
+		fd_close(&fd);
 		walk->scan->is_partial = true;
 		return;
 	}
-	(void)fd_take(&copy);
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (is_dots(entry->d_name))
 			continue;
-		if (++walk->scan->looked_at > ENTRIES_MAX) {
-			walk->scan->is_partial = true;
+		if (!bound_entry(walk->scan))
 			break;
-		}
-		look_at(walk, fd, entry->d_name);
+		look_at(walk, dirfd(dir), entry->d_name);
 	}
 	closedir(dir);
 }
@@ -407,7 +358,13 @@ void change_scan_layer(struct change_scan *scan, int upper_fd)
 {
 	struct walk *walk = xcalloc(1, sizeof(*walk));
 
+	bound_start(scan);
 	walk->scan = scan;
-	walk_directory(walk, upper_fd);
+	walk->root_fd = lower_open_root(scan->lower);
+	if (walk->root_fd < 0)
+		scan->is_partial = true;
+	walk->level = (struct level){ .host_fd = walk->root_fd, .origin_fd = -1 };
+	walk_directory(walk, fcntl(upper_fd, F_DUPFD_CLOEXEC, 0));
+	fd_close(&walk->root_fd);
 	free(walk);
 }

@@ -20,12 +20,15 @@ struct change_scan {
 	struct strv *
 		list; /* git's letter, a tab, the path (relative in the workspace); NULL: counts only */
 	uint64_t looked_at; /* entries so far */
+	uint64_t compared;  /* bytes so far; beyond the bound equal files count as modified */
+	uint64_t until_ns;  /* CLOCK_MONOTONIC; 0: two seconds from the first layer on */
 	bool is_partial;    /* bounds were reached: counts are a floor */
 };
 
 /*
- * Adds what layer UPPER_FD (a directory) says. The layer may be hostile: links are never followed, depth, entries and
- * list are bounded. A file copied up but equal to the host's is no change.
+ * Adds what layer UPPER_FD (a directory) says. The layer may be hostile, and so may the tree it lies on: links are
+ * never followed, mounts below the lower never entered; depth, entries, compared bytes, list and time are bounded. A
+ * file copied up but equal to the host's is no change.
  */
 void change_scan_layer(struct change_scan *scan, int upper_fd);
 

@@ -213,6 +213,41 @@ def deep_tree(t):
     t.ok(result.json.get("changes", {}).get("added", 0) > width // 2, "changes were counted", result.json.get("changes"))
 
 
+# Every directory made in place of a link to "." is one more way to the same large file of the host.
+COUNT_BOMB = """
+import os
+def fill(where, left):
+    for name in "ab" if left else "":
+        path = where + "/" + name
+        if left == DEPTH:
+            os.unlink(path)
+        os.mkdir(path)
+        with open(path + "/zero", "w") as file:
+            file.truncate(64 << 20)
+        fill(path, left - 1)
+DEPTH = 6
+fill(".", DEPTH)
+os.unlink("out")
+os.mkdir("out")
+open("out/new", "w").close()
+"""
+
+
+@suite.case("A086b", "changes are not counted behind the host's links", "outside nobody counts")
+def counting_bomb(t):
+    where = os.path.join(t.caller.workspace, "linked")
+    os.mkdir(where)
+    for name, target in (("a", "."), ("b", "."), ("out", "/usr")):
+        os.symlink(target, os.path.join(where, name))
+    with open(os.path.join(where, "zero"), "w") as file:
+        file.truncate(64 << 20)
+    os.chown(where, t.caller.uid, -1)
+    started = time.monotonic()
+    result = t.box.run("python3", "-c", COUNT_BOMB, workspace=where)
+    t.ok(time.monotonic() - started < patience(5), "it does not take long", time.monotonic() - started)
+    t.equal(result.json.get("changes"), {"added": 127, "modified": 0, "deleted": 3}, f"counted: {result}")
+
+
 def scale():
     """20 GB of output in the long tier; the same path with less in the short one."""
     if slow():

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
+#include "workspace/lower.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,27 +33,39 @@ static bool mark(const char *name, const char *key, const char *value)
 	return setxattr(path, key, value, strlen(value), 0) == 0;
 }
 
+static void put_link(const char *target, const char *name)
+{
+	owned(free_ptr) char *path = scratch_path(&scratch, name);
+
+	if (symlink(target, path) < 0)
+		tap_bail("cannot make links");
+}
+
+/* Scans layer NAME; what START does not say is as it usually is. */
+static struct change_scan scan_from(const char *name, struct change_scan start)
+{
+	owned(free_ptr) char *path = scratch_path(&scratch, name);
+	owned(free_ptr) char *lower = scratch_path(&scratch, "host");
+	owned(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	start.workspace = workspace;
+	if (!start.lower)
+		start.lower = lower;
+	change_scan_layer(&start, fd);
+	start.lower = NULL;
+	return start;
+}
+
 /* Scans layer NAME as if it lay on LOWER. */
 static struct change_scan scan_on(const char *name, const char *lower, struct strv *list)
 {
-	owned(free_ptr) char *path = scratch_path(&scratch, name);
-	struct change_scan scan = {
-		.lower = lower, .workspace = workspace, .user_xattr = true, .list = list
-	};
-	owned(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	change_scan_layer(&scan, fd);
-	return scan;
+	return scan_from(name,
+			 (struct change_scan){ .lower = lower, .user_xattr = true, .list = list });
 }
 
 static struct change_scan scan(const char *name, struct strv *list)
 {
-	owned(free_ptr) char *lower = scratch_path(&scratch, "host");
-
-	struct change_scan done = scan_on(name, lower, list);
-
-	done.lower = NULL;
-	return done;
+	return scan_on(name, NULL, list);
 }
 
 static bool is_tally(const struct change_tally *tally, uint64_t added, uint64_t modified,
@@ -212,6 +225,95 @@ static void test_depth(void)
 	tap_ok(scan("u6", NULL).is_partial, "a tree too deep is told, not followed");
 }
 
+/* A repository can hold links to anywhere; the payload puts directories in their places. */
+static void test_links_of_the_host(void)
+{
+	owned(strv_done) struct strv list = STRV_INIT;
+
+	put("elsewhere/a", "");
+	put("elsewhere/sub/b", "");
+	put("host/ws/same", "two");
+	put_link("../../elsewhere", "host/ws/out");
+	put_link(".", "host/ws/circle");
+	put("u7/ws/out/x", "");
+	put("u7/ws/out/sub/b", "");
+	put("u7/ws/circle/circle/same", "two");
+	(void)mark("u7/ws/out", "user.overlay.opaque", "y");
+	struct change_scan done = scan("u7", &list);
+
+	tap_ok(is_tally(&done.inside, 3, 0, 2), "a link in the host's tree is not followed");
+	tap_ok(strv_has(&list, "D\tout") && strv_has(&list, "D\tcircle"),
+	       "the link itself is what was deleted");
+	tap_ok(strv_has(&list, "A\tcircle/circle/same"), "nothing is compared behind it");
+	tap_ok(!done.is_partial, "and nothing is missing");
+}
+
+static void test_link_to_lower(void)
+{
+	owned(free_ptr) char *lower = scratch_path(&scratch, "by-link");
+
+	put_link("host", "by-link");
+	struct change_scan done = scan_on("u0", lower, NULL);
+
+	tap_ok(done.is_partial, "a lower that became a link is not entered, and this is told");
+}
+
+static void test_mounts(void)
+{
+	owned(fd_close) int root = lower_open_root("/");
+	owned(fd_close) int inner = lower_open_directory(root, "proc");
+	owned(fd_close) int above = lower_open_directory(root, "..");
+	owned(fd_close) int place = lower_open_root("/proc");
+
+	tap_ok(root >= 0 && inner < 0, "a mount in the host's tree is not entered");
+	tap_ok(above < 0, "nor what lies above it");
+	tap_ok(place >= 0, "but a layer may lie on a mount");
+}
+
+static void test_bounds(void)
+{
+	struct change_scan late = scan_from("u0", (struct change_scan){ .until_ns = 1 });
+	struct change_scan tired = scan_from("u0", (struct change_scan){ .compared = 256u << 20 });
+
+	tap_ok(late.is_partial && is_tally(&late.inside, 0, 0, 0),
+	       "when the time is over nothing more is looked at, and this is told");
+	tap_ok(is_tally(&tired.inside, 3, 3, 0), "what is too much to compare counts as modified");
+	tap_ok(!tired.is_partial, "which leaves nothing out");
+}
+
+/* As the kernel leaves a renamed directory, with what was in its place before removed. */
+static void test_moved(void)
+{
+	owned(strv_done) struct strv list = STRV_INIT;
+	static const char *const want[] = { "D\tfrom/changed", "D\tfrom/sub/kept", "D\tto/old",
+					    "A\tto/changed", "A\tto/sub/kept" };
+	bool has_all = true;
+
+	put("host/ws/from/changed", "one");
+	put("host/ws/from/sub/kept", "");
+	put("host/ws/to/old", "");
+	put("u8/ws/to/changed", "ONE");
+	if (!mark("u8/ws/to", "trusted.overlay.redirect", "/ws/from") ||
+	    !put_whiteout("u8/ws/from")) {
+		tap_skip(4, "attributes of the kernel's own cannot be set here");
+		return;
+	}
+	struct change_scan done = scan_from("u8", (struct change_scan){ .list = &list });
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		has_all = has_all && strv_has(&list, want[i]);
+	tap_ok(has_all && is_tally(&done.inside, 2, 0, 3), "a renamed directory moves its files");
+	(void)mark("u8/ws/to", "trusted.overlay.redirect", "from");
+	done = scan_from("u8", (struct change_scan){ 0 });
+	tap_ok(is_tally(&done.inside, 2, 0, 3), "also when it was renamed beside itself");
+	(void)mark("u8/ws/to", "trusted.overlay.redirect", "/ws/circle/from");
+	done = scan_from("u8", (struct change_scan){ 0 });
+	tap_ok(is_tally(&done.inside, 1, 0, 3), "no link leads to where it came from");
+	(void)mark("u8/ws/to", "trusted.overlay.redirect", "/ws/../../elsewhere");
+	done = scan_from("u8", (struct change_scan){ 0 });
+	tap_ok(is_tally(&done.inside, 1, 0, 3), "nor a way out of the tree");
+}
+
 int main(void)
 {
 	scratch_open(&scratch);
@@ -223,6 +325,11 @@ int main(void)
 	test_forged_redirect();
 	test_kinds();
 	test_depth();
+	test_links_of_the_host();
+	test_link_to_lower();
+	test_mounts();
+	test_bounds();
+	test_moved();
 	free(workspace);
 	scratch_close(&scratch);
 	return tap_done();
