@@ -56,7 +56,8 @@ static int add_directory(struct cgroup *group, const char *parent, const char *e
 
 	if (parent_fd < 0 || mkdirat(parent_fd, group->name, 0755) < 0)
 		return -1;
-	owned(fd_close) int dir_fd = openat(parent_fd, group->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	owned(fd_close) int dir_fd =
+		openat(parent_fd, group->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int enter_fd = dir_fd < 0 ? -1 : openat(dir_fd, enter_file, O_WRONLY | O_CLOEXEC);
 
 	if (enter_fd < 0) {
@@ -82,7 +83,8 @@ static int limit_v2(struct cgroup *group, const struct spec_limits *limits, stru
 	if (limits->mem_bytes && write_number(dir, "memory.max", limits->mem_bytes) < 0)
 		return error_errno(err, ERROR_HOST, "cannot limit memory");
 	/* Swap would turn a memory limit into a slow machine; absent where the kernel has no swap accounting. */
-	if (limits->mem_bytes && file_write_small(dir, "memory.swap.max", "0") < 0 && errno != ENOENT)
+	if (limits->mem_bytes && file_write_small(dir, "memory.swap.max", "0") < 0 &&
+	    errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "cannot limit swap");
 	(void)file_write_small(dir, "memory.oom.group", "0");
 	if (limits->pids && write_number(dir, "pids.max", limits->pids) < 0)
@@ -163,8 +165,8 @@ static int create_v1(struct cgroup *group, const struct cgroup_place *place,
 	return limit_v1(group, limits, err);
 }
 
-int cgroup_create(const struct cgroup_place *place, const char *name, const struct spec_limits *limits,
-		  struct cgroup *ret_group, struct error *err)
+int cgroup_create(const struct cgroup_place *place, const char *name,
+		  const struct spec_limits *limits, struct cgroup *ret_group, struct error *err)
 {
 	struct cgroup group;
 	int status;
@@ -248,7 +250,8 @@ void cgroup_read(const struct cgroup *group, bool ended, struct cgroup_usage *re
 	ret_usage->pids_refused = read_keyed(pids, "pids.events", "max");
 	ret_usage->has_cpu = group->cpuacct >= 0;
 	if (ret_usage->has_cpu)
-		ret_usage->cpu_us = read_number(group->dirs[group->cpuacct], "cpuacct.usage") / 1000;
+		ret_usage->cpu_us =
+			read_number(group->dirs[group->cpuacct], "cpuacct.usage") / 1000;
 }
 
 static int try_remove(const struct cgroup *group)

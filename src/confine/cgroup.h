@@ -28,7 +28,7 @@ struct cgroup_place {
 struct cgroup {
 	bool unified;
 	char name[CGROUP_NAME_SIZE];
-	int dirs[CGROUP_DIRS_MAX];  /* O_PATH of the directories made */
+	int dirs[CGROUP_DIRS_MAX]; /* O_PATH of the directories made */
 	int parents[CGROUP_DIRS_MAX];
 	int enter[CGROUP_DIRS_MAX]; /* write "0" here to enter */
 	size_t count;
@@ -53,8 +53,8 @@ bool cgroup_is_stale(const char *name);
  * Makes the groups and sets the limits. Returns 0; or -1 with the reason, and then nothing is left behind. A
  * hierarchy that is missing altogether is not an error as long as memory and pids are there.
  */
-int cgroup_create(const struct cgroup_place *place, const char *name, const struct spec_limits *limits,
-		  struct cgroup *ret_group, struct error *err);
+int cgroup_create(const struct cgroup_place *place, const char *name,
+		  const struct spec_limits *limits, struct cgroup *ret_group, struct error *err);
 
 /* Puts the calling process into all groups. Async-signal-safe. */
 int cgroup_enter(const int *enter_fds, size_t count);

@@ -16,11 +16,15 @@
 struct fresh {
 	int tmpfs_fd; /* holds run, tmp, vartmp, shm, sys, dev, corner, and what masks show: none, void, boot_id */
 	int proc_fd, sys_fd, dev_fd; /* the mounts that become /proc, /sys and /dev */
-	int none_fd, void_fd, boot_id_fd; /* what masks over /proc show, read-only: nothing, or our own */
-	int quota_fd; /* max_mnt_namespaces, opened before /proc/sys became read-only */
+	int none_fd, void_fd,
+		boot_id_fd; /* what masks over /proc show, read-only: nothing, or our own */
+	int quota_fd;	    /* max_mnt_namespaces, opened before /proc/sys became read-only */
 };
 
-#define FRESH_INIT { -1, -1, -1, -1, -1, -1, -1, -1 }
+#define FRESH_INIT                             \
+	{                                      \
+		-1, -1, -1, -1, -1, -1, -1, -1 \
+	}
 
 /*
  * Makes the tmpfs; and /proc with its masks, /sys and /dev, each put together in a corner of the tmpfs while the

@@ -45,7 +45,8 @@ static int allow_renames(int ruleset_fd)
 
 	if (root_fd < 0)
 		return -1;
-	return (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	return (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule,
+			    0);
 }
 
 int landlock_apply(int abi)

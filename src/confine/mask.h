@@ -15,9 +15,9 @@
 #include <stdbool.h>
 
 struct mask_layer {
-	int dir_fd;	       /* empty directory that becomes the layer; borrowed */
-	const char *path;      /* what the layer lies on: "/", "/home" */
-	bool user_xattr;       /* inside a user namespace: user.overlay.*, no redirects */
+	int dir_fd;		    /* empty directory that becomes the layer; borrowed */
+	const char *path;	    /* what the layer lies on: "/", "/home" */
+	bool user_xattr;	    /* inside a user namespace: user.overlay.*, no redirects */
 	const struct spec_ids *ids; /* ids to shift owners by; NULL leaves them to the creator */
 };
 

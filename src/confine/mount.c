@@ -70,7 +70,8 @@ int mount_instance(const char *type, const char *const *options, uint64_t attrib
 
 int mount_clone(int dir_fd, const char *path, int *ret_fd, struct error *err)
 {
-	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW;
+	unsigned flags =
+		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW;
 	int fd = open_tree(dir_fd, path, path[0] ? flags : flags | AT_EMPTY_PATH);
 
 	if (fd < 0)
@@ -191,7 +192,8 @@ int mount_attach(int mount_fd, int dir_fd, const char *path, struct error *err)
 
 	if (target < 0)
 		return error_errno(err, ERROR_HOST, "mount point %s", path);
-	if (move_mount(mount_fd, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (move_mount(mount_fd, "", target, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return error_errno(err, ERROR_HOST, "cannot mount at %s", path);
 	return 0;
 }

@@ -31,11 +31,13 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	uint64_t nofile = limits->nofile ? limits->nofile : 65536;
 	uint64_t nofile_soft = limits->nofile_soft ? limits->nofile_soft : nofile;
 	/* Without a cgroup nothing else bounds a memfd, which is memory and a file. */
-	uint64_t file_bytes = no_group && limits->mem_bytes ? smaller(fsize, limits->mem_bytes) : fsize;
+	uint64_t file_bytes =
+		no_group && limits->mem_bytes ? smaller(fsize, limits->mem_bytes) : fsize;
 	uint64_t cpu_seconds = (limits->cpu_time_ms + 999) / 1000;
 
 	/* Exactly 1 stops a piped core_pattern, which 0 does not. */
-	if (set_limit(RLIMIT_CORE, 1, 1) < 0 || set_limit(RLIMIT_FSIZE, file_bytes, file_bytes) < 0 ||
+	if (set_limit(RLIMIT_CORE, 1, 1) < 0 ||
+	    set_limit(RLIMIT_FSIZE, file_bytes, file_bytes) < 0 ||
 	    set_limit(RLIMIT_MEMLOCK, limits->memlock_bytes, limits->memlock_bytes) < 0 ||
 	    set_limit(RLIMIT_RTPRIO, 0, 0) < 0 || set_limit(RLIMIT_NICE, 0, 0) < 0)
 		return -1;

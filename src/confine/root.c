@@ -22,7 +22,8 @@ int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *
 	if (root_fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open the new root");
 	for (size_t i = 1; i < parts->count; i++) {
-		if (mount_attach(parts->items[i].mount_fd, root_fd, parts->items[i].target, err) < 0)
+		if (mount_attach(parts->items[i].mount_fd, root_fd, parts->items[i].target, err) <
+		    0)
 			return -1;
 	}
 	*ret_root_fd = fd_take(&root_fd);

@@ -13,8 +13,8 @@
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-#define ALLOW(call)                                                                                \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1),                                         \
+#define ALLOW(call)                                        \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 const struct sock_fprog *seccomp_reaper(void)

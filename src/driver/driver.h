@@ -36,13 +36,14 @@ struct task_usage {
 struct task {
 	const struct driver *driver;
 	enum task_state state;
-	struct error error;  /* set when the start failed; state is then TASK_ENDED */
-	int wait_status;     /* of the command, valid in TASK_ENDED without error */
-	int pty_master;	     /* owned by the task; -1 unless the payload runs on a pty */
-	int upper_fd;	     /* O_PATH of the directory holding the writable layers, or -1; the driver's */
-	struct strv upper_paths; /* host path of the clone whose layer is u0, u1, ... in upper_fd; "" for none */
-	uint32_t degraded;   /* bit per layer that does not hold in full */
-	struct strv layers;  /* names of the layers that hold */
+	struct error error; /* set when the start failed; state is then TASK_ENDED */
+	int wait_status;    /* of the command, valid in TASK_ENDED without error */
+	int pty_master;	    /* owned by the task; -1 unless the payload runs on a pty */
+	int upper_fd; /* O_PATH of the directory holding the writable layers, or -1; the driver's */
+	struct strv
+		upper_paths; /* host path of the clone whose layer is u0, u1, ... in upper_fd; "" for none */
+	uint32_t degraded;  /* bit per layer that does not hold in full */
+	struct strv layers; /* names of the layers that hold */
 	struct denials denials;
 	const char *isolation;
 };

@@ -54,8 +54,9 @@ int engine_gc(struct value **ret_answer, struct error *err)
 	if (host_read(&host, err) < 0)
 		return -1;
 	struct value *answer = value_new_list();
-	const char *const paths[] = { host.cgroup.v2_path, host.cgroup.memory_path, host.cgroup.pids_path,
-				      host.cgroup.cpu_path, host.cgroup.cpuacct_path };
+	const char *const paths[] = { host.cgroup.v2_path, host.cgroup.memory_path,
+				      host.cgroup.pids_path, host.cgroup.cpu_path,
+				      host.cgroup.cpuacct_path };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		remove_stale_groups(paths[i], answer);

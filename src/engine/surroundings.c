@@ -99,7 +99,8 @@ static void read_git_identity(struct surroundings *around)
 	around->paths.git_email = around->git_email;
 }
 
-int surroundings_read(const struct request *request, struct surroundings *ret_around, struct error *err)
+int surroundings_read(const struct request *request, struct surroundings *ret_around,
+		      struct error *err)
 {
 	memset(ret_around, 0, sizeof(*ret_around));
 	if (host_read(&ret_around->host, err) < 0)

@@ -17,7 +17,8 @@ struct surroundings {
 };
 
 /* Looks around; cheap. On failure nothing has to be released, but may be. */
-int surroundings_read(const struct request *request, struct surroundings *ret_around, struct error *err);
+int surroundings_read(const struct request *request, struct surroundings *ret_around,
+		      struct error *err);
 
 void surroundings_done(struct surroundings *around);
 

@@ -122,8 +122,8 @@ static uint64_t root_entry(const char *text)
 }
 
 /* First free range at or behind BASE; 0 when there is none. */
-static uint64_t free_range(const struct str *subuid, const struct str *subgid, const struct str *passwd,
-			   uint64_t base)
+static uint64_t free_range(const struct str *subuid, const struct str *subgid,
+			   const struct str *passwd, uint64_t base)
 {
 	uint64_t before;
 

@@ -50,6 +50,7 @@ void command_exec(const struct strv *command, const struct strv *env, struct err
 	}
 	errno = reason;
 	error_errno(err,
-		    reason == ENOENT || reason == ENOTDIR ? ERROR_EXEC_NOT_FOUND : ERROR_EXEC_REFUSED,
+		    reason == ENOENT || reason == ENOTDIR ? ERROR_EXEC_NOT_FOUND
+							  : ERROR_EXEC_REFUSED,
 		    "%s", command->items[0]);
 }

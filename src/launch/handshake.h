@@ -33,15 +33,15 @@ enum message_kind {
 	MESSAGE_PART,	    /* to init: a mount (descriptor) and its place (text) */
 	MESSAGE_READY,	    /* to init: all parts sent, groups made */
 	MESSAGE_GROUPS,	    /* to payload: descriptors to enter by */
-	MESSAGE_PROC,	    /* from payload: a proc of the sandbox, where the supervisor must count itself */
-	MESSAGE_LISTENER,   /* from payload: the filter's listener */
-	MESSAGE_TERMINAL,   /* from payload: the pty's master side */
-	MESSAGE_ROOT,	    /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */
-	MESSAGE_MOVE,	    /* to init: a rename to prepare: what both paths (text, each with its NUL) are relative to */
-	MESSAGE_MOVED,	    /* from init: that is done, or cannot be */
-	MESSAGE_ENDED,	    /* from init: the command's status */
-	MESSAGE_EXEC,	    /* from payload: all is done, the end of this stream now means that the command runs */
-	MESSAGE_FAILED,	    /* from init or payload: why it cannot start */
+	MESSAGE_PROC, /* from payload: a proc of the sandbox, where the supervisor must count itself */
+	MESSAGE_LISTENER, /* from payload: the filter's listener */
+	MESSAGE_TERMINAL, /* from payload: the pty's master side */
+	MESSAGE_ROOT, /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */
+	MESSAGE_MOVE, /* to init: a rename to prepare: what both paths (text, each with its NUL) are relative to */
+	MESSAGE_MOVED, /* from init: that is done, or cannot be */
+	MESSAGE_ENDED, /* from init: the command's status */
+	MESSAGE_EXEC, /* from payload: all is done, the end of this stream now means that the command runs */
+	MESSAGE_FAILED, /* from init or payload: why it cannot start */
 };
 
 /* A path, or some of the layers' paths: those that do not fit go into a further message. */

@@ -16,15 +16,16 @@
 struct launch_io {
 	int fds[3];
 	bool tty[3];
-	const struct sock_fprog *extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
+	const struct sock_fprog
+		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */
 struct launch {
 	pid_t init_pid;
-	int init_fd;	/* pidfd */
-	int control_fd; /* to init */
-	int payload_fd; /* to the payload until it execs; the caller may close it then */
+	int init_fd;	   /* pidfd */
+	int control_fd;	   /* to init */
+	int payload_fd;	   /* to the payload until it execs; the caller may close it then */
 	bool is_executing; /* the payload has said that exec comes next */
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
 	int upper_fd;	/* the writable layers, -1 until known */
@@ -34,7 +35,7 @@ struct launch {
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;
-	uint32_t missing;     /* layers that do not hold */
+	uint32_t missing;	   /* layers that do not hold */
 	struct error limits_error; /* why there are no groups */
 };
 

@@ -9,11 +9,16 @@ static void write_limits(struct json *json, const struct spec_limits *limits)
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{ "cpu_milli", limits->cpu_milli },	{ "mem_bytes", limits->mem_bytes },
-		{ "pids", limits->pids },		{ "disk_bytes", limits->disk_bytes },
-		{ "inodes", limits->inodes },		{ "time_ms", limits->time_ms },
-		{ "cpu_time_ms", limits->cpu_time_ms }, { "fsize_bytes", limits->fsize_bytes },
-		{ "nofile", limits->nofile },		{ "output_bytes", limits->output_bytes },
+		{ "cpu_milli", limits->cpu_milli },
+		{ "mem_bytes", limits->mem_bytes },
+		{ "pids", limits->pids },
+		{ "disk_bytes", limits->disk_bytes },
+		{ "inodes", limits->inodes },
+		{ "time_ms", limits->time_ms },
+		{ "cpu_time_ms", limits->cpu_time_ms },
+		{ "fsize_bytes", limits->fsize_bytes },
+		{ "nofile", limits->nofile },
+		{ "output_bytes", limits->output_bytes },
 	};
 
 	json_key(json, "limits");

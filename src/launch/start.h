@@ -9,8 +9,8 @@
 struct start {
 	const struct spec *spec;
 	const struct launch_io *io;
-	int control_fd; /* init's end */
-	int payload_fd; /* payload's end */
+	int control_fd;					  /* init's end */
+	int payload_fd;					  /* payload's end */
 	int supervisor_control_fd, supervisor_payload_fd; /* the other ends, to be closed */
 	char group_name[CGROUP_NAME_SIZE];
 	int landlock_abi;

@@ -36,7 +36,8 @@ static int make_file(struct run_log *log)
 		return -1;
 	(void)mkdirat(log->dir_fd, "logs", 0700);
 	(void)snprintf(name, sizeof(name), "logs/%s", log->name);
-	log->fd = openat(log->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	log->fd = openat(log->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			 0600);
 	if (log->fd < 0)
 		fd_close(&log->dir_fd);
 	return log->fd;

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct run_log {
-	int dir_fd;	 /* of the logs; -1: nothing is kept */
+	int dir_fd;	  /* of the logs; -1: nothing is kept */
 	const char *name; /* borrowed */
-	int fd;		 /* -1 until the first byte */
+	int fd;		  /* -1 until the first byte */
 	uint64_t kept, cap;
 	uint64_t began_ns;
 };

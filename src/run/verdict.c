@@ -23,14 +23,18 @@ static void set_end(struct run_result *result, enum run_status status, int exit_
 	result->signal = sig;
 }
 
-static void add_size(struct run_result *result, const char *before, uint64_t bytes, const char *after)
+static void add_size(struct run_result *result, const char *before, uint64_t bytes,
+		     const char *after)
 {
 	if (bytes >= 1u << 30 && bytes % (1u << 30) == 0)
-		strv_addf(&result->notes, "%s%llu GiB%s", before, (unsigned long long)(bytes >> 30), after);
+		strv_addf(&result->notes, "%s%llu GiB%s", before, (unsigned long long)(bytes >> 30),
+			  after);
 	else if (bytes >= 1u << 20)
-		strv_addf(&result->notes, "%s%llu MiB%s", before, (unsigned long long)(bytes >> 20), after);
+		strv_addf(&result->notes, "%s%llu MiB%s", before, (unsigned long long)(bytes >> 20),
+			  after);
 	else
-		strv_addf(&result->notes, "%s%llu KiB%s", before, (unsigned long long)(bytes >> 10), after);
+		strv_addf(&result->notes, "%s%llu KiB%s", before, (unsigned long long)(bytes >> 10),
+			  after);
 }
 
 static void fill_stopped(const struct verdict_facts *facts, struct run_result *result)
@@ -41,14 +45,16 @@ static void fill_stopped(const struct verdict_facts *facts, struct run_result *r
 	case WATCH_TIME:
 		set_end(result, RUN_TIMEOUT, 124, 0);
 		hit(result, "time");
-		strv_addf(&result->notes, "stopped after %.3g s: the time limit (raise it with --time)",
+		strv_addf(&result->notes,
+			  "stopped after %.3g s: the time limit (raise it with --time)",
 			  (double)limits->time_ms / 1000);
 		break;
 	case WATCH_CPU_TIME:
 		set_end(result, RUN_LIMIT, 128 + SIGKILL, SIGKILL);
 		hit(result, "cpu-time");
 		strv_addf(&result->notes,
-			  "stopped after %.3g s of CPU: the CPU time limit (raise it with --cpu-time)",
+			  "stopped after %.3g s of CPU: the CPU time limit (raise it with "
+			  "--cpu-time)",
 			  (double)limits->cpu_time_ms / 1000);
 		break;
 	case WATCH_MEMORY:
@@ -73,8 +79,8 @@ static void fill_signalled(const struct verdict_facts *facts, struct run_result 
 	if (sig == SIGXFSZ) {
 		result->status = RUN_LIMIT;
 		hit(result, "fsize");
-		add_size(result, "ended: it wrote a file larger than ", facts->spec->limits.fsize_bytes,
-			 " (raise it with --fsize)");
+		add_size(result, "ended: it wrote a file larger than ",
+			 facts->spec->limits.fsize_bytes, " (raise it with --fsize)");
 	}
 }
 
@@ -103,7 +109,8 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 	}
 	if (facts->usage->pids_refused || facts->pids_full) {
 		hit(result, "pids");
-		strv_addf(&result->notes, "the limit of %llu processes was reached (raise it with --pids)",
+		strv_addf(&result->notes,
+			  "the limit of %llu processes was reached (raise it with --pids)",
 			  (unsigned long long)limits->pids);
 	}
 	if (facts->usage->disk_full) {
@@ -132,7 +139,8 @@ static void fill_denials(const struct task *task, struct run_result *result)
 	for (size_t i = 0; i < denials->count; i++) {
 		const struct denial *denial = &denials->items[i];
 
-		denials_add(&result->denials, denial->layer, denial->what, denial->rule, denial->hint);
+		denials_add(&result->denials, denial->layer, denial->what, denial->rule,
+			    denial->hint);
 		result->denials.items[result->denials.count - 1].count = denial->count;
 	}
 	result->denials.beyond = denials->beyond;

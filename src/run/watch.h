@@ -12,7 +12,7 @@ enum watch_verdict { WATCH_GO_ON, WATCH_TIME, WATCH_CPU_TIME, WATCH_MEMORY };
 
 struct watch {
 	const struct spec_limits *limits;
-	bool has_group; /* the kernel keeps memory and processes in bounds */
+	bool has_group;	      /* the kernel keeps memory and processes in bounds */
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t next_sample_ns;
 	bool pids_full; /* seen at the limit, without a cgroup */

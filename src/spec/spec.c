@@ -52,11 +52,24 @@ static void free_lists(struct spec *spec)
 
 void spec_done(struct spec *spec)
 {
-	char *words[] = { spec->run_id,	   spec->sandbox,   spec->trace_id,  spec->driver,
-			  spec->workspace, spec->cwd,	    spec->home,	     spec->hostname,
-			  spec->seccomp,   spec->state_dir, spec->store_dir, spec->cache_dir,
-			  spec->config_dir, spec->groups.v2_path, spec->groups.memory_path,
-			  spec->groups.pids_path, spec->groups.cpu_path, spec->groups.cpuacct_path };
+	char *words[] = { spec->run_id,
+			  spec->sandbox,
+			  spec->trace_id,
+			  spec->driver,
+			  spec->workspace,
+			  spec->cwd,
+			  spec->home,
+			  spec->hostname,
+			  spec->seccomp,
+			  spec->state_dir,
+			  spec->store_dir,
+			  spec->cache_dir,
+			  spec->config_dir,
+			  spec->groups.v2_path,
+			  spec->groups.memory_path,
+			  spec->groups.pids_path,
+			  spec->groups.cpu_path,
+			  spec->groups.cpuacct_path };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		free(words[i]);

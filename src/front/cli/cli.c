@@ -115,7 +115,8 @@ static int perform(struct op_call *call, char *const *words)
 	if (!call->op->run)
 		return CLI_NEEDS_LIBRARIES;
 	if (call->op->run(call, &err) < 0)
-		return err.code == ERROR_LIBRARIES ? CLI_NEEDS_LIBRARIES : show_failure(op, call, &err);
+		return err.code == ERROR_LIBRARIES ? CLI_NEEDS_LIBRARIES
+						   : show_failure(op, call, &err);
 	if (show(call, &err) < 0)
 		return fail(op, false, &err, call->environ);
 	return call->exit_status;
