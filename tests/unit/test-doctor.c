@@ -93,7 +93,8 @@ static void test_layers(void)
 	check_advice(&m, LAYER_OVERLAY, EINVAL, "5.11", "--root project");
 	m.host.privileged = true;
 	check_advice(&m, LAYER_OVERLAY, EINVAL, "other ids", "--root project");
-	check_advice(&m, LAYER_MASKS, EPERM, "whiteouts", "6.6");
+	check_advice(&m, LAYER_MASKS, EPERM, "whiteouts", "5.15");
+	check_advice(&m, LAYER_DISK, 0, "tmpfs", "6.6");
 	check_advice(&m, LAYER_LANDLOCK, 0, "5.13", "newer kernel");
 	machine_has(&m, "sys/kernel/security/lsm", "capability,apparmor");
 	check_advice(&m, LAYER_LANDLOCK, 0, "at boot", "lsm=landlock,capability,apparmor");
