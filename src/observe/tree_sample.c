@@ -36,47 +36,9 @@ static ssize_t read_proc(int proc_fd, const char *process, const char *file, cha
 	return got;
 }
 
-/*
- * Fields behind the command's name, which may hold blanks and brackets: utime 14, stime 15, both of the children waited
- * for 16 and 17, threads 20. Init counts for the orphans it has waited for.
- */
-static void add_stat(int proc_fd, const char *process, struct tree_usage *usage)
+static DIR *open_list(int dir_fd, const char *path)
 {
-	unsigned long long own[2] = { 0 }, waited[2] = { 0 }, threads = 0;
-	unsigned long long tick = (unsigned long long)sysconf(_SC_CLK_TCK);
-	char text[1024];
-
-	if (read_proc(proc_fd, process, "stat", text, sizeof(text)) <= 0)
-		return;
-	const char *rest = strrchr(text, ')');
-
-	if (!rest || sscanf(rest,
-			    ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
-			    "%*d %*d %llu",
-			    &own[0], &own[1], &waited[0], &waited[1], &threads) != 5)
-		return;
-	usage->cpu_us += (waited[0] + waited[1]) * 1000000 / tick;
-	if (is_init(process))
-		return;
-	usage->cpu_us += (own[0] + own[1]) * 1000000 / tick;
-	usage->tasks += threads;
-}
-
-static void add_memory(int proc_fd, const char *process, struct tree_usage *usage)
-{
-	unsigned long long resident = 0, shared = 0;
-	char text[256];
-
-	if (is_init(process) || read_proc(proc_fd, process, "statm", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
-		return;
-	usage->memory_bytes += (resident - (shared < resident ? shared : resident)) *
-			       (unsigned long long)sysconf(_SC_PAGESIZE);
-}
-
-static DIR *open_list(int proc_fd)
-{
-	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!list && fd >= 0)
@@ -84,9 +46,78 @@ static DIR *open_list(int proc_fd)
 	return list;
 }
 
+/*
+ * Fields behind the command's name, which may hold blanks and brackets: utime 14, stime 15, both of the children waited
+ * for 16 and 17, threads 20. Init counts for the orphans it has waited for. Returns the threads.
+ */
+static uint64_t add_stat(int proc_fd, const char *process, struct tree_usage *usage)
+{
+	unsigned long long own[2] = { 0 }, waited[2] = { 0 }, threads = 0;
+	unsigned long long tick = (unsigned long long)sysconf(_SC_CLK_TCK);
+	char text[1024];
+
+	if (read_proc(proc_fd, process, "stat", text, sizeof(text)) <= 0)
+		return 0;
+	const char *rest = strrchr(text, ')');
+
+	if (!rest || sscanf(rest,
+			    ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu "
+			    "%*d %*d %llu",
+			    &own[0], &own[1], &waited[0], &waited[1], &threads) != 5)
+		return 0;
+	usage->cpu_us += (waited[0] + waited[1]) * 1000000 / tick;
+	if (is_init(process))
+		return threads;
+	usage->cpu_us += (own[0] + own[1]) * 1000000 / tick;
+	usage->tasks += threads;
+	return threads;
+}
+
+/* Pages of a task; false when it has no memory any more. */
+static bool read_memory(int proc_fd, const char *task, uint64_t *ret_pages)
+{
+	unsigned long long resident = 0, shared = 0;
+	char text[256];
+
+	if (read_proc(proc_fd, task, "statm", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || resident == 0)
+		return false;
+	*ret_pages = resident - (shared < resident ? shared : resident);
+	return true;
+}
+
+/* A process is listed under its first thread. When that one has ended, any other knows of the memory they share. */
+static bool read_memory_of_threads(int proc_fd, const char *process, uint64_t *ret_pages)
+{
+	char path[NAME_SIZE + 8];
+	bool is_found = false;
+
+	(void)snprintf(path, sizeof(path), "%.15s/task", process);
+	DIR *list = open_list(proc_fd, path);
+
+	if (!list)
+		return false;
+	for (struct dirent *entry; !is_found && (entry = readdir(list));)
+		is_found = is_process(entry->d_name) &&
+			   read_memory(dirfd(list), entry->d_name, ret_pages);
+	closedir(list);
+	return is_found;
+}
+
+static void add_memory(int proc_fd, const char *process, uint64_t threads, struct tree_usage *usage)
+{
+	uint64_t pages = 0;
+
+	if (is_init(process))
+		return;
+	if (read_memory(proc_fd, process, &pages) ||
+	    (threads > 1 && read_memory_of_threads(proc_fd, process, &pages)))
+		usage->memory_bytes += pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 void tree_sample(int proc_fd, struct tree_usage *ret_usage)
 {
-	DIR *list = open_list(proc_fd);
+	DIR *list = open_list(proc_fd, ".");
 
 	*ret_usage = (struct tree_usage){ 0 };
 	if (!list)
@@ -94,15 +125,16 @@ void tree_sample(int proc_fd, struct tree_usage *ret_usage)
 	for (struct dirent *entry; (entry = readdir(list));) {
 		if (!is_process(entry->d_name))
 			continue;
-		add_stat(proc_fd, entry->d_name, ret_usage);
-		add_memory(proc_fd, entry->d_name, ret_usage);
+		uint64_t threads = add_stat(proc_fd, entry->d_name, ret_usage);
+
+		add_memory(proc_fd, entry->d_name, threads, ret_usage);
 	}
 	closedir(list);
 }
 
 uint64_t tree_count(int proc_fd)
 {
-	DIR *list = open_list(proc_fd);
+	DIR *list = open_list(proc_fd, ".");
 	uint64_t tasks = 0;
 
 	if (!list)

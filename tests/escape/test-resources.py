@@ -94,14 +94,14 @@ def thread_bomb(t):
 
 
 def memory_control(t):
-    for kind in ("anon", "memfd", "sysv", "children"):
+    for kind in ("anon", "memfd", "sysv", "children", "headless"):
         result = t.box.bare("memory", kind, 96)
         t.equal(result.probe("took"), "96", f"{kind} outside: {result}")
 
 
 @suite.case("A080", "memory of each kind", memory_control)
 def memory(t):
-    for kind in ("anon", "memfd", "tmpfs", "shm", "sysv", "children"):
+    for kind in ("anon", "memfd", "tmpfs", "shm", "sysv", "children", "headless"):
         result = t.box.attack("memory", kind, 512, flags=["--mem", "96m", "--time", "30s"], timeout=60)
         if not has_cgroup(result) and kind in ("memfd", "sysv"):
             continue  # the watchdog sees what is resident in processes: the degradation is named

@@ -145,6 +145,28 @@ static unsigned long fill_children(unsigned long mib)
 	return done;
 }
 
+static void *fill_and_tell(void *mib)
+{
+	unsigned long got = fill_anonymous(*(unsigned long *)mib);
+
+	/* Whoever only looks from time to time has a chance to see it. */
+	sleep(1);
+	report_text("took", "%lu", got);
+	exit(0);
+}
+
+/* The memory of a process whose first thread has ended: the kernel then lists it as having none. */
+static unsigned long fill_without_first_thread(unsigned long mib)
+{
+	static unsigned long wanted;
+	pthread_t thread;
+
+	wanted = mib;
+	if (pthread_create(&thread, NULL, fill_and_tell, &wanted) != 0)
+		return 0;
+	pthread_exit(NULL);
+}
+
 /* A080: ARGV: kind, MiB to take. Says how far it came, if it lives to tell. */
 int attack_memory(int argc, char **argv)
 {
@@ -169,6 +191,8 @@ int attack_memory(int argc, char **argv)
 		got = fill_tables(mib);
 	else if (strcmp(kind, "children") == 0)
 		got = fill_children(mib);
+	else if (strcmp(kind, "headless") == 0)
+		got = fill_without_first_thread(mib);
 	else
 		return 2;
 	report_text("took", "%lu", got);
