@@ -50,9 +50,9 @@ static const char limits_text[] =
 	"stand in the profile: aisbx profile show default.\n"
 	"\n"
 	"Memory, processes and CPU are limited by cgroups (v2 or v1). Where the caller\n"
-	"may make none, rlimits and a watchdog stand in, which is asked before every\n"
-	"new process or thread (about 10 us each); the result then says\n"
-	"\"degraded\":[\"limits\"], and --require limits refuses instead.\n";
+	"may make none, rlimits and a watchdog that looks ten times a second stand in;\n"
+	"the result then says \"degraded\":[\"limits\"], and --require limits refuses\n"
+	"instead.\n";
 
 static const char exit_text[] =
 	"Exit codes\n"
