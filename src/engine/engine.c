@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,15 @@ struct inspection {
 	bool list;
 };
 
+/* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
+static int compare_changes(const void *left, const void *right)
+{
+	const char *const *a = left, *const *b = right;
+	int order = strcmp(*a + 2, *b + 2);
+
+	return order ? order : strcmp(*b, *a);
+}
+
 /* Counts what the sandbox wrote, layer by layer, while the layers still exist. */
 static void count_changes(const struct task *task, struct run_result *result, void *cookie)
 {
@@ -84,6 +94,10 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 						  scan.inside.deleted };
 	result->changes_outside = (struct change_counts){ scan.outside.added, scan.outside.modified,
 							  scan.outside.deleted };
+	/* A directory gives its entries in any order; scripts want the same one every time. */
+	if (result->changed.count > 1)
+		qsort(result->changed.items, result->changed.count, sizeof(char *),
+		      compare_changes);
 	if (scan.is_partial)
 		strv_add(&result->notes, "too much was changed to count all of it");
 }
