@@ -25,26 +25,11 @@ static bool is_listed(const char *const *list, const char *pair, size_t name_len
 	return false;
 }
 
-/* Puts NAME=VALUE in, in place of an earlier one of that name. */
-static void put(struct strv *env, const char *pair)
-{
-	size_t len = (size_t)(strchrnul(pair, '=') - pair);
-
-	for (size_t i = 0; i < env->count; i++) {
-		if (strncmp(env->items[i], pair, len) != 0 || env->items[i][len] != '=')
-			continue;
-		free(env->items[i]);
-		env->items[i] = xstrdup(pair);
-		return;
-	}
-	strv_add(env, pair);
-}
-
 static void put_value(struct strv *env, const char *name, const char *value)
 {
 	owned(free_ptr) char *pair = xasprintf("%s=%s", name, value);
 
-	put(env, pair);
+	settings_add_env(env, pair);
 }
 
 /* NAME=a:b:c with the parts that are visible inside; nothing when none is. */
@@ -65,7 +50,7 @@ static void put_visible(struct spec *spec, const char *pair, size_t name_len)
 		at += len + (at[len] == ':');
 	}
 	if (out.len > name_len)
-		put(&spec->env, str_cstr(&out));
+		settings_add_env(&spec->env, str_cstr(&out));
 }
 
 static void put_kept(const struct planning *planning)
@@ -79,7 +64,7 @@ static void put_kept(const struct planning *planning)
 		if (!pair[len] || len == 0)
 			continue;
 		if (is_listed(kept, pair, len) || str_starts(pair, "LC_"))
-			put(&spec->env, pair);
+			settings_add_env(&spec->env, pair);
 		else if (is_listed(places, pair, len))
 			put_visible(spec, pair, len);
 	}
@@ -93,7 +78,7 @@ static void put_passed(const struct planning *planning)
 		owned(free_ptr) char *name = xstrndup(*at, strcspn(*at, "="));
 
 		if (names->count > 0 && strv_has(names, name))
-			put(&planning->spec->env, *at);
+			settings_add_env(&planning->spec->env, *at);
 	}
 }
 
@@ -113,15 +98,15 @@ void plan_environment(const struct planning *planning)
 
 	put_kept(planning);
 	if (!has_path(env))
-		put(env, "PATH=" DEFAULT_PATH);
+		settings_add_env(env, "PATH=" DEFAULT_PATH);
 	/* The resolved home: a link to it from a directory that is empty inside would lead nowhere. */
 	put_value(env, "HOME", planning->spec->home);
 	put_value(env, "USER", planning->host->user);
 	put_value(env, "LOGNAME", planning->host->user);
-	put(env, "AISBX=1");
+	settings_add_env(env, "AISBX=1");
 	put_value(env, "AISBX_SANDBOX", planning->spec->sandbox);
 	if (settings->pass_env.count > 0)
 		put_passed(planning);
 	for (size_t i = 0; i < settings->env.count; i++)
-		put(env, settings->env.items[i]);
+		settings_add_env(env, settings->env.items[i]);
 }

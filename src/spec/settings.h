@@ -123,4 +123,7 @@ uint64_t settings_limit(const struct settings *settings, const int64_t *number, 
  */
 void settings_narrow(struct settings *base, const struct settings *repo, struct strv *notes);
 
+/* Adds "K=V" in place of an earlier value of K. */
+void settings_add_env(struct strv *env, const char *pair);
+
 #endif

@@ -20,7 +20,4 @@ const struct strv *settings_get_list(const struct settings *settings,
 /* The row's bit in `ceilings`. */
 uint32_t settings_ceiling_bit(const struct setting_row *row);
 
-/* Adds "K=V" in place of an earlier value of K. */
-void settings_add_env(struct strv *env, const char *pair);
-
 #endif
