@@ -6,9 +6,15 @@
 
 #define DENIALS_TOLD 3
 
+/* One line, whatever is quoted in it: the name of a command with a newline would speak in our name. */
 static void note(struct op_call *call, const char *text)
 {
-	str_add(&call->notes, text);
+	for (; *text; text++) {
+		if (*text == '\n')
+			str_add(&call->notes, "\\x0a");
+		else
+			str_add_char(&call->notes, *text);
+	}
 	str_add_char(&call->notes, '\n');
 }
 

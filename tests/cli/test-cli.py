@@ -232,6 +232,11 @@ def test_codes():
     for name, want in (("no-such-program-x", 127), (path, 126)):
         found = result("--", name)
         tap.ok(found.get("exit_code") == want and found.get("status"), f"{want} as data", found)
+    done = run("--", "no-\x1b[31m\raisbx: all is well\naisbx: really")
+    first = done.stderr.split("\n")[0]
+    tap.ok("\x1b" not in done.stderr and "\r" not in done.stderr and "\\x0aaisbx: really" in first,
+           "a command's name steers no terminal and says nothing in our name", done)
+    tap.ok("\x1b[31m" in (result("--", "no-\x1b[31m").get("message") or ""), "as data it is what it is")
 
 
 def test_result():

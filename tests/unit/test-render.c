@@ -53,6 +53,8 @@ static void test_answers(void)
 	op_call_init(&call, &lists, NULL);
 	call.answer = row("one", 1);
 	is_rendered(&call, &plain, "name: one\nsize: 1\n", "an object is lines of fields");
+	value_set(call.answer, "\a\n", value_new_int(2));
+	is_rendered(&call, &plain, "name: one\nsize: 1\n\\x07\\x0a: 2\n", "also by their names");
 	str_add(&call.text, "words\033]0;title\a\n");
 	is_rendered(&call, &plain, "words\033]0;title\a\n", "a pipe gets text as it is");
 	is_rendered(&call, &terminal, "words\\x1b]0;title\\x07\n", "a terminal gets escapes");
@@ -117,8 +119,14 @@ static void test_notes(void)
 
 	op_call_init(&call, &runs, NULL);
 	str_add(&call.notes, "one\ntwo\n");
-	render_notes(&call, &plain, &out);
+	render_notes(&call, &out);
 	tap_is_str(str_cstr(&out), "aisbx: one\naisbx: two\n", "each note is a line of ours");
+	str_clear(&out);
+	str_clear(&call.notes);
+	str_add(&call.notes, "no\033[31m\r\t\xe2\x80\xae: not found\n");
+	render_notes(&call, &out);
+	tap_is_str(str_cstr(&out), "aisbx: no\\x1b[31m\\x0d\\x09\\u{202e}: not found\n",
+		   "what was quoted in it steers no terminal");
 	str_done(&out);
 	op_call_done(&call);
 }

@@ -56,11 +56,10 @@ static int show(const struct op_call *call, struct error *err)
 	owned(str_done) struct str out = STR_INIT;
 	owned(str_done) struct str notes = STR_INIT;
 	struct render_style out_style = style_of(call->stdout_tty, call->environ);
-	struct render_style note_style = style_of(call->stderr_tty, call->environ);
 
 	render_answer(call, &out_style, &out);
 	if (!call->json)
-		render_notes(call, &note_style, &notes);
+		render_notes(call, &notes);
 	if (notes.len > 0)
 		(void)fd_write_all(STDERR_FILENO, notes.data, notes.len);
 	if (out.len > 0 && fd_write_all(STDOUT_FILENO, out.data, out.len) < 0)
@@ -71,9 +70,12 @@ static int show(const struct op_call *call, struct error *err)
 /* One line on the terminal that long work keeps rewriting. */
 static void show_progress(const char *what)
 {
-	owned(free_ptr) char *line = xasprintf("\r\033[K%s", what ? what : "");
+	owned(str_done) struct str line = STR_INIT;
 
-	(void)fd_write_all(STDERR_FILENO, line, strlen(line));
+	str_add(&line, "\r\033[K");
+	if (what)
+		render_safe(&line, what, strlen(what), false);
+	(void)fd_write_all(STDERR_FILENO, line.data, line.len);
 }
 
 /* Runs `help VERB` in place of the verb. */

@@ -102,7 +102,8 @@ static void add_table(const struct op_column *columns, const struct value *rows,
 static void add_fields(const struct value *map, struct str *out)
 {
 	for (size_t i = 0; i < map->many.count; i++) {
-		str_addf(out, "%s: ", map->many.keys[i]);
+		render_safe(out, map->many.keys[i], strlen(map->many.keys[i]), false);
+		str_add(out, ": ");
 		add_cell(out, map->many.items[i]);
 		end_line(out);
 	}
@@ -143,7 +144,7 @@ void render_answer(const struct op_call *call, const struct render_style *style,
 	}
 }
 
-void render_notes(const struct op_call *call, const struct render_style *style, struct str *out)
+void render_notes(const struct op_call *call, struct str *out)
 {
 	const char *at = str_cstr(&call->notes);
 
@@ -151,10 +152,8 @@ void render_notes(const struct op_call *call, const struct render_style *style, 
 		size_t len = strcspn(at, "\n");
 
 		str_add(out, "aisbx: ");
-		if (style->terminal)
-			render_safe(out, at, len, false);
-		else
-			str_add_bytes(out, at, len);
+		/* Also in a file: it ends up on somebody's terminal, and stderr is nobody's data. */
+		render_safe(out, at, len, false);
 		str_add_char(out, '\n');
 		at += len;
 		at += *at == '\n';

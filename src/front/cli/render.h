@@ -16,10 +16,10 @@ struct render_style {
  */
 void render_answer(const struct op_call *call, const struct render_style *style, struct str *out);
 
-/* Each line of the notes with "aisbx: " in front. */
-void render_notes(const struct op_call *call, const struct render_style *style, struct str *out);
+/* Each line of the notes with "aisbx: " in front; bytes that steer a terminal are escapes, wherever it goes. */
+void render_notes(const struct op_call *call, struct str *out);
 
-/* One line: "aisbx: sentence". */
+/* One line: "aisbx: sentence"; escapes as in notes. */
 void render_error(const struct error *err, const struct render_style *style, struct str *out);
 
 /*
