@@ -8,6 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
+from box import end
 import canary
 from leftovers import descendants
 
@@ -120,8 +121,7 @@ def locks(t):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 @suite.case("A032d", "reading inside does not touch access times", "outside the first read changes it")
@@ -241,8 +241,7 @@ def init_descriptors(t):
                 link = os.readlink(f"/proc/{pid}/fd/{fd}")
                 t.ok(not link.startswith("/") or link.startswith("/dev/"), f"{info[0]} holds {fd}", link)
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 def reopen_file(t, where):
@@ -472,8 +471,7 @@ def setuid_reach(t):
                                       group=54322, extra_groups=[])
                 t.ok("euid" not in done.stdout, f"another user runs {path}", done)
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 def mount_rows(result):

@@ -5,6 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
+from box import end
 from leftovers import descendants
 
 suite = Suite("kernel surface")
@@ -246,8 +247,7 @@ def status_from_host(t):
                 for line in file:
                     t.ok(line.split()[1] != "0", "host uid 0 is not in the map", line)
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 def setuid_control(t):

@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
-from box import patience, slow
+from box import end, patience, slow
 from leftovers import descendants
 
 suite = Suite("terminal, signals, life cycle")
@@ -151,8 +151,7 @@ def fork_storm(t):
         except subprocess.TimeoutExpired:
             t.ok(False, "SIGTERM to the supervisor ends it within 5 s")
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
     t.equal(t.suite.watch.problems(5), [], "all are gone")
 
 
@@ -175,8 +174,7 @@ def supervisor_signals(t):
             code = process.wait(patience(5))
         except subprocess.TimeoutExpired:
             code = None
-            process.kill()
-        process.communicate()
+            end(process)
         t.ok(code is not None and code != 0, f"{number.name} ends the run", code)
 
 

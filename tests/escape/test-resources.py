@@ -9,7 +9,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
-from box import patience, slow
+from box import end, patience, slow
 from leftovers import descendants
 
 suite = Suite("resources")
@@ -329,8 +329,7 @@ def inotify(t):
         outside = t.box.outside("inotify")
         t.ok(int(outside.probe("instances")) >= 1, "the host's user has some left", outside.probes)
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 @suite.case("A090b", "pipe pages of the host's user", "outside they are the user's own")
@@ -341,8 +340,7 @@ def pipe_pages(t):
         outside = t.box.bare_call(["sh", "-c", "echo through | cat"], 10, t.caller.identity())
         t.equal(outside.out, "through\n", "the host's user makes pipes")
     finally:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 def aio_now():

@@ -72,6 +72,7 @@ class Groups:
             mine = f"{top}/suite-{os.getpid()}"
             if not os.path.exists(top + "/cgroup.procs") or names.startswith("cpuset"):
                 continue
+            self.prune(top)
             try:
                 os.mkdir(mine)
                 with open(mine + "/cgroup.procs", "w") as file:
@@ -82,6 +83,15 @@ class Groups:
             self.back.append(top)
             self.guard(mine)
             return
+
+    def prune(self, top):
+        """Suites that were killed could not clear up themselves."""
+        for entry in os.scandir(top):
+            if entry.name.startswith("suite-") and not os.path.exists(f"/proc/{entry.name[6:]}"):
+                try:
+                    os.rmdir(entry.path)
+                except OSError:
+                    pass
 
     def guard(self, mine):
         """A backstop for the machine, far above what any case may use, should a limit under test not hold."""
