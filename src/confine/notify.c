@@ -20,9 +20,6 @@
 #define MESSAGE_MAX 512
 #define TEXT_PAGE 4096 /* the smallest there is */
 
-/* Every flag of clone(2) that makes a namespace; the filter permits none of them. */
-#define CLONE_NEW_ANY 0x7e020000U
-
 union request {
 	struct seccomp_notif notif;
 	char room[MESSAGE_MAX];
@@ -191,13 +188,6 @@ int notify_answer(int listener_fd, uint64_t id, int errnum)
 static enum notify_kind kind_of(const struct seccomp_notif *notif)
 {
 	switch (notif->data.nr) {
-#ifdef SYS_fork
-	case SYS_fork:
-	case SYS_vfork:
-		return NOTIFY_TASK;
-#endif
-	case SYS_clone:
-		return notif->data.args[0] & CLONE_NEW_ANY ? NOTIFY_SYSCALL : NOTIFY_TASK;
 #ifdef SYS_rename
 	case SYS_rename:
 #endif
@@ -235,7 +225,7 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 		ret_event->args[i] = notif->data.args[i];
 
 	enum notify_kind kind = kind_of(notif);
-	if (kind == NOTIFY_TASK || kind == NOTIFY_MOVE) {
+	if (kind == NOTIFY_MOVE) {
 		ret_event->kind = kind;
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /*
  * The supervisor's end of a filter with a listener: answers what the payload waits for.
  *
- * Refused calls are answered EPERM, new tasks and renames by the caller. Connections and addressed datagrams are
+ * Refused calls are answered EPERM, renames by the caller. Connections and addressed datagrams are
  * answered "continue": the empty network namespace refuses them, here they are only seen. What is read from the
  * payload's memory may change behind our back, so it is told to people and decides nothing.
  */
@@ -17,7 +17,6 @@ enum notify_kind {
 	NOTIFY_SILENT,	/* answered, nothing to tell */
 	NOTIFY_SYSCALL, /* a refused system call; layer "seccomp" */
 	NOTIFY_NET,	/* a destination outside the sandbox; layer "net" */
-	NOTIFY_TASK,	/* a new process or thread; not answered yet */
 	NOTIFY_MOVE,	/* a rename; not answered yet */
 };
 

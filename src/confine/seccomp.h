@@ -20,13 +20,11 @@ enum seccomp_variant {
 	/* What EPERM would answer and what is only watched goes to a listener. */
 	SECCOMP_VARIANT_NOTIFY = 1,
 	SECCOMP_VARIANT_SPLICE = 2, /* splice and tee are permitted */
-	/* With NOTIFY: new processes and threads go to the listener too, which counts them. */
-	SECCOMP_VARIANT_TASKS = 4,
 	/* With NOTIFY: renames go to the listener too, which makes those of directories possible. */
-	SECCOMP_VARIANT_MOVES = 8,
+	SECCOMP_VARIANT_MOVES = 4,
 };
 
-#define SECCOMP_VARIANTS 16
+#define SECCOMP_VARIANTS 8
 
 /*
  * The filter for this architecture. Load one with NOTIFY with a listener, or the calls meant for it

@@ -75,8 +75,6 @@ static uint32_t resolve_answer(const struct seccomp_policy *policy, uint32_t ans
 		return policy->observe;
 	case ANSWER_SPLICE:
 		return policy->splice;
-	case ANSWER_TASK:
-		return policy->task;
 	case ANSWER_MOVE:
 		return policy->move;
 	default:

@@ -20,8 +20,7 @@
 #define ANSWER_DENY 0x00010000U /* dangerous or privileged: EPERM, told when there is a listener */
 #define ANSWER_OBSERVE 0x00010001U /* permitted, told when there is a listener */
 #define ANSWER_SPLICE 0x00010002U  /* splice and tee */
-#define ANSWER_TASK 0x00010003U	   /* a new process or thread */
-#define ANSWER_MOVE 0x00010004U	   /* a new place for a file or directory */
+#define ANSWER_MOVE 0x00010003U	   /* a new place for a file or directory */
 
 enum seccomp_compare {
 	COMPARE_EQ,
@@ -58,12 +57,11 @@ struct seccomp_entry {
 };
 
 struct seccomp_policy {
-	uint32_t arch;			/* AUDIT_ARCH_ value */
-	uint32_t foreign;		/* answer to any other architecture */
-	uint32_t unknown;		/* answer to numbers without an entry */
-	uint32_t deny, observe, splice; /* what the ANSWER_ values stand for */
-	uint32_t task, move;
-	const struct seccomp_entry *entries; /* by rising number, each number once */
+	uint32_t arch;			      /* AUDIT_ARCH_ value */
+	uint32_t foreign;		      /* answer to any other architecture */
+	uint32_t unknown;		      /* answer to numbers without an entry */
+	uint32_t deny, observe, splice, move; /* what the ANSWER_ values stand for */
+	const struct seccomp_entry *entries;  /* by rising number, each number once */
 	size_t entry_count;
 };
 

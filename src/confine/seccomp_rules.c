@@ -74,7 +74,7 @@ enum {
 	}
 
 static const struct seccomp_clause clone_clauses[] = {
-	WHEN(ANSWER_TASK, IS_MASKED(0, CLONE_NEW_ANY, 0)),
+	WHEN(SECCOMP_RET_ALLOW, IS_MASKED(0, CLONE_NEW_ANY, 0)),
 };
 
 /*
@@ -177,7 +177,6 @@ static const struct rule {
 	RULE(sendto, SECCOMP_RET_ALLOW),
 	{ "sync", ERRNO(0), NULL, 0 }, /* the writeback would be the whole host's */
 	{ "splice", ANSWER_SPLICE, NULL, 0 },
-	{ "fork", ANSWER_TASK, NULL, 0 },
 	{ "rename", ANSWER_MOVE, NULL, 0 },
 	{ "connect", ANSWER_OBSERVE, NULL, 0 },
 };
@@ -215,7 +214,6 @@ void seccomp_policy_variant(struct seccomp_policy *policy, unsigned variant)
 {
 	bool is_notify = variant & SECCOMP_VARIANT_NOTIFY;
 	bool may_splice = variant & SECCOMP_VARIANT_SPLICE;
-	bool has_tasks = is_notify && variant & SECCOMP_VARIANT_TASKS;
 	bool has_moves = is_notify && variant & SECCOMP_VARIANT_MOVES;
 
 	policy->foreign = SECCOMP_RET_KILL_PROCESS;
@@ -223,6 +221,5 @@ void seccomp_policy_variant(struct seccomp_policy *policy, unsigned variant)
 	policy->deny = is_notify ? SECCOMP_RET_USER_NOTIF : ERRNO(EPERM);
 	policy->observe = is_notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
 	policy->splice = may_splice ? SECCOMP_RET_ALLOW : ERRNO(EINVAL);
-	policy->task = has_tasks ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
 	policy->move = has_moves ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
 }

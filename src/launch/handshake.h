@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -55,6 +56,7 @@ struct message {
 		struct error error;
 		struct {
 			int wait_status;
+			bool is_crowded;
 			struct rusage usage;
 		} ended;
 		struct {

@@ -57,6 +57,7 @@ struct launch_report {
 	uint64_t move_id;
 	int wait_status;
 	struct rusage usage;
+	bool is_crowded; /* the command ended among as many processes as were permitted */
 	struct error error;
 };
 

@@ -300,6 +300,7 @@ static void report_message(struct launch *launch, const struct message *message,
 		report->event = LAUNCH_ENDED;
 		report->wait_status = message->ended.wait_status;
 		report->usage = message->ended.usage;
+		report->is_crowded = message->ended.is_crowded;
 		break;
 	case MESSAGE_FAILED:
 		report->event = LAUNCH_FAILED;

@@ -11,11 +11,13 @@
 #include "base/own.h"
 #include "launch/handshake.h"
 #include "launch/whole.h"
+#include "observe/tree_sample.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -26,16 +28,43 @@
 
 struct reaper {
 	int control_fd;
+	uint64_t pids; /* the limit, where init can look; 0: does not */
 	pid_t payload;
 	pid_t mover; /* 0: none */
 	uint64_t move_id;
 };
+
+/* The number of the last process made here; they are given one after the other. 0 when unknown. */
+static uint64_t last_number(void)
+{
+	char text[128];
+	const char *last = file_read_small(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) > 0
+				   ? strrchr(text, ' ')
+				   : NULL;
+
+	return last ? strtoull(last, NULL, 10) : 0;
+}
+
+/*
+ * Whether the limit on processes was reached just now, with the command that has ended. Where no cgroup tells, the
+ * supervisor looks only now and then, and who ran into the limit often ends by it. A sandbox that never had so many
+ * is not looked at.
+ */
+static bool is_crowded(const struct reaper *reaper)
+{
+	if (!reaper->pids || last_number() < reaper->pids)
+		return false;
+	owned(fd_close) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return proc_fd >= 0 && tree_count(proc_fd) + 1 >= reaper->pids;
+}
 
 static _Noreturn void report_end(const struct reaper *reaper, int status)
 {
 	struct message message = { .kind = MESSAGE_ENDED };
 
 	message.ended.wait_status = status;
+	message.ended.is_crowded = is_crowded(reaper);
 	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
 	(void)getrusage(RUSAGE_CHILDREN, &message.ended.usage);
 	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
@@ -145,8 +174,10 @@ _Noreturn void reap_main(const struct start *start, pid_t payload)
 {
 	struct reaper reaper = { .control_fd = start->control_fd, .payload = payload };
 
-	if (start->spec->root != ROOT_IDMAPPED)
+	if (start->spec->root != ROOT_IDMAPPED) {
+		reaper.pids = start->spec->limits.pids;
 		serve(&reaper);
+	}
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(-1, &status, 0);

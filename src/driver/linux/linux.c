@@ -6,7 +6,6 @@
 #include "confine/notify.h"
 #include "confine/seccomp_file.h"
 #include "driver/linux/moves.h"
-#include "driver/linux/tasks.h"
 #include "launch/launch.h"
 #include "observe/tree_sample.h"
 
@@ -30,7 +29,7 @@ struct linux_task {
 	bool has_usage;
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
 	bool was_full;		    /* the writable layer was seen full */
-	struct tasks tasks;	    /* kept here without a cgroup */
+	bool was_crowded;	    /* as many processes as permitted were there at the end */
 	struct moves moves;	    /* renames that wait */
 	struct sock_fprog filter;   /* the user's own */
 };
@@ -128,7 +127,6 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	};
 	task->spec = spec;
 	task->listener_fd = -1;
-	tasks_init(&task->tasks, spec->limits.pids);
 	launch_init(&task->launch);
 	for (int i = 0; i < 3; i++) {
 		task->io.fds[i] = io->fds[i];
@@ -205,6 +203,7 @@ static void handle_message(struct linux_task *task, int fd)
 		task->task.wait_status = report.wait_status;
 		task->usage = report.usage;
 		task->has_usage = true;
+		task->was_crowded = report.is_crowded;
 		task->task.state = TASK_ENDED;
 		break;
 	case LAUNCH_FAILED:
@@ -229,22 +228,15 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 	case NOTIFY_NET:
 		tell(task, event);
 		break;
-	case NOTIFY_TASK:
-		(void)notify_answer(task->listener_fd, event->id,
-				    tasks_admit(&task->tasks, task->launch.proc_fd) ? 0 : EAGAIN);
-		break;
 	case NOTIFY_MOVE:
 		moves_take(&task->moves, task->listener_fd, event, &task->launch);
 		break;
 	}
 }
 
-/* Counting takes its time, so after each count the other descriptors get their turn. */
 static void handle_notifications(struct linux_task *task)
 {
-	uint64_t counts = task->tasks.counts;
-
-	for (int i = 0; i < NOTIFICATIONS_PER_STEP && task->tasks.counts == counts; i++) {
+	for (int i = 0; i < NOTIFICATIONS_PER_STEP; i++) {
 		struct notify_event event;
 
 		if (notify_handle(task->listener_fd, &event) < 0) {
@@ -336,7 +328,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	*ret_usage = (struct task_usage){ 0 };
 	sample_disk(task, ret_usage);
 	if (!task->launch.has_group) {
-		ret_usage->pids_refused = task->tasks.refused;
+		ret_usage->pids_refused = task->was_crowded;
 		sample_without_group(task, ret_usage);
 		return;
 	}
