@@ -294,6 +294,15 @@ static int hide_directory(struct builder *builder, const char *path, const struc
 	return 0;
 }
 
+static int whiteout(struct builder *builder, const char *path, const char *below, struct error *err)
+{
+	if (make_parents(builder, below, err) < 0)
+		return -1;
+	if (mknodat(builder->layer->dir_fd, below, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "mask for %s", path);
+	return 0;
+}
+
 static int hide(struct builder *builder, const char *path, const struct stat *st, const char *below,
 		struct error *err)
 {
@@ -301,9 +310,7 @@ static int hide(struct builder *builder, const char *path, const struct stat *st
 		return -1;
 	if (S_ISDIR(st->st_mode))
 		return hide_directory(builder, path, st, below, err);
-	if (mknodat(builder->layer->dir_fd, below, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
-		return error_errno(err, ERROR_HOST, "mask for %s", path);
-	return 0;
+	return whiteout(builder, path, below, err);
 }
 
 static int keep_link(struct builder *builder, const char *path, const char *below,
@@ -403,6 +410,33 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 	return status;
 }
 
+/*
+ * Names are protected, not files: what the host makes there while the sandbox runs must not appear. The first part of the
+ * path that does not exist is whited out.
+ */
+static int hide_absent(struct builder *builder, const char *path, const char *below,
+		       struct error *err)
+{
+	char part[PATH_MAX], host[PATH_MAX];
+	struct stat st;
+
+	if (mask_shows(builder->spec, path) || !parent_shows(builder->spec, path))
+		return 0;
+	for (size_t end = strcspn(below, "/");; end += 1 + strcspn(below + end + 1, "/")) {
+		if (end >= sizeof(part))
+			return 0;
+		memcpy(part, below, end);
+		part[end] = '\0';
+		if (host_path(builder->layer, part, host, sizeof(host)) < 0)
+			return 0;
+		if (lstat(host, &st) < 0)
+			return whiteout(builder, path, part, err);
+		/* Nothing can appear below a file or a link. */
+		if (!S_ISDIR(st.st_mode) || !below[end])
+			return 0;
+	}
+}
+
 /* Most listed paths do not exist on a given machine: that is looked at first. */
 static int apply_to_path(struct builder *builder, const struct spec_mask *mask, const char *below,
 			 struct error *err)
@@ -411,7 +445,7 @@ static int apply_to_path(struct builder *builder, const struct spec_mask *mask, 
 	struct stat st;
 
 	if (lstat(mask->path, &st) < 0)
-		return 0;
+		return mask->kind == MASK_HIDE ? hide_absent(builder, mask->path, below, err) : 0;
 	if (mask->kind == MASK_KEEP)
 		return keep(builder, mask->path, &st, below, err);
 	/* A KEEP for the very same path wins: nothing to hide then. */

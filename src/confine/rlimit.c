@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 
 #define LOW_NICE 5
+#define SIGNALS_MAX 1024
+#define QUEUE_BYTES (256u << 10)
 /* Init is counted with the user's processes, and is not one of theirs. */
 #define NPROC_MARGIN 1
 
@@ -39,6 +41,9 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	if (set_limit(RLIMIT_CORE, 1, 1) < 0 ||
 	    set_limit(RLIMIT_FSIZE, file_bytes, file_bytes) < 0 ||
 	    set_limit(RLIMIT_MEMLOCK, limits->memlock_bytes, limits->memlock_bytes) < 0 ||
+	    /* Both are charged to the caller on the host as well. */
+	    set_limit(RLIMIT_SIGPENDING, SIGNALS_MAX, SIGNALS_MAX) < 0 ||
+	    set_limit(RLIMIT_MSGQUEUE, QUEUE_BYTES, QUEUE_BYTES) < 0 ||
 	    set_limit(RLIMIT_RTPRIO, 0, 0) < 0 || set_limit(RLIMIT_NICE, 0, 0) < 0)
 		return -1;
 	if (set_limit(RLIMIT_NOFILE, nofile_soft, nofile) < 0)

@@ -26,6 +26,12 @@ void root_parts_init(struct root_parts *parts)
 	parts->upper_fd = -1;
 }
 
+void root_held_done(struct root_held *held)
+{
+	while (held->count > 0)
+		close(held->fds[--held->count]);
+}
+
 void root_parts_done(struct root_parts *parts)
 {
 	for (size_t i = 0; i < parts->count; i++) {
@@ -33,6 +39,7 @@ void root_parts_done(struct root_parts *parts)
 		free(parts->items[i].target);
 	}
 	fd_close(&parts->upper_fd);
+	root_held_done(&parts->held);
 	strv_done(&parts->unit_paths);
 	parts->count = 0;
 }
@@ -195,6 +202,16 @@ static void close_layers(struct overlay_layers *layers)
 	fd_close(&layers->work);
 }
 
+/* Moves the lower layers where they are detached mounts to those that are closed later. */
+static void hold_lowers(struct root_builder *builder, struct overlay_layers *layers)
+{
+	struct root_held *held = &builder->parts->held;
+
+	while (builder->userns_fd >= 0 && layers->lower_count > 0 &&
+	       held->count < sizeof(held->fds) / sizeof(held->fds[0]))
+		held->fds[held->count++] = layers->lowers[--layers->lower_count];
+}
+
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err)
 {
@@ -213,43 +230,57 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 	if ((builder->is_attached || mount_overlay(&layers, &overlay_fd, err) < 0) &&
 	    overlay_by_path(builder, &layers, &overlay_fd, err) < 0)
 		return error_context(err, "copy-on-write view of %s", source);
+	hold_lowers(builder, &layers);
 	return unit_add_part(builder, overlay_fd, target, err);
 }
 
-static int view_layers(struct root_builder *builder, const char *source,
+/* Where nothing is masked an empty layer: the kernel wants two where none is writable. */
+static int add_empty(struct root_builder *builder, struct mask_layer *mask,
+		     struct overlay_layers *layers, struct error *err)
+{
+	int *slot = &layers->lowers[layers->lower_count];
+
+	if (make_directory(builder->parts->upper_fd, 'm', builder->parts->unit_paths.count, slot, err) < 0)
+		return -1;
+	layers->lower_count++;
+	mask->dir_fd = *slot;
+	return mask_copy_metadata(mask, mask->path, ".", err);
+}
+
+static int view_layers(struct root_builder *builder, const char *source, bool masked,
 		       struct overlay_layers *layers, struct error *err)
 {
 	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
-	struct mask_layer nothing = { -1, source, ids == NULL, ids };
-	char name[24];
+	struct mask_layer mask = { -1, source, ids == NULL, ids };
+	int lower = -1, status;
 
-	/* The kernel wants two layers where none is writable. The upper one shows its own attributes. */
-	(void)snprintf(name, sizeof(name), "v%zu", builder->parts->count);
 	layers->user_xattr = ids == NULL;
-	if (open_lower(builder, source, &layers->lowers[1], err) < 0)
+	if (open_lower(builder, source, &lower, err) < 0)
 		return -1;
-	layers->lower_count = 2;
-	if (mkdirat(builder->parts->upper_fd, name, 0755) < 0)
-		return error_errno(err, ERROR_HOST, "view of %s", source);
-	nothing.dir_fd = openat(builder->parts->upper_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	layers->lowers[0] = nothing.dir_fd;
-	if (nothing.dir_fd < 0)
-		return error_errno(err, ERROR_HOST, "view of %s", source);
-	return mask_copy_metadata(&nothing, source, ".", err);
+	status = masked && has_masks_below(builder->spec, source) ?
+			 add_mask(builder, &mask, layers, err) :
+			 add_empty(builder, &mask, layers, err);
+	layers->lowers[layers->lower_count++] = lower;
+	/* The number of the layer is taken; what is read-only has no changes to count. */
+	strv_add(&builder->parts->unit_paths, "");
+	return status;
 }
 
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
 		  struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = { .lowers = { -1, -1 },
-							     .upper = -1,
-							     .work = -1 };
+	owned(close_layers) struct overlay_layers layers = { .upper = -1, .work = -1 };
+	bool masked = strcmp(source, target) == 0;
 	int view_fd = -1;
 
-	if (view_layers(builder, source, &layers, err) < 0 ||
+	if (view_layers(builder, source, masked, &layers, err) < 0 ||
 	    ((builder->is_attached || mount_overlay(&layers, &view_fd, err) < 0) &&
-	     overlay_by_path(builder, &layers, &view_fd, err) < 0))
+	     overlay_by_path(builder, &layers, &view_fd, err) < 0)) {
+		/* What cannot be masked is not shown: a filesystem that can be no layer, with secrets in it. */
+		if (masked && has_masks_below(builder->spec, source))
+			return error_context(err, "read-only view of %s", source);
 		return unit_add_bind(builder, source, target, MOUNT_ATTR_RDONLY, err);
+	}
 	if (mount_attributes(view_fd, MOUNT_ATTR_RDONLY, err) < 0) {
 		close(view_fd);
 		return -1;

@@ -25,7 +25,8 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 
 /*
  * A read-only view of directory SOURCE at TARGET: an overlay, because sockets and fifos of the host would work through a
- * read-only bind. A filesystem that cannot be a layer is bound.
+ * read-only bind. The spec's masks hold when it is shown at its own place. A filesystem that cannot be a layer is
+ * bound, unless something in it has to be masked.
  */
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
 		  struct error *err);
