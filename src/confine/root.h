@@ -23,10 +23,22 @@ struct root_part {
 	char *target; /* absolute path inside */
 };
 
+/*
+ * The detached mounts under the overlays. The overlays keep what they need of them, but closing the last descriptor of
+ * one waits for all processors (RCU), for milliseconds on a busy machine: that is left to somebody who has time.
+ */
+struct root_held {
+	int fds[ROOT_PARTS_MAX * 2];
+	size_t count;
+};
+
+void root_held_done(struct root_held *held);
+
 struct root_parts {
 	struct root_part items[ROOT_PARTS_MAX]; /* parents before children */
 	size_t count;
 	int upper_fd; /* the tmpfs with the writable layers; -1 before */
+	struct root_held held; /* of root_idmapped_build */
 	struct strv
 		unit_paths; /* host path that unit N clones; "" for a unit that is not a clone of its place */
 };

@@ -32,7 +32,8 @@ static void wait_for_end(int watch_fd)
 
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 {
-	int keep[3 + CGROUP_DIRS_MAX * 2] = { watch_fd, launch->init_fd, launch->upper_fd };
+	int keep[3 + CGROUP_DIRS_MAX * 2 + ROOT_PARTS_MAX * 2] = { watch_fd, launch->init_fd,
+								   launch->upper_fd };
 	struct pollfd init_end = { .fd = launch->init_fd, .events = POLLIN };
 	size_t count = 3;
 
@@ -40,6 +41,8 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 		keep[count++] = launch->group.dirs[i];
 		keep[count++] = launch->group.parents[i];
 	}
+	for (size_t i = 0; i < launch->held.count; i++)
+		keep[count++] = launch->held.fds[i];
 	fd_close_others(keep, count);
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "aisbx-janitor", 0, 0, 0);

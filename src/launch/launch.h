@@ -32,6 +32,7 @@ struct launch {
 	char *storage;	/* path of the layers where they are on disk, else NULL */
 	int storage_fd; /* the lock on that */
 	int proc_fd;	/* a proc of the sandbox; -1 where a cgroup counts, or until known */
+	struct root_held held; /* until the janitor has them */
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;

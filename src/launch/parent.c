@@ -162,6 +162,8 @@ static int send_root(struct launch *launch, const struct spec *spec, int proc_fd
 			return -1;
 	}
 	launch->upper_fd = fd_take(&parts.upper_fd);
+	launch->held = parts.held;
+	parts.held.count = 0;
 	strv_copy(&launch->unit_paths, &parts.unit_paths);
 	return 0;
 }
@@ -204,7 +206,11 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
 		return -1;
-	return fork_janitor(launch, err);
+	if (fork_janitor(launch, err) < 0)
+		return -1;
+	/* The janitor holds them too, so this is quick. */
+	root_held_done(&launch->held);
+	return 0;
 }
 
 /* When a child failed first, its reason is the better one. */
@@ -372,6 +378,7 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->payload_fd);
 	fd_close(&launch->upper_fd);
 	fd_close(&launch->proc_fd);
+	root_held_done(&launch->held);
 	cgroup_done(&launch->group);
 	strv_done(&launch->unit_paths);
 	if (launch->janitor_fd < 0)
