@@ -28,10 +28,10 @@ struct launch {
 	int payload_fd;	   /* to the payload until it execs; the caller may close it then */
 	bool is_executing; /* the payload has said that exec comes next */
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
-	int upper_fd;	/* the writable layers, -1 until known */
-	char *storage;	/* path of the layers where they are on disk, else NULL */
-	int storage_fd; /* the lock on that */
-	int proc_fd;	/* a proc of the sandbox; -1 where a cgroup counts, or until known */
+	int upper_fd;	       /* the writable layers, -1 until known */
+	char *storage;	       /* path of the layers where they are on disk, else NULL */
+	int storage_fd;	       /* the lock on that */
+	int proc_fd;	       /* a proc of the sandbox; -1 where a cgroup counts, or until known */
 	struct root_held held; /* until the janitor has them */
 	struct strv unit_paths;
 	struct cgroup group;
