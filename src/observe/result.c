@@ -220,7 +220,10 @@ static void write_changes(struct json *json, const char *key, const struct chang
 	json_close(json, '}');
 }
 
-/* What was asked and how it ended. A run that never started has no exit code. */
+/* What aisbx itself exits with when it refused or failed; the command has no exit code then. */
+#define EXIT_NOT_RUN 125
+
+/* What was asked and how it ended. */
 static void write_outcome(struct json *json, const struct run_result *result)
 {
 	write_text(json, "run_id", result->run_id);
@@ -230,7 +233,7 @@ static void write_outcome(struct json *json, const struct run_result *result)
 	write_text(json, "status", run_status_name(result->status));
 	json_key(json, "exit_code");
 	if (result->status == RUN_DENIED || result->status == RUN_INTERNAL)
-		json_null(json);
+		json_int(json, EXIT_NOT_RUN);
 	else
 		json_int(json, result->exit_code);
 	json_key(json, "signal");

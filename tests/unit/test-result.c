@@ -102,9 +102,9 @@ static void test_endings(void)
 	has_member(&result, "exit_code", "137");
 	has_member(&result, "signal", "9");
 	result.status = RUN_DENIED;
-	has_member(&result, "exit_code", "null");
+	has_member(&result, "exit_code", "125");
 	result.status = RUN_INTERNAL;
-	has_member(&result, "exit_code", "null");
+	has_member(&result, "exit_code", "125");
 	result.started_ms = 0;
 	result.peak_memory_bytes = 0;
 	has_member(&result, "started", "null");
