@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 #include "base/str.h"
+#include "confine/mask_metadata.h"
 #include "spec/clean_path.h"
 
 #include <dirent.h>
@@ -110,78 +111,6 @@ bool mask_keeps_below(const struct spec *spec, const char *path)
 	return false;
 }
 
-static bool is_private_xattr(const char *name)
-{
-	return strncmp(name, "trusted.", 8) == 0 || strncmp(name, "security.", 9) == 0 ||
-	       strncmp(name, "user.overlay.", 13) == 0;
-}
-
-/* Extended attributes have no call that takes a directory and a path; this is the same thing by name. */
-static int name_inside(const struct mask_layer *layer, const char *below, char *out, size_t size)
-{
-	int len = snprintf(out, size, "/proc/self/fd/%d/%s", layer->dir_fd, below);
-
-	return len > 0 && (size_t)len < size ? 0 : -1;
-}
-
-static void copy_xattrs(const struct mask_layer *layer, const char *path, const char *below)
-{
-	char names[1024], value[4096], target[PATH_MAX];
-	ssize_t len = llistxattr(path, names, sizeof(names));
-
-	if (len <= 0 || name_inside(layer, below, target, sizeof(target)) < 0)
-		return;
-	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1) {
-		if (is_private_xattr(names + at))
-			continue;
-		ssize_t size = lgetxattr(path, names + at, value, sizeof(value));
-
-		/* An attribute that does not fit the layer's filesystem is cosmetic here: not an error. */
-		if (size >= 0)
-			(void)lsetxattr(target, names + at, value, (size_t)size, 0);
-	}
-}
-
-static uid_t shifted(const struct spec_ids *ids, uid_t id, uid_t base)
-{
-	return id < ids->count ? base + id : (uid_t)-1;
-}
-
-static int copy_owner_and_mode(const struct mask_layer *layer, const struct stat *st,
-			       const char *below, struct error *err)
-{
-	const struct spec_ids *ids = layer->ids;
-
-	if (ids && fchownat(layer->dir_fd, below, shifted(ids, st->st_uid, ids->host_uid),
-			    shifted(ids, st->st_gid, ids->host_gid), AT_SYMLINK_NOFOLLOW) < 0)
-		return error_errno(err, ERROR_HOST, "mask layer: owner of %s", below);
-	if ((st->st_mode & 07777) != 0755 &&
-	    fchmodat(layer->dir_fd, below, st->st_mode & 07777, 0) < 0)
-		return error_errno(err, ERROR_HOST, "mask layer: mode of %s", below);
-	return 0;
-}
-
-static void copy_times(const struct mask_layer *layer, const struct stat *st, const char *below)
-{
-	struct timespec times[2] = { st->st_atim, st->st_mtim };
-
-	(void)utimensat(layer->dir_fd, below, times, AT_SYMLINK_NOFOLLOW);
-}
-
-int mask_copy_metadata(const struct mask_layer *layer, const char *path, const char *below,
-		       struct error *err)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return 0;
-	if (copy_owner_and_mode(layer, &st, below, err) < 0)
-		return -1;
-	copy_xattrs(layer, path, below);
-	copy_times(layer, &st, below);
-	return 0;
-}
-
 static int set_xattr(const struct builder *builder, const char *below, const char *key,
 		     const char *value)
 {
@@ -189,7 +118,7 @@ static int set_xattr(const struct builder *builder, const char *below, const cha
 
 	(void)snprintf(name, sizeof(name), "%s.overlay.%s",
 		       builder->layer->user_xattr ? "user" : "trusted", key);
-	if (name_inside(builder->layer, below, path, sizeof(path)) < 0)
+	if (mask_name(builder->layer, below, path, sizeof(path)) < 0)
 		return -1;
 	return lsetxattr(path, name, value, strlen(value), 0);
 }
@@ -227,10 +156,10 @@ static void restore_times(const struct builder *builder)
 
 		if (host_path(builder->layer, below, path, sizeof(path)) == 0 &&
 		    lstat(path, &st) == 0)
-			copy_times(builder->layer, &st, below);
+			mask_copy_times(builder->layer, &st, below);
 	}
 	if (lstat(builder->layer->path, &st) == 0)
-		copy_times(builder->layer, &st, ".");
+		mask_copy_times(builder->layer, &st, ".");
 }
 
 /* Length of the part of BELOW that was made last time. */
@@ -283,7 +212,7 @@ static int hide_directory(struct builder *builder, const char *path, const struc
 	/* Empty and opaque: owner and mode are all there is to see of it. */
 	if (mkdirat(dir_fd, below, 0755) < 0)
 		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "mask for %s", path);
-	if (copy_owner_and_mode(builder->layer, st, below, err) < 0)
+	if (mask_copy_owner(builder->layer, st, below, err) < 0)
 		return -1;
 	if (set_xattr(builder, below, "opaque", "y") == 0)
 		return 0;

@@ -84,6 +84,16 @@ static void handle_signal(struct run *run)
 	run->driver->kill(run->task);
 }
 
+/* One that came while we finished (a reader who went away is enough) must not end us before the record is kept. */
+static void forget_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (run->signal_fd >= 0 && read(run->signal_fd, &info, sizeof(info)) > 0)
+		;
+	fd_close(&run->signal_fd);
+}
+
 static void note_progress(struct run *run)
 {
 	if (!run->is_running && run->task->state != TASK_STARTING &&
@@ -146,7 +156,8 @@ static int finish(struct run *run, struct error *err)
 	uint64_t now = watch_now_ns();
 
 	run->driver->sample(run->task, &usage);
-	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1);
+	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1,
+		     run->signal_fd);
 	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
 	result->start_ms =
 		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
@@ -199,7 +210,6 @@ int run_execute(const struct driver *driver, const struct spec *spec,
 	result->started_ms = epoch_ms();
 	run.stdio.out.from_fd = run.stdio.err.from_fd = -1;
 	feed_init(&run.stdio.feed);
-	run.stdio.reopened_fd = -1;
 	for (int i = 0; i < 3; i++)
 		run.stdio.child_fds[i] = -1;
 	sigprocmask(SIG_SETMASK, NULL, &run.saved_mask);
@@ -215,7 +225,7 @@ int run_execute(const struct driver *driver, const struct spec *spec,
 	if (run.task)
 		driver->free(run.task);
 	run_log_done(&run.log);
-	fd_close(&run.signal_fd);
+	forget_signals(&run);
 	sigprocmask(SIG_SETMASK, &run.saved_mask, NULL);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static void close_stream(struct stream *stream, bool is_shared)
@@ -47,14 +48,33 @@ static ssize_t fill(struct stdio *stdio, struct stream *stream)
 	return got;
 }
 
-/* Writes one portion; poll said the caller's descriptor takes at least PIPE_BUF bytes without blocking. */
+/*
+ * Writes without ever waiting, whatever poll said a moment ago: both streams may share one pipe, and so may strangers.
+ * The caller's own flags are not ours to change. A terminal cannot be asked that way; there poll and a small portion do.
+ */
+static ssize_t write_now(const struct stream *stream, const char *bytes, size_t len)
+{
+	struct pollfd ready = { .fd = stream->to_fd, .events = POLLOUT };
+	struct iovec part = { .iov_len = len };
+	ssize_t done;
+
+	memcpy(&part.iov_base, &bytes, sizeof(bytes));
+	if (!stream->to_may_block)
+		return write(stream->to_fd, bytes, len);
+	done = pwritev2(stream->to_fd, &part, 1, -1, RWF_NOWAIT);
+	if (done >= 0 || errno != EOPNOTSUPP)
+		return done;
+	if (poll(&ready, 1, 0) != 1) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(stream->to_fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
 static void deliver(struct stdio *stdio, struct stream *stream)
 {
-	size_t portion = stream->end - stream->start;
-
-	if (stream->to_may_block && portion > PIPE_BUF)
-		portion = PIPE_BUF;
-	ssize_t done = write(stream->to_fd, stream->pending + stream->start, portion);
+	ssize_t done =
+		write_now(stream, stream->pending + stream->start, stream->end - stream->start);
 
 	if (done < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
@@ -131,16 +151,22 @@ void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count, u
 	feed_move(&stdio->feed, is_fed, now_ns);
 }
 
+struct patience {
+	int milliseconds; /* -1: without end */
+	int cancel_fd;
+};
+
 /* The run is over: waiting for the caller's reader is all that is left to do. */
-static void flush(struct stdio *stdio, struct stream *stream, int patience_ms)
+static void flush(struct stdio *stdio, struct stream *stream, const struct patience *patience)
 {
 	while (has_pending(stream)) {
-		struct pollfd ready = { .fd = stream->to_fd, .events = POLLOUT };
-		int count = poll(&ready, 1, patience_ms);
+		struct pollfd polls[] = { { .fd = stream->to_fd, .events = POLLOUT },
+					  { .fd = patience->cancel_fd, .events = POLLIN } };
+		int count = poll(polls, 2, patience->milliseconds);
 
 		if (count < 0 && errno == EINTR)
 			continue;
-		if (count <= 0) {
+		if (count <= 0 || polls[1].revents) {
 			/* Nobody reads: what is left is dropped. */
 			stream->start = stream->end = 0;
 			stream->to_fd = -1;
@@ -150,28 +176,20 @@ static void flush(struct stdio *stdio, struct stream *stream, int patience_ms)
 	}
 }
 
-static void drain(struct stdio *stdio, struct stream *stream, int patience_ms)
+static void drain(struct stdio *stdio, struct stream *stream, const struct patience *patience)
 {
-	flush(stdio, stream, patience_ms);
+	flush(stdio, stream, patience);
 	while (stream->from_fd >= 0 && fill(stdio, stream) > 0)
-		flush(stdio, stream, patience_ms);
+		flush(stdio, stream, patience);
 }
 
-/* What the payload did not read stays with whoever shares the input with us. */
-static void return_input(struct stdio *stdio)
+void stdio_finish(struct stdio *stdio, int patience_ms, int cancel_fd)
 {
-	off_t offset = stdio->reopened_fd < 0 ? -1 : lseek(stdio->reopened_fd, 0, SEEK_CUR);
+	struct patience patience = { patience_ms, cancel_fd };
 
-	if (offset >= 0)
-		(void)lseek(STDIN_FILENO, offset, SEEK_SET);
+	drain(stdio, &stdio->out, &patience);
+	drain(stdio, &stdio->err, &patience);
 	feed_close(&stdio->feed);
-}
-
-void stdio_finish(struct stdio *stdio, int patience_ms)
-{
-	drain(stdio, &stdio->out, patience_ms);
-	drain(stdio, &stdio->err, patience_ms);
-	return_input(stdio);
 	if (stdio->has_saved_terminal)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &stdio->saved_terminal);
 	stdio->has_saved_terminal = false;
@@ -184,7 +202,6 @@ void stdio_close(struct stdio *stdio)
 	close_stream(&stdio->out, stdio->use_pty && stdio->io.tty[1]);
 	close_stream(&stdio->err, false);
 	feed_close(&stdio->feed);
-	fd_close(&stdio->reopened_fd);
 	free(stdio->out.pending);
 	free(stdio->err.pending);
 	stdio->out.pending = stdio->err.pending = NULL;

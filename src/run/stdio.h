@@ -3,8 +3,7 @@
  *
  * Output always passes through here: pipes, or a pty when the caller's stdout is a terminal. Nothing ever blocks the
  * supervisor: the caller's descriptors are written to only when poll says so, and never in a portion that could block.
- * Input never is the caller's own descriptor (feed.h). A regular file is reopened on a read-only clone of its mount where
- * we may make one, so that it stays a file; the caller's offset ends where the payload stopped reading.
+ * Input never is the caller's own descriptor either: see feed.h.
  */
 #ifndef RUN_STDIO_H
 #define RUN_STDIO_H
@@ -40,7 +39,6 @@ struct stdio {
 	uint64_t keep_bytes; /* per stream, when captured */
 	struct stream out, err;
 	struct feed feed;
-	int reopened_fd; /* our hold on a reopened file, for its offset; -1 */
 	/* the payload's ends, closed after the start */
 	int child_fds[3];
 	struct termios saved_terminal;
@@ -70,10 +68,10 @@ int stdio_timeout_ms(const struct stdio *stdio, uint64_t now_ns);
 void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count, uint64_t now_ns);
 
 /*
- * After the end: takes what is still in the pipes, delivers all of it, sets the caller's input offset. A caller who does
- * not read is waited for, but not when PATIENCE_MS is not negative: then only that long.
+ * After the end: takes what is still in the pipes, delivers all of it, leaves unread input to the caller. A caller who does
+ * not read is waited for, until CANCEL_FD becomes readable, and only for PATIENCE_MS when that is not negative.
  */
-void stdio_finish(struct stdio *stdio, int patience_ms);
+void stdio_finish(struct stdio *stdio, int patience_ms, int cancel_fd);
 
 void stdio_close(struct stdio *stdio);
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -35,39 +34,12 @@ static int open_feed(struct stdio *stdio, enum feed_kind kind, struct error *err
 	return feed_open(&stdio->feed, kind, STDIN_FILENO, &stdio->child_fds[0], err);
 }
 
-/*
- * A second open file on a read-only clone of the file's mount: writing through /proc/self/fd/0 is then EROFS. Needs
- * the right to clone mounts; returns -1 without it.
- */
-static int reopen_readonly(struct stdio *stdio, off_t offset)
-{
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-					       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
-	owned(fd_close) int clone =
-		open_tree(STDIN_FILENO, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
-	char path[40];
-
-	if (clone < 0 || mount_setattr(clone, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", clone);
-	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || (offset > 0 && lseek(fd, offset, SEEK_SET) < 0))
-		return -1;
-	stdio->reopened_fd = dup(fd);
-	stdio->child_fds[0] = fd_take(&fd);
-	return 0;
-}
-
 static int open_file_input(struct stdio *stdio, struct error *err)
 {
-	off_t offset = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	int flags = fcntl(STDIN_FILENO, F_GETFL);
 
 	if ((flags & O_ACCMODE) == O_WRONLY)
 		return error_set(err, ERROR_USAGE, "standard input is not open for reading");
-	if (reopen_readonly(stdio, offset) == 0)
-		return 0;
 	return open_feed(stdio, FEED_FILE, err);
 }
 
@@ -135,12 +107,20 @@ static int open_output(struct stdio *stdio, int number, struct stream *stream, s
 	return 0;
 }
 
+/* /dev/stdout and its like open the pipe anew: its inode must belong to the user inside. It is ours alone. */
+static void give_away(int fd, const struct spec_ids *ids)
+{
+	struct stat st;
+
+	if (ids->count > 1 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		(void)!fchown(fd, ids->host_uid + ids->uid, ids->host_gid + ids->gid);
+}
+
 int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 	       struct run_result *result, struct run_log *log, struct error *err)
 {
 	memset(stdio, 0, sizeof(*stdio));
 	feed_init(&stdio->feed);
-	stdio->reopened_fd = -1;
 	stdio->out =
 		(struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'o', .captured = &result->out };
 	stdio->err =
@@ -155,8 +135,10 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 	    open_output(stdio, STDERR_FILENO, &stdio->err, err) < 0)
 		return -1;
 	for (int i = 0; i < 3; i++) {
-		if (stdio->child_fds[i] >= 0)
-			stdio->io.fds[i] = stdio->child_fds[i];
+		if (stdio->child_fds[i] < 0)
+			continue;
+		stdio->io.fds[i] = stdio->child_fds[i];
+		give_away(stdio->child_fds[i], &spec->ids);
 	}
 	return 0;
 }

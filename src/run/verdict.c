@@ -102,7 +102,8 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 
 	if (facts->usage->oom_kills) {
 		hit(result, "mem");
-		if (result->signal == SIGKILL || result->exit_code == 128 + SIGKILL)
+		if (facts->stopped_by == WATCH_GO_ON && !facts->signal &&
+		    result->exit_code == 128 + SIGKILL)
 			result->status = RUN_OOM;
 		add_size(result, "out of memory: the kernel ended a process at the limit of ",
 			 limits->mem_bytes, " (raise it with --mem)");

@@ -11,12 +11,15 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NOTIFICATIONS_PER_STEP 64
+#define KILL_WAIT_MS 200
 
 struct linux_task {
 	struct task task; /* first */
@@ -271,15 +274,28 @@ static void linux_step(struct task *base)
 	}
 }
 
+/* The end of init reaps everybody into its own account. Whoever hangs in the kernel is not waited for. */
+static void take_usage(struct linux_task *task)
+{
+	struct pollfd ended = { .fd = task->launch.init_fd, .events = POLLIN };
+
+	if (poll(&ended, 1, KILL_WAIT_MS) == 1 &&
+	    wait4(task->launch.init_pid, NULL, WNOHANG, &task->usage) == task->launch.init_pid) {
+		task->has_usage = true;
+		task->launch.init_pid = 0;
+	}
+}
+
 static void linux_kill(struct task *base)
 {
 	struct linux_task *task = linux_task_of(base);
 
 	launch_kill(&task->launch);
-	if (base->state != TASK_ENDED) {
-		base->wait_status = 9; /* what a killed process reports */
-		base->state = TASK_ENDED;
-	}
+	if (base->state == TASK_ENDED)
+		return;
+	take_usage(task);
+	base->wait_status = SIGKILL;
+	base->state = TASK_ENDED;
 }
 
 static void sample_disk(struct linux_task *task, struct task_usage *usage)
