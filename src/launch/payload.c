@@ -21,8 +21,8 @@
 #include "launch/command.h"
 #include "launch/handshake.h"
 #include "launch/identity.h"
+#include "launch/storage.h"
 #include "launch/terminal.h"
-#include "launch/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,15 +120,14 @@ static int drop_privileges(struct error *err)
 }
 
 /*
- * Where no cgroup counts, the supervisor looks now and then, and RLIMIT_NPROC is the wall. It is not asked before each
+ * The supervisor can look at everybody inside: when it stops a run, and now and then where no cgroup counts (there
+ * RLIMIT_NPROC is the wall). It is not asked before each
  * new process: a signal that arrives before it hears of one makes fork return EINTR, which shells take for the end.
  */
 static int prepare_counting(const struct payload *payload, struct error *err)
 {
 	const struct message message = { .kind = MESSAGE_PROC };
 
-	if (payload->has_group)
-		return 0;
 	if (handshake_send(payload->start->payload_fd, &message, &payload->proc_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
@@ -145,7 +144,7 @@ static int load_filter(const struct payload *payload, struct error *err)
 	if (prepare_counting(payload, err) < 0)
 		return -1;
 	/* Overlays of a plain user refuse to rename directories by themselves. */
-	if (spec->root != ROOT_IDMAPPED && whole_is_possible())
+	if (spec->root != ROOT_IDMAPPED && (payload->start->storage || storage_fits_tmpfs()))
 		variant |= SECCOMP_VARIANT_MOVES;
 	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
 	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)

@@ -15,11 +15,9 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NOTIFICATIONS_PER_STEP 64
-#define KILL_WAIT_MS 200
 
 struct linux_task {
 	struct task task; /* first */
@@ -274,26 +272,29 @@ static void linux_step(struct task *base)
 	}
 }
 
-/* The end of init reaps everybody into its own account. Whoever hangs in the kernel is not waited for. */
+/* Who is killed with init is reaped into nobody's account: what they used is looked up while they live. */
 static void take_usage(struct linux_task *task)
 {
-	struct pollfd ended = { .fd = task->launch.init_fd, .events = POLLIN };
+	struct tree_usage tree;
 
-	if (poll(&ended, 1, KILL_WAIT_MS) == 1 &&
-	    wait4(task->launch.init_pid, NULL, WNOHANG, &task->usage) == task->launch.init_pid) {
-		task->has_usage = true;
-		task->launch.init_pid = 0;
-	}
+	if (task->launch.proc_fd < 0)
+		return;
+	tree_sample(task->launch.proc_fd, &tree);
+	task->usage.ru_utime.tv_sec = (time_t)(tree.cpu_us / 1000000);
+	task->usage.ru_utime.tv_usec = (suseconds_t)(tree.cpu_us % 1000000);
+	task->usage.ru_maxrss = (long)(tree.memory_bytes / 1024);
+	task->has_usage = true;
 }
 
 static void linux_kill(struct task *base)
 {
 	struct linux_task *task = linux_task_of(base);
 
+	if (base->state != TASK_ENDED)
+		take_usage(task);
 	launch_kill(&task->launch);
 	if (base->state == TASK_ENDED)
 		return;
-	take_usage(task);
 	base->wait_status = SIGKILL;
 	base->state = TASK_ENDED;
 }
