@@ -2,8 +2,8 @@
  * What init does for the rest of its life: wait for whoever ends, report the command's end, and where directories
  * cannot be renamed as they are, have that prepared.
  *
- * Init itself touches no file: a process of its own does, which may be slow, be killed or hang without anybody but the
- * one who asked having to wait. Its end is the answer, whatever came of it.
+ * Init itself only looks: a process of its own moves, which may be slow or be killed without anybody but the one who
+ * asked having to wait. Its end is the answer, whatever came of it.
  */
 #include "launch/start.h"
 
@@ -119,7 +119,8 @@ static void start_move(struct reaper *reaper)
 	if (message.kind != MESSAGE_MOVE)
 		return;
 	reaper->move_id = message.move.id;
-	reaper->mover = read_move(&message, &fds, &request) ? fork() : -1;
+	reaper->mover =
+		read_move(&message, &fds, &request) && whole_may_help(&request) ? fork() : -1;
 	if (reaper->mover == 0)
 		mover_main(&request);
 	for (size_t i = 0; i < fds.count; i++)

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -41,14 +40,6 @@ struct place {
 	int parent_fd; /* O_PATH */
 	char name[NAME_MAX + 1];
 };
-
-bool whole_is_possible(void)
-{
-	/* Anonymous memory files lie on a tmpfs of the kernel's own. */
-	owned(fd_close) int fd = memfd_create("aisbx", MFD_CLOEXEC);
-
-	return fd >= 0 && fsetxattr(fd, "user.aisbx", "", 0, 0) == 0;
-}
 
 static time_t now(void)
 {
@@ -274,6 +265,19 @@ static void make_whole(const struct place *place, int from_fd)
 	    fill(place, spare, from_fd, spare_fd) == 0)
 		return;
 	(void)unlinkat(place->parent_fd, spare, AT_REMOVEDIR);
+}
+
+bool whole_may_help(const struct whole_request *request)
+{
+	struct place from = { .parent_fd = -1 };
+	struct stat st;
+
+	if (find_place(request->from_fd, request->from, &from) < 0)
+		return false;
+	owned(fd_close) int parent_fd = from.parent_fd;
+
+	return fstatat(parent_fd, from.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && is_overlay(parent_fd);
 }
 
 void whole_make(const struct whole_request *request)

@@ -8,21 +8,22 @@
  * can be seen of the directory is the same before and after; the rename itself remains the caller's own call, with its
  * own rights, checks and errors. If anything goes wrong the entries go back, and the caller gets the kernel's EXDEV.
  *
- * Whoever stands in the directory or holds it open meanwhile is left with the emptied one.
+ * Whoever stands in the directory or holds it open meanwhile is left with the emptied one. And a rename during which
+ * a signal handler without SA_RESTART runs may end in EINTR, before the supervisor has heard of it.
  */
 #ifndef LAUNCH_WHOLE_H
 #define LAUNCH_WHOLE_H
 
 #include <stdbool.h>
 
-/* Whether writable layers can note that a directory was replaced: on a tmpfs since Linux 6.6. No heap. */
-bool whole_is_possible(void);
-
 /* A rename that a process inside has asked for: paths as given, and what they are relative to. */
 struct whole_request {
 	int from_fd, to_fd;
 	const char *from, *to;
 };
+
+/* Whether the source is a directory on an overlay; a quick look that spares a process for each rename of a file. */
+bool whole_may_help(const struct whole_request *request);
 
 /*
  * Does what is needed, or nothing when the rename works without it or could not work anyhow. Bounded in time and
