@@ -4,24 +4,27 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdbool.h>
+#include <unistd.h>
 
-static size_t size_of(const struct message *message)
+#define HEAD_SIZE offsetof(struct message, error)
+
+/* Of a message of that kind, without its text. */
+static size_t fixed_size(enum message_kind kind)
 {
-	size_t head = offsetof(struct message, error);
+	const struct message *any = NULL;
 
-	switch (message->kind) {
+	switch (kind) {
 	case MESSAGE_FAILED:
-		return head + sizeof(message->error);
+		return HEAD_SIZE + sizeof(any->error);
 	case MESSAGE_ENDED:
-		return head + sizeof(message->ended);
+		return HEAD_SIZE + sizeof(any->ended);
 	case MESSAGE_PART:
 	case MESSAGE_ROOT:
-		return head + offsetof(__typeof__(message->text), bytes) + message->text.len;
+		return HEAD_SIZE + offsetof(__typeof__(any->text), bytes);
 	case MESSAGE_MOVE:
-		return head + offsetof(__typeof__(message->move), bytes) + message->move.len;
 	case MESSAGE_MOVED:
-		return head + offsetof(__typeof__(message->move), bytes);
+		return HEAD_SIZE + offsetof(__typeof__(any->move), bytes);
 	case MESSAGE_MAPPED:
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
@@ -31,21 +34,86 @@ static size_t size_of(const struct message *message)
 	case MESSAGE_EXEC:
 		break;
 	}
-	return head;
+	return HEAD_SIZE;
+}
+
+/* How many descriptors a message of that kind may carry. */
+static size_t fds_max(enum message_kind kind)
+{
+	switch (kind) {
+	case MESSAGE_GROUPS:
+		return MESSAGE_FDS_MAX;
+	case MESSAGE_MOVE:
+		return 2;
+	case MESSAGE_PART:
+	case MESSAGE_PROC:
+	case MESSAGE_LISTENER:
+	case MESSAGE_TERMINAL:
+	case MESSAGE_ROOT:
+		return 1;
+	case MESSAGE_MAPPED:
+	case MESSAGE_READY:
+	case MESSAGE_MOVED:
+	case MESSAGE_ENDED:
+	case MESSAGE_EXEC:
+	case MESSAGE_FAILED:
+		break;
+	}
+	return 0;
+}
+
+static size_t text_len(const struct message *message)
+{
+	if (message->kind == MESSAGE_PART || message->kind == MESSAGE_ROOT)
+		return message->text.len;
+	return message->kind == MESSAGE_MOVE ? message->move.len : 0;
 }
 
 int handshake_send(int socket_fd, const struct message *message, const int *fds, size_t count)
 {
-	return fd_send(socket_fd, message, size_of(message), fds, count);
+	return fd_send(socket_fd, message, fixed_size(message->kind) + text_len(message), fds,
+		       count);
+}
+
+/* Whether GOT bytes are exactly what the message says it is; reads nothing behind them. */
+static bool is_whole(const struct message *message, size_t got, size_t fd_count)
+{
+	if (got < HEAD_SIZE || message->kind < MESSAGE_MAPPED || message->kind > MESSAGE_FAILED)
+		return false;
+	size_t fixed = fixed_size(message->kind);
+
+	if (got < fixed || fd_count > fds_max(message->kind))
+		return false;
+	size_t len = text_len(message);
+
+	if (len > MESSAGE_TEXT_MAX || got != fixed + len)
+		return false;
+	/* A list of paths is read up to its last NUL. */
+	return message->kind != MESSAGE_ROOT || len == 0 || message->text.bytes[len - 1] == '\0';
+}
+
+int handshake_receive(int socket_fd, struct message *ret_message, struct message_fds *ret_fds)
+{
+	struct message_fds fds = { .items = { -1, -1, -1, -1 } };
+	ssize_t got = fd_receive(socket_fd, ret_message, sizeof(*ret_message), fds.items,
+				 MESSAGE_FDS_MAX, &fds.count);
+
+	if (got > 0 && is_whole(ret_message, (size_t)got, fds.count)) {
+		*ret_fds = fds;
+		return 1;
+	}
+	for (size_t i = 0; i < fds.count; i++)
+		close(fds.items[i]);
+	if (got > 0)
+		errno = EBADMSG;
+	return got == 0 ? 0 : -1;
 }
 
 int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message,
 		     struct message_fds *ret_fds, struct error *err)
 {
-	struct message_fds none = { .count = 0 };
-	struct message_fds *fds = ret_fds ? ret_fds : &none;
-	ssize_t got = fd_receive(socket_fd, ret_message, sizeof(*ret_message), fds->items,
-				 ret_fds ? MESSAGE_FDS_MAX : 0, &fds->count);
+	struct message_fds fds;
+	int got = handshake_receive(socket_fd, ret_message, &fds);
 
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot receive");
@@ -58,5 +126,7 @@ int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_
 	if (ret_message->kind != kind)
 		return error_set(err, ERROR_INTERNAL, "start: message %d instead of %d",
 				 (int)ret_message->kind, (int)kind);
+	if (ret_fds)
+		*ret_fds = fds;
 	return 0;
 }

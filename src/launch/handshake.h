@@ -74,13 +74,19 @@ struct message {
 /* Sends only as much of the message as its kind needs. No heap. 0, or -1 with errno. */
 int handshake_send(int socket_fd, const struct message *message, const int *fds, size_t count);
 
-/* Descriptors that came with a message, close-on-exec and the receiver's. */
+/* Descriptors that came with a message, close-on-exec and the receiver's; -1 where there is none. */
 struct message_fds {
 	int items[MESSAGE_FDS_MAX];
 	size_t count;
 };
 
-/* Waits for a message of that kind; a FAILED or an end instead is an error. RET_FDS: NULL when none are expected. */
+/*
+ * Receives one message. 1; 0 at the end of the stream; -1 with errno, EBADMSG for one whose size or descriptors are not
+ * those of its kind. No heap.
+ */
+int handshake_receive(int socket_fd, struct message *ret_message, struct message_fds *ret_fds);
+
+/* Waits for a message of that kind; a FAILED or an end instead is an error. RET_FDS: NULL for a kind that has none. */
 int handshake_expect(int socket_fd, enum message_kind kind, struct message *ret_message,
 		     struct message_fds *ret_fds, struct error *err);
 

@@ -79,19 +79,21 @@ static int receive_parts(const struct start *start, struct root_parts *parts, st
 	struct message message;
 
 	for (;;) {
-		int fd = -1;
-		size_t count = 0;
-		ssize_t got =
-			fd_receive(start->control_fd, &message, sizeof(message), &fd, 1, &count);
+		struct message_fds fds;
+		int got = handshake_receive(start->control_fd, &message, &fds);
 
-		if (got <= 0)
+		if (got < 0)
+			return error_errno(err, ERROR_HOST, "start: cannot receive");
+		if (got == 0)
 			return error_set(err, ERROR_HOST, "start: the supervisor is gone");
 		if (message.kind == MESSAGE_READY)
 			return 0;
-		if (message.kind != MESSAGE_PART || count != 1 || parts->count == ROOT_PARTS_MAX)
+		if (message.kind != MESSAGE_PART || fds.count != 1 ||
+		    parts->count == ROOT_PARTS_MAX)
 			return error_set(err, ERROR_INTERNAL, "start: unexpected message");
 		parts->items[parts->count++] =
-			(struct root_part){ fd, xstrndup(message.text.bytes, message.text.len) };
+			(struct root_part){ fds.items[0],
+					    xstrndup(message.text.bytes, message.text.len) };
 	}
 }
 
@@ -209,8 +211,12 @@ static int join_network(int release_fd, struct error *err)
 	size_t count = 0;
 	char byte;
 
+	ssize_t got = fd_receive(release_fd, &byte, 1, &network_fd, 1, &count);
+
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot receive the network");
 	/* A payload that ended before it got that far has said why itself. */
-	if (fd_receive(release_fd, &byte, 1, &network_fd, 1, &count) <= 0)
+	if (got == 0)
 		return 0;
 	if (count != 1 || setns(network_fd, CLONE_NEWNET) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");

@@ -326,14 +326,18 @@ static void report_message(struct launch *launch, const struct message *message,
 
 void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)
 {
+	struct message_fds fds;
 	struct message message;
-	size_t count = 0;
-	int fd = -1;
-	ssize_t got = fd_receive(ready_fd, &message, sizeof(message), &fd, 1, &count);
+	int got = handshake_receive(ready_fd, &message, &fds);
 
 	*ret_report = (struct launch_report){ .event = LAUNCH_NOTHING, .fd = -1 };
 	if (got > 0) {
-		report_message(launch, &message, fd, ret_report);
+		report_message(launch, &message, fds.items[0], ret_report);
+		return;
+	}
+	if (got < 0) {
+		ret_report->event = LAUNCH_FAILED;
+		error_errno(&ret_report->error, ERROR_HOST, "start: cannot receive");
 		return;
 	}
 	if (ready_fd == launch->payload_fd) {

@@ -80,13 +80,13 @@ static void report_move(struct reaper *reaper)
 	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
 }
 
-/* Both paths follow each other, each ended by NUL; what came from the supervisor is still checked. */
+/* Both paths follow each other, each ended by NUL. */
 static bool read_move(const struct message *message, const struct message_fds *fds,
 		      struct whole_request *ret_request)
 {
 	const char *bytes = message->move.bytes;
 	size_t len = message->move.len;
-	size_t first = len <= sizeof(message->move.bytes) ? strnlen(bytes, len) : len;
+	size_t first = strnlen(bytes, len);
 
 	if (fds->count != 2 || first + 1 >= len || bytes[len - 1])
 		return false;
@@ -111,11 +111,9 @@ static void start_move(struct reaper *reaper)
 	struct whole_request request;
 	struct message_fds fds;
 	struct message message;
-	ssize_t got = fd_receive(reaper->control_fd, &message, sizeof(message), fds.items,
-				 MESSAGE_FDS_MAX, &fds.count);
 
-	if (got <= 0)
-		_exit(1); /* the supervisor is gone */
+	if (handshake_receive(reaper->control_fd, &message, &fds) <= 0)
+		_exit(1); /* the supervisor is gone, or not itself any more */
 	if (message.kind != MESSAGE_MOVE)
 		return;
 	reaper->move_id = message.move.id;
@@ -129,19 +127,22 @@ static void start_move(struct reaper *reaper)
 		report_move(reaper);
 }
 
-/* Takes everybody who has ended. */
-static void reap_ended(struct reaper *reaper)
+/* Takes everybody who has ended; with WNOHANG returns then, without waits for the next one for ever. */
+static void reap_ended(struct reaper *reaper, int options)
 {
 	for (;;) {
 		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG);
+		pid_t pid = waitpid(-1, &status, options);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid == 0)
 			return;
-		if (pid < 0 || pid == reaper->payload)
-			report_end(reaper, pid < 0 ? 0 : status);
+		/* Without a child there is no status: saying nothing is a failure, 0 would be a success. */
+		if (pid < 0)
+			_exit(1);
+		if (pid == reaper->payload)
+			report_end(reaper, status);
 		if (pid == reaper->mover)
 			report_move(reaper);
 	}
@@ -157,13 +158,19 @@ static _Noreturn void serve(struct reaper *reaper)
 	(void)sigprocmask(SIG_BLOCK, &child, NULL);
 	int signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 
+	if (signal_fd < 0)
+		_exit(1);
 	for (;;) {
 		struct pollfd polls[] = { { .fd = signal_fd, .events = POLLIN },
 					  { .fd = reaper->control_fd, .events = POLLIN } };
 
-		reap_ended(reaper);
-		if (poll(polls, 2, -1) < 0)
+		reap_ended(reaper, WNOHANG);
+		if (poll(polls, 2, -1) < 0) {
+			/* Whoever lowered init's limits loses renames by it, and gains no loop. */
+			if (errno != EINTR)
+				reap_ended(reaper, 0);
 			continue;
+		}
 		/* Several ends can share one signal; reap_ended takes them all. */
 		(void)!read(signal_fd, &info, sizeof(info));
 		if (polls[1].revents)
@@ -179,13 +186,6 @@ _Noreturn void reap_main(const struct start *start, pid_t payload)
 		reaper.pids = start->spec->limits.pids;
 		serve(&reaper);
 	}
-	for (;;) {
-		int status;
-		pid_t pid = waitpid(-1, &status, 0);
-
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid < 0 || pid == payload)
-			report_end(&reaper, pid < 0 ? 0 : status);
-	}
+	for (;;)
+		reap_ended(&reaper, 0);
 }
