@@ -9,21 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Without one of these a run is refused; the others may be absent and are named as degraded. */
-static bool is_mandatory(enum layer layer)
-{
-	const uint32_t mandatory = 1U << LAYER_USER | 1U << LAYER_MOUNT | 1U << LAYER_PID |
-				   1U << LAYER_NET | 1U << LAYER_IPC | 1U << LAYER_UTS |
-				   1U << LAYER_SECCOMP | 1U << LAYER_OVERLAY | 1U << LAYER_MASKS;
-
-	return mandatory >> layer & 1;
-}
-
 static const char *state_of(enum layer layer, const struct probe_result *result)
 {
 	if (result->works)
 		return result->is_weaker ? "degraded" : "works";
-	return is_mandatory(layer) ? "missing" : "degraded";
+	return layer_is_mandatory(layer) ? "missing" : "degraded";
 }
 
 /* What a layer that works means, where the attempt itself had nothing to add. */
@@ -75,11 +65,11 @@ static struct value *describe(const struct doctor_machine *machine, enum layer l
 		if (why.len)
 			str_addf(&detail, ": %s", str_cstr(&why));
 	}
-	if (!result.works && is_mandatory(layer))
+	if (!result.works && layer_is_mandatory(layer))
 		*fit = false;
 	value_set(row, "layer", value_new_text(layer_name(layer)));
 	value_set(row, "state", value_new_text(state_of(layer, &result)));
-	value_set(row, "mandatory", value_new_bool(is_mandatory(layer)));
+	value_set(row, "mandatory", value_new_bool(layer_is_mandatory(layer)));
 	value_set(row, "detail", value_new_text(str_cstr(&detail)));
 	value_set(row, "remedy", remedy.len ? value_new_text(str_cstr(&remedy)) : value_new_null());
 	return row;

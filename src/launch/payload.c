@@ -81,8 +81,12 @@ static int enter_groups(struct payload *payload, const struct message_fds *group
 		return error_errno(err, ERROR_HOST, "cannot enter the control group");
 	for (size_t i = 0; i < groups->count; i++)
 		close(groups->items[i]);
-	if (unshare(CLONE_NEWCGROUP) < 0)
+	if (unshare(CLONE_NEWCGROUP) < 0) {
+		if (payload->start->spec->require & 1u << LAYER_CGROUP)
+			return error_errno(err, ERROR_DENIED,
+					   "layer cgroup is required, but does not hold here");
 		payload->missing |= 1u << LAYER_CGROUP;
+	}
 	payload->has_group = groups->count > 0;
 	if (rlimit_apply(&payload->start->spec->limits, !payload->has_group) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");

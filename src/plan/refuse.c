@@ -42,11 +42,28 @@ static int refuse_driver(const struct settings *settings, struct error *err)
 	return 0;
 }
 
+/* Layers that may be absent anyway can be named: that changes nothing, and is no lie. */
+static int refuse_degraded(const struct settings *settings, struct error *err)
+{
+	for (size_t i = 0; i < settings->allow_degraded.count; i++) {
+		const char *name = settings->allow_degraded.items[i];
+		enum layer layer = layer_find(name);
+
+		if (layer != LAYER_COUNT && layer_is_mandatory(layer))
+			return error_set(err, ERROR_DENIED,
+					 "--allow-degraded %s: this build cannot run without that "
+					 "layer; `aisbx doctor` says how to get it",
+					 name);
+	}
+	return 0;
+}
+
 int plan_refuse_absent(const struct planning *planning, struct error *err)
 {
 	const struct settings *settings = planning->settings;
 
-	if (refuse_network(settings, err) < 0 || refuse_driver(settings, err) < 0)
+	if (refuse_network(settings, err) < 0 || refuse_driver(settings, err) < 0 ||
+	    refuse_degraded(settings, err) < 0)
 		return -1;
 	if (settings->scan && strcmp(settings->scan, "off") != 0)
 		return error_set(

@@ -26,6 +26,15 @@ enum layer layer_find(const char *name)
 	return layer;
 }
 
+bool layer_is_mandatory(enum layer layer)
+{
+	const uint32_t mandatory = 1U << LAYER_USER | 1U << LAYER_MOUNT | 1U << LAYER_PID |
+				   1U << LAYER_NET | 1U << LAYER_IPC | 1U << LAYER_UTS |
+				   1U << LAYER_SECCOMP | 1U << LAYER_OVERLAY | 1U << LAYER_MASKS;
+
+	return mandatory >> layer & 1;
+}
+
 void spec_init(struct spec *spec)
 {
 	memset(spec, 0, sizeof(*spec));

@@ -38,6 +38,8 @@ enum layer {
 const char *layer_name(enum layer layer);
 /* Returns the layer of that name, or LAYER_COUNT. */
 enum layer layer_find(const char *name);
+/* Without one of these a run is refused; the others may be absent and are named as degraded. */
+bool layer_is_mandatory(enum layer layer);
 
 enum root_mode {
 	ROOT_IDMAPPED, /* root caller: overlays over idmapped clones of the host's mounts */

@@ -59,7 +59,7 @@ static void test_settings(void)
 	fixture_flag(&f, "seccomp", "filter.json");
 	fixture_flag(&f, "deny", "example.org:443");
 	fixture_flag(&f, "require", "landlock");
-	fixture_flag(&f, "allow-degraded", "net");
+	fixture_flag(&f, "allow-degraded", "disk");
 	fixture_flag(&f, "driver", "auto");
 	f.paths.run_id = "01J";
 	f.paths.sandbox = "s-1";
@@ -76,7 +76,7 @@ static void test_settings(void)
 		   "a filter from the current directory");
 	tap_ok(f.spec.deny.count == 1, "denied places are kept");
 	tap_is_int(f.spec.require, 1 << LAYER_LANDLOCK, "required layers");
-	tap_is_int(f.spec.allow_degraded, 1 << LAYER_NET, "layers that may be missing");
+	tap_is_int(f.spec.allow_degraded, 1 << LAYER_DISK, "layers that may be missing");
 	tap_is_str(f.spec.driver, "linux", "auto chooses what isolates");
 	tap_is_str(f.spec.run_id, "01J", "run id");
 	tap_is_str(f.spec.trace_id, "t", "trace id");
@@ -98,7 +98,7 @@ static void test_refusals(void)
 		{ "publish", "8080:80" }, { "secret-header", "example.org:Authorization=/f" },
 		{ "driver", "wasm" },	  { "fuel", "1g" },
 		{ "scan", "enforce" },	  { "secret", "TOKEN=/f" },
-		{ "root", "alpine" },
+		{ "root", "alpine" },	  { "allow-degraded", "net" },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
