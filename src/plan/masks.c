@@ -10,6 +10,7 @@
 #include "plan/parts.h"
 #include "spec/clean_path.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,13 +227,24 @@ static void add_home(const struct planning *planning, struct entries *entries)
 	add_git_config(planning, entries);
 }
 
+/* Whether the mount at TO is PLACE under a second name, and PLACE a home or the directory of homes. */
+static bool is_twin_of_home(const char *place, const char *home, const char *from, const char *to)
+{
+	return strcmp(place, from) == 0 && strcmp(to, "/") != 0 &&
+	       (strcmp(place, home) == 0 || strcmp(place, "/home") == 0 ||
+		strcmp(place, "/root") == 0);
+}
+
 /*
  * The same secrets by another name: where a second mount shows a filesystem again, what is hidden here is hidden
  * there. A mount made of a part of some hidden place (/srv/data at /data) was put there to be seen; one made of a
- * credential was not.
+ * home or of a credential was not.
  */
-static void add_aliases(struct entries *entries, size_t count, const char *from, const char *to)
+static void add_aliases(const struct planning *planning, struct entries *entries, size_t count,
+			const char *from, const char *to)
 {
+	const char *home = planning->spec->home;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct entry entry = entries->items[i];
 
@@ -240,9 +252,36 @@ static void add_aliases(struct entries *entries, size_t count, const char *from,
 			continue;
 		owned(free_ptr) char *alias = plan_alias(entry.path, from, to);
 
-		if (!alias || (entry.rank == RANK_PLACE && strcmp(alias, to) == 0))
+		if (!alias || (entry.rank == RANK_PLACE && strcmp(alias, to) == 0 &&
+			       !is_twin_of_home(entry.path, home, from, to)))
 			continue;
 		add(entries, entry.kind, entry.rank, ptr_take(&alias));
+	}
+}
+
+/*
+ * Credentials of HOME below the second name. The list stands nowhere else while HOME is empty, and a mount made of a
+ * part of HOME, or one that is the workspace, is not.
+ */
+static void add_credential_aliases(const struct planning *planning, struct entries *entries,
+				   const char *from, const char *to)
+{
+	const char *home = planning->spec->home;
+
+	if (!path_is_within(home, from) && !path_is_within(from, home))
+		return;
+	for (const char *const *name = mask_home_hidden; *name; name++) {
+		bool is_pattern = strchr(*name, '*') != NULL;
+		owned(free_ptr) char *path = plan_join(home, *name);
+		owned(free_ptr) char *alias = plan_alias(path, from, to);
+
+		/* The mount may be made of something the pattern stands for. */
+		if (!alias && is_pattern &&
+		    fnmatch(path, from, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
+			add(entries, MASK_HIDE, RANK_CREDENTIAL, xstrdup(to));
+		if (alias)
+			add(entries, is_pattern ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,
+			    ptr_take(&alias));
 	}
 }
 
@@ -259,8 +298,10 @@ static void add_all_aliases(const struct planning *planning, struct entries *ent
 		owned(free_ptr) char *to = NULL;
 
 		if (a->minor == b->minor && a->class != MOUNT_KERNEL &&
-		    plan_twins(a, b, &from, &to))
-			add_aliases(entries, count, from, to);
+		    plan_twins(a, b, &from, &to)) {
+			add_aliases(planning, entries, count, from, to);
+			add_credential_aliases(planning, entries, from, to);
+		}
 	}
 }
 

@@ -220,6 +220,50 @@ static void test_aliases(void)
 	fixture_close(&f);
 }
 
+/* HOME, or a part of it, bound elsewhere: the bind shows no credential either. */
+static void test_home_twins(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_mount(&f, "1 0 8:1 / / rw - ext4 a rw\n"
+			  "2 1 8:1 /home/u /opt/al rw - ext4 a rw\n"
+			  "3 1 8:1 /home/u/.config /opt/cfg rw - ext4 a rw\n"
+			  "4 1 8:1 /home/u/projects /projects rw - ext4 a rw\n"
+			  "5 1 8:1 /home/u/.claude /opt/cl rw - ext4 a rw\n"
+			  "6 1 8:1 /home /homes rw - ext4 a rw\n");
+	fixture_must_plan(&f);
+	tap_ok(all_hidden(&f, "/opt/al", mask_home_hidden), "HOME bound elsewhere");
+	tap_ok(!plan_shows(&f.spec, "/opt/al/notes"), "is as empty as HOME");
+	tap_ok(!plan_shows(&f.spec, "/opt/cfg/gh/hosts.yml"), "a part of HOME bound elsewhere");
+	tap_ok(plan_shows(&f.spec, "/opt/cfg/nvim"), "is seen but for its credentials");
+	tap_ok(plan_shows(&f.spec, "/projects/x"), "one that holds none is seen");
+	tap_ok(!plan_shows(&f.spec, "/opt/cl/x"), "one that a pattern names is not");
+	tap_ok(!plan_shows(&f.spec, "/homes/other/x"), "the directory of homes bound elsewhere");
+	fixture_text(&f.paths.workspace, "/opt/al");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/opt/al/notes"), "as the workspace it is seen");
+	tap_ok(all_hidden(&f, "/opt/al", mask_home_hidden), "without credentials");
+	fixture_text(&f.paths.workspace, "/opt/al/.config");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/opt/al/.config/nvim") &&
+		       !plan_shows(&f.spec, "/opt/al/.config/gh"),
+	       "a part of it as the workspace");
+	fixture_mount(&f, "1 0 8:1 / / rw - ext4 a rw\n"
+			  "2 1 8:1 /data/u /home/u rw - ext4 a rw\n");
+	fixture_text(&f.paths.workspace, "/data/u/work");
+	fixture_must_plan(&f);
+	tap_ok(!plan_shows(&f.spec, "/data/u/.ssh") && !plan_shows(&f.spec, "/data/u/notes"),
+	       "where HOME is bound from shows nothing of it");
+	tap_ok(plan_shows(&f.spec, "/data/u/work/x"), "but the workspace");
+	fixture_mount(&f, "1 0 8:1 /home/u / rw - ext4 a rw\n"
+			  "2 1 8:1 /home/u /home/u rw - ext4 a rw\n");
+	fixture_must_plan(&f);
+	tap_ok(plan_shows(&f.spec, "/usr/bin") && !plan_shows(&f.spec, "/.ssh"),
+	       "a root that is HOME is not emptied");
+	fixture_close(&f);
+}
+
 static void test_order(void)
 {
 	struct fixture f;
@@ -252,6 +296,7 @@ int main(void)
 	test_git_config();
 	test_workspace_secrets();
 	test_aliases();
+	test_home_twins();
 	test_order();
 	return tap_done();
 }
