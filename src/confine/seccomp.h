@@ -32,6 +32,9 @@ enum seccomp_variant {
  */
 const struct sock_fprog *seccomp_builtin(unsigned variant);
 
+/* Beside the filter above, where something of the host is written through: refuses to set set-id bits. */
+const struct sock_fprog *seccomp_no_set_id(void);
+
 /* For an init that only waits and reports; a tenth of the payload's filter in size and price. */
 const struct sock_fprog *seccomp_reaper(void);
 

@@ -137,6 +137,15 @@ static int prepare_counting(const struct payload *payload, struct error *err)
 	return 0;
 }
 
+static bool writes_through(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		if (spec->binds[i].through)
+			return true;
+	}
+	return false;
+}
+
 /* Without a listener (one is active around us already) refusals are answered by the filter and not told. */
 static int load_filter(const struct payload *payload, struct error *err)
 {
@@ -150,6 +159,8 @@ static int load_filter(const struct payload *payload, struct error *err)
 	/* Overlays of a plain user refuse to rename directories by themselves. */
 	if (spec->root != ROOT_IDMAPPED && (payload->start->storage || storage_fits_tmpfs()))
 		variant |= SECCOMP_VARIANT_MOVES;
+	if (writes_through(spec) && seccomp_load(seccomp_no_set_id(), false, NULL) < 0)
+		return error_errno(err, ERROR_DENIED, "cannot load the filter of --rw-through");
 	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
 	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");
