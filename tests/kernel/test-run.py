@@ -322,6 +322,21 @@ def home_view(t):
     t.ok(not os.path.exists(t.caller.home + "/new"), "the host's home is untouched")
 
 
+@suite.case("R22", "names that mount options would stumble over")
+def odd_names(t):
+    for name in ("a,b", "c:d", "e\\f", "g h", "new\nline", "ü-ö", "-C", "upperdir=x,lowerdir=y", "x" * 200, "%s%n", "[glob]*?"):
+        where = os.path.join(t.caller.workspace, name)
+        os.makedirs(os.path.join(where, "inner"), exist_ok=True)
+        t.caller.put_at(os.path.join(where, "inner", "file"), "content\n")
+        t.caller.own(where)
+        before = canary.tree(where)
+        result = t.box.run("sh", "-c", "cat inner/file; echo more >> inner/file; cat inner/file; mv inner moved && cat moved/file; pwd",
+                           workspace=where)
+        t.equal((result.code, result.out), (0, "content\ncontent\nmore\ncontent\nmore\n" + where + "\n"), f"workspace {name!r}: {result}")
+        t.equal(list(canary.differences(before, canary.tree(where))), [], f"{name!r} on the host")
+        shutil.rmtree(where)
+
+
 def around(t, argv, command, flags=()):
     """A call of the program by way of ARGV, a program that changes its surroundings first."""
     from box import Result

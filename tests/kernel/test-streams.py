@@ -74,6 +74,16 @@ def bytes_kept(t):
     t.equal(t.box.run("printf", "ü").json["stdout_encoding"], "utf-8", "UTF-8")
 
 
+@suite.case("S05b", "many and long arguments")
+def many_arguments(t):
+    words = [f"{number:0100d}" for number in range(5000)]
+    result = t.box.run("sh", "-c", "echo $#; shift 4998; echo $1 $2", "sh", *words)
+    t.equal(result.out, f"5000\n{words[4998]} {words[4999]}\n", "five thousand arguments")
+    long = "y" * 100000
+    t.equal(t.box.run("sh", "-c", "printf %s \"$1\" | wc -c", "sh", long).out.strip(), "100000", "one of 100,000 bytes")
+    t.equal(t.box.run("sh", "-c", "printf %s \"$LONG\" | wc -c", flags=["--env", f"LONG={long}"]).out.strip(), "100000", "a long variable")
+
+
 @suite.case("S06", "exit codes")
 def codes(t):
     t.caller.put("not-a-program", "text")

@@ -5,6 +5,7 @@ orphans, and where it may (root, version 1 groups) it sits in a control group of
 makes its own.
 """
 import os
+import re
 import signal
 import time
 
@@ -13,6 +14,9 @@ from box import patience
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 # finished mask layers of root callers are kept on purpose, until the next boot
 KEPT = {"/run/aisbx-masks", "/dev/shm/aisbx-masks"}
+
+# scratch directories of other suites and tools, which may run at the same time
+OTHERS = re.compile("test|build|bench|copy|brief|install|tour|accept")
 
 
 def stat_of(pid):
@@ -133,8 +137,7 @@ class Watch:
                 names = os.listdir(place)
             except OSError:
                 continue
-            # other suites' scratch directories carry the tests' name, the program's would not
-            found |= {f"{place}/{name}" for name in names if "aisbx" in name and "test" not in name and "build" not in name}
+            found |= {f"{place}/{name}" for name in names if "aisbx" in name and not OTHERS.search(name)}
         found -= KEPT
         for caller in self.callers:
             found |= {f"{caller.tmp}/{name}" for name in os.listdir(caller.tmp)}
