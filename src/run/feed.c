@@ -14,8 +14,8 @@
 
 #define CHUNK 65536
 /* How often a payload that has input waiting is looked at: quickly at first, seldom when it does not care. */
-#define PAUSE_MIN_MS 1
-#define PAUSE_MAX_MS 32
+#define PAUSE_MIN_NS 100000u
+#define PAUSE_MAX_NS 32000000u
 
 void feed_init(struct feed *feed)
 {
@@ -34,7 +34,7 @@ int feed_open(struct feed *feed, enum feed_kind kind, int from_fd, int *ret_chil
 			       .from_fd = from_fd,
 			       .to_fd = ends[1],
 			       .owns_to = true,
-			       .pause_ms = PAUSE_MIN_MS };
+			       .pause_ns = PAUSE_MIN_NS };
 	feed->look_fd = fcntl(ends[0], F_DUPFD_CLOEXEC, 3);
 	feed->buffer = xmalloc(CHUNK);
 	if (kind == FEED_FILE)
@@ -168,22 +168,18 @@ bool feed_poll(const struct feed *feed, struct pollfd *ret_poll)
 	return true;
 }
 
-int feed_timeout_ms(const struct feed *feed, uint64_t now_ns)
+uint64_t feed_next_look_ns(const struct feed *feed)
 {
-	if (!feed->next_look_ns)
-		return -1;
-	return feed->next_look_ns <= now_ns
-		       ? 0
-		       : (int)((feed->next_look_ns - now_ns + 999999) / 1000000);
+	return feed->next_look_ns;
 }
 
 static void look(struct feed *feed, uint64_t now_ns)
 {
 	if (settle(feed))
-		feed->pause_ms = PAUSE_MIN_MS;
-	else if (feed->pause_ms < PAUSE_MAX_MS)
-		feed->pause_ms *= 2;
-	feed->next_look_ns = now_ns + (uint64_t)feed->pause_ms * 1000000;
+		feed->pause_ns = PAUSE_MIN_NS;
+	else if (feed->pause_ns < PAUSE_MAX_NS)
+		feed->pause_ns *= 2;
+	feed->next_look_ns = now_ns + feed->pause_ns;
 }
 
 void feed_move(struct feed *feed, bool ready, uint64_t now_ns)
@@ -204,7 +200,7 @@ void feed_move(struct feed *feed, bool ready, uint64_t now_ns)
 	if (feed->offered == 0)
 		feed->next_look_ns = 0;
 	else if (!feed->next_look_ns)
-		feed->next_look_ns = now_ns + (uint64_t)feed->pause_ms * 1000000;
+		feed->next_look_ns = now_ns + feed->pause_ns;
 }
 
 void feed_close(struct feed *feed)

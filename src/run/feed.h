@@ -36,7 +36,7 @@ struct feed {
 	off_t offset;	/* FEED_FILE: of the first byte not taken */
 	char *buffer;
 	size_t start, end; /* FEED_DEVICE: read, not yet passed on */
-	unsigned pause_ms;
+	uint64_t pause_ns;
 	uint64_t next_look_ns; /* 0: nothing to look at */
 };
 
@@ -52,8 +52,8 @@ void feed_open_terminal(struct feed *feed, int from_fd, int master_fd);
 /* Fills *ret_poll when there is something to wait for; returns whether there is. */
 bool feed_poll(const struct feed *feed, struct pollfd *ret_poll);
 
-/* Milliseconds until the payload's end should be looked at again; -1 for never. */
-int feed_timeout_ms(const struct feed *feed, uint64_t now_ns);
+/* When the payload's end should be looked at again (CLOCK_MONOTONIC); 0 for never. */
+uint64_t feed_next_look_ns(const struct feed *feed);
 
 /* Does what is due; READY says that the descriptor of feed_poll was. */
 void feed_move(struct feed *feed, bool ready, uint64_t now_ns);

@@ -109,24 +109,29 @@ static void note_progress(struct run *run)
 	}
 }
 
-/* Until the next deadline or look, whichever comes first. */
-static int patience_ms(const struct run *run)
+/* Until the next deadline or look, whichever comes first. False: without end. */
+static bool patience(const struct run *run, struct timespec *ret_wait)
 {
-	int watch = watch_timeout_ms(&run->watch);
-	int stdio = stdio_timeout_ms(&run->stdio, watch_now_ns());
+	int watch_ms = watch_timeout_ms(&run->watch);
+	uint64_t wait = watch_ms < 0 ? UINT64_MAX : (uint64_t)watch_ms * 1000000;
+	uint64_t look = stdio_next_look_ns(&run->stdio), now = watch_now_ns();
 
-	return stdio >= 0 && (watch < 0 || stdio < watch) ? stdio : watch;
+	if (look)
+		wait = look <= now ? 0 : (look - now < wait ? look - now : wait);
+	*ret_wait = (struct timespec){ (time_t)(wait / 1000000000), (long)(wait % 1000000000) };
+	return wait != UINT64_MAX;
 }
 
 static void turn(struct run *run)
 {
 	struct pollfd polls[2 + STDIO_POLLS];
+	struct timespec wait;
 	size_t count;
 
 	polls[0] = (struct pollfd){ .fd = run->driver->poll_fd(run->task), .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
 	count = stdio_polls(&run->stdio, polls + 2);
-	if (poll(polls, 2 + count, patience_ms(run)) < 0)
+	if (ppoll(polls, 2 + count, patience(run, &wait) ? &wait : NULL, NULL) < 0)
 		return;
 	if (polls[0].revents)
 		run->driver->step(run->task);

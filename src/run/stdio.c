@@ -114,9 +114,9 @@ size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls)
 	return count + feed_poll(&stdio->feed, &polls[count]);
 }
 
-int stdio_timeout_ms(const struct stdio *stdio, uint64_t now_ns)
+uint64_t stdio_next_look_ns(const struct stdio *stdio)
 {
-	return feed_timeout_ms(&stdio->feed, now_ns);
+	return feed_next_look_ns(&stdio->feed);
 }
 
 static bool is_ready(const struct pollfd *polls, size_t count, int fd, short events)

@@ -61,8 +61,8 @@ void stdio_take_pty(struct stdio *stdio, struct task *task);
 /* Fills at most STDIO_POLLS entries; returns how many. */
 size_t stdio_polls(const struct stdio *stdio, struct pollfd *polls);
 
-/* Milliseconds until something has to be looked at although nothing is ready; -1 for never. */
-int stdio_timeout_ms(const struct stdio *stdio, uint64_t now_ns);
+/* When something has to be looked at although nothing is ready (CLOCK_MONOTONIC); 0 for never. */
+uint64_t stdio_next_look_ns(const struct stdio *stdio);
 
 /* Moves what is ready. */
 void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count, uint64_t now_ns);
