@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
+
+#define TIME_LETTERS 10
 
 static int fill_random(unsigned char *bytes, size_t len, struct error *err)
 {
@@ -19,15 +22,16 @@ static int fill_random(unsigned char *bytes, size_t len, struct error *err)
 	return 0;
 }
 
+/* No I, L, O, U: nobody mistakes one for another when reading an id aloud. */
+static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 void id_run_format(uint64_t epoch_ms, const unsigned char random[static ID_RUN_RANDOM],
 		   char ret_id[static ID_RUN_SIZE])
 {
-	/* No I, L, O, U: nobody mistakes one for another when reading an id aloud. */
-	static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 	unsigned bits = 0, have = 0;
-	size_t at = 10;
+	size_t at = TIME_LETTERS;
 
-	for (size_t i = 0; i < 10; i++)
+	for (size_t i = 0; i < TIME_LETTERS; i++)
 		ret_id[i] = letters[epoch_ms >> (45 - 5 * i) & 31];
 	for (size_t i = 0; i < ID_RUN_RANDOM; i++) {
 		bits = (bits << 8 | random[i]) & 0xffff;
@@ -35,6 +39,17 @@ void id_run_format(uint64_t epoch_ms, const unsigned char random[static ID_RUN_R
 			ret_id[at++] = letters[bits >> (have - 5) & 31];
 	}
 	ret_id[at] = '\0';
+}
+
+uint64_t id_run_epoch_ms(const char *id)
+{
+	uint64_t ms = 0;
+
+	if (strlen(id) != ID_RUN_SIZE - 1 || strspn(id, letters) != ID_RUN_SIZE - 1)
+		return 0;
+	for (size_t i = 0; i < TIME_LETTERS; i++)
+		ms = ms << 5 | (uint64_t)(strchr(letters, id[i]) - letters);
+	return ms;
 }
 
 int id_run(char ret_id[static ID_RUN_SIZE], struct error *err)

@@ -17,6 +17,9 @@ int id_run(char ret_id[static ID_RUN_SIZE], struct error *err);
 void id_run_format(uint64_t epoch_ms, const unsigned char random[static ID_RUN_RANDOM],
 		   char ret_id[static ID_RUN_SIZE]);
 
+/* When the run was that ID belongs to, in milliseconds since 1970; 0 when it is none. */
+uint64_t id_run_epoch_ms(const char *id);
+
 /* PREFIX (at most 8 bytes), a dash and six hex digits: "s-7f3a91". */
 int id_short(const char *prefix, char ret_id[static ID_SHORT_SIZE], struct error *err);
 

@@ -2,6 +2,7 @@
 #include "confine/cgroup.h"
 
 #include "base/fd.h"
+#include "base/id.h"
 #include "base/own.h"
 
 #include <dirent.h>
@@ -17,6 +18,8 @@
 
 #define CPU_PERIOD_US 100000
 #define LOW_WEIGHT "50"
+/* Between being made and entered a group is empty for milliseconds. */
+#define FOREIGN_OLD_MS (3600u * 1000)
 
 void cgroup_init(struct cgroup *group)
 {
@@ -24,21 +27,42 @@ void cgroup_init(struct cgroup *group)
 	group->memory = group->pids = group->cpu = group->cpuacct = -1;
 }
 
+/* The inode of our pid namespace; 0, which none has, when it cannot be told. */
+static unsigned long long pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
 void cgroup_name(const char *run_id, char ret_name[static CGROUP_NAME_SIZE])
 {
-	(void)snprintf(ret_name, CGROUP_NAME_SIZE, "aisbx-%d-%s", getpid(), run_id);
+	(void)snprintf(ret_name, CGROUP_NAME_SIZE, "aisbx-%llu-%d-%s", pid_namespace(), getpid(),
+		       run_id);
+}
+
+/* A name without a run's id says nothing about its age. */
+static bool is_old(const char *run_id)
+{
+	uint64_t made_ms = id_run_epoch_ms(run_id);
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return made_ms && (uint64_t)now.tv_sec * 1000 > made_ms + FOREIGN_OLD_MS;
 }
 
 bool cgroup_is_stale(const char *name)
 {
-	char *end;
+	unsigned long long namespace;
+	int pid, run_at = 0;
 
-	if (strncmp(name, "aisbx-", 6) != 0)
+	if (sscanf(name, "aisbx-%llu-%d-%n", &namespace, &pid, &run_at) != 2 || run_at == 0 ||
+	    name[6] == '-' || pid <= 0)
 		return false;
-	long pid = strtol(name + 6, &end, 10);
-
+	if (namespace == 0 || namespace != pid_namespace())
+		return is_old(name + run_at);
 	/* A pid that was used again only delays the removal. */
-	return *end == '-' && pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 static int write_number(int dir_fd, const char *file, uint64_t number)
@@ -135,7 +159,9 @@ static void switch_on_controllers(const struct cgroup *group)
 static int create_v2(struct cgroup *group, const struct cgroup_place *place,
 		     const struct spec_limits *limits, struct error *err)
 {
-	if (!place->v2_path || add_directory(group, place->v2_path, "cgroup.procs") < 0)
+	if (!place->v2_path)
+		return error_set(err, ERROR_HOST, "no control group to make one in");
+	if (add_directory(group, place->v2_path, "cgroup.procs") < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a control group");
 	group->memory = group->pids = group->cpu = group->cpuacct = 0;
 	if (faccessat(group->dirs[0], "memory.max", F_OK, 0) < 0 ||
@@ -279,17 +305,20 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 	return 0;
 }
 
-static void sweep_directory(int parent_fd)
+/* PATH, when not NULL, is what the removed ones are told under. */
+static void sweep_directory(int parent_fd, const char *path, struct strv *removed)
 {
-	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	owned(fd_close) int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!dir)
 		return;
+	fd = -1; /* the stream's now */
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		/* A group with processes in it stays: removing it fails. */
-		if (cgroup_is_stale(entry->d_name))
-			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
+		if (cgroup_is_stale(entry->d_name) &&
+		    unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0 && path)
+			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}
 	closedir(dir);
 }
@@ -297,7 +326,15 @@ static void sweep_directory(int parent_fd)
 void cgroup_sweep(const struct cgroup *group)
 {
 	for (size_t i = 0; i < group->count; i++)
-		sweep_directory(group->parents[i]);
+		sweep_directory(group->parents[i], NULL, NULL);
+}
+
+void cgroup_sweep_place(const char *path, struct strv *removed)
+{
+	owned(fd_close) int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		sweep_directory(fd, path, removed);
 }
 
 void cgroup_done(struct cgroup *group)

@@ -9,6 +9,7 @@
 #define CONFINE_CGROUP_H
 
 #include "base/error.h"
+#include "base/str.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>
@@ -43,10 +44,13 @@ struct cgroup_usage {
 
 void cgroup_init(struct cgroup *group);
 
-/* What this process's groups for RUN_ID are called; the name tells whose they are. */
+/* What this process's groups for RUN_ID are called; the name tells whose they are: pid namespace, pid, run. */
 void cgroup_name(const char *run_id, char ret_name[static CGROUP_NAME_SIZE]);
 
-/* Whether NAME is one of ours and the process that made it is gone. */
+/*
+ * Whether NAME is one of ours and the process that made it is gone. A process of another pid namespace cannot be asked
+ * for: its group is stale when it is old; removing it fails as long as somebody is in it.
+ */
 bool cgroup_is_stale(const char *name);
 
 /*
@@ -67,6 +71,9 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms);
 
 /* Removes what dead supervisors left beside this group: killed between making groups and having a janitor. */
 void cgroup_sweep(const struct cgroup *group);
+
+/* The same in the directory PATH (NULL: none); adds what was removed to *removed. */
+void cgroup_sweep_place(const char *path, struct strv *removed);
 
 /* Closes descriptors; the groups stay. */
 void cgroup_done(struct cgroup *group);

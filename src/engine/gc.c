@@ -6,30 +6,30 @@
 #include "host/host.h"
 #include "launch/storage.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Removing a group that has processes fails, so a living sandbox is never touched. */
-static void remove_stale_groups(const char *path, struct value *answer)
+static void tell(const struct strv *removed, const char *kind, const char *detail,
+		 struct value *answer)
 {
-	DIR *dir = path ? opendir(path) : NULL;
-
-	if (!dir)
-		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (!cgroup_is_stale(entry->d_name) ||
-		    unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0)
-			continue;
+	for (size_t i = 0; i < removed->count; i++) {
 		struct value *row = value_append(answer, value_new_map());
-		owned(free_ptr) char *name = xasprintf("%s/%s", path, entry->d_name);
 
-		value_set(row, "kind", value_new_text("cgroup"));
-		value_set(row, "path", value_new_text(name));
-		value_set(row, "detail", value_new_text("its supervisor is gone"));
+		value_set(row, "kind", value_new_text(kind));
+		value_set(row, "path", value_new_text(removed->items[i]));
+		value_set(row, "detail", value_new_text(detail));
 	}
-	closedir(dir);
+}
+
+/* Hierarchies of version 1 may share a directory: the second look finds nothing more. */
+static void remove_stale_groups(const struct host_cgroup *cgroup, struct value *answer)
+{
+	const char *const paths[] = { cgroup->v2_path, cgroup->memory_path, cgroup->pids_path,
+				      cgroup->cpu_path, cgroup->cpuacct_path };
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cgroup_sweep_place(paths[i], &removed);
+	tell(&removed, "cgroup", "its supervisor is gone", answer);
 }
 
 static void remove_stale_layers(const char *state_dir, struct value *answer)
@@ -37,13 +37,7 @@ static void remove_stale_layers(const char *state_dir, struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	storage_sweep(state_dir, &removed);
-	for (size_t i = 0; i < removed.count; i++) {
-		struct value *row = value_append(answer, value_new_map());
-
-		value_set(row, "kind", value_new_text("layers"));
-		value_set(row, "path", value_new_text(removed.items[i]));
-		value_set(row, "detail", value_new_text("its processes are gone"));
-	}
+	tell(&removed, "layers", "its processes are gone", answer);
 }
 
 int engine_gc(struct value **ret_answer, struct error *err)
@@ -54,12 +48,8 @@ int engine_gc(struct value **ret_answer, struct error *err)
 	if (host_read(&host, err) < 0)
 		return -1;
 	struct value *answer = value_new_list();
-	const char *const paths[] = { host.cgroup.v2_path, host.cgroup.memory_path,
-				      host.cgroup.pids_path, host.cgroup.cpu_path,
-				      host.cgroup.cpuacct_path };
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		remove_stale_groups(paths[i], answer);
+	remove_stale_groups(&host.cgroup, answer);
 	remove_stale_layers(host.state_dir, answer);
 	*ret_answer = answer;
 	return 0;

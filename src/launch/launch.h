@@ -27,6 +27,7 @@ struct launch {
 	int control_fd;	   /* to init */
 	int payload_fd;	   /* to the payload until it execs; the caller may close it then */
 	bool is_executing; /* the payload has said that exec comes next */
+	pid_t janitor_pid;
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
 	int upper_fd;	       /* the writable layers, -1 until known */
 	char *storage;	       /* path of the layers where they are on disk, else NULL */

@@ -203,6 +203,7 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	}
 	close(ends[0]);
 	launch->janitor_fd = ends[1];
+	launch->janitor_pid = pid;
 	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : 0;
 }
 
@@ -410,5 +411,8 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->init_fd);
 	/* Last: this is the janitor's sign. */
 	fd_close(&launch->janitor_fd);
-	launch->init_pid = 0;
+	/* With pid 1 of a namespace everybody in it ends, the janitor in the middle of its work. */
+	if (launch->janitor_pid > 0 && getpid() == 1)
+		(void)waitpid(launch->janitor_pid, NULL, 0);
+	launch->init_pid = launch->janitor_pid = 0;
 }

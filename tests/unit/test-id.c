@@ -17,6 +17,9 @@ static void test_form(void)
 	tap_is_str(id, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "the largest");
 	id_run_format(1469918176385, zeros, id);
 	tap_is_str(id, "01ARYZ6S410000000000000000", "a known time");
+	tap_is_int((long long)id_run_epoch_ms(id), 1469918176385, "which can be read again");
+	tap_is_int((long long)id_run_epoch_ms("01ARYZ6S41000000000000000"), 0, "too short: none");
+	tap_is_int((long long)id_run_epoch_ms("01ARYZ6S41000000000000000I"), 0, "a letter: none");
 	id_run_format(1, steps, id);
 	tap_is_str(id, "0000000001123456789ABCDEFG", "each five bits are one letter");
 	id_run_format(1000, ones, id);
