@@ -542,6 +542,29 @@ def writable_volume(t):
     t.equal(list(canary.differences(before, canary.tree(volume))), [], "the volume on the host")
 
 
+@suite.case("A048c", "volume that writes through", readonly_control)
+def through_volume(t):
+    volume = os.path.join(t.caller.dir, "volume-through")
+    if not os.path.isdir(volume):
+        os.mkdir(volume)
+        t.caller.put_at(os.path.join(volume, "file"), "before\n")
+        t.caller.own(volume)
+    flags = ["--rw-through", f"{volume}:/mnt/volume"]
+    script = ("echo after > /mnt/volume/file; cp attack /mnt/volume/suid; chmod 4755 /mnt/volume/suid; chmod 2755 /mnt/volume/suid; "
+              "mkdir /mnt/volume/dir; chmod 2777 /mnt/volume/dir; mknod /mnt/volume/node c 1 3; cp /mnt/volume/suid /tmp/; "
+              "python3 -c 'import os; fd = os.open(\"/mnt/volume/born\", os.O_CREAT | os.O_WRONLY, 0o4755)'; cat /mnt/volume/../volume/../../etc/shadow; exit 0")
+    result = t.box.run("sh", "-c", script, flags=flags)
+    if result.code == 125:
+        t.skip(f"not here: {(result.err or result.json.get('message') or '')[:100]}")
+    with open(os.path.join(volume, "file")) as file:
+        t.equal(file.read(), "after\n", f"it writes through: {result}")
+    for name in os.listdir(volume):
+        info = os.lstat(os.path.join(volume, name))
+        t.equal(info.st_mode & 0o6000, 0, f"{name} has no set-id bit on the host")
+        t.equal(info.st_uid, t.caller.uid, f"owner of {name}")
+        t.ok(not (info.st_mode & 0o170000) in (0o020000, 0o060000), f"{name} is no device", oct(info.st_mode))
+
+
 @suite.case("A049", "source of a volume", "outside nothing is mounted")
 def volume_source(t):
     where = t.caller.dir

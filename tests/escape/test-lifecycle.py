@@ -114,6 +114,29 @@ def terminal_mode(t):
     t.equal((after.st_mode, after.st_uid, after.st_gid), (before.st_mode, before.st_uid, before.st_gid), "mode and owner")
 
 
+HOSTILE = ["new\nline", "esc\x1b[31mred", "osc\x1b]52;c;aGk=\x07", "rtl\u202etxt", "tab\tname", "back\\slash", "-rf", "cr\rover",
+           "bell\x07", "zero\u200bwidth", "c1\u009b31m", 'quote"name']
+
+
+@suite.case("A124", "hostile names in what people read", "outside ls shows them as its options say")
+def hostile_names(t):
+    program = "import os\nfor n in %r: open(n, 'w').close()\nopen(b'bad\\xff\\xfe', 'w').close()" % HOSTILE
+    result = t.box.run("python3", "-c", program, flags=["--name-status"], as_json=False)
+    if result.code == 125:
+        t.skip("--name-status is not part of run")
+    t.equal(result.code, 0, f"ran: {result}")
+    shown = result.out + result.err
+    for bad in ("\x1b", "\x07", "\r", "\u202e", "\u009b"):
+        t.ok(bad not in shown, f"no raw {bad!r}", shown)
+    listed = [line for line in shown.splitlines() if line.startswith("A\t")]
+    t.equal(len(listed), len(HOSTILE) + 1, f"one line an entry: {shown}")
+    unknown = t.box.run("no\x1b[31m\nsuch\x07program", as_json=False)
+    t.equal(unknown.code, 127, f"unknown program: {unknown}")
+    t.ok("\x1b" not in unknown.err and "\x07" not in unknown.err, "its name is escaped", unknown.err)
+    as_object = t.box.run("python3", "-c", program + "\nprint('\\x1b[31m', end='')", flags=["--name-status"])
+    t.ok(as_object.json, "the object is valid", as_object)
+
+
 def daemon_control(t):
     before = set(descendants(os.getpid()))
     t.box.outside("daemon")
