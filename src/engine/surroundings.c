@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "base/own.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -99,6 +100,38 @@ static void read_git_identity(struct surroundings *around)
 	around->paths.git_email = around->git_email;
 }
 
+static void add_link(struct plan_paths *paths, const char *home, const char *name)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/%s", home, name);
+
+	/* A link that leads nowhere shows nothing. */
+	if (len <= 0 || (size_t)len >= sizeof(path) || !realpath(path, target))
+		return;
+	paths->links = xrealloc(paths->links, paths->link_count + 1, sizeof(*paths->links));
+	paths->links[paths->link_count++] =
+		(struct plan_link){ .name = xstrdup(name), .target = xstrdup(target) };
+}
+
+/* Only what stands right in HOME: one pass over its names, and a closer look at links that matter. */
+static void read_home_links(struct surroundings *around)
+{
+	const char *home = around->host.home;
+	DIR *dir = opendir(home);
+	const struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		/* Some filesystems do not tell kinds; what is no link leads to itself. */
+		bool may_be_link = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+
+		if (may_be_link && plan_link_matters(entry->d_name))
+			add_link(&around->paths, home, entry->d_name);
+	}
+	(void)closedir(dir);
+}
+
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err)
 {
@@ -108,6 +141,7 @@ int surroundings_read(const struct request *request, struct surroundings *ret_ar
 	if (find_workspace(request, ret_around, err) < 0)
 		return -1;
 	read_git_identity(ret_around);
+	read_home_links(ret_around);
 	if (id_run(ret_around->run_id, err) < 0 || id_short("s", ret_around->sandbox, err) < 0)
 		return -1;
 	ret_around->paths.run_id = ret_around->run_id;
@@ -119,6 +153,11 @@ void surroundings_done(struct surroundings *around)
 {
 	host_done(&around->host);
 	free(around->paths.workspace);
+	for (size_t i = 0; i < around->paths.link_count; i++) {
+		free(around->paths.links[i].name);
+		free(around->paths.links[i].target);
+	}
+	free(around->paths.links);
 	free(around->git_name);
 	free(around->git_email);
 }

@@ -205,6 +205,59 @@ static void add_credentials(const struct planning *planning, struct entries *ent
 	}
 }
 
+/* What of NAME, one of mask_home_hidden, lies behind HOME's entry called LINK; NULL when it does not lead there. */
+static const char *rest_behind(const char *name, const char *link)
+{
+	size_t len = strcspn(name, "/");
+
+	/* Only a last part is a pattern, so one in the first part is the whole name. */
+	if (memchr(name, '*', len))
+		return fnmatch(name, link, 0) == 0 ? name + len : NULL;
+	if (strncmp(name, link, len) != 0 || link[len])
+		return NULL;
+	return name + len + (name[len] == '/');
+}
+
+bool plan_link_matters(const char *name)
+{
+	for (const char *const *at = mask_home_hidden; *at; at++) {
+		if (rest_behind(*at, name))
+			return true;
+	}
+	return false;
+}
+
+/* Whether hiding PATH, to which a link leads, would take away what every sandbox needs, or the workspace. */
+static bool is_needed(const struct spec *spec, const char *path)
+{
+	bool is_in_etc = path_is_within(path, "/etc") && strcmp(path, "/etc") != 0;
+
+	return (plan_is_system_dir(path) && !is_in_etc) || path_is_within(spec->home, path) ||
+	       path_is_within(spec->workspace, path);
+}
+
+/* A credential kept elsewhere and linked to from HOME has its real name too. */
+static void add_link_targets(const struct planning *planning, struct entries *entries)
+{
+	const struct plan_paths *paths = planning->paths;
+
+	for (size_t i = 0; i < paths->link_count; i++) {
+		const struct plan_link *link = &paths->links[i];
+
+		for (const char *const *name = mask_home_hidden; *name; name++) {
+			const char *rest = rest_behind(*name, link->name);
+			owned(free_ptr) char *path = NULL;
+
+			if (!rest)
+				continue;
+			path = *rest ? plan_join(link->target, rest) : xstrdup(link->target);
+			if (!is_needed(planning->spec, path))
+				add(entries, strchr(rest, '*') ? MASK_GLOB : MASK_HIDE,
+				    RANK_CREDENTIAL, ptr_take(&path));
+		}
+	}
+}
+
 static void add_home(const struct planning *planning, struct entries *entries)
 {
 	const char *home = planning->spec->home, *mode = planning->settings->home;
@@ -213,6 +266,7 @@ static void add_home(const struct planning *planning, struct entries *entries)
 	bool is_system = plan_is_system_dir(home);
 
 	add_credentials(planning, entries, is_full || is_system);
+	add_link_targets(planning, entries);
 	if (is_system)
 		return;
 	if (is_full) {

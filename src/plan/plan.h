@@ -9,6 +9,12 @@
 
 #include <stdbool.h>
 
+/* A symlink right below HOME. */
+struct plan_link {
+	char *name;
+	char *target; /* resolved */
+};
+
 /*
  * What plan needs to know about paths and names; engine fills it by looking, tests by saying. Paths are absolute
  * and resolved; all of it is owned by the caller.
@@ -19,8 +25,13 @@ struct plan_paths {
 	const char *run_id;   /* of the run to come; NULL gives "preview" */
 	const char *sandbox;  /* its name; NULL gives "preview" */
 	const char *git_name,
-		*git_email; /* of the caller's git configuration; NULL where unknown */
+		*git_email;	 /* of the caller's git configuration; NULL where unknown */
+	struct plan_link *links; /* those of HOME that plan_link_matters picks */
+	size_t link_count;
 };
+
+/* Whether a symlink of HOME called NAME may lead to a credential. */
+bool plan_link_matters(const char *name);
 
 /* Looks at DIR: has it a .git, and whose is it? False when it cannot be looked at. */
 typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret_owner);

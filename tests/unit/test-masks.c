@@ -264,6 +264,51 @@ static void test_home_twins(void)
 	fixture_close(&f);
 }
 
+/* Credentials kept elsewhere: a link of HOME leads to them. */
+static void test_links(void)
+{
+	static const char *const links[][2] = {
+		{ ".ssh", "/opt/keys" },
+		{ ".config", "/data/config" },
+		{ ".claude.json", "/data/claude" },
+		{ ".bash_history", "/dev/null" },
+		{ ".gnupg", "/etc/gpg" },
+		{ ".docker", "/usr/share/docker" },
+		{ ".aws", "/srv" },
+		{ ".kube", "/work" },
+		{ ".m2", "/data/m2" },
+	};
+	struct plan_link given[sizeof(links) / sizeof(links[0])];
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		given[i] = (struct plan_link){ xstrdup(links[i][0]), xstrdup(links[i][1]) };
+	fixture_open(&f);
+	fixture_text(&f.paths.workspace, "/work/job");
+	f.paths.links = given;
+	f.paths.link_count = sizeof(links) / sizeof(links[0]);
+	fixture_must_plan(&f);
+	tap_ok(!plan_shows(&f.spec, "/opt/keys/id_rsa"), "a linked directory is hidden");
+	tap_ok(!plan_shows(&f.spec, "/data/config/gh/hosts.yml"), "what lies below a link");
+	tap_ok(plan_shows(&f.spec, "/data/config/nvim"), "not what is no credential there");
+	tap_ok(!plan_shows(&f.spec, "/data/claude"), "a link that a pattern names");
+	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/data/m2/settings*.xml"), "a pattern behind one");
+	tap_ok(!fixture_mask(&f, "/dev/null"), "a history that is thrown away");
+	tap_ok(!plan_shows(&f.spec, "/etc/gpg"), "also in /etc");
+	tap_ok(plan_shows(&f.spec, "/usr/share/docker"), "no part of the system");
+	tap_ok(plan_shows(&f.spec, "/work/job"), "and nothing that holds the workspace");
+	tap_ok(plan_link_matters(".ssh") && plan_link_matters(".local") &&
+		       plan_link_matters("a.kdbx"),
+	       "names that may lead to a credential");
+	tap_ok(!plan_link_matters("src") && !plan_link_matters(".sshx") && !plan_link_matters(".s"),
+	       "names that do not");
+	for (size_t i = 0; i < f.paths.link_count; i++) {
+		free(given[i].name);
+		free(given[i].target);
+	}
+	fixture_close(&f);
+}
+
 static void test_order(void)
 {
 	struct fixture f;
@@ -297,6 +342,7 @@ int main(void)
 	test_workspace_secrets();
 	test_aliases();
 	test_home_twins();
+	test_links();
 	test_order();
 	return tap_done();
 }
