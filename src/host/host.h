@@ -50,6 +50,7 @@ struct host {
 	gid_t gid;
 	bool privileged; /* root with CAP_SYS_ADMIN and CAP_SETUID in the initial user namespace */
 	bool in_initial_userns; /* not in a container with ids of its own; looked at for root only */
+	bool is_host_root;	/* uid is the machine's root, seen from a user namespace inside */
 	char *user;
 	char *home; /* resolved, absolute */
 	char *cwd;

@@ -12,6 +12,7 @@
 
 #define PASSWD_MAX ((size_t)16 << 20)
 #define INITIAL_USERNS_INO 0xeffffffdU
+#define OVERFLOW_UID 65534
 #define RANGE_COUNT 65536U
 #define RANGE_FIRST 0x70000000U
 #define RANGE_LAST 0x7ffe0000U
@@ -196,6 +197,18 @@ static bool is_initial_userns(void)
 	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino == INITIAL_USERNS_INO;
 }
 
+/*
+ * Whether UID of this user namespace is the machine's root. Maps name ids of the next namespace out only, so a file
+ * is asked that the machine's root owns everywhere. An id without a name here shows as the overflow id, which tells
+ * nothing.
+ */
+static bool is_root_of_machine(uid_t uid)
+{
+	struct stat st;
+
+	return uid != OVERFLOW_UID && stat("/proc/sys/kernel/ostype", &st) == 0 && st.st_uid == uid;
+}
+
 int host_read_ids(struct host *host, const struct host_id_files *files, struct error *err)
 {
 	const uint64_t needed = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
@@ -208,9 +221,8 @@ int host_read_ids(struct host *host, const struct host_id_files *files, struct e
 				 "started with borrowed rights (real uid %u, effective uid %u): "
 				 "aisbx must not be setuid or setgid",
 				 (unsigned)host->uid, (unsigned)geteuid());
-	if (host->uid != 0)
-		return 0;
-	host->in_initial_userns = is_initial_userns();
+	host->in_initial_userns = host->uid == 0 && is_initial_userns();
+	host->is_host_root = !host->in_initial_userns && is_root_of_machine(host->uid);
 	if (!host->in_initial_userns || (effective_capabilities() & needed) != needed)
 		return 0;
 	/* Kernel quotas count per user: sandboxes that run side by side should not share ids. */

@@ -12,7 +12,7 @@ struct host_id_files {
 /* Fills mounts of HOST and looks at the local ones. */
 int host_read_mounts(struct host *host, struct error *err);
 
-/* Fills uid, gid, privileged, in_initial_userns and the id range. */
+/* Fills uid, gid, privileged, in_initial_userns, is_host_root and the id range. */
 int host_read_ids(struct host *host, const struct host_id_files *files, struct error *err);
 
 /* First id of the range for a root caller; 0 when every range is taken. */

@@ -68,6 +68,12 @@ static int plan_ids(const struct planning *planning, struct error *err)
 			err, ERROR_DENIED,
 			"root without CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID: there is no id "
 			"to map it to; run as a plain user, or give the container those three");
+	if (host->is_host_root)
+		return error_set(
+			err, ERROR_DENIED,
+			"uid %u in this user namespace is the machine's root, which no sandbox is "
+			"given: run outside of the namespace, or map another id into it",
+			(unsigned)host->uid);
 	ids->nested = host->uid == 0;
 	return 0;
 }

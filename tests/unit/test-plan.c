@@ -163,6 +163,10 @@ static void test_ids(void)
 	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED, "root without capabilities: %s",
 	       f.err.text);
 	f.host.in_initial_userns = false;
+	f.host.is_host_root = true;
+	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED,
+	       "the machine's root in a user namespace: %s", f.err.text);
+	f.host.is_host_root = false;
 	fixture_must_plan(&f);
 	tap_ok(f.spec.ids.nested && f.spec.ids.count == 1, "a container's root is a plain user");
 	fixture_close(&f);
