@@ -200,6 +200,37 @@ def late_secret(t):
                 os.unlink(path)
 
 
+@suite.case("A058h", "secrets in a workspace that holds them", secrets_control)
+def wide_workspace(t):
+    plant_home(t)
+    home = t.caller.home
+    masked = [name for name in HOME_SECRETS if name.startswith((".ssh", ".aws", ".netrc", ".gnupg", ".kube", ".bash_history", ".docker", ".npmrc"))]
+    for workspace in (home, os.path.dirname(home), "/home", "/etc", "/", "/root"):
+        result = t.box.run(os.path.join(t.caller.workspace, "attack"), "open", *[os.path.join(home, name) for name in masked], "/etc/shadow",
+                           "/etc/gshadow", "/etc/sudoers", workspace=workspace, cwd=t.caller.dir)
+        if result.code == 125 or result.code == 127:
+            continue  # refused, or nothing of the home is shown at all
+        t.every([p for p in result.probes if p[0].startswith("r:")], HIDDEN, f"-C {workspace}")
+
+
+@suite.case("A058i", "secrets in a volume that holds them", secrets_control)
+def wide_volume(t):
+    plant_home(t)
+    home = t.caller.home
+    names = ".ssh/id_ed25519 .aws/credentials .netrc .gnupg/secring.gpg .kube/config .config/gh/hosts.yml .local/share/aisbx/x".split()
+    for source, below in ((home, ""), (os.path.dirname(home), "/home"), ("/", home), (os.path.join(home, ".aws"), None)):
+        for flag in ("--ro", "--rw"):
+            paths = [f"/mnt/v{below}/{name}" for name in names] if below is not None else []
+            paths += ["/mnt/v/etc/shadow", "/mnt/v/etc/gshadow"]
+            result = t.box.attack("open", *paths, flags=[flag, f"{source}:/mnt/v"])
+            if result.code != 125:
+                t.every([p for p in result.probes if p[0].startswith("r:")], HIDDEN, f"{flag} {source}")
+    if t.caller.name == "root":
+        for flag in ("--ro", "--rw"):
+            result = t.box.attack("open", "/mnt/v/shadow", "/mnt/v/gshadow", "/mnt/v/sudoers", flags=[flag, "/etc:/mnt/v"])
+            t.ok(result.code == 125 or all(a in HIDDEN for n, a in result.probes if n.startswith("r:")), f"{flag} /etc", result.probes)
+
+
 @suite.case("A058f", "directories of the program itself", "outside the caller reads them")
 def own_directories(t):
     for key in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
