@@ -43,6 +43,10 @@ static int find_workspace(const struct request *request, struct surroundings *ar
 		paths->workspace = plan_default_workspace(&around->host, look_at, NULL);
 		return 0;
 	}
+	/* Links below /proc and /dev lead wherever some process stands: no name for a place to work in. */
+	if (str_starts(request->workspace, "/proc/") || str_starts(request->workspace, "/dev/"))
+		return error_set(err, ERROR_USAGE, "-C %s: name the directory itself",
+				 request->workspace);
 	paths->workspace_given = true;
 	paths->workspace = realpath(request->workspace, NULL);
 	if (!paths->workspace)
