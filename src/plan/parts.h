@@ -17,8 +17,8 @@ struct planning {
 int plan_refuse_absent(const struct planning *planning, struct error *err);
 
 /* Each step fills its part of the spec and reads what the ones before it filled. In this order: */
-int plan_workspace(const struct planning *planning, struct error *err);
 int plan_binds(const struct planning *planning, struct error *err);
+int plan_workspace(const struct planning *planning, struct error *err);
 void plan_masks(const struct planning *planning);
 void plan_trees(const struct planning *planning);
 void plan_limits(const struct planning *planning);

@@ -133,9 +133,9 @@ static int plan_all(const struct planning *planning, struct error *err)
 		return -1;
 	plan_names(planning);
 	plan_groups(planning);
-	if (plan_command(planning, err) < 0 || plan_workspace(planning, err) < 0 ||
-	    plan_ids(planning, err) < 0 || plan_policy(planning, err) < 0 ||
-	    plan_binds(planning, err) < 0)
+	if (plan_command(planning, err) < 0 || plan_binds(planning, err) < 0 ||
+	    plan_workspace(planning, err) < 0 || plan_ids(planning, err) < 0 ||
+	    plan_policy(planning, err) < 0)
 		return -1;
 	plan_masks(planning);
 	plan_trees(planning);

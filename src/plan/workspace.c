@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MADE_WORKSPACE "/tmp/workspace"
-
 char *plan_join(const char *dir, const char *name)
 {
 	size_t dir_len = strcmp(dir, "/") == 0 ? 0 : strlen(dir), name_len = strlen(name);
@@ -110,6 +108,51 @@ static int check_workspace(const struct host *host, const char *workspace, struc
 	return 0;
 }
 
+/*
+ * Whether PLACE, a scratch directory, is the sandbox's own from top to bottom: where something of the host is shown
+ * below it, the host's directory (empty but for that) stands there instead, and nothing can be made in it.
+ */
+static bool is_all_fresh(const struct planning *planning, const char *place)
+{
+	const char *home = planning->host->home;
+	const struct spec *spec = planning->spec;
+
+	if (path_is_within(home, place) && strcmp(home, place) != 0)
+		return false;
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		const char *target = spec->binds[i].target;
+
+		if (path_is_within(target, place) || path_is_within(place, target))
+			return false;
+	}
+	return true;
+}
+
+static int make_workspace(const struct planning *planning, struct error *err)
+{
+	static const char *const places[] = { "/tmp", "/var/tmp" };
+	const char *cwd = planning->host->cwd;
+	struct spec *spec = planning->spec;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (!is_all_fresh(planning, places[i]))
+			continue;
+		spec->workspace = plan_join(places[i], "workspace");
+		spec->cwd = xstrdup(spec->workspace);
+		spec->workspace_made = true;
+		strv_addf(&spec->notes,
+			  "%s is not taken as a workspace by default: starting in an empty one "
+			  "(name a directory with -C)",
+			  cwd);
+		return 0;
+	}
+	return error_set(
+		err, ERROR_DENIED,
+		"%s is not taken as a workspace by default, and with mounts in both /tmp "
+		"and /var/tmp there is no place for an empty one: name a directory with -C",
+		cwd);
+}
+
 int plan_workspace(const struct planning *planning, struct error *err)
 {
 	const struct host *host = planning->host;
@@ -117,16 +160,8 @@ int plan_workspace(const struct planning *planning, struct error *err)
 	struct spec *spec = planning->spec;
 
 	spec->home = xstrdup(host->home);
-	if (!workspace) {
-		spec->workspace = xstrdup(MADE_WORKSPACE);
-		spec->cwd = xstrdup(MADE_WORKSPACE);
-		spec->workspace_made = true;
-		strv_addf(&spec->notes,
-			  "%s is not taken as a workspace by default: starting in an empty one "
-			  "(name a directory with -C)",
-			  host->cwd);
-		return 0;
-	}
+	if (!workspace)
+		return make_workspace(planning, err);
 	if (check_workspace(host, workspace, err) < 0)
 		return -1;
 	spec->workspace = xstrdup(workspace);

@@ -371,6 +371,18 @@ static void test_workspace(void)
 	tap_ok(f.spec.workspace_made && f.spec.notes.count == 1,
 	       "no workspace: an empty one, noted");
 	tap_is_str(f.spec.cwd, f.spec.workspace, "the run starts in it");
+	tap_is_str(f.spec.workspace, "/tmp/workspace", "it lies in /tmp");
+	fixture_text(&f.host.home, "/tmp");
+	fixture_must_plan(&f);
+	tap_is_str(f.spec.workspace, "/tmp/workspace", "also when that is HOME");
+	fixture_text(&f.host.home, "/tmp/h");
+	fixture_must_plan(&f);
+	tap_is_str(f.spec.workspace, "/var/tmp/workspace", "not with HOME below it");
+	fixture_flag(&f, "ro", "/opt:/var/tmp/x");
+	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED, "no place left: %s", f.err.text);
+	fixture_text(&f.host.home, "/home/u");
+	fixture_must_plan(&f);
+	tap_is_str(f.spec.workspace, "/tmp/workspace", "a mount elsewhere is in nobody's way");
 	fixture_text(&f.paths.workspace, "/home/u/.local/share/aisbx/x");
 	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED, "not in the store: %s", f.err.text);
 	fixture_text(&f.paths.workspace, "/dev/shm/x");
