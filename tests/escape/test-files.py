@@ -424,6 +424,57 @@ def masks_control(t):
     t.ok(".ssh/id_rsa" in done.stdout, "the secret is readable outside", done)
 
 
+RENAMES = """import os, subprocess, sys, threading, time
+def tell(name, act):
+    try:
+        act()
+        print(name + "\\tOK")
+    except OSError as problem:
+        import errno
+        print(name + "\\t" + errno.errorcode[problem.errno])
+os.makedirs("lower/deep", exist_ok=True)
+for source in ("/proc/1", "/proc/self", "/proc/1/fd", "/proc/self/root", "/proc/self/cwd", "/proc/1/task", "/dev/pts", "/sys/kernel", "/run/aisbx",
+               "/proc/self/fd", "/", "/etc", "/usr", "/tmp", "/dev/shm", "/home"):
+    for target in ("leaked", "/tmp/leaked", "/proc/self/cwd/leaked"):
+        tell(source + " " + target, lambda: os.rename(source, target))
+os.symlink("/proc/1", "to-init"); os.symlink("/", "to-root")
+for source in ("to-init/fd", "to-init/task", "to-root/etc", "to-root/proc/1", "/proc/self/cwd/lower/../../..", "lower/.", "lower/.."):
+    tell(source, lambda: os.rename(source, "leaked"))
+# the directory is swapped for a way out while it is being moved
+over = False
+def swap():
+    while not over:
+        try:
+            os.rename("tree", "aside"); os.symlink("/proc/1", "tree"); os.unlink("tree"); os.rename("aside", "tree")
+        except OSError:
+            pass
+thread = threading.Thread(target=swap); thread.start()
+end = time.time() + 2
+while time.time() < end:
+    try:
+        os.rename("tree", "moved"); os.rename("moved", "tree")
+    except OSError:
+        pass
+over = True; thread.join()
+found = subprocess.run("grep -rls x-CANARY-x . /tmp /run 2>/dev/null; ls -d leaked /tmp/leaked 2>/dev/null", shell=True, capture_output=True, text=True).stdout
+print("found\\t" + found.replace("\\n", " "))
+"""
+
+
+@suite.case("A041", "renames that a helper carries out for the payload", "outside the kernel carries them out", callers=("plain",))
+def deputy_renames(t):
+    workspace_tree(t)
+    before = canary.tree(t.caller.workspace)
+    result = t.box.run("python3", "-c", RENAMES, env={"HOST_SECRET": "x-CANARY-x"}, timeout=60)
+    t.equal(result.code, 0, f"ran: {result}")
+    for name, answer in result.probes:
+        if name == "found":
+            t.equal(answer.strip(), "", "nothing of init or the host came along")
+        else:
+            t.ok(answer in ("EXDEV", "EBUSY", "EPERM", "EACCES", "ENOENT", "EINVAL", "ENOTEMPTY", "EROFS", "ENOTDIR", "EEXIST"), name, answer)
+    t.equal(list(canary.differences(before, canary.tree(t.caller.workspace))), [], "the workspace on the host")
+
+
 @suite.case("A044", "masks hold against moving, linking, covering", masks_control)
 def masks(t):
     plant_masks(t)
