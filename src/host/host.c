@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -31,6 +32,13 @@ static uint64_t count_memory(void)
 	if (sysinfo(&info) < 0)
 		return 0;
 	return (uint64_t)info.totalram * info.mem_unit;
+}
+
+static uint64_t count_open_files(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
 }
 
 /* Filesystem types whose mounts can be idmapped; the kernel has the last word when launch tries. */
@@ -77,6 +85,7 @@ static int read_all(struct host *host, struct error *err)
 		host_find_cgroup(host, str_cstr(&groups));
 	host->memory_bytes = count_memory();
 	host->cores = count_cores();
+	host->open_files = count_open_files();
 	return 0;
 }
 

@@ -56,7 +56,8 @@ struct host {
 	char *cwd;
 	uint64_t memory_bytes;
 	unsigned cores;
-	uid_t id_base; /* first host id of a root caller's map; 0 for plain users */
+	uint64_t open_files; /* how many this process may have; 0 when unknown */
+	uid_t id_base;	     /* first host id of a root caller's map; 0 for plain users */
 	uint32_t id_count;
 	struct host_mount *mounts; /* in mountinfo's order */
 	size_t mount_count;

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* About forty in use at most, and some the caller left open. */
+#define OPEN_FILES_MIN 64u
+
 static char *copy_or_null(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
@@ -78,6 +81,20 @@ static int plan_ids(const struct planning *planning, struct error *err)
 	return 0;
 }
 
+/* A launch that runs out of descriptors half-way can only say at which of its steps. */
+static int plan_open_files(const struct planning *planning, struct error *err)
+{
+	uint64_t open_files = planning->host->open_files;
+
+	if (open_files == 0 || open_files >= OPEN_FILES_MIN)
+		return 0;
+	return error_set(
+		err, ERROR_DENIED,
+		"only %u files may be open at once here, a start needs %u: raise the limit "
+		"first (ulimit -n %u)",
+		(unsigned)open_files, OPEN_FILES_MIN, OPEN_FILES_MIN);
+}
+
 /* A group of which the caller would have to move out first is of no use to a launch. */
 static void plan_groups(const struct planning *planning)
 {
@@ -129,7 +146,7 @@ static int plan_policy(const struct planning *planning, struct error *err)
 
 static int plan_all(const struct planning *planning, struct error *err)
 {
-	if (plan_refuse_absent(planning, err) < 0)
+	if (plan_refuse_absent(planning, err) < 0 || plan_open_files(planning, err) < 0)
 		return -1;
 	plan_names(planning);
 	plan_groups(planning);

@@ -351,6 +351,7 @@ static void test_here(void)
 	tap_is_int(host.uid, getuid(), "uid");
 	tap_ok(host.memory_bytes > (uint64_t)16 << 20, "memory");
 	tap_ok(host.cores >= 1, "cores");
+	tap_ok(host.open_files > 0, "open files");
 	tap_ok(host.mount_count > 0, "mounts");
 	tap_ok(host.home[0] == '/' && host.cwd[0] == '/' && host.data_dir[0] == '/', "directories");
 	tap_ok(host.privileged == (host.id_count == 65536), "a range of ids for root only");

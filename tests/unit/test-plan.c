@@ -172,6 +172,21 @@ static void test_ids(void)
 	fixture_close(&f);
 }
 
+static void test_open_files(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	f.host.open_files = 63;
+	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED && strstr(f.err.text, "ulimit -n"),
+	       "too few open files: %s", f.err.text);
+	f.host.open_files = 64;
+	fixture_must_plan(&f);
+	f.host.open_files = UINT64_MAX;
+	fixture_must_plan(&f);
+	fixture_close(&f);
+}
+
 static void test_groups(void)
 {
 	struct fixture f;
@@ -462,6 +477,7 @@ int main(void)
 	test_refusals();
 	test_command();
 	test_ids();
+	test_open_files();
 	test_groups();
 	test_mounts();
 	test_workspace_mounts();
