@@ -5,22 +5,43 @@
 #include "base/own.h"
 #include "history/spool.h"
 
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-int record_start(const struct spec *spec, int *ret_fd, struct error *err)
+/* How much of a command is kept when all of it is too much: every byte may take six as JSON. */
+#define COMMAND_KEPT (16u << 10)
+
+/* The beginning of COMMAND and, where that is not all of it, a last word on how much there was. */
+static void cut_command(const struct strv *command, struct strv *ret_cut)
 {
-	owned(str_done) struct str body = STR_INIT;
-	owned(fd_close) int fd = -1;
+	size_t left = COMMAND_KEPT, bytes = 0;
+	bool is_whole = true;
+
+	for (size_t i = 0; i < command->count; i++) {
+		const char *word = command->items[i];
+		size_t len = strlen(word), kept = len < left ? len : left;
+
+		is_whole &= left > 0 && kept == len;
+		/* Empty words take room too. */
+		if (left > 0)
+			strv_take(ret_cut, xstrndup(word, kept));
+		left -= kept < left ? kept + 1 : left;
+		bytes += len;
+	}
+	if (!is_whole)
+		strv_addf(ret_cut, "[cut: %zu words of %zu bytes in all]", command->count, bytes);
+}
+
+static void write_start(const struct spec *spec, const struct strv *command, struct str *body)
+{
 	struct timespec now;
 	struct json json;
 	char started[32];
 
-	if (spool_open(spec->state_dir, &fd, err) < 0)
-		return -1;
 	clock_gettime(CLOCK_REALTIME, &now);
 	time_format_utc((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, started);
-	json_init(&json, &body);
+	json_init(&json, body);
 	json_open(&json, '{');
 	json_key(&json, "run_id");
 	json_text(&json, spec->run_id);
@@ -29,7 +50,7 @@ int record_start(const struct spec *spec, int *ret_fd, struct error *err)
 	json_key(&json, "sandbox");
 	json_text(&json, spec->sandbox);
 	json_key(&json, "command");
-	json_strv(&json, &spec->command);
+	json_strv(&json, command);
 	json_key(&json, "workspace");
 	json_text(&json, spec->workspace);
 	json_key(&json, "driver");
@@ -40,6 +61,22 @@ int record_start(const struct spec *spec, int *ret_fd, struct error *err)
 	json_key(&json, "supervisor");
 	json_int(&json, getpid());
 	json_close(&json, '}');
+}
+
+int record_start(const struct spec *spec, int *ret_fd, struct error *err)
+{
+	owned(str_done) struct str body = STR_INIT;
+	owned(strv_done) struct strv cut = STRV_INIT;
+	owned(fd_close) int fd = -1;
+
+	if (spool_open(spec->state_dir, &fd, err) < 0)
+		return -1;
+	write_start(spec, &spec->command, &body);
+	if (body.len > SPOOL_RECORD_MAX) {
+		cut_command(&spec->command, &cut);
+		str_clear(&body);
+		write_start(spec, &cut, &body);
+	}
 	if (spool_append(fd, SPOOL_START, body.data, body.len, err) < 0)
 		return -1;
 	*ret_fd = fd_take(&fd);
@@ -49,7 +86,18 @@ int record_start(const struct spec *spec, int *ret_fd, struct error *err)
 int record_end(const struct run_result *result, int fd, struct error *err)
 {
 	owned(str_done) struct str body = STR_INIT;
+	owned(strv_done) struct strv cut = STRV_INIT;
 
 	run_result_write_record(result, &body);
+	if (body.len > SPOOL_RECORD_MAX) {
+		/* Borrows everything but the two parts that have no bound. */
+		struct run_result shorter = *result;
+
+		cut_command(&result->command, &cut);
+		shorter.command = cut;
+		shorter.changed = (struct strv)STRV_INIT;
+		str_clear(&body);
+		run_result_write_record(&shorter, &body);
+	}
 	return spool_append(fd, SPOOL_END, body.data, body.len, err);
 }
