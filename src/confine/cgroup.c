@@ -2,13 +2,11 @@
 #include "confine/cgroup.h"
 
 #include "base/fd.h"
-#include "base/id.h"
 #include "base/own.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,51 +16,11 @@
 
 #define CPU_PERIOD_US 100000
 #define LOW_WEIGHT "50"
-/* Between being made and entered a group is empty for milliseconds. */
-#define FOREIGN_OLD_MS (3600u * 1000)
 
 void cgroup_init(struct cgroup *group)
 {
 	memset(group, 0, sizeof(*group));
 	group->memory = group->pids = group->cpu = group->cpuacct = -1;
-}
-
-/* The inode of our pid namespace; 0, which none has, when it cannot be told. */
-static unsigned long long pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
-}
-
-void cgroup_name(const char *run_id, char ret_name[static CGROUP_NAME_SIZE])
-{
-	(void)snprintf(ret_name, CGROUP_NAME_SIZE, "aisbx-%llu-%d-%s", pid_namespace(), getpid(),
-		       run_id);
-}
-
-/* A name without a run's id says nothing about its age. */
-static bool is_old(const char *run_id)
-{
-	uint64_t made_ms = id_run_epoch_ms(run_id);
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return made_ms && (uint64_t)now.tv_sec * 1000 > made_ms + FOREIGN_OLD_MS;
-}
-
-bool cgroup_is_stale(const char *name)
-{
-	unsigned long long namespace;
-	int pid, run_at = 0;
-
-	if (sscanf(name, "aisbx-%llu-%d-%n", &namespace, &pid, &run_at) != 2 || run_at == 0 ||
-	    name[6] == '-' || pid <= 0)
-		return false;
-	if (namespace == 0 || namespace != pid_namespace())
-		return is_old(name + run_at);
-	/* A pid that was used again only delays the removal. */
-	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 static int write_number(int dir_fd, const char *file, uint64_t number)
@@ -316,7 +274,7 @@ static void sweep_directory(int parent_fd, const char *path, struct strv *remove
 	fd = -1; /* the stream's now */
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		/* A group with processes in it stays: removing it fails. */
-		if (cgroup_is_stale(entry->d_name) &&
+		if (owner_is_gone(entry->d_name) &&
 		    unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0 && path)
 			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "confine/owner.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>
@@ -17,7 +18,6 @@
 #include <stdint.h>
 
 #define CGROUP_DIRS_MAX 4
-#define CGROUP_NAME_SIZE 80
 
 /* Where groups may be made; plain copies of host facts, NULL where a hierarchy is absent. */
 struct cgroup_place {
@@ -28,7 +28,7 @@ struct cgroup_place {
 
 struct cgroup {
 	bool unified;
-	char name[CGROUP_NAME_SIZE];
+	char name[OWNER_NAME_SIZE];
 	int dirs[CGROUP_DIRS_MAX]; /* O_PATH of the directories made */
 	int parents[CGROUP_DIRS_MAX];
 	int enter[CGROUP_DIRS_MAX]; /* write "0" here to enter */
@@ -43,15 +43,6 @@ struct cgroup_usage {
 };
 
 void cgroup_init(struct cgroup *group);
-
-/* What this process's groups for RUN_ID are called; the name tells whose they are: pid namespace, pid, run. */
-void cgroup_name(const char *run_id, char ret_name[static CGROUP_NAME_SIZE]);
-
-/*
- * Whether NAME is one of ours and the process that made it is gone. A process of another pid namespace cannot be asked
- * for: its group is stale when it is old; removing it fails as long as somebody is in it.
- */
-bool cgroup_is_stale(const char *name);
 
 /*
  * Makes the groups and sets the limits. Returns 0; or -1 with the reason, and then nothing is left behind. A

@@ -2,6 +2,8 @@
 #include "confine/mask_cache.h"
 
 #include "base/own.h"
+#include "base/tree.h"
+#include "confine/owner.h"
 #include "spec/clean_path.h"
 
 #include <dirent.h>
@@ -10,7 +12,6 @@
 #include <linux/limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -19,86 +20,91 @@
 
 /* Until the next boot; beyond that every run makes its own. */
 #define LAYERS_MAX 200
-/* Two changes within one tick of an older kernel's clock look like one. */
-#define SETTLED_NS 50000000ll
+/* Two changes within one tick look like one; the clocks of some filesystems only know whole seconds. */
+#define SETTLED_NS 2000000000ll
+#define GONE "gone-"
 
-struct key {
-	uint64_t low, high;
-	int64_t newest_ns; /* of all the stamps that went in */
+/* How closely something is looked at. */
+enum stamp {
+	STAMP_ITSELF,  /* whether it is still the same directory, of the same owner and mode */
+	STAMP_CHANGES, /* any change, also of its entries */
+	STAMP_COUNT
 };
 
-static void add_bytes(struct key *key, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < len; i++) {
-		key->low = (key->low ^ at[i]) * 0x100000001b3ull;
-		key->high = (key->high + at[i]) * 0x9e3779b97f4a7c15ull;
-		key->high ^= key->high >> 29;
-	}
-}
+/* All that a layer depends on, as bytes. */
+struct key {
+	struct str bytes;
+	int64_t newest_ns;		  /* of all changes that went in */
+	char last[STAMP_COUNT][PATH_MAX]; /* the directory stamped last, with all its parents */
+};
 
 static void add_text(struct key *key, const char *text)
 {
-	add_bytes(key, text, strlen(text) + 1);
+	str_add_bytes(&key->bytes, text, strlen(text) + 1);
 }
 
 /* What a path is now; "nothing" is an answer, too. */
-static void add_stamp(struct key *key, const char *path)
+static void add_stamp(struct key *key, const char *path, enum stamp stamp)
 {
 	struct stat st;
 
+	add_text(key, path);
 	if (lstat(path, &st) < 0) {
 		add_text(key, "-");
 		return;
 	}
 	int64_t when = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-	uint64_t facts[] = { st.st_dev, st.st_ino, st.st_mode, (uint64_t)when };
+	const uint64_t facts[] = { st.st_dev, st.st_ino, st.st_mode, st.st_uid, st.st_gid };
 
-	add_bytes(key, facts, sizeof(facts));
+	str_add_bytes(&key->bytes, facts, sizeof(facts));
+	if (stamp == STAMP_ITSELF)
+		return;
+	str_add_bytes(&key->bytes, &when, sizeof(when));
 	if (when > key->newest_ns)
 		key->newest_ns = when;
 }
 
-/* The directory that MASK lies in, unless it is the one stamped last. */
-static void add_parent(struct key *key, const struct spec_mask *mask, char last[PATH_MAX])
+static bool is_stamped(const char *last, const char *path, size_t len)
 {
-	size_t len = (size_t)(strrchr(mask->path, '/') - mask->path);
-
-	if (len >= PATH_MAX ||
-	    (strncmp(last, mask->path, len) == 0 && last[len] == '\0' && len > 0))
-		return;
-	memcpy(last, mask->path, len);
-	last[len] = '\0';
-	add_stamp(key, len ? last : "/");
+	return strncmp(last, path, len) == 0 && (last[len] == '/' || last[len] == '\0');
 }
 
-static void make_key(const struct spec *spec, const struct mask_layer *like, struct key *key)
+/* The directories from TOP down to the one that PATH lies in: the layer has copies of them. */
+static void add_parents(struct key *key, const char *top, const char *path, enum stamp stamp)
 {
-	char last[PATH_MAX] = "";
+	size_t end = (size_t)(strrchr(path, '/') - path);
+	size_t at = strcmp(top, "/") == 0 ? 0 : strlen(top);
+	char *last = key->last[stamp];
+	char part[PATH_MAX];
 
-	*key = (struct key){ 0xcbf29ce484222325ull, 0x84222325cbf29ce4ull, 0 };
-	add_text(key, "2"); /* of the format */
-	add_text(key, like->path);
-	add_bytes(key, &spec->ids.uid, sizeof(spec->ids.uid));
-	for (size_t i = 0; i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-
-		if (!path_is_within(mask->path, like->path))
-			continue;
-		add_bytes(key, &mask->kind, sizeof(mask->kind));
-		add_text(key, mask->path);
-		if (mask->content)
-			add_text(key, mask->content);
-		/* What is kept shows its own metadata. Its neighbours are no business of the layer. */
-		if (mask->kind == MASK_KEEP)
-			add_stamp(key, mask->path);
-		if (!spec->workspace || strcmp(mask->path, spec->workspace) != 0)
-			add_parent(key, mask, last);
+	if (end >= sizeof(part))
+		return;
+	for (;; at += 1 + strcspn(path + at + 1, "/")) {
+		memcpy(part, path, at);
+		part[at] = '\0';
+		if (!is_stamped(last, path, at))
+			add_stamp(key, at ? part : "/", stamp);
+		if (at >= end)
+			break;
 	}
-	/* Where other mounts begin decides what is a redirect and what a mount point. */
-	for (size_t i = 0; i < spec->tree_count; i++)
-		add_text(key, spec->trees[i].path);
+	memcpy(last, part, at + 1);
+}
+
+/*
+ * What is kept shows its own metadata, and its neighbours are no business of the layer. Of the workspace not even its
+ * changes: nearly every run has some, and would leave a layer behind.
+ */
+static void add_mask(struct key *key, const struct spec *spec, const struct spec_mask *mask,
+		     const char *top)
+{
+	bool is_workspace = spec->workspace && strcmp(mask->path, spec->workspace) == 0;
+
+	if (mask->kind != MASK_KEEP) {
+		add_parents(key, top, mask->path, STAMP_CHANGES);
+		return;
+	}
+	add_parents(key, top, mask->path, STAMP_ITSELF);
+	add_stamp(key, mask->path, is_workspace ? STAMP_ITSELF : STAMP_CHANGES);
 }
 
 static bool is_settled(const struct key *key)
@@ -109,8 +115,36 @@ static bool is_settled(const struct key *key)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - key->newest_ns > SETTLED_NS;
 }
 
+bool mask_cache_name(const struct spec *spec, const struct mask_layer *like,
+		     char ret_name[static SHA256_HEX_SIZE])
+{
+	struct key key = { .bytes = STR_INIT, .last = { "-", "-" } };
+	const uint32_t ids[] = { spec->ids.uid, spec->ids.gid, spec->ids.count };
+
+	add_text(&key, "3"); /* of the format */
+	add_text(&key, like->path);
+	str_add_bytes(&key.bytes, ids, sizeof(ids));
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		/* Rules above the layer decide what shows in it as well. */
+		str_add_bytes(&key.bytes, &mask->kind, sizeof(mask->kind));
+		add_text(&key, mask->path);
+		add_text(&key, mask->content ? mask->content : "");
+		if (path_is_within(mask->path, like->path) && strcmp(mask->path, like->path) != 0)
+			add_mask(&key, spec, mask, like->path);
+	}
+	add_stamp(&key, like->path, STAMP_ITSELF);
+	/* Where other mounts begin decides what is a redirect and what a mount point. */
+	for (size_t i = 0; i < spec->tree_count; i++)
+		add_text(&key, spec->trees[i].path);
+	sha256_hex(key.bytes.data, key.bytes.len, ret_name);
+	str_done(&key.bytes);
+	return is_settled(&key);
+}
+
 /* A directory of root's alone on a tmpfs, or -1. */
-static int open_place(const char *parent, const char *name)
+static int open_place(const char *parent, bool make)
 {
 	owned(fd_close) int parent_fd =
 		open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -119,8 +153,10 @@ static int open_place(const char *parent, const char *name)
 
 	if (parent_fd < 0 || fstatfs(parent_fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
 		return -1;
-	(void)mkdirat(parent_fd, name, 0700);
-	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (make)
+		(void)mkdirat(parent_fd, MASK_CACHE_NAME, 0700);
+	int fd =
+		openat(parent_fd, MASK_CACHE_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	/* Others can make names in /dev/shm: ours counts only if it is root's and closed. */
 	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 0077)))
@@ -130,43 +166,35 @@ static int open_place(const char *parent, const char *name)
 
 static int open_cache(void)
 {
-	int fd = open_place("/run", "aisbx-masks");
+	int fd = open_place("/run", true);
 
-	return fd >= 0 ? fd : open_place("/dev/shm", "aisbx-masks");
+	return fd >= 0 ? fd : open_place("/dev/shm", true);
 }
 
-static size_t count_entries(int dir_fd)
+static DIR *open_entries(int dir_fd)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	owned(fd_close) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (dir)
+		fd = -1; /* the stream's now */
+	return dir;
+}
+
+static size_t count_layers(int cache_fd)
+{
+	DIR *dir = open_entries(cache_fd);
 	size_t count = 0;
 
 	if (!dir)
 		return LAYERS_MAX;
-	while (readdir(dir))
-		count++;
+	for (struct dirent *entry; (entry = readdir(dir));)
+		count += strlen(entry->d_name) == SHA256_HEX_SIZE - 1;
 	closedir(dir);
 	return count;
 }
 
-/* Only ever for a layer that has not got its name: nobody else has seen it. */
-static void remove_tree(int parent_fd, const char *name)
-{
-	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (dir) {
-		for (struct dirent *entry; (entry = readdir(dir));) {
-			if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-				continue;
-			if (unlinkat(dirfd(dir), entry->d_name, 0) < 0)
-				remove_tree(dirfd(dir), entry->d_name);
-		}
-		closedir(dir);
-	}
-	(void)unlinkat(parent_fd, name, AT_REMOVEDIR);
-}
-
+/* The draft is this run's alone: no other can write to it, or remove it before its name says that we are gone. */
 static int make_layer(const struct spec *spec, const struct mask_layer *like, int cache_fd,
 		      const char *name)
 {
@@ -176,10 +204,9 @@ static int make_layer(const struct spec *spec, const struct mask_layer *like, in
 				       .count = spec->ids.count };
 	struct mask_layer layer = { -1, like->path, like->user_xattr, &real };
 	struct error ignored;
-	char draft[40];
+	char draft[OWNER_NAME_SIZE];
 
-	(void)snprintf(draft, sizeof(draft), "draft-%d", getpid());
-	remove_tree(cache_fd, draft);
+	owner_name(spec->run_id, draft);
 	if (mkdirat(cache_fd, draft, 0755) < 0)
 		return -1;
 	layer.dir_fd = openat(cache_fd, draft, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -187,7 +214,7 @@ static int make_layer(const struct spec *spec, const struct mask_layer *like, in
 	    mask_build(spec, &layer, &ignored) < 0 ||
 	    renameat2(cache_fd, draft, cache_fd, name, RENAME_NOREPLACE) < 0) {
 		fd_close(&layer.dir_fd);
-		remove_tree(cache_fd, draft);
+		(void)tree_remove(cache_fd, draft);
 	}
 	return layer.dir_fd;
 }
@@ -195,21 +222,52 @@ static int make_layer(const struct spec *spec, const struct mask_layer *like, in
 int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 {
 	owned(fd_close) int cache_fd = -1;
-	struct key key;
-	char name[40];
+	char name[SHA256_HEX_SIZE];
+	bool settled;
 	int fd;
 
 	/* Binds add mount points that depend on their sources: seldom, and not worth the trouble. */
-	if (spec->bind_count > 0)
+	if (spec->bind_count > 0 || !spec->run_id)
 		return -1;
 	cache_fd = open_cache();
 	if (cache_fd < 0)
 		return -1;
-	make_key(spec, like, &key);
-	(void)snprintf(name, sizeof(name), "%016llx%016llx", (unsigned long long)key.high,
-		       (unsigned long long)key.low);
+	settled = mask_cache_name(spec, like, name);
 	fd = openat(cache_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 || !is_settled(&key) || count_entries(cache_fd) >= LAYERS_MAX)
+	if (fd >= 0 || !settled || count_layers(cache_fd) >= LAYERS_MAX)
 		return fd;
 	return make_layer(spec, like, cache_fd, name);
+}
+
+/* A draft gets another name first: should its maker live after all, it finds it gone, and not half of it. */
+static bool remove_draft(int cache_fd, const char *name)
+{
+	char gone[sizeof(GONE) + NAME_MAX];
+
+	if (str_starts(name, GONE))
+		return tree_remove(cache_fd, name) == 0;
+	if (!owner_is_gone(name))
+		return false;
+	(void)snprintf(gone, sizeof(gone), GONE "%s", name);
+	return renameat2(cache_fd, name, cache_fd, gone, RENAME_NOREPLACE) == 0 &&
+	       tree_remove(cache_fd, gone) == 0;
+}
+
+void mask_cache_sweep(struct strv *removed)
+{
+	static const char *const parents[] = { "/run", "/dev/shm" };
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+		owned(fd_close) int cache_fd = open_place(parents[i], false);
+		DIR *dir = cache_fd < 0 ? NULL : open_entries(cache_fd);
+
+		if (!dir)
+			continue;
+		for (struct dirent *entry; (entry = readdir(dir));) {
+			if (remove_draft(cache_fd, entry->d_name))
+				strv_addf(removed, "%s/" MASK_CACHE_NAME "/%s", parents[i],
+					  entry->d_name);
+		}
+		closedir(dir);
+	}
 }

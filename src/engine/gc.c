@@ -1,8 +1,9 @@
-/* Housekeeping: control groups and layers whose janitor was killed too. */
+/* Housekeeping: control groups, layers and drafts of runs whose janitor was killed too. */
 #include "engine/engine.h"
 
 #include "base/own.h"
 #include "confine/cgroup.h"
+#include "confine/mask_cache.h"
 #include "host/host.h"
 #include "launch/storage.h"
 
@@ -40,6 +41,14 @@ static void remove_stale_layers(const char *state_dir, struct value *answer)
 	tell(&removed, "layers", "its processes are gone", answer);
 }
 
+static void remove_drafts(struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	mask_cache_sweep(&removed);
+	tell(&removed, "masks", "its maker is gone", answer);
+}
+
 int engine_gc(struct value **ret_answer, struct error *err)
 {
 	owned(host_done) struct host host;
@@ -51,6 +60,7 @@ int engine_gc(struct value **ret_answer, struct error *err)
 
 	remove_stale_groups(&host.cgroup, answer);
 	remove_stale_layers(host.state_dir, answer);
+	remove_drafts(answer);
 	*ret_answer = answer;
 	return 0;
 }

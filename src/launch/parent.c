@@ -257,7 +257,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	struct start start = { .spec = spec, .io = io, .landlock_abi = landlock_abi() };
 
 	launch_init(&launch);
-	cgroup_name(spec->run_id, start.group_name);
+	owner_name(spec->run_id, start.group_name);
 	if (storage_make(spec, &launch.storage, &launch.storage_fd, err) < 0)
 		return -1;
 	start.storage = launch.storage;

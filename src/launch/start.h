@@ -12,7 +12,7 @@ struct start {
 	int control_fd;					  /* init's end */
 	int payload_fd;					  /* payload's end */
 	int supervisor_control_fd, supervisor_payload_fd; /* the other ends, to be closed */
-	char group_name[CGROUP_NAME_SIZE];
+	char group_name[OWNER_NAME_SIZE];
 	int landlock_abi;
 	const char *storage; /* directory for the writable layers, or NULL: a tmpfs */
 };

@@ -1,0 +1,52 @@
+/* Names that tell whose a thing is. */
+#include "confine/owner.h"
+
+#include "base/id.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What is not in use yet is young: making a group and entering it takes milliseconds. */
+#define FOREIGN_OLD_MS (3600u * 1000)
+
+/* The inode of our pid namespace; 0, which none has, when it cannot be told. */
+static unsigned long long pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
+void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE])
+{
+	(void)snprintf(ret_name, OWNER_NAME_SIZE, "aisbx-%llu-%d-%s", pid_namespace(), getpid(),
+		       run_id);
+}
+
+/* A name without a run's id says nothing about its age. */
+static bool is_old(const char *run_id)
+{
+	uint64_t made_ms = id_run_epoch_ms(run_id);
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return made_ms && (uint64_t)now.tv_sec * 1000 > made_ms + FOREIGN_OLD_MS;
+}
+
+bool owner_is_gone(const char *name)
+{
+	unsigned long long namespace;
+	int pid, run_at = 0;
+
+	if (sscanf(name, "aisbx-%llu-%d-%n", &namespace, &pid, &run_at) != 2 || run_at == 0 ||
+	    name[6] == '-' || pid <= 0)
+		return false;
+	if (namespace == 0 || namespace != pid_namespace())
+		return is_old(name + run_at);
+	/* A pid that was used again only delays the removal. */
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}

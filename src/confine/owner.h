@@ -1,0 +1,18 @@
+/* Names that tell whose a thing is: what dead supervisors left can be removed by anybody who finds it. */
+#ifndef CONFINE_OWNER_H
+#define CONFINE_OWNER_H
+
+#include <stdbool.h>
+
+#define OWNER_NAME_SIZE 80
+
+/* What belongs to RUN_ID of this process is called; the name holds pid namespace, pid and run. */
+void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE]);
+
+/*
+ * Whether NAME is such a name and the process in it is gone. One of another pid namespace cannot be asked for: it counts
+ * as gone when the run is old, so whoever removes by this alone must not be able to remove what is in use.
+ */
+bool owner_is_gone(const char *name);
+
+#endif
