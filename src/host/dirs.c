@@ -121,25 +121,65 @@ static char *own_dir(const struct host *host, const char *name, const char *fall
 	return resolve(path);
 }
 
+/* "/", a part of the operating system, or a directory that only holds other people's. */
+static bool is_of_system(const char *path)
+{
+	static const char *const whole[] = { "/bin",  "/boot",	"/dev",	  "/etc",
+					     "/lib",  "/lib32", "/lib64", "/libx32",
+					     "/proc", "/sbin",	"/sys",	  "/usr" };
+	static const char *const itself[] = { "/",    "/home", "/media", "/mnt",     "/opt",
+					      "/run", "/srv",  "/var",	 "/var/lib", "/var/log" };
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		size_t len = strlen(whole[i]);
+
+		if (strncmp(path, whole[i], len) == 0 && (!path[len] || path[len] == '/'))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(itself) / sizeof(itself[0]); i++) {
+		if (strcmp(path, itself[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* HOME where it will do, else what passwd says. */
 static void find_home(struct host *host, const char *passwd)
 {
 	const char *home = getenv("HOME"), *user = getenv("USER");
 	owned(free_ptr) char *passwd_user = NULL;
 	owned(free_ptr) char *passwd_home = NULL;
-	bool is_plausible = is_plausible_home(host, home);
+	owned(free_ptr) char *found = is_plausible_home(host, home) ? resolve(home) : NULL;
+	bool will_do = found && !is_of_system(found);
 
 	if (!user || !*user)
 		user = getenv("LOGNAME");
-	if (!user || !*user || !is_plausible)
+	if (!user || !*user || !will_do)
 		host_read_passwd(passwd, host->uid, &passwd_user, &passwd_home);
 	if (user && *user)
 		host->user = xstrdup(user);
 	else
 		host->user =
 			passwd_user ? ptr_take(&passwd_user) : xasprintf("%u", (unsigned)host->uid);
-	if (!is_plausible)
-		home = is_directory(passwd_home) ? passwd_home : "/";
-	host->home = resolve(home);
+	if (!will_do && is_directory(passwd_home)) {
+		free(found);
+		found = resolve(passwd_home);
+	}
+	host->home = found ? ptr_take(&found) : xstrdup("/");
+}
+
+/* Daemons without a home of their own are served where they say what else to use. */
+static int check_home(const struct host *host, struct error *err)
+{
+	if (!is_of_system(host->home) || (is_clean_absolute(getenv("XDG_STATE_HOME")) &&
+					  is_clean_absolute(getenv("XDG_DATA_HOME")) &&
+					  is_clean_absolute(getenv("XDG_CACHE_HOME"))))
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "the home directory is %s, where the system's things are and nothing of "
+			 "aisbx is put: set HOME to a directory of your own, or XDG_STATE_HOME, "
+			 "XDG_DATA_HOME and XDG_CACHE_HOME",
+			 host->home);
 }
 
 int host_read_dirs(struct host *host, const char *passwd, struct error *err)
@@ -154,6 +194,8 @@ int host_read_dirs(struct host *host, const char *passwd, struct error *err)
 				 "the current directory cannot be reached by a path");
 	host->cwd = xstrdup(cwd);
 	find_home(host, passwd);
+	if (check_home(host, err) < 0)
+		return -1;
 	host->data_dir = own_dir(host, "XDG_DATA_HOME", ".local/share/aisbx");
 	host->state_dir = own_dir(host, "XDG_STATE_HOME", ".local/state/aisbx");
 	host->cache_dir = own_dir(host, "XDG_CACHE_HOME", ".cache/aisbx");

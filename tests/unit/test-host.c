@@ -188,19 +188,66 @@ static void test_dirs(void)
 	       "a relative XDG variable does not count");
 	tap_is_str(host.runtime_dir, host.data_dir, "sockets are kept in the store otherwise");
 	host_done(&host);
-	read_dirs(&host, "/nowhere", "/nowhere/at/all", NULL, NULL);
-	tap_is_str(host.home, "/", "no home anywhere");
-	tap_is_str(host.data_dir, "/.local/share/aisbx", "directories below / then");
-	tap_ok(host.user[0] >= '0' && host.user[0] <= '9', "the id stands for an unknown name");
-	host_done(&host);
 	(void)setenv("HOME", "/etc/../root", 1);
 	(void)setenv("LOGNAME", "log", 1);
 	struct error err;
 
 	memset(&host, 0, sizeof(host));
+	host.uid = getuid();
 	tap_ok(host_read_dirs(&host, passwd, &err) == 0 && strcmp(host.user, "log") == 0,
 	       "LOGNAME stands in for USER, '..' in HOME for nothing");
 	host_done(&host);
+	scratch_close(&scratch);
+}
+
+/* Whether a caller with HOME, and nothing but it, is refused for its home. */
+static bool refuses_home(const char *passwd, const char *home)
+{
+	struct host host = { .uid = getuid() };
+	struct error err = { 0 };
+
+	clearenv();
+	(void)setenv("HOME", home, 1);
+	bool is_refused = host_read_dirs(&host, passwd, &err) < 0 && err.code == ERROR_DENIED &&
+			  strstr(err.text, "home directory is /");
+
+	host_done(&host);
+	return is_refused;
+}
+
+static void test_system_homes(void)
+{
+	static const char *const homes[] = { "/", "/etc", "/usr/share", "/var/lib", "/nowhere" };
+	struct scratch scratch;
+	struct host host = { .uid = getuid() };
+	struct error err;
+
+	scratch_open(&scratch);
+	owned(free_ptr) char *line =
+		xasprintf("me:x:%u:1::%s:/bin/sh\n", (unsigned)getuid(), scratch.dir);
+	owned(free_ptr) char *passwd = scratch_write(&scratch, "passwd", line);
+	owned(free_ptr) char *link = scratch_path(&scratch, "link");
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+		tap_ok(refuses_home("/nowhere", homes[i]), "nothing is kept in %s", homes[i]);
+		read_dirs(&host, passwd, homes[i], NULL, NULL);
+		tap_is_str(host.home, scratch.dir, "%s: passwd says better", homes[i]);
+		host_done(&host);
+	}
+	if (symlink("/usr/share", link) < 0)
+		tap_bail("symlink");
+	tap_ok(refuses_home("/nowhere", link), "nor where a link leads there");
+	host = (struct host){ .uid = getuid() };
+	(void)setenv("HOME", "/", 1);
+	(void)setenv("XDG_STATE_HOME", scratch.dir, 1);
+	(void)setenv("XDG_DATA_HOME", scratch.dir, 1);
+	(void)setenv("XDG_CACHE_HOME", scratch.dir, 1);
+	tap_ok(host_read_dirs(&host, "/nowhere", &err) == 0 && strcmp(host.home, "/") == 0,
+	       "a daemon that names its directories may live in /");
+	tap_ok(host.user && host.user[0] >= '0' && host.user[0] <= '9',
+	       "the id stands for an unknown name");
+	host_done(&host);
+	clearenv();
 	scratch_close(&scratch);
 }
 
@@ -375,5 +422,6 @@ int main(void)
 	test_cgroup_v2();
 	test_here();
 	test_dirs();
+	test_system_homes();
 	return tap_done();
 }
