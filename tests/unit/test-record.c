@@ -65,11 +65,11 @@ int main(void)
 	strv_add(&longer, word);
 	strv_add(&longer, "last");
 	check("a word of a megabyte", &longer, &none, "[cut: 3 words of 1500008 bytes in all]\"]");
-	for (size_t i = 0; i < 100000; i++)
-		strv_add(&many, "");
-	check("many empty words", &many, &none, "[cut: 100000 words of 0 bytes in all]\"]");
-	for (size_t i = 0; i < 30000; i++)
-		strv_addf(&changed, "A\tfile-%zu", i);
+	for (size_t i = 0; i < 5000; i++)
+		strv_addf(&many, "%064zu", i);
+	check("many words", &many, &none, "[cut: 5000 words of 320000 bytes in all]\"]");
+	for (size_t i = 0; i < 5000; i++)
+		strv_addf(&changed, "A\tfile-%064zu", i);
 	check("many changed files", &usual, &changed, "\"command\":[\"echo\",\"hello\"]");
 	return tap_done();
 }
