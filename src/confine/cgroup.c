@@ -271,7 +271,7 @@ static void sweep_directory(int parent_fd, const char *path, struct strv *remove
 
 	if (!dir)
 		return;
-	fd = -1; /* the stream's now */
+	(void)fd_take(&fd); /* the stream's now */
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		/* A group with processes in it stays: removing it fails. */
 		if (owner_is_gone(entry->d_name) &&

@@ -236,6 +236,17 @@ static bool is_needed(const struct spec *spec, const char *path)
 	       path_is_within(spec->workspace, path);
 }
 
+/* Hides what lies at REST behind a link that leads to TARGET. */
+static void add_link_target(const struct planning *planning, struct entries *entries,
+			    const char *target, const char *rest)
+{
+	owned(free_ptr) char *path = *rest ? plan_join(target, rest) : xstrdup(target);
+
+	if (!is_needed(planning->spec, path))
+		add(entries, strchr(rest, '*') ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,
+		    ptr_take(&path));
+}
+
 /* A credential kept elsewhere and linked to from HOME has its real name too. */
 static void add_link_targets(const struct planning *planning, struct entries *entries)
 {
@@ -246,14 +257,9 @@ static void add_link_targets(const struct planning *planning, struct entries *en
 
 		for (const char *const *name = mask_home_hidden; *name; name++) {
 			const char *rest = rest_behind(*name, link->name);
-			owned(free_ptr) char *path = NULL;
 
-			if (!rest)
-				continue;
-			path = *rest ? plan_join(link->target, rest) : xstrdup(link->target);
-			if (!is_needed(planning->spec, path))
-				add(entries, strchr(rest, '*') ? MASK_GLOB : MASK_HIDE,
-				    RANK_CREDENTIAL, ptr_take(&path));
+			if (rest)
+				add_link_target(planning, entries, link->target, rest);
 		}
 	}
 }
