@@ -306,7 +306,8 @@ static int attach_devices(struct fresh *fresh, struct error *err)
 
 static int prepare_dev(struct fresh *fresh, struct error *err)
 {
-	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620", "max", "64", NULL };
+	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620",
+						   "max",      "64",   NULL };
 	static const char *const no_options[] = { NULL };
 	owned(fd_close) int pts = -1;
 	owned(fd_close) int queue = -1;

@@ -178,7 +178,8 @@ static void test_layer(void)
 	tap_ok(kind_at(&built, "etc/host_key") == 'w' && kind_at(&built, "etc/other_key") == 'w' &&
 		       kind_at(&built, "etc/key.pub") == '-',
 	       "a pattern hides what matches it");
-	tap_ok(kind_at(&built, "etc/no-such") == 'w', "what the host has not yet is hidden as well");
+	tap_ok(kind_at(&built, "etc/no-such") == 'w',
+	       "what the host has not yet is hidden as well");
 	tap_ok(kind_at(&built, "srv/secret") == 'o' && kind_at(&built, "srv/secret/file") == '-',
 	       "a hidden directory is an empty opaque one");
 	tap_ok(kind_at(&built, "home") == 'o' && kind_at(&built, "home/u/.ssh") == '-',
