@@ -13,13 +13,14 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Until the next boot; beyond that every run makes its own. */
-#define LAYERS_MAX 200
+/* Then those that nobody uses are removed. */
+#define LAYERS_MAX 64
 /* Two changes within one tick look like one; the clocks of some filesystems only know whole seconds. */
 #define SETTLED_NS 2000000000ll
 #define GONE "gone-"
@@ -195,6 +196,25 @@ static size_t count_layers(int cache_fd)
 }
 
 /* The draft is this run's alone: no other can write to it, or remove it before its name says that we are gone. */
+/* Every sandbox holds a shared lock on its layer: what can be locked for oneself is nobody's. */
+static void remove_unused(int cache_fd)
+{
+	DIR *dir = open_entries(cache_fd);
+
+	if (!dir)
+		return;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (strlen(entry->d_name) != SHA256_HEX_SIZE - 1)
+			continue;
+		owned(fd_close) int fd = openat(cache_fd, entry->d_name,
+						O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)tree_remove(cache_fd, entry->d_name);
+	}
+	closedir(dir);
+}
+
 static int make_layer(const struct spec *spec, const struct mask_layer *like, int cache_fd,
 		      const char *name)
 {
@@ -210,7 +230,8 @@ static int make_layer(const struct spec *spec, const struct mask_layer *like, in
 	if (mkdirat(cache_fd, draft, 0755) < 0)
 		return -1;
 	layer.dir_fd = openat(cache_fd, draft, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (layer.dir_fd < 0 || mask_copy_metadata(&layer, layer.path, ".", &ignored) < 0 ||
+	if (layer.dir_fd < 0 || flock(layer.dir_fd, LOCK_SH | LOCK_NB) < 0 ||
+	    mask_copy_metadata(&layer, layer.path, ".", &ignored) < 0 ||
 	    mask_build(spec, &layer, &ignored) < 0 ||
 	    renameat2(cache_fd, draft, cache_fd, name, RENAME_NOREPLACE) < 0) {
 		fd_close(&layer.dir_fd);
@@ -234,8 +255,16 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 		return -1;
 	settled = mask_cache_name(spec, like, name);
 	fd = openat(cache_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 || !settled || count_layers(cache_fd) >= LAYERS_MAX)
+	if (fd >= 0) {
+		/* Somebody is removing it. */
+		if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+			fd_close(&fd);
 		return fd;
+	}
+	if (!settled)
+		return -1;
+	if (count_layers(cache_fd) >= LAYERS_MAX)
+		remove_unused(cache_fd);
 	return make_layer(spec, like, cache_fd, name);
 }
 

@@ -5,8 +5,8 @@
  * namespace. It only depends on the list of masks and on the directories they lie in: a change of an entry changes its
  * parent's ctime. So a layer is named by a digest of both and found again as long as nothing has changed. Layers lie in
  * /run/aisbx-masks or /dev/shm/aisbx-masks, whichever is a tmpfs (a layer on the root filesystem could not be stacked
- * on it); only root can enter, and they are gone with the next boot. A layer is never altered or removed once it has its
- * name: a sandbox may be using it, and would see what it hides.
+ * on it); only root can enter, and they are gone with the next boot. A layer is never altered once it has its
+ * name, and never removed while a sandbox uses it, which would then see what it hides: each holds a lock on its own.
  */
 #ifndef CONFINE_MASK_CACHE_H
 #define CONFINE_MASK_CACHE_H

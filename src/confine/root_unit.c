@@ -149,6 +149,15 @@ static bool has_masks_below(const struct spec *spec, const char *path)
 	return false;
 }
 
+/* Takes *FD over until the sandbox is gone: the lock on it says that the layer is in use. */
+static bool hold(struct root_held *held, int *fd)
+{
+	if (held->count == sizeof(held->fds) / sizeof(held->fds[0]))
+		return false;
+	held->fds[held->count++] = fd_take(fd);
+	return true;
+}
+
 /* A layer made earlier, as a mount of its own; or one for this run alone. */
 static int add_mask(struct root_builder *builder, struct mask_layer *mask,
 		    struct overlay_layers *layers, struct error *err)
@@ -158,7 +167,8 @@ static int add_mask(struct root_builder *builder, struct mask_layer *mask,
 	int *slot = &layers->lowers[layers->lower_count];
 
 	if (kept_fd >= 0 && mount_clone(kept_fd, "", slot, err) == 0) {
-		if (mount_idmap(*slot, builder->userns_fd, err) == 0) {
+		if (mount_idmap(*slot, builder->userns_fd, err) == 0 &&
+		    hold(&builder->parts->held, &kept_fd)) {
 			layers->lower_count++;
 			return 0;
 		}
@@ -240,7 +250,8 @@ static int add_empty(struct root_builder *builder, struct mask_layer *mask,
 {
 	int *slot = &layers->lowers[layers->lower_count];
 
-	if (make_directory(builder->parts->upper_fd, 'm', builder->parts->unit_paths.count, slot, err) < 0)
+	if (make_directory(builder->parts->upper_fd, 'm', builder->parts->unit_paths.count, slot,
+			   err) < 0)
 		return -1;
 	layers->lower_count++;
 	mask->dir_fd = *slot;
@@ -257,9 +268,9 @@ static int view_layers(struct root_builder *builder, const char *source, bool ma
 	layers->user_xattr = ids == NULL;
 	if (open_lower(builder, source, &lower, err) < 0)
 		return -1;
-	status = masked && has_masks_below(builder->spec, source) ?
-			 add_mask(builder, &mask, layers, err) :
-			 add_empty(builder, &mask, layers, err);
+	status = masked && has_masks_below(builder->spec, source)
+			 ? add_mask(builder, &mask, layers, err)
+			 : add_empty(builder, &mask, layers, err);
 	layers->lowers[layers->lower_count++] = lower;
 	/* The number of the layer is taken; what is read-only has no changes to count. */
 	strv_add(&builder->parts->unit_paths, "");
