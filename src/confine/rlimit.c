@@ -48,10 +48,6 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 		return -1;
 	if (set_limit(RLIMIT_NOFILE, nofile_soft, nofile) < 0)
 		return -1;
-	/* All cores, but behind everybody else: where a cgroup has a weight it says the same once more. */
-	if (!limits->cpu_milli && getpriority(PRIO_PROCESS, 0) < LOW_NICE &&
-	    setpriority(PRIO_PROCESS, 0, LOW_NICE) < 0)
-		return -1;
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)
 		return -1;
@@ -60,4 +56,12 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	    set_limit(RLIMIT_NPROC, limits->pids + NPROC_MARGIN, limits->pids + NPROC_MARGIN) < 0)
 		return -1;
 	return 0;
+}
+
+int rlimit_step_back(const struct spec_limits *limits)
+{
+	/* Never forward: the caller may stand behind already. */
+	if (limits->cpu_milli || getpriority(PRIO_PROCESS, 0) >= LOW_NICE)
+		return 0;
+	return setpriority(PRIO_PROCESS, 0, LOW_NICE);
 }

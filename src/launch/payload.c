@@ -256,6 +256,10 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
 		fail(&payload, &err);
 	}
+	if (rlimit_step_back(&start->spec->limits) < 0) {
+		error_errno(&err, ERROR_HOST, "cannot lower the priority");
+		fail(&payload, &err);
+	}
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
