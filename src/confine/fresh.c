@@ -144,12 +144,21 @@ static int open_mask_sources(struct fresh *fresh, struct error *err)
 	return 0;
 }
 
-/* An empty workspace lies below /tmp, which is this tmpfs. */
+/* An empty workspace lies below /tmp or /var/tmp, which are parts of this tmpfs. */
 static int make_workspace(int tmpfs_fd, const char *path, struct error *err)
 {
-	if (!str_starts(path, "/tmp/") || mkdirat(tmpfs_fd, path + 1, 0755) < 0)
-		return error_errno(err, ERROR_HOST, "empty workspace %s", path);
-	return 0;
+	static const char *const places[][2] = { { "/tmp/", "tmp" }, { "/var/tmp/", "vartmp" } };
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (!str_starts(path, places[i][0]))
+			continue;
+		(void)snprintf(name, sizeof(name), "%s/%s", places[i][1],
+			       path + strlen(places[i][0]));
+		if (mkdirat(tmpfs_fd, name, 0755) == 0)
+			return 0;
+	}
+	return error_errno(err, ERROR_HOST, "empty workspace %s", path);
 }
 
 int fresh_proc(int *ret_fd, struct error *err)

@@ -281,14 +281,14 @@ int unit_add_view(struct root_builder *builder, const char *source, const char *
 		  struct error *err)
 {
 	owned(close_layers) struct overlay_layers layers = { .upper = -1, .work = -1 };
-	bool masked = strcmp(source, target) == 0;
+	bool masked = has_masks_below(builder->spec, source);
 	int view_fd = -1;
 
 	if (view_layers(builder, source, masked, &layers, err) < 0 ||
 	    ((builder->is_attached || mount_overlay(&layers, &view_fd, err) < 0) &&
 	     overlay_by_path(builder, &layers, &view_fd, err) < 0)) {
 		/* What cannot be masked is not shown: a filesystem that can be no layer, with secrets in it. */
-		if (masked && has_masks_below(builder->spec, source))
+		if (masked)
 			return error_context(err, "read-only view of %s", source);
 		return unit_add_bind(builder, source, target, MOUNT_ATTR_RDONLY, err);
 	}
@@ -393,7 +393,7 @@ static int add_bind(struct root_builder *builder, const struct spec_bind *bind,
 	if (bind->writable && bind->through)
 		return unit_add_bind(builder, bind->source, bind->target, 0, err);
 	if (bind->writable && is_directory)
-		return unit_add_overlay(builder, bind->source, bind->target, false, err);
+		return unit_add_overlay(builder, bind->source, bind->target, true, err);
 	if (bind->writable)
 		return add_file_copy(builder, bind, st->st_size, err);
 	if (is_directory)

@@ -25,7 +25,7 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 
 /*
  * A read-only view of directory SOURCE at TARGET: an overlay, because sockets and fifos of the host would work through a
- * read-only bind. The spec's masks hold when it is shown at its own place. A filesystem that cannot be a layer is
+ * read-only bind. The spec's masks hold in it wherever it is shown. A filesystem that cannot be a layer is
  * bound, unless something in it has to be masked.
  */
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
