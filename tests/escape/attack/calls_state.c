@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/timex.h>
+#include <sys/utsname.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -108,17 +110,23 @@ int attack_unknown(int argc, char **argv)
 	return 0;
 }
 
-/* A026: every argument is one the kernel refuses or ignores, so that a control run changes nothing. */
+/* A026: every argument is one the kernel refuses, ignores or has already, so that a control run changes nothing. */
 int attack_state(int argc, char **argv)
 {
+	struct utsname now;
+	int named = uname(&now);
+	size_t name_len = named < 0 ? 0 : strlen(now.nodename);
+	size_t domain_len = named < 0 ? 0 : strlen(now.domainname);
 	struct timex timex = { .modes = 0 };
 	struct timespec bad_time = { .tv_sec = -1, .tv_nsec = -1 };
 	const struct call calls[] = {
 		{ "swapon", SYS_swapon, { P("/no-such-file"), 0, 0, 0, 0, 0 } },
 		{ "swapoff", SYS_swapoff, { P("/no-such-file"), 0, 0, 0, 0, 0 } },
 		{ "reboot", SYS_reboot, { 0, 0, 0, 0, 0, 0 } },
-		{ "sethostname", SYS_sethostname, { P("owned"), 5, 0, 0, 0, 0 } },
-		{ "setdomainname", SYS_setdomainname, { P("owned"), 5, 0, 0, 0, 0 } },
+		{ "sethostname", SYS_sethostname, { P(now.nodename), (long)name_len, 0, 0, 0, 0 } },
+		{ "setdomainname",
+		  SYS_setdomainname,
+		  { P(now.domainname), (long)domain_len, 0, 0, 0, 0 } },
 		{ "settimeofday", SYS_settimeofday, { 0, 0, 0, 0, 0, 0 } },
 		{ "clock_settime", SYS_clock_settime, { 0, P(&bad_time), 0, 0, 0, 0 } },
 		{ "adjtimex", SYS_adjtimex, { P(&timex), 0, 0, 0, 0, 0 } },
