@@ -32,6 +32,21 @@ int storage_open(const char *path, int *ret_fd, struct error *err)
 	return 0;
 }
 
+/* Under a lock on PARENT: a sweep must not take a directory that is made, but not held yet, for a dead run's. */
+static int make_held(const char *parent, const char *path, int *ret_fd, struct error *err)
+{
+	owned(fd_close) int parent_fd = -1;
+
+	if (mkdir(parent, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "cannot make '%s'", parent);
+	parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (parent_fd < 0 || flock(parent_fd, LOCK_SH) < 0)
+		return error_errno(err, ERROR_HOST, "cannot hold '%s'", parent);
+	if (mkdir(path, 0700) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make '%s'", path);
+	return storage_open(path, ret_fd, err);
+}
+
 int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct error *err)
 {
 	owned(free_ptr) char *parent = NULL, *path = NULL;
@@ -44,9 +59,7 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 		return 0;
 	parent = xasprintf("%s/layers", spec->state_dir);
 	path = xasprintf("%s/%s", parent, spec->run_id);
-	if ((mkdir(parent, 0700) < 0 && errno != EEXIST) || mkdir(path, 0700) < 0)
-		return error_errno(err, ERROR_HOST, "cannot make '%s'", path);
-	if (storage_open(path, &fd, err) < 0)
+	if (make_held(parent, path, &fd, err) < 0)
 		return -1;
 	if (fsetxattr(fd, MARK ".probe", "y", 1, 0) < 0) {
 		/* Neither has them: the tmpfs has at least a size. */
@@ -64,6 +77,20 @@ void storage_remove(const char *path)
 		(void)tree_remove(AT_FDCWD, path);
 }
 
+/* Locks NAME when nobody holds it. The lock on the directory above is not kept: removing can take its time. */
+static int claim(int parent_fd, const char *name)
+{
+	owned(fd_close) int fd = -1;
+
+	if (flock(parent_fd, LOCK_EX) < 0)
+		return -1;
+	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		fd_close(&fd);
+	(void)flock(parent_fd, LOCK_UN);
+	return fd_take(&fd);
+}
+
 void storage_sweep(const char *state_dir, struct strv *removed)
 {
 	owned(free_ptr) char *parent = xasprintf("%s/layers", state_dir);
@@ -76,10 +103,8 @@ void storage_sweep(const char *state_dir, struct strv *removed)
 
 		if (entry->d_name[0] == '.')
 			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-		    tree_remove(dirfd(dir), entry->d_name) == 0)
+		fd = claim(dirfd(dir), entry->d_name);
+		if (fd >= 0 && tree_remove(dirfd(dir), entry->d_name) == 0)
 			strv_addf(removed, "%s/%s", parent, entry->d_name);
 	}
 	closedir(dir);

@@ -7,6 +7,7 @@
 #include "tests/unit/scratch.h"
 
 #include <sys/file.h>
+#include <sys/wait.h>
 
 static struct scratch scratch;
 
@@ -69,6 +70,32 @@ static void test_sweep(void)
 	       "once its processes are gone they go, too");
 }
 
+/* A run that makes its directory holds the one above until it has locked its own. */
+static void test_making(void)
+{
+	owned(value_release) struct value *answer = NULL;
+	owned(free_ptr) char *above = scratch_path(&scratch, "state/aisbx/layers");
+	owned(fd_close) int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct error err = { 0 };
+	int status = 0;
+	pid_t child;
+
+	free(scratch_write(&scratch, "state/aisbx/layers/MADE/file", "x"));
+	if (fd < 0 || flock(fd, LOCK_SH) < 0 || (child = fork()) < 0)
+		tap_bail("cannot hold the layers");
+	if (child == 0) {
+		/* A lock lives as long as any copy of its descriptor. */
+		fd_close(&fd);
+		_exit(engine_gc(&answer, &err) < 0);
+	}
+	(void)usleep(50000);
+	tap_ok(exists("state/aisbx/layers/MADE/file"), "a directory being made is left alone");
+	fd_close(&fd);
+	tap_ok(waitpid(child, &status, 0) == child && status == 0 &&
+		       !exists("state/aisbx/layers/MADE"),
+	       "and looked at when that is over");
+}
+
 static void test_nothing(void)
 {
 	owned(strv_done) struct strv removed = STRV_INIT;
@@ -85,6 +112,7 @@ int main(void)
 	if (setenv("XDG_STATE_HOME", state, 1) < 0)
 		tap_bail("cannot set a variable");
 	test_sweep();
+	test_making();
 	test_nothing();
 	scratch_close(&scratch);
 	return tap_done();
