@@ -250,6 +250,20 @@ static void prefer_reason_of_children(struct launch *launch, struct error *err)
 	}
 }
 
+/*
+ * Descriptors on their way through sockets are counted per user and compared with the sender's soft limit: a neighbour
+ * with many on their way would keep us from starting. Our children inherit the limit; the command gets its own.
+ */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int launch_start(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch,
 		 struct error *err)
 {
@@ -257,6 +271,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	struct start start = { .spec = spec, .io = io, .landlock_abi = landlock_abi() };
 
 	launch_init(&launch);
+	raise_descriptors();
 	owner_name(spec->run_id, start.group_name);
 	if (storage_make(spec, &launch.storage, &launch.storage_fd, err) < 0)
 		return -1;
