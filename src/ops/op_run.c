@@ -68,21 +68,26 @@ static void write_notes(struct op_call *call, const struct run_result *result, b
 	note_degraded(call, result);
 }
 
-/* As git prints a path: quoted, with escapes, when it holds anything a line cannot. */
+/* Beyond ASCII there are characters that reorder or hide what a reader sees; git escapes them all. */
+static bool is_odd(unsigned char byte)
+{
+	return byte < ' ' || byte >= 0x7f;
+}
+
+/* As git prints a path: quoted, with escapes, when it holds anything that could deceive. */
 static void add_path(struct str *out, const char *path)
 {
 	bool plain = true;
 
 	for (const char *at = path; *at; at++)
-		plain = plain && (unsigned char)*at >= ' ' && *at != 0x7f && *at != '"' &&
-			*at != '\\';
+		plain = plain && !is_odd((unsigned char)*at) && *at != '"' && *at != '\\';
 	if (plain) {
 		str_add(out, path);
 		return;
 	}
 	str_add_char(out, '"');
 	for (const char *at = path; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
+		if (is_odd((unsigned char)*at))
 			str_addf(out, "\\%03o", (unsigned char)*at);
 		else
 			str_addf(out, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at);
