@@ -194,8 +194,9 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	if ((!launch->has_group && launch->upper_fd < 0 && !launch->storage) ||
 	    price_without("janitor"))
 		return 0;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "start: pipe");
+	/* A socket: descriptors whose closing takes long are sent to the janitor in the end. */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, ERROR_HOST, "start: socket");
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
@@ -221,6 +222,8 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 	    send_plain(launch->control_fd, MESSAGE_MAPPED, NULL, 0, err) < 0 ||
 	    make_groups(launch, start, err) < 0)
 		return -1;
+	/* The payload has the longest way to go and all it needs: where there are few processors it goes first. */
+	(void)sched_yield();
 	if (spec->root == ROOT_IDMAPPED && send_root(launch, spec, proc_fd, err) < 0)
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
@@ -415,6 +418,9 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->control_fd);
 	fd_close(&launch->payload_fd);
 	fd_close(&launch->upper_fd);
+	/* The last descriptor of a detached mount: see struct root_held. */
+	if (launch->proc_fd >= 0 && launch->janitor_fd >= 0)
+		(void)fd_send(launch->janitor_fd, "p", 1, &launch->proc_fd, 1);
 	fd_close(&launch->proc_fd);
 	root_held_done(&launch->held);
 	cgroup_done(&launch->group);
