@@ -174,11 +174,11 @@ static int open_cache(void)
 
 static DIR *open_entries(int dir_fd)
 {
-	owned(fd_close) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (dir)
-		fd = -1; /* the stream's now */
+	if (!dir)
+		fd_close(&fd); /* else it is the stream's */
 	return dir;
 }
 
