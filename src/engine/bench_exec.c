@@ -1,5 +1,6 @@
 /* Starting commands for `bench` and timing them from spawn to reap. */
 #include "base/fd.h"
+#include "base/clock.h"
 #include "base/own.h"
 #include "engine/bench_parts.h"
 
@@ -19,10 +20,7 @@
 
 static double now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+	return (double)clock_now_ns() / 1e6;
 }
 
 /* Memory files instead of pipes: nobody has to read along, so the clock sees the command alone. */

@@ -1,6 +1,7 @@
 /* The only place where the parts meet: request to spec, spec to run, run to record. */
 #include "engine/engine.h"
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/price.h"
@@ -10,7 +11,6 @@
 #include "driver/driver.h"
 #include "plan/plan.h"
 #include "run/run.h"
-#include "run/watch.h"
 #include "workspace/change.h"
 
 #include <fcntl.h>
@@ -143,7 +143,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 {
 	owned(surroundings_done) struct surroundings around;
 	owned(spec_done) struct spec spec;
-	uint64_t asked_ns = watch_now_ns();
+	uint64_t asked_ns = clock_now_ns();
 
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;

@@ -1,6 +1,7 @@
 /* The two appends a run leaves in the spool. */
 #include "engine/record.h"
 
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "history/spool.h"
@@ -35,12 +36,10 @@ static void cut_command(const struct strv *command, struct strv *ret_cut)
 
 static void write_start(const struct spec *spec, const struct strv *command, struct str *body)
 {
-	struct timespec now;
 	struct json json;
 	char started[32];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	time_format_utc((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, started);
+	time_format_utc(clock_epoch_ms(), started);
 	json_init(&json, body);
 	json_open(&json, '{');
 	json_key(&json, "run_id");

@@ -1,6 +1,7 @@
 /* The kept output of a run: one file, made at the first byte, up to a cap. */
 #include "run/log.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 
 #include <fcntl.h>
@@ -8,21 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void run_log_init(struct run_log *log, const char *state_dir, const char *run_id, uint64_t cap)
 {
 	*log = (struct run_log){ .dir_fd = -1, .name = run_id, .fd = -1, .cap = cap };
-	log->began_ns = now_ns();
+	log->began_ns = clock_now_ns();
 	if (state_dir)
 		log->dir_fd = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
@@ -53,7 +45,7 @@ void run_log_add(struct run_log *log, char tag, const char *bytes, size_t len)
 	if (len == 0 || (log->fd < 0 && make_file(log) < 0))
 		return;
 	int head_len = snprintf(head, sizeof(head), "%c %.3f %zu\n", tag,
-				(double)(now_ns() - log->began_ns) / 1e9, len);
+				(double)(clock_now_ns() - log->began_ns) / 1e9, len);
 	struct iovec parts[3] = { { head, (size_t)head_len }, { NULL, len }, { &newline, 1 } };
 
 	memcpy(&parts[1].iov_base, &bytes, sizeof(bytes));

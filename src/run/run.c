@@ -7,6 +7,7 @@
  */
 #include "run/run.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "run/log.h"
 #include "run/stdio.h"
@@ -41,14 +42,6 @@ struct run {
 	enum watch_verdict stopped_by;
 	int signal;
 };
-
-static uint64_t epoch_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static int listen_for_signals(struct run *run, struct error *err)
 {
@@ -99,7 +92,7 @@ static void note_progress(struct run *run)
 	if (!run->is_running && run->task->state != TASK_STARTING &&
 	    run->task->error.code == ERROR_NONE) {
 		run->is_running = true;
-		run->started_ns = watch_now_ns();
+		run->started_ns = clock_now_ns();
 		run->watch.has_group = !(run->task->degraded & (1u << LAYER_LIMITS));
 		watch_started(&run->watch);
 	}
@@ -114,7 +107,7 @@ static bool patience(const struct run *run, struct timespec *ret_wait)
 {
 	int watch_ms = watch_timeout_ms(&run->watch);
 	uint64_t wait = watch_ms < 0 ? UINT64_MAX : (uint64_t)watch_ms * 1000000;
-	uint64_t look = stdio_next_look_ns(&run->stdio), now = watch_now_ns();
+	uint64_t look = stdio_next_look_ns(&run->stdio), now = clock_now_ns();
 
 	if (look)
 		wait = look <= now ? 0 : (look - now < wait ? look - now : wait);
@@ -136,7 +129,7 @@ static void turn(struct run *run)
 	if (polls[0].revents)
 		run->driver->step(run->task);
 	note_progress(run);
-	stdio_move(&run->stdio, polls + 2, count, watch_now_ns());
+	stdio_move(&run->stdio, polls + 2, count, clock_now_ns());
 	if (polls[1].revents)
 		handle_signal(run);
 	if (run->task->state == TASK_ENDED)
@@ -158,7 +151,7 @@ static int finish(struct run *run, struct error *err)
 	struct task_usage usage;
 	struct verdict_facts facts = { run->task,	run->spec,   &usage,
 				       run->stopped_by, run->signal, run->watch.pids_full };
-	uint64_t now = watch_now_ns();
+	uint64_t now = clock_now_ns();
 
 	run->driver->sample(run->task, &usage);
 	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1,
@@ -211,8 +204,8 @@ int run_execute(const struct driver *driver, const struct spec *spec,
 			   .signal_fd = -1 };
 	int status;
 
-	run.asked_ns = options->asked_ns ? options->asked_ns : watch_now_ns();
-	result->started_ms = epoch_ms();
+	run.asked_ns = options->asked_ns ? options->asked_ns : clock_now_ns();
+	result->started_ms = clock_epoch_ms();
 	run.stdio.out.from_fd = run.stdio.err.from_fd = -1;
 	feed_init(&run.stdio.feed);
 	for (int i = 0; i < 3; i++)

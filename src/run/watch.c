@@ -1,18 +1,10 @@
 /* Deadlines and bounds the supervisor itself keeps. */
 #include "run/watch.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define SAMPLE_NS 100000000ull
 #define IDLE_SAMPLE_NS 500000000ull
-
-uint64_t watch_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void watch_init(struct watch *watch, const struct spec *spec)
 {
@@ -21,7 +13,7 @@ void watch_init(struct watch *watch, const struct spec *spec)
 
 void watch_started(struct watch *watch)
 {
-	uint64_t now = watch_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (watch->limits->time_ms)
 		watch->deadline_ns = now + watch->limits->time_ms * 1000000;
@@ -30,7 +22,7 @@ void watch_started(struct watch *watch)
 
 int watch_timeout_ms(const struct watch *watch)
 {
-	uint64_t now = watch_now_ns();
+	uint64_t now = clock_now_ns();
 	uint64_t next = watch->next_sample_ns;
 
 	if (watch->deadline_ns && watch->deadline_ns < next)
@@ -49,7 +41,7 @@ static uint64_t sample_pause(const struct watch *watch)
 enum watch_verdict watch_look(struct watch *watch, struct task *task)
 {
 	const struct spec_limits *limits = watch->limits;
-	uint64_t now = watch_now_ns();
+	uint64_t now = clock_now_ns();
 	struct task_usage usage;
 
 	if (watch->deadline_ns && now >= watch->deadline_ns)

@@ -18,8 +18,6 @@ struct watch {
 	bool pids_full; /* seen at the limit, without a cgroup */
 };
 
-uint64_t watch_now_ns(void);
-
 void watch_init(struct watch *watch, const struct spec *spec);
 
 /* The wall clock starts when the command does. */

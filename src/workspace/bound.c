@@ -1,29 +1,21 @@
 /* How much a scan may look at, read and take. */
 #include "workspace/bound.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define ENTRIES_MAX 1000000u
 #define COMPARE_MAX (256ull << 20)
 #define TIME_MAX_NS 2000000000ull
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void bound_start(struct change_scan *scan)
 {
 	if (!scan->until_ns)
-		scan->until_ns = now_ns() + TIME_MAX_NS;
+		scan->until_ns = clock_now_ns() + TIME_MAX_NS;
 }
 
 bool bound_has_time(struct change_scan *scan)
 {
-	if (now_ns() < scan->until_ns)
+	if (clock_now_ns() < scan->until_ns)
 		return true;
 	scan->is_partial = true;
 	return false;
