@@ -1,0 +1,67 @@
+/*
+ * What reality was when a sandbox first touched a path, and whether it still is that.
+ *
+ * Copying up makes the layer's inode, so a base whose ctime is older than the layer object's birth has not changed
+ * since: it is itself the base version. Capture, after each command and at a seal, writes down identities of what was
+ * newly touched and keeps contents up to 1 MiB, while that is still so. What cannot be told is `lost`, never guessed.
+ */
+#ifndef WORKSPACE_ORIGIN_H
+#define WORKSPACE_ORIGIN_H
+
+#include "workspace/cas.h"
+#include "workspace/delta.h"
+#include "workspace/sandbox.h"
+#include "workspace/txn.h"
+
+enum origin_quality { ORIGIN_EXACT, ORIGIN_CAPTURED, ORIGIN_GIT, ORIGIN_LOST };
+
+const char *origin_quality_name(enum origin_quality quality);
+
+struct origin {
+	enum origin_quality quality;
+	struct txn_identity identity; /* of the base; exists false: there was nothing */
+	char *link;		      /* target of a link, else NULL */
+	char sha256[SHA256_HEX_SIZE]; /* of its content where it is kept; "" otherwise */
+};
+
+void origin_done(struct origin *origin);
+
+/* After a command or before a seal: records what DELTA (top against reality) touched since last time. O(new copy-ups). */
+int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
+		   const struct delta *delta, struct error *err);
+
+/* The base of one changed path, over all layers of the sandbox. */
+int origin_find(const struct sandbox *sandbox, const struct view_stack *stack,
+		const struct delta_entry *entry, struct origin *ret_origin, struct error *err);
+
+/* Content of the base for a merge; -1 with ERROR_NOT_FOUND when it is lost. */
+int origin_open(const struct sandbox *sandbox, const struct view_stack *stack,
+		const struct delta_entry *entry, const struct origin *origin, int *ret_fd,
+		struct error *err);
+
+enum stale_kind { STALE_NOT, STALE_CHANGED, STALE_GONE, STALE_APPEARED };
+
+struct stale_entry {
+	char *path;
+	enum stale_kind kind;
+	uint64_t changed_ms; /* when reality moved; 0 when unknown (deleted) */
+};
+
+struct staleness {
+	struct stale_entry *items; /* touched paths that moved in reality, oldest first */
+	size_t count;
+	struct stale_entry *
+		drift; /* others in the workspace that moved since the base was taken; at most 1,000 kept */
+	size_t drift_kept;
+	uint64_t drift_count;
+	bool is_partial;    /* time ran out: counts are a floor */
+	bool clock_stepped; /* times could not be compared; identities and contents were */
+};
+
+/* WALK: also look for drift, by a walk of the workspace bounded by UNTIL_NS. */
+int origin_staleness(const struct sandbox *sandbox, const struct view_stack *stack,
+		     const struct delta *delta, bool walk, uint64_t until_ns,
+		     struct staleness *ret_staleness, struct error *err);
+void staleness_done(struct staleness *staleness);
+
+#endif

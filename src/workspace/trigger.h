@@ -1,0 +1,8 @@
+/* Files that make something run when a person next works in the tree: promotion asks for each before it applies it. */
+#ifndef WORKSPACE_TRIGGER_H
+#define WORKSPACE_TRIGGER_H
+
+/* Why PATH (relative to the workspace, raw bytes) is one: "git hook", "build file", "agent configuration"; NULL when it is none. */
+const char *trigger_why(const char *path);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * Transactions on a real tree: prepared beside it, committed by one record, applied by renames, taken back by the same
+ * renames the other way.
+ *
+ * A transaction lives in a directory on the target's own filesystem (slots and journal). Order of events:
+ *
+ *   stage slots            new objects written to slot/N                      (sync A)
+ *   BEGIN OP* PREPARED     what will be done, with the old and new identities (sync B)
+ *   re-check, COMMIT       the commit point                                   (sync C)
+ *   apply                  one rename each; the displaced object takes the slot's place
+ *                          parents synced                                     (sync D)
+ *   DONE                   the slots now hold the old state: the undo record  (sync E)
+ *
+ * Killed or cut from power before COMMIT nothing happened; after it, recovery finishes or, when somebody changed a
+ * target meanwhile, reverses; identities of inodes alone say which step was reached, so repeating is harmless.
+ */
+#ifndef WORKSPACE_TXN_H
+#define WORKSPACE_TXN_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum txn_kind {
+	TXN_REPLACE = 1, /* exchange slot and path; also between kinds of objects */
+	TXN_ADD,	 /* slot to path, which must be free; a whole new subtree is one */
+	TXN_DELETE,	 /* path to slot; a whole subtree is one */
+	TXN_MOVE,	 /* path to another path, which must be free; keeps the inode */
+	TXN_META,	 /* mode, owner, times, attributes of a directory, in place */
+};
+
+/* What an object was when it was last looked at. */
+struct txn_identity {
+	bool exists;
+	uint64_t dev, ino, btime_ns;
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+	uint32_t mode, uid, gid;
+};
+
+void txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity);
+
+struct txn_meta {
+	uint32_t mode, uid, gid;
+	int64_t mtime_ns;
+};
+
+struct txn_op {
+	enum txn_kind kind;
+	char *path;		  /* relative to the target root, raw bytes, no "." or ".." */
+	char *to;		  /* TXN_MOVE */
+	struct txn_identity old;  /* of path as it was checked; apply refuses anything else */
+	struct txn_meta new_meta; /* TXN_META; also what staged objects get */
+	void *cookie;		  /* for the stage callback */
+};
+
+/* A target: a directory of reality. */
+struct txn_target {
+	const char *root; /* absolute path */
+	const char *
+		store_staging; /* directory of the store to stage in when it is on the same mount, or NULL */
+	bool swap;	       /* build a sibling tree and exchange the directory itself */
+};
+
+struct txn_plan {
+	struct txn_target target;
+	const char *id;	    /* of the promotion: names the transaction */
+	const char *owner;  /* recorded */
+	const char *digest; /* of the bundle: what was reviewed */
+	struct txn_op *ops;
+	size_t count;
+	/*
+	 * Writes the new object of OP as SLOT_NAME in SLOT_FD, complete with mode, owner, times and attributes (stage.h has
+	 * the tools). Anything but 0 abandons the transaction before anything happened.
+	 */
+	int (*stage)(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+		     struct error *err);
+	void *cookie;
+};
+
+struct txn_conflict {
+	size_t op; /* index in the plan; SIZE_MAX for none */
+	char *path;
+	const char *kind; /* "busy", "changed", "parent-gone", "immutable", "mount-point" */
+};
+
+/* What came of it, besides the error: conflicts that stopped it (nothing applied). */
+struct txn_result {
+	struct txn_conflict *conflicts;
+	size_t conflict_count;
+	char *directory; /* of the transaction, absolute: where the undo record is */
+};
+
+/* 0 applied; -1 with ERROR_CONFLICT and the conflicts, or another error: then reality is as it was. */
+int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct error *err);
+void txn_result_done(struct txn_result *result);
+
+/*
+ * Takes a finished transaction back (or, undone, does it again). ERROR_CONFLICT names targets that no longer are what
+ * was promoted; then nothing changed. A transaction that was undone already is ERROR_CONFLICT too.
+ */
+int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err);
+
+enum txn_state {
+	TXN_NONE,
+	TXN_PREPARED,
+	TXN_COMMITTED,
+	TXN_DONE,
+	TXN_ABORTED,
+	TXN_UNDOING,
+	TXN_UNDONE,
+	TXN_STUCK
+};
+
+/*
+ * Finishes or reverses what a killed process left in DIRECTORY. *ret_state says how it stands now: TXN_NONE when it
+ * never committed (and is removed), DONE, UNDONE, ABORTED, STUCK (both versions kept, said in words in ERR).
+ */
+int txn_recover(const char *directory, enum txn_state *ret_state, struct error *err);
+
+/* Looks only. */
+int txn_state_of(const char *directory, enum txn_state *ret_state, struct error *err);
+
+/* Removes a finished or undone transaction's directory: it can no longer be undone. */
+int txn_forget(const char *directory, struct error *err);
+
+#endif
