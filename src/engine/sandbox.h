@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "workspace/snapshot.h"
+#include "workspace/view.h"
 
 /* The caller's store, opened; expired sandboxes are swept and interrupted promotions finished on the way. */
 int engine_store(struct store *ret_store, struct error *err);
