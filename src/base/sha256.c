@@ -1,10 +1,9 @@
 /* SHA-256 (FIPS 180-4), for telling whether a file is still the one that was trusted. */
 #include "base/sha256.h"
 
-#include <stdint.h>
+#include <errno.h>
 #include <string.h>
-
-#define BLOCK 64
+#include <unistd.h>
 
 /* Fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t round_constants[64] = {
@@ -61,28 +60,85 @@ static void mix(uint32_t state[static 8], const uint8_t *block)
 		state[i] += v[i];
 }
 
-void sha256_hex(const void *bytes, size_t len, char ret_hex[static SHA256_HEX_SIZE])
+void sha256_start(struct sha256 *sum)
+{
+	/* Fractional parts of the square roots of the first 8 primes. */
+	static const uint32_t initial[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+					     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+
+	memcpy(sum->state, initial, sizeof(initial));
+	sum->len = 0;
+}
+
+void sha256_add(struct sha256 *sum, const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+	size_t held = sum->len % SHA256_BLOCK;
+
+	sum->len += len;
+	if (held > 0) {
+		size_t part = len < SHA256_BLOCK - held ? len : SHA256_BLOCK - held;
+
+		memcpy(sum->block + held, at, part);
+		at += part;
+		len -= part;
+		if (held + part < SHA256_BLOCK)
+			return;
+		mix(sum->state, sum->block);
+	}
+	for (; len >= SHA256_BLOCK; at += SHA256_BLOCK, len -= SHA256_BLOCK)
+		mix(sum->state, at);
+	if (len > 0)
+		memcpy(sum->block, at, len);
+}
+
+void sha256_end(struct sha256 *sum, char ret_hex[static SHA256_HEX_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";
-	/* Fractional parts of the square roots of the first 8 primes. */
-	uint32_t state[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-			      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-	const uint8_t *at = bytes;
-	uint64_t bits = (uint64_t)len * 8;
-	uint8_t tail[2 * BLOCK] = { 0 };
-	size_t rest = len % BLOCK;
-	size_t tail_len = rest + 9 <= BLOCK ? BLOCK : 2 * BLOCK;
+	uint64_t bits = sum->len * 8;
+	uint8_t tail[2 * SHA256_BLOCK] = { 0 };
+	size_t rest = sum->len % SHA256_BLOCK;
+	size_t tail_len = rest + 9 <= SHA256_BLOCK ? SHA256_BLOCK : 2 * SHA256_BLOCK;
 
-	for (; len >= BLOCK; at += BLOCK, len -= BLOCK)
-		mix(state, at);
-	if (rest > 0)
-		memcpy(tail, at, rest);
+	memcpy(tail, sum->block, rest);
 	tail[rest] = 0x80;
 	for (size_t i = 0; i < 8; i++)
 		tail[tail_len - 1 - i] = (uint8_t)(bits >> (8 * i));
-	for (size_t i = 0; i < tail_len; i += BLOCK)
-		mix(state, tail + i);
+	for (size_t i = 0; i < tail_len; i += SHA256_BLOCK)
+		mix(sum->state, tail + i);
 	for (size_t i = 0; i < 64; i++)
-		ret_hex[i] = digits[state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+		ret_hex[i] = digits[sum->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
 	ret_hex[64] = '\0';
+}
+
+void sha256_hex(const void *bytes, size_t len, char ret_hex[static SHA256_HEX_SIZE])
+{
+	struct sha256 sum;
+
+	sha256_start(&sum);
+	sha256_add(&sum, bytes, len);
+	sha256_end(&sum, ret_hex);
+}
+
+int sha256_fd(int fd, char ret_hex[static SHA256_HEX_SIZE])
+{
+	char buffer[32768];
+	struct sha256 sum;
+	off_t at = 0;
+
+	sha256_start(&sum);
+	for (;;) {
+		ssize_t got = pread(fd, buffer, sizeof(buffer), at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		sha256_add(&sum, buffer, (size_t)got);
+		at += got;
+	}
+	sha256_end(&sum, ret_hex);
+	return 0;
 }

@@ -3,12 +3,45 @@
 #include "base/sha256.h"
 #include "tests/tap.h"
 
+#include <sys/mman.h>
+
 static void check(const char *text, const char *want)
 {
 	char hex[SHA256_HEX_SIZE];
 
 	sha256_hex(text, strlen(text), hex);
 	tap_is_str(hex, want, "%zu bytes", strlen(text));
+}
+
+/* The same in pieces of each size from one byte to two blocks and one. */
+static void check_pieces(const char *text, size_t len)
+{
+	char whole[SHA256_HEX_SIZE], hex[SHA256_HEX_SIZE];
+	bool same = true;
+
+	sha256_hex(text, len, whole);
+	for (size_t piece = 1; piece <= 129; piece++) {
+		struct sha256 sum;
+
+		sha256_start(&sum);
+		for (size_t at = 0; at < len; at += piece)
+			sha256_add(&sum, text + at, len - at < piece ? len - at : piece);
+		sha256_end(&sum, hex);
+		same = same && strcmp(hex, whole) == 0;
+	}
+	tap_ok(same, "%zu bytes in pieces", len);
+}
+
+static void check_file(const char *text, size_t len)
+{
+	char whole[SHA256_HEX_SIZE], hex[SHA256_HEX_SIZE] = "";
+	owned(fd_close) int fd = memfd_create("sha256", MFD_CLOEXEC);
+
+	sha256_hex(text, len, whole);
+	tap_ok(fd >= 0 && write(fd, text, len) == (ssize_t)len && sha256_fd(fd, hex) == 0 &&
+		       strcmp(hex, whole) == 0,
+	       "a file of %zu bytes, wherever its position is", len);
+	tap_ok(sha256_fd(-1, hex) < 0, "no file is an error");
 }
 
 int main(void)
@@ -28,6 +61,9 @@ int main(void)
 	memset(million, 'a', 1000000);
 	million[1000000] = '\0';
 	check(million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	check_pieces(million, 1000);
+	check_pieces(million, 128);
+	check_file(million, 100000);
 	million[55] = '\0';
 	check(million, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
 	million[55] = 'a';
