@@ -73,6 +73,11 @@ struct txn_plan {
 	struct txn_op *ops;
 	size_t count;
 	/*
+	 * Called once, when the transaction's DIRECTORY exists and before anything is written to it: whoever recovers
+	 * after a crash must know where to look. May be NULL. Anything but 0 abandons the transaction.
+	 */
+	int (*begun)(const char *directory, void *cookie, struct error *err);
+	/*
 	 * Writes the new object of OP as SLOT_NAME in SLOT_FD, complete with mode, owner, times and attributes (stage.h has
 	 * the tools). Anything but 0 abandons the transaction before anything happened.
 	 */
