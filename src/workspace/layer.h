@@ -7,6 +7,7 @@
  *
  *   u-HASH/       the unit's tree; whiteouts, opaque marks and redirects as the kernel wrote them
  *   units         one record per unit: HASH, a blank, the path, NUL
+ *   touched       base identities of what it touched (origin.h), if any were taken
  *   meta          parent, boot id, sealed when, synced or not; written last, its presence is the commit point
  *
  * The writable top of a sandbox (sbx/NAME/upper) has the same shape with w-HASH (overlay's scratch) and without meta.
@@ -46,8 +47,12 @@ int layer_units_add(int dir_fd, const char *path, struct error *err);
 struct layer_meta {
 	char id[LAYER_ID_SIZE];
 	char parent[LAYER_ID_SIZE]; /* "" for none: the base itself */
+	char same_as
+		[LAYER_ID_SIZE]; /* folded: the layer whose view, with all below it, this one shows; "" for others */
+	char sandbox[LAYER_ID_SIZE]; /* id of the sandbox that wrote it */
 	char boot_id[37];
 	uint64_t sealed_ms;
+	uint64_t depth;	 /* layers from this one down, itself included */
 	bool is_synced;	 /* content is on the disk */
 	bool user_xattr; /* made inside a user namespace: user.overlay.* */
 };

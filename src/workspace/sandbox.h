@@ -2,8 +2,8 @@
  * Named sandboxes on disk: who they are, which layer they stand on, their writable top.
  *
  *   sbx/NAME/meta     what does not change: id, when made, owner, workspace, root mode, settings
- *   sbx/NAME/head     the layer it stands on, "" for the base; with when and in which boot the base was taken
- *   sbx/NAME/expires  when it ends, if ever
+ *   sbx/NAME/head     the layer it stands on, "" for the base; with when and in which boot the base was taken, and
+ *                     when it ends, if ever
  *   sbx/NAME/upper/   its writable top, shaped as a layer
  *   sbx/NAME/touched  base identities of what the top touched (origin.h)
  *   sbx/NAME/snaps/S  one file per snapshot (snapshot.h)
@@ -34,9 +34,11 @@ struct sandbox {
 	struct strv
 		settings; /* words as on the command line: "--mem", "512m"; what it was made with */
 
-	char head[LAYER_ID_SIZE]; /* "" for the base */
-	uint64_t base_ns;	  /* T_clone: realtime, from a file of the target's filesystem */
-	int64_t clock_offset_ns;  /* realtime minus boottime then: a stepped clock shows */
+	char head[LAYER_ID_SIZE];      /* "" for the base */
+	char at[SANDBOX_NAME_MAX + 1]; /* the snapshot it was last at; "" for none */
+	uint64_t last_snap, last_auto; /* numbers of the last sN and autoN */
+	uint64_t base_ns;	 /* T_clone: realtime, from a file of the target's filesystem */
+	int64_t clock_offset_ns; /* realtime minus boottime then: a stepped clock shows */
 	char base_boot_id[37];
 	char upper_boot_id[37]; /* boot in which the top was last mounted; "" for never */
 };

@@ -7,6 +7,8 @@
  *   layers/LID/         sealed, immutable layers (layer.h)
  *   cas/xx/...          contents by sha256, mode 0400 (cas.h)
  *   promotions/ID/      what was promoted and how to take it back (promotion.h)
+ *   unsynced/LID        layers the disk may not have yet; empty files, an index and no more
+ *   next-expiry         its time of change is when the first sandbox ends
  *   trash/              renamed here, deleted later by somebody who has time
  *
  * Mode 0700, hidden from every sandbox. Small files change by write, rename; they are synced only where a promise
@@ -30,6 +32,10 @@ struct store {
 /* Opens the store at PATH, making it on first use. Refuses one of another owner, of mode beyond 0700, of a newer format. */
 int store_open(const char *path, struct store *ret_store, struct error *err);
 void store_close(struct store *store);
+
+/* Gives the lock up, for who stays: a keeper, a command that runs for hours. Pointers are changed with the lock only. */
+void store_unlock(struct store *store);
+int store_relock(struct store *store, struct error *err);
 
 /* Renames NAME below DIR_FD into the trash; gone for everybody at once. ENOENT is no error. */
 int store_trash(const struct store *store, int dir_fd, const char *name, struct error *err);
