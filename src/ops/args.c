@@ -6,9 +6,9 @@
 
 const struct op *op_find(const char *name)
 {
-	for (const struct op *op = ops; op->name; op++) {
-		if (strcmp(op->name, name) == 0)
-			return op;
+	for (const struct op *const *at = ops; *at; at++) {
+		if (strcmp((*at)->name, name) == 0)
+			return *at;
 	}
 	return NULL;
 }

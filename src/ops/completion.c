@@ -60,10 +60,10 @@ static void add_value_case(struct str *out, const char *name, char letter, const
 	str_add(out, "\t\treturn\n\t\t;;\n");
 }
 
-static bool named_before(const struct op *last, const char *name)
+static bool named_before(const struct op *const *last, const char *name)
 {
-	for (const struct op *op = ops; op != last; op++) {
-		for (const struct op_param *param = op->params; param && param->name; param++) {
+	for (const struct op *const *at = ops; at != last; at++) {
+		for (const struct op_param *param = (*at)->params; param && param->name; param++) {
 			if (strcmp(param->name, name) == 0)
 				return true;
 		}
@@ -73,9 +73,9 @@ static bool named_before(const struct op *last, const char *name)
 
 static void add_values(struct str *out)
 {
-	for (const struct op *op = ops; op->name; op++) {
-		for (const struct op_param *param = op->params; param && param->name; param++) {
-			if (param->metavar && !named_before(op, param->name))
+	for (const struct op *const *at = ops; *at; at++) {
+		for (const struct op_param *param = (*at)->params; param && param->name; param++) {
+			if (param->metavar && !named_before(at, param->name))
 				add_value_case(out, param->name, param->letter, param->metavar,
 					       param->choices);
 		}
@@ -92,8 +92,8 @@ void help_completion(struct str *out)
 		     "_aisbx()\n{\n"
 		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
 		     "\tlocal verbs=\"");
-	for (const struct op *op = ops; op->name; op++)
-		str_addf(out, "%s%s", op == ops ? "" : " ", op->name);
+	for (const struct op *const *at = ops; *at; at++)
+		str_addf(out, "%s%s", at == ops ? "" : " ", (*at)->name);
 	str_add(out, "\" topics=\"");
 	for (const struct help_topic *topic = help_topics; topic->name; topic++)
 		str_addf(out, "%s%s", topic == help_topics ? "" : " ", topic->name);
@@ -113,8 +113,8 @@ void help_completion(struct str *out)
 		"\tcase $prev in\n");
 	add_values(out);
 	str_add(out, "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
-	for (const struct op *op = ops; op->name; op++)
-		add_verb_case(out, op);
+	for (const struct op *const *at = ops; *at; at++)
+		add_verb_case(out, *at);
 	str_add(out, "\tesac\n"
 		     "\tcase ${COMP_WORDS[1]}:$cur in\n"
 		     "\thelp:[a-z]* | help:)\n"

@@ -38,6 +38,7 @@ enum op_flags {
 	OP_RUN_CODES = 1 << 3, /* exit codes of run, exec, try: own failures are 125 */
 	OP_READ_ONLY = 1 << 4, /* changes nothing */
 	OP_CLI_ONLY = 1 << 5,  /* for people: not offered over MCP */
+	OP_WORDS = 1 << 6,     /* with OP_COMMAND: words may stand before the -- (a sandbox's name) */
 };
 
 struct op;
@@ -55,6 +56,11 @@ struct op_call {
 	const char *const *environ;
 	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
 	void (*progress)(const char *what);
+	/*
+	 * Shows `text` as far as it is written (and empties it), puts QUESTION to the person there and gives the
+	 * first letter of the answer in lower case; 0 for none. NULL where nobody can answer.
+	 */
+	char (*ask)(struct op_call *call, const char *question);
 
 	struct value *answer; /* object, or list of objects; owned */
 	struct str data;  /* the answer as JSON, where a part writes it itself (run); else empty */
@@ -82,8 +88,8 @@ struct op {
 	int (*run)(struct op_call *call, struct error *err);
 };
 
-/* Every verb, ended by a row without a name. */
-extern const struct op ops[];
+/* Every verb in the order of the help, ended by NULL. */
+extern const struct op *const ops[];
 /* Flags that every verb takes: --json, --help. */
 extern const struct op_param op_common_params[];
 const struct op *op_find(const char *name);

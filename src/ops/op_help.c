@@ -95,7 +95,9 @@ static void help_overview(struct str *out)
 
 	str_add(out, "aisbx: try it on a throw-away copy of this machine\n\n"
 		     "usage: aisbx VERB [flags] [-- CMD ARGS]\n");
-	for (const struct op *op = ops; op->name; op++) {
+	for (const struct op *const *at = ops; *at; at++) {
+		const struct op *op = *at;
+
 		if (strcmp(op->group, group) != 0)
 			str_addf(out, "\n%s:\n", op->group);
 		group = op->group;
@@ -173,8 +175,8 @@ static struct value *describe_all(void)
 {
 	struct value *list = value_new_list();
 
-	for (const struct op *op = ops; op->name; op++)
-		value_append(list, describe_verb(op));
+	for (const struct op *const *at = ops; *at; at++)
+		value_append(list, describe_verb(*at));
 	return list;
 }
 
@@ -193,8 +195,8 @@ static int help_topic(struct op_call *call, const char *name, struct error *err)
 		value_set(call->answer, "text", value_new_text(topic->text));
 		return 0;
 	}
-	for (const struct op *op = ops; op->name; op++)
-		nearest_try(&nearest, op->name);
+	for (const struct op *const *at = ops; *at; at++)
+		nearest_try(&nearest, (*at)->name);
 	if (nearest.best)
 		return error_set(err, ERROR_USAGE, "no verb or topic '%s' (did you mean %s?)", name,
 				 nearest.best);

@@ -1,8 +1,8 @@
 /*
  * The functions behind the rows of table.c, one per verb and file, and what several of them share.
  *
- * To add a verb: write src/ops/op_VERB.c with one function, declare it here, add its row to table.c
- * and its paragraph to man/aisbx.1 (tools/check-help insists).
+ * To add a verb: write src/ops/op_VERB.c with one function, declare it here, add its row to table.c or
+ * to the rows file of its group, and its paragraph to man/aisbx.1 (tools/check-help insists).
  */
 #ifndef OPS_ROWS_H
 #define OPS_ROWS_H

@@ -1,4 +1,4 @@
-/* Every verb, one row each: what it takes and shows, what help says, the function behind it. */
+/* Every verb in the order of the help, and the rows of those that need no named sandbox. */
 #include "ops/op.h"
 #include "ops/rows.h"
 
@@ -85,121 +85,130 @@ static const struct op_column profile_columns[] = {
 	{ NULL, NULL },
 };
 
-const struct op ops[] = {
-	{
-		.name = "run",
-		.usage = "[flags] -- CMD [ARGS]",
-		.summary = "run a command in a throw-away copy of this machine",
-		.group = "Try something",
-		.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES,
-		.params = run_params,
-		.help = "The command sees this machine's files, packages and configuration,\n"
-			"copy-on-write: whatever it writes or deletes is gone when it ends.\n"
-			"It has no network, no capabilities, no credentials of yours, and the\n"
-			"limits of the profile. Its output and its exit code come back\n"
-			"unchanged; the words behind -- are passed exactly. Without a\n"
-			"command, the profile's entrypoint runs.\n"
-			"\n"
-			"Examples:\n"
-			"  aisbx run -- make test\n"
-			"  aisbx run --mem 512m --time 30s -- python3 untrusted.py\n"
-			"  aisbx run --json --no-net -- pytest -q\n"
-			"  aisbx run --name-status -- npm install   (what would it change?)\n"
-			"\n"
-			"See also: aisbx help limits, exit-codes, profiles, layers, root.\n",
-		.run = op_run_run,
-	},
-	{
-		.name = "plan",
-		.usage = "[flags] -- CMD [ARGS]",
-		.summary = "show what run would launch, without launching it",
-		.group = "Try something",
-		.flags = OP_COMMAND | OP_SETTINGS | OP_READ_ONLY,
-		.params = plan_params,
-		.help = "Takes the flags of run and prints the complete plan: every path,\n"
-			"mask, limit and variable, each default made explicit. With --json,\n"
-			"the object launch itself reads.\n"
-			"\n"
-			"Examples:\n"
-			"  aisbx plan -- make test\n"
-			"  aisbx plan --json --profile strict -- true\n",
-		.run = op_plan_run,
-	},
-	{
-		.name = "profile",
-		.usage = "ls | show NAME | check FILE... | trust FILE | untrust FILE",
-		.words = "ls|show|check|trust|untrust",
-		.summary = "list, print, check and trust profiles",
-		.group = "Decide what is allowed",
-		.flags = OP_LIBRARIES | OP_CLI_ONLY,
-		.columns = profile_columns,
-		.help = "ls lists the profiles built in and yours (~/.config/aisbx/profiles).\n"
-			"show prints one and what it comes to. check reads files and reports\n"
-			"each mistake with its line and the nearest key; it exits 2 when one\n"
-			"does not hold. trust lets the .aisbx.yaml of a workspace say all it\n"
-			"says, not only what narrows, until one byte of it changes; untrust\n"
-			"ends that.\n"
-			"\n"
-			"Examples:\n"
-			"  aisbx profile ls\n"
-			"  aisbx profile show strict > mine.yaml\n"
-			"  aisbx profile check mine.yaml\n"
-			"  aisbx profile trust .aisbx.yaml\n",
-		.run = op_profile_run,
-	},
-	{
-		.name = "doctor",
-		.usage = "",
-		.summary = "is this machine fit, and what to do about it",
-		.group = "Look after this machine",
-		.flags = OP_READ_ONLY,
-		.help = "Tries each protection for real. Exits 0 when every mandatory layer\n"
-			"works, 1 when one is missing; the remedy is a command or a setting\n"
-			"to change.\n",
-		.run = op_doctor_run,
-	},
-	{
-		.name = "bench",
-		.usage = "[--runs N] [--quick]",
-		.summary = "measure starts, limits and isolation on this machine",
-		.group = "Look after this machine",
-		.flags = OP_LIBRARIES | OP_CLI_ONLY,
-		.params = bench_params,
-		.help = "The playbook of an evaluator in one command: start times against a\n"
-			"plain spawn and the other sandboxes installed here, builds inside\n"
-			"against outside, limits that hold, a network that is shut, paths\n"
-			"that lead nowhere. Ends with a table.\n",
-		.run = op_bench_run,
-	},
-	{
-		.name = "gc",
-		.usage = "",
-		.summary = "remove what killed runs left behind",
-		.group = "Look after this machine",
-		.columns = gc_columns,
-		.help = "Every run cleans up after itself, and after those that were killed\n"
-			"before it; gc does the same without running anything. What belongs\n"
-			"to a living run is not touched.\n",
-		.run = op_gc_run,
-	},
-	{
-		.name = "version",
-		.usage = "",
-		.summary = "print the version",
-		.group = "Look after this machine",
-		.flags = OP_READ_ONLY,
-		.run = op_version_run,
-	},
-	{
-		.name = "help",
-		.usage = "[VERB | TOPIC]",
-		.summary = "explain a verb or a topic",
-		.group = "Look after this machine",
-		.flags = OP_READ_ONLY | OP_CLI_ONLY,
-		.params = help_params,
-		.help = "Without a word, lists the verbs. With --json, the table of verbs and\n"
-			"flags as data.\n",
-		.run = op_help_run,
-	},
-	{ .name = NULL },
+static const struct op run_row = {
+	.name = "run",
+	.usage = "[flags] -- CMD [ARGS]",
+	.summary = "run a command in a throw-away copy of this machine",
+	.group = "Try something",
+	.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES,
+	.params = run_params,
+	.help = "The command sees this machine's files, packages and configuration,\n"
+		"copy-on-write: whatever it writes or deletes is gone when it ends.\n"
+		"It has no network, no capabilities, no credentials of yours, and the\n"
+		"limits of the profile. Its output and its exit code come back\n"
+		"unchanged; the words behind -- are passed exactly. Without a\n"
+		"command, the profile's entrypoint runs.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx run -- make test\n"
+		"  aisbx run --mem 512m --time 30s -- python3 untrusted.py\n"
+		"  aisbx run --json --no-net -- pytest -q\n"
+		"  aisbx run --name-status -- npm install   (what would it change?)\n"
+		"\n"
+		"See also: aisbx help limits, exit-codes, profiles, layers, root.\n",
+	.run = op_run_run,
+};
+
+static const struct op plan_row = {
+	.name = "plan",
+	.usage = "[flags] -- CMD [ARGS]",
+	.summary = "show what run would launch, without launching it",
+	.group = "Try something",
+	.flags = OP_COMMAND | OP_SETTINGS | OP_READ_ONLY,
+	.params = plan_params,
+	.help = "Takes the flags of run and prints the complete plan: every path,\n"
+		"mask, limit and variable, each default made explicit. With --json,\n"
+		"the object launch itself reads.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx plan -- make test\n"
+		"  aisbx plan --json --profile strict -- true\n",
+	.run = op_plan_run,
+};
+
+static const struct op profile_row = {
+	.name = "profile",
+	.usage = "ls | show NAME | check FILE... | trust FILE | untrust FILE",
+	.words = "ls|show|check|trust|untrust",
+	.summary = "list, print, check and trust profiles",
+	.group = "Decide what is allowed",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.columns = profile_columns,
+	.help = "ls lists the profiles built in and yours (~/.config/aisbx/profiles).\n"
+		"show prints one and what it comes to. check reads files and reports\n"
+		"each mistake with its line and the nearest key; it exits 2 when one\n"
+		"does not hold. trust lets the .aisbx.yaml of a workspace say all it\n"
+		"says, not only what narrows, until one byte of it changes; untrust\n"
+		"ends that.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx profile ls\n"
+		"  aisbx profile show strict > mine.yaml\n"
+		"  aisbx profile check mine.yaml\n"
+		"  aisbx profile trust .aisbx.yaml\n",
+	.run = op_profile_run,
+};
+
+static const struct op doctor_row = {
+	.name = "doctor",
+	.usage = "",
+	.summary = "is this machine fit, and what to do about it",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY,
+	.help = "Tries each protection for real. Exits 0 when every mandatory layer\n"
+		"works, 1 when one is missing; the remedy is a command or a setting\n"
+		"to change.\n",
+	.run = op_doctor_run,
+};
+
+static const struct op bench_row = {
+	.name = "bench",
+	.usage = "[--runs N] [--quick]",
+	.summary = "measure starts, limits and isolation on this machine",
+	.group = "Look after this machine",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = bench_params,
+	.help = "The playbook of an evaluator in one command: start times against a\n"
+		"plain spawn and the other sandboxes installed here, builds inside\n"
+		"against outside, limits that hold, a network that is shut, paths\n"
+		"that lead nowhere. Ends with a table.\n",
+	.run = op_bench_run,
+};
+
+static const struct op gc_row = {
+	.name = "gc",
+	.usage = "",
+	.summary = "remove what killed runs left behind",
+	.group = "Look after this machine",
+	.columns = gc_columns,
+	.help = "Every run cleans up after itself, and after those that were killed\n"
+		"before it; gc does the same without running anything. What belongs\n"
+		"to a living run is not touched.\n",
+	.run = op_gc_run,
+};
+
+static const struct op version_row = {
+	.name = "version",
+	.usage = "",
+	.summary = "print the version",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY,
+	.run = op_version_run,
+};
+
+static const struct op help_row = {
+	.name = "help",
+	.usage = "[VERB | TOPIC]",
+	.summary = "explain a verb or a topic",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY | OP_CLI_ONLY,
+	.params = help_params,
+	.help = "Without a word, lists the verbs. With --json, the table of verbs and\n"
+		"flags as data.\n",
+	.run = op_help_run,
+};
+
+const struct op *const ops[] = {
+	&run_row, &plan_row,	&profile_row, &doctor_row, &bench_row,
+	&gc_row,  &version_row, &help_row,    NULL,
 };

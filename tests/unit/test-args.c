@@ -47,7 +47,9 @@ static void test_table(void)
 {
 	int good = 0, count = 0;
 
-	for (const struct op *op = ops; op->name; op++) {
+	for (const struct op *const *row = ops; *row; row++) {
+		const struct op *op = *row;
+
 		count++;
 		good += op->usage && op->summary && op->group && op_find(op->name) == op &&
 			op->summary[strlen(op->summary) - 1] != '.';

@@ -35,7 +35,9 @@ static void test_help(void)
 	tap_ok(help(NULL, false) == 0 && strstr(call.text.data, "run "), "help lists the verbs");
 	tap_ok(lines_fit(call.text.data), "in 80 columns");
 	tap_ok(call.answer->kind == VALUE_LIST && call.answer->many.count > 5, "and as data");
-	for (const struct op *op = ops; op->name; op++) {
+	for (const struct op *const *row = ops; *row; row++) {
+		const struct op *op = *row;
+
 		if (help(op->name, false) < 0 || !strstr(call.text.data, op->summary) ||
 		    !lines_fit(call.text.data) || value_get(call.answer, "flags")->many.count < 2)
 			tap_ok(false, "help %s", op->name);

@@ -129,8 +129,8 @@ static int unknown_verb(const char *word, struct error *err)
 	struct nearest nearest;
 
 	nearest_init(&nearest, word);
-	for (const struct op *op = ops; op->name; op++)
-		nearest_try(&nearest, op->name);
+	for (const struct op *const *at = ops; *at; at++)
+		nearest_try(&nearest, (*at)->name);
 	if (nearest.best)
 		return error_set(err, ERROR_USAGE, "%s: unknown verb (did you mean %s?)", word,
 				 nearest.best);

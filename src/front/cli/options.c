@@ -151,7 +151,7 @@ static int parse_word(struct cursor *at, const char *word, struct error *err)
 	if (word[0] == '-' && word[1])
 		return parse_short(at, word, err);
 	/* A guess where the command begins would turn its flags into ours. */
-	if (op->flags & OP_COMMAND)
+	if (op->flags & OP_COMMAND && !(op->flags & OP_WORDS))
 		return error_set(err, ERROR_USAGE, "put -- before the command: aisbx %s -- %s",
 				 op->name, word);
 	strv_add(&at->call->words, word);
