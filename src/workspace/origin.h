@@ -22,6 +22,8 @@ struct origin {
 	struct txn_identity identity; /* of the base; exists false: there was nothing */
 	char *link;		      /* target of a link, else NULL */
 	char sha256[SHA256_HEX_SIZE]; /* of its content where it is kept; "" otherwise */
+	char xattrs
+		[SHA256_HEX_SIZE]; /* digest of its attributes; "" when it has none or it is unknown */
 };
 
 void origin_done(struct origin *origin);
@@ -30,14 +32,20 @@ void origin_done(struct origin *origin);
 int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 		   const struct delta *delta, struct error *err);
 
-/* The base of one changed path, over all layers of the sandbox. */
-int origin_find(const struct sandbox *sandbox, const struct view_stack *stack,
-		const struct delta_entry *entry, struct origin *ret_origin, struct error *err);
+/* What was written down over all layers of a sandbox, read once for many questions. */
+struct origin_index;
+
+int origin_index_open(const struct sandbox *sandbox, const struct view_stack *stack,
+		      struct origin_index **ret_index, struct error *err);
+void origin_index_close(struct origin_index *index);
+
+/* The base of one changed path. */
+int origin_find(const struct origin_index *index, const struct delta_entry *entry,
+		struct origin *ret_origin, struct error *err);
 
 /* Content of the base for a merge; -1 with ERROR_NOT_FOUND when it is lost. */
-int origin_open(const struct sandbox *sandbox, const struct view_stack *stack,
-		const struct delta_entry *entry, const struct origin *origin, int *ret_fd,
-		struct error *err);
+int origin_open(const struct origin_index *index, const struct delta_entry *entry,
+		const struct origin *origin, int *ret_fd, struct error *err);
 
 enum stale_kind { STALE_NOT, STALE_CHANGED, STALE_GONE, STALE_APPEARED };
 
