@@ -8,6 +8,7 @@
 #define WORKSPACE_DELTA_H
 
 #include "workspace/view.h"
+#include "workspace/xattr.h"
 
 #include <stdint.h>
 
@@ -84,17 +85,7 @@ void delta_done(struct delta *delta);
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side);
 
 /* Reads the extended attributes a person set (overlay's own are left out, escaped ones unescaped), sorted by name. */
-struct xattr_list {
-	struct xattr_item {
-		char *name;
-		void *value;
-		size_t len;
-	} * items;
-	size_t count;
-};
-
 int delta_xattrs(const struct view_stack *stack, const struct delta_side *side,
 		 struct xattr_list *ret_list, struct error *err);
-void xattr_list_done(struct xattr_list *list);
 
 #endif

@@ -3,7 +3,9 @@
 #define WORKSPACE_STAGE_H
 
 #include "base/error.h"
+#include "workspace/xattr.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -12,7 +14,8 @@ struct stage_meta {
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime;
-	bool set_owner; /* as root; a plain user's files are the user's */
+	bool set_owner;			 /* as root; a plain user's files are the user's */
+	const struct xattr_list *xattrs; /* NULL: none */
 };
 
 /* A new file NAME in DIR_FD with the content of FROM_FD: reflink, else copy_file_range, else read and write; holes stay. */

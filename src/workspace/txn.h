@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "workspace/xattr.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,13 +40,21 @@ struct txn_identity {
 	uint64_t size;
 	int64_t mtime_ns, ctime_ns;
 	uint32_t mode, uid, gid;
+	uint64_t tree; /* of a directory: sum over all that is below (txn_tree_of); 0: not taken */
 };
 
 void txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity);
 
+/*
+ * The sum over names, inodes, sizes, times and modes of all that is below directory NAME; never 0. To be kept in an
+ * identity: then a change anywhere below is seen up to the moment the directory is displaced. 0, or -1 with errno.
+ */
+int txn_tree_of(int dir_fd, const char *name, uint64_t *ret_tree);
+
 struct txn_meta {
 	uint32_t mode, uid, gid;
 	int64_t mtime_ns;
+	const struct xattr_list *xattrs; /* all there are to be; NULL: they stay as they are */
 };
 
 struct txn_op {
@@ -54,7 +63,8 @@ struct txn_op {
 	char *to;		  /* TXN_MOVE */
 	struct txn_identity old;  /* of path as it was checked; apply refuses anything else */
 	struct txn_meta new_meta; /* TXN_META; also what staged objects get */
-	void *cookie;		  /* for the stage callback */
+	size_t link_of; /* index + 1 of an earlier op whose staged file is this one's, too; 0: none */
+	void *cookie;	/* for the stage callback */
 };
 
 /* A target: a directory of reality. */
@@ -72,6 +82,8 @@ struct txn_plan {
 	const char *digest; /* of the bundle: what was reviewed */
 	struct txn_op *ops;
 	size_t count;
+	uint64_t
+		bytes; /* what staging will write, as far as known: checked against the free space */
 	/*
 	 * Called once, when the transaction's DIRECTORY exists and before anything is written to it: whoever recovers
 	 * after a crash must know where to look. May be NULL. Anything but 0 abandons the transaction.
@@ -89,7 +101,8 @@ struct txn_plan {
 struct txn_conflict {
 	size_t op; /* index in the plan; SIZE_MAX for none */
 	char *path;
-	const char *kind; /* "busy", "changed", "parent-gone", "immutable", "mount-point" */
+	/* "busy", "changed", "parent-gone", "immutable", "mount-point", "read-only", "swap-file", "not-permitted" */
+	const char *kind;
 };
 
 /* What came of it, besides the error: conflicts that stopped it (nothing applied). */
@@ -104,10 +117,12 @@ int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct e
 void txn_result_done(struct txn_result *result);
 
 /*
- * Takes a finished transaction back (or, undone, does it again). ERROR_CONFLICT names targets that no longer are what
- * was promoted; then nothing changed. A transaction that was undone already is ERROR_CONFLICT too.
+ * Takes a finished transaction back. ERROR_CONFLICT names targets that no longer are what was promoted; then nothing
+ * changed. A transaction that was undone already is ERROR_CONFLICT too.
  */
 int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err);
+/* Does an undone one again, with the same checks. */
+int txn_redo(const char *directory, struct txn_result *ret_result, struct error *err);
 
 enum txn_state {
 	TXN_NONE,

@@ -1,0 +1,57 @@
+/*
+ * Faults on demand, for the crash suites. Without -Dfaults=true these are empty and the compiler drops them.
+ *
+ * AISBX_FAULT is a list with commas:
+ *   N:KILL               the process kills itself before call N
+ *   N:ENOSPC EIO EDQUOT EMFILE EINTR EPERM   call N fails so (the others succeed)
+ *   N:SHORT              call N, if it is a write, writes half
+ *   N:SHUTDOWN           the filesystem of AISBX_FAULT_TARGET stops before call N, its log dropped; then KILL
+ *   N:SHUTDOWN_FLUSHED   the same with the log flushed
+ *   N:PAUSE              the process stops itself (SIGSTOP) before call N, for a second actor
+ *   nosync               syncs do nothing: the negative control
+ *   noexchange           no flag of renameat2 is known, as on old network filesystems
+ *   exdev                renames between directories are refused, as between project quotas
+ * AISBX_FAULT_COUNT names a file that the number of calls made is written to at the end.
+ */
+#ifndef WORKSPACE_SYS_FAULT_H
+#define WORKSPACE_SYS_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef AISBX_FAULTS
+/* Counts a call. 0: make it; -1 with errno: it failed. */
+int sys_fault(void);
+/* How much of LEN bytes the write just counted may write. */
+size_t sys_fault_len(size_t len);
+bool sys_fault_nosync(void);
+bool sys_fault_noexchange(void);
+bool sys_fault_exdev(void);
+#else
+static inline int sys_fault(void)
+{
+	return 0;
+}
+
+static inline size_t sys_fault_len(size_t len)
+{
+	return len;
+}
+
+static inline bool sys_fault_nosync(void)
+{
+	return false;
+}
+
+static inline bool sys_fault_noexchange(void)
+{
+	return false;
+}
+
+static inline bool sys_fault_exdev(void)
+{
+	return false;
+}
+#endif
+
+#endif
