@@ -277,6 +277,30 @@ static void check_own_dir(const struct spec *spec, struct findings *findings, co
 	}
 }
 
+/* Layers are opened by their names in one directory; what is written above them has to stay, too. */
+static void check_kept(const struct spec *spec, struct findings *findings)
+{
+	const char *first = spec->layers.count ? spec->layers.items[0] : NULL;
+	size_t parent = 0;
+
+	if (spec->layers.count > SPEC_LAYERS_MAX)
+		finding(findings, "layers: more than %d", SPEC_LAYERS_MAX);
+	if (spec->layers.count > 0 && !spec->upper_dir)
+		finding(findings, "layers: without a writable top");
+	if (spec->upper_dir)
+		check_path(findings, "upper_dir", spec->upper_dir);
+	for (size_t i = 0; i < spec->layers.count; i++) {
+		const char *path = spec->layers.items[i];
+
+		if (!check_path(findings, "layers", path))
+			return;
+		parent = i == 0 ? (size_t)(strrchr(path, '/') - path) : parent;
+		if ((size_t)(strrchr(path, '/') - path) != parent ||
+		    strncmp(path, first, parent) != 0)
+			finding(findings, "layers: not all in one directory");
+	}
+}
+
 static void check_groups(const struct spec *spec, struct findings *findings)
 {
 	const struct spec_groups *groups = &spec->groups;
@@ -312,6 +336,7 @@ int spec_check(const struct spec *spec, struct error *err)
 	check_map(&findings, "ids.gid", spec->ids.gid, spec->ids.host_gid, &spec->ids);
 	check_limits(spec, &findings);
 	check_groups(spec, &findings);
+	check_kept(spec, &findings);
 	check_layers(spec, &findings);
 	if (check_list_paths(spec, &findings))
 		check_sight(spec, &findings);

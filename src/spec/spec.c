@@ -70,6 +70,7 @@ void spec_done(struct spec *spec)
 			  spec->home,
 			  spec->hostname,
 			  spec->seccomp,
+			  spec->upper_dir,
 			  spec->state_dir,
 			  spec->store_dir,
 			  spec->cache_dir,
@@ -87,6 +88,7 @@ void spec_done(struct spec *spec)
 	strv_done(&spec->allow);
 	strv_done(&spec->deny);
 	strv_done(&spec->notes);
+	strv_done(&spec->layers);
 	free_lists(spec);
 	spec_init(spec);
 }

@@ -111,6 +111,9 @@ struct spec_groups {
 	char *memory_path, *pids_path, *cpu_path, *cpuacct_path;
 };
 
+/* Chains of layers are flattened before they get longer. */
+#define SPEC_LAYERS_MAX 64
+
 enum net_mode { NET_NONE, NET_ALLOW };
 
 struct spec {
@@ -134,6 +137,10 @@ struct spec {
 	size_t mask_count;
 	struct spec_bind *binds; /* in the order given */
 	size_t bind_count;
+	/* What a named sandbox keeps: sealed layers, newest first, all in one directory; and its writable top. */
+	struct strv layers;
+	char *upper_dir; /* NULL: what is written is thrown away */
+	bool resident;	 /* no command of its own: init stays and starts what it is asked to */
 
 	struct spec_ids ids;
 	struct spec_limits limits;

@@ -25,6 +25,10 @@ static void sample_lists(struct spec *spec)
 	bind->dev = 3;
 	bind->ino = 4;
 	spec_add_bind(spec, "/srv/more", "/tmp/more");
+	strv_add(&spec->layers, "/home/u/.local/share/aisbx/layers/b");
+	strv_add(&spec->layers, "/home/u/.local/share/aisbx/layers/a");
+	spec->upper_dir = xstrdup("/home/u/.local/share/aisbx/sbx/x/upper");
+	spec->resident = true;
 }
 
 static void sample_numbers(struct spec *spec)

@@ -171,6 +171,17 @@ static void test_lists(void)
 }
 
 /* Our own directories must not be seen, by whatever way. */
+static void test_kept(void)
+{
+	REFUSED(set_text(&spec.upper_dir, "up"), "upper_dir: 'up' is not a clean absolute path");
+	REFUSED(set_text(&spec.upper_dir, NULL), "layers: without a writable top");
+	REFUSED(strv_add(&spec.layers, "a"), "layers: 'a' is not a clean absolute path");
+	REFUSED(strv_add(&spec.layers, "/home/u/other/c"), "layers: not all in one directory");
+	REFUSED(for (int i = 0; i < SPEC_LAYERS_MAX; i++)
+			strv_add(&spec.layers, "/home/u/.local/share/aisbx/layers/c"),
+		"layers: more than 64");
+}
+
 static void test_own_dirs(void)
 {
 	REFUSED(set_text(&spec.store_dir, "/var/lib/aisbx"),
@@ -231,6 +242,7 @@ int main(void)
 	test_names();
 	test_numbers();
 	test_lists();
+	test_kept();
 	test_own_dirs();
 	test_many();
 	return tap_done();
