@@ -34,7 +34,7 @@ int sys_openat(int dir_fd, const char *path, int flags, mode_t mode)
 static int open_part(int dir_fd, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.flags = (unsigned)flags | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	int fd = -1;
