@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err)
@@ -34,10 +36,44 @@ int root_pivot(int root_fd, struct error *err)
 {
 	if (fchdir(root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return error_errno(err, ERROR_HOST, "cannot change to the new root");
-	/* The old root is now stacked on the new one; everything of the host goes with it. */
-	if (umount2(".", MNT_DETACH) < 0)
-		return error_errno(err, ERROR_HOST, "cannot let go of the host's root");
 	if (chdir("/") < 0)
 		return error_errno(err, ERROR_HOST, "cannot enter the new root");
 	return 0;
+}
+
+int root_let_go(struct error *err)
+{
+	if (umount2("/", MNT_DETACH) < 0)
+		return error_errno(err, ERROR_HOST, "cannot let go of the host's root");
+	return 0;
+}
+
+/* What is stacked on the root is found by stepping up from it. The number tells mounts apart that show the same. */
+static int is_top(bool *ret_is_top)
+{
+	struct statx root, above;
+
+	if (statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &root) < 0 ||
+	    statx(AT_FDCWD, "/..", 0, STATX_MNT_ID, &above) < 0)
+		return -1;
+	if (!(root.stx_mask & above.stx_mask & STATX_MNT_ID)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	*ret_is_top = root.stx_mnt_id == above.stx_mnt_id;
+	return 0;
+}
+
+int root_wait_alone(struct error *err)
+{
+	const struct timespec pause = { .tv_nsec = 20000 };
+	bool is_alone = false;
+
+	for (;;) {
+		if (is_top(&is_alone) < 0)
+			return error_errno(err, ERROR_HOST, "cannot check /");
+		if (is_alone)
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
 }

@@ -11,6 +11,7 @@
  *   READY   ------------> attach, pivot, check                wait
  *                         join the network
  *                         release ------------------------> chdir, TERMINAL ---> supervisor, Landlock,
+ *                         let the host's root go              see that it is gone
  *                         seal itself, reap                   EXEC ---> supervisor, exec
  *                                                             end of stream = the command runs
  *   MOVE (plain users) -> prepares a rename, one at a time: MOVED ---> supervisor

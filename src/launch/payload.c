@@ -16,6 +16,7 @@
 #include "confine/landlock.h"
 #include "confine/network.h"
 #include "confine/rlimit.h"
+#include "confine/root.h"
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
 #include "launch/command.h"
@@ -260,6 +261,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_HOST, "cannot lower the priority");
 		fail(&payload, &err);
 	}
+	if (root_wait_alone(&err) < 0)
+		fail(&payload, &err);
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
