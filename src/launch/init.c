@@ -202,6 +202,23 @@ static pid_t fork_payload(const struct start *start, int *ret_release, struct er
 }
 
 /*
+ * The payload has the longest way to go, but a new process starts behind its parent. Where there are two processors
+ * the supervisor has the other one: there we go, and share it.
+ */
+static void step_aside(void)
+{
+	cpu_set_t all, others;
+	int here = sched_getcpu();
+
+	if (here < 0 || sched_getaffinity(0, sizeof(all), &all) < 0 || CPU_COUNT(&all) != 2)
+		return;
+	others = all;
+	CPU_CLR((size_t)here, &others);
+	if (sched_setaffinity(0, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
+/*
  * The payload made its network namespace while we mounted, and sent it; init leaves the host's for it. It cannot be
  * opened by pid: until exec the payload's memory belongs to the caller's user namespace, where init may do nothing.
  */
@@ -256,6 +273,7 @@ _Noreturn void init_main(const struct start *start)
 	if (payload < 0)
 		fail(start, &err);
 	close(start->payload_fd);
+	step_aside();
 	if (isolate(start, &err) < 0 || fresh_prepare(start->spec, &fresh, &err) < 0 ||
 	    write_policy(start, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
 		fail(start, &err);

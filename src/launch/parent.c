@@ -19,7 +19,6 @@
 #include <linux/sched.h>
 #include <linux/securebits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,8 +221,6 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 	    send_plain(launch->control_fd, MESSAGE_MAPPED, NULL, 0, err) < 0 ||
 	    make_groups(launch, start, err) < 0)
 		return -1;
-	/* The payload has the longest way to go and all it needs: where there are few processors it goes first. */
-	(void)sched_yield();
 	if (spec->root == ROOT_IDMAPPED && send_root(launch, spec, proc_fd, err) < 0)
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
