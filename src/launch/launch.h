@@ -23,12 +23,13 @@ struct launch_io {
 /* What the supervisor holds of a sandbox; all descriptors are owned. */
 struct launch {
 	pid_t init_pid;
-	int init_fd;	   /* pidfd */
-	int control_fd;	   /* to init */
-	int payload_fd;	   /* to the payload until it execs; the caller may close it then */
-	bool is_executing; /* the payload has said that exec comes next */
+	int init_fd;	    /* pidfd */
+	int control_fd;	    /* to init */
+	int payload_fd;	    /* to the payload until it execs; the caller may close it then */
+	bool is_executing;  /* the payload has said that exec comes next */
+	bool leaves_things; /* that a janitor must remove */
 	pid_t janitor_pid;
-	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 when there is nothing to clean */
+	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 before the command runs, or without one */
 	int upper_fd;	       /* the writable layers, -1 until known */
 	char *storage;	       /* path of the layers where they are on disk, else NULL */
 	int storage_fd;	       /* the lock on that */

@@ -190,8 +190,7 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	int ends[2];
 	pid_t pid;
 
-	if ((!launch->has_group && launch->upper_fd < 0 && !launch->storage) ||
-	    price_without("janitor"))
+	if (!launch->leaves_things || launch->janitor_pid > 0 || price_without("janitor"))
 		return 0;
 	/* A socket: descriptors whose closing takes long are sent to the janitor in the end. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -202,9 +201,13 @@ static int fork_janitor(struct launch *launch, struct error *err)
 		janitor_main(launch, ends[0]);
 	}
 	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return error_errno(err, ERROR_HOST, "start: fork");
+	}
 	launch->janitor_fd = ends[1];
 	launch->janitor_pid = pid;
-	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : 0;
+	return 0;
 }
 
 static int hand_over(struct launch *launch, const struct start *start, struct error *err)
@@ -225,10 +228,7 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
 		return -1;
-	if (fork_janitor(launch, err) < 0)
-		return -1;
-	/* The janitor holds them too, so this is quick. */
-	root_held_done(&launch->held);
+	launch->leaves_things = launch->has_group || launch->upper_fd >= 0 || launch->storage;
 	return 0;
 }
 
@@ -358,6 +358,20 @@ static void report_message(struct launch *launch, const struct message *message,
 	}
 }
 
+/* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
+static void step_behind_exec(struct launch *launch, struct launch_report *report)
+{
+	report->event = launch->is_executing ? LAUNCH_RUNNING : LAUNCH_SILENT;
+	if (!launch->is_executing)
+		return;
+	/* Not before: the start has better use for the processors, and who dies in it is swept up behind. */
+	if (fork_janitor(launch, &report->error) < 0)
+		report->event = LAUNCH_FAILED;
+	/* The janitor holds them too, so this is quick. */
+	if (launch->janitor_pid > 0)
+		root_held_done(&launch->held);
+}
+
 void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)
 {
 	struct message_fds fds;
@@ -375,8 +389,7 @@ void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_
 		return;
 	}
 	if (ready_fd == launch->payload_fd) {
-		/* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
-		ret_report->event = launch->is_executing ? LAUNCH_RUNNING : LAUNCH_SILENT;
+		step_behind_exec(launch, ret_report);
 		return;
 	}
 	ret_report->event = LAUNCH_FAILED;
@@ -405,8 +418,13 @@ void launch_kill(struct launch *launch)
 
 void launch_done(struct launch *launch, bool wait)
 {
+	struct error ignored;
+
 	if (launch->init_pid > 0)
 		launch_kill(launch);
+	/* A start that failed half-way, or a command that ended before we saw it run. */
+	if (!wait && launch->init_pid > 0 && fork_janitor(launch, &ignored) < 0)
+		wait = true;
 	if (wait && launch->init_pid > 0) {
 		(void)waitpid(launch->init_pid, NULL, 0);
 		if (launch->has_group)
