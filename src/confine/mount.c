@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <linux/securebits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -130,7 +133,8 @@ static int set_options(int fs_fd, const struct overlay_layers *layers)
 {
 	/* index and metacopy lose information when an upper is sealed; never on. */
 	if (set_string(fs_fd, "index", "off") < 0 || set_string(fs_fd, "metacopy", "off") < 0 ||
-	    set_string(fs_fd, "xino", "on") < 0)
+	    /* One that lies below another must not use up the bits that the upper one tells layers apart by. */
+	    set_string(fs_fd, "xino", layers->is_base ? "off" : "on") < 0)
 		return -1;
 	if (layers->user_xattr)
 		return fsconfig(fs_fd, FSCONFIG_SET_FLAG, "userxattr", NULL, 0);
@@ -154,6 +158,24 @@ static int configure_overlay(int fs_fd, const struct overlay_layers *layers, boo
 	return set_options(fs_fd, layers);
 }
 
+/*
+ * An overlay writes with the ids of whoever created it. In an id-mapped top the host's root has no name, but the root that
+ * the sandbox shows has. The capabilities stay, as without them nothing could be copied up.
+ */
+static int create_as(const struct spec_ids *owner, int fs_fd, int *ret_fd, struct error *err)
+{
+	int status;
+
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot keep capabilities");
+	(void)setfsgid(owner->host_gid);
+	(void)setfsuid(owner->host_uid);
+	status = create(fs_fd, "overlay", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret_fd, err);
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
+	return status;
+}
+
 static int try_overlay(const struct overlay_layers *layers, bool append, int *ret_fd,
 		       struct error *err)
 {
@@ -163,6 +185,8 @@ static int try_overlay(const struct overlay_layers *layers, bool append, int *re
 		return error_errno(err, ERROR_HOST, "no overlay filesystem here");
 	if (configure_overlay(fs_fd, layers, append) < 0)
 		return error_errno(err, ERROR_HOST, "the overlay filesystem refuses its layers");
+	if (layers->owner)
+		return create_as(layers->owner, fs_fd, ret_fd, err);
 	return create(fs_fd, "overlay", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret_fd, err);
 }
 

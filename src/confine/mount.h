@@ -3,18 +3,21 @@
 #define CONFINE_MOUNT_H
 
 #include "base/error.h"
+#include "spec/spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define OVERLAY_LOWERS_MAX 4
+#define OVERLAY_LOWERS_MAX (SPEC_LAYERS_MAX + 2) /* sealed layers, a mask, the source */
 
 struct overlay_layers {
 	int lowers[OVERLAY_LOWERS_MAX]; /* topmost first; borrowed */
 	size_t lower_count;
 	int upper, work; /* borrowed; -1 for a read-only overlay */
 	bool user_xattr; /* mounted inside a user namespace: user.overlay.*, no redirects */
+	bool is_base;	 /* to be the lowest layer of another overlay */
+	const struct spec_ids *owner; /* of an id-mapped top; NULL: whoever mounts */
 };
 
 /* A new tmpfs as a detached mount. SIZE_BYTES or INODES of 0 mean the kernel's default. */

@@ -313,7 +313,7 @@ static int add_workspace(struct forest *forest, struct error *err)
 
 int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err)
 {
-	struct forest forest = { { spec, ret_parts, -1, false, -1 }, -1 };
+	struct forest forest = { { spec, ret_parts, -1, false, -1, ROOT_KEPT_NOTHING }, -1 };
 	owned(fd_close) int skeleton = -1;
 
 	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */

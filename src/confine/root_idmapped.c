@@ -1,5 +1,5 @@
 /* The root of a root caller's clone: overlays over idmapped clones of every real mount of the host. */
-#include "confine/root_unit.h"
+#include "confine/root_kept.h"
 
 #include "base/own.h"
 #include "confine/mask.h"
@@ -80,13 +80,13 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 			struct error *err)
 {
-	struct root_builder builder = { spec, ret_parts, userns_fd, false, -1 };
+	struct root_builder builder = { spec, ret_parts, userns_fd, false, -1, ROOT_KEPT_NOTHING };
+	int status = unit_storage(&builder, err) < 0 ? -1 : kept_open(&builder, err);
 
-	if (unit_storage(&builder, err) < 0)
-		return -1;
-	for (size_t i = 0; i < spec->tree_count; i++) {
-		if (add_tree(&builder, &spec->trees[i], err) < 0)
-			return -1;
-	}
-	return unit_add_binds(&builder, err);
+	for (size_t i = 0; status == 0 && i < spec->tree_count; i++)
+		status = add_tree(&builder, &spec->trees[i], err);
+	if (status == 0)
+		status = unit_add_binds(&builder, err);
+	kept_close(&builder);
+	return status;
 }

@@ -1,5 +1,5 @@
 /* Units: one overlay each over one directory of the host. */
-#include "confine/root_unit.h"
+#include "confine/root_kept.h"
 
 #include "base/own.h"
 #include "base/price.h"
@@ -115,6 +115,10 @@ static int go_attached(struct root_builder *builder, struct error *err)
 		return error_errno(err, ERROR_HOST, "cannot make a private mount namespace");
 	if (mount_park(builder->parts->upper_fd, err) < 0)
 		return -1;
+	if (builder->userns_fd >= 0 &&
+	    ((builder->kept.mapped_fd >= 0 && mount_park(builder->kept.mapped_fd, err) < 0) ||
+	     (builder->kept.layers_fd >= 0 && mount_park(builder->kept.layers_fd, err) < 0)))
+		return -1;
 	builder->is_attached = true;
 	return 0;
 }
@@ -131,8 +135,16 @@ static int overlay_by_path(struct root_builder *builder, const struct overlay_la
 		return -1;
 	/* A mask made for this run alone lies in the storage, which is attached already; a kept one is a mount. */
 	if (builder->userns_fd >= 0 && layers->lower_count > 1)
-		(void)mount_park(layers->lowers[0], &ignored);
+		(void)mount_park(layers->lowers[layers->lower_count - 2], &ignored);
 	return mount_overlay(layers, ret_fd, err);
+}
+
+static int mount_layers(struct root_builder *builder, const struct overlay_layers *layers,
+			int *ret_fd, struct error *err)
+{
+	if (!builder->is_attached && mount_overlay(layers, ret_fd, err) == 0)
+		return 0;
+	return overlay_by_path(builder, layers, ret_fd, err);
 }
 
 static bool has_masks_below(const struct spec *spec, const char *path)
@@ -183,25 +195,21 @@ static int add_mask(struct root_builder *builder, struct mask_layer *mask,
 	return mask_build(builder->spec, mask, err);
 }
 
-static int fill_layers(struct root_builder *builder, const char *source, bool masked,
-		       struct overlay_layers *layers, struct error *err)
+/* A top and scratch space for this run alone. */
+static int add_top(struct root_builder *builder, const char *source, struct overlay_layers *layers,
+		   struct error *err)
 {
 	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
 	size_t index = builder->parts->unit_paths.count;
 	int storage = builder->parts->upper_fd;
-	struct mask_layer mask = { -1, source, ids == NULL, ids };
 
-	layers->user_xattr = ids == NULL;
 	if (make_directory(storage, 'u', index, &layers->upper, err) < 0 ||
 	    make_directory(storage, 'w', index, &layers->work, err) < 0)
 		return -1;
 	/* The merged root shows the upper's own attributes. */
-	mask.dir_fd = layers->upper;
-	if (mask_copy_metadata(&mask, source, ".", err) < 0)
-		return -1;
-	if (!masked || price_without("masks") || !has_masks_below(builder->spec, source))
-		return 0;
-	return add_mask(builder, &mask, layers, err);
+	struct mask_layer top = { layers->upper, source, ids == NULL, ids };
+
+	return mask_copy_metadata(&top, source, ".", err);
 }
 
 static void close_layers(struct overlay_layers *layers)
@@ -212,36 +220,14 @@ static void close_layers(struct overlay_layers *layers)
 	fd_close(&layers->work);
 }
 
-/* Moves the lower layers where they are detached mounts to those that are closed later. */
-static void hold_lowers(struct root_builder *builder, struct overlay_layers *layers)
+/* Moves the lower layers behind the first KEEP where they are detached mounts to those that are closed later. */
+static void hold_lowers(struct root_builder *builder, struct overlay_layers *layers, size_t keep)
 {
 	struct root_held *held = &builder->parts->held;
 
-	while (builder->userns_fd >= 0 && layers->lower_count > 0 &&
+	while (builder->userns_fd >= 0 && layers->lower_count > keep &&
 	       held->count < sizeof(held->fds) / sizeof(held->fds[0]))
 		held->fds[held->count++] = layers->lowers[--layers->lower_count];
-}
-
-int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
-		     bool masked, struct error *err)
-{
-	owned(close_layers) struct overlay_layers layers = { .upper = -1, .work = -1 };
-	int lower = -1, overlay_fd = -1;
-
-	/* First what may well be refused: it must leave no layers behind that the next unit would stumble on. */
-	if (open_lower(builder, source, &lower, err) < 0)
-		return -1;
-	if (fill_layers(builder, source, masked, &layers, err) < 0) {
-		fd_close(&lower);
-		return -1;
-	}
-	layers.lowers[layers.lower_count++] = lower;
-	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
-	if ((builder->is_attached || mount_overlay(&layers, &overlay_fd, err) < 0) &&
-	    overlay_by_path(builder, &layers, &overlay_fd, err) < 0)
-		return error_context(err, "copy-on-write view of %s", source);
-	hold_lowers(builder, &layers);
-	return unit_add_part(builder, overlay_fd, target, err);
 }
 
 /* Where nothing is masked an empty layer: the kernel wants two where none is writable. */
@@ -277,6 +263,73 @@ static int view_layers(struct root_builder *builder, const char *source, bool ma
 	return status;
 }
 
+/*
+ * What lies below the sealed layers of a kept unit when they lie inside its source: the kernel refuses the two side by
+ * side, but not above a view of the source.
+ */
+static int add_base(struct root_builder *builder, const char *source, bool masked,
+		    struct overlay_layers *layers, struct error *err)
+{
+	owned(close_layers) struct overlay_layers base = { .upper = -1,
+							   .work = -1,
+							   .is_base = true };
+	int fd = -1;
+
+	if (view_layers(builder, source, masked, &base, err) < 0 ||
+	    mount_layers(builder, &base, &fd, err) < 0)
+		return -1;
+	hold_lowers(builder, &base, 0);
+	layers->lowers[layers->lower_count++] = fd;
+	return 0;
+}
+
+static int add_lowers(struct root_builder *builder, const char *source, bool masked,
+		      struct overlay_layers *layers, struct error *err)
+{
+	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
+	struct mask_layer mask = { -1, source, ids == NULL, ids };
+	int lower = -1;
+
+	masked = masked && !price_without("masks") && has_masks_below(builder->spec, source);
+	if (layers->lower_count > 0 && kept_is_inside(builder->spec, source))
+		return add_base(builder, source, masked, layers, err);
+	if (open_lower(builder, source, &lower, err) < 0)
+		return -1;
+	if (masked && add_mask(builder, &mask, layers, err) < 0) {
+		fd_close(&lower);
+		return -1;
+	}
+	layers->lowers[layers->lower_count++] = lower;
+	return 0;
+}
+
+int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
+		     bool masked, struct error *err)
+{
+	owned(close_layers) struct overlay_layers layers = { .upper = -1,
+							     .work = -1,
+							     .user_xattr = builder->userns_fd < 0 };
+	const struct kept_unit unit = { source, target };
+	owned(fd_close) int probe = -1;
+	int overlay_fd = -1;
+
+	/* First what may well be refused: it must leave no layers behind that the next unit would stumble on. */
+	if (builder->userns_fd < 0 && open_lower(builder, source, &probe, err) < 0)
+		return -1;
+	if ((builder->kept.top_fd >= 0 ? kept_add(builder, &unit, &layers, err)
+				       : add_top(builder, source, &layers, err)) < 0)
+		return -1;
+	size_t sealed = layers.lower_count;
+
+	if (add_lowers(builder, source, masked, &layers, err) < 0)
+		return -1;
+	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
+	if (mount_layers(builder, &layers, &overlay_fd, err) < 0)
+		return error_context(err, "copy-on-write view of %s", source);
+	hold_lowers(builder, &layers, sealed);
+	return unit_add_part(builder, overlay_fd, target, err);
+}
+
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
 		  struct error *err)
 {
@@ -285,8 +338,7 @@ int unit_add_view(struct root_builder *builder, const char *source, const char *
 	int view_fd = -1;
 
 	if (view_layers(builder, source, masked, &layers, err) < 0 ||
-	    ((builder->is_attached || mount_overlay(&layers, &view_fd, err) < 0) &&
-	     overlay_by_path(builder, &layers, &view_fd, err) < 0)) {
+	    mount_layers(builder, &layers, &view_fd, err) < 0) {
 		/* What cannot be masked is not shown: a filesystem that can be no layer, with secrets in it. */
 		if (masked)
 			return error_context(err, "read-only view of %s", source);

@@ -4,13 +4,26 @@
 
 #include "confine/root.h"
 
+/* What a named sandbox keeps (root_kept.h); -1 where nothing is kept. */
+struct root_kept {
+	int top_fd;    /* the writable top, as it lies on disk */
+	int mapped_fd; /* the same with the sandbox's ids */
+	int layers_fd; /* the directory of the sealed layers, with the sandbox's ids */
+};
+
 struct root_builder {
 	const struct spec *spec;
 	struct root_parts *parts;
 	int userns_fd;	  /* -1 in a forest */
 	bool is_attached; /* old kernel: layers must be attached in this mount namespace */
 	int source_fd; /* what was checked, in place of the next source's path; -1: take the path */
+	struct root_kept kept;
 };
+
+#define ROOT_KEPT_NOTHING  \
+	{                  \
+		-1, -1, -1 \
+	}
 
 /* Makes the tmpfs that holds all writable layers. */
 int unit_storage(struct root_builder *builder, struct error *err);
