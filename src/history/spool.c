@@ -149,7 +149,7 @@ static enum verdict judge(const char *buffer, size_t len, size_t at, size_t next
 		return next < len ? RECORD_TORN : RECORD_UNFINISHED;
 	uint32_t type = get_u32(header), body_len = get_u32(header + 4);
 
-	if ((type != SPOOL_START && type != SPOOL_END) || body_len > SPOOL_RECORD_MAX)
+	if (type < SPOOL_START || type > SPOOL_EVENT || body_len > SPOOL_RECORD_MAX)
 		return RECORD_TORN;
 	if (have - HEADER_SIZE < body_len)
 		return next < len ? RECORD_TORN : RECORD_UNFINISHED;

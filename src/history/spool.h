@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum spool_type { SPOOL_START = 1, SPOOL_END = 2 };
+/* EVENT: something that is no run, such as a decision of `guard`; its body says what in "event". */
+enum spool_type { SPOOL_START = 1, SPOOL_END = 2, SPOOL_EVENT = 3 };
 
 #define SPOOL_RECORD_MAX (256u << 10)
 

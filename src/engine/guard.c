@@ -1,0 +1,163 @@
+/* Guard with the facts of this machine: what is a secret here, what is ours, how busy it is. */
+#include "engine/guard.h"
+
+#include "base/clock.h"
+#include "base/json_write.h"
+#include "base/own.h"
+#include "engine/surroundings.h"
+#include "history/spool.h"
+#include "observe/result.h"
+#include "plan/mask_list.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* More than this many waiting for each processor is busy. */
+#define BUSY_LOAD 2.0
+
+/* Whether PATH, or a directory it lies in, matches NAME below DIR. */
+static bool is_at_or_below(const char *path, const char *dir, const char *name)
+{
+	char part[PATH_MAX], pattern[PATH_MAX];
+	int len = snprintf(pattern, sizeof(pattern), "%s/%s", dir, name);
+
+	if (len <= 0 || (size_t)len >= sizeof(pattern))
+		return false;
+	for (const char *end = path; *end;) {
+		end += 1 + strcspn(end + 1, "/");
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (fnmatch(pattern, part, FNM_PATHNAME) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const char *path, const char *dir, const char *const *names)
+{
+	for (; *names; names++) {
+		if (is_at_or_below(path, dir, *names))
+			return true;
+	}
+	return false;
+}
+
+static bool is_secret(const char *path, void *cookie)
+{
+	const struct host *host = cookie;
+
+	return is_listed(path, host->home, mask_home_hidden) ||
+	       is_listed(path, "", mask_system_hidden);
+}
+
+static bool is_ours(const char *path, void *cookie)
+{
+	const struct host *host = cookie;
+	const char *const dirs[] = { host->data_dir, host->state_dir, host->cache_dir,
+				     host->config_dir, host->runtime_dir };
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		size_t len = dirs[i] ? strlen(dirs[i]) : 0;
+
+		if (len && strncmp(path, dirs[i], len) == 0 && (!path[len] || path[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_busy(const struct host *host)
+{
+	double load;
+
+	return getloadavg(&load, 1) == 1 && load > BUSY_LOAD * host->cores;
+}
+
+static const char *environment(const struct request *request, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *const *item = request->environ; item && *item; item++) {
+		if (strncmp(*item, name, len) == 0 && (*item)[len] == '=')
+			return *item + len + 1;
+	}
+	return NULL;
+}
+
+/* What an agent was told at three in the morning can be looked up at nine. */
+static void record(const struct host *host, const struct strv *command,
+		   const struct guard_verdict *verdict)
+{
+	owned(str_done) struct str body = STR_INIT;
+	owned(fd_close) int fd = -1;
+	struct error ignored;
+	struct json json;
+	char now[32];
+
+	time_format_utc(clock_epoch_ms(), now);
+	json_init(&json, &body);
+	json_open(&json, '{');
+	json_key(&json, "event");
+	json_text(&json, "guard");
+	json_key(&json, "time");
+	json_text(&json, now);
+	json_key(&json, "command");
+	json_strv(&json, command);
+	json_key(&json, "decision");
+	json_text(&json, guard_decision_name(verdict->decision));
+	json_key(&json, "risk");
+	json_text(&json, guard_risk_name(verdict->risk));
+	json_key(&json, "reasons");
+	json_strv(&json, &verdict->reasons);
+	json_close(&json, '}');
+	if (body.len <= SPOOL_RECORD_MAX && spool_open(host->state_dir, &fd, &ignored) == 0)
+		(void)spool_append(fd, SPOOL_EVENT, body.data, body.len, &ignored);
+}
+
+int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,
+		 struct error *err)
+{
+	owned(surroundings_done) struct surroundings around;
+	const char *workspace;
+
+	if (request->command.count == 0 || !request->command.items[0][0])
+		return error_set(err, ERROR_USAGE, "nothing to decide about; write guard -- CMD");
+	if (surroundings_read(request, &around, err) < 0)
+		return -1;
+	workspace = around.paths.workspace ? around.paths.workspace : around.host.cwd;
+	const struct guard_request question = { .command = &request->command,
+						.path = environment(request, "PATH"),
+						.cwd = around.host.cwd,
+						.workspace = workspace,
+						.is_secret = is_secret,
+						.is_ours = is_ours,
+						.cookie = &around.host,
+						.is_busy = is_busy(&around.host) };
+
+	guard_decide(&question, ret_verdict);
+	record(&around.host, &request->command, ret_verdict);
+	return 0;
+}
+
+int engine_run_directly(const struct strv *command, int *ret_status, struct error *err)
+{
+	pid_t pid;
+	int status, failure = posix_spawnp(&pid, command->items[0], NULL, NULL, command->items,
+					   environ);
+
+	if (failure) {
+		errno = failure;
+		return error_errno(err, ERROR_HOST, "%s", command->items[0]);
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return error_errno(err, ERROR_HOST, "cannot wait for %s",
+					   command->items[0]);
+	}
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return 0;
+}
