@@ -6,13 +6,11 @@
  * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, the user's own
  * filter, exec.
  */
-#include "launch/start.h"
+#include "launch/seal.h"
 
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/price.h"
-#include "confine/capability.h"
-#include "confine/cgroup.h"
 #include "confine/landlock.h"
 #include "confine/network.h"
 #include "confine/rlimit.h"
@@ -21,14 +19,11 @@
 #include "confine/sysctl.h"
 #include "launch/command.h"
 #include "launch/handshake.h"
-#include "launch/identity.h"
-#include "launch/storage.h"
 #include "launch/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <linux/keyctl.h>
 #include <linux/limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -41,9 +36,7 @@
 struct payload {
 	const struct start *start;
 	int release_fd;
-	int proc_fd; /* an instance of its own, never attached: nothing is mounted over its files */
-	bool has_group;
-	uint32_t missing;
+	struct sealing sealing;
 };
 
 static _Noreturn void fail(const struct payload *payload, const struct error *err)
@@ -54,44 +47,6 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 	(void)handshake_send(payload->start->payload_fd, &message, NULL, 0);
 	/* The user's own filter may have kept us from sending: the exit status says it in short. */
 	_exit(error_run_exit_status(err->code));
-}
-
-static int own_session(const struct payload *payload, struct error *err)
-{
-	int proc_fd = payload->proc_fd;
-
-	if (identity_take(&payload->start->spec->ids, err) < 0)
-		return -1;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setsid() < 0)
-		return error_errno(err, ERROR_HOST, "no session of its own");
-	/* The caller's keys stay behind; a kernel without keyrings has none to leak. */
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
-		return error_errno(err, ERROR_HOST, "no keyring of its own");
-	/* Its own files in /proc belong to it only while it is dumpable. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ||
-	    file_write_small(proc_fd, "self/oom_score_adj", "500") < 0)
-		return error_errno(err, ERROR_HOST, "cannot set oom_score_adj");
-	(void)file_write_small(proc_fd, "self/coredump_filter", "0");
-	return 0;
-}
-
-static int enter_groups(struct payload *payload, const struct message_fds *groups,
-			struct error *err)
-{
-	if (cgroup_enter(groups->items, groups->count) < 0)
-		return error_errno(err, ERROR_HOST, "cannot enter the control group");
-	for (size_t i = 0; i < groups->count; i++)
-		close(groups->items[i]);
-	if (unshare(CLONE_NEWCGROUP) < 0) {
-		if (payload->start->spec->require & 1u << LAYER_CGROUP)
-			return error_errno(err, ERROR_DENIED,
-					   "layer cgroup is required, but does not hold here");
-		payload->missing |= 1u << LAYER_CGROUP;
-	}
-	payload->has_group = groups->count > 0;
-	if (rlimit_apply(&payload->start->spec->limits, !payload->has_group) < 0)
-		return error_errno(err, ERROR_HOST, "cannot set limits");
-	return 0;
 }
 
 /* Where a pty will be, the caller's own descriptor stays until then: a free number would be given away. */
@@ -115,63 +70,6 @@ static void unblock_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int drop_privileges(struct error *err)
-{
-	if (capability_lock() < 0 || capability_drop() < 0)
-		return error_errno(err, ERROR_HOST, "cannot drop capabilities");
-	if (capability_assert_none() < 0)
-		return error_set(err, ERROR_INTERNAL, "capabilities are left");
-	return 0;
-}
-
-/*
- * The supervisor can look at everybody inside: when it stops a run, and now and then where no cgroup counts (there
- * RLIMIT_NPROC is the wall). It is not asked before each
- * new process: a signal that arrives before it hears of one makes fork return EINTR, which shells take for the end.
- */
-static int prepare_counting(const struct payload *payload, struct error *err)
-{
-	const struct message message = { .kind = MESSAGE_PROC };
-
-	if (handshake_send(payload->start->payload_fd, &message, &payload->proc_fd, 1) < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot send");
-	return 0;
-}
-
-static bool writes_through(const struct spec *spec)
-{
-	for (size_t i = 0; i < spec->bind_count; i++) {
-		if (spec->binds[i].through)
-			return true;
-	}
-	return false;
-}
-
-/* Without a listener (one is active around us already) refusals are answered by the filter and not told. */
-static int load_filter(const struct payload *payload, struct error *err)
-{
-	struct message message = { .kind = MESSAGE_LISTENER, .missing = payload->missing };
-	const struct spec *spec = payload->start->spec;
-	unsigned variant = spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
-	owned(fd_close) int listener = -1;
-
-	if (prepare_counting(payload, err) < 0)
-		return -1;
-	/* Overlays of a plain user refuse to rename directories by themselves. */
-	if (spec->root != ROOT_IDMAPPED && (payload->start->storage || storage_fits_tmpfs()))
-		variant |= SECCOMP_VARIANT_MOVES;
-	if (writes_through(spec) && seccomp_load(seccomp_no_set_id(), false, NULL) < 0)
-		return error_errno(err, ERROR_DENIED, "cannot load the filter of --rw-through");
-	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
-	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)
-		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
-		return error_set(err, ERROR_INTERNAL, "the system call filter is not in force");
-	if (handshake_send(payload->start->payload_fd, &message, &listener, listener >= 0) < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot send");
-	return 0;
-}
-
 /* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
 static int own_network(struct payload *payload, struct error *err)
 {
@@ -179,9 +77,9 @@ static int own_network(struct payload *payload, struct error *err)
 
 	if (!price_without("net") && network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
-	if (fresh_proc(&payload->proc_fd, err) < 0)
+	if (fresh_proc(&payload->sealing.proc_fd, err) < 0)
 		return -1;
-	fd = network_open(payload->proc_fd);
+	fd = network_open(payload->sealing.proc_fd);
 	if (fd < 0 || fd_send(payload->release_fd, "", 1, &fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the network");
 	return 0;
@@ -189,6 +87,7 @@ static int own_network(struct payload *payload, struct error *err)
 
 static int seal(struct payload *payload, struct error *err)
 {
+	struct sealing *sealing = &payload->sealing;
 	struct message_fds groups;
 	struct message message;
 
@@ -199,15 +98,19 @@ static int seal(struct payload *payload, struct error *err)
 	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) <
 	    0)
 		return -1;
-	if (own_session(payload, err) < 0 || enter_groups(payload, &groups, err) < 0 ||
-	    (!price_without("quotas") && sysctl_apply_early(payload->proc_fd, err) < 0) ||
+	if (seal_session(sealing, err) < 0 ||
+	    seal_groups(sealing, groups.items, groups.count, err) < 0)
+		return -1;
+	if (rlimit_apply(&payload->start->spec->limits, !sealing->has_group) < 0)
+		return error_errno(err, ERROR_HOST, "cannot set limits");
+	if ((!price_without("quotas") && sysctl_apply_early(payload->sealing.proc_fd, err) < 0) ||
 	    take_descriptors(payload, err) < 0)
 		return -1;
 	unblock_signals();
 	umask(022);
-	if (drop_privileges(err) < 0)
+	if (seal_privileges(err) < 0)
 		return -1;
-	return price_without("seccomp") ? 0 : load_filter(payload, err);
+	return price_without("seccomp") ? 0 : seal_filter(sealing, err);
 }
 
 static int wait_for_release(const struct payload *payload)
@@ -235,7 +138,9 @@ static int enter_directory(const struct spec *spec, struct error *err)
 
 _Noreturn void payload_main(const struct start *start, int release_fd)
 {
-	struct payload payload = { .start = start, .release_fd = release_fd, .proc_fd = -1 };
+	struct payload payload = { .start = start,
+				   .release_fd = release_fd,
+				   .sealing = { .start = start, .proc_fd = -1 } };
 	const struct message ready = { .kind = MESSAGE_EXEC };
 	struct error err = { 0 };
 

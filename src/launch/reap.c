@@ -1,16 +1,13 @@
 /*
  * What init does for the rest of its life: wait for whoever ends, report the command's end, and where directories
- * cannot be renamed as they are, have that prepared.
- *
- * Init itself only looks: a process of its own moves, which may be slow or be killed without anybody but the one who
- * asked having to wait. Its end is the answer, whatever came of it.
+ * cannot be renamed as they are, have that prepared (mover.h).
  */
 #include "launch/start.h"
 
 #include "base/fd.h"
 #include "base/own.h"
 #include "launch/handshake.h"
-#include "launch/whole.h"
+#include "launch/mover.h"
 #include "observe/tree_sample.h"
 
 #include <errno.h>
@@ -23,15 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Far beyond what whole_make allows itself; for what hangs in the kernel. */
-#define MOVE_SECONDS_MAX 120
-
 struct reaper {
 	int control_fd;
 	uint64_t pids; /* the limit, where init can look; 0: does not */
 	pid_t payload;
-	pid_t mover; /* 0: none */
-	uint64_t move_id;
+	struct mover mover;
 };
 
 /* The number of the last process made here; they are given one after the other. 0 when unknown. */
@@ -71,62 +64,6 @@ static _Noreturn void report_end(const struct reaper *reaper, int status)
 	_exit(0);
 }
 
-static void report_move(struct reaper *reaper)
-{
-	struct message message = { .kind = MESSAGE_MOVED };
-
-	message.move.id = reaper->move_id;
-	reaper->mover = 0;
-	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
-}
-
-/* Both paths follow each other, each ended by NUL. */
-static bool read_move(const struct message *message, const struct message_fds *fds,
-		      struct whole_request *ret_request)
-{
-	const char *bytes = message->move.bytes;
-	size_t len = message->move.len;
-	size_t first = strnlen(bytes, len);
-
-	if (fds->count != 2 || first + 1 >= len || bytes[len - 1])
-		return false;
-	*ret_request =
-		(struct whole_request){ fds->items[0], fds->items[1], bytes, bytes + first + 1 };
-	return true;
-}
-
-static _Noreturn void mover_main(const struct whole_request *request)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)alarm(MOVE_SECONDS_MAX);
-	whole_make(request);
-	_exit(0);
-}
-
-static void start_move(struct reaper *reaper)
-{
-	struct whole_request request;
-	struct message_fds fds;
-	struct message message;
-
-	if (handshake_receive(reaper->control_fd, &message, &fds) <= 0)
-		_exit(1); /* the supervisor is gone, or not itself any more */
-	if (message.kind != MESSAGE_MOVE)
-		return;
-	reaper->move_id = message.move.id;
-	reaper->mover =
-		read_move(&message, &fds, &request) && whole_may_help(&request) ? fork() : -1;
-	if (reaper->mover == 0)
-		mover_main(&request);
-	for (size_t i = 0; i < fds.count; i++)
-		close(fds.items[i]);
-	if (reaper->mover < 0)
-		report_move(reaper);
-}
-
 /* Takes everybody who has ended; with WNOHANG returns then, without waits for the next one for ever. */
 static void reap_ended(struct reaper *reaper, int options)
 {
@@ -143,8 +80,8 @@ static void reap_ended(struct reaper *reaper, int options)
 			_exit(1);
 		if (pid == reaper->payload)
 			report_end(reaper, status);
-		if (pid == reaper->mover)
-			report_move(reaper);
+		if (pid == reaper->mover.pid)
+			mover_report(&reaper->mover);
 	}
 }
 
@@ -174,13 +111,15 @@ static _Noreturn void serve(struct reaper *reaper)
 		/* Several ends can share one signal; reap_ended takes them all. */
 		(void)!read(signal_fd, &info, sizeof(info));
 		if (polls[1].revents)
-			start_move(reaper);
+			mover_start(&reaper->mover);
 	}
 }
 
 _Noreturn void reap_main(const struct start *start, pid_t payload)
 {
-	struct reaper reaper = { .control_fd = start->control_fd, .payload = payload };
+	struct reaper reaper = { .control_fd = start->control_fd,
+				 .payload = payload,
+				 .mover = { .control_fd = start->control_fd } };
 
 	if (start->spec->root != ROOT_IDMAPPED) {
 		reaper.pids = start->spec->limits.pids;

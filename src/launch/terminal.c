@@ -8,32 +8,36 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static bool is_wanted(const struct launch_io *io)
+int terminal_open(const bool tty[3], int *ret_master, struct error *err)
 {
-	return io->tty[0] || io->tty[1] || io->tty[2];
-}
-
-int terminal_attach(const struct launch_io *io, int socket_fd, struct error *err)
-{
-	struct message message = { .kind = MESSAGE_TERMINAL };
-	owned(fd_close) int master = -1;
+	owned(fd_close) int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	owned(fd_close) int slave = -1;
 	int unlocked = 0;
 
-	if (!is_wanted(io))
-		return 0;
-	master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, ERROR_HOST, "no terminal of its own");
 	/* By descriptor, not by name: nobody can put another file in between. */
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) < 0)
 		return error_errno(err, ERROR_HOST, "no terminal of its own");
-	if (handshake_send(socket_fd, &message, &master, 1) < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot send");
 	for (int i = 0; i < 3; i++) {
-		if (io->tty[i] && dup2(slave, i) < 0)
+		if (tty[i] && dup2(slave, i) < 0)
 			return error_errno(err, ERROR_HOST, "descriptor %d", i);
 	}
+	*ret_master = fd_take(&master);
+	return 0;
+}
+
+int terminal_attach(const struct launch_io *io, int socket_fd, struct error *err)
+{
+	struct message message = { .kind = MESSAGE_TERMINAL };
+	owned(fd_close) int master = -1;
+
+	if (!io->tty[0] && !io->tty[1] && !io->tty[2])
+		return 0;
+	if (terminal_open(io->tty, &master, err) < 0)
+		return -1;
+	if (handshake_send(socket_fd, &message, &master, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
 }
