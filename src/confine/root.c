@@ -6,11 +6,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* How often root_wait_alone looks before it sleeps between two looks. */
+#define YIELDS_MAX 100
 
 int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err)
 {
@@ -66,14 +70,18 @@ static int is_top(bool *ret_is_top)
 
 int root_wait_alone(struct error *err)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
+	const struct timespec pause = { .tv_nsec = 100000 };
 	bool is_alone = false;
 
-	for (;;) {
+	for (unsigned i = 0;; i++) {
 		if (is_top(&is_alone) < 0)
 			return error_errno(err, ERROR_HOST, "cannot check /");
 		if (is_alone)
 			return 0;
-		(void)nanosleep(&pause, NULL);
+		/* A matter of microseconds, and sleeping takes a multiple of them. */
+		if (i < YIELDS_MAX)
+			(void)sched_yield();
+		else
+			(void)nanosleep(&pause, NULL);
 	}
 }

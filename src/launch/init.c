@@ -190,6 +190,8 @@ static pid_t fork_payload(const struct start *start, int *ret_release, struct er
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
+		if (start->spec->resident)
+			helper_main(start, ends[0]);
 		payload_main(start, ends[0]);
 	}
 	close(ends[0]);
@@ -203,14 +205,15 @@ static pid_t fork_payload(const struct start *start, int *ret_release, struct er
 
 /*
  * The payload has the longest way to go, but a new process starts behind its parent. Where there are two processors
- * the supervisor has the other one: there we go, and share it.
+ * and the supervisor is busy building the root on the other one, we go there, and share it.
  */
-static void step_aside(void)
+static void step_aside(const struct start *start)
 {
 	cpu_set_t all, others;
 	int here = sched_getcpu();
 
-	if (here < 0 || sched_getaffinity(0, sizeof(all), &all) < 0 || CPU_COUNT(&all) != 2)
+	if (start->spec->root != ROOT_IDMAPPED || here < 0 ||
+	    sched_getaffinity(0, sizeof(all), &all) < 0 || CPU_COUNT(&all) != 2)
 		return;
 	others = all;
 	CPU_CLR((size_t)here, &others);
@@ -273,7 +276,7 @@ _Noreturn void init_main(const struct start *start)
 	if (payload < 0)
 		fail(start, &err);
 	close(start->payload_fd);
-	step_aside();
+	step_aside(start);
 	if (isolate(start, &err) < 0 || fresh_prepare(start->spec, &fresh, &err) < 0 ||
 	    write_policy(start, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
 		fail(start, &err);
