@@ -34,6 +34,20 @@ bool op_arg_switch(const struct op_call *call, const char *name)
 	return op_arg_text(call, name) != NULL;
 }
 
+int op_want_words(const struct op_call *call, size_t min, size_t max, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (call->words.count < min)
+		return error_set(err, ERROR_USAGE, "%s needs more words: aisbx %s %s",
+				 call->op->name, call->op->name, call->op->usage);
+	if (call->words.count > max)
+		return error_set(err, ERROR_USAGE, "%s: one word too many for aisbx %s %s",
+				 str_shown(call->words.items[max], shown), call->op->name,
+				 call->op->usage);
+	return 0;
+}
+
 void op_arg_add(struct op_call *call, const struct op_param *param, const char *value)
 {
 	struct op_arg *arg = NULL;

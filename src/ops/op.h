@@ -38,7 +38,8 @@ enum op_flags {
 	OP_RUN_CODES = 1 << 3, /* exit codes of run, exec, try: own failures are 125 */
 	OP_READ_ONLY = 1 << 4, /* changes nothing */
 	OP_CLI_ONLY = 1 << 5,  /* for people: not offered over MCP */
-	OP_WORDS = 1 << 6,     /* with OP_COMMAND: words may stand before the -- (a sandbox's name) */
+	OP_WORDS = 1 << 6, /* with OP_COMMAND: words may stand before the -- (a sandbox's name) */
+	OP_PAGED = 1 << 7, /* the answer may be long: paged on a terminal */
 };
 
 struct op;
@@ -61,11 +62,18 @@ struct op_call {
 	 * first letter of the answer in lower case; 0 for none. NULL where nobody can answer.
 	 */
 	char (*ask)(struct op_call *call, const char *question);
+	/*
+	 * Shows `text` (with json: `data`) as far as it is written, and empties it: for answers too long to hold. NULL
+	 * where the answer is wanted whole.
+	 */
+	int (*pass_on)(struct op_call *call, struct error *err);
 
 	struct value *answer; /* object, or list of objects; owned */
 	struct str data;  /* the answer as JSON, where a part writes it itself (run); else empty */
 	struct str text;  /* words for people; used instead of a table when not empty */
 	struct str notes; /* for stderr */
+	bool is_patch;	  /* text is a unified diff: coloured as one */
+	bool is_raw; /* text goes out as it is, also to a terminal: the caller asked for that */
 	int exit_status;
 };
 
@@ -98,6 +106,8 @@ const struct op *op_find(const char *name);
 const char *op_arg_text(const struct op_call *call, const char *name);
 bool op_arg_switch(const struct op_call *call, const char *name);
 const struct strv *op_arg_list(const struct op_call *call, const char *name);
+/* Between MIN and MAX positional words; the refusal shows the usage. */
+int op_want_words(const struct op_call *call, size_t min, size_t max, struct error *err);
 /* Keeps one more value of PARAM; "1" for a switch. */
 void op_arg_add(struct op_call *call, const struct op_param *param, const char *value);
 

@@ -1,6 +1,7 @@
 /* `run`: one command in a fresh clone; its exit code comes back, our own words go to notes. */
 #include "base/own.h"
 #include "ops/rows.h"
+#include "ops/words.h"
 
 #include <string.h>
 
@@ -68,41 +69,32 @@ static void write_notes(struct op_call *call, const struct run_result *result, b
 	note_degraded(call, result);
 }
 
-/* Beyond ASCII there are characters that reorder or hide what a reader sees; git escapes them all. */
-static bool is_odd(unsigned char byte)
-{
-	return byte < ' ' || byte >= 0x7f;
-}
-
-/* As git prints a path: quoted, with escapes, when it holds anything that could deceive. */
-static void add_path(struct str *out, const char *path)
-{
-	bool plain = true;
-
-	for (const char *at = path; *at; at++)
-		plain = plain && !is_odd((unsigned char)*at) && *at != '"' && *at != '\\';
-	if (plain) {
-		str_add(out, path);
-		return;
-	}
-	str_add_char(out, '"');
-	for (const char *at = path; *at; at++) {
-		if (is_odd((unsigned char)*at))
-			str_addf(out, "\\%03o", (unsigned char)*at);
-		else
-			str_addf(out, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at);
-	}
-	str_add_char(out, '"');
-}
-
 /* Each item is a letter, a tab and the path. */
 static void write_changed(struct op_call *call, const struct strv *changed)
 {
 	for (size_t i = 0; i < changed->count; i++) {
 		str_add_bytes(&call->text, changed->items[i], 2);
-		add_path(&call->text, changed->items[i] + 2);
+		words_add_path(&call->text, changed->items[i] + 2);
 		str_add_char(&call->text, '\n');
 	}
+}
+
+int op_result(struct op_call *call, struct run_result *result, int outcome, const struct error *err)
+{
+	if (outcome < 0 && err->code == ERROR_LIBRARIES)
+		return -1;
+	if (outcome < 0 && !result->message)
+		result->message = xstrdup(err->text);
+	if (call->json)
+		run_result_write(result, &call->data);
+	else
+		write_notes(call, result, outcome == 0);
+	if (outcome < 0)
+		return -1;
+	call->exit_status = result->exit_code;
+	if (!call->json)
+		write_changed(call, &result->changed);
+	return 0;
 }
 
 int op_run_run(struct op_call *call, struct error *err)
@@ -120,18 +112,5 @@ int op_run_run(struct op_call *call, struct error *err)
 	if (op_request(call, &request, err) < 0)
 		return -1;
 	outcome = engine_run(&request, &options, &result, err);
-	if (outcome < 0 && err->code == ERROR_LIBRARIES)
-		return -1;
-	if (outcome < 0 && !result.message)
-		result.message = xstrdup(err->text);
-	if (call->json)
-		run_result_write(&result, &call->data);
-	else
-		write_notes(call, &result, outcome == 0);
-	if (outcome < 0)
-		return -1;
-	call->exit_status = result.exit_code;
-	if (!call->json)
-		write_changed(call, &result.changed);
-	return 0;
+	return op_result(call, &result, outcome, err);
 }

@@ -7,7 +7,7 @@
 #ifndef OPS_ROWS_H
 #define OPS_ROWS_H
 
-#include "engine/engine.h"
+#include "engine/sandbox.h"
 #include "ops/op.h"
 
 int op_run_run(struct op_call *call, struct error *err);
@@ -18,12 +18,62 @@ int op_bench_run(struct op_call *call, struct error *err);
 int op_gc_run(struct op_call *call, struct error *err);
 int op_version_run(struct op_call *call, struct error *err);
 int op_help_run(struct op_call *call, struct error *err);
+int op_create_run(struct op_call *call, struct error *err);
+int op_exec_run(struct op_call *call, struct error *err);
+int op_shell_run(struct op_call *call, struct error *err);
+int op_ls_run(struct op_call *call, struct error *err);
+int op_inspect_run(struct op_call *call, struct error *err);
+int op_stop_run(struct op_call *call, struct error *err);
+int op_rm_run(struct op_call *call, struct error *err);
+int op_snap_run(struct op_call *call, struct error *err);
+int op_snaps_run(struct op_call *call, struct error *err);
+int op_rollback_run(struct op_call *call, struct error *err);
+int op_fork_run(struct op_call *call, struct error *err);
+int op_refresh_run(struct op_call *call, struct error *err);
+int op_diff_run(struct op_call *call, struct error *err);
+int op_status_run(struct op_call *call, struct error *err);
+int op_promote_run(struct op_call *call, struct error *err);
+int op_undo_run(struct op_call *call, struct error *err);
+int op_promotions_run(struct op_call *call, struct error *err);
+int op_try_run(struct op_call *call, struct error *err);
+
+/* Rows of the groups that have a file of their own. */
+extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row;
+extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;
+extern const struct op diff_row, status_row, promote_row, undo_row, promotions_row;
 
 /*
  * What `run` and `plan` have in common: the call's flags and command as a request. On success the
  * caller owns *ret_request (request_done); it borrows the call's environ.
  */
 int op_request(struct op_call *call, struct request *ret_request, struct error *err);
+
+/*
+ * Tells the call what came of a run: its data, or notes, and the exit status. OUTCOME is what the engine returned,
+ * ERR its words then. Gives OUTCOME back.
+ */
+int op_result(struct op_call *call, struct run_result *result, int outcome,
+	      const struct error *err);
+
+/*
+ * Tells what came of a promotion and gives the exit status: 0, 3 or 4; -1 when it failed otherwise. ANSWER, OUTCOME and
+ * ERR are engine_promote's.
+ */
+int op_promotion(struct op_call *call, const struct value *answer, int outcome,
+		 const struct error *err);
+
+/* Adds what DIFF asks for to the call's text or data; its sink is set here. */
+struct engine_diff;
+int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err);
+
+/* --ttl in milliseconds; 0 when it is not given. */
+int op_ttl(const struct op_call *call, uint64_t *ret_ms, struct error *err);
+
+/* What --freeze and --kill say about processes that are still alive. */
+int op_quiet(const struct op_call *call, enum quiet_how *ret_how, struct error *err);
+
+/* The counts in ROW's `changes`: "+1 ~2 -0". */
+void op_add_changes(struct str *out, const struct value *row);
 
 /* A topic of `help TOPIC`: words for people. */
 struct help_topic {

@@ -1,0 +1,119 @@
+/* Paths, moments, sizes and tables as words for people. */
+#include "ops/words.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static void check_path(const char *path, const char *want)
+{
+	owned(str_done) struct str out = STR_INIT;
+	owned(free_ptr) char *back = NULL;
+
+	words_add_path(&out, path);
+	tap_ok(strcmp(str_cstr(&out), want) == 0, "%s is shown", want);
+	back = words_read_path(str_cstr(&out));
+	tap_ok(back && strcmp(back, path) == 0, "and read back");
+}
+
+static void test_paths(void)
+{
+	check_path("src/a.c", "src/a.c");
+	check_path("with space", "with space");
+	check_path("a\nb", "\"a\\012b\"");
+	check_path("quote\"back\\slash", "\"quote\\\"back\\\\slash\"");
+	check_path("\033]52;c;x\007", "\"\\033]52;c;x\\007\"");
+	check_path("\342\200\256rtl", "\"\\342\\200\\256rtl\"");
+	check_path("\377\376", "\"\\377\\376\"");
+	check_path("\"", "\"\\\"\"");
+}
+
+static void test_broken_quotes(void)
+{
+	static const char *const broken[] = { "\"a\\\"",   "\"\\9\"",  "\"\\400\"",
+					      "\"\\000\"", "\"a\"b\"", "\"\\" };
+
+	for (size_t i = 0; i + 1 < sizeof(broken) / sizeof(broken[0]); i++) {
+		owned(free_ptr) char *back = words_read_path(broken[i]);
+
+		tap_ok(!back, "%s is no path", broken[i]);
+	}
+	owned(free_ptr) char *tab = words_read_path("\"a\\tb\"");
+
+	tap_ok(tab && strcmp(tab, "a\tb") == 0, "git's letters are read, too");
+	owned(free_ptr) char *one = words_read_path("\"");
+
+	tap_ok(one && strcmp(one, "\"") == 0, "one quote is a name");
+}
+
+static void check_shell(const char *path, const char *want)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	words_add_shell(&out, path);
+	tap_ok(strcmp(str_cstr(&out), want) == 0, "for a shell: %s", want);
+}
+
+static void test_shell(void)
+{
+	check_shell("src/a.c", "src/a.c");
+	check_shell("-rf", "./-rf");
+	check_shell("a b", "'a b'");
+	check_shell("it's", "'it'\\''s'");
+	check_shell("a\nb", "'\"a\\012b\"'");
+	check_shell("$(x)", "'$(x)'");
+}
+
+static void check_age(uint64_t ago_s, const char *want)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	words_add_age(&out, clock_epoch_ms() - ago_s * 1000);
+	tap_ok(strcmp(str_cstr(&out), want) == 0, "%s", want);
+}
+
+static void test_moments(void)
+{
+	owned(value_release) struct value *row = value_new_map();
+
+	check_age(0, "just now");
+	check_age(15 * 60 + 5, "15 min ago");
+	check_age(3 * 3600 + 5, "3 h ago");
+	check_age(10 * 86400 + 5, "10 days ago");
+	value_set(row, "made", value_new_text("2026-11-15T00:00:01.250Z"));
+	value_set(row, "bad", value_new_text("yesterday"));
+	tap_ok(words_moment(row, "made") == 1794700801250u, "a moment is read back");
+	tap_ok(words_moment(row, "bad") == 0 && words_moment(row, "none") == 0, "or is none");
+}
+
+static void test_table(void)
+{
+	owned(str_done) struct str out = STR_INIT;
+	owned(strv_done) struct strv cells = STRV_INIT;
+
+	for (const char *const *at = (const char *const[]){ "NAME", "SIZE", "a", "10 B", NULL };
+	     *at; at++)
+		strv_add(&cells, *at);
+	words_add_table(&out, &cells, 2);
+	tap_ok(strcmp(str_cstr(&out), "NAME  SIZE\na     10 B\n") == 0, "a table is aligned");
+	str_clear(&out);
+	words_add_size(&out, 1536);
+	str_add_char(&out, ' ');
+	words_add_size(&out, 512);
+	tap_ok(strcmp(str_cstr(&out), "1.5 KiB 512 B") == 0, "sizes");
+	str_clear(&out);
+	words_add_line(&out, "a\n\033b");
+	tap_ok(strcmp(str_cstr(&out), "a\\x0a\\x1bb") == 0, "one line stays one");
+}
+
+int main(void)
+{
+	test_paths();
+	test_broken_quotes();
+	test_shell();
+	test_moments();
+	test_table();
+	return tap_done();
+}
