@@ -55,12 +55,13 @@ struct layer_meta {
 	uint64_t depth;	 /* layers from this one down, itself included */
 	bool is_synced;	 /* content is on the disk */
 	bool user_xattr; /* made inside a user namespace: user.overlay.* */
+	bool is_on_torn; /* one below it was torn when it was sealed */
 };
 
 int layer_meta_read(const struct store *store, const char *lid, struct layer_meta *ret_meta,
 		    struct error *err);
 
-/* Unsynced, and the machine was started anew since: what it holds may be incomplete. Never promoted. */
+/* Unsynced, and the machine was started anew since, or on such a one: it may be incomplete. Never promoted. */
 bool layer_is_torn(const struct layer_meta *meta, const char *boot_id);
 
 /* The chain from LID down, newest first, without the base. LID "" gives an empty one. */

@@ -52,6 +52,8 @@ struct sandbox_make {
 	uint64_t expires_ms;
 	const char *head;	    /* "" or the layer to start from */
 	const struct sandbox *like; /* with a head: whose base it shares; else NULL */
+	const struct str
+		*fork; /* with a head: the record of its first snapshot, "fork"; else NULL */
 };
 
 /* Makes it; the name must be free. It appears whole or not at all. */
@@ -82,6 +84,9 @@ int sandbox_list(const struct store *store, struct strv *ret_names, struct error
 
 /* To the trash, whoever uses it must have been stopped before. */
 int sandbox_remove(struct sandbox *sandbox, struct error *err);
+
+/* The same by name, for one whose files are damaged so that it cannot be opened. */
+int sandbox_discard(const struct store *store, const char *name, struct error *err);
 
 /* Moves expired ones that nobody uses to the trash; adds their names. Cheap when there is none. */
 void sandbox_sweep(const struct store *store, struct strv *removed);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #define SNAPSHOT_NAME_MAX 63
+#define SNAPSHOT_BASE "base" /* stands for reality itself wherever a snapshot is named */
 
 struct snapshot {
 	char name[SNAPSHOT_NAME_MAX + 1];   /* "s1", "s2"; "auto1" for those nobody asked for */
@@ -53,13 +54,16 @@ int snapshot_find(const struct sandbox *sandbox, const char *name, struct snapsh
 		  struct error *err);
 
 /*
- * Back to snapshot NAME, or to the last one the user made (NULL), or to the base when there is none. What the top
- * held is sealed as an automatic snapshot first, whose name is in *ret_saved ("" when it held nothing).
+ * Back to snapshot NAME, or (NULL) to the last one the user made on the way that led here, or to the base when there
+ * is none. What the top held is sealed as an automatic snapshot first, named in *ret_saved ("" when it held nothing).
  */
 int snapshot_rollback(struct sandbox *sandbox, const char *name,
 		      char ret_saved[static SNAPSHOT_NAME_MAX + 1], struct error *err);
 
-/* A new sandbox NEW_NAME from a snapshot of SANDBOX, or (NULL) from its present, which is sealed first. */
+/*
+ * A new sandbox NEW_NAME from a snapshot of SANDBOX, or (NULL) from its present, which is sealed first. Where it begins
+ * is its snapshot "fork".
+ */
 int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new_name,
 		  uint64_t expires_ms, struct error *err);
 

@@ -1,0 +1,12 @@
+/* Words of a file that could be ids or digests: runs of letters and digits. */
+#ifndef WORKSPACE_COLLECT_SCAN_H
+#define WORKSPACE_COLLECT_SCAN_H
+
+#include <stddef.h>
+
+#define SCAN_WORD_MAX 64u
+
+/* Calls SEE with each run of at most SCAN_WORD_MAX letters and digits in regular file FD. */
+void collect_scan(int fd, void (*see)(const char *word, size_t len, void *cookie), void *cookie);
+
+#endif

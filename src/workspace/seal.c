@@ -1,0 +1,259 @@
+/* Sealing: the steps in their order, each of which may be the last before a kill, and what finishes them. */
+#include "workspace/seal.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "workspace/fields.h"
+#include "workspace/layer_record.h"
+#include "workspace/sandbox_record.h"
+#include "workspace/store_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PENDING_KIND "aisbx-pending 1"
+
+void seal_done(struct seal *seal)
+{
+	snapshot_done(&seal->snapshot);
+}
+
+/* The records of layer and snapshot stand in it as they will be written. */
+void seal_format(const struct seal *seal, struct str *out)
+{
+	owned(str_done) struct str layer = STR_INIT, snapshot = STR_INIT;
+
+	layer_meta_format(&seal->layer, &layer);
+	snapshot_format(&seal->snapshot, &snapshot);
+	fields_begin(out, PENDING_KIND);
+	fields_put(out, "layer", str_cstr(&layer));
+	fields_put(out, "name", seal->snapshot.name);
+	fields_put(out, "snapshot", str_cstr(&snapshot));
+	fields_put(out, "head", seal->head);
+	fields_put(out, "at", seal->at);
+	fields_put_number(out, "last-snap", seal->last_snap);
+	fields_put_number(out, "last-auto", seal->last_auto);
+	fields_end(out);
+}
+
+int seal_parse(const char *bytes, size_t len, struct seal *ret_seal, struct error *err)
+{
+	owned(fields_done) struct fields fields = { 0 };
+	struct seal seal = { 0 };
+	const char *layer, *name, *snapshot;
+
+	if (fields_parse(bytes, len, PENDING_KIND, &fields, err) < 0)
+		return -1;
+	layer = fields_get(&fields, "layer");
+	name = fields_get(&fields, "name");
+	snapshot = fields_get(&fields, "snapshot");
+	if (!fields_copy(&fields, "head", seal.head, sizeof(seal.head)) ||
+	    !fields_copy(&fields, "at", seal.at, sizeof(seal.at)) ||
+	    (seal.head[0] && !layer_id_is_valid(seal.head)) ||
+	    (seal.at[0] && !sandbox_name_is_valid(seal.at)) || !sandbox_name_is_valid(name))
+		return error_set(err, ERROR_INPUT, "damaged: not the record of a seal");
+	if (layer_meta_parse(layer, strlen(layer), &seal.layer, err) < 0 ||
+	    snapshot_parse(snapshot, strlen(snapshot), name, &seal.snapshot, err) < 0)
+		return -1;
+	seal.last_snap = fields_number(&fields, "last-snap");
+	seal.last_auto = fields_number(&fields, "last-auto");
+	*ret_seal = seal;
+	return 0;
+}
+
+/* A directory to list, or NULL with errno. */
+static DIR *open_entries(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		fd_close(&fd);
+	return dir;
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* What cannot be listed is taken to hold something. */
+static bool holds_entries(int dir_fd, const char *name)
+{
+	DIR *dir = open_entries(dir_fd, name);
+	bool holds = !dir;
+
+	for (struct dirent *entry; dir && !holds && (entry = readdir(dir));)
+		holds = !is_dots(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return holds;
+}
+
+int seal_top_is_dirty(const struct sandbox *sandbox, bool *ret_dirty, struct error *err)
+{
+	DIR *dir = open_entries(sandbox->dir_fd, "upper");
+
+	*ret_dirty = false;
+	if (!dir && errno == ENOENT)
+		return 0;
+	if (!dir)
+		return error_errno(err, ERROR_HOST, "cannot look at the top of '%s'",
+				   sandbox->name);
+	for (struct dirent *entry; !*ret_dirty && (entry = readdir(dir));)
+		*ret_dirty =
+			str_starts(entry->d_name, "u-") && holds_entries(dirfd(dir), entry->d_name);
+	closedir(dir);
+	return 0;
+}
+
+int seal_describe_layer(const struct sandbox *sandbox, struct layer_meta *ret_meta,
+			struct error *err)
+{
+	struct layer_meta meta = { .sealed_ms = clock_epoch_ms(),
+				   .depth = 1,
+				   .user_xattr = sandbox_has_user_xattr(sandbox) };
+	struct layer_meta parent;
+
+	if (id_run(meta.id, err) < 0 || store_boot_id(meta.boot_id, err) < 0)
+		return -1;
+	memcpy(meta.sandbox, sandbox->id, sizeof(meta.sandbox));
+	if (sandbox->head[0]) {
+		if (layer_meta_read(sandbox->store, sandbox->head, &parent, err) < 0)
+			return error_context(err, "the layer '%s' stands on", sandbox->name);
+		memcpy(meta.parent, parent.id, sizeof(meta.parent));
+		meta.depth = parent.depth + 1;
+		meta.is_on_torn = layer_is_torn(&parent, meta.boot_id);
+	}
+	/* Written in an earlier boot, it may have been cut short: sealing does not heal it. */
+	if (sandbox->upper_boot_id[0])
+		memcpy(meta.boot_id, sandbox->upper_boot_id, sizeof(meta.boot_id));
+	*ret_meta = meta;
+	return 0;
+}
+
+/* The overlay's scratch is made anew at each mount; a used one would even be refused. */
+static int drop_scratch(const struct store *store, int layer_fd, struct error *err)
+{
+	DIR *dir = open_entries(layer_fd, ".");
+	int result = 0;
+
+	if (!dir)
+		return error_errno(err, ERROR_HOST, "cannot list the new layer");
+	for (struct dirent *entry; result == 0 && (entry = readdir(dir));) {
+		if (str_starts(entry->d_name, "w-"))
+			result = store_trash(store, layer_fd, entry->d_name, err);
+	}
+	closedir(dir);
+	return result;
+}
+
+int seal_write_layer(const struct store *store, const struct layer_meta *meta, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	char path[LAYER_PATH_SIZE];
+
+	/* Only an index for whoever syncs: the layer's own record is what counts. */
+	(void)snprintf(path, sizeof(path), "unsynced/%s", meta->id);
+	(void)mknodat(store->fd, path, S_IFREG | 0600, 0);
+	layer_meta_format(meta, &text);
+	(void)snprintf(path, sizeof(path), "layers/%s/meta", meta->id);
+	return store_write(store->fd, path, text.data, text.len, err);
+}
+
+int seal_write_snapshot(const struct sandbox *sandbox, const struct snapshot *snapshot,
+			struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	owned(free_ptr) char *path = xasprintf("snaps/%s", snapshot->name);
+
+	snapshot_format(snapshot, &text);
+	if (store_write(sandbox->dir_fd, path, text.data, text.len, err) == 0)
+		return 0;
+	if (err->errnum != ENOENT)
+		return -1;
+	if (mkdirat(sandbox->dir_fd, "snaps", 0700) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make 'snaps'");
+	return store_write(sandbox->dir_fd, path, text.data, text.len, err);
+}
+
+/* From the moved top on; each step may have been done before. */
+static int finish(struct sandbox *sandbox, const struct seal *seal, struct error *err)
+{
+	const struct store *store = sandbox->store;
+	owned(fd_close) int layer_fd = -1;
+
+	if (layer_open(store, seal->layer.id, &layer_fd, err) < 0 ||
+	    drop_scratch(store, layer_fd, err) < 0)
+		return -1;
+	if (renameat(sandbox->dir_fd, "touched", layer_fd, "touched") < 0 && errno != ENOENT)
+		return error_errno(err, ERROR_HOST, "cannot move 'touched'");
+	if (seal_write_layer(store, &seal->layer, err) < 0 ||
+	    seal_write_snapshot(sandbox, &seal->snapshot, err) < 0)
+		return -1;
+	memcpy(sandbox->head, seal->head, sizeof(sandbox->head));
+	memcpy(sandbox->at, seal->at, sizeof(sandbox->at));
+	sandbox->last_snap = seal->last_snap;
+	sandbox->last_auto = seal->last_auto;
+	sandbox->upper_boot_id[0] = '\0';
+	if (sandbox_write_head(sandbox, err) < 0)
+		return -1;
+	if (unlinkat(sandbox->dir_fd, SEAL_PENDING, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot end the seal");
+	return 0;
+}
+
+int seal_run(struct sandbox *sandbox, const struct seal *seal, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	char place[LAYER_PATH_SIZE];
+
+	seal_format(seal, &text);
+	(void)snprintf(place, sizeof(place), "layers/%s", seal->layer.id);
+	if (store_write(sandbox->dir_fd, SEAL_PENDING, text.data, text.len, err) < 0)
+		goto nothing_done;
+	if (renameat(sandbox->dir_fd, "upper", sandbox->store->fd, place) < 0) {
+		error_errno(err, ERROR_HOST, "cannot seal the top of '%s'", sandbox->name);
+		goto nothing_done;
+	}
+	if (finish(sandbox, seal, err) < 0)
+		return error_context(err, "sealing '%s' goes on with the next command",
+				     sandbox->name);
+	return 0;
+nothing_done:
+	(void)unlinkat(sandbox->dir_fd, SEAL_PENDING, 0);
+	return -1;
+}
+
+static int drop(const struct sandbox *sandbox, struct error *err)
+{
+	if (unlinkat(sandbox->dir_fd, SEAL_PENDING, 0) < 0 && errno != ENOENT)
+		return error_errno(err, ERROR_HOST, "cannot drop an interrupted seal of '%s'",
+				   sandbox->name);
+	return 0;
+}
+
+int seal_recover(struct sandbox *sandbox, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	owned(seal_done) struct seal seal = { 0 };
+	struct error why = { .code = ERROR_NONE };
+	char place[LAYER_PATH_SIZE];
+
+	if (fields_read_bytes(sandbox->dir_fd, SEAL_PENDING, FIELDS_BYTES_MAX, &text, &why) < 0)
+		return drop(sandbox, err);
+	/* Nothing follows the intent before it is whole. */
+	if (seal_parse(str_cstr(&text), text.len, &seal, &why) < 0)
+		return drop(sandbox, err);
+	(void)snprintf(place, sizeof(place), "layers/%s", seal.layer.id);
+	if (faccessat(sandbox->store->fd, place, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return drop(sandbox, err);
+	if (sandbox_read_head(sandbox, err) < 0 || finish(sandbox, &seal, err) < 0)
+		return error_context(err, "finishing an interrupted seal of '%s'", sandbox->name);
+	return 0;
+}

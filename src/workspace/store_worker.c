@@ -1,0 +1,191 @@
+/*
+ * What can wait: deleting, collecting garbage, syncing, by a process of its own that nobody waits for.
+ *
+ * It is nobody's child and holds nothing of its caller but the store: a pipe it kept open would make a shell wait. A
+ * lock says that one is at work; it gives the lock up before it looks for the last time, so that whoever saw it
+ * locked may rely on that look.
+ */
+#include "workspace/store_parts.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/tree.h"
+#include "workspace/snapshot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS_MAX 64u
+#define SYNC_DELAY_MS 500u /* several seals in a row share one sync */
+#define COLLECT_TRIES 400u
+#define COLLECT_PAUSE_MS 5u
+
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_IDLE (3 << 13)
+
+/* The entries of directory NAME of the store, or NULL. */
+static DIR *open_place(const struct store *store, const char *name)
+{
+	int fd = openat(store->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+static struct dirent *next_entry(DIR *dir)
+{
+	struct dirent *entry;
+
+	do
+		entry = readdir(dir);
+	while (entry && entry->d_name[0] == '.');
+	return entry;
+}
+
+static bool has_entries(const struct store *store, const char *name)
+{
+	DIR *dir = open_place(store, name);
+	bool has = dir && next_entry(dir);
+
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
+/* How many went. */
+static size_t delete_trash(const struct store *store)
+{
+	DIR *dir = open_place(store, "trash");
+	size_t removed = 0;
+
+	if (!dir)
+		return 0;
+	for (struct dirent *entry; (entry = next_entry(dir));)
+		removed += tree_remove(dirfd(dir), entry->d_name) == 0;
+	closedir(dir);
+	return removed;
+}
+
+static void pause_ms(unsigned ms)
+{
+	struct timespec rest = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	(void)nanosleep(&rest, NULL);
+}
+
+/* Whoever asked for it still holds the store for a moment. */
+static void collect_when_asked(const struct store *store)
+{
+	struct store own = { .fd = store->fd, .lock_fd = -1 };
+	struct error err = { .code = ERROR_NONE };
+
+	for (unsigned i = 0; i < COLLECT_TRIES; i++) {
+		owned(strv_done) struct strv removed = STRV_INIT;
+
+		if (faccessat(store->fd, COLLECT_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			break;
+		if (store_collect(&own, &removed, &err) == 0 || err.code != ERROR_CONFLICT)
+			break;
+		pause_ms(COLLECT_PAUSE_MS);
+	}
+	store_unlock(&own);
+}
+
+/* Whether anything was done. */
+static bool work_once(const struct store *store)
+{
+	struct error err = { .code = ERROR_NONE };
+	bool is_useful = false;
+
+	collect_when_asked(store);
+	is_useful |= delete_trash(store) > 0;
+	if (has_entries(store, "unsynced")) {
+		pause_ms(SYNC_DELAY_MS);
+		is_useful |= snapshot_sync(store, &err) == 0 && !has_entries(store, "unsynced");
+	}
+	return is_useful;
+}
+
+static void work(const struct store *store, int lock_fd)
+{
+	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+		bool is_useful = work_once(store);
+
+		(void)store_flock(lock_fd, LOCK_UN);
+		if (!is_useful || (!has_entries(store, "trash") && !has_entries(store, "unsynced")))
+			break;
+		if (store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
+			break;
+	}
+}
+
+/* Leaves the caller: session, directory, descriptors, signals; and takes only what nobody else wants. */
+static void detach(const struct store *store, int lock_fd)
+{
+	const int keep[] = { store->fd, lock_fd };
+	sigset_t none;
+	int null_fd;
+
+	(void)setsid();
+	if (chdir("/") < 0)
+		_exit(1);
+	fd_close_others(keep, 2);
+	null_fd = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd <= 2; fd++) {
+		/* The store may have one of these numbers when the caller had closed its own. */
+		if (fd != store->fd && fd != lock_fd && fd != null_fd)
+			(void)dup2(null_fd, fd);
+	}
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+}
+
+void store_start_worker(const struct store *store)
+{
+	struct error err = { .code = ERROR_NONE };
+	owned(fd_close) int lock_fd = -1;
+	pid_t child;
+
+	if (store_open_lock_file(store->fd, "worker", &lock_fd, &err) < 0 ||
+	    store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		/* The child of a child that is gone belongs to init, and leaves no zombie. */
+		if (fork() != 0)
+			_exit(0);
+		detach(store, lock_fd);
+		work(store, lock_fd);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void store_empty_trash(const struct store *store, bool background)
+{
+	if (background)
+		store_start_worker(store);
+	else
+		(void)delete_trash(store);
+}
+
+void store_ask_collect(const struct store *store)
+{
+	(void)mknodat(store->fd, COLLECT_FILE, S_IFREG | 0600, 0);
+}
