@@ -58,6 +58,7 @@ struct delta_entry {
 };
 
 struct delta {
+	struct delta_texts *texts; /* every text of the entries; they go with the delta */
 	struct delta_entry *items; /* sorted by path; parents before children */
 	size_t count;
 	bool is_partial;		   /* bounds were reached: say so, and never promote */

@@ -21,6 +21,8 @@ struct view_stack {
 	int *layer_fds;	  /* directories shaped as layers; owned */
 	bool *user_xattr; /* of each */
 	size_t count;
+	struct layer_units
+		*units; /* of all layers, deepest path first; owned. NULL: read each time */
 	/* Whether the base shows PATH (absolute); what masks hide is absent from the view. NULL: all is shown. */
 	bool (*shows)(const char *path, void *cookie);
 	void *cookie;

@@ -1,0 +1,156 @@
+/* Files that were renamed: a deletion and an addition of the same content. */
+#include "base/own.h"
+#include "base/sha256.h"
+#include "workspace/delta_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Beyond that two changes are told instead of one: reading it all would take too long. */
+#define HASH_MAX (256ll << 20)
+
+/* One half of a possible rename. */
+struct half {
+	struct delta_entry *entry;
+	bool is_deleted, is_hashed;
+	char sum[SHA256_HEX_SIZE];
+};
+
+static const struct delta_side *side_of(const struct half *half)
+{
+	return half->is_deleted ? &half->entry->old : &half->entry->new;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	off_t one = side_of(a)->st.st_size, other = side_of(b)->st.st_size;
+
+	if (one != other)
+		return one < other ? -1 : 1;
+	return strcmp(((const struct half *)a)->entry->path, ((const struct half *)b)->entry->path);
+}
+
+/* By content, then deletions before additions, then by path: the first of each are joined. */
+static int compare_sums(const void *a, const void *b)
+{
+	const struct half *one = a, *other = b;
+	int order = strcmp(one->sum, other->sum);
+
+	if (order == 0)
+		order = (int)other->is_deleted - (int)one->is_deleted;
+	return order ? order : strcmp(one->entry->path, other->entry->path);
+}
+
+static void hash(struct delta_walk *walk, struct half *half)
+{
+	const struct delta_side *side = side_of(half);
+	owned(fd_close) int fd = -1;
+	struct sha256 sum;
+	ssize_t got = -1;
+
+	if (delta_may_compare(walk, (uint64_t)side->st.st_size))
+		fd = delta_open_side(walk->stack, side);
+	sha256_start(&sum);
+	while (fd >= 0 && (got = read(fd, walk->buffers, DELTA_BUFFER)) > 0)
+		sha256_add(&sum, walk->buffers, (size_t)got);
+	half->is_hashed = fd >= 0 && got == 0;
+	sha256_end(&sum, half->sum);
+	/* Unread ones are equal to nothing. */
+	if (!half->is_hashed)
+		half->sum[0] = '\0';
+}
+
+/* In the place of the addition; the deletion loses its path and is dropped at the end. */
+static void join(struct delta_walk *walk, struct half *from, struct half *to)
+{
+	struct delta_entry *entry = to->entry;
+	const struct stat *old = &from->entry->old.st, *new = &entry->new.st;
+
+	(void)walk;
+	entry->op = DELTA_RENAMED;
+	entry->from = from->entry->path;
+	entry->old = from->entry->old;
+	entry->aspects |= ASPECT_PATH;
+	if ((old->st_mode ^ new->st_mode) & 07777)
+		entry->aspects |= ASPECT_MODE;
+	if (old->st_uid != new->st_uid || old->st_gid != new->st_gid)
+		entry->aspects |= ASPECT_OWNER;
+	from->entry->path = NULL;
+}
+
+static bool is_joinable(const struct half *from, const struct half *to)
+{
+	return from->is_hashed && to->is_hashed && strcmp(from->sum, to->sum) == 0 &&
+	       (from->entry->flags & FLAG_OUTSIDE) == (to->entry->flags & FLAG_OUTSIDE);
+}
+
+/* COUNT halves of one size. */
+static void join_group(struct delta_walk *walk, struct half *halves, size_t count)
+{
+	size_t deleted = 0;
+
+	for (size_t i = 0; i < count; i++)
+		deleted += halves[i].is_deleted;
+	if (deleted == 0 || deleted == count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		hash(walk, &halves[i]);
+	qsort(halves, count, sizeof(*halves), compare_sums);
+	for (size_t start = 0, end; start < count; start = end) {
+		size_t to = start;
+
+		for (end = start; end < count && strcmp(halves[end].sum, halves[start].sum) == 0;)
+			end++;
+		while (to < end && halves[to].is_deleted)
+			to++;
+		for (size_t from = start; from < end && halves[from].is_deleted && to < end; from++)
+			if (is_joinable(&halves[from], &halves[to]))
+				join(walk, &halves[from], &halves[to++]);
+	}
+}
+
+static size_t collect(const struct delta *delta, struct half *halves)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < delta->count; i++) {
+		struct half half = { .entry = &delta->items[i],
+				     .is_deleted = delta->items[i].op == DELTA_DELETED };
+		const struct stat *st = &side_of(&half)->st;
+
+		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode) &&
+		    st->st_size > 0 && st->st_size <= HASH_MAX)
+			halves[count++] = half;
+	}
+	return count;
+}
+
+static void drop_joined(struct delta *delta)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < delta->count; i++)
+		if (delta->items[i].path)
+			delta->items[kept++] = delta->items[i];
+	delta->count = kept;
+}
+
+void delta_find_renames(struct delta_walk *walk)
+{
+	struct delta *delta = walk->delta;
+	owned(free_ptr) struct half *halves = xcalloc(delta->count + 1, sizeof(*halves));
+	size_t count = collect(delta, halves);
+
+	if (count > 1)
+		qsort(halves, count, sizeof(*halves), compare_sizes);
+	for (size_t start = 0, end; start < count; start = end) {
+		off_t size = side_of(&halves[start])->st.st_size;
+
+		for (end = start; end < count && side_of(&halves[end])->st.st_size == size;)
+			end++;
+		join_group(walk, halves + start, end - start);
+	}
+	drop_joined(delta);
+}

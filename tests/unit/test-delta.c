@@ -1,0 +1,44 @@
+/* Deltas: layers made by hand against a base. */
+#include "tests/unit/layers_delta.h"
+
+static void test_simple(bool user)
+{
+	owned(layers_close) struct layers l;
+	struct delta_options plain = { 0 }, expand = { .expand = true };
+
+	layers_open(&l, 1, user);
+	layers_put(&l, 1, "same", "one");
+	layers_put(&l, 1, "edited", "one");
+	layers_put(&l, 1, "gone", "one");
+	layers_put(&l, 1, "dir/keep", "one");
+	layers_put(&l, 1, "dir/old", "one");
+	layers_put(&l, 1, "rm/a/b", "one");
+	layers_is(&l, plain, "", "nothing written, nothing changed");
+	layers_put(&l, 0, "same", "one");
+	layers_put(&l, 0, "edited", "two");
+	layers_put(&l, 0, "new", "two");
+	layers_white(&l, 0, "gone");
+	layers_white(&l, 0, "never");
+	layers_put(&l, 0, "dir/new", "x");
+	layers_white(&l, 0, "rm");
+	layers_is(&l, plain, "A dir/new; M edited content; D gone; A new; D rm/a/b", "files");
+	layers_is(&l, expand, "A dir/new; M edited content; D gone; A new; D rm; D rm/a; D rm/a/b",
+		  "with directories");
+	layers_mark(&l, 0, "dir", "opaque", "y");
+	layers_is(&l, plain,
+		  "D dir/keep; A dir/new; D dir/old; M edited content; D gone; A new; D rm/a/b",
+		  "an opaque directory hides what was in it");
+}
+
+static void test_both(void (*test)(bool user))
+{
+	test(true);
+	if (geteuid() == 0)
+		test(false);
+}
+
+int main(void)
+{
+	test_both(test_simple);
+	return tap_done();
+}
