@@ -20,6 +20,7 @@
 #include "launch/handshake.h"
 #include "launch/identity.h"
 #include "launch/policy.h"
+#include "launch/resident.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -275,7 +276,9 @@ _Noreturn void init_main(const struct start *start)
 	payload = fork_payload(start, &release_fd, &err);
 	if (payload < 0)
 		fail(start, &err);
-	close(start->payload_fd);
+	/* One that stays is asked for commands there. */
+	if (!start->spec->resident)
+		close(start->payload_fd);
 	step_aside(start);
 	if (isolate(start, &err) < 0 || fresh_prepare(start->spec, &fresh, &err) < 0 ||
 	    write_policy(start, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
@@ -283,6 +286,10 @@ _Noreturn void init_main(const struct start *start)
 	/* With its network the payload says that it has made its last mount, too. */
 	if (join_network(release_fd, &err) < 0 || sysctl_apply_last(fresh.quota_fd, &err) < 0)
 		fail(start, &err);
+	if (start->spec->resident) {
+		resident_main(start, release_fd, &err);
+		fail(start, &err);
+	}
 	/*
 	 * A payload that died before has said why itself: nothing to release. The payload sees by itself when the host's
 	 * root is gone, and starts nothing before: it need not wait for as long as we have to.

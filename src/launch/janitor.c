@@ -32,10 +32,12 @@ static void wait_for_end(int watch_fd)
 
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 {
-	int keep[3 + CGROUP_DIRS_MAX * 2 + ROOT_PARTS_MAX * 2] = { watch_fd, launch->init_fd,
-								   launch->upper_fd };
+	int keep[5 + CGROUP_DIRS_MAX * 2 + ROOT_PARTS_MAX * 2] = { watch_fd, launch->init_fd,
+								   launch->upper_fd,
+								   launch->lock_fds[0],
+								   launch->lock_fds[1] };
 	struct pollfd init_end = { .fd = launch->init_fd, .events = POLLIN };
-	size_t count = 3;
+	size_t count = 5;
 
 	for (size_t i = 0; i < launch->group.count; i++) {
 		keep[count++] = launch->group.dirs[i];
@@ -49,6 +51,10 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	wait_for_end(watch_fd);
 	(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
 	(void)poll(&init_end, 1, INIT_END_MS);
+	for (size_t i = 0; i < 2; i++) {
+		if (launch->lock_fds[i] >= 0)
+			close(launch->lock_fds[i]);
+	}
 	(void)cgroup_remove(&launch->group, GROUP_END_MS);
 	cgroup_sweep(&launch->group);
 	storage_remove(launch->storage);

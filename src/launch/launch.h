@@ -18,6 +18,8 @@ struct launch_io {
 	bool tty[3];
 	const struct sock_fprog
 		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
+	/* Locks that are let go only when everybody inside is gone, also if we are killed; borrowed, -1 for none. */
+	int lock_fds[2];
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */
@@ -28,6 +30,8 @@ struct launch {
 	int payload_fd;	    /* to the payload until it execs; the caller may close it then */
 	bool is_executing;  /* the payload has said that exec comes next */
 	bool leaves_things; /* that a janitor must remove */
+	bool is_resident;   /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
+	int lock_fds[2];    /* borrowed */
 	pid_t janitor_pid;
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 before the command runs, or without one */
 	int upper_fd;	       /* the writable layers, -1 until known */

@@ -36,6 +36,7 @@ void launch_init(struct launch *launch)
 	memset(launch, 0, sizeof(*launch));
 	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
+	launch->lock_fds[0] = launch->lock_fds[1] = -1;
 	cgroup_init(&launch->group);
 }
 
@@ -228,7 +229,8 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
 		return -1;
-	launch->leaves_things = launch->has_group || launch->upper_fd >= 0 || launch->storage;
+	launch->leaves_things = launch->has_group || launch->upper_fd >= 0 || launch->storage ||
+				launch->is_resident;
 	return 0;
 }
 
@@ -271,6 +273,8 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	struct start start = { .spec = spec, .io = io, .landlock_abi = landlock_abi() };
 
 	launch_init(&launch);
+	launch.is_resident = spec->resident;
+	memcpy(launch.lock_fds, io->lock_fds, sizeof(launch.lock_fds));
 	raise_descriptors();
 	owner_name(spec->run_id, start.group_name);
 	if (storage_make(spec, &launch.storage, &launch.storage_fd, err) < 0)
@@ -305,6 +309,20 @@ static void take_layers(struct launch *launch, const struct message *message, in
 		launch->upper_fd = fd;
 	for (; at < end; at += strlen(at) + 1)
 		strv_add(&launch->unit_paths, at);
+}
+
+/* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
+static void step_behind_exec(struct launch *launch, struct launch_report *report)
+{
+	report->event = launch->is_executing ? LAUNCH_RUNNING : LAUNCH_SILENT;
+	if (!launch->is_executing)
+		return;
+	/* Not before: the start has better use for the processors, and who dies in it is swept up behind. */
+	if (fork_janitor(launch, &report->error) < 0)
+		report->event = LAUNCH_FAILED;
+	/* The janitor holds them too, so this is quick. */
+	if (launch->janitor_pid > 0)
+		root_held_done(&launch->held);
 }
 
 static void report_message(struct launch *launch, const struct message *message, int fd,
@@ -348,6 +366,8 @@ static void report_message(struct launch *launch, const struct message *message,
 		break;
 	case MESSAGE_EXEC:
 		launch->is_executing = true;
+		if (launch->is_resident)
+			step_behind_exec(launch, report);
 		break;
 	case MESSAGE_MAPPED:
 	case MESSAGE_PART:
@@ -356,20 +376,6 @@ static void report_message(struct launch *launch, const struct message *message,
 	case MESSAGE_MOVE:
 		break;
 	}
-}
-
-/* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
-static void step_behind_exec(struct launch *launch, struct launch_report *report)
-{
-	report->event = launch->is_executing ? LAUNCH_RUNNING : LAUNCH_SILENT;
-	if (!launch->is_executing)
-		return;
-	/* Not before: the start has better use for the processors, and who dies in it is swept up behind. */
-	if (fork_janitor(launch, &report->error) < 0)
-		report->event = LAUNCH_FAILED;
-	/* The janitor holds them too, so this is quick. */
-	if (launch->janitor_pid > 0)
-		root_held_done(&launch->held);
 }
 
 void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)

@@ -19,6 +19,8 @@
 #include "confine/sysctl.h"
 #include "launch/command.h"
 #include "launch/handshake.h"
+#include "launch/identity.h"
+#include "launch/resident.h"
 #include "launch/terminal.h"
 
 #include <errno.h>
@@ -111,6 +113,32 @@ static int seal(struct payload *payload, struct error *err)
 	if (seal_privileges(err) < 0)
 		return -1;
 	return price_without("seccomp") ? 0 : seal_filter(sealing, err);
+}
+
+_Noreturn void helper_main(const struct start *start, int release_fd)
+{
+	struct payload payload = { .start = start,
+				   .release_fd = release_fd,
+				   .sealing = { .start = start, .proc_fd = -1 } };
+	int fds[1 + CGROUP_DIRS_MAX];
+	struct message_fds groups;
+	struct message message;
+	struct error err = { 0 };
+
+	close(start->control_fd);
+	if (own_network(&payload, &err) < 0 ||
+	    handshake_expect(start->payload_fd, MESSAGE_GROUPS, &message, &groups, &err) < 0 ||
+	    identity_take(&start->spec->ids, &err) < 0 ||
+	    (!price_without("quotas") && sysctl_apply_early(payload.sealing.proc_fd, &err) < 0))
+		fail(&payload, &err);
+	fds[0] = payload.sealing.proc_fd;
+	for (size_t i = 0; i < groups.count; i++)
+		fds[1 + i] = groups.items[i];
+	if (fd_send(release_fd, "", 1, fds, 1 + groups.count) < 0) {
+		error_errno(&err, ERROR_HOST, "start: cannot send the groups");
+		fail(&payload, &err);
+	}
+	_exit(0);
 }
 
 static int wait_for_release(const struct payload *payload)

@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "confine/notify.h"
 #include "confine/seccomp_file.h"
-#include "driver/linux/moves.h"
 #include "launch/launch.h"
+#include "launch/moves.h"
 #include "observe/tree_sample.h"
 
 #include <errno.h>
@@ -127,6 +127,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		.driver = &driver_linux, .pty_master = -1, .upper_fd = -1, .isolation = "namespaces"
 	};
 	task->spec = spec;
+	task->io.lock_fds[0] = task->io.lock_fds[1] = -1;
 	task->listener_fd = -1;
 	launch_init(&task->launch);
 	for (int i = 0; i < 3; i++) {

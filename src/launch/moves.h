@@ -5,8 +5,8 @@
  * it (launch/whole.h), one after the other; then its rename goes on too. What is looked up here is a hint and never
  * decides what is permitted: the call that goes on is the caller's own.
  */
-#ifndef DRIVER_LINUX_MOVES_H
-#define DRIVER_LINUX_MOVES_H
+#ifndef LAUNCH_MOVES_H
+#define LAUNCH_MOVES_H
 
 #include "confine/notify.h"
 #include "launch/launch.h"

@@ -1,5 +1,5 @@
 /* Renames of a plain user's sandbox, which the supervisor is told before they happen. */
-#include "driver/linux/moves.h"
+#include "launch/moves.h"
 
 #include "base/own.h"
 #include "base/str.h"

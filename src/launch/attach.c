@@ -1,0 +1,176 @@
+/* What is said around a sandbox that stays. */
+#include "launch/attach.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_SIZE offsetof(struct attach_message, exec)
+/* As much as the kernel takes for one exec, and a little. */
+#define WORDS_MAX (8u << 20)
+
+static size_t fixed_size(enum attach_kind kind)
+{
+	const struct attach_message *any = NULL;
+
+	switch (kind) {
+	case ATTACH_EXEC:
+		return HEAD_SIZE + sizeof(any->exec);
+	case ATTACH_FIGURES:
+		return HEAD_SIZE + sizeof(any->figures);
+	case ATTACH_DENIED:
+		return HEAD_SIZE + sizeof(any->denied);
+	case ATTACH_ENDED:
+		return HEAD_SIZE + sizeof(any->ended);
+	case ATTACH_STARTED:
+		return HEAD_SIZE + sizeof(any->pid);
+	case ATTACH_FAILED:
+		return HEAD_SIZE + sizeof(any->error);
+	case ATTACH_KILL:
+	case ATTACH_FREEZE:
+	case ATTACH_THAW:
+	case ATTACH_STOP:
+	case ATTACH_LOOK:
+	case ATTACH_TERMINAL:
+	case ATTACH_RUNNING:
+	case ATTACH_IDLE:
+	case ATTACH_DONE:
+		break;
+	}
+	return HEAD_SIZE;
+}
+
+int attach_send(int socket_fd, const struct attach_message *message, const int *fds, size_t count)
+{
+	return fd_send(socket_fd, message, fixed_size(message->kind), fds, count);
+}
+
+static void add_words(struct str *body, const struct strv *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		str_add_bytes(body, words->items[i], strlen(words->items[i]) + 1);
+}
+
+static int send_outside(int socket_fd, struct attach_message *message, const struct str *body,
+			const int *fds, size_t count)
+{
+	owned(fd_close) int file = memfd_create("words", MFD_CLOEXEC);
+	int all[ATTACH_FDS_MAX];
+
+	if (file < 0 || fd_write_all(file, body->data, body->len) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		all[i] = fds[i];
+	all[count] = file;
+	message->exec.is_outside = true;
+	return attach_send(socket_fd, message, all, count + 1);
+}
+
+int attach_send_exec(int socket_fd, struct attach_message *message, const struct strv words[3],
+		     const int *fds, size_t count)
+{
+	owned(str_done) struct str packet = STR_INIT, body = STR_INIT;
+
+	for (size_t i = 0; i < 3; i++)
+		add_words(&body, &words[i]);
+	if (words[0].count != 1 || words[1].count == 0 || count >= ATTACH_FDS_MAX ||
+	    body.len > WORDS_MAX) {
+		errno = E2BIG;
+		return -1;
+	}
+	message->kind = ATTACH_EXEC;
+	message->exec.argc = (uint32_t)words[1].count;
+	message->exec.envc = (uint32_t)words[2].count;
+	message->exec.body_len = (uint32_t)body.len;
+	if (body.len > ATTACH_BODY_MAX)
+		return send_outside(socket_fd, message, &body, fds, count);
+	str_add_bytes(&packet, message, fixed_size(ATTACH_EXEC));
+	str_add_bytes(&packet, body.data, body.len);
+	return fd_send(socket_fd, packet.data, packet.len, fds, count);
+}
+
+static bool is_whole(const struct attach_packet *packet, size_t got)
+{
+	const struct attach_message *message = &packet->message;
+
+	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_FAILED)
+		return false;
+	size_t fixed = fixed_size(message->kind);
+
+	if (message->kind != ATTACH_EXEC)
+		return got == fixed && packet->fd_count <= (message->kind == ATTACH_TERMINAL);
+	if (got < fixed)
+		return false;
+	if (message->exec.is_outside)
+		return got == fixed && packet->fd_count > 0 && message->exec.body_len <= WORDS_MAX;
+	return got == fixed + message->exec.body_len && message->exec.body_len <= ATTACH_BODY_MAX;
+}
+
+int attach_receive(int socket_fd, struct attach_packet *ret_packet)
+{
+	char *bytes = (char *)&ret_packet->message;
+	size_t fixed = fixed_size(ATTACH_EXEC), size = offsetof(struct attach_packet, fds);
+	ssize_t got = fd_receive(socket_fd, bytes, size, ret_packet->fds, ATTACH_FDS_MAX,
+				 &ret_packet->fd_count);
+
+	if (got <= 0)
+		return (int)got;
+	if (!is_whole(ret_packet, (size_t)got)) {
+		attach_close(ret_packet);
+		errno = EBADMSG;
+		return -1;
+	}
+	/* The words lie right behind the shorter form of the message. */
+	if (ret_packet->message.kind == ATTACH_EXEC && !ret_packet->message.exec.is_outside)
+		memmove(ret_packet->body, bytes + fixed, ret_packet->message.exec.body_len);
+	return 1;
+}
+
+void attach_close(struct attach_packet *packet)
+{
+	while (packet->fd_count > 0)
+		close(packet->fds[--packet->fd_count]);
+}
+
+/* Takes COUNT words off the text. Whether they were there. */
+static bool take_words(const char **at, const char *end, uint32_t count, struct strv *ret_words)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		size_t len = strnlen(*at, (size_t)(end - *at));
+
+		if (*at + len >= end)
+			return false;
+		strv_add(ret_words, *at);
+		*at += len + 1;
+	}
+	return true;
+}
+
+int attach_words(const struct attach_packet *packet, struct strv ret_words[3], struct error *err)
+{
+	const struct attach_exec *exec = &packet->message.exec;
+	owned(str_done) struct str text = STR_INIT;
+	const char *at = packet->body, *end;
+
+	if (exec->is_outside) {
+		int fd = packet->fds[packet->fd_count - 1];
+
+		if (lseek(fd, 0, SEEK_SET) < 0 || fd_read_all(fd, exec->body_len, &text) < 0)
+			return error_errno(err, ERROR_HOST, "cannot read the command");
+		at = str_cstr(&text);
+	}
+	end = at + (exec->is_outside ? text.len : exec->body_len);
+	if (!take_words(&at, end, 1, &ret_words[0]) ||
+	    !take_words(&at, end, exec->argc, &ret_words[1]) ||
+	    !take_words(&at, end, exec->envc, &ret_words[2]) || at != end || exec->argc == 0) {
+		for (size_t i = 0; i < 3; i++)
+			strv_done(&ret_words[i]);
+		return error_set(err, ERROR_INTERNAL, "the command is not what it says it is");
+	}
+	return 0;
+}

@@ -1,0 +1,118 @@
+/*
+ * What is said around a sandbox that stays: its clients, its keeper outside, its init inside.
+ *
+ *   client                    keeper                     init (pid 1 inside)         the new process
+ *   ------                    ------                     -------------------         ---------------
+ *   connect, EXEC ----------> EXEC, the client's own
+ *   (0, 1, 2)                 connection with it ------> fork ---------------------> session, descriptors,
+ *                 <---------- FIGURES        <---------- STARTED                     directory, limits
+ *                 <-----------------------------------------------------------------  TERMINAL
+ *                 <-----------------------------------------------------------------  RUNNING, exec (or FAILED)
+ *                 <---------- DENIED, as they come
+ *                 <------------------------------------- ENDED
+ *                                            <---------- ENDED; IDLE when nobody is left
+ *
+ * Whoever can tell the client something tells it directly: each hop is a process to be woken. KILL ends what an exec
+ * started; a client that goes away means the same. STOP ends everything, FREEZE and THAW halt it.
+ *
+ * One message each on SOCK_SEQPACKET. Nobody inside ever holds these sockets: they are closed by exec, and init and a
+ * process that has not executed yet cannot be traced.
+ */
+#ifndef LAUNCH_ATTACH_H
+#define LAUNCH_ATTACH_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+enum attach_kind {
+	ATTACH_EXEC = 1, /* to keeper, to init: a command; words follow */
+	ATTACH_KILL,	 /* to keeper, to init */
+	ATTACH_FREEZE,	 /* to keeper, to init: answered by DONE */
+	ATTACH_THAW,	 /* likewise */
+	ATTACH_STOP,	 /* to keeper: end everything; the end of the stream is the answer */
+	ATTACH_LOOK,	 /* to keeper: answered by FIGURES */
+	ATTACH_FIGURES,	 /* to client */
+	ATTACH_STARTED,	 /* init to keeper */
+	ATTACH_TERMINAL, /* to client: the pty's master side */
+	ATTACH_RUNNING,	 /* to client: exec comes next */
+	ATTACH_DENIED,	 /* to client */
+	ATTACH_ENDED,	 /* to client, to keeper */
+	ATTACH_IDLE,	 /* init to keeper: nobody is left inside */
+	ATTACH_DONE,	 /* init to keeper, to client */
+	ATTACH_FAILED,	 /* to client */
+};
+
+/* What the sandbox has used since it was started, and how well it is walled. */
+struct attach_figures {
+	uint32_t missing; /* bit per layer that does not hold */
+	bool has_group;
+	bool is_idle; /* nobody but init */
+	bool disk_full;
+	pid_t init_pid; /* on the host */
+	uint64_t oom_kills, pids_refused;
+	uint64_t cpu_us, memory_bytes;
+};
+
+struct attach_exec {
+	bool tty[3];	      /* the sandbox's own pty instead of a descriptor */
+	uint32_t cpu_seconds; /* 0: as the sandbox was made */
+	uint32_t argc, envc;  /* words behind the directory */
+	uint32_t body_len;    /* bytes of all words, each with its NUL */
+	bool is_outside;      /* the words are in a file that came as the last descriptor */
+};
+
+struct attach_denied {
+	char layer[16], what[96], rule[96], hint[96];
+};
+
+struct attach_message {
+	enum attach_kind kind;
+	uint32_t id; /* the keeper's number of the exec */
+	union {
+		struct attach_exec exec;
+		struct attach_figures figures;
+		struct attach_denied denied;
+		struct error error;
+		struct {
+			int wait_status;
+			struct rusage usage;
+		} ended;
+		pid_t pid; /* STARTED: inside */
+	};
+};
+
+/* More words than fit go into a file of their own. */
+#define ATTACH_BODY_MAX 32768
+#define ATTACH_FDS_MAX 5
+
+/* A message as it came; descriptors are close-on-exec and the receiver's. */
+struct attach_packet {
+	struct attach_message message;
+	char body[ATTACH_BODY_MAX];
+	int fds[ATTACH_FDS_MAX];
+	size_t fd_count;
+};
+
+/* Sends a message without words. 0, or -1 with errno. No heap. */
+int attach_send(int socket_fd, const struct attach_message *message, const int *fds, size_t count);
+
+/* Sends EXEC: fills the counts, and adds the words. */
+int attach_send_exec(int socket_fd, struct attach_message *message, const struct strv words[3],
+		     const int *fds, size_t count);
+
+/* 1; 0 at the end of the stream; -1 with errno, EBADMSG for what no side of ours sends. No heap. */
+int attach_receive(int socket_fd, struct attach_packet *ret_packet);
+
+/* Closes descriptors that nobody took. */
+void attach_close(struct attach_packet *packet);
+
+/* The words of an EXEC: directory (one), command, environment. The caller frees them. */
+int attach_words(const struct attach_packet *packet, struct strv ret_words[3], struct error *err);
+
+#endif

@@ -1,0 +1,227 @@
+/* The processes that a resident init starts on request, up to their exec; and their end. */
+#include "launch/member.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "confine/rlimit.h"
+#include "confine/seccomp.h"
+#include "launch/command.h"
+#include "launch/terminal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Each round ends whoever was born during the one before; who outruns this many is ended with the sandbox. */
+#define KILL_ROUNDS 64
+#define KILL_MAX 4096
+
+static _Noreturn void fail(int client_fd, const struct error *err)
+{
+	struct attach_message message = { .kind = ATTACH_FAILED };
+
+	message.error = *err;
+	(void)attach_send(client_fd, &message, NULL, 0);
+	_exit(error_run_exit_status(err->code));
+}
+
+/* Those that are not the pty, in order, behind the way to the client. */
+static int take_descriptors(const struct attach_packet *packet, struct error *err)
+{
+	size_t next = 1;
+
+	for (int i = 0; i < 3; i++) {
+		if (packet->message.exec.tty[i])
+			continue;
+		if (next >= packet->fd_count)
+			return error_set(err, ERROR_INTERNAL, "descriptor %d is missing", i);
+		if (dup2(packet->fds[next++], i) < 0)
+			return error_errno(err, ERROR_HOST, "descriptor %d", i);
+	}
+	return 0;
+}
+
+static int take_terminal(const struct attach_packet *packet, struct error *err)
+{
+	const struct attach_message message = { .kind = ATTACH_TERMINAL };
+	const bool *tty = packet->message.exec.tty;
+	owned(fd_close) int master = -1;
+
+	if (!tty[0] && !tty[1] && !tty[2])
+		return 0;
+	if (terminal_open(tty, &master, err) < 0)
+		return -1;
+	if (attach_send(packet->fds[0], &message, &master, 1) < 0)
+		return error_errno(err, ERROR_HOST, "cannot send the terminal");
+	return 0;
+}
+
+static int limit(const struct start *start, const struct attach_exec *exec, bool has_group,
+		 struct error *err)
+{
+	struct spec_limits limits = start->spec->limits;
+
+	if (exec->cpu_seconds)
+		limits.cpu_time_ms = (uint64_t)exec->cpu_seconds * 1000;
+	if (rlimit_apply(&limits, !has_group) < 0 || rlimit_step_back(&limits) < 0)
+		return error_errno(err, ERROR_HOST, "cannot set limits");
+	return 0;
+}
+
+static void unblock_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int prepare(const struct start *start, const struct attach_packet *packet,
+		   const char *directory, bool has_group, struct error *err)
+{
+	unblock_signals();
+	if (setsid() < 0)
+		return error_errno(err, ERROR_HOST, "no session of its own");
+	if (take_descriptors(packet, err) < 0)
+		return -1;
+	if (chdir(directory) < 0)
+		return error_errno(err, ERROR_HOST, "working directory %s", directory);
+	if (take_terminal(packet, err) < 0 ||
+	    limit(start, &packet->message.exec, has_group, err) < 0)
+		return -1;
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "cannot close descriptors");
+	return 0;
+}
+
+_Noreturn void member_main(const struct start *start, struct attach_packet *packet, bool has_group)
+{
+	const struct attach_message running = { .kind = ATTACH_RUNNING };
+	const struct sock_fprog *extra = start->io->extra_filter;
+	struct strv words[3] = { STRV_INIT, STRV_INIT, STRV_INIT };
+	struct error err = { 0 };
+
+	if (attach_words(packet, words, &err) < 0 ||
+	    prepare(start, packet, words[0].items[0], has_group, &err) < 0)
+		fail(packet->fds[0], &err);
+	if (attach_send(packet->fds[0], &running, NULL, 0) < 0)
+		_exit(125); /* nobody is there to see it run */
+	/* Last of all: it may take away what we still needed. */
+	if (extra && seccomp_load(extra, false, NULL) < 0) {
+		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s",
+			    start->spec->seccomp);
+		fail(packet->fds[0], &err);
+	}
+	command_exec(&words[1], &words[2], &err);
+	fail(packet->fds[0], &err);
+}
+
+struct process {
+	pid_t pid, parent, session;
+};
+
+/* Processes that belong to an exec, and their sessions: who is born of them meanwhile is known by it. */
+struct family {
+	pid_t items[KILL_MAX];
+	size_t count;
+};
+
+static bool family_has(const struct family *family, pid_t pid)
+{
+	for (size_t i = 0; i < family->count; i++) {
+		if (family->items[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Whether it was not in it yet. */
+static bool family_add(struct family *family, pid_t pid)
+{
+	if (pid <= 1 || family->count == KILL_MAX || family_has(family, pid))
+		return false;
+	family->items[family->count++] = pid;
+	return true;
+}
+
+/* Behind the name, which may hold anything: state, parent, group, session. */
+static bool read_process(const char *name, struct process *ret_process)
+{
+	char path[32], text[512], state = 0;
+	int parent = 0, session = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.10s/stat", name);
+	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	const char *end = strrchr(text, ')');
+
+	if (!end || sscanf(end + 1, " %c %d %*d %d", &state, &parent, &session) != 3)
+		return false;
+	*ret_process = (struct process){ (pid_t)strtol(name, NULL, 10), parent, session };
+	return ret_process->pid > 1 && state != 'Z';
+}
+
+static size_t list_processes(struct process *ret_list, size_t max)
+{
+	DIR *proc = opendir("/proc");
+	size_t count = 0;
+
+	if (!proc)
+		return 0;
+	for (const struct dirent *entry; count < max && (entry = readdir(proc));) {
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    read_process(entry->d_name, &ret_list[count]))
+			count++;
+	}
+	closedir(proc);
+	return count;
+}
+
+/* Adds everybody who is of the family by parent or session, until there are no more. Whether there was one. */
+static bool grow(struct family *family, const struct process *list, size_t count)
+{
+	bool has_grown = false;
+
+	for (bool found = true; found;) {
+		found = false;
+		for (size_t i = 0; i < count; i++) {
+			const struct process *one = &list[i];
+
+			if (!family_has(family, one->pid) && !family_has(family, one->parent) &&
+			    !family_has(family, one->session))
+				continue;
+			found |= family_add(family, one->pid);
+			found |= family_add(family, one->session);
+		}
+		has_grown |= found;
+	}
+	return has_grown;
+}
+
+void member_kill(pid_t leader)
+{
+	struct process *list = calloc(KILL_MAX, sizeof(*list));
+	struct family *family = calloc(1, sizeof(*family));
+
+	for (int round = 0; list && family && round < KILL_ROUNDS; round++) {
+		size_t count = list_processes(list, KILL_MAX);
+		bool has_grown = round == 0 && family_add(family, leader);
+
+		has_grown |= grow(family, list, count);
+		for (size_t i = 0; i < count; i++) {
+			if (family_has(family, list[i].pid))
+				(void)kill(list[i].pid, SIGKILL);
+		}
+		/* Whoever has the signal makes no children any more. */
+		if (!has_grown)
+			break;
+	}
+	free(list);
+	free(family);
+}

@@ -1,0 +1,272 @@
+/*
+ * An init that stays: sealed like a payload, it starts the commands it is asked for, and reaps.
+ *
+ * It is the process that forks because nobody inside can end, stop or trace pid 1: the kernel ignores their signals to it,
+ * it is not dumpable, and the filter refuses to change its limits. What can be done once is done once, here: namespaces,
+ * groups, capabilities, Landlock, the filter and its listener are inherited, so that starting a command is little more
+ * than fork and exec. All commands are in one Landlock domain: they may signal each other, as on any machine.
+ */
+#include "launch/resident.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/price.h"
+#include "confine/landlock.h"
+#include "confine/root.h"
+#include "confine/sysctl.h"
+#include "launch/handshake.h"
+#include "launch/member.h"
+#include "launch/mover.h"
+#include "launch/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMBERS_MAX 1024
+
+/* A command under way. */
+struct member {
+	uint32_t id;
+	pid_t pid;
+	int client_fd;
+};
+
+struct resident {
+	const struct start *start;
+	struct sealing sealing;
+	int signal_fd;
+	struct member members[MEMBERS_MAX];
+	size_t count;
+	struct mover mover;
+	struct attach_packet packet;
+	bool was_idle; /* and the keeper knows */
+};
+
+/* What the helper made while we mounted: a proc of ours, and the groups' descriptors. */
+static int take_groups(struct resident *resident, int helper_fd, struct error *err)
+{
+	int fds[1 + CGROUP_DIRS_MAX];
+	size_t count = 0;
+	char byte;
+	ssize_t got = fd_receive(helper_fd, &byte, 1, fds, 1 + CGROUP_DIRS_MAX, &count);
+
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot receive the groups");
+	if (got == 0 || count == 0)
+		return error_set(err, ERROR_HOST, "start: the helper is gone");
+	resident->sealing.proc_fd = fds[0];
+	return seal_groups(&resident->sealing, fds + 1, count - 1, err);
+}
+
+/* Numbers 0 to 2 stay taken: what is received for a command must not become one of them by chance. */
+static int take_nothing(struct error *err)
+{
+	owned(fd_close) int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+		return error_errno(err, ERROR_HOST, "/dev/null");
+	return 0;
+}
+
+static int seal(struct resident *resident, struct error *err)
+{
+	const struct start *start = resident->start;
+	const struct message ready = { .kind = MESSAGE_EXEC };
+	const int keep[] = { 0,
+			     1,
+			     2,
+			     start->control_fd,
+			     start->payload_fd,
+			     resident->sealing.proc_fd,
+			     resident->signal_fd };
+
+	if (take_nothing(err) < 0 || seal_session(&resident->sealing, err) < 0)
+		return -1;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot protect init");
+	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
+	umask(022);
+	if (seal_privileges(err) < 0)
+		return -1;
+	if (start->landlock_abi >= 2 && !price_without("landlock") &&
+	    landlock_apply(start->landlock_abi) < 0)
+		return error_errno(err, ERROR_DENIED, "cannot apply Landlock");
+	if (!price_without("seccomp") && seal_filter(&resident->sealing, err) < 0)
+		return -1;
+	fd_close(&resident->sealing.proc_fd);
+	if (handshake_send(start->payload_fd, &ready, NULL, 0) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
+static void tell_keeper(const struct resident *resident, const struct attach_message *message)
+{
+	(void)attach_send(resident->start->payload_fd, message, NULL, 0);
+}
+
+static void refuse(const struct attach_packet *packet, const char *why)
+{
+	struct attach_message message = { .kind = ATTACH_FAILED, .id = packet->message.id };
+
+	error_errno(&message.error, ERROR_HOST, "%s", why);
+	(void)attach_send(packet->fds[0], &message, NULL, 0);
+}
+
+static void start_member(struct resident *resident)
+{
+	struct attach_packet *packet = &resident->packet;
+	struct attach_message started = { .kind = ATTACH_STARTED, .id = packet->message.id };
+
+	if (packet->fd_count == 0)
+		return;
+	errno = EAGAIN;
+	started.pid = resident->count == MEMBERS_MAX ? -1 : fork();
+	if (started.pid == 0)
+		member_main(resident->start, packet, resident->sealing.has_group);
+	if (started.pid < 0) {
+		refuse(packet, "cannot start another process");
+		started.kind = ATTACH_ENDED;
+		tell_keeper(resident, &started);
+		return;
+	}
+	resident->members[resident->count++] =
+		(struct member){ packet->message.id, started.pid, packet->fds[0] };
+	/* Kept, to say how it ended. */
+	packet->fds[0] = packet->fds[--packet->fd_count];
+	resident->was_idle = false;
+	tell_keeper(resident, &started);
+}
+
+static void kill_member(const struct resident *resident, uint32_t id)
+{
+	for (size_t i = 0; i < resident->count; i++) {
+		if (resident->members[i].id == id)
+			member_kill(resident->members[i].pid);
+	}
+}
+
+/* Everybody but init; it includes those on their way through fork. */
+static void signal_all(const struct resident *resident, int sig)
+{
+	const struct attach_message done = { .kind = ATTACH_DONE,
+					     .id = resident->packet.message.id };
+
+	(void)kill(-1, sig);
+	tell_keeper(resident, &done);
+}
+
+static void take_request(struct resident *resident)
+{
+	struct attach_packet *packet = &resident->packet;
+
+	if (attach_receive(resident->start->payload_fd, packet) <= 0)
+		_exit(0); /* the keeper is gone, or not itself any more */
+	if (packet->message.kind == ATTACH_EXEC)
+		start_member(resident);
+	else if (packet->message.kind == ATTACH_KILL)
+		kill_member(resident, packet->message.id);
+	else if (packet->message.kind == ATTACH_FREEZE)
+		signal_all(resident, SIGSTOP);
+	else if (packet->message.kind == ATTACH_THAW)
+		signal_all(resident, SIGCONT);
+	attach_close(packet);
+}
+
+static void report_end(struct resident *resident, pid_t pid, int status, const struct rusage *usage)
+{
+	for (size_t i = 0; i < resident->count; i++) {
+		struct member *member = &resident->members[i];
+		struct attach_message message = { .kind = ATTACH_ENDED, .id = member->id };
+
+		if (member->pid != pid)
+			continue;
+		message.ended.wait_status = status;
+		message.ended.usage = *usage;
+		(void)attach_send(member->client_fd, &message, NULL, 0);
+		close(member->client_fd);
+		tell_keeper(resident, &message);
+		*member = resident->members[--resident->count];
+		return;
+	}
+}
+
+static void reap(struct resident *resident)
+{
+	const struct attach_message idle = { .kind = ATTACH_IDLE };
+
+	for (;;) {
+		struct rusage usage;
+		int status;
+		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0 && !resident->was_idle) {
+			resident->was_idle = true;
+			tell_keeper(resident, &idle);
+		}
+		if (pid <= 0)
+			return;
+		if (pid == resident->mover.pid)
+			mover_report(&resident->mover);
+		else
+			report_end(resident, pid, status, &usage);
+	}
+}
+
+static _Noreturn void serve(struct resident *resident)
+{
+	const struct start *start = resident->start;
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		struct pollfd polls[] = { { .fd = resident->signal_fd, .events = POLLIN },
+					  { .fd = start->payload_fd, .events = POLLIN },
+					  { .fd = start->control_fd, .events = POLLIN } };
+
+		if (poll(polls, 3, -1) < 0 && errno != EINTR)
+			_exit(1);
+		/* Several ends can share one signal; reap takes them all. */
+		if (polls[0].revents) {
+			(void)!read(resident->signal_fd, &info, sizeof(info));
+			reap(resident);
+		}
+		if (polls[1].revents)
+			take_request(resident);
+		if (polls[2].revents)
+			mover_start(&resident->mover);
+	}
+}
+
+static int open_signals(int *ret_fd, struct error *err)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	*ret_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
+}
+
+void resident_main(const struct start *start, int helper_fd, struct error *err)
+{
+	owned(free_ptr) struct resident *resident = xcalloc(1, sizeof(*resident));
+
+	resident->start = start;
+	resident->sealing = (struct sealing){ .start = start, .proc_fd = -1 };
+	resident->mover.control_fd = start->control_fd;
+	if (take_groups(resident, helper_fd, err) < 0 || root_let_go(err) < 0 ||
+	    open_signals(&resident->signal_fd, err) < 0 || seal(resident, err) < 0)
+		return;
+	reap(resident);
+	serve(resident);
+}
