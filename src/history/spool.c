@@ -16,11 +16,13 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
 static const char mark[8] = { (char)0xff, 'a', 'i', 's', 'b', 'x', (char)0xfe, '\n' };
 
+#define REOPEN_MAX 16
 #define HEADER_SIZE (sizeof(mark) + 12)
 
 static void put_u32(unsigned char *at, uint32_t number)
@@ -68,26 +70,40 @@ static int open_file(const char *path)
 		    0600);
 }
 
-int spool_open(const char *state_dir, int *ret_fd, struct error *err)
+/* Opens and holds it; 1 when whoever folds removed it in between: then there is a new one, or none. */
+static int open_held(const char *path, int *ret_fd, struct error *err)
 {
-	owned(free_ptr) char *path = xasprintf("%s/spool", state_dir);
 	owned(fd_close) int fd = open_file(path);
 	struct stat st;
 
-	/* Nearly always it is there: look for the directory only when it is not. */
-	if (fd < 0 && errno == ENOENT) {
-		if (make_dirs(state_dir, err) < 0)
-			return -1;
-		fd = open_file(path);
-	}
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open '%s'", path);
-	if (fstat(fd, &st) < 0)
+	/* Shared with other runs; who folds takes it exclusively to know that nothing more will come. */
+	if (flock(fd, LOCK_SH) < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "cannot look at '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERROR_HOST, "'%s' is not a regular file", path);
+	if (st.st_nlink == 0)
+		return 1;
 	*ret_fd = fd_take(&fd);
 	return 0;
+}
+
+int spool_open(const char *state_dir, int *ret_fd, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/spool", state_dir);
+	int status = open_held(path, ret_fd, err);
+
+	/* Nearly always it is there: look for the directory only when it is not. */
+	if (status < 0 && err->errnum == ENOENT) {
+		if (make_dirs(state_dir, err) < 0)
+			return -1;
+		status = open_held(path, ret_fd, err);
+	}
+	for (int i = 0; status > 0 && i < REOPEN_MAX; i++)
+		status = open_held(path, ret_fd, err);
+	return status > 0 ? error_set(err, ERROR_HOST, "'%s' is removed again and again", path)
+			  : status;
 }
 
 int spool_append(int fd, enum spool_type type, const char *body, size_t len, struct error *err)

@@ -17,7 +17,10 @@ enum spool_type { SPOOL_START = 1, SPOOL_END = 2, SPOOL_EVENT = 3 };
 
 #define SPOOL_RECORD_MAX (256u << 10)
 
-/* Opens STATE_DIR/spool for appending, making the directory (0700) when it is missing. */
+/*
+ * Opens STATE_DIR/spool for appending, making the directory (0700) when it is missing. As long as the descriptor is
+ * open the file is not removed, whoever folds it.
+ */
 int spool_open(const char *state_dir, int *ret_fd, struct error *err);
 
 /* Appends one record; BODY is a JSON object. */

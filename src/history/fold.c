@@ -1,0 +1,265 @@
+/*
+ * Folding: spool files into the database.
+ *
+ * A spool file is known by its inode and birth, not by its name: it keeps its place when it is retired, that is renamed
+ * so that the next run begins a new one. Whoever appends holds a shared lock for as long as the file is open
+ * (spool_open), so an exclusive lock says that nothing more will come.
+ */
+#include "history/fold.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "history/fold_record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Read at a time, and folded by one transaction. Many of the largest records fit. */
+#define CHUNK ((size_t)4 << 20)
+/* A spool beyond this is retired once it is folded. */
+#define RETIRE_BYTES ((uint64_t)16 << 20)
+
+struct spool_file {
+	int fd;
+	uint64_t inode, born_ns, size;
+};
+
+static int spool_file_open(int dir_fd, const char *name, struct spool_file *ret_file)
+{
+	struct statx st;
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st) < 0 ||
+	    !S_ISREG(st.stx_mode))
+		return -1;
+	*ret_file = (struct spool_file){ .inode = st.stx_ino, .size = st.stx_size };
+	if (st.stx_mask & STATX_BTIME)
+		ret_file->born_ns =
+			(uint64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
+	ret_file->fd = fd_take(&fd);
+	return 0;
+}
+
+static int bind_file(struct db *db, const char *sql, const struct spool_file *file, int place,
+		     struct db_statement **ret_statement, struct error *err)
+{
+	if (db_prepare(db, sql, ret_statement, err) < 0)
+		return -1;
+	db_bind_int(*ret_statement, place, (int64_t)file->inode);
+	db_bind_int(*ret_statement, place + 1, (int64_t)file->born_ns);
+	return 0;
+}
+
+static int read_done(struct db *db, const struct spool_file *file, uint64_t *ret_done,
+		     struct error *err)
+{
+	owned(db_statement_release) struct db_statement *statement = NULL;
+	int got;
+
+	if (bind_file(db, "SELECT done FROM spools WHERE inode=? AND born_ns=?", file, 1,
+		      &statement, err) < 0)
+		return -1;
+	got = db_step(statement, err);
+	if (got < 0)
+		return -1;
+	*ret_done = got ? (uint64_t)db_int(statement, 0) : 0;
+	/* A power cut took the end of it: what comes now is new. */
+	if (*ret_done > file->size)
+		*ret_done = file->size;
+	return 0;
+}
+
+static int write_done(struct db *db, const struct spool_file *file, uint64_t done,
+		      struct error *err)
+{
+	owned(db_statement_release) struct db_statement *statement = NULL;
+
+	if (bind_file(db, "INSERT OR REPLACE INTO spools(inode,born_ns,done) VALUES(?,?,?)", file,
+		      1, &statement, err) < 0)
+		return -1;
+	db_bind_int(statement, 3, (int64_t)done);
+	return db_run(statement, err);
+}
+
+static int forget_file(struct db *db, const struct spool_file *file, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *statement = NULL;
+
+	if (bind_file(db, "DELETE FROM spools WHERE inode=? AND born_ns=?", file, 1, &statement,
+		      err) < 0)
+		return -1;
+	return db_run(statement, err);
+}
+
+/* Folds what BUFFER holds from *DONE on. */
+static int fold_buffer(struct fold_statements *statements, const char *buffer, size_t len,
+		       uint64_t *ret_used, struct error *err)
+{
+	struct spool_record record;
+	uint64_t skipped = 0;
+
+	*ret_used = 0;
+	while (spool_next(buffer, len, ret_used, &record, &skipped) == 1) {
+		if (fold_record(statements, &record, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* One transaction: at most a chunk. *ret_more says whether there may be another. */
+static int fold_chunk(struct db *db, const struct spool_file *file, char *buffer, bool *ret_more,
+		      struct error *err)
+{
+	owned(fold_statements_close) struct fold_statements statements = { 0 };
+	uint64_t done, used;
+	ssize_t got;
+
+	/* Under the lock of the transaction: somebody else may have folded meanwhile. */
+	if (read_done(db, file, &done, err) < 0)
+		return -1;
+	got = pread(file->fd, buffer, CHUNK, (off_t)done);
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "cannot read the spool");
+	if (fold_statements_open(db, &statements, err) < 0 ||
+	    fold_buffer(&statements, buffer, (size_t)got, &used, err) < 0)
+		return -1;
+	*ret_more = used > 0 && (size_t)got == CHUNK;
+	return used > 0 ? write_done(db, file, done + used, err) : 0;
+}
+
+static int fold_file(struct db *db, const struct spool_file *file, struct error *err)
+{
+	owned(free_ptr) char *buffer = NULL;
+	bool more = true;
+	uint64_t done;
+
+	if (read_done(db, file, &done, err) < 0)
+		return -1;
+	if (done == file->size)
+		return 0;
+	buffer = xmalloc(CHUNK);
+	while (more) {
+		if (db_begin(db, err) < 0)
+			return -1;
+		if (fold_chunk(db, file, buffer, &more, err) < 0) {
+			db_rollback(db);
+			return -1;
+		}
+		if (db_commit(db, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A retired file that is folded to its end and that nobody holds is of no more use. */
+static int drop_retired(struct db *db, int dir_fd, const char *name, const struct spool_file *file,
+			struct error *err)
+{
+	struct stat st;
+
+	if (flock(file->fd, LOCK_EX | LOCK_NB) < 0 || fstat(file->fd, &st) < 0)
+		return 0;
+	/* What was appended between the folding and the lock comes next time. */
+	if ((uint64_t)st.st_size != file->size)
+		return 0;
+	if (unlinkat(dir_fd, name, 0) < 0)
+		return 0;
+	return forget_file(db, file, err);
+}
+
+static int fold_named(struct db *db, int dir_fd, const char *name, struct error *err)
+{
+	struct spool_file file;
+	char retired[64];
+	int status;
+
+	if (spool_file_open(dir_fd, name, &file) < 0)
+		return 0;
+	status = fold_file(db, &file, err);
+	if (status == 0 && strcmp(name, "spool") != 0)
+		status = drop_retired(db, dir_fd, name, &file, err);
+	if (status == 0 && strcmp(name, "spool") == 0 && file.size > RETIRE_BYTES) {
+		(void)snprintf(retired, sizeof(retired), "spool.%llu",
+			       (unsigned long long)clock_epoch_ms());
+		(void)renameat2(dir_fd, "spool", dir_fd, retired, RENAME_NOREPLACE);
+	}
+	close(file.fd);
+	return status;
+}
+
+/* Ticks since boot at which process PID began; 0 when there is none. */
+static uint64_t began_ticks(int64_t pid)
+{
+	char path[48], text[1024];
+	const char *at;
+
+	(void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return 0;
+	/* The name in brackets may hold anything; what follows the last one does not. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* Whether process PID can be the one that wrote down at STARTED_MS that it begins. */
+static bool is_alive(int64_t pid, int64_t started_ms)
+{
+	uint64_t ticks = pid > 0 ? began_ticks(pid) : 0;
+	struct timespec up;
+	int64_t began_ms;
+
+	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &up) < 0)
+		return false;
+	began_ms = (int64_t)clock_epoch_ms() - (int64_t)up.tv_sec * 1000 +
+		   (int64_t)(ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	/* A second for rounding: a younger process has only got the number. */
+	return began_ms <= started_ms + 1000;
+}
+
+/* A start without an end whose supervisor is gone. */
+static int name_killed(struct db *db, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *open = NULL, *mark = NULL;
+	int got;
+
+	if (db_prepare(db, "SELECT run_id,supervisor,started_ms FROM runs WHERE status IS NULL",
+		       &open, err) < 0 ||
+	    db_prepare(db, "UPDATE runs SET status='killed' WHERE run_id=? AND status IS NULL",
+		       &mark, err) < 0)
+		return -1;
+	while ((got = db_step(open, err)) > 0) {
+		if (is_alive(db_int(open, 1), db_int(open, 2)))
+			continue;
+		db_bind_text(mark, 1, db_text(open, 0));
+		if (db_run(mark, err) < 0)
+			return -1;
+	}
+	return got;
+}
+
+int fold_spools(struct db *db, const char *state_dir, struct error *err)
+{
+	DIR *dir = opendir(state_dir);
+	int status = 0;
+
+	if (!dir)
+		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", state_dir);
+	for (struct dirent *entry; status == 0 && (entry = readdir(dir));) {
+		if (str_starts(entry->d_name, "spool.") || strcmp(entry->d_name, "spool") == 0)
+			status = fold_named(db, dirfd(dir), entry->d_name, err);
+	}
+	(void)closedir(dir);
+	return status < 0 ? -1 : name_killed(db, err);
+}

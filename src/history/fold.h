@@ -1,0 +1,14 @@
+/* Folding: spool records into rows, each exactly once. Private to history. */
+#ifndef HISTORY_FOLD_H
+#define HISTORY_FOLD_H
+
+#include "history/db.h"
+
+/*
+ * Folds every spool file of STATE_DIR as far as it has whole records; retires a spool that has grown large, removes
+ * retired ones that are folded and that nobody can append to any more. Runs whose supervisor died without
+ * a word become "killed".
+ */
+int fold_spools(struct db *db, const char *state_dir, struct error *err);
+
+#endif

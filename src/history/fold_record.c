@@ -1,0 +1,225 @@
+/* One spool record into rows: what START, END and EVENT bodies hold, and where it goes. */
+#include "history/fold_record.h"
+
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "base/own.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char start_sql[] =
+	"INSERT OR IGNORE INTO "
+	"runs(run_id,trace_id,sandbox,command,workspace,driver,started_ms,supervisor)"
+	" VALUES(?,?,?,?,?,?,?,?)";
+static const char end_sql[] =
+	"INSERT INTO "
+	"runs(run_id,trace_id,sandbox,command,driver,started_ms,status,exit_code,signal,"
+	"duration_ms,start_ms,cpu_ms,peak_memory,files,denials,net_denials)"
+	" VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	" ON CONFLICT(run_id) DO UPDATE SET status=excluded.status,exit_code=excluded.exit_code,"
+	"signal=excluded.signal,duration_ms=excluded.duration_ms,start_ms=excluded.start_ms,"
+	"cpu_ms=excluded.cpu_ms,peak_memory=excluded.peak_memory,files=excluded.files,"
+	"denials=excluded.denials,net_denials=excluded.net_denials";
+
+int fold_statements_open(struct db *db, struct fold_statements *ret_statements, struct error *err)
+{
+	*ret_statements = (struct fold_statements){ 0 };
+	if (db_prepare(db, start_sql, &ret_statements->start, err) < 0 ||
+	    db_prepare(db, end_sql, &ret_statements->end, err) < 0 ||
+	    db_prepare(db, "INSERT OR REPLACE INTO results(run_id,body) VALUES(?,?)",
+		       &ret_statements->result, err) < 0 ||
+	    db_prepare(db, "DELETE FROM denials WHERE run_id=?", &ret_statements->forget_denials,
+		       err) < 0 ||
+	    db_prepare(db,
+		       "INSERT INTO denials(run_id,layer,what,rule,hint,count) VALUES(?,?,?,?,?,?)",
+		       &ret_statements->denial, err) < 0 ||
+	    db_prepare(db, "INSERT INTO events(at_ms,kind,sandbox,subject,body) VALUES(?,?,?,?,?)",
+		       &ret_statements->event, err) < 0) {
+		fold_statements_close(ret_statements);
+		return -1;
+	}
+	return 0;
+}
+
+void fold_statements_close(struct fold_statements *statements)
+{
+	db_statement_release(&statements->start);
+	db_statement_release(&statements->end);
+	db_statement_release(&statements->result);
+	db_statement_release(&statements->forget_denials);
+	db_statement_release(&statements->denial);
+	db_statement_release(&statements->event);
+}
+
+/* "2026-11-15T00:00:00.000Z" as milliseconds; 0 when it is none. */
+static int64_t time_of(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	unsigned ms = 0;
+
+	if (!rest)
+		return 0;
+	if (*rest == '.' && sscanf(rest + 1, "%3u", &ms) != 1)
+		ms = 0;
+	return (int64_t)timegm(&tm) * 1000 + ms;
+}
+
+static int64_t integer(const struct value *map, const char *key)
+{
+	int64_t number = 0;
+
+	(void)value_get_int(map, key, &number);
+	return number;
+}
+
+static void bind_number(struct db_statement *statement, int place, const struct value *item)
+{
+	if (item && item->kind == VALUE_INT)
+		db_bind_int(statement, place, item->integer);
+	else if (item && item->kind == VALUE_REAL)
+		db_bind_real(statement, place, item->real);
+	else
+		db_bind_null(statement, place);
+}
+
+/* What both kinds of run record begin with: run_id, trace_id, sandbox, command. */
+static void bind_names(struct db_statement *statement, const struct value *body)
+{
+	owned(str_done) struct str command = STR_INIT;
+	const struct value *words = value_get(body, "command");
+
+	if (words && words->kind == VALUE_LIST)
+		json_write(&command, words, 0);
+	db_bind_text(statement, 1, value_get_text(body, "run_id"));
+	db_bind_text(statement, 2, value_get_text(body, "trace_id"));
+	db_bind_text(statement, 3, value_get_text(body, "sandbox"));
+	db_bind_text(statement, 4, command.len ? command.data : "[]");
+}
+
+static int fold_start(struct fold_statements *statements, const struct value *body,
+		      struct error *err)
+{
+	struct db_statement *start = statements->start;
+
+	bind_names(start, body);
+	db_bind_text(start, 5, value_get_text(body, "workspace"));
+	db_bind_text(start, 6, value_get_text(body, "driver"));
+	db_bind_int(start, 7, time_of(value_get_text(body, "started")));
+	db_bind_int(start, 8, integer(body, "supervisor"));
+	return db_run(start, err);
+}
+
+static int fold_denial(struct fold_statements *statements, const char *run_id,
+		       const struct value *denial, struct error *err)
+{
+	int64_t count = integer(denial, "count");
+
+	db_bind_text(statements->denial, 1, run_id);
+	db_bind_text(statements->denial, 2, value_get_text(denial, "layer"));
+	db_bind_text(statements->denial, 3, value_get_text(denial, "what"));
+	db_bind_text(statements->denial, 4, value_get_text(denial, "rule"));
+	db_bind_text(statements->denial, 5, value_get_text(denial, "hint"));
+	db_bind_int(statements->denial, 6, count ? count : 1);
+	return db_run(statements->denial, err);
+}
+
+/* All of them, and those of the network. */
+static int fold_denials(struct fold_statements *statements, const struct value *body,
+			int64_t ret_counts[static 2], struct error *err)
+{
+	const struct value *list = value_get(body, "denials");
+	const char *run_id = value_get_text(body, "run_id");
+
+	ret_counts[0] = integer(body, "denials_beyond");
+	ret_counts[1] = 0;
+	if (!list || list->kind != VALUE_LIST || list->many.count == 0)
+		return 0;
+	db_bind_text(statements->forget_denials, 1, run_id);
+	if (db_run(statements->forget_denials, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->many.count; i++) {
+		const struct value *denial = list->many.items[i];
+		const char *layer = value_get_text(denial, "layer");
+
+		ret_counts[0]++;
+		ret_counts[1] += layer && strcmp(layer, "net") == 0;
+		if (fold_denial(statements, run_id, denial, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int64_t files_changed(const struct value *body)
+{
+	const struct value *changes = value_get(body, "changes");
+
+	if (!changes)
+		return 0;
+	return integer(changes, "added") + integer(changes, "modified") +
+	       integer(changes, "deleted");
+}
+
+static int fold_end(struct fold_statements *statements, const struct value *body, const char *text,
+		    struct error *err)
+{
+	struct db_statement *end = statements->end;
+	int64_t denials[2];
+
+	if (fold_denials(statements, body, denials, err) < 0)
+		return -1;
+	bind_names(end, body);
+	db_bind_text(end, 5, value_get_text(body, "driver"));
+	db_bind_int(end, 6, time_of(value_get_text(body, "started")));
+	db_bind_text(end, 7, value_get_text(body, "status"));
+	bind_number(end, 8, value_get(body, "exit_code"));
+	bind_number(end, 9, value_get(body, "signal"));
+	bind_number(end, 10, value_get(body, "duration_ms"));
+	bind_number(end, 11, value_get(body, "start_ms"));
+	bind_number(end, 12, value_get(body, "cpu_ms"));
+	bind_number(end, 13, value_get(body, "peak_memory_bytes"));
+	db_bind_int(end, 14, files_changed(body));
+	db_bind_int(end, 15, denials[0]);
+	db_bind_int(end, 16, denials[1]);
+	if (db_run(end, err) < 0)
+		return -1;
+	db_bind_text(statements->result, 1, value_get_text(body, "run_id"));
+	db_bind_text(statements->result, 2, text);
+	return db_run(statements->result, err);
+}
+
+static int fold_event(struct fold_statements *statements, const struct value *body,
+		      const char *text, struct error *err)
+{
+	const char *kind = value_get_text(body, "event");
+
+	if (!kind)
+		return 0;
+	db_bind_int(statements->event, 1, time_of(value_get_text(body, "time")));
+	db_bind_text(statements->event, 2, kind);
+	db_bind_text(statements->event, 3, value_get_text(body, "sandbox"));
+	db_bind_text(statements->event, 4, value_get_text(body, "id"));
+	db_bind_text(statements->event, 5, text);
+	return db_run(statements->event, err);
+}
+
+int fold_record(struct fold_statements *statements, const struct spool_record *record,
+		struct error *err)
+{
+	owned(value_release) struct value *body = NULL;
+	owned(free_ptr) char *text = xstrndup(record->body, record->len);
+	struct error ignored;
+
+	if (json_read(record->body, record->len, NULL, &body, &ignored) < 0 ||
+	    body->kind != VALUE_MAP)
+		return 0;
+	if (record->type == SPOOL_EVENT)
+		return fold_event(statements, body, text, err);
+	if (!value_get_text(body, "run_id"))
+		return 0;
+	if (record->type == SPOOL_START)
+		return fold_start(statements, body, err);
+	return fold_end(statements, body, text, err);
+}

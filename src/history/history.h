@@ -1,0 +1,70 @@
+/*
+ * The history: what the spool said, folded into tables that can be asked.
+ *
+ * Whoever reads folds first. A record is folded exactly once: how far a spool file was read stands in the same
+ * database, changed by the same transaction that adds the rows; a crash in the middle undoes both.
+ */
+#ifndef HISTORY_HISTORY_H
+#define HISTORY_HISTORY_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/value.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct history;
+
+/* Opens STATE_DIR/history.db, making it, and folds the spool. */
+int history_open(const char *state_dir, struct history **ret_history, struct error *err);
+void history_close(struct history *history);
+/* Cleanup for owned(history_release) struct history *h. */
+void history_release(struct history **slot);
+
+struct history_filter {
+	const char *status, *sandbox, *trace_id; /* exact; NULL: any */
+	const char *text;			 /* somewhere in the command; NULL: any */
+	uint64_t since_ms;			 /* 0: from the beginning */
+	uint64_t limit;				 /* 0: all */
+};
+
+/* Runs, newest first: a list of {run_id, trace_id, sandbox, command, status, exit_code, started, duration_ms, ...}. */
+int history_list(struct history *history, const struct history_filter *filter,
+		 struct value **ret_list, struct error *err);
+
+/* One run by its id, or the beginning of it when that is one run's alone. ERROR_NOT_FOUND, or ERROR_USAGE when several match. */
+int history_find(struct history *history, const char *id, char ret_id[static 27],
+		 struct error *err);
+
+/* The recorded result object of a run (without streams); a run that is under way has status "running". */
+int history_show(struct history *history, const char *run_id, struct value **ret_result,
+		 struct error *err);
+
+/* The figures an owner watches, over runs since SINCE_MS. */
+int history_stats(struct history *history, uint64_t since_ms, struct value **ret_stats,
+		  struct error *err);
+
+/* The last run of a sandbox, for gates: false when there is none. */
+struct history_last {
+	char run_id[27];
+	int64_t exit_code, duration_ms, peak_memory;
+};
+
+int history_last_run(struct history *history, const char *sandbox, struct history_last *ret_last,
+		     bool *ret_is_there, struct error *err);
+/* Connections refused in runs of a sandbox since a time. */
+int history_net_denials(struct history *history, const char *sandbox, uint64_t since_ms,
+			uint64_t *ret_count, struct error *err);
+
+struct history_bounds {
+	uint64_t age_ms;    /* older runs go; 0: none do */
+	uint64_t rows;	    /* more than that many go, oldest first; 0: none do */
+	uint64_t log_bytes; /* kept output beyond that goes, oldest first; 0: none does */
+};
+
+/* Removes what is out of bounds, with its kept output; says what in {runs, logs, bytes}. */
+int history_trim(struct history *history, const struct history_bounds *bounds,
+		 struct value **ret_removed, struct error *err);
+
+#endif
