@@ -18,6 +18,7 @@
 struct driver_io {
 	int fds[3];
 	bool tty[3];
+	int enter_fd; /* of a sandbox that runs already, for drivers that enter one; borrowed */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_ENDED };
@@ -76,6 +77,9 @@ struct driver {
 
 	/* Releases everything; kills first when still running. Leaves no process, mount or group behind. */
 	void (*free)(struct task *task);
+
+	/* How a command enters a sandbox of this driver that runs already; NULL where none can stay. */
+	const struct driver *enter;
 };
 
 /* The drivers compiled in, ended by NULL. */

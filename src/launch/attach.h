@@ -57,6 +57,7 @@ struct attach_figures {
 	pid_t init_pid; /* on the host */
 	uint64_t oom_kills, pids_refused;
 	uint64_t cpu_us, memory_bytes;
+	uint64_t exec_cpu_us; /* of the asking client's own command, so far */
 };
 
 struct attach_exec {

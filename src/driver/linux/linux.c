@@ -61,16 +61,14 @@ static int watch(struct linux_task *task, int fd, struct error *err)
 }
 
 /* Layers that a started sandbox has; the ones missing were named by the start. */
-static void name_layers(struct linux_task *task)
+void linux_name_layers(struct task *task, uint32_t missing)
 {
-	struct strv *layers = &task->task.layers;
-
-	strv_done(layers);
+	strv_done(&task->layers);
 	for (enum layer layer = LAYER_USER; layer <= LAYER_OVERLAY; layer++) {
-		if (!(task->launch.missing & (1u << layer)))
-			strv_add(layers, layer_name(layer));
+		if (!(missing & (1u << layer)))
+			strv_add(&task->layers, layer_name(layer));
 	}
-	task->task.degraded = task->launch.missing;
+	task->degraded = missing;
 }
 
 /* A layer the user insisted on, or a mandatory one, that the start could not provide. */
@@ -142,7 +140,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		linux_free(&task->task);
 		return -1;
 	}
-	name_layers(task);
+	linux_name_layers(&task->task, task->launch.missing);
 	*ret_task = &task->task;
 	return 0;
 }
@@ -212,7 +210,7 @@ static void handle_message(struct linux_task *task, int fd)
 		end_with_error(task, &report.error);
 		break;
 	}
-	name_layers(task);
+	linux_name_layers(&task->task, task->launch.missing);
 }
 
 static void tell(struct linux_task *task, const struct notify_event *event)
@@ -378,4 +376,5 @@ const struct driver driver_linux = {
 	.sample = linux_sample,
 	.resize = linux_resize,
 	.free = linux_free,
+	.enter = &driver_linux_attach,
 };

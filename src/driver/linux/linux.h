@@ -6,4 +6,10 @@
 
 extern const struct driver driver_linux;
 
+/* The same in a sandbox that a keeper holds. */
+extern const struct driver driver_linux_attach;
+
+/* Names the layers that hold, given those that do not. */
+void linux_name_layers(struct task *task, uint32_t missing);
+
 #endif

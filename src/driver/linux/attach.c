@@ -1,0 +1,277 @@
+/*
+ * Entering a sandbox that runs already: a command of the linux driver whose sandbox belongs to a keeper.
+ *
+ * The same task to the run layer, but nothing is made here: the command goes to the keeper, and the processes that can
+ * tell something about it tell it (launch/attach.h).
+ */
+#include "base/clock.h"
+#include "base/own.h"
+#include "driver/linux/linux.h"
+#include "launch/attach.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* How long the end of what was killed is waited for, and an answer of the keeper. */
+#define KILL_MS 5000
+#define ANSWER_MS 1000
+/* A shorter command that succeeded cannot have met a limit worth a question. */
+#define QUICK_NS 10000000u
+
+struct attach_task {
+	struct task task; /* first */
+	const struct spec *spec;
+	int fd; /* to the keeper; borrowed */
+	bool has_ended, has_figures, is_asking;
+	uint64_t started_ns, ended_ns;
+	struct attach_figures before, now;
+	struct rusage usage;
+	struct attach_packet packet;
+};
+
+static struct attach_task *attach_task_of(struct task *task)
+{
+	return (struct attach_task *)task;
+}
+
+static void attach_free(struct task *base)
+{
+	fd_close(&base->pty_master);
+	strv_done(&base->layers);
+	strv_done(&base->upper_paths);
+	denials_done(&base->denials);
+	free(attach_task_of(base));
+}
+
+static int send_command(struct attach_task *task, const struct driver_io *io, struct error *err)
+{
+	const struct spec *spec = task->spec;
+	struct attach_message message = { .kind = ATTACH_EXEC };
+	struct strv words[3] = { STRV_INIT, spec->command, spec->env };
+	size_t count = 0;
+	int fds[3];
+
+	for (int i = 0; i < 3; i++) {
+		message.exec.tty[i] = io->tty[i];
+		if (!io->tty[i])
+			fds[count++] = io->fds[i];
+	}
+	message.exec.cpu_seconds = (uint32_t)((spec->limits.cpu_time_ms + 999) / 1000);
+	strv_add(&words[0], spec->cwd);
+	int status = attach_send_exec(task->fd, &message, words, fds, count);
+
+	if (status < 0)
+		error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
+	strv_done(&words[0]);
+	return status;
+}
+
+static int attach_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
+			struct error *err)
+{
+	struct attach_task *task = xcalloc(1, sizeof(*task));
+
+	task->task = (struct task){ .driver = &driver_linux_attach,
+				    .pty_master = -1,
+				    .upper_fd = -1,
+				    .isolation = "namespaces" };
+	task->spec = spec;
+	task->fd = io->enter_fd;
+	if (send_command(task, io, err) < 0) {
+		attach_free(&task->task);
+		return -1;
+	}
+	*ret_task = &task->task;
+	return 0;
+}
+
+static int attach_poll_fd(const struct task *base)
+{
+	return ((const struct attach_task *)base)->fd;
+}
+
+static void fail(struct attach_task *task, const struct error *err)
+{
+	task->task.error = *err;
+	task->task.state = TASK_ENDED;
+}
+
+static void take_figures(struct attach_task *task, const struct attach_figures *figures)
+{
+	if (!task->has_figures)
+		task->before = *figures;
+	task->has_figures = true;
+	task->is_asking = false;
+	task->now = *figures;
+	linux_name_layers(&task->task, figures->missing);
+}
+
+static void tell(struct attach_task *task, struct attach_denied *denied)
+{
+	denials_add(&task->task.denials, denied->layer, denied->what,
+		    denied->rule[0] ? denied->rule : NULL, denied->hint);
+}
+
+static void hear(struct attach_task *task)
+{
+	struct attach_packet *packet = &task->packet;
+	struct attach_message *message = &packet->message;
+
+	switch (message->kind) {
+	case ATTACH_TERMINAL:
+		if (task->task.pty_master < 0 && packet->fd_count == 1) {
+			task->task.pty_master = packet->fds[0];
+			packet->fd_count = 0;
+		}
+		break;
+	case ATTACH_RUNNING:
+		task->task.state = TASK_RUNNING;
+		task->started_ns = clock_now_ns();
+		break;
+	case ATTACH_FIGURES:
+		take_figures(task, &message->figures);
+		break;
+	case ATTACH_DENIED:
+		tell(task, &message->denied);
+		break;
+	case ATTACH_ENDED:
+		task->has_ended = true;
+		task->ended_ns = clock_now_ns();
+		task->task.wait_status = message->ended.wait_status;
+		task->usage = message->ended.usage;
+		break;
+	case ATTACH_FAILED:
+		fail(task, &message->error);
+		break;
+	case ATTACH_EXEC:
+	case ATTACH_KILL:
+	case ATTACH_FREEZE:
+	case ATTACH_THAW:
+	case ATTACH_STOP:
+	case ATTACH_LOOK:
+	case ATTACH_STARTED:
+	case ATTACH_IDLE:
+	case ATTACH_DONE:
+		break;
+	}
+	attach_close(packet);
+}
+
+static void attach_step(struct task *base)
+{
+	struct attach_task *task = attach_task_of(base);
+	struct error err;
+
+	if (attach_receive(task->fd, &task->packet) > 0) {
+		hear(task);
+	} else {
+		error_set(&err, ERROR_HOST, "the sandbox was stopped");
+		/* Stopped while the command ran: ended, as by a signal. */
+		if (base->state == TASK_RUNNING && !task->has_ended)
+			base->wait_status = SIGKILL;
+		else if (!task->has_ended)
+			fail(task, &err);
+		task->has_ended = task->has_figures = true;
+	}
+	/* Init may be quicker to tell the end than the keeper the beginning. */
+	if (task->has_ended && task->has_figures)
+		base->state = TASK_ENDED;
+}
+
+static void send_kind(const struct attach_task *task, enum attach_kind kind)
+{
+	const struct attach_message message = { .kind = kind };
+
+	(void)attach_send(task->fd, &message, NULL, 0);
+}
+
+/* Steps until CONDITION or the end; a keeper that does not answer is not waited for. */
+static void await(struct attach_task *task, const bool *condition, bool until, int patience_ms)
+{
+	struct pollfd ready = { .fd = task->fd, .events = POLLIN };
+
+	while (*condition != until && poll(&ready, 1, patience_ms) == 1)
+		attach_step(&task->task);
+}
+
+static void attach_kill(struct task *base)
+{
+	struct attach_task *task = attach_task_of(base);
+
+	if (base->state == TASK_ENDED)
+		return;
+	send_kind(task, ATTACH_KILL);
+	await(task, &task->has_ended, true, KILL_MS);
+	if (!task->has_ended)
+		base->wait_status = SIGKILL;
+	base->state = TASK_ENDED;
+}
+
+static uint64_t cpu_of(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+/* The sandbox's own counts of limits met, when the command may have met one. */
+static void ask_at_the_end(struct attach_task *task)
+{
+	bool is_quick = task->started_ns && task->ended_ns - task->started_ns < QUICK_NS;
+
+	if (task->task.error.code != ERROR_NONE || (task->task.wait_status == 0 && is_quick))
+		return;
+	task->is_asking = true;
+	send_kind(task, ATTACH_LOOK);
+	await(task, &task->is_asking, false, ANSWER_MS);
+}
+
+static void attach_sample(struct task *base, struct task_usage *ret_usage)
+{
+	struct attach_task *task = attach_task_of(base);
+
+	*ret_usage = (struct task_usage){ 0 };
+	if (base->state == TASK_ENDED) {
+		ask_at_the_end(task);
+	} else if (!task->is_asking) {
+		/* Figures of now arrive with a later step; those of the last time will do. */
+		task->is_asking = true;
+		send_kind(task, ATTACH_LOOK);
+	}
+	ret_usage->cpu_us = task->has_ended ? cpu_of(&task->usage) : task->now.exec_cpu_us;
+	ret_usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
+	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
+	ret_usage->pids_refused = task->now.pids_refused - task->before.pids_refused;
+	ret_usage->disk_full = task->now.disk_full;
+}
+
+static void attach_resize(struct task *base, unsigned rows, unsigned columns)
+{
+	struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
+
+	if (base->pty_master >= 0)
+		(void)ioctl(base->pty_master, TIOCSWINSZ, &size);
+}
+
+static int attach_check(const struct spec *spec, struct error *err)
+{
+	(void)spec;
+	if (geteuid() != getuid())
+		return error_set(err, ERROR_DENIED, "aisbx must not be run set-id");
+	return 0;
+}
+
+const struct driver driver_linux_attach = {
+	.name = "linux",
+	.summary = "a sandbox that runs already",
+	.check = attach_check,
+	.start = attach_start,
+	.poll_fd = attach_poll_fd,
+	.step = attach_step,
+	.kill = attach_kill,
+	.sample = attach_sample,
+	.resize = attach_resize,
+	.free = attach_free,
+};

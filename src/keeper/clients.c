@@ -1,0 +1,215 @@
+/* The keeper's clients: what they ask for, and what init says to that. */
+#include "base/own.h"
+#include "keeper/parts.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Only whoever owns the sandbox, whatever the modes of the directories above say. */
+static bool is_owner(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+static int accept_one(const struct keeper *keeper)
+{
+	int fd;
+
+	do {
+		fd = accept4(keeper->options->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+void clients_accept(struct keeper *keeper)
+{
+	for (;;) {
+		int fd = accept_one(keeper);
+
+		if (fd < 0)
+			return;
+		if (!is_owner(fd) || keeper->client_count == CLIENTS_MAX ||
+		    keeper_watch(keeper, fd) < 0) {
+			close(fd);
+			continue;
+		}
+		keeper->clients[keeper->client_count++] =
+			(struct client){ .fd = fd, .id = ++keeper->next_id };
+	}
+}
+
+struct client *client_of_fd(struct keeper *keeper, int fd)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].fd == fd)
+			return &keeper->clients[i];
+	}
+	return NULL;
+}
+
+struct client *client_of_id(struct keeper *keeper, uint32_t id)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].id == id)
+			return &keeper->clients[i];
+	}
+	return NULL;
+}
+
+static void send_init(struct keeper *keeper, enum attach_kind kind, uint32_t id)
+{
+	const struct attach_message message = { .kind = kind, .id = id };
+
+	(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
+}
+
+/* Whoever started something and goes away takes it along; what a finished command left in the background stays. */
+static void drop(struct keeper *keeper, struct client *client)
+{
+	if (client->is_active)
+		send_init(keeper, ATTACH_KILL, client->id);
+	if (client->has_frozen)
+		send_init(keeper, ATTACH_THAW, client->id);
+	/* By hand: init may still hold a copy. */
+	(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
+	close(client->fd);
+	*client = keeper->clients[--keeper->client_count];
+}
+
+static void fail(const struct client *client, const struct error *err)
+{
+	struct attach_message message = { .kind = ATTACH_FAILED, .id = client->id };
+
+	message.error = *err;
+	(void)attach_send(client->fd, &message, NULL, 0);
+}
+
+static void send_figures(struct keeper *keeper, const struct client *client, bool afresh)
+{
+	struct attach_message message = { .kind = ATTACH_FIGURES, .id = client->id };
+
+	keeper_figures(keeper, afresh, &message.figures);
+	(void)attach_send(client->fd, &message, NULL, 0);
+}
+
+static int forward(struct keeper *keeper, const struct client *client, struct strv words[3],
+		   struct error *err)
+{
+	const struct keeper_options *options = keeper->options;
+	struct attach_packet *packet = &keeper->packet;
+	struct attach_message message = packet->message;
+	struct strv inside[3] = { STRV_INIT, words[1], STRV_INIT };
+	size_t count = packet->fd_count - message.exec.is_outside;
+	int fds[1 + ATTACH_FDS_MAX] = { client->fd };
+	int status = 0;
+
+	strv_add(&inside[0], options->directory_of(words[0].items[0], options->cookie));
+	options->environment(&words[2], &inside[2], options->cookie);
+	for (size_t i = 0; i < count; i++)
+		fds[1 + i] = packet->fds[i];
+	message.id = client->id;
+	message.exec.is_outside = false;
+	if (attach_send_exec(keeper->launch.payload_fd, &message, inside, fds, 1 + count) < 0)
+		status = error_errno(err, ERROR_HOST, "cannot hand the command over");
+	strv_done(&inside[0]);
+	strv_done(&inside[2]);
+	return status;
+}
+
+static void start_exec(struct keeper *keeper, struct client *client)
+{
+	struct strv words[3] = { STRV_INIT, STRV_INIT, STRV_INIT };
+	struct error err;
+
+	if (client->is_active || client->pid)
+		return;
+	if (attach_words(&keeper->packet, words, &err) < 0 ||
+	    forward(keeper, client, words, &err) < 0) {
+		fail(client, &err);
+	} else {
+		client->is_active = true;
+		keeper->is_idle = false;
+		send_figures(keeper, client, false);
+	}
+	for (size_t i = 0; i < 3; i++)
+		strv_done(&words[i]);
+}
+
+void client_step(struct keeper *keeper, struct client *client)
+{
+	struct attach_packet *packet = &keeper->packet;
+
+	if (attach_receive(client->fd, packet) <= 0) {
+		drop(keeper, client);
+		return;
+	}
+	switch (packet->message.kind) {
+	case ATTACH_EXEC:
+		start_exec(keeper, client);
+		break;
+	case ATTACH_KILL:
+		if (client->is_active)
+			send_init(keeper, ATTACH_KILL, client->id);
+		break;
+	case ATTACH_FREEZE:
+	case ATTACH_THAW:
+		client->has_frozen = packet->message.kind == ATTACH_FREEZE;
+		send_init(keeper, packet->message.kind, client->id);
+		break;
+	case ATTACH_LOOK:
+		send_figures(keeper, client, true);
+		break;
+	case ATTACH_STOP:
+		keeper->is_over = true;
+		break;
+	case ATTACH_FIGURES:
+	case ATTACH_STARTED:
+	case ATTACH_TERMINAL:
+	case ATTACH_RUNNING:
+	case ATTACH_DENIED:
+	case ATTACH_ENDED:
+	case ATTACH_IDLE:
+	case ATTACH_DONE:
+	case ATTACH_FAILED:
+		break;
+	}
+	attach_close(packet);
+}
+
+void clients_hear_init(struct keeper *keeper)
+{
+	struct attach_packet *packet = &keeper->packet;
+	const struct attach_message *message = &packet->message;
+
+	if (attach_receive(keeper->launch.payload_fd, packet) <= 0) {
+		keeper->is_over = true;
+		return;
+	}
+	struct client *client = client_of_id(keeper, message->id);
+
+	if (message->kind == ATTACH_IDLE) {
+		keeper->is_idle = true;
+		keeper->idle_since_ns = clock_now_ns();
+	} else if (message->kind == ATTACH_STARTED && client) {
+		client->pid = message->pid;
+	} else if (message->kind == ATTACH_ENDED && client) {
+		client->is_active = false;
+	} else if (message->kind == ATTACH_DONE && client) {
+		(void)attach_send(client->fd, message, NULL, 0);
+	}
+	attach_close(packet);
+}
+
+void clients_fail(struct keeper *keeper, const struct error *err)
+{
+	clients_accept(keeper);
+	for (size_t i = 0; i < keeper->client_count; i++)
+		fail(&keeper->clients[i], err);
+}

@@ -1,0 +1,43 @@
+/*
+ * The keeper: a detached supervisor that holds a named sandbox between the commands that enter it.
+ *
+ * It starts the sandbox with an init that stays, listens on a socket in the sandbox's directory and hands commands to init
+ * (launch/attach.h). Any number of clients at once. What it holds dies with it: init by the kernel's hand, the rest by
+ * the janitor's, who also keeps the locks until nobody inside is left.
+ */
+#ifndef KEEPER_KEEPER_H
+#define KEEPER_KEEPER_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "spec/spec.h"
+
+#include <stdint.h>
+
+struct keeper_options {
+	const struct spec *spec; /* a resident one */
+	int dir_fd; /* the sandbox's directory, and its path: when that is another one, it is over */
+	const char *directory;
+	int listen_fd;	     /* its socket, bound there as KEEPER_SOCKET */
+	int lock_fds[2];     /* held as long as anybody inside may live */
+	uint64_t expires_ms; /* since 1970; 0: never */
+	uint64_t idle_ms;    /* how long it stays with nobody inside */
+	/* The environment of a command inside, from the caller's. */
+	void (*environment)(const struct strv *given, struct strv *ret_env, void *cookie);
+	/* Where a command starts that was called in directory CWD. */
+	const char *(*directory_of)(const char *cwd, void *cookie);
+	void *cookie;
+};
+
+#define KEEPER_SOCKET "socket"
+
+/* Forks the keeper. It keeps nothing of the caller's but what the options name. */
+int keeper_start(const struct keeper_options *options, struct error *err);
+
+/* A listening socket in directory DIR_FD, instead of one that nobody listens to any more. Close-on-exec. */
+int keeper_listen(int dir_fd, int *ret_fd, struct error *err);
+
+/* Connects to the one in DIR_FD; ERROR_NOT_FOUND when nobody listens. */
+int keeper_connect(int dir_fd, int *ret_fd, struct error *err);
+
+#endif

@@ -1,0 +1,63 @@
+/* What the files of the keeper share. */
+#ifndef KEEPER_PARTS_H
+#define KEEPER_PARTS_H
+
+#include "confine/notify.h"
+#include "keeper/keeper.h"
+#include "launch/attach.h"
+#include "launch/launch.h"
+#include "launch/moves.h"
+
+#include <stdbool.h>
+
+#define CLIENTS_MAX 1024
+
+struct client {
+	int fd;
+	uint32_t id;	/* of its exec or request; every client has another */
+	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
+	bool is_active; /* an exec is under way */
+	bool has_frozen;
+};
+
+struct keeper {
+	const struct keeper_options *options;
+	struct launch launch;
+	struct launch_io io;
+	struct sock_fprog filter; /* the user's own */
+	int epoll_fd, listener_fd;
+	struct moves moves;
+	struct client clients[CLIENTS_MAX];
+	size_t client_count;
+	uint32_t next_id;
+	bool is_serving, is_idle, is_over;
+	bool disk_full;
+	uint64_t idle_since_ns;
+	uint64_t oom_kills, pids_refused; /* as last read */
+	struct attach_packet packet;
+};
+
+int keeper_watch(struct keeper *keeper, int fd);
+
+/* Takes whoever waits on the socket. */
+void clients_accept(struct keeper *keeper);
+
+struct client *client_of_fd(struct keeper *keeper, int fd);
+struct client *client_of_id(struct keeper *keeper, uint32_t id);
+
+/* Reads and does what one client asks for, or notices that it is gone. */
+void client_step(struct keeper *keeper, struct client *client);
+
+/* What init says. */
+void clients_hear_init(struct keeper *keeper);
+
+/* Why the sandbox could not be started, to everybody who waits. */
+void clients_fail(struct keeper *keeper, const struct error *err);
+
+/* Tells the client it belongs to what was refused inside. */
+void denials_tell(struct keeper *keeper, const struct notify_event *event);
+
+/* What the sandbox has used; AFRESH reads the groups again. */
+void keeper_figures(struct keeper *keeper, bool afresh, struct attach_figures *ret_figures);
+
+#endif
