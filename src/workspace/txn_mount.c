@@ -1,0 +1,59 @@
+/* Mounts, as far as a transaction must tell them apart. */
+#include "workspace/txn_mount.h"
+
+#include "base/own.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+uint64_t mount_of(int dir_fd, const char *name)
+{
+	int flags = AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+	struct statx st;
+
+	if (statx(dir_fd, name, flags, STATX_MNT_ID, &st) < 0)
+		return 0;
+	return st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id
+					  : makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
+char *mount_root_of(const char *path)
+{
+	owned(free_ptr) char *at = xstrdup(path);
+	uint64_t mount = mount_of(AT_FDCWD, at);
+
+	for (char *slash; (slash = strrchr(at, '/')) && slash != at;) {
+		*slash = '\0';
+		if (mount_of(AT_FDCWD, at) == mount)
+			continue;
+		*slash = '/';
+		return ptr_take(&at);
+	}
+	if (mount_of(AT_FDCWD, "/") != mount)
+		return ptr_take(&at);
+	return xstrdup("/");
+}
+
+char *mount_path_of(int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat here, there;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, path, sizeof(path) - 1);
+
+	if (len <= 0 || path[0] != '/')
+		return NULL;
+	path[len] = '\0';
+	/* A removed directory has a path that is not one. */
+	if (fstat(fd, &here) < 0 || lstat(path, &there) < 0 || here.st_ino != there.st_ino ||
+	    here.st_dev != there.st_dev)
+		return NULL;
+	return xstrdup(path);
+}

@@ -1,0 +1,214 @@
+/*
+ * A transaction in memory, and the parts it is worked on by.
+ *
+ * Both directions are the same work: forward brings the new state, back the old one. `is_new` of each item says where it
+ * stands. Paths of an item are those of the tree after all items before it, so that a file can be replaced in a directory
+ * that was moved; txn_where.c turns them into what is there now.
+ */
+#ifndef WORKSPACE_TXN_PARTS_H
+#define WORKSPACE_TXN_PARTS_H
+
+#include "workspace/journal.h"
+#include "workspace/txn.h"
+
+#include <sys/types.h>
+
+#define TXN_VERSION 1u
+#define TXN_NAME_SIZE 80
+#define TXN_NONE_INDEX SIZE_MAX
+
+/* Attributes of a directory as recorded, owned. */
+struct txn_attributes {
+	uint32_t mode, uid, gid;
+	int64_t mtime_ns;
+	bool has_xattrs;
+	struct xattr_list xattrs;
+};
+
+struct txn_item {
+	enum txn_kind kind;
+	char *path, *to;
+	struct txn_identity old, new;
+	struct txn_attributes old_meta, new_meta; /* TXN_META */
+	uint32_t place;				  /* where its slot is */
+	bool has_inner;				  /* others of the transaction lie below it */
+	size_t plan_index;
+	bool is_new;		  /* reality has the new state */
+	size_t parent, to_parent; /* in the list of parents */
+	int lease_fd;
+};
+
+/* A directory that slots lie in. */
+struct txn_place {
+	char *path;	/* absolute; "" when the slots lie beside their targets */
+	uint64_t mount; /* id of the mount, of this boot */
+	int fd;
+};
+
+/* A directory of the tree in which items are, named as it was before the first item. */
+struct txn_parent {
+	size_t slot; /* the item in whose slot it was; TXN_NONE_INDEX: below the root */
+	char *path;
+	int fd;
+	bool is_touched; /* to be synced */
+	bool has_place;
+	uint32_t place; /* of its mount */
+	size_t next;	/* with the same hash */
+};
+
+struct txn {
+	char *directory; /* absolute */
+	int dir_fd;	 /* locked as long as somebody works on it */
+	int base_fd;	 /* the directory above */
+	int root_fd;	 /* of the target; locked */
+	struct journal journal;
+	char *id, *digest, *owner, *root;
+	uint64_t root_dev, root_ino;
+	char boot_id[37];
+	bool is_swap;		/* the item replaces the target directory itself */
+	bool is_same_boot;	/* device numbers mean the same */
+	enum journal_type last; /* the record that says how it stands */
+	struct txn_place *places;
+	size_t place_count;
+	struct txn_item *items;
+	size_t count;
+	size_t *inner; /* items that change where others are */
+	size_t inner_count;
+	struct txn_parent *parents;
+	size_t parent_count, open_parents, oldest_parent, recent_parents[2];
+	size_t *buckets; /* of parents, by hash */
+	size_t bucket_count;
+	struct strv beside;    /* BESIDE records: paths whose slots may lie about */
+	bool is_forced_beside; /* the filesystem refused a rename between directories */
+	bool is_stuck;	       /* neither done nor reversed */
+};
+
+void txn_init(struct txn *txn);
+void txn_done(struct txn *txn);
+/* An item with nothing open. */
+void txn_item_init(struct txn_item *item);
+
+/* txn_log.c: between memory and journal. */
+void txn_log_begin(struct txn *txn);
+void txn_log_place(struct txn *txn, const struct txn_place *place);
+void txn_log_items(struct txn *txn);
+/* A record that carries nothing but the time. DURABLE unless the next one is. 0, or -1 with errno. */
+int txn_log_end(struct txn *txn, enum journal_type type);
+/* Fills TXN from records; what makes no sense is ERROR_INPUT. Pure. */
+int txn_log_parse(struct txn *txn, const char *bytes, size_t len, struct error *err);
+/* Whether PATH is relative, without empty parts, "." and "..". */
+bool txn_path_is_clean(const char *path);
+
+/* txn_identity.c */
+bool txn_is_same(const struct txn *txn, const struct txn_identity *a, const struct txn_identity *b);
+/* The same object, and nobody wrote to it or changed its mode or owner. */
+bool txn_is_unchanged(const struct txn *txn, const struct txn_item *item,
+		      const struct txn_identity *want, const struct txn_identity *got);
+
+/* txn_where.c: the directories things are in. */
+int txn_where_prepare(struct txn *txn, struct error *err);
+/* The directory and the last name of an item's path, or of where it moves. -1 with errno. The descriptor stays ours. */
+int txn_where(struct txn *txn, size_t item, bool to, int *ret_fd, const char **ret_name);
+/* The directory and name of an item's slot; AS_BACKUP: where an old object waits when exchange is not to be had. */
+int txn_slot(struct txn *txn, size_t item, bool as_backup, int *ret_fd,
+	     char ret_name[static TXN_NAME_SIZE]);
+/* Opens the directory an item of kind META is about. */
+int txn_where_directory(struct txn *txn, size_t item, int flags);
+/* Whether the directories worked in still are where they were found; ESTALE and the item when not. */
+int txn_where_check(struct txn *txn, size_t *ret_item);
+/* Forgets what is open: the items stand differently than was assumed. */
+void txn_where_close(struct txn *txn);
+void txn_where_done(struct txn *txn);
+
+/* txn_place.c: making and removing the directories. */
+/* Directories a transaction may lie in, best first. */
+void txn_place_bases(const struct txn *txn, const struct txn_target *target,
+		     struct strv *ret_bases);
+/* Makes and locks the transaction's directory in the first of BASES that will have it. */
+int txn_place_begin(struct txn *txn, const struct strv *bases, struct error *err);
+/* A place for each mount that items lie on; made on the disk, named in the journal first. */
+int txn_place_all(struct txn *txn, struct error *err);
+/* Reads a transaction of an earlier process; _open locks it, for changing it. */
+int txn_place_read(struct txn *txn, const char *directory, struct error *err);
+int txn_place_open(struct txn *txn, const char *directory, struct error *err);
+/* Removes slots, journal and directories; the journal goes first, so that a half removed one counts as none. */
+int txn_place_remove(struct txn *txn, struct error *err);
+
+/* txn_meta.c */
+int txn_meta_read(int fd, bool with_xattrs, struct txn_attributes *ret_meta);
+int txn_meta_apply(struct txn *txn, size_t item, bool forward);
+/* Lets the owner into directories whose mode is changed at the end. */
+int txn_meta_loosen(struct txn *txn);
+void txn_attributes_done(struct txn_attributes *meta);
+
+/* txn_sync.c */
+int txn_sync_staged(struct txn *txn);
+int txn_sync_journal(struct txn *txn);
+int txn_sync_parents(struct txn *txn);
+
+/* txn_check.c: -1 with ERROR_CONFLICT and what is in the way in RESULT. */
+/* Before anything is written: targets are as planned, and can be displaced. */
+int txn_check_plan(struct txn *txn, struct txn_result *result, struct error *err);
+/* Before COMMIT: they still are. */
+int txn_check_again(struct txn *txn, struct txn_result *result, struct error *err);
+/* Before a finished transaction is taken back, or one taken back done again. */
+int txn_check_reversal(struct txn *txn, bool forward, struct txn_result *result, struct error *err);
+
+/* How an item stands. */
+enum txn_standing {
+	STANDS_OLD,	    /* as before */
+	STANDS_NEW,	    /* applied */
+	STANDS_OLD_CHANGED, /* not applied, and the target is not what it was: can only stay */
+	STANDS_NEW_CHANGED, /* applied, and changed since: can only stay */
+	STANDS_LOST,	    /* neither can be told */
+};
+
+/* txn_standing.c */
+/* Whether the object at PATH came there, or will leave it, by another item than ITEM. */
+bool txn_is_ours(const struct txn *txn, size_t item, const char *path,
+		 const struct txn_identity *got);
+enum txn_standing txn_standing(struct txn *txn, size_t item);
+/* Ends a replacement without exchange that was cut short, one way or the other. 0, or -1 with errno. */
+int txn_settle(struct txn *txn, size_t item);
+
+/* txn_apply.c */
+/* Brings one item over. -1 with errno; ESTALE: the target was not what it should be, and is as it was. */
+int txn_apply_one(struct txn *txn, size_t item, bool forward);
+/*
+ * Brings all items over that are not there yet, syncs; on failure brings those back that it moved. *ret_item is the one
+ * that failed, or TXN_NONE_INDEX; *ret_stuck says that not all could be brought back.
+ */
+int txn_apply_all(struct txn *txn, bool forward, size_t *ret_item, bool *ret_stuck);
+
+/* txn_conflict.c */
+void txn_conflict_add(struct txn_result *result, const struct txn *txn, size_t item,
+		      const char *kind);
+/* What errno says about an item that could not be brought over; NULL when it is no conflict. */
+const char *txn_conflict_kind(const struct txn *txn, size_t item);
+int txn_conflict_error(const struct txn_result *result, struct error *err);
+
+/* txn_lock.c */
+/* Opens the target's root, locked against other transactions; waits for them, not for ever. */
+int txn_lock_root(const char *path, int *ret_fd, struct error *err);
+/* Locks the transaction's own directory; false when somebody works on it. */
+bool txn_lock_own(int dir_fd);
+
+/* txn_lease.c */
+/* Takes leases on what will be displaced; what is open for writing is a conflict. */
+void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result);
+/* Whether somebody waits to write to what item displaced. */
+bool txn_lease_is_broken(const struct txn_item *item);
+void txn_lease_drop(struct txn *txn);
+
+/* txn_recover.c */
+/* With directory open, locked and read, and the root locked. */
+int txn_recover_locked(struct txn *txn, enum txn_state *ret_state, struct error *err);
+/* Recovers what unfinished transactions of the same target lie in BASE. */
+int txn_recover_others(const struct txn *mine, const char *base, struct error *err);
+
+/* txn_undo.c */
+enum txn_state txn_state_from(enum journal_type last);
+/* A transaction of an earlier process, with its target, locked. */
+int txn_open_locked(struct txn *txn, const char *directory, struct error *err);
+
+#endif

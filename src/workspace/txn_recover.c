@@ -1,0 +1,243 @@
+/* Finishing or reversing what a killed process left. */
+#include "base/own.h"
+#include "workspace/sys.h"
+#include "workspace/txn_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Which directions are open: every item can be brought there, or is there already. */
+struct ways {
+	bool forward, back;
+	size_t hinders; /* the last item that closed one */
+};
+
+static void assume_first(struct txn *txn, size_t count)
+{
+	for (size_t i = 0; i < txn->count; i++)
+		txn->items[i].is_new = false;
+	for (size_t i = 0; i < count; i++)
+		txn->items[txn->inner[i]].is_new = true;
+	txn_where_close(txn);
+}
+
+static bool stands_as_assumed(struct txn *txn, size_t inner)
+{
+	size_t item = txn->inner[inner];
+	enum txn_standing standing =
+		txn_settle(txn, item) < 0 ? STANDS_LOST : txn_standing(txn, item);
+
+	if (standing == STANDS_LOST)
+		return false;
+	return (standing == STANDS_NEW || standing == STANDS_NEW_CHANGED) ==
+	       txn->items[item].is_new;
+}
+
+/*
+ * Items that others lie in must be known before the others can be found. They are brought over in order, so the first few
+ * of them are new: the number is the one with which all stand as they should.
+ */
+static void find_inner_state(struct txn *txn)
+{
+	for (size_t count = 0; count <= txn->inner_count; count++) {
+		size_t good = 0;
+
+		assume_first(txn, count);
+		if ((count > 0 && !stands_as_assumed(txn, count - 1)) ||
+		    (count < txn->inner_count && !stands_as_assumed(txn, count)))
+			continue;
+		while (good < txn->inner_count && stands_as_assumed(txn, good))
+			good++;
+		if (good == txn->inner_count)
+			return;
+	}
+	assume_first(txn, 0);
+}
+
+static void find_ways(struct txn *txn, struct ways *ret_ways)
+{
+	*ret_ways = (struct ways){ .forward = true, .back = true, .hinders = TXN_NONE_INDEX };
+	find_inner_state(txn);
+	for (size_t i = 0; i < txn->count; i++) {
+		struct txn_item *item = &txn->items[i];
+		enum txn_standing standing =
+			txn_settle(txn, i) < 0 ? STANDS_LOST : txn_standing(txn, i);
+
+		item->is_new = standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
+		if (standing == STANDS_OLD_CHANGED || standing == STANDS_LOST)
+			ret_ways->forward = false;
+		if (standing == STANDS_NEW_CHANGED || standing == STANDS_LOST)
+			ret_ways->back = false;
+		if (standing != STANDS_OLD && standing != STANDS_NEW)
+			ret_ways->hinders = i;
+	}
+}
+
+static int bring(struct txn *txn, bool forward, enum journal_type end, struct error *err)
+{
+	size_t item;
+	bool is_stuck;
+
+	/* Attributes may be half changed, and are set again in any case. */
+	for (size_t i = 0; i < txn->count; i++) {
+		if (txn->items[i].kind == TXN_META)
+			txn->items[i].is_new = !forward;
+	}
+	for (size_t i = 0; i < txn->parent_count; i++)
+		txn->parents[i].is_touched = false;
+	if (txn_apply_all(txn, forward, &item, &is_stuck) < 0)
+		return error_errno(err, ERROR_HOST, "cannot %s '%s'",
+				   forward ? "finish" : "reverse",
+				   item == TXN_NONE_INDEX ? txn->directory : txn->items[item].path);
+	/* What was brought over before somebody died may not be on the disk. */
+	if (sys_syncfs(txn->root_fd) < 0 || txn_log_end(txn, end) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
+				   txn->directory);
+	return 0;
+}
+
+static int stuck(const struct txn *txn, const struct ways *ways, enum txn_state *ret_state,
+		 struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	*ret_state = TXN_STUCK;
+	return error_set(
+		err, ERROR_CONFLICT,
+		"promotion %s was cut short and '%s' was changed since; both versions are kept "
+		"in '%s'",
+		txn->id,
+		str_shown(ways->hinders == TXN_NONE_INDEX ? "" : txn->items[ways->hinders].path,
+			  shown),
+		txn->directory);
+}
+
+/* Back to before it began, and nothing of it left. */
+static int reverse_all(struct txn *txn, enum txn_state *ret_state, struct error *err)
+{
+	if (txn->last == JOURNAL_COMMIT && txn_log_end(txn, JOURNAL_ABORT) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
+				   txn->directory);
+	if (bring(txn, false, JOURNAL_ROLLEDBACK, err) < 0)
+		return -1;
+	*ret_state = TXN_ABORTED;
+	return txn_place_remove(txn, err);
+}
+
+static int go_on(struct txn *txn, enum txn_state *ret_state, struct error *err)
+{
+	bool was_undo = txn->last == JOURNAL_UNDO;
+	struct ways ways;
+
+	find_ways(txn, &ways);
+	if (txn->last == JOURNAL_ABORT)
+		return ways.back ? reverse_all(txn, ret_state, err)
+				 : stuck(txn, &ways, ret_state, err);
+	bool forward = was_undo ? !ways.back : ways.forward;
+
+	if (forward && ways.forward) {
+		*ret_state = TXN_DONE;
+		return bring(txn, true, JOURNAL_DONE, err);
+	}
+	if (!ways.back)
+		return stuck(txn, &ways, ret_state, err);
+	if (txn->last == JOURNAL_COMMIT)
+		return reverse_all(txn, ret_state, err);
+	*ret_state = TXN_UNDONE;
+	return bring(txn, false, JOURNAL_UNDONE, err);
+}
+
+int txn_recover_locked(struct txn *txn, enum txn_state *ret_state, struct error *err)
+{
+	*ret_state = txn_state_from(txn->last);
+	switch (*ret_state) {
+	case TXN_DONE:
+	case TXN_UNDONE:
+		return 0;
+	case TXN_NONE:
+	case TXN_PREPARED:
+		*ret_state = TXN_NONE;
+		return txn_place_remove(txn, err);
+	case TXN_ABORTED:
+		if (txn->last == JOURNAL_ROLLEDBACK)
+			return txn_place_remove(txn, err);
+		return go_on(txn, ret_state, err);
+	case TXN_COMMITTED:
+	case TXN_UNDOING:
+	case TXN_STUCK:
+		break;
+	}
+	return go_on(txn, ret_state, err);
+}
+
+int txn_recover(const char *directory, enum txn_state *ret_state, struct error *err)
+{
+	owned(txn_done) struct txn txn;
+
+	txn_init(&txn);
+	if (txn_open_locked(&txn, directory, err) < 0)
+		return -1;
+	return txn_recover_locked(&txn, ret_state, err);
+}
+
+/* Whether the transaction NAME in BASE_FD may need something done; the cheap answer for the many that do not. */
+static bool is_unfinished(int base_fd, const char *name)
+{
+	owned(fd_close) int fd =
+		openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	int last = journal_last(fd);
+
+	return last != JOURNAL_DONE && last != JOURNAL_UNDONE && txn_lock_own(fd);
+}
+
+static int recover_one(const char *base, const char *name, const struct txn *mine,
+		       struct error *err)
+{
+	owned(free_ptr) char *directory = xasprintf("%s/%s", base, name);
+	owned(txn_done) struct txn txn;
+	enum txn_state state;
+
+	txn_init(&txn);
+	if (txn_place_open(&txn, directory, err) < 0)
+		/* Somebody else's, at work or gone meanwhile. */
+		return err->code == ERROR_CONFLICT || err->code == ERROR_NOT_FOUND ? 0 : -1;
+	if (txn.root && strcmp(txn.root, mine->root) != 0)
+		return 0;
+	txn.root_fd = txn.root ? fcntl(mine->root_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (txn_where_prepare(&txn, err) < 0)
+		return -1;
+	return txn_recover_locked(&txn, &state, err);
+}
+
+int txn_recover_others(const struct txn *mine, const char *base, struct error *err)
+{
+	owned(fd_close) int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct strv names = STRV_INIT;
+	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1, result = 0;
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	struct stat st;
+
+	if (!dir) {
+		fd_close(&copy);
+		return 0;
+	}
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] != '.')
+			strv_add(&names, entry->d_name);
+	}
+	(void)closedir(dir);
+	/* A directory of somebody else's may say anything. */
+	bool is_own = fstat(fd, &st) == 0 && st.st_uid == geteuid();
+
+	for (size_t i = 0; i < names.count && is_own && result == 0; i++) {
+		if (is_unfinished(fd, names.items[i]))
+			result = recover_one(base, names.items[i], mine, err);
+	}
+	strv_done(&names);
+	return result;
+}

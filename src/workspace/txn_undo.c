@@ -1,0 +1,182 @@
+/* Taking a finished transaction back, doing it again, forgetting it. */
+#include "base/own.h"
+#include "workspace/sys.h"
+#include "workspace/txn_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum txn_state txn_state_from(enum journal_type last)
+{
+	switch (last) {
+	case JOURNAL_PREPARED:
+		return TXN_PREPARED;
+	case JOURNAL_COMMIT:
+	case JOURNAL_REDO:
+		return TXN_COMMITTED;
+	case JOURNAL_DONE:
+		return TXN_DONE;
+	case JOURNAL_ABORT:
+	case JOURNAL_ROLLEDBACK:
+		return TXN_ABORTED;
+	case JOURNAL_UNDO:
+		return TXN_UNDOING;
+	case JOURNAL_UNDONE:
+		return TXN_UNDONE;
+	case JOURNAL_BEGIN:
+	case JOURNAL_PLACE:
+	case JOURNAL_BESIDE:
+	case JOURNAL_OP:
+	case JOURNAL_GONE:
+		break;
+	}
+	return TXN_NONE;
+}
+
+/* The root must be the directory it was; a tree moved elsewhere and another one in its place is none of ours. */
+static int open_root(struct txn *txn, struct error *err)
+{
+	struct txn_identity root;
+
+	if (txn_lock_root(txn->root, &txn->root_fd, err) < 0)
+		return -1;
+	txn_identity_of(txn->root_fd, "", &root);
+	if (root.ino != txn->root_ino || (txn->is_same_boot && root.dev != txn->root_dev))
+		return error_set(err, ERROR_CONFLICT, "'%s' is not the directory it was",
+				 txn->root);
+	return 0;
+}
+
+int txn_open_locked(struct txn *txn, const char *directory, struct error *err)
+{
+	if (txn_place_open(txn, directory, err) < 0)
+		return -1;
+	/* Of what never began nothing is known but the directory. */
+	if (!txn->root)
+		return 0;
+	if (open_root(txn, err) < 0) {
+		bool is_needed = txn_state_from(txn->last) != TXN_NONE || txn->beside.count > 0;
+
+		fd_close(&txn->root_fd);
+		if (is_needed)
+			return -1;
+	}
+	return txn_where_prepare(txn, err);
+}
+
+/* The direction failed and everything is as it was before: so must the journal be. */
+static int give_up(struct txn *txn, uint64_t len, uint64_t seq, enum journal_type last)
+{
+	int saved = errno;
+
+	(void)journal_cut(&txn->journal, len, seq);
+	txn->last = last;
+	errno = saved;
+	return -1;
+}
+
+static int failed(const struct txn *txn, size_t item, struct txn_result *result, struct error *err)
+{
+	const char *kind = txn_conflict_kind(txn, item);
+
+	if (!kind)
+		return error_errno(err, ERROR_HOST, "'%s'",
+				   item == TXN_NONE_INDEX ? txn->directory : txn->items[item].path);
+	txn_conflict_add(result, txn, item, kind);
+	return txn_conflict_error(result, err);
+}
+
+static int turn(struct txn *txn, bool forward, struct txn_result *result, struct error *err)
+{
+	uint64_t len = txn->journal.len, seq = txn->journal.seq;
+	enum journal_type last = txn->last;
+	bool is_stuck;
+	size_t item;
+
+	if (txn_check_reversal(txn, forward, result, err) < 0)
+		return -1;
+	txn_lease_all(txn, forward, result);
+	if (result->conflict_count > 0)
+		return txn_conflict_error(result, err);
+	if (txn_log_end(txn, forward ? JOURNAL_REDO : JOURNAL_UNDO) < 0) {
+		(void)give_up(txn, len, seq, last);
+		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
+				   txn->directory);
+	}
+	if (txn_apply_all(txn, forward, &item, &is_stuck) < 0) {
+		failed(txn, item, result, err);
+		return is_stuck ? error_context(err, "promotion %s is stuck", txn->id)
+				: give_up(txn, len, seq, last);
+	}
+	if (txn_log_end(txn, forward ? JOURNAL_DONE : JOURNAL_UNDONE) < 0) {
+		error_errno(err, ERROR_HOST, "cannot write the journal of '%s'", txn->directory);
+		if (txn_apply_all(txn, !forward, &item, &is_stuck) < 0)
+			return error_context(err, "promotion %s is stuck", txn->id);
+		return give_up(txn, len, seq, last);
+	}
+	return 0;
+}
+
+static int turn_directory(const char *directory, bool forward, struct txn_result *ret_result,
+			  struct error *err)
+{
+	owned(txn_done) struct txn txn;
+	enum txn_state state;
+
+	*ret_result = (struct txn_result){ 0 };
+	txn_init(&txn);
+	if (txn_open_locked(&txn, directory, err) < 0 || txn_recover_locked(&txn, &state, err) < 0)
+		return -1;
+	if (state != (forward ? TXN_UNDONE : TXN_DONE))
+		return error_set(err, ERROR_CONFLICT, "promotion %s is %s",
+				 txn.id ? txn.id : directory,
+				 state == TXN_UNDONE ? "undone already"
+				 : state == TXN_DONE ? "not undone"
+						     : "not in force");
+	if (turn(&txn, forward, ret_result, err) < 0)
+		return -1;
+	ret_result->directory = xstrdup(directory);
+	return 0;
+}
+
+int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err)
+{
+	return turn_directory(directory, false, ret_result, err);
+}
+
+int txn_redo(const char *directory, struct txn_result *ret_result, struct error *err)
+{
+	return turn_directory(directory, true, ret_result, err);
+}
+
+int txn_state_of(const char *directory, enum txn_state *ret_state, struct error *err)
+{
+	owned(txn_done) struct txn txn;
+
+	txn_init(&txn);
+	if (txn_place_read(&txn, directory, err) < 0)
+		return -1;
+	*ret_state = txn_state_from(txn.last);
+	return 0;
+}
+
+int txn_forget(const char *directory, struct error *err)
+{
+	owned(txn_done) struct txn txn;
+	enum txn_state state;
+
+	txn_init(&txn);
+	if (txn_place_open(&txn, directory, err) < 0)
+		return -1;
+	state = txn_state_from(txn.last);
+	if (state == TXN_COMMITTED || state == TXN_UNDOING || txn.last == JOURNAL_ABORT)
+		return error_set(err, ERROR_CONFLICT, "promotion %s is not finished", txn.id);
+	/* Slots beside their targets are found from the root; where that is gone, so are they. */
+	if (txn.beside.count > 0 && open_root(&txn, err) < 0)
+		fd_close(&txn.root_fd);
+	if (txn_where_prepare(&txn, err) < 0)
+		return -1;
+	for (size_t i = 0; i < txn.count; i++)
+		txn.items[i].is_new = state == TXN_DONE;
+	return txn_place_remove(&txn, err);
+}
