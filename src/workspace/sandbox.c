@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "base/tree.h"
+#include "workspace/copy.h"
 #include "workspace/fields.h"
 #include "workspace/sandbox_record.h"
 #include "workspace/seal.h"
@@ -47,6 +48,14 @@ int sandbox_check_name(const char *name, struct error *err)
 static void place_of(const char *name, char place[static PLACE_SIZE])
 {
 	(void)snprintf(place, PLACE_SIZE, "sbx/%s", name);
+}
+
+bool sandbox_is_there(const struct store *store, const char *name)
+{
+	char place[PLACE_SIZE];
+
+	place_of(name, place);
+	return faccessat(store->fd, place, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool sandbox_is_expired(const struct sandbox *sandbox)
@@ -93,6 +102,21 @@ static int write_record(int dir_fd, const char *name, const struct str *text, st
 	return store_write(dir_fd, name, text->data, text->len, err);
 }
 
+/* What reality was made by promotions of the one it is forked from holds for the fork, too. */
+static int copy_promoted(const struct sandbox *from, const struct sandbox *to, struct error *err)
+{
+	owned(fd_close) int from_fd =
+		openat(from->dir_fd, "promoted", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	owned(fd_close) int to_fd = -1;
+
+	if (from_fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "promoted");
+	to_fd = openat(to->dir_fd, "promoted", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (to_fd < 0 || copy_content(from_fd, to_fd) < 0)
+		return error_errno(err, ERROR_HOST, "cannot copy 'promoted'");
+	return 0;
+}
+
 /* Writes everything into the draft's directory. */
 static int fill_draft(const struct sandbox *sandbox, const struct sandbox_make *make,
 		      struct error *err)
@@ -105,6 +129,8 @@ static int fill_draft(const struct sandbox *sandbox, const struct sandbox_make *
 		return error_set(err, ERROR_USAGE, "these are too many settings to keep");
 	if (write_record(sandbox->dir_fd, "meta", &meta, err) < 0 ||
 	    write_record(sandbox->dir_fd, "head", &head, err) < 0)
+		return -1;
+	if (make->like && copy_promoted(make->like, sandbox, err) < 0)
 		return -1;
 	if (!make->fork)
 		return 0;

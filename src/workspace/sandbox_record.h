@@ -27,6 +27,7 @@ bool sandbox_has_user_xattr(const struct sandbox *sandbox);
 /* Whether NAME fits the rule for names; of snapshots, too. */
 bool sandbox_name_is_valid(const char *name);
 
+bool sandbox_is_there(const struct store *store, const char *name);
 bool sandbox_is_expired(const struct sandbox *sandbox);
 
 /* sandbox_sweep without asking first whether anything can have expired. */

@@ -142,6 +142,8 @@ int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new
 			return -1;
 		return make_fork(sandbox, &from, new_name, expires_ms, err);
 	}
+	if (sandbox_is_there(sandbox->store, new_name))
+		return error_set(err, ERROR_CONFLICT, "there is a sandbox '%s' already", new_name);
 	if (seal_top_is_dirty(sandbox, &is_dirty, err) < 0)
 		return -1;
 	if (is_dirty) {

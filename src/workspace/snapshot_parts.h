@@ -11,4 +11,7 @@ int snapshot_plan(const struct sandbox *sandbox, const struct snapshot_request *
 /* Seals the top as planned; the sandbox stands on the new layer unless the plan says otherwise. */
 int snapshot_seal(struct sandbox *sandbox, struct seal *seal, struct error *err);
 
+/* snapshot_flatten for chains deeper than DEPTH_MAX. */
+int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err);
+
 #endif

@@ -1,0 +1,209 @@
+/* A chain that grew too long, replaced by one layer that shows the same. */
+#include "workspace/snapshot.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "workspace/fields.h"
+#include "workspace/flatten_parts.h"
+#include "workspace/layer_record.h"
+#include "workspace/sandbox_record.h"
+#include "workspace/seal.h"
+#include "workspace/snapshot_parts.h"
+#include "workspace/store_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOUCHED_MAX (256u << 20)
+
+/* The layers of a chain, opened, newest first. */
+struct chain_fds {
+	int *items;
+	size_t count;
+};
+
+static void chain_fds_done(struct chain_fds *fds)
+{
+	for (size_t i = 0; i < fds->count; i++)
+		fd_close(&fds->items[i]);
+	free(fds->items);
+}
+
+static int open_chain(const struct store *store, const struct layer_chain *chain,
+		      struct chain_fds *fds, struct error *err)
+{
+	fds->items = xcalloc(chain->count, sizeof(fds->items[0]));
+	for (size_t i = 0; i < chain->count; i++) {
+		if (layer_open(store, chain->items[i].id, &fds->items[i], err) < 0)
+			return -1;
+		fds->count++;
+		if (chain->items[i].user_xattr != chain->items[0].user_xattr)
+			return error_set(err, ERROR_INPUT,
+					 "damaged: layers of different kinds in one chain");
+	}
+	return 0;
+}
+
+/* Notes in the new layer every unit that any of the layers has. */
+static int join_units(const struct chain_fds *fds, int draft_fd, struct layer_units *ret_units,
+		      struct error *err)
+{
+	for (size_t i = 0; i < fds->count; i++) {
+		owned(layer_units_done) struct layer_units units = { 0 };
+
+		if (layer_units_read(fds->items[i], &units, err) < 0)
+			return -1;
+		for (size_t k = 0; k < units.count; k++) {
+			if (layer_units_add(draft_fd, units.items[k].path, err) < 0)
+				return -1;
+		}
+	}
+	return layer_units_read(draft_fd, ret_units, err);
+}
+
+static int fold_unit(const struct chain_fds *fds, bool user_xattr, const char *name, int draft_fd)
+{
+	struct flat_unit unit = { .root_fds = xcalloc(fds->count, sizeof(int)),
+				  .user_xattr = user_xattr,
+				  .count = fds->count };
+	owned(fd_close) int out_fd = -1;
+	bool is_there = false;
+	int result = 0;
+
+	for (size_t i = 0; i < fds->count; i++) {
+		unit.root_fds[i] = openat(fds->items[i], name,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		is_there |= unit.root_fds[i] >= 0;
+		if (unit.root_fds[i] < 0 && errno != ENOENT)
+			result = -1;
+	}
+	if (result == 0 && is_there) {
+		result = mkdirat(draft_fd, name, 0700);
+		if (result == 0)
+			out_fd = openat(draft_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		result = out_fd < 0 ? -1 : flatten_unit(&unit, out_fd);
+	}
+	for (size_t i = 0; i < fds->count; i++)
+		fd_close(&unit.root_fds[i]);
+	free(unit.root_fds);
+	return result;
+}
+
+/* What was written down first about a path counts, so the oldest comes first. */
+static int join_touched(const struct chain_fds *fds, int draft_fd, struct error *err)
+{
+	owned(fd_close) int to = -1;
+
+	for (size_t i = fds->count; i-- > 0;) {
+		owned(str_done) struct str text = STR_INIT;
+		const char *from;
+
+		if (fields_read_bytes(fds->items[i], "touched", TOUCHED_MAX, &text, err) < 0) {
+			if (err->code == ERROR_NOT_FOUND)
+				continue;
+			return -1;
+		}
+		from = str_cstr(&text);
+		/* The first line of a file stands once; a last one without its end does not count. */
+		if (to >= 0)
+			from = strchr(from, '\n') ? strchr(from, '\n') + 1 : "";
+		str_truncate(&text, strrchr(from, '\n')
+					    ? (size_t)(strrchr(from, '\n') + 1 - str_cstr(&text))
+					    : (size_t)(from - str_cstr(&text)));
+		if (to < 0)
+			to = openat(draft_fd, "touched", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+				    0600);
+		if (to < 0 || fd_write_all(to, from, strlen(from)) < 0)
+			return error_errno(err, ERROR_HOST, "cannot write 'touched'");
+	}
+	return 0;
+}
+
+static int fold_chain(const struct store *store, const struct layer_chain *chain, int draft_fd,
+		      struct error *err)
+{
+	owned(chain_fds_done) struct chain_fds fds = { 0 };
+	owned(layer_units_done) struct layer_units units = { 0 };
+
+	if (open_chain(store, chain, &fds, err) < 0 || join_units(&fds, draft_fd, &units, err) < 0)
+		return -1;
+	for (size_t i = 0; i < units.count; i++) {
+		if (fold_unit(&fds, chain->items[0].user_xattr, units.items[i].name, draft_fd) < 0)
+			return error_errno(err, ERROR_HOST, "cannot fold '%s'",
+					   units.items[i].path);
+	}
+	return join_touched(&fds, draft_fd, err);
+}
+
+static int describe(const struct sandbox *sandbox, const struct layer_chain *chain,
+		    struct layer_meta *ret_meta, struct error *err)
+{
+	struct layer_meta meta = { .sealed_ms = clock_epoch_ms(),
+				   .depth = 1,
+				   .user_xattr = chain->items[0].user_xattr };
+
+	if (id_run(meta.id, err) < 0 || store_boot_id(meta.boot_id, err) < 0)
+		return -1;
+	memcpy(meta.same_as, chain->items[0].id, sizeof(meta.same_as));
+	memcpy(meta.sandbox, sandbox->id, sizeof(meta.sandbox));
+	for (size_t i = 0; i < chain->count; i++)
+		meta.is_on_torn |= layer_is_torn(&chain->items[i], meta.boot_id);
+	*ret_meta = meta;
+	return 0;
+}
+
+/* Makes layer META out of the chain; it appears whole or not at all. */
+static int make_layer(const struct store *store, const struct layer_chain *chain,
+		      const struct layer_meta *meta, struct error *err)
+{
+	char draft[LAYER_PATH_SIZE], place[LAYER_PATH_SIZE];
+	struct error ignored = { .code = ERROR_NONE };
+	owned(fd_close) int draft_fd = -1;
+
+	(void)snprintf(draft, sizeof(draft), "layers/.new-%s", meta->id);
+	(void)snprintf(place, sizeof(place), "layers/%s", meta->id);
+	if (mkdirat(store->fd, draft, 0700) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make a layer");
+	draft_fd = openat(store->fd, draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (draft_fd < 0)
+		error_errno(err, ERROR_HOST, "cannot open a layer");
+	else if (fold_chain(store, chain, draft_fd, err) == 0) {
+		if (renameat(store->fd, draft, store->fd, place) == 0)
+			return seal_write_layer(store, meta, err);
+		error_errno(err, ERROR_HOST, "cannot name a layer");
+	}
+	(void)store_trash(store, store->fd, draft, &ignored);
+	return -1;
+}
+
+int snapshot_flatten(struct sandbox *sandbox, struct error *err)
+{
+	return snapshot_fold(sandbox, LAYER_DEPTH_MAX, err);
+}
+
+int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err)
+{
+	const struct store *store = sandbox->store;
+	owned(layer_chain_done) struct layer_chain chain = { 0 };
+	struct layer_meta meta;
+
+	if (!sandbox->head[0])
+		return 0;
+	if (layer_meta_read(store, sandbox->head, &meta, err) < 0)
+		return -1;
+	if (meta.depth <= depth_max)
+		return 0;
+	if (layer_chain_read(store, sandbox->head, &chain, err) < 0 ||
+	    describe(sandbox, &chain, &meta, err) < 0 || make_layer(store, &chain, &meta, err) < 0)
+		return error_context(err, "folding the layers of '%s'", sandbox->name);
+	memcpy(sandbox->head, meta.id, sizeof(sandbox->head));
+	if (sandbox_write_head(sandbox, err) < 0)
+		return -1;
+	store_start_worker(store);
+	return 1;
+}

@@ -1,0 +1,55 @@
+/* Directories of a chain of layers as one: where each really lies, and which directory of the base still shows. */
+#ifndef WORKSPACE_FLATTEN_PARTS_H
+#define WORKSPACE_FLATTEN_PARTS_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One unit of the chain. */
+struct flat_unit {
+	int *root_fds;	 /* of each layer, newest first; -1: it has none */
+	bool user_xattr; /* of all layers; such have no redirects */
+	size_t count;
+};
+
+/* A real directory that contributes. */
+struct flat_source {
+	size_t layer;
+	char *path; /* below the unit, with a leading slash; "" for the unit itself */
+	int fd;	    /* -1 while it is not worked on */
+};
+
+/* A directory of the folded layer. */
+struct flat_dir {
+	struct flat_source *items; /* newest first */
+	size_t count;
+	char *base; /* the base's directory that shows through, as a source's path; NULL: none does */
+	char *path; /* its own */
+};
+
+void flat_dir_done(struct flat_dir *dir);
+
+/* Opens the sources, which are given up by flat_close. 0, or -1 with errno. */
+int flat_open(const struct flat_unit *unit, struct flat_dir *dir);
+void flat_close(struct flat_dir *dir);
+
+/* The unit's own directory. */
+void flat_root(const struct flat_unit *unit, struct flat_dir *ret_dir);
+
+/*
+ * Directory NAME of PARENT (opened), known to be one in its source FIRST: what it is made of. 0, or -1 with errno; EBADMSG when a layer
+ * has marks that no kernel wrote.
+ */
+int flat_enter(const struct flat_unit *unit, const struct flat_dir *parent, size_t first,
+	       const char *name, struct flat_dir *ret_dir);
+
+/* Folds all that UNIT has into the empty directory OUT_FD. 0, or -1 with errno. */
+int flatten_unit(const struct flat_unit *unit, int out_fd);
+
+/* Full name of overlay's attribute KEY. */
+const char *flat_mark_name(const struct flat_unit *unit, const char *key, char buffer[static 64]);
+
+#endif
