@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "front/cli/ask.h"
 #include "front/cli/options.h"
 #include "front/cli/render.h"
 #include "ops/op.h"
@@ -67,6 +68,24 @@ static int show(const struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* What is known so far, so that nobody has to hold all of it. */
+static int pass_on(struct op_call *call, struct error *err)
+{
+	int status = show(call, err);
+
+	str_clear(&call->text);
+	str_clear(&call->data);
+	str_clear(&call->notes);
+	return status;
+}
+
+static char ask(struct op_call *call, const char *question)
+{
+	struct error unseen;
+
+	return pass_on(call, &unseen) < 0 ? 0 : ask_letter(question);
+}
+
 /* One line on the terminal that long work keeps rewriting. */
 static void show_progress(const char *what)
 {
@@ -114,6 +133,9 @@ static int perform(struct op_call *call, char *const *words)
 		turn_into_help(call);
 	if (call->stderr_tty && !call->json)
 		call->progress = show_progress;
+	if (call->stdin_tty && call->stdout_tty && call->stderr_tty && !call->json)
+		call->ask = ask;
+	call->pass_on = pass_on;
 	if (!call->op->run)
 		return CLI_NEEDS_LIBRARIES;
 	if (call->op->run(call, &err) < 0)

@@ -122,16 +122,25 @@ static void add_json(const struct value *answer, struct str *out)
 	}
 }
 
+/* One object, or lines of them. */
+static void add_data(const struct str *data, struct str *out)
+{
+	str_add_bytes(out, data->data, data->len);
+	if (data->data[data->len - 1] != '\n')
+		str_add_char(out, '\n');
+}
+
 void render_answer(const struct op_call *call, const struct render_style *style, struct str *out)
 {
 	const struct value *answer = call->answer;
 
 	if (call->json) {
-		str_add_bytes(out, str_cstr(&call->data), call->data.len);
 		if (call->data.len > 0)
-			str_add_char(out, '\n');
+			add_data(&call->data, out);
 		else if (answer)
 			add_json(answer, out);
+	} else if (call->text.len > 0 && call->is_raw) {
+		str_add_bytes(out, call->text.data, call->text.len);
 	} else if (call->text.len > 0) {
 		add_text(out, style, call->text.data, call->text.len);
 	} else if (answer && answer->kind == VALUE_LIST && call->op->columns) {
