@@ -107,7 +107,8 @@ static bool find_moved(struct delta_walk *walk, struct entering *at, struct view
 	else if (at->above->is_shared)
 		at->moved_from = xasprintf("%.*s/%s", (int)at->above->old_len,
 					   at->above->old_path->text.data, asked);
-	if (!at->moved_from ||
+	if (!at->moved_from || path_set_has(&walk->moved, at->moved_from) ||
+	    path_set_has(&walk->claimed, at->moved_from) ||
 	    delta_zone_of(walk, at->moved_from) != delta_zone_of(walk, walk->path.data))
 		return false;
 	const char *below = at->moved_from + (unit[1] ? strlen(unit) : 0);
@@ -133,7 +134,7 @@ static bool add_moved(struct delta_walk *walk, struct entering *at, const struct
 
 	found.aspects = ASPECT_PATH | delta_compare(walk, new, &found.old, &found.flags);
 	delta_add(walk, &found);
-	strv_add(&walk->moved, at->moved_from);
+	(void)path_set_add(&walk->moved, at->moved_from);
 	at->is_shared = true;
 	return true;
 }
@@ -146,6 +147,11 @@ static bool judge(struct delta_walk *walk, struct entering *at)
 	struct delta_object new = { .name = at->name, .stat = &at->new.stat };
 	struct delta_object old = { .name = at->name, .stat = &at->old.stat };
 
+	if (at->new.exists && at->old.exists &&S_ISDIR(at->old.stat.st.st_mode) &&
+	    !delta_claim(walk, at->above, at->name)) {
+		view_found_done(&at->old);
+		at->is_shared = false;
+	}
 	if (at->new.exists)
 		new.at = &at->above->new.items[at->new.where];
 	if (at->old.exists)
@@ -202,6 +208,7 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 	frame.old = at.old.dir;
 	frame.split = at.split;
 	frame.is_shared = at.is_shared;
+	frame.is_moved = above->is_moved || at.moved_from;
 	at.new.dir = at.old.dir = (struct view_dir){ 0 };
 	return delta_walk_enter(walk, &frame);
 }

@@ -68,20 +68,9 @@ int delta_walk_root(struct delta_walk *walk)
 	return delta_walk_enter(walk, &frame);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_moved(const struct delta_walk *walk, const char *path)
-{
-	return walk->moved.count &&
-	       bsearch(&path, walk->moved.items, walk->moved.count, sizeof(path), compare_texts);
-}
-
 bool delta_add_gone(struct delta_walk *walk, const struct delta_object *old)
 {
-	if (is_moved(walk, walk->path.data))
+	if (path_set_has(&walk->moved, walk->path.data))
 		return false;
 	if (walk->options->expand)
 		delta_add(walk, &(struct delta_found){ .op = DELTA_DELETED,
@@ -118,23 +107,10 @@ static int walk_gone(struct delta_walk *walk, const char *path, bool is_replaced
 	return delta_walk_rest(walk);
 }
 
-/* Two directories that show the same old one: no kernel leaves that behind. */
-static bool has_doubles(const struct strv *list)
-{
-	for (size_t i = 1; i < list->count; i++)
-		if (strcmp(list->items[i - 1], list->items[i]) == 0)
-			return true;
-	return false;
-}
-
 int delta_walk_hidden(struct delta_walk *walk)
 {
 	int status = 0;
 
-	if (walk->moved.count > 1)
-		qsort(walk->moved.items, walk->moved.count, sizeof(*walk->moved.items),
-		      compare_texts);
-	walk->delta->is_partial |= has_doubles(&walk->moved);
 	walk->is_hidden = true;
 	for (size_t i = 0; i < walk->gone.count && status == 0; i++)
 		status = walk_gone(walk, walk->gone.items[i], false);

@@ -4,6 +4,7 @@
 
 #include "workspace/delta.h"
 #include "workspace/delta_names.h"
+#include "workspace/path_set.h"
 #include "workspace/view_parts.h"
 
 /* Which rules hold for everything below a directory. */
@@ -19,6 +20,7 @@ struct delta_frame {
 	struct view_dir new; /* sources of the newer point's */
 	size_t split;	     /* of these, the first that is the older point's */
 	struct view_dir old; /* of the older point's; with is_shared the tail of `new` */
+	bool is_moved;	     /* it, or one above it, was renamed: its old path is another */
 	bool is_shared; /* what shines through from the older point is the older point's directory */
 	size_t path_len;	    /* of the walk's path */
 	struct view_path *old_path; /* where it was, and how much of that text */
@@ -45,9 +47,10 @@ struct delta_walk {
 	struct strv gone;	  /* old directories that are not there any more */
 	struct strv
 		replaced; /* old directories where something else is now: only what was in them is gone */
-	struct strv moved; /* old directories that are elsewhere now */
-	char *buffers;	   /* three of DELTA_BUFFER bytes: a listing, two files */
-	bool is_hidden;	   /* the walk is through hidden ones */
+	struct path_set claimed; /* old directories that one of another path is compared with */
+	struct path_set moved;	 /* old directories that are elsewhere now */
+	char *buffers;		 /* three of DELTA_BUFFER bytes: a listing, two files */
+	bool is_hidden;		 /* the walk is through hidden ones */
 	size_t allocated;
 	uint64_t looked_at, compared, text_bytes;
 };
@@ -71,6 +74,8 @@ void delta_set_path(struct delta_walk *walk, size_t len, const char *name);
 void delta_add_added(struct delta_walk *walk, const struct delta_object *new);
 void delta_add_both(struct delta_walk *walk, const struct delta_frame *frame,
 		    const struct delta_object *new, const struct delta_object *old);
+/* Whether old directory NAME may be compared with what is there now; false when it is elsewhere. */
+bool delta_claim(struct delta_walk *walk, const struct delta_frame *frame, const char *name);
 int delta_fail(struct delta_walk *walk);
 
 /* delta_enter.c: the directory with INDEX below the present one. */

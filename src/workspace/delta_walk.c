@@ -38,6 +38,19 @@ static const char *old_path(struct delta_walk *walk, const struct delta_frame *f
 	return walk->old_name.data;
 }
 
+bool delta_claim(struct delta_walk *walk, const struct delta_frame *frame, const char *name)
+{
+	if (!frame->is_moved)
+		return true;
+	const char *path = old_path(walk, frame, name);
+
+	if (path_set_has(&walk->moved, path))
+		return false;
+	if (delta_may_keep(walk, strlen(path)))
+		(void)path_set_add(&walk->claimed, path);
+	return true;
+}
+
 /* What the older point has under NAME; its source is NULL when there is nothing. */
 static int find_old(struct delta_walk *walk, const struct delta_frame *frame, const char *name,
 		    struct delta_object *ret_object, struct view_stat *ret_stat)
@@ -134,6 +147,8 @@ static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t in
 	}
 	if (find_old(walk, frame, name, &old, &old_stat) < 0)
 		return -1;
+	if (new.at && old.at &&S_ISDIR(old_stat.st.st_mode) && !delta_claim(walk, frame, name))
+		old.at = NULL;
 	if (new.at && old.at)
 		delta_add_both(walk, frame, &new, &old);
 	else if (new.at)
@@ -214,6 +229,7 @@ int delta_walk_unit(struct delta_walk *walk)
 	}
 	strv_done(&walk->gone);
 	strv_done(&walk->replaced);
-	strv_done(&walk->moved);
+	path_set_done(&walk->moved);
+	path_set_done(&walk->claimed);
 	return status;
 }
