@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* More than this many waiting for each processor is busy. */
-#define BUSY_LOAD 2.0
+#define BUSY_LOAD 4.0
 
 /* Whether PATH, or a directory it lies in, matches NAME below DIR. */
 static bool is_at_or_below(const char *path, const char *dir, const char *name)
@@ -124,8 +124,6 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 	owned(surroundings_done) struct surroundings around;
 	const char *workspace;
 
-	if (request->command.count == 0 || !request->command.items[0][0])
-		return error_set(err, ERROR_USAGE, "nothing to decide about; write guard -- CMD");
 	if (surroundings_read(request, &around, err) < 0)
 		return -1;
 	workspace = around.paths.workspace ? around.paths.workspace : around.host.cwd;

@@ -6,7 +6,7 @@
 #include "guard/guard.h"
 #include "plan/request.h"
 
-/* Decides for the request's command and keeps a record of it. Runs nothing. */
+/* Decides for the request's command, which is not empty, and keeps a record of it. Runs nothing. */
 int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,
 		 struct error *err);
 

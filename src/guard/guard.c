@@ -128,13 +128,13 @@ static bool follow(char *path)
 	return true;
 }
 
-/* Where WORD leads, links resolved, also those to what does not exist yet: that lies in its resolved directory. */
+/* Where WORD leads, links resolved, also those to what is not there yet: that lies in the nearest directory that is. */
 static bool resolve(const struct guard_request *request, const char *word, char *ret_path)
 {
-	char path[PATH_MAX], dir[PATH_MAX];
+	char path[PATH_MAX], part[PATH_MAX], dir[PATH_MAX];
 	int used = snprintf(path, sizeof(path), "%s%s%s", word[0] == '/' ? "" : request->cwd,
 			    word[0] == '/' ? "" : "/", word);
-	char *slash;
+	size_t len = (size_t)used;
 
 	if (used <= 0 || (size_t)used >= sizeof(path))
 		return false;
@@ -142,13 +142,15 @@ static bool resolve(const struct guard_request *request, const char *word, char 
 		return true;
 	for (int i = 0; i < LINKS_MAX && follow(path); i++)
 		;
-	slash = strrchr(path, '/');
-	if (!slash)
+	do {
+		while (len > 0 && path[--len] != '/')
+			;
+		(void)snprintf(part, sizeof(part), "%.*s", (int)len, path);
+	} while (len > 0 && !realpath(part, dir));
+	/* Up from what is not there: nobody can say where that leads. */
+	if (strstr(path + len, "/.."))
 		return false;
-	*slash = '\0';
-	if (!realpath(path[0] ? path : "/", dir))
-		return false;
-	used = snprintf(ret_path, PATH_MAX, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, slash + 1);
+	used = snprintf(ret_path, PATH_MAX, "%s%s", len > 0 ? dir : "", path + len);
 	return used > 0 && used < PATH_MAX;
 }
 
@@ -219,10 +221,13 @@ static void look_at_writing(const struct guard_request *request, const char *nam
 		return;
 	for (size_t i = 1; i < request->command->count; i++) {
 		const char *word = file_part(request->command->items[i]);
+		bool is_known = resolve(request, word, path);
 
-		if (word[0] == '-' || !resolve(request, word, path) ||
-		    (is_within(path, request->workspace) && strcmp(path, request->workspace) != 0))
+		if (word[0] == '-' || (is_known && is_within(path, request->workspace) &&
+				       strcmp(path, request->workspace) != 0))
 			continue;
+		if (!is_known)
+			(void)snprintf(path, sizeof(path), "%s", word);
 		if (deletes)
 			raise_to(verdict, GUARD_ASK, RISK_HIGH,
 				 "deletes recursively outside the workspace", path);

@@ -6,22 +6,23 @@
 #include "history/fold.h"
 #include "history/parts.h"
 #include "history/schema.h"
+#include "history/spool.h"
 #include "observe/result.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 int history_open(const char *state_dir, struct history **ret_history, struct error *err)
 {
 	owned(history_release) struct history *history = xcalloc(1, sizeof(*history));
 	owned(free_ptr) char *path = xasprintf("%s/history.db", state_dir);
+	owned(fd_close) int spool_fd = -1;
 
 	history->state_dir = xstrdup(state_dir);
 	/* Nothing ran yet: an empty history is an answer, too. */
-	if (mkdir(state_dir, 0700) < 0 && errno != EEXIST)
-		return error_errno(err, ERROR_HOST, "cannot make '%s'", state_dir);
+	if (spool_open(state_dir, &spool_fd, err) < 0)
+		return -1;
+	fd_close(&spool_fd);
 	if (db_open(path, &history->db, err) < 0 || schema_migrate(history->db, err) < 0 ||
 	    fold_spools(history->db, state_dir, err) < 0)
 		return -1;

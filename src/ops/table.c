@@ -209,6 +209,6 @@ static const struct op help_row = {
 };
 
 const struct op *const ops[] = {
-	&run_row, &plan_row,	&profile_row, &doctor_row, &bench_row,
-	&gc_row,  &version_row, &help_row,    NULL,
+	&run_row,     &plan_row,   &history_row, &show_row, &logs_row,	  &stats_row, &guard_row,
+	&profile_row, &doctor_row, &bench_row,	 &gc_row,   &version_row, &help_row,  NULL,
 };

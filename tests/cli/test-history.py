@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""history, show, logs, stats, guard: what ran is on record, and what should run is decided.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, with a state directory of its own.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Tap  # noqa: E402
+
+tap = Tap()
+scratch = tempfile.mkdtemp(prefix="aisbx-history-")
+os.chmod(scratch, 0o755)
+ENV = {**os.environ, "XDG_STATE_HOME": os.path.join(scratch, "state")}
+
+
+def call(*words, timeout=60, env=None):
+    return subprocess.run([AISBX, *words], capture_output=True, text=True, errors="replace", cwd=scratch,
+                          env=env or ENV, timeout=timeout, stdin=subprocess.DEVNULL, check=False)
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_empty():
+    tap.equal(lines(call("history", "--json")), [], "nothing ran yet: an empty history")
+    done = call("stats", "--json")
+    tap.ok(done.returncode == 0 and json.loads(done.stdout)["runs"] == 0, "and figures of nothing", done)
+
+
+def test_runs():
+    first = call("run", "--trace", "agent-7", "--", "sh", "-c", "echo one; echo two >&2; exit 3")
+    if first.returncode != 3:
+        tap.skip("runs on record", "no sandbox can be made here: " + first.stderr.strip())
+        return False
+    call("run", "--", "printf", "a\\377b")
+    runs = lines(call("history", "--json"))
+    tap.equal([run["status"] for run in runs], ["success", "error"], "two runs, newest first")
+    tap.equal(runs[1]["trace_id"], "agent-7", "the trace id is kept")
+    tap.equal(runs[1]["command"], ["sh", "-c", "echo one; echo two >&2; exit 3"], "the command word by word")
+    tap.equal(len(lines(call("history", "--json", "--status", "error"))), 1, "found by status")
+    tap.equal(len(lines(call("history", "--json", "--text", "ECHO ONE"))), 1, "found by text")
+    tap.equal(len(lines(call("history", "--json", "--trace", "agent-7"))), 1, "found by trace id")
+    tap.equal(len(lines(call("history", "--json", "--since", "1h", "-n", "1"))), 1, "bounded")
+    tap.equal(len(lines(call("history", "--json", "--since", "2035-01-01"))), 0, "nothing of the future")
+    tap.ok("sh -c" in call("history").stdout, "a table for people")
+    return runs
+
+
+def test_show(runs):
+    run_id = runs[1]["run_id"]
+    shown = json.loads(call("show", run_id, "--json").stdout)
+    tap.ok(shown["exit_code"] == 3 and "stdout" not in shown, "show gives the result without its streams", shown)
+    tap.equal(json.loads(call("show", run_id[:25].lower(), "--json").stdout)["run_id"], run_id, "a beginning will do")
+    tap.equal(call("show", "nothing").returncode, 5, "an unknown run is not found")
+    tap.equal(call("show").returncode, 2, "no run is a mistake")
+    tap.ok("exit_code" in call("show", run_id).stdout, "words for people")
+
+
+def test_logs(runs):
+    done = call("logs", runs[1]["run_id"])
+    tap.ok(done.returncode == 0 and sorted(done.stdout.split()) == ["one", "two"], "both streams are kept", done)
+    pieces = lines(call("logs", runs[1]["run_id"], "--json"))
+    tap.equal(sorted((piece["stream"], piece["text"]) for piece in pieces), [("stderr", "two\n"), ("stdout", "one\n")],
+              "as data, each with its stream")
+    tap.ok(all(piece["trace_id"] == "agent-7" and piece["time"].endswith("Z") for piece in pieces), "trace id and time")
+    piece = lines(call("logs", runs[0]["run_id"], "--json"))[0]
+    tap.equal(piece.get("data_b64"), "Yf9i", "what is no UTF-8 comes as base64")
+    tap.equal(call("logs", "nothing").returncode, 5, "an unknown run is not found")
+    call("run", "--", "true")
+    quiet = lines(call("history", "--json", "-n", "1"))[0]["run_id"]
+    tap.ok(call("logs", quiet).stdout == "" and call("logs", quiet).returncode == 0, "a silent run has an empty log")
+
+
+def test_follow():
+    run = subprocess.Popen([AISBX, "run", "--", "sh", "-c", "echo begin; sleep 2; echo end"], cwd=scratch, env=ENV,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    run_id = None
+    for _ in range(100):
+        running = lines(call("history", "--json", "--status", "running"))
+        if running:
+            run_id = running[0]["run_id"]
+            break
+        time.sleep(0.05)
+    tap.ok(run_id, "a run under way is listed as running")
+    if run_id:
+        done = call("logs", run_id, "--follow")
+        tap.equal(done.stdout, "begin\nend\n", "logs --follow goes on until the end")
+    run.wait()
+
+
+def test_killed():
+    run = subprocess.Popen([AISBX, "run", "--", "sleep", "60"], cwd=scratch, env=ENV, stdin=subprocess.DEVNULL)
+    for _ in range(100):
+        if lines(call("history", "--json", "--status", "running")):
+            break
+        time.sleep(0.05)
+    run.kill()
+    run.wait()
+    tap.equal(lines(call("history", "--json", "-n", "1"))[0]["status"], "killed",
+              "a supervisor that dies without a word leaves a killed run")
+
+
+def test_parallel_readers():
+    """Several fold at once while runs come in: nothing lost, nothing doubled."""
+    before = len(lines(call("history", "--json", "-n", "100000")))
+    stop = threading.Event()
+
+    def read():
+        while not stop.is_set():
+            call("history", "-n", "1")
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(10):
+        call("run", "--", "true")
+    stop.set()
+    for reader in readers:
+        reader.join()
+    runs = lines(call("history", "--json", "-n", "100000"))
+    tap.equal(len(runs), before + 10, "ten runs beside two readers are ten more")
+    tap.equal(len({run["run_id"] for run in runs}), len(runs), "each once")
+
+
+def test_stats():
+    stats = json.loads(call("stats", "--json").stdout)
+    tap.ok(stats["runs"] > 10 and stats["start_p50_ms"] > 0 and 0 < stats["success_rate"] < 1, "figures", stats)
+    tap.ok("runs an hour" in call("stats").stdout, "and words")
+    tap.equal(stats["traces"][0]["trace_id"], "agent-7", "by trace id")
+
+
+def test_guard():
+    for words, decision, code in (
+            (["ls", "-la"], "direct", 0), (["make"], "sandbox", 1), (["rm", "-rf", "/usr"], "ask", 4),
+            (["cat", "/etc/shadow"], "deny", 4)):
+        done = call("guard", "--json", "--", *words)
+        answer = json.loads(done.stdout)
+        if decision == "direct" and "busy" in answer["reasons"][0]:
+            tap.skip("ls -la: direct", "the machine is busy, and then even ls goes into a sandbox")
+            continue
+        tap.ok(answer["decision"] == decision and done.returncode == code and answer["reasons"],
+               f"{' '.join(words)}: {decision}", done)
+    state = ENV["XDG_STATE_HOME"]
+    done = call("guard", "--json", "--", "cat", f"{state}/aisbx/spool")
+    tap.equal(json.loads(done.stdout)["decision"], "deny", "our own records are ours")
+    done = call("guard", "--run", "--", "echo", "direct")
+    tap.ok(done.stdout == "direct\n" and done.returncode == 0, "--run runs what only reads", done)
+    done = call("guard", "--run", "--", "sh", "-c", "echo $AISBX; exit 7")
+    tap.ok(done.stdout == "1\n" and done.returncode == 7, "or in a sandbox, with the command's code", done)
+    mark = os.path.join(scratch, "mark")
+    done = call("guard", "--run", "--", "touch", "/nonexistent-dir-of-aisbx/x", mark + "/../../y")
+    tap.equal(done.returncode, 4, "what needs a person is not run")
+    tap.equal(call("guard").returncode, 2, "nothing to decide about is a mistake")
+
+
+def main():
+    test_empty()
+    runs = test_runs()
+    if runs:
+        test_show(runs)
+        test_logs(runs)
+        test_follow()
+        test_killed()
+        test_parallel_readers()
+        test_stats()
+    test_guard()
+    subprocess.run(["rm", "-rf", scratch], check=False)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

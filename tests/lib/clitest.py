@@ -1,0 +1,140 @@
+"""Support for suites of the command line that need a store of their own: TAP, a home, the program, a terminal."""
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import tempfile
+
+AISBX = os.path.realpath(os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx")
+
+
+class Tap:
+    """Counts and prints cases."""
+
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, good, what, detail=None):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
+        if not good and detail is not None:
+            for line in str(detail)[:3000].splitlines():
+                print(f"#   {line}")
+        return good
+
+    def equal(self, got, want, what):
+        return self.ok(got == want, what, f"got  {got!r}\nwant {want!r}")
+
+    def skip(self, what, reason):
+        self.count += 1
+        print(f"ok {self.count} - {what} # SKIP {reason}")
+
+    def done(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed else 0
+
+
+class Home:
+    """A home with a store and a workspace of its own, removed at the end with every sandbox in it."""
+
+    def __init__(self, prefix):
+        self.path = tempfile.mkdtemp(prefix=prefix, dir=os.environ.get("HOME") or "/var/tmp")
+        self.work = self.path + "/project"
+        os.mkdir(self.work)
+        self.env = {**os.environ, "HOME": self.path, "PAGER": "cat"}
+        for key in [k for k in self.env if k.startswith("XDG_") or k == "NO_COLOR"]:
+            del self.env[key]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        names = [row["name"] for row in self.rows("ls")]
+        if names:
+            self.call("rm", *names)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def call(self, *words, cwd=None, stdin=None, timeout=120, binary=False, **env):
+        """Runs the program with these words, from the workspace unless CWD says otherwise."""
+        how = {} if binary else {"text": True, "errors": "surrogateescape"}
+        source = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
+        return subprocess.run([AISBX, *words], capture_output=True, cwd=cwd or self.work, env={**self.env, **env},
+                              timeout=timeout, check=False, **source, **how)
+
+    def rows(self, *words, **kw):
+        """The objects a verb prints with --json; [] when it prints none."""
+        done = self.call(*words, "--json", **kw)
+        try:
+            return [json.loads(line) for line in done.stdout.splitlines()]
+        except ValueError:
+            return []
+
+    def data(self, *words, **kw):
+        """The one object a verb prints with --json; {} when it prints none."""
+        found = self.rows(*words, **kw)
+        return found[0] if len(found) == 1 else {}
+
+    def put(self, name, content="", mode=None):
+        path = os.path.join(self.work, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb" if isinstance(content, bytes) else "w") as out:
+            out.write(content)
+        if mode is not None:
+            os.chmod(path, mode)
+        return path
+
+    def read(self, name):
+        try:
+            with open(os.path.join(self.work, name), errors="surrogateescape") as file:
+                return file.read()
+        except OSError as problem:
+            return f"<{problem.strerror}>"
+
+    def tree(self):
+        """What the workspace holds: {path: content, mode or link}, to see that nothing changed."""
+        found = {}
+        for top, dirs, files in os.walk(os.fsencode(self.work)):
+            for name in dirs + files:
+                path = os.path.join(top, name)
+                about = os.lstat(path)
+                what = os.readlink(path) if os.path.islink(path) else None
+                if os.path.isfile(path) and not os.path.islink(path):
+                    with open(path, "rb") as file:
+                        what = file.read()
+                found[os.path.relpath(path, os.fsencode(self.work))] = (about.st_mode, about.st_ino, what)
+        return found
+
+    def on_terminal(self, *words, typed=(), cwd=None, **env):
+        """What a person would see, and the exit status. TYPED: pairs of what to wait for and what to type then."""
+        leader, follower = pty.openpty()
+        child = subprocess.Popen([AISBX, *words], stdin=follower, stdout=follower, stderr=follower,
+                                 cwd=cwd or self.work, env={**self.env, "TERM": "xterm", **env}, start_new_session=True)
+        os.close(follower)
+        seen, waiting = b"", list(typed)
+        while select.select([leader], [], [], 60)[0]:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+            if waiting and waiting[0][0] in seen:
+                os.write(leader, waiting.pop(0)[1])
+        os.close(leader)
+        try:
+            child.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        return seen, child.returncode
+
+
+def refused(done, code, *words):
+    """Whether a call was refused as it should be: its exit code, one line on stderr, these words in it."""
+    line = done.stderr
+    return (done.returncode == code and line.count("\n") == 1 and line.startswith("aisbx: ") and "\x1b" not in line
+            and all(word in line for word in words))
