@@ -6,68 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a sequence is by its first byte, and what its second may be: neither overlong forms nor surrogates. */
-struct utf8_row {
-	unsigned char first_low, first_high, len, second_low, second_high;
-};
-
-static const struct utf8_row utf8_rows[] = {
-	{ 0xc2, 0xdf, 2, 0x80, 0xbf }, { 0xe0, 0xe0, 3, 0xa0, 0xbf }, { 0xe1, 0xec, 3, 0x80, 0xbf },
-	{ 0xed, 0xed, 3, 0x80, 0x9f }, { 0xee, 0xef, 3, 0x80, 0xbf }, { 0xf0, 0xf0, 4, 0x90, 0xbf },
-	{ 0xf1, 0xf3, 4, 0x80, 0xbf }, { 0xf4, 0xf4, 4, 0x80, 0x8f },
-};
-
-static const struct utf8_row *utf8_row_of(unsigned char first)
-{
-	for (size_t i = 0; i < sizeof(utf8_rows) / sizeof(utf8_rows[0]); i++) {
-		if (first >= utf8_rows[i].first_low && first <= utf8_rows[i].first_high)
-			return &utf8_rows[i];
-	}
-	return NULL;
-}
-
-/* Length of the valid UTF-8 sequence at BYTES, or 0. */
-static size_t utf8_sequence(const unsigned char *bytes, size_t len)
-{
-	if (bytes[0] < 0x80)
-		return 1;
-	const struct utf8_row *row = utf8_row_of(bytes[0]);
-
-	if (!row || len < row->len || bytes[1] < row->second_low || bytes[1] > row->second_high)
-		return 0;
-	for (size_t i = 2; i < row->len; i++) {
-		if ((bytes[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return row->len;
-}
-
-/* Program output is nearly always ASCII: it is taken eight bytes at a time. */
-static bool is_ascii_word(const unsigned char *bytes, size_t len)
-{
-	uint64_t eight;
-
-	if (len < sizeof(eight))
-		return false;
-	memcpy(&eight, bytes, sizeof(eight));
-	return (eight & UINT64_C(0x8080808080808080)) == 0;
-}
-
-bool utf8_valid(const char *bytes, size_t len)
-{
-	const unsigned char *at = (const unsigned char *)bytes;
-	size_t i = 0;
-
-	while (i < len) {
-		size_t step = is_ascii_word(at + i, len - i) ? 8 : utf8_sequence(at + i, len - i);
-
-		if (step == 0)
-			return false;
-		i += step;
-	}
-	return true;
-}
-
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != 0x7f;
@@ -110,7 +48,7 @@ static void add_quoted(struct str *out, const char *bytes, size_t len)
 			i++;
 			continue;
 		}
-		size_t step = at[i] < 0x80 ? 0 : utf8_sequence(at + i, len - i);
+		size_t step = at[i] < 0x80 ? 0 : utf8_length(bytes + i, len - i);
 
 		if (step > 0) {
 			i += step;

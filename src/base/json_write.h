@@ -3,6 +3,7 @@
 #define BASE_JSON_WRITE_H
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "base/value.h"
 
 #include <stdbool.h>
@@ -37,8 +38,6 @@ void json_bool(struct json *json, bool truth);
 void json_null(struct json *json);
 void json_strv(struct json *json, const struct strv *list);
 
-/* Whether the bytes are valid UTF-8 (no surrogates, no overlong forms). */
-bool utf8_valid(const char *bytes, size_t len);
 /* Appends standard base64 with padding. */
 void base64_add(struct str *out, const void *bytes, size_t len);
 /* Appends the bytes that TEXT stands for; false when it is not exactly what base64_add writes. */

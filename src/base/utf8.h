@@ -1,0 +1,18 @@
+/* UTF-8, read strictly: neither overlong forms nor surrogates, nothing beyond Unicode. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length of the character that begins at BYTES (at least one), and its number; 0 when there is none. */
+size_t utf8_decode(const char *bytes, size_t len, uint32_t *ret_point);
+
+/* Length of the character that begins at BYTES (at least one), or 0: for who needs no number. */
+size_t utf8_length(const char *bytes, size_t len);
+
+/* Whether the bytes are UTF-8 from the first to the last. */
+bool utf8_valid(const char *bytes, size_t len);
+
+#endif
