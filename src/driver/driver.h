@@ -18,7 +18,9 @@
 struct driver_io {
 	int fds[3];
 	bool tty[3];
-	int enter_fd; /* of a sandbox that runs already, for drivers that enter one; borrowed */
+	/* For drivers that enter a sandbox which runs already; borrowed. */
+	int enter_fd;
+	const struct strv *enter_env; /* variables to set there in any case */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_ENDED };

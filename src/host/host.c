@@ -102,6 +102,18 @@ int host_read(struct host *ret_host, struct error *err)
 	return 0;
 }
 
+int host_read_caller(struct host *ret_host, struct error *err)
+{
+	struct host host = { .uid = getuid(), .gid = getgid() };
+
+	if (host_read_dirs(&host, "/etc/passwd", err) < 0) {
+		host_done(&host);
+		return -1;
+	}
+	*ret_host = host;
+	return 0;
+}
+
 void host_done(struct host *host)
 {
 	free(host->user);

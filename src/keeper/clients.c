@@ -99,33 +99,36 @@ static void send_figures(struct keeper *keeper, const struct client *client, boo
 	(void)attach_send(client->fd, &message, NULL, 0);
 }
 
-static int forward(struct keeper *keeper, const struct client *client, struct strv words[3],
-		   struct error *err)
+static int forward(struct keeper *keeper, const struct client *client,
+		   const struct strv words[ATTACH_GROUPS], struct error *err)
 {
 	const struct keeper_options *options = keeper->options;
 	struct attach_packet *packet = &keeper->packet;
 	struct attach_message message = packet->message;
-	struct strv inside[3] = { STRV_INIT, words[1], STRV_INIT };
+	struct strv inside[ATTACH_GROUPS] = { [ATTACH_COMMAND] = words[ATTACH_COMMAND] };
 	size_t count = packet->fd_count - message.exec.is_outside;
 	int fds[1 + ATTACH_FDS_MAX] = { client->fd };
 	int status = 0;
 
-	strv_add(&inside[0], options->directory_of(words[0].items[0], options->cookie));
-	options->environment(&words[2], &inside[2], options->cookie);
+	strv_add(&inside[ATTACH_DIRECTORY],
+		 options->directory_of(words[ATTACH_DIRECTORY].items[0], options->cookie));
+	options->environment(&words[ATTACH_ENVIRON], &inside[ATTACH_ENVIRON], options->cookie);
+	for (size_t i = 0; i < words[ATTACH_SET].count; i++)
+		settings_add_env(&inside[ATTACH_ENVIRON], words[ATTACH_SET].items[i]);
 	for (size_t i = 0; i < count; i++)
 		fds[1 + i] = packet->fds[i];
 	message.id = client->id;
 	message.exec.is_outside = false;
 	if (attach_send_exec(keeper->launch.payload_fd, &message, inside, fds, 1 + count) < 0)
 		status = error_errno(err, ERROR_HOST, "cannot hand the command over");
-	strv_done(&inside[0]);
-	strv_done(&inside[2]);
+	strv_done(&inside[ATTACH_DIRECTORY]);
+	strv_done(&inside[ATTACH_ENVIRON]);
 	return status;
 }
 
 static void start_exec(struct keeper *keeper, struct client *client)
 {
-	struct strv words[3] = { STRV_INIT, STRV_INIT, STRV_INIT };
+	struct strv words[ATTACH_GROUPS] = { 0 };
 	struct error err;
 
 	if (client->is_active || client->pid)
@@ -138,7 +141,7 @@ static void start_exec(struct keeper *keeper, struct client *client)
 		keeper->is_idle = false;
 		send_figures(keeper, client, false);
 	}
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		strv_done(&words[i]);
 }
 

@@ -71,21 +71,21 @@ static int send_outside(int socket_fd, struct attach_message *message, const str
 	return attach_send(socket_fd, message, all, count + 1);
 }
 
-int attach_send_exec(int socket_fd, struct attach_message *message, const struct strv words[3],
-		     const int *fds, size_t count)
+int attach_send_exec(int socket_fd, struct attach_message *message,
+		     const struct strv words[ATTACH_GROUPS], const int *fds, size_t count)
 {
 	owned(str_done) struct str packet = STR_INIT, body = STR_INIT;
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		add_words(&body, &words[i]);
-	if (words[0].count != 1 || words[1].count == 0 || count >= ATTACH_FDS_MAX ||
-	    body.len > WORDS_MAX) {
+	if (words[ATTACH_DIRECTORY].count != 1 || words[ATTACH_COMMAND].count == 0 ||
+	    count >= ATTACH_FDS_MAX || body.len > WORDS_MAX) {
 		errno = E2BIG;
 		return -1;
 	}
 	message->kind = ATTACH_EXEC;
-	message->exec.argc = (uint32_t)words[1].count;
-	message->exec.envc = (uint32_t)words[2].count;
+	for (size_t i = 0; i < ATTACH_GROUPS; i++)
+		message->exec.counts[i] = (uint32_t)words[i].count;
 	message->exec.body_len = (uint32_t)body.len;
 	if (body.len > ATTACH_BODY_MAX)
 		return send_outside(socket_fd, message, &body, fds, count);
@@ -151,7 +151,8 @@ static bool take_words(const char **at, const char *end, uint32_t count, struct 
 	return true;
 }
 
-int attach_words(const struct attach_packet *packet, struct strv ret_words[3], struct error *err)
+int attach_words(const struct attach_packet *packet, struct strv ret_words[ATTACH_GROUPS],
+		 struct error *err)
 {
 	const struct attach_exec *exec = &packet->message.exec;
 	owned(str_done) struct str text = STR_INIT;
@@ -165,10 +166,12 @@ int attach_words(const struct attach_packet *packet, struct strv ret_words[3], s
 		at = str_cstr(&text);
 	}
 	end = at + (exec->is_outside ? text.len : exec->body_len);
-	if (!take_words(&at, end, 1, &ret_words[0]) ||
-	    !take_words(&at, end, exec->argc, &ret_words[1]) ||
-	    !take_words(&at, end, exec->envc, &ret_words[2]) || at != end || exec->argc == 0) {
-		for (size_t i = 0; i < 3; i++)
+	bool is_good = exec->counts[ATTACH_DIRECTORY] == 1 && exec->counts[ATTACH_COMMAND] > 0;
+
+	for (size_t i = 0; is_good && i < ATTACH_GROUPS; i++)
+		is_good = take_words(&at, end, exec->counts[i], &ret_words[i]);
+	if (!is_good || at != end) {
+		for (size_t i = 0; i < ATTACH_GROUPS; i++)
 			strv_done(&ret_words[i]);
 		return error_set(err, ERROR_INTERNAL, "the command is not what it says it is");
 	}

@@ -60,12 +60,15 @@ struct attach_figures {
 	uint64_t exec_cpu_us; /* of the asking client's own command, so far */
 };
 
+/* Groups of words: the directory (one word), the command, its environment, and variables to set in any case. */
+enum attach_group { ATTACH_DIRECTORY, ATTACH_COMMAND, ATTACH_ENVIRON, ATTACH_SET, ATTACH_GROUPS };
+
 struct attach_exec {
-	bool tty[3];	      /* the sandbox's own pty instead of a descriptor */
-	uint32_t cpu_seconds; /* 0: as the sandbox was made */
-	uint32_t argc, envc;  /* words behind the directory */
-	uint32_t body_len;    /* bytes of all words, each with its NUL */
-	bool is_outside;      /* the words are in a file that came as the last descriptor */
+	bool tty[3];			/* the sandbox's own pty instead of a descriptor */
+	uint32_t cpu_seconds;		/* 0: as the sandbox was made */
+	uint32_t counts[ATTACH_GROUPS]; /* words of each group */
+	uint32_t body_len;		/* bytes of all words, each with its NUL */
+	bool is_outside; /* the words are in a file that came as the last descriptor */
 };
 
 struct attach_denied {
@@ -104,8 +107,8 @@ struct attach_packet {
 int attach_send(int socket_fd, const struct attach_message *message, const int *fds, size_t count);
 
 /* Sends EXEC: fills the counts, and adds the words. */
-int attach_send_exec(int socket_fd, struct attach_message *message, const struct strv words[3],
-		     const int *fds, size_t count);
+int attach_send_exec(int socket_fd, struct attach_message *message,
+		     const struct strv words[ATTACH_GROUPS], const int *fds, size_t count);
 
 /* 1; 0 at the end of the stream; -1 with errno, EBADMSG for what no side of ours sends. No heap. */
 int attach_receive(int socket_fd, struct attach_packet *ret_packet);
@@ -113,7 +116,8 @@ int attach_receive(int socket_fd, struct attach_packet *ret_packet);
 /* Closes descriptors that nobody took. */
 void attach_close(struct attach_packet *packet);
 
-/* The words of an EXEC: directory (one), command, environment. The caller frees them. */
-int attach_words(const struct attach_packet *packet, struct strv ret_words[3], struct error *err);
+/* The words of an EXEC. The caller frees them. */
+int attach_words(const struct attach_packet *packet, struct strv ret_words[ATTACH_GROUPS],
+		 struct error *err);
 
 #endif

@@ -104,11 +104,11 @@ _Noreturn void member_main(const struct start *start, struct attach_packet *pack
 {
 	const struct attach_message running = { .kind = ATTACH_RUNNING };
 	const struct sock_fprog *extra = start->io->extra_filter;
-	struct strv words[3] = { STRV_INIT, STRV_INIT, STRV_INIT };
+	struct strv words[ATTACH_GROUPS] = { 0 };
 	struct error err = { 0 };
 
 	if (attach_words(packet, words, &err) < 0 ||
-	    prepare(start, packet, words[0].items[0], has_group, &err) < 0)
+	    prepare(start, packet, words[ATTACH_DIRECTORY].items[0], has_group, &err) < 0)
 		fail(packet->fds[0], &err);
 	if (attach_send(packet->fds[0], &running, NULL, 0) < 0)
 		_exit(125); /* nobody is there to see it run */
@@ -118,7 +118,7 @@ _Noreturn void member_main(const struct start *start, struct attach_packet *pack
 			    start->spec->seccomp);
 		fail(packet->fds[0], &err);
 	}
-	command_exec(&words[1], &words[2], &err);
+	command_exec(&words[ATTACH_COMMAND], &words[ATTACH_ENVIRON], &err);
 	fail(packet->fds[0], &err);
 }
 

@@ -110,3 +110,19 @@ void plan_environment(const struct planning *planning)
 	for (size_t i = 0; i < settings->env.count; i++)
 		settings_add_env(env, settings->env.items[i]);
 }
+
+void plan_command_environment(const struct spec *spec, const struct settings *settings,
+			      const struct host *host, const char *const *environ,
+			      struct strv *ret_env)
+{
+	const struct request request = { .environ = environ };
+	/* Borrows everything but the list that is filled. */
+	struct spec shadow = *spec;
+	const struct planning planning = {
+		.request = &request, .settings = settings, .host = host, .spec = &shadow
+	};
+
+	shadow.env = (struct strv)STRV_INIT;
+	plan_environment(&planning);
+	*ret_env = shadow.env;
+}

@@ -51,4 +51,12 @@ int plan_make(const struct request *request, const struct settings *profile,
 	      const struct host *host, const struct plan_paths *paths, struct spec *ret_spec,
 	      struct error *err);
 
+/*
+ * The environment of one more command in a sandbox that was planned as SPEC under SETTINGS (the profile with the flags
+ * laid over it), for a caller whose variables are ENVIRON.
+ */
+void plan_command_environment(const struct spec *spec, const struct settings *settings,
+			      const struct host *host, const char *const *environ,
+			      struct strv *ret_env);
+
 #endif

@@ -186,6 +186,7 @@ static int run_task(struct run *run, struct error *err)
 		    0)
 		return -1;
 	run->stdio.io.enter_fd = run->options->enter_fd;
+	run->stdio.io.enter_env = run->options->enter_env;
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
 		return -1;
 	stdio_started(&run->stdio);

@@ -204,7 +204,7 @@ static int make_in(struct sandbox *sandbox, const struct sandbox_make *make, con
 int sandbox_make(const struct store *store, const struct sandbox_make *make,
 		 struct sandbox *ret_sandbox, struct error *err)
 {
-	struct sandbox sandbox = { .dir_fd = -1, .lock_fd = -1 };
+	struct sandbox sandbox = { .dir_fd = -1, .lock_fd = -1, .freeze_fd = -1 };
 	char draft[sizeof("sbx/.new-") + LAYER_ID_SIZE];
 
 	if (sandbox_check_name(make->name, err) < 0)
@@ -224,6 +224,7 @@ int sandbox_make(const struct store *store, const struct sandbox_make *make,
 
 void sandbox_close(struct sandbox *sandbox)
 {
+	fd_close(&sandbox->freeze_fd);
 	fd_close(&sandbox->lock_fd);
 	fd_close(&sandbox->dir_fd);
 	sandbox_record_done(sandbox);
@@ -343,7 +344,7 @@ static int enter(struct sandbox *sandbox, enum sandbox_lock lock, struct error *
 int sandbox_open(const struct store *store, const char *name, enum sandbox_lock lock,
 		 struct sandbox *ret_sandbox, struct error *err)
 {
-	struct sandbox sandbox = { .store = store, .dir_fd = -1, .lock_fd = -1 };
+	struct sandbox sandbox = { .store = store, .dir_fd = -1, .lock_fd = -1, .freeze_fd = -1 };
 	char place[PLACE_SIZE];
 
 	if (sandbox_check_name(name, err) < 0)

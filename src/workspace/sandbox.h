@@ -24,6 +24,7 @@ struct sandbox {
 	char name[SANDBOX_NAME_MAX + 1];
 	int dir_fd;  /* sbx/NAME */
 	int lock_fd; /* -1 while not locked */
+	int freeze_fd; /* whoever writes to the top is halted as long as this is open; -1: nobody is */
 
 	char id[LAYER_ID_SIZE]; /* distinguishes it from an earlier one of the same name */
 	uint64_t created_ms;

@@ -40,7 +40,7 @@ static int open_list(const struct store *store, DIR **ret_dir, struct error *err
 static bool read_expiry(int list_fd, const char *name, uint64_t *ret_ms)
 {
 	struct error err = { .code = ERROR_NONE };
-	struct sandbox sandbox = { .dir_fd = -1, .lock_fd = -1 };
+	struct sandbox sandbox = { .dir_fd = -1, .lock_fd = -1, .freeze_fd = -1 };
 	bool is_read;
 
 	sandbox.dir_fd = openat(list_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

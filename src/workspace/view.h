@@ -25,6 +25,7 @@ struct view_stack {
 		*units; /* of all layers, deepest path first; owned. NULL: read each time */
 	/* Whether the base shows PATH (absolute); what masks hide is absent from the view. NULL: all is shown. */
 	bool (*shows)(const char *path, void *cookie);
+	void (*forget)(void *cookie); /* when the stack is closed; NULL: nothing to do */
 	void *cookie;
 };
 

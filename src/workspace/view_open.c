@@ -55,5 +55,7 @@ void view_close(struct view_stack *stack)
 	if (stack->units)
 		layer_units_done(stack->units);
 	free(stack->units);
+	if (stack->forget)
+		stack->forget(stack->cookie);
 	*stack = (struct view_stack){ 0 };
 }

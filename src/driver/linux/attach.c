@@ -50,7 +50,9 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 {
 	const struct spec *spec = task->spec;
 	struct attach_message message = { .kind = ATTACH_EXEC };
-	struct strv words[3] = { STRV_INIT, spec->command, spec->env };
+	struct strv words[ATTACH_GROUPS] = { [ATTACH_COMMAND] = spec->command,
+					     [ATTACH_ENVIRON] = spec->env,
+					     [ATTACH_SET] = *io->enter_env };
 	size_t count = 0;
 	int fds[3];
 
@@ -60,12 +62,12 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 			fds[count++] = io->fds[i];
 	}
 	message.exec.cpu_seconds = (uint32_t)((spec->limits.cpu_time_ms + 999) / 1000);
-	strv_add(&words[0], spec->cwd);
+	strv_add(&words[ATTACH_DIRECTORY], spec->cwd);
 	int status = attach_send_exec(task->fd, &message, words, fds, count);
 
 	if (status < 0)
 		error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
-	strv_done(&words[0]);
+	strv_done(&words[ATTACH_DIRECTORY]);
 	return status;
 }
 

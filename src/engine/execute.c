@@ -1,0 +1,166 @@
+/* From a request to a spec, and from a spec to a recorded run. */
+#include "engine/execute.h"
+
+#include "base/own.h"
+#include "base/price.h"
+#include "driver/driver.h"
+#include "engine/profile_load.h"
+#include "engine/record.h"
+#include "plan/plan.h"
+#include "run/run.h"
+#include "workspace/change.h"
+#include "workspace/layer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the hot program: a seccomp file or a profile that is not built in is for aisbx-more. */
+static bool needs_libraries(const struct request *request, const char *workspace)
+{
+	return !engine_reads_yaml &&
+	       (request->flags.seccomp || engine_profile_needs_yaml(request, workspace));
+}
+
+int execute_plan(const struct request *request, const struct surroundings *around,
+		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
+{
+	owned(settings_done) struct settings profile;
+	owned(strv_done) struct strv notes = STRV_INIT;
+
+	settings_init(&profile);
+	if (needs_libraries(request, around->paths.workspace))
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0)
+		return -1;
+	if (plan_make(request, &profile, &around->host, &around->paths, ret_spec, err) < 0)
+		return -1;
+	strv_copy(&ret_spec->notes, &notes);
+	if (ret_settings) {
+		settings_copy(ret_settings, &profile);
+		settings_merge(ret_settings, &request->flags);
+	}
+	return 0;
+}
+
+struct inspection {
+	const struct spec *spec;
+	int upper_fd; /* a top that stays, or -1 */
+	bool list;
+};
+
+/* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
+static int compare_changes(const void *left, const void *right)
+{
+	const char *const *a = left, *const *b = right;
+	int order = strcmp(*a + 2, *b + 2);
+
+	return order ? order : strcmp(*b, *a);
+}
+
+static void scan_layer(struct change_scan *scan, int dir_fd, const char *name, const char *lower)
+{
+	owned(fd_close) int layer =
+		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	scan->lower = lower;
+	if (layer >= 0)
+		change_scan_layer(scan, layer);
+}
+
+/* The layers of a run: numbered, in a place of their own. */
+static void scan_run(struct change_scan *scan, const struct task *task)
+{
+	for (size_t i = 0; task->upper_fd >= 0 && i < task->upper_paths.count; i++) {
+		char name[24];
+
+		if (!task->upper_paths.items[i][0])
+			continue;
+		(void)snprintf(name, sizeof(name), "u%zu", i);
+		scan_layer(scan, task->upper_fd, name, task->upper_paths.items[i]);
+	}
+}
+
+/* The top of a named sandbox, which lists its units itself. */
+static void scan_top(struct change_scan *scan, int upper_fd)
+{
+	struct layer_units units;
+	struct error ignored;
+
+	if (layer_units_read(upper_fd, &units, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < units.count; i++)
+		scan_layer(scan, upper_fd, units.items[i].name, units.items[i].path);
+	layer_units_done(&units);
+}
+
+/* Counts what the sandbox wrote, layer by layer, while the layers still exist. */
+static void count_changes(const struct task *task, struct run_result *result, void *cookie)
+{
+	const struct inspection *inspection = cookie;
+	const struct spec *spec = inspection->spec;
+	struct change_scan scan = {
+		.workspace = spec->workspace,
+		.user_xattr = spec->root != ROOT_IDMAPPED,
+		.list = inspection->list ? &result->changed : NULL,
+	};
+
+	if (inspection->upper_fd >= 0)
+		scan_top(&scan, inspection->upper_fd);
+	else
+		scan_run(&scan, task);
+	result->changes = (struct change_counts){ scan.inside.added, scan.inside.modified,
+						  scan.inside.deleted };
+	result->changes_outside = (struct change_counts){ scan.outside.added, scan.outside.modified,
+							  scan.outside.deleted };
+	/* A directory gives its entries in any order; scripts want the same one every time. */
+	if (result->changed.count > 1)
+		qsort(result->changed.items, result->changed.count, sizeof(char *),
+		      compare_changes);
+	if (scan.is_partial)
+		strv_add(&result->notes, "too much was changed to count all of it");
+}
+
+static void name_result(const struct spec *spec, struct run_result *result)
+{
+	result->run_id = xstrdup(spec->run_id);
+	result->sandbox = xstrdup(spec->sandbox);
+	result->trace_id = spec->trace_id ? xstrdup(spec->trace_id) : NULL;
+	result->driver = xstrdup(spec->driver);
+	strv_copy(&result->command, &spec->command);
+	strv_copy(&result->notes, &spec->notes);
+}
+
+int execute_spec(const struct spec *spec, const struct execute *how, struct run_result *result,
+		 struct error *err)
+{
+	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes };
+	struct run_options run_options = { .capture = how->options->capture,
+					   .asked_ns = how->asked_ns,
+					   .enter_fd = how->enter_fd,
+					   .enter_env = how->enter_env,
+					   .inspect = count_changes,
+					   .cookie = &inspection };
+	const struct driver *driver = driver_find(spec->driver);
+	owned(fd_close) int spool_fd = -1;
+	struct error ignored;
+	int status;
+
+	strv_done(&result->command);
+	name_result(spec, result);
+	if (driver && how->enter_fd > 0)
+		driver = driver->enter;
+	if (!driver)
+		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
+	if (!price_without("history") && record_start(spec, &spool_fd, err) < 0)
+		return -1;
+	status = run_execute(driver, spec, &run_options, result, err);
+	if (status < 0 && !result->message)
+		result->message = xstrdup(err->text);
+	/* The command has run: a full disk now is no reason to lose its result. */
+	if (spool_fd >= 0)
+		(void)record_end(result, spool_fd, &ignored);
+	return status;
+}

@@ -1,0 +1,24 @@
+/* From a request to a spec, and from a spec to a recorded run: what run and the verbs of named sandboxes share. */
+#ifndef ENGINE_EXECUTE_H
+#define ENGINE_EXECUTE_H
+
+#include "engine/engine.h"
+#include "engine/surroundings.h"
+
+/* Plans; *ret_settings (unless NULL) is the profile with the request's flags laid over it, the caller's to free. */
+int execute_plan(const struct request *request, const struct surroundings *around,
+		 struct spec *ret_spec, struct settings *ret_settings, struct error *err);
+
+struct execute {
+	const struct engine_run_options *options;
+	uint64_t asked_ns;
+	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
+	const struct strv *enter_env; /* variables to set there */
+	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */
+};
+
+/* Runs the spec with its records. As engine_run. */
+int execute_spec(const struct spec *spec, const struct execute *how, struct run_result *result,
+		 struct error *err);
+
+#endif

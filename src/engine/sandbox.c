@@ -1,0 +1,204 @@
+/* Named sandboxes: made, planned, and kept after a run. */
+#include "engine/sandbox.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "engine/execute.h"
+#include "engine/sandbox_parts.h"
+#include "host/host.h"
+
+#include <string.h>
+
+int engine_store(struct store *ret_store, struct error *err)
+{
+	owned(host_done) struct host host;
+
+	memset(&host, 0, sizeof(host));
+	if (host_read_caller(&host, err) < 0 || store_open(host.data_dir, ret_store, err) < 0)
+		return -1;
+	sandbox_sweep(ret_store, NULL);
+	return 0;
+}
+
+void sandbox_place_close(struct sandbox_place *place)
+{
+	if (place->has_sandbox)
+		sandbox_close(&place->sandbox);
+	if (place->has_store)
+		store_close(&place->store);
+	place->has_store = place->has_sandbox = false;
+}
+
+const char *sandbox_root_name(enum root_mode root)
+{
+	switch (root) {
+	case ROOT_IDMAPPED:
+		return "idmapped";
+	case ROOT_FOREST:
+		return "forest";
+	case ROOT_PROJECT:
+		break;
+	}
+	return "project";
+}
+
+int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_request,
+			   struct error *err)
+{
+	struct request request;
+
+	request_init(&request);
+	if (sandbox_words_read(&sandbox->settings, &request, err) < 0) {
+		request_done(&request);
+		return -1;
+	}
+	if (!sandbox_makes_workspace(sandbox))
+		request.workspace = xstrdup(sandbox->workspace);
+	*ret_request = request;
+	return 0;
+}
+
+int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
+			struct surroundings *ret_around, struct error *err)
+{
+	if (engine_sandbox_request(sandbox, ret_request, err) < 0 ||
+	    surroundings_read(ret_request, ret_around, err) < 0)
+		return -1;
+	/* Where the caller stands now says nothing about it. */
+	if (sandbox_makes_workspace(sandbox))
+		free_ptr(&ret_around->paths.workspace);
+	return 0;
+}
+
+/* What the request asks for must be possible now; what it becomes is planned at each start. */
+static int plan_once(const struct request *request, struct surroundings *around,
+		     struct spec *ret_spec, struct error *err)
+{
+	struct request trial = *request;
+	struct strv command = STRV_INIT;
+	int status;
+
+	/* A sandbox has no command, but a plan needs one. */
+	strv_add(&command, "true");
+	if (trial.command.count == 0)
+		trial.command = command;
+	status = surroundings_read(request, around, err) < 0
+			 ? -1
+			 : execute_plan(&trial, around, ret_spec, NULL, err);
+	strv_done(&command);
+	return status;
+}
+
+static int make(struct sandbox_place *place, const struct request *request,
+		const struct engine_create *create, const struct surroundings *around,
+		const struct spec *spec, struct error *err)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	struct sandbox_make wish = {
+		.name = create->name,
+		.workspace = spec->workspace,
+		.root = sandbox_root_name(spec->root),
+		.owner = create->owner,
+		.settings = &words,
+		.expires_ms = create->ttl_ms ? clock_epoch_ms() + create->ttl_ms : 0,
+		.head = "",
+	};
+
+	sandbox_words_write(request, around->host.cwd, spec->workspace_made, &words);
+	if (engine_store(&place->store, err) < 0)
+		return -1;
+	place->has_store = true;
+	if (sandbox_make(&place->store, &wish, &place->sandbox, err) < 0)
+		return -1;
+	place->has_sandbox = true;
+	return 0;
+}
+
+int engine_create(const struct request *request, const struct engine_create *create,
+		  struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(spec_done) struct spec spec;
+
+	spec_init(&spec);
+	if (sandbox_check_name(create->name, err) < 0 ||
+	    plan_once(request, &around, &spec, err) < 0)
+		return -1;
+	return make(&place, request, create, &around, &spec, err);
+}
+
+/* The chain of layers it stands on, by their paths. */
+static int lay_layers(const struct sandbox *sandbox, struct spec *spec, struct error *err)
+{
+	struct layer_chain chain;
+
+	if (layer_chain_read(sandbox->store, sandbox->head, &chain, err) < 0)
+		return -1;
+	for (size_t i = 0; i < chain.count; i++)
+		strv_addf(&spec->layers, "%s/layers/%s", sandbox->store->path, chain.items[i].id);
+	layer_chain_done(&chain);
+	return 0;
+}
+
+/* What the top gets from now on may be lost with this boot. One that is torn already stays so. */
+static int note_boot(struct sandbox *sandbox, struct error *err)
+{
+	char boot_id[37];
+
+	if (store_boot_id(boot_id, err) < 0)
+		return -1;
+	if (strcmp(sandbox->upper_boot_id, boot_id) == 0 || sandbox_is_torn(sandbox, boot_id))
+		return 0;
+	memcpy(sandbox->upper_boot_id, boot_id, sizeof(boot_id));
+	return sandbox_save(sandbox, err);
+}
+
+int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
+{
+	owned(fd_close) int upper_fd = -1;
+
+	if (sandbox->root && strcmp(sandbox->root, sandbox_root_name(spec->root)) != 0)
+		return error_set(err, ERROR_DENIED,
+				 "the sandbox '%s' was made as %s root, which cannot be had here",
+				 sandbox->name, sandbox->root);
+	if (sandbox_open_upper(sandbox, &upper_fd, err) < 0 || lay_layers(sandbox, spec, err) < 0 ||
+	    note_boot(sandbox, err) < 0)
+		return -1;
+	spec->upper_dir = xasprintf("%s/sbx/%s/upper", sandbox->store->path, sandbox->name);
+	free(spec->sandbox);
+	free(spec->hostname);
+	spec->sandbox = xstrdup(sandbox->name);
+	spec->hostname = xstrdup(sandbox->name);
+	return spec_check(spec, err);
+}
+
+int engine_run_kept(const struct request *request, const char *name, uint64_t ttl_ms,
+		    const struct engine_run_options *options, struct run_result *ret_result,
+		    struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(surroundings_done) struct surroundings around = { 0 };
+	const struct engine_create create = { .name = name, .ttl_ms = ttl_ms };
+	struct execute how = { .options = options, .asked_ns = clock_now_ns(), .upper_fd = -1 };
+	owned(spec_done) struct spec spec;
+	struct error ignored;
+	int status;
+
+	spec_init(&spec);
+	ret_result->status = RUN_DENIED;
+	strv_copy(&ret_result->command, &request->command);
+	if (sandbox_check_name(name, err) < 0 || surroundings_read(request, &around, err) < 0 ||
+	    execute_plan(request, &around, &spec, NULL, err) < 0 ||
+	    make(&place, request, &create, &around, &spec, err) < 0)
+		return -1;
+	if (sandbox_relock(&place.sandbox, SANDBOX_SHARED, err) < 0 ||
+	    sandbox_lay(&place.sandbox, &spec, err) < 0 ||
+	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
+		return -1;
+	status = execute_spec(&spec, &how, ret_result, err);
+	fd_close(&how.upper_fd);
+	if (status < 0)
+		(void)sandbox_remove(&place.sandbox, &ignored);
+	return status;
+}

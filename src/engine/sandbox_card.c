@@ -1,0 +1,68 @@
+/* The card of a living sandbox. */
+#include "engine/sandbox_card.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "workspace/store.h"
+
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CARD "card"
+#define MAGIC "aisbxc1"
+
+/* As it lies on disk; the workspace's path follows. The same program writes and reads it, within one start. */
+struct record {
+	char magic[8];
+	uint64_t size; /* of this struct: another build's is refused */
+	struct spec_limits limits;
+	struct spec_ids ids;
+	int root;
+	bool time_said;
+};
+
+int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error *err)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+	struct record record;
+
+	memset(&record, 0, sizeof(record));
+	memcpy(record.magic, MAGIC, sizeof(MAGIC));
+	record.size = sizeof(record);
+	record.limits = card->limits;
+	record.ids = card->ids;
+	record.root = (int)card->root;
+	record.time_said = card->time_said;
+	str_add_bytes(&bytes, &record, sizeof(record));
+	str_add(&bytes, card->workspace);
+	return store_replace(dir_fd, CARD, bytes.data, bytes.len, false, err);
+}
+
+int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *err)
+{
+	char bytes[sizeof(struct record) + PATH_MAX + 1];
+	ssize_t got = file_read_small(dir_fd, CARD, bytes, sizeof(bytes));
+	struct record record;
+
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "the sandbox's card");
+	if ((size_t)got <= sizeof(record))
+		return error_set(err, ERROR_HOST, "the sandbox's card is cut short");
+	memcpy(&record, bytes, sizeof(record));
+	if (memcmp(record.magic, MAGIC, sizeof(MAGIC)) != 0 || record.size != sizeof(record))
+		return error_set(err, ERROR_CONFLICT,
+				 "the sandbox runs under another version of aisbx; stop it first");
+	*ret_card = (struct sandbox_card){ .limits = record.limits,
+					   .ids = record.ids,
+					   .root = (enum root_mode)record.root,
+					   .time_said = record.time_said,
+					   .workspace = xstrdup(bytes + sizeof(record)) };
+	return 0;
+}
+
+void sandbox_card_done(struct sandbox_card *card)
+{
+	free_ptr(&card->workspace);
+}

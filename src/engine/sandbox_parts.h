@@ -1,0 +1,39 @@
+/* What the verbs of named sandboxes share: words kept and read again, the plan of a start, the way to the keeper. */
+#ifndef ENGINE_SANDBOX_PARTS_H
+#define ENGINE_SANDBOX_PARTS_H
+
+#include "engine/sandbox.h"
+#include "engine/surroundings.h"
+#include "plan/request.h"
+
+/* A store with one sandbox of it. Must not be moved: one points to the other. */
+struct sandbox_place {
+	struct store store;
+	struct sandbox sandbox;
+	bool has_store, has_sandbox;
+};
+
+void sandbox_place_close(struct sandbox_place *place);
+
+/* The request's flags as words that sandbox_words_read takes; what is relative is made absolute. */
+void sandbox_words_write(const struct request *request, const char *cwd, bool workspace_made,
+			 struct strv *ret_words);
+int sandbox_words_read(const struct strv *words, struct request *request, struct error *err);
+
+/* Whether its workspace is none of the host's, but one that each start makes, empty. */
+bool sandbox_makes_workspace(const struct sandbox *sandbox);
+
+/* Looks around for a start of the sandbox: its request, and the host as it is now. */
+int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
+			struct surroundings *ret_around, struct error *err);
+
+/* Lays a sandbox's layers and top into a spec made of its request. Its lock is held. */
+int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err);
+
+/* "idmapped", "forest", "project". */
+const char *sandbox_root_name(enum root_mode root);
+
+/* Connects to the keeper of the sandbox in DIR_FD; false when there is none. */
+bool sandbox_reach(int dir_fd, int *ret_fd);
+
+#endif

@@ -1,0 +1,258 @@
+/* Who is alive in a named sandbox, and making sure that nobody is, or that nobody moves. */
+#include "base/fd.h"
+#include "base/own.h"
+#include "engine/sandbox_parts.h"
+#include "launch/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_MS 10000
+#define PROCESSES_MAX 4096
+#define COMMAND_SHOWN 200
+#define NAMED_MAX 5
+
+static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct attach_packet *packet,
+	       struct error *err)
+{
+	const struct attach_message message = { .kind = kind };
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	if (attach_send(fd, &message, NULL, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
+	for (;;) {
+		if (poll(&ready, 1, ANSWER_MS) != 1)
+			return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
+		if (attach_receive(fd, packet) <= 0)
+			return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
+		attach_close(packet);
+		if (packet->message.kind == answer)
+			return 0;
+	}
+}
+
+static int look(int fd, struct attach_figures *ret_figures, struct error *err)
+{
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+
+	if (ask(fd, ATTACH_LOOK, ATTACH_FIGURES, packet, err) < 0)
+		return -1;
+	*ret_figures = packet->message.figures;
+	return 0;
+}
+
+struct process {
+	pid_t pid, parent;
+	bool is_inside;
+};
+
+static size_t read_processes(struct process *ret_list, size_t max)
+{
+	DIR *proc = opendir("/proc");
+	size_t count = 0;
+
+	if (!proc)
+		return 0;
+	for (const struct dirent *entry; count < max && (entry = readdir(proc));) {
+		char path[32], text[512];
+		int parent;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		(void)snprintf(path, sizeof(path), "%.10s/stat", entry->d_name);
+		if (file_read_small(dirfd(proc), path, text, sizeof(text)) <= 0)
+			continue;
+		const char *end = strrchr(text, ')');
+
+		if (end && sscanf(end + 1, " %*c %d", &parent) == 1)
+			ret_list[count++] =
+				(struct process){ (pid_t)strtol(entry->d_name, NULL, 10), parent,
+						  false };
+	}
+	closedir(proc);
+	return count;
+}
+
+/* Everybody inside descends from init: who loses a parent gets init for one. */
+static void mark_inside(struct process *list, size_t count, pid_t init_pid)
+{
+	for (bool found = true; found;) {
+		found = false;
+		for (size_t i = 0; i < count; i++) {
+			bool is_new = !list[i].is_inside && list[i].parent == init_pid;
+
+			for (size_t j = 0; !list[i].is_inside && !is_new && j < count; j++)
+				is_new = list[j].is_inside && list[j].pid == list[i].parent;
+			list[i].is_inside |= is_new;
+			found |= is_new;
+		}
+	}
+}
+
+/* The command line as one line of words; the name alone for a process without one. */
+static char *command_of(pid_t pid)
+{
+	char path[40], text[COMMAND_SHOWN];
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	len = file_read_small(AT_FDCWD, path, text, sizeof(text));
+	while (len > 0 && !text[len - 1])
+		len--;
+	for (ssize_t i = 0; i < len; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	if (len > 0)
+		return xstrndup(text, (size_t)len);
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	len = file_read_small(AT_FDCWD, path, text, sizeof(text));
+	return xstrndup(text, len > 0 ? strcspn(text, "\n") : 0);
+}
+
+static void list_inside(pid_t init_pid, struct sandbox_processes *processes)
+{
+	owned(free_ptr) struct process *list = xcalloc(PROCESSES_MAX, sizeof(*list));
+	size_t count = read_processes(list, PROCESSES_MAX);
+
+	mark_inside(list, count, init_pid);
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i].is_inside)
+			continue;
+		processes->items =
+			xrealloc(processes->items, processes->count + 1, sizeof(*processes->items));
+		processes->items[processes->count++] =
+			(struct sandbox_process){ list[i].pid, command_of(list[i].pid) };
+	}
+}
+
+int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
+		     struct error *err)
+{
+	struct sandbox_processes processes = { 0 };
+	struct attach_figures figures;
+	owned(fd_close) int fd = -1;
+
+	*ret_processes = processes;
+	if (!sandbox_reach(sandbox->dir_fd, &fd))
+		return 0;
+	if (look(fd, &figures, err) < 0)
+		return -1;
+	processes.has_keeper = true;
+	processes.cpu_us = figures.cpu_us;
+	processes.memory_bytes = figures.memory_bytes;
+	if (!figures.is_idle)
+		list_inside(figures.init_pid, &processes);
+	*ret_processes = processes;
+	return 0;
+}
+
+void sandbox_processes_done(struct sandbox_processes *processes)
+{
+	for (size_t i = 0; i < processes->count; i++)
+		free(processes->items[i].command);
+	free(processes->items);
+	*processes = (struct sandbox_processes){ 0 };
+}
+
+/* Waits for the keeper's end: its socket's. Everybody inside is gone by then. */
+static int stop(int fd, struct error *err)
+{
+	const struct attach_message message = { .kind = ATTACH_STOP };
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	if (attach_send(fd, &message, NULL, 0) < 0 && errno != EPIPE)
+		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
+	for (;;) {
+		if (poll(&ready, 1, ANSWER_MS) != 1)
+			return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
+		if (attach_receive(fd, packet) <= 0)
+			return 0;
+		attach_close(packet);
+	}
+}
+
+static int refuse(const struct sandbox *sandbox, struct error *err)
+{
+	struct sandbox_processes processes;
+	owned(str_done) struct str text = STR_INIT;
+
+	if (engine_processes(sandbox, &processes, err) < 0)
+		return -1;
+	for (size_t i = 0; i < processes.count && i < NAMED_MAX; i++) {
+		char shown[STR_SHOWN_SIZE];
+
+		str_addf(&text, "%s%d (%s)", i ? ", " : "", processes.items[i].pid,
+			 str_shown(processes.items[i].command, shown));
+	}
+	if (processes.count > NAMED_MAX)
+		str_addf(&text, " and %zu more", processes.count - NAMED_MAX);
+	sandbox_processes_done(&processes);
+	return error_set(err, ERROR_CONFLICT,
+			 "processes are running in '%s': %.300s; --kill ends them, --freeze halts "
+			 "them meanwhile",
+			 sandbox->name, str_cstr(&text));
+}
+
+static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct error *err)
+{
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+
+	if (ask(*fd, ATTACH_FREEZE, ATTACH_DONE, packet, err) < 0 ||
+	    sandbox_relock(sandbox, SANDBOX_SHARED, err) < 0)
+		return -1;
+	/* They stay halted as long as somebody holds this. */
+	sandbox->freeze_fd = fd_take(fd);
+	*ret_frozen = true;
+	return 0;
+}
+
+int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err)
+{
+	struct attach_figures figures;
+	owned(fd_close) int fd = -1;
+
+	*ret_frozen = false;
+	if (sandbox_reach(sandbox->dir_fd, &fd)) {
+		if (look(fd, &figures, err) < 0)
+			return -1;
+		if (!figures.is_idle && how == QUIET_REFUSE)
+			return refuse(sandbox, err);
+		if (!figures.is_idle && how == QUIET_FREEZE)
+			return freeze(sandbox, &fd, ret_frozen, err);
+		if (stop(fd, err) < 0)
+			return -1;
+	}
+	return sandbox_relock(sandbox, SANDBOX_EXCLUSIVE, err);
+}
+
+int engine_thaw(struct sandbox *sandbox, struct error *err)
+{
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+	owned(fd_close) int fd = fd_take(&sandbox->freeze_fd);
+
+	return fd < 0 ? 0 : ask(fd, ATTACH_THAW, ATTACH_DONE, packet, err);
+}
+
+int engine_stop(const char *name, bool *ret_ended, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(fd_close) int fd = -1;
+
+	*ret_ended = false;
+	if (engine_store(&place.store, err) < 0)
+		return -1;
+	place.has_store = true;
+	if (sandbox_open(&place.store, name, SANDBOX_UNLOCKED, &place.sandbox, err) < 0)
+		return -1;
+	place.has_sandbox = true;
+	if (!sandbox_reach(place.sandbox.dir_fd, &fd))
+		return 0;
+	*ret_ended = true;
+	return stop(fd, err);
+}
