@@ -47,7 +47,7 @@ int op_guard_run(struct op_call *call, struct error *err);
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;
-extern const struct op diff_row, status_row, promote_row, undo_row, promotions_row;
+extern const struct op try_row, diff_row, status_row, promote_row, undo_row, promotions_row;
 
 /*
  * What `run` and `plan` have in common: the call's flags and command as a request. On success the

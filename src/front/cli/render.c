@@ -2,6 +2,7 @@
 #include "front/cli/render.h"
 
 #include "base/json_write.h"
+#include "front/cli/patch_view.h"
 
 #include <string.h>
 
@@ -141,6 +142,8 @@ void render_answer(const struct op_call *call, const struct render_style *style,
 			add_json(answer, out);
 	} else if (call->text.len > 0 && call->is_raw) {
 		str_add_bytes(out, call->text.data, call->text.len);
+	} else if (call->text.len > 0 && call->is_patch) {
+		patch_view(out, call->text.data, call->text.len, style);
 	} else if (call->text.len > 0) {
 		add_text(out, style, call->text.data, call->text.len);
 	} else if (answer && answer->kind == VALUE_LIST && call->op->columns) {
