@@ -68,9 +68,10 @@ struct delta {
 
 struct delta_options {
 	const char *workspace;
-	size_t new_from; /* the newer point: index of its first layer (0: the top) */
-	size_t old_from; /* the older one: index of its first layer; stack->count: reality */
-	bool renames;	 /* find them */
+	size_t new_from;    /* the newer point: index of its first layer (0: the top) */
+	size_t old_from;    /* the older one: index of its first layer; stack->count: reality */
+	bool renames;	    /* find them */
+	bool split_renames; /* a renamed directory as renames of the files in it, as git has it */
 	bool only_workspace;
 	bool mtime; /* report changes of mtime alone */
 	bool expand; /* added and deleted directories with every entry of theirs (else files only, as git) */

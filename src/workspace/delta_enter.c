@@ -100,7 +100,8 @@ static bool find_moved(struct delta_walk *walk, struct entering *at, struct view
 	const char *unit = walk->root.unit->path;
 	owned(view_place_done) struct view_place now = { 0 };
 
-	if (!walk->options->renames || at->split == 0 || at->split == at->new.dir.count)
+	if (!walk->options->renames || walk->options->split_renames || at->split == 0 ||
+	    at->split == at->new.dir.count)
 		return false;
 	if (asked[0] == '/')
 		at->moved_from = xasprintf("%s%s", unit[1] ? unit : "", asked);

@@ -30,6 +30,29 @@ static void test_simple(bool user)
 		  "an opaque directory hides what was in it");
 }
 
+/* A plain user's overlay knows no renames of directories. */
+static void test_split_renames(void)
+{
+	struct delta_options whole = { .renames = true };
+	struct delta_options split = { .renames = true, .split_renames = true };
+	struct layers l;
+
+	if (geteuid() != 0) {
+		tap_skip(2, "needs root's attributes");
+		return;
+	}
+	layers_open(&l, 1, false);
+	layers_put(&l, 1, "old/a", "one");
+	layers_put(&l, 1, "old/b", "two");
+	layers_white(&l, 0, "old");
+	layers_mkdir(&l, 0, "new");
+	layers_mark(&l, 0, "new", "redirect", "old");
+	layers_is(&l, whole, "R new path < old", "a renamed directory is one change");
+	layers_is(&l, split, "R new/a path < old/a; R new/b path < old/b",
+		  "or as many as it has files");
+	layers_close(&l);
+}
+
 static void test_both(void (*test)(bool user))
 {
 	test(true);
@@ -40,5 +63,6 @@ static void test_both(void (*test)(bool user))
 int main(void)
 {
 	test_both(test_simple);
+	test_split_renames();
 	return tap_done();
 }
