@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run plan profile doctor bench gc version help" topics="root limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run plan create exec shell ls inspect stop rm snap snaps rollback fork refresh history show logs stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -42,6 +42,54 @@ _aisbx()
 		;;
 	--settings)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--ttl)
+		COMPREPLY=()
+		return
+		;;
+	--time)
+		COMPREPLY=()
+		return
+		;;
+	--cpu-time)
+		COMPREPLY=()
+		return
+		;;
+	--output)
+		COMPREPLY=()
+		return
+		;;
+	--env)
+		COMPREPLY=()
+		return
+		;;
+	--message | -m)
+		COMPREPLY=()
+		return
+		;;
+	--name)
+		COMPREPLY=()
+		return
+		;;
+	--status)
+		mapfile -t COMPREPLY < <(compgen -W "success error timeout oom killed limit denied internal running" -- "$cur")
+		return
+		;;
+	--sandbox)
+		COMPREPLY=()
+		return
+		;;
+	--text)
+		COMPREPLY=()
+		return
+		;;
+	--since)
+		COMPREPLY=()
+		return
+		;;
+	--count | -n)
+		COMPREPLY=()
 		return
 		;;
 	--runs | -n)
@@ -179,6 +227,57 @@ _aisbx()
 		;;
 	plan)
 		flags=" --json -h --help --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
+	create)
+		flags=" --json -h --help --profile -C --workspace --no-net --ttl --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
+	exec)
+		flags=" --json -h --help --time --cpu-time --output --env --trace"
+		;;
+	shell)
+		flags=" --json -h --help"
+		;;
+	ls)
+		flags=" --json -h --help"
+		;;
+	inspect)
+		flags=" --json -h --help"
+		;;
+	stop)
+		flags=" --json -h --help"
+		;;
+	rm)
+		flags=" --json -h --help"
+		;;
+	snap)
+		flags=" --json -h --help -m --message --name --durable --freeze --kill"
+		;;
+	snaps)
+		flags=" --json -h --help"
+		;;
+	rollback)
+		flags=" --json -h --help --kill"
+		;;
+	fork)
+		flags=" --json -h --help --ttl --freeze --kill"
+		;;
+	refresh)
+		flags=" --json -h --help --kill"
+		;;
+	history)
+		flags=" --json -h --help --status --sandbox --trace --text --since -n --count"
+		;;
+	show)
+		flags=" --json -h --help"
+		;;
+	logs)
+		flags=" --json -h --help -f --follow"
+		;;
+	stats)
+		flags=" --json -h --help --since"
+		;;
+	guard)
+		flags=" --json -h --help --run --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	profile)
 		flags=" --json -h --help"

@@ -111,6 +111,7 @@ static void help_overview(struct str *out)
 		"  aisbx run -- make test                    as if here, but nothing stays\n"
 		"  aisbx run --mem 512m --time 30s -- ./a    with limits\n"
 		"  aisbx run --json -- ./a                   the result as one object\n"
+		"  aisbx try -- ./upgrade.sh                 look first, then apply or forget\n"
 		"  aisbx doctor                              what protects you on this machine\n"
 		"\nEvery verb takes --json. More: aisbx help VERB, man aisbx.\n");
 }

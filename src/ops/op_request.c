@@ -1,4 +1,4 @@
-/* Flags and command of `run` and `plan` as the request the engine takes. */
+/* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request the engine takes. */
 #include "base/str.h"
 #include "ops/rows.h"
 
@@ -10,8 +10,6 @@ static const struct {
 	const char *name;
 	const char *instead;
 } absent[] = {
-	{ "keep", "named sandboxes are not in this version; run without it and use --name-status "
-		  "to see what would change" },
 	{ "batch", "not in this version; call `aisbx run --json` once per request" },
 	{ "settings", "not in this version; write the same rules as a profile (see `aisbx help "
 		      "profiles`)" },

@@ -105,12 +105,16 @@ int op_run_run(struct op_call *call, struct error *err)
 		.capture = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
 	};
+	const char *keep = op_arg_text(call, "keep");
 	int outcome;
 
 	run_result_init(&result);
 	request_init(&request);
 	if (op_request(call, &request, err) < 0)
 		return -1;
-	outcome = engine_run(&request, &options, &result, err);
+	if (keep)
+		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
+	else
+		outcome = engine_run(&request, &options, &result, err);
 	return op_result(call, &result, outcome, err);
 }

@@ -32,7 +32,7 @@ static const struct op_param run_params[] = {
 	  .help = "a name of yours that comes back as trace_id, to find the run again" },
 	{ .name = "keep",
 	  .metavar = "NAME",
-	  .help = "keep the sandbox under a name (needs named sandboxes: not in this version)" },
+	  .help = "keep the sandbox under this name, for exec, diff and promote" },
 	{ .name = "batch",
 	  .metavar = "FILE|-",
 	  .help = "run one request per JSON line (not in this version)" },
@@ -209,6 +209,9 @@ static const struct op help_row = {
 };
 
 const struct op *const ops[] = {
-	&run_row,     &plan_row,   &history_row, &show_row, &logs_row,	  &stats_row, &guard_row,
-	&profile_row, &doctor_row, &bench_row,	 &gc_row,   &version_row, &help_row,  NULL,
+	&run_row,     &plan_row,    &create_row,  &exec_row,  &shell_row, &ls_row,
+	&inspect_row, &stop_row,    &rm_row,	  &snap_row,  &snaps_row, &rollback_row,
+	&fork_row,    &refresh_row, &history_row, &show_row,  &logs_row,  &stats_row,
+	&guard_row,   &profile_row, &doctor_row,  &bench_row, &gc_row,	  &version_row,
+	&help_row,    NULL,
 };

@@ -31,6 +31,59 @@ static const char root_text[] =
 	"read-only, and nothing else. It works where overlays over the whole root are\n"
 	"refused, as in some containers.\n";
 
+static const char workspace_text[] =
+	"Named sandboxes: from a clone to reality and back\n"
+	"\n"
+	"  aisbx create fix-1                  a clone that stays\n"
+	"  aisbx exec fix-1 -- make            work in it, as often as you like\n"
+	"  aisbx snap fix-1 -m 'builds'        save; about a millisecond\n"
+	"  aisbx rollback fix-1                back to the last save; undoable\n"
+	"  aisbx fork fix-1@s1 other           a second one from any save\n"
+	"  aisbx diff fix-1                    what it changed\n"
+	"  aisbx status fix-1                  what reality changed meanwhile\n"
+	"  aisbx promote fix-1                 apply it to reality\n"
+	"  aisbx undo                          take that back\n"
+	"  aisbx rm fix-1                      forget it\n"
+	"\n"
+	"aisbx try -- CMD does all of it for one command, and asks before it applies.\n"
+	"\n"
+	"A sandbox sees this machine through a writable layer of its own. What it did\n"
+	"not touch is live: edits of yours show inside (refresh makes sure of all of\n"
+	"them). What it touched is its own until you promote.\n"
+	"\n"
+	"Promotion applies changes in the workspace only; what a command changed\n"
+	"elsewhere is listed by diff and left alone. It is journalled: killed or cut\n"
+	"from power at any instant, the tree is old or new, never a mix. The files it\n"
+	"replaced are kept, so that undo is a rename each.\n"
+	"\n"
+	"Where something would make this machine run what a sandbox wrote, promotion\n"
+	"asks first: git hooks and configuration, shell start files, build files, CI,\n"
+	"editors' and agents' configuration, setuid, links out of the workspace. Agree\n"
+	"to one with --allow-path PATH after you looked at it (diff shows them first).\n";
+
+static const char conflicts_text[] =
+	"Conflicts: when reality changed what the sandbox changed\n"
+	"\n"
+	"promote compares three versions: what a file was when the sandbox first\n"
+	"touched it, what it is in reality now, what the sandbox made of it. Where one\n"
+	"side changed, that is taken; where both did, differently, it is a conflict:\n"
+	"nothing is applied, and exit code 3 and each file with both versions say so.\n"
+	"\n"
+	"  --strategy fail           stop (the default)\n"
+	"  --strategy merge          combine texts by lines; stop where they overlap\n"
+	"  --strategy theirs         take the sandbox's version\n"
+	"  --strategy ours           keep reality's\n"
+	"  --strategy merge+theirs   merge; the sandbox's lines where they overlap\n"
+	"  --strategy merge+ours     merge; reality's lines where they overlap\n"
+	"  --strategy lww            whichever was changed later\n"
+	"  --into-sandbox            markers go into the sandbox, to be resolved there\n"
+	"\n"
+	"Paths narrow it: aisbx promote fix-1 src/a.c --strategy theirs. The version\n"
+	"that was not taken is kept in the store, under the sha256 that is printed.\n"
+	"With --json each conflict is an object in \"conflicts\" with its kind, both\n"
+	"sides, the lines that overlap, and the choices. \"ours\" is reality, \"theirs\"\n"
+	"the sandbox.\n";
+
 static const char limits_text[] =
 	"Limits and what happens when one is met\n"
 	"\n"
@@ -57,7 +110,7 @@ static const char limits_text[] =
 static const char exit_text[] =
 	"Exit codes\n"
 	"\n"
-	"run gives back the command's own code, and:\n"
+	"run, exec, shell and try give back the command's own code, and:\n"
 	"  124    the wall clock limit was reached\n"
 	"  125    aisbx itself failed or refused, wrong flags included\n"
 	"  126    the command is not executable\n"
@@ -66,7 +119,7 @@ static const char exit_text[] =
 	"\n"
 	"All other verbs:\n"
 	"  0   done\n"
-	"  1   the answer is no: a check failed, this machine is not fit\n"
+	"  1   the answer is no: a check failed, diff --exit-code found something\n"
 	"  2   wrong flags, or a malformed file\n"
 	"  3   conflict with reality\n"
 	"  4   refused: policy, or a person must agree first\n"
@@ -124,6 +177,8 @@ static const char layers_text[] =
 
 const struct help_topic help_topics[] = {
 	{ "root", "what the clone contains, for root and for others", root_text },
+	{ "workspace", "named sandboxes: save, rewind, branch, apply, undo", workspace_text },
+	{ "conflicts", "when reality changed what the sandbox changed", conflicts_text },
 	{ "limits", "memory, time, disk, and what happens at each", limits_text },
 	{ "exit-codes", "what scripts can rely on", exit_text },
 	{ "profiles", "limits and rules under a name", profiles_text },

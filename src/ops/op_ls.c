@@ -1,0 +1,77 @@
+/* `ls`: the sandboxes of this user, as a table. */
+#include "base/own.h"
+#include "engine/workspace.h"
+#include "ops/rows.h"
+#include "ops/words.h"
+
+#include <string.h>
+
+#define COLUMNS 7
+
+static int64_t int_of(const struct value *map, const char *key)
+{
+	int64_t number = 0;
+
+	if (map && map->kind == VALUE_MAP)
+		(void)value_get_int(map, key, &number);
+	return number;
+}
+
+void op_add_changes(struct str *out, const struct value *row)
+{
+	const struct value *changes = value_get(row, "changes");
+	const struct value *partial = value_get(row, "partial");
+
+	if (!changes || changes->kind != VALUE_MAP) {
+		str_add(out, "unknown");
+		return;
+	}
+	str_addf(out, "+%lld ~%lld -%lld%s", (long long)int_of(changes, "added"),
+		 (long long)int_of(changes, "modified"), (long long)int_of(changes, "deleted"),
+		 partial && partial->kind == VALUE_BOOL && partial->truth ? " or more" : "");
+}
+
+static void take_cell(struct strv *cells, struct str *cell)
+{
+	strv_take(cells, str_detach(cell));
+}
+
+static void add_row(struct strv *cells, const struct value *row)
+{
+	struct str cell = STR_INIT;
+	int64_t disk = int_of(row, "disk_bytes");
+
+	strv_add(cells, value_get_text(row, "name"));
+	strv_add(cells, value_get_text(row, "state"));
+	op_add_changes(&cell, row);
+	take_cell(cells, &cell);
+	strv_addf(cells, "%lld", (long long)int_of(row, "snapshots"));
+	words_add_age(&cell, words_moment(row, "created"));
+	take_cell(cells, &cell);
+	words_add_size(&cell, disk);
+	take_cell(cells, &cell);
+	words_add_path(&cell, value_get_text(row, "base") ? value_get_text(row, "base") : "");
+	if (value_get_text(row, "expires"))
+		str_addf(&cell, " (until %s)", value_get_text(row, "expires"));
+	take_cell(cells, &cell);
+}
+
+int op_ls_run(struct op_call *call, struct error *err)
+{
+	static const char *const titles[COLUMNS] = { "NAME",	"STATE", "CHANGES", "SNAPS",
+						     "CREATED", "DISK",	 "BASE" };
+	owned(strv_done) struct strv cells = STRV_INIT;
+
+	if (op_want_words(call, 0, 0, err) < 0 || engine_list(&call->answer, err) < 0)
+		return -1;
+	if (call->answer->many.count == 0) {
+		str_add(&call->text, "no sandboxes (aisbx create NAME makes one)\n");
+		return 0;
+	}
+	for (size_t i = 0; i < COLUMNS; i++)
+		strv_add(&cells, titles[i]);
+	for (size_t i = 0; i < call->answer->many.count; i++)
+		add_row(&cells, call->answer->many.items[i]);
+	words_add_table(&call->text, &cells, COLUMNS);
+	return 0;
+}

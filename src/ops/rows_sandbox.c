@@ -1,0 +1,116 @@
+/* Rows of the verbs that make, enter, list and remove named sandboxes. */
+#include "ops/rows.h"
+
+#define GROUP "Named sandboxes"
+
+static const struct op_param create_params[] = {
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "limits and rules to start from, as for run; flags come on top" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the directory worked in; default: the enclosing git root or the current one" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "ttl", .metavar = "TIME", .help = "remove it after this time: 30m, 2h, 7d" },
+	{ .name = NULL },
+};
+
+static const struct op_param exec_params[] = {
+	{ .name = "time", .metavar = "TIME", .help = "wall clock limit of this command" },
+	{ .name = "cpu-time", .metavar = "TIME", .help = "CPU seconds of this command" },
+	{ .name = "output", .metavar = "SIZE", .help = "kept of each stream in the result" },
+	{ .name = "env",
+	  .kind = PARAM_LIST,
+	  .metavar = "K=V",
+	  .help = "set a variable for this command; may be repeated" },
+	{ .name = "trace",
+	  .metavar = "ID",
+	  .help = "a name of yours that comes back as trace_id, to find the run again" },
+	{ .name = NULL },
+};
+
+const struct op create_row = {
+	.name = "create",
+	.usage = "NAME [flags]",
+	.summary = "make a named sandbox that keeps what happens in it",
+	.group = GROUP,
+	.flags = OP_SETTINGS,
+	.params = create_params,
+	.help = "A clone of this machine, as run makes one, that stays: commands run in\n"
+		"it with exec see what earlier ones did, and reality sees none of it until\n"
+		"promote. Making one costs the same whatever the size of the tree, and\n"
+		"nothing runs until the first exec. Names are [a-z0-9][a-z0-9._-]{0,62}.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx create fix-1\n"
+		"  aisbx create fix-1 -C ~/src/app --mem 2g --ttl 2h\n",
+	.run = op_create_run,
+};
+
+const struct op exec_row = {
+	.name = "exec",
+	.usage = "NAME [flags] -- CMD [ARGS]",
+	.summary = "run a command in a named sandbox",
+	.group = GROUP,
+	.flags = OP_COMMAND | OP_WORDS | OP_RUN_CODES,
+	.params = exec_params,
+	.help = "Output, exit code and result are those of run. What the command wrote\n"
+		"is there for the next one; processes it leaves behind live until stop, rm,\n"
+		"the sandbox's end, or 15 minutes in which none was left. Several may run at\n"
+		"once.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx exec fix-1 -- make test\n"
+		"  aisbx exec fix-1 --time 30s --json -- pytest -q\n",
+	.run = op_exec_run,
+};
+
+const struct op shell_row = {
+	.name = "shell",
+	.usage = "NAME",
+	.summary = "open a shell in a named sandbox",
+	.group = GROUP,
+	.flags = OP_RUN_CODES | OP_CLI_ONLY,
+	.help = "Your shell, on a terminal of its own, with job control and without a\n"
+		"limit of time.\n",
+	.run = op_shell_run,
+};
+
+const struct op ls_row = {
+	.name = "ls",
+	.usage = "",
+	.summary = "list sandboxes: state, changes, snapshots, age, size",
+	.group = GROUP,
+	.flags = OP_READ_ONLY,
+	.help = "CHANGES counts files of the workspace: added, modified, deleted.\n",
+	.run = op_ls_run,
+};
+
+const struct op inspect_row = {
+	.name = "inspect",
+	.usage = "NAME",
+	.summary = "show everything about one sandbox, processes included",
+	.group = GROUP,
+	.flags = OP_READ_ONLY,
+	.run = op_inspect_run,
+};
+
+const struct op stop_row = {
+	.name = "stop",
+	.usage = "NAME",
+	.summary = "end every process in a sandbox; its files stay",
+	.group = GROUP,
+	.run = op_stop_run,
+};
+
+const struct op rm_row = {
+	.name = "rm",
+	.usage = "NAME...",
+	.summary = "remove sandboxes with their snapshots and processes",
+	.group = GROUP,
+	.help = "Gone at once for everybody; the space is freed in the background. What\n"
+		"was promoted stays promoted and can still be undone. Removes those that\n"
+		"exist; exits 5 when one does not.\n",
+	.run = op_rm_run,
+};
