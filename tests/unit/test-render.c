@@ -79,6 +79,9 @@ static void test_safe(void)
 	is_safe("\xe2\x80\xae", 3, "\\u{202e}", "right-to-left override");
 	is_safe("\xe2\x81\xa6", 3, "\\u{2066}", "an isolate");
 	is_safe("\xef\xbb\xbf", 3, "\\u{feff}", "a byte order mark");
+	is_safe("\xe3\x85\xa4", 3, "\\u{3164}", "a letter nobody sees");
+	is_safe("\xef\xb8\x81", 3, "\\u{fe01}", "a selector that hides bytes");
+	is_safe("\xe2\x9d\xa4\xef\xb8\x8f", 6, "\xe2\x9d\xa4\xef\xb8\x8f", "the one emoji need");
 	is_safe("\xc0\xaf", 2, "\\xc0\\xaf", "an overlong form");
 	is_safe("\xed\xa0\x80", 3, "\\xed\\xa0\\x80", "a surrogate");
 	is_safe("\xf4\x90\x80\x80", 4, "\\xf4\\x90\\x80\\x80", "beyond Unicode");
