@@ -110,7 +110,7 @@ int journal_write(struct journal *journal, bool durable)
 	if (write_waiting(journal, durable) < 0) {
 		int saved = errno;
 
-		(void)ftruncate(journal->fd, (off_t)journal->len);
+		(void)!ftruncate(journal->fd, (off_t)journal->len);
 		errno = saved;
 		return -1;
 	}
