@@ -5,7 +5,7 @@
  * top-level directory is tried as one overlay; where that is refused its entries are tried one by one. In project
  * mode (no overlay over system directories wanted or possible) they are read-only binds instead.
  */
-#include "confine/root_unit.h"
+#include "confine/root_kept.h"
 
 #include "base/own.h"
 #include "confine/mask.h"
@@ -311,28 +311,61 @@ static int add_workspace(struct forest *forest, struct error *err)
 	return unit_add_overlay(&forest->builder, workspace, workspace, true, err);
 }
 
+/* The skeleton is the root's first part; where things are kept it has a top of its own, when it is complete. */
+static int open_skeleton(struct forest *forest, struct error *err)
+{
+	struct root_parts *parts = forest->builder.parts;
+	owned(fd_close) int fd = -1;
+
+	if (mkdirat(parts->upper_fd, "skeleton", 0755) < 0)
+		return error_errno(err, ERROR_HOST, "skeleton");
+	if (mount_clone(parts->upper_fd, "skeleton", &fd, err) < 0 ||
+	    mount_attributes(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
+		return -1;
+	forest->skeleton_fd = fd;
+	return unit_add_part(&forest->builder, fd_take(&fd), "/", err);
+}
+
+/* What is written to a bare HOME stays as everything else does. */
+static int keep_skeleton(struct forest *forest, struct error *err)
+{
+	struct root_builder *builder = &forest->builder;
+	struct root_part *first = &builder->parts->items[0];
+	int overlay_fd = -1;
+
+	if (builder->kept.top_fd < 0)
+		return 0;
+	if (unit_mount_over(builder, "skeleton", &overlay_fd, err) < 0)
+		return error_context(err, "skeleton");
+	close(first->mount_fd);
+	first->mount_fd = overlay_fd;
+	return 0;
+}
+
+static int build(struct forest *forest, struct error *err)
+{
+	const struct spec *spec = forest->builder.spec;
+
+	if (open_skeleton(forest, err) < 0 || visit_entries(forest, "/", 0, err) < 0)
+		return -1;
+	if (spec->root == ROOT_PROJECT && add_workspace(forest, err) < 0)
+		return -1;
+	if (add_new_mount_points(forest, err) < 0 || unit_add_binds(&forest->builder, err) < 0)
+		return -1;
+	return keep_skeleton(forest, err);
+}
+
 int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err)
 {
 	struct forest forest = { { spec, ret_parts, -1, false, -1, ROOT_KEPT_NOTHING }, -1 };
-	owned(fd_close) int skeleton = -1;
+	int status;
 
 	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */
 	if (ret_parts->upper_fd < 0 &&
 	    (unit_storage(&forest.builder, err) < 0 || mount_park(ret_parts->upper_fd, err) < 0))
 		return -1;
 	forest.builder.is_attached = true;
-	if (mkdirat(ret_parts->upper_fd, "skeleton", 0755) < 0)
-		return error_errno(err, ERROR_HOST, "skeleton");
-	if (mount_clone(ret_parts->upper_fd, "skeleton", &skeleton, err) < 0 ||
-	    mount_attributes(skeleton, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
-		return -1;
-	forest.skeleton_fd = skeleton;
-	if (unit_add_part(&forest.builder, fd_take(&skeleton), "/", err) < 0 ||
-	    visit_entries(&forest, "/", 0, err) < 0)
-		return -1;
-	if (spec->root == ROOT_PROJECT && add_workspace(&forest, err) < 0)
-		return -1;
-	if (add_new_mount_points(&forest, err) < 0)
-		return -1;
-	return unit_add_binds(&forest.builder, err);
+	status = kept_open(&forest.builder, err) < 0 ? -1 : build(&forest, err);
+	kept_close(&forest.builder);
+	return status;
 }

@@ -1,6 +1,7 @@
 /* What a named sandbox keeps: the writable top and the sealed layers of each unit. */
 #include "confine/root_kept.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/place_name.h"
 #include "base/tree.h"
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define UNITS_MAX (4u << 20)
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* Under these names a unit's things are found; the record in `units` says whose they are. */
@@ -52,6 +54,9 @@ int kept_open(struct root_builder *builder, struct error *err)
 		return error_errno(err, ERROR_HOST, "writable layer %s", spec->upper_dir);
 	if (open_mapped(builder, spec->upper_dir, &builder->kept.mapped_fd, err) < 0)
 		return -1;
+	if (file_read(builder->kept.top_fd, "units", UNITS_MAX, &builder->kept.units, err) < 0 &&
+	    err->code != ERROR_NOT_FOUND)
+		return -1;
 	if (spec->layers.count == 0)
 		return 0;
 	(void)snprintf(parent, sizeof(parent), "%.*s",
@@ -72,6 +77,7 @@ void kept_close(struct root_builder *builder)
 		fd_close(mounts[i]);
 	}
 	fd_close(&builder->kept.top_fd);
+	str_done(&builder->kept.units);
 }
 
 bool kept_is_inside(const struct spec *spec, const char *source)
@@ -89,6 +95,18 @@ static void name_unit(const struct kept_unit *unit, struct names *ret_names)
 	place_name('u', place, ret_names->upper);
 	place_name('w', place, ret_names->work);
 	place_name('n', place, ret_names->new);
+}
+
+static bool has_record(const struct str *units, const char *name)
+{
+	const char *at = str_cstr(units);
+	const char *end = at + units->len;
+
+	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
+		if (str_starts(at, name + 2))
+			return true;
+	}
+	return false;
 }
 
 /* One record: the name's digits, a blank, the path, NUL. In one write, behind what is there. */
@@ -141,9 +159,6 @@ static int make_top(struct root_builder *builder, const struct kept_unit *unit,
 	find_below(builder->spec, unit, names->upper, below);
 	if (mask_copy_metadata(&layer, below, ".", err) < 0)
 		return -1;
-	if (strcmp(unit->source, unit->target) == 0 &&
-	    add_record(top_fd, names->upper, unit->source, err) < 0)
-		return -1;
 	if (renameat(top_fd, names->new, top_fd, names->upper) < 0)
 		return error_errno(err, ERROR_HOST, "writable layer of %s", unit->source);
 	return 0;
@@ -190,8 +205,8 @@ int kept_add(struct root_builder *builder, const struct kept_unit *unit,
 	struct stat st;
 
 	name_unit(unit, &names);
-	if (fstatat(top_fd, names.upper, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    make_top(builder, unit, &names, err) < 0)
+	builder->kept.is_new = fstatat(top_fd, names.upper, &st, AT_SYMLINK_NOFOLLOW) < 0;
+	if (builder->kept.is_new && make_top(builder, unit, &names, err) < 0)
 		return -1;
 	if (make_work(top_fd, names.work, err) < 0)
 		return -1;
@@ -201,4 +216,25 @@ int kept_add(struct root_builder *builder, const struct kept_unit *unit,
 	if (layers->upper < 0 || layers->work < 0)
 		return error_errno(err, ERROR_HOST, "writable layer of %s", unit->source);
 	return add_sealed(builder, names.upper, layers, err);
+}
+
+int kept_settle(struct root_builder *builder, const struct kept_unit *unit, bool is_mounted,
+		struct error *err)
+{
+	int top_fd = builder->kept.top_fd;
+	struct names names;
+
+	if (top_fd < 0)
+		return 0;
+	name_unit(unit, &names);
+	if (!is_mounted) {
+		(void)tree_remove(top_fd, names.work);
+		if (builder->kept.is_new)
+			(void)unlinkat(top_fd, names.upper, AT_REMOVEDIR);
+		return 0;
+	}
+	if (strcmp(unit->source, unit->target) != 0 ||
+	    has_record(&builder->kept.units, names.upper))
+		return 0;
+	return add_record(top_fd, names.upper, unit->source, err);
 }

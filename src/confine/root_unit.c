@@ -324,10 +324,36 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 	if (add_lowers(builder, source, masked, &layers, err) < 0)
 		return -1;
 	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
-	if (mount_layers(builder, &layers, &overlay_fd, err) < 0)
+	if (mount_layers(builder, &layers, &overlay_fd, err) < 0) {
+		(void)kept_settle(builder, &unit, false, err);
 		return error_context(err, "copy-on-write view of %s", source);
+	}
 	hold_lowers(builder, &layers, sealed);
+	if (kept_settle(builder, &unit, true, err) < 0) {
+		close(overlay_fd);
+		return -1;
+	}
 	return unit_add_part(builder, overlay_fd, target, err);
+}
+
+int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd, struct error *err)
+{
+	owned(close_layers) struct overlay_layers layers = { .upper = -1,
+							     .work = -1,
+							     .user_xattr = true };
+	const struct kept_unit unit = { "/", "/" };
+	int fd = openat(builder->parts->upper_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "%s", name);
+	if (kept_add(builder, &unit, &layers, err) < 0) {
+		close(fd);
+		return -1;
+	}
+	layers.lowers[layers.lower_count++] = fd;
+	if (mount_layers(builder, &layers, ret_fd, err) < 0)
+		return -1;
+	return kept_settle(builder, &unit, true, err);
 }
 
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,

@@ -6,9 +6,11 @@
 
 /* What a named sandbox keeps (root_kept.h); -1 where nothing is kept. */
 struct root_kept {
-	int top_fd;    /* the writable top, as it lies on disk */
-	int mapped_fd; /* the same with the sandbox's ids */
-	int layers_fd; /* the directory of the sealed layers, with the sandbox's ids */
+	int top_fd;	  /* the writable top, as it lies on disk */
+	int mapped_fd;	  /* the same with the sandbox's ids */
+	int layers_fd;	  /* the directory of the sealed layers, with the sandbox's ids */
+	struct str units; /* which unit each top belongs to, as noted by earlier starts */
+	bool is_new;	  /* the last unit's top was made just now */
 };
 
 struct root_builder {
@@ -20,9 +22,9 @@ struct root_builder {
 	struct root_kept kept;
 };
 
-#define ROOT_KEPT_NOTHING  \
-	{                  \
-		-1, -1, -1 \
+#define ROOT_KEPT_NOTHING                   \
+	{                                   \
+		-1, -1, -1, STR_INIT, false \
 	}
 
 /* Makes the tmpfs that holds all writable layers. */
@@ -35,6 +37,9 @@ int unit_add_part(struct root_builder *builder, int mount_fd, const char *target
 /* A copy-on-write view of directory SOURCE at TARGET; MASKED applies the spec's masks below it. */
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err);
+
+/* The kept top and layers of "/" over directory NAME of the storage; for a root that is put together there. */
+int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd, struct error *err);
 
 /*
  * A read-only view of directory SOURCE at TARGET: an overlay, because sockets and fifos of the host would work through a

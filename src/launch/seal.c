@@ -96,7 +96,8 @@ int seal_filter(const struct sealing *sealing, struct error *err)
 	if (prepare_counting(sealing, err) < 0)
 		return -1;
 	/* Overlays of a plain user refuse to rename directories by themselves. */
-	if (spec->root != ROOT_IDMAPPED && (sealing->start->storage || storage_fits_tmpfs()))
+	if (spec->root != ROOT_IDMAPPED &&
+	    (sealing->start->storage || spec->upper_dir || storage_fits_tmpfs()))
 		variant |= SECCOMP_VARIANT_MOVES;
 	if (writes_through(spec) && seccomp_load(seccomp_no_set_id(), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the filter of --rw-through");
