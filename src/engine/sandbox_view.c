@@ -6,9 +6,10 @@
 
 #include <stdlib.h>
 
+/* What is hidden but for something below it, as /home but for the caller's, is there to lead to it. */
 static bool shows(const char *path, void *cookie)
 {
-	return mask_shows(cookie, path);
+	return mask_shows(cookie, path) || mask_keeps_below(cookie, path);
 }
 
 static void forget_spec(void *cookie)
