@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -134,8 +135,10 @@ int sys_unlinkat(int dir_fd, const char *path, int flags)
 
 int sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
-	if ((flags && sys_fault_noexchange()) || (from_fd != to_fd && sys_fault_exdev())) {
-		errno = flags && sys_fault_noexchange() ? EINVAL : EXDEV;
+	bool is_unknown = flags && sys_fault_noexchange();
+
+	if (is_unknown || sys_fault_exdev(from_fd, to_fd)) {
+		errno = is_unknown ? EINVAL : EXDEV;
 		return -1;
 	}
 	return SYS(renameat2(from_fd, from, to_fd, to, flags));

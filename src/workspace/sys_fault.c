@@ -147,7 +147,17 @@ bool sys_fault_noexchange(void)
 	return faults_get()->noexchange;
 }
 
-bool sys_fault_exdev(void)
+static bool is_slot(int fd)
 {
-	return faults_get()->exdev;
+	char link[32], path[4096];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, path, sizeof(path));
+
+	return len >= 5 && memcmp(path + len - 5, "/slot", 5) == 0;
+}
+
+bool sys_fault_exdev(int from_fd, int to_fd)
+{
+	return faults_get()->exdev && is_slot(from_fd) != is_slot(to_fd);
 }

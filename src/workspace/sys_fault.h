@@ -10,7 +10,7 @@
  *   N:PAUSE              the process stops itself (SIGSTOP) before call N, for a second actor
  *   nosync               syncs do nothing: the negative control
  *   noexchange           no flag of renameat2 is known, as on old network filesystems
- *   exdev                renames between directories are refused, as between project quotas
+ *   exdev                nothing can be renamed into or out of a directory called slot, as between project quotas
  * AISBX_FAULT_COUNT names a file that the number of calls made is written to at the end.
  */
 #ifndef WORKSPACE_SYS_FAULT_H
@@ -26,7 +26,7 @@ int sys_fault(void);
 size_t sys_fault_len(size_t len);
 bool sys_fault_nosync(void);
 bool sys_fault_noexchange(void);
-bool sys_fault_exdev(void);
+bool sys_fault_exdev(int from_fd, int to_fd);
 #else
 static inline int sys_fault(void)
 {
@@ -48,8 +48,10 @@ static inline bool sys_fault_noexchange(void)
 	return false;
 }
 
-static inline bool sys_fault_exdev(void)
+static inline bool sys_fault_exdev(int from_fd, int to_fd)
 {
+	(void)from_fd;
+	(void)to_fd;
 	return false;
 }
 #endif

@@ -264,7 +264,9 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 		result->directory = xstrdup(txn->directory);
 		return error_context(err, "promotion %s is stuck", txn->id);
 	}
-	(void)txn_place_remove(txn, &ignored);
+	/* What cannot be removed now the next promotion removes. */
+	if (txn_place_remove(txn, &ignored) < 0)
+		(void)txn_place_remove(txn, &ignored);
 	return -1;
 }
 

@@ -32,21 +32,6 @@ static int find_ends(struct txn *txn, size_t index, struct ends *ret_ends)
 	return txn_slot(txn, index, false, &ret_ends->slot.fd, ret_ends->slot_name);
 }
 
-/* Whether the object that was displaced is the one that was meant, unwritten to. */
-static bool is_as_meant(struct txn *txn, const struct txn_item *item,
-			const struct txn_identity *want, struct rename_end at)
-{
-	struct txn_identity got;
-	uint64_t tree;
-
-	txn_identity_of(at.fd, at.name, &got);
-	if (!txn_is_unchanged(txn, item, want, &got))
-		return false;
-	if (!S_ISDIR(want->mode) || !want->tree || item->has_inner)
-		return true;
-	return txn_tree_of(at.fd, at.name, &tree) == 0 && tree == want->tree;
-}
-
 /* The object did not belong where it was: it goes back, and the item counts as not touched. */
 static int refuse(int back)
 {
@@ -61,7 +46,8 @@ static int apply_replace(struct txn *txn, size_t index, bool forward, struct end
 
 	if (rename_exchange(ends->path, ends->slot, ends->backup) < 0)
 		return -1;
-	if (is_as_meant(txn, item, forward ? &item->old : &item->new, ends->slot))
+	if (txn_is_intact(txn, item, forward ? &item->old : &item->new, ends->slot.fd,
+			  ends->slot.name))
 		return 0;
 	return refuse(rename_exchange(ends->path, ends->slot, ends->backup));
 }
@@ -72,7 +58,7 @@ static int apply_take(struct txn *txn, size_t index, const struct txn_identity *
 {
 	if (rename_to_free(ends->path, ends->slot) < 0)
 		return -1;
-	if (is_as_meant(txn, &txn->items[index], want, ends->slot))
+	if (txn_is_intact(txn, &txn->items[index], want, ends->slot.fd, ends->slot.name))
 		return 0;
 	return refuse(rename_to_free(ends->slot, ends->path));
 }
@@ -84,9 +70,47 @@ static int apply_move(struct txn *txn, size_t index, bool forward, struct ends *
 
 	if (rename_to_free(from, to) < 0)
 		return -1;
-	if (is_as_meant(txn, &txn->items[index], &txn->items[index].old, to))
+	if (txn_is_intact(txn, &txn->items[index], &txn->items[index].old, to.fd, to.name))
 		return 0;
 	return refuse(rename_to_free(to, from));
+}
+
+/* Some filesystems touch a directory that gets another parent; it is to have the time it had. */
+static int keep_time(const struct txn_item *item, bool forward, const struct ends *ends)
+{
+	const struct txn_identity *came =
+		item->kind == TXN_MOVE || !forward ? &item->old : &item->new;
+	struct rename_end at = item->kind == TXN_MOVE && forward ? ends->to : ends->path;
+	struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = came->mtime_ns / 1000000000, .tv_nsec = came->mtime_ns % 1000000000 },
+	};
+	struct txn_identity there;
+
+	if (!came->exists || !S_ISDIR(came->mode) || item->has_inner)
+		return 0;
+	txn_identity_of(at.fd, at.name, &there);
+	if (there.mtime_ns == came->mtime_ns)
+		return 0;
+	/* Who may not set it can live without. */
+	if (sys_utimensat(at.fd, at.name, times, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM &&
+	    errno != EACCES)
+		return -1;
+	return 0;
+}
+
+static int rename_one(struct txn *txn, size_t index, bool forward, struct ends *ends)
+{
+	const struct txn_item *item = &txn->items[index];
+
+	if (item->kind == TXN_REPLACE)
+		return apply_replace(txn, index, forward, ends);
+	if (item->kind == TXN_MOVE)
+		return apply_move(txn, index, forward, ends);
+	/* Adding is taking away backwards, and the other way round. */
+	if ((item->kind == TXN_ADD) == forward)
+		return rename_to_free(ends->slot, ends->path);
+	return apply_take(txn, index, forward ? &item->old : &item->new, ends);
 }
 
 int txn_apply_one(struct txn *txn, size_t index, bool forward)
@@ -96,16 +120,9 @@ int txn_apply_one(struct txn *txn, size_t index, bool forward)
 
 	if (item->kind == TXN_META)
 		return txn_meta_apply(txn, index, forward);
-	if (find_ends(txn, index, &ends) < 0)
+	if (find_ends(txn, index, &ends) < 0 || rename_one(txn, index, forward, &ends) < 0)
 		return -1;
-	if (item->kind == TXN_REPLACE)
-		return apply_replace(txn, index, forward, &ends);
-	if (item->kind == TXN_MOVE)
-		return apply_move(txn, index, forward, &ends);
-	/* Adding is taking away backwards, and the other way round. */
-	if ((item->kind == TXN_ADD) == forward)
-		return rename_to_free(ends.slot, ends.path);
-	return apply_take(txn, index, forward ? &item->old : &item->new, &ends);
+	return keep_time(item, forward, &ends);
 }
 
 /* One item, with the lease on what it displaced. */
@@ -165,23 +182,37 @@ static int go(struct txn *txn, bool forward, size_t *ret_item)
 }
 
 /* Takes back what went over; those that stood otherwise before stay as they are. */
-static bool take_back(struct txn *txn, bool forward, const bool *was_there)
+static bool take_back(struct txn *txn, bool forward, const bool *was_there, size_t failed)
 {
 	bool *mine = xcalloc(txn->count + 1, sizeof(*mine));
 	size_t failed_item;
 
+	/* One that consists of several calls may have failed in the middle. */
+	if (failed != TXN_NONE_INDEX && txn->items[failed].kind != TXN_META) {
+		enum txn_standing standing =
+			txn_settle(txn, failed) < 0 ? STANDS_UNSEEN : txn_standing(txn, failed);
+
+		txn->items[failed].is_new =
+			standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
+	}
 	if (txn->last == JOURNAL_COMMIT)
 		(void)txn_log_end(txn, JOURNAL_ABORT);
 	for (size_t i = 0; i < txn->count; i++)
 		mine[i] = txn->items[i].is_new == forward && !was_there[i];
 	/* Attributes may be half changed: those that did not go over are set back as well. */
 	for (size_t i = 0; i < txn->count; i++) {
-		if (txn->items[i].kind == TXN_META && !was_there[i])
-			mine[i] = txn->items[i].is_new = forward;
+		if (txn->items[i].kind != TXN_META || was_there[i])
+			continue;
+		txn->items[i].is_new = forward;
+		mine[i] = true;
 	}
-	bool is_back = txn_meta_loosen(txn) == 0 &&
-		       bring_over(txn, !forward, mine, &failed_item) == 0 &&
-		       txn_sync_parents(txn) == 0;
+	bool is_back = false;
+
+	/* Whatever made it fail may be over by now, and nothing is lost by trying. */
+	for (int tries = 0; tries < 2 && !is_back; tries++)
+		is_back = txn_meta_loosen(txn) == 0 &&
+			  bring_over(txn, !forward, mine, &failed_item) == 0 &&
+			  txn_sync_parents(txn) == 0;
 
 	free(mine);
 	return is_back;
@@ -198,7 +229,7 @@ int txn_apply_all(struct txn *txn, bool forward, size_t *ret_item, bool *ret_stu
 	result = go(txn, forward, ret_item);
 	saved = errno;
 	if (result < 0)
-		*ret_stuck = !take_back(txn, forward, was_there);
+		*ret_stuck = !take_back(txn, forward, was_there, *ret_item);
 	free(was_there);
 	errno = saved;
 	return result;

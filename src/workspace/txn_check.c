@@ -13,6 +13,17 @@
 
 #define SWAPS_MAX (64u << 10)
 
+/* Not a conflict, but a call that failed; errno says how. */
+static const char trouble[] = "trouble";
+
+/* Why a directory could not be opened. */
+static const char *gone_or_trouble(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV
+		       ? "parent-gone"
+		       : trouble;
+}
+
 /* Inodes of files that the kernel swaps to. */
 struct swaps {
 	struct {
@@ -125,15 +136,15 @@ static const char *check_meta(struct txn *txn, size_t index)
 	struct txn_identity got;
 
 	if (fd < 0)
-		return "parent-gone";
+		return gone_or_trouble();
 	txn_identity_of(fd, "", &got);
 	if (!is_as_planned(item, &got))
 		return "changed";
 	item->old = got;
 	owned(fd_close) int readable = txn_where_directory(txn, index, O_RDONLY);
 
-	/* One that may not be read has no attributes to lose; its mode is what changes. */
-	if (readable < 0) {
+	/* One that may not be read: its mode is what changes. */
+	if (readable < 0 && errno == EACCES && !item->new_meta.has_xattrs) {
 		item->old_meta = (struct txn_attributes){ .mode = got.mode & 07777,
 							  .uid = got.uid,
 							  .gid = got.gid,
@@ -157,7 +168,7 @@ static const char *check_item(struct txn *txn, size_t index, const struct swaps 
 	if (txn->parents[item->parent].slot != TXN_NONE_INDEX)
 		return NULL;
 	if (txn_where(txn, index, false, &fd, &name) < 0)
-		return "parent-gone";
+		return gone_or_trouble();
 	txn_identity_of(fd, name, &got);
 	/* Free by the time it is needed: an earlier item takes away what is there. */
 	if (got.exists && !item->old.exists && txn_is_ours(txn, index, item->path, &got))
@@ -175,7 +186,7 @@ static const char *check_item(struct txn *txn, size_t index, const struct swaps 
 		return refused;
 	if (item->kind == TXN_MOVE && txn->parents[item->to_parent].slot == TXN_NONE_INDEX) {
 		if (txn_where(txn, index, true, &fd, &name) < 0)
-			return "parent-gone";
+			return gone_or_trouble();
 		txn_identity_of(fd, name, &to);
 		if (to.exists && !txn_is_ours(txn, index, item->to, &to))
 			return "changed";
@@ -224,6 +235,9 @@ int txn_check_plan(struct txn *txn, struct txn_result *result, struct error *err
 	for (size_t i = 0; i < txn->count; i++) {
 		const char *refused = check_item(txn, i, &swaps);
 
+		if (refused == trouble)
+			return error_errno(err, ERROR_HOST, "cannot look at '%s'",
+					   txn->items[i].path);
 		if (refused)
 			txn_conflict_add(result, txn, i, refused);
 	}
@@ -274,32 +288,22 @@ static bool meta_is(struct txn *txn, size_t index, const struct txn_attributes *
 	       got.gid == want->gid;
 }
 
-/* Whether all below a directory that goes is what it was when it came. */
-static bool tree_is(struct txn *txn, size_t index, const struct txn_identity *want)
-{
-	const struct txn_item *item = &txn->items[index];
-	uint64_t tree;
-	const char *name;
-	int fd;
-
-	if (item->kind == TXN_MOVE || !want->exists || !S_ISDIR(want->mode) || !want->tree ||
-	    item->has_inner)
-		return true;
-	return txn_where(txn, index, false, &fd, &name) == 0 && txn_tree_of(fd, name, &tree) == 0 &&
-	       tree == want->tree;
-}
-
 int txn_check_reversal(struct txn *txn, bool forward, struct txn_result *result, struct error *err)
 {
 	for (size_t i = 0; i < txn->count; i++)
 		txn->items[i].is_new = !forward;
 	for (size_t i = 0; i < txn->count; i++) {
 		const struct txn_item *item = &txn->items[i];
+		enum txn_standing standing = STANDS_LOST;
+
+		if (item->kind != TXN_META)
+			standing = txn_standing(txn, i);
+		if (standing == STANDS_UNSEEN)
+			return error_errno(err, ERROR_HOST, "cannot look at '%s'", item->path);
 		bool is_good =
 			item->kind == TXN_META
 				? meta_is(txn, i, forward ? &item->old_meta : &item->new_meta)
-				: txn_standing(txn, i) == (forward ? STANDS_OLD : STANDS_NEW) &&
-					  tree_is(txn, i, forward ? &item->old : &item->new);
+				: standing == (forward ? STANDS_OLD : STANDS_NEW);
 
 		if (!is_good)
 			txn_conflict_add(result, txn, i, "changed");

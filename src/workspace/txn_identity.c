@@ -88,10 +88,27 @@ bool txn_is_same(const struct txn *txn, const struct txn_identity *a, const stru
 bool txn_is_unchanged(const struct txn *txn, const struct txn_item *item,
 		      const struct txn_identity *want, const struct txn_identity *got)
 {
-	if (!txn_is_same(txn, want, got) || want->mode != got->mode || want->uid != got->uid ||
-	    want->gid != got->gid)
+	if (!txn_is_same(txn, want, got))
 		return false;
-	if (S_ISDIR(want->mode))
-		return item->has_inner || want->mtime_ns == got->mtime_ns;
-	return want->size == got->size && want->mtime_ns == got->mtime_ns;
+	/* A directory that moves takes along what it is. */
+	if (S_ISDIR(want->mode) && item->kind == TXN_MOVE)
+		return true;
+	if (want->mode != got->mode || want->uid != got->uid || want->gid != got->gid)
+		return false;
+	/* Of a directory the sum over what is below counts; some filesystems change its time when it gets another parent. */
+	return S_ISDIR(want->mode) || (want->size == got->size && want->mtime_ns == got->mtime_ns);
+}
+
+bool txn_is_intact(const struct txn *txn, const struct txn_item *item,
+		   const struct txn_identity *want, int dir_fd, const char *name)
+{
+	struct txn_identity got;
+	uint64_t tree;
+
+	txn_identity_of(dir_fd, name, &got);
+	if (!txn_is_unchanged(txn, item, want, &got))
+		return false;
+	if (!S_ISDIR(want->mode) || !want->tree || item->has_inner || item->kind == TXN_MOVE)
+		return true;
+	return txn_tree_of(dir_fd, name, &tree) == 0 && tree == want->tree;
 }

@@ -1,87 +1,8 @@
-/*
- * A transaction in memory, and the parts it is worked on by.
- *
- * Both directions are the same work: forward brings the new state, back the old one. `is_new` of each item says where it
- * stands. Paths of an item are those of the tree after all items before it, so that a file can be replaced in a directory
- * that was moved; txn_where.c turns them into what is there now.
- */
+/* The parts a transaction is worked on by, file by file. */
 #ifndef WORKSPACE_TXN_PARTS_H
 #define WORKSPACE_TXN_PARTS_H
 
-#include "workspace/journal.h"
-#include "workspace/txn.h"
-
-#include <sys/types.h>
-
-#define TXN_VERSION 1u
-#define TXN_NAME_SIZE 80
-#define TXN_NONE_INDEX SIZE_MAX
-
-/* Attributes of a directory as recorded, owned. */
-struct txn_attributes {
-	uint32_t mode, uid, gid;
-	int64_t mtime_ns;
-	bool has_xattrs;
-	struct xattr_list xattrs;
-};
-
-struct txn_item {
-	enum txn_kind kind;
-	char *path, *to;
-	struct txn_identity old, new;
-	struct txn_attributes old_meta, new_meta; /* TXN_META */
-	uint32_t place;				  /* where its slot is */
-	bool has_inner;				  /* others of the transaction lie below it */
-	size_t plan_index;
-	bool is_new;		  /* reality has the new state */
-	size_t parent, to_parent; /* in the list of parents */
-	int lease_fd;
-};
-
-/* A directory that slots lie in. */
-struct txn_place {
-	char *path;	/* absolute; "" when the slots lie beside their targets */
-	uint64_t mount; /* id of the mount, of this boot */
-	int fd;
-};
-
-/* A directory of the tree in which items are, named as it was before the first item. */
-struct txn_parent {
-	size_t slot; /* the item in whose slot it was; TXN_NONE_INDEX: below the root */
-	char *path;
-	int fd;
-	bool is_touched; /* to be synced */
-	bool has_place;
-	uint32_t place; /* of its mount */
-	size_t next;	/* with the same hash */
-};
-
-struct txn {
-	char *directory; /* absolute */
-	int dir_fd;	 /* locked as long as somebody works on it */
-	int base_fd;	 /* the directory above */
-	int root_fd;	 /* of the target; locked */
-	struct journal journal;
-	char *id, *digest, *owner, *root;
-	uint64_t root_dev, root_ino;
-	char boot_id[37];
-	bool is_swap;		/* the item replaces the target directory itself */
-	bool is_same_boot;	/* device numbers mean the same */
-	enum journal_type last; /* the record that says how it stands */
-	struct txn_place *places;
-	size_t place_count;
-	struct txn_item *items;
-	size_t count;
-	size_t *inner; /* items that change where others are */
-	size_t inner_count;
-	struct txn_parent *parents;
-	size_t parent_count, open_parents, oldest_parent, recent_parents[2];
-	size_t *buckets; /* of parents, by hash */
-	size_t bucket_count;
-	struct strv beside;    /* BESIDE records: paths whose slots may lie about */
-	bool is_forced_beside; /* the filesystem refused a rename between directories */
-	bool is_stuck;	       /* neither done nor reversed */
-};
+#include "workspace/txn_state.h"
 
 void txn_init(struct txn *txn);
 void txn_done(struct txn *txn);
@@ -104,6 +25,9 @@ bool txn_is_same(const struct txn *txn, const struct txn_identity *a, const stru
 /* The same object, and nobody wrote to it or changed its mode or owner. */
 bool txn_is_unchanged(const struct txn *txn, const struct txn_item *item,
 		      const struct txn_identity *want, const struct txn_identity *got);
+/* What is at NAME is that, and so is everything below it. */
+bool txn_is_intact(const struct txn *txn, const struct txn_item *item,
+		   const struct txn_identity *want, int dir_fd, const char *name);
 
 /* txn_where.c: the directories things are in. */
 int txn_where_prepare(struct txn *txn, struct error *err);
@@ -161,6 +85,7 @@ enum txn_standing {
 	STANDS_OLD_CHANGED, /* not applied, and the target is not what it was: can only stay */
 	STANDS_NEW_CHANGED, /* applied, and changed since: can only stay */
 	STANDS_LOST,	    /* neither can be told */
+	STANDS_UNSEEN,	    /* could not be looked at; errno says why */
 };
 
 /* txn_standing.c */

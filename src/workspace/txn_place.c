@@ -46,8 +46,13 @@ static int make_locked(const char *base, const char *name, int *ret_base_fd)
 		owned(fd_close) int fd =
 			sys_openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
-		if (fd < 0 && errno != ENOENT)
+		if (fd < 0 && errno != ENOENT) {
+			int saved = errno;
+
+			(void)unlinkat(base_fd, name, AT_REMOVEDIR);
+			errno = saved;
 			return -1;
+		}
 		if (fd >= 0 && txn_lock_own(fd) && fstat(fd, &made) == 0 &&
 		    fstatat(base_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    there.st_ino == made.st_ino) {

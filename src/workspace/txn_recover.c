@@ -56,7 +56,8 @@ static void find_inner_state(struct txn *txn)
 	assume_first(txn, 0);
 }
 
-static void find_ways(struct txn *txn, struct ways *ret_ways)
+/* -1 with errno when something cannot be looked at. */
+static int find_ways(struct txn *txn, struct ways *ret_ways)
 {
 	*ret_ways = (struct ways){ .forward = true, .back = true, .hinders = TXN_NONE_INDEX };
 	find_inner_state(txn);
@@ -73,6 +74,7 @@ static void find_ways(struct txn *txn, struct ways *ret_ways)
 		if (standing != STANDS_OLD && standing != STANDS_NEW)
 			ret_ways->hinders = i;
 	}
+	return 0;
 }
 
 static int bring(struct txn *txn, bool forward, enum journal_type end, struct error *err)
@@ -128,22 +130,25 @@ static int reverse_all(struct txn *txn, enum txn_state *ret_state, struct error 
 
 static int go_on(struct txn *txn, enum txn_state *ret_state, struct error *err)
 {
-	bool was_undo = txn->last == JOURNAL_UNDO;
+	enum journal_type from = txn->last;
 	struct ways ways;
 
-	find_ways(txn, &ways);
-	if (txn->last == JOURNAL_ABORT)
+	if (find_ways(txn, &ways) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at what promotion %s did",
+				   txn->id);
+	if (from == JOURNAL_ABORT)
 		return ways.back ? reverse_all(txn, ret_state, err)
 				 : stuck(txn, &ways, ret_state, err);
-	bool forward = was_undo ? !ways.back : ways.forward;
+	bool forward = from == JOURNAL_UNDO ? !ways.back : ways.forward;
 
-	if (forward && ways.forward) {
+	if (forward && ways.forward && bring(txn, true, JOURNAL_DONE, err) == 0) {
 		*ret_state = TXN_DONE;
-		return bring(txn, true, JOURNAL_DONE, err);
+		return 0;
 	}
+	/* What cannot be finished (a filesystem that refuses the rename) can still be reversed. */
 	if (!ways.back)
 		return stuck(txn, &ways, ret_state, err);
-	if (txn->last == JOURNAL_COMMIT)
+	if (from == JOURNAL_COMMIT)
 		return reverse_all(txn, ret_state, err);
 	*ret_state = TXN_UNDONE;
 	return bring(txn, false, JOURNAL_UNDONE, err);

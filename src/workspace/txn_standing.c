@@ -9,26 +9,62 @@
 /* What is at an item's path (and destination), in its slot, and in the slot's backup. */
 struct looked {
 	struct txn_identity path, to, slot, backup;
+	bool is_old, is_new; /* at its path: the object of that side, untouched */
 };
 
-static void look(struct txn *txn, size_t item, struct looked *ret_looked)
+/* Whether errno says that a directory is not there any more, which is an answer; the rest is trouble. */
+static bool is_gone(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV;
+}
+
+static int look_at_slot(struct txn *txn, size_t item, bool as_backup,
+			struct txn_identity *ret_identity)
 {
 	char slot[TXN_NAME_SIZE];
+	int fd;
+
+	if (txn_slot(txn, item, as_backup, &fd, slot) < 0)
+		return is_gone() ? 0 : -1;
+	txn_identity_of(fd, slot, ret_identity);
+	return 0;
+}
+
+static int look_at_path(struct txn *txn, size_t item, bool to, struct txn_identity *ret_identity)
+{
 	const char *name;
 	int fd;
 
-	*ret_looked = (struct looked){ 0 };
-	if (txn_where(txn, item, false, &fd, &name) == 0)
-		txn_identity_of(fd, name, &ret_looked->path);
-	if (txn->items[item].kind == TXN_MOVE) {
-		if (txn_where(txn, item, true, &fd, &name) == 0)
-			txn_identity_of(fd, name, &ret_looked->to);
+	if (txn_where(txn, item, to, &fd, &name) < 0)
+		return is_gone() ? 0 : -1;
+	txn_identity_of(fd, name, ret_identity);
+	return 0;
+}
+
+/* Whether what is at the path is untouched, down to the last file below. */
+static void look_closer(struct txn *txn, size_t index, struct looked *looked)
+{
+	const struct txn_item *item = &txn->items[index];
+	const char *name;
+	int fd;
+
+	if (!looked->path.exists || txn_where(txn, index, false, &fd, &name) < 0)
 		return;
-	}
-	if (txn_slot(txn, item, false, &fd, slot) == 0)
-		txn_identity_of(fd, slot, &ret_looked->slot);
-	if (txn_slot(txn, item, true, &fd, slot) == 0)
-		txn_identity_of(fd, slot, &ret_looked->backup);
+	looked->is_old = txn_is_intact(txn, item, &item->old, fd, name);
+	looked->is_new = txn_is_intact(txn, item, &item->new, fd, name);
+}
+
+/* 0, or -1 with errno when it cannot be told. */
+static int look(struct txn *txn, size_t item, struct looked *ret_looked)
+{
+	*ret_looked = (struct looked){ 0 };
+	if (look_at_path(txn, item, false, &ret_looked->path) < 0)
+		return -1;
+	if (txn->items[item].kind == TXN_MOVE)
+		return look_at_path(txn, item, true, &ret_looked->to);
+	if (look_at_slot(txn, item, false, &ret_looked->slot) < 0)
+		return -1;
+	return look_at_slot(txn, item, true, &ret_looked->backup);
 }
 
 bool txn_is_ours(const struct txn *txn, size_t item, const char *path,
@@ -60,11 +96,9 @@ static enum txn_standing replace_standing(const struct txn *txn, const struct tx
 					  const struct looked *at)
 {
 	if (txn_is_same(txn, &item->new, &at->slot))
-		return txn_is_unchanged(txn, item, &item->old, &at->path) ? STANDS_OLD
-									  : STANDS_OLD_CHANGED;
+		return at->is_old ? STANDS_OLD : STANDS_OLD_CHANGED;
 	if (txn_is_same(txn, &item->old, &at->slot))
-		return txn_is_unchanged(txn, item, &item->new, &at->path) ? STANDS_NEW
-									  : STANDS_NEW_CHANGED;
+		return at->is_new ? STANDS_NEW : STANDS_NEW_CHANGED;
 	return STANDS_LOST;
 }
 
@@ -75,7 +109,7 @@ static enum txn_standing add_standing(const struct txn *txn, const struct txn_it
 		return is_taken(txn, item, item->path, &at->path) ? STANDS_OLD_CHANGED : STANDS_OLD;
 	if (at->slot.exists)
 		return STANDS_LOST;
-	return txn_is_unchanged(txn, item, &item->new, &at->path) ? STANDS_NEW : STANDS_NEW_CHANGED;
+	return at->is_new ? STANDS_NEW : STANDS_NEW_CHANGED;
 }
 
 static enum txn_standing delete_standing(const struct txn *txn, const struct txn_item *item,
@@ -85,7 +119,7 @@ static enum txn_standing delete_standing(const struct txn *txn, const struct txn
 		return is_taken(txn, item, item->path, &at->path) ? STANDS_NEW_CHANGED : STANDS_NEW;
 	if (at->slot.exists)
 		return STANDS_LOST;
-	return txn_is_unchanged(txn, item, &item->old, &at->path) ? STANDS_OLD : STANDS_OLD_CHANGED;
+	return at->is_old ? STANDS_OLD : STANDS_OLD_CHANGED;
 }
 
 static enum txn_standing move_standing(const struct txn *txn, const struct txn_item *item,
@@ -110,13 +144,13 @@ static enum txn_standing move_standing(const struct txn *txn, const struct txn_i
 static enum txn_standing meta_standing(struct txn *txn, size_t index)
 {
 	const struct txn_item *item = &txn->items[index];
-	int fd = txn_where_directory(txn, index, O_PATH);
+	owned(fd_close) int fd = txn_where_directory(txn, index, O_PATH);
 	struct txn_identity there = { 0 };
 
-	if (fd >= 0) {
+	if (fd < 0 && !is_gone())
+		return STANDS_UNSEEN;
+	if (fd >= 0)
 		txn_identity_of(fd, "", &there);
-		fd_close(&fd);
-	}
 	if (!txn_is_same(txn, &item->old, &there))
 		return STANDS_LOST;
 	bool is_new = (there.mode & 07777) == item->new_meta.mode &&
@@ -132,7 +166,9 @@ enum txn_standing txn_standing(struct txn *txn, size_t index)
 
 	if (item->kind == TXN_META)
 		return meta_standing(txn, index);
-	look(txn, index, &at);
+	if (look(txn, index, &at) < 0)
+		return STANDS_UNSEEN;
+	look_closer(txn, index, &at);
 	switch (item->kind) {
 	case TXN_REPLACE:
 		return replace_standing(txn, item, &at);
@@ -178,7 +214,8 @@ int txn_settle(struct txn *txn, size_t index)
 
 	if (item->kind == TXN_META)
 		return 0;
-	look(txn, index, &at);
+	if (look(txn, index, &at) < 0)
+		return -1;
 	if (item->kind == TXN_REPLACE)
 		return settle_replace(txn, index, &at);
 	/* Without a rename that refuses to replace there were, for a moment, two names. */

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Promotion, undo and recovery killed, or failing, at every call: the tree is old or new, never a mix; nothing is left."""
+import os
+import random
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from crash import ERRORS, FULL, SLOW, Bad, Tap, World, place, points
+
+PLAIN_ID = 54321
+
+# Name, whether there is a store to stage in, what the filesystem cannot do, whether by a plain user.
+WAYS = (
+    ("in the store", True, "", False),
+    ("at the top of the mount", False, "", False),
+    ("beside the tree", False, "", True),
+    ("without exchange", True, "noexchange", False),
+    ("with slots beside the targets", True, "exdev", False),
+)
+MOST = 6 if SLOW else 14
+
+
+def kill_promotion(world, point):
+    world.make()
+    where = f"killed at call {point}"
+    done = world.run(fault=f"{point}:KILL")
+    # Half of them die a second time, while recovering.
+    second = f"{random.randint(1, 60)}:KILL" if point % 2 else ""
+    word = world.settle(where, second) if done.returncode else "done"
+    world.end(word, where)
+
+
+def kill_undo(world, point):
+    world.make()
+    where = f"undo killed at call {point}"
+    world.run()
+    done = world.drive("undo", world.directory, fault=f"{point}:KILL")
+    second = f"{random.randint(1, 60)}:KILL" if point % 2 else ""
+    word = world.settle(where, second) if done.returncode else "undone"
+    world.end(word, where)
+
+
+def kill_recovery(world, point):
+    """Killed in the middle of applying, then at every call of what follows."""
+    at, calls = point
+    world.make()
+    where = f"killed at call {at}, recovery at {calls}"
+    world.run(fault=f"{at}:KILL")
+    world.end(world.settle(where, f"{calls}:KILL"), where)
+
+
+def fail_promotion(world, point):
+    at, error = point
+    world.make()
+    where = f"call {at} fails with {error}"
+    done = world.run(fault=f"{at}:{error}")
+    if done.returncode:
+        world.must_be("old", f"{where}: {done.stderr}")
+        world.must_be_clean(f"{where}: {done.stderr}")
+    else:
+        world.must_be("new", where)
+        world.end("done", where)
+
+
+def fail_undo(world, point):
+    at, error = point
+    world.make()
+    where = f"undo: call {at} fails with {error}"
+    world.run()
+    done = world.drive("undo", world.directory, fault=f"{at}:{error}")
+    world.must_be("new" if done.returncode else "old", f"{where}: {done.stderr}")
+    world.end("done" if done.returncode else "undone", where)
+
+
+def all_of(tap, name, world):
+    try:
+        promote, undo = world.learn()
+        world.end("undone", name)
+    except Bad as problem:
+        tap.case(False, f"{name}: an undisturbed run", str(problem))
+        return
+    tap.loop(f"{name}: promotion killed at each of {promote} calls", points(promote, MOST),
+             lambda p: kill_promotion(world, p))
+    tap.loop(f"{name}: undo killed at each of {undo} calls", points(undo, MOST // 2), lambda p: kill_undo(world, p))
+    every = [(at, call) for at in points(promote, 4) for call in ((1, 5, 9, 14, 20, 30, 45) if FULL else (3, 17))]
+    tap.loop(f"{name}: recovery killed", every, lambda p: kill_recovery(world, p))
+    every = [(at, error) for error in ERRORS for at in points(promote, MOST // 4)]
+    tap.loop(f"{name}: promotion failing at a call", every, lambda p: fail_promotion(world, p))
+    every = [(at, error) for error in ERRORS for at in points(undo, MOST // 6)]
+    tap.loop(f"{name}: undo failing at a call", every, lambda p: fail_undo(world, p))
+
+
+def main():
+    tap, base = Tap(), place()
+    if not base:
+        print("1..0 # SKIP no filesystem with user attributes")
+        return 0
+    try:
+        for name, store, fault, plain in WAYS:
+            if plain or os.geteuid() == 0:
+                all_of(tap, name, World(base, store, fault, PLAIN_ID if plain and os.geteuid() == 0 else None))
+            else:
+                tap.skip(name, "needs root")
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+/* New objects for a tree, staged as a promotion stages them. */
+#ifndef TESTS_TXN_NEWS_H
+#define TESTS_TXN_NEWS_H
+
+#include "tests/unit/txn_tree.h"
+
+/* What staging puts there: "text", "dir" (with entries), or a link's target. */
+struct fixture_new {
+	const char *path;
+	const char *text; /* NULL for none */
+	const char *link;
+	const char *const *entries; /* names below: those that end in / are directories */
+	mode_t mode;
+	const char *xattr;
+};
+
+static const char *const fixture_subtree[] = {
+	"one", "deep/", "deep/two", "deep/deeper/", "deep/deeper/three", NULL
+};
+static const char *const fixture_single[] = { "child", NULL };
+static const char *const fixture_empty[] = { NULL };
+
+static inline struct stage_meta fixture_meta(mode_t mode, const struct xattr_list *xattrs)
+{
+	return (struct stage_meta){
+		.mode = mode,
+		.uid = getuid(),
+		.gid = getgid(),
+		.mtime = { .tv_sec = FIXTURE_TIME },
+		.xattrs = xattrs,
+	};
+}
+
+/* The one attribute that staged objects get. */
+static inline struct xattr_list fixture_xattr(const char *value)
+{
+	struct xattr_item *item = xcalloc(1, sizeof(*item));
+
+	*item = (struct xattr_item){ xstrdup("user.aisbx-test"), xstrdup(value), strlen(value) };
+	return (struct xattr_list){ .items = item, .count = 1 };
+}
+
+static inline int fixture_stage_entries(int fd, const char *const *entries, struct error *err)
+{
+	struct stage_meta file = fixture_meta(0644, NULL);
+
+	for (size_t i = 0; entries[i]; i++) {
+		if (str_ends(entries[i], "/")) {
+			char name[64];
+
+			(void)snprintf(name, sizeof(name), "%.*s", (int)strlen(entries[i]) - 1,
+				       entries[i]);
+			if (stage_directory(fd, name, err) < 0)
+				return -1;
+		} else if (stage_bytes(fd, entries[i], "new below\n", 10, &file, err) < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static inline int fixture_stage(const struct txn_op *op, int slot_fd, const char *slot_name,
+				void *cookie, struct error *err)
+{
+	const struct fixture_new *new = op->cookie;
+	owned(xattr_list_done) struct xattr_list xattrs = { 0 };
+	struct stage_meta meta = fixture_meta(new->mode, NULL);
+
+	(void)cookie;
+	if (new->xattr) {
+		xattrs = fixture_xattr(new->xattr);
+		meta.xattrs = &xattrs;
+	}
+	if (new->link)
+		return stage_link(slot_fd, slot_name, new->link, &meta, err);
+	if (new->text)
+		return stage_bytes(slot_fd, slot_name, new->text, strlen(new->text), &meta, err);
+	if (stage_directory(slot_fd, slot_name, err) < 0)
+		return -1;
+	owned(fd_close) int fd = openat(slot_fd, slot_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fixture_stage_entries(fd, new->entries, err) < 0)
+		return -1;
+	return stage_finish_directory(slot_fd, slot_name, &meta, err);
+}
+
+#endif
