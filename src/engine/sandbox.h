@@ -51,6 +51,7 @@ struct sandbox_processes {
 	struct sandbox_process *items; /* without init */
 	size_t count;
 	bool has_keeper;
+	bool is_idle; /* its keeper knows of nobody */
 	uint64_t cpu_us, memory_bytes;
 };
 

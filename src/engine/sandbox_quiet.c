@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MS 10000
 #define PROCESSES_MAX 4096
 #define COMMAND_SHOWN 200
 #define NAMED_MAX 5
+#define SETTLE_TRIES 1000u /* of a millisecond */
 
 static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct attach_packet *packet,
 	       struct error *err)
@@ -62,6 +64,7 @@ static size_t read_processes(struct process *ret_list, size_t max)
 	for (const struct dirent *entry; count < max && (entry = readdir(proc));) {
 		char path[32], text[512];
 		int parent;
+		char state;
 
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
@@ -70,7 +73,7 @@ static size_t read_processes(struct process *ret_list, size_t max)
 			continue;
 		const char *end = strrchr(text, ')');
 
-		if (end && sscanf(end + 1, " %*c %d", &parent) == 1)
+		if (end && sscanf(end + 1, " %c %d", &state, &parent) == 2 && state != 'Z')
 			ret_list[count++] =
 				(struct process){ (pid_t)strtol(entry->d_name, NULL, 10), parent,
 						  false };
@@ -143,6 +146,7 @@ int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *re
 	if (look(fd, &figures, err) < 0)
 		return -1;
 	processes.has_keeper = true;
+	processes.is_idle = figures.is_idle;
 	processes.cpu_us = figures.cpu_us;
 	processes.memory_bytes = figures.memory_bytes;
 	if (!figures.is_idle)
@@ -177,22 +181,40 @@ static int stop(int fd, struct error *err)
 	}
 }
 
-static int refuse(const struct sandbox *sandbox, struct error *err)
+/*
+ * A command's caller hears of its end before init has told the keeper that nobody is left: with nobody to name, that
+ * is a matter of a moment. 1 when somebody lives, 0, or -1.
+ */
+static int find_alive(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
+		      struct error *err)
 {
-	struct sandbox_processes processes;
+	const struct timespec rest = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < SETTLE_TRIES; i++) {
+		if (engine_processes(sandbox, ret_processes, err) < 0)
+			return -1;
+		if (ret_processes->count > 0)
+			return 1;
+		if (ret_processes->is_idle)
+			return 0;
+		(void)nanosleep(&rest, NULL);
+	}
+	return 1;
+}
+
+static int refuse(const struct sandbox *sandbox, const struct sandbox_processes *alive,
+		  struct error *err)
+{
 	owned(str_done) struct str text = STR_INIT;
 
-	if (engine_processes(sandbox, &processes, err) < 0)
-		return -1;
-	for (size_t i = 0; i < processes.count && i < NAMED_MAX; i++) {
+	for (size_t i = 0; i < alive->count && i < NAMED_MAX; i++) {
 		char shown[STR_SHOWN_SIZE];
 
-		str_addf(&text, "%s%d (%s)", i ? ", " : "", processes.items[i].pid,
-			 str_shown(processes.items[i].command, shown));
+		str_addf(&text, "%s%d (%s)", i ? ", " : "", alive->items[i].pid,
+			 str_shown(alive->items[i].command, shown));
 	}
-	if (processes.count > NAMED_MAX)
-		str_addf(&text, " and %zu more", processes.count - NAMED_MAX);
-	sandbox_processes_done(&processes);
+	if (alive->count > NAMED_MAX)
+		str_addf(&text, " and %zu more", alive->count - NAMED_MAX);
 	return error_set(err, ERROR_CONFLICT,
 			 "processes are running in '%s': %.300s; --kill ends them, --freeze halts "
 			 "them meanwhile",
@@ -214,16 +236,19 @@ static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct err
 
 int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err)
 {
-	struct attach_figures figures;
+	struct sandbox_processes alive = { 0 };
 	owned(fd_close) int fd = -1;
 
 	*ret_frozen = false;
 	if (sandbox_reach(sandbox->dir_fd, &fd)) {
-		if (look(fd, &figures, err) < 0)
+		int status = find_alive(sandbox, &alive, err);
+
+		if (status > 0 && how == QUIET_REFUSE)
+			status = refuse(sandbox, &alive, err);
+		sandbox_processes_done(&alive);
+		if (status < 0)
 			return -1;
-		if (!figures.is_idle && how == QUIET_REFUSE)
-			return refuse(sandbox, err);
-		if (!figures.is_idle && how == QUIET_FREEZE)
+		if (status > 0 && how == QUIET_FREEZE)
 			return freeze(sandbox, &fd, ret_frozen, err);
 		if (stop(fd, err) < 0)
 			return -1;
