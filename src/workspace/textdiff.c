@@ -8,9 +8,9 @@
 
 #define BINARY_LOOK 8000
 /* A second or two on a slow machine. Texts that people write need a thousandth of it. */
-#define BUDGET (UINT64_C(1) << 27)
-/* Numbers of lines fit in 32 bits, and so does their sum. */
-#define LINES_MAX ((size_t)1 << 30)
+#define BUDGET (UINT64_C(1) << 26)
+/* Texts of more lines are no texts: they count as replaced, before they cost memory by the hundred bytes per line. */
+#define LINES_MAX ((size_t)1 << 22)
 
 bool text_is_binary(const char *bytes, size_t len)
 {
@@ -91,6 +91,35 @@ static void collect(const struct diff_pair *pair, struct hunks *ret_hunks)
 	}
 }
 
+static bool same_line(const struct text *a, size_t in_a, const struct text *b, size_t in_b)
+{
+	size_t len = a->starts[in_a + 1] - a->starts[in_a];
+
+	return len == b->starts[in_b + 1] - b->starts[in_b] &&
+	       memcmp(a->bytes + a->starts[in_a], b->bytes + b->starts[in_b], len) == 0;
+}
+
+/* One hunk for all between the equal lines in front and behind. */
+static void replace_middle(const struct text *old, const struct text *new, struct hunks *ret_hunks)
+{
+	struct hunk hunk = { 0, old->count, 0, new->count };
+
+	while (hunk.count_a > 0 && hunk.count_b > 0 &&
+	       same_line(old, hunk.start_a, new, hunk.start_b)) {
+		hunk.start_a = ++hunk.start_b;
+		hunk.count_a--;
+		hunk.count_b--;
+	}
+	while (hunk.count_a > 0 && hunk.count_b > 0 &&
+	       same_line(old, hunk.start_a + hunk.count_a - 1, new,
+			 hunk.start_b + hunk.count_b - 1)) {
+		hunk.count_a--;
+		hunk.count_b--;
+	}
+	if (hunk.count_a > 0 || hunk.count_b > 0)
+		hunks_add(ret_hunks, &hunk);
+}
+
 void textdiff(const struct text *old, const struct text *new, struct hunks *ret_hunks)
 {
 	struct diff_pair pair = { .old = { .text = old, .count = old->count },
@@ -99,7 +128,7 @@ void textdiff(const struct text *old, const struct text *new, struct hunks *ret_
 
 	*ret_hunks = (struct hunks){ 0 };
 	if (old->count > LINES_MAX || new->count > LINES_MAX) {
-		hunks_add(ret_hunks, &(struct hunk){ 0, old->count, 0, new->count });
+		replace_middle(old, new, ret_hunks);
 		return;
 	}
 	diff_intern(&pair);

@@ -171,6 +171,21 @@ static void test_hostile(void)
 	tap_ok(script_is_right(&old, &same, &hunks), "and back");
 }
 
+/* More lines than any text has: one hunk between what is equal in front and behind, or none. */
+static void test_too_many(void)
+{
+	size_t lines = (4u << 20) + 1, hunks = 9;
+	owned(str_done) struct str old = STR_INIT, new = STR_INIT;
+
+	for (size_t i = 0; i < lines; i++)
+		str_add_char(&old, '\n');
+	tap_ok(script_is_right(&old, &old, &hunks) && hunks == 0, "too many lines, all equal");
+	str_add_bytes(&new, old.data, old.len);
+	new.data[100] = new.data[200] = 'x';
+	tap_ok(script_is_right(&old, &new, &hunks) && hunks == 1, "too many, two of them changed");
+	tap_ok(script_is_right(&new, &old, &hunks) && hunks == 1, "and back");
+}
+
 /* A long text with a few edits far apart costs as much as the edits. */
 static void test_long(void)
 {
@@ -193,6 +208,7 @@ int main(void)
 	test_stat();
 	test_random();
 	test_hostile();
+	test_too_many();
 	test_long();
 	return tap_done();
 }
