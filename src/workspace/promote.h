@@ -4,7 +4,7 @@
  * Three-way per aspect: where only one side changed, that side is taken; where both did to the same, that; else it is
  * a conflict, which the strategy resolves or which stops everything. What was decided from is what is applied: the
  * bundle's digest covers every path, content and attribute, staging re-hashes, and the transaction re-checks
- * the identities of reality.
+ * the identities of reality. The stack is what is promoted: that of the snapshot, when one is asked for.
  */
 #ifndef WORKSPACE_PROMOTE_H
 #define WORKSPACE_PROMOTE_H
@@ -69,6 +69,7 @@ struct promote_request {
 	bool dry_run;
 	bool into_sandbox;    /* merged files with markers go into the sandbox instead of reality */
 	const char *snapshot; /* promote that snapshot instead of the present; NULL */
+	const char *digest;   /* of the bundle that was reviewed: anything else is refused; NULL */
 	const char *sandbox_name, *owner;
 };
 
@@ -99,7 +100,7 @@ struct promotion_record {
 	char digest[SHA256_HEX_SIZE];
 	uint64_t made_ms, undone_ms;
 	uint64_t files;
-	const char *state; /* "live", "undone", "pending", "stuck" */
+	const char *state; /* "live", "undone", "pending", "stuck", "kept" (too old to be undone) */
 	struct strv paths;
 };
 

@@ -1,0 +1,119 @@
+/* Writing down what reality was, while it still is that: after each command and before a seal. */
+#include "workspace/origin.h"
+
+#include "base/own.h"
+#include "workspace/origin_index.h"
+#include "workspace/target.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+/* Changes are listed some time before they are captured; what happened meanwhile must not count as looked at. */
+#define LISTED_BEFORE_NS 10000000000u
+
+struct capture {
+	struct origin_index *index;
+	struct str lines;
+	size_t count;
+};
+
+/* Content of small files and the digest of attributes, for the day reality has moved on. */
+static int keep_base(const struct capture *capture, const struct delta_entry *entry,
+		     struct origin *origin, struct error *err)
+{
+	const struct origin_index *index = capture->index;
+	const char *relative =
+		target_relative(index->sandbox->workspace, origin_base_path(index->stack, entry));
+	owned(xattr_list_done) struct xattr_list xattrs = { 0 };
+	owned(fd_close) int fd = -1;
+	struct error ignored = { 0 };
+
+	if (S_ISLNK(origin->identity.mode))
+		origin->link = target_read_link(index->workspace_fd, relative);
+	if (entry->old.exists && delta_xattrs(index->stack, &entry->old, &xattrs, &ignored) == 0)
+		origin_digest_xattrs(&xattrs, origin->xattrs);
+	if (!S_ISREG(origin->identity.mode) || origin->identity.size > ORIGIN_KEPT_MAX)
+		return 0;
+	fd = target_open_file(index->workspace_fd, relative, &origin->identity);
+	/* Unreadable for us, or replaced this moment: without content it is told by its identity alone. */
+	if (fd < 0)
+		return 0;
+	return cas_keep_fd(index->sandbox->store, fd, origin->sha256, err);
+}
+
+static int capture_path(struct capture *capture, const struct delta_entry *entry, char *path,
+			struct error *err)
+{
+	struct origin_record record = { .path = path };
+	struct delta_entry asked = *entry;
+	struct txn_identity now;
+
+	if (origin_index_record(capture->index, path))
+		return 0;
+	if (path != entry->path) {
+		/* The old name of something renamed: it is gone from the view. */
+		asked.path = path;
+		asked.op = DELTA_DELETED;
+		asked.new = (struct delta_side){ 0 };
+	}
+	origin_index_look(capture->index, origin_base_path(capture->index->stack, &asked), &now);
+	origin_work_out(capture->index, &asked, &now, &record.origin);
+	if (record.origin.quality == ORIGIN_EXACT && record.origin.identity.exists &&
+	    keep_base(capture, &asked, &record.origin, err) < 0)
+		return -1;
+	if (path == entry->path && entry->from && !record.origin.identity.exists)
+		record.origin.from = xstrdup(entry->from);
+	origin_records_put(&capture->lines, &record);
+	origin_done(&record.origin);
+	capture->count++;
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int capture_all(struct capture *capture, const struct delta *delta, struct error *err)
+{
+	const char *workspace = capture->index->sandbox->workspace;
+
+	for (size_t i = 0; i < delta->count; i++) {
+		const struct delta_entry *entry = &delta->items[i];
+
+		if (!target_relative(workspace, entry->path))
+			continue;
+		if (capture_path(capture, entry, entry->path, err) < 0)
+			return -1;
+		if (entry->from && target_relative(workspace, entry->from) &&
+		    capture_path(capture, entry, entry->from, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
+		   const struct delta *delta, struct error *err)
+{
+	uint64_t at_ns = now_ns() - LISTED_BEFORE_NS;
+	struct capture capture = { .lines = STR_INIT };
+	int status;
+
+	if (origin_index_open(sandbox, stack, &capture.index, err) < 0)
+		return -1;
+	status = capture_all(&capture, delta, err);
+	if (status == 0 && (capture.count > 0 || !delta->is_partial)) {
+		/* Only a list that is whole says of what is missing that it was not touched. */
+		if (!delta->is_partial && at_ns > capture.index->top_at_ns)
+			origin_records_put_time(&capture.lines, at_ns);
+		status = capture.lines.len == 0 ? 0
+						: origin_records_append(sandbox->dir_fd, "touched",
+									&capture.lines, err);
+	}
+	str_done(&capture.lines);
+	origin_index_close(capture.index);
+	return status;
+}

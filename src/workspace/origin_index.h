@@ -1,0 +1,46 @@
+/* What the parts of origin.h share: the records of a sandbox at hand, and whether times can be compared. */
+#ifndef WORKSPACE_ORIGIN_INDEX_H
+#define WORKSPACE_ORIGIN_INDEX_H
+
+#include "workspace/origin_record.h"
+
+#define ORIGIN_KEPT_MAX (1u << 20) /* contents up to this are kept */
+
+struct origin_index {
+	const struct sandbox *sandbox;
+	const struct view_stack *stack;
+	struct origin_records touched;	/* of all layers, the oldest first, the top last */
+	struct origin_records promoted; /* by promotions of this sandbox, later ones last */
+	struct origin_records restored; /* by taking such promotions back */
+	uint64_t top_at_ns;		/* when the top was last captured; 0: never */
+	int workspace_fd;
+	bool times_hold;   /* the clock was not set back since the base was taken */
+	uint64_t slack_ns; /* by which it was, though too little to matter otherwise */
+};
+
+/* What of PATH was written down; NULL for nothing. */
+const struct origin_record *origin_index_record(const struct origin_index *index, const char *path);
+
+/* Where the base of ENTRY lies in reality: elsewhere than its path when a directory above it was renamed. */
+const char *origin_base_path(const struct view_stack *stack, const struct delta_entry *entry);
+
+/* What reality has at PATH (absolute) now. */
+void origin_index_look(const struct origin_index *index, const char *path,
+		       struct txn_identity *ret_identity);
+
+/* Whether an object that last changed at CTIME_NS was as it is now when THEN_NS was. */
+bool origin_index_is_before(const struct origin_index *index, int64_t ctime_ns, uint64_t then_ns);
+
+/* Whether the layer's object was copied from something that lay below it. */
+bool origin_is_copied_up(const struct view_stack *stack, const struct delta_side *side);
+
+/*
+ * The base of a path nothing was written down about: what times and the layers tell. NOW is what reality has.
+ */
+void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
+		     const struct txn_identity *now, struct origin *ret_origin);
+
+/* Digest of attributes: "" for none. */
+void origin_digest_xattrs(const struct xattr_list *list, char ret_hex[static SHA256_HEX_SIZE]);
+
+#endif

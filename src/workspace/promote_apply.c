@@ -1,0 +1,186 @@
+/* The transaction of a promotion, with the record that finds it again. */
+#include "workspace/promote_parts.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "workspace/origin_index.h"
+#include "workspace/target.h"
+
+#include <string.h>
+
+/* Whether reality becomes exactly what the sandbox has; else the sandbox's version is the base of what comes next. */
+static bool is_whole(const struct item *item)
+{
+	return item->verdict.object == TAKE_THEIRS;
+}
+
+static void put_path(const struct promote *promote, const struct item *item, struct str *text)
+{
+	struct origin_record record = { .origin.quality = ORIGIN_EXACT };
+
+	record.path = xasprintf("%s/%s", strcmp(promote->target, "/") == 0 ? "" : promote->target,
+				item->path);
+	memcpy(record.promotion, promote->entry.id, sizeof(record.promotion));
+	origin_digest_xattrs(&item->xattrs, record.origin.xattrs);
+	/* What was there before, and had not moved, is the base again should this be undone. */
+	if (is_whole(item) && !item->verdict.kind && item->origin.quality == ORIGIN_EXACT)
+		record.origin.identity = item->now;
+	if (!is_whole(item)) {
+		record.origin.quality = ORIGIN_CAPTURED;
+		record.origin.identity.exists = true;
+		record.origin.identity.mode = item->entry.new.st.st_mode;
+		record.origin.identity.uid = item->entry.new.st.st_uid;
+		record.origin.identity.gid = item->entry.new.st.st_gid;
+		record.origin.identity.size = (uint64_t)item->entry.new.st.st_size;
+		memcpy(record.origin.sha256, item->new_sha256, SHA256_HEX_SIZE);
+	}
+	origin_records_put(text, &record);
+	origin_record_done(&record);
+}
+
+/* A merged file's base from now on is what the sandbox had: it must outlive the sandbox's next edit. */
+static int keep_theirs(const struct promote *promote, struct item *item, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (is_whole(item) || item->type != 'f')
+		return 0;
+	fd = promote_open_theirs(promote, item, err);
+	return fd < 0 ? -1 : cas_keep_fd(promote->sandbox->store, fd, item->new_sha256, err);
+}
+
+static int list_paths(struct promote *promote, struct str *text, struct error *err)
+{
+	origin_records_begin(text);
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *item = &promote->items[i];
+
+		if (item->fate != FATE_APPLIED)
+			continue;
+		if (keep_theirs(promote, item, err) < 0)
+			return -1;
+		put_path(promote, item, text);
+		promote->entry.files += item->type != 'd';
+	}
+	return 0;
+}
+
+static int begin(struct promote *promote, struct error *err)
+{
+	const struct promote_request *request = promote->request;
+	struct promotion_entry *entry = &promote->entry;
+	owned(str_done) struct str paths = STR_INIT;
+
+	if (id_run(entry->id, err) < 0)
+		return -1;
+	entry->sandbox = xstrdup(promote->sandbox->name);
+	entry->sandbox_id = xstrdup(promote->sandbox->id);
+	entry->target = xstrdup(promote->target);
+	entry->owner = request->owner ? xstrdup(request->owner) : NULL;
+	entry->state = xstrdup("pending");
+	memcpy(entry->digest, promote->promotion->digest, sizeof(entry->digest));
+	entry->made_ms = clock_epoch_ms();
+	if (list_paths(promote, &paths, err) < 0)
+		return -1;
+	return promotion_begin(promote->sandbox->store, entry, &paths, &promote->lock_fd, err);
+}
+
+/* The transaction has its place: from here on a crash can be followed up. */
+static int note_directory(const char *directory, void *cookie, struct error *err)
+{
+	struct promote *promote = cookie;
+
+	promote->entry.directory = xstrdup(directory);
+	return promotion_save(promote->sandbox->store, &promote->entry, true, err);
+}
+
+static void take_conflicts(struct promote *promote, const struct txn_result *result)
+{
+	for (size_t i = 0; i < result->conflict_count; i++) {
+		const struct txn_conflict *found = &result->conflicts[i];
+		struct item nothing = { .path = found->path, .place = found->path };
+		struct item *item =
+			found->op < promote->op_count ? promote->ops[found->op].cookie : &nothing;
+
+		promote_add_conflict(promote, item, found->kind);
+	}
+}
+
+static uint64_t staged_bytes(const struct promote *promote)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+
+		if (item->fate == FATE_APPLIED && item->type == 'f')
+			sum += (uint64_t)item->entry.new.st.st_blocks * 512;
+	}
+	return sum;
+}
+
+static int run(struct promote *promote, struct error *err)
+{
+	owned(free_ptr) char *staging = xasprintf("%s/staging", promote->sandbox->store->path);
+	struct txn_result result = { 0 };
+	struct txn_plan plan = {
+		.target = { .root = promote->target,
+			    .store_staging = staging,
+			    .swap = promote->request->swap },
+		.id = promote->entry.id,
+		.owner = promote->request->owner,
+		.digest = promote->promotion->digest,
+		.ops = promote->ops,
+		.count = promote->op_count,
+		.bytes = staged_bytes(promote),
+		.begun = note_directory,
+		.stage = promote_stage,
+		.cookie = promote,
+	};
+	int status = txn_run(&plan, &result, err);
+
+	take_conflicts(promote, &result);
+	txn_result_done(&result);
+	return status;
+}
+
+static void list_applied(struct promote *promote)
+{
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+
+		if (item->fate != FATE_APPLIED)
+			continue;
+		strv_add(item->content == CONTENT_MERGED ? &promote->promotion->merged
+							 : &promote->promotion->applied,
+			 item->path);
+	}
+}
+
+int promote_apply(struct promote *promote, struct error *err)
+{
+	const struct store *store = promote->sandbox->store;
+
+	if (promote->op_count == 0)
+		return 0;
+	if (promote->request->dry_run) {
+		list_applied(promote);
+		return 0;
+	}
+	if (begin(promote, err) < 0 || run(promote, err) < 0) {
+		/* Reality is as it was, so nothing happened that could be listed. */
+		promotion_drop(store, promote->entry.id);
+		return -1;
+	}
+	memcpy(promote->promotion->id, promote->entry.id, sizeof(promote->entry.id));
+	list_applied(promote);
+	free(promote->entry.state);
+	promote->entry.state = xstrdup("live");
+	/* It is done, and recovery would find it so: what cannot be noted now is noted then. */
+	if (promotion_settle(store, &promote->entry, err) == 0)
+		(void)promotion_save(store, &promote->entry, false, err);
+	*err = (struct error){ 0 };
+	promotion_trim(store, NULL);
+	return 0;
+}

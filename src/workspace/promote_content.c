@@ -1,0 +1,64 @@
+/* Contents of the two sides and their digests; each is read only when somebody asks. */
+#include "workspace/promote_parts.h"
+
+#include "base/own.h"
+#include "workspace/target.h"
+
+#include <errno.h>
+
+int promote_open_theirs(const struct promote *promote, const struct item *item, struct error *err)
+{
+	int fd = delta_open_side(promote->stack, &item->entry.new);
+	char shown[STR_SHOWN_SIZE];
+
+	if (fd < 0 && errno == ESTALE)
+		return error_set(err, ERROR_CONFLICT, "'%s' changed in the sandbox meanwhile",
+				 str_shown(item->path, shown));
+	return fd >= 0 ? fd
+		       : error_errno(err, ERROR_HOST, "cannot read the sandbox's '%s'",
+				     str_shown(item->path, shown));
+}
+
+int promote_open_ours(const struct promote *promote, const struct item *item, struct error *err)
+{
+	int fd = target_open_file(promote->target_fd, item->place, &item->now);
+	char shown[STR_SHOWN_SIZE];
+
+	if (fd < 0 && errno == ESTALE)
+		return error_set(err, ERROR_CONFLICT, "'%s' is being changed this moment",
+				 str_shown(item->path, shown));
+	return fd >= 0 ? fd
+		       : error_errno(err, ERROR_HOST, "cannot read '%s'",
+				     str_shown(item->path, shown));
+}
+
+static int digest(int fd, const struct item *item, char ret_hex[static SHA256_HEX_SIZE],
+		  struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (sha256_fd(fd, ret_hex) < 0)
+		return error_errno(err, ERROR_HOST, "cannot read '%s'",
+				   str_shown(item->path, shown));
+	return 0;
+}
+
+int promote_digest_theirs(const struct promote *promote, struct item *item, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (item->new_sha256[0] || !item->entry.new.exists || !S_ISREG(item->entry.new.st.st_mode))
+		return 0;
+	fd = promote_open_theirs(promote, item, err);
+	return fd < 0 ? -1 : digest(fd, item, item->new_sha256, err);
+}
+
+int promote_digest_ours(const struct promote *promote, struct item *item, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (item->now_sha256[0] || target_type(&item->now) != 'f')
+		return 0;
+	fd = promote_open_ours(promote, item, err);
+	return fd < 0 ? -1 : digest(fd, item, item->now_sha256, err);
+}

@@ -1,0 +1,82 @@
+/*
+ * Conflicts taken into the sandbox: its file becomes the two versions merged, with markers where they overlap, and
+ * reality's present version becomes its base. Whoever works there resolves it, and promotes again.
+ */
+#include "workspace/promote_parts.h"
+
+#include "base/own.h"
+#include "workspace/origin_index.h"
+#include "workspace/sys.h"
+#include "workspace/target.h"
+#include "workspace/top.h"
+
+#include <string.h>
+
+/* Whether both sides are files whose texts can be put side by side. */
+static bool is_mergeable(const struct item *item)
+{
+	return item->fate == FATE_OPEN && item->verdict.object == TAKE_MERGE &&
+	       item->verdict.content == TAKE_MERGE && target_type(&item->now) == 'f';
+}
+
+/* From now on the sandbox's version descends from what reality has at this moment. */
+static int rebase(struct promote *promote, struct item *item, struct str *lines, struct error *err)
+{
+	owned(fd_close) int fd = promote_open_ours(promote, item, err);
+	struct origin_record record = {
+		.path = item->entry.path,
+		.origin = { .quality = ORIGIN_CAPTURED, .identity = item->now },
+	};
+
+	if (fd < 0 || cas_keep_fd(promote->sandbox->store, fd, record.origin.sha256, err) < 0)
+		return -1;
+	memcpy(record.origin.xattrs, item->origin.xattrs, SHA256_HEX_SIZE);
+	origin_records_put(lines, &record);
+	return 0;
+}
+
+static struct conflict *conflict_of(struct promotion *promotion, const char *path)
+{
+	for (size_t i = 0; i < promotion->conflict_count; i++)
+		if (strcmp(promotion->conflicts[i].path, path) == 0)
+			return &promotion->conflicts[i];
+	return NULL;
+}
+
+static int take_in(struct promote *promote, struct item *item, struct str *lines, struct error *err)
+{
+	struct conflict *conflict = conflict_of(promote->promotion, item->path);
+
+	if (!conflict)
+		return 0;
+	free(conflict->hunks);
+	conflict->hunks = NULL;
+	conflict->hunk_count = 0;
+	str_done(&item->merged);
+	/* 1 is for markers, which are wanted here; without a text there is nothing to put side by side. */
+	(void)promote_merge_item(promote, item, MERGE_MARK, conflict, err);
+	if (strcmp(conflict->kind, "binary") == 0)
+		return 0;
+	if (!promote->request->dry_run &&
+	    (top_write_file(promote->sandbox, promote->stack, item->entry.path, &item->merged,
+			    &item->meta, err) < 0 ||
+	     rebase(promote, item, lines, err) < 0))
+		return -1;
+	conflict->resolution = "into-sandbox";
+	strv_add(&promote->promotion->merged, item->path);
+	return 0;
+}
+
+int promote_into_sandbox(struct promote *promote, struct error *err)
+{
+	owned(str_done) struct str lines = STR_INIT;
+
+	for (size_t i = 0; i < promote->count; i++)
+		if (is_mergeable(&promote->items[i]) &&
+		    take_in(promote, &promote->items[i], &lines, err) < 0)
+			return -1;
+	if (lines.len > 0 &&
+	    origin_records_append(promote->sandbox->dir_fd, "promoted", &lines, err) < 0)
+		return -1;
+	return promote_check_open(promote, err);
+}

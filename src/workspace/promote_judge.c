@@ -1,0 +1,253 @@
+/* Each change judged against what it started from and what reality is now. */
+#include "workspace/promote_parts.h"
+
+#include "base/id.h"
+#include "base/own.h"
+#include "workspace/origin_index.h"
+#include "workspace/target.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* The identity of a layer's object, as far as a stat tells it. */
+static void identity_of_side(const struct delta_side *side, struct txn_identity *ret_identity)
+{
+	*ret_identity = (struct txn_identity){ 0 };
+	if (!side->exists)
+		return;
+	*ret_identity = (struct txn_identity){
+		.exists = true,
+		.dev = side->st.st_dev,
+		.ino = side->st.st_ino,
+		.btime_ns = side->btime_ns,
+		.size = (uint64_t)side->st.st_size,
+		.mtime_ns = side->st.st_mtim.tv_sec * 1000000000 + side->st.st_mtim.tv_nsec,
+		.ctime_ns = side->st.st_ctim.tv_sec * 1000000000 + side->st.st_ctim.tv_nsec,
+		.mode = side->st.st_mode,
+		.uid = side->st.st_uid,
+		.gid = side->st.st_gid,
+	};
+}
+
+static void put_side(struct conflict_side *side, const struct txn_identity *identity,
+		     const char *sha256)
+{
+	side->exists = identity->exists;
+	side->type = target_type(identity);
+	side->identity = *identity;
+	memcpy(side->sha256, sha256, SHA256_HEX_SIZE);
+}
+
+struct conflict *promote_add_conflict(struct promote *promote, struct item *item, const char *kind)
+{
+	struct promotion *promotion = promote->promotion;
+	struct txn_identity theirs;
+	struct conflict *conflict;
+	struct error ignored = { 0 };
+
+	promotion->conflicts =
+		xrealloc(promotion->conflicts, promotion->conflict_count + 1, sizeof(*conflict));
+	conflict = &promotion->conflicts[promotion->conflict_count++];
+	*conflict = (struct conflict){ .path = xstrdup(item->path), .kind = kind };
+	(void)id_run(conflict->id, &ignored);
+	conflict->base_quality = item->origin.quality;
+	/* Both digests are shown; a side that cannot be read has none. */
+	(void)promote_digest_ours(promote, item, &ignored);
+	(void)promote_digest_theirs(promote, item, &ignored);
+	identity_of_side(&item->entry.new, &theirs);
+	put_side(&conflict->base, &item->origin.identity, item->origin.sha256);
+	put_side(&conflict->ours, &item->now, item->now_sha256);
+	put_side(&conflict->theirs, &theirs, item->new_sha256);
+	return conflict;
+}
+
+/* Texts that aspects point to. */
+struct aspect_texts {
+	char base[SHA256_HEX_SIZE];
+	char ours_xattrs[SHA256_HEX_SIZE], theirs_xattrs[SHA256_HEX_SIZE];
+};
+
+static void digest_attributes(const struct promote *promote, const struct delta_side *side,
+			      char ret_hex[static SHA256_HEX_SIZE])
+{
+	owned(xattr_list_done) struct xattr_list list = { 0 };
+	struct error ignored = { 0 };
+
+	ret_hex[0] = '\0';
+	if (side->exists && delta_xattrs(promote->stack, side, &list, &ignored) == 0)
+		origin_digest_xattrs(&list, ret_hex);
+}
+
+static void aspects_of(const struct txn_identity *identity, const char *sha256, const char *link,
+		       struct aspects *ret_aspects)
+{
+	*ret_aspects = (struct aspects){
+		.type = target_type(identity),
+		.mode = identity->mode & 07777,
+		.uid = identity->uid,
+		.gid = identity->gid,
+		.content = "",
+		.xattrs = "",
+	};
+	if (ret_aspects->type == 'f')
+		ret_aspects->content = sha256;
+	else if (ret_aspects->type == 'l')
+		ret_aspects->content = link ? link : "";
+}
+
+/* Digest of the base's content, where the base is the live file of the workspace. */
+static int digest_base(const struct promote *promote, const struct item *item,
+		       char ret_hex[static SHA256_HEX_SIZE], struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	memcpy(ret_hex, item->origin.sha256, SHA256_HEX_SIZE);
+	if (ret_hex[0] || target_type(&item->origin.identity) != 'f')
+		return 0;
+	if (origin_open(promote->origins, &item->entry, &item->origin, &fd, err) < 0)
+		return -1;
+	return sha256_fd(fd, ret_hex) == 0 ? 0
+					   : error_errno(err, ERROR_HOST, "%s", item->entry.path);
+}
+
+/* The base, or NULL when it is lost. That something was there is enough to see that reality has it no more. */
+static int base_aspects(const struct promote *promote, const struct item *item,
+			struct aspect_texts *texts, struct aspects *base,
+			const struct aspects **ret_base, struct error *err)
+{
+	*ret_base = NULL;
+	if (item->origin.quality == ORIGIN_LOST) {
+		if (!item->origin.identity.exists || item->now.exists)
+			return 0;
+		*base = (struct aspects){
+			.type = item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode) ? 'd'
+											     : 'f',
+			.content = "?",
+			.xattrs = ""
+		};
+		*ret_base = base;
+		return 0;
+	}
+	if (digest_base(promote, item, texts->base, err) < 0)
+		return -1;
+	aspects_of(&item->origin.identity, texts->base, item->origin.link, base);
+	base->xattrs = item->origin.xattrs;
+	*ret_base = base;
+	return 0;
+}
+
+/* All three versions compared; reads contents. */
+static int judge_versions(struct promote *promote, struct item *item, struct error *err)
+{
+	struct aspects base, ours, theirs;
+	const struct aspects *known;
+	struct aspect_texts texts = { 0 };
+	struct txn_identity new;
+
+	if (promote_digest_ours(promote, item, err) < 0 ||
+	    promote_digest_theirs(promote, item, err) < 0 ||
+	    base_aspects(promote, item, &texts, &base, &known, err) < 0)
+		return -1;
+	identity_of_side(&item->entry.new, &new);
+	aspects_of(&item->now, item->now_sha256, item->now_link, &ours);
+	aspects_of(&new, item->new_sha256, item->entry.new.link, &theirs);
+	digest_attributes(promote, &item->entry.new, texts.theirs_xattrs);
+	theirs.xattrs = texts.theirs_xattrs;
+	if (promote->is_workspace && item->entry.old.exists)
+		digest_attributes(promote, &item->entry.old, texts.ours_xattrs);
+	else
+		memcpy(texts.ours_xattrs, known ? known->xattrs : texts.theirs_xattrs,
+		       SHA256_HEX_SIZE);
+	ours.xattrs = texts.ours_xattrs;
+	/* A plain user's files are the user's on both sides, whatever a layer says. */
+	if (geteuid() != 0) {
+		theirs.uid = ours.uid;
+		theirs.gid = ours.gid;
+		base.uid = ours.uid;
+		base.gid = ours.gid;
+	}
+	conflict_judge(known, &ours, &theirs, &item->verdict);
+	return 0;
+}
+
+/* What reality and the sandbox made of one old name, when both renamed it or one of them removed it. */
+static void judge_lost_name(struct promote *promote, struct item *item)
+{
+	const char *from = item->origin.from
+				   ? target_relative(promote->sandbox->workspace, item->origin.from)
+				   : NULL;
+	const struct origin_record *record;
+	struct txn_identity now;
+
+	if (!from || item->twin != NO_ITEM || item->verdict.kind)
+		return;
+	record = origin_index_record(promote->origins, item->origin.from);
+	target_look(promote->target_fd, from, &now);
+	if (record && record->origin.identity.exists && !now.exists)
+		item->verdict =
+			(struct verdict){ .kind = "rename/rename", .object = TAKE_UNDECIDED };
+}
+
+static int judge_item(struct promote *promote, struct item *item, struct error *err)
+{
+	target_look(promote->target_fd, item->place, &item->now);
+	if (target_type(&item->now) == 'l')
+		item->now_link = target_read_link(promote->target_fd, item->place);
+	if (origin_find(promote->origins, &item->entry, &item->origin, err) < 0)
+		return -1;
+	/* The usual case: reality has not moved, and nothing needs to be read. */
+	if (promote->is_workspace && item->origin.quality == ORIGIN_EXACT &&
+	    target_is_same(&item->origin.identity, &item->now))
+		item->verdict = (struct verdict){ .object = TAKE_THEIRS };
+	else if (judge_versions(promote, item, err) < 0)
+		return -1;
+	judge_lost_name(promote, item);
+	return 0;
+}
+
+/* Renamed here, edited there: the edit belongs to the new name. */
+static void judge_rename(struct promote *promote, struct item *gone)
+{
+	struct item *fresh = gone->twin == NO_ITEM ? NULL : &promote->items[gone->twin];
+
+	if (!fresh || gone->entry.op != DELTA_DELETED || !gone->verdict.kind ||
+	    fresh->verdict.kind || fresh->now.exists || !gone->now.exists ||
+	    !S_ISREG(fresh->entry.new.st.st_mode) || target_type(&gone->now) != 'f')
+		return;
+	gone->verdict = (struct verdict){ .object = TAKE_THEIRS };
+	fresh->verdict = (struct verdict){
+		.kind = "rename/modify",
+		.object = TAKE_MERGE,
+		.content = TAKE_MERGE,
+		.mode = TAKE_THEIRS,
+		.owner = TAKE_THEIRS,
+		.xattrs = TAKE_THEIRS,
+	};
+}
+
+/* The deletion half of a rename follows the other half: without the new name, the old one stays. */
+static void follow_twin(struct promote *promote, struct item *item)
+{
+	struct item *twin = item->twin == NO_ITEM ? NULL : &promote->items[item->twin];
+
+	if (twin && item->entry.op == DELTA_DELETED && item->fate == FATE_APPLIED &&
+	    twin->fate != FATE_APPLIED)
+		item->fate = FATE_LEFT;
+}
+
+int promote_judge(struct promote *promote, struct error *err)
+{
+	for (size_t i = 0; i < promote->count; i++)
+		if (promote->items[i].is_selected &&
+		    judge_item(promote, &promote->items[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < promote->count; i++)
+		judge_rename(promote, &promote->items[i]);
+	for (size_t i = 0; i < promote->count; i++)
+		if (promote->items[i].is_selected &&
+		    promote_resolve(promote, &promote->items[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < promote->count; i++)
+		follow_twin(promote, &promote->items[i]);
+	return promote_guard_trees(promote, err);
+}

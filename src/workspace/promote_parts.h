@@ -1,0 +1,113 @@
+/* A promotion being worked out: what its selection, judgement, consent, plan and staging share. Private to promote. */
+#ifndef WORKSPACE_PROMOTE_PARTS_H
+#define WORKSPACE_PROMOTE_PARTS_H
+
+#include "workspace/conflict.h"
+#include "workspace/promotion.h"
+#include "workspace/stage.h"
+
+#define NO_ITEM SIZE_MAX
+
+enum item_fate {
+	FATE_LEFT,    /* reality stays as it is */
+	FATE_APPLIED, /* reality gets it */
+	FATE_OPEN,    /* a conflict nobody decided */
+};
+
+enum item_content { CONTENT_THEIRS, CONTENT_OURS, CONTENT_MERGED };
+
+/* One changed path of the workspace. A rename is two: what is new, and what is gone. */
+struct item {
+	struct delta_entry entry; /* texts are the delta's */
+	const char *path;	  /* relative to the workspace, and to the target */
+	const char *
+		place; /* where reality has it now: elsewhere when a directory above it was renamed */
+	size_t twin;   /* the other half of a rename */
+	size_t parent;	/* the item of its directory */
+	size_t carrier; /* the item whose step in the transaction brings this one along */
+	size_t mate; /* the next item of the same inode in the sandbox, in a ring; itself when alone */
+	size_t leader; /* the first of that ring */
+	size_t staged; /* of a leader: the one of its ring that was staged last */
+	bool is_selected;
+
+	struct origin origin;
+	struct txn_identity now; /* what the target has */
+	char *now_link;
+	char now_sha256[SHA256_HEX_SIZE], new_sha256[SHA256_HEX_SIZE]; /* "" until asked for */
+	struct verdict verdict;
+	enum item_fate fate;
+
+	/* What reality gets, when it does. */
+	char type; /* 0: nothing any more */
+	enum item_content content;
+	struct str merged;
+	struct stage_meta meta;
+	struct xattr_list xattrs;
+};
+
+struct promote {
+	struct sandbox *sandbox;
+	struct view_stack *stack;
+	const struct promote_request *request;
+	struct promotion *promotion; /* what the caller gets */
+	struct delta delta;
+	struct origin_index *origins;
+	struct item *items; /* sorted by path */
+	size_t count;
+	struct strv texts; /* paths that are nobody else's */
+	char *target;	   /* absolute */
+	int target_fd;
+	bool is_workspace; /* the target is the sandbox's own workspace */
+	struct promotion_entry entry;
+	int lock_fd; /* of the entry, once it is begun */
+	struct txn_op *ops;
+	size_t op_count;
+};
+
+/* promote_select.c */
+int promote_list(struct promote *promote, struct error *err);
+int promote_select(struct promote *promote, struct error *err);
+/* Sorts the items and finds their parents, twins and mates. */
+void promote_link_items(struct promote *promote);
+/* The item of PATH (relative), or NO_ITEM. */
+size_t promote_find(const struct promote *promote, const char *path);
+/* Whether PATH is PATTERN, lies below it, or matches it as a glob. */
+bool promote_matches(const char *pattern, const char *workspace, const char *path);
+
+/* promote_judge.c, promote_resolve.c, promote_tree.c */
+int promote_judge(struct promote *promote, struct error *err);
+int promote_resolve(struct promote *promote, struct item *item, struct error *err);
+/* What the object is made of when each aspect is taken from the side its verdict says. */
+int promote_compose(struct promote *promote, struct item *item, struct error *err);
+int promote_merge_item(struct promote *promote, struct item *item, enum merge_favour favour,
+		       struct conflict *conflict, struct error *err);
+int promote_guard_trees(struct promote *promote, struct error *err);
+/* Fills in what the item's path and sides are; the caller sets the rest. */
+struct conflict *promote_add_conflict(struct promote *promote, struct item *item, const char *kind);
+
+/* promote_content.c: contents and their digests. */
+int promote_open_theirs(const struct promote *promote, const struct item *item, struct error *err);
+int promote_open_ours(const struct promote *promote, const struct item *item, struct error *err);
+int promote_digest_theirs(const struct promote *promote, struct item *item, struct error *err);
+int promote_digest_ours(const struct promote *promote, struct item *item, struct error *err);
+
+/* consent.c */
+int promote_ask(struct promote *promote, struct error *err);
+
+/* bundle.c: what is applied, as one digest. */
+int promote_seal(struct promote *promote, struct error *err);
+
+/* promote_plan.c, promote_stage.c, promote_apply.c */
+int promote_plan(struct promote *promote, struct error *err);
+int promote_stage(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+		  struct error *err);
+int promote_apply(struct promote *promote, struct error *err);
+
+/* promote.c: conflicts nobody decided are an error. */
+int promote_check_open(const struct promote *promote, struct error *err);
+
+/* promote_artifact.c, promote_into.c */
+int promote_artifact(struct promote *promote, struct error *err);
+int promote_into_sandbox(struct promote *promote, struct error *err);
+
+#endif

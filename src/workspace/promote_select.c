@@ -1,0 +1,374 @@
+/* Which changes are promoted: all of the workspace's, or those asked for with what they cannot be without. */
+#include "workspace/promote_parts.h"
+
+#include "base/own.h"
+#include "workspace/origin_index.h"
+#include "workspace/target.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_items(const void *a, const void *b)
+{
+	return strcmp(((const struct item *)a)->path, ((const struct item *)b)->path);
+}
+
+static int compare_path(const void *path, const void *item)
+{
+	return strcmp(path, ((const struct item *)item)->path);
+}
+
+size_t promote_find(const struct promote *promote, const char *path)
+{
+	const struct item *item = promote->count == 0
+					  ? NULL
+					  : bsearch(path, promote->items, promote->count,
+						    sizeof(struct item), compare_path);
+
+	return item ? (size_t)(item - promote->items) : NO_ITEM;
+}
+
+static void add_item(struct promote *promote, const struct delta_entry *entry)
+{
+	const char *workspace = promote->sandbox->workspace;
+	const char *path = target_relative(workspace, entry->path);
+	const char *place = target_relative(workspace, origin_base_path(promote->stack, entry));
+
+	/* The workspace itself is the caller's: neither its mode nor its owner is the sandbox's to change. */
+	if (!path || !*path)
+		return;
+	promote->items[promote->count++] = (struct item){
+		.entry = *entry,
+		.path = path,
+		.place = place ? place : path,
+		.twin = NO_ITEM,
+		.parent = NO_ITEM,
+		.carrier = NO_ITEM,
+		.staged = NO_ITEM,
+	};
+}
+
+/* A rename is an addition and a deletion that belong together. */
+static void add_renamed(struct promote *promote, const struct delta_entry *entry)
+{
+	struct delta_entry gone = *entry, fresh = *entry;
+
+	gone.op = DELTA_DELETED;
+	gone.path = entry->from;
+	gone.from = NULL;
+	gone.new = (struct delta_side){ 0 };
+	fresh.op = DELTA_ADDED;
+	fresh.old = (struct delta_side){ 0 };
+	add_item(promote, &fresh);
+	add_item(promote, &gone);
+}
+
+static size_t parent_of(const struct promote *promote, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
+
+	return above ? promote_find(promote, above) : NO_ITEM;
+}
+
+/* Two items of one path: the deletion half of a rename whose old name is in use again. The change itself stays. */
+static void drop_doubles(struct promote *promote)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *last = kept > 0 ? &promote->items[kept - 1] : NULL;
+
+		if (!last || strcmp(last->path, promote->items[i].path) != 0)
+			promote->items[kept++] = promote->items[i];
+		else if (last->entry.op == DELTA_DELETED)
+			*last = promote->items[i];
+	}
+	promote->count = kept;
+}
+
+static int compare_inodes(const void *a, const void *b)
+{
+	const struct item *left = *(struct item *const *)a, *right = *(struct item *const *)b;
+	const struct delta_side *one = &left->entry.new, *two = &right->entry.new;
+
+	if (one->layer != two->layer)
+		return one->layer < two->layer ? -1 : 1;
+	if (one->st.st_dev != two->st.st_dev)
+		return one->st.st_dev < two->st.st_dev ? -1 : 1;
+	if (one->st.st_ino != two->st.st_ino)
+		return one->st.st_ino < two->st.st_ino ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+static bool is_same_inode(const struct item *a, const struct item *b)
+{
+	return a->entry.new.layer == b->entry.new.layer &&
+	       a->entry.new.st.st_ino == b->entry.new.st.st_ino &&
+	       a->entry.new.st.st_dev == b->entry.new.st.st_dev;
+}
+
+/* Ties the names of one inode to a ring. */
+static void find_mates(struct promote *promote)
+{
+	owned(free_ptr) struct item **linked = xcalloc(promote->count + 1, sizeof(linked[0]));
+	size_t count = 0;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct delta_side *new = &promote->items[i].entry.new;
+
+		promote->items[i].mate = promote->items[i].leader = i;
+		if (new->exists && S_ISREG(new->st.st_mode) && new->st.st_nlink > 1)
+			linked[count++] = &promote->items[i];
+	}
+	qsort(linked, count, sizeof(linked[0]), compare_inodes);
+	for (size_t i = 1, first = 0; i < count; i++) {
+		if (!is_same_inode(linked[first], linked[i])) {
+			first = i;
+			continue;
+		}
+		linked[i]->leader = linked[first]->leader;
+		linked[i]->mate = linked[i]->leader;
+		linked[i - 1]->mate = (size_t)(linked[i] - promote->items);
+	}
+}
+
+void promote_link_items(struct promote *promote)
+{
+	qsort(promote->items, promote->count, sizeof(struct item), compare_items);
+	drop_doubles(promote);
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *item = &promote->items[i];
+		const char *from = item->entry.from;
+		const char *old = from ? target_relative(promote->sandbox->workspace, from) : NULL;
+
+		item->parent = parent_of(promote, item->path);
+		if (!old)
+			continue;
+		size_t twin = promote_find(promote, old);
+
+		if (twin == NO_ITEM || promote->items[twin].entry.op != DELTA_DELETED)
+			continue;
+		item->twin = twin;
+		promote->items[twin].twin = i;
+	}
+	find_mates(promote);
+}
+
+static void forget_items(struct promote *promote)
+{
+	free(promote->items);
+	promote->items = NULL;
+	promote->count = 0;
+	delta_done(&promote->delta);
+}
+
+static int read_items(struct promote *promote, bool renames, struct error *err)
+{
+	struct delta_options options = {
+		.workspace = promote->sandbox->workspace,
+		.old_from = promote->stack->count,
+		.renames = renames,
+		.expand = true,
+	};
+
+	if (delta_read(promote->stack, &options, &promote->delta, err) < 0)
+		return -1;
+	if (promote->delta.is_partial)
+		return error_set(
+			err, ERROR_DENIED,
+			"more changed than could be looked at: nothing is promoted from an "
+			"incomplete list");
+	promote->items = xcalloc(promote->delta.count * 2 + 1, sizeof(struct item));
+	for (size_t i = 0; i < promote->delta.count; i++) {
+		const struct delta_entry *entry = &promote->delta.items[i];
+
+		if (entry->op == DELTA_RENAMED && entry->from)
+			add_renamed(promote, entry);
+		else
+			add_item(promote, entry);
+	}
+	promote_link_items(promote);
+	return 0;
+}
+
+/*
+ * A renamed directory is one step that takes along whatever reality has in it, if reality has it where it was, the
+ * new name is free, and nothing else happened to either name.
+ */
+static bool is_movable(const struct promote *promote, const struct item *item)
+{
+	const struct item *gone = item->twin == NO_ITEM ? NULL : &promote->items[item->twin];
+	struct txn_identity from, to;
+	size_t len = gone ? strlen(gone->path) : 0;
+
+	if (!gone || item->entry.aspects != ASPECT_PATH || !promote->is_workspace ||
+	    gone->parent != NO_ITEM)
+		return false;
+	for (size_t i = 0; i < promote->count; i++)
+		if (strncmp(promote->items[i].path, gone->path, len) == 0 &&
+		    promote->items[i].path[len] == '/')
+			return false;
+	target_look(promote->target_fd, gone->path, &from);
+	target_look(promote->target_fd, item->path, &to);
+	return target_type(&from) == 'd' && !to.exists;
+}
+
+static bool needs_plain(const struct promote *promote)
+{
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+
+		if (item->entry.from &&
+		    item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode) &&
+		    !is_movable(promote, item))
+			return true;
+	}
+	return false;
+}
+
+int promote_list(struct promote *promote, struct error *err)
+{
+	if (read_items(promote, true, err) < 0)
+		return -1;
+	/* Otherwise it is told entry by entry, as what went and what came. */
+	if (needs_plain(promote)) {
+		forget_items(promote);
+		if (read_items(promote, false, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < promote->delta.count; i++)
+		if (!target_relative(promote->sandbox->workspace, promote->delta.items[i].path))
+			strv_add(&promote->promotion->skipped, promote->delta.items[i].path);
+	return 0;
+}
+
+bool promote_matches(const char *pattern, const char *workspace, const char *path)
+{
+	size_t len;
+
+	if (pattern[0] == '/') {
+		const char *relative = target_relative(workspace, pattern);
+
+		if (!relative)
+			return false;
+		pattern = relative;
+	}
+	while (strncmp(pattern, "./", 2) == 0)
+		pattern += 2;
+	len = strlen(pattern);
+	while (len > 0 && pattern[len - 1] == '/')
+		len--;
+	if (len == 0 || (len == 1 && pattern[0] == '.'))
+		return true;
+	if (strncmp(pattern, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
+		return true;
+	return fnmatch(pattern, path, 0) == 0;
+}
+
+/* A path as lists print it: what is not plain stands in quotes, escaped as git does. NULL when it is not quoted. */
+static char *unquoted(const char *text)
+{
+	static const char letters[] = "abtnvfr\"\\", bytes[] = "\a\b\t\n\v\f\r\"\\";
+	owned(str_done) struct str out = STR_INIT;
+	size_t len = strlen(text);
+
+	if (len < 2 || text[0] != '"' || text[len - 1] != '"')
+		return NULL;
+	for (const char *at = text + 1; at < text + len - 1; at++) {
+		const char *letter;
+
+		if (*at != '\\') {
+			str_add_char(&out, *at);
+			continue;
+		}
+		at++;
+		letter = *at ? strchr(letters, *at) : NULL;
+		if (letter) {
+			str_add_char(&out, bytes[letter - letters]);
+		} else if (at + 2 < text + len && *at >= '0' && *at <= '3') {
+			str_add_char(&out, (char)((at[0] - '0') * 64 + (at[1] - '0') * 8 +
+						  (at[2] - '0')));
+			at += 2;
+		}
+	}
+	return str_detach(&out);
+}
+
+static int select_pattern(struct promote *promote, const char *given, struct error *err)
+{
+	owned(free_ptr) char *plain = unquoted(given);
+	const char *workspace = promote->sandbox->workspace, *pattern = plain ? plain : given;
+	char shown[STR_SHOWN_SIZE];
+	size_t found = 0;
+
+	if (pattern[0] == '/' && !target_relative(workspace, pattern))
+		return error_set(err, ERROR_DENIED,
+				 "'%s' is outside the workspace: only --artifact with --to takes "
+				 "something from there",
+				 str_shown(pattern, shown));
+	for (size_t i = 0; i < promote->count; i++) {
+		if (!promote_matches(pattern, workspace, promote->items[i].path))
+			continue;
+		promote->items[i].is_selected = true;
+		found++;
+	}
+	if (found == 0)
+		return error_set(err, ERROR_NOT_FOUND, "nothing changed at '%s'",
+				 str_shown(pattern, shown));
+	return 0;
+}
+
+/* Whether the item makes its path another kind of thing, so that what is below comes with it or needs it first. */
+static bool is_made_or_gone(const struct item *item)
+{
+	return item->entry.op != DELTA_MODIFIED;
+}
+
+static bool select_one(struct item *item)
+{
+	bool is_new = !item->is_selected;
+
+	item->is_selected = true;
+	return is_new;
+}
+
+/* One round of what a selection cannot be without; false when nothing was missing. */
+static bool close_selection(struct promote *promote)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *item = &promote->items[i];
+		struct item *above = item->parent == NO_ITEM ? NULL : &promote->items[item->parent];
+
+		/* What goes with its directory goes when the directory goes. */
+		if (!item->is_selected && above && above->is_selected && !item->entry.new.exists &&
+		    !S_ISDIR(above->entry.new.exists ? above->entry.new.st.st_mode : 0))
+			any |= select_one(item);
+		if (!item->is_selected)
+			continue;
+		if (above && item->entry.new.exists &&is_made_or_gone(above))
+			any |= select_one(above);
+		if (item->twin != NO_ITEM)
+			any |= select_one(&promote->items[item->twin]);
+		/* Names of one inode go together, or the link between them would be lost. */
+		any |= select_one(&promote->items[item->mate]);
+	}
+	return any;
+}
+
+int promote_select(struct promote *promote, struct error *err)
+{
+	const struct strv *paths = &promote->request->paths;
+
+	for (size_t i = 0; paths->count == 0 && i < promote->count; i++)
+		promote->items[i].is_selected = true;
+	for (size_t i = 0; i < paths->count; i++)
+		if (select_pattern(promote, paths->items[i], err) < 0)
+			return -1;
+	while (paths->count > 0 && close_selection(promote)) {}
+	return 0;
+}

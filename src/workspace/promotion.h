@@ -1,0 +1,66 @@
+/*
+ * Promotions as they lie in the store.
+ *
+ *   promotions/ID/record    what, from where, to where, how it stands; "key value" lines
+ *   promotions/ID/paths     what reality was made, one line per path (origin_record.h)
+ *   promotions/ID/restored  what it was made again by an undo
+ *   promotions/pending/ID   there while it may be unfinished: all a command needs to look at when it starts
+ */
+#ifndef WORKSPACE_PROMOTION_H
+#define WORKSPACE_PROMOTION_H
+
+#include "workspace/promote.h"
+
+/* A record that is being made or changed. */
+struct promotion_entry {
+	char id[LAYER_ID_SIZE];
+	char *sandbox, *sandbox_id, *target, *owner; /* owner may be NULL */
+	char *directory; /* of the transaction; NULL while there is none */
+	char *state;	 /* "pending", "live", "undone", "stuck", "kept" */
+	char digest[SHA256_HEX_SIZE];
+	uint64_t made_ms, undone_ms, files;
+};
+
+void promotion_entry_done(struct promotion_entry *entry);
+
+/*
+ * Makes promotions/ID with STATE "pending", on disk before it returns; *ret_lock_fd keeps others from taking it for
+ * something a killed process left.
+ */
+int promotion_begin(const struct store *store, const struct promotion_entry *entry,
+		    const struct str *paths, int *ret_lock_fd, struct error *err);
+/* The same for one that is there; ERROR_CONFLICT while somebody is at it. */
+int promotion_lock(const struct store *store, const char *id, int *ret_lock_fd, struct error *err);
+/* Writes the record anew. IS_PENDING false: nothing is left to be finished. */
+int promotion_save(const struct store *store, const struct promotion_entry *entry, bool is_pending,
+		   struct error *err);
+/* Reality is what was promoted: from now on that is the base of the sandbox it came from, if that still is there. */
+int promotion_settle(const struct store *store, const struct promotion_entry *entry,
+		     struct error *err);
+
+/* After an undo: what had not moved before it was promoted has not moved now, though the kernel noted renames. */
+void promotion_note_restored(const struct store *store, const struct promotion_entry *entry);
+
+/* As if it had never been begun. */
+void promotion_drop(const struct store *store, const char *id);
+
+int promotion_read(const struct store *store, const char *id, struct promotion_entry *ret_entry,
+		   struct error *err);
+int promotion_parse(const char *bytes, size_t len, struct promotion_entry *ret_entry,
+		    struct error *err);
+
+/* Whether it was taken back. One that is no longer known was not. */
+bool promotion_is_undone(const struct store *store, const char *id);
+
+/* What it changed, relative to its target. */
+int promotion_paths(const struct store *store, const struct promotion_entry *entry,
+		    struct strv *ret_paths, struct error *err);
+
+/* Ids of all, newest first. */
+int promotion_ids(const struct store *store, struct strv *ret_ids, struct error *err);
+
+/* promotions/NAME ("" for promotions itself). */
+int promotion_open_directory(const struct store *store, const char *name, int *ret_fd,
+			     struct error *err);
+
+#endif
