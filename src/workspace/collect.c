@@ -177,8 +177,6 @@ static void drop_layers(struct collection *all)
 
 		if (all->layers[i].is_used)
 			continue;
-		(void)snprintf(path, sizeof(path), "unsynced/%s", all->layers[i].id);
-		(void)unlinkat(all->store->fd, path, 0);
 		(void)snprintf(path, sizeof(path), "layers/%s", all->layers[i].id);
 		drop(all, path);
 	}

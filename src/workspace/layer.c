@@ -202,8 +202,10 @@ int layer_chain_read(const struct store *store, const char *lid, struct layer_ch
 		     struct error *err)
 {
 	struct layer_chain chain = { 0 };
+	char next[LAYER_ID_SIZE];
 
-	while (*lid) {
+	(void)snprintf(next, sizeof(next), "%.*s", LAYER_ID_SIZE - 1, lid);
+	while (next[0]) {
 		if (chain.count == CHAIN_MAX) {
 			layer_chain_done(&chain);
 			return error_set(err, ERROR_INPUT,
@@ -213,11 +215,11 @@ int layer_chain_read(const struct store *store, const char *lid, struct layer_ch
 		if ((chain.count & (chain.count - 1)) == 0)
 			chain.items = xrealloc(chain.items, chain.count ? chain.count * 2 : 1,
 					       sizeof(chain.items[0]));
-		if (layer_meta_read(store, lid, &chain.items[chain.count], err) < 0) {
+		if (layer_meta_read(store, next, &chain.items[chain.count], err) < 0) {
 			layer_chain_done(&chain);
 			return -1;
 		}
-		lid = chain.items[chain.count++].parent;
+		memcpy(next, chain.items[chain.count++].parent, sizeof(next));
 	}
 	*ret_chain = chain;
 	return 0;

@@ -257,11 +257,6 @@ static int lock_exclusive(struct sandbox *sandbox, struct error *err)
 	return error_set(err, ERROR_CONFLICT, "the sandbox '%s' is in use", sandbox->name);
 }
 
-static bool has_pending(const struct sandbox *sandbox)
-{
-	return faccessat(sandbox->dir_fd, SEAL_PENDING, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /*
  * A seal that is still noted while we hold a lock was interrupted: whoever seals holds it exclusively. Whoever else
  * shares it now is about to finish the seal, too, so waiting for them is short.
@@ -271,7 +266,7 @@ static int lock_shared(struct sandbox *sandbox, struct error *err)
 	for (;;) {
 		if (store_flock(sandbox->lock_fd, LOCK_SH) < 0)
 			break;
-		if (!has_pending(sandbox))
+		if (!seal_is_pending(sandbox))
 			return 0;
 		if (store_flock(sandbox->lock_fd, LOCK_EX) < 0)
 			break;
@@ -289,7 +284,7 @@ static int lock_as(struct sandbox *sandbox, enum sandbox_lock lock, struct error
 	if (!is_still_there(sandbox))
 		return error_set(err, ERROR_NOT_FOUND, "the sandbox '%s' was removed",
 				 sandbox->name);
-	if (lock == SANDBOX_EXCLUSIVE && has_pending(sandbox) && seal_recover(sandbox, err) < 0)
+	if (lock == SANDBOX_EXCLUSIVE && seal_is_pending(sandbox) && seal_recover(sandbox, err) < 0)
 		return -1;
 	return sandbox_read_head(sandbox, err);
 }
@@ -333,7 +328,7 @@ static int enter(struct sandbox *sandbox, enum sandbox_lock lock, struct error *
 	if (lock != SANDBOX_UNLOCKED)
 		return sandbox_relock(sandbox, lock, err);
 	/* Half of a seal shows half of a sandbox: wait for the other half. */
-	if (has_pending(sandbox)) {
+	if (seal_is_pending(sandbox)) {
 		if (sandbox_relock(sandbox, SANDBOX_SHARED, err) < 0)
 			return -1;
 		return sandbox_relock(sandbox, SANDBOX_UNLOCKED, err);

@@ -1,6 +1,7 @@
 /* How sandboxes are written down: what never changes in `meta`, what does in `head`. */
 #include "workspace/sandbox_record.h"
 
+#include "base/crc32c.h"
 #include "base/own.h"
 #include "workspace/fields.h"
 #include "workspace/layer_record.h"
@@ -12,6 +13,11 @@
 
 #define META_KIND "aisbx-sandbox 1"
 #define HEAD_KIND "aisbx-head 1"
+#define HEAD_SIZE 512u
+#define HEAD_PAD "pad "
+#define HEAD_CHECK "check "
+#define HEAD_CHECK_SIZE (sizeof(HEAD_CHECK "01234567\nend\n") - 1)
+#define HEAD_TRIES 10u
 
 void sandbox_meta_format(const struct sandbox *sandbox, struct str *out)
 {
@@ -48,8 +54,14 @@ int sandbox_meta_parse(const char *bytes, size_t len, struct sandbox *sandbox, s
 	return 0;
 }
 
+/*
+ * The head is written over in place, which costs a tenth of making a file to replace it: always of one length, so that
+ * it stays within a sector, and with a checksum, for who reads it while it is written.
+ */
 void sandbox_head_format(const struct sandbox *sandbox, struct str *out)
 {
+	size_t len;
+
 	fields_begin(out, HEAD_KIND);
 	fields_put(out, "layer", sandbox->head);
 	fields_put(out, "at", sandbox->at);
@@ -60,7 +72,19 @@ void sandbox_head_format(const struct sandbox *sandbox, struct str *out)
 	str_addf(out, "clock-offset %" PRId64 "\n", sandbox->clock_offset_ns);
 	fields_put(out, "base-boot", sandbox->base_boot_id);
 	fields_put(out, "upper-boot", sandbox->upper_boot_id);
+	len = out->len + strlen(HEAD_PAD "\n") + HEAD_CHECK_SIZE;
+	str_addf(out, HEAD_PAD "%*s\n", len < HEAD_SIZE ? (int)(HEAD_SIZE - len) : 0, "");
+	str_addf(out, HEAD_CHECK "%08x\n", crc32c(0, out->data, out->len));
 	fields_end(out);
+}
+
+/* The checksum covers what stands before it. */
+static bool check_holds(const char *bytes, size_t len, const struct fields *fields)
+{
+	const char *check = fields_get(fields, "check");
+
+	return len > HEAD_CHECK_SIZE && strlen(check) == 8 &&
+	       strtoul(check, NULL, 16) == crc32c(0, bytes, len - HEAD_CHECK_SIZE);
 }
 
 int sandbox_head_parse(const char *bytes, size_t len, struct sandbox *sandbox, struct error *err)
@@ -69,7 +93,8 @@ int sandbox_head_parse(const char *bytes, size_t len, struct sandbox *sandbox, s
 
 	if (fields_parse(bytes, len, HEAD_KIND, &fields, err) < 0)
 		return -1;
-	if (!fields_copy(&fields, "layer", sandbox->head, sizeof(sandbox->head)) ||
+	if (!check_holds(bytes, len, &fields) ||
+	    !fields_copy(&fields, "layer", sandbox->head, sizeof(sandbox->head)) ||
 	    !fields_copy(&fields, "at", sandbox->at, sizeof(sandbox->at)) ||
 	    !fields_copy(&fields, "base-boot", sandbox->base_boot_id,
 			 sizeof(sandbox->base_boot_id)) ||
@@ -111,14 +136,18 @@ int sandbox_take_base(struct sandbox *sandbox, struct error *err)
 	return store_boot_id(sandbox->base_boot_id, err);
 }
 
+/* Somebody may be writing it: what does not hold is read again. */
 int sandbox_read_head(struct sandbox *sandbox, struct error *err)
 {
-	owned(str_done) struct str text = STR_INIT;
+	for (unsigned i = 0; i < HEAD_TRIES; i++) {
+		owned(str_done) struct str text = STR_INIT;
 
-	if (fields_read_bytes(sandbox->dir_fd, "head", FIELDS_BYTES_MAX, &text, err) < 0 ||
-	    sandbox_head_parse(str_cstr(&text), text.len, sandbox, err) < 0)
-		return error_context(err, "sandbox '%s': head", sandbox->name);
-	return 0;
+		if (fields_read_bytes(sandbox->dir_fd, "head", FIELDS_BYTES_MAX, &text, err) < 0)
+			break;
+		if (sandbox_head_parse(str_cstr(&text), text.len, sandbox, err) == 0)
+			return 0;
+	}
+	return error_context(err, "sandbox '%s': head", sandbox->name);
 }
 
 int sandbox_write_head(const struct sandbox *sandbox, struct error *err)
@@ -126,7 +155,7 @@ int sandbox_write_head(const struct sandbox *sandbox, struct error *err)
 	owned(str_done) struct str text = STR_INIT;
 
 	sandbox_head_format(sandbox, &text);
-	return store_replace(sandbox->dir_fd, "head", text.data, text.len, false, err);
+	return store_overwrite(sandbox->dir_fd, "head", text.data, text.len, err);
 }
 
 int sandbox_save(struct sandbox *sandbox, struct error *err)

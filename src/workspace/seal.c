@@ -2,12 +2,14 @@
 #include "workspace/seal.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "workspace/fields.h"
 #include "workspace/layer_record.h"
 #include "workspace/sandbox_record.h"
 #include "workspace/store_parts.h"
+#include "workspace/unsynced.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,30 +139,13 @@ int seal_describe_layer(const struct sandbox *sandbox, struct layer_meta *ret_me
 	return 0;
 }
 
-/* The overlay's scratch is made anew at each mount; a used one would even be refused. */
-static int drop_scratch(const struct store *store, int layer_fd, struct error *err)
-{
-	DIR *dir = open_entries(layer_fd, ".");
-	int result = 0;
-
-	if (!dir)
-		return error_errno(err, ERROR_HOST, "cannot list the new layer");
-	for (struct dirent *entry; result == 0 && (entry = readdir(dir));) {
-		if (str_starts(entry->d_name, "w-"))
-			result = store_trash(store, layer_fd, entry->d_name, err);
-	}
-	closedir(dir);
-	return result;
-}
-
 int seal_write_layer(const struct store *store, const struct layer_meta *meta, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 	char path[LAYER_PATH_SIZE];
 
-	/* Only an index for whoever syncs: the layer's own record is what counts. */
-	(void)snprintf(path, sizeof(path), "unsynced/%s", meta->id);
-	(void)mknodat(store->fd, path, S_IFREG | 0600, 0);
+	if (unsynced_add(store, meta->id, err) < 0)
+		return -1;
 	layer_meta_format(meta, &text);
 	(void)snprintf(path, sizeof(path), "layers/%s/meta", meta->id);
 	return store_write(store->fd, path, text.data, text.len, err);
@@ -182,16 +167,15 @@ int seal_write_snapshot(const struct sandbox *sandbox, const struct snapshot *sn
 	return store_write(sandbox->dir_fd, path, text.data, text.len, err);
 }
 
-/* From the moved top on; each step may have been done before. */
-static int finish(struct sandbox *sandbox, const struct seal *seal, struct error *err)
+/* From the moved top on; each step may have been done before. The overlay's scratch in it is left to who syncs. */
+static int finish(struct sandbox *sandbox, const struct seal *seal, int pending_fd,
+		  struct error *err)
 {
 	const struct store *store = sandbox->store;
-	owned(fd_close) int layer_fd = -1;
+	char place[LAYER_PATH_SIZE];
 
-	if (layer_open(store, seal->layer.id, &layer_fd, err) < 0 ||
-	    drop_scratch(store, layer_fd, err) < 0)
-		return -1;
-	if (renameat(sandbox->dir_fd, "touched", layer_fd, "touched") < 0 && errno != ENOENT)
+	(void)snprintf(place, sizeof(place), "layers/%s/touched", seal->layer.id);
+	if (renameat(sandbox->dir_fd, "touched", store->fd, place) < 0 && errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "cannot move 'touched'");
 	if (seal_write_layer(store, &seal->layer, err) < 0 ||
 	    seal_write_snapshot(sandbox, &seal->snapshot, err) < 0)
@@ -203,38 +187,45 @@ static int finish(struct sandbox *sandbox, const struct seal *seal, struct error
 	sandbox->upper_boot_id[0] = '\0';
 	if (sandbox_write_head(sandbox, err) < 0)
 		return -1;
-	if (unlinkat(sandbox->dir_fd, SEAL_PENDING, 0) < 0)
+	if (ftruncate(pending_fd, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot end the seal");
 	return 0;
 }
 
+bool seal_is_pending(const struct sandbox *sandbox)
+{
+	struct stat st;
+
+	return fstatat(sandbox->dir_fd, SEAL_PENDING, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (!S_ISREG(st.st_mode) || st.st_size > 0);
+}
+
+static int open_pending(const struct sandbox *sandbox)
+{
+	return openat(sandbox->dir_fd, SEAL_PENDING,
+		      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+/* The file stays for the next time, empty: that is a fraction of what making one costs. */
 int seal_run(struct sandbox *sandbox, const struct seal *seal, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
+	owned(fd_close) int pending_fd = open_pending(sandbox);
 	char place[LAYER_PATH_SIZE];
 
 	seal_format(seal, &text);
 	(void)snprintf(place, sizeof(place), "layers/%s", seal->layer.id);
-	if (store_write(sandbox->dir_fd, SEAL_PENDING, text.data, text.len, err) < 0)
-		goto nothing_done;
-	if (renameat(sandbox->dir_fd, "upper", sandbox->store->fd, place) < 0) {
+	if (pending_fd < 0)
+		return error_errno(err, ERROR_HOST, "cannot begin to seal '%s'", sandbox->name);
+	if (fd_write_all(pending_fd, text.data, text.len) < 0 ||
+	    renameat(sandbox->dir_fd, "upper", sandbox->store->fd, place) < 0) {
 		error_errno(err, ERROR_HOST, "cannot seal the top of '%s'", sandbox->name);
-		goto nothing_done;
+		(void)ftruncate(pending_fd, 0);
+		return -1;
 	}
-	if (finish(sandbox, seal, err) < 0)
+	if (finish(sandbox, seal, pending_fd, err) < 0)
 		return error_context(err, "sealing '%s' goes on with the next command",
 				     sandbox->name);
-	return 0;
-nothing_done:
-	(void)unlinkat(sandbox->dir_fd, SEAL_PENDING, 0);
-	return -1;
-}
-
-static int drop(const struct sandbox *sandbox, struct error *err)
-{
-	if (unlinkat(sandbox->dir_fd, SEAL_PENDING, 0) < 0 && errno != ENOENT)
-		return error_errno(err, ERROR_HOST, "cannot drop an interrupted seal of '%s'",
-				   sandbox->name);
 	return 0;
 }
 
@@ -242,18 +233,21 @@ int seal_recover(struct sandbox *sandbox, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 	owned(seal_done) struct seal seal = { 0 };
+	owned(fd_close) int pending_fd = -1;
 	struct error why = { .code = ERROR_NONE };
 	char place[LAYER_PATH_SIZE];
 
-	if (fields_read_bytes(sandbox->dir_fd, SEAL_PENDING, FIELDS_BYTES_MAX, &text, &why) < 0)
-		return drop(sandbox, err);
 	/* Nothing follows the intent before it is whole. */
-	if (seal_parse(str_cstr(&text), text.len, &seal, &why) < 0)
-		return drop(sandbox, err);
+	if (fields_read_bytes(sandbox->dir_fd, SEAL_PENDING, FIELDS_BYTES_MAX, &text, &why) < 0 ||
+	    seal_parse(str_cstr(&text), text.len, &seal, &why) < 0)
+		return store_trash(sandbox->store, sandbox->dir_fd, SEAL_PENDING, err);
 	(void)snprintf(place, sizeof(place), "layers/%s", seal.layer.id);
 	if (faccessat(sandbox->store->fd, place, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return drop(sandbox, err);
-	if (sandbox_read_head(sandbox, err) < 0 || finish(sandbox, &seal, err) < 0)
+		return store_trash(sandbox->store, sandbox->dir_fd, SEAL_PENDING, err);
+	pending_fd = open_pending(sandbox);
+	if (pending_fd < 0)
+		return error_errno(err, ERROR_HOST, "cannot open an interrupted seal");
+	if (sandbox_read_head(sandbox, err) < 0 || finish(sandbox, &seal, pending_fd, err) < 0)
 		return error_context(err, "finishing an interrupted seal of '%s'", sandbox->name);
 	return 0;
 }

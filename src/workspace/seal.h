@@ -33,6 +33,9 @@ int seal_describe_layer(const struct sandbox *sandbox, struct layer_meta *ret_me
 /* Does it. The sandbox is held exclusively; its struct is as its files are afterwards. */
 int seal_run(struct sandbox *sandbox, const struct seal *seal, struct error *err);
 
+/* Whether a seal is under way, or was interrupted. One system call. */
+bool seal_is_pending(const struct sandbox *sandbox);
+
 /* Finishes what was interrupted, or drops it when the top had not been moved yet. */
 int seal_recover(struct sandbox *sandbox, struct error *err);
 

@@ -54,8 +54,7 @@ static int check_ours(int fd, const char *path, struct error *err)
 /* VERSION comes last: a store without it was not finished, and everything is made again where it is missing. */
 static int fill(int fd, struct error *err)
 {
-	static const char *const places[] = { "sbx",	    "layers", "cas",
-					      "promotions", "trash",  "unsynced" };
+	static const char *const places[] = { "sbx", "layers", "cas", "promotions", "trash" };
 	owned(free_ptr) char *version = xasprintf("aisbx-store %d\n", STORE_VERSION);
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -182,6 +181,16 @@ int store_write(int dir_fd, const char *name, const void *bytes, size_t len, str
 		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 
 	if (fd < 0 || fd_write_all(fd, bytes, len) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write '%s'", name);
+	return 0;
+}
+
+int store_overwrite(int dir_fd, const char *name, const void *bytes, size_t len, struct error *err)
+{
+	owned(fd_close) int fd = openat(
+		dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+
+	if (fd < 0 || pwrite(fd, bytes, len, 0) != (ssize_t)len)
 		return error_errno(err, ERROR_HOST, "cannot write '%s'", name);
 	return 0;
 }

@@ -21,6 +21,9 @@ int store_flock(int fd, int operation);
 /* Writes a file in place: for what is only believed when it is whole. */
 int store_write(int dir_fd, const char *name, const void *bytes, size_t len, struct error *err);
 
+/* Writes over what a file begins with, in one go. */
+int store_overwrite(int dir_fd, const char *name, const void *bytes, size_t len, struct error *err);
+
 /* When the first sandbox ends; 0 when none ever will. One system call. */
 uint64_t store_next_expiry_ms(const struct store *store);
 /* One more ends at MS. */

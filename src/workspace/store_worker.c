@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/tree.h"
 #include "workspace/snapshot.h"
+#include "workspace/unsynced.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,9 +111,9 @@ static bool work_once(const struct store *store)
 
 	collect_when_asked(store);
 	is_useful |= delete_trash(store) > 0;
-	if (has_entries(store, "unsynced")) {
+	if (unsynced_is_any(store)) {
 		pause_ms(SYNC_DELAY_MS);
-		is_useful |= snapshot_sync(store, &err) == 0 && !has_entries(store, "unsynced");
+		is_useful |= snapshot_sync(store, &err) == 0 && !unsynced_is_any(store);
 	}
 	return is_useful;
 }
@@ -123,7 +124,7 @@ static void work(const struct store *store, int lock_fd)
 		bool is_useful = work_once(store);
 
 		(void)store_flock(lock_fd, LOCK_UN);
-		if (!is_useful || (!has_entries(store, "trash") && !has_entries(store, "unsynced")))
+		if (!is_useful || (!has_entries(store, "trash") && !unsynced_is_any(store)))
 			break;
 		if (store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
 			break;

@@ -92,20 +92,22 @@ static inline int model_do(unsigned what, const char *path, const char *other, c
 		return chmod(path, 0700);
 	case 12:
 		return link(path, other);
-	default:
+	case 13:
 		return mkfifo(path, 0600);
+	default:
+		return rename(path, other);
 	}
 }
 
 /* False when the two did not answer alike. */
 static inline bool model_step(struct model *model)
 {
-	unsigned what = model_random(model, 14);
+	unsigned what = model_random(model, 20);
 	bool is_on_existing = what == 2 || what == 4 || what == 5 || what == 6 || what == 11;
-	enum model_kind kind = what == 2 || what == 12		     ? MODEL_FILE
-			       : what == 8 || what == 9 || what == 6 ? MODEL_DIRECTORY
-								     : MODEL_ANY;
-	bool needs_pick = is_on_existing || what == 12 || (what >= 7 && what <= 9);
+	enum model_kind kind = what == 2 || what == 12				  ? MODEL_FILE
+			       : what == 8 || what == 9 || what == 6 || what > 13 ? MODEL_DIRECTORY
+										  : MODEL_ANY;
+	bool needs_pick = is_on_existing || what == 12 || (what >= 7 && what <= 9) || what > 13;
 	owned(free_ptr) char *path = needs_pick ? model_pick(model, kind) : model_place(model);
 	owned(free_ptr) char *other = model_place(model);
 	owned(free_ptr) char *text = xasprintf("text %u\n", model->made++);

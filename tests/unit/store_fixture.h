@@ -2,13 +2,16 @@
 #ifndef TESTS_STORE_FIXTURE_H
 #define TESTS_STORE_FIXTURE_H
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "workspace/snapshot.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 #define UNIT_PATH "/work"
@@ -18,6 +21,25 @@ struct fixture {
 	struct store store;
 	struct error err;
 };
+
+/* A mount namespace of our own with a tmpfs where scratch directories are: fast, and gone with us. NULL, or why not. */
+static inline const char *fixture_enter_namespace(void)
+{
+	owned(free_ptr) char *users = xasprintf("0 %u 1", (unsigned)geteuid());
+	owned(free_ptr) char *groups = xasprintf("0 %u 1", (unsigned)getegid());
+	bool is_plain = geteuid() != 0;
+
+	if (unshare(CLONE_NEWNS | (is_plain ? CLONE_NEWUSER : 0)) < 0)
+		return "no mount namespace to be had";
+	if (is_plain && (file_write_small(AT_FDCWD, "/proc/self/setgroups", "deny") < 0 ||
+			 file_write_small(AT_FDCWD, "/proc/self/uid_map", users) < 0 ||
+			 file_write_small(AT_FDCWD, "/proc/self/gid_map", groups) < 0))
+		return "no ids to be had in a user namespace";
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/tmp", "tmpfs", 0, "mode=1777") < 0)
+		return "no mounts allowed";
+	return NULL;
+}
 
 static inline void fixture_open(struct fixture *fixture)
 {
