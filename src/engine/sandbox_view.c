@@ -3,6 +3,7 @@
 #include "confine/mask.h"
 #include "engine/execute.h"
 #include "engine/sandbox_parts.h"
+#include "workspace/sandbox_record.h"
 
 #include <stdlib.h>
 
@@ -43,7 +44,11 @@ static int open_stack(const struct sandbox *sandbox, const char *name, struct vi
 
 		if (sandbox_open_upper(maker, &upper_fd, err) < 0)
 			return -1;
-		return view_open(sandbox->store, sandbox->head, upper_fd, ret_stack, err);
+		if (view_open(sandbox->store, sandbox->head, upper_fd, ret_stack, err) < 0)
+			return -1;
+		/* Root's sandboxes, too, may live in a user namespace. */
+		ret_stack->user_xattr[0] = sandbox_has_user_xattr(sandbox);
+		return 0;
 	}
 	if (snapshot_find(sandbox, name, &snapshot, err) < 0)
 		return -1;

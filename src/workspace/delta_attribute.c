@@ -8,11 +8,17 @@
 #include "workspace/delta_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <unistd.h>
+
+/* Its number is the same everywhere; the libc's headers are older. */
+#define SYS_LISTXATTRAT 465
 
 static bool is_label(const char *name)
 {
@@ -50,6 +56,22 @@ static int compare_items(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
+/* The names, by the shortest way there is; through proc on kernels before 6.13 when the object is not open. */
+static ssize_t list_names(const struct delta_object *object, char *names, size_t size)
+{
+	char path[64 + NAME_MAX];
+
+	if (object->fd)
+		return flistxattr(*object->fd, names, size);
+	ssize_t len = syscall(SYS_LISTXATTRAT, object->at->fd, object->name, AT_SYMLINK_NOFOLLOW,
+			      names, size);
+
+	if (len >= 0 || errno != ENOSYS)
+		return len;
+	path_of(object, path);
+	return llistxattr(path, names, size);
+}
+
 static int add_item(struct xattr_list *list, const char *path, const char *name, const char *seen)
 {
 	char value[XATTR_SIZE_MAX];
@@ -78,11 +100,12 @@ int delta_attributes_read(const struct view_stack *stack, const struct delta_obj
 	char path[64 + NAME_MAX], names[XATTR_LIST_MAX];
 	struct xattr_list list = { 0 };
 
-	path_of(object, path);
-	ssize_t len = llistxattr(path, names, sizeof(names));
+	ssize_t len = list_names(object, names, sizeof(names));
 
 	if (len < 0 && errno != ENOTSUP)
 		return -1;
+	if (len > 0)
+		path_of(object, path);
 	for (const char *name = names; len > 0 && name < names + len; name += strlen(name) + 1) {
 		owned(free_ptr) char *text = NULL;
 		const char *seen =

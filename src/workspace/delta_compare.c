@@ -89,11 +89,18 @@ static bool is_equal_file(struct delta_walk *walk, const struct delta_object *ne
 		return false;
 	if (ours->st_size == 0)
 		return true;
-	owned(fd_close) int new_fd = lower_open_file(new->at->fd, new->name, ours);
-	owned(fd_close) int old_fd = lower_open_file(old->at->fd, old->name, theirs);
-	struct pair pair = { new_fd, old_fd, ours->st_size, is_sparse(ours) || is_sparse(theirs) };
+	if (!new->fd || !old->fd)
+		return false;
+	struct pair pair = { *new->fd, *old->fd, ours->st_size,
+			     is_sparse(ours) || is_sparse(theirs) };
 
-	return new_fd >= 0 && old_fd >= 0 && is_equal_content(walk, &pair, flags);
+	return is_equal_content(walk, &pair, flags);
+}
+
+/* Files that may have the same content are opened, once, for that and for their attributes. */
+static bool is_worth_opening(const struct stat *ours, const struct stat *theirs)
+{
+	return S_ISREG(ours->st_mode) && ours->st_size == theirs->st_size && ours->st_size > 0;
 }
 
 static bool is_equal_link(const struct delta_object *new, const struct delta_object *old)
@@ -126,16 +133,12 @@ static bool is_equal_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-unsigned delta_compare(struct delta_walk *walk, const struct delta_object *new,
-		       const struct delta_object *old, unsigned *flags)
+static unsigned compare_open(struct delta_walk *walk, const struct delta_object *new,
+			     const struct delta_object *old, unsigned *flags)
 {
 	const struct stat *ours = &new->stat->st, *theirs = &old->stat->st;
 	unsigned aspects = 0;
 
-	/* One object that both points see. Across layers equal numbers vouch for nothing. */
-	if (new->at->layer == old->at->layer && ours->st_dev == theirs->st_dev &&
-	    ours->st_ino == theirs->st_ino)
-		return 0;
 	if (!is_equal(walk, new, old, flags))
 		aspects |= ASPECT_CONTENT;
 	if (!S_ISLNK(ours->st_mode) && ((ours->st_mode ^ theirs->st_mode) & 07777))
@@ -148,4 +151,24 @@ unsigned delta_compare(struct delta_walk *walk, const struct delta_object *new,
 	if (!S_ISDIR(ours->st_mode) && !is_equal_time(&ours->st_mtim, &theirs->st_mtim))
 		aspects |= ASPECT_MTIME;
 	return aspects;
+}
+
+unsigned delta_compare(struct delta_walk *walk, const struct delta_object *new,
+		       const struct delta_object *old, unsigned *flags)
+{
+	const struct stat *ours = &new->stat->st, *theirs = &old->stat->st;
+	struct delta_object open_new = *new, open_old = *old;
+	owned(fd_close) int new_fd = -1, old_fd = -1;
+
+	/* One object that both points see. Across layers equal numbers vouch for nothing. */
+	if (new->at->layer == old->at->layer && ours->st_dev == theirs->st_dev &&
+	    ours->st_ino == theirs->st_ino)
+		return 0;
+	if (is_worth_opening(ours, theirs)) {
+		new_fd = lower_open_file(new->at->fd, new->name, ours);
+		old_fd = lower_open_file(old->at->fd, old->name, theirs);
+	}
+	open_new.fd = new_fd < 0 ? NULL : &new_fd;
+	open_old.fd = old_fd < 0 ? NULL : &old_fd;
+	return compare_open(walk, &open_new, &open_old, flags);
 }

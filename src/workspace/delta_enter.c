@@ -130,8 +130,9 @@ static bool add_moved(struct delta_walk *walk, struct entering *at, const struct
 				     .path = walk->path.data,
 				     .from = at->moved_from,
 				     .new = *new,
-				     .old = { &place.outer.items[place.found.where], place.name,
-					      &place.found.stat } };
+				     .old = { .at = &place.outer.items[place.found.where],
+					      .name = place.name,
+					      .stat = &place.found.stat } };
 
 	found.aspects = ASPECT_PATH | delta_compare(walk, new, &found.old, &found.flags);
 	delta_add(walk, &found);

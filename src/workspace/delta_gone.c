@@ -38,8 +38,8 @@ static void compare_roots(struct delta_walk *walk, const struct delta_frame *fra
 {
 	const struct view_source *sources = frame->new.items;
 	struct view_stat new_stat = { 0 }, old_stat = { 0 };
-	struct delta_object new = { sources, ".", &new_stat };
-	struct delta_object old = { sources + frame->split, ".", &old_stat };
+	struct delta_object new = { .at = sources, .name = ".", .stat = &new_stat };
+	struct delta_object old = { .at = sources + frame->split, .name = ".", .stat = &old_stat };
 
 	if (frame->split < frame->new.count && fstat(new.at->fd, &new_stat.st) == 0 &&
 	    fstat(old.at->fd, &old_stat.st) == 0)

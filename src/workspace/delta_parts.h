@@ -62,6 +62,7 @@ struct delta_object {
 	const struct view_source *at; /* NULL: absent */
 	const char *name;
 	const struct view_stat *stat;
+	const int *fd; /* of the object itself; NULL: it is not open */
 };
 
 /* delta_walk.c */
