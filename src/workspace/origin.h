@@ -67,9 +67,9 @@ struct staleness {
 	bool clock_stepped; /* times could not be compared; identities and contents were */
 };
 
-/* WALK: also look for drift, by a walk of the workspace bounded by UNTIL_NS. */
+/* WALK_UNTIL_NS (CLOCK_MONOTONIC): also look for drift, by a walk of the workspace that ends by then; 0: do not. */
 int origin_staleness(const struct sandbox *sandbox, const struct view_stack *stack,
-		     const struct delta *delta, bool walk, uint64_t until_ns,
+		     const struct delta *delta, uint64_t walk_until_ns,
 		     struct staleness *ret_staleness, struct error *err);
 void staleness_done(struct staleness *staleness);
 

@@ -142,8 +142,7 @@ static void look_at(struct drift_walk *walk, int dir_fd, const char *name, char 
 
 static bool has_time(struct drift_walk *walk)
 {
-	if (walk->until_ns == 0 || walk->looked_at++ % CLOCK_EVERY != 0 ||
-	    clock_now_ns() < walk->until_ns)
+	if (walk->looked_at++ % CLOCK_EVERY != 0 || clock_now_ns() < walk->until_ns)
 		return true;
 	walk->staleness->is_partial = true;
 	return false;
@@ -175,7 +174,7 @@ static bool walk_directory(struct drift_walk *walk, const char *path)
 }
 
 int origin_staleness(const struct sandbox *sandbox, const struct view_stack *stack,
-		     const struct delta *delta, bool walk, uint64_t until_ns,
+		     const struct delta *delta, uint64_t walk_until_ns,
 		     struct staleness *ret_staleness, struct error *err)
 {
 	struct staleness staleness = { 0 };
@@ -187,13 +186,13 @@ int origin_staleness(const struct sandbox *sandbox, const struct view_stack *sta
 				    .delta = delta,
 				    .staleness = &staleness,
 				    .ahead = STRV_INIT,
-				    .until_ns = until_ns };
+				    .until_ns = walk_until_ns };
 	int status = find_stale(index, delta, &staleness, err);
 
 	staleness.clock_stepped = !index->times_hold;
 	/* Without times there is nothing to tell drift by. */
-	staleness.is_partial = walk && staleness.clock_stepped;
-	if (status == 0 && walk && index->times_hold) {
+	staleness.is_partial = walk_until_ns && staleness.clock_stepped;
+	if (status == 0 && walk_until_ns && index->times_hold) {
 		strv_add(&drift.ahead, "");
 		for (size_t i = 0; i < drift.ahead.count; i++)
 			if (!walk_directory(&drift, drift.ahead.items[i]))
