@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run plan create exec shell ls inspect stop rm snap snaps rollback fork refresh history show logs stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell ls inspect stop rm snap snaps rollback fork refresh diff status promote undo promotions history show logs stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -69,6 +69,34 @@ _aisbx()
 		return
 		;;
 	--name)
+		COMPREPLY=()
+		return
+		;;
+	--strategy | -s)
+		mapfile -t COMPREPLY < <(compgen -W "fail merge ours theirs lww merge+ours merge+theirs" -- "$cur")
+		return
+		;;
+	--allow-path)
+		COMPREPLY=()
+		return
+		;;
+	--snap)
+		COMPREPLY=()
+		return
+		;;
+	--artifact)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--to)
+		COMPREPLY=()
+		return
+		;;
+	--target)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--gate)
 		COMPREPLY=()
 		return
 		;;
@@ -225,6 +253,9 @@ _aisbx()
 	run)
 		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
+	try)
+		flags=" --json -h --help --profile -C --workspace --no-net --trace -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
 	plan)
 		flags=" --json -h --help --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
@@ -263,6 +294,21 @@ _aisbx()
 		;;
 	refresh)
 		flags=" --json -h --help --kill"
+		;;
+	diff)
+		flags=" --json -h --help --stat --name-status -z --nul -p --patch --exit-code --raw"
+		;;
+	status)
+		flags=" --json -h --help"
+		;;
+	promote)
+		flags=" --json -h --help -s --strategy -n --dry-run --allow-path --allow-privilege --allow-special --snap --artifact --to --target --swap --into-sandbox --kill --gate"
+		;;
+	undo)
+		flags=" --json -h --help"
+		;;
+	promotions)
+		flags=" --json -h --help"
 		;;
 	history)
 		flags=" --json -h --help --status --sandbox --trace --text --since -n --count"

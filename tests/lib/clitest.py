@@ -6,6 +6,7 @@ import select
 import shutil
 import subprocess
 import tempfile
+import traceback
 
 AISBX = os.path.realpath(os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx")
 
@@ -27,6 +28,13 @@ class Tap:
 
     def equal(self, got, want, what):
         return self.ok(got == want, what, f"got  {got!r}\nwant {want!r}")
+
+    def attempt(self, test, *words):
+        """Runs TEST; what it stumbles over is a failed case, and the next test runs all the same."""
+        try:
+            test(*words)
+        except Exception:  # whatever it is, it is told
+            self.ok(False, f"{test.__name__} comes to its end", traceback.format_exc())
 
     def skip(self, what, reason):
         self.count += 1

@@ -1,0 +1,209 @@
+/* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
+#include "engine/workspace_conflict.h"
+#include "engine/workspace_parts.h"
+
+#include "base/own.h"
+#include "workspace/promote.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void set_undo(struct value *answer, const char *id)
+{
+	owned(free_ptr) char *command = xasprintf("aisbx undo %s", id);
+
+	value_add(answer, "undo", value_new_text(id[0] ? command : NULL));
+}
+
+static struct value *describe_consents(const struct promotion *promotion, const char *workspace)
+{
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < promotion->consent_count; i++) {
+		const struct consent *one = &promotion->consents[i];
+		struct value *map = value_append(list, value_new_map());
+
+		workspace_add_path(map, workspace_relative(one->path, workspace));
+		value_add(map, "why", value_new_text(one->why));
+		value_add(map, "flag", value_new_text(one->flag));
+	}
+	return list;
+}
+
+static struct value *describe(const struct promotion *promotion,
+			      const struct promote_request *request, const char *workspace)
+{
+	struct value *answer = value_new_map();
+	struct value *conflicts;
+
+	value_add(answer, "promotion_id", value_new_text(promotion->id[0] ? promotion->id : NULL));
+	value_add(answer, "bundle",
+		  value_new_text(promotion->digest[0] ? promotion->digest : NULL));
+	value_add(answer, "sandbox", value_new_text(request->sandbox_name));
+	value_add(answer, "target", value_new_text(request->target ? request->target : workspace));
+	value_add(answer, "dry_run", value_new_bool(request->dry_run));
+	value_add(answer, "applied", workspace_paths(&promotion->applied));
+	value_add(answer, "merged", workspace_paths(&promotion->merged));
+	value_add(answer, "skipped", workspace_paths(&promotion->skipped));
+	conflicts = value_add(answer, "conflicts", value_new_list());
+	for (size_t i = 0; i < promotion->conflict_count; i++)
+		value_append(conflicts, workspace_conflict_event(&promotion->conflicts[i], request,
+								 workspace));
+	value_add(answer, "consent", describe_consents(promotion, workspace));
+	set_undo(answer, promotion->id);
+	return answer;
+}
+
+static int fill_request(const struct engine_promote *promote, const struct sandbox *sandbox,
+			struct promote_request *request, struct error *err)
+{
+	*request = (struct promote_request){
+		.allow_privilege = promote->allow_privilege,
+		.allow_special = promote->allow_special,
+		.allow_all = promote->allow_all,
+		.target = promote->target,
+		.swap = promote->swap,
+		.artifact = promote->artifact,
+		.to = promote->to,
+		.dry_run = promote->dry_run,
+		.into_sandbox = promote->into_sandbox,
+		.snapshot = promote->snapshot,
+		.sandbox_name = sandbox->name,
+		.owner = sandbox->owner,
+	};
+	if (promote->paths)
+		strv_copy(&request->paths, promote->paths);
+	if (promote->allow_paths)
+		strv_copy(&request->allow_paths, promote->allow_paths);
+	return promote->strategy ? promote_strategy_find(promote->strategy, &request->strategy, err)
+				 : 0;
+}
+
+static int promote_opened(struct opened *opened, const struct promote_request *request,
+			  struct value **ret_answer, struct error *err)
+{
+	struct promotion promotion = { .id = "" };
+	struct view_stack stack;
+	int status;
+
+	if (engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
+		return -1;
+	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
+	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
+		*ret_answer = describe(&promotion, request, opened->sandbox.workspace);
+	promotion_done(&promotion);
+	view_close(&stack);
+	return status;
+}
+
+int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
+		   struct error *err)
+{
+	owned(opened_close) struct opened opened;
+	owned(free_ptr) char *name = NULL;
+	owned(free_ptr) char *snapshot = NULL;
+	struct engine_promote asked = *promote;
+	struct promote_request request = { .swap = false };
+	bool frozen = false;
+	int status = -1;
+
+	opened_init(&opened);
+	workspace_split_name(promote->sandbox, &name, &snapshot);
+	asked.snapshot = promote->snapshot ? promote->snapshot : snapshot;
+	if (opened_open(&opened, name, asked.snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) < 0)
+		return -1;
+	/* A snapshot does not change any more; the present must not while it is looked at. */
+	if (fill_request(&asked, &opened.sandbox, &request, err) == 0 &&
+	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0))
+		status = promote_opened(&opened, &request, ret_answer, err);
+	strv_done(&request.paths);
+	strv_done(&request.allow_paths);
+	return status;
+}
+
+/* Whether DIR is TARGET or lies in it. */
+static bool lies_in(const char *dir, const char *target)
+{
+	size_t len = strlen(target);
+
+	return strncmp(dir, target, len) == 0 &&
+	       (dir[len] == '/' || !dir[len] || strcmp(target, "/") == 0);
+}
+
+/* The newest live promotion whose target the caller stands in; the id is copied. */
+static int find_here(const struct store *store, char **ret_id, struct error *err)
+{
+	owned(free_ptr) char *here = getcwd(NULL, 0);
+	struct promotion_record *items = NULL;
+	size_t count = 0;
+
+	if (!here)
+		return error_errno(err, ERROR_HOST, "where am I");
+	if (promotion_list(store, NULL, &items, &count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count && !*ret_id; i++) {
+		if (strcmp(items[i].state, "live") == 0 && lies_in(here, items[i].target))
+			*ret_id = xstrdup(items[i].id);
+	}
+	promotion_records_free(items, count);
+	if (!*ret_id)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "no promotion to take back in %s (aisbx promotions lists them; "
+				 "aisbx undo ID takes any of them back)",
+				 here);
+	return 0;
+}
+
+int engine_undo(const char *id, struct value **ret_answer, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	owned(strv_done) struct strv paths = STRV_INIT;
+	owned(free_ptr) char *found = NULL;
+	char undone[LAYER_ID_SIZE] = "";
+
+	if (engine_store(&store, err) < 0)
+		return -1;
+	if (!id && find_here(&store, &found, err) < 0)
+		return -1;
+	if (promotion_undo(&store, id ? id : found, NULL, undone, &paths, err) < 0)
+		return -1;
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "promotion_id", value_new_text(undone));
+	value_add(*ret_answer, "paths", workspace_paths(&paths));
+	return 0;
+}
+
+static struct value *describe_record(const struct promotion_record *record)
+{
+	struct value *row = value_new_map();
+	bool live = strcmp(record->state, "live") == 0;
+
+	value_add(row, "promotion_id", value_new_text(record->id));
+	value_add(row, "sandbox", value_new_text(record->sandbox));
+	value_add(row, "target", value_new_text(record->target));
+	value_add(row, "state", value_new_text(record->state));
+	value_add(row, "made", workspace_time(record->made_ms));
+	value_add(row, "undone", workspace_time(record->undone_ms));
+	value_add(row, "files", value_new_int((int64_t)record->files));
+	value_add(row, "paths", workspace_paths(&record->paths));
+	value_add(row, "bundle", value_new_text(record->digest));
+	value_add(row, "owner", value_new_text(record->owner));
+	set_undo(row, live ? record->id : "");
+	return row;
+}
+
+int engine_promotions(struct value **ret_list, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	struct promotion_record *items = NULL;
+	size_t count = 0;
+
+	if (engine_store(&store, err) < 0 || promotion_list(&store, NULL, &items, &count, err) < 0)
+		return -1;
+	*ret_list = value_new_list();
+	for (size_t i = 0; i < count; i++)
+		value_append(*ret_list, describe_record(&items[i]));
+	promotion_records_free(items, count);
+	return 0;
+}

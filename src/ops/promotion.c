@@ -1,0 +1,249 @@
+/* What came of a promotion, in words a person can act on. */
+#include "ops/promotion.h"
+
+#include "base/own.h"
+#include "ops/words.h"
+
+#include <string.h>
+
+#define HASH_TOLD 16
+
+/* A path of a list of paths: text, or {path, path_b64}. */
+static const char *path_of(const struct value *item)
+{
+	const char *path =
+		item->kind == VALUE_TEXT ? item->text.bytes : value_get_text(item, "path");
+
+	return path ? path : "";
+}
+
+static size_t count_of(const struct value *answer, const char *key)
+{
+	const struct value *list = value_get(answer, key);
+
+	return list && list->kind == VALUE_LIST ? list->many.count : 0;
+}
+
+static void add_paths(struct str *out, const struct value *answer, const char *key,
+		      const char *label)
+{
+	const struct value *list = value_get(answer, key);
+
+	for (size_t i = 0; i < count_of(answer, key); i++) {
+		str_addf(out, "  %s", label);
+		words_add_path(out, path_of(list->many.items[i]));
+		str_add_char(out, '\n');
+	}
+}
+
+static bool is_true(const struct value *map, const char *key)
+{
+	const struct value *value = value_get(map, key);
+
+	return value && value->kind == VALUE_BOOL && value->truth;
+}
+
+/* Conflicts that the strategy decided: which way, and where the other version is. */
+static void add_resolved(struct str *out, const struct value *answer)
+{
+	const struct value *conflicts = value_get(answer, "conflicts");
+
+	for (size_t i = 0; i < count_of(answer, "conflicts"); i++) {
+		const struct value *one = conflicts->many.items[i];
+		const char *loser = value_get_text(one, "loser");
+
+		if (!value_get_text(one, "resolution"))
+			continue;
+		str_add(out, "  ");
+		words_add_path(out, path_of(one));
+		str_addf(out, ": %s conflict decided by %s", value_get_text(one, "kind"),
+			 value_get_text(one, "resolution"));
+		if (loser)
+			str_addf(out, "; the other version is kept as %s", loser);
+		str_add_char(out, '\n');
+	}
+}
+
+void promotion_tell(struct str *out, const struct value *answer)
+{
+	size_t applied = count_of(answer, "applied"), merged = count_of(answer, "merged");
+	const char *undo = value_get_text(answer, "undo");
+	const char *target = value_get_text(answer, "target");
+
+	if (applied + merged == 0) {
+		str_addf(out, "nothing to promote from %s\n", value_get_text(answer, "sandbox"));
+	} else {
+		str_addf(out, "%s %zu change%s to ",
+			 is_true(answer, "dry_run") ? "would promote" : "promoted",
+			 applied + merged, applied + merged == 1 ? "" : "s");
+		words_add_path(out, target ? target : "");
+		str_add(out, ":\n");
+	}
+	add_paths(out, answer, "applied", "");
+	add_paths(out, answer, "merged", "merged ");
+	add_paths(out, answer, "skipped", "left as reality has it: ");
+	add_resolved(out, answer);
+	if (undo)
+		str_addf(out, "take it back with: %s\n", undo);
+}
+
+/* What kind of agreement FLAG is: one word per path, or one for all of its kind. */
+static bool names_path(const char *flag)
+{
+	return strcmp(flag, "--allow-path") == 0;
+}
+
+static void add_agreement(struct str *out, const struct value *consents)
+{
+	owned(strv_done) struct strv said = STRV_INIT;
+
+	for (size_t i = 0; i < consents->many.count; i++) {
+		const struct value *one = consents->many.items[i];
+		const char *flag = value_get_text(one, "flag");
+
+		if (!flag || (!names_path(flag) && strv_has(&said, flag)))
+			continue;
+		strv_add(&said, flag);
+		str_addf(out, " %s", flag);
+		if (!names_path(flag))
+			continue;
+		str_add_char(out, ' ');
+		words_add_shell(out, path_of(one));
+	}
+}
+
+void promotion_tell_consent(struct str *out, const struct value *answer)
+{
+	const struct value *consents = value_get(answer, "consent");
+	owned(strv_done) struct strv cells = STRV_INIT;
+
+	str_add(out,
+		"these could run or grant something on this machine, so they need your word:\n");
+	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
+		const struct value *one = consents->many.items[i];
+		struct str cell = STR_INIT;
+
+		str_add(&cell, "  ");
+		words_add_path(&cell, path_of(one));
+		strv_take(&cells, str_detach(&cell));
+		strv_add(&cells, value_get_text(one, "why"));
+		strv_add(&cells, value_get_text(one, "flag") ? value_get_text(one, "flag") : "");
+	}
+	words_add_table(out, &cells, 3);
+	str_addf(out, "look at them: aisbx diff %s\nagree:        aisbx promote %s",
+		 value_get_text(answer, "sandbox"), value_get_text(answer, "sandbox"));
+	add_agreement(out, consents);
+	str_add_char(out, '\n');
+}
+
+static void add_side(struct str *out, const char *title, const struct value *side)
+{
+	const char *hash = value_get_text(side, "sha256");
+	const char *type = value_get_text(side, "type");
+	int64_t size = 0;
+
+	str_addf(out, "    %-8s ", title);
+	if (!is_true(side, "exists")) {
+		str_add(out, "not there\n");
+		return;
+	}
+	(void)value_get_int(side, "size", &size);
+	str_addf(out, "%s, %lld bytes, changed ", type ? type : "?", (long long)size);
+	words_add_age(out, words_moment(side, "changed"));
+	if (hash)
+		str_addf(out, ", sha256 %.*s", HASH_TOLD, hash);
+	str_add_char(out, '\n');
+}
+
+static void add_lines(struct str *out, const struct value *conflict)
+{
+	const struct value *hunks = value_get(conflict, "hunks");
+
+	for (size_t i = 0; i < count_of(conflict, "hunks"); i++) {
+		const struct value *ours = value_get(hunks->many.items[i], "ours");
+		const struct value *theirs = value_get(hunks->many.items[i], "theirs");
+
+		str_addf(out,
+			 "    overlap  line %lld of reality (%lld lines), line %lld of the "
+			 "sandbox (%lld lines)\n",
+			 (long long)ours->many.items[0]->integer,
+			 (long long)ours->many.items[1]->integer,
+			 (long long)theirs->many.items[0]->integer,
+			 (long long)theirs->many.items[1]->integer);
+	}
+}
+
+/* What each kind means, for people. */
+static const char *meaning_of(const char *kind)
+{
+	static const char *const rows[][2] = {
+		{ "content", "both changed the same lines" },
+		{ "binary", "both changed it, and it is not text" },
+		{ "delete/modify", "the sandbox deleted it, reality changed it" },
+		{ "modify/delete", "the sandbox changed it, reality deleted it" },
+		{ "add/add", "both made it, differently" },
+		{ "type", "it became another kind of thing on one side and changed on the other" },
+		{ "dir-delete",
+		  "the sandbox deleted the directory, reality put something into it" },
+		{ "parent-gone", "reality no longer has the directory it belongs in" },
+		{ "rename/rename", "both renamed it, differently" },
+		{ "base-lost", "reality changed it, and what it was before is not known" },
+		{ "busy", "somebody has it open for writing" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(rows[i][0], kind) == 0)
+			return rows[i][1];
+	}
+	return "reality changed it";
+}
+
+static void add_command(struct str *out, const char *label, const char *sandbox, const char *path,
+			const char *flags)
+{
+	str_addf(out, "    %s aisbx promote %s ", label, sandbox);
+	words_add_shell(out, path);
+	str_addf(out, "%s\n", flags);
+}
+
+static void add_choices(struct str *out, const char *sandbox, const struct value *conflict)
+{
+	static const struct {
+		const char *choice, *label, *flags;
+	} rows[] = {
+		{ "theirs", "the sandbox's:", " --strategy theirs" },
+		{ "ours", "reality's:    ", " --strategy ours" },
+		{ "into-sandbox", "by hand:      ", " --strategy merge --into-sandbox" },
+		{ "retry", "when closed:  ", "" },
+	};
+	const struct value *choices = value_get(conflict, "choices");
+
+	for (size_t i = 0; choices && i < choices->many.count; i++) {
+		for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+			if (strcmp(choices->many.items[i]->text.bytes, rows[r].choice) == 0)
+				add_command(out, rows[r].label, sandbox, path_of(conflict),
+					    rows[r].flags);
+		}
+	}
+}
+
+void promotion_tell_conflicts(struct str *out, const struct value *answer)
+{
+	const struct value *conflicts = value_get(answer, "conflicts");
+	const char *sandbox = value_get_text(answer, "sandbox");
+
+	for (size_t i = 0; i < count_of(answer, "conflicts"); i++) {
+		const struct value *one = conflicts->many.items[i];
+		const char *kind = value_get_text(one, "kind");
+
+		if (value_get_text(one, "resolution"))
+			continue;
+		words_add_path(out, path_of(one));
+		str_addf(out, ": %s (%s)\n", meaning_of(kind), kind);
+		add_side(out, "reality", value_get(one, "ours"));
+		add_side(out, "sandbox", value_get(one, "theirs"));
+		add_lines(out, one);
+		add_paths(out, one, "names", "  reality has ");
+		add_choices(out, sandbox, one);
+	}
+}

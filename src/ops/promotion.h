@@ -1,0 +1,17 @@
+/* What came of a promotion, in words: for `promote`, and for `try`, which promotes too. */
+#ifndef OPS_PROMOTION_H
+#define OPS_PROMOTION_H
+
+#include "base/str.h"
+#include "base/value.h"
+
+/* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back. */
+void promotion_tell(struct str *out, const struct value *answer);
+
+/* What needs a person's word, why, and the flag that gives it. */
+void promotion_tell_consent(struct str *out, const struct value *answer);
+
+/* Each open conflict: which file, both sides, and the choices as commands. */
+void promotion_tell_conflicts(struct str *out, const struct value *answer);
+
+#endif
