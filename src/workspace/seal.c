@@ -220,7 +220,7 @@ int seal_run(struct sandbox *sandbox, const struct seal *seal, struct error *err
 	if (fd_write_all(pending_fd, text.data, text.len) < 0 ||
 	    renameat(sandbox->dir_fd, "upper", sandbox->store->fd, place) < 0) {
 		error_errno(err, ERROR_HOST, "cannot seal the top of '%s'", sandbox->name);
-		(void)ftruncate(pending_fd, 0);
+		(void)!ftruncate(pending_fd, 0);
 		return -1;
 	}
 	if (finish(sandbox, seal, pending_fd, err) < 0)
