@@ -13,9 +13,25 @@
 
 struct capture {
 	struct origin_index *index;
+	const struct delta *delta;
 	struct str lines;
 	size_t count;
 };
+
+/*
+ * Copied up, and reality has nothing there: either reality removed it, or the sandbox renamed and then edited it. In that
+ * case the same list has the old name as removed.
+ */
+static const char *find_old_name(const struct capture *capture, uint64_t ino)
+{
+	for (size_t i = 0; ino != 0 && i < capture->delta->count; i++) {
+		const struct delta_entry *entry = &capture->delta->items[i];
+
+		if (entry->op == DELTA_DELETED && entry->old.st.st_ino == ino)
+			return entry->path;
+	}
+	return NULL;
+}
 
 /* Content of small files and the digest of attributes, for the day reality has moved on. */
 static int keep_base(const struct capture *capture, const struct delta_entry *entry,
@@ -46,6 +62,7 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 {
 	struct origin_record record = { .path = path };
 	struct delta_entry asked = *entry;
+	const char *old_name = NULL;
 	struct txn_identity now;
 
 	if (origin_index_record(capture->index, path))
@@ -54,15 +71,22 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 		/* The old name of something renamed: it is gone from the view. */
 		asked.path = path;
 		asked.op = DELTA_DELETED;
+		asked.from = NULL;
 		asked.new = (struct delta_side){ 0 };
 	}
 	origin_index_look(capture->index, origin_base_path(capture->index->stack, &asked), &now);
 	origin_work_out(capture->index, &asked, &now, &record.origin);
+	if (record.origin.quality == ORIGIN_LOST && !now.exists)
+		old_name = find_old_name(capture, record.origin.identity.ino);
+	if (old_name)
+		record.origin = (struct origin){ .quality = ORIGIN_EXACT };
 	if (record.origin.quality == ORIGIN_EXACT && record.origin.identity.exists &&
 	    keep_base(capture, &asked, &record.origin, err) < 0)
 		return -1;
-	if (path == entry->path && entry->from && !record.origin.identity.exists)
-		record.origin.from = xstrdup(entry->from);
+	if (path == entry->path && entry->from)
+		old_name = entry->from;
+	if (old_name && !record.origin.identity.exists)
+		record.origin.from = xstrdup(old_name);
 	origin_records_put(&capture->lines, &record);
 	origin_done(&record.origin);
 	capture->count++;
@@ -99,7 +123,7 @@ int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 		   const struct delta *delta, struct error *err)
 {
 	uint64_t at_ns = now_ns() - LISTED_BEFORE_NS;
-	struct capture capture = { .lines = STR_INIT };
+	struct capture capture = { .delta = delta, .lines = STR_INIT };
 	int status;
 
 	if (origin_index_open(sandbox, stack, &capture.index, err) < 0)

@@ -31,11 +31,13 @@ void origin_index_look(const struct origin_index *index, const char *path,
 /* Whether an object that last changed at CTIME_NS was as it is now when THEN_NS was. */
 bool origin_index_is_before(const struct origin_index *index, int64_t ctime_ns, uint64_t then_ns);
 
-/* Whether the layer's object was copied from something that lay below it. */
-bool origin_is_copied_up(const struct view_stack *stack, const struct delta_side *side);
+/* Whether ENTRY's object was copied from something that lay below it, whose inode is in *ret_ino, or 0. */
+bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entry *entry,
+			 uint64_t *ret_ino);
 
 /*
- * The base of a path nothing was written down about: what times and the layers tell. NOW is what reality has.
+ * The base of a path nothing was written down about: what times and the layers tell. NOW is what reality has. Lost,
+ * but known to have been there: its inode is in the identity, if that could be told.
  */
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
 		     const struct txn_identity *now, struct origin *ret_origin);

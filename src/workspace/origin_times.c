@@ -5,27 +5,91 @@
 #include "workspace/origin_index.h"
 
 #include "base/own.h"
+#include "workspace/target.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-bool origin_is_copied_up(const struct view_stack *stack, const struct delta_side *side)
-{
-	owned(fd_close) int fd = -1;
+#define HANDLE_MAX 256
 
-	if (!side->exists || side->layer >= stack->count || !S_ISREG(side->st.st_mode))
+/*
+ * The inode a mark of the kernel names, or 0: version, magic, length, flags, type, 16 bytes of the filesystem, then what
+ * the filesystem calls a file by.
+ */
+static uint64_t inode_of_handle(const unsigned char *handle, size_t len)
+{
+	const size_t at = 21;
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (len < at + 8 || handle[1] != 0xfb)
+		return 0;
+	switch (handle[4]) {
+	case 0x01: /* 32 bits and a generation: ext4, tmpfs */
+	case 0x02:
+		memcpy(&narrow, handle + at, sizeof(narrow));
+		return narrow;
+	case 0x81: /* 64 bits: XFS */
+	case 0x82:
+	case 0x4d: /* btrfs */
+	case 0x4e:
+	case 0x4f:
+		memcpy(&wide, handle + at, sizeof(wide));
+		return wide;
+	default:
+		return 0;
+	}
+}
+
+/* The directory of a layer that shows at ENTRY's path; -1 with errno. */
+static int open_directory(const struct view_stack *stack, const struct delta_entry *entry)
+{
+	struct view_object object = { .dir_fd = -1 };
+	struct error ignored = { 0 };
+	int fd = -1;
+
+	if (view_lookup(stack, entry->new.layer, entry->path, &object, &ignored) < 0)
+		return -1;
+	if (object.kind == VIEW_LAYER)
+		fd = openat(object.dir_fd, object.name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	view_object_done(&object);
+	return fd;
+}
+
+bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entry *entry,
+			 uint64_t *ret_ino)
+{
+	const struct delta_side *side = &entry->new;
+	owned(fd_close) int fd = -1;
+	unsigned char handle[HANDLE_MAX];
+	ssize_t len;
+
+	*ret_ino = 0;
+	if (!side->exists || side->layer >= stack->count ||
+	    (!S_ISREG(side->st.st_mode) && !S_ISDIR(side->st.st_mode)))
 		return false;
-	fd = delta_open_side(stack, side);
-	/* Unreadable: nobody can say, and that must not look like a new file. */
+	bool is_user = stack->user_xattr[side->layer];
+
+	fd = S_ISREG(side->st.st_mode) ? delta_open_side(stack, side)
+				       : open_directory(stack, entry);
+	/* Unreadable: nobody can say, and that must not look like something new. */
 	if (fd < 0)
 		return true;
-	return fgetxattr(fd,
-			 stack->user_xattr[side->layer] ? "user.overlay.origin"
-							: "trusted.overlay.origin",
-			 NULL, 0) >= 0;
+	/* A renamed directory is new where it is. */
+	if (S_ISDIR(side->st.st_mode) &&
+	    fgetxattr(fd, is_user ? "user.overlay.redirect" : "trusted.overlay.redirect", NULL,
+		      0) >= 0)
+		return false;
+	len = fgetxattr(fd, is_user ? "user.overlay.origin" : "trusted.overlay.origin", handle,
+			sizeof(handle));
+	*ret_ino = len > 0 ? inode_of_handle(handle, (size_t)len) : 0;
+	return len >= 0 || errno == ERANGE;
 }
 
 static uint64_t birth_of(const struct view_object *object)
@@ -93,15 +157,47 @@ static uint64_t not_yet_taken(const struct origin_index *index, const char *path
 	return sandbox->base_ns / 1000000 <= sandbox->created_ms + 1 ? sandbox->base_ns : 0;
 }
 
+/* Whether nothing was removed from reality's directory of PATH since the sandbox took it: a removal is noted there. */
+static bool is_directory_still(const struct origin_index *index, const char *path)
+{
+	owned(free_ptr) char *above = xstrdup(path);
+	struct txn_identity now;
+	char *slash;
+
+	do {
+		slash = strrchr(above, '/');
+		if (!slash || slash == above)
+			return false;
+		*slash = '\0';
+		if (!target_relative(index->sandbox->workspace, above))
+			return false;
+		origin_index_look(index, above, &now);
+	} while (!now.exists);
+	return origin_index_is_before(index, now.ctime_ns, not_yet_taken(index, path));
+}
+
+/* Reality has nothing there. Had it something when the sandbox took it? */
+static void work_out_absent(const struct origin_index *index, const struct delta_entry *entry,
+			    struct origin *origin)
+{
+	uint64_t ino;
+
+	origin->quality = ORIGIN_EXACT;
+	if (entry->from || !origin_is_copied_up(index->stack, entry, &ino) ||
+	    is_directory_still(index, entry->path))
+		return;
+	/* It was there, that is all there is to know. */
+	origin->quality = ORIGIN_LOST;
+	origin->identity.exists = true;
+	origin->identity.ino = ino;
+}
+
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
 		     const struct txn_identity *now, struct origin *ret_origin)
 {
 	*ret_origin = (struct origin){ .quality = ORIGIN_LOST };
 	if (!now->exists) {
-		/* Copied up, and reality has it no more: it was there, that is all there is to know. */
-		ret_origin->identity.exists = origin_is_copied_up(index->stack, &entry->new);
-		if (!ret_origin->identity.exists)
-			ret_origin->quality = ORIGIN_EXACT;
+		work_out_absent(index, entry, ret_origin);
 		return;
 	}
 	if (!origin_index_is_before(index, now->ctime_ns, first_taken(index->stack, entry)) &&

@@ -1,0 +1,74 @@
+/* Files of reality, and of a top as a mounted overlay would have written them. */
+#ifndef TESTS_PROMOTE_FILES_H
+#define TESTS_PROMOTE_FILES_H
+
+#include "tests/unit/promote_bench.h"
+
+static inline char *bench_real(const struct bench *bench, const char *name)
+{
+	owned(free_ptr) char *below = xasprintf("ws/%s", name);
+
+	return scratch_path(&bench->scratch, below);
+}
+
+static inline char *bench_top(const struct bench *bench, const char *name)
+{
+	owned(free_ptr) char *below = xasprintf("store/sbx/box/upper/%s/%s", bench->unit, name);
+
+	return scratch_path(&bench->scratch, below);
+}
+
+static inline void bench_write(const char *path, const char *text)
+{
+	owned(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		tap_bail("cannot write a file");
+}
+
+/* A file of reality. */
+static inline void real_put(const struct bench *bench, const char *name, const char *text)
+{
+	owned(free_ptr) char *path = bench_real(bench, name);
+
+	bench_write(path, text);
+}
+
+/* A file the sandbox made; FROM_LOWER: copied up, with the mark the kernel leaves. */
+static inline void top_put(const struct bench *bench, const char *name, const char *text,
+			   bool from_lower)
+{
+	owned(free_ptr) char *path = bench_top(bench, name);
+	const char *mark = geteuid() == 0 ? "trusted.overlay.origin" : "user.overlay.origin";
+
+	bench_write(path, text);
+	if (from_lower && setxattr(path, mark, "", 0, 0) < 0)
+		tap_bail("cannot set an attribute");
+}
+
+static inline void top_remove(const struct bench *bench, const char *name)
+{
+	owned(free_ptr) char *path = bench_top(bench, name);
+
+	(void)unlink(path);
+	if (mknod(path, S_IFCHR, makedev(0, 0)) < 0)
+		tap_bail("cannot make a whiteout");
+}
+
+static inline bool real_is(const struct bench *bench, const char *name, const char *text)
+{
+	owned(free_ptr) char *path = bench_real(bench, name);
+	owned(fd_close) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char got[4096];
+	ssize_t len = fd < 0 ? -1 : read(fd, got, sizeof(got) - 1);
+
+	if (len < 0)
+		return text == NULL;
+	got[len] = '\0';
+	if (text && strcmp(got, text) == 0)
+		return true;
+	printf("# %s holds '%s'\n", name, got);
+	return false;
+}
+
+#endif

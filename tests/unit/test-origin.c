@@ -1,0 +1,267 @@
+/* What a change started from: capture, the ladder of bases, staleness, and the records of it. */
+#include "tests/unit/promote_fixture.h"
+#include "workspace/origin_record.h"
+
+static struct origin find(struct bench *b, const char *name)
+{
+	struct delta_options options = { .workspace = b->workspace, .renames = true };
+	owned(free_ptr) char *path = bench_real(b, name);
+	struct origin origin = { .quality = ORIGIN_LOST };
+	struct origin_index *index;
+	struct view_stack stack;
+	struct delta delta;
+	bool found = false;
+
+	bench_view(b, &stack);
+	options.old_from = stack.count;
+	if (delta_read(&stack, &options, &delta, &b->err) < 0 ||
+	    origin_index_open(&b->sandbox, &stack, &index, &b->err) < 0)
+		tap_bail(b->err.text);
+	for (size_t i = 0; i < delta.count; i++)
+		if (strcmp(delta.items[i].path, path) == 0)
+			found = origin_find(index, &delta.items[i], &origin, &b->err) == 0;
+	if (!found)
+		printf("# %s is not in the list\n", name);
+	origin_index_close(index);
+	delta_done(&delta);
+	view_close(&stack);
+	return origin;
+}
+
+static void check(struct bench *b, const char *name, enum origin_quality quality, bool exists,
+		  const char *what)
+{
+	owned(origin_done) struct origin origin = find(b, name);
+
+	tap_ok(origin.quality == quality && origin.identity.exists == exists, "%s (%s)", what,
+	       origin_quality_name(origin.quality));
+}
+
+/* Without anything written down. */
+static void test_times(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "still", "one");
+	real_put(&b, "moved", "one");
+	real_put(&b, "gone", "one");
+	real_put(&b, "removed", "one");
+	real_put(&b, "removed-moved", "one");
+	bench_start(&b);
+	top_put(&b, "still", "two", true);
+	top_put(&b, "moved", "two", true);
+	top_put(&b, "gone", "two", true);
+	top_put(&b, "new", "two", false);
+	top_put(&b, "both", "two", false);
+	top_remove(&b, "removed");
+	top_remove(&b, "removed-moved");
+	bench_tick();
+	real_put(&b, "moved", "real");
+	real_put(&b, "removed-moved", "real");
+	real_put(&b, "both", "real");
+	owned(free_ptr) char *path = bench_real(&b, "gone");
+
+	(void)unlink(path);
+	check(&b, "still", ORIGIN_EXACT, true, "reality has not moved");
+	check(&b, "moved", ORIGIN_LOST, false, "reality has moved");
+	check(&b, "gone", ORIGIN_LOST, true, "copied up, and gone from reality");
+	check(&b, "new", ORIGIN_EXACT, false, "made by the sandbox");
+	check(&b, "both", ORIGIN_LOST, false, "made by both: nobody can tell");
+	check(&b, "removed", ORIGIN_EXACT, true, "removed, older than the base");
+	check(&b, "removed-moved", ORIGIN_LOST, false, "removed, and moved since");
+}
+
+static void test_captured(void)
+{
+	owned(bench_close) struct bench b;
+	owned(fd_close) int fd = -1;
+	char *big = malloc((2u << 20) + 1);
+
+	if (!big)
+		tap_bail("out of memory");
+	memset(big, 'x', 2u << 20);
+	big[2u << 20] = '\0';
+	bench_open(&b);
+	real_put(&b, "small", "one");
+	real_put(&b, "large", big);
+	real_put(&b, "removed", "one");
+	real_put(&b, "old", "renamed");
+	bench_start(&b);
+	top_put(&b, "small", "two", true);
+	top_put(&b, "large", "two", true);
+	top_put(&b, "new", "two", false);
+	top_put(&b, "fresh", "renamed", true);
+	top_remove(&b, "old");
+	top_remove(&b, "removed");
+	bench_capture(&b);
+	check(&b, "small", ORIGIN_EXACT, true, "captured, and still so");
+	bench_tick();
+	real_put(&b, "small", "real");
+	real_put(&b, "large", "real");
+	real_put(&b, "removed", "real");
+	real_put(&b, "new", "real");
+	bench_capture(&b);
+	check(&b, "small", ORIGIN_CAPTURED, true, "the content was kept");
+	check(&b, "large", ORIGIN_LOST, true, "too large to be kept");
+	check(&b, "removed", ORIGIN_CAPTURED, true, "removed: kept, too");
+	check(&b, "new", ORIGIN_CAPTURED, false, "there was nothing");
+	owned(origin_done) struct origin origin = find(&b, "small");
+
+	tap_ok(cas_open(&b.store, origin.sha256, &fd, &b.err) == 0, "its content is in the store");
+	owned(origin_done) struct origin renamed = find(&b, "fresh");
+
+	tap_ok(renamed.from && str_ends(renamed.from, "/ws/old"), "a rename is known as one");
+	free(big);
+}
+
+/* A clock that was set back makes times worthless; what was written down holds. */
+static void test_clock(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "known", "one");
+	real_put(&b, "unknown", "one");
+	bench_start(&b);
+	top_put(&b, "known", "two", true);
+	bench_capture(&b);
+	top_put(&b, "unknown", "two", true);
+	b.sandbox.clock_offset_ns += 3600000000000;
+	check(&b, "known", ORIGIN_EXACT, true, "identity tells");
+	check(&b, "unknown", ORIGIN_LOST, false, "nothing does");
+	b.sandbox.clock_offset_ns -= 3600000000000;
+	check(&b, "unknown", ORIGIN_EXACT, true, "times do when they can");
+	memset(b.sandbox.base_boot_id, 'x', 36);
+	check(&b, "unknown", ORIGIN_LOST, false, "another boot: offsets mean nothing");
+}
+
+static void test_layers(void)
+{
+	owned(bench_close) struct bench b;
+	struct snapshot snapshot;
+	struct snapshot_request request = { 0 };
+
+	bench_open(&b);
+	real_put(&b, "twice", "one");
+	bench_start(&b);
+	top_put(&b, "twice", "two", true);
+	bench_capture(&b);
+	sandbox_close(&b.sandbox);
+	if (sandbox_open(&b.store, "box", SANDBOX_EXCLUSIVE, &b.sandbox, &b.err) < 0 ||
+	    snapshot_take(&b.sandbox, &request, &snapshot, &b.err) < 0)
+		tap_bail(b.err.text);
+	snapshot_done(&snapshot);
+	check(&b, "twice", ORIGIN_EXACT, true, "a sealed layer keeps what was written down");
+	bench_tick();
+	real_put(&b, "twice", "real");
+	bench_tick();
+	owned(fd_close) int upper_fd = -1;
+
+	if (sandbox_open_upper(&b.sandbox, &upper_fd, &b.err) < 0 ||
+	    layer_units_add(upper_fd, b.workspace, &b.err) < 0)
+		tap_bail(b.err.text);
+	(void)mkdirat(upper_fd, b.unit, 0755);
+	top_put(&b, "twice", "three", true);
+	bench_capture(&b);
+	check(&b, "twice", ORIGIN_CAPTURED, true, "the oldest layer's record counts");
+}
+
+static void test_stale(void)
+{
+	owned(bench_close) struct bench b;
+	struct delta_options options = { 0 };
+	struct staleness stale = { 0 };
+	struct view_stack stack;
+	struct delta delta;
+
+	bench_open(&b);
+	real_put(&b, "a", "one");
+	real_put(&b, "b", "one");
+	real_put(&b, "c", "one");
+	real_put(&b, "elsewhere/d", "one");
+	bench_start(&b);
+	top_put(&b, "a", "two", true);
+	top_put(&b, "b", "two", true);
+	top_put(&b, "c", "two", true);
+	top_put(&b, "e", "two", false);
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "a", "real");
+	real_put(&b, "e", "real");
+	real_put(&b, "elsewhere/d", "real");
+	owned(free_ptr) char *gone = bench_real(&b, "b");
+
+	(void)unlink(gone);
+	bench_view(&b, &stack);
+	options.workspace = b.workspace;
+	options.old_from = stack.count;
+	tap_ok(delta_read(&stack, &options, &delta, &b.err) == 0 &&
+		       origin_staleness(&b.sandbox, &stack, &delta, UINT64_MAX, &stale, &b.err) ==
+			       0,
+	       "asked");
+	tap_is_int((int)stale.count, 3, "three that were touched moved");
+	tap_ok(stale.count == 3 && stale.items[0].kind == STALE_GONE &&
+		       str_ends(stale.items[1].path, "/a") &&
+		       stale.items[1].kind == STALE_CHANGED &&
+		       stale.items[2].kind == STALE_APPEARED && stale.items[1].changed_ms > 0,
+	       "gone, changed, appeared");
+	tap_ok(stale.drift_count == 1 && str_ends(stale.drift[0].path, "/elsewhere/d"),
+	       "one that was not touched drifted");
+	tap_ok(!stale.clock_stepped && !stale.is_partial, "and that is all");
+	staleness_done(&stale);
+	tap_ok(origin_staleness(&b.sandbox, &stack, &delta, 1, &stale, &b.err) == 0 &&
+		       stale.is_partial,
+	       "a walk that may not last says so");
+	staleness_done(&stale);
+	delta_done(&delta);
+	view_close(&stack);
+}
+
+static void test_records(void)
+{
+	struct origin_record record = {
+		.path = (char[]){ "/a b/%\n\xff-" },
+		.promotion = "01M7F4Q57N86ZYPVNSNSKNBBAG",
+		.origin = { .quality = ORIGIN_CAPTURED,
+			    .link = (char[]){ "-" },
+			    .identity = { .exists = true,
+					  .dev = UINT64_MAX,
+					  .ino = 7,
+					  .mtime_ns = -5,
+					  .ctime_ns = INT64_MAX,
+					  .mode = 0100644,
+					  .uid = UINT32_MAX } },
+	};
+	owned(origin_records_done) struct origin_records back = { 0 };
+	owned(str_done) struct str text = STR_INIT;
+	struct error err = { 0 };
+
+	memset(record.origin.sha256, 'a', 64);
+	origin_records_begin(&text);
+	origin_records_put_time(&text, 123);
+	origin_records_put(&text, &record);
+	str_add(&text, "path exact cut sho");
+	tap_ok(origin_records_parse(str_cstr(&text), text.len, &back, &err) == 0 &&
+		       back.count == 1 && back.at_ns == 123,
+	       "a line that was cut short does not count");
+	tap_ok(back.count == 1 && strcmp(back.items[0].path, record.path) == 0 &&
+		       strcmp(back.items[0].origin.link, "-") == 0 && !back.items[0].origin.from &&
+		       memcmp(&back.items[0].origin.identity, &record.origin.identity,
+			      sizeof(record.origin.identity)) == 0 &&
+		       strcmp(back.items[0].promotion, record.promotion) == 0,
+	       "everything comes back");
+	tap_ok(origin_records_parse("what\n", 5, &back, &err) < 0 && err.code == ERROR_INPUT,
+	       "another file is refused");
+}
+
+int main(void)
+{
+	test_times();
+	test_captured();
+	test_clock();
+	test_layers();
+	test_stale();
+	test_records();
+	return tap_done();
+}
