@@ -25,6 +25,7 @@ void txn_init(struct txn *txn)
 		.dir_fd = -1,
 		.base_fd = -1,
 		.root_fd = -1,
+		.swapped_fd = -1,
 		.journal = { .fd = -1 },
 		.recent_parents = { TXN_NONE_INDEX, TXN_NONE_INDEX },
 	};
@@ -56,6 +57,7 @@ void txn_done(struct txn *txn)
 	fd_close(&txn->dir_fd);
 	fd_close(&txn->base_fd);
 	fd_close(&txn->root_fd);
+	fd_close(&txn->swapped_fd);
 }
 
 static void copy_attributes(const struct txn_meta *from, struct txn_attributes *to)
@@ -102,7 +104,7 @@ static int add_op(struct txn *txn, const struct txn_plan *plan, size_t index, st
 }
 
 /* Renames in the order of the plan, attributes of directories behind them. */
-static int add_ops(struct txn *txn, const struct txn_plan *plan, struct error *err)
+int txn_add_ops(struct txn *txn, const struct txn_plan *plan, struct error *err)
 {
 	txn->items = xcalloc(plan->count + 1, sizeof(*txn->items));
 	for (int pass = 0; pass < 2; pass++) {
@@ -115,7 +117,7 @@ static int add_ops(struct txn *txn, const struct txn_plan *plan, struct error *e
 	return txn_where_prepare(txn, err);
 }
 
-static int open_target(struct txn *txn, const struct txn_plan *plan, struct error *err)
+int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *err)
 {
 	struct txn_identity root;
 
@@ -253,7 +255,7 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 		if (txn_recover_others(txn, bases.items[i], err) < 0)
 			return -1;
 	}
-	if (add_ops(txn, plan, err) < 0 || check_space(txn, plan, err) < 0 ||
+	if (txn_add_ops(txn, plan, err) < 0 || check_space(txn, plan, err) < 0 ||
 	    txn_check_plan(txn, result, err) < 0 || txn_place_begin(txn, &bases, err) < 0)
 		return -1;
 	if (prepare(txn, plan, err) == 0 && commit(txn, result, err) == 0) {
@@ -270,16 +272,28 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 	return -1;
 }
 
-static int run_once(const struct txn_plan *plan, bool beside, struct txn_result *result,
-		    struct error *err)
+static int run_once(const struct txn_plan *plan, bool is_swap, bool beside,
+		    struct txn_result *result, struct error *err)
 {
 	owned(txn_done) struct txn txn;
 
 	txn_init(&txn);
+	txn.is_swap = is_swap;
 	txn.is_forced_beside = beside;
-	if (open_target(&txn, plan, err) < 0)
+	if (txn_open_target(&txn, plan, err) < 0)
 		return -1;
 	return run_locked(&txn, plan, result, err);
+}
+
+int txn_run_plain(const struct txn_plan *plan, bool is_swap, struct txn_result *result,
+		  struct error *err)
+{
+	int status = run_once(plan, is_swap, false, result, err);
+
+	/* Between directories with different keys or quotas nothing can be renamed: then the slots lie beside. */
+	if (status < 0 && err->errnum == EXDEV && !result->directory && result->conflict_count == 0)
+		status = run_once(plan, is_swap, true, result, err);
+	return status;
 }
 
 int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct error *err)
@@ -287,11 +301,6 @@ int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct e
 	*ret_result = (struct txn_result){ 0 };
 	if (plan->count == 0)
 		return 0;
-	int result = run_once(plan, false, ret_result, err);
-
-	/* Between directories with different keys or quotas nothing can be renamed: then the slots lie beside. */
-	if (result < 0 && err->errnum == EXDEV && !ret_result->directory &&
-	    ret_result->conflict_count == 0)
-		result = run_once(plan, true, ret_result, err);
-	return result;
+	return plan->target.swap ? txn_swap(plan, ret_result, err)
+				 : txn_run_plain(plan, false, ret_result, err);
 }

@@ -99,7 +99,7 @@ static int set_xattrs(int fd, const struct xattr_list *wanted)
 	return 0;
 }
 
-static int set_all(int fd, const struct txn_attributes *meta)
+int txn_meta_set(int fd, const struct txn_attributes *meta)
 {
 	struct timespec times[2] = {
 		{ .tv_nsec = UTIME_OMIT },
@@ -132,7 +132,7 @@ int txn_meta_apply(struct txn *txn, size_t item, bool forward)
 		errno = ESTALE;
 		return -1;
 	}
-	return set_all(fd, forward ? &which->new_meta : &which->old_meta);
+	return txn_meta_set(fd, forward ? &which->new_meta : &which->old_meta);
 }
 
 int txn_meta_loosen(struct txn *txn)

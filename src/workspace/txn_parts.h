@@ -60,6 +60,8 @@ int txn_place_remove(struct txn *txn, struct error *err);
 
 /* txn_meta.c */
 int txn_meta_read(int fd, bool with_xattrs, struct txn_attributes *ret_meta);
+/* All of it, and waits for the disk. 0, or -1 with errno. */
+int txn_meta_set(int fd, const struct txn_attributes *meta);
 int txn_meta_apply(struct txn *txn, size_t item, bool forward);
 /* Lets the owner into directories whose mode is changed at the end. */
 int txn_meta_loosen(struct txn *txn);
@@ -130,6 +132,15 @@ void txn_lease_drop(struct txn *txn);
 int txn_recover_locked(struct txn *txn, enum txn_state *ret_state, struct error *err);
 /* Recovers what unfinished transactions of the same target lie in BASE. */
 int txn_recover_others(const struct txn *mine, const char *base, struct error *err);
+
+/* txn.c, txn_swap.c: the steps that exchanging a whole target has in common with the rest. */
+int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *err);
+int txn_add_ops(struct txn *txn, const struct txn_plan *plan, struct error *err);
+/* IS_SWAP: the one operation replaces a target whole. */
+int txn_run_plain(const struct txn_plan *plan, bool is_swap, struct txn_result *result,
+		  struct error *err);
+
+int txn_swap(const struct txn_plan *plan, struct txn_result *result, struct error *err);
 
 /* txn_undo.c */
 enum txn_state txn_state_from(enum journal_type last);

@@ -61,6 +61,7 @@ struct txn {
 	int dir_fd;	 /* locked as long as somebody works on it */
 	int base_fd;	 /* the directory above */
 	int root_fd;	 /* of the target; locked */
+	int swapped_fd;	 /* the target, when the transaction is on the directory above */
 	struct journal journal;
 	char *id, *digest, *owner, *root;
 	uint64_t root_dev, root_ino;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum txn_state txn_state_from(enum journal_type last)
 {
@@ -47,6 +48,15 @@ static int open_root(struct txn *txn, struct error *err)
 	return 0;
 }
 
+/* A target that is exchanged whole is locked itself, too: other promotions know it by that. */
+static int lock_swapped(struct txn *txn, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf(
+		"%s/%s", strcmp(txn->root, "/") == 0 ? "" : txn->root, txn->items[0].path);
+
+	return access(path, F_OK) < 0 ? 0 : txn_lock_root(path, &txn->swapped_fd, err);
+}
+
 int txn_open_locked(struct txn *txn, const char *directory, struct error *err)
 {
 	if (txn_place_open(txn, directory, err) < 0)
@@ -54,6 +64,9 @@ int txn_open_locked(struct txn *txn, const char *directory, struct error *err)
 	/* Of what never began nothing is known but the directory. */
 	if (!txn->root)
 		return 0;
+	/* In the order in which a promotion takes them. */
+	if (txn->is_swap && txn->count == 1 && lock_swapped(txn, err) < 0)
+		return -1;
 	if (open_root(txn, err) < 0) {
 		bool is_needed = txn_state_from(txn->last) != TXN_NONE || txn->beside.count > 0;
 

@@ -21,8 +21,8 @@ class Bad(AssertionError):
     """What a run should not have done."""
 
 
-def picture(top):
-    """Everything below TOP that somebody could notice, as a dictionary."""
+def picture(top, links=True):
+    """Everything below TOP that somebody could notice, as a dictionary; LINKS: the number of names, too."""
     seen = {}
     for path, dirs, files in os.walk(top):
         for name in dirs + files:
@@ -31,7 +31,7 @@ def picture(top):
             entry = [st.st_mode, st.st_uid, st.st_gid]
             if stat.S_ISREG(st.st_mode):
                 with open(full, "rb") as file:
-                    entry += [file.read(), st.st_mtime_ns, st.st_nlink]
+                    entry += [file.read(), st.st_mtime_ns, st.st_nlink if links else 0]
             if stat.S_ISLNK(st.st_mode):
                 entry.append(os.readlink(full))
             entry.append({n: os.getxattr(full, n, follow_symlinks=False)
@@ -47,8 +47,9 @@ def inodes(top, names):
 class World:
     """A directory with a tree, and with a store beside it unless STORE is False."""
 
-    def __init__(self, base, store=True, fault="", user=None):
+    def __init__(self, base, store=True, fault="", user=None, verb="run"):
         self.base, self.fault, self.user, self.driver = base, fault, user, DRIVER
+        self.verb = verb
         self.root, self.store = os.path.join(base, "tree"), os.path.join(base, "store")
         self.staging = self.store if store else ""
         self.old = self.new = self.old_inodes = None
@@ -68,7 +69,7 @@ class World:
                 os.chown(path, self.user, self.user)
         self.drive("make", self.root)
         if self.old is None:
-            self.old = picture(self.root)
+            self.old = self.picture()
         self.old_inodes = inodes(self.root, self.old)
         self.directory = ""
 
@@ -85,7 +86,7 @@ class World:
 
     def run(self, **how):
         """Promotes; remembers the directory as the caller would."""
-        done = self.drive("run", self.root, self.staging, **how)
+        done = self.drive(self.verb, self.root, self.staging, **how)
         lines = done.stdout.split()
         self.directory = lines[-1] if lines else ""
         return done
@@ -105,7 +106,7 @@ class World:
         """What the tree looks like afterwards, and the number of calls of promotion and undo."""
         self.make()
         promote = self.calls("run")
-        self.new = self.without_slots(picture(self.root))
+        self.new = self.picture()
         undo = self.calls("undo", self.directory)
         self.must_be("old", "undo")
         return promote, undo
@@ -115,18 +116,18 @@ class World:
         return done.stdout.strip() if done.returncode == 0 else f"failed: {done.stderr}"
 
     def state(self):
-        now = self.without_slots(picture(self.root))
+        now = self.picture()
         return "old" if now == self.old else "new" if now == self.new else "mix"
 
-    @staticmethod
-    def without_slots(seen):
-        """Slots beside their targets are part of the undo record, not of the tree."""
+    def picture(self):
+        """The tree. Slots beside their targets are part of the undo record; so are the links of an exchanged tree."""
+        seen = picture(self.root, self.verb != "swap")
         return {k: v for k, v in seen.items() if not any(p.startswith(".aisbx-") for p in k.split("/"))}
 
     def must_be(self, want, where):
         now = self.state()
         if now not in want.split("|"):
-            have, should = self.without_slots(picture(self.root)), self.old if want == "old" else self.new
+            have, should = self.picture(), self.old if want == "old" else self.new
             odd = {k for k in have.keys() | should.keys() if have.get(k) != should.get(k)}
             raise Bad(f"{where}: {now} instead of {want}: {sorted(odd)}")
         if now == "old" and inodes(self.root, self.old) != self.old_inodes:

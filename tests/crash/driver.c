@@ -20,7 +20,7 @@ static int tell(const char *directory, void *cookie, struct error *err)
 	return 0;
 }
 
-static int run(const char *root, const char *staging)
+static int run(const char *root, const char *staging, bool swap)
 {
 	struct fixture_plan fixture;
 	struct txn_result result;
@@ -28,6 +28,7 @@ static int run(const char *root, const char *staging)
 
 	fixture_open(&fixture, root, *staging ? staging : NULL);
 	fixture.plan.begun = tell;
+	fixture.plan.target.swap = swap;
 	int status = report(txn_run(&fixture.plan, &result, &err), &err);
 
 	for (size_t i = 0; i < result.conflict_count; i++)
@@ -72,8 +73,8 @@ int main(int argc, char **argv)
 		fixture_make(argv[2]);
 	else if (strcmp(verb, "show") == 0)
 		return chdir(argv[2]) < 0 || nftw(".", fixture_describe, 16, FTW_PHYS) != 0;
-	else if (strcmp(verb, "run") == 0)
-		return run(argv[2], argc > 3 ? argv[3] : "");
+	else if (strcmp(verb, "run") == 0 || strcmp(verb, "swap") == 0)
+		return run(argv[2], argc > 3 ? argv[3] : "", strcmp(verb, "swap") == 0);
 	else if (strcmp(verb, "undo") == 0 || strcmp(verb, "redo") == 0)
 		return turn(argv[2], strcmp(verb, "undo") == 0);
 	else if (strcmp(verb, "recover") == 0)

@@ -10,13 +10,14 @@ from crash import ERRORS, FULL, SLOW, Bad, Tap, World, place, points
 
 PLAIN_ID = 54321
 
-# Name, whether there is a store to stage in, what the filesystem cannot do, whether by a plain user.
+# Name, whether there is a store to stage in, what the filesystem cannot do, whether by a plain user, how.
 WAYS = (
-    ("in the store", True, "", False),
-    ("at the top of the mount", False, "", False),
-    ("beside the tree", False, "", True),
-    ("without exchange", True, "noexchange", False),
-    ("with slots beside the targets", True, "exdev", False),
+    ("in the store", True, "", False, "run"),
+    ("at the top of the mount", False, "", False, "run"),
+    ("beside the tree", False, "", True, "run"),
+    ("without exchange", True, "noexchange", False, "run"),
+    ("with slots beside the targets", True, "exdev", False, "run"),
+    ("exchanged whole", True, "", False, "swap"),
 )
 MOST = 6 if SLOW else 14
 
@@ -97,9 +98,10 @@ def main():
         print("1..0 # SKIP no filesystem with user attributes")
         return 0
     try:
-        for name, store, fault, plain in WAYS:
+        for name, store, fault, plain, verb in WAYS:
+            user = PLAIN_ID if plain and os.geteuid() == 0 else None
             if plain or os.geteuid() == 0:
-                all_of(tap, name, World(base, store, fault, PLAIN_ID if plain and os.geteuid() == 0 else None))
+                all_of(tap, name, World(base, store, fault, user, verb))
             else:
                 tap.skip(name, "needs root")
     finally:

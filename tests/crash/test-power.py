@@ -65,10 +65,10 @@ class Disk:
 
 def after_cut(world, where, answered):
     """Recovers; ANSWERED is the state that was promised to be on the disk, if any was."""
-    if not world.directory or not os.path.exists(world.directory):
-        word = "none"
-    else:
-        word = world.recover()
+    if not world.directory:
+        world.end(world.settle(where), where)
+        return
+    word = world.recover() if os.path.exists(world.directory) else "none"
     want = {"none": "old", "aborted": "old", "undone": "old", "done": "new"}.get(word)
     if not want:
         raise Bad(f"{where}: recovery said {word}")
