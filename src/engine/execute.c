@@ -49,6 +49,7 @@ struct inspection {
 	const struct spec *spec;
 	int upper_fd; /* a top that stays, or -1 */
 	bool list;
+	uint64_t *ret_newest_ns; /* may be NULL */
 };
 
 /* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
@@ -119,6 +120,8 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 	if (result->changed.count > 1)
 		qsort(result->changed.items, result->changed.count, sizeof(char *),
 		      compare_changes);
+	if (inspection->ret_newest_ns)
+		*inspection->ret_newest_ns = scan.newest_ns;
 	if (scan.is_partial)
 		strv_add(&result->notes, "too much was changed to count all of it");
 }
@@ -136,7 +139,8 @@ static void name_result(const struct spec *spec, struct run_result *result)
 int execute_spec(const struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
-	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes };
+	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
+					 how->ret_newest_ns };
 	struct run_options run_options = { .capture = how->options->capture,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,

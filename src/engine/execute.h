@@ -15,6 +15,8 @@ struct execute {
 	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
 	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */
+	uint64_t *
+		ret_newest_ns; /* with a top: when something in it last changed; NULL: nobody asks */
 };
 
 /* Runs the spec with its records. As engine_run. */

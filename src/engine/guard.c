@@ -1,12 +1,9 @@
 /* Guard with the facts of this machine: what is a secret here, what is ours, how busy it is. */
 #include "engine/guard.h"
 
-#include "base/clock.h"
-#include "base/json_write.h"
 #include "base/own.h"
+#include "engine/record.h"
 #include "engine/surroundings.h"
-#include "history/spool.h"
-#include "observe/result.h"
 #include "plan/mask_list.h"
 
 #include <errno.h>
@@ -92,30 +89,14 @@ static const char *environment(const struct request *request, const char *name)
 static void record(const struct host *host, const struct strv *command,
 		   const struct guard_verdict *verdict)
 {
-	owned(str_done) struct str body = STR_INIT;
-	owned(fd_close) int fd = -1;
-	struct error ignored;
-	struct json json;
-	char now[32];
+	owned(value_release) struct value *body = value_new_map();
+	const struct record_event event = { .kind = "guard", .body = body };
 
-	time_format_utc(clock_epoch_ms(), now);
-	json_init(&json, &body);
-	json_open(&json, '{');
-	json_key(&json, "event");
-	json_text(&json, "guard");
-	json_key(&json, "time");
-	json_text(&json, now);
-	json_key(&json, "command");
-	json_strv(&json, command);
-	json_key(&json, "decision");
-	json_text(&json, guard_decision_name(verdict->decision));
-	json_key(&json, "risk");
-	json_text(&json, guard_risk_name(verdict->risk));
-	json_key(&json, "reasons");
-	json_strv(&json, &verdict->reasons);
-	json_close(&json, '}');
-	if (body.len <= SPOOL_RECORD_MAX && spool_open(host->state_dir, &fd, &ignored) == 0)
-		(void)spool_append(fd, SPOOL_EVENT, body.data, body.len, &ignored);
+	value_add(body, "command", value_from_strv(command));
+	value_add(body, "decision", value_new_text(guard_decision_name(verdict->decision)));
+	value_add(body, "risk", value_new_text(guard_risk_name(verdict->risk)));
+	value_add(body, "reasons", value_from_strv(&verdict->reasons));
+	record_event(host->state_dir, &event);
 }
 
 int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,

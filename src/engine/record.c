@@ -1,4 +1,4 @@
-/* The two appends a run leaves in the spool. */
+/* What is kept in the spool: the two appends of a run, and events. */
 #include "engine/record.h"
 
 #include "base/clock.h"
@@ -99,4 +99,34 @@ int record_end(const struct run_result *result, int fd, struct error *err)
 		run_result_write_record(&shorter, &body);
 	}
 	return spool_append(fd, SPOOL_END, body.data, body.len, err);
+}
+
+static void add_text(struct value *map, const char *key, const char *text)
+{
+	if (text)
+		value_add(map, key, value_new_text(text));
+}
+
+void record_event(const char *state_dir, const struct record_event *event)
+{
+	owned(value_release) struct value *head = value_new_map();
+	owned(str_done) struct str body = STR_INIT;
+	owned(fd_close) int fd = -1;
+	struct error ignored;
+	char now[32];
+
+	time_format_utc(clock_epoch_ms(), now);
+	add_text(head, "event", event->kind);
+	add_text(head, "time", now);
+	add_text(head, "sandbox", event->sandbox);
+	add_text(head, "id", event->id);
+	json_write(&body, head, 0);
+	if (event->body) {
+		str_truncate(&body, body.len - 1);
+		str_add(&body, ",\"body\":");
+		json_write(&body, event->body, 0);
+		str_add_char(&body, '}');
+	}
+	if (body.len <= SPOOL_RECORD_MAX && spool_open(state_dir, &fd, &ignored) == 0)
+		(void)spool_append(fd, SPOOL_EVENT, body.data, body.len, &ignored);
 }

@@ -1,8 +1,9 @@
-/* The two appends a run leaves in the spool. */
+/* The two appends a run leaves in the spool, and the one of anything else worth keeping. */
 #ifndef ENGINE_RECORD_H
 #define ENGINE_RECORD_H
 
 #include "base/error.h"
+#include "base/value.h"
 #include "observe/result.h"
 #include "spec/spec.h"
 
@@ -11,5 +12,16 @@ int record_start(const struct spec *spec, int *ret_fd, struct error *err);
 
 /* END, after it. */
 int record_end(const struct run_result *result, int fd, struct error *err);
+
+/* Something that is no run. */
+struct record_event {
+	const char *kind;	  /* "guard", "race", "promote" */
+	const char *sandbox;	  /* it is about; NULL: none */
+	const char *id;		  /* of the thing itself; NULL: none */
+	const struct value *body; /* what else there is to say; NULL: nothing */
+};
+
+/* Keeps it. One that is too large, or a spool that cannot be written, is no reason to fail. */
+void record_event(const char *state_dir, const struct record_event *event);
 
 #endif

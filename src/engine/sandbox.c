@@ -198,6 +198,8 @@ int engine_run_kept(const struct request *request, const char *name, uint64_t tt
 		return -1;
 	status = execute_spec(&spec, &how, ret_result, err);
 	fd_close(&how.upper_fd);
+	if (status == 0)
+		sandbox_capture(&place.sandbox);
 	if (status < 0)
 		(void)sandbox_remove(&place.sandbox, &ignored);
 	return status;

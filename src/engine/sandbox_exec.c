@@ -219,10 +219,26 @@ struct entry {
 	struct execute how;
 };
 
+/* What the quick way spared itself to open is needed now. */
+static void capture(const struct entry *entry)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	struct error ignored;
+
+	if (engine_store(&place.store, &ignored) < 0)
+		return;
+	place.has_store = true;
+	if (sandbox_open(&place.store, entry->name, SANDBOX_SHARED, &place.sandbox, &ignored) < 0)
+		return;
+	place.has_sandbox = true;
+	sandbox_capture(&place.sandbox);
+}
+
 static int run_inside(struct entry *entry, int dir_fd, struct run_result *result, struct error *err)
 {
 	owned(sandbox_card_done) struct sandbox_card card = { 0 };
 	owned(spec_done) struct spec spec;
+	uint64_t newest_ns = 0;
 	int status;
 
 	spec_init(&spec);
@@ -232,8 +248,11 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	entry->how.enter_env = &entry->request->flags.env;
 	entry->how.upper_fd =
 		openat(dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	entry->how.ret_newest_ns = &newest_ns;
 	status = execute_spec(&spec, &entry->how, result, err);
 	fd_close(&entry->how.upper_fd);
+	if (sandbox_capture_is_due(dir_fd, newest_ns))
+		capture(entry);
 	return status;
 }
 

@@ -30,6 +30,14 @@ int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_reque
 /* Lays a sandbox's layers and top into a spec made of its request. Its lock is held. */
 int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err);
 
+/*
+ * After a command, and before a seal: writes down what the top's changes were made from, for promotions to come. Best
+ * effort: what cannot be told later is a conflict then. Its lock is held.
+ */
+void sandbox_capture(struct sandbox *sandbox);
+/* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
+bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
+
 /* "idmapped", "forest", "project". */
 const char *sandbox_root_name(enum root_mode root);
 

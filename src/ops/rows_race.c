@@ -1,0 +1,63 @@
+/* Rows of the verbs that try several ways and judge them. */
+#include "ops/rows.h"
+
+#define GROUP "Try several ways"
+
+/* In aisbx-more only: see table.c. */
+#pragma weak op_race_run
+
+static const struct op_param race_params[] = {
+	{ .name = "attempt",
+	  .letter = 'c',
+	  .kind = PARAM_LIST,
+	  .metavar = "NAME=COMMAND",
+	  .help = "one way to try, as a shell would run it; repeat it" },
+	{ .name = "file",
+	  .letter = 'f',
+	  .metavar = "FILE",
+	  .help = "read attempts from a race file" },
+	{ .name = "check",
+	  .metavar = "COMMAND",
+	  .help = "what an attempt must pass, run in a throw-away copy of it" },
+	{ .name = "prefer",
+	  .metavar = "RULES",
+	  .help = "order among those who pass: score, small, fast, memory; default "
+		  "score,small,fast" },
+	{ .name = "jobs", .metavar = "N", .help = "attempts at a time; default: the processors" },
+	{ .name = "first", .kind = PARAM_SWITCH, .help = "end the others as soon as one passes" },
+	{ .name = "promote", .kind = PARAM_SWITCH, .help = "apply the winner to reality" },
+	{ .name = "strategy",
+	  .metavar = "WORD",
+	  .help = "with --promote: what becomes of conflicts, as for promote",
+	  .choices = "fail|merge|ours|theirs|lww" },
+	{ .name = "base",
+	  .metavar = "SANDBOX|DIR",
+	  .help = "start every attempt from there; default: the workspace" },
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = NULL },
+};
+
+const struct op race_row = {
+	.name = "race",
+	.usage = "[flags] -c NAME=COMMAND ...   |   diff RACE A B",
+	.summary = "try several ways at once, each in a sandbox of its own, and compare",
+	.group = GROUP,
+	.words = "diff",
+	.flags = OP_SETTINGS | OP_LIBRARIES,
+	.params = race_params,
+	.help = "Whoever ends with 0 and passes the check can win. The check runs in a copy of\n"
+		"the attempt, so what it writes does not count; a number it writes to\n"
+		"descriptor 3 is the score. --time holds for each command and each check: an\n"
+		"attempt that hangs keeps nobody waiting. Attempts stay as sandboxes RACE.NAME\n"
+		"for a day. Exit 0: somebody won; 1: nobody; 3 and 4 from promotion.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx race --check 'make test' -c a='git apply a.patch' -c b='git apply "
+		"b.patch'\n"
+		"  aisbx race -f fixes.yaml --first --promote\n"
+		"  aisbx race diff r-1a2b3c a b\n",
+	.run = op_race_run,
+};

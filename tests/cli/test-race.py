@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""race: attempts side by side, checked in copies, ranked, promoted; hung and killed ones keep nobody waiting.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+
+tap = Tap()
+CALC = "def mean(xs):\n    return sum(xs) / (len(xs) + 1)\n"
+CHECK = "grep -q 'len(xs))' calc.py && ! grep -q '+ 1' calc.py"
+
+
+def attempts(answer):
+    return {one["name"]: one for one in answer.get("attempts", [])}
+
+
+def test_winner(home):
+    home.put("calc.py", CALC)
+    began = time.time()
+    answer = home.data("race", "--time", "3s", "--check", CHECK, "-c", "wrong=sed -i 's/+ 1/+ 2/' calc.py", "-c",
+                       "right=sed -i 's/ + 1//' calc.py", "-c", "hangs=sleep 60", "-c", "breaks=exit 9",
+                       "--jobs", "4")
+    by_name = attempts(answer)
+    if not tap.equal(answer.get("winner"), "right", "the attempt that passes wins"):
+        print("#", answer)
+        return None
+    tap.ok(time.time() - began < 30, "one that hangs keeps nobody waiting")
+    tap.equal({name: one["status"] for name, one in by_name.items()},
+              {"wrong": "success", "right": "success", "hangs": "timeout", "breaks": "error"}, "each has its status")
+    tap.equal(by_name["wrong"]["check"]["status"], "error", "a failed check is told")
+    tap.equal(by_name["hangs"]["check"], None, "what failed is not checked")
+    tap.equal(by_name["right"]["changes"], {"added": 0, "modified": 1, "deleted": 0}, "changes are counted")
+    tap.equal(by_name["right"]["score"], 1.0, "who passes has a score")
+    tap.equal(home.read("calc.py"), CALC, "reality is as it was")
+    return answer
+
+
+def test_after(home, answer):
+    race = answer["race_id"]
+    names = [row["name"] for row in home.rows("ls")]
+    tap.equal(sorted(names), sorted(f"{race}.{name}" for name in ("wrong", "right", "hangs", "breaks")),
+              "attempts stay, the copies of the checks do not")
+    done = home.call("race", "diff", race, "wrong", "right")
+    tap.ok(done.returncode == 0 and "-    return sum(xs) / (len(xs) + 2)" in done.stdout
+           and "+    return sum(xs) / (len(xs))" in done.stdout, "race diff shows how two differ", done)
+    done = home.call("race", "diff", race, "right", "right")
+    tap.ok(done.returncode == 0 and "same" in done.stdout, "or that they do not", done)
+    tap.equal(home.call("race", "diff", race, "right", "nobody").returncode, 5, "an unknown attempt is not found")
+    home.call("rm", *names)
+
+
+def test_promote(home):
+    done = home.call("race", "--check", CHECK, "--promote", "-c", "right=sed -i 's/ + 1//' calc.py", "-c", "none=true")
+    tap.ok(done.returncode == 0 and "len(xs))" in home.read("calc.py"), "--promote applies the winner", done)
+    tap.ok("aisbx undo" in done.stdout, "and says how to take it back", done)
+    tap.equal((home.call("undo").returncode, home.read("calc.py")), (0, CALC), "which works")
+    done = home.call("race", "--promote", "-c", "hook=mkdir -p .git/hooks; echo x > .git/hooks/pre-commit")
+    tap.ok(done.returncode == 4 and not os.path.exists(home.work + "/.git"), "consent is asked for here, too", done)
+
+
+def test_losers(home):
+    done = home.call("race", "--check", "false", "-c", "a=true", "-c", "b=true")
+    tap.ok(done.returncode == 1 and "nobody passed" in done.stdout, "nobody passed: exit 1", done)
+
+
+def test_check_does_not_count(home):
+    answer = home.data("race", "--check", "touch written-by-check; test -e written", "-c", "a=touch written")
+    name = f"{answer['race_id']}.a"
+    tap.equal(answer["winner"], "a", "the check sees what the attempt wrote")
+    status = home.call("diff", name, "--name-status").stdout
+    tap.equal(status, "A\twritten\n", "what the check writes neither counts nor stays")
+
+
+def test_prefer(home):
+    answer = home.data("race", "--prefer", "small", "-c", "two=touch a b", "-c", "one=touch c")
+    tap.equal(answer["winner"], "one", "--prefer small")
+    answer = home.data("race", "--prefer", "fast", "-c", "slow=sleep 0.7", "-c", "quick=true")
+    tap.equal(answer["winner"], "quick", "--prefer fast")
+
+
+def test_first(home):
+    began = time.time()
+    answer = home.data("race", "--first", "--jobs", "2", "-c", "slow=sleep 50", "-c", "quick=true", "-c", "never=true")
+    tap.ok(answer["winner"] == "quick" and time.time() - began < 25, "--first does not wait for the others", answer)
+    tap.equal(attempts(answer)["slow"]["status"], "killed", "who was ended is told so")
+
+
+def test_base(home):
+    home.call("create", "base")
+    home.call("exec", "base", "--", "sh", "-c", "echo prepared > state")
+    answer = home.data("race", "--base", "base", "-c", "a=grep -q prepared state && test $AISBX_ATTEMPT = a")
+    tap.equal(answer.get("winner"), "a", "--base: attempts begin where a sandbox is")
+    home.call("rm", "base")
+
+
+def test_file(home):
+    home.put("race.yaml", "check: test -e made\nattempts:\n  - {name: one, command: [touch, made], mem: 256m}\n"
+             "  - {name: two, script: \"test $X = 1 && touch made\", env: {X: \"1\"}, setup: \"touch ready\"}\n")
+    answer = home.data("race", "-f", "race.yaml")
+    tap.ok(answer.get("winner") and all(one["status"] == "success" for one in answer["attempts"]), "a race file", answer)
+    for text, where in (("attempts:\n  - {name: a}\n", "bad.yaml:2"), ("attempts: 1\n", "bad.yaml:1"),
+                        ("chek: x\n", "bad.yaml:1")):
+        home.put("bad.yaml", text)
+        done = home.call("race", "-f", "bad.yaml")
+        tap.ok(done.returncode == 2 and where in done.stderr, f"a bad file says where: {done.stderr.strip()}", done)
+    os.unlink(home.work + "/race.yaml")
+    os.unlink(home.work + "/bad.yaml")
+
+
+def test_mistakes(home):
+    for words in (["-c", "x"], ["-c", "../x=true"], ["-c", "a=true", "-c", "a=true"], [], ["--prefer", "best", "-c",
+                  "a=true"], ["--jobs", "0", "-c", "a=true"], ["run"]):
+        done = home.call("race", *words)
+        tap.ok(done.returncode == 2 and done.stderr.count("\n") == 1, f"race {' '.join(words)}: one clear line",
+               done)
+
+
+    tap.equal(home.call("race", "-f", "nowhere.yaml").returncode, 5, "a race file that is not there is not found")
+
+
+def test_interrupted(home):
+    before = {row["name"] for row in home.rows("ls")}
+    race = subprocess.Popen([AISBX, "race", "--jobs", "3", "-c", "a=sleep 60", "-c", "b=sleep 60", "-c", "c=sleep 60"],
+                            cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
+    for _ in range(200):
+        if len(home.rows("history", "--status", "running")) == 3:
+            break
+        time.sleep(0.05)
+    race.send_signal(signal.SIGINT)
+    race.wait(timeout=30)
+    tap.equal({row["name"] for row in home.rows("ls")}, before, "Ctrl-C leaves no sandbox")
+    tap.equal(home.rows("history", "--status", "running"), [], "and nobody running")
+
+
+def test_many(home):
+    words = [word for i in range(100) for word in ("-c", f"n{i}=echo {i} > out")]
+    answer = home.data("race", "--check", "true", *words, timeout=240)
+    tap.ok(answer.get("winner") == "n0" or answer.get("winner"), "a hundred attempts", answer)
+    tap.equal({one["status"] for one in answer.get("attempts", [])}, {"success"}, "all of them run")
+
+
+def main():
+    with Home(prefix="aisbx-race-") as home:
+        first = home.call("run", "--", "true")
+        if first.returncode != 0:
+            tap.skip("races", "no sandbox can be made here: " + first.stderr.strip())
+            return tap.done()
+        answer = test_winner(home)
+        if answer:
+            test_after(home, answer)
+            for test in (test_promote, test_losers, test_check_does_not_count, test_prefer, test_first,
+                         test_base, test_file, test_mistakes, test_interrupted, test_many):
+                test(home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
