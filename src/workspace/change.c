@@ -314,6 +314,15 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 	walk->level = outer;
 }
 
+static void note_time(struct change_scan *scan, const struct stat *st)
+{
+	uint64_t changed_ns =
+		(uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec;
+
+	if (changed_ns > scan->newest_ns)
+		scan->newest_ns = changed_ns;
+}
+
 static void look_at(struct walk *walk, int dir_fd, const char *name)
 {
 	size_t before = walk->len;
@@ -325,6 +334,7 @@ static void look_at(struct walk *walk, int dir_fd, const char *name)
 		walk->scan->is_partial = true;
 	} else if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		walk->len += (size_t)used;
+		note_time(walk->scan, &st);
 		if (S_ISDIR(st.st_mode))
 			enter_directory(walk, dir_fd, name);
 		else

@@ -19,6 +19,7 @@ struct change_scan {
 	struct change_tally inside, outside;
 	struct strv *
 		list; /* git's letter, a tab, the path (relative in the workspace); NULL: counts only */
+	uint64_t newest_ns; /* when an entry of the layers was last changed; realtime */
 	uint64_t looked_at; /* entries so far */
 	uint64_t compared;  /* bytes so far; beyond the bound equal files count as modified */
 	uint64_t until_ns;  /* CLOCK_MONOTONIC; 0: two seconds from the first layer on */
