@@ -6,7 +6,7 @@
 
 #define ENTRIES_MAX 4000000u
 #define COMPARE_MAX (64ull << 30)
-#define TEXT_MAX (512ull << 20) /* of paths: deep trees have long ones */
+#define TEXT_MAX (256ull << 20) /* of paths: deep trees have long ones */
 #define CLOCK_EVERY 64u
 
 static bool has_time(struct delta_walk *walk)

@@ -209,6 +209,7 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 	frame.new = at.new.dir;
 	frame.old = at.old.dir;
 	frame.split = at.split;
+	frame.zone = above->zone;
 	frame.is_shared = at.is_shared;
 	frame.is_moved = above->is_moved || at.moved_from;
 	at.new.dir = at.old.dir = (struct view_dir){ 0 };

@@ -194,7 +194,7 @@ void delta_add(struct delta_walk *walk, const struct delta_found *found)
 	if (walk->options->only_workspace && walk->options->workspace &&
 	    !view_is_below(path, walk->options->workspace))
 		return;
-	if (!delta_may_keep(walk, strlen(path) + sizeof(entry)))
+	if (!delta_may_keep(walk, strlen(path)))
 		return;
 	entry.path = delta_text(delta, path, strlen(path));
 	if (found->from)

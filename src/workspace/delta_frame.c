@@ -12,10 +12,20 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-/* The two on top always stay: with the deepest chain of layers these are some 200. */
 #define OPEN_MAX_FDS 256u
+
+/* Half of what we may have: the caller has some, too. */
+static size_t open_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > OPEN_MAX_FDS)
+		return OPEN_MAX_FDS;
+	return (size_t)limit.rlim_cur / 2;
+}
 
 static size_t count_open(const struct view_dir *dir)
 {
@@ -37,12 +47,14 @@ struct delta_frame *delta_frame_push(struct delta_walk *walk, struct delta_frame
 {
 	if (walk->depth == walk->capacity) {
 		walk->capacity = walk->capacity ? walk->capacity * 2 : 64;
+		walk->open_max = open_max();
 		walk->frames = xrealloc(walk->frames, walk->capacity, sizeof(*walk->frames));
 	}
 	walk->frames[walk->depth++] = *frame;
 	walk->open_fds += count_open(&frame->new) + count_open(&frame->old);
 	*frame = (struct delta_frame){ 0 };
-	while (walk->open_fds > OPEN_MAX_FDS && walk->stored + 2 < walk->depth) {
+	/* The two on top always stay: with the deepest chain of layers these are some 200. */
+	while (walk->open_fds > walk->open_max && walk->stored + 2 < walk->depth) {
 		struct delta_frame *bottom = &walk->frames[walk->stored++];
 
 		put_away(walk, &bottom->new);

@@ -39,9 +39,10 @@ struct delta_walk {
 	struct view_root root;
 	struct delta_frame *frames;
 	size_t depth, capacity;
-	size_t open_fds, stored; /* descriptors of frames; frames from the bottom that have none */
-	struct str path;	 /* absolute, of what is looked at */
-	struct str old_name;	 /* the same in the older point, where it had another */
+	size_t open_fds, open_max; /* descriptors of frames */
+	size_t stored;		   /* frames from the bottom that have none */
+	struct str path;	   /* absolute, of what is looked at */
+	struct str old_name;	   /* the same in the older point, where it had another */
 	struct str scratch;
 	struct delta_names names; /* of the directory being listed */
 	struct strv gone;	  /* old directories that are not there any more */

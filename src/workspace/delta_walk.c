@@ -196,7 +196,8 @@ static int list(struct delta_walk *walk, struct delta_frame *frame)
 int delta_walk_enter(struct delta_walk *walk, struct delta_frame *frame)
 {
 	frame->path_len = walk->path.len;
-	frame->zone = delta_zone_of(walk, walk->path.len ? walk->path.data : "/");
+	if (frame->zone == ZONE_MIXED)
+		frame->zone = delta_zone_of(walk, walk->path.len ? walk->path.data : "/");
 	return list(walk, delta_frame_push(walk, frame));
 }
 

@@ -10,11 +10,12 @@
 
 bool view_is_below(const char *path, const char *dir)
 {
-	size_t len = strlen(dir);
+	size_t len = 0;
 
-	if (len == 1)
-		return true;
-	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+	/* Not by length: a path may be as long as its payload pleases. */
+	while (dir[len] && dir[len] == path[len])
+		len++;
+	return dir[len] == '\0' && (len == 1 || path[len] == '/' || path[len] == '\0');
 }
 
 static int compare_units(const void *a, const void *b)

@@ -14,8 +14,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define LAYERS_MAX 8
-
 struct layers {
 	struct scratch scratch;
 	char *base; /* path of the base */
