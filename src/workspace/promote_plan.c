@@ -95,22 +95,24 @@ static void add_op(struct promote *promote, struct item *item)
 	};
 }
 
-/* A directory must be writable before something is put into it, and stop being so only afterwards. */
+/*
+ * What comes is in the order of its paths, so that a directory is there, or made writable, before something is put
+ * into it; then what is replaced, then what goes; a directory stops being writable last.
+ */
 static int rank_of(const struct txn_op *op)
 {
 	switch (op->kind) {
 	case TXN_META:
-		return op->new_meta.mode & 0200 ? 0 : 5;
+		return op->new_meta.mode & 0200 ? 0 : 3;
 	case TXN_ADD:
-		return 1;
 	case TXN_MOVE:
-		return 2;
+		return 0;
 	case TXN_REPLACE:
-		return 3;
+		return 1;
 	case TXN_DELETE:
 		break;
 	}
-	return 4;
+	return 2;
 }
 
 static int compare_ops(const void *a, const void *b)
@@ -118,7 +120,9 @@ static int compare_ops(const void *a, const void *b)
 	const struct txn_op *left = a, *right = b;
 	int order = rank_of(left) - rank_of(right);
 
-	return order != 0 ? order : strcmp(left->path, right->path);
+	return order != 0 ? order
+			  : strcmp(left->to ? left->to : left->path,
+				   right->to ? right->to : right->path);
 }
 
 static int compare_inodes(const void *a, const void *b)

@@ -4,11 +4,10 @@
 
 #include "tests/unit/promote_bench.h"
 
+/* Where NAME is in reality; the caller owns it. */
 static inline char *bench_real(const struct bench *bench, const char *name)
 {
-	owned(free_ptr) char *below = xasprintf("ws/%s", name);
-
-	return scratch_path(&bench->scratch, below);
+	return xasprintf("%s/%s", bench->workspace, name);
 }
 
 static inline char *bench_top(const struct bench *bench, const char *name)
@@ -29,7 +28,8 @@ static inline void bench_write(const char *path, const char *text)
 /* A file of reality. */
 static inline void real_put(const struct bench *bench, const char *name, const char *text)
 {
-	owned(free_ptr) char *path = bench_real(bench, name);
+	owned(free_ptr) char *below = xasprintf("ws/%s", name);
+	owned(free_ptr) char *path = scratch_path(&bench->scratch, below);
 
 	bench_write(path, text);
 }
@@ -69,6 +69,51 @@ static inline bool real_is(const struct bench *bench, const char *name, const ch
 		return true;
 	printf("# %s holds '%s'\n", name, got);
 	return false;
+}
+
+static inline void top_link(const struct bench *bench, const char *name, const char *target)
+{
+	owned(free_ptr) char *path = bench_top(bench, name);
+
+	if (symlink(target, path) < 0)
+		tap_bail("cannot make a link");
+}
+
+/* A directory of the top; with MARK overlay's attribute of that name and VALUE. */
+static inline void top_mkdir(const struct bench *bench, const char *name, const char *mark,
+			     const char *value)
+{
+	owned(free_ptr) char *path = bench_top(bench, name);
+	owned(free_ptr) char *attribute =
+		mark ? xasprintf("%s.overlay.%s", geteuid() == 0 ? "trusted" : "user", mark) : NULL;
+
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		tap_bail("cannot make a directory");
+	if (mark && setxattr(path, attribute, value, strlen(value), 0) < 0)
+		tap_bail("cannot set an attribute");
+}
+
+static inline void top_chmod(const struct bench *bench, const char *name, mode_t mode)
+{
+	owned(free_ptr) char *path = bench_top(bench, name);
+
+	if (chmod(path, mode) < 0)
+		tap_bail("cannot change a mode");
+}
+
+static inline void real_remove(const struct bench *bench, const char *name)
+{
+	owned(free_ptr) char *path = bench_real(bench, name);
+
+	if (remove(path) < 0)
+		tap_bail("cannot remove a file");
+}
+
+static inline bool real_stat(const struct bench *bench, const char *name, struct stat *ret_st)
+{
+	owned(free_ptr) char *path = bench_real(bench, name);
+
+	return lstat(path, ret_st) == 0;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Promotion from layers made by hand: applied, listed, undone; conflicts, consent, selection. */
+/* Promotion from layers made by hand: applied, listed, undone; selection, renames, kinds of objects. */
 #include "tests/unit/promote_fixture.h"
 
 static void test_thin(void)
@@ -18,6 +18,12 @@ static void test_thin(void)
 	top_remove(&b, "gone");
 	bench_capture(&b);
 	tap_is_int(bench_changes(&b), 6, "changes before");
+	b.request.dry_run = true;
+	tap_is_int(bench_promote(&b), 0, "a dry run");
+	tap_ok(real_is(&b, "edited", "one\n") && real_is(&b, "gone", "one\n") &&
+		       b.promotion.applied.count == 6 && !b.promotion.id[0],
+	       "changes nothing, and says what it would");
+	b.request.dry_run = false;
 	tap_is_int(bench_promote(&b), 0, "promoted");
 	tap_ok(real_is(&b, "edited", "two\n") && real_is(&b, "new", "two\n") &&
 		       real_is(&b, "made/sub/file", "two\n") && real_is(&b, "gone", NULL) &&
@@ -25,7 +31,8 @@ static void test_thin(void)
 	       "reality is what the sandbox had");
 	tap_is_int(bench_changes(&b), 0, "nothing is left to promote");
 	tap_ok(promotion_list(&b.store, b.workspace, &records, &count, &b.err) == 0 && count == 1 &&
-		       strcmp(records[0].state, "live") == 0 && records[0].paths.count == 6,
+		       strcmp(records[0].state, "live") == 0 && records[0].paths.count == 6 &&
+		       records[0].files == 4,
 	       "it is listed");
 	promotion_records_free(records, count);
 	tap_is_int(bench_undo(&b, NULL), 0, "undone");
@@ -35,12 +42,234 @@ static void test_thin(void)
 	tap_ok(bench_undo(&b, b.promotion.id) < 0 && b.err.code == ERROR_CONFLICT,
 	       "undoing twice is refused");
 	tap_ok(bench_undo(&b, NULL) < 0 && b.err.code == ERROR_NOT_FOUND, "nothing else to undo");
+	tap_ok(bench_undo(&b, "zz") < 0 && b.err.code == ERROR_NOT_FOUND, "no such promotion");
 	tap_is_int(bench_promote(&b), 0, "and promoted again");
 	tap_ok(real_is(&b, "edited", "two\n") && real_is(&b, "gone", NULL), "as before");
+	bench_tick();
+	real_put(&b, "edited", "later\n");
+	tap_ok(bench_undo(&b, NULL) < 0 && b.err.code == ERROR_CONFLICT &&
+		       real_is(&b, "gone", NULL),
+	       "what was edited since is not undone, nor anything else");
+	tap_is_int(bench_promote(&b), 0, "reality moved on, the sandbox did not");
+	tap_ok(real_is(&b, "edited", "later\n") && b.promotion.applied.count == 0,
+	       "nothing to promote: the edit stays");
+}
+
+/* A large file whose content is not kept counts as untouched after an undo, too. */
+static void test_undo_large(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *big = malloc((3u << 20) + 1);
+	struct stat before, after;
+
+	if (!big)
+		tap_bail("out of memory");
+	memset(big, 'x', 3u << 20);
+	big[3u << 20] = '\0';
+	bench_open(&b);
+	real_put(&b, "large", big);
+	bench_start(&b);
+	top_put(&b, "large", "small now\n", true);
+	bench_capture(&b);
+	real_stat(&b, "large", &before);
+	tap_ok(bench_promote(&b) == 0 && bench_undo(&b, NULL) == 0, "promoted and undone");
+	real_stat(&b, "large", &after);
+	tap_ok(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec,
+	       "the same file is back");
+	tap_is_int(bench_promote(&b), 0, "and can be promoted again");
+}
+
+static void test_selection(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "a.txt", "one\n");
+	real_put(&b, "b.c", "one\n");
+	real_put(&b, "dir/old", "moved content\n");
+	bench_start(&b);
+	top_put(&b, "a.txt", "two\n", true);
+	top_put(&b, "b.c", "two\n", true);
+	top_put(&b, "new/deep/file", "two\n", false);
+	top_put(&b, "new/other", "two\n", false);
+	top_put(&b, "caf\xc3\xa9 [1]", "two\n", false);
+	top_put(&b, "dir/renamed", "moved content\n", true);
+	top_remove(&b, "dir/old");
+	bench_capture(&b);
+	strv_add(&b.request.paths, "*.txt");
+	strv_add(&b.request.paths, "new/deep/file");
+	tap_is_int(bench_promote(&b), 0, "two of them");
+	tap_ok(real_is(&b, "a.txt", "two\n") && real_is(&b, "b.c", "one\n") &&
+		       real_is(&b, "new/deep/file", "two\n") && real_is(&b, "new/other", NULL),
+	       "with the directories they need, and no more");
+	strv_done(&b.request.paths);
+	strv_add(&b.request.paths, "\"caf\\303\\251 [1]\"");
+	tap_is_int(bench_promote(&b), 0, "a name as lists print it");
+	tap_ok(real_is(&b, "caf\xc3\xa9 [1]", "two\n"), "is the file");
+	strv_done(&b.request.paths);
+	strv_add(&b.request.paths, "dir/old");
+	tap_is_int(bench_promote(&b), 0, "half a rename");
+	tap_ok(real_is(&b, "dir/renamed", "moved content\n") && real_is(&b, "dir/old", NULL),
+	       "takes the other half along");
+	strv_done(&b.request.paths);
+	strv_add(&b.request.paths, "nothing/here");
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_NOT_FOUND, "an unknown path");
+	strv_done(&b.request.paths);
+	strv_add(&b.request.paths, "/etc/passwd");
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_DENIED, "a path outside");
+	strv_done(&b.request.paths);
+	tap_is_int(bench_promote(&b), 0, "the rest");
+	tap_ok(real_is(&b, "b.c", "two\n") && real_is(&b, "new/other", "two\n") &&
+		       bench_changes(&b) == 0,
+	       "then all is promoted");
+}
+
+static void test_renamed_directory(void)
+{
+	owned(bench_close) struct bench b;
+	struct stat before, after;
+
+	if (geteuid() != 0) {
+		tap_skip(7, "a plain user's overlay renames no directories");
+		return;
+	}
+	bench_open(&b);
+	real_put(&b, "old/a", "one\n");
+	real_put(&b, "old/sub/b", "one\n");
+	bench_start(&b);
+	top_mkdir(&b, "new", "redirect", "old");
+	top_put(&b, "new/a", "two\n", true);
+	top_put(&b, "new/added", "two\n", false);
+	top_remove(&b, "old");
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "old/later", "reality's\n");
+	real_stat(&b, "old/sub/b", &before);
+	tap_is_int(bench_promote(&b), 0, "a renamed directory");
+	tap_ok(real_is(&b, "new/a", "two\n") && real_is(&b, "new/added", "two\n") &&
+		       real_is(&b, "new/sub/b", "one\n") && real_is(&b, "old/a", NULL),
+	       "is renamed in reality, edits and all");
+	tap_ok(real_is(&b, "new/later", "reality's\n"), "what reality put into it went along");
+	tap_ok(real_stat(&b, "new/sub/b", &after) && before.st_ino == after.st_ino,
+	       "files keep their inodes");
+	tap_is_int(bench_undo(&b, NULL), 0, "undone");
+	tap_ok(real_is(&b, "old/a", "one\n") && real_is(&b, "old/sub/b", "one\n") &&
+		       real_is(&b, "old/later", "reality's\n") && real_is(&b, "new/a", NULL),
+	       "it is back where it was");
+	real_put(&b, "new/taken", "in the way\n");
+	b.request.strategy = STRATEGY_THEIRS;
+	tap_is_int(bench_promote(&b), 0, "the new name is taken: entry by entry");
+}
+
+static void test_kinds(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *first = NULL, *second = NULL, *pipe = NULL;
+	struct stat one, two;
+
+	bench_open(&b);
+	real_put(&b, "file", "one\n");
+	real_put(&b, "tree/x", "one\n");
+	real_put(&b, "tree/y/z", "one\n");
+	real_put(&b, "mode", "one\n");
+	bench_start(&b);
+	/* A file becomes a directory, a directory a link. */
+	top_mkdir(&b, "file", NULL, NULL);
+	top_put(&b, "file/inside", "two\n", false);
+	top_link(&b, "tree", "file/inside");
+	top_put(&b, "mode", "one\n", true);
+	top_chmod(&b, "mode", 0750);
+	top_put(&b, "first", "linked\n", false);
+	first = bench_top(&b, "first");
+	second = bench_top(&b, "other/second");
+	pipe = bench_top(&b, "pipe");
+	if (link(first, second) < 0 || mkfifo(pipe, 0640) < 0)
+		tap_bail("cannot make objects");
+	top_put(&b, "both/a", "twin\n", false);
+	free_ptr(&first);
+	free_ptr(&second);
+	first = bench_top(&b, "both/a");
+	second = bench_top(&b, "both/b");
+	if (link(first, second) < 0)
+		tap_bail("cannot link");
+	bench_capture(&b);
+	tap_is_int(bench_promote(&b), 0, "kinds of objects");
+	tap_ok(real_is(&b, "file/inside", "two\n"), "a file became a directory");
+	tap_ok(real_stat(&b, "tree", &one) && S_ISLNK(one.st_mode), "a directory became a link");
+	tap_ok(real_stat(&b, "mode", &one) && (one.st_mode & 07777) == 0750, "a mode");
+	tap_ok(real_stat(&b, "pipe", &one) && S_ISFIFO(one.st_mode), "a pipe");
+	tap_ok(real_stat(&b, "both/a", &one) && real_stat(&b, "both/b", &two) &&
+		       one.st_ino == two.st_ino,
+	       "two names of one file stay that");
+	tap_is_int(bench_changes(&b), 0, "nothing is left");
+	tap_is_int(bench_undo(&b, NULL), 0, "undone");
+	tap_ok(real_is(&b, "file", "one\n") && real_is(&b, "tree/y/z", "one\n") &&
+		       real_stat(&b, "mode", &one) && (one.st_mode & 07777) == 0644 &&
+		       !real_stat(&b, "pipe", &one),
+	       "all as it was");
+}
+
+/* Another name of an edited file keeps what it had. */
+static void test_hard_link(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *a = NULL, *other = NULL;
+
+	bench_open(&b);
+	real_put(&b, "a", "one\n");
+	a = bench_real(&b, "a");
+	other = bench_real(&b, "b");
+	if (link(a, other) < 0)
+		tap_bail("cannot link");
+	bench_start(&b);
+	top_put(&b, "a", "two\n", false);
+	bench_capture(&b);
+	tap_is_int(bench_promote(&b), 0, "a file with two names");
+	tap_ok(real_is(&b, "a", "two\n") && real_is(&b, "b", "one\n"),
+	       "the other keeps its content");
+}
+
+static void test_trim(void)
+{
+	owned(bench_close) struct bench b;
+	struct promotion_record *records = NULL;
+	size_t count = 0;
+	char text[32];
+
+	bench_open(&b);
+	real_put(&b, "a", "start\n");
+	bench_start(&b);
+	for (int i = 0; i < 22; i++) {
+		(void)snprintf(text, sizeof(text), "version %d\n", i);
+		top_put(&b, "a", text, true);
+		bench_capture(&b);
+		if (bench_promote(&b) < 0)
+			tap_bail(b.err.text);
+	}
+	tap_ok(promotion_list(&b.store, NULL, &records, &count, &b.err) == 0 && count == 22,
+	       "all are listed");
+	tap_ok(count == 22 && strcmp(records[0].state, "live") == 0 &&
+		       strcmp(records[19].state, "live") == 0 &&
+		       strcmp(records[20].state, "kept") == 0,
+	       "newest first; what the oldest replaced is gone");
+	tap_ok(bench_undo(&b, count == 22 ? records[21].id : "") < 0 &&
+		       b.err.code == ERROR_NOT_FOUND,
+	       "they cannot be undone any more");
+	promotion_records_free(records, count);
+	for (int i = 0; i < 20; i++)
+		if (bench_undo(&b, NULL) < 0)
+			tap_bail(b.err.text);
+	tap_ok(real_is(&b, "a", "version 1\n"), "twenty can");
 }
 
 int main(void)
 {
 	test_thin();
+	test_undo_large();
+	test_selection();
+	test_renamed_directory();
+	test_kinds();
+	test_hard_link();
+	test_trim();
 	return tap_done();
 }
