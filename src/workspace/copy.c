@@ -8,6 +8,7 @@
 #include "workspace/copy.h"
 
 #include "base/own.h"
+#include "base/tree.h"
 #include "workspace/layer_record.h"
 #include "workspace/seal.h"
 #include "workspace/store_parts.h"
@@ -302,8 +303,10 @@ int copy_top(const struct sandbox *sandbox, const struct layer_meta *meta, struc
 		error_errno(err, ERROR_HOST, "cannot copy the top of '%s'", sandbox->name);
 		goto failed;
 	}
-	if (store_trash(store, draft_fd, LINKS, err) < 0)
+	if (tree_remove(draft_fd, LINKS) < 0) {
+		error_errno(err, ERROR_HOST, "cannot finish a layer");
 		goto failed;
+	}
 	if (renameat(store->fd, draft, store->fd, place) < 0) {
 		error_errno(err, ERROR_HOST, "cannot name a layer");
 		goto failed;

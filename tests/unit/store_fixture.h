@@ -25,8 +25,8 @@ struct fixture {
 /* A mount namespace of our own with a tmpfs where scratch directories are: fast, and gone with us. NULL, or why not. */
 static inline const char *fixture_enter_namespace(void)
 {
-	owned(free_ptr) char *users = xasprintf("0 %u 1", (unsigned)geteuid());
-	owned(free_ptr) char *groups = xasprintf("0 %u 1", (unsigned)getegid());
+	owned(free_ptr) char *users = xasprintf("%u %u 1", geteuid(), geteuid());
+	owned(free_ptr) char *groups = xasprintf("%u %u 1", getegid(), getegid());
 	bool is_plain = geteuid() != 0;
 
 	if (unshare(CLONE_NEWNS | (is_plain ? CLONE_NEWUSER : 0)) < 0)

@@ -3,6 +3,8 @@
 
 #include "tests/unit/store_fixture.h"
 
+#include <sys/xattr.h>
+
 static struct fixture fixture;
 
 static bool take(struct sandbox *sandbox, const char *message, char ret_name[static 64])
@@ -91,8 +93,240 @@ static void test_fork(void)
 	tap_ok(snapshot_fork(&box, "s2", "x", 0, &fixture.err) < 0 &&
 		       fixture.err.code == ERROR_NOT_FOUND && strstr(fixture.err.text, "s1"),
 	       "an unknown snapshot is told with the nearest");
-	printf("# %s\n", fixture.err.text);
 	sandbox_close(&box);
+}
+
+static void test_names(void)
+{
+	struct snapshot_request request = { .name = "Before" };
+	struct sandbox box;
+	struct snapshot made;
+	char name[64];
+
+	fixture_make(&fixture, "names", 0);
+	if (!fixture_enter(&fixture, "names", &box))
+		return;
+	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) < 0 &&
+		       fixture.err.code == ERROR_USAGE,
+	       "names follow the rule for names");
+	request.name = "base";
+	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) < 0 &&
+		       fixture.err.code == ERROR_USAGE,
+	       "reality has its name already");
+	request.name = "s1";
+	request.message = "a \"message\"\nof two lines \\n \x1b[31m";
+	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) == 0 && !made.layer[0],
+	       "an untouched sandbox is named without a layer");
+	snapshot_done(&made);
+	tap_ok(snapshot_find(&box, "s1", &made, &fixture.err) == 0 && made.is_current &&
+		       !made.is_torn,
+	       "and found");
+	tap_is_str(made.message, request.message, "with its message as it was");
+	snapshot_done(&made);
+	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) < 0 &&
+		       fixture.err.code == ERROR_CONFLICT,
+	       "a name is given once");
+	tap_ok(take(&box, NULL, name) && strcmp(name, "s2") == 0, "numbers go round taken names");
+	sandbox_close(&box);
+}
+
+/* Where the user is on another branch, "the last one" is the last on the way that led there. */
+static void test_branches(void)
+{
+	struct sandbox box;
+	char name[64], saved[64];
+
+	fixture_make(&fixture, "tree", 0);
+	if (!fixture_enter(&fixture, "tree", &box))
+		return;
+	fixture_write(&box, "f", "one");
+	(void)take(&box, NULL, name);
+	fixture_write(&box, "f", "two");
+	(void)take(&box, NULL, name);
+	tap_ok(snapshot_rollback(&box, "s1", saved, &fixture.err) == 0, "back by two");
+	fixture_write(&box, "f", "other");
+	tap_ok(snapshot_rollback(&box, NULL, saved, &fixture.err) == 0, "back without a name");
+	shows(&box, "f", "one");
+	tap_ok(snapshot_rollback(&box, "base", saved, &fixture.err) == 0 && !saved[0],
+	       "to reality, with nothing to save");
+	fixture_write(&box, "f", "afresh");
+	tap_ok(snapshot_rollback(&box, NULL, saved, &fixture.err) == 0, "nothing was made there");
+	shows(&box, "f", "");
+	tap_ok(snapshot_rollback(&box, saved, name, &fixture.err) == 0, "what was saved is there");
+	shows(&box, "f", "afresh");
+	sandbox_close(&box);
+}
+
+static void test_refresh(void)
+{
+	struct sandbox box;
+	uint64_t before;
+
+	fixture_make(&fixture, "fresh", 0);
+	if (!fixture_enter(&fixture, "fresh", &box))
+		return;
+	before = box.base_ns;
+	box.base_ns = 1;
+	fixture_write(&box, "f", "mine");
+	tap_ok(snapshot_refresh(&box, &fixture.err) == 0 && box.base_ns >= before &&
+		       !has_upper(&box),
+	       "a refresh seals, and takes the time anew");
+	shows(&box, "f", "mine");
+	tap_is_str(box.at, "auto1", "what was there has a name");
+	sandbox_close(&box);
+}
+
+/* A layer that an earlier boot left unsynced, and all that stands on it. */
+static void test_torn(void)
+{
+	struct sandbox box;
+	struct snapshot made;
+	char name[64];
+
+	fixture_make(&fixture, "torn", 0);
+	if (!fixture_enter(&fixture, "torn", &box))
+		return;
+	fixture_write(&box, "f", "one");
+	(void)take(&box, NULL, name);
+	fixture_write(&box, "f", "two");
+	/* As if it had been mounted in another boot. */
+	(void)snprintf(box.upper_boot_id, sizeof(box.upper_boot_id),
+		       "11111111-2222-3333-4444-555555555555");
+	(void)take(&box, NULL, name);
+	fixture_write(&box, "f", "three");
+	(void)take(&box, NULL, name);
+	tap_ok(snapshot_sync(&fixture.store, &fixture.err) == 0, "a sync");
+	tap_ok(snapshot_find(&box, "s1", &made, &fixture.err) == 0 && !made.is_torn,
+	       "leaves the whole one whole");
+	snapshot_done(&made);
+	tap_ok(snapshot_find(&box, "s2", &made, &fixture.err) == 0 && made.is_torn,
+	       "and heals none that was cut short");
+	snapshot_done(&made);
+	tap_ok(snapshot_find(&box, "s3", &made, &fixture.err) == 0 && made.is_torn,
+	       "nor one that stands on it");
+	snapshot_done(&made);
+	sandbox_close(&box);
+}
+
+static void test_durable(void)
+{
+	const struct snapshot_request request = { .durable = true };
+	struct sandbox box;
+	struct snapshot made;
+	struct layer_meta meta;
+
+	fixture_settle(&fixture);
+	fixture_make(&fixture, "durable", 0);
+	if (!fixture_enter(&fixture, "durable", &box))
+		return;
+	fixture_write(&box, "f", "one");
+	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) == 0, "a durable one");
+	tap_ok(layer_meta_read(&fixture.store, made.layer, &meta, &fixture.err) == 0 &&
+		       meta.is_synced && meta.depth == 1,
+	       "is on the disk when it is answered");
+	snapshot_done(&made);
+	sandbox_close(&box);
+}
+
+/* What is in the only unit of snapshot NAME's layer, for reading; the caller closes it. */
+static int open_unit(const struct sandbox *box, const char *name)
+{
+	char unit[LAYER_UNIT_SIZE];
+	owned(free_ptr) char *path = NULL;
+	struct snapshot found;
+
+	if (snapshot_find(box, name, &found, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	layer_unit_name(UNIT_PATH, unit);
+	path = xasprintf("layers/%s/%s", found.layer, unit);
+	snapshot_done(&found);
+	return openat(fixture.store.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Links, holes, marks, special files, and a directory its owner closed. */
+static void fill_top(int unit_fd)
+{
+	owned(fd_close) int sparse = openat(unit_fd, "sparse", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	owned(fd_close) int marked = -1;
+
+	(void)linkat(unit_fd, "f", unit_fd, "g", 0);
+	if (ftruncate(sparse, 1 << 30) < 0 || pwrite(sparse, "x", 1, 1 << 29) != 1)
+		tap_bail("cannot make a sparse file");
+	(void)mkdirat(unit_fd, "opaque", 0755);
+	marked = openat(unit_fd, "opaque", O_RDONLY | O_CLOEXEC);
+	(void)fsetxattr(marked, "user.overlay.opaque", "y", 1, 0);
+	(void)mknodat(unit_fd, "whiteout", S_IFCHR, 0);
+	(void)mkfifoat(unit_fd, "fifo", 0600);
+	(void)symlinkat("/nowhere", unit_fd, "link");
+	(void)mkdirat(unit_fd, "closed", 0700);
+	(void)mkdirat(unit_fd, "closed/inner", 0700);
+	(void)mknodat(unit_fd, "closed/inner/deep", S_IFREG | 0200, 0);
+	(void)fchmodat(unit_fd, "closed/inner", 0, 0);
+	(void)fchmodat(unit_fd, "closed", 0, 0);
+}
+
+static bool has_mode(int fd, const char *name, mode_t mode)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mode == mode;
+}
+
+static void check_copy(int fd)
+{
+	struct stat f, g;
+	char value[8];
+	owned(fd_close) int marked = openat(fd, "opaque", O_RDONLY | O_CLOEXEC);
+
+	tap_ok(fstatat(fd, "f", &f, 0) == 0 && fstatat(fd, "g", &g, 0) == 0 &&
+		       f.st_ino == g.st_ino && f.st_nlink == 2,
+	       "names of one file stay names of one file");
+	tap_ok(fstatat(fd, "sparse", &f, 0) == 0 && f.st_size == 1 << 30 && f.st_blocks < 4096 &&
+		       (f.st_mode & 0777) == 0640,
+	       "holes stay holes");
+	tap_ok(fgetxattr(marked, "user.overlay.opaque", value, sizeof(value)) == 1 ||
+		       errno == ENOTSUP,
+	       "marks come along");
+	tap_ok(has_mode(fd, "whiteout", S_IFCHR) && has_mode(fd, "fifo", S_IFIFO | 0600) &&
+		       has_mode(fd, "link", S_IFLNK | 0777),
+	       "and what is no file");
+	tap_ok(has_mode(fd, "closed", S_IFDIR), "what was closed is closed");
+}
+
+static void test_live(void)
+{
+	const struct snapshot_request request = { .is_live = true };
+	owned(fd_close) int upper_fd = -1, unit_fd = -1, copy_fd = -1;
+	char unit[LAYER_UNIT_SIZE], saved[64];
+	struct sandbox box;
+	struct snapshot made;
+
+	fixture_make(&fixture, "live", 0);
+	if (!fixture_enter(&fixture, "live", &box))
+		return;
+	fixture_write(&box, "f", "one");
+	layer_unit_name(UNIT_PATH, unit);
+	if (sandbox_open_upper(&box, &upper_fd, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	unit_fd = openat(upper_fd, unit, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fill_top(unit_fd);
+	if (!tap_ok(snapshot_take(&box, &request, &made, &fixture.err) == 0,
+		    "a snapshot while the top stays"))
+		printf("# %s\n", fixture.err.text);
+	snapshot_done(&made);
+	tap_ok(has_upper(&box) && !box.head[0], "the top is still there, on what it was on");
+	tap_ok(has_mode(unit_fd, "closed", S_IFDIR), "as it was");
+	copy_fd = open_unit(&box, "s1");
+	check_copy(copy_fd);
+	fixture_write(&box, "f", "two");
+	tap_ok(snapshot_rollback(&box, NULL, saved, &fixture.err) == 0, "it is gone back to");
+	shows(&box, "f", "one");
+	sandbox_close(&box);
+	/* For whoever removes the scratch directory. */
+	(void)fchmodat(copy_fd, "closed", 0700, 0);
+	(void)fchmodat(copy_fd, "closed/inner", 0700, 0);
+	(void)fchmodat(unit_fd, "closed", 0700, 0);
+	(void)fchmodat(unit_fd, "closed/inner", 0700, 0);
 }
 
 int main(void)
@@ -100,6 +334,12 @@ int main(void)
 	fixture_open(&fixture);
 	test_save_and_rewind();
 	test_fork();
+	test_names();
+	test_branches();
+	test_refresh();
+	test_torn();
+	test_durable();
+	test_live();
 	fixture_close(&fixture);
 	return tap_done();
 }

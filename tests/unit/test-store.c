@@ -1,0 +1,247 @@
+/* The store: who may use it, what it refuses, contents, garbage, and the process that works behind it. */
+#include "workspace/store.h"
+
+#include "tests/unit/store_fixture.h"
+#include "workspace/cas.h"
+#include "workspace/store_parts.h"
+#include "workspace/unsynced.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static struct fixture fixture;
+
+static char *in_store(const char *name)
+{
+	return xasprintf("%s/%s", fixture.store.path, name);
+}
+
+static bool is_there(const char *name)
+{
+	return faccessat(fixture.store.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Opens the store once more; what the error says. */
+static const char *refusal(enum error_code code)
+{
+	struct store again;
+
+	if (store_open(fixture.store.path, &again, &fixture.err) == 0) {
+		store_close(&again);
+		return "";
+	}
+	return fixture.err.code == code ? fixture.err.text : "another error";
+}
+
+static void test_refusals(void)
+{
+	owned(free_ptr) char *version = in_store("VERSION"), *other = in_store("other");
+	owned(free_ptr) char *lock = in_store("lock");
+
+	tap_is_str(refusal(ERROR_NONE), "", "a store is opened again");
+	(void)chmod(fixture.store.path, 0750);
+	tap_ok(strstr(refusal(ERROR_DENIED), "chmod 700"), "one that is open to others is refused");
+	(void)chmod(fixture.store.path, 0700);
+	if (rename(version, other) < 0 || symlink("other", version) < 0)
+		tap_bail("cannot make a link");
+	tap_ok(*refusal(ERROR_HOST), "a link as VERSION is not followed");
+	(void)unlink(version);
+	(void)mkfifo(version, 0600);
+	tap_ok(strstr(refusal(ERROR_INPUT), "not a regular file"), "a fifo does not hang");
+	(void)unlink(version);
+	free(scratch_write(&fixture.scratch, "store/VERSION", "aisbx-store 2\n"));
+	tap_ok(strstr(refusal(ERROR_DENIED), "newer"), "a newer format is refused");
+	free(scratch_write(&fixture.scratch, "store/VERSION", "hello"));
+	tap_ok(*refusal(ERROR_INPUT), "anything else is no store");
+	(void)rename(other, version);
+	(void)unlink(lock);
+	(void)mkfifo(lock, 0600);
+	tap_ok(*refusal(ERROR_INPUT), "a fifo as lock does not hang either");
+	(void)unlink(lock);
+	tap_is_str(refusal(ERROR_NONE), "", "and it is opened as before");
+	if (geteuid() == 0) {
+		(void)chown(fixture.store.path, 1, 1);
+		tap_ok(strstr(refusal(ERROR_DENIED), "belongs to user 1"),
+		       "somebody else's is refused");
+		(void)chown(fixture.store.path, 0, 0);
+	} else {
+		tap_skip(1, "giving a directory away needs root");
+	}
+}
+
+static void test_files(void)
+{
+	owned(str_done) struct str text = STR_INIT;
+	char boot_id[37];
+
+	tap_ok(store_boot_id(boot_id, &fixture.err) == 0 && strlen(boot_id) == 36,
+	       "a boot has an id");
+	tap_ok(store_replace(fixture.store.fd, "note", "one", 3, true, &fixture.err) == 0 &&
+		       store_replace(fixture.store.fd, "note", "two", 3, false, &fixture.err) == 0,
+	       "a file is replaced");
+	if (file_read(fixture.store.fd, "note", 64, &text, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	tap_is_str(str_cstr(&text), "two", "its content is the new one");
+	tap_ok(store_trash(&fixture.store, fixture.store.fd, "note", &fixture.err) == 0 &&
+		       !is_there("note"),
+	       "what goes to the trash is gone at once");
+	tap_ok(store_trash(&fixture.store, fixture.store.fd, "note", &fixture.err) == 0,
+	       "what is not there need not go");
+	store_empty_trash(&fixture.store, false);
+	owned(free_ptr) char *trash = in_store("trash");
+
+	tap_ok(rmdir(trash) == 0 && mkdir(trash, 0700) == 0, "the trash is empty");
+}
+
+static void test_contents(void)
+{
+	char hex[SHA256_HEX_SIZE], again[SHA256_HEX_SIZE];
+	owned(free_ptr) char *path = scratch_write(&fixture.scratch, "file", "content");
+	owned(fd_close) int file = open(path, O_RDONLY | O_CLOEXEC);
+	owned(fd_close) int kept = -1;
+	char text[16] = "";
+	struct stat st;
+
+	tap_ok(cas_keep_fd(&fixture.store, file, hex, &fixture.err) == 0, "a content is kept");
+	tap_ok(cas_keep_bytes(&fixture.store, "content", 7, again, &fixture.err) == 0 &&
+		       strcmp(hex, again) == 0,
+	       "the same bytes have the same name");
+	tap_ok(cas_open(&fixture.store, hex, &kept, &fixture.err) == 0 &&
+		       read(kept, text, sizeof(text) - 1) == 7 && strcmp(text, "content") == 0,
+	       "and are found again");
+	tap_ok(fstat(kept, &st) == 0 && (st.st_mode & 0777) == 0400, "nobody may change them");
+	fd_close(&kept);
+	hex[0] = hex[0] == '0' ? '1' : '0';
+	tap_ok(cas_open(&fixture.store, hex, &kept, &fixture.err) < 0 &&
+		       fixture.err.code == ERROR_NOT_FOUND,
+	       "what is not kept is not found");
+	tap_ok(cas_open(&fixture.store, "../../../etc/passwd", &kept, &fixture.err) < 0 &&
+		       fixture.err.code == ERROR_INPUT,
+	       "a name is no path");
+}
+
+static void take(struct sandbox *box, char ret_layer[static LAYER_ID_SIZE])
+{
+	const struct snapshot_request request = { .message = NULL };
+	struct snapshot made;
+
+	if (snapshot_take(box, &request, &made, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	memcpy(ret_layer, made.layer, sizeof(made.layer));
+	snapshot_done(&made);
+}
+
+static bool has_layer(const char *lid)
+{
+	owned(free_ptr) char *place = xasprintf("layers/%s", lid);
+
+	return is_there(place);
+}
+
+static void test_garbage(void)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+	char kept[LAYER_ID_SIZE], lost[LAYER_ID_SIZE], place[80], hex[SHA256_HEX_SIZE];
+	struct sandbox box;
+
+	fixture_make(&fixture, "keeps", 0);
+	fixture_make(&fixture, "goes", 0);
+	if (!fixture_enter(&fixture, "keeps", &box))
+		return;
+	fixture_write(&box, "f", "kept");
+	take(&box, kept);
+	tap_ok(snapshot_fork(&box, NULL, "also-goes", 0, &fixture.err) == 0,
+	       "a fork shares a layer");
+	sandbox_close(&box);
+	if (!fixture_enter(&fixture, "goes", &box))
+		return;
+	fixture_write(&box, "f", "lost");
+	take(&box, lost);
+	fixture_settle(&fixture);
+	tap_ok(has_layer(kept) && has_layer(lost), "both layers are there");
+	tap_ok(sandbox_remove(&box, &fixture.err) == 0, "one sandbox is removed");
+	sandbox_close(&box);
+	tap_ok(sandbox_discard(&fixture.store, "also-goes", &fixture.err) == 0, "another by name");
+	if (cas_keep_bytes(&fixture.store, "young", 5, hex, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	(void)snprintf(place, sizeof(place), "cas/%.2s/%s", hex, hex + 2);
+	store_unlock(&fixture.store);
+	fixture_settle(&fixture);
+	tap_ok(has_layer(kept) && !has_layer(lost),
+	       "what only it had is gone, without being asked");
+	if (store_relock(&fixture.store, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	(void)mkdirat(fixture.store.fd, "layers/.new-01ARZ3NDEKTSV4RRFFQ69G5FAV", 0700);
+	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) == 0 && removed.count == 1 &&
+		       strstr(removed.items[0], ".new-"),
+	       "drafts of killed processes are garbage, too");
+	tap_ok(is_there(place), "a content that was just kept waits for what will name it");
+}
+
+static void test_garbage_waits(void)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+	struct store other;
+
+	if (store_open(fixture.store.path, &other, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) < 0 &&
+		       fixture.err.code == ERROR_CONFLICT,
+	       "nothing is collected while others use the store");
+	tap_ok(flock(fixture.store.lock_fd, LOCK_SH | LOCK_NB) == 0,
+	       "and our own lock is held again");
+	store_close(&other);
+}
+
+/* The caller's pipe must end when the caller does, whatever goes on behind. */
+static void test_worker(void)
+{
+	int pipe_fds[2];
+	char byte;
+	struct sandbox box;
+
+	if (pipe2(pipe_fds, 0) < 0)
+		tap_bail("no pipe");
+	if (!fixture_enter(&fixture, "keeps", &box))
+		return;
+	fixture_write(&box, "g", "more");
+	pid_t child = fork();
+
+	if (child == 0) {
+		char layer[LAYER_ID_SIZE];
+
+		(void)dup2(pipe_fds[1], 1);
+		(void)dup2(pipe_fds[1], 2);
+		close(pipe_fds[0]);
+		close(pipe_fds[1]);
+		take(&box, layer);
+		/* A zombie would be found by a wait for anybody. */
+		_exit(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD ? 0 : 1);
+	}
+	int status = -1;
+
+	close(pipe_fds[1]);
+	(void)waitpid(child, &status, 0);
+	tap_is_int(status, 0, "the worker is nobody's child");
+	tap_ok(unsynced_is_any(&fixture.store), "it has not even begun to sync");
+	tap_ok(read(pipe_fds[0], &byte, 1) == 0, "and does not hold the caller's output");
+	close(pipe_fds[0]);
+	sandbox_close(&box);
+	fixture_settle(&fixture);
+	tap_ok(!unsynced_is_any(&fixture.store), "then it syncs");
+}
+
+int main(void)
+{
+	fixture_open(&fixture);
+	test_refusals();
+	test_files();
+	test_contents();
+	test_garbage();
+	test_garbage_waits();
+	test_worker();
+	fixture_close(&fixture);
+	return tap_done();
+}
