@@ -9,7 +9,6 @@
 /* What is at an item's path (and destination), in its slot, and in the slot's backup. */
 struct looked {
 	struct txn_identity path, to, slot, backup;
-	bool is_old, is_new; /* at its path: the object of that side, untouched */
 };
 
 /* Whether errno says that a directory is not there any more, which is an answer; the rest is trouble. */
@@ -41,19 +40,6 @@ static int look_at_path(struct txn *txn, size_t item, bool to, struct txn_identi
 	return 0;
 }
 
-/* Whether what is at the path is untouched, down to the last file below. */
-static void look_closer(struct txn *txn, size_t index, struct looked *looked)
-{
-	const struct txn_item *item = &txn->items[index];
-	const char *name;
-	int fd;
-
-	if (!looked->path.exists || txn_where(txn, index, false, &fd, &name) < 0)
-		return;
-	looked->is_old = txn_is_intact(txn, item, &item->old, fd, name);
-	looked->is_new = txn_is_intact(txn, item, &item->new, fd, name);
-}
-
 /* 0, or -1 with errno when it cannot be told. */
 static int look(struct txn *txn, size_t item, struct looked *ret_looked)
 {
@@ -62,9 +48,7 @@ static int look(struct txn *txn, size_t item, struct looked *ret_looked)
 		return -1;
 	if (txn->items[item].kind == TXN_MOVE)
 		return look_at_path(txn, item, true, &ret_looked->to);
-	if (look_at_slot(txn, item, false, &ret_looked->slot) < 0)
-		return -1;
-	return look_at_slot(txn, item, true, &ret_looked->backup);
+	return look_at_slot(txn, item, false, &ret_looked->slot);
 }
 
 bool txn_is_ours(const struct txn *txn, size_t item, const char *path,
@@ -92,34 +76,49 @@ static bool is_taken(const struct txn *txn, const struct txn_item *item, const c
 	return got->exists && !txn_is_ours(txn, (size_t)(item - txn->items), path, got);
 }
 
-static enum txn_standing replace_standing(const struct txn *txn, const struct txn_item *item,
+/* Whether what is at the path is the object of one side, untouched down to the last file below. */
+static bool is_at_path(struct txn *txn, const struct txn_item *item, const struct looked *at,
+		       const struct txn_identity *want)
+{
+	const char *name;
+	int fd;
+
+	if (!txn_is_unchanged(txn, item, want, &at->path))
+		return false;
+	if (!S_ISDIR(want->mode))
+		return true;
+	return txn_where(txn, (size_t)(item - txn->items), false, &fd, &name) == 0 &&
+	       txn_is_intact(txn, item, want, fd, name);
+}
+
+static enum txn_standing replace_standing(struct txn *txn, const struct txn_item *item,
 					  const struct looked *at)
 {
 	if (txn_is_same(txn, &item->new, &at->slot))
-		return at->is_old ? STANDS_OLD : STANDS_OLD_CHANGED;
+		return is_at_path(txn, item, at, &item->old) ? STANDS_OLD : STANDS_OLD_CHANGED;
 	if (txn_is_same(txn, &item->old, &at->slot))
-		return at->is_new ? STANDS_NEW : STANDS_NEW_CHANGED;
+		return is_at_path(txn, item, at, &item->new) ? STANDS_NEW : STANDS_NEW_CHANGED;
 	return STANDS_LOST;
 }
 
-static enum txn_standing add_standing(const struct txn *txn, const struct txn_item *item,
+static enum txn_standing add_standing(struct txn *txn, const struct txn_item *item,
 				      const struct looked *at)
 {
 	if (txn_is_same(txn, &item->new, &at->slot))
 		return is_taken(txn, item, item->path, &at->path) ? STANDS_OLD_CHANGED : STANDS_OLD;
 	if (at->slot.exists)
 		return STANDS_LOST;
-	return at->is_new ? STANDS_NEW : STANDS_NEW_CHANGED;
+	return is_at_path(txn, item, at, &item->new) ? STANDS_NEW : STANDS_NEW_CHANGED;
 }
 
-static enum txn_standing delete_standing(const struct txn *txn, const struct txn_item *item,
+static enum txn_standing delete_standing(struct txn *txn, const struct txn_item *item,
 					 const struct looked *at)
 {
 	if (txn_is_same(txn, &item->old, &at->slot))
 		return is_taken(txn, item, item->path, &at->path) ? STANDS_NEW_CHANGED : STANDS_NEW;
 	if (at->slot.exists)
 		return STANDS_LOST;
-	return at->is_old ? STANDS_OLD : STANDS_OLD_CHANGED;
+	return is_at_path(txn, item, at, &item->old) ? STANDS_OLD : STANDS_OLD_CHANGED;
 }
 
 static enum txn_standing move_standing(const struct txn *txn, const struct txn_item *item,
@@ -168,7 +167,6 @@ enum txn_standing txn_standing(struct txn *txn, size_t index)
 		return meta_standing(txn, index);
 	if (look(txn, index, &at) < 0)
 		return STANDS_UNSEEN;
-	look_closer(txn, index, &at);
 	switch (item->kind) {
 	case TXN_REPLACE:
 		return replace_standing(txn, item, &at);
@@ -215,6 +213,8 @@ int txn_settle(struct txn *txn, size_t index)
 	if (item->kind == TXN_META)
 		return 0;
 	if (look(txn, index, &at) < 0)
+		return -1;
+	if (item->kind == TXN_REPLACE && look_at_slot(txn, index, true, &at.backup) < 0)
 		return -1;
 	if (item->kind == TXN_REPLACE)
 		return settle_replace(txn, index, &at);

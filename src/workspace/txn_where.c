@@ -322,16 +322,16 @@ static bool is_still_there(struct txn *txn, const struct txn_parent *parent)
 
 int txn_where_check(struct txn *txn, size_t *ret_item)
 {
-	for (size_t i = 0; i < txn->count; i++) {
-		const struct txn_item *item = &txn->items[i];
-
-		if (item->kind == TXN_META || (i > 0 && txn->items[i - 1].parent == item->parent))
-			continue;
-		const struct txn_parent *parent = &txn->parents[item->parent];
+	for (size_t i = 0; i < txn->parent_count; i++) {
+		const struct txn_parent *parent = &txn->parents[i];
+		size_t item = 0;
 
 		if (parent->fd < 0 || !parent->is_touched || is_still_there(txn, parent))
 			continue;
-		*ret_item = i;
+		while (item < txn->count && txn->items[item].parent != i &&
+		       txn->items[item].to_parent != i)
+			item++;
+		*ret_item = item;
 		errno = ESTALE;
 		return -1;
 	}
