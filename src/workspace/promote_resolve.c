@@ -59,6 +59,21 @@ static bool is_in_git(const char *path)
 	return false;
 }
 
+bool promote_has_markers(const struct promote *promote, const struct item *item)
+{
+	owned(str_done) struct str text = STR_INIT;
+	struct error ignored = { 0 };
+	owned(fd_close) int fd = promote_open_theirs(promote, item, &ignored);
+	bool has_start, has_end;
+
+	if (!read_text(fd, &text))
+		return false;
+	has_start =
+		str_starts(str_cstr(&text), "<<<<<<< ") || strstr(str_cstr(&text), "\n<<<<<<< ");
+	has_end = strstr(str_cstr(&text), "\n>>>>>>> ");
+	return has_start && has_end;
+}
+
 static bool read_texts(struct promote *promote, struct item *item, struct str texts[static 3])
 {
 	owned(fd_close) int base = -1, ours = -1, theirs = -1;
@@ -216,8 +231,9 @@ int promote_compose(struct promote *promote, struct item *item, struct error *er
 	/* Sticky means something for directories only. */
 	if (item->type != 'd')
 		item->meta.mode &= ~(mode_t)01000;
-	if (delta_xattrs(promote->stack, ours_xattrs ? &item->entry.old : new, &item->xattrs, err) <
-	    0)
+	/* A directory on the way to an artifact's place is made from nothing that lies anywhere. */
+	if (new->layer_path && delta_xattrs(promote->stack, ours_xattrs ? &item->entry.old : new,
+					    &item->xattrs, err) < 0)
 		return -1;
 	item->meta.xattrs = &item->xattrs;
 	return 0;
