@@ -139,6 +139,9 @@ enum outcome conflict_outcome(enum promote_strategy strategy, const struct verdi
 {
 	bool is_text = verdict->object == TAKE_MERGE && verdict->content == TAKE_MERGE;
 
+	/* Markers never reach reality, whoever asks. */
+	if (strcmp(verdict->kind, CONFLICT_UNRESOLVED) == 0)
+		return strategy == STRATEGY_OURS ? OUTCOME_OURS : OUTCOME_OPEN;
 	switch (strategy) {
 	case STRATEGY_FAIL:
 		return OUTCOME_OPEN;

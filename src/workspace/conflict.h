@@ -16,6 +16,9 @@ struct aspects {
 	const char *xattrs; /* digest, "" for none */
 };
 
+/* The kind of a file that still has the markers of an earlier conflict. */
+#define CONFLICT_UNRESOLVED "unresolved"
+
 enum take { TAKE_OURS, TAKE_THEIRS, TAKE_MERGE, TAKE_UNDECIDED };
 
 struct verdict {

@@ -227,6 +227,9 @@ int origin_find(const struct origin_index *index, const struct delta_entry *entr
 	ret_origin->from = record->origin.from ? xstrdup(record->origin.from) : NULL;
 	if (record->origin.quality == ORIGIN_LOST)
 		return 0;
+	/* Captures say "exact", promotions have a name. */
+	ret_origin->is_merged_in =
+		record->origin.quality == ORIGIN_CAPTURED && !record->promotion[0];
 	if (target_is_same(&record->origin.identity, &now))
 		ret_origin->quality = ORIGIN_EXACT;
 	else

@@ -21,6 +21,7 @@ struct origin {
 	enum origin_quality quality;
 	struct txn_identity identity; /* of the base; exists false: there was nothing */
 	char *link;		      /* target of a link, else NULL */
+	bool is_merged_in; /* both versions were merged in the sandbox, perhaps with markers (promote --into-sandbox) */
 	char *from; /* there was nothing, and the sandbox renamed this to it; else NULL */
 	char sha256[SHA256_HEX_SIZE]; /* of its content where it is kept; "" otherwise */
 	char xattrs

@@ -36,7 +36,7 @@ struct conflict {
 	char id[LAYER_ID_SIZE];
 	char *path;
 	const char *
-		kind; /* content binary delete/modify modify/delete add/add type dir-delete parent-gone rename/rename base-lost busy */
+		kind; /* content binary delete/modify modify/delete add/add type dir-delete parent-gone rename/modify rename/rename base-lost busy unresolved mode owner xattr */
 	enum origin_quality base_quality;
 	struct conflict_side base, ours, theirs;
 	struct merge_conflict *hunks;

@@ -188,6 +188,14 @@ static void judge_lost_name(struct promote *promote, struct item *item)
 			(struct verdict){ .kind = "rename/rename", .object = TAKE_UNDECIDED };
 }
 
+/* A directory that goes is told by what is in it, which is looked at later; every entry in it changes its times. */
+static bool is_going_directory(const struct item *item)
+{
+	return target_type(&item->now) == 'd' && item->entry.old.exists &&
+	       S_ISDIR(item->entry.old.st.st_mode) &&
+	       !(item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode));
+}
+
 static int judge_item(struct promote *promote, struct item *item, struct error *err)
 {
 	target_look(promote->target_fd, item->place, &item->now);
@@ -199,9 +207,15 @@ static int judge_item(struct promote *promote, struct item *item, struct error *
 	if (promote->is_workspace && item->origin.quality == ORIGIN_EXACT &&
 	    target_is_same(&item->origin.identity, &item->now))
 		item->verdict = (struct verdict){ .object = TAKE_THEIRS };
+	else if (is_going_directory(item))
+		item->verdict = (struct verdict){ .object = TAKE_THEIRS };
 	else if (judge_versions(promote, item, err) < 0)
 		return -1;
 	judge_lost_name(promote, item);
+	if (item->origin.is_merged_in && !verdict_is_nothing(&item->verdict) &&
+	    promote_has_markers(promote, item))
+		item->verdict =
+			(struct verdict){ .kind = CONFLICT_UNRESOLVED, .object = TAKE_UNDECIDED };
 	return 0;
 }
 
@@ -235,6 +249,16 @@ static void follow_twin(struct promote *promote, struct item *item)
 		item->fate = FATE_LEFT;
 }
 
+/* Nothing can be put into a directory that reality does not have and does not get. */
+static void follow_parent(struct promote *promote, struct item *item)
+{
+	const struct item *above = item->parent == NO_ITEM ? NULL : &promote->items[item->parent];
+
+	if (above && above->is_selected && item->entry.new.exists &&
+	    above->fate != FATE_APPLIED &&target_type(&above->now) != 'd')
+		item->fate = FATE_LEFT;
+}
+
 int promote_judge(struct promote *promote, struct error *err)
 {
 	for (size_t i = 0; i < promote->count; i++)
@@ -247,6 +271,8 @@ int promote_judge(struct promote *promote, struct error *err)
 		if (promote->items[i].is_selected &&
 		    promote_resolve(promote, &promote->items[i], err) < 0)
 			return -1;
+	for (size_t i = 0; i < promote->count; i++)
+		follow_parent(promote, &promote->items[i]);
 	for (size_t i = 0; i < promote->count; i++)
 		follow_twin(promote, &promote->items[i]);
 	return promote_guard_trees(promote, err);

@@ -82,6 +82,8 @@ int promote_compose(struct promote *promote, struct item *item, struct error *er
 int promote_merge_item(struct promote *promote, struct item *item, enum merge_favour favour,
 		       struct conflict *conflict, struct error *err);
 int promote_guard_trees(struct promote *promote, struct error *err);
+/* Whether the sandbox's file still has the markers of a merge. */
+bool promote_has_markers(const struct promote *promote, const struct item *item);
 /* Fills in what the item's path and sides are; the caller sets the rest. */
 struct conflict *promote_add_conflict(struct promote *promote, struct item *item, const char *kind);
 

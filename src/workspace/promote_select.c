@@ -360,10 +360,38 @@ static bool close_selection(struct promote *promote)
 	return any;
 }
 
+/* A file renamed in the sandbox and edited in reality no longer looks like a rename; what was captured says it is. */
+static void pair_by_records(struct promote *promote)
+{
+	const char *workspace = promote->sandbox->workspace;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *item = &promote->items[i];
+		const struct origin_record *record;
+		const char *from;
+		size_t twin;
+
+		if (item->entry.op != DELTA_ADDED || item->twin != NO_ITEM ||
+		    !S_ISREG(item->entry.new.st.st_mode))
+			continue;
+		record = origin_index_record(promote->origins, item->entry.path);
+		from = record && record->origin.from
+			       ? target_relative(workspace, record->origin.from)
+			       : NULL;
+		twin = from ? promote_find(promote, from) : NO_ITEM;
+		if (twin == NO_ITEM || promote->items[twin].entry.op != DELTA_DELETED ||
+		    promote->items[twin].twin != NO_ITEM)
+			continue;
+		item->twin = twin;
+		promote->items[twin].twin = i;
+	}
+}
+
 int promote_select(struct promote *promote, struct error *err)
 {
 	const struct strv *paths = &promote->request->paths;
 
+	pair_by_records(promote);
 	for (size_t i = 0; paths->count == 0 && i < promote->count; i++)
 		promote->items[i].is_selected = true;
 	for (size_t i = 0; i < paths->count; i++)

@@ -62,8 +62,11 @@ static inline bool real_is(const struct bench *bench, const char *name, const ch
 	char got[4096];
 	ssize_t len = fd < 0 ? -1 : read(fd, got, sizeof(got) - 1);
 
-	if (len < 0)
+	if (len < 0) {
+		if (text)
+			printf("# there is no %s\n", name);
 		return text == NULL;
+	}
 	got[len] = '\0';
 	if (text && strcmp(got, text) == 0)
 		return true;

@@ -1,0 +1,296 @@
+/* Promotion against a reality that moved: each conflict, each strategy, and the two versions taken into the sandbox. */
+#include "tests/unit/promote_fixture.h"
+
+#define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
+
+static const struct conflict *conflict_at(const struct bench *b, const char *path)
+{
+	for (size_t i = 0; i < b->promotion.conflict_count; i++)
+		if (strcmp(b->promotion.conflicts[i].path, path) == 0)
+			return &b->promotion.conflicts[i];
+	return NULL;
+}
+
+static void check_kind(const struct bench *b, const char *path, const char *kind)
+{
+	const struct conflict *conflict = conflict_at(b, path);
+
+	tap_is_str(conflict ? conflict->kind : "none", kind, "%s", kind);
+}
+
+/* Reality and sandbox changed the same file in different places. */
+static void open_disjoint(struct bench *b)
+{
+	bench_open(b);
+	real_put(b, "text", TEN);
+	real_put(b, "other", "one\n");
+	bench_start(b);
+	top_put(b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\n9\n10\n", true);
+	top_put(b, "other", "two\n", true);
+	bench_capture(b);
+	bench_tick();
+	real_put(b, "text", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n");
+}
+
+static void test_text(void)
+{
+	owned(bench_close) struct bench b;
+	const struct conflict *conflict;
+
+	open_disjoint(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
+		       real_is(&b, "other", "one\n"),
+	       "a conflict stops everything");
+	check_kind(&b, "text", "content");
+	conflict = conflict_at(&b, "text");
+	tap_ok(conflict && conflict->ours.sha256[0] && conflict->theirs.sha256[0] &&
+		       conflict->base.sha256[0] && conflict->base_quality == ORIGIN_CAPTURED &&
+		       !conflict->resolution,
+	       "all three versions are named");
+	b.request.strategy = STRATEGY_MERGE;
+	b.request.dry_run = true;
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "other", "one\n"), "a dry run of a merge");
+	b.request.dry_run = false;
+	tap_is_int(bench_promote(&b), 0, "merged");
+	tap_ok(real_is(&b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\nreality\n10\n") &&
+		       real_is(&b, "other", "two\n") && b.promotion.merged.count == 1,
+	       "both edits are in");
+	tap_is_int(bench_promote(&b), 0, "again");
+	tap_ok(real_is(&b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\nreality\n10\n") &&
+		       b.promotion.applied.count == 0 && b.promotion.merged.count == 0,
+	       "a merge is not taken back by promoting once more");
+	tap_is_int(bench_undo(&b, NULL), 0, "undone");
+	tap_ok(real_is(&b, "text", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n"),
+	       "only the sandbox's part");
+	tap_is_int(bench_promote(&b), 0, "and merged again");
+}
+
+static void test_ways(void)
+{
+	static const struct {
+		enum promote_strategy strategy;
+		const char *text;
+	} ways[] = {
+		{ STRATEGY_OURS, "1\nreality\n" },	   { STRATEGY_THEIRS, "1\nsandbox\n" },
+		{ STRATEGY_LWW, "1\nreality\n" },	   { STRATEGY_MERGE_OURS, "1\nreality\n" },
+		{ STRATEGY_MERGE_THEIRS, "1\nsandbox\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		owned(bench_close) struct bench b;
+		owned(fd_close) int fd = -1;
+		const struct conflict *conflict;
+
+		bench_open(&b);
+		real_put(&b, "text", "1\n2\n");
+		bench_start(&b);
+		top_put(&b, "text", "1\nsandbox\n", true);
+		bench_capture(&b);
+		bench_tick();
+		real_put(&b, "text", "1\nreality\n");
+		b.request.strategy = STRATEGY_MERGE;
+		tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
+			       b.promotion.conflicts[0].hunk_count == 1,
+		       "overlapping edits do not merge");
+		b.request.strategy = ways[i].strategy;
+		tap_ok(bench_promote(&b) == 0 && real_is(&b, "text", ways[i].text), "strategy %zu",
+		       i);
+		conflict = conflict_at(&b, "text");
+		tap_ok(conflict && conflict->resolution && conflict->loser[0] &&
+			       cas_open(&b.store, conflict->loser, &fd, &b.err) == 0,
+		       "who lost is kept");
+	}
+}
+
+/* Aspects that do not meet are no conflict. */
+static void test_aspects(void)
+{
+	owned(bench_close) struct bench b;
+	struct stat st;
+
+	bench_open(&b);
+	real_put(&b, "script", "one\n");
+	bench_start(&b);
+	top_put(&b, "script", "one\n", true);
+	top_chmod(&b, "script", 0755);
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "script", "two\n");
+	tap_is_int(bench_promote(&b), 0, "executable here, edited there");
+	tap_ok(real_is(&b, "script", "two\n") && real_stat(&b, "script", &st) &&
+		       (st.st_mode & 0777) == 0755,
+	       "both");
+}
+
+static void test_kinds(void)
+{
+	owned(bench_close) struct bench b;
+	const struct conflict *conflict;
+
+	bench_open(&b);
+	real_put(&b, "deleted", "one\n");
+	real_put(&b, "modified", "one\n");
+	real_put(&b, "binary", "a\n");
+	real_put(&b, "type", "one\n");
+	real_put(&b, "tree/seen", "one\n");
+	real_put(&b, "parent/file", "one\n");
+	real_put(&b, ".git/notes", "1\n2\n3\n");
+	bench_start(&b);
+	top_remove(&b, "deleted");
+	top_put(&b, "modified", "two\n", true);
+	top_put(&b, "binary", "b", true);
+	top_put(&b, "added", "two\n", false);
+	top_link(&b, "type", "modified");
+	top_remove(&b, "tree");
+	top_mkdir(&b, "parent", "origin", "");
+	top_put(&b, "parent/new", "two\n", false);
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "deleted", "real\n");
+	real_remove(&b, "modified");
+	owned(free_ptr) char *binary = bench_real(&b, "binary");
+	owned(fd_close) int fd = open(binary, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (write(fd, "a\0b", 3) != 3)
+		tap_bail("cannot write");
+	fd_close(&fd);
+	real_put(&b, "added", "real\n");
+	real_put(&b, "type", "real\n");
+	real_put(&b, "tree/unseen", "real\n");
+	real_remove(&b, "parent/file");
+	real_remove(&b, "parent");
+	b.request.strategy = STRATEGY_MERGE;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "nothing of it merges");
+	check_kind(&b, "deleted", "delete/modify");
+	check_kind(&b, "modified", "modify/delete");
+	check_kind(&b, "binary", "binary");
+	check_kind(&b, "added", "add/add");
+	check_kind(&b, "type", "type");
+	check_kind(&b, "tree", "dir-delete");
+	conflict = conflict_at(&b, "tree");
+	tap_ok(conflict && conflict->names.count == 1 &&
+		       strcmp(conflict->names.items[0], "tree/unseen") == 0,
+	       "what the sandbox never saw is named");
+	check_kind(&b, "parent", "parent-gone");
+	b.request.strategy = STRATEGY_OURS;
+	tap_is_int(bench_promote(&b), 0, "reality wins");
+	tap_ok(real_is(&b, "deleted", "real\n") && real_is(&b, "modified", NULL) &&
+		       real_is(&b, "added", "real\n") && real_is(&b, "tree/unseen", "real\n") &&
+		       real_is(&b, "tree/seen", "one\n") && real_is(&b, "parent/new", NULL),
+	       "and stays");
+	b.request.strategy = STRATEGY_THEIRS;
+	tap_is_int(bench_promote(&b), 0, "the sandbox wins");
+	tap_ok(real_is(&b, "deleted", NULL) && real_is(&b, "modified", "two\n") &&
+		       real_is(&b, "added", "two\n") && real_is(&b, "tree/unseen", NULL) &&
+		       real_is(&b, "parent/new", "two\n"),
+	       "parents are made again, and the rest is as in the sandbox");
+	tap_is_int(bench_changes(&b), 0, "nothing is left");
+	tap_ok(bench_undo(&b, NULL) == 0 && real_is(&b, "tree/unseen", "real\n") &&
+		       real_is(&b, "deleted", "real\n"),
+	       "and all of it comes back");
+}
+
+static void test_renames(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "a", TEN);
+	real_put(&b, "x", "content of x\n");
+	bench_start(&b);
+	top_put(&b, "b", TEN, true);
+	top_remove(&b, "a");
+	top_put(&b, "y", "content of x\n", true);
+	top_remove(&b, "x");
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "a", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n");
+	owned(free_ptr) char *from = bench_real(&b, "x"), *to = bench_real(&b, "z");
+
+	(void)rename(from, to);
+	b.request.strategy = STRATEGY_MERGE;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "both renamed one file");
+	check_kind(&b, "y", "rename/rename");
+	strv_add(&b.request.paths, "b");
+	tap_is_int(bench_promote(&b), 0, "renamed here, edited there");
+	tap_ok(real_is(&b, "b", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n") && real_is(&b, "a", NULL),
+	       "the edit is at the new name");
+}
+
+static void test_lost(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "text", TEN);
+	bench_start(&b);
+	top_put(&b, "text", "sandbox\n", true);
+	bench_tick();
+	real_put(&b, "text", "reality\n");
+	b.request.strategy = STRATEGY_MERGE;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "the base is lost");
+	check_kind(&b, "text", "base-lost");
+}
+
+static void test_into_sandbox(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *top = NULL;
+
+	bench_open(&b);
+	real_put(&b, "dir/text", "1\n2\n");
+	bench_start(&b);
+	top_put(&b, "dir/text", "1\nsandbox\n", true);
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "dir/text", "1\nreality\n");
+	b.request.into_sandbox = true;
+	b.request.strategy = STRATEGY_MERGE;
+	tap_is_int(bench_promote(&b), 0, "taken into the sandbox");
+	tap_ok(real_is(&b, "dir/text", "1\nreality\n"), "reality has no markers");
+	top = bench_top(&b, "dir/text");
+	owned(fd_close) int fd = open(top, O_RDONLY | O_CLOEXEC);
+	char text[256] = "";
+
+	tap_ok(read(fd, text, sizeof(text) - 1) > 0 && strstr(text, "<<<<<<< reality\nreality\n") &&
+		       strstr(text, "sandbox\n>>>>>>> box\n"),
+	       "the sandbox has");
+	b.request.into_sandbox = false;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
+		       real_is(&b, "dir/text", "1\nreality\n"),
+	       "markers never reach reality");
+	top_put(&b, "dir/text", "1\nresolved\n", true);
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "dir/text", "1\nresolved\n"),
+	       "resolved, it is promoted without a conflict");
+}
+
+static void test_git(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "file", "one\n");
+	real_put(&b, ".git/index.lock", "");
+	bench_start(&b);
+	top_put(&b, "file", "two\n", true);
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
+		       real_is(&b, "file", "one\n"),
+	       "a git is at work");
+	check_kind(&b, ".git/index.lock", "busy");
+	real_remove(&b, ".git/index.lock");
+	tap_is_int(bench_promote(&b), 0, "it is done");
+}
+
+int main(void)
+{
+	test_text();
+	test_ways();
+	test_aspects();
+	test_kinds();
+	test_renames();
+	test_lost();
+	test_into_sandbox();
+	test_git();
+	return tap_done();
+}
