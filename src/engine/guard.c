@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* More than this many waiting for each processor is busy. */
-#define BUSY_LOAD 4.0
+#define BUSY_LOAD 8.0
 
 /* Whether PATH, or a directory it lies in, matches NAME below DIR. */
 static bool is_at_or_below(const char *path, const char *dir, const char *name)
@@ -86,8 +86,7 @@ static const char *environment(const struct request *request, const char *name)
 }
 
 /* What an agent was told at three in the morning can be looked up at nine. */
-static void record(const struct host *host, const struct strv *command,
-		   const struct guard_verdict *verdict)
+static void record(const struct strv *command, const struct guard_verdict *verdict)
 {
 	owned(value_release) struct value *body = value_new_map();
 	const struct record_event event = { .kind = "guard", .body = body };
@@ -96,7 +95,7 @@ static void record(const struct host *host, const struct strv *command,
 	value_add(body, "decision", value_new_text(guard_decision_name(verdict->decision)));
 	value_add(body, "risk", value_new_text(guard_risk_name(verdict->risk)));
 	value_add(body, "reasons", value_from_strv(&verdict->reasons));
-	record_event(host->state_dir, &event);
+	record_event(&event);
 }
 
 int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,
@@ -118,7 +117,7 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 						.is_busy = is_busy(&around.host) };
 
 	guard_decide(&question, ret_verdict);
-	record(&around.host, &request->command, ret_verdict);
+	record(&request->command, ret_verdict);
 	return 0;
 }
 

@@ -12,7 +12,6 @@
 #include "base/own.h"
 #include "engine/race_attempt.h"
 #include "engine/record.h"
-#include "engine/surroundings.h"
 #include "engine/workspace.h"
 
 #include <errno.h>
@@ -362,11 +361,8 @@ static void remove_all(struct race_run *run)
 static void record(const struct race_run *run, const struct value *answer)
 {
 	const struct record_event event = { .kind = "race", .id = run->id, .body = answer };
-	owned(surroundings_done) struct surroundings around = { 0 };
-	struct error ignored;
 
-	if (surroundings_read(run->race->request, &around, &ignored) == 0)
-		record_event(around.host.state_dir, &event);
+	record_event(&event);
 }
 
 int engine_race(const struct engine_race *race, struct value **ret_answer, struct error *err)

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "history/spool.h"
+#include "host/host.h"
 
 #include <string.h>
 #include <time.h>
@@ -107,8 +108,9 @@ static void add_text(struct value *map, const char *key, const char *text)
 		value_add(map, key, value_new_text(text));
 }
 
-void record_event(const char *state_dir, const struct record_event *event)
+void record_event(const struct record_event *event)
 {
+	owned(host_done) struct host host = { 0 };
 	owned(value_release) struct value *head = value_new_map();
 	owned(str_done) struct str body = STR_INIT;
 	owned(fd_close) int fd = -1;
@@ -127,6 +129,7 @@ void record_event(const char *state_dir, const struct record_event *event)
 		json_write(&body, event->body, 0);
 		str_add_char(&body, '}');
 	}
-	if (body.len <= SPOOL_RECORD_MAX && spool_open(state_dir, &fd, &ignored) == 0)
+	if (body.len <= SPOOL_RECORD_MAX && host_read_caller(&host, &ignored) == 0 &&
+	    spool_open(host.state_dir, &fd, &ignored) == 0)
 		(void)spool_append(fd, SPOOL_EVENT, body.data, body.len, &ignored);
 }

@@ -21,7 +21,7 @@ struct record_event {
 	const struct value *body; /* what else there is to say; NULL: nothing */
 };
 
-/* Keeps it. One that is too large, or a spool that cannot be written, is no reason to fail. */
-void record_event(const char *state_dir, const struct record_event *event);
+/* Keeps it for the caller. One that is too large, or a spool that cannot be written, is no reason to fail. */
+void record_event(const struct record_event *event);
 
 #endif

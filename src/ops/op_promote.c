@@ -1,11 +1,15 @@
 /* `promote`: what a sandbox changed, applied to reality; or the reasons why not. */
 #include "base/own.h"
+#include "engine/gates.h"
 #include "engine/workspace.h"
 #include "ops/promotion.h"
 #include "ops/rows.h"
 #include "ops/words.h"
 
 #include <string.h>
+
+/* In aisbx-more only: gates need the history. */
+#pragma weak engine_gate_check
 
 /* Paths as `diff --name-status` prints them: quoted ones are read back, "./" in front is for names like -x. */
 static int read_paths(const struct strv *words, size_t from, struct strv *ret_paths,
@@ -26,11 +30,6 @@ static int read_paths(const struct strv *words, size_t from, struct strv *ret_pa
 static int check_flags(const struct op_call *call, const struct engine_promote *promote,
 		       struct error *err)
 {
-	if (op_arg_switch(call, "gate"))
-		return error_set(err, ERROR_DENIED,
-				 "--gate: gates are not in this version, so none would hold; "
-				 "test first: aisbx exec %s -- CMD && aisbx promote %s",
-				 call->words.items[0], call->words.items[0]);
 	if (!promote->artifact != !promote->to)
 		return error_set(err, ERROR_USAGE, "--artifact SRC and --to DST go together");
 	if (promote->artifact && call->words.count > 1)
@@ -40,6 +39,34 @@ static int check_flags(const struct op_call *call, const struct engine_promote *
 		return error_set(err, ERROR_USAGE, "%s and --snap both name a snapshot",
 				 call->words.items[0]);
 	return 0;
+}
+
+/* Those of the sandbox's profile and of --gate; one that does not hold stops everything. */
+static int check_gates(struct op_call *call, struct error *err)
+{
+	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT;
+	const struct strv *given = op_arg_list(call, "gate");
+	const struct engine_gates gates = { .sandbox = call->words.items[0],
+					    .exprs = &exprs,
+					    .tests = &tests,
+					    .environ = call->environ };
+	owned(value_release) struct value *answer = NULL;
+	bool pass;
+
+	if (engine_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
+		return -1;
+	for (size_t i = 0; given && i < given->count; i++)
+		strv_add(&exprs, given->items[i]);
+	if (exprs.count == 0)
+		return 0;
+	if (!engine_gate_check)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	if (engine_gate_check(&gates, &answer, &pass, err) < 0)
+		return -1;
+	if (pass)
+		return 0;
+	op_tell_gates(&call->notes, answer);
+	return error_set(err, ERROR_DENIED, "a gate does not hold: nothing was promoted");
 }
 
 /* The answer as data, with the failure beside it where there is one. */
@@ -95,7 +122,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 
 	if (op_want_words(call, 1, SIZE_MAX, err) < 0 || op_quiet(call, &promote.how, err) < 0 ||
 	    check_flags(call, &promote, err) < 0 || read_paths(&call->words, 1, &paths, err) < 0 ||
-	    (allow && read_paths(allow, 0, &allowed, err) < 0))
+	    (allow && read_paths(allow, 0, &allowed, err) < 0) || check_gates(call, err) < 0)
 		return -1;
 	promote.sandbox = call->words.items[0];
 	outcome = engine_promote(&promote, &call->answer, err);

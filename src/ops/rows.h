@@ -38,6 +38,7 @@ int op_promotions_run(struct op_call *call, struct error *err);
 int op_try_run(struct op_call *call, struct error *err);
 
 int op_race_run(struct op_call *call, struct error *err);
+int op_gate_run(struct op_call *call, struct error *err);
 int op_history_run(struct op_call *call, struct error *err);
 int op_show_run(struct op_call *call, struct error *err);
 int op_logs_run(struct op_call *call, struct error *err);
@@ -45,7 +46,7 @@ int op_stats_run(struct op_call *call, struct error *err);
 int op_guard_run(struct op_call *call, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
-extern const struct op race_row;
+extern const struct op race_row, gate_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;
@@ -80,6 +81,9 @@ int op_ttl(const struct op_call *call, uint64_t *ret_ms, struct error *err);
 
 /* What --freeze and --kill say about processes that are still alive. */
 int op_quiet(const struct op_call *call, enum quiet_how *ret_how, struct error *err);
+
+/* The gates of an answer of engine_gate_check, one line each. */
+void op_tell_gates(struct str *out, const struct value *answer);
 
 /* The counts in ROW's `changes`: "+1 ~2 -0". */
 void op_add_changes(struct str *out, const struct value *row);

@@ -65,7 +65,7 @@ static const struct op_param promote_params[] = {
 	{ .name = "gate",
 	  .kind = PARAM_LIST,
 	  .metavar = "EXPR",
-	  .help = "only if this holds (not in this version: refused)" },
+	  .help = "only if this holds, as for gate check; those of the profile come first" },
 	{ .name = NULL },
 };
 

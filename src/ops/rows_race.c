@@ -5,6 +5,7 @@
 
 /* In aisbx-more only: see table.c. */
 #pragma weak op_race_run
+#pragma weak op_gate_run
 
 static const struct op_param race_params[] = {
 	{ .name = "attempt",
@@ -60,4 +61,23 @@ const struct op race_row = {
 		"  aisbx race -f fixes.yaml --first --promote\n"
 		"  aisbx race diff r-1a2b3c a b\n",
 	.run = op_race_run,
+};
+
+const struct op gate_row = {
+	.name = "gate",
+	.usage = "check NAME [EXPR...]",
+	.summary = "check whether conditions hold for a sandbox",
+	.group = GROUP,
+	.words = "check",
+	.flags = OP_LIBRARIES,
+	.help = "Conditions: tests==pass, no-network-violations, scan==clean, cmd:COMMAND, or\n"
+		"one of diff.files, diff.lines, duration, peak_memory, exit_code with == != <\n"
+		"<= > >= and a value. Those of the sandbox's profile (gates:) come first. "
+		"Commands\n"
+		"and tests run in a throw-away copy. Exit 0: all hold; 1: one does not; 2: one is\n"
+		"no condition.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx gate check fix-1 'diff.files<=20' 'cmd:make test'\n",
+	.run = op_gate_run,
 };

@@ -115,6 +115,44 @@ def test_file(home):
     os.unlink(home.work + "/bad.yaml")
 
 
+def test_gates(home):
+    home.call("run", "--keep", "gated", "--", "sh", "-c", "seq 3 > one; seq 2 > two; exit 0")
+    for expr, code in (("diff.files<=2", 0), ("diff.files<2", 1), ("diff.lines==5", 0), ("exit_code==0", 0),
+                       ("duration<1h", 0), ("peak_memory>1t", 1), ("no-network-violations", 0), ("cmd:test -e one", 0),
+                       ("cmd:test -e three", 1), ("diff.files<=<", 2), ("scan==clean", 4), ("tests==pass", 2)):
+        done = home.call("gate", "check", "gated", expr)
+        tap.ok(done.returncode == code, f"gate {expr}: exit {code}", done)
+    answer = home.data("gate", "check", "gated", "diff.files<=2", "cmd:exit 3")
+    tap.equal(answer.get("verdict"), "fail", "the verdict over several")
+    tap.equal([gate["holds"] for gate in answer.get("gates", [])], [True, False], "and each of them")
+    tap.ok("2 files" in answer["gates"][0]["evidence"], "with its evidence", answer)
+    home.call("gate", "check", "gated", "cmd:touch by-gate")
+    tap.ok("by-gate" not in home.call("diff", "gated", "--name-status").stdout, "what a gate writes does not stay")
+    tap.equal([row["name"] for row in home.rows("ls") if row["name"].startswith("gate")], ["gated"], "nor its copy")
+    tap.equal(home.call("gate", "check", "nobody", "diff.files<=2").returncode, 5, "an unknown sandbox is not found")
+    done = home.call("promote", "gated", "--gate", "diff.files<=1")
+    tap.ok(done.returncode == 4 and not os.path.exists(home.work + "/one"), "promote refuses when a gate does", done)
+    done = home.call("promote", "gated", "--gate", "diff.files<=2", "--gate", "cmd:test -e two")
+    tap.ok(done.returncode == 0 and home.read("two") == "1\n2\n", "and goes on when all hold", done)
+    home.call("undo")
+    home.call("rm", "gated")
+
+
+def test_profile_gates(home):
+    home.put("strict.yaml", "name: strict\ngates: ['tests==pass', 'diff.files<=1']\ntests: ['test -e good']\n")
+    home.call("run", "--keep", "p", "--profile", "strict.yaml", "--", "touch", "bad")
+    done = home.call("promote", "p")
+    tap.ok(done.returncode == 4 and "test -e good" in done.stderr and not os.path.exists(home.work + "/bad"),
+           "gates and tests of the profile hold for promote", done)
+    home.call("exec", "p", "--", "sh", "-c", "mv bad good")
+    home.call("stop", "p")
+    tap.equal(home.call("gate", "check", "p").returncode, 0, "and for gate check")
+    tap.equal(home.call("promote", "p").returncode, 0, "which lets it pass then")
+    home.call("undo")
+    home.call("rm", "p")
+    os.unlink(home.work + "/strict.yaml")
+
+
 def test_mistakes(home):
     for words in (["-c", "x"], ["-c", "../x=true"], ["-c", "a=true", "-c", "a=true"], [], ["--prefer", "best", "-c",
                   "a=true"], ["--jobs", "0", "-c", "a=true"], ["run"]):
@@ -158,7 +196,7 @@ def main():
         if answer:
             test_after(home, answer)
             for test in (test_promote, test_losers, test_check_does_not_count, test_prefer, test_first,
-                         test_base, test_file, test_mistakes, test_interrupted, test_many):
+                         test_base, test_file, test_gates, test_profile_gates, test_mistakes, test_interrupted, test_many):
                 test(home)
     return tap.done()
 

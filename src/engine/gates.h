@@ -1,0 +1,28 @@
+/* Gates of a sandbox: which there are, and whether they hold. */
+#ifndef ENGINE_GATES_H
+#define ENGINE_GATES_H
+
+#include "engine/engine.h"
+
+/*
+ * Gates and tests of the profile that sandbox NAME was made with (its name, or NAME@SNAP). ERROR_LIBRARIES in the hot
+ * program when a file has to be read for that.
+ */
+int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_tests,
+		    struct error *err);
+
+struct engine_gates {
+	const char *sandbox;
+	const struct strv *exprs;
+	const struct strv *tests; /* what tests==pass means; NULL or empty: that is an error then */
+	const char *const *environ; /* of the caller, for the commands */
+};
+
+/*
+ * Checks them in order, all of them: {verdict, gates: [{expr, holds, evidence}]}; the verdict goes to the history. An
+ * expression that is none is ERROR_USAGE before any is checked. Only in the program with libraries.
+ */
+int engine_gate_check(const struct engine_gates *gates, struct value **ret_answer, bool *ret_pass,
+		      struct error *err);
+
+#endif
