@@ -108,6 +108,8 @@ static void use_layer(struct collection *all, const char *id)
 
 		(void)snprintf(path, sizeof(path), "layers/%s/touched", found->id);
 		scan_file(all, path);
+		(void)snprintf(path, sizeof(path), "layers/%s/folded", found->id);
+		scan_file(all, path);
 		if (!found->is_readable) {
 			(void)snprintf(path, sizeof(path), "layers/%s/meta", found->id);
 			scan_file(all, path);

@@ -12,6 +12,7 @@
 #include "workspace/seal.h"
 #include "workspace/snapshot_parts.h"
 #include "workspace/store_parts.h"
+#include "workspace/unsynced.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 #define TOUCHED_MAX (256u << 20)
+#define TWIN_FILE "folded"
+#define TWIN_KIND "aisbx-folded 1"
 
 /* The layers of a chain, opened, newest first. */
 struct chain_fds {
@@ -140,17 +143,17 @@ static int fold_chain(const struct store *store, const struct layer_chain *chain
 	return join_touched(&fds, draft_fd, err);
 }
 
-static int describe(const struct sandbox *sandbox, const struct layer_chain *chain,
-		    struct layer_meta *ret_meta, struct error *err)
+static int describe(const struct layer_chain *chain, struct layer_meta *ret_meta, struct error *err)
 {
+	const struct layer_meta *top = &chain->items[0];
 	struct layer_meta meta = { .sealed_ms = clock_epoch_ms(),
 				   .depth = 1,
-				   .user_xattr = chain->items[0].user_xattr };
+				   .user_xattr = top->user_xattr };
 
 	if (id_run(meta.id, err) < 0 || store_boot_id(meta.boot_id, err) < 0)
 		return -1;
-	memcpy(meta.same_as, chain->items[0].id, sizeof(meta.same_as));
-	memcpy(meta.sandbox, sandbox->id, sizeof(meta.sandbox));
+	memcpy(meta.same_as, top->id, sizeof(meta.same_as));
+	memcpy(meta.sandbox, top->sandbox, sizeof(meta.sandbox));
 	for (size_t i = 0; i < chain->count; i++)
 		meta.is_on_torn |= layer_is_torn(&chain->items[i], meta.boot_id);
 	*ret_meta = meta;
@@ -181,6 +184,17 @@ static int make_layer(const struct store *store, const struct layer_chain *chain
 	return -1;
 }
 
+/* A layer that shows what LID and all below it show. */
+static int fold_layer(const struct store *store, const char *lid, struct layer_meta *ret_meta,
+		      struct error *err)
+{
+	owned(layer_chain_done) struct layer_chain chain = { 0 };
+
+	if (layer_chain_read(store, lid, &chain, err) < 0 || describe(&chain, ret_meta, err) < 0)
+		return -1;
+	return make_layer(store, &chain, ret_meta, err);
+}
+
 int snapshot_flatten(struct sandbox *sandbox, struct error *err)
 {
 	return snapshot_fold(sandbox, LAYER_DEPTH_MAX, err);
@@ -189,7 +203,6 @@ int snapshot_flatten(struct sandbox *sandbox, struct error *err)
 int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err)
 {
 	const struct store *store = sandbox->store;
-	owned(layer_chain_done) struct layer_chain chain = { 0 };
 	struct layer_meta meta;
 
 	if (!sandbox->head[0])
@@ -198,12 +211,56 @@ int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err
 		return -1;
 	if (meta.depth <= depth_max)
 		return 0;
-	if (layer_chain_read(store, sandbox->head, &chain, err) < 0 ||
-	    describe(sandbox, &chain, &meta, err) < 0 || make_layer(store, &chain, &meta, err) < 0)
+	if (fold_layer(store, sandbox->head, &meta, err) < 0)
 		return error_context(err, "folding the layers of '%s'", sandbox->name);
 	memcpy(sandbox->head, meta.id, sizeof(sandbox->head));
 	if (sandbox_write_head(sandbox, err) < 0)
 		return -1;
 	store_start_worker(store);
 	return 1;
+}
+
+bool flatten_find_twin(const struct store *store, const char *lid, struct layer_meta *ret_twin)
+{
+	owned(fields_done) struct fields fields = { 0 };
+	struct error err = { .code = ERROR_NONE };
+	char place[LAYER_PATH_SIZE];
+
+	(void)snprintf(place, sizeof(place), "layers/%s/" TWIN_FILE, lid);
+	return fields_read(store->fd, place, TWIN_KIND, &fields, &err) == 0 &&
+	       layer_meta_read(store, fields_get(&fields, "layer"), ret_twin, &err) == 0 &&
+	       strcmp(ret_twin->same_as, lid) == 0;
+}
+
+static int make_twin(const struct store *store, const char *lid, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	char place[LAYER_PATH_SIZE];
+	struct layer_meta meta;
+
+	if (fold_layer(store, lid, &meta, err) < 0)
+		return -1;
+	fields_begin(&text, TWIN_KIND);
+	fields_put(&text, "layer", meta.id);
+	fields_end(&text);
+	(void)snprintf(place, sizeof(place), "layers/%s/" TWIN_FILE, lid);
+	return store_write(store->fd, place, text.data, text.len, err);
+}
+
+void flatten_new(const struct store *store)
+{
+	owned(strv_done) struct strv ids = STRV_INIT;
+	struct error err = { .code = ERROR_NONE };
+	struct store held = { .fd = store->fd, .lock_fd = -1 };
+	struct layer_meta meta, twin;
+
+	/* Until it is noted beside the other, a twin would pass for garbage. */
+	if (unsynced_list(store, &ids, &err) < 0 || store_relock(&held, &err) < 0)
+		return;
+	for (size_t i = 0; i < ids.count; i++) {
+		if (layer_meta_read(store, ids.items[i], &meta, &err) == 0 &&
+		    meta.depth > LAYER_DEPTH_MAX && !flatten_find_twin(store, meta.id, &twin))
+			(void)make_twin(store, meta.id, &err);
+	}
+	store_unlock(&held);
 }

@@ -8,6 +8,7 @@
 #include "workspace/fields.h"
 #include "workspace/layer_record.h"
 #include "workspace/sandbox_record.h"
+#include "workspace/snapshot_parts.h"
 #include "workspace/store_parts.h"
 #include "workspace/unsynced.h"
 
@@ -114,24 +115,34 @@ int seal_top_is_dirty(const struct sandbox *sandbox, bool *ret_dirty, struct err
 	return 0;
 }
 
+/* Stands LAYER on the sandbox's head, or on the one that shows the same with less below it. */
+static void stand_on(const struct sandbox *sandbox, struct layer_meta *layer)
+{
+	struct error err = { .code = ERROR_NONE };
+	struct layer_meta parent = { .is_on_torn = true };
+
+	/* One that cannot be read must not keep what lies on it from being saved. */
+	if (layer_meta_read(sandbox->store, sandbox->head, &parent, &err) < 0)
+		memcpy(parent.id, sandbox->head, sizeof(parent.id));
+	else if (parent.depth > LAYER_DEPTH_MAX)
+		(void)flatten_find_twin(sandbox->store, sandbox->head, &parent);
+	memcpy(layer->parent, parent.id, sizeof(layer->parent));
+	layer->depth = parent.depth + 1;
+	layer->is_on_torn = layer_is_torn(&parent, layer->boot_id);
+}
+
 int seal_describe_layer(const struct sandbox *sandbox, struct layer_meta *ret_meta,
 			struct error *err)
 {
 	struct layer_meta meta = { .sealed_ms = clock_epoch_ms(),
 				   .depth = 1,
 				   .user_xattr = sandbox_has_user_xattr(sandbox) };
-	struct layer_meta parent;
 
 	if (id_run(meta.id, err) < 0 || store_boot_id(meta.boot_id, err) < 0)
 		return -1;
 	memcpy(meta.sandbox, sandbox->id, sizeof(meta.sandbox));
-	if (sandbox->head[0]) {
-		if (layer_meta_read(sandbox->store, sandbox->head, &parent, err) < 0)
-			return error_context(err, "the layer '%s' stands on", sandbox->name);
-		memcpy(meta.parent, parent.id, sizeof(meta.parent));
-		meta.depth = parent.depth + 1;
-		meta.is_on_torn = layer_is_torn(&parent, meta.boot_id);
-	}
+	if (sandbox->head[0])
+		stand_on(sandbox, &meta);
 	/* Written in an earlier boot, it may have been cut short: sealing does not heal it. */
 	if (sandbox->upper_boot_id[0])
 		memcpy(meta.boot_id, sandbox->upper_boot_id, sizeof(meta.boot_id));

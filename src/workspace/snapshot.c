@@ -20,6 +20,7 @@
 #define SNAPSHOT_KIND "aisbx-snapshot 1"
 #define MESSAGE_MAX (16u << 10)
 #define LIST_MAX 100000u
+#define DEPTH_LIMIT 400u
 
 void snapshot_done(struct snapshot *snapshot)
 {
@@ -282,6 +283,9 @@ int snapshot_take(struct sandbox *sandbox, const struct snapshot_request *reques
 	    : request->is_live ? take_live(sandbox, &seal, err) < 0
 			       : snapshot_seal(sandbox, &seal, err) < 0)
 		return -1;
+	/* Usually that happens behind our back; a chain the kernel would soon refuse cannot wait. */
+	if (!request->is_live && seal.layer.depth > DEPTH_LIMIT)
+		(void)snapshot_fold(sandbox, DEPTH_LIMIT, err);
 	if (request->durable && snapshot_sync(sandbox->store, err) < 0)
 		return -1;
 	if (!request->durable && is_dirty)

@@ -11,6 +11,14 @@ int snapshot_plan(const struct sandbox *sandbox, const struct snapshot_request *
 /* Seals the top as planned; the sandbox stands on the new layer unless the plan says otherwise. */
 int snapshot_seal(struct sandbox *sandbox, struct seal *seal, struct error *err);
 
+/*
+ * Folding takes as long as there are entries, so it happens behind the back of whoever snapped: a deep layer gets a twin
+ * that shows the same alone, and the next seal stands on that.
+ */
+bool flatten_find_twin(const struct store *store, const char *lid, struct layer_meta *ret_twin);
+/* Makes twins of new layers that lie too deep. */
+void flatten_new(const struct store *store);
+
 /* snapshot_flatten for chains deeper than DEPTH_MAX. */
 int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err);
 

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/tree.h"
-#include "workspace/snapshot.h"
+#include "workspace/snapshot_parts.h"
 #include "workspace/unsynced.h"
 
 #include <dirent.h>
@@ -113,6 +113,7 @@ static bool work_once(const struct store *store)
 	is_useful |= delete_trash(store) > 0;
 	if (unsynced_is_any(store)) {
 		pause_ms(SYNC_DELAY_MS);
+		flatten_new(store);
 		is_useful |= snapshot_sync(store, &err) == 0 && !unsynced_is_any(store);
 	}
 	return is_useful;

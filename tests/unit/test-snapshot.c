@@ -329,6 +329,69 @@ static void test_live(void)
 	(void)fchmodat(unit_fd, "closed/inner", 0700, 0);
 }
 
+/* Long chains are folded while nobody waits, and what comes next stands on the fold. */
+static void test_depth(void)
+{
+	struct sandbox box;
+	struct layer_meta top, below;
+	char name[64], saved[64];
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	fixture_make(&fixture, "deep", 0);
+	if (!fixture_enter(&fixture, "deep", &box))
+		return;
+	fixture_write(&box, "first", "oldest");
+	for (unsigned i = 0; i <= LAYER_DEPTH_MAX; i++) {
+		owned(free_ptr) char *text = xasprintf("number %u", i);
+
+		fixture_write(&box, "f", text);
+		(void)take(&box, NULL, name);
+	}
+	store_unlock(&fixture.store);
+	fixture_settle(&fixture);
+	if (store_relock(&fixture.store, &fixture.err) < 0)
+		tap_bail(fixture.err.text);
+	fixture_write(&box, "g", "on top");
+	(void)take(&box, NULL, name);
+	tap_ok(layer_meta_read(&fixture.store, box.head, &top, &fixture.err) == 0 &&
+		       layer_meta_read(&fixture.store, top.parent, &below, &fixture.err) == 0,
+	       "the newest layer and the one below");
+	tap_ok(top.depth == 2 && below.same_as[0] && !below.parent[0], "are all there are");
+	shows(&box, "first", "oldest");
+	shows(&box, "f", "number 48");
+	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) == 0, "garbage is collected");
+	tap_ok(snapshot_rollback(&box, "s1", saved, &fixture.err) == 0, "the old ones stay");
+	shows(&box, "f", "number 0");
+	tap_ok(snapshot_rollback(&box, name, saved, &fixture.err) == 0, "and so does the new one");
+	shows(&box, "first", "oldest");
+	sandbox_close(&box);
+}
+
+/* A layer below that was lost must not keep anybody from going back to a whole one. */
+static void test_lost_layer(void)
+{
+	struct sandbox box;
+	char name[64], saved[64];
+	owned(free_ptr) char *meta = NULL;
+
+	fixture_make(&fixture, "lost", 0);
+	if (!fixture_enter(&fixture, "lost", &box))
+		return;
+	fixture_write(&box, "f", "one");
+	(void)take(&box, NULL, name);
+	fixture_write(&box, "f", "two");
+	(void)take(&box, NULL, name);
+	fixture_settle(&fixture);
+	meta = xasprintf("layers/%s/meta", box.head);
+	owned(fd_close) int fd = openat(fixture.store.fd, meta, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	fixture_write(&box, "f", "three");
+	tap_ok(snapshot_rollback(&box, "s1", saved, &fixture.err) == 0 && saved[0],
+	       "the present is saved, and left");
+	shows(&box, "f", "one");
+	sandbox_close(&box);
+}
+
 int main(void)
 {
 	fixture_open(&fixture);
@@ -340,6 +403,8 @@ int main(void)
 	test_torn();
 	test_durable();
 	test_live();
+	test_depth();
+	test_lost_layer();
 	fixture_close(&fixture);
 	return tap_done();
 }
