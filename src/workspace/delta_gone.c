@@ -33,7 +33,10 @@ static int copy_roots(const struct view_root *root, struct view_dir *ret_dir)
 	return 0;
 }
 
-/* The unit's own directory: its attributes are the topmost layer's. */
+/*
+ * The unit's own directory: its attributes are the topmost layer's. A plain user cannot give that one the base's owner, so
+ * there they say nothing.
+ */
 static void compare_roots(struct delta_walk *walk, const struct delta_frame *frame)
 {
 	const struct view_source *sources = frame->new.items;
@@ -41,8 +44,8 @@ static void compare_roots(struct delta_walk *walk, const struct delta_frame *fra
 	struct delta_object new = { .at = sources, .name = ".", .stat = &new_stat };
 	struct delta_object old = { .at = sources + frame->split, .name = ".", .stat = &old_stat };
 
-	if (frame->split < frame->new.count && fstat(new.at->fd, &new_stat.st) == 0 &&
-	    fstat(old.at->fd, &old_stat.st) == 0)
+	if (!walk->stack->user_xattr[sources->layer] && frame->split < frame->new.count &&
+	    fstat(new.at->fd, &new_stat.st) == 0 && fstat(old.at->fd, &old_stat.st) == 0)
 		delta_add_both(walk, frame, &new, &old);
 }
 
