@@ -40,24 +40,35 @@ static void expand(const uint8_t *block, uint32_t schedule[static 64])
 
 static void mix(uint32_t state[static 8], const uint8_t *block)
 {
-	uint32_t schedule[64], v[8];
+	uint32_t schedule[64];
+	/* Named one by one, they stay in registers: this is a part of every start. */
+	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 
 	expand(block, schedule);
-	memcpy(v, state, sizeof(v));
 	for (size_t i = 0; i < 64; i++) {
-		uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-		uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-		uint32_t first = v[7] + (rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25)) +
-				 choice + round_constants[i] + schedule[i];
-		uint32_t second =
-			(rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22)) + majority;
+		uint32_t choice = (e & f) ^ (~e & g), majority = (a & b) ^ (a & c) ^ (b & c);
+		uint32_t first = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choice +
+				 round_constants[i] + schedule[i];
+		uint32_t second = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
 
-		memmove(v + 1, v, 7 * sizeof(v[0]));
-		v[4] += first;
-		v[0] = first + second;
+		h = g;
+		g = f;
+		f = e;
+		e = d + first;
+		d = c;
+		c = b;
+		b = a;
+		a = first + second;
 	}
-	for (size_t i = 0; i < 8; i++)
-		state[i] += v[i];
+	state[0] += a;
+	state[1] += b;
+	state[2] += c;
+	state[3] += d;
+	state[4] += e;
+	state[5] += f;
+	state[6] += g;
+	state[7] += h;
 }
 
 void sha256_start(struct sha256 *sum)
