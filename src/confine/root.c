@@ -7,14 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* How often root_wait_alone looks before it sleeps between two looks. */
+/* How often wait_until_top looks before it sleeps between two looks. */
 #define YIELDS_MAX 100
+#define THREAD_STACK 16384
 
 int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err)
 {
@@ -45,13 +47,6 @@ int root_pivot(int root_fd, struct error *err)
 	return 0;
 }
 
-int root_let_go(struct error *err)
-{
-	if (umount2("/", MNT_DETACH) < 0)
-		return error_errno(err, ERROR_HOST, "cannot let go of the host's root");
-	return 0;
-}
-
 /* What is stacked on the root is found by stepping up from it. The number tells mounts apart that show the same. */
 static int is_top(bool *ret_is_top)
 {
@@ -68,7 +63,7 @@ static int is_top(bool *ret_is_top)
 	return 0;
 }
 
-int root_wait_alone(struct error *err)
+static int wait_until_top(struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 	bool is_alone = false;
@@ -84,4 +79,36 @@ int root_wait_alone(struct error *err)
 		else
 			(void)nanosleep(&pause, NULL);
 	}
+}
+
+/* Shares errno with us: nothing here may need it. */
+static int take_old_away(void *unused)
+{
+	(void)unused;
+	if (umount2("/", MNT_DETACH) < 0)
+		(void)syscall(SYS_exit_group, 1);
+	return (int)syscall(SYS_exit, 0);
+}
+
+/*
+ * The old root is gone at once, but the call returns only when all processors have taken notice (RCU), which nobody has
+ * to wait for: a thread does, which has nothing else to do.
+ */
+int root_let_go(struct error *err)
+{
+	static char stack[THREAD_STACK] __attribute__((aligned(16)));
+	const int flags =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+
+	sigset_t all, before;
+	int thread;
+
+	/* A signal that it took would be lost to us: the end of a child, say. */
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	thread = clone(take_old_away, stack + sizeof(stack), flags, NULL);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (thread < 0 && umount2("/", MNT_DETACH) < 0)
+		return error_errno(err, ERROR_HOST, "cannot let go of the host's root");
+	return wait_until_top(err);
 }

@@ -68,13 +68,7 @@ int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *
 /* Makes ROOT_FD the root of this mount namespace. The old one is stacked on it: reached by "/..", and by nothing else. */
 int root_pivot(int root_fd, struct error *err);
 
-/*
- * Takes the old root away, and everything of the host with it. That is done at once, but the call returns only when all
- * processors have taken notice (RCU): whoever needs to know asks root_wait_alone.
- */
+/* Takes the old root away, and everything of the host with it; nothing is above the new one then. */
 int root_let_go(struct error *err);
-
-/* Waits until there is nothing above the root any more. */
-int root_wait_alone(struct error *err);
 
 #endif

@@ -10,8 +10,8 @@
  *                          ROOT ---> supervisor)              filter, LISTENER ---> supervisor
  *   READY   ------------> attach, pivot, check                wait
  *                         join the network
+ *                         let the host's root go
  *                         release ------------------------> chdir, TERMINAL ---> supervisor, Landlock,
- *                         let the host's root go              see that it is gone
  *                         seal itself, reap                   EXEC ---> supervisor, exec
  *                                                             end of stream = the command runs
  *   MOVE (plain users) -> prepares a rename, one at a time: MOVED ---> supervisor

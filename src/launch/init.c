@@ -17,9 +17,9 @@
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
 #include "launch/check.h"
+#include "launch/furnish.h"
 #include "launch/handshake.h"
 #include "launch/identity.h"
-#include "launch/policy.h"
 #include "launch/resident.h"
 
 #include <errno.h>
@@ -35,6 +35,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+struct assembly {
+	const struct start *start;
+	int release_fd; /* to the payload */
+	int network_fd; /* of the payload, -1 until it has sent it */
+	struct fresh fresh;
+};
 
 static _Noreturn void fail(const struct start *start, const struct error *err)
 {
@@ -152,30 +159,32 @@ static int clone_group(const struct start *start)
 	return fd;
 }
 
-/* Programs inside can read what they may do. */
-static int write_policy(const struct start *start, const struct fresh *fresh, struct error *err)
+/* With its network the payload says that it has made its last mount, too. */
+static int hear_of_payload(struct assembly *assembly, struct error *err)
 {
-	owned(fd_close) int fd = openat(fresh->tmpfs_fd, "run/aisbx/policy.json",
-					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	owned(str_done) struct str text = STR_INIT;
+	int got = furnish_receive(assembly->start, assembly->release_fd, &assembly->network_fd,
+				  &assembly->fresh, err);
 
-	policy_write(start->spec, &text);
-	if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0)
-		return error_errno(err, ERROR_HOST, "cannot write the policy file");
-	return 0;
+	/* It has said why itself, and comes first with that. */
+	return got == 0 ? error_set(err, ERROR_HOST, "start: the payload is gone") : got;
 }
 
-static int assemble(const struct start *start, const struct fresh *fresh, struct error *err)
+static int assemble(struct assembly *assembly, struct error *err)
 {
+	const struct start *start = assembly->start;
 	owned(root_parts_done) struct root_parts parts;
 	owned(fd_close) int root_fd = -1;
 	owned(fd_close) int group_fd = -1;
 
 	root_parts_init(&parts);
-	if (build_root(start, &parts, err) < 0 || root_attach(&parts, &root_fd, err) < 0)
+	if (build_root(start, &parts, err) < 0)
+		return -1;
+	if (furnish_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)
+		return -1;
+	if (root_attach(&parts, &root_fd, err) < 0)
 		return -1;
 	group_fd = clone_group(start);
-	if (fresh_attach(start->spec, fresh, root_fd, group_fd, err) < 0 ||
+	if (fresh_attach(start->spec, &assembly->fresh, root_fd, group_fd, err) < 0 ||
 	    root_pivot(root_fd, err) < 0)
 		return -1;
 	return price_without("check") ? 0 : check_mounts(&parts, err);
@@ -226,20 +235,13 @@ static void step_aside(const struct start *start)
  * The payload made its network namespace while we mounted, and sent it; init leaves the host's for it. It cannot be
  * opened by pid: until exec the payload's memory belongs to the caller's user namespace, where init may do nothing.
  */
-static int join_network(int release_fd, struct error *err)
+static int join_network(struct assembly *assembly, struct error *err)
 {
-	owned(fd_close) int network_fd = -1;
-	size_t count = 0;
-	char byte;
+	if (assembly->network_fd < 0 && hear_of_payload(assembly, err) < 0)
+		return -1;
+	owned(fd_close) int network_fd = fd_take(&assembly->network_fd);
 
-	ssize_t got = fd_receive(release_fd, &byte, 1, &network_fd, 1, &count);
-
-	if (got < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot receive the network");
-	/* A payload that ended before it got that far has said why itself. */
-	if (got == 0)
-		return 0;
-	if (count != 1 || setns(network_fd, CLONE_NEWNET) < 0)
+	if (setns(network_fd, CLONE_NEWNET) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
 	return 0;
 }
@@ -263,9 +265,8 @@ static int seal(const struct start *start, struct error *err)
 
 _Noreturn void init_main(const struct start *start)
 {
-	struct fresh fresh = FRESH_INIT;
+	struct assembly assembly = { start, -1, -1, FRESH_INIT };
 	struct error err = { 0 };
-	int release_fd = -1;
 	pid_t payload;
 
 	close(start->supervisor_control_fd);
@@ -273,29 +274,26 @@ _Noreturn void init_main(const struct start *start)
 	umask(0);
 	(void)die_with_supervisor();
 	/* First of all: the payload has the longest way, and needs nothing of ours for most of it. */
-	payload = fork_payload(start, &release_fd, &err);
+	payload = fork_payload(start, &assembly.release_fd, &err);
 	if (payload < 0)
 		fail(start, &err);
 	/* One that stays is asked for commands there. */
 	if (!start->spec->resident)
 		close(start->payload_fd);
 	step_aside(start);
-	if (isolate(start, &err) < 0 || fresh_prepare(start->spec, &fresh, &err) < 0 ||
-	    write_policy(start, &fresh, &err) < 0 || assemble(start, &fresh, &err) < 0)
-		fail(start, &err);
-	/* With its network the payload says that it has made its last mount, too. */
-	if (join_network(release_fd, &err) < 0 || sysctl_apply_last(fresh.quota_fd, &err) < 0)
+	if (isolate(start, &err) < 0 ||
+	    (!furnish_by_payload(start->spec) && furnish_make(start, &assembly.fresh, &err) < 0) ||
+	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0 ||
+	    sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0)
 		fail(start, &err);
 	if (start->spec->resident) {
-		resident_main(start, release_fd, &err);
+		resident_main(start, assembly.release_fd, &err);
 		fail(start, &err);
 	}
-	/*
-	 * A payload that died before has said why itself: nothing to release. The payload sees by itself when the host's
-	 * root is gone, and starts nothing before: it need not wait for as long as we have to.
-	 */
-	if (send(release_fd, "", 1, MSG_NOSIGNAL) == 1 &&
-	    (root_let_go(&err) < 0 || seal(start, &err) < 0))
+	if (root_let_go(&err) < 0)
+		fail(start, &err);
+	/* A payload that died before has said why itself: nothing to release. */
+	if (send(assembly.release_fd, "", 1, MSG_NOSIGNAL) == 1 && seal(start, &err) < 0)
 		fail(start, &err);
 	reap_main(start, payload);
 }

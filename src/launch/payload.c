@@ -14,10 +14,10 @@
 #include "confine/landlock.h"
 #include "confine/network.h"
 #include "confine/rlimit.h"
-#include "confine/root.h"
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
 #include "launch/command.h"
+#include "launch/furnish.h"
 #include "launch/handshake.h"
 #include "launch/identity.h"
 #include "launch/resident.h"
@@ -75,16 +75,23 @@ static void unblock_signals(void)
 /* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
 static int own_network(struct payload *payload, struct error *err)
 {
-	owned(fd_close) int fd = -1;
-
 	if (!price_without("net") && network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
-	if (fresh_proc(&payload->sealing.proc_fd, err) < 0)
+	return fresh_proc(&payload->sealing.proc_fd, err);
+}
+
+/* Init needs that before it can attach anything. Mounts are made with the ids of the sandbox only. */
+static int furnish(const struct payload *payload, struct error *err)
+{
+	struct fresh fresh = FRESH_INIT;
+	owned(fd_close) int network_fd = network_open(payload->sealing.proc_fd);
+
+	if (network_fd < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot open the network");
+	if (furnish_by_payload(payload->start->spec) &&
+	    furnish_make(payload->start, &fresh, err) < 0)
 		return -1;
-	fd = network_open(payload->sealing.proc_fd);
-	if (fd < 0 || fd_send(payload->release_fd, "", 1, &fd, 1) < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot send the network");
-	return 0;
+	return furnish_send(payload->start, payload->release_fd, network_fd, &fresh, err);
 }
 
 static int seal(struct payload *payload, struct error *err)
@@ -100,7 +107,7 @@ static int seal(struct payload *payload, struct error *err)
 	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) <
 	    0)
 		return -1;
-	if (seal_session(sealing, err) < 0 ||
+	if (seal_session(sealing, err) < 0 || furnish(payload, err) < 0 ||
 	    seal_groups(sealing, groups.items, groups.count, err) < 0)
 		return -1;
 	if (rlimit_apply(&payload->start->spec->limits, !sealing->has_group) < 0)
@@ -128,7 +135,7 @@ _Noreturn void helper_main(const struct start *start, int release_fd)
 	close(start->control_fd);
 	if (own_network(&payload, &err) < 0 ||
 	    handshake_expect(start->payload_fd, MESSAGE_GROUPS, &message, &groups, &err) < 0 ||
-	    identity_take(&start->spec->ids, &err) < 0 ||
+	    identity_take(&start->spec->ids, &err) < 0 || furnish(&payload, &err) < 0 ||
 	    (!price_without("quotas") && sysctl_apply_early(payload.sealing.proc_fd, &err) < 0))
 		fail(&payload, &err);
 	fds[0] = payload.sealing.proc_fd;
@@ -194,8 +201,6 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_HOST, "cannot lower the priority");
 		fail(&payload, &err);
 	}
-	if (root_wait_alone(&err) < 0)
-		fail(&payload, &err);
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
