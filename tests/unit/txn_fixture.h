@@ -21,6 +21,8 @@ static inline struct txn_op *fixture_op(struct fixture_plan *fixture, enum txn_k
 	memcpy(&op->path, &path, sizeof(path));
 	if (now_at)
 		txn_identity_of(fd, now_at, &op->old);
+	if (S_ISDIR(op->old.mode) && txn_tree_of(fd, now_at, &op->old.tree) < 0)
+		abort();
 	return op;
 }
 
