@@ -108,6 +108,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	const struct sandbox *sandbox = work->sandbox;
 	const struct engine_diff *diff = work->diff;
 	struct staleness staleness = { .count = 0 };
+	struct origin_index *origins = NULL;
 	struct patch_options options = {
 		.form = diff->form,
 		.workspace = sandbox->workspace,
@@ -121,10 +122,14 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	work->is_partial = delta->is_partial;
 	if (diff->form == PATCH_JSON && !diff->range) {
 		status = origin_staleness(sandbox, stack, delta, 0, &staleness, err);
+		if (status == 0)
+			status = origin_index_open(sandbox, stack, &origins, err);
 		options.staleness = &staleness;
+		options.origins = origins;
 	}
 	if (status == 0)
 		status = patch_write(stack, delta, &options, &diff->sink, err);
+	origin_index_close(origins);
 	staleness_done(&staleness);
 	return status;
 }

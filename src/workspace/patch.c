@@ -70,6 +70,9 @@ static void add_escaped(struct str *out, unsigned char c)
 
 void patch_quote(struct str *out, const char *prefix, const char *name)
 {
+	/* Outside the workspace names are absolute: "a/etc/motd" reads better than "a//etc/motd". */
+	if (*prefix && *name == '/')
+		name++;
 	if (is_plain(name)) {
 		str_add(out, prefix);
 		str_add(out, name);

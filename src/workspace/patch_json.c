@@ -148,7 +148,8 @@ static int add_base(struct json *json, const struct patch_run *run, const struct
 	owned(origin_done) struct origin origin = { 0 };
 
 	json_key(json, "base");
-	if (!run->options->origins) {
+	/* What is never promoted needs no base. */
+	if (!run->options->origins || (entry->flags & FLAG_OUTSIDE)) {
 		json_null(json);
 		return 0;
 	}

@@ -44,6 +44,9 @@ static void test_names(void)
 	patch_quote(&out, "a/", "plain name");
 	tap_is_str(str_cstr(&out), "a/plain name", "blanks need no quotes");
 	str_clear(&out);
+	patch_quote(&out, "a/", "/etc/motd");
+	tap_is_str(str_cstr(&out), "a/etc/motd", "one slash is enough");
+	str_clear(&out);
 	patch_quote(&out, "a/", "\a\b\t\n\v\f\r\"\\\x01\x7f\xc3\xa9");
 	tap_is_str(str_cstr(&out), "\"a/\\a\\b\\t\\n\\v\\f\\r\\\"\\\\\\001\\177\\303\\251\"",
 		   "everything else does");
