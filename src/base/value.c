@@ -171,6 +171,24 @@ struct value *value_set(struct value *map, const char *key, struct value *item)
 	return value_add(map, key, item);
 }
 
+struct value *value_take(struct value *map, const char *key)
+{
+	for (size_t i = 0; i < map->many.count; i++) {
+		struct value *item = map->many.items[i];
+
+		if (strcmp(map->many.keys[i], key) != 0)
+			continue;
+		free(map->many.keys[i]);
+		map->many.count--;
+		memmove(map->many.keys + i, map->many.keys + i + 1,
+			(map->many.count - i) * sizeof(*map->many.keys));
+		memmove(map->many.items + i, map->many.items + i + 1,
+			(map->many.count - i) * sizeof(*map->many.items));
+		return item;
+	}
+	return NULL;
+}
+
 struct value *value_get(const struct value *map, const char *key)
 {
 	if (!map || map->kind != VALUE_MAP)

@@ -61,6 +61,9 @@ struct value *value_set(struct value *map, const char *key, struct value *item);
 /* As value_set for a key known to be new; does not look. */
 struct value *value_add(struct value *map, const char *key, struct value *item);
 
+/* Takes the child of a map out of it; the caller owns it. NULL when there is none. */
+struct value *value_take(struct value *map, const char *key);
+
 /* Child of a map by key, or NULL. */
 struct value *value_get(const struct value *map, const char *key);
 /* Text of a child, or NULL when absent or of another kind. */

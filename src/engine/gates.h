@@ -15,7 +15,8 @@ struct engine_gates {
 	const char *sandbox;
 	const struct strv *exprs;
 	const struct strv *tests; /* what tests==pass means; NULL or empty: that is an error then */
-	const char *const *environ; /* of the caller, for the commands */
+	bool tests_known, tests_passed; /* they ran already: what came of them */
+	const char *const *environ;	/* of the caller, for the commands */
 };
 
 /*

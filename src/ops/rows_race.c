@@ -6,6 +6,7 @@
 /* In aisbx-more only: see table.c. */
 #pragma weak op_race_run
 #pragma weak op_gate_run
+#pragma weak op_task_run
 
 static const struct op_param race_params[] = {
 	{ .name = "attempt",
@@ -80,4 +81,20 @@ const struct op gate_row = {
 		"Examples:\n"
 		"  aisbx gate check fix-1 'diff.files<=20' 'cmd:make test'\n",
 	.run = op_gate_run,
+};
+
+const struct op task_row = {
+	.name = "task",
+	.usage = "FILE|-",
+	.summary = "run a task written as JSON: command, tests, gates; one object as answer",
+	.group = GROUP,
+	.flags = OP_LIBRARIES,
+	.help = "Keys: command (a list) or script, or an intent (run, test, build, format, lint,\n"
+		"bench) that the project's own files answer; profile, workspace, tests, gates,\n"
+		"env, trace_id, and the settings of a run by their flags' names. Tests run in\n"
+		"the sandbox after the command. Exit 0: all passed and holds; 1: not.\n"
+		"\n"
+		"Examples:\n"
+		"  echo '{\"intent\":\"test\",\"gates\":[\"diff.files<=0\"]}' | aisbx task -\n",
+	.run = op_task_run,
 };

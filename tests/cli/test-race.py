@@ -4,6 +4,7 @@
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -153,6 +154,32 @@ def test_profile_gates(home):
     os.unlink(home.work + "/strict.yaml")
 
 
+def task(home, text):
+    return home.call("task", "-", "--json", stdin=text)
+
+
+def test_task(home):
+    done = task(home, json.dumps({"intent": "run", "script": "echo 1 > made", "tests": ["test -e made", "true"],
+                                  "gates": ["tests==pass", "no-network-violations", "diff.files<=1"], "mem": "256m"}))
+    answer = json.loads(done.stdout)
+    tap.ok(done.returncode == 0 and answer.get("verdict") == "pass", "a task passes", done)
+    tap.equal([test["status"] for test in answer.get("tests", [])], ["success", "success"], "with its tests")
+    tap.equal([gate["holds"] for gate in answer.get("gates", [])], [True, True, True], "and its gates")
+    tap.equal(answer["run"]["command"], ["sh", "-c", "echo 1 > made"], "and its run")
+    done = task(home, '{"command":["true"],"tests":["false"],"gates":["tests==pass"]}')
+    tap.ok(done.returncode == 1 and json.loads(done.stdout)["verdict"] == "fail", "or fails", done)
+    home.put("Makefile", "test:\n\techo tested > /dev/null\n")
+    done = task(home, '{"intent":"test"}')
+    tap.equal(json.loads(done.stdout)["run"]["command"], ["make", "test"], "an intent is the project's own command")
+    os.unlink(home.work + "/Makefile")
+    for text, word in (('{"intent":"tset","script":1}', "script"), ('{"intent":"tset"}', "did you mean test"),
+                       ('{"intent":"test"}', "nothing in"), ("[]", "JSON object"), ("{", "line"),
+                       ('{"comand":["x"]}', "did you mean 'command'"), ('{"command":["x"],"mem":"1e30"}', "mem"),
+                       ('{"command":["x"],"script":"y"}', "not both"), ("{}", "neither")):
+        done = home.call("task", "-", stdin=text)
+        tap.ok(done.returncode in (2, 5) and word in done.stderr, f"a bad task: {done.stderr.strip()}", done)
+
+
 def test_mistakes(home):
     for words in (["-c", "x"], ["-c", "../x=true"], ["-c", "a=true", "-c", "a=true"], [], ["--prefer", "best", "-c",
                   "a=true"], ["--jobs", "0", "-c", "a=true"], ["run"]):
@@ -196,7 +223,7 @@ def main():
         if answer:
             test_after(home, answer)
             for test in (test_promote, test_losers, test_check_does_not_count, test_prefer, test_first,
-                         test_base, test_file, test_gates, test_profile_gates, test_mistakes, test_interrupted, test_many):
+                         test_base, test_file, test_gates, test_profile_gates, test_task, test_mistakes, test_interrupted, test_many):
                 test(home)
     return tap.done()
 

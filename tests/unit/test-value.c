@@ -85,8 +85,23 @@ static void test_width(void)
 	tap_ok(good && map->many.count == 1000, "a thousand keys stay in order");
 }
 
+static void test_take(void)
+{
+	owned(value_release) struct value *map = value_new_map();
+	owned(value_release) struct value *taken = NULL;
+
+	value_add(map, "a", value_new_int(1));
+	value_add(map, "b", value_new_int(2));
+	value_add(map, "c", value_new_int(3));
+	taken = value_take(map, "b");
+	tap_ok(taken && taken->integer == 2 && map->many.count == 2, "a child can be taken out");
+	tap_ok(!value_get(map, "b") && value_get(map, "c")->integer == 3, "the others stay");
+	tap_ok(!value_take(map, "b"), "once");
+}
+
 int main(void)
 {
+	test_take();
 	test_maps();
 	test_kinds();
 	test_depth();

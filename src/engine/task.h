@@ -1,0 +1,17 @@
+/* Tasks: one JSON object with what to run, what to test and what must hold; one object as the answer. */
+#ifndef ENGINE_TASK_H
+#define ENGINE_TASK_H
+
+#include "engine/engine.h"
+
+#define TASK_BYTES_MAX ((size_t)1 << 20)
+
+/*
+ * Does what TEXT says (keys: intent, command, script, profile, workspace, tests, gates, env, trace_id and the settings of
+ * a run), in a sandbox that stays for a day: {task_id, sandbox, verdict, run, tests, gates}. ORIGIN names the text in
+ * errors. LIKE has the caller's environment. *ret_pass: it ran, its tests passed and its gates hold.
+ */
+int engine_task(const char *text, size_t len, const char *origin, const struct request *like,
+		struct value **ret_answer, bool *ret_pass, struct error *err);
+
+#endif
