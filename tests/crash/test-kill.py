@@ -19,7 +19,7 @@ WAYS = (
     ("with slots beside the targets", True, "exdev", False, "run"),
     ("exchanged whole", True, "", False, "swap"),
 )
-MOST = 6 if SLOW else 14
+MOST = 5 if SLOW else 10
 
 
 def kill_promotion(world, point):
@@ -74,6 +74,62 @@ def fail_undo(world, point):
     world.end("done" if done.returncode else "undone", where)
 
 
+def cut_in_the_middle(world, calls):
+    """Killed when the first target is done and another is not; the call it happened at."""
+    for point in range(calls, 0, -1):
+        world.make()
+        world.run(fault=f"{point}:KILL")
+        now = world.picture()
+        if now.get("replace") == world.new["replace"] and "delete" in now:
+            return point
+    raise Bad("no call in the middle")
+
+
+def edit(world, name):
+    path = os.path.join(world.root, name)
+    before = os.stat(path)
+    with open(path, "ab") as file:
+        file.write(b"edited since\n")
+    return path, before
+
+
+def edited_before(world, calls):
+    """Somebody changes what was not done yet: the rest is taken back, the change stays."""
+    where = f"killed at call {cut_in_the_middle(world, calls)}, then edited"
+    path, before = edit(world, "delete")
+    word = world.recover()
+    with open(path, "rb") as file:
+        kept = file.read()
+    os.truncate(path, before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    if word != "aborted" or not kept.endswith(b"edited since\n"):
+        raise Bad(f"{where}: {word}, {kept}")
+    world.must_be("old", where)
+    world.must_be_clean(where)
+
+
+def edited_both(world, calls):
+    """Something done and something not done are changed: nobody can tell what to do, and nothing is lost."""
+    where = f"killed at call {cut_in_the_middle(world, calls)}, then both edited"
+    edit(world, "replace")
+    path, before = edit(world, "delete")
+    word, again = world.recover(), world.drive("run", world.root, world.staging)
+    if "both versions are kept" not in word or again.returncode != 3:
+        raise Bad(f"{where}: {word}; the next promotion: {again.returncode} {again.stderr}")
+    os.truncate(path, before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    word = world.recover()
+    if word != "done" or os.path.exists(path):
+        raise Bad(f"{where}: when one edit was taken back, recovery said {word}")
+
+
+def edits(tap, world):
+    promote, _ = world.learn()
+    world.end("undone", "edits")
+    tap.loop("what was not done yet is edited", [promote], lambda calls: edited_before(world, calls))
+    tap.loop("what was done and what was not are edited", [promote], lambda calls: edited_both(world, calls))
+
+
 def all_of(tap, name, world):
     try:
         promote, undo = world.learn()
@@ -86,9 +142,9 @@ def all_of(tap, name, world):
     tap.loop(f"{name}: undo killed at each of {undo} calls", points(undo, MOST // 2), lambda p: kill_undo(world, p))
     every = [(at, call) for at in points(promote, 4) for call in ((1, 5, 9, 14, 20, 30, 45) if FULL else (3, 17))]
     tap.loop(f"{name}: recovery killed", every, lambda p: kill_recovery(world, p))
-    every = [(at, error) for error in ERRORS for at in points(promote, MOST // 4)]
+    every = [(at, error) for error in ERRORS for at in points(promote, max(1, MOST // 5))]
     tap.loop(f"{name}: promotion failing at a call", every, lambda p: fail_promotion(world, p))
-    every = [(at, error) for error in ERRORS for at in points(undo, MOST // 6)]
+    every = [(at, error) for error in ERRORS for at in points(undo, max(1, MOST // 8))]
     tap.loop(f"{name}: undo failing at a call", every, lambda p: fail_undo(world, p))
 
 
@@ -104,6 +160,7 @@ def main():
                 all_of(tap, name, World(base, store, fault, user, verb))
             else:
                 tap.skip(name, "needs root")
+        edits(tap, World(base))
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return tap.done()
