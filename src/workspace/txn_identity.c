@@ -56,9 +56,14 @@ static int add_entry(const struct walk_entry *entry, void *cookie)
 	uint64_t *sum = cookie, mixed = hash(0xcbf29ce484222325u, entry->path, strlen(entry->path));
 
 	from_statx(entry->st, &id);
-	/* Directories: what is in them is summed itself, and their size means nothing. */
-	uint64_t fields[] = { id.ino, S_ISDIR(id.mode) ? 0 : id.size, (uint64_t)id.mtime_ns,
-			      id.mode, (uint64_t)id.uid << 32 | id.gid };
+	/*
+	 * Directories: what is in them is summed itself, and their size means nothing; nor do their times, which a
+	 * later transaction moves even when it is undone.
+	 */
+	bool is_directory = S_ISDIR(id.mode);
+	uint64_t fields[] = { id.ino, is_directory ? 0 : id.size,
+			      is_directory ? 0 : (uint64_t)id.mtime_ns, id.mode,
+			      (uint64_t)id.uid << 32 | id.gid };
 
 	mixed = hash(mixed, fields, sizeof(fields));
 	mixed ^= mixed >> 32;
