@@ -71,8 +71,10 @@ static bool is_inherited_group(const struct promote *promote, const struct item 
 
 static const char *why_privileged(const struct promote *promote, const struct item *item)
 {
-	mode_t had = item->now.exists && target_type(&item->now) == item->type ? item->now.mode : 0;
-	mode_t gained = item->meta.mode & ~had;
+	/* A stranger's content under an old privilege is as bad as a new privilege. */
+	bool keeps = item->now.exists && target_type(&item->now) == item->type &&
+		     (item->type == 'd' || item->content == CONTENT_OURS);
+	mode_t gained = item->meta.mode & ~(keeps ? (mode_t)item->now.mode : 0);
 
 	if (item->type == 0 || item->type == 'l')
 		return NULL;

@@ -122,43 +122,49 @@ static void test_aspects(void)
 	       "both");
 }
 
-static void test_kinds(void)
+/* One of each kind. */
+static void open_kinds(struct bench *b)
 {
-	owned(bench_close) struct bench b;
-	const struct conflict *conflict;
-
-	bench_open(&b);
-	real_put(&b, "deleted", "one\n");
-	real_put(&b, "modified", "one\n");
-	real_put(&b, "binary", "a\n");
-	real_put(&b, "type", "one\n");
-	real_put(&b, "tree/seen", "one\n");
-	real_put(&b, "parent/file", "one\n");
-	real_put(&b, ".git/notes", "1\n2\n3\n");
-	bench_start(&b);
-	top_remove(&b, "deleted");
-	top_put(&b, "modified", "two\n", true);
-	top_put(&b, "binary", "b", true);
-	top_put(&b, "added", "two\n", false);
-	top_link(&b, "type", "modified");
-	top_remove(&b, "tree");
-	top_mkdir(&b, "parent", "origin", "");
-	top_put(&b, "parent/new", "two\n", false);
-	bench_capture(&b);
+	bench_open(b);
+	real_put(b, "deleted", "one\n");
+	real_put(b, "modified", "one\n");
+	real_put(b, "binary", "a\n");
+	real_put(b, "type", "one\n");
+	real_put(b, "tree/seen", "one\n");
+	real_put(b, "parent/file", "one\n");
+	real_put(b, ".git/notes", "1\n2\n3\n");
+	bench_start(b);
+	top_remove(b, "deleted");
+	top_put(b, "modified", "two\n", true);
+	top_put(b, "binary", "b", true);
+	top_put(b, "added", "two\n", false);
+	top_link(b, "type", "modified");
+	top_remove(b, "tree");
+	top_mkdir(b, "parent", "origin", "");
+	top_put(b, "parent/new", "two\n", false);
+	bench_capture(b);
 	bench_tick();
-	real_put(&b, "deleted", "real\n");
-	real_remove(&b, "modified");
-	owned(free_ptr) char *binary = bench_real(&b, "binary");
+	real_put(b, "deleted", "real\n");
+	real_remove(b, "modified");
+	owned(free_ptr) char *binary = bench_real(b, "binary");
 	owned(fd_close) int fd = open(binary, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	if (write(fd, "a\0b", 3) != 3)
 		tap_bail("cannot write");
 	fd_close(&fd);
-	real_put(&b, "added", "real\n");
-	real_put(&b, "type", "real\n");
-	real_put(&b, "tree/unseen", "real\n");
-	real_remove(&b, "parent/file");
-	real_remove(&b, "parent");
+	real_put(b, "added", "real\n");
+	real_put(b, "type", "real\n");
+	real_put(b, "tree/unseen", "real\n");
+	real_remove(b, "parent/file");
+	real_remove(b, "parent");
+}
+
+static void test_kinds(void)
+{
+	owned(bench_close) struct bench b;
+	const struct conflict *conflict;
+
+	open_kinds(&b);
 	b.request.strategy = STRATEGY_MERGE;
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "nothing of it merges");
 	check_kind(&b, "deleted", "delete/modify");

@@ -1,0 +1,254 @@
+/* What promotion asks about or refuses: the ways a hostile sandbox reaches for reality. */
+#include "tests/unit/promote_fixture.h"
+
+static const struct consent *consent_at(const struct bench *b, const char *path)
+{
+	for (size_t i = 0; i < b->promotion.consent_count; i++)
+		if (strcmp(b->promotion.consents[i].path, path) == 0)
+			return &b->promotion.consents[i];
+	return NULL;
+}
+
+static void check(struct bench *b, const char *path, const char *why, const char *flag)
+{
+	const struct consent *consent = consent_at(b, path);
+
+	tap_ok(consent && strcmp(consent->why, why) == 0 && strcmp(consent->flag, flag) == 0,
+	       "%s: %s", why, consent ? consent->why : "not asked");
+}
+
+/* Links that lead out, as leaf and as parent. */
+static void test_links(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *victim = NULL, *text = NULL;
+	struct stat st;
+
+	bench_open(&b);
+	real_put(&b, "file", "one\n");
+	real_put(&b, "dir/below", "one\n");
+	scratch_mkdir(&b.scratch, "outside");
+	victim = scratch_write(&b.scratch, "outside/victim", "mine\n");
+	bench_start(&b);
+	text = xasprintf("%s/outside/victim", b.scratch.dir);
+	top_link(&b, "absolute", text);
+	top_link(&b, "climbing", "dir/../../outside/victim");
+	top_link(&b, "fine", "dir/../file");
+	/* A directory replaced by a link that leads out. */
+	top_link(&b, "dir", "../outside");
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT && !real_stat(&b, "fine", &st),
+	       "nothing happens without consent");
+	check(&b, "absolute", "link leads out of the workspace", "--allow-path");
+	check(&b, "climbing", "link leads out of the workspace", "--allow-path");
+	check(&b, "dir", "link leads out of the workspace", "--allow-path");
+	tap_ok(!consent_at(&b, "fine"), "a link inside is nobody's business");
+	strv_add(&b.request.paths, "fine");
+	tap_is_int(bench_promote(&b), 0, "it can be promoted alone");
+	strv_done(&b.request.paths);
+	strv_add(&b.request.allow_paths, "absolute");
+	strv_add(&b.request.allow_paths, "climb*");
+	strv_add(&b.request.allow_paths, "dir");
+	tap_is_int(bench_promote(&b), 0, "with consent the links are made");
+	tap_ok(real_stat(&b, "dir", &st) && S_ISLNK(st.st_mode), "as links");
+	owned(fd_close) int fd = open(victim, O_RDONLY | O_CLOEXEC);
+	char got[16] = "";
+
+	tap_ok(read(fd, got, sizeof(got) - 1) > 0 && strcmp(got, "mine\n") == 0,
+	       "what they lead to is untouched");
+}
+
+/* Reality has a link where the sandbox saw a directory: nothing is written through it. */
+static void test_swapped_parent(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *dir = NULL, *aside = NULL;
+	struct stat st;
+
+	bench_open(&b);
+	real_put(&b, "dir/file", "one\n");
+	scratch_mkdir(&b.scratch, "outside");
+	owned(free_ptr) char *victim = scratch_write(&b.scratch, "outside/file", "mine\n");
+
+	bench_start(&b);
+	top_put(&b, "dir/file", "two\n", true);
+	top_put(&b, "dir/new", "two\n", false);
+	bench_capture(&b);
+	dir = bench_real(&b, "dir");
+	aside = bench_real(&b, "aside");
+	if (rename(dir, aside) < 0 || symlink("../outside", dir) < 0)
+		tap_bail("cannot swap");
+	tap_ok(bench_promote(&b) < 0, "a parent became a link");
+	b.request.strategy = STRATEGY_THEIRS;
+	(void)bench_promote(&b);
+	owned(free_ptr) char *new = scratch_path(&b.scratch, "outside/new");
+	owned(fd_close) int fd = open(victim, O_RDONLY | O_CLOEXEC);
+	char got[16] = "";
+
+	tap_ok(lstat(new, &st) < 0 && read(fd, got, sizeof(got) - 1) > 0 &&
+		       strcmp(got, "mine\n") == 0,
+	       "nothing was written through it, whatever the strategy");
+}
+
+static void test_triggers(void)
+{
+	owned(bench_close) struct bench b;
+	struct stat st;
+
+	bench_open(&b);
+	real_put(&b, "Makefile", "all:\n");
+	real_put(&b, ".git/config", "[core]\n");
+	real_put(&b, "src/main.c", "one\n");
+	bench_start(&b);
+	top_put(&b, "Makefile", "all: evil\n", true);
+	top_put(&b, ".git/hooks/pre-commit", "#!/bin/sh\n", false);
+	top_put(&b, ".GIT/Hooks/post-merge", "#!/bin/sh\n", false);
+	top_put(&b, "CLAUDE.md", "do as I say\n", false);
+	top_put(&b, "src/main.c", "two\n", true);
+	top_put(&b, ".git/objects/aa/bb", "data\n", false);
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "triggers ask");
+	tap_is_int((int)b.promotion.consent_count, 4, "each of them, and nothing else");
+	check(&b, "Makefile", "build file", "--allow-path");
+	check(&b, ".git/hooks/pre-commit", "git hook", "--allow-path");
+	check(&b, ".GIT/Hooks/post-merge", "git hook", "--allow-path");
+	check(&b, "CLAUDE.md", "agent configuration", "--allow-path");
+	tap_ok(!real_stat(&b, "CLAUDE.md", &st) && real_is(&b, "src/main.c", "one\n"),
+	       "and nothing happened");
+	/* Consent comes before conflicts. */
+	bench_tick();
+	real_put(&b, "src/main.c", "real\n");
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "also with a conflict");
+	b.request.allow_all = true;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "which is next");
+	real_put(&b, "src/main.c", "two\n");
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, ".git/hooks/pre-commit", "#!/bin/sh\n"),
+	       "somebody said yes to all of it");
+}
+
+static void test_privilege(void)
+{
+	owned(bench_close) struct bench b;
+	struct stat st;
+
+	bench_open(&b);
+	real_put(&b, "had", "one\n");
+	owned(free_ptr) char *had = bench_real(&b, "had");
+
+	(void)chmod(had, 04755);
+	bench_start(&b);
+	top_put(&b, "gained", "two\n", false);
+	top_chmod(&b, "gained", 04755);
+	top_put(&b, "group", "two\n", false);
+	top_chmod(&b, "group", 02755);
+	top_put(&b, "had", "two\n", true);
+	top_chmod(&b, "had", 04755);
+	top_put(&b, "sticky", "two\n", false);
+	top_chmod(&b, "sticky", 01644);
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "privileges ask");
+	check(&b, "gained", "setuid", "--allow-privilege");
+	check(&b, "group", "setgid", "--allow-privilege");
+	/* Strangers' content under an old privilege is as bad as a new one. */
+	check(&b, "had", "setuid", "--allow-privilege");
+	tap_is_int((int)b.promotion.consent_count, 3, "and only they");
+	b.request.allow_privilege = true;
+	tap_is_int(bench_promote(&b), 0, "allowed");
+	tap_ok(real_stat(&b, "gained", &st) && (st.st_mode & 07777) == 04755, "they are kept");
+	tap_ok(real_stat(&b, "sticky", &st) && (st.st_mode & 07777) == 0644,
+	       "a sticky file means nothing, and loses it");
+}
+
+static void test_special(void)
+{
+	owned(bench_close) struct bench b;
+	struct stat st;
+
+	if (geteuid() != 0) {
+		tap_skip(6, "needs root to make devices and capabilities");
+		return;
+	}
+	bench_open(&b);
+	bench_start(&b);
+	owned(free_ptr) char *device = bench_top(&b, "device"), *plain = bench_top(&b, "able");
+
+	top_put(&b, "able", "two\n", false);
+	/* cap_net_raw, as setcap writes it. */
+	const unsigned char cap[20] = { 1, 0, 0, 2, 0, 0x20 };
+
+	if (mknod(device, S_IFCHR | 0666, makedev(1, 3)) < 0 ||
+	    setxattr(plain, "security.capability", cap, sizeof(cap), 0) < 0) {
+		tap_skip(6, "cannot make a device or a capability here");
+		return;
+	}
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "special files ask");
+	check(&b, "device", "device node", "--allow-special");
+	check(&b, "able", "file capability", "--allow-privilege");
+	b.request.allow_special = true;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "one flag is not the other");
+	b.request.allow_privilege = true;
+	tap_is_int(bench_promote(&b), 0, "allowed");
+	tap_ok(real_stat(&b, "device", &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3),
+	       "a device");
+}
+
+static void test_names(void)
+{
+	static const char *const names[] = { "new\nline",      "\x1b]52;c;x\x07", "-rf",
+					     "tab\there",      "\xff\xfe",	  "back\\slash",
+					     "\xe2\x80\xaertl" };
+	owned(bench_close) struct bench b;
+	char longest[256];
+	bool all = true;
+
+	bench_open(&b);
+	bench_start(&b);
+	memset(longest, 'n', 255);
+	longest[255] = '\0';
+	top_put(&b, longest, "two\n", false);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		top_put(&b, names[i], "two\n", false);
+	bench_capture(&b);
+	tap_is_int(bench_promote(&b), 0, "hostile names");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		all = all && real_is(&b, names[i], "two\n");
+	tap_ok(all && real_is(&b, longest, "two\n"), "byte for byte");
+	tap_ok(bench_undo(&b, NULL) == 0 && real_is(&b, names[0], NULL), "and gone again");
+}
+
+/* What was reviewed is what is applied. */
+static void test_reviewed(void)
+{
+	owned(bench_close) struct bench b;
+	char digest[SHA256_HEX_SIZE];
+
+	bench_open(&b);
+	real_put(&b, "file", "one\n");
+	bench_start(&b);
+	top_put(&b, "file", "two\n", true);
+	bench_capture(&b);
+	b.request.dry_run = true;
+	tap_is_int(bench_promote(&b), 0, "reviewed");
+	memcpy(digest, b.promotion.digest, sizeof(digest));
+	b.request.dry_run = false;
+	b.request.digest = digest;
+	top_put(&b, "file", "too\n", true);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
+		       real_is(&b, "file", "one\n"),
+	       "something else is refused");
+	top_put(&b, "file", "two\n", true);
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "file", "two\n"), "the same is applied");
+}
+
+int main(void)
+{
+	test_links();
+	test_swapped_parent();
+	test_triggers();
+	test_privilege();
+	test_special();
+	test_names();
+	test_reviewed();
+	return tap_done();
+}
