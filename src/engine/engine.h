@@ -15,7 +15,8 @@ extern const bool engine_reads_yaml;
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
 
 struct engine_run_options {
-	bool capture;	   /* keep the streams in the result instead of passing them on (--json) */
+	bool capture;	/* keep the streams in the result instead of passing them on (--json) */
+	bool has_score; /* descriptor 3 of this process is the command's, too: checks of a race */
 	bool list_changes; /* fill the result's `changed` (--name-status) */
 };
 

@@ -141,7 +141,8 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 {
 	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
 					 how->ret_newest_ns };
-	struct run_options run_options = { .capture = how->options->capture,
+	struct run_options run_options = { .has_score = how->options->has_score,
+					   .capture = how->options->capture,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SCORE_FD 3
 #define KEPT_MS (UINT64_C(24) * 3600 * 1000)
 
 /* The request of one command of this attempt; borrows nothing. */
@@ -56,7 +57,7 @@ static int run(const struct engine_race *race, const struct race_attempt *attemp
 	       const struct strv *command, const struct attempt_names *names, bool is_check,
 	       struct run_result *result, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct engine_run_options options = { .capture = true, .has_score = is_check };
 	owned(request_done) struct request request;
 
 	request_for(race, attempt, command, &request);
@@ -72,19 +73,55 @@ static void add_result(struct str *report, const char *key, const struct run_res
 	run_result_write_record(result, report);
 }
 
+/* A pipe whose end for writing is descriptor 3, where nothing else is open. */
+static int open_score(int *ret_fd, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return error_errno(err, ERROR_HOST, "no pipe for the score");
+	*ret_fd = fcntl(ends[0], F_DUPFD_CLOEXEC, SCORE_FD + 1);
+	if (*ret_fd < 0 || (ends[1] != SCORE_FD && dup2(ends[1], SCORE_FD) < 0))
+		return error_errno(err, ERROR_HOST, "no descriptor for the score");
+	for (int i = 0; i < 2; i++) {
+		if (ends[i] != SCORE_FD)
+			close(ends[i]);
+	}
+	return 0;
+}
+
+static void add_score(struct str *report, int fd)
+{
+	char bytes[RACE_SCORE_BYTES];
+	ssize_t got = read(fd, bytes, sizeof(bytes));
+	struct json json;
+	double score;
+
+	(void)close(SCORE_FD);
+	if (got <= 0 || !race_score(bytes, (size_t)got, &score))
+		return;
+	str_add(report, ",\"score\":");
+	json_init(&json, report);
+	json_real(&json, score);
+}
+
 static int check(const struct engine_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct str *report, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
 	owned(strv_done) struct strv command = STRV_INIT;
+	owned(fd_close) int score_fd = -1;
 
 	run_result_init(&result);
+	if (open_score(&score_fd, err) < 0)
+		return -1;
 	strv_add(&command, "sh");
 	strv_add(&command, "-c");
 	strv_add(&command, race->plan->check);
 	if (run(race, attempt, &command, names, true, &result, err) < 0)
 		return -1;
 	add_result(report, "check", &result);
+	add_score(report, score_fd);
 	return 0;
 }
 
@@ -114,12 +151,17 @@ static int perform(const struct engine_race *race, const struct race_attempt *at
 _Noreturn void attempt_main(const struct engine_race *race, const struct race_attempt *attempt,
 			    const struct attempt_names *names, int report_fd)
 {
-	owned(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* Out of the way: descriptor 3 is the score's, and what the parent has open is none of ours. */
+	const int kept[] = { 0, 1, 2, fcntl(report_fd, F_DUPFD_CLOEXEC, SCORE_FD + 1) };
+	owned(fd_close) int null_fd = -1;
 	struct str report = STR_INIT;
 	struct error err = { 0 };
 
+	fd_close_others(kept, 4);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 3; i++)
 		(void)dup2(null_fd, i);
+	fd_close(&null_fd);
 	str_add_char(&report, '{');
 	if (perform(race, attempt, names, &report, &err) < 0) {
 		struct json json;
@@ -129,6 +171,6 @@ _Noreturn void attempt_main(const struct engine_race *race, const struct race_at
 		json_text(&json, err.text);
 	}
 	str_add(&report, "}");
-	(void)fd_write_all(report_fd, report.data, report.len);
+	(void)fd_write_all(kept[3], report.data, report.len);
 	_exit(0);
 }

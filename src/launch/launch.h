@@ -18,6 +18,7 @@ struct launch_io {
 	bool tty[3];
 	const struct sock_fprog
 		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
+	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */
 	/* Locks that are let go only when everybody inside is gone, also if we are killed; borrowed, -1 for none. */
 	int lock_fds[2];
 };

@@ -110,6 +110,8 @@ static int seal(struct payload *payload, struct error *err)
 	if (seal_session(sealing, err) < 0 || furnish(payload, err) < 0 ||
 	    seal_groups(sealing, groups.items, groups.count, err) < 0)
 		return -1;
+	for (size_t i = 0; i < groups.count; i++)
+		close(groups.items[i]);
 	if (rlimit_apply(&payload->start->spec->limits, !sealing->has_group) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");
 	if ((!price_without("quotas") && sysctl_apply_early(payload->sealing.proc_fd, err) < 0) ||
@@ -122,12 +124,27 @@ static int seal(struct payload *payload, struct error *err)
 	return price_without("seccomp") ? 0 : seal_filter(sealing, err);
 }
 
+/* The namespace of the groups is made before the quotas end the making of any; init enters both later. */
+static int send_groups(const struct payload *payload, const struct message_fds *groups,
+		       struct error *err)
+{
+	int fds[2 + CGROUP_DIRS_MAX] = { payload->sealing.proc_fd,
+					 openat(payload->sealing.proc_fd, "self/ns/cgroup",
+						O_RDONLY | O_CLOEXEC) };
+
+	for (size_t i = 0; i < groups->count; i++)
+		fds[2 + i] = groups->items[i];
+	if (fds[1] < 0 || fd_send(payload->release_fd, &payload->sealing.missing,
+				  sizeof(payload->sealing.missing), fds, 2 + groups->count) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send the groups");
+	return 0;
+}
+
 _Noreturn void helper_main(const struct start *start, int release_fd)
 {
 	struct payload payload = { .start = start,
 				   .release_fd = release_fd,
 				   .sealing = { .start = start, .proc_fd = -1 } };
-	int fds[1 + CGROUP_DIRS_MAX];
 	struct message_fds groups;
 	struct message message;
 	struct error err = { 0 };
@@ -136,15 +153,10 @@ _Noreturn void helper_main(const struct start *start, int release_fd)
 	if (own_network(&payload, &err) < 0 ||
 	    handshake_expect(start->payload_fd, MESSAGE_GROUPS, &message, &groups, &err) < 0 ||
 	    identity_take(&start->spec->ids, &err) < 0 || furnish(&payload, &err) < 0 ||
-	    (!price_without("quotas") && sysctl_apply_early(payload.sealing.proc_fd, &err) < 0))
+	    seal_groups(&payload.sealing, groups.items, groups.count, &err) < 0 ||
+	    (!price_without("quotas") && sysctl_apply_early(payload.sealing.proc_fd, &err) < 0) ||
+	    send_groups(&payload, &groups, &err) < 0)
 		fail(&payload, &err);
-	fds[0] = payload.sealing.proc_fd;
-	for (size_t i = 0; i < groups.count; i++)
-		fds[1 + i] = groups.items[i];
-	if (fd_send(release_fd, "", 1, fds, 1 + groups.count) < 0) {
-		error_errno(&err, ERROR_HOST, "start: cannot send the groups");
-		fail(&payload, &err);
-	}
 	_exit(0);
 }
 
@@ -169,6 +181,14 @@ static int enter_directory(const struct spec *spec, struct error *err)
 	if (syscall(SYS_getcwd, path, sizeof(path)) < 0 || path[0] != '/')
 		return error_set(err, ERROR_INTERNAL, "working directory is outside");
 	return 0;
+}
+
+/* Nothing but the three, and with a score the fourth, reaches the command. */
+static int keep_descriptors(const struct launch_io *io)
+{
+	if (io->has_score && fcntl(STDERR_FILENO + 1, F_SETFD, 0) < 0)
+		return -1;
+	return close_range(STDERR_FILENO + 1 + io->has_score, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 _Noreturn void payload_main(const struct start *start, int release_fd)
@@ -201,7 +221,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_HOST, "cannot lower the priority");
 		fail(&payload, &err);
 	}
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
+	if (keep_descriptors(start->io) < 0) {
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
 	}

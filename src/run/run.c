@@ -185,6 +185,7 @@ static int run_task(struct run *run, struct error *err)
 	    stdio_open(&run->stdio, run->spec, run->options->capture, run->result, &run->log, err) <
 		    0)
 		return -1;
+	run->stdio.io.has_score = run->options->has_score;
 	run->stdio.io.enter_fd = run->options->enter_fd;
 	run->stdio.io.enter_env = run->options->enter_env;
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)

@@ -80,6 +80,15 @@ def test_check_does_not_count(home):
     tap.equal(status, "A\twritten\n", "what the check writes neither counts nor stays")
 
 
+def test_score(home):
+    answer = home.data("race", "--check", "cat n >&3", "-c", "one=echo 1 > n", "-c", "ten=echo 10 > n", "-c",
+                       "odd=echo ten > n")
+    tap.equal(answer["winner"], "ten", "a number on descriptor 3 is the score")
+    tap.equal(attempts(answer)["odd"]["score"], 1.0, "what is no number is none")
+    done = home.call("run", "--", "sh", "-c", "test ! -e /proc/self/fd/3")
+    tap.equal(done.returncode, 0, "only a check has descriptor 3")
+
+
 def test_prefer(home):
     answer = home.data("race", "--prefer", "small", "-c", "two=touch a b", "-c", "one=touch c")
     tap.equal(answer["winner"], "one", "--prefer small")
@@ -222,7 +231,7 @@ def main():
         answer = test_winner(home)
         if answer:
             test_after(home, answer)
-            for test in (test_promote, test_losers, test_check_does_not_count, test_prefer, test_first,
+            for test in (test_promote, test_losers, test_check_does_not_count, test_score, test_prefer, test_first,
                          test_base, test_file, test_gates, test_profile_gates, test_task, test_mistakes, test_interrupted, test_many):
                 test(home)
     return tap.done()

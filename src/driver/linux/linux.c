@@ -132,6 +132,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		task->io.fds[i] = io->fds[i];
 		task->io.tty[i] = io->tty[i];
 	}
+	task->io.has_score = io->has_score;
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (compile_filter(task, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
