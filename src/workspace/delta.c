@@ -63,6 +63,8 @@ static int read_all(struct delta_walk *walk)
 	if (walk->delta->count > 1)
 		qsort(walk->delta->items, walk->delta->count, sizeof(*walk->delta->items),
 		      compare_entries);
+	for (size_t i = 0; i < walk->delta->count; i++)
+		walk->delta->items[i].flags &= ~FLAG_ORIGIN;
 	delta_count(walk->delta);
 	free(walk->buffers);
 	free(walk->frames);

@@ -95,8 +95,9 @@ static bool uses_user_xattr(const struct view_stack *stack, size_t layer)
 }
 
 int delta_attributes_read(const struct view_stack *stack, const struct delta_object *object,
-			  struct xattr_list *ret_list)
+			  struct xattr_list *ret_list, unsigned *flags)
 {
+	bool user_xattr = uses_user_xattr(stack, object->at->layer);
 	char path[64 + NAME_MAX], names[XATTR_LIST_MAX];
 	struct xattr_list list = { 0 };
 
@@ -108,9 +109,10 @@ int delta_attributes_read(const struct view_stack *stack, const struct delta_obj
 		path_of(object, path);
 	for (const char *name = names; len > 0 && name < names + len; name += strlen(name) + 1) {
 		owned(free_ptr) char *text = NULL;
-		const char *seen =
-			seen_name(name, uses_user_xattr(stack, object->at->layer), &text);
+		const char *seen = seen_name(name, user_xattr, &text);
 
+		if (strcmp(name, user_xattr ? DELTA_USER_ORIGIN : DELTA_ORIGIN) == 0)
+			*flags |= FLAG_ORIGIN;
 		if (seen && add_item(&list, path, name, seen) < 0) {
 			xattr_list_done(&list);
 			return -1;
@@ -143,9 +145,10 @@ bool delta_attributes_differ(const struct view_stack *stack, const struct delta_
 {
 	owned(xattr_list_done) struct xattr_list ours = { 0 }, theirs = { 0 };
 	bool is_different = false;
+	unsigned ignored = 0;
 
-	if (delta_attributes_read(stack, new, &ours) < 0 ||
-	    (old->at && delta_attributes_read(stack, old, &theirs) < 0))
+	if (delta_attributes_read(stack, new, &ours, flags) < 0 ||
+	    (old->at && delta_attributes_read(stack, old, &theirs, &ignored) < 0))
 		return true;
 	for (size_t i = 0; i < ours.count; i++) {
 		if (has_item(&theirs, &ours.items[i]))

@@ -1,9 +1,9 @@
 /* Two objects of one type: in what they differ. What costs nothing is asked first. */
 #include "base/own.h"
 #include "workspace/delta_parts.h"
-#include "workspace/lower.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +103,13 @@ static bool is_worth_opening(const struct stat *ours, const struct stat *theirs)
 	return S_ISREG(ours->st_mode) && ours->st_size == theirs->st_size && ours->st_size > 0;
 }
 
+/* Just seen to be a file; should another one have come since, it compares as what it is, and nothing waits. */
+static int open_file(const struct delta_object *object)
+{
+	return openat(object->at->fd, object->name,
+		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 static bool is_equal_link(const struct delta_object *new, const struct delta_object *old)
 {
 	char ours[PATH_MAX], theirs[PATH_MAX];
@@ -165,8 +172,8 @@ unsigned delta_compare(struct delta_walk *walk, const struct delta_object *new,
 	    ours->st_ino == theirs->st_ino)
 		return 0;
 	if (is_worth_opening(ours, theirs)) {
-		new_fd = lower_open_file(new->at->fd, new->name, ours);
-		old_fd = lower_open_file(old->at->fd, old->name, theirs);
+		new_fd = open_file(new);
+		old_fd = open_file(old);
 	}
 	open_new.fd = new_fd < 0 ? NULL : &new_fd;
 	open_old.fd = old_fd < 0 ? NULL : &old_fd;

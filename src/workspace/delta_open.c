@@ -123,13 +123,14 @@ int delta_xattrs(const struct view_stack *stack, const struct delta_side *side,
 	struct view_source source = { .fd = dir_fd, .layer = side->layer };
 	struct delta_object object = { .at = &source, .name = name };
 	struct stat now;
+	unsigned ignored = 0;
 
 	if (dir_fd < 0 || fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, ERROR_HOST, "cannot reach an object of a layer");
 	if (now.st_dev != side->st.st_dev || now.st_ino != side->st.st_ino)
 		return error_set(err, ERROR_CONFLICT,
 				 "an object of a layer was replaced meanwhile");
-	if (delta_attributes_read(stack, &object, ret_list) < 0)
+	if (delta_attributes_read(stack, &object, ret_list, &ignored) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read extended attributes");
 	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef WORKSPACE_DELTA_PARTS_H
 #define WORKSPACE_DELTA_PARTS_H
 
+#include "base/sha256.h"
 #include "workspace/delta.h"
 #include "workspace/delta_names.h"
 #include "workspace/path_set.h"
@@ -56,6 +57,9 @@ struct delta_walk {
 	uint64_t looked_at, compared, text_bytes;
 };
 
+#define FLAG_ORIGIN (1u << 31) /* of an entry, while the delta is read */
+#define DELTA_ORIGIN "trusted.overlay.origin"
+#define DELTA_USER_ORIGIN "user.overlay.origin"
 #define DELTA_BUFFER (256u << 10)
 
 /* One side of a comparison: an object by the source that has it. */
@@ -106,8 +110,9 @@ unsigned delta_compare(struct delta_walk *walk, const struct delta_object *new,
 /* delta_attribute.c */
 bool delta_attributes_differ(const struct view_stack *stack, const struct delta_object *new,
 			     const struct delta_object *old, unsigned *flags);
+/* Adds FLAG_ORIGIN when the kernel noted where it was copied up from. */
 int delta_attributes_read(const struct view_stack *stack, const struct delta_object *object,
-			  struct xattr_list *ret_list);
+			  struct xattr_list *ret_list, unsigned *flags);
 
 /* delta_entry.c: PATH is the entry's, FROM its old one when renamed. */
 struct delta_found {
@@ -122,6 +127,15 @@ char *delta_text(struct delta *delta, const char *bytes, size_t len);
 
 /* delta_rename.c: joins deletions and additions of files. */
 void delta_find_renames(struct delta_walk *walk);
+
+/* delta_origin.c: joins an addition with the deletion of the file it was copied up from. */
+struct delta_half {
+	struct delta_entry *entry; /* without a path once it is joined */
+	bool is_deleted, is_hashed;
+	char sum[SHA256_HEX_SIZE];
+};
+void delta_join(struct delta_walk *walk, struct delta_half *from, struct delta_half *to);
+void delta_join_origins(struct delta_walk *walk, struct delta_half *halves, size_t count);
 
 /* delta_open.c: the directory of a side, for asking; name of the object in it. -1 with errno. */
 int delta_open_parent(const struct view_stack *stack, const struct delta_side *side,

@@ -1,6 +1,5 @@
 /* Files that were renamed: a deletion and an addition of the same content. */
 #include "base/own.h"
-#include "base/sha256.h"
 #include "workspace/delta_parts.h"
 
 #include <stdlib.h>
@@ -11,14 +10,7 @@
 /* Beyond that two changes are told instead of one: reading it all would take too long. */
 #define HASH_MAX (256ll << 20)
 
-/* One half of a possible rename. */
-struct half {
-	struct delta_entry *entry;
-	bool is_deleted, is_hashed;
-	char sum[SHA256_HEX_SIZE];
-};
-
-static const struct delta_side *side_of(const struct half *half)
+static const struct delta_side *side_of(const struct delta_half *half)
 {
 	return half->is_deleted ? &half->entry->old : &half->entry->new;
 }
@@ -29,13 +21,14 @@ static int compare_sizes(const void *a, const void *b)
 
 	if (one != other)
 		return one < other ? -1 : 1;
-	return strcmp(((const struct half *)a)->entry->path, ((const struct half *)b)->entry->path);
+	return strcmp(((const struct delta_half *)a)->entry->path,
+		      ((const struct delta_half *)b)->entry->path);
 }
 
 /* By content, then deletions before additions, then by path: the first of each are joined. */
 static int compare_sums(const void *a, const void *b)
 {
-	const struct half *one = a, *other = b;
+	const struct delta_half *one = a, *other = b;
 	int order = strcmp(one->sum, other->sum);
 
 	if (order == 0)
@@ -43,7 +36,7 @@ static int compare_sums(const void *a, const void *b)
 	return order ? order : strcmp(one->entry->path, other->entry->path);
 }
 
-static void hash(struct delta_walk *walk, struct half *half)
+static void hash(struct delta_walk *walk, struct delta_half *half)
 {
 	const struct delta_side *side = side_of(half);
 	owned(fd_close) int fd = -1;
@@ -62,38 +55,21 @@ static void hash(struct delta_walk *walk, struct half *half)
 		half->sum[0] = '\0';
 }
 
-/* In the place of the addition; the deletion loses its path and is dropped at the end. */
-static void join(struct delta_walk *walk, struct half *from, struct half *to)
-{
-	struct delta_entry *entry = to->entry;
-	const struct stat *old = &from->entry->old.st, *new = &entry->new.st;
-
-	(void)walk;
-	entry->op = DELTA_RENAMED;
-	entry->from = from->entry->path;
-	entry->old = from->entry->old;
-	entry->aspects |= ASPECT_PATH;
-	if ((old->st_mode ^ new->st_mode) & 07777)
-		entry->aspects |= ASPECT_MODE;
-	if (old->st_uid != new->st_uid || old->st_gid != new->st_gid)
-		entry->aspects |= ASPECT_OWNER;
-	from->entry->path = NULL;
-}
-
-static bool is_joinable(const struct half *from, const struct half *to)
+static bool is_joinable(const struct delta_half *from, const struct delta_half *to)
 {
 	return from->is_hashed && to->is_hashed && strcmp(from->sum, to->sum) == 0 &&
 	       (from->entry->flags & FLAG_OUTSIDE) == (to->entry->flags & FLAG_OUTSIDE);
 }
 
 /* COUNT halves of one size. */
-static void join_group(struct delta_walk *walk, struct half *halves, size_t count)
+static void join_group(struct delta_walk *walk, struct delta_half *halves, size_t count)
 {
+	off_t size = side_of(halves)->st.st_size;
 	size_t deleted = 0;
 
 	for (size_t i = 0; i < count; i++)
 		deleted += halves[i].is_deleted;
-	if (deleted == 0 || deleted == count)
+	if (deleted == 0 || deleted == count || size == 0 || size > HASH_MAX)
 		return;
 	for (size_t i = 0; i < count; i++)
 		hash(walk, &halves[i]);
@@ -107,21 +83,20 @@ static void join_group(struct delta_walk *walk, struct half *halves, size_t coun
 			to++;
 		for (size_t from = start; from < end && halves[from].is_deleted && to < end; from++)
 			if (is_joinable(&halves[from], &halves[to]))
-				join(walk, &halves[from], &halves[to++]);
+				delta_join(walk, &halves[from], &halves[to++]);
 	}
 }
 
-static size_t collect(const struct delta *delta, struct half *halves)
+static size_t collect(const struct delta *delta, struct delta_half *halves)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < delta->count; i++) {
-		struct half half = { .entry = &delta->items[i],
-				     .is_deleted = delta->items[i].op == DELTA_DELETED };
+		struct delta_half half = { .entry = &delta->items[i],
+					   .is_deleted = delta->items[i].op == DELTA_DELETED };
 		const struct stat *st = &side_of(&half)->st;
 
-		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode) &&
-		    st->st_size > 0 && st->st_size <= HASH_MAX)
+		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode))
 			halves[count++] = half;
 	}
 	return count;
@@ -140,7 +115,7 @@ static void drop_joined(struct delta *delta)
 void delta_find_renames(struct delta_walk *walk)
 {
 	struct delta *delta = walk->delta;
-	owned(free_ptr) struct half *halves = xcalloc(delta->count + 1, sizeof(*halves));
+	owned(free_ptr) struct delta_half *halves = xcalloc(delta->count + 1, sizeof(*halves));
 	size_t count = collect(delta, halves);
 
 	if (count > 1)
@@ -152,5 +127,6 @@ void delta_find_renames(struct delta_walk *walk)
 			end++;
 		join_group(walk, halves + start, end - start);
 	}
+	delta_join_origins(walk, halves, count);
 	drop_joined(delta);
 }

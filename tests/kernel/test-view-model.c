@@ -389,6 +389,40 @@ static bool run_history(struct model *model)
 	return good;
 }
 
+/* One history with a known end: renamed, then edited. */
+static void check_edited_rename(const char *dir)
+{
+	struct model model = { 0 };
+	struct view_stack stack = { 0 };
+	struct delta_options options = { .old_from = 1, .renames = true };
+	struct error err = { 0 };
+	owned(delta_done) struct delta delta = { 0 };
+
+	(void)snprintf(model.dir, sizeof(model.dir), "%s", dir);
+	if (mount("tmpfs", dir, "tmpfs", 0, "size=64m") < 0)
+		tap_bail("cannot mount a tmpfs");
+	make_dir(&model, "merged");
+	make_dir(&model, "base");
+	make_dir(&model, "layer0");
+	make_dir(&model, "layer0/unit");
+	make_dir(&model, "work0");
+	owned(free_ptr) char *base = at(&model, "base", "old");
+	owned(free_ptr) char *old = at(&model, "merged", "old"), *new = at(&model, "merged", "new");
+
+	tree_write(base, "text", 4);
+	bool good = mount_layers(&model, 0, true) && rename(old, new) == 0 &&
+		    write_file(new, " and more", O_APPEND) == 0;
+
+	unmount(&model);
+	model_open_stack(&stack, dir, 1, false);
+	good = good && delta_read(&stack, &options, &delta, &err) == 0 && delta.count == 1 &&
+	       delta.items[0].op == DELTA_RENAMED && str_ends(delta.items[0].from, "/base/old") &&
+	       (delta.items[0].aspects & ASPECT_CONTENT) && !(delta.items[0].flags >> 16);
+	view_close(&stack);
+	(void)umount2(dir, MNT_DETACH);
+	tap_ok(good, "a file that was renamed and edited is known by its origin");
+}
+
 static unsigned long number_from(const char *name, unsigned long other)
 {
 	const char *text = getenv(name);
@@ -424,6 +458,7 @@ int main(void)
 	}
 	if (!mkdtemp(dir))
 		tap_bail("cannot make a directory");
+	check_edited_rename(dir);
 	if (seed) {
 		tap_ok(run_seed(dir, seed, true), "seed %lu", seed);
 	} else {
