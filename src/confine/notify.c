@@ -41,6 +41,13 @@ static const struct reason {
 	{ SYS_setsockopt, "no programs on sockets" },
 	{ SYS_ioctl, "no control over terminals" },
 	{ SYS_mknodat, "no device nodes" },
+	{ SYS_prlimit64, "init is left alone" },
+	{ SYS_setpriority, "init is left alone" },
+	{ SYS_ioprio_set, "init is left alone" },
+	{ SYS_sched_setparam, "init is left alone" },
+	{ SYS_sched_setscheduler, "init is left alone" },
+	{ SYS_sched_setaffinity, "init is left alone" },
+	{ SYS_sched_setattr, "init is left alone" },
 #ifdef SYS_mknod
 	{ SYS_mknod, "no device nodes" },
 #endif

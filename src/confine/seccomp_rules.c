@@ -52,6 +52,17 @@ enum {
 	MODE_SOCKET = 0xc000,
 
 	RESOURCE_CORE = 4,
+
+	INIT = 1, /* pid 1 of the sandbox, and its process group */
+	PRIORITY_PROCESS = 0,
+	PRIORITY_GROUP = 1,
+	PRIORITY_USER = 2,
+	IOPRIO_PROCESS = 1,
+	IOPRIO_GROUP = 2,
+	IOPRIO_USER = 3,
+
+	COMMAND_SETLEASE = 1024,
+	COMMAND_SETDELEG = 1040,
 };
 
 #define COND(n, cmp, bits, wanted)                                              \
@@ -143,9 +154,34 @@ static const struct seccomp_clause mknodat_clauses[] = MKNOD_CLAUSES(2);
 /* Success without effect: a payload that lowers our 1 to 0 would open piped core dumps again. */
 static const struct seccomp_clause prlimit64_clauses[] = {
 	WHEN2(ERRNO(0), IS(1, RESOURCE_CORE), NOT_NULL(2)),
+	WHEN2(ANSWER_DENY, IS(0, INIT), NOT_NULL(2)),
 };
 static const struct seccomp_clause setrlimit_clauses[] = {
 	WHEN(ERRNO(0), IS(0, RESOURCE_CORE)),
+};
+
+/*
+ * Init has the payload's ids, and nothing else keeps the payload from taking its processor or its descriptors away.
+ * "All of this user" includes it.
+ */
+static const struct seccomp_clause setpriority_clauses[] = {
+	WHEN2(ANSWER_DENY, IS(0, PRIORITY_PROCESS), IS(1, INIT)),
+	WHEN2(ANSWER_DENY, IS(0, PRIORITY_GROUP), IS(1, INIT)),
+	WHEN(ANSWER_DENY, IS(0, PRIORITY_USER)),
+};
+static const struct seccomp_clause ioprio_clauses[] = {
+	WHEN2(ANSWER_DENY, IS(0, IOPRIO_PROCESS), IS(1, INIT)),
+	WHEN2(ANSWER_DENY, IS(0, IOPRIO_GROUP), IS(1, INIT)),
+	WHEN(ANSWER_DENY, IS(0, IOPRIO_USER)),
+};
+static const struct seccomp_clause sched_clauses[] = {
+	WHEN(ANSWER_DENY, IS(0, INIT)),
+};
+
+/* A lease on a program would make whoever executes it wait for the one that holds it: init, for one. */
+static const struct seccomp_clause fcntl_clauses[] = {
+	WHEN(ERRNO(EINVAL), IS(1, COMMAND_SETLEASE)),
+	WHEN(ERRNO(EINVAL), IS(1, COMMAND_SETDELEG)),
 };
 
 static const struct seccomp_clause sendto_clauses[] = {
@@ -173,6 +209,10 @@ static const struct rule {
 	RULE(mknod, ANSWER_DENY),
 	RULE(mknodat, ANSWER_DENY),
 	RULE(prlimit64, SECCOMP_RET_ALLOW),
+	RULE(setpriority, SECCOMP_RET_ALLOW),
+	RULE(ioprio, SECCOMP_RET_ALLOW),
+	RULE(sched, SECCOMP_RET_ALLOW),
+	RULE(fcntl, SECCOMP_RET_ALLOW),
 	RULE(setrlimit, SECCOMP_RET_ALLOW),
 	RULE(sendto, SECCOMP_RET_ALLOW),
 	{ "sync", ERRNO(0), NULL, 0 }, /* the writeback would be the whole host's */

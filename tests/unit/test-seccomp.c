@@ -18,7 +18,7 @@ static const char allowed[] =
 	" munlockall membarrier pkey_alloc pkey_free pkey_mprotect memfd_create mseal"
 	" map_shadow_stack get_mempolicy set_mempolicy mbind"
 	" openat openat2 close close_range read write readv writev pread64 pwrite64 preadv pwritev"
-	" preadv2 pwritev2 lseek dup dup3 fcntl flock fsync fdatasync sync_file_range syncfs"
+	" preadv2 pwritev2 lseek dup dup3  flock fsync fdatasync sync_file_range syncfs"
 	" ftruncate truncate fallocate fadvise64 readahead copy_file_range sendfile pipe2"
 	" fstat newfstatat statx statfs fstatfs faccessat faccessat2 readlinkat getcwd chdir fchdir"
 	" getdents64 umask mkdirat unlinkat linkat symlinkat fchmod fchmodat"
@@ -30,10 +30,10 @@ static const char allowed[] =
 	" inotify_rm_watch futex futex_waitv futex_wake futex_wait futex_requeue"
 	" execve execveat exit exit_group wait4 waitid getpid getppid gettid getpgid setpgid getsid"
 	" setsid set_tid_address set_robust_list get_robust_list rseq prctl pidfd_open"
-	" pidfd_send_signal getrusage times getpriority setpriority getrlimit sched_yield"
-	" sched_getaffinity sched_setaffinity sched_getparam sched_setparam sched_getscheduler"
-	" sched_setscheduler sched_getattr sched_setattr sched_get_priority_max"
-	" sched_get_priority_min sched_rr_get_interval ioprio_get ioprio_set getcpu uname sysinfo"
+	" pidfd_send_signal getrusage times getpriority  getrlimit sched_yield"
+	" sched_getaffinity  sched_getparam  sched_getscheduler"
+	"  sched_getattr  sched_get_priority_max"
+	" sched_get_priority_min sched_rr_get_interval ioprio_get  getcpu uname sysinfo"
 	" getrandom restart_syscall ptrace process_vm_readv process_vm_writev"
 	" rt_sigaction rt_sigprocmask rt_sigpending rt_sigqueueinfo rt_sigreturn rt_sigsuspend"
 	" rt_sigtimedwait rt_tgsigqueueinfo sigaltstack kill tkill tgkill clock_gettime"
@@ -64,7 +64,8 @@ static const char refused[] =
 
 static const char checked[] =
 	" clone socket socketpair setsockopt ioctl personality mknod mknodat prlimit64 setrlimit"
-	" sync splice tee connect sendto rename renameat renameat2 ";
+	" sync splice tee connect sendto rename renameat renameat2 fcntl setpriority ioprio_set"
+	" sched_setparam sched_setscheduler sched_setaffinity sched_setattr ";
 
 struct variant {
 	bool notify, splice, moves;
@@ -152,6 +153,21 @@ static uint32_t model_ioctl(struct variant variant, uint64_t command)
 	return is_one_of((uint32_t)command, bad, COUNT(bad)) ? denied(variant) : ALLOW;
 }
 
+static uint32_t model_prlimit(struct variant variant, const uint64_t *args)
+{
+	if ((uint32_t)args[1] == 4 && args[2])
+		return FAIL(0);
+	return (uint32_t)args[0] == 1 && args[2] ? denied(variant) : ALLOW;
+}
+
+/* Process, group, user are counted from FIRST on. */
+static uint32_t model_priority(struct variant variant, const uint64_t *args, uint32_t first)
+{
+	uint32_t which = (uint32_t)args[0] - first;
+
+	return which == 2 || (which < 2 && (uint32_t)args[1] == 1) ? denied(variant) : ALLOW;
+}
+
 static uint32_t model_checked(struct variant variant, const char *name, const uint64_t *args)
 {
 	uint32_t seen = variant.notify ? SECCOMP_RET_USER_NOTIF : ALLOW;
@@ -174,7 +190,16 @@ static uint32_t model_checked(struct variant variant, const char *name, const ui
 	if (strncmp(name, "mknod", 5) == 0)
 		return model_mknod(variant, args[name[5] ? 2 : 1]);
 	if (strcmp(name, "prlimit64") == 0)
-		return (uint32_t)args[1] == 4 && args[2] ? FAIL(0) : ALLOW;
+		return model_prlimit(variant, args);
+	if (strcmp(name, "setpriority") == 0)
+		return model_priority(variant, args, 0);
+	if (strcmp(name, "ioprio_set") == 0)
+		return model_priority(variant, args, 1);
+	if (strncmp(name, "sched_", 6) == 0)
+		return (uint32_t)args[0] == 1 ? denied(variant) : ALLOW;
+	if (strcmp(name, "fcntl") == 0)
+		return (uint32_t)args[1] == 1024 || (uint32_t)args[1] == 1040 ? FAIL(EINVAL)
+									      : ALLOW;
 	if (strcmp(name, "setrlimit") == 0)
 		return (uint32_t)args[0] == 4 ? FAIL(0) : ALLOW;
 	if (strcmp(name, "sync") == 0)
@@ -225,7 +250,7 @@ static uint32_t model(struct variant variant, struct call call, const uint64_t *
 /* clang-format off */
 static const uint64_t samples[] = {
 	0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 15, 16, 17, 18, 26, 27, 31, 38, 40, 49, 50, 51, 52, 53,
-	58, 100, 132, 262, 0x801, 0x80002, 0x80803, 0x1000, 0x11ff, 0x2000, 0x6000, 0x81a4, 0xa000,
+	58, 100, 132, 262, 1024, 1025, 1040, 0x801, 0x80002, 0x80803, 0x1000, 0x11ff, 0x2000, 0x6000, 0x81a4, 0xa000,
 	0xc000, 0xf000, 0x12000, 0x20000, 0x20008, 0x20001, 0x40000, 0x40008, 0x5401, 0x5411,
 	0x5412, 0x5413, 0x541c, 0x541d, 0x5422, 0x5423, 0x80045430, 0x2000000, 0x4000000, 0x8000000,
 	0x10000000, 0x20000000, 0x40000000, 0x80000000, 0x3d0f00, 0x1200011, 0x7e020000, 0xffffffff,
