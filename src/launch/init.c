@@ -283,14 +283,13 @@ _Noreturn void init_main(const struct start *start)
 	step_aside(start);
 	if (isolate(start, &err) < 0 ||
 	    (!furnish_by_payload(start->spec) && furnish_make(start, &assembly.fresh, &err) < 0) ||
-	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0 ||
-	    sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0)
+	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0)
 		fail(start, &err);
 	if (start->spec->resident) {
-		resident_main(start, assembly.release_fd, &err);
+		resident_main(start, assembly.release_fd, assembly.fresh.quota_fd, &err);
 		fail(start, &err);
 	}
-	if (root_let_go(&err) < 0)
+	if (sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0 || root_let_go(&err) < 0)
 		fail(start, &err);
 	/* A payload that died before has said why itself: nothing to release. */
 	if (send(assembly.release_fd, "", 1, MSG_NOSIGNAL) == 1 && seal(start, &err) < 0)

@@ -6,10 +6,10 @@
 #include "launch/start.h"
 
 /*
- * Becomes the command of PACKET, in a child of init just forked: everything but session, descriptors, directory and
- * per-process limits was inherited. The packet's first descriptor leads to the client.
+ * Starts the command of PACKET as a child of init: everything but session, descriptors, directory and per-process limits
+ * is inherited. The packet's first descriptor leads to the client. Its number, or -1 with errno.
  */
-_Noreturn void member_main(const struct start *start, struct attach_packet *packet, bool has_group);
+pid_t member_start(const struct start *start, const struct attach_packet *packet, bool has_group);
 
 /* Ends the process LEADER started: its session, and whoever descends from it. Never anybody else. */
 void member_kill(pid_t leader);

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -50,20 +51,28 @@ struct resident {
 	bool was_idle; /* and the keeper knows */
 };
 
-/* What the helper made while we mounted: a proc of ours, and the groups' descriptors. */
+/* What the helper made while we mounted: a proc of ours, the groups and their namespace. */
 static int take_groups(struct resident *resident, int helper_fd, struct error *err)
 {
-	int fds[1 + CGROUP_DIRS_MAX];
+	int fds[2 + CGROUP_DIRS_MAX];
+	struct sealing *sealing = &resident->sealing;
 	size_t count = 0;
-	char byte;
-	ssize_t got = fd_receive(helper_fd, &byte, 1, fds, 1 + CGROUP_DIRS_MAX, &count);
+	ssize_t got = fd_receive(helper_fd, &sealing->missing, sizeof(sealing->missing), fds,
+				 2 + CGROUP_DIRS_MAX, &count);
 
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot receive the groups");
-	if (got == 0 || count == 0)
+	if (got == 0 || count < 2)
 		return error_set(err, ERROR_HOST, "start: the helper is gone");
-	resident->sealing.proc_fd = fds[0];
-	return seal_groups(&resident->sealing, fds + 1, count - 1, err);
+	sealing->proc_fd = fds[0];
+	sealing->has_group = count > 2;
+	if (cgroup_enter(fds + 2, count - 2) < 0)
+		return error_errno(err, ERROR_HOST, "cannot enter the control group");
+	if (!(sealing->missing & 1u << LAYER_CGROUP) && setns(fds[1], CLONE_NEWCGROUP) < 0)
+		return error_errno(err, ERROR_HOST, "cannot enter the groups' namespace");
+	for (size_t i = 1; i < count; i++)
+		close(fds[i]);
+	return 0;
 }
 
 /* Numbers 0 to 2 stay taken: what is received for a command must not become one of them by chance. */
@@ -128,9 +137,9 @@ static void start_member(struct resident *resident)
 	if (packet->fd_count == 0)
 		return;
 	errno = EAGAIN;
-	started.pid = resident->count == MEMBERS_MAX ? -1 : fork();
-	if (started.pid == 0)
-		member_main(resident->start, packet, resident->sealing.has_group);
+	started.pid = resident->count == MEMBERS_MAX
+			      ? -1
+			      : member_start(resident->start, packet, resident->sealing.has_group);
 	if (started.pid < 0) {
 		refuse(packet, "cannot start another process");
 		started.kind = ATTACH_ENDED;
@@ -257,15 +266,16 @@ static int open_signals(int *ret_fd, struct error *err)
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
 }
 
-void resident_main(const struct start *start, int helper_fd, struct error *err)
+void resident_main(const struct start *start, int helper_fd, int quota_fd, struct error *err)
 {
 	owned(free_ptr) struct resident *resident = xcalloc(1, sizeof(*resident));
 
 	resident->start = start;
 	resident->sealing = (struct sealing){ .start = start, .proc_fd = -1 };
 	resident->mover.control_fd = start->control_fd;
-	if (take_groups(resident, helper_fd, err) < 0 || root_let_go(err) < 0 ||
-	    open_signals(&resident->signal_fd, err) < 0 || seal(resident, err) < 0)
+	if (take_groups(resident, helper_fd, err) < 0 || sysctl_apply_last(quota_fd, err) < 0 ||
+	    root_let_go(err) < 0 || open_signals(&resident->signal_fd, err) < 0 ||
+	    seal(resident, err) < 0)
 		return;
 	reap(resident);
 	serve(resident);

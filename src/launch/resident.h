@@ -5,10 +5,10 @@
 #include "launch/start.h"
 
 /*
- * Init's life behind the assembly of its root. HELPER_FD leads to the process that made the network (helper_main).
- * Returns only when it fails before it could serve.
+ * Init's life behind the assembly of its root. HELPER_FD leads to the process that made the network (helper_main),
+ * QUOTA_FD to the kernel's quotas (sysctl_apply_last). Returns only when it fails before it could serve.
  */
-void resident_main(const struct start *start, int helper_fd, struct error *err);
+void resident_main(const struct start *start, int helper_fd, int quota_fd, struct error *err);
 
 /*
  * In place of the payload, while init assembles the root: makes network and proc, sets quotas, hands all of it and the

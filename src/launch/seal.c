@@ -41,8 +41,6 @@ int seal_groups(struct sealing *sealing, const int *enter_fds, size_t count, str
 {
 	if (cgroup_enter(enter_fds, count) < 0)
 		return error_errno(err, ERROR_HOST, "cannot enter the control group");
-	for (size_t i = 0; i < count; i++)
-		close(enter_fds[i]);
 	if (unshare(CLONE_NEWCGROUP) < 0) {
 		if (sealing->start->spec->require & 1u << LAYER_CGROUP)
 			return error_errno(err, ERROR_DENIED,

@@ -17,7 +17,7 @@ struct sealing {
 /* Ids, session, keyring, the order in which memory is freed when there is none. The id maps are written by then. */
 int seal_session(const struct sealing *sealing, struct error *err);
 
-/* Enters the control groups by descriptors that are closed then, and hides what is above them. */
+/* Enters the control groups by their descriptors, and hides what is above them. */
 int seal_groups(struct sealing *sealing, const int *enter_fds, size_t count, struct error *err);
 
 int seal_privileges(struct error *err);
