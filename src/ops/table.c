@@ -8,6 +8,7 @@
  */
 #pragma weak op_profile_run
 #pragma weak op_bench_run
+#pragma weak op_gc_run
 
 const struct op_param op_common_params[] = {
 	{ .name = "json", .kind = PARAM_SWITCH, .help = "answer with data instead of words" },
@@ -68,6 +69,14 @@ static const struct op_param help_params[] = {
 	{ .name = "completion",
 	  .kind = PARAM_SWITCH,
 	  .help = "print the bash completion script made from the table of verbs" },
+	{ .name = NULL },
+};
+
+static const struct op_param gc_params[] = {
+	{ .name = "age", .metavar = "TIME", .help = "history older than this goes; default 90d" },
+	{ .name = "logs",
+	  .metavar = "SIZE",
+	  .help = "kept output beyond this goes, oldest first; default 5g" },
 	{ .name = NULL },
 };
 
@@ -177,13 +186,17 @@ static const struct op bench_row = {
 
 static const struct op gc_row = {
 	.name = "gc",
-	.usage = "",
-	.summary = "remove what killed runs left behind",
+	.usage = "[--age TIME] [--logs SIZE]",
+	.summary = "remove what killed runs left behind, and what is kept no longer",
 	.group = "Look after this machine",
+	.flags = OP_LIBRARIES,
+	.params = gc_params,
 	.columns = gc_columns,
 	.help = "Every run cleans up after itself, and after those that were killed\n"
 		"before it; gc does the same without running anything. What belongs\n"
-		"to a living run is not touched.\n",
+		"to a living run is not touched. It also removes expired sandboxes,\n"
+		"layers that nothing refers to, promotions too old to be undone, and\n"
+		"history beyond its age and size; it says what it removed.\n",
 	.run = op_gc_run,
 };
 

@@ -18,7 +18,7 @@ from clitest import AISBX, Tap  # noqa: E402
 tap = Tap()
 scratch = tempfile.mkdtemp(prefix="aisbx-history-")
 os.chmod(scratch, 0o755)
-ENV = {**os.environ, "XDG_STATE_HOME": os.path.join(scratch, "state")}
+ENV = {**os.environ, "XDG_STATE_HOME": os.path.join(scratch, "state"), "XDG_DATA_HOME": os.path.join(scratch, "data")}
 
 
 def call(*words, timeout=60, env=None):
@@ -138,6 +138,18 @@ def test_stats():
     tap.equal(stats["traces"][0]["trace_id"], "agent-7", "by trace id")
 
 
+def test_gc():
+    before = len(lines(call("history", "--json", "-n", "100000")))
+    done = call("gc", "--logs", "1b", "--json")
+    tap.ok(done.returncode == 0 and any(row["kind"] == "history" for row in lines(done)), "gc removes kept output", done)
+    tap.equal(len(lines(call("history", "--json", "-n", "100000"))), before, "and leaves the runs")
+    time.sleep(0.1)
+    done = call("gc", "--age", "50ms")
+    tap.ok(done.returncode == 0 and "runs" in done.stdout, "gc --age removes old runs, and says so", done)
+    tap.equal(lines(call("history", "--json")), [], "then there are none")
+    tap.equal(call("gc", "--age", "never").returncode, 2, "a time that is none is a mistake")
+
+
 def test_guard():
     for words, decision, code in (
             (["ls", "-la"], "direct", 0), (["make"], "sandbox", 1), (["rm", "-rf", "/usr"], "ask", 4),
@@ -172,6 +184,7 @@ def main():
         test_killed()
         test_parallel_readers()
         test_stats()
+        test_gc()
     test_guard()
     subprocess.run(["rm", "-rf", scratch], check=False)
     return tap.done()

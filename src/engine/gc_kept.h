@@ -1,0 +1,15 @@
+/* Housekeeping of what is kept on purpose: sandboxes, layers, contents, promotions, history. Only in aisbx-more. */
+#ifndef ENGINE_GC_KEPT_H
+#define ENGINE_GC_KEPT_H
+
+#include "base/error.h"
+#include "base/value.h"
+#include "history/history.h"
+
+/*
+ * Removes expired sandboxes, layers and contents nobody refers to, promotions beyond their bounds, the trash, and
+ * history beyond BOUNDS; appends {kind, path, detail} for each to ANSWER.
+ */
+int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct error *err);
+
+#endif
