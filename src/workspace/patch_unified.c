@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* One file in a patch. An old or new side that is NULL is not there. */
@@ -97,18 +98,20 @@ static void add_side_name(struct str *out, const char *prefix, const char *name,
 		str_add(out, "/dev/null");
 }
 
+/* The reason why a file is one line, where it is not that it is binary. */
 static void add_why_no_text(struct str *out, const char *name, const struct patch_content *content)
 {
-	if (content->kind == PATCH_LARGE) {
-		str_add(out, "# ");
-		patch_quote(out, "", name);
+	if (content->kind <= PATCH_BINARY)
+		return;
+	str_add(out, "# ");
+	patch_quote(out, "", name);
+	if (content->kind == PATCH_LARGE)
 		str_addf(out, ": too large to show, %llu bytes\n",
 			 (unsigned long long)content->size);
-	} else if (content->kind == PATCH_UNREADABLE) {
-		str_add(out, "# ");
-		patch_quote(out, "", name);
+	else if (content->errnum == ESTALE)
+		str_add(out, ": changed again meanwhile; ask once more\n");
+	else
 		str_addf(out, ": cannot be read: %s\n", strerrordesc_np(content->errnum));
-	}
 }
 
 /* git apply refuses this line, as it should: the patch does not hold the change. */

@@ -144,7 +144,7 @@ static void test_failures(void)
 	layers_put(&l, 0, "a", "longer\n");
 	sink = (struct patch_sink){ .add = keep, .cookie = &text };
 	tap_is_int(patch_write(&l.stack, &delta, &options, &sink, &err), 0, "a file that changed");
-	tap_ok(strstr(str_cstr(&text), ": cannot be read: ") &&
+	tap_ok(strstr(str_cstr(&text), ": changed again meanwhile") &&
 		       strstr(str_cstr(&text), "Binary files /dev/null and "),
 	       "is said, in a way git apply refuses");
 	str_done(&text);
