@@ -177,7 +177,7 @@ def test_usage(home):
                               (["fork", "a"], 2, "NEW"), (["ls", "x"], 2, "x"), (["undo", "a", "b"], 2, "b"),
                               (["diff", "a", "--stat", "--patch"], 2, "--patch"), (["diff", "a", "-z"], 2, "name-status"),
                               (["promote", "a", "--artifact", "x"], 2, "--to"), (["try", "-y", "-n", "--", "true"], 125, "-n"),
-                              (["promote", "a", "--gate", "x"], 4, "gate"),
+                             
                               (["create", "a", "--memm", "1g"], 2, "--mem"), (["run", "--keep", "../x", "--", "true"], 125, "x")):
         done = home.call(*words)
         tap.ok(refused(done, code, hint), " ".join(words), done)
