@@ -338,6 +338,56 @@ def test_artifact(home):
     clean(home, "a")
 
 
+def crc32c(data):
+    """Bit by bit: a few hundred bytes are all it is for."""
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def test_torn(home):
+    """What a crash of the machine may have cut short is there to be read, never promoted."""
+    fresh(home, "torn", "echo half > half.txt")
+    head = home.path + "/.local/share/aisbx/sbx/torn/head"
+    with open(head, "rb") as file:
+        text = re.sub(rb"(upper-boot )[0-9a-f-]{36}", rb"\g<1>01234567-89ab-cdef-0123-456789abcdef", file.read())
+    text = text[:text.rindex(b"check ")]
+    with open(head, "wb") as file:
+        file.write(text + b"check %08x\nend\n" % crc32c(text))
+    tap.equal((home.rows("ls") or [{}])[0].get("state"), "torn", "a top of another boot is torn")
+    tap.ok("half.txt" in home.call("diff", "torn").stdout, "it can be looked at")
+    done = home.call("promote", "torn")
+    tap.ok(done.returncode in (3, 4) and "half" not in os.listdir(home.work) and done.stderr.startswith("aisbx: "),
+           "and is not promoted", done)
+    clean(home, "torn")
+
+
+def test_ownership(home):
+    """A131: what is promoted is the caller's, whatever the umask."""
+    fresh(home, "own", "umask 0; mkdir d; echo x > d/x; umask 077; echo y > y")
+    done = subprocess.run(["sh", "-c", 'umask 027; exec "$0" promote own', AISBX], cwd=home.work, env=home.env,
+                          capture_output=True, text=True, check=False)
+    about = [os.stat(os.path.join(home.work, name)) for name in ("d", "d/x", "y")]
+    tap.ok(done.returncode == 0 and {(a.st_uid, a.st_gid) for a in about} == {(os.geteuid(), os.getegid())},
+           "what is promoted is the caller's", (done, about))
+    tap.equal(about[2].st_mode & 0o777, 0o600, "a mode that was set is kept")
+    clean(home, "own")
+
+
+def test_gone_workspace(home):
+    """A sandbox whose workspace is gone can still be listed and removed, and says what is wrong."""
+    place = home.path + "/gone"
+    os.mkdir(place)
+    home.call("create", "lost", "-C", place)
+    os.rmdir(place)
+    tap.ok("lost" in home.call("ls").stdout, "it is listed")
+    tap.ok(refused(home.call("diff", "lost"), 2, place) or refused(home.call("diff", "lost"), 5, place), "diff says why not")
+    tap.equal(home.call("rm", "lost").returncode, 0, "and it can be removed")
+
+
 def test_undo_conflict(home):
     home.put("a.txt", "a\n")
     fresh(home, "u", "echo b > a.txt; echo n > n.txt")
@@ -432,7 +482,8 @@ def main():
             return tap.done()
         for test in (test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_modes, test_outside,
-                     test_types, test_artifact, test_undo_conflict, test_try, test_try_asks, test_kill):
+                     test_types, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
+                     test_try, test_try_asks, test_kill):
             tap.attempt(test, home)
     return tap.done()
 
