@@ -3,6 +3,10 @@
  *
  * Built from the layers above the older point alone: cost follows the number of changes, never the size of a tree.
  * Equal content is found by comparing bytes. What is only copied up, and directories that are only parents, drop out.
+ *
+ * Deletions, and `from`, are told by paths of the older point, all else by paths of the newer: what changed in a renamed
+ * directory stands under its new path, what is gone from it under its old. To do a delta to a tree, take the old paths
+ * first, deepest first (deleted ones away, renamed ones aside), then go through the rest in order.
  */
 #ifndef WORKSPACE_DELTA_H
 #define WORKSPACE_DELTA_H

@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "workspace/delta_parts.h"
 
+#include <linux/limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,6 +88,7 @@ static void join_group(struct delta_walk *walk, struct delta_half *halves, size_
 	}
 }
 
+/* Files at paths that take long to reach are left out: there could be many. */
 static size_t collect(const struct delta *delta, struct delta_half *halves)
 {
 	size_t count = 0;
@@ -96,7 +98,8 @@ static size_t collect(const struct delta *delta, struct delta_half *halves)
 					   .is_deleted = delta->items[i].op == DELTA_DELETED };
 		const struct stat *st = &side_of(&half)->st;
 
-		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode))
+		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode) &&
+		    strnlen(half.entry->path, PATH_MAX) < PATH_MAX)
 			halves[count++] = half;
 	}
 	return count;

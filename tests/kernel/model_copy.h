@@ -55,4 +55,23 @@ static inline void tree_copy(const char *from, const char *to)
 		closedir(dir);
 }
 
+/* Layers are immutable, so a file written through one of its names leaves the others: names part when a layer is sealed. */
+static inline void part_links(const char *tree)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+
+	tree_list(tree, "", &names);
+	for (size_t i = 0; i < names.count; i++) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", tree, names.items[i]);
+		owned(free_ptr) char *beside = xasprintf("%s.parted", path);
+		struct stat st;
+
+		if (lstat(path, &st) < 0 || S_ISDIR(st.st_mode) || st.st_nlink < 2)
+			continue;
+		tree_copy_one(path, beside);
+		if (rename(beside, path) < 0)
+			abort();
+	}
+}
+
 #endif

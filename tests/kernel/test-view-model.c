@@ -21,6 +21,7 @@ struct model {
 	unsigned long seed; /* state of the generator */
 	bool user_xattr, is_talking;
 	unsigned layers;
+	char *masked; /* path of the base that nobody may see, or NULL */
 };
 
 static unsigned pick(struct model *model, unsigned below)
@@ -173,25 +174,6 @@ static bool operate_both(struct model *model, const char *tree, const char *copy
 	return status < 0 || operate(op, path_2, other_2, value) == 0;
 }
 
-/* Layers are immutable, so a file written through one of its names leaves the others: names part when a layer is sealed. */
-static void part_links(const char *tree)
-{
-	owned(strv_done) struct strv names = STRV_INIT;
-
-	tree_list(tree, "", &names);
-	for (size_t i = 0; i < names.count; i++) {
-		owned(free_ptr) char *path = xasprintf("%s/%s", tree, names.items[i]);
-		owned(free_ptr) char *beside = xasprintf("%s.parted", path);
-		struct stat st;
-
-		if (lstat(path, &st) < 0 || S_ISDIR(st.st_mode) || st.st_nlink < 2)
-			continue;
-		tree_copy_one(path, beside);
-		if (rename(beside, path) < 0)
-			abort();
-	}
-}
-
 /* Layer NUMBER on those before it; below all the base. */
 static bool mount_layers(const struct model *model, unsigned count, bool is_writable)
 {
@@ -206,6 +188,8 @@ static bool mount_layers(const struct model *model, unsigned count, bool is_writ
 
 		str_addf(&options, "%s:", lower);
 	}
+	if (model->masked)
+		str_addf(&options, "%s/mask:", model->dir);
 	str_addf(&options, "%s/base,index=off,metacopy=off,xino=off,%s", model->dir,
 		 model->user_xattr ? "userxattr" : "redirect_dir=on");
 	if (is_writable)
@@ -276,6 +260,36 @@ static void make_base(struct model *model)
 	tree_copy(base, point);
 }
 
+/* Hides something of the base, as masks do it: by a whiteout in a layer right above. */
+static void make_mask(struct model *model)
+{
+	char path[32];
+
+	pick_present(model, "point0", path);
+	owned(free_ptr) char *hidden = at(model, "point0", path), *white = at(model, "mask", path);
+	struct stat st;
+
+	if (lstat(hidden, &st) < 0)
+		return;
+	tree_remove(hidden);
+	make_dir(model, "mask");
+	for (char *slash = white + strlen(model->dir) + 6; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		(void)mkdir(white, 0755);
+		*slash = '/';
+	}
+	if (mknod(white, S_IFCHR, 0) < 0)
+		abort();
+	model->masked = at(model, "base", path);
+}
+
+static bool shows(const char *path, void *cookie)
+{
+	const struct model *model = cookie;
+
+	return !model->masked || strcmp(path, model->masked) != 0;
+}
+
 static bool is_same(const char *one, const char *other, const char *what)
 {
 	owned(free_ptr) char *one_text = tree_text(one), *other_text = tree_text(other);
@@ -333,19 +347,19 @@ static bool check_delta(struct model *model, struct view_stack *stack, unsigned 
 	return good;
 }
 
-/* Every path of every point, looked up in every point. */
+/* Every path of every point, and of the base with what is masked, looked up in every point. */
 static bool check_view(const struct model *model, const struct view_stack *stack, unsigned point)
 {
 	char name[32];
 	bool good = true;
 
 	(void)snprintf(name, sizeof(name), "point%u", point);
-	for (unsigned i = 0; i <= model->layers && good; i++) {
+	for (unsigned i = 0; i <= model->layers + 1 && good; i++) {
 		owned(strv_done) struct strv paths = STRV_INIT;
 		char source[32];
 
 		(void)snprintf(source, sizeof(source), "point%u", i);
-		owned(free_ptr) char *root = at(model, source, "");
+		owned(free_ptr) char *root = at(model, i > model->layers ? "base" : source, "");
 
 		tree_list(root, "", &paths);
 		for (size_t j = 0; j < paths.count && good; j++) {
@@ -377,12 +391,16 @@ static bool run_history(struct model *model)
 
 	make_dir(model, "merged");
 	make_base(model);
+	if (pick(model, 2))
+		make_mask(model);
 	model->layers = 1 + pick(model, LAYERS);
 	for (unsigned i = 0; i < model->layers && good; i++)
 		good = make_layer(model, i);
 	good = good && check_kernel(model);
 	if (good) {
 		model_open_stack(&stack, model->dir, model->layers, model->user_xattr);
+		stack.shows = shows;
+		stack.cookie = model;
 		good = check_points(model, &stack);
 		view_close(&stack);
 	}
@@ -441,6 +459,7 @@ static bool run_seed(const char *dir, unsigned long seed, bool is_talking)
 		return false;
 	bool good = run_history(&model);
 
+	free(model.masked);
 	(void)umount2(dir, MNT_DETACH);
 	return good;
 }
