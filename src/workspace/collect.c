@@ -13,7 +13,6 @@
 #include "workspace/sandbox_record.h"
 #include "workspace/store_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -36,6 +35,7 @@ struct collection {
 	size_t count;
 	struct strv digests;
 	struct strv *removed;
+	int errnum; /* what kept us from looking at everything */
 };
 
 static int compare_layers(const void *a, const void *b)
@@ -43,16 +43,6 @@ static int compare_layers(const void *a, const void *b)
 	const struct known_layer *left = a, *right = b;
 
 	return strcmp(left->id, right->id);
-}
-
-static DIR *open_place(const struct store *store, const char *path)
-{
-	int fd = openat(store->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !dir)
-		fd_close(&fd);
-	return dir;
 }
 
 static void add_layer(struct collection *all, const char *id)
@@ -74,15 +64,20 @@ static void add_layer(struct collection *all, const char *id)
 
 static int list_layers(struct collection *all, struct error *err)
 {
-	DIR *dir = open_place(all->store, "layers");
+	DIR *dir = store_list(all->store->fd, "layers");
+	struct dirent *entry;
+	int more = -1;
 
-	if (!dir)
-		return error_errno(err, ERROR_HOST, "cannot list the layers");
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir && (more = store_list_next(dir, &entry)) > 0) {
 		if (layer_id_is_valid(entry->d_name))
 			add_layer(all, entry->d_name);
 	}
-	closedir(dir);
+	if (more < 0)
+		error_errno(err, ERROR_HOST, "cannot list the layers");
+	if (dir)
+		closedir(dir);
+	if (more < 0)
+		return -1;
 	if (all->count > 0)
 		qsort(all->layers, all->count, sizeof(all->layers[0]), compare_layers);
 	return 0;
@@ -133,30 +128,42 @@ static void scan_file(struct collection *all, const char *path)
 	owned(fd_close) int fd = openat(all->store->fd, path,
 					O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd >= 0)
-		collect_scan(fd, see_word, all);
+	/* A link or a device holds no record of ours. */
+	if (fd < 0 ? errno != ENOENT && errno != ELOOP && errno != ENXIO
+		   : collect_scan(fd, see_word, all) < 0)
+		all->errnum = errno;
 }
 
-/* All files of a directory; of its subdirectories, too, LEVELS deep. */
+static void scan_directory(struct collection *all, const char *path, unsigned levels);
+
+/* An entry of a directory that records lie in; in its subdirectories, too, LEVELS deep. */
+static void scan_entry(struct collection *all, const char *path, const struct dirent *entry,
+		       unsigned levels)
+{
+	owned(free_ptr) char *inner = xasprintf("%s/%s", path, entry->d_name);
+	bool is_unknown = entry->d_type == DT_UNKNOWN;
+
+	if (entry->d_type == DT_REG || is_unknown)
+		scan_file(all, inner);
+	if (levels > 0 && (entry->d_type == DT_DIR || is_unknown) &&
+	    strcmp(entry->d_name, "upper") != 0)
+		scan_directory(all, inner, levels - 1);
+}
+
 static void scan_directory(struct collection *all, const char *path, unsigned levels)
 {
-	DIR *dir = open_place(all->store, path);
+	DIR *dir = store_list(all->store->fd, path);
+	struct dirent *entry;
+	int more = -1;
 
-	if (!dir)
+	if (!dir && (errno == ENOENT || errno == ENOTDIR))
 		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		owned(free_ptr) char *inner = NULL;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		inner = xasprintf("%s/%s", path, entry->d_name);
-		if (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)
-			scan_file(all, inner);
-		if (levels > 0 && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
-		    strcmp(entry->d_name, "upper") != 0)
-			scan_directory(all, inner, levels - 1);
-	}
-	closedir(dir);
+	while (dir && (more = store_list_next(dir, &entry)) > 0)
+		scan_entry(all, path, entry, levels);
+	if (more < 0)
+		all->errnum = errno;
+	if (dir)
+		closedir(dir);
 }
 
 static int compare_words(const void *a, const void *b)
@@ -187,7 +194,7 @@ static void drop_layers(struct collection *all)
 /* What somebody was making who was killed: with the store to ourselves nobody is at it any more. */
 static void drop_drafts(struct collection *all, const char *place)
 {
-	DIR *dir = open_place(all->store, place);
+	DIR *dir = store_list(all->store->fd, place);
 
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", place, entry->d_name);
@@ -216,14 +223,14 @@ static void drop_content(struct collection *all, int dir_fd, const char *prefix,
 
 static void drop_contents(struct collection *all)
 {
-	DIR *prefixes = open_place(all->store, "cas");
+	DIR *prefixes = store_list(all->store->fd, "cas");
 
 	if (all->digests.count > 0)
 		qsort(all->digests.items, all->digests.count, sizeof(all->digests.items[0]),
 		      compare_words);
 	for (struct dirent *prefix; prefixes && (prefix = readdir(prefixes));) {
 		owned(free_ptr) char *path = xasprintf("cas/%s", prefix->d_name);
-		DIR *dir = prefix->d_name[0] == '.' ? NULL : open_place(all->store, path);
+		DIR *dir = prefix->d_name[0] == '.' ? NULL : store_list(all->store->fd, path);
 
 		for (struct dirent *entry; dir && (entry = readdir(dir));) {
 			if (entry->d_name[0] != '.')
@@ -244,6 +251,12 @@ static int collect(struct store *store, struct strv *removed, struct error *err)
 	if (result == 0) {
 		scan_directory(&all, "sbx", 2);
 		scan_directory(&all, "promotions", 2);
+		/* What was not seen may name anything. */
+		errno = all.errnum;
+		if (errno)
+			result = error_errno(err, ERROR_HOST, "cannot look at all records");
+	}
+	if (result == 0) {
 		drop_layers(&all);
 		drop_drafts(&all, "layers");
 		drop_drafts(&all, "sbx");

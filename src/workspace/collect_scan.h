@@ -6,7 +6,7 @@
 
 #define SCAN_WORD_MAX 64u
 
-/* Calls SEE with each run of at most SCAN_WORD_MAX letters and digits in regular file FD. */
-void collect_scan(int fd, void (*see)(const char *word, size_t len, void *cookie), void *cookie);
+/* Calls SEE with each run of at most SCAN_WORD_MAX letters and digits in FD, if it is a regular file. 0, or -1 with errno. */
+int collect_scan(int fd, void (*see)(const char *word, size_t len, void *cookie), void *cookie);
 
 #endif

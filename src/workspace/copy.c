@@ -13,7 +13,6 @@
 #include "workspace/seal.h"
 #include "workspace/store_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -137,19 +136,15 @@ static int copy_entry(struct copying *copying, const char *name)
 
 static int copy_entries(struct copying *copying)
 {
-	int fd = openat(copying->from_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int result = dir ? 0 : -1;
+	DIR *dir = store_list(copying->from_fd, ".");
+	struct dirent *entry;
+	int result = 0, more = -1;
 
-	if (!dir)
-		fd_close(&fd);
-	for (struct dirent *entry; result == 0 && (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			result = copy_entry(copying, entry->d_name);
-	}
+	while (dir && result == 0 && (more = store_list_next(dir, &entry)) > 0)
+		result = copy_entry(copying, entry->d_name);
 	if (dir)
 		closedir(dir);
-	return result;
+	return more < 0 ? -1 : result;
 }
 
 /* Steps into NAME on both sides, and copies all but the directories in it. */
@@ -257,19 +252,17 @@ static int copy_beside(int from_fd, int to_fd, const char *name)
 
 static int copy_units(int top_fd, int draft_fd, int links_fd)
 {
-	int fd = openat(top_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int result = dir ? 0 : -1;
+	DIR *dir = store_list(top_fd, ".");
+	struct dirent *entry;
+	int result = 0, more = -1;
 
-	if (!dir)
-		fd_close(&fd);
-	for (struct dirent *entry; result == 0 && (entry = readdir(dir));) {
+	while (dir && result == 0 && (more = store_list_next(dir, &entry)) > 0) {
 		if (str_starts(entry->d_name, "u-"))
 			result = copy_tree(top_fd, entry->d_name, draft_fd, links_fd);
 	}
 	if (dir)
 		closedir(dir);
-	return result;
+	return more < 0 ? -1 : result;
 }
 
 static int fill_draft(const struct sandbox *sandbox, int draft_fd)

@@ -7,7 +7,6 @@
 #include "workspace/seal.h"
 #include "workspace/store_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -20,20 +19,6 @@
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int open_list(const struct store *store, DIR **ret_dir, struct error *err)
-{
-	int fd = openat(store->fd, "sbx", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir) {
-		error_errno(err, ERROR_HOST, "cannot list the sandboxes");
-		fd_close(&fd);
-		return -1;
-	}
-	*ret_dir = dir;
-	return 0;
 }
 
 /* Only when it ends; nothing else of it is read. False when it cannot be told. */
@@ -52,23 +37,26 @@ static bool read_expiry(int list_fd, const char *name, uint64_t *ret_ms)
 
 int sandbox_list(const struct store *store, struct strv *ret_names, struct error *err)
 {
+	DIR *dir = store_list(store->fd, "sbx");
 	uint64_t now = clock_epoch_ms(), expires_ms;
-	DIR *dir;
+	struct dirent *entry;
+	int more = -1;
 
-	if (open_list(store, &dir, err) < 0)
-		return -1;
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir && (more = store_list_next(dir, &entry)) > 0) {
 		/* One that is damaged must not hide the others, nor pass for one of them. */
 		if (sandbox_name_is_valid(entry->d_name) &&
 		    read_expiry(dirfd(dir), entry->d_name, &expires_ms) &&
 		    (expires_ms == 0 || expires_ms > now))
 			strv_add(ret_names, entry->d_name);
 	}
-	closedir(dir);
+	if (more < 0)
+		error_errno(err, ERROR_HOST, "cannot list the sandboxes");
+	if (dir)
+		closedir(dir);
 	if (ret_names->count > 0)
 		qsort(ret_names->items, ret_names->count, sizeof(ret_names->items[0]),
 		      compare_names);
-	return 0;
+	return more;
 }
 
 static int move_to_trash(const struct store *store, const char *name, struct error *err)
@@ -161,17 +149,23 @@ void sandbox_sweep_all(const struct store *store, struct strv *removed)
 			       .next_ms = EXPIRY_NEVER_MS };
 	struct error err = { .code = ERROR_NONE };
 	owned(fd_close) int fd = -1;
+	struct dirent *entry;
+	int more = -1;
 	DIR *dir;
 
 	if (store_open_lock_file(store->fd, EXPIRY_FILE, &fd, &err) < 0 ||
-	    store_flock(fd, LOCK_EX | LOCK_NB) < 0 || open_list(store, &dir, &err) < 0)
+	    store_flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	dir = store_list(store->fd, "sbx");
+	while (dir && (more = store_list_next(dir, &entry)) > 0) {
 		if (sandbox_name_is_valid(entry->d_name))
 			sweep_one(&sweep, dirfd(dir), entry->d_name);
 	}
-	closedir(dir);
-	(void)store_set_expiry(fd, sweep.next_ms, &err);
+	if (dir)
+		closedir(dir);
+	/* What was not seen may end at any time. */
+	if (more == 0)
+		(void)store_set_expiry(fd, sweep.next_ms, &err);
 	if (sweep.is_useful)
 		store_start_worker(store);
 }

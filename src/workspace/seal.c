@@ -12,7 +12,6 @@
 #include "workspace/store_parts.h"
 #include "workspace/unsynced.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -69,66 +68,61 @@ int seal_parse(const char *bytes, size_t len, struct seal *ret_seal, struct erro
 	return 0;
 }
 
-/* A directory to list, or NULL with errno. */
-static DIR *open_entries(int dir_fd, const char *name)
+/* 1 when the directory holds something, 0, or -1 with errno. */
+static int holds_entries(int dir_fd, const char *name)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = store_list(dir_fd, name);
+	struct dirent *entry;
+	int holds = dir ? store_list_next(dir, &entry) : -1;
+	int errnum = errno;
 
-	if (fd >= 0 && !dir)
-		fd_close(&fd);
-	return dir;
-}
-
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* What cannot be listed is taken to hold something. */
-static bool holds_entries(int dir_fd, const char *name)
-{
-	DIR *dir = open_entries(dir_fd, name);
-	bool holds = !dir;
-
-	for (struct dirent *entry; dir && !holds && (entry = readdir(dir));)
-		holds = !is_dots(entry->d_name);
 	if (dir)
 		closedir(dir);
+	errno = errnum;
 	return holds;
 }
 
 int seal_top_is_dirty(const struct sandbox *sandbox, bool *ret_dirty, struct error *err)
 {
-	DIR *dir = open_entries(sandbox->dir_fd, "upper");
+	DIR *dir = store_list(sandbox->dir_fd, "upper");
+	struct dirent *entry;
+	int holds = 0, more = 1;
 
 	*ret_dirty = false;
 	if (!dir && errno == ENOENT)
 		return 0;
-	if (!dir)
-		return error_errno(err, ERROR_HOST, "cannot look at the top of '%s'",
-				   sandbox->name);
-	for (struct dirent *entry; !*ret_dirty && (entry = readdir(dir));)
-		*ret_dirty =
-			str_starts(entry->d_name, "u-") && holds_entries(dirfd(dir), entry->d_name);
-	closedir(dir);
-	return 0;
+	while (dir && holds == 0 && (more = store_list_next(dir, &entry)) > 0) {
+		if (str_starts(entry->d_name, "u-"))
+			holds = holds_entries(dirfd(dir), entry->d_name);
+	}
+	if (!dir || holds < 0 || more < 0)
+		error_errno(err, ERROR_HOST, "cannot look at the top of '%s'", sandbox->name);
+	*ret_dirty = holds > 0;
+	if (dir)
+		closedir(dir);
+	return !dir || holds < 0 || more < 0 ? -1 : 0;
 }
 
-/* Stands LAYER on the sandbox's head, or on the one that shows the same with less below it. */
-static void stand_on(const struct sandbox *sandbox, struct layer_meta *layer)
+/*
+ * Stands LAYER on the sandbox's head, or on the one that shows the same with less below it. A head that is damaged must
+ * not keep what lies on it from being saved.
+ */
+static int stand_on(const struct sandbox *sandbox, struct layer_meta *layer, struct error *err)
 {
-	struct error err = { .code = ERROR_NONE };
-	struct layer_meta parent = { .is_on_torn = true };
+	struct layer_meta parent;
 
-	/* One that cannot be read must not keep what lies on it from being saved. */
-	if (layer_meta_read(sandbox->store, sandbox->head, &parent, &err) < 0)
+	if (layer_meta_read(sandbox->store, sandbox->head, &parent, err) < 0) {
+		if (err->code != ERROR_INPUT && err->code != ERROR_NOT_FOUND)
+			return -1;
+		parent = (struct layer_meta){ .is_on_torn = true };
 		memcpy(parent.id, sandbox->head, sizeof(parent.id));
-	else if (parent.depth > LAYER_DEPTH_MAX)
+	} else if (parent.depth > LAYER_DEPTH_MAX) {
 		(void)flatten_find_twin(sandbox->store, sandbox->head, &parent);
+	}
 	memcpy(layer->parent, parent.id, sizeof(layer->parent));
 	layer->depth = parent.depth + 1;
 	layer->is_on_torn = layer_is_torn(&parent, layer->boot_id);
+	return 0;
 }
 
 int seal_describe_layer(const struct sandbox *sandbox, struct layer_meta *ret_meta,
@@ -141,8 +135,8 @@ int seal_describe_layer(const struct sandbox *sandbox, struct layer_meta *ret_me
 	if (id_run(meta.id, err) < 0 || store_boot_id(meta.boot_id, err) < 0)
 		return -1;
 	memcpy(meta.sandbox, sandbox->id, sizeof(meta.sandbox));
-	if (sandbox->head[0])
-		stand_on(sandbox, &meta);
+	if (sandbox->head[0] && stand_on(sandbox, &meta, err) < 0)
+		return -1;
 	/* Written in an earlier boot, it may have been cut short: sealing does not heal it. */
 	if (sandbox->upper_boot_id[0])
 		memcpy(meta.boot_id, sandbox->upper_boot_id, sizeof(meta.boot_id));
@@ -167,12 +161,15 @@ int seal_write_snapshot(const struct sandbox *sandbox, const struct snapshot *sn
 {
 	owned(str_done) struct str text = STR_INIT;
 	owned(free_ptr) char *path = xasprintf("snaps/%s", snapshot->name);
+	struct error first = { .code = ERROR_NONE };
 
 	snapshot_format(snapshot, &text);
-	if (store_write(sandbox->dir_fd, path, text.data, text.len, err) == 0)
+	if (store_write(sandbox->dir_fd, path, text.data, text.len, &first) == 0)
 		return 0;
-	if (err->errnum != ENOENT)
+	if (first.errnum != ENOENT) {
+		*err = first;
 		return -1;
+	}
 	if (mkdirat(sandbox->dir_fd, "snaps", 0700) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make 'snaps'");
 	return store_write(sandbox->dir_fd, path, text.data, text.len, err);

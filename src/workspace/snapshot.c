@@ -11,7 +11,6 @@
 #include "workspace/snapshot_parts.h"
 #include "workspace/store_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -155,24 +154,26 @@ static void add_snapshot(const struct sandbox *sandbox, const char *name, const 
 int snapshot_list(const struct sandbox *sandbox, struct snapshots *ret_list, struct error *err)
 {
 	char boot_id[37];
-	int fd;
+	struct dirent *entry;
+	int more = -1;
 	DIR *dir;
 
 	*ret_list = (struct snapshots){ 0 };
 	if (store_boot_id(boot_id, err) < 0)
 		return -1;
-	fd = openat(sandbox->dir_fd, "snaps", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT)
+	dir = store_list(sandbox->dir_fd, "snaps");
+	if (!dir && errno == ENOENT)
 		return 0;
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
+	while (dir && (more = store_list_next(dir, &entry)) > 0)
+		add_snapshot(sandbox, entry->d_name, boot_id, ret_list);
+	if (more < 0)
 		error_errno(err, ERROR_HOST, "cannot list the snapshots of '%s'", sandbox->name);
-		fd_close(&fd);
+	if (dir)
+		closedir(dir);
+	if (more < 0) {
+		snapshots_done(ret_list);
 		return -1;
 	}
-	for (struct dirent *entry; (entry = readdir(dir));)
-		add_snapshot(sandbox, entry->d_name, boot_id, ret_list);
-	closedir(dir);
 	if (ret_list->count > 0)
 		qsort(ret_list->items, ret_list->count, sizeof(ret_list->items[0]),
 		      compare_snapshots);

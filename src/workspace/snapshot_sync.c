@@ -6,10 +6,9 @@
 #include "base/own.h"
 #include "base/tree.h"
 #include "workspace/layer_record.h"
+#include "workspace/store_parts.h"
 #include "workspace/unsynced.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,21 +18,19 @@
 static void drop_scratch(const struct store *store, const char *lid)
 {
 	struct error err = { .code = ERROR_NONE };
+	owned(fd_close) int fd = -1;
+	struct dirent *entry;
 	DIR *dir;
-	int fd;
 
 	if (layer_open(store, lid, &fd, &err) < 0)
 		return;
-	dir = fdopendir(fd);
-	if (!dir) {
-		fd_close(&fd);
-		return;
-	}
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	dir = store_list(fd, ".");
+	while (dir && store_list_next(dir, &entry) > 0) {
 		if (str_starts(entry->d_name, "w-"))
 			(void)tree_remove(dirfd(dir), entry->d_name);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 }
 
 /* Whether the layer needs no further look. One that an earlier boot left is not healed by a sync of today. */

@@ -13,7 +13,6 @@
 #include "workspace/snapshot_parts.h"
 #include "workspace/unsynced.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,31 +32,11 @@
 #define IOPRIO_WHO_PROCESS 1
 #define IOPRIO_IDLE (3 << 13)
 
-/* The entries of directory NAME of the store, or NULL. */
-static DIR *open_place(const struct store *store, const char *name)
+static bool has_trash(const struct store *store)
 {
-	int fd = openat(store->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	return dir;
-}
-
-static struct dirent *next_entry(DIR *dir)
-{
+	DIR *dir = store_list(store->fd, "trash");
 	struct dirent *entry;
-
-	do
-		entry = readdir(dir);
-	while (entry && entry->d_name[0] == '.');
-	return entry;
-}
-
-static bool has_entries(const struct store *store, const char *name)
-{
-	DIR *dir = open_place(store, name);
-	bool has = dir && next_entry(dir);
+	bool has = dir && store_list_next(dir, &entry) > 0;
 
 	if (dir)
 		closedir(dir);
@@ -67,12 +46,13 @@ static bool has_entries(const struct store *store, const char *name)
 /* How many went. */
 static size_t delete_trash(const struct store *store)
 {
-	DIR *dir = open_place(store, "trash");
+	DIR *dir = store_list(store->fd, "trash");
+	struct dirent *entry;
 	size_t removed = 0;
 
 	if (!dir)
 		return 0;
-	for (struct dirent *entry; (entry = next_entry(dir));)
+	while (store_list_next(dir, &entry) > 0)
 		removed += tree_remove(dirfd(dir), entry->d_name) == 0;
 	closedir(dir);
 	return removed;
@@ -125,7 +105,7 @@ static void work(const struct store *store, int lock_fd)
 		bool is_useful = work_once(store);
 
 		(void)store_flock(lock_fd, LOCK_UN);
-		if (!is_useful || (!has_entries(store, "trash") && !unsynced_is_any(store)))
+		if (!is_useful || (!has_trash(store) && !unsynced_is_any(store)))
 			break;
 		if (store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
 			break;
