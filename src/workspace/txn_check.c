@@ -155,10 +155,39 @@ static const char *check_meta(struct txn *txn, size_t index)
 										       : NULL;
 }
 
+/* Where an item moves must be free, or become so by an earlier one. */
+static const char *check_destination(struct txn *txn, size_t index)
+{
+	const struct txn_item *item = &txn->items[index];
+	struct txn_identity got;
+	const char *name;
+	int fd;
+
+	if (item->kind != TXN_MOVE || txn->parents[item->to_parent].slot != TXN_NONE_INDEX)
+		return NULL;
+	if (txn_where(txn, index, true, &fd, &name) < 0)
+		return gone_or_trouble();
+	txn_identity_of(fd, name, &got);
+	if (got.exists && !txn_is_ours(txn, index, item->to, &got))
+		return "changed";
+	return directory_refuses(fd);
+}
+
+/* What is at an item's path; it counts as free when an earlier item takes it away. */
+static void look(struct txn *txn, size_t index, int fd, const char *name,
+		 struct txn_identity *ret_got)
+{
+	const struct txn_item *item = &txn->items[index];
+
+	txn_identity_of(fd, name, ret_got);
+	if (ret_got->exists && !item->old.exists && txn_is_ours(txn, index, item->path, ret_got))
+		*ret_got = (struct txn_identity){ 0 };
+}
+
 static const char *check_item(struct txn *txn, size_t index, const struct swaps *swaps)
 {
 	struct txn_item *item = &txn->items[index];
-	struct txn_identity got, to = { 0 };
+	struct txn_identity got;
 	const char *name, *refused;
 	int fd;
 
@@ -169,30 +198,15 @@ static const char *check_item(struct txn *txn, size_t index, const struct swaps 
 		return NULL;
 	if (txn_where(txn, index, false, &fd, &name) < 0)
 		return gone_or_trouble();
-	txn_identity_of(fd, name, &got);
-	/* Free by the time it is needed: an earlier item takes away what is there. */
-	if (got.exists && !item->old.exists && txn_is_ours(txn, index, item->path, &got))
-		got = (struct txn_identity){ 0 };
+	look(txn, index, fd, name, &got);
 	if (!is_as_planned(item, &got))
 		return "changed";
 	refused = check_tree(item, fd, name);
-	uint64_t tree = item->old.tree;
-
+	got.tree = item->old.tree;
 	item->old = got;
-	item->old.tree = tree;
 	if (!refused && got.exists)
 		refused = object_refuses(fd, name, swaps, &got);
-	if (refused)
-		return refused;
-	if (item->kind == TXN_MOVE && txn->parents[item->to_parent].slot == TXN_NONE_INDEX) {
-		if (txn_where(txn, index, true, &fd, &name) < 0)
-			return gone_or_trouble();
-		txn_identity_of(fd, name, &to);
-		if (to.exists && !txn_is_ours(txn, index, item->to, &to))
-			return "changed";
-		refused = directory_refuses(fd);
-	}
-	return refused;
+	return refused ? refused : check_destination(txn, index);
 }
 
 static bool changes_modes(const struct txn *txn)
@@ -288,23 +302,28 @@ static bool meta_is(struct txn *txn, size_t index, const struct txn_attributes *
 	       got.gid == want->gid;
 }
 
+/* Whether an item is where the reversal takes it from. -1 with errno when it cannot be told. */
+static int is_as_left(struct txn *txn, size_t index, bool forward)
+{
+	const struct txn_item *item = &txn->items[index];
+
+	if (item->kind == TXN_META)
+		return meta_is(txn, index, forward ? &item->old_meta : &item->new_meta);
+	enum txn_standing standing = txn_standing(txn, index);
+
+	return standing == STANDS_UNSEEN ? -1 : standing == (forward ? STANDS_OLD : STANDS_NEW);
+}
+
 int txn_check_reversal(struct txn *txn, bool forward, struct txn_result *result, struct error *err)
 {
 	for (size_t i = 0; i < txn->count; i++)
 		txn->items[i].is_new = !forward;
 	for (size_t i = 0; i < txn->count; i++) {
-		const struct txn_item *item = &txn->items[i];
-		enum txn_standing standing = STANDS_LOST;
+		int is_good = is_as_left(txn, i, forward);
 
-		if (item->kind != TXN_META)
-			standing = txn_standing(txn, i);
-		if (standing == STANDS_UNSEEN)
-			return error_errno(err, ERROR_HOST, "cannot look at '%s'", item->path);
-		bool is_good =
-			item->kind == TXN_META
-				? meta_is(txn, i, forward ? &item->old_meta : &item->new_meta)
-				: standing == (forward ? STANDS_OLD : STANDS_NEW);
-
+		if (is_good < 0)
+			return error_errno(err, ERROR_HOST, "cannot look at '%s'",
+					   txn->items[i].path);
 		if (!is_good)
 			txn_conflict_add(result, txn, i, "changed");
 	}

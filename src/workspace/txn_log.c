@@ -232,10 +232,29 @@ int txn_log_end(struct txn *txn, enum journal_type type)
 	return 0;
 }
 
+static int parse_beside(struct txn *txn, struct body_reader *reader)
+{
+	char *path = body_text(reader);
+
+	if (!path)
+		return -1;
+	strv_take(&txn->beside, path);
+	return txn_path_is_clean(path) ? 0 : -1;
+}
+
+static int parse_prepared(const struct txn *txn, struct body_reader *reader, struct sha256 *sum)
+{
+	uint64_t count = body_u64(reader);
+	owned(free_ptr) char *want = body_text(reader);
+	char hex[SHA256_HEX_SIZE];
+
+	sha256_end(sum, hex);
+	return want && count == txn->count && strcmp(want, hex) == 0 ? 0 : -1;
+}
+
 static int parse_record(struct txn *txn, const struct journal_record *record, struct sha256 *sum)
 {
 	struct body_reader reader = { .at = record->body, .left = record->len };
-	char hex[SHA256_HEX_SIZE];
 
 	if (record->type != JOURNAL_BEGIN && !txn->root)
 		return -1;
@@ -243,25 +262,14 @@ static int parse_record(struct txn *txn, const struct journal_record *record, st
 		return parse_begin(txn, &reader);
 	if (record->type == JOURNAL_PLACE)
 		return parse_place(txn, &reader);
-	if (record->type == JOURNAL_BESIDE) {
-		char *path = body_text(&reader);
-
-		if (path)
-			strv_take(&txn->beside, path);
-		return path && txn_path_is_clean(path) ? 0 : -1;
-	}
-	if (record->type == JOURNAL_OP) {
-		sha256_add(sum, record->body, record->len);
-		return txn->last == JOURNAL_BEGIN ? parse_item(txn, &reader) : -1;
-	}
-	if (record->type == JOURNAL_PREPARED) {
-		uint64_t count = body_u64(&reader);
-		owned(free_ptr) char *want = body_text(&reader);
-
-		sha256_end(sum, hex);
-		return want && count == txn->count && strcmp(want, hex) == 0 ? 0 : -1;
-	}
-	return 0;
+	if (record->type == JOURNAL_BESIDE)
+		return parse_beside(txn, &reader);
+	if (record->type == JOURNAL_PREPARED)
+		return parse_prepared(txn, &reader, sum);
+	if (record->type != JOURNAL_OP)
+		return 0;
+	sha256_add(sum, record->body, record->len);
+	return txn->last == JOURNAL_BEGIN ? parse_item(txn, &reader) : -1;
 }
 
 int txn_log_parse(struct txn *txn, const char *bytes, size_t len, struct error *err)

@@ -54,6 +54,7 @@ class World:
         self.staging = self.store if store else ""
         self.old = self.new = self.old_inodes = None
         self.directory = ""
+        self.middle = 0
 
     def make(self):
         """The old tree, anew."""

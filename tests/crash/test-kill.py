@@ -19,7 +19,8 @@ WAYS = (
     ("with slots beside the targets", True, "exdev", False, "run"),
     ("exchanged whole", True, "", False, "swap"),
 )
-MOST = 5 if SLOW else 10
+MOST = 2 if SLOW else 10
+FAILURES = random.sample(ERRORS, 2) if SLOW else ERRORS
 
 
 def kill_promotion(world, point):
@@ -76,11 +77,12 @@ def fail_undo(world, point):
 
 def cut_in_the_middle(world, calls):
     """Killed when the first target is done and another is not; the call it happened at."""
-    for point in range(calls, 0, -1):
+    for point in range(world.middle or calls, 0, -1):
         world.make()
         world.run(fault=f"{point}:KILL")
         now = world.picture()
         if now.get("replace") == world.new["replace"] and "delete" in now:
+            world.middle = point
             return point
     raise Bad("no call in the middle")
 
@@ -139,12 +141,13 @@ def all_of(tap, name, world):
         return
     tap.loop(f"{name}: promotion killed at each of {promote} calls", points(promote, MOST),
              lambda p: kill_promotion(world, p))
-    tap.loop(f"{name}: undo killed at each of {undo} calls", points(undo, MOST // 2), lambda p: kill_undo(world, p))
-    every = [(at, call) for at in points(promote, 4) for call in ((1, 5, 9, 14, 20, 30, 45) if FULL else (3, 17))]
+    tap.loop(f"{name}: undo killed at each of {undo} calls", points(undo, max(1, MOST // 2)),
+             lambda p: kill_undo(world, p))
+    every = [(at, call) for at in points(promote, 1 if SLOW else 3) for call in ((1, 5, 9, 14, 20, 30, 45) if FULL else (3, 17))]
     tap.loop(f"{name}: recovery killed", every, lambda p: kill_recovery(world, p))
-    every = [(at, error) for error in ERRORS for at in points(promote, max(1, MOST // 5))]
+    every = [(at, error) for error in FAILURES for at in points(promote, max(1, MOST // 5))]
     tap.loop(f"{name}: promotion failing at a call", every, lambda p: fail_promotion(world, p))
-    every = [(at, error) for error in ERRORS for at in points(undo, max(1, MOST // 8))]
+    every = [(at, error) for error in FAILURES for at in points(undo, max(1, MOST // 8))]
     tap.loop(f"{name}: undo failing at a call", every, lambda p: fail_undo(world, p))
 
 
