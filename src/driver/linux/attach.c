@@ -26,6 +26,7 @@ struct attach_task {
 	const struct spec *spec;
 	int fd; /* to the keeper; borrowed */
 	bool has_ended, has_figures, is_asking;
+	bool is_gone; /* the keeper, and with it everybody */
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
 	struct rusage usage;
@@ -176,7 +177,7 @@ static void attach_step(struct task *base)
 			base->wait_status = SIGKILL;
 		else if (!task->has_ended)
 			fail(task, &err);
-		task->has_ended = task->has_figures = true;
+		task->has_ended = task->has_figures = task->is_gone = true;
 	}
 	/* Init may be quicker to tell the end than the keeper the beginning. */
 	if (task->has_ended && task->has_figures)
@@ -195,7 +196,7 @@ static void await(struct attach_task *task, const bool *condition, bool until, i
 {
 	struct pollfd ready = { .fd = task->fd, .events = POLLIN };
 
-	while (*condition != until && poll(&ready, 1, patience_ms) == 1)
+	while (*condition != until && !task->is_gone && poll(&ready, 1, patience_ms) == 1)
 		attach_step(&task->task);
 }
 

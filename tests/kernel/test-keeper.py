@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Named sandboxes and the processes in them: who starts, shares, outlives and ends whom.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a plain
+user. Ends only processes that it started itself, by their numbers.
+"""
+import concurrent.futures
+import ctypes
+import json
+import os
+import random
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from box import patience, slow
+from clitest import AISBX, Home, Tap
+
+tap = Tap()
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def sh(home, name, script, *flags, **kw):
+    return home.call("exec", *flags, name, "--", "sh", "-c", script, **kw)
+
+
+def spawn(home, name, script, **kw):
+    """An exec that is not waited for."""
+    return subprocess.Popen([AISBX, "exec", name, "--", "sh", "-c", script], cwd=home.work, env=home.env,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+
+
+def wait_for(condition, seconds=20):
+    """Whether it becomes true; never a measure, only the end of hope."""
+    end = time.monotonic() + patience(seconds)
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def fields(pid):
+    """(name, state, parent) of a process; None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            text = file.read()
+    except OSError:
+        return None
+    rest = text[text.rindex(")") + 2:].split()
+    return text[text.index("(") + 1:text.rindex(")")], rest[0], int(rest[1])
+
+
+def ours():
+    """{pid: name} of every living process below this one; it is the reaper of all its orphans."""
+    found, before = {}, None
+    everybody = {int(p): fields(p) for p in os.listdir("/proc") if p.isdigit()}
+    while before != len(found):
+        before = len(found)
+        for pid, info in everybody.items():
+            if info and info[1] != "Z" and (info[2] == os.getpid() or info[2] in found):
+                found[pid] = info[0]
+    return found
+
+
+def keepers(home, name):
+    """Numbers of living keepers that hold the sandbox's lock."""
+    path = f"{home.path}/.local/share/aisbx/sbx/{name}/keeper"
+    found = []
+    for pid, comm in ours().items():
+        try:
+            links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        except OSError:
+            links = []
+        if comm == "aisbx-keeper" and path in links and (fields(pid) or [0, 0, 0])[2] != 0:
+            found.append(pid)
+    # Without a right to look at descriptors (not dumpable): those whose child is an init of the same name.
+    return found or [p for p, c in ours().items() if c == "aisbx-keeper" and is_keeper(p)]
+
+
+def is_keeper(pid):
+    info = fields(pid)
+    parent = fields(info[2]) if info else None
+    return bool(info) and not (parent and parent[0] == "aisbx-keeper")
+
+
+def reap():
+    """Takes the orphans that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def test_sharing(home):
+    """Execs of one sandbox are one machine."""
+    home.call("create", "share")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda i: sh(home, "share", f"echo {i} > f{i}; echo $$"), range(8)))
+    tap.ok(all(d.returncode == 0 and not d.stderr for d in done), "eight first execs at once", done)
+    tap.equal(len(keepers(home, "share")), 1, "make one keeper")
+    tap.equal(sh(home, "share", "ls").stdout.split(), [f"f{i}" for i in range(8)], "and all wrote to the same place")
+    sh(home, "share", "mkfifo p; (cat p > got) & sleep 100 & echo $! > pid")
+    sh(home, "share", "echo through > p")
+    tap.ok(wait_for(lambda: sh(home, "share", "cat got").stdout == "through\n"),
+           "what an exec leaves in the background lives on, and others reach it")
+    done = sh(home, "share", "kill -0 $(cat pid) && kill $(cat pid)")
+    tap.ok(done.returncode == 0, "also by signals", done)
+    found = home.data("inspect", "share")
+    tap.ok(isinstance(found.get("processes"), list), "inspect lists who is there", found)
+    done = home.call("stop", "share")
+    tap.ok(done.returncode == 0 and wait_for(lambda: not keepers(home, "share")), "stop ends all of it", done)
+    tap.equal(sh(home, "share", "cat f3").stdout, "3\n", "and the next exec finds what was written")
+    home.call("rm", "share")
+
+
+def test_ends(home):
+    """Who ends with whom."""
+    home.call("create", "ends")
+    bystander = spawn(home, "ends", "echo up > b; sleep 1000")
+    victim = spawn(home, "ends", "echo up > v; setsid sleep 2000 & sleep 3000")
+    tap.ok(wait_for(lambda: sh(home, "ends", "test -e b -a -e v").returncode == 0), "two run side by side")
+    victim.kill()
+    victim.communicate()
+    count = "ps ax -o args | grep -c '^sleep [23]000' || true"
+    tap.ok(wait_for(lambda: sh(home, "ends", count).stdout == "0\n"), "a client's death ends what it started",
+           sh(home, "ends", "ps ax"))
+    tap.equal(sh(home, "ends", "ps ax -o args | grep -c '^sleep 1000'").stdout, "1\n", "and nobody else")
+    done = sh(home, "ends", "sleep 4000 & sleep 5000", "--time", "1s")
+    tap.equal(done.returncode, 124, "a time limit of one exec")
+    tap.equal(sh(home, "ends", "ps ax -o args | grep -c '^sleep [45]000' || true").stdout, "0\n", "ends its processes")
+    tap.equal(sh(home, "ends", "ps ax -o args | grep -c '^sleep 1000'").stdout, "1\n", "and nobody else's")
+    keeper = keepers(home, "ends")
+    tap.equal(len(keeper), 1, "one keeper")
+    os.kill(keeper[0], signal.SIGKILL)
+    out = bystander.communicate(timeout=patience(30))
+    tap.equal(bystander.returncode, 137, "a killed keeper takes everybody along")
+    tap.ok(not out[0], "nothing was said meanwhile", out)
+    done = sh(home, "ends", "cat b v; ps ax -o args | grep -c '^sleep' || true")
+    tap.equal(done.stdout, "up\nup\n0\n", "the next exec starts anew, with all that was written")
+    home.call("rm", "ends")
+    tap.ok(wait_for(lambda: reap() or not ours()), "nobody is left", ours())
+
+
+def test_kills(home):
+    """Kills at random moments: the sandbox is always entered again, and nothing stays."""
+    home.call("create", "kills")
+    source = random.Random(os.environ.get("AISBX_SEED", "keeper"))
+    for _ in range(6 if slow() else 25):
+        process = spawn(home, "kills", "echo x >> log; sleep 0.05")
+        time.sleep(source.random() * 0.08)
+        victims = [process.pid] + list(ours())
+        try:
+            os.kill(source.choice(victims), signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate(timeout=patience(60))
+    done = sh(home, "kills", "echo alive")
+    tap.ok(done.stdout == "alive\n", "entered after kills at random moments", done)
+    home.call("rm", "kills")
+    tap.ok(wait_for(lambda: reap() or not ours()), "nobody is left", ours())
+
+
+def test_idle(home):
+    home.call("create", "idle")
+    sh(home, "idle", "true", AISBX_KEEPER_IDLE_MS="300")
+    tap.ok(wait_for(lambda: reap() or not ours()), "a keeper ends by itself when nobody is inside", ours())
+    sh(home, "idle", "sleep 2 & exit 0", AISBX_KEEPER_IDLE_MS="300")
+    time.sleep(1)
+    tap.equal(len(keepers(home, "idle")), 1, "but not while somebody is")
+    tap.ok(wait_for(lambda: reap() or not ours()), "and then it does", ours())
+    home.call("create", "--ttl", "1s", "brief")
+    sh(home, "brief", "sleep 1000 & exit 0")
+    tap.ok(wait_for(lambda: reap() or not ours()), "a time to live ends whoever is inside", ours())
+    home.call("rm", "idle")
+
+
+def test_socket(home):
+    """A154: only its owner reaches a sandbox."""
+    home.call("create", "door")
+    sh(home, "door", "true")
+    place = f"{home.path}/.local/share/aisbx/sbx/door"
+    tap.equal(stat.S_IMODE(os.stat(place + "/socket").st_mode), 0o600, "the socket's mode")
+    tap.equal(stat.S_IMODE(os.stat(place).st_mode), 0o700, "and its directory's")
+    if os.geteuid() != 0:
+        tap.skip("another user is refused", "needs root")
+        home.call("rm", "door")
+        return
+    os.chmod(place, 0o755)
+    os.chmod(place + "/socket", 0o777)
+    tap.equal(ask(place, 65534), "hung up", "another user is hung up on, whatever the modes are")
+    tap.equal(ask(place, 0), "answered", "its owner is answered the same question")
+    home.call("rm", "door")
+
+
+def ask(place, uid):
+    """Whether the keeper answers that user: asked by a child that stands in its directory already."""
+    child = os.fork()
+    if child == 0:
+        os.chdir(place)
+        if uid:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        code = 2
+        try:
+            door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            door.settimeout(patience(10))
+            door.connect("socket")
+            door.send((6).to_bytes(8, sys.byteorder))  # ATTACH_LOOK
+            code = 0 if door.recv(4096) else 1
+        except ConnectionError:
+            code = 1
+        except OSError:
+            pass
+        os._exit(code)
+    return ("answered", "hung up", "failed")[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+
+
+def test_layers(home):
+    """As many layers as there may be, above reality."""
+    home.put("base", "base\n")
+    home.put("dir/a", "a\n")
+    home.call("create", "deep")
+    depth = 10 if slow() else 49
+    for i in range(depth):
+        script = f"echo {i} > n{i}; echo {i} >> base; mkdir -p dir/d{i}; test {i} -eq 5 && rm n2; test {i} -eq 7 && mv dir moved; "
+        sh(home, "deep", script + f"test {i} -gt 7 && echo {i} > moved/m{i}; exit 0")
+        done = home.call("snap", "deep")
+        if done.returncode != 0:
+            tap.ok(False, f"snapshot {i}", done)
+            break
+    names = [f"n{i}" for i in range(depth) if i != 2]
+    tap.equal(sorted(sh(home, "deep", "ls -d n*").stdout.split()), sorted(names), f"{depth} layers show every file")
+    tap.equal(sh(home, "deep", "cat base").stdout.split(), ["base"] + [str(i) for i in range(depth)], "in its last form")
+    tap.equal(sh(home, "deep", "cat moved/a; ls -d moved/d* | wc -l; ls dir | wc -l; ls moved/m* | wc -l").stdout.split(),
+              ["a", "8", str(depth - 8), str(depth - 8)], "a moved directory is where it was moved to")
+    inode = sh(home, "deep", "stat -c %d . base n0 moved moved/a | sort -u | wc -l").stdout.strip()
+    tap.equal(inode, "1", "all on one device, as tools that stay on one expect")
+    home.call("rm", "deep")
+
+
+def test_many(home):
+    count = 20 if slow() else 100
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda i: home.call("create", f"m{i}").returncode, range(count)))
+        ran = list(pool.map(lambda i: sh(home, f"m{i}", f"echo {i} > me; sleep 1000 & cat me").stdout, range(count)))
+    tap.equal(made.count(0), count, f"{count} sandboxes")
+    tap.equal(ran, [f"{i}\n" for i in range(count)], "each with its own state, all alive at once")
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        again = list(pool.map(lambda i: sh(home, f"m{i}", "cat me").stdout, range(count)))
+    tap.equal(again, ran, "and again")
+    home.call("rm", *[f"m{i}" for i in range(count)], timeout=600)
+    tap.ok(wait_for(lambda: reap() or not ours(), 60), "nobody is left", ours())
+
+
+def test_denials(home):
+    """Each exec is told its own."""
+    home.call("create", "deny")
+    command = "import ctypes,time; time.sleep(0.3); ctypes.CDLL(None).mount(b'x', b'/tmp', b'tmpfs', 0, None); time.sleep(0.3)"
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        quiet = pool.submit(home.call, "exec", "--json", "deny", "--", "sleep", "1")
+        loud = pool.submit(home.call, "exec", "--json", "deny", "--", "python3", "-c", command)
+    told = [json.loads(one.result().stdout or "{}").get("denials") for one in (quiet, loud)]
+    tap.ok(told[0] == [] and [d["what"] for d in told[1] or []] == ["mount(2)"], "denials go to whom they belong", told)
+    home.call("rm", "deny")
+
+
+def test_init(home):
+    """Pid 1 starts what others ask for: nobody inside may hurt it."""
+    home.call("create", "init")
+    attack = """
+import ctypes, os, resource, signal
+libc = ctypes.CDLL(None, use_errno=True)
+def call(what, function, *args):
+    try:
+        print(what, function(*args))
+    except OSError as problem:
+        print(what, problem.errno)
+for number in range(1, 65):
+    try: os.kill(1, number)
+    except OSError: pass
+call("nofile", resource.prlimit, 1, resource.RLIMIT_NOFILE, (1, 1))
+call("nice", os.setpriority, os.PRIO_PROCESS, 1, 19)
+call("group", os.setpriority, os.PRIO_PGRP, 1, 19)
+call("user", os.setpriority, os.PRIO_USER, 0, 19)
+call("cpus", os.sched_setaffinity, 1, {0})
+call("idle", os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0))
+call("io", lambda: 0 if libc.syscall(251 if os.uname().machine == "x86_64" else 30, 1, 1, 3 << 13) == 0 else ctypes.get_errno())
+call("trace", lambda: 0 if libc.ptrace(16, 1, 0, 0) == 0 else ctypes.get_errno())
+call("memory", os.open, "/proc/1/mem", os.O_RDWR)
+call("files", os.listdir, "/proc/1/fd")
+call("environ", lambda: open("/proc/1/environ").read())
+"""
+    done = home.call("exec", "init", "--", "python3", "-c", attack)
+    lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    tap.ok(len(lines) == 11 and all(v in ("1", "2", "13") for v in lines.values()), "refused, one and all", done)
+    tap.equal(sh(home, "init", "echo alive").stdout, "alive\n", "and it serves the next one")
+    home.call("rm", "init")
+
+
+def test_terminal(home):
+    home.call("create", "tty")
+    seen, code = home.on_terminal("exec", "tty", "--", "sh", "-c", "tty; stty size; read x; echo got $x",
+                                  typed=[(b"/dev/pts", b"word\n")])
+    tap.ok(code == 0 and b"/dev/pts/" in seen and b"got word" in seen, "a terminal of its own", (code, seen))
+    prompt = b"# " if os.geteuid() == 0 else b"$ "
+    seen, code = home.on_terminal("shell", "tty", SHELL="/bin/sh",
+                                  typed=[(prompt, b"sleep 100 & jobs; echo jo''bs\n"), (b"jobs\r\n", b"exit 4\n")])
+    tap.ok(code == 4, "a shell", (code, seen))
+    home.call("rm", "tty")
+
+
+def test_long_path():
+    """A store whose path is longer than a socket's address."""
+    with Home("aisbxtest-keeper-") as home:
+        deep = home.path + "/" + "x" * 120
+        os.mkdir(deep)
+        os.mkdir(deep + "/w")
+        home.env["HOME"] = deep
+        home.call("create", "far", cwd=deep + "/w")
+        tap.equal(sh(home, "far", "echo here", cwd=deep + "/w").stdout, "here\n", "a store far away")
+        home.call("rm", "far")
+        home.env["HOME"] = home.path
+
+
+def test_words(home):
+    """Long commands and environments, and flags of one exec."""
+    home.call("create", "words")
+    long = "y" * 100000
+    tap.equal(home.call("exec", "words", "--", "printf", "%s", long).stdout, long, "a command of 100,000 bytes")
+    many = home.call("exec", "words", "--", "sh", "-c", "echo $#", "sh", *["w"] * 20000)
+    tap.equal(many.stdout, "20000\n", "and one of 20,000 words")
+    tap.equal(sh(home, "words", "echo $A-$SECRET", "--env", "A=b", SECRET="x").stdout, "b-\n",
+              "variables: those named, not the caller's")
+    home.call("rm", "words")
+
+
+def main():
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
+             test_init, test_terminal, test_words)
+    only = os.environ.get("AISBX_CASES", "").split(",")
+    for test in tests:
+        if only == [""] or test.__name__ in only:
+            with Home("aisbxtest-keeper-") as home:
+                tap.attempt(test, home)
+    if only == [""] or "test_long_path" in only:
+        tap.attempt(test_long_path)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
