@@ -35,6 +35,12 @@ int fold_statements_open(struct db *db, struct fold_statements *ret_statements, 
 	    db_prepare(db,
 		       "INSERT INTO denials(run_id,layer,what,rule,hint,count) VALUES(?,?,?,?,?,?)",
 		       &ret_statements->denial, err) < 0 ||
+	    db_prepare(db, "DELETE FROM samples WHERE run_id=?", &ret_statements->forget_samples,
+		       err) < 0 ||
+	    db_prepare(
+		    db,
+		    "INSERT INTO samples(run_id,at_ms,cpu_us,memory,pids,disk) VALUES(?,?,?,?,?,?)",
+		    &ret_statements->sample, err) < 0 ||
 	    db_prepare(db, "INSERT INTO events(at_ms,kind,sandbox,subject,body) VALUES(?,?,?,?,?)",
 		       &ret_statements->event, err) < 0) {
 		fold_statements_close(ret_statements);
@@ -51,6 +57,8 @@ void fold_statements_close(struct fold_statements *statements)
 	db_statement_release(&statements->forget_denials);
 	db_statement_release(&statements->denial);
 	db_statement_release(&statements->event);
+	db_statement_release(&statements->forget_samples);
+	db_statement_release(&statements->sample);
 }
 
 /* "2026-11-15T00:00:00.000Z" as milliseconds; 0 when it is none. */
@@ -162,13 +170,48 @@ static int64_t files_changed(const struct value *body)
 	       integer(changes, "deleted");
 }
 
+static int64_t number_at(const struct value *row, size_t index)
+{
+	const struct value *item = index < row->many.count ? row->many.items[index] : NULL;
+
+	return item && item->kind == VALUE_INT ? item->integer : 0;
+}
+
+/* Rows of milliseconds, processor milliseconds, memory, processes, disk. */
+static int fold_samples(struct fold_statements *statements, const struct value *body,
+			struct error *err)
+{
+	const struct value *list = value_get(body, "samples");
+
+	if (!list || list->kind != VALUE_LIST || list->many.count == 0)
+		return 0;
+	db_bind_text(statements->forget_samples, 1, value_get_text(body, "run_id"));
+	if (db_run(statements->forget_samples, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->many.count; i++) {
+		const struct value *row = list->many.items[i];
+
+		if (row->kind != VALUE_LIST)
+			continue;
+		db_bind_text(statements->sample, 1, value_get_text(body, "run_id"));
+		db_bind_int(statements->sample, 2, number_at(row, 0));
+		db_bind_int(statements->sample, 3, number_at(row, 1) * 1000);
+		for (size_t column = 2; column < 5; column++)
+			db_bind_int(statements->sample, (int)column + 2, number_at(row, column));
+		if (db_run(statements->sample, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int fold_end(struct fold_statements *statements, const struct value *body, const char *text,
 		    struct error *err)
 {
 	struct db_statement *end = statements->end;
 	int64_t denials[2];
 
-	if (fold_denials(statements, body, denials, err) < 0)
+	if (fold_denials(statements, body, denials, err) < 0 ||
+	    fold_samples(statements, body, err) < 0)
 		return -1;
 	bind_names(end, body);
 	db_bind_text(end, 5, value_get_text(body, "driver"));

@@ -83,6 +83,7 @@ void run_result_done(struct run_result *result)
 	strv_done(&result->degraded);
 	strv_done(&result->limits_hit);
 	strv_done(&result->changed);
+	strv_done(&result->warnings);
 	strv_done(&result->notes);
 	denials_done(&result->denials);
 	run_result_init(result);
@@ -279,6 +280,25 @@ static void write_confinement(struct json *json, const struct run_result *result
 	write_text(json, "driver", result->driver);
 }
 
+/* Rows of milliseconds, processor milliseconds, bytes of memory, processes, bytes of disk. */
+static void write_samples(struct json *json, const struct samples *samples)
+{
+	json_key(json, "samples");
+	json_open(json, '[');
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct usage_sample *sample = &samples->items[i];
+
+		json_open(json, '[');
+		json_int(json, as_int(sample->at_ms));
+		json_int(json, as_int(sample->cpu_us / 1000));
+		json_int(json, as_int(sample->memory_bytes));
+		json_int(json, as_int(sample->pids));
+		json_int(json, as_int(sample->disk_bytes));
+		json_close(json, ']');
+	}
+	json_close(json, ']');
+}
+
 static void write_result(const struct run_result *result, bool with_streams, struct str *out)
 {
 	const char *out_encoding = NULL, *err_encoding = NULL;
@@ -305,6 +325,8 @@ static void write_result(const struct run_result *result, bool with_streams, str
 	write_number(&json, "denials_beyond", result->denials.beyond);
 	write_real(&json, "start_ms", result->start_ms);
 	write_text(&json, "message", result->message);
+	write_list(&json, "warnings", &result->warnings);
+	write_samples(&json, &result->samples);
 	write_list(&json, "notes", &result->notes);
 	if (result->changed.count > 0)
 		write_list(&json, "changed", &result->changed);

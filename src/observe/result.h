@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/str.h"
+#include "observe/samples.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,9 +70,11 @@ struct run_result {
 	bool has_fuel;
 	uint64_t fuel_consumed;
 	struct change_counts changes, changes_outside;
-	struct strv changed; /* with --name-status: git's letter, a tab, the path */
-	struct strv notes;   /* words for people: which limit, why it ended, what was degraded */
-	char *message;	     /* why a run was refused or failed inside aisbx; NULL otherwise */
+	struct strv changed;	/* with --name-status: git's letter, a tab, the path */
+	struct strv warnings;	/* limits it came near to, in the order met */
+	struct samples samples; /* what it used while it ran */
+	struct strv notes;	/* words for people: which limit, why it ended, what was degraded */
+	char *message;		/* why a run was refused or failed inside aisbx; NULL otherwise */
 };
 
 void run_result_init(struct run_result *result);

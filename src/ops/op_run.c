@@ -63,6 +63,8 @@ static void write_notes(struct op_call *call, const struct run_result *result, b
 		note(call, "warning: this ran without isolation");
 	if (ran && result->message)
 		note(call, result->message);
+	for (size_t i = 0; i < result->warnings.count; i++)
+		str_addf(&call->notes, "warning: %s\n", result->warnings.items[i]);
 	for (size_t i = 0; i < result->notes.count; i++)
 		note(call, result->notes.items[i]);
 	note_denials(call, &result->denials);

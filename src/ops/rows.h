@@ -44,11 +44,12 @@ int op_history_run(struct op_call *call, struct error *err);
 int op_show_run(struct op_call *call, struct error *err);
 int op_logs_run(struct op_call *call, struct error *err);
 int op_stats_run(struct op_call *call, struct error *err);
+int op_top_run(struct op_call *call, struct error *err);
 int op_guard_run(struct op_call *call, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
-extern const struct op history_row, show_row, logs_row, stats_row, guard_row;
+extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;
 extern const struct op try_row, diff_row, status_row, promote_row, undo_row, promotions_row;

@@ -8,6 +8,7 @@
 #pragma weak op_show_run
 #pragma weak op_logs_run
 #pragma weak op_stats_run
+#pragma weak op_top_run
 
 static const struct op_param history_params[] = {
 	{ .name = "status",
@@ -104,6 +105,28 @@ const struct op stats_row = {
 	.flags = OP_READ_ONLY | OP_LIBRARIES,
 	.params = stats_params,
 	.run = op_stats_run,
+};
+
+static const struct op_param top_params[] = {
+	{ .name = "count",
+	  .letter = 'n',
+	  .metavar = "N",
+	  .help = "look that often, a second apart; default: on a terminal until stopped, else "
+		  "once" },
+	{ .name = NULL },
+};
+
+const struct op top_row = {
+	.name = "top",
+	.usage = "[-n N]",
+	.summary = "show what runs right now, and what it uses",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.params = top_params,
+	.help = "Processor, memory, processes, disk, input and output of every run that has\n"
+		"lived for a tenth of a second, with a warning at four fifths of a limit. With\n"
+		"--json, one object per run and look.\n",
+	.run = op_top_run,
 };
 
 const struct op guard_row = {

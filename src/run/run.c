@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "run/live.h"
 #include "run/log.h"
 #include "run/stdio.h"
 #include "run/verdict.h"
@@ -34,6 +35,9 @@ struct run {
 	struct stdio stdio;
 	struct run_log log;
 	struct watch watch;
+	struct live live;
+	uint64_t sampled; /* samples kept so far */
+	unsigned warned;  /* enum watch_near: told already */
 	int signal_fd;
 	sigset_t saved_mask;
 	bool is_running; /* the command was executed */
@@ -115,6 +119,47 @@ static bool patience(const struct run *run, struct timespec *ret_wait)
 	return wait != UINT64_MAX;
 }
 
+/* Near its end a limit is told while something can still be done about it. */
+static void warn(struct run *run)
+{
+	static const struct {
+		enum watch_near near;
+		const char *text;
+	} rows[] = {
+		{ NEAR_TIME, "four fifths of its time were used" },
+		{ NEAR_CPU_TIME, "four fifths of its processor time were used" },
+		{ NEAR_MEMORY, "it came to four fifths of its memory" },
+		{ NEAR_PIDS, "it came to four fifths of its processes" },
+		{ NEAR_DISK, "it came to four fifths of its disk space" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if ((run->watch.near & rows[i].near) && !(run->warned & rows[i].near))
+			strv_add(&run->result->warnings, rows[i].text);
+	}
+	run->warned = run->watch.near;
+}
+
+/* What the last look measured: kept, shown to whoever watches, and compared with the limits. */
+static void take_sample(struct run *run)
+{
+	const struct task_usage *usage = &run->watch.usage;
+	const struct usage_sample sample = {
+		.at_ms = (clock_now_ns() - run->watch.started_ns) / 1000000,
+		.cpu_us = usage->cpu_us,
+		.memory_bytes = usage->memory_bytes,
+		.pids = usage->pids,
+		.disk_bytes = usage->disk_bytes,
+	};
+
+	if (run->sampled == run->watch.sampled)
+		return;
+	run->sampled = run->watch.sampled;
+	samples_add(&run->result->samples, &sample);
+	live_update(&run->live, usage);
+	warn(run);
+}
+
 static void turn(struct run *run)
 {
 	struct pollfd polls[2 + STDIO_POLLS];
@@ -135,6 +180,7 @@ static void turn(struct run *run)
 	if (run->task->state == TASK_ENDED)
 		return;
 	run->stopped_by = watch_look(&run->watch, run->task);
+	take_sample(run);
 	if (run->stopped_by != WATCH_GO_ON)
 		run->driver->kill(run->task);
 }
@@ -216,6 +262,7 @@ int run_execute(const struct driver *driver, const struct spec *spec,
 	sigprocmask(SIG_SETMASK, NULL, &run.saved_mask);
 	run_log_init(&run.log, spec->state_dir, spec->run_id, spec->limits.log_bytes);
 	watch_init(&run.watch, spec);
+	live_init(&run.live, spec, result->started_ms);
 	status = run_task(&run, err);
 	/* What the caller gave us was refused, or we failed. */
 	if (status < 0)
@@ -226,6 +273,7 @@ int run_execute(const struct driver *driver, const struct spec *spec,
 	if (run.task)
 		driver->free(run.task);
 	run_log_done(&run.log);
+	live_done(&run.live);
 	forget_signals(&run);
 	sigprocmask(SIG_SETMASK, &run.saved_mask, NULL);
 	return status;

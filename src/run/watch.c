@@ -15,6 +15,7 @@ void watch_started(struct watch *watch)
 {
 	uint64_t now = clock_now_ns();
 
+	watch->started_ns = now;
 	if (watch->limits->time_ms)
 		watch->deadline_ns = now + watch->limits->time_ms * 1000000;
 	watch->next_sample_ns = now + SAMPLE_NS;
@@ -38,6 +39,28 @@ static uint64_t sample_pause(const struct watch *watch)
 	return watch->has_group && !watch->limits->cpu_time_ms ? IDLE_SAMPLE_NS : SAMPLE_NS;
 }
 
+static bool is_near(uint64_t value, uint64_t limit)
+{
+	return limit && value >= limit - limit / 5;
+}
+
+static void note_near(struct watch *watch, uint64_t now)
+{
+	const struct spec_limits *limits = watch->limits;
+	const struct task_usage *usage = &watch->usage;
+
+	if (is_near((now - watch->started_ns) / 1000000, limits->time_ms))
+		watch->near |= NEAR_TIME;
+	if (is_near(usage->cpu_us / 1000, limits->cpu_time_ms))
+		watch->near |= NEAR_CPU_TIME;
+	if (is_near(usage->memory_bytes, limits->mem_bytes))
+		watch->near |= NEAR_MEMORY;
+	if (is_near(usage->pids, limits->pids))
+		watch->near |= NEAR_PIDS;
+	if (is_near(usage->disk_bytes, usage->disk_limit_bytes))
+		watch->near |= NEAR_DISK;
+}
+
 enum watch_verdict watch_look(struct watch *watch, struct task *task)
 {
 	const struct spec_limits *limits = watch->limits;
@@ -49,7 +72,10 @@ enum watch_verdict watch_look(struct watch *watch, struct task *task)
 	if (!watch->next_sample_ns || now < watch->next_sample_ns)
 		return WATCH_GO_ON;
 	watch->next_sample_ns = now + sample_pause(watch);
-	task->driver->sample(task, &usage);
+	task->driver->sample(task, &watch->usage);
+	watch->sampled++;
+	usage = watch->usage;
+	note_near(watch, now);
 	if (limits->cpu_time_ms && usage.cpu_us >= limits->cpu_time_ms * 1000)
 		return WATCH_CPU_TIME;
 	if (watch->has_group)

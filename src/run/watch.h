@@ -8,6 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bounds that a run has come near to: four fifths of them. */
+enum watch_near {
+	NEAR_TIME = 1 << 0,
+	NEAR_CPU_TIME = 1 << 1,
+	NEAR_MEMORY = 1 << 2,
+	NEAR_PIDS = 1 << 3,
+	NEAR_DISK = 1 << 4,
+};
+
 enum watch_verdict { WATCH_GO_ON, WATCH_TIME, WATCH_CPU_TIME, WATCH_MEMORY };
 
 struct watch {
@@ -15,7 +24,11 @@ struct watch {
 	bool has_group;	      /* the kernel keeps memory and processes in bounds */
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t next_sample_ns;
-	bool pids_full; /* seen at the limit, without a cgroup */
+	uint64_t started_ns;
+	struct task_usage usage; /* of the last sample */
+	uint64_t sampled;	 /* how many there were */
+	unsigned near;		 /* enum watch_near: what was come near to so far */
+	bool pids_full;		 /* seen at the limit, without a cgroup */
 };
 
 void watch_init(struct watch *watch, const struct spec *spec);

@@ -138,6 +138,28 @@ def test_stats():
     tap.equal(stats["traces"][0]["trace_id"], "agent-7", "by trace id")
 
 
+def test_top():
+    tap.ok("nothing is running" in call("top").stdout, "nothing is running")
+    run = subprocess.Popen([AISBX, "run", "--mem", "64m", "--", "sh", "-c", "head -c 57m /dev/zero | tail | sleep 4"],
+                           cwd=scratch, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, text=True)
+    rows = []
+    for _ in range(60):
+        rows = lines(call("top", "--json"))
+        if rows and rows[0]["warnings"]:
+            break
+        time.sleep(0.1)
+    tap.ok(len(rows) == 1 and rows[0]["pids"] >= 2 and rows[0]["memory_bytes"] > 0, "top shows what runs", rows)
+    tap.ok(rows and "memory" in "".join(rows[0]["warnings"]), "with a warning near a limit", rows)
+    tap.equal(len(lines(call("top", "--json", "-n", "2"))), 2, "again and again")
+    notes = run.communicate()[1]
+    tap.ok("four fifths of its memory" in notes, "the run itself warns, too", notes)
+    tap.ok("nothing is running" in call("top").stdout, "and is gone with its end")
+    last = lines(call("history", "--json", "-n", "1"))[0]["run_id"]
+    shown = json.loads(call("show", last, "--json").stdout)
+    tap.ok(len(shown["samples"]) > 3 and len(shown["samples"][0]) == 5, "its samples are on record", shown["samples"])
+
+
 def test_gc():
     before = len(lines(call("history", "--json", "-n", "100000")))
     done = call("gc", "--logs", "1b", "--json")
@@ -184,6 +206,7 @@ def main():
         test_killed()
         test_parallel_readers()
         test_stats()
+        test_top()
         test_gc()
     test_guard()
     subprocess.run(["rm", "-rf", scratch], check=False)

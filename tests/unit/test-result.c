@@ -45,7 +45,7 @@ static const char whole[] =
 	"\"driver\":\"linux\","
 	"\"changes_outside\":{\"added\":0,\"modified\":0,\"deleted\":3},"
 	"\"stdout_encoding\":\"utf-8\",\"stderr_encoding\":\"utf-8\",\"denials_beyond\":0,"
-	"\"start_ms\":1.25,\"message\":null,\"notes\":[\"note\"]}";
+	"\"start_ms\":1.25,\"message\":null,\"warnings\":[],\"samples\":[],\"notes\":[\"note\"]}";
 
 static void test_object(void)
 {

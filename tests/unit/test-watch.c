@@ -118,8 +118,31 @@ static void test_with_group(void)
 	tap_ok(watch_timeout_ms(&watch) > 101, "so it is looked at less often");
 }
 
+static void test_nearness(void)
+{
+	struct spec spec = { .limits = { .mem_bytes = 1000, .pids = 100, .time_ms = 3600000 } };
+	struct measured measured;
+	struct watch watch;
+
+	watch_with(&watch, &spec, &measured);
+	watch.has_group = true;
+	watch_started(&watch);
+	measured.usage = (struct task_usage){ .memory_bytes = 799, .pids = 79, .disk_bytes = 9 };
+	(void)look_now(&watch, &measured);
+	tap_is_int(watch.near, 0, "below four fifths nothing is near");
+	measured.usage = (struct task_usage){
+		.memory_bytes = 800, .pids = 5, .disk_bytes = 8, .disk_limit_bytes = 10
+	};
+	(void)look_now(&watch, &measured);
+	tap_is_int(watch.near, NEAR_MEMORY | NEAR_DISK, "at four fifths it is");
+	measured.usage = (struct task_usage){ .memory_bytes = 1 };
+	(void)look_now(&watch, &measured);
+	tap_is_int(watch.near, NEAR_MEMORY | NEAR_DISK, "and was, however little is left of it");
+}
+
 int main(void)
 {
+	test_nearness();
 	test_before_the_start();
 	test_deadline();
 	test_no_deadline();

@@ -1,0 +1,27 @@
+/*
+ * What a run uses right now, for whoever wants to look (`aisbx top`): one small file per run, rewritten with every sample.
+ *
+ * Made at the first sample, so that short runs never pay for it; held by a lock, so that one whose run was killed is
+ * known as such; removed at the end.
+ */
+#ifndef RUN_LIVE_H
+#define RUN_LIVE_H
+
+#include "driver/driver.h"
+#include "spec/spec.h"
+
+#include <stdint.h>
+
+struct live {
+	const struct spec *spec;
+	uint64_t started_ms; /* since the epoch */
+	int dir_fd; /* of STATE/live; -1 until the first sample, or when there can be none */
+	int fd;
+};
+
+void live_init(struct live *live, const struct spec *spec, uint64_t started_ms);
+/* A file that cannot be written is no reason to disturb the run. */
+void live_update(struct live *live, const struct task_usage *usage);
+void live_done(struct live *live);
+
+#endif
