@@ -140,7 +140,7 @@ bool journal_next(const char *bytes, size_t len, size_t *offset, uint64_t seq,
 
 	if (body_len > JOURNAL_BODY_MAX || body_len > len - *offset - HEADER_SIZE)
 		return false;
-	if (type < JOURNAL_BEGIN || type > JOURNAL_GONE || get(record + 8, 8) != seq ||
+	if (type < JOURNAL_BEGIN || type > JOURNAL_TIME || get(record + 8, 8) != seq ||
 	    get(record + 4, 4) != checksum(record, body_len))
 		return false;
 	*ret_record = (struct journal_record){

@@ -25,6 +25,7 @@ enum journal_type {
 	JOURNAL_UNDONE,
 	JOURNAL_REDO,
 	JOURNAL_GONE, /* is being removed */
+	JOURNAL_TIME, /* a directory's, before anything changed in it; stands among the OPs */
 };
 
 #define JOURNAL_NAME "journal"

@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "workspace/store.h"
 #include "workspace/sys.h"
+#include "workspace/txn_lock.h"
 #include "workspace/txn_mount.h"
 #include "workspace/txn_parts.h"
 
@@ -45,6 +46,9 @@ void txn_done(struct txn *txn)
 		free(txn->places[i].path);
 		fd_close(&txn->places[i].fd);
 	}
+	for (size_t i = 0; i < txn->time_count; i++)
+		free(txn->times[i].path);
+	free(txn->times);
 	free(txn->items);
 	free(txn->places);
 	strv_done(&txn->beside);

@@ -170,6 +170,7 @@ static const char *check_destination(struct txn *txn, size_t index)
 	txn_identity_of(fd, name, &got);
 	if (got.exists && !txn_is_ours(txn, index, item->to, &got))
 		return "changed";
+	txn_times_note(&txn->parents[item->to_parent], fd);
 	return directory_refuses(fd);
 }
 
@@ -232,6 +233,7 @@ static void check_parents(struct txn *txn, struct txn_result *result)
 		txn->parents[item->parent].is_touched = true;
 		if (txn_where(txn, i, false, &fd, &name) < 0)
 			continue;
+		txn_times_note(&txn->parents[item->parent], fd);
 		refused = directory_refuses(fd);
 		/* A directory whose mode is about to change lets its owner in first. */
 		if (refused && !(strcmp(refused, "not-permitted") == 0 && changes_modes(txn)))

@@ -176,6 +176,30 @@ static void add_item(struct txn *txn, const struct txn_item *item, struct sha256
 	str_done(&body);
 }
 
+static void add_time(struct txn *txn, const struct txn_parent *parent)
+{
+	struct str body = STR_INIT;
+
+	if (parent->slot != TXN_NONE_INDEX || !parent->mtime_ns)
+		return;
+	body_add_text(&body, parent->path);
+	body_add_u64(&body, (uint64_t)parent->mtime_ns);
+	journal_add(&txn->journal, JOURNAL_TIME, &body);
+	str_done(&body);
+}
+
+static int parse_time(struct txn *txn, struct body_reader *reader)
+{
+	char *path = body_text(reader);
+	int64_t mtime_ns = (int64_t)body_u64(reader);
+
+	if (!path)
+		return -1;
+	txn->times = xrealloc(txn->times, txn->time_count + 1, sizeof(*txn->times));
+	txn->times[txn->time_count++] = (struct txn_time){ path, mtime_ns };
+	return reader->is_bad || (*path && !txn_path_is_clean(path)) ? -1 : 0;
+}
+
 void txn_log_items(struct txn *txn)
 {
 	struct str body = STR_INIT;
@@ -185,6 +209,8 @@ void txn_log_items(struct txn *txn)
 	sha256_start(&sum);
 	for (size_t i = 0; i < txn->count; i++)
 		add_item(txn, &txn->items[i], &sum);
+	for (size_t i = 0; i < txn->parent_count; i++)
+		add_time(txn, &txn->parents[i]);
 	sha256_end(&sum, hex);
 	body_add_u64(&body, txn->count);
 	body_add_text(&body, hex);
@@ -264,6 +290,10 @@ static int parse_record(struct txn *txn, const struct journal_record *record, st
 		return parse_place(txn, &reader);
 	if (record->type == JOURNAL_BESIDE)
 		return parse_beside(txn, &reader);
+	if (record->type == JOURNAL_TIME)
+		return parse_time(txn, &reader);
+	if (record->type == JOURNAL_DONE)
+		txn->done_ms = body_u64(&reader);
 	if (record->type == JOURNAL_PREPARED)
 		return parse_prepared(txn, &reader, sum);
 	if (record->type != JOURNAL_OP)
@@ -283,7 +313,8 @@ int txn_log_parse(struct txn *txn, const char *bytes, size_t len, struct error *
 		if (parse_record(txn, &record, &sum) < 0)
 			return error_set(err, ERROR_INPUT, "the journal is damaged at record %llu",
 					 (unsigned long long)seq);
-		if (record.type == JOURNAL_BEGIN || record.type >= JOURNAL_PREPARED)
+		if (record.type == JOURNAL_BEGIN ||
+		    (record.type >= JOURNAL_PREPARED && record.type != JOURNAL_TIME))
 			txn->last = record.type;
 	}
 	if (txn->last > JOURNAL_PREPARED && offset == 0)

@@ -67,6 +67,12 @@ int txn_meta_apply(struct txn *txn, size_t item, bool forward);
 int txn_meta_loosen(struct txn *txn);
 void txn_attributes_done(struct txn_attributes *meta);
 
+/* txn_times.c */
+void txn_times_note(struct txn_parent *parent, int fd);
+/* Before an undo: which directories nobody changed since. Afterwards: their times. */
+void txn_times_find(struct txn *txn);
+void txn_times_restore(struct txn *txn);
+
 /* txn_sync.c */
 int txn_sync_staged(struct txn *txn);
 int txn_sync_journal(struct txn *txn);
@@ -113,12 +119,6 @@ void txn_conflict_add(struct txn_result *result, const struct txn *txn, size_t i
 /* What errno says about an item that could not be brought over; NULL when it is no conflict. */
 const char *txn_conflict_kind(const struct txn *txn, size_t item);
 int txn_conflict_error(const struct txn_result *result, struct error *err);
-
-/* txn_lock.c */
-/* Opens the target's root, locked against other transactions; waits for them, not for ever. */
-int txn_lock_root(const char *path, int *ret_fd, struct error *err);
-/* Locks the transaction's own directory; false when somebody works on it. */
-bool txn_lock_own(int dir_fd);
 
 /* txn_lease.c */
 /* Takes leases on what will be displaced; what is open for writing is a conflict. */

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "workspace/sys.h"
 #include "workspace/txn_mount.h"
+#include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* Finishing or reversing what a killed process left. */
 #include "base/own.h"
 #include "workspace/sys.h"
+#include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
 
 #include <dirent.h>

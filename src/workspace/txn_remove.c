@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "workspace/store.h"
 #include "workspace/sys.h"
+#include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
 
 #include <errno.h>

@@ -50,10 +50,18 @@ struct txn_parent {
 	size_t slot; /* the item in whose slot it was; TXN_NONE_INDEX: below the root */
 	char *path;
 	int fd;
-	bool is_touched; /* to be synced */
+	bool is_touched;  /* to be synced */
+	int64_t mtime_ns; /* before the first change; 0: not known */
+	bool keeps_time;  /* nobody else changed anything in it since */
 	bool has_place;
 	uint32_t place; /* of its mount */
 	size_t next;	/* with the same hash */
+};
+
+/* When a directory below the root was changed last, before the transaction. */
+struct txn_time {
+	char *path;
+	int64_t mtime_ns;
 };
 
 struct txn {
@@ -77,7 +85,10 @@ struct txn {
 	size_t inner_count;
 	struct txn_parent *parents;
 	size_t parent_count, open_parents, oldest_parent, recent_parents[2];
-	size_t *buckets; /* of parents, by hash */
+	struct txn_time *times; /* of directories, as recorded */
+	size_t time_count;
+	uint64_t done_ms; /* when DONE was written */
+	size_t *buckets;  /* of parents, by hash */
 	size_t bucket_count;
 	struct strv beside;    /* BESIDE records: paths whose slots may lie about */
 	bool is_forced_beside; /* the filesystem refused a rename between directories */

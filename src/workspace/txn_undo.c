@@ -1,6 +1,7 @@
 /* Taking a finished transaction back, doing it again, forgetting it. */
 #include "base/own.h"
 #include "workspace/sys.h"
+#include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ enum txn_state txn_state_from(enum journal_type last)
 	case JOURNAL_BESIDE:
 	case JOURNAL_OP:
 	case JOURNAL_GONE:
+	case JOURNAL_TIME:
 		break;
 	}
 	return TXN_NONE;
@@ -111,6 +113,8 @@ static int turn(struct txn *txn, bool forward, struct txn_result *result, struct
 	txn_lease_all(txn, forward, result);
 	if (result->conflict_count > 0)
 		return txn_conflict_error(result, err);
+	if (!forward)
+		txn_times_find(txn);
 	if (txn_log_end(txn, forward ? JOURNAL_REDO : JOURNAL_UNDO) < 0) {
 		(void)give_up(txn, len, seq, last);
 		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
@@ -121,6 +125,7 @@ static int turn(struct txn *txn, bool forward, struct txn_result *result, struct
 		return is_stuck ? error_context(err, "promotion %s is stuck", txn->id)
 				: give_up(txn, len, seq, last);
 	}
+	txn_times_restore(txn);
 	if (txn_log_end(txn, forward ? JOURNAL_DONE : JOURNAL_UNDONE) < 0) {
 		error_errno(err, ERROR_HOST, "cannot write the journal of '%s'", txn->directory);
 		if (txn_apply_all(txn, !forward, &item, &is_stuck) < 0)

@@ -70,6 +70,15 @@ static ino_t inode(const struct world *world, const char *name)
 	return lstat(path, &st) == 0 ? st.st_ino : 0;
 }
 
+static struct timespec mtime(const struct world *world, const char *name)
+{
+	owned(free_ptr) char *path = path_in(world, name);
+	struct stat st = { 0 };
+
+	(void)lstat(path, &st);
+	return st.st_mtim;
+}
+
 /* Whether nothing lies in the place for staging. */
 static bool is_empty(const char *path)
 {
@@ -91,6 +100,8 @@ static void test_there_and_back(void)
 
 	world_open(&world);
 	ino_t replaced = inode(&world, "replace"), moved = inode(&world, "move-dir/keep");
+	struct timespec top = mtime(&world, "."), inner = mtime(&world, "move-dir"), top_now,
+			inner_now;
 
 	if (!tap_ok(world_run(&world) == 0, "a plan with everything is applied (%s)",
 		    world.err.text)) {
@@ -115,6 +126,11 @@ static void test_there_and_back(void)
 	tap_ok(inode(&world, "replace") == replaced, "the old file is back, the same inode");
 	tap_is_str(content(&world, "gone-dir/sub/y"), "old gone-dir/sub/y\n", "trees are back");
 	tap_ok(!inode(&world, "added") && !inode(&world, "added-tree"), "what was added is gone");
+	top_now = mtime(&world, ".");
+	inner_now = mtime(&world, "move-dir");
+	tap_ok(memcmp(&top, &top_now, sizeof(top)) == 0 &&
+		       memcmp(&inner, &inner_now, sizeof(inner)) == 0,
+	       "directories have the times they had");
 	txn_result_done(&undone);
 	tap_ok(txn_undo(world.result.directory, &undone, &world.err) < 0 &&
 		       world.err.code == ERROR_CONFLICT,
