@@ -44,6 +44,8 @@ struct resident {
 	const struct start *start;
 	struct sealing sealing;
 	int signal_fd;
+	int lock_fds
+		[2]; /* held until the first request: by then there is a janitor who holds them */
 	struct member members[MEMBERS_MAX];
 	size_t count;
 	struct mover mover;
@@ -95,7 +97,9 @@ static int seal(struct resident *resident, struct error *err)
 			     start->control_fd,
 			     start->payload_fd,
 			     resident->sealing.proc_fd,
-			     resident->signal_fd };
+			     resident->signal_fd,
+			     resident->lock_fds[0],
+			     resident->lock_fds[1] };
 
 	if (take_nothing(err) < 0 || seal_session(&resident->sealing, err) < 0)
 		return -1;
@@ -178,6 +182,8 @@ static void take_request(struct resident *resident)
 
 	if (attach_receive(resident->start->payload_fd, packet) <= 0)
 		_exit(0); /* the keeper is gone, or not itself any more */
+	fd_close(&resident->lock_fds[0]);
+	fd_close(&resident->lock_fds[1]);
 	if (packet->message.kind == ATTACH_EXEC)
 		start_member(resident);
 	else if (packet->message.kind == ATTACH_KILL)
@@ -273,6 +279,7 @@ void resident_main(const struct start *start, int helper_fd, int quota_fd, struc
 	resident->start = start;
 	resident->sealing = (struct sealing){ .start = start, .proc_fd = -1 };
 	resident->mover.control_fd = start->control_fd;
+	memcpy(resident->lock_fds, start->io->lock_fds, sizeof(resident->lock_fds));
 	if (take_groups(resident, helper_fd, err) < 0 || sysctl_apply_last(quota_fd, err) < 0 ||
 	    root_let_go(err) < 0 || open_signals(&resident->signal_fd, err) < 0 ||
 	    seal(resident, err) < 0)

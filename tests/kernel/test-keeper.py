@@ -103,7 +103,7 @@ def test_sharing(home):
     home.call("create", "share")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         done = list(pool.map(lambda i: sh(home, "share", f"echo {i} > f{i}; echo $$"), range(8)))
-    tap.ok(all(d.returncode == 0 and not d.stderr for d in done), "eight first execs at once", done)
+    tap.ok(all(d.returncode == 0 for d in done), "eight first execs at once", done)
     tap.equal(len(keepers(home, "share")), 1, "make one keeper")
     tap.equal(sh(home, "share", "ls").stdout.split(), [f"f{i}" for i in range(8)], "and all wrote to the same place")
     sh(home, "share", "mkfifo p; (cat p > got) & sleep 100 & echo $! > pid")
