@@ -1,0 +1,31 @@
+/* Headers of a tar archive, as GNU tar reads them: how a bundle gets into the clone of a target. */
+#ifndef STAGE_TAR_H
+#define STAGE_TAR_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+#define TAR_BLOCK 512u
+
+struct tar_entry {
+	const char *path;
+	char type; /* f d l */
+	unsigned mode;
+	uint64_t size, mtime_s;
+	const char *link; /* of a link */
+};
+
+/* Appends what stands before the entry's content. */
+void tar_add_header(struct str *out, const struct tar_entry *entry);
+
+/* How many zeros follow SIZE bytes of content. */
+static inline uint64_t tar_padding(uint64_t size)
+{
+	return (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK;
+}
+
+/* Appends what ends an archive. */
+void tar_add_end(struct str *out);
+
+#endif
