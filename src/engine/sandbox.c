@@ -6,17 +6,21 @@
 #include "engine/execute.h"
 #include "engine/sandbox_parts.h"
 #include "host/host.h"
+#include "workspace/promote.h"
 
 #include <string.h>
 
 int engine_store(struct store *ret_store, struct error *err)
 {
 	owned(host_done) struct host host;
+	struct error ignored;
 
 	memset(&host, 0, sizeof(host));
 	if (host_read_caller(&host, err) < 0 || store_open(host.data_dir, ret_store, err) < 0)
 		return -1;
 	sandbox_sweep(ret_store, NULL);
+	/* One that cannot be finished here is in the way of promotions to its target, and of nothing else. */
+	(void)promotion_recover(ret_store, NULL, &ignored);
 	return 0;
 }
 
