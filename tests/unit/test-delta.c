@@ -321,6 +321,58 @@ static void test_flags(bool user)
 	tap_is_int((long long)inside.count, (long long)count + 1, "the workspace only");
 }
 
+static void test_links(bool user)
+{
+	owned(layers_close) struct layers l;
+
+	layers_open(&l, 1, user);
+	layers_put(&l, 1, "one", "old");
+	owned(free_ptr) char *one = layers_path(&l, 1, "one"), *other = layers_path(&l, 1, "other");
+
+	layers_put(&l, 0, "one", "new");
+	layers_put(&l, 0, "x", "both");
+	owned(free_ptr) char *x = layers_path(&l, 0, "x"), *y = layers_path(&l, 0, "y");
+
+	if (link(one, other) < 0 || link(x, y) < 0)
+		tap_bail("cannot link");
+	owned(delta_done) struct delta delta = layers_delta(&l, plain);
+
+	tap_ok(delta.count == 3 && delta.items[0].flags == FLAG_HARDLINK_BROKEN,
+	       "a file that keeps its content under another name is flagged");
+	tap_ok(delta.count == 3 &&
+		       delta.items[1].new.st.st_ino ==
+			       delta.items[2].new.st.st_ino &&delta.items[1].new.st.st_nlink == 2,
+	       "names of one new file are known by its numbers");
+}
+
+/* What only root can set. */
+static void test_privilege(void)
+{
+	static const unsigned char capability[] = { 1, 0, 0, 2, 0, 32, 0, 0, 0, 0,
+						    0, 0, 0, 0, 0, 0,  0, 0, 0, 0 };
+	owned(layers_close) struct layers l;
+
+	layers_open(&l, 1, false);
+	for (size_t layer = 0; layer < 2; layer++) {
+		layers_put(&l, layer, "caps", "x");
+		layers_put(&l, layer, "owner", "x");
+	}
+	owned(free_ptr) char *caps = layers_path(&l, 0, "caps"),
+			     *owner = layers_path(&l, 0, "owner");
+
+	if (chown(owner, 54321, 54321) < 0 ||
+	    setxattr(caps, "security.capability", capability, sizeof(capability), 0) < 0) {
+		tap_skip(2, "cannot give files away, or capabilities to them");
+		return;
+	}
+	layers_is(&l, plain, "M caps xattr; M owner owner", "owner and capabilities");
+	owned(delta_done) struct delta delta = layers_delta(&l, plain);
+
+	tap_ok(delta.count == 2 && delta.items[0].flags == FLAG_CAPABILITY &&
+		       delta.items[1].flags == 0,
+	       "capabilities are flagged");
+}
+
 static void test_both(void (*test)(bool user))
 {
 	test(true);
@@ -338,9 +390,12 @@ int main(void)
 	test_both(test_snapshots);
 	test_both(test_file_renames);
 	test_both(test_flags);
-	if (geteuid() == 0)
+	test_both(test_links);
+	if (geteuid() == 0) {
 		test_redirects();
-	else
-		tap_skip(4, "trusted attributes need root");
+		test_privilege();
+	} else {
+		tap_skip(6, "trusted attributes and owners need root");
+	}
 	return tap_done();
 }
