@@ -182,6 +182,8 @@ static int run_text(const struct engine_gates *gates, const char *text,
 	strv_add(&request.command, "-c");
 	strv_add(&request.command, text);
 	request.environ = gates->environ;
+	if (gates->time_ms)
+		request.flags.time_ms = (int64_t)gates->time_ms;
 	if (id_short("gate", fork_name, err) < 0 ||
 	    engine_run_in_fork(gates->sandbox, fork_name, &request, &options, &result, err) < 0)
 		return -1;

@@ -61,8 +61,14 @@ struct engine_diff {
 	struct patch_sink sink;
 };
 
-/* Writes what changed between two points. *ret_differs: something did. *ret_partial: too much to look at all of it. */
-int engine_diff(const struct engine_diff *diff, bool *ret_differs, bool *ret_partial,
+struct diff_outcome {
+	bool differs;	 /* something changed */
+	bool is_partial; /* too much to look at all of it */
+	size_t stale; /* files of them that reality changed since, too; counted with PATCH_UNIFIED and PATCH_JSON */
+};
+
+/* Writes what changed between two points. */
+int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome,
 		struct error *err);
 
 /*
@@ -80,6 +86,7 @@ struct engine_promote {
 	const char *target;	   /* NULL: the workspace */
 	const char *artifact, *to; /* both or none */
 	const char *snapshot;	   /* NULL: the present, or that of the name */
+	const char *digest; /* the bundle that was looked at: anything else is refused; NULL */
 	bool swap, dry_run, into_sandbox;
 	enum quiet_how how;
 };

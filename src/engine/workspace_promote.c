@@ -69,6 +69,7 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 		.dry_run = promote->dry_run,
 		.into_sandbox = promote->into_sandbox,
 		.snapshot = promote->snapshot,
+		.digest = promote->digest,
 		.sandbox_name = sandbox->name,
 		.owner = sandbox->owner,
 	};

@@ -19,6 +19,7 @@ static void entry_done(struct stage_entry *entry)
 	free(entry->name);
 	free(entry->target);
 	free(entry->promotion);
+	free(entry->digest);
 	free(entry->clone);
 	free(entry->reason);
 }
@@ -88,6 +89,7 @@ struct value *stage_record_write(const struct stage_record *record)
 		value_add(row, "target", value_new_text(entry->target));
 		value_add(row, "state", value_new_text(stage_state_name(entry->state)));
 		value_add(row, "promotion_id", value_new_text(entry->promotion));
+		value_add(row, "digest", value_new_text(entry->digest));
 		value_add(row, "clone", value_new_text(entry->clone));
 		value_add(row, "reason", value_new_text(entry->reason));
 		value_add(row, "changed_ms", value_new_int((int64_t)entry->changed_ms));
@@ -121,6 +123,7 @@ static bool read_entry(const struct value *row, struct stage_record *record)
 		return false;
 	entry = stage_record_add(record, name, target);
 	entry->promotion = copy_text(row, "promotion_id");
+	entry->digest = copy_text(row, "digest");
 	entry->clone = copy_text(row, "clone");
 	entry->reason = copy_text(row, "reason");
 	entry->changed_ms = read_ms(row, "changed_ms");

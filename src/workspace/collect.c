@@ -251,6 +251,8 @@ static int collect(struct store *store, struct strv *removed, struct error *err)
 	if (result == 0) {
 		scan_directory(&all, "sbx", 2);
 		scan_directory(&all, "promotions", 2);
+		scan_directory(&all, "stages", 1);
+		scan_directory(&all, "artifacts", 0);
 		/* What was not seen may name anything. */
 		errno = all.errnum;
 		if (errno)

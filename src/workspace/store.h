@@ -7,6 +7,8 @@
  *   layers/LID/         sealed, immutable layers (layer.h)
  *   cas/xx/...          contents by sha256, mode 0400 (cas.h)
  *   promotions/ID/      what was promoted and how to take it back (promotion.h)
+ *   stages/BUNDLE/      a change on its way through a pipeline (engine/stage.h)
+ *   artifacts/ID        build outputs that were saved (engine/artifact.h)
  *   unsynced-layers     ids of layers the disk may not have yet; an index and no more
  *   next-expiry         its time of change is when the first sandbox ends
  *   trash/              renamed here, deleted later by somebody who has time
