@@ -146,9 +146,17 @@ int promote_check_open(const struct promote *promote, struct error *err)
 			 count > 1 ? " and others" : "");
 }
 
+/* Promoting some of the changes moves reality under the others: what they started from is written down before. */
+static int capture(const struct promote *promote, struct error *err)
+{
+	if (promote->request->dry_run || promote->request->snapshot)
+		return 0;
+	return origin_capture(promote->sandbox, promote->stack, &promote->delta, err);
+}
+
 static int work(struct promote *promote, struct error *err)
 {
-	if (promote_list(promote, err) < 0 ||
+	if (promote_list(promote, err) < 0 || capture(promote, err) < 0 ||
 	    origin_index_open(promote->sandbox, promote->stack, &promote->origins, err) < 0 ||
 	    promote_select(promote, err) < 0 || promote_judge(promote, err) < 0 || promote_ask(promote, err) < 0)
 		return -1;
