@@ -54,16 +54,13 @@ int attempt_make(const struct engine_race *race, const struct race_attempt *atte
 }
 
 static int run(const struct engine_race *race, const struct race_attempt *attempt,
-	       const struct strv *command, const struct attempt_names *names, bool is_check,
+	       const struct strv *command, const struct attempt_names *names,
 	       struct run_result *result, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true, .has_score = is_check };
+	const struct engine_run_options options = { .capture = true };
 	owned(request_done) struct request request;
 
 	request_for(race, attempt, command, &request);
-	if (is_check)
-		return engine_run_in_fork(names->sandbox, names->check, &request, &options, result,
-					  err);
 	return engine_run_in(names->sandbox, &request, &options, result, err);
 }
 
@@ -108,17 +105,21 @@ static void add_score(struct str *report, int fd)
 static int check(const struct engine_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct str *report, struct error *err)
 {
+	const struct engine_run_options options = { .capture = true, .has_score = true };
 	owned(run_result_done) struct run_result result;
 	owned(strv_done) struct strv command = STRV_INIT;
 	owned(fd_close) int score_fd = -1;
+	owned(request_done) struct request request;
 
 	run_result_init(&result);
+	request_init(&request);
 	if (open_score(&score_fd, err) < 0)
 		return -1;
 	strv_add(&command, "sh");
 	strv_add(&command, "-c");
 	strv_add(&command, race->plan->check);
-	if (run(race, attempt, &command, names, true, &result, err) < 0)
+	request_for(race, attempt, &command, &request);
+	if (engine_run_in_fork(names->sandbox, names->check, &request, &options, &result, err) < 0)
 		return -1;
 	add_result(report, "check", &result);
 	add_score(report, score_fd);
@@ -133,14 +134,14 @@ static int perform(const struct engine_race *race, const struct race_attempt *at
 	run_result_init(&setup);
 	run_result_init(&result);
 	if (attempt->setup.count > 0) {
-		if (run(race, attempt, &attempt->setup, names, false, &setup, err) < 0)
+		if (run(race, attempt, &attempt->setup, names, &setup, err) < 0)
 			return -1;
 		if (setup.status != RUN_SUCCESS) {
 			add_result(report, "run", &setup);
 			return 0;
 		}
 	}
-	if (run(race, attempt, &attempt->command, names, false, &result, err) < 0)
+	if (run(race, attempt, &attempt->command, names, &result, err) < 0)
 		return -1;
 	add_result(report, "run", &result);
 	if (result.status != RUN_SUCCESS || !race->plan->check)

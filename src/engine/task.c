@@ -283,17 +283,17 @@ static int perform(struct task *task, const char *sandbox, struct value *answer,
 	return 0;
 }
 
-int engine_task(const char *text, size_t len, const char *origin, const struct request *like,
-		struct value **ret_answer, bool *ret_pass, struct error *err)
+int engine_task(const struct engine_task *given, struct value **ret_answer, bool *ret_pass,
+		struct error *err)
 {
 	owned(value_release) struct value *answer = value_new_map();
 	owned(task_done) struct task task = { 0 };
 	char id[ID_RUN_SIZE], sandbox[ID_SHORT_SIZE];
 
 	request_init(&task.request);
-	task.request.environ = like->environ;
-	if (read_task(text, len, &task, err) < 0)
-		return error_context(err, "%s", origin);
+	task.request.environ = given->environ;
+	if (read_task(given->text, given->len, &task, err) < 0)
+		return error_context(err, "%s", given->origin);
 	if (complete_task(&task, err) < 0 || id_run(id, err) < 0 || id_short("t", sandbox, err) < 0)
 		return -1;
 	value_add(answer, "task_id", value_new_text(id));

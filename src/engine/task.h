@@ -6,12 +6,19 @@
 
 #define TASK_BYTES_MAX ((size_t)1 << 20)
 
+struct engine_task {
+	const char *text;
+	size_t len;
+	const char *origin;	    /* names the text in errors */
+	const char *const *environ; /* the caller's */
+};
+
 /*
- * Does what TEXT says (keys: intent, command, script, profile, workspace, tests, gates, env, trace_id and the settings of
- * a run), in a sandbox that stays for a day: {task_id, sandbox, verdict, run, tests, gates}. ORIGIN names the text in
- * errors. LIKE has the caller's environment. *ret_pass: it ran, its tests passed and its gates hold.
+ * Does what the text says (keys: intent, command, script, profile, workspace, tests, gates, env, trace_id and the settings of
+ * a run), in a sandbox that stays for a day: {task_id, sandbox, verdict, run, tests, gates}. *ret_pass: it ran, its
+ * tests passed and its gates hold.
  */
-int engine_task(const char *text, size_t len, const char *origin, const struct request *like,
-		struct value **ret_answer, bool *ret_pass, struct error *err);
+int engine_task(const struct engine_task *given, struct value **ret_answer, bool *ret_pass,
+		struct error *err);
 
 #endif

@@ -28,7 +28,6 @@ static void tell(struct op_call *call)
 int op_task_run(struct op_call *call, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
-	struct request like;
 	const char *file;
 	bool pass;
 
@@ -41,9 +40,9 @@ int op_task_run(struct op_call *call, struct error *err)
 	} else if (file_read(AT_FDCWD, file, TASK_BYTES_MAX, &text, err) < 0) {
 		return -1;
 	}
-	request_init(&like);
-	like.environ = call->environ;
-	if (engine_task(str_cstr(&text), text.len, file, &like, &call->answer, &pass, err) < 0)
+	const struct engine_task task = { str_cstr(&text), text.len, file, call->environ };
+
+	if (engine_task(&task, &call->answer, &pass, err) < 0)
 		return -1;
 	if (!call->json)
 		tell(call);

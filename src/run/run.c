@@ -120,7 +120,7 @@ static bool patience(const struct run *run, struct timespec *ret_wait)
 }
 
 /* Near its end a limit is told while something can still be done about it. */
-static void warn(struct run *run)
+static void note_nearness(struct run *run)
 {
 	static const struct {
 		enum watch_near near;
@@ -157,7 +157,7 @@ static void take_sample(struct run *run)
 	run->sampled = run->watch.sampled;
 	samples_add(&run->result->samples, &sample);
 	live_update(&run->live, usage);
-	warn(run);
+	note_nearness(run);
 }
 
 static void turn(struct run *run)
