@@ -14,6 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* More than that many are looked at and let go. */
+#define LEASES_MAX 32768u
+/* Descriptors for the rest: directories that are kept open, the caller's own. */
+#define OTHERS_MAX 768u
+
 /* Whether the item displaces a file, and which: *ret_fd and *ret_name say where it is. */
 static bool displaces_file(struct txn *txn, size_t index, bool forward, int *ret_fd,
 			   const char **ret_name)
@@ -40,18 +45,30 @@ static int lease(int dir_fd, const char *name)
 	return fd_take(&fd);
 }
 
-static size_t leases_max(void)
+/* How many of WANTED leases can be held; makes room for them as far as allowed, until they are dropped. */
+static size_t make_room(struct txn *txn, size_t wanted)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 1024)
+	if (wanted > LEASES_MAX)
+		wanted = LEASES_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 0;
-	return (limit.rlim_cur - 512) / 2 + 1;
+	if (limit.rlim_cur < wanted + OTHERS_MAX) {
+		txn->descriptors_before = limit.rlim_cur;
+		limit.rlim_cur =
+			limit.rlim_max < wanted + OTHERS_MAX ? limit.rlim_max : wanted + OTHERS_MAX;
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			return 0;
+	}
+	if (limit.rlim_cur <= OTHERS_MAX)
+		return 0;
+	return limit.rlim_cur - OTHERS_MAX < wanted ? limit.rlim_cur - OTHERS_MAX : wanted;
 }
 
 void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result)
 {
-	size_t held = 0, max = leases_max();
+	size_t held = 0, max = make_room(txn, txn->count);
 
 	for (size_t i = 0; i < txn->count; i++) {
 		const char *name;
@@ -80,4 +97,11 @@ void txn_lease_drop(struct txn *txn)
 {
 	for (size_t i = 0; i < txn->count; i++)
 		fd_close(&txn->items[i].lease_fd);
+	struct rlimit limit;
+
+	if (txn->descriptors_before && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = txn->descriptors_before;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	txn->descriptors_before = 0;
 }

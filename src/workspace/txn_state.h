@@ -90,9 +90,10 @@ struct txn {
 	uint64_t done_ms; /* when DONE was written */
 	size_t *buckets;  /* of parents, by hash */
 	size_t bucket_count;
-	struct strv beside;    /* BESIDE records: paths whose slots may lie about */
-	bool is_forced_beside; /* the filesystem refused a rename between directories */
-	bool is_stuck;	       /* neither done nor reversed */
+	struct strv beside;	     /* BESIDE records: paths whose slots may lie about */
+	bool is_forced_beside;	     /* the filesystem refused a rename between directories */
+	uint64_t descriptors_before; /* the limit, when it was raised for leases; else 0 */
+	bool is_stuck;		     /* neither done nor reversed */
 };
 
 #endif

@@ -32,7 +32,7 @@ static int add_object(struct staged *staged, int dir_fd, const char *name, mode_
 	}
 	fd = sys_openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0) {
-		staged->is_over = errno == EACCES;
+		staged->is_over = errno == EACCES || errno == EMFILE;
 		return -1;
 	}
 	sys_start_writing(fd);

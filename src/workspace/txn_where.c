@@ -113,9 +113,10 @@ static int open_location(struct txn *txn, const struct location *location)
 	return open_directory(fd, below);
 }
 
-static void close_oldest(struct txn *txn)
+/* Until fewer than MOST are open. */
+static void close_oldest(struct txn *txn, size_t most)
 {
-	while (txn->open_parents >= OPEN_PARENTS_MAX) {
+	while (txn->open_parents >= most) {
 		size_t index = txn->oldest_parent++ % txn->parent_count;
 		struct txn_parent *parent = &txn->parents[index];
 
@@ -138,11 +139,16 @@ static int parent_open(struct txn *txn, size_t index)
 	}
 	if (parent->fd >= 0)
 		return parent->fd;
-	close_oldest(txn);
+	close_oldest(txn, OPEN_PARENTS_MAX);
 	str_add(&location.path, parent->path);
 	go_forward(txn, &location);
 	int fd = open_location(txn, &location);
 
+	/* The caller may have most of what may be open; half of ours will do. */
+	if (fd < 0 && errno == EMFILE && txn->open_parents > 8) {
+		close_oldest(txn, txn->open_parents / 2);
+		fd = open_location(txn, &location);
+	}
 	str_done(&location.path);
 	parent->fd = fd;
 	txn->open_parents += fd >= 0;

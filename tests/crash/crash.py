@@ -10,10 +10,13 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 DRIVER = os.environ.get("CRASH_DRIVER") or sys.exit("CRASH_DRIVER is not set")
 FULL = os.environ.get("AISBX_CRASH_FULL") == "1"
 SLOW = os.environ.get("AISBX_SLOW") == "1"
+# Suites of several flavours run beside each other, and some share the top of a mount.
+ID = f"crash{os.getpid()}"
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "EINTR", "SHORT")
 
 
@@ -76,7 +79,7 @@ class World:
 
     def drive(self, *words, fault="", count=None, more=None):
         faults = ",".join(filter(None, (self.fault, fault)))
-        env = {"AISBX_FAULT": faults, "PATH": os.environ.get("PATH", "")} | (more or {})
+        env = {"AISBX_FAULT": faults, "CRASH_ID": ID, "PATH": os.environ.get("PATH", "")} | (more or {})
         if count:
             env["AISBX_FAULT_COUNT"] = count
         for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
@@ -139,9 +142,8 @@ class World:
         """Nothing of ours is left anywhere."""
         left = os.listdir(self.store) + [n for n in os.listdir(self.base) if n not in ("tree", "store", "count", "driver", "lost+found")]
         left += [k for k in picture(self.root) if ".aisbx" in k]
-        top = os.path.join(mount_top(self.root), ".aisbx")
-        if left or os.path.exists(top):
-            raise Bad(f"{where}: left behind: {left or top}")
+        if left or is_left(os.path.join(mount_top(self.root), ".aisbx")):
+            raise Bad(f"{where}: left behind: {left or '.aisbx at the top of the mount'}")
 
     def settle(self, where, second=""):
         """Recovers as the next command would; the state it ends in. SECOND: a fault for the first attempt."""
@@ -174,6 +176,21 @@ class World:
         if os.path.exists(self.directory) and self.drive("forget", self.directory).returncode:
             raise Bad(f"{where}: cannot be forgotten")
         self.must_be_clean(where)
+
+
+def is_left(top):
+    """Whether something of ours is in TOP, or TOP itself is left with nothing in it, for longer than a moment."""
+    for _ in range(20):
+        try:
+            names = os.listdir(top)
+        except FileNotFoundError:
+            return False
+        if ID in names:
+            return True
+        if names:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def mount_top(path):

@@ -27,6 +27,8 @@ static int run(const char *root, const char *staging, bool swap)
 	struct error err = { 0 };
 
 	fixture_open(&fixture, root, *staging ? staging : NULL);
+	if (getenv("CRASH_ID"))
+		fixture.plan.id = getenv("CRASH_ID");
 	fixture.plan.begun = tell;
 	fixture.plan.target.swap = swap;
 	int status = report(txn_run(&fixture.plan, &result, &err), &err);

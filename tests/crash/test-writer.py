@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from crash import SLOW, Bad, Tap, World, place, points
+from crash import ID, SLOW, Bad, Tap, World, place, points
 
 TOKEN = b"written meanwhile\n"
 # A file that is replaced; one below a directory that moves; a tree that goes, changed inside; a name that is to be free.
@@ -27,7 +27,7 @@ def write_later(path):
 
 def stop_at(world, words, point):
     """Starts the driver and waits until it stands still at a call, or has ended."""
-    env = {"AISBX_FAULT": f"{point}:PAUSE", "PATH": os.environ["PATH"]}
+    env = {"AISBX_FAULT": f"{point}:PAUSE", "CRASH_ID": ID, "PATH": os.environ["PATH"]}
     child = subprocess.Popen([world.driver, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     _, status = os.waitpid(child.pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
