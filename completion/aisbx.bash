@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell ls inspect stop rm snap snaps rollback fork refresh diff status promote undo promotions history show logs stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell ls inspect stop rm snap snaps rollback fork refresh diff status promote undo promotions race gate task history show logs top stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -100,6 +100,30 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--attempt | -c)
+		COMPREPLY=()
+		return
+		;;
+	--file | -f)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--check)
+		COMPREPLY=()
+		return
+		;;
+	--prefer)
+		COMPREPLY=()
+		return
+		;;
+	--jobs)
+		COMPREPLY=()
+		return
+		;;
+	--base)
+		COMPREPLY=()
+		return
+		;;
 	--status)
 		mapfile -t COMPREPLY < <(compgen -W "success error timeout oom killed limit denied internal running" -- "$cur")
 		return
@@ -121,6 +145,14 @@ _aisbx()
 		return
 		;;
 	--runs | -n)
+		COMPREPLY=()
+		return
+		;;
+	--age)
+		COMPREPLY=()
+		return
+		;;
+	--logs)
 		COMPREPLY=()
 		return
 		;;
@@ -264,50 +296,74 @@ _aisbx()
 		;;
 	exec)
 		flags=" --json -h --help --time --cpu-time --output --env --trace"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	shell)
 		flags=" --json -h --help"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	ls)
 		flags=" --json -h --help"
 		;;
 	inspect)
 		flags=" --json -h --help"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	stop)
 		flags=" --json -h --help"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	rm)
 		flags=" --json -h --help"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	snap)
 		flags=" --json -h --help -m --message --name --durable --freeze --kill"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	snaps)
 		flags=" --json -h --help"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	rollback)
 		flags=" --json -h --help --kill"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	fork)
 		flags=" --json -h --help --ttl --freeze --kill"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	refresh)
 		flags=" --json -h --help --kill"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	diff)
 		flags=" --json -h --help --stat --name-status -z --nul -p --patch --exit-code --raw"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	status)
 		flags=" --json -h --help"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	promote)
 		flags=" --json -h --help -s --strategy -n --dry-run --allow-path --allow-privilege --allow-special --snap --artifact --to --target --swap --into-sandbox --kill --gate"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	undo)
 		flags=" --json -h --help"
 		;;
 	promotions)
+		flags=" --json -h --help"
+		;;
+	race)
+		flags=" --json -h --help -c --attempt -f --file --check --prefer --jobs --first --promote --strategy --base --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		words="diff"
+		;;
+	gate)
+		flags=" --json -h --help"
+		words="check"
+		;;
+	task)
 		flags=" --json -h --help"
 		;;
 	history)
@@ -318,6 +374,9 @@ _aisbx()
 		;;
 	logs)
 		flags=" --json -h --help -f --follow"
+		;;
+	top)
+		flags=" --json -h --help -n --count"
 		;;
 	stats)
 		flags=" --json -h --help --since"
@@ -336,7 +395,7 @@ _aisbx()
 		flags=" --json -h --help -n --runs --quick"
 		;;
 	gc)
-		flags=" --json -h --help"
+		flags=" --json -h --help --age --logs"
 		;;
 	version)
 		flags=" --json -h --help"

@@ -216,8 +216,7 @@ static int refuse(const struct sandbox *sandbox, const struct sandbox_processes 
 	if (alive->count > NAMED_MAX)
 		str_addf(&text, " and %zu more", alive->count - NAMED_MAX);
 	return error_set(err, ERROR_CONFLICT,
-			 "processes are running in '%s': %.300s; --kill ends them, --freeze halts "
-			 "them meanwhile",
+			 "processes are running in '%s': %.300s; --kill ends them first",
 			 sandbox->name, str_cstr(&text));
 }
 

@@ -99,8 +99,14 @@ static void side_done(struct side *side)
 struct work {
 	const struct sandbox *sandbox;
 	const struct engine_diff *diff;
-	bool differs, is_partial;
+	struct diff_outcome outcome;
 };
+
+/* Compared with reality as it is: what that changed meanwhile is told apart. */
+static bool wants_staleness(const struct engine_diff *diff)
+{
+	return !diff->range && (diff->form == PATCH_JSON || diff->form == PATCH_UNIFIED);
+}
 
 static int write_delta(struct work *work, const struct view_stack *stack, const struct delta *delta,
 		       struct error *err)
@@ -118,11 +124,12 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	};
 	int status = 0;
 
-	work->differs = delta->count > 0;
-	work->is_partial = delta->is_partial;
-	if (diff->form == PATCH_JSON && !diff->range) {
+	work->outcome.differs = delta->count > 0;
+	work->outcome.is_partial = delta->is_partial;
+	if (wants_staleness(diff)) {
 		status = origin_staleness(sandbox, stack, delta, 0, &staleness, err);
-		if (status == 0)
+		work->outcome.stale = staleness.count;
+		if (status == 0 && diff->form == PATCH_JSON)
 			status = origin_index_open(sandbox, stack, &origins, err);
 		options.staleness = &staleness;
 		options.origins = origins;
@@ -184,8 +191,7 @@ static int diff_ends(const struct ends *ends, struct work *work, struct error *e
 	return diff_branches(&old, &new, common, work, err);
 }
 
-int engine_diff(const struct engine_diff *diff, bool *ret_differs, bool *ret_partial,
-		struct error *err)
+int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(ends_done) struct ends ends = { NULL, NULL };
@@ -201,7 +207,6 @@ int engine_diff(const struct engine_diff *diff, bool *ret_differs, bool *ret_par
 
 	if (diff_ends(&ends, &work, err) < 0)
 		return -1;
-	*ret_differs = work.differs;
-	*ret_partial = work.is_partial;
+	*ret_outcome = work.outcome;
 	return 0;
 }

@@ -4,6 +4,9 @@
 #include "base/clock.h"
 #include "base/own.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static struct value *describe(const struct snapshot *snapshot)
 {
 	struct value *row = value_new_map();
@@ -16,6 +19,17 @@ static struct value *describe(const struct snapshot *snapshot)
 	value_add(row, "current", value_new_bool(snapshot->is_current));
 	value_add(row, "torn", value_new_bool(snapshot->is_torn));
 	return row;
+}
+
+/* Where nobody has to end, the refusal says so. */
+static int mention_freeze(enum quiet_how how, struct error *err)
+{
+	size_t len = strlen(err->text);
+
+	if (how == QUIET_REFUSE && strstr(err->text, "--kill"))
+		(void)snprintf(err->text + len, sizeof(err->text) - len,
+			       ", --freeze halts them meanwhile");
+	return -1;
 }
 
 /* Whoever was frozen runs again, whatever came of the work; of two failures the first is told. */
@@ -39,7 +53,7 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 
 	opened_init(&opened);
 	if (opened_open_quiet(&opened, snap->sandbox, snap->how, &request.is_live, err) < 0)
-		return -1;
+		return mention_freeze(snap->how, err);
 	status = snapshot_take(&opened.sandbox, &request, &made, err);
 	if (thaw(&opened, request.is_live, status, err) < 0) {
 		snapshot_done(&made);
@@ -109,7 +123,7 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 
 	/* A snapshot does not change any more: whoever runs on the present may go on. */
 	if (!snapshot && engine_quiet(&opened->sandbox, fork->how, &frozen, err) < 0)
-		return -1;
+		return mention_freeze(fork->how, err);
 	if (frozen)
 		status = fork_frozen(&opened->sandbox, fork->new_name, expires_ms, err);
 	else

@@ -30,7 +30,11 @@ static void add_verb_case(struct str *out, const struct op *op)
 		}
 	}
 	str_add(out, "\"\n");
-	if (op->words) {
+	if (op->words && strcmp(op->words, OP_SANDBOXES) == 0) {
+		str_add(out,
+			"\t\twords=$(command ls \"${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx\" "
+			"2>/dev/null)\n");
+	} else if (op->words) {
 		str_add(out, "\t\twords=\"");
 		add_words(out, op->words);
 		str_add(out, "\"\n");

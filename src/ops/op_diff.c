@@ -16,14 +16,22 @@ static int add_bytes(void *cookie, const char *bytes, size_t len, struct error *
 
 int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err)
 {
-	bool partial = false;
+	struct diff_outcome outcome = { .differs = false };
 
 	diff->sink = (struct patch_sink){ .add = add_bytes, .cookie = call };
-	if (engine_diff(diff, ret_differs, &partial, err) < 0)
+	if (engine_diff(diff, &outcome, err) < 0)
 		return -1;
-	if (partial)
+	*ret_differs = outcome.differs;
+	if (outcome.is_partial)
 		str_add(&call->notes,
 			"too much was changed to look at all of it: this is a part\n");
+	if (outcome.stale > 0)
+		str_addf(
+			&call->notes,
+			"%zu of these files %s changed in reality since, too, and %s shown against "
+			"that (aisbx status %s)\n",
+			outcome.stale, outcome.stale == 1 ? "was" : "were",
+			outcome.stale == 1 ? "is" : "are", diff->sandbox);
 	return 0;
 }
 

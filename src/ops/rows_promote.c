@@ -106,6 +106,7 @@ const struct op try_row = {
 
 const struct op diff_row = {
 	.name = "diff",
+	.words = OP_SANDBOXES,
 	.usage = "NAME[@SNAP] [A..B]",
 	.summary = "show what a sandbox changed",
 	.group = GROUP,
@@ -127,6 +128,7 @@ const struct op diff_row = {
 
 const struct op status_row = {
 	.name = "status",
+	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "tell how far a sandbox is behind reality",
 	.group = GROUP,
@@ -138,6 +140,7 @@ const struct op status_row = {
 
 const struct op promote_row = {
 	.name = "promote",
+	.words = OP_SANDBOXES,
 	.usage = "NAME[@SNAP] [PATH...]",
 	.summary = "apply what a sandbox changed to reality; can be undone",
 	.group = GROUP,

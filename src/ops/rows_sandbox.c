@@ -50,6 +50,7 @@ const struct op create_row = {
 
 const struct op exec_row = {
 	.name = "exec",
+	.words = OP_SANDBOXES,
 	.usage = "NAME [flags] -- CMD [ARGS]",
 	.summary = "run a command in a named sandbox",
 	.group = GROUP,
@@ -68,6 +69,7 @@ const struct op exec_row = {
 
 const struct op shell_row = {
 	.name = "shell",
+	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "open a shell in a named sandbox",
 	.group = GROUP,
@@ -89,6 +91,7 @@ const struct op ls_row = {
 
 const struct op inspect_row = {
 	.name = "inspect",
+	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "show everything about one sandbox, processes included",
 	.group = GROUP,
@@ -98,6 +101,7 @@ const struct op inspect_row = {
 
 const struct op stop_row = {
 	.name = "stop",
+	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "end every process in a sandbox; its files stay",
 	.group = GROUP,
@@ -106,6 +110,7 @@ const struct op stop_row = {
 
 const struct op rm_row = {
 	.name = "rm",
+	.words = OP_SANDBOXES,
 	.usage = "NAME...",
 	.summary = "remove sandboxes with their snapshots and processes",
 	.group = GROUP,

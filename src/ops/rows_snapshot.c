@@ -39,6 +39,7 @@ static const struct op_param fork_params[] = {
 
 const struct op snap_row = {
 	.name = "snap",
+	.words = OP_SANDBOXES,
 	.usage = "NAME [-m TEXT]",
 	.summary = "save the present of a sandbox, to come back to",
 	.group = GROUP,
@@ -55,6 +56,7 @@ const struct op snap_row = {
 
 const struct op snaps_row = {
 	.name = "snaps",
+	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "list the snapshots of a sandbox as a tree",
 	.group = GROUP,
@@ -65,6 +67,7 @@ const struct op snaps_row = {
 
 const struct op rollback_row = {
 	.name = "rollback",
+	.words = OP_SANDBOXES,
 	.usage = "NAME [SNAP]",
 	.summary = "take a sandbox back to a snapshot; can itself be undone",
 	.group = GROUP,
@@ -82,6 +85,7 @@ const struct op rollback_row = {
 
 const struct op fork_row = {
 	.name = "fork",
+	.words = OP_SANDBOXES,
 	.usage = "NAME[@SNAP] NEW",
 	.summary = "start a second sandbox where one is, or was",
 	.group = GROUP,
@@ -96,6 +100,7 @@ const struct op fork_row = {
 
 const struct op refresh_row = {
 	.name = "refresh",
+	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "take today's reality as the base of a sandbox",
 	.group = GROUP,

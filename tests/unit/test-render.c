@@ -106,8 +106,16 @@ static void test_errors(void)
 	render_error_json(&lists, &err, &out);
 	tap_is_str(str_cstr(&out),
 		   "{\"ok\":false,\"error\":{\"code\":\"not_found\",\"message\":\"no profile "
-		   "'x\\ny'\"}}\n",
+		   "'x\\ny'\",\"hint\":null}}\n",
 		   "an error as data");
+	str_clear(&out);
+	error_set(&err, ERROR_USAGE, "no %s (did you mean %s?)", "sanp", "snap");
+	render_error_json(&lists, &err, &out);
+	tap_ok(strstr(out.data, "\"hint\":\"did you mean snap?\""), "with its hint");
+	str_clear(&out);
+	error_set(&err, ERROR_USAGE, "it is busy; it is late; try again");
+	render_error_json(&lists, &err, &out);
+	tap_ok(strstr(out.data, "\"hint\":\"try again\""), "behind a semicolon, too");
 	str_clear(&out);
 	render_error_json(&runs, &err, &out);
 	tap_ok(strstr(out.data, "\"status\":\"denied\",\"exit_code\":125"),

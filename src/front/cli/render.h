@@ -23,7 +23,7 @@ void render_notes(const struct op_call *call, struct str *out);
 void render_error(const struct error *err, const struct render_style *style, struct str *out);
 
 /*
- * {"ok":false,"error":{"code","message"}}, with status and exit_code for verbs that run commands.
+ * {"ok":false,"error":{"code","message","hint"}}, with status and exit_code for verbs that run commands.
  */
 void render_error_json(const struct op *op, const struct error *err, struct str *out);
 
