@@ -48,22 +48,6 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
-	--time)
-		COMPREPLY=()
-		return
-		;;
-	--cpu-time)
-		COMPREPLY=()
-		return
-		;;
-	--output)
-		COMPREPLY=()
-		return
-		;;
-	--env)
-		COMPREPLY=()
-		return
-		;;
 	--message | -m)
 		COMPREPLY=()
 		return
@@ -144,7 +128,7 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
-	--runs | -n)
+	--runs)
 		COMPREPLY=()
 		return
 		;;

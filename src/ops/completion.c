@@ -75,13 +75,33 @@ static bool named_before(const struct op *const *last, const char *name)
 	return false;
 }
 
+/* A letter may stand for one flag here and for another there; the first verb has it. */
+static char free_letter(const struct op *const *last, char letter)
+{
+	for (const struct op *const *at = ops; at != last; at++) {
+		for (const struct op_param *param = (*at)->params; param && param->name; param++) {
+			if (param->metavar && param->letter == letter)
+				return 0;
+		}
+	}
+	return letter;
+}
+
+static bool is_setting(const char *name)
+{
+	const struct setting_row *row = setting_find(name);
+
+	return row && row->flag;
+}
+
 static void add_values(struct str *out)
 {
 	for (const struct op *const *at = ops; *at; at++) {
 		for (const struct op_param *param = (*at)->params; param && param->name; param++) {
-			if (param->metavar && !named_before(at, param->name))
-				add_value_case(out, param->name, param->letter, param->metavar,
-					       param->choices);
+			if (param->metavar && !named_before(at, param->name) &&
+			    !is_setting(param->name))
+				add_value_case(out, param->name, free_letter(at, param->letter),
+					       param->metavar, param->choices);
 		}
 	}
 	for (const struct setting_row *row = setting_rows; row->name; row++) {

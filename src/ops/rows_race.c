@@ -57,8 +57,7 @@ const struct op race_row = {
 		"for a day. Exit 0: somebody won; 1: nobody; 3 and 4 from promotion.\n"
 		"\n"
 		"Examples:\n"
-		"  aisbx race --check 'make test' -c a='git apply a.patch' -c b='git apply "
-		"b.patch'\n"
+		"  aisbx race --check 'make test' -c a='patch <a.diff' -c b='patch <b.diff'\n"
 		"  aisbx race -f fixes.yaml --first --promote\n"
 		"  aisbx race diff r-1a2b3c a b\n",
 	.run = op_race_run,
@@ -73,10 +72,9 @@ const struct op gate_row = {
 	.flags = OP_LIBRARIES,
 	.help = "Conditions: tests==pass, no-network-violations, scan==clean, cmd:COMMAND, or\n"
 		"one of diff.files, diff.lines, duration, peak_memory, exit_code with == != <\n"
-		"<= > >= and a value. Those of the sandbox's profile (gates:) come first. "
-		"Commands\n"
-		"and tests run in a throw-away copy. Exit 0: all hold; 1: one does not; 2: one is\n"
-		"no condition.\n"
+		"<= > >= and a value. Those of the sandbox's profile (gates:) come first.\n"
+		"Commands and tests run in a throw-away copy. Exit 0: all hold; 1: one does\n"
+		"not; 2: one is no condition.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx gate check fix-1 'diff.files<=20' 'cmd:make test'\n",
