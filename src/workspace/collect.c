@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define YOUNG_S 600 /* contents are kept before what names them is written */
+#define YOUNG_S 60 /* contents are kept before what names them is written */
 
 struct known_layer {
 	char id[LAYER_ID_SIZE];

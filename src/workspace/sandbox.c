@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #define PLACE_SIZE (sizeof("sbx/") + SANDBOX_NAME_MAX)
-#define EXCLUSIVE_TRIES \
-	100u /* of a millisecond: another verb is done by then, a user of the sandbox is not */
+#define EXCLUSIVE_FIRST_NS 20000l
+#define EXCLUSIVE_MAX_NS 100000000l
 
 bool sandbox_name_is_valid(const char *name)
 {
@@ -242,19 +242,24 @@ static bool is_still_there(const struct sandbox *sandbox)
 	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
+/* Another verb is done within milliseconds, and so is a keeper that ends; a user of the sandbox is not. */
 static int lock_exclusive(struct sandbox *sandbox, struct error *err)
 {
-	struct timespec rest = { .tv_nsec = 1000000 };
+	struct timespec rest = { .tv_nsec = EXCLUSIVE_FIRST_NS };
+	long waited_ns = 0;
 
-	for (unsigned i = 0; i < EXCLUSIVE_TRIES; i++) {
-		if (store_flock(sandbox->lock_fd, LOCK_EX | LOCK_NB) == 0)
-			return 0;
+	while (store_flock(sandbox->lock_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			return error_errno(err, ERROR_HOST, "cannot lock the sandbox '%s'",
 					   sandbox->name);
+		if (waited_ns > EXCLUSIVE_MAX_NS)
+			return error_set(err, ERROR_CONFLICT, "the sandbox '%s' is in use",
+					 sandbox->name);
 		(void)nanosleep(&rest, NULL);
+		waited_ns += rest.tv_nsec;
+		rest.tv_nsec += rest.tv_nsec / 4;
 	}
-	return error_set(err, ERROR_CONFLICT, "the sandbox '%s' is in use", sandbox->name);
+	return 0;
 }
 
 /*
