@@ -109,11 +109,11 @@ static bool has_record(const struct str *units, const char *name)
 	return false;
 }
 
-/* One record: the name's digits, a blank, the path, NUL. In one write, behind what is there. */
+/* One record: the name's digits, a blank, the path, NUL. A NUL in front ends what a killed start may have begun. */
 static int add_record(int top_fd, const char *name, const char *path, struct error *err)
 {
 	char record[PATH_MAX + PLACE_NAME_SIZE];
-	int len = snprintf(record, sizeof(record), "%s %s", name + 2, path);
+	int len = snprintf(record, sizeof(record), "%c%s %s", '\0', name + 2, path);
 	owned(fd_close) int fd = openat(
 		top_fd, "units", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 

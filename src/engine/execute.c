@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In the hot program: a seccomp file or a profile that is not built in is for aisbx-more. */
@@ -84,16 +85,39 @@ static void scan_run(struct change_scan *scan, const struct task *task)
 	}
 }
 
+static uint64_t stamp(const struct timespec *at)
+{
+	return (uint64_t)at->tv_sec * 1000000000 + (uint64_t)at->tv_nsec;
+}
+
+/*
+ * Whether nothing was written to a unit since it was mounted first, which is when it was noted: whatever is changed in
+ * it the first time makes an entry in its top directory, and nobody can set back the time of that.
+ */
+static bool is_untouched(int upper_fd, const char *name, uint64_t noted_ns)
+{
+	struct stat st;
+
+	return fstatat(upper_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stamp(&st.st_ctim) < noted_ns;
+}
+
 /* The top of a named sandbox, which lists its units itself. */
 static void scan_top(struct change_scan *scan, int upper_fd)
 {
 	struct layer_units units;
 	struct error ignored;
+	struct stat st;
 
-	if (layer_units_read(upper_fd, &units, &ignored) < 0)
+	if (fstatat(upper_fd, "units", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    layer_units_read(upper_fd, &units, &ignored) < 0)
 		return;
-	for (size_t i = 0; i < units.count; i++)
-		scan_layer(scan, upper_fd, units.items[i].name, units.items[i].path);
+	for (size_t i = 0; i < units.count; i++) {
+		const struct layer_unit *unit = &units.items[i];
+
+		if (!is_untouched(upper_fd, unit->name, stamp(&st.st_mtim)))
+			scan_layer(scan, upper_fd, unit->name, unit->path);
+	}
 	layer_units_done(&units);
 }
 

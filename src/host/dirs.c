@@ -144,7 +144,7 @@ static bool is_of_system(const char *path)
 }
 
 /* HOME where it will do, else what passwd says. */
-static void find_home(struct host *host, const char *passwd)
+static void find_home(struct host *host, const char *passwd, bool needs_name)
 {
 	const char *home = getenv("HOME"), *user = getenv("USER");
 	owned(free_ptr) char *passwd_user = NULL;
@@ -154,7 +154,7 @@ static void find_home(struct host *host, const char *passwd)
 
 	if (!user || !*user)
 		user = getenv("LOGNAME");
-	if (!user || !*user || !will_do)
+	if (((!user || !*user) && needs_name) || !will_do)
 		host_read_passwd(passwd, host->uid, &passwd_user, &passwd_home);
 	if (user && *user)
 		host->user = xstrdup(user);
@@ -182,7 +182,8 @@ static int check_home(const struct host *host, struct error *err)
 			 host->home);
 }
 
-int host_read_dirs(struct host *host, const char *passwd, struct error *err)
+/* The current directory, home, and where the store and the records are. */
+static int read_places(struct host *host, const char *passwd, bool needs_name, struct error *err)
 {
 	char cwd[PATH_MAX];
 
@@ -193,11 +194,23 @@ int host_read_dirs(struct host *host, const char *passwd, struct error *err)
 		return error_set(err, ERROR_HOST,
 				 "the current directory cannot be reached by a path");
 	host->cwd = xstrdup(cwd);
-	find_home(host, passwd);
+	find_home(host, passwd, needs_name);
 	if (check_home(host, err) < 0)
 		return -1;
 	host->data_dir = own_dir(host, "XDG_DATA_HOME", ".local/share/aisbx");
 	host->state_dir = own_dir(host, "XDG_STATE_HOME", ".local/state/aisbx");
+	return 0;
+}
+
+int host_read_places(struct host *host, const char *passwd, struct error *err)
+{
+	return read_places(host, passwd, false, err);
+}
+
+int host_read_dirs(struct host *host, const char *passwd, struct error *err)
+{
+	if (read_places(host, passwd, true, err) < 0)
+		return -1;
 	host->cache_dir = own_dir(host, "XDG_CACHE_HOME", ".cache/aisbx");
 	host->config_dir = own_dir(host, NULL, ".config/aisbx");
 	host->runtime_dir = is_directory(getenv("XDG_RUNTIME_DIR"))

@@ -106,7 +106,7 @@ int host_read_caller(struct host *ret_host, struct error *err)
 {
 	struct host host = { .uid = getuid(), .gid = getgid() };
 
-	if (host_read_dirs(&host, "/etc/passwd", err) < 0) {
+	if (host_read_places(&host, "/etc/passwd", err) < 0) {
 		host_done(&host);
 		return -1;
 	}

@@ -68,7 +68,7 @@ struct host {
 
 /* Reads what a launch needs; cheap (one pass over mountinfo, no forks). */
 int host_read(struct host *ret_host, struct error *err);
-/* Only who the caller is and where its directories are, for whoever starts nothing. */
+/* Only who the caller is, where it stands, and its store and records, for whoever starts nothing. */
 int host_read_caller(struct host *ret_host, struct error *err);
 
 void host_done(struct host *host);

@@ -24,6 +24,9 @@ void host_read_passwd(const char *passwd, uid_t uid, char **ret_user, char **ret
 /* Fills user, home, cwd and our own directories from ENVIRON and passwd. */
 int host_read_dirs(struct host *host, const char *passwd, struct error *err);
 
+/* Only where the caller stands, and its store and records: a command in a sandbox that runs already needs no more. */
+int host_read_places(struct host *host, const char *passwd, struct error *err);
+
 /* Fills cgroup; TEXT is the content of /proc/self/cgroup. Needs the mounts. */
 void host_find_cgroup(struct host *host, const char *text);
 void host_cgroup_done(struct host_cgroup *cgroup);
