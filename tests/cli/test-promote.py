@@ -436,7 +436,7 @@ def test_try_asks(home):
     words = ["try", "--", "sh", "-c", "echo b > a.txt"]
     seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"n\n")])
     tap.ok(code == 0 and home.read("a.txt") == "a\n" and home.rows("ls") == [], "no forgets it", (seen, code))
-    seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"d\n"), (b"+b", b"what\n"), (b"Apply this", b"k\n")])
+    seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"d\n"), (b"Apply this", b"what\n"), (b"Apply this", b"k\n")])
     tap.ok(home.read("a.txt") == "a\n" and len(home.rows("ls")) == 1 and b"+b" in seen, "diff shows it, keep keeps it", seen)
     home.call("rm", *[row["name"] for row in home.rows("ls")])
     seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"y\n")])

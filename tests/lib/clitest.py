@@ -121,7 +121,7 @@ class Home:
         child = subprocess.Popen([AISBX, *words], stdin=follower, stdout=follower, stderr=follower,
                                  cwd=cwd or self.work, env={**self.env, "TERM": "xterm", **env}, start_new_session=True)
         os.close(follower)
-        seen, waiting = b"", list(typed)
+        seen, heard, waiting = b"", 0, list(typed)
         while select.select([leader], [], [], 60)[0]:
             try:
                 part = os.read(leader, 65536)
@@ -130,7 +130,9 @@ class Home:
             if not part:
                 break
             seen += part
-            if waiting and waiting[0][0] in seen:
+            # What was answered already is no question any more.
+            if waiting and waiting[0][0] in seen[heard:]:
+                heard = len(seen)
                 os.write(leader, waiting.pop(0)[1])
         os.close(leader)
         try:
