@@ -52,23 +52,32 @@ static bool is_dots(const char *name)
 	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+static void add_entries(struct delta_names *names, const char *buffer, long len, uint16_t first)
+{
+	for (long at = 0; at < len;) {
+		const struct kernel_entry *entry =
+			(const struct kernel_entry *)(const void *)(buffer + at);
+
+		if (!is_dots(entry->name))
+			delta_names_add(names, entry->name, first, entry->type);
+		at += entry->len;
+	}
+}
+
 int delta_names_list(struct delta_names *names, int fd, uint16_t first, char *buffer, size_t size)
 {
-	/* The descriptor may be for asking only, and its position is another's. */
-	owned(fd_close) int list = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long got = -1;
+	owned(fd_close) int again = -1;
+	long got = syscall(SYS_getdents64, fd, buffer, size);
 
-	while (list >= 0 && (got = syscall(SYS_getdents64, list, buffer, size)) > 0) {
-		for (long at = 0; at < got;) {
-			const struct kernel_entry *entry =
-				(const struct kernel_entry *)(const void *)(buffer + at);
-
-			if (!is_dots(entry->name))
-				delta_names_add(names, entry->name, first, entry->type);
-			at += entry->len;
-		}
+	/* The base's are for asking only. */
+	if (got < 0 && errno == EBADF) {
+		again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = again;
+		got = fd < 0 ? -1 : syscall(SYS_getdents64, fd, buffer, size);
 	}
-	return list < 0 || got < 0 ? -1 : 0;
+	for (; got > 0; got = syscall(SYS_getdents64, fd, buffer, size))
+		add_entries(names, buffer, got, first);
+	return got < 0 ? -1 : 0;
 }
 
 static int compare_names(const void *a, const void *b, void *text)
