@@ -261,8 +261,13 @@ int engine_remove(const char *name, struct error *err)
 	bool ended;
 
 	opened_init(&opened);
-	if (opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_stop(name, &ended, err) < 0 ||
+	if (opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0) {
+		/* One whose records are damaged can still be thrown away. */
+		if (opened.has_store && err->code == ERROR_INPUT)
+			return sandbox_discard(&opened.store, name, err);
+		return -1;
+	}
+	if (engine_stop(name, &ended, err) < 0 ||
 	    sandbox_relock(&opened.sandbox, SANDBOX_EXCLUSIVE, err) < 0)
 		return -1;
 	return sandbox_remove(&opened.sandbox, err);

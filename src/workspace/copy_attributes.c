@@ -113,7 +113,8 @@ static int copy_xattrs(const char *from, const char *to, const char *const *skip
 	ssize_t len = listxattr(from, names, sizeof(names));
 
 	if (len < 0 && errno == ERANGE) {
-		list = more = xmalloc(XATTR_MAX);
+		more = xmalloc(XATTR_MAX);
+		list = more;
 		len = listxattr(from, list, XATTR_MAX);
 	}
 	if (len <= 0)

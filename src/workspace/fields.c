@@ -161,6 +161,9 @@ int fields_read_bytes(int dir_fd, const char *name, size_t max, struct str *ret_
 		openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
+	/* What cannot be opened at all without following or waiting: a link, a socket. */
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+		return error_set(err, ERROR_INPUT, "%s: not a regular file", name);
 	if (fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", name);
 	if (fstat(fd, &st) < 0)

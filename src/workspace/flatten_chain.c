@@ -2,7 +2,6 @@
 #include "workspace/snapshot.h"
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "workspace/fields.h"
@@ -97,34 +96,36 @@ static int fold_unit(const struct chain_fds *fds, bool user_xattr, const char *n
 	return result;
 }
 
+/* The whole lines of TEXT; without the first when that stands in the new file already. */
+static void add_lines(const struct str *text, struct str *out)
+{
+	const char *from = str_cstr(text);
+	const char *last = strrchr(from, '\n');
+
+	/* A last line without its end was cut short and does not count. */
+	if (!last)
+		return;
+	if (out->len > 0)
+		from = strchr(from, '\n') + 1;
+	str_add_bytes(out, from, (size_t)(last + 1 - from));
+}
+
 /* What was written down first about a path counts, so the oldest comes first. */
 static int join_touched(const struct chain_fds *fds, int draft_fd, struct error *err)
 {
-	owned(fd_close) int to = -1;
+	owned(str_done) struct str all = STR_INIT;
 
 	for (size_t i = fds->count; i-- > 0;) {
 		owned(str_done) struct str text = STR_INIT;
-		const char *from;
 
-		if (fields_read_bytes(fds->items[i], "touched", TOUCHED_MAX, &text, err) < 0) {
-			if (err->code == ERROR_NOT_FOUND)
-				continue;
+		if (fields_read_bytes(fds->items[i], "touched", TOUCHED_MAX, &text, err) == 0)
+			add_lines(&text, &all);
+		else if (err->code != ERROR_NOT_FOUND)
 			return -1;
-		}
-		from = str_cstr(&text);
-		/* The first line of a file stands once; a last one without its end does not count. */
-		if (to >= 0)
-			from = strchr(from, '\n') ? strchr(from, '\n') + 1 : "";
-		str_truncate(&text, strrchr(from, '\n')
-					    ? (size_t)(strrchr(from, '\n') + 1 - str_cstr(&text))
-					    : (size_t)(from - str_cstr(&text)));
-		if (to < 0)
-			to = openat(draft_fd, "touched", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-				    0600);
-		if (to < 0 || fd_write_all(to, from, strlen(from)) < 0)
-			return error_errno(err, ERROR_HOST, "cannot write 'touched'");
 	}
-	return 0;
+	if (all.len == 0)
+		return 0;
+	return store_write(draft_fd, "touched", all.data, all.len, err);
 }
 
 static int fold_chain(const struct store *store, const struct layer_chain *chain, int draft_fd,

@@ -321,7 +321,7 @@ static int read_meta(struct sandbox *sandbox, struct error *err)
 
 	if (fields_read_bytes(sandbox->dir_fd, "meta", FIELDS_BYTES_MAX, &text, err) < 0 ||
 	    sandbox_meta_parse(str_cstr(&text), text.len, sandbox, err) < 0)
-		return error_context(err, "sandbox '%s': meta", sandbox->name);
+		return sandbox_damaged(sandbox, err);
 	return 0;
 }
 

@@ -153,6 +153,14 @@ int sandbox_take_base(struct sandbox *sandbox, struct error *err)
 	return store_boot_id(sandbox->base_boot_id, err);
 }
 
+int sandbox_damaged(const struct sandbox *sandbox, struct error *err)
+{
+	/* The sandbox is there, only not whole. */
+	if (err->code == ERROR_NOT_FOUND)
+		err->code = ERROR_INPUT;
+	return error_context(err, "the sandbox '%s' cannot be used", sandbox->name);
+}
+
 /* Somebody may be writing it: what does not hold is read again. */
 int sandbox_read_head(struct sandbox *sandbox, struct error *err)
 {
@@ -164,7 +172,7 @@ int sandbox_read_head(struct sandbox *sandbox, struct error *err)
 		if (sandbox_head_parse(str_cstr(&text), text.len, sandbox, err) == 0)
 			return 0;
 	}
-	return error_context(err, "sandbox '%s': head", sandbox->name);
+	return sandbox_damaged(sandbox, err);
 }
 
 int sandbox_write_head(const struct sandbox *sandbox, struct error *err)

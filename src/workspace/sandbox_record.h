@@ -17,6 +17,9 @@ void sandbox_record_done(struct sandbox *sandbox);
 /* Reality as it is now becomes the base. */
 int sandbox_take_base(struct sandbox *sandbox, struct error *err);
 
+/* Says that a record could not be read, for the reason in ERR. */
+int sandbox_damaged(const struct sandbox *sandbox, struct error *err);
+
 int sandbox_read_head(struct sandbox *sandbox, struct error *err);
 /* Without the note of when it ends. */
 int sandbox_write_head(const struct sandbox *sandbox, struct error *err);

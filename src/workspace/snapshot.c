@@ -138,7 +138,7 @@ static void add_snapshot(const struct sandbox *sandbox, const char *name, const 
 			 struct snapshots *list)
 {
 	struct error err = { .code = ERROR_NONE };
-	struct snapshot snapshot;
+	struct snapshot snapshot = { .name = "" };
 
 	/* One that is damaged must not hide the others. */
 	if (!sandbox_name_is_valid(name) || list->count == LIST_MAX ||

@@ -118,6 +118,8 @@ int store_open_lock_file(int dir_fd, const char *name, int *ret_fd, struct error
 		       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	struct stat st;
 
+	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
+		return error_set(err, ERROR_INPUT, "%s: not a regular file", name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "cannot open '%s'", name);
 	if (!S_ISREG(st.st_mode))

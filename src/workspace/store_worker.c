@@ -123,7 +123,7 @@ static void detach(const struct store *store, int lock_fd)
 	if (chdir("/") < 0)
 		_exit(1);
 	fd_close_others(keep, 2);
-	null_fd = open("/dev/null", O_RDWR);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd <= 2; fd++) {
 		/* The store may have one of these numbers when the caller had closed its own. */
 		if (fd != store->fd && fd != lock_fd && fd != null_fd)
