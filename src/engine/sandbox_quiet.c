@@ -18,6 +18,7 @@
 #define PROCESSES_MAX 4096
 #define COMMAND_SHOWN 200
 #define NAMED_MAX 5
+#define LET_GO_TRIES 50u   /* of a tenth of a second, which relocking takes */
 #define SETTLE_TRIES 1000u /* of a millisecond */
 
 static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct attach_packet *packet,
@@ -233,6 +234,18 @@ static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct err
 	return 0;
 }
 
+/* Behind a keeper's end its janitor takes the mounts down and then lets go: on a busy machine that takes its time. */
+static int lock_after_stop(struct sandbox *sandbox, struct error *err)
+{
+	for (unsigned i = 0; i < LET_GO_TRIES; i++) {
+		if (sandbox_relock(sandbox, SANDBOX_EXCLUSIVE, err) == 0)
+			return 0;
+		if (err->code != ERROR_CONFLICT)
+			return -1;
+	}
+	return -1;
+}
+
 int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err)
 {
 	struct sandbox_processes alive = { 0 };
@@ -252,7 +265,7 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 		if (stop(fd, err) < 0)
 			return -1;
 	}
-	return sandbox_relock(sandbox, SANDBOX_EXCLUSIVE, err);
+	return lock_after_stop(sandbox, err);
 }
 
 int engine_thaw(struct sandbox *sandbox, struct error *err)
