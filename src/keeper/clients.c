@@ -95,7 +95,7 @@ static void send_figures(struct keeper *keeper, const struct client *client, boo
 {
 	struct attach_message message = { .kind = ATTACH_FIGURES, .id = client->id };
 
-	keeper_figures(keeper, afresh, &message.figures);
+	keeper_figures(keeper, client, afresh, &message.figures);
 	(void)attach_send(client->fd, &message, NULL, 0);
 }
 

@@ -23,6 +23,8 @@
 #define EVENTS_MAX 16
 /* How often it is looked whether the sandbox is still there. */
 #define LOOK_MS 10000
+/* How often bounds are looked at while somebody is inside. */
+#define BOUNDS_MS 100
 #define END_MS 5000
 
 int keeper_watch(struct keeper *keeper, int fd)
@@ -32,32 +34,12 @@ int keeper_watch(struct keeper *keeper, int fd)
 	return epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-void keeper_figures(struct keeper *keeper, bool afresh, struct attach_figures *ret_figures)
-{
-	struct cgroup_usage usage = { 0 };
-
-	if (afresh && keeper->launch.has_group) {
-		cgroup_read(&keeper->launch.group, false, &usage);
-		keeper->oom_kills = usage.oom_kills;
-		keeper->pids_refused = usage.pids_refused;
-	}
-	*ret_figures = (struct attach_figures){
-		.missing = keeper->launch.missing,
-		.has_group = keeper->launch.has_group,
-		.is_idle = keeper->is_idle,
-		.disk_full = keeper->disk_full,
-		.init_pid = keeper->launch.init_pid,
-		.oom_kills = keeper->oom_kills,
-		.pids_refused = keeper->pids_refused,
-		.cpu_us = usage.cpu_us,
-		.memory_bytes = usage.memory_bytes,
-	};
-}
-
 /* A layer that the user insists on, or a mandatory one, which the start could not provide. */
 static int refuse_missing(const struct keeper *keeper, struct error *err)
 {
-	uint32_t lost = keeper->launch.missing & keeper->options->spec->require;
+	/* A top on disk is only watched. */
+	uint32_t lost =
+		(keeper->launch.missing | 1u << LAYER_DISK) & keeper->options->spec->require;
 
 	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
 		if (lost & (1u << layer))
@@ -170,6 +152,8 @@ static void look(struct keeper *keeper)
 	const struct keeper_options *options = keeper->options;
 	bool is_alone = keeper->is_idle && keeper->client_count == 0;
 
+	if (keeper->is_serving && !keeper->is_idle)
+		bounds_look(keeper);
 	if (options->expires_ms && clock_epoch_ms() >= options->expires_ms)
 		keeper->is_over = true;
 	if (is_alone && clock_now_ns() - keeper->idle_since_ns >= options->idle_ms * 1000000)
@@ -184,6 +168,8 @@ static int patience_ms(const struct keeper *keeper)
 	uint64_t wait = options->idle_ms < LOOK_MS ? options->idle_ms + 1 : LOOK_MS;
 	uint64_t now = clock_epoch_ms();
 
+	if (!keeper->is_idle)
+		wait = BOUNDS_MS;
 	if (options->expires_ms && options->expires_ms < now + wait)
 		wait = options->expires_ms > now ? options->expires_ms - now : 0;
 	return (int)wait;
@@ -192,14 +178,18 @@ static int patience_ms(const struct keeper *keeper)
 static void serve(struct keeper *keeper)
 {
 	struct epoll_event events[EVENTS_MAX];
+	uint64_t looked_ns = clock_now_ns();
 
 	while (!keeper->is_over) {
 		int count = epoll_wait(keeper->epoll_fd, events, EVENTS_MAX, patience_ms(keeper));
 
 		for (int i = 0; i < count && !keeper->is_over; i++)
 			handle(keeper, events[i].data.fd);
-		if (count == 0)
-			look(keeper);
+		/* Whoever keeps us busy must not keep us from looking. */
+		if (clock_now_ns() - looked_ns < (uint64_t)patience_ms(keeper) * 1000000)
+			continue;
+		look(keeper);
+		looked_ns = clock_now_ns();
 	}
 }
 
@@ -268,6 +258,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 	launch_init(&keeper->launch);
 	if (detach(options) < 0)
 		_exit(1);
+	bounds_init(keeper);
 	if (launch(keeper, &err) < 0)
 		clients_fail(keeper, &err);
 	else

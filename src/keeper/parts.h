@@ -7,6 +7,7 @@
 #include "launch/attach.h"
 #include "launch/launch.h"
 #include "launch/moves.h"
+#include "observe/disk_watch.h"
 
 #include <stdbool.h>
 
@@ -31,7 +32,9 @@ struct keeper {
 	size_t client_count;
 	uint32_t next_id;
 	bool is_serving, is_idle, is_over;
-	bool disk_full;
+	bool disk_full, has_stopped; /* and who filled it was ended */
+	int top_fd;		     /* of the writable top */
+	struct disk_watch disk;
 	uint64_t idle_since_ns;
 	uint64_t oom_kills, pids_refused; /* as last read */
 	struct attach_packet packet;
@@ -57,7 +60,12 @@ void clients_fail(struct keeper *keeper, const struct error *err);
 /* Tells the client it belongs to what was refused inside. */
 void denials_tell(struct keeper *keeper, const struct notify_event *event);
 
-/* What the sandbox has used; AFRESH reads the groups again. */
-void keeper_figures(struct keeper *keeper, bool afresh, struct attach_figures *ret_figures);
+/* What the sandbox has used, and CLIENT's command of it; AFRESH reads the groups again. */
+void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,
+		    struct attach_figures *ret_figures);
+
+/* Bounds that nobody else keeps, while somebody is inside; ends everybody who is beyond one. */
+void bounds_init(struct keeper *keeper);
+void bounds_look(struct keeper *keeper);
 
 #endif

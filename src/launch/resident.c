@@ -158,8 +158,11 @@ static void start_member(struct resident *resident)
 	tell_keeper(resident, &started);
 }
 
+/* 0 is everybody. */
 static void kill_member(const struct resident *resident, uint32_t id)
 {
+	if (id == 0)
+		(void)kill(-1, SIGKILL);
 	for (size_t i = 0; i < resident->count; i++) {
 		if (resident->members[i].id == id)
 			member_kill(resident->members[i].pid);

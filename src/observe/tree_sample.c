@@ -153,3 +153,26 @@ uint64_t tree_count(int proc_fd)
 	closedir(list);
 	return tasks;
 }
+
+uint64_t tree_session_cpu_us(int proc_fd, int session)
+{
+	DIR *list = open_list(proc_fd, ".");
+	struct tree_usage usage = { 0 };
+
+	if (!list)
+		return 0;
+	for (struct dirent *entry; (entry = readdir(list));) {
+		char text[1024];
+		int found = 0;
+
+		if (!is_process(entry->d_name) || is_init(entry->d_name) ||
+		    read_proc(proc_fd, entry->d_name, "stat", text, sizeof(text)) <= 0)
+			continue;
+		const char *rest = strrchr(text, ')');
+
+		if (rest && sscanf(rest, ") %*c %*d %*d %d", &found) == 1 && found == session)
+			(void)add_stat(proc_fd, entry->d_name, &usage);
+	}
+	closedir(list);
+	return usage.cpu_us;
+}

@@ -18,6 +18,9 @@ struct tree_usage {
 /* PROC_FD: a proc of the sandbox's pid namespace. Its init is left out, and whoever ends meanwhile. */
 void tree_sample(int proc_fd, struct tree_usage *ret_usage);
 
+/* CPU time of the processes of one session, with the children they waited for. */
+uint64_t tree_session_cpu_us(int proc_fd, int session);
+
 /* Only the tasks, at a quarter of the price. */
 uint64_t tree_count(int proc_fd);
 

@@ -63,6 +63,9 @@ static void fill_stopped(const struct verdict_facts *facts, struct run_result *r
 		add_size(result, "stopped: more memory than ", limits->mem_bytes,
 			 " was used (raise it with --mem)");
 		break;
+	case WATCH_DISK:
+		set_end(result, RUN_LIMIT, 128 + SIGKILL, SIGKILL);
+		break;
 	case WATCH_GO_ON:
 		break;
 	}
@@ -116,6 +119,8 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 	}
 	if (facts->usage->disk_full) {
 		hit(result, "disk");
+		if (facts->usage->disk_stopped && result->signal == SIGKILL)
+			result->status = RUN_LIMIT;
 		add_size(result, "the writable layer was full at ", limits->disk_bytes,
 			 " (raise it with --disk)");
 	}

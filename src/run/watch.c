@@ -8,7 +8,7 @@
 
 void watch_init(struct watch *watch, const struct spec *spec)
 {
-	*watch = (struct watch){ .limits = &spec->limits };
+	*watch = (struct watch){ .limits = &spec->limits, .has_disk = spec->upper_dir != NULL };
 }
 
 void watch_started(struct watch *watch)
@@ -36,7 +36,8 @@ int watch_timeout_ms(const struct watch *watch)
 /* With a cgroup only CPU time needs us, and the writable layer is looked at now and then. */
 static uint64_t sample_pause(const struct watch *watch)
 {
-	return watch->has_group && !watch->limits->cpu_time_ms ? IDLE_SAMPLE_NS : SAMPLE_NS;
+	return watch->has_group && !watch->limits->cpu_time_ms && !watch->has_disk ? IDLE_SAMPLE_NS
+										   : SAMPLE_NS;
 }
 
 static bool is_near(uint64_t value, uint64_t limit)
@@ -78,6 +79,8 @@ enum watch_verdict watch_look(struct watch *watch, struct task *task)
 	note_near(watch, now);
 	if (limits->cpu_time_ms && usage.cpu_us >= limits->cpu_time_ms * 1000)
 		return WATCH_CPU_TIME;
+	if (usage.disk_stopped)
+		return WATCH_DISK;
 	if (watch->has_group)
 		return WATCH_GO_ON;
 	/* Processes come and go while they are counted, so a little below the limit is as full as it looks. */

@@ -17,11 +17,12 @@ enum watch_near {
 	NEAR_DISK = 1 << 4,
 };
 
-enum watch_verdict { WATCH_GO_ON, WATCH_TIME, WATCH_CPU_TIME, WATCH_MEMORY };
+enum watch_verdict { WATCH_GO_ON, WATCH_TIME, WATCH_CPU_TIME, WATCH_MEMORY, WATCH_DISK };
 
 struct watch {
 	const struct spec_limits *limits;
 	bool has_group;	      /* the kernel keeps memory and processes in bounds */
+	bool has_disk;	      /* the writable layer has no size of its own */
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t next_sample_ns;
 	uint64_t started_ns;

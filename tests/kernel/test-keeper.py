@@ -330,6 +330,35 @@ def test_long_path():
         home.env["HOME"] = home.path
 
 
+def test_disk(home):
+    """A top on disk has no size of its own: who fills it is stopped."""
+    home.call("create", "--disk", "24m", "disk")
+    fill = "i=0; while :; do dd if=/dev/zero of=big$i bs=1M count=4 2>/dev/null; sync big$i; i=$((i+1)); sleep 0.02; done"
+    done = home.call("exec", "--json", "--time", "60s", "disk", "--", "sh", "-c", fill)
+    found = json.loads(done.stdout or "{}")
+    tap.equal([found.get("status"), found.get("limits_hit"), "disk" in found.get("degraded", [])], ["limit", ["disk"], True],
+              "whoever fills the top is stopped")
+    tap.equal(sh(home, "disk", "rm big*; ls").stdout, "", "and what was written can be removed")
+    tap.equal(sh(home, "disk", "echo again").stdout, "again\n", "and then used again")
+    done = home.call("run", "--json", "--disk", "24m", "--time", "60s", "--keep", "disk2", "--", "sh", "-c", fill)
+    found = json.loads(done.stdout or "{}")
+    tap.equal([found.get("status"), found.get("limits_hit")], ["limit", ["disk"]], "the same by run --keep")
+    home.call("rm", "disk", "disk2")
+
+
+def test_memory(home):
+    home.call("create", "--mem", "64m", "mem")
+    done = home.call("exec", "--json", "--time", "60s", "mem", "--", "python3", "-c",
+                     "import time\nb=[]\nwhile True: b.append(b'x' * 4000000); time.sleep(0.02)")
+    found = json.loads(done.stdout or "{}")
+    tap.ok(found.get("limits_hit") == ["mem"], "a limit on memory", {**found, "stderr": ""})
+    tap.equal(sh(home, "mem", "echo again").stdout, "again\n", "the sandbox goes on")
+    done = home.call("exec", "--json", "--cpu-time", "1s", "mem", "--", "sh", "-c", "while :; do :; done")
+    found = json.loads(done.stdout or "{}")
+    tap.equal([found.get("status"), found.get("limits_hit")], ["limit", ["cpu-time"]], "a limit on CPU time of one exec")
+    home.call("rm", "mem")
+
+
 def test_words(home):
     """Long commands and environments, and flags of one exec."""
     home.call("create", "words")
@@ -345,7 +374,7 @@ def test_words(home):
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_init, test_terminal, test_words)
+             test_init, test_terminal, test_disk, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:

@@ -247,7 +247,8 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 	ret_usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
 	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
 	ret_usage->pids_refused = task->now.pids_refused - task->before.pids_refused;
-	ret_usage->disk_full = task->now.disk_full;
+	ret_usage->disk_full = ret_usage->disk_stopped =
+		task->now.disk_full && !task->before.disk_full;
 }
 
 static void attach_resize(struct task *base, unsigned rows, unsigned columns)

@@ -7,9 +7,11 @@
 #include "confine/seccomp_file.h"
 #include "launch/launch.h"
 #include "launch/moves.h"
+#include "observe/disk_watch.h"
 #include "observe/tree_sample.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -32,7 +34,9 @@ struct linux_task {
 	bool was_full;		    /* the writable layer was seen full */
 	bool was_crowded;	    /* as many processes as permitted were there at the end */
 	struct moves moves;	    /* renames that wait */
-	struct sock_fprog filter;   /* the user's own */
+	int kept_fd;		    /* the top of a named sandbox, or -1 */
+	struct disk_watch disk;
+	struct sock_fprog filter; /* the user's own */
 };
 
 static struct linux_task *linux_task_of(struct task *task)
@@ -95,6 +99,7 @@ static void linux_free(struct task *base)
 
 	launch_done(&task->launch, false);
 	fd_close(&task->listener_fd);
+	fd_close(&task->kept_fd);
 	fd_close(&task->epoll_fd);
 	fd_close(&base->pty_master);
 	strv_done(&base->layers);
@@ -116,6 +121,16 @@ static int compile_filter(struct linux_task *task, struct error *err)
 	return 0;
 }
 
+/* A top that stays has no size of its own. */
+static void watch_disk(struct linux_task *task)
+{
+	const struct spec *spec = task->spec;
+
+	task->kept_fd =
+		spec->upper_dir ? open(spec->upper_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	disk_watch_init(&task->disk, task->kept_fd, spec->limits.disk_bytes, spec->limits.inodes);
+}
+
 static int linux_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
 		       struct error *err)
 {
@@ -126,6 +141,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	};
 	task->spec = spec;
 	task->io.lock_fds[0] = task->io.lock_fds[1] = -1;
+	watch_disk(task);
 	task->listener_fd = -1;
 	launch_init(&task->launch);
 	for (int i = 0; i < 3; i++) {
@@ -302,6 +318,16 @@ static void linux_kill(struct task *base)
 static void sample_disk(struct linux_task *task, struct task_usage *usage)
 {
 	struct statfs fs;
+
+	if (task->kept_fd >= 0) {
+		task->was_full |= disk_watch_is_over(&task->disk);
+		usage->disk_bytes = task->disk.bytes;
+		usage->disk_limit_bytes = task->disk.limit_bytes;
+		usage->disk_full = usage->disk_stopped = task->was_full;
+		if (task->was_full)
+			task->task.degraded |= 1u << LAYER_DISK;
+		return;
+	}
 
 	if (task->launch.upper_fd < 0 || fstatfs(task->launch.upper_fd, &fs) < 0 ||
 	    fs.f_blocks == 0)

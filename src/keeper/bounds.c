@@ -1,0 +1,72 @@
+/* What the sandbox has used, and the bounds that neither the kernel nor a client keeps. */
+#include "keeper/parts.h"
+#include "observe/tree_sample.h"
+
+#include <fcntl.h>
+
+void bounds_init(struct keeper *keeper)
+{
+	const struct spec *spec = keeper->options->spec;
+
+	keeper->top_fd = open(spec->upper_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	disk_watch_init(&keeper->disk, keeper->top_fd, spec->limits.disk_bytes,
+			spec->limits.inodes);
+}
+
+static void end_everybody(struct keeper *keeper)
+{
+	const struct attach_message message = { .kind = ATTACH_KILL };
+
+	(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
+}
+
+/* Where no group does it: the sum of what all processes have to themselves. */
+static bool is_beyond_memory(const struct keeper *keeper)
+{
+	uint64_t limit = keeper->options->spec->limits.mem_bytes;
+	struct tree_usage usage;
+
+	if (keeper->launch.has_group || !limit || keeper->launch.proc_fd < 0)
+		return false;
+	tree_sample(keeper->launch.proc_fd, &usage);
+	return usage.memory_bytes > limit;
+}
+
+void bounds_look(struct keeper *keeper)
+{
+	if (is_beyond_memory(keeper)) {
+		keeper->oom_kills++;
+		end_everybody(keeper);
+	}
+	keeper->disk_full = disk_watch_is_over(&keeper->disk) ||
+			    (keeper->disk_full && keeper->disk.bytes > keeper->disk.limit_bytes);
+	if (keeper->disk_full && !keeper->has_stopped)
+		end_everybody(keeper);
+	keeper->has_stopped = keeper->disk_full;
+}
+
+void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,
+		    struct attach_figures *ret_figures)
+{
+	struct cgroup_usage usage = { 0 };
+	bool has_proc = keeper->launch.proc_fd >= 0;
+
+	if (afresh && keeper->launch.has_group) {
+		cgroup_read(&keeper->launch.group, false, &usage);
+		keeper->oom_kills = usage.oom_kills;
+		keeper->pids_refused = usage.pids_refused;
+	}
+	*ret_figures = (struct attach_figures){
+		.missing = keeper->launch.missing | (uint32_t)keeper->disk_full << LAYER_DISK,
+		.has_group = keeper->launch.has_group,
+		.is_idle = keeper->is_idle,
+		.disk_full = keeper->disk_full,
+		.init_pid = keeper->launch.init_pid,
+		.oom_kills = keeper->oom_kills,
+		.pids_refused = keeper->pids_refused,
+		.cpu_us = usage.cpu_us,
+		.memory_bytes = usage.memory_bytes,
+	};
+	if (afresh && client->is_active && client->pid && has_proc)
+		ret_figures->exec_cpu_us = tree_session_cpu_us(keeper->launch.proc_fd, client->pid);
+}

@@ -1,0 +1,28 @@
+/*
+ * How much a directory on disk holds, looked at now and then: for writable layers that have no size of their own.
+ *
+ * Free space of the filesystem is asked for each time; only when that has moved the tree is walked. The walk is bounded, as
+ * whoever fills the tree chooses its shape.
+ */
+#ifndef OBSERVE_DISK_WATCH_H
+#define OBSERVE_DISK_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct disk_watch {
+	int fd;				     /* the directory; borrowed */
+	uint64_t limit_bytes, limit_entries; /* 0: none */
+	uint64_t free_bytes, free_entries;   /* of the filesystem, at the last walk */
+	uint64_t bytes, entries;	     /* as walked last */
+	bool has_walked;
+	uint64_t rest_until_ns; /* a long walk is followed by a longer rest */
+};
+
+void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
+		     uint64_t limit_entries);
+
+/* Whether it is beyond a limit and has grown since the last look: what only shrinks is left alone. */
+bool disk_watch_is_over(struct disk_watch *watch);
+
+#endif
