@@ -258,7 +258,7 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 int engine_remove(const char *name, struct error *err)
 {
 	owned(opened_close) struct opened opened;
-	bool ended;
+	bool frozen;
 
 	opened_init(&opened);
 	if (opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0) {
@@ -267,8 +267,7 @@ int engine_remove(const char *name, struct error *err)
 			return sandbox_discard(&opened.store, name, err);
 		return -1;
 	}
-	if (engine_stop(name, &ended, err) < 0 ||
-	    sandbox_relock(&opened.sandbox, SANDBOX_EXCLUSIVE, err) < 0)
+	if (engine_quiet(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
 		return -1;
 	return sandbox_remove(&opened.sandbox, err);
 }
