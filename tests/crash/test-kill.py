@@ -126,8 +126,12 @@ def edited_both(world, calls):
 
 
 def edits(tap, world):
-    promote, _ = world.learn()
-    world.end("undone", "edits")
+    try:
+        promote, _ = world.learn()
+        world.end("undone", "edits")
+    except Bad as problem:
+        tap.case(False, "edits", str(problem))
+        return
     tap.loop("what was not done yet is edited", [promote], lambda calls: edited_before(world, calls))
     tap.loop("what was done and what was not are edited", [promote], lambda calls: edited_both(world, calls))
 
