@@ -2,6 +2,7 @@
 #include "workspace/cas.h"
 
 #include "base/fd.h"
+#include "base/id.h"
 #include "base/own.h"
 #include "workspace/copy.h"
 
@@ -24,25 +25,56 @@ static void place_of(const char *hex, char place[static PLACE_SIZE])
 	(void)snprintf(place, PLACE_SIZE, "cas/%.2s/%s", hex, hex + 2);
 }
 
-/* An unnamed file where that works: a killed process leaves nothing. */
-static int open_draft(const struct store *store, struct error *err)
-{
-	int fd = openat(store->fd, "cas", O_TMPFILE | O_RDWR | O_CLOEXEC, 0400);
+/* A content that has no name yet. */
+struct draft {
+	int fd;
+	char name[sizeof("cas/.new-") + ID_RUN_SIZE]; /* "" where files without a name can be had */
+};
 
-	return fd >= 0 ? fd : error_errno(err, ERROR_HOST, "cannot keep a content");
+static void draft_done(const struct store *store, struct draft *draft)
+{
+	if (draft->fd >= 0 && draft->name[0])
+		(void)unlinkat(store->fd, draft->name, 0);
+	fd_close(&draft->fd);
+}
+
+/* An unnamed file where that works: a killed process leaves nothing. */
+static int draft_open(const struct store *store, struct draft *ret_draft, struct error *err)
+{
+	char id[ID_RUN_SIZE];
+
+	ret_draft->name[0] = '\0';
+	ret_draft->fd = openat(store->fd, "cas", O_TMPFILE | O_RDWR | O_CLOEXEC, 0400);
+	if (ret_draft->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+		if (id_run(id, err) < 0)
+			return -1;
+		(void)snprintf(ret_draft->name, sizeof(ret_draft->name), "cas/.new-%s", id);
+		ret_draft->fd = openat(store->fd, ret_draft->name,
+				       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
+	}
+	return ret_draft->fd < 0 ? error_errno(err, ERROR_HOST, "cannot keep a content") : 0;
+}
+
+static int link_draft(const struct store *store, const struct draft *draft, const char *place)
+{
+	char self[32];
+
+	if (draft->name[0])
+		return linkat(store->fd, draft->name, store->fd, place, 0);
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", draft->fd);
+	return linkat(AT_FDCWD, self, store->fd, place, AT_SYMLINK_FOLLOW);
 }
 
 /* Names the draft; that the content is there already is as good. */
-static int publish(const struct store *store, int fd, const char *hex, struct error *err)
+static int publish(const struct store *store, const struct draft *draft, const char *hex,
+		   struct error *err)
 {
-	char place[PLACE_SIZE], self[32], dir[sizeof("cas/xx")];
+	char place[PLACE_SIZE], dir[sizeof("cas/xx")];
 
 	place_of(hex, place);
 	(void)snprintf(dir, sizeof(dir), "cas/%.2s", hex);
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	for (unsigned i = 0; i < 2; i++) {
-		if (linkat(AT_FDCWD, self, store->fd, place, AT_SYMLINK_FOLLOW) == 0 ||
-		    errno == EEXIST)
+		if (link_draft(store, draft, place) == 0 || errno == EEXIST)
 			return 0;
 		if (errno != ENOENT)
 			break;
@@ -55,32 +87,39 @@ static int publish(const struct store *store, int fd, const char *hex, struct er
 int cas_keep_fd(const struct store *store, int fd, char ret_hex[static SHA256_HEX_SIZE],
 		struct error *err)
 {
-	owned(fd_close) int draft = open_draft(store, err);
+	struct draft draft;
+	int result;
 
-	if (draft < 0)
+	if (draft_open(store, &draft, err) < 0)
 		return -1;
 	/* The digest is the copy's: the original may change while it is read. */
-	if (copy_content(fd, draft) < 0 || sha256_fd(draft, ret_hex) < 0)
-		return error_errno(err, ERROR_HOST, "cannot keep a content");
-	return publish(store, draft, ret_hex, err);
+	if (copy_content(fd, draft.fd) < 0 || sha256_fd(draft.fd, ret_hex) < 0)
+		result = error_errno(err, ERROR_HOST, "cannot keep a content");
+	else
+		result = publish(store, &draft, ret_hex, err);
+	draft_done(store, &draft);
+	return result;
 }
 
 int cas_keep_bytes(const struct store *store, const void *bytes, size_t len,
 		   char ret_hex[static SHA256_HEX_SIZE], struct error *err)
 {
-	owned(fd_close) int draft = -1;
+	struct draft draft;
 	char place[PLACE_SIZE];
+	int result;
 
 	sha256_hex(bytes, len, ret_hex);
 	place_of(ret_hex, place);
 	if (faccessat(store->fd, place, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	draft = open_draft(store, err);
-	if (draft < 0)
+	if (draft_open(store, &draft, err) < 0)
 		return -1;
-	if (fd_write_all(draft, bytes, len) < 0)
-		return error_errno(err, ERROR_HOST, "cannot keep a content");
-	return publish(store, draft, ret_hex, err);
+	if (fd_write_all(draft.fd, bytes, len) < 0)
+		result = error_errno(err, ERROR_HOST, "cannot keep a content");
+	else
+		result = publish(store, &draft, ret_hex, err);
+	draft_done(store, &draft);
+	return result;
 }
 
 int cas_open(const struct store *store, const char *hex, int *ret_fd, struct error *err)

@@ -262,6 +262,7 @@ static int collect(struct store *store, struct strv *removed, struct error *err)
 		drop_layers(&all);
 		drop_drafts(&all, "layers");
 		drop_drafts(&all, "sbx");
+		drop_drafts(&all, "cas");
 		drop_contents(&all);
 	}
 	free(all.layers);
