@@ -66,6 +66,24 @@ static int list_paths(struct promote *promote, struct str *text, struct error *e
 	return 0;
 }
 
+/* Directories of the sandbox that show what lies under another name in reality. */
+static int note_redirects(const struct promote *promote, struct error *err)
+{
+	struct strv paths = STRV_INIT;
+	int status;
+
+	for (size_t i = 0; promote->is_workspace && i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+
+		if (item->fate == FATE_APPLIED && promote_shows_other(promote, item))
+			strv_add(&paths, item->entry.path);
+	}
+	status = promotion_note_redirects(promote->sandbox, promote->stack, &paths,
+					  promote->lock_fd, err);
+	strv_done(&paths);
+	return status;
+}
+
 static int begin(struct promote *promote, struct error *err)
 {
 	const struct promote_request *request = promote->request;
@@ -81,9 +99,10 @@ static int begin(struct promote *promote, struct error *err)
 	entry->state = xstrdup("pending");
 	memcpy(entry->digest, promote->promotion->digest, sizeof(entry->digest));
 	entry->made_ms = clock_epoch_ms();
-	if (list_paths(promote, &paths, err) < 0)
+	if (list_paths(promote, &paths, err) < 0 ||
+	    promotion_begin(promote->sandbox->store, entry, &paths, &promote->lock_fd, err) < 0)
 		return -1;
-	return promotion_begin(promote->sandbox->store, entry, &paths, &promote->lock_fd, err);
+	return note_redirects(promote, err);
 }
 
 /* The transaction has its place: from here on a crash can be followed up. */

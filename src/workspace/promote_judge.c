@@ -275,5 +275,6 @@ int promote_judge(struct promote *promote, struct error *err)
 		follow_parent(promote, &promote->items[i]);
 	for (size_t i = 0; i < promote->count; i++)
 		follow_twin(promote, &promote->items[i]);
+	promote_keep_shown(promote);
 	return promote_guard_trees(promote, err);
 }

@@ -74,6 +74,11 @@ size_t promote_find(const struct promote *promote, const char *path);
 /* Whether PATH is PATTERN, lies below it, or matches it as a glob. */
 bool promote_matches(const char *pattern, const char *workspace, const char *path);
 
+/* promote_moved.c: what shows in the sandbox under another name than reality has it. */
+bool promote_shows_other(const struct promote *promote, const struct item *item);
+bool promote_select_shown(struct promote *promote);
+void promote_keep_shown(struct promote *promote);
+
 /* promote_judge.c, promote_resolve.c, promote_tree.c */
 int promote_judge(struct promote *promote, struct error *err);
 int promote_resolve(struct promote *promote, struct item *item, struct error *err);

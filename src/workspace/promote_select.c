@@ -397,6 +397,6 @@ int promote_select(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < paths->count; i++)
 		if (select_pattern(promote, paths->items[i], err) < 0)
 			return -1;
-	while (paths->count > 0 && close_selection(promote)) {}
+	while (paths->count > 0 && (close_selection(promote) | promote_select_shown(promote))) {}
 	return 0;
 }

@@ -4,6 +4,7 @@
  *   promotions/ID/record    what, from where, to where, how it stands; "key value" lines
  *   promotions/ID/paths     what reality was made, one line per path (origin_record.h)
  *   promotions/ID/restored  what it was made again by an undo
+ *   promotions/ID/redirects renamed directories (promotion_redirect.c)
  *   promotions/pending/ID   there while it may be unfinished: all a command needs to look at when it starts
  */
 #ifndef WORKSPACE_PROMOTION_H
@@ -40,6 +41,15 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 
 /* After an undo: what had not moved before it was promoted has not moved now, though the kernel noted renames. */
 void promotion_note_restored(const struct store *store, const struct promotion_entry *entry);
+
+/*
+ * Renamed directories among PATHS (absolute) and above them: their marks in the layers are noted in PROMOTION_FD, to be
+ * changed when reality has the new names, and changed back when it has the old ones.
+ */
+int promotion_note_redirects(const struct sandbox *sandbox, const struct view_stack *stack,
+			     const struct strv *paths, int promotion_fd, struct error *err);
+int promotion_turn_redirects(const struct store *store, const char *id, bool is_back,
+			     struct error *err);
 
 /* As if it had never been begun. */
 void promotion_drop(const struct store *store, const char *id);

@@ -33,6 +33,7 @@ static int settle_state(const struct store *store, struct promotion_entry *entry
 	case TXN_UNDONE:
 		set_state(entry, "undone");
 		entry->undone_ms = entry->undone_ms ? entry->undone_ms : clock_epoch_ms();
+		promotion_note_restored(store, entry);
 		return 0;
 	case TXN_STUCK:
 		set_state(entry, "stuck");

@@ -54,6 +54,8 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 	owned(fd_close) int dir_fd = -1, sandbox_fd = open_sandbox(store, entry), target_fd = -1;
 	owned(str_done) struct str lines = STR_INIT;
 
+	if (promotion_turn_redirects(store, entry->id, false, err) < 0)
+		return -1;
 	if (sandbox_fd < 0)
 		return 0;
 	if (promotion_open_directory(store, entry->id, &dir_fd, err) < 0 ||
@@ -83,6 +85,7 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 	owned(str_done) struct str lines = STR_INIT;
 	struct error ignored = { 0 };
 
+	(void)promotion_turn_redirects(store, entry->id, true, &ignored);
 	if (promotion_open_directory(store, entry->id, &dir_fd, &ignored) < 0 ||
 	    origin_records_read(dir_fd, "paths", &paths, &ignored) < 0 ||
 	    target_open(entry->target, &target_fd, &ignored) < 0)
