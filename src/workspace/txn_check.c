@@ -151,8 +151,11 @@ static const char *check_meta(struct txn *txn, size_t index)
 							  .mtime_ns = got.mtime_ns };
 		return NULL;
 	}
-	return txn_meta_read(readable, item->new_meta.has_xattrs, &item->old_meta) < 0 ? "changed"
-										       : NULL;
+	if (readable < 0)
+		return errno == EACCES ? "not-permitted" : trouble;
+	bool is_read = txn_meta_read(readable, item->new_meta.has_xattrs, &item->old_meta) == 0;
+
+	return is_read ? NULL : trouble;
 }
 
 /* Where an item moves must be free, or become so by an earlier one. */

@@ -147,7 +147,7 @@ def all_of(tap, name, world):
              lambda p: kill_promotion(world, p))
     tap.loop(f"{name}: undo killed at each of {undo} calls", points(undo, max(1, MOST // 2)),
              lambda p: kill_undo(world, p))
-    every = [(at, call) for at in points(promote, 1 if SLOW else 3) for call in ((1, 5, 9, 14, 20, 30, 45) if FULL else (3, 17))]
+    every = [(at, call) for at in points(promote, 1 if SLOW else 3) for call in ((1, 8, 17, 33) if FULL else (3, 17))]
     tap.loop(f"{name}: recovery killed", every, lambda p: kill_recovery(world, p))
     every = [(at, error) for error in FAILURES for at in points(promote, max(1, MOST // 5))]
     tap.loop(f"{name}: promotion failing at a call", every, lambda p: fail_promotion(world, p))
