@@ -97,9 +97,14 @@ def comparing(box, changes):
     box.timed([box.bench.program, "exec", name, "--", "sh", "-c",
                f"cd '{folder}'; mkdir d; cd d; seq {changes} | split -a 6 -l 1 - f"])
     box.timed(["sh", "-c", f"mkdir -p '{walked}/d'; cd '{walked}/d'; seq {changes} | split -a 6 -l 1 - f"])
-    start, find = median(box("version") for _ in range(5)), median(box.timed(["find", "/dev/null"]) for _ in range(5))
-    diff = median(box("diff", name, "--name-status") for _ in range(5)) - start
-    walk = median(box.timed(["find", walked, "-type", "f", "-printf", "%s %T@ %m %U %G %p\\n"]) for _ in range(5)) - find
+    found = box.bench.interleave(box.caller, {
+        "start": [box.bench.program, "version"],
+        "diff": [box.bench.program, "diff", name, "--name-status"],
+        "find": ["find", "/dev/null"],
+        "walk": ["find", walked, "-type", "f", "-printf", "%s %T@ %m %U %G %p\\n"],
+    }, 9)
+    taken = {key: percentile(times, 0.5) for key, (_, times) in found.items()}
+    diff, walk = taken["diff"] - taken["start"], max(taken["walk"] - taken["find"], 0.1)
     box("rm", name)
     shutil.rmtree(folder)
     shutil.rmtree(walked)
