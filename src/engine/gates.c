@@ -174,7 +174,8 @@ static int run_text(const struct engine_gates *gates, const char *text,
 	const struct engine_run_options options = { .capture = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
-	char fork_name[ID_SHORT_SIZE];
+	char any_name[ID_SHORT_SIZE];
+	const char *fork_name = gates->fork_name ? gates->fork_name : any_name;
 
 	run_result_init(&result);
 	request_init(&request);
@@ -184,7 +185,7 @@ static int run_text(const struct engine_gates *gates, const char *text,
 	request.environ = gates->environ;
 	if (gates->time_ms)
 		request.flags.time_ms = (int64_t)gates->time_ms;
-	if (id_short("gate", fork_name, err) < 0 ||
+	if (id_short("gate", any_name, err) < 0 ||
 	    engine_run_in_fork(gates->sandbox, fork_name, &request, &options, &result, err) < 0)
 		return -1;
 	verdict->holds = result.status == RUN_SUCCESS;

@@ -17,7 +17,8 @@ struct engine_gates {
 	const struct strv *tests; /* what tests==pass means; NULL or empty: that is an error then */
 	bool tests_known, tests_passed; /* they ran already: what came of them */
 	const char *const *environ;	/* of the caller, for the commands */
-	uint64_t time_ms;		/* for each command; 0: as the sandbox has it */
+	const char *fork_name; /* of the copy a command runs in, for who cleans up; NULL: any */
+	uint64_t time_ms;      /* for each command; 0: as the sandbox has it */
 };
 
 /*

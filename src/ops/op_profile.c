@@ -1,6 +1,7 @@
 /* `profile`: list, print, check, trust. */
 #include "base/nearest.h"
 #include "engine/profile_verbs.h"
+#include "engine/stage.h"
 #include "ops/rows.h"
 
 #include <stdint.h>
@@ -46,7 +47,13 @@ static int profile_check(struct op_call *call, struct error *err)
 
 static int profile_trust(struct op_call *call, struct error *err)
 {
-	if (engine_profile_trust(call->words.items[1], call->environ, &call->answer, err) < 0)
+	bool is_pipeline;
+
+	if (engine_pipeline_trust(call->words.items[1], call->environ, &is_pipeline, &call->answer,
+				  err) < 0)
+		return -1;
+	if (!is_pipeline &&
+	    engine_profile_trust(call->words.items[1], call->environ, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "trusted until a byte changes: %s\nsha256 %s\n",
 		 value_get_text(call->answer, "path"), value_get_text(call->answer, "sha256"));

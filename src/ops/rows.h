@@ -40,6 +40,7 @@ int op_try_run(struct op_call *call, struct error *err);
 int op_race_run(struct op_call *call, struct error *err);
 int op_gate_run(struct op_call *call, struct error *err);
 int op_task_run(struct op_call *call, struct error *err);
+int op_stage_run(struct op_call *call, struct error *err);
 int op_history_run(struct op_call *call, struct error *err);
 int op_show_run(struct op_call *call, struct error *err);
 int op_logs_run(struct op_call *call, struct error *err);
@@ -49,6 +50,7 @@ int op_guard_run(struct op_call *call, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
+extern const struct op stage_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;

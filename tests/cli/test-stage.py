@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""stage: one bundle through the stages of a pipeline; checked, applied, taken back, resumed after a kill.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own. AISBX_KILL_ROUNDS: how often a
+run is killed.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap, refused  # noqa: E402
+
+tap = Tap()
+ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or 12)
+OLD = {"app": "one\ntwo\nthree\n", "conf": "a\nb\nc\nd\ne\n", "lib/part": "part\n", "old/gone": "x\n"}
+CHANGE = ("printf 'one\\nTWO\\nthree\\n' > app; mkdir new; echo n > new/f; ln -s f new/l; rm -r old; "
+          "chmod 755 lib/part; printf 'a\\nB\\nc\\nd\\ne\\n' > conf")
+
+
+def lay_out(home, *names):
+    """Directories of the home as they are at first; the workspace is one of them."""
+    for name in names:
+        top = os.path.join(home.path, name)
+        shutil.rmtree(top, ignore_errors=True)
+        for path, text in OLD.items():
+            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+            with open(os.path.join(top, path), "w") as out:
+                out.write(text)
+
+
+def put(home, path, text):
+    with open(os.path.join(home.path, path), "w") as out:
+        out.write(text)
+
+
+def look(home, name):
+    """{path: content or link} below a directory of the home."""
+    found = {}
+    for top, _, files in os.walk(os.path.join(home.path, name)):
+        for file in files:
+            path = os.path.join(top, file)
+            if os.path.islink(path):
+                found[os.path.relpath(path, os.path.join(home.path, name))] = os.readlink(path)
+                continue
+            with open(path) as source:
+                found[os.path.relpath(path, os.path.join(home.path, name))] = source.read()
+    return found
+
+
+NEW = {"app": "one\nTWO\nthree\n", "conf": "a\nB\nc\nd\ne\n", "lib/part": "part\n", "new/f": "n\n", "new/l": "f"}
+
+
+def begin(home, pipeline, change=CHANGE, where="pipeline.yaml"):
+    """A sandbox with the change in it, and a pipeline outside the workspace, which is the user's word."""
+    lay_out(home, "project", "staging", "prod")
+    home.call("rm", "fix")
+    home.call("create", "fix")
+    home.call("exec", "fix", "--", "sh", "-c", change)
+    home.call("stop", "fix")
+    put(home, where, pipeline.replace("HOME", home.path))
+    return home.path + "/" + where
+
+
+def stage(home, file, *words):
+    return home.call("stage", "run", "fix", "-f", file, *words)
+
+
+def states(home, bundle=None):
+    rows = home.rows("stage", "status", *([bundle] if bundle else []))
+    return {one["name"]: one["state"] for one in rows[0]["stages"]} if rows else {}
+
+
+ALL = ("stages:\n  - {name: dev, target: ., pre: ['cmd:test -e new/f', 'diff.files<=9'], post: ['cmd:grep -q TWO app']}\n"
+       "  - {name: staging, target: HOME/staging, mode: swap, pre: ['cmd:grep -q TWO app'], post: ['cmd:test -e new/l']}\n"
+       "  - {name: production, target: HOME/prod, post: ['cmd:test ! -e old']}\n")
+
+
+def test_whole(home):
+    file = begin(home, ALL)
+    done = stage(home, file)
+    if not tap.ok(done.returncode == 0, "a change goes through three stages", done):
+        return
+    for name in ("project", "staging", "prod"):
+        tap.equal(look(home, name), NEW, f"{name} has all of it")
+        tap.equal(os.stat(f"{home.path}/{name}/lib/part").st_mode & 0o777, 0o755, "with its permissions")
+    tap.equal(states(home), {"dev": "live", "staging": "live", "production": "live"}, "and status says so")
+    tap.equal([row["name"] for row in home.rows("ls")], ["fix"], "no clone is left")
+    tap.equal(stage(home, file).returncode, 0, "once more does nothing")
+    rows = home.rows("stage", "status")[0]
+    tap.equal(len({one["promotion_id"] for one in rows["stages"]}), 3, "each stage is a promotion of its own")
+    tap.equal(home.call(*rows["stages"][2]["undo"].split()[1:]).returncode, 0, "which can be taken back")
+    tap.equal(look(home, "prod"), OLD, "by itself")
+    done = stage(home, file)
+    tap.ok(done.returncode == 0 and look(home, "prod") == NEW, "and entered again", done)
+
+
+def test_to(home):
+    file = begin(home, ALL)
+    answer = home.data("stage", "run", "fix", "-f", file, "--to", "staging")
+    tap.equal([one["name"] for one in answer.get("stages", [])], ["dev", "staging"], "--to goes no further")
+    tap.equal(answer.get("outcome"), "live", "and that is a success")
+    tap.equal(look(home, "prod"), OLD, "production is as it was")
+    tap.equal([gate["when"] for gate in answer.get("gates", [])], ["pre", "pre", "post", "pre", "post"],
+              "what was checked is told")
+    tap.ok(refused(home.call("stage", "run", "fix", "-f", file, "--to", "stagin"), 5, "did you mean 'staging'"),
+           "an unknown stage is not found")
+
+
+def test_rollback(home):
+    file = begin(home, ALL.replace("test -e new/l", "false"))
+    done = stage(home, file)
+    tap.ok(done.returncode == 1 and "rolled-back" in done.stdout, "a failing check after a stage: exit 1", done)
+    tap.equal(look(home, "staging"), OLD, "and the stage is taken back")
+    tap.equal(look(home, "project"), NEW, "the one before stays")
+    tap.equal(look(home, "prod"), OLD, "the one behind was never touched")
+    tap.equal(states(home), {"dev": "live", "staging": "rolled-back"}, "status")
+    put(home, "pipeline.yaml", ALL.replace("HOME", home.path))
+    tap.ok(stage(home, file).returncode == 0 and look(home, "prod") == NEW, "once the check is right, it goes on")
+
+
+def test_refused(home):
+    file = begin(home, ALL.replace("'cmd:grep -q TWO app'], post: ['cmd:test -e new/l']",
+                                   "'cmd:exit 3'], post: ['cmd:true']"))
+    done = stage(home, file)
+    tap.ok(done.returncode == 4 and "cmd:exit 3" in done.stderr, "a failing check before a stage: exit 4", done)
+    tap.equal(look(home, "staging"), OLD, "and nothing happened to its target")
+    tap.equal(states(home)["staging"], "refused", "status says refused")
+
+
+def test_timeout(home):
+    file = begin(home, "stages:\n  - {name: dev, target: ., post: ['cmd:sleep 600'], timeout: 2s}\n")
+    began = time.time()
+    done = stage(home, file)
+    tap.ok(done.returncode == 1 and time.time() - began < 60, "a check that never ends is a failed check", done)
+    tap.equal(look(home, "project"), OLD, "and taken back")
+
+
+def test_approval(home):
+    file = begin(home, ALL.replace("{name: production,", "{name: production, approvals: 1,"))
+    done = stage(home, file)
+    tap.ok(done.returncode == 4 and "stage approve" in done.stderr, "a stage waits for an approval: exit 4", done)
+    tap.equal((look(home, "staging"), look(home, "prod")), (NEW, OLD), "those before it are live")
+    bundle = home.rows("stage", "status")[0]["bundle"]
+    tap.equal(states(home)["production"], "waiting", "status says waiting")
+    tap.ok(refused(home.call("stage", "approve", bundle[:10], "prodution"), 5, "did you mean 'production'"),
+           "an unknown stage cannot be approved")
+    tap.ok(refused(home.call("stage", "approve", "0123456789", "production"), 5), "nor an unknown bundle")
+    answer = home.data("stage", "approve", bundle[:10], "production")
+    tap.equal((answer.get("uid"), answer.get("bundle")), (os.getuid(), bundle), "an approval names uid and bundle")
+    tap.ok(stage(home, file).returncode == 0 and look(home, "prod") == NEW, "and opens the stage")
+    home.call("exec", "fix", "--", "sh", "-c", "echo more >> app")
+    home.call("stop", "fix")
+    tap.equal(stage(home, file).returncode, 4, "it does not hold for another bundle")
+    tap.equal(look(home, "prod"), NEW, "which therefore is not there")
+    tap.equal(look(home, "staging")["app"], NEW["app"] + "more\n", "but where none is needed")
+
+
+def test_conflict(home):
+    file = begin(home, ALL)
+    put(home, "staging/app", "other\n")
+    done = stage(home, file)
+    tap.ok(done.returncode == 3 and "app" in done.stderr, "a target that went another way: exit 3", done)
+    tap.equal(look(home, "staging"), {**OLD, "app": "other\n"}, "and stays as it is")
+    put(home, "pipeline.yaml", ALL.replace("HOME", home.path).replace("mode: swap", "mode: swap, strategy: theirs"))
+    tap.ok(stage(home, file).returncode == 0 and look(home, "staging") == NEW, "strategy theirs takes the bundle's")
+
+
+def test_merge(home):
+    file = begin(home, ALL.replace("mode: swap", "mode: swap, strategy: merge"))
+    put(home, "staging/conf", "a\nb\nc\nd\nE\n")
+    put(home, "staging/own", "its own\n")
+    done = stage(home, file)
+    tap.ok(done.returncode == 0, "strategy merge", done)
+    tap.equal(look(home, "staging"), {**NEW, "conf": "a\nB\nc\nd\nE\n", "own": "its own\n"}, "has both changes")
+    tap.equal(look(home, "prod"), NEW, "and the next stage gets the bundle, not the merge")
+
+
+def test_trust(home):
+    begin(home, ALL)
+    home.put("pipeline.yaml", ALL.replace("HOME", home.path))
+    done = home.call("stage", "run", "fix")
+    tap.ok(refused(done, 4, "profile trust"), "a pipeline of the workspace needs trust", done)
+    tap.equal(home.call("profile", "trust", "pipeline.yaml").returncode, 0, "profile trust takes pipelines")
+    tap.equal(home.call("stage", "run", "fix").returncode, 0, "and then it runs")
+    home.put("pipeline.yaml", ALL.replace("HOME", home.path) + "\n")
+    tap.equal(home.call("stage", "run", "fix").returncode, 4, "one byte ends that")
+    home.call("profile", "trust", "pipeline.yaml")
+    home.call("exec", "fix", "--", "sh", "-c", "echo '#' >> pipeline.yaml")
+    home.call("stop", "fix")
+    done = home.call("stage", "run", "fix")
+    tap.ok(refused(done, 4, "pipeline.yaml"), "a bundle that changes its own pipeline is refused", done)
+    home.call("rm", "fix")
+    home.call("create", "fix")
+    home.call("exec", "fix", "--", "sh", "-c", "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; chmod +x .git/hooks/*")
+    home.call("stop", "fix")
+    done = home.call("stage", "run", "fix")
+    tap.ok(done.returncode == 4 and "hook" in done.stderr + done.stdout, "consent is asked for here, too", done)
+    tap.ok(not os.path.exists(home.work + "/.git"), "and nothing was applied")
+
+
+def test_mistakes(home):
+    file = begin(home, ALL)
+    for text, words, code in (("stages:\n- {name: a, target: HOME/nowhere}\n", (":2:", "make the directory"), 5),
+                              ("stages:\n- {name: a, target: .}\n- {name: b, target: HOME/project}\n", (":3", "one target"), 2),
+                              ("stages:\n- {name: a, target: ., where: host}\n", (":2", "host"), 4),
+                              ("stages:\n- {name: a, target: /}\n", (":2", "no directory"), 2),
+                              ("stages:\n- {name: a, after: b, target: .}\n", (":2", "after"), 2)):
+        put(home, "pipeline.yaml", text.replace("HOME", home.path))
+        tap.ok(refused(stage(home, file), code, *words), f"refused: {text!r}", stage(home, file))
+    tap.equal(stage(home, home.path + "/none.yaml").returncode, 5, "a pipeline that is not there is not found")
+    tap.equal(home.call("stage", "run", "nobody", "-f", file).returncode, 5, "nor is a sandbox")
+    tap.equal(home.call("stage", "run").returncode, 2, "words are missing")
+    tap.equal(home.call("stage", "status", "ffffff").returncode, 5, "nor is a bundle")
+    put(home, "pipeline.yaml", ALL.replace("HOME", home.path))
+    home.call("rm", "fix")
+    home.call("create", "fix")
+    tap.ok(refused(stage(home, file), 5, "changed nothing"), "a sandbox without changes")
+
+
+def one_of(found):
+    return found in (OLD, NEW)
+
+
+def test_killed(home):
+    file = begin(home, ALL)
+    began = time.time()
+    good = stage(home, file).returncode == 0
+    length = time.time() - began
+    torn = lost = 0
+    for i in range(ROUNDS if good else 0):
+        file = begin(home, ALL)
+        run = subprocess.Popen([AISBX, "stage", "run", "fix", "-f", file], cwd=home.work, env=home.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(random.Random(i).uniform(0, length))
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        home.call("promotions")
+        torn += not all(one_of(look(home, name)) for name in ("project", "staging", "prod"))
+        done = stage(home, file)
+        lost += done.returncode != 0 or not all(look(home, name) == NEW for name in ("project", "staging", "prod"))
+        if lost:
+            tap.ok(False, f"round {i} resumes", done)
+            break
+    tap.ok(good and torn == 0, f"killed {ROUNDS} times: no stage is half applied", torn)
+    tap.ok(good and lost == 0, "and the next run goes on to the end", lost)
+    tap.equal([row["name"] for row in home.rows("ls")], ["fix"], "leaving no clone")
+    file = begin(home, ALL.replace("test ! -e old", "sleep 3; false"))
+    run = subprocess.Popen([AISBX, "stage", "run", "fix", "-f", file], cwd=home.work, env=home.env,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(400):
+        if states(home).get("production") == "postchecking":
+            break
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    done = stage(home, file)
+    tap.ok(done.returncode == 1 and look(home, "prod") == OLD, "killed while it was checked, it is checked again", done)
+
+
+def test_history(home):
+    found = json.dumps(home.rows("history", "-n", "500"))
+    tap.ok("xargs" in found or "tar" in found, "what ran for stages is in the history")
+
+
+def main():
+    with Home(prefix="aisbx-stage-") as home:
+        first = home.call("run", "--", "true")
+        if first.returncode != 0:
+            tap.skip("stages", "no sandbox can be made here: " + first.stderr.strip())
+            return tap.done()
+        for test in (test_whole, test_to, test_rollback, test_refused, test_timeout, test_approval, test_conflict,
+                     test_merge, test_trust, test_mistakes, test_killed, test_history):
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
