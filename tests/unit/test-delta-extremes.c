@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-#define DEPTH 20000
+#define DEPTH 5000
 
 static const struct delta_options plain = { 0 }, expand = { .expand = true };
 
