@@ -5,6 +5,8 @@
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -16,21 +18,55 @@ struct capture {
 	const struct delta *delta;
 	struct str lines;
 	size_t count;
+	const struct delta_entry **gone; /* by the inode they had */
+	size_t gone_count;
 };
+
+static int compare_inodes(const void *a, const void *b)
+{
+	const struct delta_entry *one = *(struct delta_entry *const *)a;
+	const struct delta_entry *other = *(struct delta_entry *const *)b;
+
+	if (one->old.st.st_ino != other->old.st.st_ino)
+		return one->old.st.st_ino < other->old.st.st_ino ? -1 : 1;
+	return strcmp(one->path, other->path);
+}
+
+/* Made when first asked for: few captures need it. */
+static void list_gone(struct capture *capture)
+{
+	const struct delta *delta = capture->delta;
+
+	capture->gone = xcalloc(delta->count + 1, sizeof(capture->gone[0]));
+	for (size_t i = 0; i < delta->count; i++)
+		if (delta->items[i].op == DELTA_DELETED)
+			capture->gone[capture->gone_count++] = &delta->items[i];
+	qsort(capture->gone, capture->gone_count, sizeof(capture->gone[0]), compare_inodes);
+}
 
 /*
  * Copied up, and reality has nothing there: either reality removed it, or the sandbox renamed and then edited it. In that
  * case the same list has the old name as removed.
  */
-static const char *find_old_name(const struct capture *capture, uint64_t ino)
+static const char *find_old_name(struct capture *capture, uint64_t ino)
 {
-	for (size_t i = 0; ino != 0 && i < capture->delta->count; i++) {
-		const struct delta_entry *entry = &capture->delta->items[i];
+	size_t low = 0, high;
 
-		if (entry->op == DELTA_DELETED && entry->old.st.st_ino == ino)
-			return entry->path;
+	if (ino == 0)
+		return NULL;
+	if (!capture->gone)
+		list_gone(capture);
+	for (high = capture->gone_count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (capture->gone[middle]->old.st.st_ino < ino)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low < capture->gone_count && capture->gone[low]->old.st.st_ino == ino
+		       ? capture->gone[low]->path
+		       : NULL;
 }
 
 /* Content of small files and the digest of attributes, for the day reality has moved on. */
@@ -138,6 +174,7 @@ int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 									&capture.lines, err);
 	}
 	str_done(&capture.lines);
+	free(capture.gone);
 	origin_index_close(capture.index);
 	return status;
 }

@@ -35,6 +35,7 @@ void promotion_done(struct promotion *promotion)
 	strv_done(&promotion->applied);
 	strv_done(&promotion->merged);
 	strv_done(&promotion->skipped);
+	strv_done(&promotion->siblings);
 	conflicts_done(promotion);
 	for (size_t i = 0; i < promotion->consent_count; i++)
 		free(promotion->consents[i].path);
@@ -55,6 +56,7 @@ static void promote_done(struct promote *promote)
 	for (size_t i = 0; i < promote->count; i++)
 		item_done(&promote->items[i]);
 	free(promote->items);
+	promote_moved_done(promote);
 	strv_done(&promote->texts);
 	for (size_t i = 0; i < promote->op_count; i++) {
 		free(promote->ops[i].path);

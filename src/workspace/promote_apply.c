@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Looking at each costs; beyond that they find out by themselves. */
+#define SIBLINGS_MAX 200
+
 /* Whether reality becomes exactly what the sandbox has; else the sandbox's version is the base of what comes next. */
 static bool is_whole(const struct item *item)
 {
@@ -66,24 +69,6 @@ static int list_paths(struct promote *promote, struct str *text, struct error *e
 	return 0;
 }
 
-/* Directories of the sandbox that show what lies under another name in reality. */
-static int note_redirects(const struct promote *promote, struct error *err)
-{
-	struct strv paths = STRV_INIT;
-	int status;
-
-	for (size_t i = 0; promote->is_workspace && i < promote->count; i++) {
-		const struct item *item = &promote->items[i];
-
-		if (item->fate == FATE_APPLIED && promote_shows_other(promote, item))
-			strv_add(&paths, item->entry.path);
-	}
-	status = promotion_note_redirects(promote->sandbox, promote->stack, &paths,
-					  promote->lock_fd, err);
-	strv_done(&paths);
-	return status;
-}
-
 static int begin(struct promote *promote, struct error *err)
 {
 	const struct promote_request *request = promote->request;
@@ -102,7 +87,7 @@ static int begin(struct promote *promote, struct error *err)
 	if (list_paths(promote, &paths, err) < 0 ||
 	    promotion_begin(promote->sandbox->store, entry, &paths, &promote->lock_fd, err) < 0)
 		return -1;
-	return note_redirects(promote, err);
+	return promote_note_moved(promote, err);
 }
 
 /* The transaction has its place: from here on a crash can be followed up. */
@@ -177,6 +162,28 @@ static void list_applied(struct promote *promote)
 	}
 }
 
+/* Others that see the target under their own changes. */
+static void list_siblings(const struct promote *promote)
+{
+	const struct store *store = promote->sandbox->store;
+	struct strv names = STRV_INIT;
+	struct error ignored = { 0 };
+
+	if (sandbox_list(store, &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.count && i < SIBLINGS_MAX; i++) {
+		struct sandbox other = { .dir_fd = -1, .lock_fd = -1 };
+
+		if (strcmp(names.items[i], promote->sandbox->name) == 0 ||
+		    sandbox_open(store, names.items[i], SANDBOX_UNLOCKED, &other, &ignored) < 0)
+			continue;
+		if (strcmp(other.workspace, promote->target) == 0)
+			strv_add(&promote->promotion->siblings, names.items[i]);
+		sandbox_close(&other);
+	}
+	strv_done(&names);
+}
+
 int promote_apply(struct promote *promote, struct error *err)
 {
 	const struct store *store = promote->sandbox->store;
@@ -200,6 +207,7 @@ int promote_apply(struct promote *promote, struct error *err)
 	if (promotion_settle(store, &promote->entry, err) == 0)
 		(void)promotion_save(store, &promote->entry, false, err);
 	*err = (struct error){ 0 };
+	list_siblings(promote);
 	promotion_trim(store, NULL);
 	return 0;
 }

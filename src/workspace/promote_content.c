@@ -1,10 +1,13 @@
 /* Contents of the two sides and their digests; each is read only when somebody asks. */
 #include "workspace/promote_parts.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "workspace/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 
 int promote_open_theirs(const struct promote *promote, const struct item *item, struct error *err)
 {
@@ -61,4 +64,16 @@ int promote_digest_ours(const struct promote *promote, struct item *item, struct
 		return 0;
 	fd = promote_open_ours(promote, item, err);
 	return fd < 0 ? -1 : digest(fd, item, item->now_sha256, err);
+}
+
+int promote_keep(const struct promote *promote, const char *hex, struct error *err)
+{
+	owned(fd_close) int fd =
+		openat(promote->sandbox->dir_fd, "losers",
+		       O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	owned(free_ptr) char *line = xasprintf("%s\n", hex);
+
+	if (fd < 0 || fd_write_all(fd, line, strlen(line)) < 0)
+		return error_errno(err, ERROR_HOST, "cannot note what lost a conflict");
+	return 0;
 }

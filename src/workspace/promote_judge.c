@@ -100,14 +100,16 @@ static int digest_base(const struct promote *promote, const struct item *item,
 		       char ret_hex[static SHA256_HEX_SIZE], struct error *err)
 {
 	owned(fd_close) int fd = -1;
+	char shown[STR_SHOWN_SIZE];
 
 	memcpy(ret_hex, item->origin.sha256, SHA256_HEX_SIZE);
 	if (ret_hex[0] || target_type(&item->origin.identity) != 'f')
 		return 0;
 	if (origin_open(promote->origins, &item->entry, &item->origin, &fd, err) < 0)
 		return -1;
-	return sha256_fd(fd, ret_hex) == 0 ? 0
-					   : error_errno(err, ERROR_HOST, "%s", item->entry.path);
+	return sha256_fd(fd, ret_hex) == 0
+		       ? 0
+		       : error_errno(err, ERROR_HOST, "%s", str_shown(item->path, shown));
 }
 
 /* The base, or NULL when it is lost. That something was there is enough to see that reality has it no more. */
@@ -275,6 +277,6 @@ int promote_judge(struct promote *promote, struct error *err)
 		follow_parent(promote, &promote->items[i]);
 	for (size_t i = 0; i < promote->count; i++)
 		follow_twin(promote, &promote->items[i]);
-	promote_keep_shown(promote);
+	promote_leave_moved(promote);
 	return promote_guard_trees(promote, err);
 }

@@ -1,137 +1,210 @@
 /*
- * What a sandbox shows under another name than reality has it: renamed directories, and all that is in them.
+ * Renamed directories: what a sandbox shows under another name than reality has it.
  *
- * The layer only says where the directory came from. As soon as reality changes there, the sandbox would lose what it
- * shows; so such a directory is promoted as a whole, together with what happens to its old name, or not at all.
+ * A layer only says where such a directory came from. As soon as reality changes there, the sandbox would show something
+ * else; so the directory, all that is in it and all that happens to its old name are promoted together or not at all,
+ * and the layer's mark then names the directory's own place.
  */
 #include "workspace/promote_parts.h"
 
 #include "base/own.h"
+#include "workspace/sys.h"
 #include "workspace/target.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/xattr.h>
 
-bool promote_shows_other(const struct promote *promote, const struct item *item)
+/* Beyond that the changes are promoted all together: nobody renames so many and wants some. */
+#define GROUPS_MAX 1000u
+#define MARK_MAX 4096
+
+/* A unit's tree in one layer, as far as it is the workspace's. */
+struct marked_tree {
+	struct promote *promote;
+	const struct layer_unit *unit;
+	size_t layer;
+	int fd; /* of the unit's directory in the layer */
+};
+
+static void add_moved(const struct marked_tree *tree, const char *below, const char *mark)
 {
-	const struct delta_side *new = &item->entry.new;
+	struct promote *promote = tree->promote;
+	const char *workspace = promote->sandbox->workspace;
+	const char *unit = strcmp(tree->unit->path, "/") == 0 ? "" : tree->unit->path;
+	owned(free_ptr) char *path = xasprintf("%s/%s", unit, below), *source = NULL;
+	struct moved *moved;
 
-	if (!new->exists || !item->entry.path)
-		return false;
-	if (item->twin != NO_ITEM && S_ISDIR(new->st.st_mode))
+	if (mark[0] == '/') {
+		source = xasprintf("%s%s", unit, mark);
+	} else {
+		*strrchr(path, '/') = '\0';
+		source = xasprintf("%s/%s", path, mark);
+		free(path);
+		path = xasprintf("%s/%s", unit, below);
+	}
+	promote->moved = xrealloc(promote->moved, promote->moved_count + 1, sizeof(*moved));
+	moved = &promote->moved[promote->moved_count++];
+	*moved = (struct moved){
+		.layer = tree->layer,
+		.place = xasprintf("%s/%s", tree->unit->name, below),
+		.mark = xstrdup(mark),
+		.own = xasprintf("/%s", below),
+	};
+	moved->path = xstrdup(target_relative(workspace, path));
+	if (target_relative(workspace, source))
+		moved->source = xstrdup(target_relative(workspace, source));
+}
+
+/* One directory of the layer: its mark, and the directories in it. */
+static void look_into(const struct marked_tree *tree, const char *below, struct strv *ahead)
+{
+	owned(fd_close) int fd =
+		sys_open_beneath(tree->fd, *below ? below : ".", O_RDONLY | O_DIRECTORY);
+	char mark[MARK_MAX + 1];
+	ssize_t len = fd < 0 || !*below ? -1 : fgetxattr(fd, PROMOTION_MARK, mark, MARK_MAX);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		return;
+	(void)fd_take(&fd);
+	if (len > 0) {
+		mark[len] = '\0';
+		add_moved(tree, below, mark);
+	}
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			strv_addf(ahead, "%s%s%s", below, *below ? "/" : "", entry->d_name);
+	(void)closedir(dir);
+}
+
+static void look_through(const struct marked_tree *tree)
+{
+	const char *workspace = tree->promote->sandbox->workspace;
+	const char *start = target_relative(tree->unit->path, workspace);
+	struct strv ahead = STRV_INIT;
+
+	if (!start && !target_relative(workspace, tree->unit->path))
+		return;
+	strv_add(&ahead, start ? start : "");
+	for (size_t i = 0; i < ahead.count && tree->promote->moved_count <= GROUPS_MAX; i++)
+		look_into(tree, ahead.items[i], &ahead);
+	strv_done(&ahead);
+}
+
+void promote_find_moved(struct promote *promote)
+{
+	const struct view_stack *stack = promote->stack;
+
+	for (size_t i = 0; stack->units && i < stack->count; i++) {
+		/* A plain user's overlay renames no directories. */
+		for (size_t u = 0; !stack->user_xattr[i] && u < stack->units->count; u++) {
+			struct marked_tree tree = { promote, &stack->units->items[u], i, -1 };
+
+			tree.fd = openat(stack->layer_fds[i], tree.unit->name,
+					 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (tree.fd >= 0)
+				look_through(&tree);
+			fd_close(&tree.fd);
+		}
+	}
+}
+
+void promote_moved_done(struct promote *promote)
+{
+	for (size_t i = 0; i < promote->moved_count; i++) {
+		free(promote->moved[i].place);
+		free(promote->moved[i].mark);
+		free(promote->moved[i].own);
+		free(promote->moved[i].path);
+		free(promote->moved[i].source);
+	}
+	free(promote->moved);
+}
+
+/* Whether the item is of the directory or its old place, or takes either away. */
+static bool concerns(const struct moved *moved, const struct item *item)
+{
+	bool takes_away = item->entry.op != DELTA_MODIFIED;
+
+	if (target_relative(moved->path, item->path) ||
+	    (takes_away && target_relative(item->path, moved->path)))
 		return true;
-	return new->layer ==
-	       promote->stack->count &&new->layer_path &&strcmp(new->layer_path,
-								item->entry.path) != 0;
+	return moved->source && (target_relative(moved->source, item->path) ||
+				 (takes_away && target_relative(item->path, moved->source)));
 }
 
-/* Length of the part of the item's path by which it is called differently: names that are the same at the end go. */
-static size_t renamed_len(const struct item *item)
+static bool is_any(const struct promote *promote, const struct moved *moved, bool is_applied)
 {
-	const char *path = item->path, *other = item->entry.new.layer_path;
-	size_t len = strlen(path), other_len = other ? strlen(other) : 0;
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
 
-	while (other_len > 0) {
-		const char *slash = memrchr(path, '/', len);
-		const char *other_slash = memrchr(other, '/', other_len);
-		size_t name = slash ? len - (size_t)(slash - path) : 0;
-
-		if (!slash || !other_slash || name != other_len - (size_t)(other_slash - other) ||
-		    memcmp(slash, other_slash, name) != 0)
-			break;
-		len -= name;
-		other_len -= name;
+		if ((is_applied ? item->fate == FATE_APPLIED : item->is_selected) &&
+		    concerns(moved, item))
+			return true;
 	}
-	return len;
+	return false;
 }
 
-static bool is_in(const struct item *item, const char *path, size_t len)
+bool promote_select_moved(struct promote *promote)
 {
-	return strncmp(item->path, path, len) == 0 &&
-	       (item->path[len] == '\0' || item->path[len] == '/');
-}
-
-/* The topmost item that takes reality's PATH (absolute) or a directory above it away, or NO_ITEM. */
-static size_t removal_of(const struct promote *promote, const char *path)
-{
-	const char *relative = path ? target_relative(promote->sandbox->workspace, path) : NULL;
-	owned(free_ptr) char *at = relative ? xstrdup(relative) : NULL;
-	size_t found = NO_ITEM;
-
-	while (at && *at) {
-		size_t index = promote_find(promote, at);
-		char *slash = strrchr(at, '/');
-
-		if (index != NO_ITEM && promote->items[index].entry.op != DELTA_MODIFIED)
-			found = index;
-		if (!slash)
-			break;
-		*slash = '\0';
-	}
-	return found;
-}
-
-static bool select_one(struct item *item)
-{
-	bool is_new = !item->is_selected;
-
-	item->is_selected = true;
-	return is_new;
-}
-
-bool promote_select_shown(struct promote *promote)
-{
-	const struct item *last = NULL;
 	bool any = false;
 
-	for (size_t i = 0; i < promote->count; i++) {
-		struct item *item = &promote->items[i];
-		size_t removal, len;
+	for (size_t m = 0; m < promote->moved_count; m++) {
+		if (promote->moved_count <= GROUPS_MAX &&
+		    !is_any(promote, &promote->moved[m], false))
+			continue;
+		for (size_t i = 0; i < promote->count; i++) {
+			struct item *item = &promote->items[i];
 
-		if (!promote_shows_other(promote, item))
-			continue;
-		removal = removal_of(promote, item->entry.new.layer_path);
-		if (removal != NO_ITEM && promote->items[removal].is_selected)
-			any |= select_one(item);
-		if (!item->is_selected)
-			continue;
-		if (removal != NO_ITEM)
-			any |= select_one(&promote->items[removal]);
-		len = renamed_len(item);
-		if (last && is_in(item, last->path, renamed_len(last)))
-			continue;
-		for (size_t other = 0; other < promote->count; other++)
-			if (is_in(&promote->items[other], item->path, len))
-				any |= select_one(&promote->items[other]);
-		last = item;
+			if (item->is_selected || (promote->moved_count <= GROUPS_MAX &&
+						  !concerns(&promote->moved[m], item)))
+				continue;
+			item->is_selected = true;
+			any = true;
+		}
 	}
 	return any;
 }
 
-/* Leaves everything below one renamed directory as it is. */
-static void leave(struct promote *promote, const struct item *item)
+void promote_leave_moved(struct promote *promote)
 {
-	size_t len = renamed_len(item);
-	size_t removal = removal_of(promote, item->entry.new.layer_path);
+	for (size_t m = 0; m < promote->moved_count; m++) {
+		const struct moved *moved = &promote->moved[m];
+		bool is_left = false;
 
-	for (size_t i = 0; i < promote->count; i++)
-		if (is_in(&promote->items[i], item->path, len) &&
-		    promote->items[i].fate == FATE_APPLIED)
-			promote->items[i].fate = FATE_LEFT;
-	if (removal != NO_ITEM && promote->items[removal].fate == FATE_APPLIED)
-		promote->items[removal].fate = FATE_LEFT;
+		for (size_t i = 0; i < promote->count && !is_left; i++)
+			is_left = promote->items[i].is_selected &&
+				  promote->items[i].fate != FATE_APPLIED &&
+				  promote->items[i].verdict.kind &&
+				  concerns(moved, &promote->items[i]);
+		for (size_t i = 0; i < promote->count && is_left; i++)
+			if (promote->items[i].fate == FATE_APPLIED &&
+			    concerns(moved, &promote->items[i]))
+				promote->items[i].fate = FATE_LEFT;
+	}
 }
 
-void promote_keep_shown(struct promote *promote)
+int promote_note_moved(const struct promote *promote, struct error *err)
 {
-	const struct item *last = NULL;
+	struct strv marks = STRV_INIT;
+	int status;
 
-	for (size_t i = 0; i < promote->count; i++) {
-		const struct item *item = &promote->items[i];
+	for (size_t m = 0; promote->is_workspace && m < promote->moved_count; m++) {
+		const struct moved *moved = &promote->moved[m];
 
-		if (item->fate == FATE_APPLIED || !promote_shows_other(promote, item) ||
-		    (last && is_in(item, last->path, renamed_len(last))))
+		if (!is_any(promote, moved, true))
 			continue;
-		leave(promote, item);
-		last = item;
+		strv_addf(&marks, "%zu", moved->layer);
+		strv_add(&marks, moved->place);
+		strv_add(&marks, moved->mark);
+		strv_add(&marks, moved->own);
 	}
+	status = promotion_note_marks(promote->sandbox->store, promote->stack, &marks,
+				      promote->lock_fd, err);
+	strv_done(&marks);
+	return status;
 }

@@ -45,6 +45,16 @@ struct item {
 	struct xattr_list xattrs;
 };
 
+/* A directory that a layer shows under another name than what lies below has it. */
+struct moved {
+	size_t layer;
+	char *place;  /* in the layer */
+	char *mark;   /* what the layer says of it */
+	char *own;    /* its path below the unit's, with a leading slash */
+	char *path;   /* relative to the workspace */
+	char *source; /* where it came from, relative to the workspace; NULL: from outside it */
+};
+
 struct promote {
 	struct sandbox *sandbox;
 	struct view_stack *stack;
@@ -54,6 +64,8 @@ struct promote {
 	struct origin_index *origins;
 	struct item *items; /* sorted by path */
 	size_t count;
+	struct moved *moved;
+	size_t moved_count;
 	struct strv texts; /* paths that are nobody else's */
 	char *target;	   /* absolute */
 	int target_fd;
@@ -74,10 +86,12 @@ size_t promote_find(const struct promote *promote, const char *path);
 /* Whether PATH is PATTERN, lies below it, or matches it as a glob. */
 bool promote_matches(const char *pattern, const char *workspace, const char *path);
 
-/* promote_moved.c: what shows in the sandbox under another name than reality has it. */
-bool promote_shows_other(const struct promote *promote, const struct item *item);
-bool promote_select_shown(struct promote *promote);
-void promote_keep_shown(struct promote *promote);
+/* promote_moved.c: renamed directories, promoted whole or not at all. */
+void promote_find_moved(struct promote *promote);
+void promote_moved_done(struct promote *promote);
+bool promote_select_moved(struct promote *promote);
+void promote_leave_moved(struct promote *promote);
+int promote_note_moved(const struct promote *promote, struct error *err);
 
 /* promote_judge.c, promote_resolve.c, promote_tree.c */
 int promote_judge(struct promote *promote, struct error *err);
@@ -97,6 +111,9 @@ int promote_open_theirs(const struct promote *promote, const struct item *item, 
 int promote_open_ours(const struct promote *promote, const struct item *item, struct error *err);
 int promote_digest_theirs(const struct promote *promote, struct item *item, struct error *err);
 int promote_digest_ours(const struct promote *promote, struct item *item, struct error *err);
+
+/* Notes that content HEX lost a conflict: as long as the sandbox is there, it is not collected. */
+int promote_keep(const struct promote *promote, const char *hex, struct error *err);
 
 /* consent.c */
 int promote_ask(struct promote *promote, struct error *err);

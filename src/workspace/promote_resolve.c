@@ -38,7 +38,9 @@ static int keep_loser(struct promote *promote, struct item *item, enum take winn
 		     : promote_open_theirs(promote, item, err);
 	if (fd < 0)
 		return -1;
-	return cas_keep_fd(promote->sandbox->store, fd, conflict->loser, err);
+	if (cas_keep_fd(promote->sandbox->store, fd, conflict->loser, err) < 0)
+		return -1;
+	return promote_keep(promote, conflict->loser, err);
 }
 
 /* One of the three texts; false when it is too large or not text. */

@@ -194,6 +194,23 @@ static int read_items(struct promote *promote, bool renames, struct error *err)
 	return 0;
 }
 
+/* Whether there are items below directory PATH. */
+static bool has_below(const struct promote *promote, const char *path)
+{
+	owned(free_ptr) char *start = xasprintf("%s/", path);
+	size_t low = 0, high = promote->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(promote->items[middle].path, start) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < promote->count && str_starts(promote->items[low].path, start);
+}
+
 /*
  * A renamed directory is one step that takes along whatever reality has in it, if reality has it where it was, the
  * new name is free, and nothing else happened to either name.
@@ -202,15 +219,12 @@ static bool is_movable(const struct promote *promote, const struct item *item)
 {
 	const struct item *gone = item->twin == NO_ITEM ? NULL : &promote->items[item->twin];
 	struct txn_identity from, to;
-	size_t len = gone ? strlen(gone->path) : 0;
 
 	if (!gone || item->entry.aspects != ASPECT_PATH || !promote->is_workspace ||
 	    gone->parent != NO_ITEM)
 		return false;
-	for (size_t i = 0; i < promote->count; i++)
-		if (strncmp(promote->items[i].path, gone->path, len) == 0 &&
-		    promote->items[i].path[len] == '/')
-			return false;
+	if (has_below(promote, gone->path))
+		return false;
 	target_look(promote->target_fd, gone->path, &from);
 	target_look(promote->target_fd, item->path, &to);
 	return target_type(&from) == 'd' && !to.exists;
@@ -239,6 +253,7 @@ int promote_list(struct promote *promote, struct error *err)
 		if (read_items(promote, false, err) < 0)
 			return -1;
 	}
+	promote_find_moved(promote);
 	for (size_t i = 0; i < promote->delta.count; i++)
 		if (!target_relative(promote->sandbox->workspace, promote->delta.items[i].path))
 			strv_add(&promote->promotion->skipped, promote->delta.items[i].path);
@@ -397,6 +412,6 @@ int promote_select(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < paths->count; i++)
 		if (select_pattern(promote, paths->items[i], err) < 0)
 			return -1;
-	while (paths->count > 0 && (close_selection(promote) | promote_select_shown(promote))) {}
+	while (paths->count > 0 && (close_selection(promote) | promote_select_moved(promote))) {}
 	return 0;
 }

@@ -127,7 +127,8 @@ static int keep_unseen(struct promote *promote, const struct strv *names, struct
 		target_look(promote->target_fd, names->items[i], &now);
 		if (target_type(&now) == 'f')
 			fd = target_open_file(promote->target_fd, names->items[i], &now);
-		if (fd >= 0 && cas_keep_fd(promote->sandbox->store, fd, hex, err) < 0)
+		if (fd >= 0 && (cas_keep_fd(promote->sandbox->store, fd, hex, err) < 0 ||
+				promote_keep(promote, hex, err) < 0))
 			return -1;
 	}
 	return 0;
@@ -139,17 +140,19 @@ static int guard_tree(struct promote *promote, struct item *item, struct error *
 	struct verdict verdict = { .kind = "dir-delete", .object = TAKE_UNDECIDED };
 	struct conflict_times never = { 0 };
 	enum outcome outcome;
+	owned(fd_close) int dir_fd = -1;
+	char shown[STR_SHOWN_SIZE];
 	const char *name;
 	int status = 0;
-
-	owned(fd_close) int dir_fd = -1;
 
 	/* Summed up before it is listed: what comes later is seen by the transaction. */
 	if (target_parent(promote->target_fd, item->path, &dir_fd, &name) < 0 ||
 	    txn_tree_of(dir_fd, name, &item->now.tree) < 0 ||
 	    list_unseen(promote, item->path, &names, err) < 0) {
 		strv_done(&names);
-		return err->code ? -1 : error_errno(err, ERROR_HOST, "%s", item->path);
+		return err->code ? -1
+				 : error_errno(err, ERROR_HOST, "cannot look into '%s'",
+					       str_shown(item->path, shown));
 	}
 	if (names.count > 0) {
 		outcome = conflict_outcome(promote->request->strategy, &verdict, &never);

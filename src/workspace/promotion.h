@@ -42,12 +42,15 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 /* After an undo: what had not moved before it was promoted has not moved now, though the kernel noted renames. */
 void promotion_note_restored(const struct store *store, const struct promotion_entry *entry);
 
+/* The mark of a renamed directory; user namespaces know none. */
+#define PROMOTION_MARK "trusted.overlay.redirect"
+
 /*
- * Renamed directories among PATHS (absolute) and above them: their marks in the layers are noted in PROMOTION_FD, to be
- * changed when reality has the new names, and changed back when it has the old ones.
+ * Notes MARKS in PROMOTION_FD: of each the index of its layer, the place in it, what it says, and the directory's own
+ * path. They are changed to the latter when reality has the new names, and back when it has the old ones.
  */
-int promotion_note_redirects(const struct sandbox *sandbox, const struct view_stack *stack,
-			     const struct strv *paths, int promotion_fd, struct error *err);
+int promotion_note_marks(const struct store *store, const struct view_stack *stack,
+			 const struct strv *marks, int promotion_fd, struct error *err);
 int promotion_turn_redirects(const struct store *store, const char *id, bool is_back,
 			     struct error *err);
 
