@@ -24,49 +24,68 @@ static void assume_first(struct txn *txn, size_t count)
 	txn_where_close(txn);
 }
 
-static bool stands_as_assumed(struct txn *txn, size_t inner)
+/* How an item stands, after what was cut short in its middle is settled. */
+static enum txn_standing settled_standing(struct txn *txn, size_t item)
+{
+	return txn_settle(txn, item) < 0 ? STANDS_UNSEEN : txn_standing(txn, item);
+}
+
+/* 1 or 0, or -1 with errno when it cannot be told. */
+static int stands_as_assumed(struct txn *txn, size_t inner)
 {
 	size_t item = txn->inner[inner];
-	enum txn_standing standing =
-		txn_settle(txn, item) < 0 ? STANDS_LOST : txn_standing(txn, item);
+	enum txn_standing standing = settled_standing(txn, item);
 
-	if (standing == STANDS_LOST)
-		return false;
-	return (standing == STANDS_NEW || standing == STANDS_NEW_CHANGED) ==
-	       txn->items[item].is_new;
+	if (standing == STANDS_UNSEEN)
+		return -1;
+	return standing != STANDS_LOST &&
+	       (standing == STANDS_NEW || standing == STANDS_NEW_CHANGED) ==
+		       txn->items[item].is_new;
+}
+
+/* Whether the first COUNT of them being new fits all; those at the border first. -1 with errno. */
+static int fits(struct txn *txn, size_t count)
+{
+	int fit = 1;
+
+	assume_first(txn, count);
+	if (count > 0)
+		fit = stands_as_assumed(txn, count - 1);
+	if (fit == 1 && count < txn->inner_count)
+		fit = stands_as_assumed(txn, count);
+	for (size_t i = 0; i < txn->inner_count && fit == 1; i++)
+		fit = stands_as_assumed(txn, i);
+	return fit;
 }
 
 /*
  * Items that others lie in must be known before the others can be found. They are brought over in order, so the first few
- * of them are new: the number is the one with which all stand as they should.
+ * of them are new: the number is the one with which all stand as they should. -1 with errno.
  */
-static void find_inner_state(struct txn *txn)
+static int find_inner_state(struct txn *txn)
 {
 	for (size_t count = 0; count <= txn->inner_count; count++) {
-		size_t good = 0;
+		int fit = fits(txn, count);
 
-		assume_first(txn, count);
-		if ((count > 0 && !stands_as_assumed(txn, count - 1)) ||
-		    (count < txn->inner_count && !stands_as_assumed(txn, count)))
-			continue;
-		while (good < txn->inner_count && stands_as_assumed(txn, good))
-			good++;
-		if (good == txn->inner_count)
-			return;
+		if (fit != 0)
+			return fit < 0 ? -1 : 0;
 	}
 	assume_first(txn, 0);
+	return 0;
 }
 
 /* -1 with errno when something cannot be looked at. */
 static int find_ways(struct txn *txn, struct ways *ret_ways)
 {
 	*ret_ways = (struct ways){ .forward = true, .back = true, .hinders = TXN_NONE_INDEX };
-	find_inner_state(txn);
+	if (find_inner_state(txn) < 0)
+		return -1;
 	for (size_t i = 0; i < txn->count; i++) {
 		struct txn_item *item = &txn->items[i];
-		enum txn_standing standing =
-			txn_settle(txn, i) < 0 ? STANDS_LOST : txn_standing(txn, i);
+		enum txn_standing standing = settled_standing(txn, i);
 
+		if (standing == STANDS_UNSEEN)
+			return -1;
 		item->is_new = standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
 		if (standing == STANDS_OLD_CHANGED || standing == STANDS_LOST)
 			ret_ways->forward = false;

@@ -22,6 +22,12 @@ static void open_places(struct txn *txn)
 	}
 }
 
+/* Whether BASE is a directory of ours that goes when nothing is in it; the store's stays. */
+static bool is_passing(const char *base)
+{
+	return str_ends(base, "/.aisbx") || str_ends(base, "/.aisbx-txn");
+}
+
 static int open_directory(struct txn *txn, const char *directory, struct error *err)
 {
 	const char *slash = strrchr(directory, '/');
@@ -36,6 +42,11 @@ static int open_directory(struct txn *txn, const char *directory, struct error *
 	if (txn->base_fd >= 0)
 		txn->dir_fd = openat(txn->base_fd, slash + 1,
 				     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* Killed on the last step of removing it, it left the directory above. */
+	if (txn->dir_fd < 0 && errno == ENOENT && is_passing(base)) {
+		(void)unlinkat(AT_FDCWD, base, AT_REMOVEDIR);
+		errno = ENOENT;
+	}
 	if (txn->dir_fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST,
 				   "transaction '%s'", directory);
@@ -79,21 +90,24 @@ int txn_place_open(struct txn *txn, const char *directory, struct error *err)
 	return read_journal(txn, err);
 }
 
-/* Slots in the tree itself that the journal tells of. */
-static void remove_beside(struct txn *txn)
+/* A slot in the tree itself that the journal tells of. 0 also when its directory is gone. */
+static int remove_told(struct txn *txn, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+	owned(free_ptr) char *backup = xasprintf("%s.old", name);
+	owned(fd_close) int fd = sys_open_beneath(txn->root_fd, above, O_PATH | O_DIRECTORY);
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
+	return sys_remove_tree(fd, name) < 0 || sys_remove_tree(fd, backup) < 0 ? -1 : 0;
+}
+
+static int remove_beside(struct txn *txn)
 {
 	for (size_t i = 0; i < txn->beside.count; i++) {
-		const char *path = txn->beside.items[i], *slash = strrchr(path, '/');
-		owned(free_ptr) char *above =
-			slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
-		owned(free_ptr) char *backup = xasprintf("%s.old", slash ? slash + 1 : path);
-		owned(fd_close) int fd =
-			sys_open_beneath(txn->root_fd, above, O_PATH | O_DIRECTORY);
-
-		if (fd < 0)
-			continue;
-		(void)sys_remove_tree(fd, slash ? slash + 1 : path);
-		(void)sys_remove_tree(fd, backup);
+		if (remove_told(txn, txn->beside.items[i]) < 0)
+			return -1;
 	}
 	for (size_t i = 0; i < txn->count && txn->parents; i++) {
 		const struct txn_item *item = &txn->items[i];
@@ -103,8 +117,10 @@ static void remove_beside(struct txn *txn)
 		if (item->kind == TXN_META || item->kind == TXN_MOVE ||
 		    *txn->places[item->place].path || txn_slot(txn, i, false, &fd, name) < 0)
 			continue;
-		(void)sys_remove_tree(fd, name);
+		if (sys_remove_tree(fd, name) < 0)
+			return -1;
 	}
+	return 0;
 }
 
 /* A slot directory of another mount, and the one above when nothing else is in it. */
@@ -121,30 +137,33 @@ static void remove_other(struct txn_place *place)
 }
 
 /* What the journal alone knows of goes before it. */
-static void remove_elsewhere(struct txn *txn)
+static int remove_elsewhere(struct txn *txn)
 {
 	bool is_simple = txn->beside.count == 0;
 
 	for (size_t i = 0; i < txn->place_count; i++)
 		is_simple &= str_starts(txn->places[i].path, txn->directory);
 	if (is_simple || txn->journal.fd < 0)
-		return;
+		return 0;
 	/* Killed in the middle, it must not pass for one that can be undone. */
 	journal_add(&txn->journal, JOURNAL_GONE, NULL);
 	(void)journal_write(&txn->journal, false);
-	if (txn->root_fd >= 0)
-		remove_beside(txn);
+	if (txn->root_fd >= 0 && remove_beside(txn) < 0)
+		return -1;
 	for (size_t i = 0; i < txn->place_count; i++) {
 		if (*txn->places[i].path && !str_starts(txn->places[i].path, txn->directory))
 			remove_other(&txn->places[i]);
 	}
+	return 0;
 }
 
 int txn_place_remove(struct txn *txn, struct error *err)
 {
 	const char *name = strrchr(txn->directory, '/') + 1;
 
-	remove_elsewhere(txn);
+	if (remove_elsewhere(txn) < 0)
+		return error_errno(err, ERROR_HOST, "cannot remove the slots of '%s'",
+				   txn->directory);
 	if (sys_unlinkat(txn->dir_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "cannot remove '%s'", txn->directory);
 	journal_close(&txn->journal);
@@ -153,7 +172,7 @@ int txn_place_remove(struct txn *txn, struct error *err)
 	owned(free_ptr) char *base = xstrndup(txn->directory, (size_t)(name - 1 - txn->directory));
 
 	/* Ours alone, unless it is the store's. */
-	if (str_ends(base, "/.aisbx") || str_ends(base, "/.aisbx-txn"))
+	if (is_passing(base))
 		(void)sys_unlinkat(AT_FDCWD, base, AT_REMOVEDIR);
 	return 0;
 }

@@ -52,6 +52,15 @@ def kill_recovery(world, point):
     world.end(world.settle(where, f"{calls}:KILL"), where)
 
 
+def fail_recovery(world, point):
+    """Killed in the middle of applying; then a call of the recovery fails, and the next one puts it right."""
+    at, call, error = point
+    world.make()
+    where = f"killed at call {at}, call {call} of recovery fails with {error}"
+    world.run(fault=f"{at}:KILL")
+    world.end(world.settle(where, f"{call}:{error}"), where)
+
+
 def fail_promotion(world, point):
     at, error = point
     world.make()
@@ -149,6 +158,10 @@ def all_of(tap, name, world):
              lambda p: kill_undo(world, p))
     every = [(at, call) for at in points(promote, 1 if SLOW else 3) for call in ((1, 8, 17, 33) if FULL else (3, 17))]
     tap.loop(f"{name}: recovery killed", every, lambda p: kill_recovery(world, p))
+    every = [(at, call, error) for at in range(max(1, promote - 45), promote, 3) for call in (1, 2, 3, 4, 6, 9, 13, 21, 34)
+             for error in (ERRORS if FULL else ("EMFILE",))]
+    tap.loop(f"{name}: recovery failing at a call", every if FULL else random.sample(every, min(len(every), 9)),
+             lambda p: fail_recovery(world, p))
     every = [(at, error) for error in FAILURES for at in points(promote, max(1, MOST // 5))]
     tap.loop(f"{name}: promotion failing at a call", every, lambda p: fail_promotion(world, p))
     every = [(at, error) for error in FAILURES for at in points(undo, max(1, MOST // 8))]
