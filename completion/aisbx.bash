@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell ls inspect stop rm snap snaps rollback fork refresh diff status promote undo promotions race gate task stage history show logs top stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell ls inspect stop rm cp snap snaps rollback fork refresh diff status promote undo promotions race gate task stage history show logs top stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -300,6 +300,9 @@ _aisbx()
 	rm)
 		flags=" --json -h --help"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
+		;;
+	cp)
+		flags=" --json -h --help --kill"
 		;;
 	snap)
 		flags=" --json -h --help -m --message --name --durable --freeze --kill"

@@ -24,6 +24,7 @@ int op_shell_run(struct op_call *call, struct error *err);
 int op_ls_run(struct op_call *call, struct error *err);
 int op_inspect_run(struct op_call *call, struct error *err);
 int op_stop_run(struct op_call *call, struct error *err);
+int op_cp_run(struct op_call *call, struct error *err);
 int op_rm_run(struct op_call *call, struct error *err);
 int op_snap_run(struct op_call *call, struct error *err);
 int op_snaps_run(struct op_call *call, struct error *err);
@@ -52,7 +53,8 @@ int op_guard_run(struct op_call *call, struct error *err);
 extern const struct op race_row, gate_row, task_row;
 extern const struct op stage_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
-extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row;
+extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
+	cp_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;
 extern const struct op try_row, diff_row, status_row, promote_row, undo_row, promotions_row;
 

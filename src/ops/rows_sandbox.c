@@ -30,6 +30,13 @@ static const struct op_param exec_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param cp_params[] = {
+	{ .name = "kill",
+	  .kind = PARAM_SWITCH,
+	  .help = "copying out with processes alive: end them first" },
+	{ .name = NULL },
+};
+
 const struct op create_row = {
 	.name = "create",
 	.usage = "NAME [flags]",
@@ -97,6 +104,23 @@ const struct op inspect_row = {
 	.group = GROUP,
 	.flags = OP_READ_ONLY,
 	.run = op_inspect_run,
+};
+
+const struct op cp_row = {
+	.name = "cp",
+	.usage = "NAME:SRC DST | SRC NAME:DST",
+	.summary = "copy a file into a sandbox, or something out of one",
+	.group = GROUP,
+	.params = cp_params,
+	.help = "Paths in the sandbox are relative to its workspace. Out is a promotion of\n"
+		"that file or directory, as promote --artifact makes one: it can be undone,\n"
+		"and what could make something run needs promote and your word. In is one\n"
+		"file, written with the sandbox's own rights.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx cp fix-1:build/app ./app\n"
+		"  aisbx cp ~/data.csv fix-1:data/\n",
+	.run = op_cp_run,
 };
 
 const struct op stop_row = {

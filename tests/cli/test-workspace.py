@@ -205,6 +205,32 @@ def test_shell(home):
     home.call("rm", "sh")
 
 
+def test_cp(home):
+    home.put("in put.txt", "data\n", 0o750)
+    home.call("create", "cp")
+    done = home.call("cp", "in put.txt", "cp:there.txt")
+    tap.ok(done.returncode == 0, "a file is copied in", done)
+    tap.equal(sh(home, "cp", "cat there.txt; stat -c %a there.txt").stdout, "data\n750\n", "with its mode")
+    home.call("cp", "in put.txt", "cp:-x")
+    home.call("cp", "in put.txt", "cp:")
+    tap.ok("-x" in sh(home, "cp", "ls; cat 'in put.txt'").stdout, "under any name")
+    done = home.call("cp", "in put.txt", "cp:no/such/dir")
+    tap.ok(refused(done, 2, "no/such/dir"), "into a directory that is not there", done)
+    sh(home, "cp", "mkdir o; echo x > o/x")
+    done = home.call("cp", "cp:o", home.path + "/o")
+    tap.ok(done.returncode == 0 and os.path.exists(home.path + "/o/x") and "aisbx undo" in done.stdout,
+           "a directory is copied out, undoably", done)
+    done = home.call("undo", re.search(r"undo (\w+)", done.stdout + " undo x").group(1))
+    tap.ok(done.returncode == 0 and not os.path.exists(home.path + "/o"), "and taken back", done)
+    tap.ok(refused(home.call("cp", "a", "b"), 2, "NAME:SRC"), "neither in a sandbox")
+    tap.ok(refused(home.call("cp", "a:b", "c:d"), 2, "NAME:SRC"), "both in one")
+    tap.ok(refused(home.call("cp", "cp:nope", home.path + "/n"), 5, "nope"), "out: not there")
+    tap.ok(refused(home.call("cp", "nope", "cp:n"), 5, "nope"), "in: not there")
+    tap.ok(refused(home.call("cp", home.work, "cp:n"), 2, "tar"), "in: a directory")
+    home.call("rm", "cp")
+    os.unlink(home.work + "/in put.txt")
+
+
 def test_together(home):
     """Several commands at once in one sandbox, and many sandboxes side by side."""
     home.call("create", "many")
@@ -391,8 +417,8 @@ def main():
             else:
                 tap.ok(False, "a first run", first)
             return tap.done()
-        for test in (test_life, test_background, test_snapshots, test_ttl, test_keep, test_shell, test_together,
-                     test_diff, test_patch_applies, test_hostile_names, test_hostile_content, test_pager,
+        for test in (test_life, test_background, test_snapshots, test_ttl, test_keep, test_shell, test_cp,
+                     test_together, test_diff, test_patch_applies, test_hostile_names, test_hostile_content, test_pager,
                      test_planted_git, test_store_hidden):
             tap.attempt(test, home)
     return tap.done()
