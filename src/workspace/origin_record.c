@@ -240,12 +240,10 @@ int origin_records_parse(const char *bytes, size_t len, struct origin_records *r
 	size_t first = strlen(FIRST_LINE);
 	const char *at = bytes + first, *end = bytes + len;
 
-	*ret_records = records;
-	if (len == 0)
-		return 0;
-	if (len < first || memcmp(bytes, FIRST_LINE, first) != 0 || memchr(bytes, '\0', len))
+	if (len > 0 &&
+	    (len < first || memcmp(bytes, FIRST_LINE, first) != 0 || memchr(bytes, '\0', len)))
 		return error_set(err, ERROR_INPUT, "damaged: not a list of origins");
-	for (const char *stop; at < end && (stop = memchr(at, '\n', (size_t)(end - at)));
+	for (const char *stop; len > 0 && at < end && (stop = memchr(at, '\n', (size_t)(end - at)));
 	     at = stop + 1) {
 		owned(free_ptr) char *line = xstrndup(at, (size_t)(stop - at));
 
