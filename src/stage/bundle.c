@@ -137,7 +137,7 @@ static bool read_line(char *line, struct bundle *bundle, struct error *err)
 {
 	char *fields[FIELDS];
 	owned(free_ptr) char *path = NULL;
-	struct bundle_change *change;
+	struct bundle_change *change = NULL;
 	char *rest = NULL;
 
 	for (size_t i = 0; i < FIELDS; i++) {

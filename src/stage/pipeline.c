@@ -159,7 +159,7 @@ static int read_target(const struct pipeline_reader *reader, const struct value 
 static int read_approvals(const struct pipeline_reader *reader, const struct value *item,
 			  struct pipeline_stage *stage)
 {
-	unsigned wanted;
+	unsigned wanted = 0;
 
 	if (read_number(reader, item, "approvals", 0, 1000, &wanted) < 0)
 		return -1;
