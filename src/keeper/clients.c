@@ -133,13 +133,14 @@ static void start_exec(struct keeper *keeper, struct client *client)
 
 	if (client->is_active || client->pid)
 		return;
+	/* First of all: it is still awake now, and need not be woken for them later. */
+	send_figures(keeper, client, false);
 	if (attach_words(&keeper->packet, words, &err) < 0 ||
 	    forward(keeper, client, words, &err) < 0) {
 		fail(client, &err);
 	} else {
 		client->is_active = true;
 		keeper->is_idle = false;
-		send_figures(keeper, client, false);
 	}
 	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		strv_done(&words[i]);
@@ -186,6 +187,15 @@ void client_step(struct keeper *keeper, struct client *client)
 	attach_close(packet);
 }
 
+static bool has_active(const struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].is_active)
+			return true;
+	}
+	return false;
+}
+
 void clients_hear_init(struct keeper *keeper)
 {
 	struct attach_packet *packet = &keeper->packet;
@@ -198,7 +208,8 @@ void clients_hear_init(struct keeper *keeper)
 	struct client *client = client_of_id(keeper, message->id);
 
 	if (message->kind == ATTACH_IDLE) {
-		keeper->is_idle = true;
+		/* Said before init heard of a command that is on its way: then it says so again behind that one. */
+		keeper->is_idle = !has_active(keeper);
 		keeper->idle_since_ns = clock_now_ns();
 	} else if (message->kind == ATTACH_STARTED && client) {
 		client->pid = message->pid;

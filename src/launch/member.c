@@ -19,9 +19,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Each round ends whoever was born during the one before; who outruns this many is ended with the sandbox. */
+/* Each round halts whoever was born during the one before; who outruns this many is ended with the sandbox. */
 #define KILL_ROUNDS 64
 #define KILL_MAX 4096
+#define SESSIONS_MAX 256
 #define MEMBER_STACK 65536
 
 struct member {
@@ -167,30 +168,28 @@ pid_t member_start(const struct start *start, const struct attach_packet *packet
 
 struct process {
 	pid_t pid, parent, session;
+	bool is_stopped, is_marked;
 };
 
-/* Processes that belong to an exec, and their sessions: who is born of them meanwhile is known by it. */
+/* The sessions of an exec: its own, and those that somebody of it has begun. */
 struct family {
-	pid_t items[KILL_MAX];
+	pid_t sessions[SESSIONS_MAX];
 	size_t count;
 };
 
-static bool family_has(const struct family *family, pid_t pid)
+static bool family_has(const struct family *family, pid_t session)
 {
 	for (size_t i = 0; i < family->count; i++) {
-		if (family->items[i] == pid)
+		if (family->sessions[i] == session)
 			return true;
 	}
 	return false;
 }
 
-/* Whether it was not in it yet. */
-static bool family_add(struct family *family, pid_t pid)
+static void family_add(struct family *family, pid_t session)
 {
-	if (pid <= 1 || family->count == KILL_MAX || family_has(family, pid))
-		return false;
-	family->items[family->count++] = pid;
-	return true;
+	if (session > 1 && family->count < SESSIONS_MAX && !family_has(family, session))
+		family->sessions[family->count++] = session;
 }
 
 /* Behind the name, which may hold anything: state, parent, group, session. */
@@ -206,7 +205,10 @@ static bool read_process(const char *name, struct process *ret_process)
 
 	if (!end || sscanf(end + 1, " %c %d %*d %d", &state, &parent, &session) != 3)
 		return false;
-	*ret_process = (struct process){ (pid_t)strtol(name, NULL, 10), parent, session };
+	*ret_process = (struct process){ .pid = (pid_t)strtol(name, NULL, 10),
+					 .parent = parent,
+					 .session = session,
+					 .is_stopped = state == 'T' };
 	return ret_process->pid > 1 && state != 'Z';
 }
 
@@ -226,45 +228,62 @@ static size_t list_processes(struct process *ret_list, size_t max)
 	return count;
 }
 
-/* Adds everybody who is of the family by parent or session, until there are no more. Whether there was one. */
-static bool grow(struct family *family, const struct process *list, size_t count)
+static bool is_child_of_marked(const struct process *list, size_t count, pid_t parent)
 {
-	bool has_grown = false;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].is_marked && list[i].pid == parent)
+			return true;
+	}
+	return false;
+}
 
+/* Marks everybody who is of the family by session or parent, until there are no more. */
+static void mark(struct family *family, struct process *list, size_t count)
+{
 	for (bool found = true; found;) {
 		found = false;
 		for (size_t i = 0; i < count; i++) {
-			const struct process *one = &list[i];
+			struct process *one = &list[i];
 
-			if (!family_has(family, one->pid) && !family_has(family, one->parent) &&
-			    !family_has(family, one->session))
+			if (one->is_marked || (!family_has(family, one->session) &&
+					       !is_child_of_marked(list, count, one->parent)))
 				continue;
-			found |= family_add(family, one->pid);
-			found |= family_add(family, one->session);
+			one->is_marked = found = true;
+			family_add(family, one->session);
 		}
-		has_grown |= found;
 	}
-	return has_grown;
+}
+
+/* One look at everybody: sends the signal to those of the family, and says whether one of them still moved. */
+static bool signal_family(struct family *family, struct process *list, int sig)
+{
+	size_t count = list_processes(list, KILL_MAX);
+	bool has_moved = false;
+
+	mark(family, list, count);
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i].is_marked || (sig == SIGSTOP && list[i].is_stopped))
+			continue;
+		(void)kill(list[i].pid, sig);
+		has_moved = true;
+	}
+	return has_moved;
 }
 
 void member_kill(pid_t leader)
 {
 	struct process *list = calloc(KILL_MAX, sizeof(*list));
-	struct family *family = calloc(1, sizeof(*family));
+	struct family family = { .sessions = { leader }, .count = 1 };
 
-	for (int round = 0; list && family && round < KILL_ROUNDS; round++) {
-		size_t count = list_processes(list, KILL_MAX);
-		bool has_grown = round == 0 && family_add(family, leader);
-
-		has_grown |= grow(family, list, count);
-		for (size_t i = 0; i < count; i++) {
-			if (family_has(family, list[i].pid))
-				(void)kill(list[i].pid, SIGKILL);
-		}
-		/* Whoever has the signal makes no children any more. */
-		if (!has_grown)
+	/*
+	 * Halted first: who is killed makes room for a child of somebody else, who is halted does not, so that even those
+	 * who breed come to an end.
+	 */
+	for (int round = 0; list && round < KILL_ROUNDS; round++) {
+		if (!signal_family(&family, list, SIGSTOP))
 			break;
 	}
+	for (int round = 0; list && round < 2; round++)
+		(void)signal_family(&family, list, SIGKILL);
 	free(list);
-	free(family);
 }

@@ -294,6 +294,11 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		launch_done(&launch, true);
 		return -1;
 	}
+	/* Who holds a sandbox for long has nothing to do while it is assembled; a run has better use for that time. */
+	if (launch.is_resident && fork_janitor(&launch, err) < 0) {
+		launch_done(&launch, true);
+		return -1;
+	}
 	/* Only now: a process that is not dumpable cannot write its child's id maps as a plain user. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	*ret_launch = launch;
