@@ -133,3 +133,8 @@ void record_event(const struct record_event *event)
 	    spool_open(host.state_dir, &fd, &ignored) == 0)
 		(void)spool_append(fd, SPOOL_EVENT, body.data, body.len, &ignored);
 }
+
+void record_named(const char *kind, const char *sandbox, const char *id)
+{
+	record_event(&(struct record_event){ .kind = kind, .sandbox = sandbox, .id = id });
+}

@@ -21,6 +21,9 @@ struct record_event {
 	const struct value *body; /* what else there is to say; NULL: nothing */
 };
 
+/* The same for what needs no more than its names. */
+void record_named(const char *kind, const char *sandbox, const char *id);
+
 /* Keeps it for the caller. One that is too large, or a spool that cannot be written, is no reason to fail. */
 void record_event(const struct record_event *event);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/execute.h"
+#include "engine/record.h"
 #include "engine/sandbox_parts.h"
 #include "host/host.h"
 #include "workspace/promote.h"
@@ -127,9 +128,11 @@ int engine_create(const struct request *request, const struct engine_create *cre
 
 	spec_init(&spec);
 	if (sandbox_check_name(create->name, err) < 0 ||
-	    plan_once(request, &around, &spec, err) < 0)
+	    plan_once(request, &around, &spec, err) < 0 ||
+	    make(&place, request, create, &around, &spec, err) < 0)
 		return -1;
-	return make(&place, request, create, &around, &spec, err);
+	record_named("create", create->name, place.sandbox.id);
+	return 0;
 }
 
 /* The chain of layers it stands on, by their paths. */

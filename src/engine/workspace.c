@@ -1,4 +1,5 @@
 /* Named sandboxes listed, inspected, removed; and what the other workspace verbs share. */
+#include "engine/record.h"
 #include "engine/workspace_parts.h"
 
 #include "base/clock.h"
@@ -269,5 +270,8 @@ int engine_remove(const char *name, struct error *err)
 	}
 	if (engine_quiet(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
 		return -1;
-	return sandbox_remove(&opened.sandbox, err);
+	if (sandbox_remove(&opened.sandbox, err) < 0)
+		return -1;
+	record_named("remove", name, opened.sandbox.id);
+	return 0;
 }

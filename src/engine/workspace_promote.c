@@ -1,4 +1,5 @@
 /* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
+#include "engine/record.h"
 #include "engine/workspace_conflict.h"
 #include "engine/workspace_parts.h"
 
@@ -41,7 +42,10 @@ static struct value *describe(const struct promotion *promotion,
 	value_add(answer, "bundle",
 		  value_new_text(promotion->digest[0] ? promotion->digest : NULL));
 	value_add(answer, "sandbox", value_new_text(request->sandbox_name));
-	value_add(answer, "target", value_new_text(request->target ? request->target : workspace));
+	value_add(answer, "target",
+		  value_new_text(request->to	   ? request->to
+				 : request->target ? request->target
+						   : workspace));
 	value_add(answer, "dry_run", value_new_bool(request->dry_run));
 	value_add(answer, "applied", workspace_paths(&promotion->applied));
 	value_add(answer, "merged", workspace_paths(&promotion->merged));
@@ -120,6 +124,8 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 		status = promote_opened(&opened, &request, ret_answer, err);
 	strv_done(&request.paths);
 	strv_done(&request.allow_paths);
+	if (status == 0 && !promote->dry_run)
+		record_named("promote", name, value_get_text(*ret_answer, "promotion_id"));
 	return status;
 }
 
@@ -172,6 +178,7 @@ int engine_undo(const char *id, struct value **ret_answer, struct error *err)
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "promotion_id", value_new_text(undone));
 	value_add(*ret_answer, "paths", workspace_paths(&paths));
+	record_named("undo", NULL, undone);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* Save, list, rewind, branch, refresh: the snapshots of a sandbox, with nobody writing to it meanwhile. */
+#include "engine/record.h"
 #include "engine/workspace_parts.h"
 
 #include "base/clock.h"
@@ -61,6 +62,7 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 	}
 	*ret_answer = describe(&made);
 	value_add(*ret_answer, "sandbox", value_new_text(opened.sandbox.name));
+	record_named("snapshot", opened.sandbox.name, made.name);
 	snapshot_done(&made);
 	return 0;
 }
@@ -97,6 +99,7 @@ int engine_rollback(const char *sandbox, const char *snapshot, enum quiet_how ho
 	value_add(*ret_answer, "snapshot",
 		  value_new_text(opened.sandbox.at[0] ? opened.sandbox.at : NULL));
 	value_add(*ret_answer, "saved", value_new_text(saved[0] ? saved : NULL));
+	record_named("rollback", opened.sandbox.name, opened.sandbox.at);
 	return 0;
 }
 
@@ -147,6 +150,7 @@ int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struc
 	value_add(*ret_answer, "name", value_new_text(fork->new_name));
 	value_add(*ret_answer, "from", value_new_text(name));
 	value_add(*ret_answer, "snapshot", value_new_text(snapshot));
+	record_named("fork", name, fork->new_name);
 	return 0;
 }
 

@@ -138,6 +138,18 @@ def test_stats():
     tap.equal(stats["traces"][0]["trace_id"], "agent-7", "by trace id")
 
 
+def test_events():
+    """What happens to sandboxes is counted, too."""
+    before = json.loads(call("stats", "--json").stdout)
+    call("run", "--keep", "ev", "-C", scratch, "--", "touch", os.path.join(scratch, "by-event"))
+    call("promote", "ev")
+    call("undo")
+    call("rm", "ev")
+    after = json.loads(call("stats", "--json").stdout)
+    tap.equal((after["promotions"] - before["promotions"], after["promotions_undone"] - before["promotions_undone"]),
+              (1, 1), "promotions and what was taken back are counted")
+
+
 def test_top():
     tap.ok("nothing is running" in call("top").stdout, "nothing is running")
     run = subprocess.Popen([AISBX, "run", "--mem", "64m", "--", "sh", "-c", "head -c 57m /dev/zero | tail | sleep 4"],
@@ -206,6 +218,7 @@ def main():
         test_killed()
         test_parallel_readers()
         test_stats()
+        test_events()
         test_top()
         test_gc()
     test_guard()
