@@ -17,13 +17,16 @@
 #include "workspace/sys.h"
 #include "workspace/target.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 
 #define KIND "aisbx-redirects 1"
 #define FILE_NAME "redirects"
+#define MARK_MAX 4096
 /* Where a layer lies below the store; NULL when it does not. The caller owns it. */
 static char *place_of(const struct store *store, int layer_fd)
 {
@@ -60,16 +63,50 @@ int promotion_note_marks(const struct store *store, const struct view_stack *sta
 	return store_replace(promotion_fd, FILE_NAME, str_cstr(&text), text.len, true, err);
 }
 
-/* What is gone by now needs no mark. */
-static void set_mark(const struct store *store, const char *layer, const char *path,
-		     const char *mark)
+/* Changes the mark of directory PATH in LAYER_FD from WAS to MARK; false when there is no such mark. */
+static bool turn_mark(int layer_fd, const char *path, const char *was, const char *mark)
 {
-	owned(fd_close) int layer_fd = sys_open_beneath(store->fd, layer, O_PATH | O_DIRECTORY);
 	owned(fd_close) int fd =
 		layer_fd < 0 ? -1 : sys_open_beneath(layer_fd, path, O_RDONLY | O_DIRECTORY);
+	char now[MARK_MAX + 1];
+	ssize_t len = fd < 0 ? -1 : fgetxattr(fd, PROMOTION_MARK, now, MARK_MAX);
 
-	if (fd >= 0)
-		(void)sys_fsetxattr(fd, PROMOTION_MARK, mark, strlen(mark));
+	if (len < 0)
+		return false;
+	now[len] = '\0';
+	return strcmp(now, was) == 0 && sys_fsetxattr(fd, PROMOTION_MARK, mark, strlen(mark)) == 0;
+}
+
+/* A top that was sealed meanwhile is one of the layers now. */
+static void turn_in_layers(const struct store *store, const char *path, const char *was,
+			   const char *mark)
+{
+	int all_fd = openat(store->fd, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = all_fd < 0 ? NULL : fdopendir(all_fd);
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		owned(fd_close) int fd = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = openat(dirfd(dir), entry->d_name,
+			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		(void)turn_mark(fd, path, was, mark);
+	}
+	if (dir)
+		(void)closedir(dir);
+	else
+		fd_close(&all_fd);
+}
+
+/* What is gone by now needs no mark. */
+static void set_mark(const struct store *store, const struct field *group, bool is_back)
+{
+	const char *was = group[is_back ? 3 : 2].value, *mark = group[is_back ? 2 : 3].value;
+	owned(fd_close) int fd = sys_open_beneath(store->fd, group[0].value, O_PATH | O_DIRECTORY);
+
+	if (!turn_mark(fd, group[1].value, was, mark) && is_back)
+		turn_in_layers(store, group[1].value, was, mark);
 }
 
 static bool is_group(const struct field *fields)
@@ -94,7 +131,6 @@ int promotion_turn_redirects(const struct store *store, const char *id, bool is_
 	}
 	for (size_t i = 0; i + 3 < fields.count; i += 4)
 		if (is_group(&fields.items[i]))
-			set_mark(store, fields.items[i].value, fields.items[i + 1].value,
-				 fields.items[is_back ? i + 2 : i + 3].value);
+			set_mark(store, &fields.items[i], is_back);
 	return 0;
 }

@@ -161,6 +161,37 @@ static void test_renamed_directory(void)
 	tap_is_int(bench_promote(&b), 0, "the new name is taken: entry by entry");
 }
 
+/* Renamed, promoted, sealed, undone: the sandbox still shows what it showed. */
+static void test_renamed_and_sealed(void)
+{
+	owned(bench_close) struct bench b;
+	struct snapshot_request request = { 0 };
+	struct snapshot snapshot;
+
+	if (geteuid() != 0) {
+		tap_skip(4, "a plain user's overlay renames no directories");
+		return;
+	}
+	bench_open(&b);
+	real_put(&b, "old/a", "one\n");
+	bench_start(&b);
+	top_mkdir(&b, "new", "redirect", "old");
+	top_remove(&b, "old");
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "new/a", "one\n") && bench_changes(&b) == 0,
+	       "promoted, and the sandbox shows it from its new place");
+	sandbox_close(&b.sandbox);
+	if (sandbox_open(&b.store, "box", SANDBOX_EXCLUSIVE, &b.sandbox, &b.err) < 0 ||
+	    snapshot_take(&b.sandbox, &request, &snapshot, &b.err) < 0)
+		tap_bail(b.err.text);
+	snapshot_done(&snapshot);
+	tap_ok(bench_undo(&b, NULL) == 0 && real_is(&b, "old/a", "one\n"), "sealed and undone");
+	tap_is_int(bench_changes(&b), 1, "it is a rename again");
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "new/a", "one\n") &&
+		       real_is(&b, "old/a", NULL),
+	       "and promoted again");
+}
+
 static void test_kinds(void)
 {
 	owned(bench_close) struct bench b;
@@ -268,6 +299,7 @@ int main(void)
 	test_undo_large();
 	test_selection();
 	test_renamed_directory();
+	test_renamed_and_sealed();
 	test_kinds();
 	test_hard_link();
 	test_trim();
