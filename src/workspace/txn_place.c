@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TRIES 16
@@ -127,6 +128,9 @@ void txn_place_bases(const struct txn *txn, const struct txn_target *target, str
 					      ? xstrdup("/")
 					      : xstrndup(txn->root, (size_t)(slash - txn->root));
 
+	/* On first use the store has none yet. */
+	if (store)
+		(void)mkdir(store, 0700);
 	if (store && mount_of(AT_FDCWD, store) == mount)
 		strv_add(ret_bases, store);
 	if (geteuid() == 0)
