@@ -67,6 +67,8 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 		.cpu_us = usage.cpu_us,
 		.memory_bytes = usage.memory_bytes,
 	};
+	if (afresh && has_proc && !keeper->launch.has_group)
+		ret_figures->tasks = tree_count(keeper->launch.proc_fd);
 	if (afresh && client->is_active && client->pid && has_proc)
 		ret_figures->exec_cpu_us = tree_session_cpu_us(keeper->launch.proc_fd, client->pid);
 }

@@ -58,6 +58,7 @@ struct attach_figures {
 	uint64_t oom_kills, pids_refused;
 	uint64_t cpu_us, memory_bytes;
 	uint64_t exec_cpu_us; /* of the asking client's own command, so far */
+	uint64_t tasks;	      /* inside, where no group counts them */
 };
 
 /* Groups of words: the directory (one word), the command, its environment, and variables to set in any case. */
@@ -85,6 +86,7 @@ struct attach_message {
 		struct error error;
 		struct {
 			int wait_status;
+			bool is_crowded; /* it ended among as many processes as were permitted */
 			struct rusage usage;
 		} ended;
 		pid_t pid; /* STARTED: inside */

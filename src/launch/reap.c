@@ -4,14 +4,11 @@
  */
 #include "launch/start.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "launch/crowd.h"
 #include "launch/handshake.h"
 #include "launch/mover.h"
-#include "observe/tree_sample.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,37 +24,12 @@ struct reaper {
 	struct mover mover;
 };
 
-/* The number of the last process made here; they are given one after the other. 0 when unknown. */
-static uint64_t last_number(void)
-{
-	char text[128];
-	const char *last = file_read_small(AT_FDCWD, "/proc/loadavg", text, sizeof(text)) > 0
-				   ? strrchr(text, ' ')
-				   : NULL;
-
-	return last ? strtoull(last, NULL, 10) : 0;
-}
-
-/*
- * Whether the limit on processes was reached just now, with the command that has ended. Where no cgroup tells, the
- * supervisor looks only now and then, and who ran into the limit often ends by it. A sandbox that never had so many
- * is not looked at.
- */
-static bool is_crowded(const struct reaper *reaper)
-{
-	if (!reaper->pids || last_number() < reaper->pids)
-		return false;
-	owned(fd_close) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return proc_fd >= 0 && tree_count(proc_fd) + 1 >= reaper->pids;
-}
-
 static _Noreturn void report_end(const struct reaper *reaper, int status)
 {
 	struct message message = { .kind = MESSAGE_ENDED };
 
 	message.ended.wait_status = status;
-	message.ended.is_crowded = is_crowded(reaper);
+	message.ended.is_crowded = crowd_is_there(reaper->pids);
 	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
 	(void)getrusage(RUSAGE_CHILDREN, &message.ended.usage);
 	(void)handshake_send(reaper->control_fd, &message, NULL, 0);

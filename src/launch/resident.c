@@ -14,6 +14,7 @@
 #include "confine/landlock.h"
 #include "confine/root.h"
 #include "confine/sysctl.h"
+#include "launch/crowd.h"
 #include "launch/handshake.h"
 #include "launch/member.h"
 #include "launch/mover.h"
@@ -208,6 +209,10 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 			continue;
 		message.ended.wait_status = status;
 		message.ended.usage = *usage;
+		/* Where a group counts, it tells. */
+		if (!resident->sealing.has_group)
+			message.ended.is_crowded =
+				crowd_is_there(resident->start->spec->limits.pids);
 		(void)attach_send(member->client_fd, &message, NULL, 0);
 		close(member->client_fd);
 		tell_keeper(resident, &message);

@@ -26,7 +26,8 @@ struct attach_task {
 	const struct spec *spec;
 	int fd; /* to the keeper; borrowed */
 	bool has_ended, has_figures, is_asking;
-	bool is_gone; /* the keeper, and with it everybody */
+	bool is_gone;	  /* the keeper, and with it everybody */
+	bool was_crowded; /* as many processes as permitted were there at the end */
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
 	struct rusage usage;
@@ -145,6 +146,7 @@ static void hear(struct attach_task *task)
 		task->ended_ns = clock_now_ns();
 		task->task.wait_status = message->ended.wait_status;
 		task->usage = message->ended.usage;
+		task->was_crowded = message->ended.is_crowded;
 		break;
 	case ATTACH_FAILED:
 		fail(task, &message->error);
@@ -245,8 +247,10 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 	}
 	ret_usage->cpu_us = task->has_ended ? cpu_of(&task->usage) : task->now.exec_cpu_us;
 	ret_usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
+	ret_usage->pids = task->now.tasks;
 	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
-	ret_usage->pids_refused = task->now.pids_refused - task->before.pids_refused;
+	ret_usage->pids_refused =
+		task->now.pids_refused - task->before.pids_refused + task->was_crowded;
 	ret_usage->disk_full = ret_usage->disk_stopped =
 		task->now.disk_full && !task->before.disk_full;
 }

@@ -1,0 +1,15 @@
+/* Whether a sandbox is as full of processes as it may be. Private to launch. */
+#ifndef LAUNCH_CROWD_H
+#define LAUNCH_CROWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Whether the limit on processes was reached just now, with the command that has ended. Where no cgroup tells, the
+ * supervisor looks only now and then, and who ran into the limit often ends by it. A sandbox that never had so many
+ * is not looked at. PIDS: the limit, 0 for none.
+ */
+bool crowd_is_there(uint64_t pids);
+
+#endif
