@@ -18,6 +18,12 @@
 #define YIELDS_MAX 100
 #define THREAD_STACK 16384
 
+/* What the sandbox has removed or replaced stays so, also if the host mounts something there by now. */
+static bool is_place_gone(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
+}
+
 int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err)
 {
 	owned(fd_close) int root_fd = -1;
@@ -31,7 +37,8 @@ int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *
 		return error_errno(err, ERROR_HOST, "cannot open the new root");
 	for (size_t i = 1; i < parts->count; i++) {
 		if (mount_attach(parts->items[i].mount_fd, root_fd, parts->items[i].target, err) <
-		    0)
+			    0 &&
+		    !(parts->may_lack_places && is_place_gone(err->errnum)))
 			return -1;
 	}
 	*ret_root_fd = fd_take(&root_fd);

@@ -38,6 +38,7 @@ struct root_parts {
 	struct root_part items[ROOT_PARTS_MAX]; /* parents before children */
 	size_t count;
 	int upper_fd;	       /* the tmpfs with the writable layers; -1 before */
+	bool may_lack_places;  /* the root is one that was written to before */
 	struct root_held held; /* of root_idmapped_build */
 	struct strv
 		unit_paths; /* host path that unit N clones; "" for a unit that is not a clone of its place */

@@ -177,6 +177,7 @@ static int assemble(struct assembly *assembly, struct error *err)
 	owned(fd_close) int group_fd = -1;
 
 	root_parts_init(&parts);
+	parts.may_lack_places = start->spec->upper_dir != NULL;
 	if (build_root(start, &parts, err) < 0)
 		return -1;
 	if (furnish_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)

@@ -330,6 +330,22 @@ def test_long_path():
         home.env["HOME"] = home.path
 
 
+def test_places(home):
+    """What the sandbox removed stays removed, also when the host mounts something there."""
+    if os.geteuid() != 0:
+        tap.skip("a place to mount on that is gone", "needs root")
+        return
+    os.mkdir(home.work + "/place")
+    home.call("create", "places")
+    sh(home, "places", "rmdir place; ln -s /etc place; echo ok > f")
+    home.call("stop", "places")
+    script = 'mount -t tmpfs none place && touch place/new && exec "$0" exec places -- sh -c "cat f; readlink place"'
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, AISBX], cwd=home.work, env=home.env, capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, check=False)
+    tap.equal(done.stdout, "ok\n/etc\n", "a place to mount on that is gone")
+    home.call("rm", "places")
+
+
 def test_disk(home):
     """A top on disk has no size of its own: who fills it is stopped."""
     home.call("create", "--disk", "24m", "disk")
@@ -374,7 +390,7 @@ def test_words(home):
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_init, test_terminal, test_disk, test_memory, test_words)
+             test_init, test_terminal, test_places, test_disk, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:
