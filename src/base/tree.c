@@ -7,14 +7,13 @@
  */
 #include "base/tree.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,27 +36,6 @@ static void open_up(int dir_fd, const char *name)
 	(void)chmod(path, 0700);
 }
 
-static DIR *open_entries(int dir_fd, const char *name)
-{
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	return dir;
-}
-
-/* The next entry that is not the directory itself or its parent. */
-static const char *next_name(DIR *dir)
-{
-	struct dirent *entry;
-
-	do
-		entry = readdir(dir);
-	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
-	return entry ? entry->d_name : NULL;
-}
-
 /* Whether NAME is gone: anything but a directory that holds something. */
 static bool remove_simple(int dir_fd, const char *name)
 {
@@ -78,19 +56,17 @@ static void lift(struct removal *removal, int dir_fd, const char *name)
 /* Empties NAME of the top directory, lifting what does not go at once. */
 static void clear_directory(struct removal *removal, const char *name)
 {
-	DIR *dir;
+	owned(dir_close) DIR *dir = NULL;
+	struct dirent *entry;
 
 	open_up(removal->top_fd, name);
-	dir = open_entries(removal->top_fd, name);
-	if (!dir)
-		return;
-	for (const char *entry; (entry = next_name(dir));) {
-		if (remove_simple(dirfd(dir), entry))
+	dir = dir_open(removal->top_fd, name);
+	while (dir_next(dir, &entry) > 0) {
+		if (remove_simple(dirfd(dir), entry->d_name))
 			removal->moved = true;
 		else
-			lift(removal, dirfd(dir), entry);
+			lift(removal, dirfd(dir), entry->d_name);
 	}
-	closedir(dir);
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->moved = true;
 }
@@ -98,12 +74,13 @@ static void clear_directory(struct removal *removal, const char *name)
 int tree_remove(int dir_fd, const char *name)
 {
 	struct removal removal = { .moved = true };
-	DIR *top;
+	owned(dir_close) DIR *top = NULL;
+	struct dirent *entry;
 
 	if (remove_simple(dir_fd, name))
 		return 0;
 	open_up(dir_fd, name);
-	top = open_entries(dir_fd, name);
+	top = dir_open(dir_fd, name);
 	if (!top)
 		return -1;
 	removal.top_fd = dirfd(top);
@@ -111,13 +88,12 @@ int tree_remove(int dir_fd, const char *name)
 	while (removal.moved) {
 		removal.moved = false;
 		rewinddir(top);
-		for (const char *entry; (entry = next_name(top));) {
-			if (remove_simple(removal.top_fd, entry))
+		while (dir_next(top, &entry) > 0) {
+			if (remove_simple(removal.top_fd, entry->d_name))
 				removal.moved = true;
 			else
-				clear_directory(&removal, entry);
+				clear_directory(&removal, entry->d_name);
 		}
 	}
-	closedir(top);
 	return unlinkat(dir_fd, name, AT_REMOVEDIR);
 }

@@ -1,10 +1,10 @@
 /* Resource groups: v1 and v2 behind one face. */
 #include "confine/cgroup.h"
 
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -266,19 +266,15 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 /* PATH, when not NULL, is what the removed ones are told under. */
 static void sweep_directory(int parent_fd, const char *path, struct strv *removed)
 {
-	owned(fd_close) int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(dir_close) DIR *dir = dir_open(parent_fd, ".");
+	struct dirent *entry;
 
-	if (!dir)
-		return;
-	(void)fd_take(&fd); /* the stream's now */
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		/* A group with processes in it stays: removing it fails. */
 		if (owner_is_gone(entry->d_name) &&
 		    unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0 && path)
 			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}
-	closedir(dir);
 }
 
 void cgroup_sweep(const struct cgroup *group)

@@ -1,12 +1,12 @@
 /* Masks: building the layer of whiteouts, empty directories and kept directories. */
 #include "confine/mask.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/mask_metadata.h"
 #include "spec/clean_path.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -315,19 +315,17 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 {
 	char dir_path[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
 	const char *slash = strrchr(pattern, '/');
+	struct dirent *entry;
 	struct stat st;
 	int status = 0;
 
 	(void)snprintf(dir_path, sizeof(dir_path), "%.*s", (int)(slash - pattern), pattern);
 	if (!mask_shows(builder->spec, dir_path))
 		return 0;
-	DIR *dir = opendir(dir_path[0] ? dir_path : "/");
+	owned(dir_close) DIR *dir = opendir(dir_path[0] ? dir_path : "/");
 
-	if (!dir)
-		return 0;
-	for (struct dirent *entry; status == 0 && (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    fnmatch(slash + 1, entry->d_name, 0) != 0)
+	while (status == 0 && dir_next(dir, &entry) > 0) {
+		if (fnmatch(slash + 1, entry->d_name, 0) != 0)
 			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
 		const char *below = path + strlen(builder->layer->path);
@@ -335,7 +333,6 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 		if (lstat(path, &st) == 0)
 			status = hide(builder, path, &st, below + strspn(below, "/"), err);
 	}
-	closedir(dir);
 	return status;
 }
 

@@ -1,12 +1,12 @@
 /* Finished mask layers, kept between the runs of a root caller. */
 #include "confine/mask_cache.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/tree.h"
 #include "confine/owner.h"
 #include "spec/clean_path.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -172,38 +172,26 @@ static int open_cache(void)
 	return fd >= 0 ? fd : open_place("/dev/shm", true);
 }
 
-static DIR *open_entries(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir)
-		fd_close(&fd); /* else it is the stream's */
-	return dir;
-}
-
 static size_t count_layers(int cache_fd)
 {
-	DIR *dir = open_entries(cache_fd);
+	owned(dir_close) DIR *dir = dir_open(cache_fd, ".");
+	struct dirent *entry;
 	size_t count = 0;
 
 	if (!dir)
 		return LAYERS_MAX;
-	for (struct dirent *entry; (entry = readdir(dir));)
+	while (dir_next(dir, &entry) > 0)
 		count += strlen(entry->d_name) == SHA256_HEX_SIZE - 1;
-	closedir(dir);
 	return count;
 }
 
-/* The draft is this run's alone: no other can write to it, or remove it before its name says that we are gone. */
 /* Every sandbox holds a shared lock on its layer: what can be locked for oneself is nobody's. */
 static void remove_unused(int cache_fd)
 {
-	DIR *dir = open_entries(cache_fd);
+	owned(dir_close) DIR *dir = dir_open(cache_fd, ".");
+	struct dirent *entry;
 
-	if (!dir)
-		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		if (strlen(entry->d_name) != SHA256_HEX_SIZE - 1)
 			continue;
 		owned(fd_close) int fd = openat(cache_fd, entry->d_name,
@@ -212,9 +200,9 @@ static void remove_unused(int cache_fd)
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)tree_remove(cache_fd, entry->d_name);
 	}
-	closedir(dir);
 }
 
+/* The draft is this run's alone: no other can write to it, or remove it before its name says that we are gone. */
 static int make_layer(const struct spec *spec, const struct mask_layer *like, int cache_fd,
 		      const char *name)
 {
@@ -288,15 +276,13 @@ void mask_cache_sweep(struct strv *removed)
 
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		owned(fd_close) int cache_fd = open_place(parents[i], false);
-		DIR *dir = cache_fd < 0 ? NULL : open_entries(cache_fd);
+		owned(dir_close) DIR *dir = cache_fd < 0 ? NULL : dir_open(cache_fd, ".");
+		struct dirent *entry;
 
-		if (!dir)
-			continue;
-		for (struct dirent *entry; (entry = readdir(dir));) {
+		while (dir_next(dir, &entry) > 0) {
 			if (remove_draft(cache_fd, entry->d_name))
 				strv_addf(removed, "%s/" MASK_CACHE_NAME "/%s", parents[i],
 					  entry->d_name);
 		}
-		closedir(dir);
 	}
 }

@@ -7,12 +7,12 @@
  */
 #include "confine/root_kept.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "confine/mask.h"
 #include "confine/mount.h"
 #include "spec/clean_path.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -214,22 +214,19 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 
 static int visit_entries(struct forest *forest, const char *path, unsigned depth, struct error *err)
 {
-	DIR *dir = opendir(path);
+	owned(dir_close) DIR *dir = opendir(path);
 	char child[PATH_MAX];
+	struct dirent *entry;
 	int status = 0;
 
-	if (!dir)
-		return 0; /* unreadable to the caller: an empty directory inside */
-	for (struct dirent *entry; status == 0 && (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	/* Unreadable to the caller: an empty directory inside. */
+	while (status == 0 && dir_next(dir, &entry) > 0) {
 		int len =
 			snprintf(child, sizeof(child), "%s/%s", path[1] ? path : "", entry->d_name);
 
 		if (len > 0 && (size_t)len < sizeof(child))
 			status = visit(forest, child, depth + 1, err);
 	}
-	closedir(dir);
 	return status;
 }
 

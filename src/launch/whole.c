@@ -1,9 +1,9 @@
 /* Renaming directories on a plain user's overlay: bringing them wholly into the writable layer first. */
 #include "launch/whole.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -93,35 +93,15 @@ static bool is_overlay(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-static DIR *open_list(int fd)
-{
-	int copy = open_directory(fd, ".");
-	DIR *list = copy < 0 ? NULL : fdopendir(copy);
-
-	if (!list && copy >= 0)
-		close(copy);
-	return list;
-}
-
-static bool is_dot(const char *name)
-{
-	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /* Whether the kernel would let a directory take that place: nothing is there, or an empty directory. */
 static bool is_free(const struct place *place)
 {
-	owned(fd_close) int fd = open_directory(place->parent_fd, place->name);
-	bool is_empty = true;
+	owned(dir_close) DIR *list = dir_open(place->parent_fd, place->name);
+	struct dirent *entry;
 
-	if (fd < 0)
+	if (!list)
 		return errno == ENOENT;
-	DIR *list = open_list(fd);
-	for (struct dirent *entry; is_empty && list && (entry = readdir(list));)
-		is_empty = is_dot(entry->d_name);
-	if (list)
-		closedir(list);
-	return is_empty;
+	return dir_next(list, &entry) == 0;
 }
 
 static void copy_xattrs(int from_fd, int to_fd)
@@ -197,19 +177,18 @@ static int drain_entry(struct drain *state, int from_fd, int to_fd, const char *
 /* Moves all entries of one directory into another. 0, or -1 with errno where it stopped. */
 static int drain(struct drain *state, int from_fd, int to_fd, unsigned depth)
 {
-	DIR *list = open_list(from_fd);
+	owned(dir_close) DIR *list = dir_open(from_fd, ".");
+	struct dirent *entry;
 	int status = 0;
 
 	if (!list)
 		return -1;
-	for (struct dirent *entry; status == 0 && (entry = readdir(list));) {
-		if (!is_dot(entry->d_name))
-			status = drain_entry(state, from_fd, to_fd, entry->d_name, depth);
+	while (status == 0 && dir_next(list, &entry) > 0) {
+		status = drain_entry(state, from_fd, to_fd, entry->d_name, depth);
 		/* The way back takes along what it can. */
 		if (state->is_back)
 			status = 0;
 	}
-	closedir(list);
 	return status;
 }
 

@@ -2,14 +2,12 @@
 #include "observe/disk_watch.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <unistd.h>
 
 /* What others write moves the free space as well: less than this is no reason to walk. */
 #define MOVED_MIN (1u << 20)
@@ -34,13 +32,10 @@ void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uin
 
 static void push(struct walk *walk, int dir_fd, const char *name)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *list = fd < 0 || walk->depth == DEPTH_MAX ? NULL : fdopendir(fd);
+	DIR *list = walk->depth == DEPTH_MAX ? NULL : dir_open(dir_fd, name);
 
 	if (list)
 		walk->stack[walk->depth++] = list;
-	else
-		fd_close(&fd);
 }
 
 static void count(struct walk *walk, int dir_fd, const char *name)
@@ -66,14 +61,12 @@ static void walk_tree(struct disk_watch *watch)
 	push(&walk, watch->fd, ".");
 	while (walk.depth > 0) {
 		DIR *list = walk.stack[walk.depth - 1];
-		const struct dirent *entry = clock_now_ns() < walk.until_ns ? readdir(list) : NULL;
+		struct dirent *entry;
 
-		if (!entry) {
-			closedir(list);
-			walk.depth--;
-		} else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+		if (clock_now_ns() < walk.until_ns && dir_next(list, &entry) > 0)
 			count(&walk, dirfd(list), entry->d_name);
-		}
+		else
+			dir_close(&walk.stack[--walk.depth]);
 	}
 	watch->bytes = walk.bytes;
 	watch->entries = walk.entries;

@@ -1,9 +1,9 @@
 /* Live figures of all processes of a sandbox, read from its own /proc. */
 #include "observe/tree_sample.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,16 +34,6 @@ static ssize_t read_proc(int proc_fd, const char *process, const char *file, cha
 
 	buffer[got > 0 ? got : 0] = '\0';
 	return got;
-}
-
-static DIR *open_list(int dir_fd, const char *path)
-{
-	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!list && fd >= 0)
-		close(fd);
-	return list;
 }
 
 /*
@@ -90,18 +80,15 @@ static bool read_memory(int proc_fd, const char *task, uint64_t *ret_pages)
 static bool read_memory_of_threads(int proc_fd, const char *process, uint64_t *ret_pages)
 {
 	char path[NAME_SIZE + 8];
-	bool is_found = false;
+	struct dirent *entry;
 
 	(void)snprintf(path, sizeof(path), "%.15s/task", process);
-	DIR *list = open_list(proc_fd, path);
+	owned(dir_close) DIR *list = dir_open(proc_fd, path);
 
-	if (!list)
-		return false;
-	for (struct dirent *entry; !is_found && (entry = readdir(list));)
-		is_found = is_process(entry->d_name) &&
-			   read_memory(dirfd(list), entry->d_name, ret_pages);
-	closedir(list);
-	return is_found;
+	while (dir_next(list, &entry) > 0)
+		if (is_process(entry->d_name) && read_memory(dirfd(list), entry->d_name, ret_pages))
+			return true;
+	return false;
 }
 
 static void add_memory(int proc_fd, const char *process, uint64_t threads, struct tree_usage *usage)
@@ -117,29 +104,26 @@ static void add_memory(int proc_fd, const char *process, uint64_t threads, struc
 
 void tree_sample(int proc_fd, struct tree_usage *ret_usage)
 {
-	DIR *list = open_list(proc_fd, ".");
+	owned(dir_close) DIR *list = dir_open(proc_fd, ".");
+	struct dirent *entry;
 
 	*ret_usage = (struct tree_usage){ 0 };
-	if (!list)
-		return;
-	for (struct dirent *entry; (entry = readdir(list));) {
+	while (dir_next(list, &entry) > 0) {
 		if (!is_process(entry->d_name))
 			continue;
 		uint64_t threads = add_stat(proc_fd, entry->d_name, ret_usage);
 
 		add_memory(proc_fd, entry->d_name, threads, ret_usage);
 	}
-	closedir(list);
 }
 
 uint64_t tree_count(int proc_fd)
 {
-	DIR *list = open_list(proc_fd, ".");
+	owned(dir_close) DIR *list = dir_open(proc_fd, ".");
+	struct dirent *entry;
 	uint64_t tasks = 0;
 
-	if (!list)
-		return 0;
-	for (struct dirent *entry; (entry = readdir(list));) {
+	while (dir_next(list, &entry) > 0) {
 		char path[NAME_SIZE + 8];
 		struct stat st;
 
@@ -150,18 +134,16 @@ uint64_t tree_count(int proc_fd)
 		if (fstatat(proc_fd, path, &st, 0) == 0 && st.st_nlink > 2)
 			tasks += st.st_nlink - 2;
 	}
-	closedir(list);
 	return tasks;
 }
 
 uint64_t tree_session_cpu_us(int proc_fd, int session)
 {
-	DIR *list = open_list(proc_fd, ".");
+	owned(dir_close) DIR *list = dir_open(proc_fd, ".");
+	struct dirent *entry;
 	struct tree_usage usage = { 0 };
 
-	if (!list)
-		return 0;
-	for (struct dirent *entry; (entry = readdir(list));) {
+	while (dir_next(list, &entry) > 0) {
 		char text[1024];
 		int found = 0;
 
@@ -173,6 +155,5 @@ uint64_t tree_session_cpu_us(int proc_fd, int session)
 		if (rest && sscanf(rest, ") %*c %*d %*d %d", &found) == 1 && found == session)
 			(void)add_stat(proc_fd, entry->d_name, &usage);
 	}
-	closedir(list);
 	return usage.cpu_us;
 }

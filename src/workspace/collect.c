@@ -7,6 +7,7 @@
  */
 #include "workspace/snapshot.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/collect_scan.h"
 #include "workspace/layer_record.h"
@@ -64,20 +65,16 @@ static void add_layer(struct collection *all, const char *id)
 
 static int list_layers(struct collection *all, struct error *err)
 {
-	DIR *dir = store_list(all->store->fd, "layers");
+	owned(dir_close) DIR *dir = dir_open(all->store->fd, "layers");
 	struct dirent *entry;
-	int more = -1;
+	int more;
 
-	while (dir && (more = store_list_next(dir, &entry)) > 0) {
+	while ((more = dir_next(dir, &entry)) > 0) {
 		if (layer_id_is_valid(entry->d_name))
 			add_layer(all, entry->d_name);
 	}
 	if (more < 0)
-		error_errno(err, ERROR_HOST, "cannot list the layers");
-	if (dir)
-		closedir(dir);
-	if (more < 0)
-		return -1;
+		return error_errno(err, ERROR_HOST, "cannot list the layers");
 	if (all->count > 0)
 		qsort(all->layers, all->count, sizeof(all->layers[0]), compare_layers);
 	return 0;
@@ -152,18 +149,16 @@ static void scan_entry(struct collection *all, const char *path, const struct di
 
 static void scan_directory(struct collection *all, const char *path, unsigned levels)
 {
-	DIR *dir = store_list(all->store->fd, path);
+	owned(dir_close) DIR *dir = dir_open(all->store->fd, path);
 	struct dirent *entry;
-	int more = -1;
+	int more;
 
 	if (!dir && (errno == ENOENT || errno == ENOTDIR))
 		return;
-	while (dir && (more = store_list_next(dir, &entry)) > 0)
+	while ((more = dir_next(dir, &entry)) > 0)
 		scan_entry(all, path, entry, levels);
 	if (more < 0)
 		all->errnum = errno;
-	if (dir)
-		closedir(dir);
 }
 
 static int compare_words(const void *a, const void *b)
@@ -194,16 +189,15 @@ static void drop_layers(struct collection *all)
 /* What somebody was making who was killed: with the store to ourselves nobody is at it any more. */
 static void drop_drafts(struct collection *all, const char *place)
 {
-	DIR *dir = store_list(all->store->fd, place);
+	owned(dir_close) DIR *dir = dir_open(all->store->fd, place);
+	struct dirent *entry;
 
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", place, entry->d_name);
 
 		if (str_starts(entry->d_name, ".new-"))
 			drop(all, path);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 static void drop_content(struct collection *all, int dir_fd, const char *prefix, const char *name)
@@ -221,26 +215,30 @@ static void drop_content(struct collection *all, int dir_fd, const char *prefix,
 		strv_addf(all->removed, "cas/%s/%s", prefix, name);
 }
 
+static void drop_contents_under(struct collection *all, const char *prefix)
+{
+	owned(free_ptr) char *path = xasprintf("cas/%s", prefix);
+	owned(dir_close) DIR *dir = dir_open(all->store->fd, path);
+	struct dirent *entry;
+
+	while (dir_next(dir, &entry) > 0) {
+		if (entry->d_name[0] != '.')
+			drop_content(all, dirfd(dir), prefix, entry->d_name);
+	}
+}
+
 static void drop_contents(struct collection *all)
 {
-	DIR *prefixes = store_list(all->store->fd, "cas");
+	owned(dir_close) DIR *prefixes = dir_open(all->store->fd, "cas");
+	struct dirent *prefix;
 
 	if (all->digests.count > 0)
 		qsort(all->digests.items, all->digests.count, sizeof(all->digests.items[0]),
 		      compare_words);
-	for (struct dirent *prefix; prefixes && (prefix = readdir(prefixes));) {
-		owned(free_ptr) char *path = xasprintf("cas/%s", prefix->d_name);
-		DIR *dir = prefix->d_name[0] == '.' ? NULL : store_list(all->store->fd, path);
-
-		for (struct dirent *entry; dir && (entry = readdir(dir));) {
-			if (entry->d_name[0] != '.')
-				drop_content(all, dirfd(dir), prefix->d_name, entry->d_name);
-		}
-		if (dir)
-			closedir(dir);
+	while (dir_next(prefixes, &prefix) > 0) {
+		if (prefix->d_name[0] != '.')
+			drop_contents_under(all, prefix->d_name);
 	}
-	if (prefixes)
-		closedir(prefixes);
 }
 
 static int collect(struct store *store, struct strv *removed, struct error *err)

@@ -7,6 +7,7 @@
  */
 #include "workspace/copy.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/tree.h"
 #include "workspace/layer_record.h"
@@ -136,14 +137,12 @@ static int copy_entry(struct copying *copying, const char *name)
 
 static int copy_entries(struct copying *copying)
 {
-	DIR *dir = store_list(copying->from_fd, ".");
+	owned(dir_close) DIR *dir = dir_open(copying->from_fd, ".");
 	struct dirent *entry;
 	int result = 0, more = -1;
 
-	while (dir && result == 0 && (more = store_list_next(dir, &entry)) > 0)
+	while (result == 0 && (more = dir_next(dir, &entry)) > 0)
 		result = copy_entry(copying, entry->d_name);
-	if (dir)
-		closedir(dir);
 	return more < 0 ? -1 : result;
 }
 
@@ -252,16 +251,14 @@ static int copy_beside(int from_fd, int to_fd, const char *name)
 
 static int copy_units(int top_fd, int draft_fd, int links_fd)
 {
-	DIR *dir = store_list(top_fd, ".");
+	owned(dir_close) DIR *dir = dir_open(top_fd, ".");
 	struct dirent *entry;
 	int result = 0, more = -1;
 
-	while (dir && result == 0 && (more = store_list_next(dir, &entry)) > 0) {
+	while (result == 0 && (more = dir_next(dir, &entry)) > 0) {
 		if (str_starts(entry->d_name, "u-"))
 			result = copy_tree(top_fd, entry->d_name, draft_fd, links_fd);
 	}
-	if (dir)
-		closedir(dir);
 	return more < 0 ? -1 : result;
 }
 

@@ -2,6 +2,7 @@
 #include "workspace/sandbox.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/id.h"
 #include "base/nearest.h"
 #include "base/own.h"
@@ -12,7 +13,6 @@
 #include "workspace/seal.h"
 #include "workspace/store_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -66,18 +66,13 @@ bool sandbox_is_expired(const struct sandbox *sandbox)
 /* Adds all names of a directory; the names that the nearest is taken from must outlive the search. */
 static void list_names(int dir_fd, const char *dir, struct strv *names)
 {
-	int fd = openat(dir_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	owned(dir_close) DIR *list = dir_open(dir_fd, dir);
+	struct dirent *entry;
 
-	if (!list) {
-		fd_close(&fd);
-		return;
-	}
-	for (struct dirent *entry; (entry = readdir(list));) {
+	while (dir_next(list, &entry) > 0) {
 		if (sandbox_name_is_valid(entry->d_name))
 			strv_add(names, entry->d_name);
 	}
-	closedir(list);
 }
 
 int sandbox_not_found(int dir_fd, const char *dir, const char *what, const char *name,

@@ -2,11 +2,11 @@
 #include "workspace/snapshot.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/fields.h"
 #include "workspace/store_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,41 +25,33 @@ struct measure {
 	bool is_partial;
 };
 
-static void measure_directory(struct measure *measure, int fd);
+static void measure_directory(struct measure *measure, int dir_fd, const char *name);
 
 static void measure_entry(struct measure *measure, int dir_fd, const char *name)
 {
 	struct stat st;
-	int fd;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	/* Names of one inode, in this layer or in others, share it. */
 	measure->bytes += (uint64_t)st.st_blocks * 512 /
 			  (S_ISDIR(st.st_mode) || st.st_nlink == 0 ? 1 : st.st_nlink);
-	if (!S_ISDIR(st.st_mode))
-		return;
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		measure->is_partial = true;
-	else
-		measure_directory(measure, fd);
+	if (S_ISDIR(st.st_mode))
+		measure_directory(measure, dir_fd, name);
 }
 
-/* Takes FD over. */
-static void measure_directory(struct measure *measure, int fd)
+static void measure_directory(struct measure *measure, int dir_fd, const char *name)
 {
-	DIR *dir = measure->depth < DEPTH_MAX ? fdopendir(fd) : NULL;
+	owned(dir_close) DIR *dir = measure->depth < DEPTH_MAX ? dir_open(dir_fd, name) : NULL;
+	struct dirent *entry;
 
 	if (!dir) {
-		fd_close(&fd);
-		measure->is_partial = true;
+		/* What is not there takes no room. */
+		measure->is_partial |= measure->depth >= DEPTH_MAX || errno != ENOENT;
 		return;
 	}
 	measure->depth++;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	while (dir_next(dir, &entry) > 0) {
 		if (++measure->entries > ENTRIES_MAX ||
 		    (measure->entries % 256 == 0 && clock_now_ns() > measure->until_ns)) {
 			measure->is_partial = true;
@@ -68,7 +60,6 @@ static void measure_directory(struct measure *measure, int fd)
 		measure_entry(measure, dirfd(dir), entry->d_name);
 	}
 	measure->depth--;
-	closedir(dir);
 }
 
 static bool read_measured(int layer_fd, uint64_t *ret_bytes)
@@ -105,7 +96,7 @@ static void measure_layer(const struct sandbox *sandbox, const char *lid, struct
 		measure->bytes += known;
 		return;
 	}
-	measure_directory(measure, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	measure_directory(measure, fd, ".");
 	if (!measure->is_partial)
 		write_measured(fd, measure->bytes - before);
 }
@@ -133,10 +124,8 @@ uint64_t sandbox_disk_bytes(const struct sandbox *sandbox)
 	struct error err = { .code = ERROR_NONE };
 	owned(strv_done) struct strv layers = STRV_INIT;
 	struct snapshots list = { 0 };
-	int fd = openat(sandbox->dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd >= 0)
-		measure_directory(&measure, fd);
+	measure_directory(&measure, sandbox->dir_fd, "upper");
 	add_layers(sandbox, sandbox->head, &layers);
 	if (snapshot_list(sandbox, &list, &err) == 0) {
 		for (size_t i = 0; i < list.count; i++)

@@ -2,6 +2,7 @@
 #include "workspace/sandbox.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/sandbox_record.h"
 #include "workspace/seal.h"
@@ -37,12 +38,12 @@ static bool read_expiry(int list_fd, const char *name, uint64_t *ret_ms)
 
 int sandbox_list(const struct store *store, struct strv *ret_names, struct error *err)
 {
-	DIR *dir = store_list(store->fd, "sbx");
+	owned(dir_close) DIR *dir = dir_open(store->fd, "sbx");
 	uint64_t now = clock_epoch_ms(), expires_ms;
 	struct dirent *entry;
-	int more = -1;
+	int more;
 
-	while (dir && (more = store_list_next(dir, &entry)) > 0) {
+	while ((more = dir_next(dir, &entry)) > 0) {
 		/* One that is damaged must not hide the others, nor pass for one of them. */
 		if (sandbox_name_is_valid(entry->d_name) &&
 		    read_expiry(dirfd(dir), entry->d_name, &expires_ms) &&
@@ -51,8 +52,6 @@ int sandbox_list(const struct store *store, struct strv *ret_names, struct error
 	}
 	if (more < 0)
 		error_errno(err, ERROR_HOST, "cannot list the sandboxes");
-	if (dir)
-		closedir(dir);
 	if (ret_names->count > 0)
 		qsort(ret_names->items, ret_names->count, sizeof(ret_names->items[0]),
 		      compare_names);
@@ -149,20 +148,18 @@ void sandbox_sweep_all(const struct store *store, struct strv *removed)
 			       .next_ms = EXPIRY_NEVER_MS };
 	struct error err = { .code = ERROR_NONE };
 	owned(fd_close) int fd = -1;
+	owned(dir_close) DIR *dir = NULL;
 	struct dirent *entry;
-	int more = -1;
-	DIR *dir;
+	int more;
 
 	if (store_open_lock_file(store->fd, EXPIRY_FILE, &fd, &err) < 0 ||
 	    store_flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	dir = store_list(store->fd, "sbx");
-	while (dir && (more = store_list_next(dir, &entry)) > 0) {
+	dir = dir_open(store->fd, "sbx");
+	while ((more = dir_next(dir, &entry)) > 0) {
 		if (sandbox_name_is_valid(entry->d_name))
 			sweep_one(&sweep, dirfd(dir), entry->d_name);
 	}
-	if (dir)
-		closedir(dir);
 	/* What was not seen may end at any time. */
 	if (more == 0)
 		(void)store_set_expiry(fd, sweep.next_ms, &err);

@@ -2,6 +2,7 @@
 #include "workspace/seal.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
@@ -71,36 +72,29 @@ int seal_parse(const char *bytes, size_t len, struct seal *ret_seal, struct erro
 /* 1 when the directory holds something, 0, or -1 with errno. */
 static int holds_entries(int dir_fd, const char *name)
 {
-	DIR *dir = store_list(dir_fd, name);
+	owned(dir_close) DIR *dir = dir_open(dir_fd, name);
 	struct dirent *entry;
-	int holds = dir ? store_list_next(dir, &entry) : -1;
-	int errnum = errno;
 
-	if (dir)
-		closedir(dir);
-	errno = errnum;
-	return holds;
+	return dir_next(dir, &entry);
 }
 
 int seal_top_is_dirty(const struct sandbox *sandbox, bool *ret_dirty, struct error *err)
 {
-	DIR *dir = store_list(sandbox->dir_fd, "upper");
+	owned(dir_close) DIR *dir = dir_open(sandbox->dir_fd, "upper");
 	struct dirent *entry;
 	int holds = 0, more = 1;
 
 	*ret_dirty = false;
 	if (!dir && errno == ENOENT)
 		return 0;
-	while (dir && holds == 0 && (more = store_list_next(dir, &entry)) > 0) {
+	while (holds == 0 && (more = dir_next(dir, &entry)) > 0) {
 		if (str_starts(entry->d_name, "u-"))
 			holds = holds_entries(dirfd(dir), entry->d_name);
 	}
-	if (!dir || holds < 0 || more < 0)
+	if (holds < 0 || more < 0)
 		error_errno(err, ERROR_HOST, "cannot look at the top of '%s'", sandbox->name);
 	*ret_dirty = holds > 0;
-	if (dir)
-		closedir(dir);
-	return !dir || holds < 0 || more < 0 ? -1 : 0;
+	return holds < 0 || more < 0 ? -1 : 0;
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "workspace/snapshot.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/copy.h"
 #include "workspace/fields.h"
@@ -154,23 +155,20 @@ static void add_snapshot(const struct sandbox *sandbox, const char *name, const 
 int snapshot_list(const struct sandbox *sandbox, struct snapshots *ret_list, struct error *err)
 {
 	char boot_id[37];
+	owned(dir_close) DIR *dir = NULL;
 	struct dirent *entry;
-	int more = -1;
-	DIR *dir;
+	int more;
 
 	*ret_list = (struct snapshots){ 0 };
 	if (store_boot_id(boot_id, err) < 0)
 		return -1;
-	dir = store_list(sandbox->dir_fd, "snaps");
+	dir = dir_open(sandbox->dir_fd, "snaps");
 	if (!dir && errno == ENOENT)
 		return 0;
-	while (dir && (more = store_list_next(dir, &entry)) > 0)
+	while ((more = dir_next(dir, &entry)) > 0)
 		add_snapshot(sandbox, entry->d_name, boot_id, ret_list);
-	if (more < 0)
-		error_errno(err, ERROR_HOST, "cannot list the snapshots of '%s'", sandbox->name);
-	if (dir)
-		closedir(dir);
 	if (more < 0) {
+		error_errno(err, ERROR_HOST, "cannot list the snapshots of '%s'", sandbox->name);
 		snapshots_done(ret_list);
 		return -1;
 	}

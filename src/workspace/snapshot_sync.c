@@ -2,6 +2,7 @@
 #include "workspace/snapshot.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/tree.h"
@@ -19,18 +20,16 @@ static void drop_scratch(const struct store *store, const char *lid)
 {
 	struct error err = { .code = ERROR_NONE };
 	owned(fd_close) int fd = -1;
+	owned(dir_close) DIR *dir = NULL;
 	struct dirent *entry;
-	DIR *dir;
 
 	if (layer_open(store, lid, &fd, &err) < 0)
 		return;
-	dir = store_list(fd, ".");
-	while (dir && store_list_next(dir, &entry) > 0) {
+	dir = dir_open(fd, ".");
+	while (dir_next(dir, &entry) > 0) {
 		if (str_starts(entry->d_name, "w-"))
 			(void)tree_remove(dirfd(dir), entry->d_name);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 /* Whether the layer needs no further look. One that an earlier boot left is not healed by a sync of today. */

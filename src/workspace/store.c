@@ -90,26 +90,6 @@ static int check_version(int fd, struct error *err)
 	return 0;
 }
 
-DIR *store_list(int dir_fd, const char *name)
-{
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir)
-		fd_close(&fd);
-	return dir;
-}
-
-int store_list_next(DIR *dir, struct dirent **ret_entry)
-{
-	do {
-		errno = 0;
-		*ret_entry = readdir(dir);
-	} while (*ret_entry && (strcmp((*ret_entry)->d_name, ".") == 0 ||
-				strcmp((*ret_entry)->d_name, "..") == 0));
-	return *ret_entry ? 1 : errno ? -1 : 0;
-}
-
 /* Makes the file on first use, refuses what is none. */
 int store_open_lock_file(int dir_fd, const char *name, int *ret_fd, struct error *err)
 {

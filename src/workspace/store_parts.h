@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "workspace/store.h"
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,11 +12,6 @@
 #define EXPIRY_FILE "next-expiry"
 #define EXPIRY_NEVER_MS 2145916800000u /* 2038: the latest a filesystem of any age can note */
 #define COLLECT_FILE "collect"	       /* there while somebody should look for garbage */
-
-/* Directory NAME below DIR_FD to be listed; NULL with errno. */
-DIR *store_list(int dir_fd, const char *name);
-/* The next entry but the directory itself and its parent: 1, 0 at the end, -1 with errno. */
-int store_list_next(DIR *dir, struct dirent **ret_entry);
 
 /* A file to flock, made where it is missing; ERROR_INPUT when something else lies there. */
 int store_open_lock_file(int dir_fd, const char *name, int *ret_fd, struct error *err);

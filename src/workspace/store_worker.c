@@ -7,6 +7,7 @@
  */
 #include "workspace/store_parts.h"
 
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/tree.h"
@@ -34,27 +35,21 @@
 
 static bool has_trash(const struct store *store)
 {
-	DIR *dir = store_list(store->fd, "trash");
+	owned(dir_close) DIR *dir = dir_open(store->fd, "trash");
 	struct dirent *entry;
-	bool has = dir && store_list_next(dir, &entry) > 0;
 
-	if (dir)
-		closedir(dir);
-	return has;
+	return dir_next(dir, &entry) > 0;
 }
 
 /* How many went. */
 static size_t delete_trash(const struct store *store)
 {
-	DIR *dir = store_list(store->fd, "trash");
+	owned(dir_close) DIR *dir = dir_open(store->fd, "trash");
 	struct dirent *entry;
 	size_t removed = 0;
 
-	if (!dir)
-		return 0;
-	while (store_list_next(dir, &entry) > 0)
+	while (dir_next(dir, &entry) > 0)
 		removed += tree_remove(dirfd(dir), entry->d_name) == 0;
-	closedir(dir);
 	return removed;
 }
 

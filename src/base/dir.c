@@ -1,0 +1,50 @@
+/* Reading directories. */
+#include "base/dir.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+
+DIR *dir_open(int dir_fd, const char *name)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (dir)
+		(void)fd_take(&fd);
+	return dir;
+}
+
+static bool is_itself_or_parent(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+int dir_next(DIR *dir, struct dirent **ret_entry)
+{
+	struct dirent *entry;
+
+	if (!dir)
+		return -1;
+	do {
+		errno = 0;
+		entry = readdir(dir);
+	} while (entry && is_itself_or_parent(entry->d_name));
+	if (!entry)
+		return errno ? -1 : 0;
+	*ret_entry = entry;
+	return 1;
+}
+
+void dir_close(DIR **dir)
+{
+	int kept = errno;
+
+	if (*dir)
+		(void)closedir(*dir);
+	*dir = NULL;
+	errno = kept;
+}
