@@ -21,7 +21,8 @@
 /* What the sandbox has removed or replaced stays so, also if the host mounts something there by now. */
 static bool is_place_gone(int errnum)
 {
-	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
+	/* The last one is what a symbolic link gives. */
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP || errnum == EINVAL;
 }
 
 int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *err)
