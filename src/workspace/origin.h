@@ -23,7 +23,8 @@ struct origin {
 	char *link;		      /* target of a link, else NULL */
 	bool is_merged_in; /* both versions were merged in the sandbox, perhaps with markers (promote --into-sandbox) */
 	char *from; /* there was nothing, and the sandbox renamed this to it; else NULL */
-	char sha256[SHA256_HEX_SIZE]; /* of its content where it is kept; "" otherwise */
+	char sha256
+		[SHA256_HEX_SIZE]; /* of its content, where that is kept or was promoted; "" otherwise */
 	char xattrs
 		[SHA256_HEX_SIZE]; /* digest of its attributes; "" when it has none or it is unknown */
 };

@@ -93,16 +93,37 @@ static int keep_base(const struct capture *capture, const struct delta_entry *en
 	return cas_keep_fd(index->sandbox->store, fd, origin->sha256, err);
 }
 
+/* Changed again after a promotion: what that made of reality is the base, and its content is worth keeping now. */
+static int capture_promoted(const struct capture *capture, const struct delta_entry *entry,
+			    const struct origin_record *known, struct error *err)
+{
+	const struct store *store = capture->index->sandbox->store;
+	owned(origin_done) struct origin origin = { .identity = known->origin.identity };
+	owned(fd_close) int fd = -1;
+	struct error ignored = { 0 };
+	struct txn_identity now;
+
+	if (!known->promotion[0] || !known->origin.sha256[0] ||
+	    cas_open(store, known->origin.sha256, &fd, &ignored) == 0)
+		return 0;
+	origin_index_look(capture->index, origin_base_path(capture->index->stack, entry), &now);
+	if (!target_is_same(&known->origin.identity, &now))
+		return 0;
+	return keep_base(capture, entry, &origin, err);
+}
+
 static int capture_path(struct capture *capture, const struct delta_entry *entry, char *path,
 			struct error *err)
 {
 	struct origin_record record = { .path = path };
+	const struct origin_record *known;
 	struct delta_entry asked = *entry;
 	const char *old_name = NULL;
 	struct txn_identity now;
 
-	if (origin_index_record(capture->index, path))
-		return 0;
+	known = origin_index_record(capture->index, path);
+	if (known)
+		return path == entry->path ? capture_promoted(capture, entry, known, err) : 0;
 	if (path != entry->path) {
 		/* The old name of something renamed: it is gone from the view. */
 		asked.path = path;

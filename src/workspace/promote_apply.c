@@ -26,6 +26,8 @@ static void put_path(const struct promote *promote, const struct item *item, str
 				item->path);
 	memcpy(record.promotion, promote->entry.id, sizeof(record.promotion));
 	origin_digest_xattrs(&item->xattrs, record.origin.xattrs);
+	if (item->type == 'f')
+		memcpy(record.origin.sha256, item->new_sha256, SHA256_HEX_SIZE);
 	/* What was there before, and had not moved, is the base again should this be undone. */
 	if (is_whole(item) && !item->verdict.kind && item->origin.quality == ORIGIN_EXACT)
 		record.origin.identity = item->now;
@@ -36,7 +38,6 @@ static void put_path(const struct promote *promote, const struct item *item, str
 		record.origin.identity.uid = item->entry.new.st.st_uid;
 		record.origin.identity.gid = item->entry.new.st.st_gid;
 		record.origin.identity.size = (uint64_t)item->entry.new.st.st_size;
-		memcpy(record.origin.sha256, item->new_sha256, SHA256_HEX_SIZE);
 	}
 	origin_records_put(text, &record);
 	origin_record_done(&record);

@@ -55,7 +55,7 @@ static int take_in(struct promote *promote, struct item *item, struct str *lines
 	str_done(&item->merged);
 	/* 1 is for markers, which are wanted here; without a text there is nothing to put side by side. */
 	(void)promote_merge_item(promote, item, MERGE_MARK, conflict, err);
-	if (strcmp(conflict->kind, "binary") == 0)
+	if (!item->merged.data)
 		return 0;
 	if (!promote->request->dry_run &&
 	    (top_write_file(promote->sandbox, promote->stack, item->entry.path, &item->merged,

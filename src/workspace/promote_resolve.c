@@ -76,22 +76,25 @@ bool promote_has_markers(const struct promote *promote, const struct item *item)
 	return has_start && has_end;
 }
 
-static bool read_texts(struct promote *promote, struct item *item, struct str texts[static 3])
+/* What hinders a merge, or NULL when the three texts are read. */
+static const char *read_texts(struct promote *promote, struct item *item,
+			      struct str texts[static 3])
 {
 	owned(fd_close) int base = -1, ours = -1, theirs = -1;
 	struct item *real = content_item(promote, item);
 	struct error ignored = { 0 };
 
 	if (is_in_git(item->path))
-		return false;
+		return "binary";
 	ours = promote_open_ours(promote, real, &ignored);
 	theirs = promote_open_theirs(promote, item, &ignored);
 	if (!read_text(ours, &texts[1]) || !read_text(theirs, &texts[2]))
-		return false;
+		return "binary";
 	if (!real->origin.identity.exists)
-		return true;
-	return origin_open(promote->origins, &real->entry, &real->origin, &base, &ignored) == 0 &&
-	       read_text(base, &texts[0]);
+		return NULL;
+	if (origin_open(promote->origins, &real->entry, &real->origin, &base, &ignored) < 0)
+		return "base-lost";
+	return read_text(base, &texts[0]) ? NULL : "binary";
 }
 
 int promote_merge_item(struct promote *promote, struct item *item, enum merge_favour favour,
@@ -102,9 +105,11 @@ int promote_merge_item(struct promote *promote, struct item *item, enum merge_fa
 	int status = 1;
 
 	(void)err;
-	if (!read_texts(promote, item, texts)) {
+	const char *hindrance = read_texts(promote, item, texts);
+
+	if (hindrance) {
 		if (strcmp(conflict->kind, "content") == 0)
-			conflict->kind = "binary";
+			conflict->kind = hindrance;
 	} else {
 		struct merge_input input = {
 			.base = str_cstr(&texts[0]),

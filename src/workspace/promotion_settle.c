@@ -26,22 +26,32 @@ static int open_sandbox(const struct store *store, const struct promotion_entry 
 	return fd;
 }
 
-/* What the target has now, with its content where it is small. */
-static int look(const struct store *store, int target_fd, const char *target,
-		struct origin_record *record, struct error *err)
+/* What the target has now. */
+static const char *look(int target_fd, const char *target, struct origin_record *record)
 {
 	const char *relative = target_relative(target, record->path);
 	struct origin *origin = &record->origin;
-	owned(fd_close) int fd = -1;
 
 	if (!relative)
-		return 0;
+		return NULL;
 	target_look(target_fd, relative, &origin->identity);
 	if (target_type(&origin->identity) == 'l') {
 		free(origin->link);
 		origin->link = target_read_link(target_fd, relative);
 	}
-	if (target_type(&origin->identity) != 'f' || origin->identity.size > ORIGIN_KEPT_MAX)
+	return relative;
+}
+
+/* The same with the content, where it is small. */
+static int look_and_keep(const struct store *store, int target_fd, const char *target,
+			 struct origin_record *record, struct error *err)
+{
+	const char *relative = look(target_fd, target, record);
+	struct origin *origin = &record->origin;
+	owned(fd_close) int fd = -1;
+
+	if (!relative || target_type(&origin->identity) != 'f' ||
+	    origin->identity.size > ORIGIN_KEPT_MAX)
 		return 0;
 	fd = target_open_file(target_fd, relative, &origin->identity);
 	return fd < 0 ? 0 : cas_keep_fd(store, fd, origin->sha256, err);
@@ -63,9 +73,9 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 	    target_open(entry->target, &target_fd, err) < 0)
 		return -1;
 	for (size_t i = 0; i < paths.count; i++) {
-		if (paths.items[i].origin.quality == ORIGIN_EXACT &&
-		    look(store, target_fd, entry->target, &paths.items[i], err) < 0)
-			return -1;
+		/* Contents are kept by the next capture, of what was changed again by then. */
+		if (paths.items[i].origin.quality == ORIGIN_EXACT)
+			(void)look(target_fd, entry->target, &paths.items[i]);
 		origin_records_put(&lines, &paths.items[i]);
 	}
 	return origin_records_append(sandbox_fd, "promoted", &lines, err);
@@ -99,7 +109,7 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 		if (paths.items[i].origin.quality != ORIGIN_EXACT ||
 		    !is_same_object(&paths.items[i].origin.identity, now))
 			continue;
-		if (look(store, target_fd, entry->target, &paths.items[i], &ignored) == 0)
+		if (look_and_keep(store, target_fd, entry->target, &paths.items[i], &ignored) == 0)
 			origin_records_put(&lines, &paths.items[i]);
 	}
 	/* Without them large files count as changed by somebody: safe, only less convenient. */

@@ -270,6 +270,28 @@ static void test_into_sandbox(void)
 	       "resolved, it is promoted without a conflict");
 }
 
+/* Promoted, changed again in the sandbox, then in reality: what was promoted is the base. */
+static void test_after_promotion(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "text", TEN);
+	bench_start(&b);
+	top_put(&b, "text", "1\n2\nfirst\n4\n5\n6\n7\n8\n9\n10\n", true);
+	bench_capture(&b);
+	tap_is_int(bench_promote(&b), 0, "promoted");
+	bench_tick();
+	top_put(&b, "text", "1\n2\nfirst\n4\nsecond\n6\n7\n8\n9\n10\n", true);
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "text", "1\n2\nfirst\n4\n5\n6\n7\n8\n9\nreality\n");
+	b.request.strategy = STRATEGY_MERGE;
+	tap_ok(bench_promote(&b) == 0 &&
+		       real_is(&b, "text", "1\n2\nfirst\n4\nsecond\n6\n7\n8\n9\nreality\n"),
+	       "what is new on both sides is merged");
+}
+
 static void test_git(void)
 {
 	owned(bench_close) struct bench b;
@@ -297,6 +319,7 @@ int main(void)
 	test_renames();
 	test_lost();
 	test_into_sandbox();
+	test_after_promotion();
 	test_git();
 	return tap_done();
 }
