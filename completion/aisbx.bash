@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell ls inspect stop rm cp snap snaps rollback fork refresh diff status promote undo promotions race gate task stage history show logs top stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell ls inspect stop rm cp snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -356,6 +356,14 @@ _aisbx()
 	stage)
 		flags=" --json -h --help -f --file --to --allow-path"
 		words="run status approve"
+		;;
+	artifact)
+		flags=" --json -h --help --force"
+		words="save ls get rm"
+		;;
+	repo)
+		flags=" --json -h --help -m --message"
+		words="commit"
 		;;
 	history)
 		flags=" --json -h --help --status --sandbox --trace --text --since -n --count"

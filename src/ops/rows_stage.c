@@ -5,6 +5,8 @@
 
 /* In aisbx-more only: see table.c. */
 #pragma weak op_stage_run
+#pragma weak op_artifact_run
+#pragma weak op_repo_run
 
 static const struct op_param stage_params[] = {
 	{ .name = "file",
@@ -50,4 +52,59 @@ const struct op stage_row = {
 		"  aisbx stage status\n"
 		"  aisbx stage approve 3f2a91c0 production\n",
 	.run = op_stage_run,
+};
+
+static const struct op_param artifact_params[] = {
+	{ .name = "force", .kind = PARAM_SWITCH, .help = "get: replace what is there already" },
+	{ .name = NULL },
+};
+
+static const struct op_column artifact_columns[] = {
+	{ "artifact_id", "ID" },  { "time", "SAVED" }, { "size", "BYTES" },
+	{ "sandbox", "SANDBOX" }, { "path", "PATH" },  { NULL, NULL },
+};
+
+const struct op artifact_row = {
+	.name = "artifact",
+	.usage = "save NAME PATH...   |   ls   |   get ID DST   |   rm ID",
+	.summary = "keep build outputs of a sandbox, and get them back",
+	.group = GROUP,
+	.words = "save|ls|get|rm",
+	.flags = OP_LIBRARIES,
+	.params = artifact_params,
+	.columns = artifact_columns,
+	.help = "save keeps files as the sandbox has them now, or all it made in a directory,\n"
+		"with size, permissions, sha256, the sandbox and its last run. They outlive the\n"
+		"sandbox. get writes one to a file or into a directory, checks its sha256, and\n"
+		"leaves alone what is there unless --force. rm forgets one; gc frees its room.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx artifact save build-1 dist/app.tar.gz\n"
+		"  aisbx artifact ls\n"
+		"  aisbx artifact get 01M7F73D .\n",
+	.run = op_artifact_run,
+};
+
+static const struct op_param repo_params[] = {
+	{ .name = "message", .letter = 'm', .metavar = "TEXT", .help = "of the commit" },
+	{ .name = NULL },
+};
+
+const struct op repo_row = {
+	.name = "repo",
+	.usage = "commit NAME -m TEXT",
+	.summary = "land a promoted change as a git commit",
+	.group = GROUP,
+	.words = "commit",
+	.flags = OP_LIBRARIES,
+	.params = repo_params,
+	.help = "Commits exactly the paths of the sandbox's newest promotion that is live, with\n"
+		"the contents they have now, on the branch that is checked out. The author is\n"
+		"yours (git config), the message ends with the ids of promotion and run. What\n"
+		"is staged of other paths stays staged. Nothing the repository brings is run:\n"
+		"no hook, no filter, no fsmonitor.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx promote fix-1 && aisbx repo commit fix-1 -m 'Fix the mean'\n",
+	.run = op_repo_run,
 };

@@ -1,0 +1,34 @@
+/*
+ * Build outputs that are kept: contents in the store by their digest, one record each with where they came from. Only in
+ * the program with libraries.
+ *
+ * A record is {artifact_id, path, kind, size, mode, sha256, sandbox, run_id, time, entries}; kind is file or directory.
+ * Of a directory, entries are the files and links the sandbox made in it, and sha256 covers all of them.
+ */
+#ifndef ENGINE_ARTIFACT_H
+#define ENGINE_ARTIFACT_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/value.h"
+
+#include <stdbool.h>
+
+/* Keeps each of PATHS (relative to the workspace, or absolute) as the sandbox has it now: a list of records. */
+int engine_artifact_save(const char *sandbox, const struct strv *paths, struct value **ret_list,
+			 struct error *err);
+
+/* All records, newest first, without their entries. */
+int engine_artifact_list(struct value **ret_list, struct error *err);
+
+/*
+ * Writes artifact ID (or the beginning of one) to DST, or into it where that is a directory: {artifact_id, path,
+ * sha256}. What is there already stays unless FORCE; no link is followed; contents are held to their digests.
+ */
+int engine_artifact_get(const char *id, const char *dst, bool force, struct value **ret_answer,
+			struct error *err);
+
+/* Forgets it: {artifact_id, path}. Its contents go with the next gc. */
+int engine_artifact_remove(const char *id, struct value **ret_answer, struct error *err);
+
+#endif

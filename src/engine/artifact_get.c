@@ -1,0 +1,213 @@
+/* An artifact written back to reality: beside its place, checked, then renamed into it. */
+#include "engine/artifact_parts.h"
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "base/sha256.h"
+#include "engine/sandbox.h"
+#include "workspace/cas.h"
+#include "workspace/copy.h"
+#include "workspace/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct getting {
+	struct store store;
+	int dir_fd;
+	struct value *record;
+	bool force;
+};
+
+static void getting_done(struct getting *get)
+{
+	value_free(get->record);
+	fd_close(&get->dir_fd);
+	store_close(&get->store);
+}
+
+/* Puts the draft into its place; what stands there, be it a link, is replaced by force only. */
+static int put_into_place(const struct getting *get, int dir_fd, const char *draft,
+			  const char *name, struct error *err)
+{
+	unsigned flags = get->force ? 0 : RENAME_NOREPLACE;
+
+	if (renameat2(dir_fd, draft, dir_fd, name, flags) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return error_set(err, ERROR_CONFLICT, "%s is there already; --force replaces it",
+				 name);
+	return error_errno(err, ERROR_HOST, "%s", name);
+}
+
+static int write_content(const struct getting *get, int fd, const char *sha256, unsigned mode,
+			 struct error *err)
+{
+	owned(fd_close) int from = -1;
+	char found[SHA256_HEX_SIZE];
+
+	if (cas_open(&get->store, sha256, &from, err) < 0)
+		return -1;
+	if (copy_content(from, fd) < 0 || sha256_fd(fd, found) < 0 || fchmod(fd, mode) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write it");
+	if (strcmp(found, sha256) != 0)
+		return error_set(err, ERROR_INPUT,
+				 "what is kept is not what was saved (sha256 %.12s, not %.12s)",
+				 found, sha256);
+	return 0;
+}
+
+/* One file or link as NAME in DIR_FD. */
+static int put_row(const struct getting *get, const struct value *row, int dir_fd, const char *name,
+		   struct error *err)
+{
+	const char *link = value_get_text(row, "link");
+	const char *sha256 = value_get_text(row, "sha256");
+	char draft[ID_SHORT_SIZE];
+	int64_t mode = 0644;
+	int status = 0;
+
+	if (id_short(".aisbx", draft, err) < 0)
+		return -1;
+	(void)value_get_int(row, "mode", &mode);
+	if (link) {
+		if (symlinkat(link, dir_fd, draft) < 0)
+			return error_errno(err, ERROR_HOST, "%s", name);
+	} else {
+		owned(fd_close) int fd = openat(
+			dir_fd, draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return error_errno(err, ERROR_HOST, "%s", name);
+		status = write_content(get, fd, sha256 ? sha256 : "", (unsigned)mode & 0777, err);
+	}
+	if (status == 0)
+		status = put_into_place(get, dir_fd, draft, name, err);
+	if (status < 0)
+		(void)unlinkat(dir_fd, draft, 0);
+	return status < 0 ? error_context(err, "artifact") : 0;
+}
+
+/* Every directory on the way to RELATIVE, none of them a link. */
+static int make_parents(int root_fd, const char *relative, struct error *err)
+{
+	owned(free_ptr) char *path = xstrdup(relative);
+
+	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		owned(fd_close) int fd = -1;
+		const char *name;
+
+		*slash = '\0';
+		if (target_parent(root_fd, path, &fd, &name) < 0 ||
+		    (mkdirat(fd, name, 0755) < 0 && errno != EEXIST))
+			return error_errno(err, ERROR_HOST, "%s", path);
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int put_entry(const struct getting *get, const struct value *row, int root_fd,
+		     struct error *err)
+{
+	owned(free_ptr) char *path = artifact_path(row);
+	owned(fd_close) int fd = -1;
+	const char *name;
+
+	if (!path || make_parents(root_fd, path, err) < 0)
+		return path ? -1 : error_set(err, ERROR_INPUT, "damaged artifact");
+	if (target_parent(root_fd, path, &fd, &name) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	return put_row(get, row, fd, name, err);
+}
+
+static int put_directory(const struct getting *get, int dir_fd, const char *name, struct error *err)
+{
+	const struct value *entries = value_get(get->record, "entries");
+	owned(fd_close) int root_fd = -1;
+
+	if (!entries || entries->kind != VALUE_LIST)
+		return error_set(err, ERROR_INPUT, "damaged artifact");
+	if (mkdirat(dir_fd, name, 0755) < 0 && (errno != EEXIST || !get->force))
+		return errno == EEXIST
+			       ? error_set(err, ERROR_CONFLICT,
+					   "%s is there already; --force writes into it", name)
+			       : error_errno(err, ERROR_HOST, "%s", name);
+	root_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (root_fd < 0)
+		return error_errno(err, ERROR_HOST, "%s", name);
+	for (size_t i = 0; i < entries->many.count; i++)
+		if (put_entry(get, entries->many.items[i], root_fd, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Where the last name of a path begins; *ret_len is its length, without slashes behind it. */
+static const char *last_name(const char *path, size_t *ret_len)
+{
+	size_t len = strlen(path);
+	const char *slash;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	slash = memrchr(path, '/', len);
+	*ret_len = slash ? (size_t)(path + len - (slash + 1)) : len;
+	return slash ? slash + 1 : path;
+}
+
+/* The directory DST lies in and its name there; a directory that is there takes the artifact under its own name. */
+static int open_place(const struct getting *get, const char *dst, int *ret_fd, char **ret_name,
+		      struct error *err)
+{
+	owned(free_ptr) char *own = artifact_path(get->record), *parent = NULL;
+	const char *start;
+	struct stat st;
+	size_t len;
+
+	if (stat(dst, &st) == 0 && S_ISDIR(st.st_mode)) {
+		start = last_name(own ? own : "", &len);
+		parent = xstrdup(dst);
+	} else {
+		start = last_name(dst, &len);
+		parent = start > dst ? xstrndup(dst, (size_t)(start - dst)) : xstrdup(".");
+	}
+	*ret_name = xstrndup(start, len);
+	*ret_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd < 0)
+		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", dst);
+	if (!**ret_name || strcmp(*ret_name, ".") == 0 || strcmp(*ret_name, "..") == 0 ||
+	    strchr(*ret_name, '/'))
+		return error_set(err, ERROR_USAGE, "'%s' is no name for a file", dst);
+	return 0;
+}
+
+int engine_artifact_get(const char *id, const char *dst, bool force, struct value **ret_answer,
+			struct error *err)
+{
+	owned(getting_done) struct getting get = { .store = { .fd = -1, .lock_fd = -1 },
+						   .dir_fd = -1,
+						   .force = force };
+	owned(free_ptr) char *name = NULL;
+	owned(fd_close) int fd = -1;
+	const char *kind;
+
+	if (engine_store(&get.store, err) < 0 ||
+	    artifact_directory(&get.store, &get.dir_fd, err) < 0 ||
+	    artifact_find(get.dir_fd, id, &get.record, err) < 0 ||
+	    open_place(&get, dst, &fd, &name, err) < 0)
+		return -1;
+	kind = value_get_text(get.record, "kind");
+	if (kind && strcmp(kind, "directory") == 0 ? put_directory(&get, fd, name, err) < 0
+						   : put_row(&get, get.record, fd, name, err) < 0)
+		return -1;
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "artifact_id",
+		  value_new_text(value_get_text(get.record, "artifact_id")));
+	value_add(*ret_answer, "path", value_new_text(dst));
+	value_add(*ret_answer, "sha256", value_new_text(value_get_text(get.record, "sha256")));
+	return 0;
+}

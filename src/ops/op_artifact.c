@@ -1,0 +1,69 @@
+/* `artifact save|ls|get|rm`: build outputs that outlive their sandbox. */
+#include "base/own.h"
+#include "engine/artifact.h"
+#include "ops/rows.h"
+#include "ops/words.h"
+
+#include <string.h>
+
+static int save(struct op_call *call, struct error *err)
+{
+	owned(strv_done) struct strv paths = STRV_INIT;
+
+	for (size_t i = 2; i < call->words.count; i++) {
+		owned(free_ptr) char *path = words_read_path(call->words.items[i]);
+
+		strv_add(&paths, path ? path : call->words.items[i]);
+	}
+	if (engine_artifact_save(call->words.items[1], &paths, &call->answer, err) < 0)
+		return -1;
+	for (size_t i = 0; i < call->answer->many.count; i++) {
+		const struct value *row = call->answer->many.items[i];
+		int64_t size = 0;
+
+		(void)value_get_int(row, "size", &size);
+		str_addf(&call->text, "%s  ", value_get_text(row, "artifact_id"));
+		words_add_path(&call->text, value_get_text(row, "path"));
+		str_add(&call->text, "  ");
+		words_add_size(&call->text, size);
+		str_addf(&call->text, "  sha256 %.12s\n", value_get_text(row, "sha256"));
+	}
+	return 0;
+}
+
+static int get(struct op_call *call, struct error *err)
+{
+	if (engine_artifact_get(call->words.items[1], call->words.items[2],
+				op_arg_switch(call, "force"), &call->answer, err) < 0)
+		return -1;
+	str_addf(&call->text, "%s written to ", value_get_text(call->answer, "artifact_id"));
+	words_add_path(&call->text, value_get_text(call->answer, "path"));
+	str_add_char(&call->text, '\n');
+	return 0;
+}
+
+static int forget(struct op_call *call, struct error *err)
+{
+	if (engine_artifact_remove(call->words.items[1], &call->answer, err) < 0)
+		return -1;
+	str_addf(&call->text, "forgot %s\n", value_get_text(call->answer, "artifact_id"));
+	return 0;
+}
+
+int op_artifact_run(struct op_call *call, struct error *err)
+{
+	const char *word = call->words.count > 0 ? call->words.items[0] : "";
+	size_t count = call->words.count;
+
+	if (strcmp(word, "save") == 0 && count >= 3)
+		return save(call, err);
+	if (strcmp(word, "ls") == 0 && count == 1)
+		return engine_artifact_list(&call->answer, err);
+	if (strcmp(word, "get") == 0 && count == 3)
+		return get(call, err);
+	if (strcmp(word, "rm") == 0 && count == 2)
+		return forget(call, err);
+	return error_set(err, ERROR_USAGE,
+			 "write aisbx artifact save NAME PATH..., artifact ls, artifact get ID DST "
+			 "or artifact rm ID");
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""artifact: build outputs kept, listed and got back; they outlive their sandbox and the garbage collector.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import glob
+import hashlib
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import Home, Tap, refused  # noqa: E402
+
+tap = Tap()
+BUILD = "mkdir -p dist/sub; echo built > dist/app; chmod 755 dist/app; ln -s app dist/link; echo deep > dist/sub/x"
+
+
+def test_file(home):
+    home.call("create", "b")
+    home.call("exec", "b", "--", "sh", "-c", BUILD)
+    row = home.data("artifact", "save", "b", "dist/app")
+    tap.equal((row.get("path"), row.get("kind"), row.get("size"), row.get("mode"), row.get("sandbox")),
+              ("dist/app", "file", 6, 0o755, "b"), "a file is saved with what is known of it")
+    tap.equal(row.get("sha256"), hashlib.sha256(b"built\n").hexdigest(), "its sha256")
+    tap.ok(row.get("run_id") and home.call("show", row["run_id"]).returncode == 0, "and the run it came from", row)
+    home.call("exec", "b", "--", "sh", "-c", "echo newer > dist/app")
+    done = home.call("artifact", "get", row["artifact_id"][:20], "out")
+    tap.ok(done.returncode == 0 and home.read("out") == "built\n", "it is got back as it was", done)
+    tap.equal(os.stat(home.work + "/out").st_mode & 0o777, 0o755, "with its permissions")
+    tap.ok(refused(home.call("artifact", "get", row["artifact_id"], "out"), 3, "--force"), "what is there stays")
+    home.put("victim", "safe\n")
+    os.unlink(home.work + "/out")
+    os.symlink("victim", home.work + "/out")
+    tap.equal(home.call("artifact", "get", row["artifact_id"], "out").returncode, 3, "a link, too")
+    done = home.call("artifact", "get", row["artifact_id"], "out", "--force")
+    tap.ok(done.returncode == 0 and home.read("victim") == "safe\n" and not os.path.islink(home.work + "/out"),
+           "--force replaces the link, not what it leads to", done)
+    os.mkdir(home.work + "/into")
+    tap.equal((home.call("artifact", "get", row["artifact_id"], "into").returncode, home.read("into/app")),
+              (0, "built\n"), "a directory takes it under its own name")
+    return row
+
+
+def test_directory(home):
+    row = home.data("artifact", "save", "b", "dist/")
+    tap.equal((row.get("kind"), len(row.get("entries", []))), ("directory", 3), "a directory with all that was made in it")
+    done = home.call("artifact", "get", row["artifact_id"], "copy")
+    tap.ok(done.returncode == 0 and home.read("copy/sub/x") == "deep\n", "got back as a directory", done)
+    tap.equal(os.readlink(home.work + "/copy/link"), "app", "links as links")
+    tap.equal(home.call("artifact", "get", row["artifact_id"], "copy/none/x").returncode, 5, "not to nowhere")
+    rows = home.rows("artifact", "ls")
+    tap.equal([one["path"] for one in rows], ["dist", "dist/app"], "ls is newest first")
+
+
+def test_kept(home, row):
+    home.call("rm", "b")
+    store = home.path + "/.local/share/aisbx/cas"
+    before = time.time() - 4000
+    for path in glob.glob(store + "/*/*"):
+        os.utime(path, (before, before))
+    home.call("gc")
+    done = home.call("artifact", "get", row["artifact_id"], "after-gc")
+    tap.ok(done.returncode == 0 and home.read("after-gc") == "built\n", "it outlives its sandbox and gc", done)
+    digest = row["sha256"]
+    kept = f"{store}/{digest[:2]}/{digest[2:]}"
+    os.chmod(kept, 0o600)
+    with open(kept, "w") as out:
+        out.write("forged\n")
+    done = home.call("artifact", "get", row["artifact_id"], "forged")
+    tap.ok(done.returncode != 0 and not os.path.exists(home.work + "/forged"), "a content that changed is refused", done)
+    tap.equal([name for name in os.listdir(home.work) if name.startswith(".aisbx")], [], "and leaves no draft")
+    tap.equal(home.call("artifact", "rm", row["artifact_id"]).returncode, 0, "rm forgets one")
+    tap.equal(home.call("artifact", "get", row["artifact_id"], "x").returncode, 5, "which is not found then")
+
+
+def test_mistakes(home):
+    home.call("create", "c")
+    for words, code in ((("save", "c", "nothing-there"), 5), (("save", "nobody", "x"), 5), (("save", "c", "../../x"), 2),
+                        (("save", "c"), 2), (("get", "0123"), 2), (("get", "0123456", "x"), 5), ((), 2),
+                        (("save", "c", "/dev/null"), 5)):
+        done = home.call("artifact", *words)
+        tap.ok(refused(done, code), f"artifact {' '.join(words)}: exit {code}", done)
+
+
+def main():
+    with Home(prefix="aisbx-artifact-") as home:
+        first = home.call("run", "--", "true")
+        if first.returncode != 0:
+            tap.skip("artifacts", "no sandbox can be made here: " + first.stderr.strip())
+            return tap.done()
+        row = test_file(home)
+        tap.attempt(test_directory, home)
+        tap.attempt(test_kept, home, row)
+        tap.attempt(test_mistakes, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
