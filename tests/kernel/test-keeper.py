@@ -330,6 +330,32 @@ def test_long_path():
         home.env["HOME"] = home.path
 
 
+def test_freeze(home):
+    """A live snapshot halts everybody, and lets them go again, whatever happens to who asked."""
+    home.call("create", "live")
+    sh(home, "live", "(while :; do echo x >> log; sleep 0.01; done) & exit 0")
+
+    def is_growing():
+        before = sh(home, "live", "wc -l < log").stdout
+        return wait_for(lambda: sh(home, "live", "wc -l < log").stdout != before)
+
+    done = home.call("snap", "live")
+    tap.equal(done.returncode, 3, "a snapshot refuses while somebody writes")
+    done = home.call("snap", "live", "--freeze")
+    tap.ok(done.returncode == 0 and is_growing(), "halted for a snapshot, they go on afterwards", done)
+    source = random.Random(os.environ.get("AISBX_SEED", "freeze"))
+    for _ in range(8):
+        asker = subprocess.Popen([AISBX, "snap", "live", "--freeze"], cwd=home.work, env=home.env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(source.random() * 0.01)
+        asker.kill()
+        asker.wait()
+    tap.ok(is_growing(), "also when who asked was killed")
+    done = home.call("snap", "live", "--kill")
+    tap.ok(done.returncode == 0 and wait_for(lambda: reap() or not ours()), "or they are ended first", (done, ours()))
+    home.call("rm", "live")
+
+
 def test_places(home):
     """What the sandbox removed stays removed, also when the host mounts something there."""
     if os.geteuid() != 0:
@@ -390,7 +416,7 @@ def test_words(home):
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_init, test_terminal, test_places, test_disk, test_memory, test_words)
+             test_init, test_terminal, test_freeze, test_places, test_disk, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:
