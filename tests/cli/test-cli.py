@@ -17,38 +17,13 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 AISBX = os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx"
 FIELDS = ("run_id trace_id sandbox command status exit_code signal stdout stderr stdout_bytes stderr_bytes truncated "
           "started duration_ms cpu_ms peak_memory_bytes isolation layers degraded limits_hit denials fuel_consumed "
           "changes driver").split()
-
-
-class Tap:
-    """Counts and prints cases."""
-
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def ok(self, good, what, detail=None):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
-        if not good and detail is not None:
-            for line in str(detail)[:2000].splitlines():
-                print(f"#   {line}")
-        return good
-
-    def equal(self, got, want, what):
-        return self.ok(got == want, what, f"got  {got!r}\nwant {want!r}")
-
-    def skip(self, what, reason):
-        self.count += 1
-        print(f"ok {self.count} - {what} # SKIP {reason}")
-
-    def done(self):
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
-
 
 tap = Tap()
 

@@ -14,33 +14,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 AISBX = os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx"
 MIB = 1 << 20
-
-
-class Tap:
-    """Counts and prints cases."""
-
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def ok(self, good, what, detail=None):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
-        if not good and detail is not None:
-            for line in str(detail)[:2000].splitlines():
-                print(f"#   {line}")
-        return good
-
-    def skip(self, what, reason):
-        self.count += 1
-        print(f"ok {self.count} - {what} # SKIP {reason}")
-
-    def done(self):
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
-
 
 tap = Tap()
 

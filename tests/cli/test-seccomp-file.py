@@ -10,25 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 AISBX = os.path.realpath(os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx")
 PLAIN_ID = 54321
-count = failed = 0
-
-
-def ok(good, what, detail=None):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {what}", flush=True)
-    if not good and detail is not None:
-        for line in str(detail)[:2000].splitlines():
-            print(f"#   {line}")
-
-
-def skip(what, reason):
-    global count
-    count += 1
-    print(f"ok {count} - {what} # SKIP {reason}", flush=True)
+tap = Tap()
 
 
 class Place:
@@ -74,13 +61,13 @@ def check_bites(place):
     name = place.name
     no_directories = place.write("no-directories.json", NO_DIRECTORIES)
     result = place.run("--seccomp", no_directories, "--", "mkdir", "a")
-    ok(result.returncode == 1 and "not supported" in result.stderr, f"{name}: a call taken away fails", result)
+    tap.ok(result.returncode == 1 and "not supported" in result.stderr, f"{name}: a call taken away fails", result)
     result = place.run("--seccomp", "no-directories.json", "--", "sh", "-c", "echo fine; ls > list")
-    ok(result.returncode == 0 and result.stdout == "fine\n", f"{name}: a relative path; the rest works", result)
-    ok(place.run("--", "mkdir", "a").returncode == 0, f"{name}: without the file the call works")
+    tap.ok(result.returncode == 0 and result.stdout == "fine\n", f"{name}: a relative path; the rest works", result)
+    tap.ok(place.run("--", "mkdir", "a").returncode == 0, f"{name}: without the file the call works")
     place.write("kill.json", profile([rule(["mkdir", "mkdirat"], "SCMP_ACT_KILL_PROCESS")]))
     result = place.run("--seccomp", "kill.json", "--", "mkdir", "a")
-    ok(result.returncode == 128 + 31, f"{name}: a profile may kill", result)
+    tap.ok(result.returncode == 128 + 31, f"{name}: a profile may kill", result)
 
 
 def check_takes_away_only(place):
@@ -88,10 +75,10 @@ def check_takes_away_only(place):
     place.write("all.json", profile([rule(["mount", "unshare", "bpf", "clone3"], "SCMP_ACT_ALLOW")]))
     script = "import ctypes; c = ctypes.CDLL(None, use_errno=True); print(c.unshare(0x10000000), ctypes.get_errno())"
     result = place.run("--seccomp", "all.json", "--", "python3", "-c", script)
-    ok(result.stdout == "-1 1\n", f"{name}: what we refuse stays refused", result)
+    tap.ok(result.stdout == "-1 1\n", f"{name}: what we refuse stays refused", result)
     result = place.run("--json", "--seccomp", "all.json", "--", "python3", "-c", script)
     denials = json.loads(result.stdout)["denials"]
-    ok(any(d["what"] == "unshare(2)" for d in denials), f"{name}: and is still told", denials)
+    tap.ok(any(d["what"] == "unshare(2)" for d in denials), f"{name}: and is still told", denials)
 
 
 def check_bad_files(place):
@@ -116,10 +103,10 @@ def check_bad_files(place):
             place.write(file, content)
         result = place.run("--seccomp", file, "--", "sh", "-c", "echo ran; echo ran >&2")
         lines = result.stderr.strip().splitlines()
-        ok(result.returncode == 125 and len(lines) == 1 and (file or "seccomp") in lines[0] and "ran" not in
+        tap.ok(result.returncode == 125 and len(lines) == 1 and (file or "seccomp") in lines[0] and "ran" not in
            result.stdout + result.stderr, f"{name}: bad file {file!r}: one line, 125, nothing runs", result)
     result = place.run("--json", "--seccomp", "garbage.json", "--", "true")
-    ok(result.returncode == 125 and json.loads(result.stdout)["status"] == "denied",
+    tap.ok(result.returncode == 125 and json.loads(result.stdout)["status"] == "denied",
        f"{name}: as an object: denied", result)
 
 
@@ -128,20 +115,20 @@ def check_profile(place):
     place.write("no-directories.json", NO_DIRECTORIES)
     place.write("box.yaml", "name: box\nseccomp: no-directories.json\n")
     result = place.call("run", "--profile", os.path.join(place.work, "box.yaml"), "--", "mkdir", "a")
-    ok(result.returncode == 1 and "not supported" in result.stderr, f"{name}: named by a profile", result)
+    tap.ok(result.returncode == 1 and "not supported" in result.stderr, f"{name}: named by a profile", result)
     place.write("bad.yaml", "name: bad\nseccomp: nowhere.json\n")
     result = place.run("--profile", "./bad.yaml", "--", "true")
-    ok(result.returncode == 125 and "nowhere.json" in result.stderr, f"{name}: a profile naming no file", result)
+    tap.ok(result.returncode == 125 and "nowhere.json" in result.stderr, f"{name}: a profile naming no file", result)
 
 
 def check_ends(place):
     """Whatever the filter forbids the launcher at the very end, the outcome is told."""
     name = place.name
     place.write("mute.json", profile([rule(["sendmsg", "sendto", "write", "close"])]))
-    ok(place.run("--seccomp", "mute.json", "--", "no-such-program-x").returncode == 127,
+    tap.ok(place.run("--seccomp", "mute.json", "--", "no-such-program-x").returncode == 127,
        f"{name}: not found is 127 even when the launcher cannot say so")
     place.write("shut.json", profile([], "SCMP_ACT_KILL_PROCESS"))
-    ok(place.run("--seccomp", "shut.json", "--", "true").returncode == 128 + 31,
+    tap.ok(place.run("--seccomp", "shut.json", "--", "true").returncode == 128 + 31,
        f"{name}: a filter that permits nothing ends the command")
 
 
@@ -155,14 +142,13 @@ def main():
             place = Place(name, uid, base)
             probe = place.run("--", "true")
             if probe.returncode != 0:
-                skip(f"{name}: all", (probe.stderr.strip() or "no sandbox here").replace("#", " "))
+                tap.skip(f"{name}: all", (probe.stderr.strip() or "no sandbox here").replace("#", " "))
                 continue
             for check in (check_bites, check_takes_away_only, check_bad_files, check_profile, check_ends):
                 check(place)
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    print(f"1..{count}")
-    return 1 if failed else 0
+    return tap.done()
 
 
 sys.exit(main())

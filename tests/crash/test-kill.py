@@ -6,7 +6,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from crash import ERRORS, FULL, SLOW, Bad, Tap, World, place, points
+from crash import ERRORS, FULL, SLOW, Bad, Points, World, place, points
 
 PLAIN_ID = 54321
 
@@ -139,7 +139,7 @@ def edits(tap, world):
         promote, _ = world.learn()
         world.end("undone", "edits")
     except Bad as problem:
-        tap.case(False, "edits", str(problem))
+        tap.ok(False, "edits", str(problem))
         return
     tap.loop("what was not done yet is edited", [promote], lambda calls: edited_before(world, calls))
     tap.loop("what was done and what was not are edited", [promote], lambda calls: edited_both(world, calls))
@@ -150,7 +150,7 @@ def all_of(tap, name, world):
         promote, undo = world.learn()
         world.end("undone", name)
     except Bad as problem:
-        tap.case(False, f"{name}: an undisturbed run", str(problem))
+        tap.ok(False, f"{name}: an undisturbed run", str(problem))
         return
     tap.loop(f"{name}: promotion killed at each of {promote} calls", points(promote, MOST),
              lambda p: kill_promotion(world, p))
@@ -169,7 +169,7 @@ def all_of(tap, name, world):
 
 
 def main():
-    tap, base = Tap(), place()
+    tap, base = Points(), place()
     if not base:
         print("1..0 # SKIP no filesystem with user attributes")
         return 0

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from crash import SLOW, Bad, Tap, World, points
+from crash import SLOW, Bad, Points, World, points
 
 IOC_SHUTDOWN = 0x8004587D
 WAYS = {"SHUTDOWN": 2, "SHUTDOWN_FLUSHED": 1}
@@ -125,7 +125,7 @@ def all_of(tap, kind, base):
         careless = World(disk.point, fault="nosync")
         careless.old, careless.new = world.old, world.new
         seen = has_teeth(disk, careless, promote)
-        tap.case(seen, f"{kind}: without syncs it is seen to fail", "\n".join(seen) if not seen else "")
+        tap.ok(seen, f"{kind}: without syncs it is seen to fail", "\n".join(seen) if not seen else "")
     finally:
         disk.remove()
 
@@ -137,7 +137,7 @@ def main():
     if "--inside" not in sys.argv:
         # Mounts of our own, which go when we go.
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, __file__, "--inside"])
-    tap, base = Tap(), tempfile.mkdtemp(prefix="aisbx-power.")
+    tap, base = Points(), tempfile.mkdtemp(prefix="aisbx-power.")
     try:
         for kind, (_, make) in FILESYSTEMS.items():
             if not shutil.which(make[0]):
@@ -149,7 +149,7 @@ def main():
                 if "mount:" in str(problem) and "unknown filesystem" in str(problem):
                     tap.skip(kind, "this kernel does not know it")
                 else:
-                    tap.case(False, kind, str(problem))
+                    tap.ok(False, kind, str(problem))
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return tap.done()

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from crash import ID, SLOW, Bad, Tap, World, place, points
+from crash import ID, SLOW, Bad, Points, World, place, points
 
 TOKEN = b"written meanwhile\n"
 # A file that is replaced; one below a directory that moves; a tree that goes, changed inside; a name that is to be free.
@@ -89,7 +89,7 @@ def write_in(world, point, target, undo):
 
 
 def main():
-    tap, base = Tap(), place()
+    tap, base = Points(), place()
     if not base:
         print("1..0 # SKIP no filesystem with user attributes")
         return 0

@@ -1,4 +1,4 @@
-"""Support for suites of the command line that need a store of their own: TAP, a home, the program, a terminal."""
+"""Support for suites of the command line that need a store of their own: a home, the program, a terminal."""
 import json
 import os
 import pty
@@ -6,43 +6,10 @@ import select
 import shutil
 import subprocess
 import tempfile
-import traceback
+
+from tap import Tap  # noqa: F401 - suites take it from here, with the rest
 
 AISBX = os.path.realpath(os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx")
-
-
-class Tap:
-    """Counts and prints cases."""
-
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def ok(self, good, what, detail=None):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
-        if not good and detail is not None:
-            for line in str(detail)[:3000].splitlines():
-                print(f"#   {line}")
-        return good
-
-    def equal(self, got, want, what):
-        return self.ok(got == want, what, f"got  {got!r}\nwant {want!r}")
-
-    def attempt(self, test, *words):
-        """Runs TEST; what it stumbles over is a failed case, and the next test runs all the same."""
-        try:
-            test(*words)
-        except Exception:  # whatever it is, it is told
-            self.ok(False, f"{test.__name__} comes to its end", traceback.format_exc())
-
-    def skip(self, what, reason):
-        self.count += 1
-        print(f"ok {self.count} - {what} # SKIP {reason}")
-
-    def done(self):
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
 
 
 class Home:

@@ -13,32 +13,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 PATCH_TREES = os.environ["PATCH_TREES"]
 CLEAN = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "LC_ALL": "C",
          "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()}
 TRIGGER, SETID, OUTSIDE = 1 << 4, 1 << 0, 1 << 5
 ODD_NAMES = [b"with space", b"tab\there", b"new\nline", b"quote\"d", b"back\\slash", "Grüße".encode(), b"\xff\xfe",
              b"bell\x07", b"esc\x1b[31m", b"-leading", b" edge ", b"a b c/d e", b"\x7f", "rtl\u202e".encode(), b"x" * 255]
-
-
-class Tap:
-    """Counts and prints cases."""
-
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def ok(self, good, what, detail=None):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
-        if not good and detail is not None:
-            for line in str(detail)[:3000].splitlines():
-                print(f"#   {line}")
-
-    def done(self):
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
-
 
 tap = Tap()
 

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 BATCH = os.environ["TEXT_BATCH"]
 SLOW = os.environ.get("AISBX_SLOW", "") not in ("", "0")
 SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
@@ -21,30 +24,6 @@ TRIPLES = 1500 if SLOW else 10000
 # Nothing of the machine's configuration changes what git does here.
 CLEAN = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "LC_ALL": "C",
          "GIT_CEILING_DIRECTORIES": tempfile.gettempdir()}
-
-
-class Tap:
-    """Counts and prints cases."""
-
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def ok(self, good, what, detail=None):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {what}", flush=True)
-        if not good and detail is not None:
-            for line in str(detail)[:3000].splitlines():
-                print(f"#   {line}")
-
-    def skip(self, what, reason):
-        self.count += 1
-        print(f"ok {self.count} - {what} # SKIP {reason}")
-
-    def done(self):
-        print(f"1..{self.count}")
-        return 1 if self.failed else 0
-
 
 tap = Tap()
 
