@@ -129,29 +129,38 @@ struct value *workspace_paths(const struct strv *paths)
 	return list;
 }
 
-/* Counts what it changed; what cannot be counted in time is a floor, and said to be one. */
-static void add_changes(struct value *row, const struct sandbox *sandbox, uint64_t until_ns)
+/* Counts into *ret_delta; what cannot be counted in time is a floor, and said to be one. -1: cannot be looked at. */
+static int count_changes(const struct sandbox *sandbox, uint64_t until_ns, struct delta *ret_delta)
 {
 	struct view_stack stack;
-	struct delta delta = { .count = 0 };
 	struct error ignored;
 
-	if (engine_view(sandbox, NULL, &stack, &ignored) < 0) {
-		value_add(row, "changes", value_new_null());
-		value_add(row, "partial", value_new_bool(true));
-		return;
-	}
+	/* The time is for all sandboxes of a list: even a first look at a large one takes a part of it. */
+	ret_delta->is_partial = true;
+	if (clock_now_ns() >= until_ns)
+		return 0;
+	if (engine_view(sandbox, NULL, &stack, &ignored) < 0)
+		return -1;
 	struct delta_options options = { .workspace = sandbox->workspace,
 					 .old_from = stack.count,
 					 .only_workspace = true,
 					 .until_ns = until_ns };
 
-	if (delta_read(&stack, &options, &delta, &ignored) < 0)
-		delta.is_partial = true;
-	value_add(row, "changes", workspace_counts(delta.added, delta.modified, delta.deleted));
+	(void)delta_read(&stack, &options, ret_delta, &ignored);
+	view_close(&stack);
+	return 0;
+}
+
+static void add_changes(struct value *row, const struct sandbox *sandbox, uint64_t until_ns)
+{
+	struct delta delta = { .count = 0 };
+	bool is_known = count_changes(sandbox, until_ns, &delta) == 0;
+
+	value_add(row, "changes",
+		  is_known ? workspace_counts(delta.added, delta.modified, delta.deleted)
+			   : value_new_null());
 	value_add(row, "partial", value_new_bool(delta.is_partial));
 	delta_done(&delta);
-	view_close(&stack);
 }
 
 /* "running" with somebody alive inside, else "idle"; a top cut short by a crash of the machine is "torn". */
