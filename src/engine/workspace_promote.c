@@ -32,9 +32,20 @@ static struct value *describe_consents(const struct promotion *promotion, const 
 	return list;
 }
 
-static struct value *describe(const struct promotion *promotion,
-			      const struct promote_request *request, const char *workspace)
+/* Where the version that was not taken can be read. */
+static void add_kept(struct value *event, const struct conflict *conflict,
+		     const struct sandbox *sandbox)
 {
+	owned(free_ptr) char *path = xasprintf("%s/cas/%.2s/%s", sandbox->store->path,
+					       conflict->loser, conflict->loser + 2);
+
+	value_add(event, "kept_as", value_new_text(conflict->loser[0] ? path : NULL));
+}
+
+static struct value *describe(const struct promotion *promotion,
+			      const struct promote_request *request, const struct sandbox *sandbox)
+{
+	const char *workspace = sandbox->workspace;
 	struct value *answer = value_new_map();
 	struct value *conflicts;
 
@@ -51,9 +62,13 @@ static struct value *describe(const struct promotion *promotion,
 	value_add(answer, "merged", workspace_paths(&promotion->merged));
 	value_add(answer, "skipped", workspace_paths(&promotion->skipped));
 	conflicts = value_add(answer, "conflicts", value_new_list());
-	for (size_t i = 0; i < promotion->conflict_count; i++)
-		value_append(conflicts, workspace_conflict_event(&promotion->conflicts[i], request,
-								 workspace));
+	for (size_t i = 0; i < promotion->conflict_count; i++) {
+		const struct conflict *conflict = &promotion->conflicts[i];
+
+		add_kept(value_append(conflicts,
+				      workspace_conflict_event(conflict, request, workspace)),
+			 conflict, sandbox);
+	}
 	value_add(answer, "consent", describe_consents(promotion, workspace));
 	set_undo(answer, promotion->id);
 	return answer;
@@ -96,7 +111,7 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 		return -1;
 	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
-		*ret_answer = describe(&promotion, request, opened->sandbox.workspace);
+		*ret_answer = describe(&promotion, request, &opened->sandbox);
 	promotion_done(&promotion);
 	view_close(&stack);
 	return status;

@@ -50,7 +50,7 @@ static void add_resolved(struct str *out, const struct value *answer)
 
 	for (size_t i = 0; i < count_of(answer, "conflicts"); i++) {
 		const struct value *one = conflicts->many.items[i];
-		const char *loser = value_get_text(one, "loser");
+		const char *kept = value_get_text(one, "kept_as");
 
 		if (!value_get_text(one, "resolution"))
 			continue;
@@ -58,8 +58,10 @@ static void add_resolved(struct str *out, const struct value *answer)
 		words_add_path(out, path_of(one));
 		str_addf(out, ": %s conflict decided by %s", value_get_text(one, "kind"),
 			 value_get_text(one, "resolution"));
-		if (loser)
-			str_addf(out, "; the other version is kept as %s", loser);
+		if (kept) {
+			str_add(out, "; the other version is kept as ");
+			words_add_path(out, kept);
+		}
 		str_add_char(out, '\n');
 	}
 }

@@ -79,7 +79,7 @@ static const char conflicts_text[] =
 	"  --into-sandbox            markers go into the sandbox, to be resolved there\n"
 	"\n"
 	"Paths narrow it: aisbx promote fix-1 src/a.c --strategy theirs. The version\n"
-	"that was not taken is kept in the store, under the sha256 that is printed.\n"
+	"that was not taken is kept in the store; its path is printed.\n"
 	"With --json each conflict is an object in \"conflicts\" with its kind, both\n"
 	"sides, the lines that overlap, and the choices. \"ours\" is reality, \"theirs\"\n"
 	"the sandbox.\n";

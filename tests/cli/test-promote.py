@@ -163,6 +163,8 @@ def test_conflicts(home):
            "merged by lines and by aspect", done)
     done = home.call("promote", "c", "both.txt", "--strategy", "ours")
     tap.ok(done.returncode == 0 and "OURS" in home.read("both.txt"), "ours keeps reality's", done)
+    kept = re.search(r"the other version is kept as (\S+)", done.stdout)
+    tap.ok(kept and "THEIRS" in home.read(kept.group(1)), "and says where the sandbox's can be read", done.stdout)
     done = home.call("promote", "c", "--strategy", "theirs")
     tap.ok(done.returncode == 0 and home.read("add.txt") == "add\n" and not os.path.exists(home.work + "/gone.txt"),
            "theirs takes the sandbox's", done)
