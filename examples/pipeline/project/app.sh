@@ -1,0 +1,4 @@
+#!/bin/sh
+# Lists the first items of the catalogue.
+echo "catalogue, version 1"
+head -n 10 items.txt
