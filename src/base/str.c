@@ -141,6 +141,23 @@ bool strv_has(const struct strv *list, const char *item)
 	return false;
 }
 
+static int compare_items(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strv_sort(struct strv *list)
+{
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(list->items[0]), compare_items);
+}
+
+bool strv_has_sorted(const struct strv *list, const char *item)
+{
+	return list->count > 0 &&
+	       bsearch(&item, list->items, list->count, sizeof(list->items[0]), compare_items);
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -59,6 +59,10 @@ void strv_take(struct strv *list, char *item);
 void strv_addf(struct strv *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void strv_copy(struct strv *to, const struct strv *from);
 bool strv_has(const struct strv *list, const char *item);
+/* By their bytes. */
+void strv_sort(struct strv *list);
+/* As strv_has, of a sorted list. */
+bool strv_has_sorted(const struct strv *list, const char *item);
 
 #define STR_SHOWN_SIZE 72
 

@@ -216,3 +216,18 @@ bool value_get_int(const struct value *map, const char *key, int64_t *ret_intege
 	*ret_integer = value->integer;
 	return true;
 }
+
+int64_t value_int_of(const struct value *map, const char *key)
+{
+	int64_t found = 0;
+
+	(void)value_get_int(map, key, &found);
+	return found;
+}
+
+bool value_is_true(const struct value *map, const char *key)
+{
+	const struct value *value = value_get(map, key);
+
+	return value && value->kind == VALUE_BOOL && value->truth;
+}

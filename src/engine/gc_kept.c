@@ -44,17 +44,16 @@ static int clean_history(const struct history_bounds *bounds, struct value *answ
 {
 	owned(history_release) struct history *history = NULL;
 	owned(value_release) struct value *removed = NULL;
-	int64_t runs = 0, logs = 0, bytes = 0;
+	int64_t runs, logs;
 
 	if (engine_history(&history, err) < 0 || history_trim(history, bounds, &removed, err) < 0)
 		return -1;
-	(void)value_get_int(removed, "runs", &runs);
-	(void)value_get_int(removed, "logs", &logs);
-	(void)value_get_int(removed, "bytes", &bytes);
+	runs = value_int_of(removed, "runs");
+	logs = value_int_of(removed, "logs");
 	if (runs || logs) {
 		owned(free_ptr) char *what =
 			xasprintf("%lld runs, %lld logs of %lld bytes", (long long)runs,
-				  (long long)logs, (long long)bytes);
+				  (long long)logs, (long long)value_int_of(removed, "bytes"));
 
 		add(answer, "history", what, "beyond the age or size that is kept");
 	}

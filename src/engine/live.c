@@ -18,14 +18,6 @@
 #define LIVE_BYTES_MAX ((size_t)512 << 10)
 #define WARN_PERCENT 80
 
-static int64_t number(const struct value *map, const char *key)
-{
-	int64_t found = 0;
-
-	(void)value_get_int(map, key, &found);
-	return found;
-}
-
 /* The run's own line; NULL when it is gone. What nobody holds was left by a killed one, and goes. */
 static struct value *read_line(int dir_fd, const char *name)
 {
@@ -64,14 +56,14 @@ static const struct value *find_run(const struct value *list, const char *run_id
 /* Of one processor, since the earlier answer or since the beginning. */
 static double cpu_percent(const struct value *line, const struct value *earlier)
 {
-	int64_t since_ms = number(line, "started_ms"), used_us = number(line, "cpu_us");
+	int64_t since_ms = value_int_of(line, "started_ms"), used_us = value_int_of(line, "cpu_us");
 	int64_t span_ms;
 
 	if (earlier) {
-		since_ms = number(earlier, "at_ms");
-		used_us -= number(earlier, "cpu_ms") * 1000;
+		since_ms = value_int_of(earlier, "at_ms");
+		used_us -= value_int_of(earlier, "cpu_ms") * 1000;
 	}
-	span_ms = number(line, "at_ms") - since_ms;
+	span_ms = value_int_of(line, "at_ms") - since_ms;
 	/* No sample in between: the earlier figure is the latest one. */
 	if (span_ms <= 0)
 		return earlier && value_get(earlier, "cpu_percent")
@@ -101,12 +93,13 @@ static struct value *describe(const struct value *line, const struct value *befo
 	const char *run_id = value_get_text(line, "run_id");
 	const struct value *words = value_get(line, "command");
 	struct value *row = value_new_map(), *command, *warnings;
-	int64_t memory = number(line, "memory_bytes"), disk = number(line, "disk_bytes");
+	int64_t memory = value_int_of(line, "memory_bytes"),
+		disk = value_int_of(line, "disk_bytes");
 	uint64_t io[2];
 	char started[32];
 
-	time_format_utc((uint64_t)number(line, "started_ms"), started);
-	process_io(processes, number(line, "supervisor"), io);
+	time_format_utc((uint64_t)value_int_of(line, "started_ms"), started);
+	process_io(processes, value_int_of(line, "supervisor"), io);
 	value_add(row, "run_id", value_new_text(run_id));
 	value_add(row, "sandbox", value_new_text(value_get_text(line, "sandbox")));
 	value_add(row, "trace_id", value_new_text(value_get_text(line, "trace_id")));
@@ -118,22 +111,24 @@ static struct value *describe(const struct value *line, const struct value *befo
 			     value_new_text(word->kind == VALUE_TEXT ? word->text.bytes : ""));
 	}
 	value_add(row, "started", value_new_text(started));
-	value_add(row, "at_ms", value_new_int(number(line, "at_ms")));
+	value_add(row, "at_ms", value_new_int(value_int_of(line, "at_ms")));
 	value_add(row, "cpu_percent", value_new_real(cpu_percent(line, find_run(before, run_id))));
-	value_add(row, "cpu_ms", value_new_int(number(line, "cpu_us") / 1000));
+	value_add(row, "cpu_ms", value_new_int(value_int_of(line, "cpu_us") / 1000));
 	value_add(row, "memory_bytes", value_new_int(memory));
-	value_add(row, "memory_percent", percent(memory, number(line, "mem_limit")));
-	value_add(row, "pids", value_new_int(number(line, "pids")));
+	value_add(row, "memory_percent", percent(memory, value_int_of(line, "mem_limit")));
+	value_add(row, "pids", value_new_int(value_int_of(line, "pids")));
 	value_add(row, "disk_bytes", value_new_int(disk));
-	value_add(row, "disk_percent", percent(disk, number(line, "disk_limit")));
+	value_add(row, "disk_percent", percent(disk, value_int_of(line, "disk_limit")));
 	value_add(row, "read_bytes", value_new_int((int64_t)io[0]));
 	value_add(row, "write_bytes", value_new_int((int64_t)io[1]));
 	warnings = value_add(row, "warnings", value_new_list());
-	add_warning(warnings, "memory", memory, number(line, "mem_limit"));
-	add_warning(warnings, "processes", number(line, "pids"), number(line, "pids_limit"));
-	add_warning(warnings, "disk", disk, number(line, "disk_limit"));
-	add_warning(warnings, "time", number(line, "at_ms") - number(line, "started_ms"),
-		    number(line, "time_limit_ms"));
+	add_warning(warnings, "memory", memory, value_int_of(line, "mem_limit"));
+	add_warning(warnings, "processes", value_int_of(line, "pids"),
+		    value_int_of(line, "pids_limit"));
+	add_warning(warnings, "disk", disk, value_int_of(line, "disk_limit"));
+	add_warning(warnings, "time",
+		    value_int_of(line, "at_ms") - value_int_of(line, "started_ms"),
+		    value_int_of(line, "time_limit_ms"));
 	return row;
 }
 

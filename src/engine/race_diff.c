@@ -5,8 +5,6 @@
 #include "engine/workspace_branch.h"
 #include "engine/workspace_parts.h"
 
-#include <string.h>
-
 struct racer_view {
 	struct opened opened;
 	struct view_stack stack;
@@ -40,17 +38,6 @@ static int look_at(const char *race_id, const char *name, struct racer_view *vie
 	return 0;
 }
 
-/* Layers both stand on, from the oldest on. */
-static size_t count_common(const struct layer_chain *a, const struct layer_chain *b)
-{
-	size_t common = 0;
-
-	while (common < a->count && common < b->count &&
-	       strcmp(a->items[a->count - 1 - common].id, b->items[b->count - 1 - common].id) == 0)
-		common++;
-	return common;
-}
-
 static int add_text(void *cookie, const char *bytes, size_t len, struct error *err)
 {
 	(void)err;
@@ -71,7 +58,7 @@ int engine_race_diff(const char *race_id, const char *a, const char *b, struct s
 	opened_init(&new.opened);
 	if (look_at(race_id, a, &old, err) < 0 || look_at(race_id, b, &new, err) < 0)
 		return -1;
-	size_t common = count_common(&old.chain, &new.chain);
+	size_t common = layer_chain_common(&old.chain, &new.chain);
 	const struct branch_end ends[] = { { &old.stack, old.stack.count - common },
 					   { &new.stack, new.stack.count - common } };
 

@@ -75,14 +75,6 @@ static int64_t time_of(const char *text)
 	return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
-static int64_t integer(const struct value *map, const char *key)
-{
-	int64_t number = 0;
-
-	(void)value_get_int(map, key, &number);
-	return number;
-}
-
 static void bind_number(struct db_statement *statement, int place, const struct value *item)
 {
 	if (item && item->kind == VALUE_INT)
@@ -116,14 +108,14 @@ static int fold_start(struct fold_statements *statements, const struct value *bo
 	db_bind_text(start, 5, value_get_text(body, "workspace"));
 	db_bind_text(start, 6, value_get_text(body, "driver"));
 	db_bind_int(start, 7, time_of(value_get_text(body, "started")));
-	db_bind_int(start, 8, integer(body, "supervisor"));
+	db_bind_int(start, 8, value_int_of(body, "supervisor"));
 	return db_run(start, err);
 }
 
 static int fold_denial(struct fold_statements *statements, const char *run_id,
 		       const struct value *denial, struct error *err)
 {
-	int64_t count = integer(denial, "count");
+	int64_t count = value_int_of(denial, "count");
 
 	db_bind_text(statements->denial, 1, run_id);
 	db_bind_text(statements->denial, 2, value_get_text(denial, "layer"));
@@ -141,7 +133,7 @@ static int fold_denials(struct fold_statements *statements, const struct value *
 	const struct value *list = value_get(body, "denials");
 	const char *run_id = value_get_text(body, "run_id");
 
-	ret_counts[0] = integer(body, "denials_beyond");
+	ret_counts[0] = value_int_of(body, "denials_beyond");
 	ret_counts[1] = 0;
 	if (!list || list->kind != VALUE_LIST || list->many.count == 0)
 		return 0;
@@ -166,8 +158,8 @@ static int64_t files_changed(const struct value *body)
 
 	if (!changes)
 		return 0;
-	return integer(changes, "added") + integer(changes, "modified") +
-	       integer(changes, "deleted");
+	return value_int_of(changes, "added") + value_int_of(changes, "modified") +
+	       value_int_of(changes, "deleted");
 }
 
 static int64_t number_at(const struct value *row, size_t index)

@@ -161,11 +161,6 @@ static void scan_directory(struct collection *all, const char *path, unsigned le
 		all->errnum = errno;
 }
 
-static int compare_words(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void drop(struct collection *all, const char *path)
 {
 	struct error err = { .code = ERROR_NONE };
@@ -205,8 +200,7 @@ static void drop_content(struct collection *all, int dir_fd, const char *prefix,
 	owned(free_ptr) char *digest = xasprintf("%s%s", prefix, name);
 	struct stat st;
 
-	if (all->digests.count > 0 && bsearch(&digest, all->digests.items, all->digests.count,
-					      sizeof(all->digests.items[0]), compare_words))
+	if (strv_has_sorted(&all->digests, digest))
 		return;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode) ||
 	    st.st_ctime + YOUNG_S > time(NULL))
@@ -232,9 +226,7 @@ static void drop_contents(struct collection *all)
 	owned(dir_close) DIR *prefixes = dir_open(all->store->fd, "cas");
 	struct dirent *prefix;
 
-	if (all->digests.count > 0)
-		qsort(all->digests.items, all->digests.count, sizeof(all->digests.items[0]),
-		      compare_words);
+	strv_sort(&all->digests);
 	while (dir_next(prefixes, &prefix) > 0) {
 		if (prefix->d_name[0] != '.')
 			drop_contents_under(all, prefix->d_name);

@@ -231,6 +231,16 @@ void layer_chain_done(struct layer_chain *chain)
 	*chain = (struct layer_chain){ 0 };
 }
 
+size_t layer_chain_common(const struct layer_chain *a, const struct layer_chain *b)
+{
+	size_t common = 0;
+
+	while (common < a->count && common < b->count &&
+	       strcmp(a->items[a->count - 1 - common].id, b->items[b->count - 1 - common].id) == 0)
+		common++;
+	return common;
+}
+
 int layer_open(const struct store *store, const char *lid, int *ret_fd, struct error *err)
 {
 	char path[LAYER_PATH_SIZE];

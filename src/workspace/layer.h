@@ -75,6 +75,8 @@ struct layer_chain {
 int layer_chain_read(const struct store *store, const char *lid, struct layer_chain *ret_chain,
 		     struct error *err);
 void layer_chain_done(struct layer_chain *chain);
+/* How many layers both have in common, from the oldest on. */
+size_t layer_chain_common(const struct layer_chain *a, const struct layer_chain *b);
 
 /* Opens layers/LID. The caller owns the descriptor. */
 int layer_open(const struct store *store, const char *lid, int *ret_fd, struct error *err);

@@ -17,11 +17,6 @@
 
 #define BUSY_RETRY_MS 1000u
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Only when it ends; nothing else of it is read. False when it cannot be told. */
 static bool read_expiry(int list_fd, const char *name, uint64_t *ret_ms)
 {
@@ -52,9 +47,7 @@ int sandbox_list(const struct store *store, struct strv *ret_names, struct error
 	}
 	if (more < 0)
 		error_errno(err, ERROR_HOST, "cannot list the sandboxes");
-	if (ret_names->count > 0)
-		qsort(ret_names->items, ret_names->count, sizeof(ret_names->items[0]),
-		      compare_names);
+	strv_sort(ret_names);
 	return more;
 }
 

@@ -50,6 +50,21 @@ static void test_vectors(void)
 	tap_ok(copy.items[3] == NULL, "a list ends in NULL");
 }
 
+static void test_sorted(void)
+{
+	owned(strv_done) struct strv list = STRV_INIT;
+
+	strv_sort(&list);
+	tap_ok(!strv_has_sorted(&list, "a"), "an empty list has nothing");
+	strv_add(&list, "b");
+	strv_add(&list, "\xff");
+	strv_add(&list, "a");
+	strv_sort(&list);
+	tap_ok(strcmp(list.items[0], "a") == 0 && strcmp(list.items[2], "\xff") == 0,
+	       "items are sorted by their bytes");
+	tap_ok(strv_has_sorted(&list, "b") && !strv_has_sorted(&list, "c"), "and found");
+}
+
 static void test_words(void)
 {
 	owned(free_ptr) char *made = xasprintf("%s-%d", "x", 3);
@@ -81,6 +96,7 @@ int main(void)
 {
 	test_text();
 	test_vectors();
+	test_sorted();
 	test_words();
 	return tap_done();
 }

@@ -99,8 +99,25 @@ static void test_take(void)
 	tap_ok(!value_take(map, "b"), "once");
 }
 
+static void test_defaults(void)
+{
+	owned(value_release) struct value *map = value_new_map();
+
+	value_add(map, "number", value_new_int(7));
+	value_add(map, "text", value_new_text("7"));
+	value_add(map, "yes", value_new_bool(true));
+	value_add(map, "no", value_new_bool(false));
+	tap_is_int(value_int_of(map, "number"), 7, "a number");
+	tap_ok(value_int_of(map, "text") == 0 && value_int_of(map, "none") == 0,
+	       "0 where there is none");
+	tap_ok(value_is_true(map, "yes") && !value_is_true(map, "no") &&
+		       !value_is_true(map, "number") && !value_is_true(map, "none"),
+	       "only true is true");
+}
+
 int main(void)
 {
+	test_defaults();
 	test_take();
 	test_maps();
 	test_kinds();
