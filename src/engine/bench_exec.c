@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/bench_parts.h"
+#include "spec/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +118,7 @@ static const char *path_variable(const struct bench *bench)
 		if (str_starts(*env, "PATH="))
 			return *env + strlen("PATH=");
 	}
-	return "/usr/local/bin:/usr/bin:/bin";
+	return SETTINGS_PATH_DEFAULT;
 }
 
 bool bench_has_tool(const struct bench *bench, const char *name)

@@ -1,6 +1,8 @@
 /* Executing the command: argv exactly as given, looked up on the sandbox's own PATH. */
 #include "launch/command.h"
 
+#include "spec/settings.h"
+
 #include <errno.h>
 #include <linux/limits.h>
 #include <stdbool.h>
@@ -14,7 +16,7 @@ static const char *path_of(const struct strv *env)
 		if (strncmp(env->items[i], "PATH=", 5) == 0)
 			return env->items[i] + 5;
 	}
-	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	return SETTINGS_PATH_DEFAULT;
 }
 
 /* Keeps the most telling reason: "found, but not executable" over "not found". */

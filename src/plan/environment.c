@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 /* Harmless words about terminal, language and tools. */
 static const char *const kept[] = { "PATH", "SHELL",	"TERM", "COLORTERM", "LANG",
 				    "TZ",   "NO_COLOR", "CI",	NULL };
@@ -98,7 +96,7 @@ void plan_environment(const struct planning *planning)
 
 	put_kept(planning);
 	if (!has_path(env))
-		settings_add_env(env, "PATH=" DEFAULT_PATH);
+		settings_add_env(env, "PATH=" SETTINGS_PATH_DEFAULT);
 	/* The resolved home: a link to it from a directory that is empty inside would lead nowhere. */
 	put_value(env, "HOME", planning->spec->home);
 	put_value(env, "USER", planning->host->user);

@@ -123,6 +123,9 @@ uint64_t settings_limit(const struct settings *settings, const int64_t *number, 
  */
 void settings_narrow(struct settings *base, const struct settings *repo, struct strv *notes);
 
+/* Where commands are looked for when no environment says so. */
+#define SETTINGS_PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 /* Adds "K=V" in place of an earlier value of K. */
 void settings_add_env(struct strv *env, const char *pair);
 
