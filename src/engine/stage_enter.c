@@ -8,6 +8,7 @@
 #include "engine/record.h"
 #include "engine/workspace.h"
 #include "gate/gate.h"
+#include "workspace/promote.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -76,79 +77,99 @@ static int make_clone(struct stage_run *run, struct stage_entry *entry, struct e
 	return stage_clone(run, entry->clone, entry->target, err);
 }
 
-/* What is about the runs of the sandbox itself, not about files. */
-static bool is_about_runs(const char *expr)
-{
-	struct error ignored;
-	struct gate gate;
-	bool is;
-
-	if (gate_parse(expr, &gate, &ignored) < 0)
-		return false;
-	is = gate.kind == GATE_NETWORK ||
-	     (gate.kind == GATE_METRIC && gate.metric != METRIC_FILES &&
-	      gate.metric != METRIC_LINES);
-	gate_done(&gate);
-	return is;
-}
-
 struct checking {
 	const char *stage, *when; /* "pre", "post" */
-	const char *clone;
+	const char *clone, *target;
+	bool on_host; /* commands run there */
 	uint64_t until_ns;
 };
 
-/* One gate; its row goes to the answer, and its words to REASON when it does not hold. */
-static int check(struct stage_run *run, const struct checking *how, char *expr, char **ret_reason,
-		 struct error *err)
+/* In the clone; but what is about runs, not about files, is about those of the sandbox itself. */
+static int check_inside(struct stage_run *run, const struct checking *how, const struct gate *gate,
+			uint64_t time_ms, struct gate_verdict *ret_verdict, struct error *err)
 {
-	const struct strv one = { .items = (char *[]){ expr, NULL }, .count = 1 };
-	uint64_t now_ns = clock_now_ns();
-	struct engine_gates gates = { .exprs = &one,
-				      .tests = &run->tests,
-				      .environ = run->wish->environ };
+	const bool is_about_runs = gate->kind == GATE_NETWORK ||
+				   (gate->kind == GATE_METRIC && gate->metric != METRIC_FILES &&
+				    gate->metric != METRIC_LINES);
+	const struct strv one = { .items = (char *[]){ gate->text, NULL }, .count = 1 };
 	owned(value_release) struct value *answer = NULL;
-	owned(free_ptr) char *copy = how->clone ? copy_of(how->clone) : NULL;
-	struct value *row;
-	bool pass = false;
+	owned(free_ptr) char *copy = copy_of(how->clone);
+	const struct engine_gates gates = {
+		.sandbox = is_about_runs ? run->place->record.sandbox : how->clone,
+		.exprs = &one,
+		.tests = &run->tests,
+		.environ = run->wish->environ,
+		.fork_name = copy,
+		.time_ms = time_ms,
+	};
+	const struct value *row;
 
-	if (now_ns >= how->until_ns) {
-		*ret_reason =
-			xasprintf("%s check '%s': the stage's timeout is over", how->when, expr);
+	if (engine_gate_check(&gates, &answer, &ret_verdict->holds, err) < 0)
+		return -1;
+	row = value_get(answer, "gates")->many.items[0];
+	ret_verdict->evidence = xstrdup(value_get_text(row, "evidence"));
+	return 0;
+}
+
+static int decide(struct stage_run *run, const struct checking *how, const char *expr,
+		  struct gate_verdict *ret_verdict, struct error *err)
+{
+	const uint64_t now_ns = clock_now_ns();
+	const uint64_t time_ms = now_ns < how->until_ns ? (how->until_ns - now_ns) / 1000000 : 0;
+	struct gate gate;
+	int status;
+
+	if (time_ms == 0) {
+		ret_verdict->evidence = xstrdup("the stage's timeout is over");
 		return 0;
 	}
-	gates.sandbox = is_about_runs(expr) ? run->place->record.sandbox : how->clone;
-	gates.fork_name = copy;
-	gates.time_ms = (how->until_ns - now_ns) / 1000000 + 1;
-	if (engine_gate_check(&gates, &answer, &pass, err) < 0)
+	if (gate_parse(expr, &gate, err) < 0)
+		return -1;
+	status = how->on_host && gate.kind == GATE_COMMAND
+			 ? stage_check_on_host(gate_command(&gate), how->target, time_ms,
+					       ret_verdict, err)
+			 : check_inside(run, how, &gate, time_ms, ret_verdict, err);
+	gate_done(&gate);
+	return status;
+}
+
+/* One gate; its row goes to the answer, and its words to *ret_reason when it does not hold. */
+static int check(struct stage_run *run, const struct checking *how, const char *expr,
+		 char **ret_reason, struct error *err)
+{
+	struct gate_verdict verdict = { .holds = false };
+	struct value *row;
+
+	if (decide(run, how, expr, &verdict, err) < 0) {
+		free(verdict.evidence);
 		return error_context(err, "stage %s", how->stage);
+	}
 	row = value_append(run->gates, value_new_map());
 	value_add(row, "stage", value_new_text(how->stage));
 	value_add(row, "when", value_new_text(how->when));
-	const struct value *found = value_get(answer, "gates")->many.items[0];
-
 	value_add(row, "expr", value_new_text(expr));
-	value_add(row, "holds", value_new_bool(pass));
-	value_add(row, "evidence", value_new_text(value_get_text(found, "evidence")));
-	if (!pass)
+	value_add(row, "holds", value_new_bool(verdict.holds));
+	value_add(row, "evidence", value_new_text(verdict.evidence));
+	if (!verdict.holds)
 		*ret_reason = xasprintf("%s check '%s' does not hold: %s", how->when, expr,
-					value_get_text(found, "evidence"));
+					verdict.evidence);
+	free(verdict.evidence);
 	return 0;
 }
 
 /* Commands begin at the target's top, wherever the caller stands. */
 static int check_all(struct stage_run *run, const struct strv *exprs, const struct checking *how,
-		     const char *target, char **ret_reason, struct error *err)
+		     char **ret_reason, struct error *err)
 {
 	owned(fd_close) int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int status = 0;
 
-	if (chdir(target) < 0)
-		return error_errno(err, ERROR_HOST, "%s", target);
+	if (chdir(how->target) < 0)
+		return error_errno(err, ERROR_HOST, "%s", how->target);
 	for (size_t i = 0; i < exprs->count && status == 0 && !*ret_reason; i++)
 		status = check(run, how, exprs->items[i], ret_reason, err);
 	if (here >= 0 && fchdir(here) < 0 && status == 0)
-		return error_errno(err, ERROR_HOST, "cannot go back from %s", target);
+		return error_errno(err, ERROR_HOST, "cannot go back from %s", how->target);
 	return status;
 }
 
@@ -224,7 +245,7 @@ static int look_ahead(struct stage_run *run, const struct pipeline_stage *stage,
 static int precheck(struct stage_run *run, const struct pipeline_stage *stage,
 		    struct stage_entry *entry, bool *ret_has_work, struct error *err)
 {
-	struct checking how = { .stage = stage->name, .when = "pre" };
+	struct checking how = { .stage = stage->name, .when = "pre", .target = entry->target };
 	owned(free_ptr) char *reason = NULL;
 
 	free_ptr(&entry->promotion);
@@ -234,7 +255,7 @@ static int precheck(struct stage_run *run, const struct pipeline_stage *stage,
 		return refuse(run, entry, err);
 	how.clone = entry->clone;
 	how.until_ns = clock_now_ns() + stage->timeout_ms * 1000000;
-	if (check_all(run, &stage->pre, &how, entry->target, &reason, err) < 0)
+	if (check_all(run, &stage->pre, &how, &reason, err) < 0)
 		return refuse(run, entry, err);
 	if (!reason)
 		return 0;
@@ -279,7 +300,10 @@ static int take_back(struct stage_run *run, struct stage_entry *entry, const cha
 static int postcheck(struct stage_run *run, const struct pipeline_stage *stage,
 		     struct stage_entry *entry, bool *ret_is_live, struct error *err)
 {
-	struct checking how = { .stage = stage->name, .when = "post" };
+	struct checking how = { .stage = stage->name,
+				.when = "post",
+				.target = entry->target,
+				.on_host = stage->on_host };
 	owned(free_ptr) char *reason = NULL;
 	struct error failed = { 0 };
 
@@ -289,11 +313,12 @@ static int postcheck(struct stage_run *run, const struct pipeline_stage *stage,
 		reason = xstrdup(failed.text);
 	how.clone = entry->clone;
 	how.until_ns = clock_now_ns() + stage->timeout_ms * 1000000;
-	if (!reason && check_all(run, &stage->post, &how, entry->target, &reason, &failed) < 0 &&
-	    !reason)
+	if (!reason && check_all(run, &stage->post, &how, &reason, &failed) < 0 && !reason)
 		reason = xstrdup(failed.text);
 	drop_clone(run, entry);
 	*ret_is_live = !reason;
+	if (!reason && stage->keep > 0)
+		promotion_keep(&run->place->store, entry->target, stage->keep);
 	return reason ? take_back(run, entry, reason, err)
 		      : step(run, entry, STAGE_LIVE, NULL, err);
 }

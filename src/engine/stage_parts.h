@@ -61,6 +61,11 @@ int stage_clone(const struct stage_run *run, const char *name, const char *targe
 int stage_clone_fill(const struct stage_run *run, const char *clone, const char *target,
 		     const char *strategy, struct error *err);
 
+/* Whether sh -c TEXT ends with 0 in TARGET on the host itself, in time; without any protection. */
+struct gate_verdict;
+int stage_check_on_host(const char *text, const char *target, uint64_t time_ms,
+			struct gate_verdict *ret_verdict, struct error *err);
+
 /* All steps of one stage. *ret_is_live: it came through; else it was rolled back. */
 int stage_enter(struct stage_run *run, size_t index, bool *ret_is_live, struct error *err);
 

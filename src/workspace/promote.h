@@ -120,4 +120,7 @@ int promotion_recover(const struct store *store, struct strv *ret_notes, struct 
 /* Keeps the last 20 of a target, and 5 GiB; the others can no longer be undone. */
 void promotion_trim(const struct store *store, struct strv *removed);
 
+/* Keeps only the last COUNT of TARGET. */
+void promotion_keep(const struct store *store, const char *target, size_t count);
+
 #endif

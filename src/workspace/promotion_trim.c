@@ -116,3 +116,24 @@ void promotion_trim(const struct store *store, struct strv *removed)
 	strv_done(&tally.targets);
 	free(tally.counts);
 }
+
+void promotion_keep(const struct store *store, const char *target, size_t count)
+{
+	struct strv ids = STRV_INIT;
+	struct error ignored = { 0 };
+	size_t seen = 0;
+
+	if (promotion_ids(store, &ids, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < ids.count; i++) {
+		owned(promotion_entry_done) struct promotion_entry entry = { 0 };
+
+		if (promotion_read(store, ids.items[i], &entry, &ignored) < 0 || !entry.directory ||
+		    strcmp(entry.target, target) != 0 ||
+		    (strcmp(entry.state, "live") != 0 && strcmp(entry.state, "undone") != 0))
+			continue;
+		if (++seen > count)
+			forget(store, &entry, NULL);
+	}
+	strv_done(&ids);
+}

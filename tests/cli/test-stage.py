@@ -205,6 +205,33 @@ def test_trust(home):
     tap.ok(not os.path.exists(home.work + "/.git"), "and nothing was applied")
 
 
+def test_host(home):
+    """The user's own pipeline is found by itself, and may check on the host."""
+    os.makedirs(home.path + "/.config/aisbx", exist_ok=True)
+    own = ".config/aisbx/pipeline.yaml"
+    line = "stages:\n  - {name: prod, target: HOME/prod, where: host, timeout: 3s, post: ['cmd:%s', 'diff.files==0']}\n"
+    for command, code, words in ((f"test -e new/f && touch {home.path}/on-host", 0, "live"),
+                                 ("echo broken; exit 7", 1, "exit 7, on the host: broken"),
+                                 ("sleep 100", 1, "timeout, on the host")):
+        begin(home, line % command, where=own)
+        done = home.call("stage", "run", "fix")
+        tap.ok(done.returncode == code and words in done.stdout, f"where: host, {command}: exit {code}", done)
+        tap.equal(look(home, "prod"), OLD if code else NEW, "and the target is what it should be")
+    tap.ok(os.path.exists(home.path + "/on-host"), "it ran on the host")
+    os.unlink(home.path + "/" + own)
+
+
+def test_keep(home):
+    file = begin(home, "stages:\n  - {name: prod, target: HOME/prod, keep: 1}\n")
+    stage(home, file)
+    home.call("exec", "fix", "--", "sh", "-c", "echo more >> app")
+    home.call("stop", "fix")
+    put(home, "prod/app", OLD["app"])
+    stage(home, file)
+    rows = [row for row in home.rows("promotions") if row["target"] == home.path + "/prod"]
+    tap.equal([row["state"] for row in rows][:2], ["live", "kept"], "keep: 1 lets only the last one be taken back")
+
+
 def test_mistakes(home):
     file = begin(home, ALL)
     for text, words, code in (("stages:\n- {name: a, target: HOME/nowhere}\n", (":2:", "make the directory"), 5),
@@ -276,7 +303,7 @@ def main():
             tap.skip("stages", "no sandbox can be made here: " + first.stderr.strip())
             return tap.done()
         for test in (test_whole, test_to, test_rollback, test_refused, test_timeout, test_approval, test_conflict,
-                     test_merge, test_trust, test_mistakes, test_killed, test_history):
+                     test_merge, test_trust, test_host, test_keep, test_mistakes, test_killed, test_history):
             tap.attempt(test, home)
     return tap.done()
 
