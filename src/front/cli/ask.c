@@ -3,7 +3,6 @@
 
 #include "base/fd.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -35,7 +34,7 @@ static int read_line(char *line, size_t size)
 static char letter_of(const char *line)
 {
 	static const char *const words[] = { "yes", "no", "keep", "diff" };
-	char letter = (char)tolower((unsigned char)line[0]);
+	char letter = line[0] >= 'A' && line[0] <= 'Z' ? (char)(line[0] - 'A' + 'a') : line[0];
 
 	if (letter && !line[1])
 		return letter;

@@ -132,21 +132,30 @@ static void add_data(const struct str *data, struct str *out)
 		str_add_char(out, '\n');
 }
 
+static void add_words(const struct op_call *call, const struct render_style *style, struct str *out)
+{
+	const struct str *text = &call->text;
+
+	if (call->is_raw)
+		str_add_bytes(out, text->data, text->len);
+	else if (call->is_patch)
+		patch_view(out, text->data, text->len, style);
+	else
+		add_text(out, style, text->data, text->len);
+}
+
 void render_answer(const struct op_call *call, const struct render_style *style, struct str *out)
 {
 	const struct value *answer = call->answer;
 
-	if (call->json) {
-		if (call->data.len > 0)
-			add_data(&call->data, out);
-		else if (answer)
-			add_json(answer, out);
-	} else if (call->text.len > 0 && call->is_raw) {
-		str_add_bytes(out, call->text.data, call->text.len);
-	} else if (call->text.len > 0 && call->is_patch) {
-		patch_view(out, call->text.data, call->text.len, style);
+	if (call->json && call->data.len > 0) {
+		add_data(&call->data, out);
+	} else if (call->json && answer) {
+		add_json(answer, out);
+	} else if (call->json) {
+		return;
 	} else if (call->text.len > 0) {
-		add_text(out, style, call->text.data, call->text.len);
+		add_words(call, style, out);
 	} else if (answer && answer->kind == VALUE_LIST && call->op->columns) {
 		if (answer->many.count > 0)
 			add_table(call->op->columns, answer, style, out);
