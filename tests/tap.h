@@ -88,6 +88,27 @@ __attribute__((unused)) static void tap_skip(int count, const char *reason)
 		printf("ok %d # SKIP %s\n", ++tap.run, reason);
 }
 
+__attribute__((unused)) static bool tap_is_asked(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && strcmp(value, "1") == 0;
+}
+
+/* Instrumented, so that everything takes longer and makes calls of its own. */
+__attribute__((unused)) static bool tap_is_slow(void)
+{
+	return tap_is_asked("AISBX_SLOW");
+}
+
+/* How much of something to try: where programs are slow, usually, and in the long form that `make ci` runs. */
+__attribute__((unused)) static unsigned tap_size(unsigned slow, unsigned usual, unsigned all)
+{
+	if (tap_is_slow())
+		return slow;
+	return tap_is_asked("AISBX_LONG") ? all : usual;
+}
+
 /* Nothing further makes sense. */
 __attribute__((unused, noreturn)) static void tap_bail(const char *reason)
 {

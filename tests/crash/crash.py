@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import Tap  # noqa: E402
 
 DRIVER = os.environ.get("CRASH_DRIVER") or sys.exit("CRASH_DRIVER is not set")
-FULL = os.environ.get("AISBX_CRASH_FULL") == "1"
+FULL = os.environ.get("AISBX_LONG") == "1"
 SLOW = os.environ.get("AISBX_SLOW") == "1"
 # Suites of several flavours run beside each other, and some share the top of a mount.
 ID = f"crash{os.getpid()}"

@@ -247,7 +247,7 @@ static void test_top(void)
 
 static void test_many(void)
 {
-	unsigned count = getenv("AISBX_SLOW") ? 100 : 1000, opened = 0;
+	unsigned count = tap_size(100, 200, 1000), opened = 0;
 	owned(strv_done) struct strv names = STRV_INIT;
 
 	for (unsigned i = 0; i < count; i++) {

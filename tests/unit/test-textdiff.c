@@ -153,8 +153,7 @@ static void test_random(void)
 /* What would take days by the book: no line has a place of its own, and all are in another order. */
 static void test_hostile(void)
 {
-	const char *slow = getenv("AISBX_SLOW");
-	size_t lines = slow && *slow == '1' ? 100000 : 500000, hunks = 0;
+	size_t lines = tap_size(100000, 150000, 500000), hunks = 0;
 	owned(str_done) struct str old = STR_INIT, new = STR_INIT, same = STR_INIT;
 
 	random_state = 7;
