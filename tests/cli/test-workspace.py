@@ -284,6 +284,29 @@ def test_diff(home):
     home.call("rm", "d")
 
 
+def test_branches(home):
+    """Snapshots of which neither comes from the other."""
+    home.put("f.txt", "base\n")
+    home.call("create", "br")
+    sh(home, "br", "echo one > f.txt; echo common > c.txt")
+    home.call("snap", "br")
+    sh(home, "br", "echo left > f.txt; echo l > l.txt; echo same > same.txt")
+    home.call("snap", "br")
+    home.call("rollback", "br", "s1")
+    sh(home, "br", "echo right > f.txt; echo r > r.txt; echo same > same.txt; rm c.txt")
+    home.call("snap", "br")
+    status = lambda *words: home.call("diff", "br", *words, "--name-status").stdout
+    tap.equal(status("s2..s3"), "D\tc.txt\nM\tf.txt\nD\tl.txt\nA\tr.txt\n", "two branches")
+    tap.equal(status("s3..s2"), "A\tc.txt\nM\tf.txt\nA\tl.txt\nD\tr.txt\n", "the other way")
+    tap.equal(status("s2..s1"), "M\tf.txt\nD\tl.txt\nD\tsame.txt\n", "back to an ancestor")
+    tap.equal(status("s2..s2"), "", "one with itself")
+    done = home.call("diff", "br", "s2..s3")
+    tap.ok("-left\n+right\n" in done.stdout and "-l\n" in done.stdout and "+r\n" in done.stdout, "as a patch", done)
+    tap.ok(status("base..s3") == status("..s3"), "from the base", (status("base..s3"), status("..s3")))
+    home.call("rm", "br")
+    os.unlink(home.work + "/f.txt")
+
+
 def test_patch_applies(home):
     """What diff prints is what git takes, and gives the same tree."""
     for n in range(3):
@@ -418,8 +441,8 @@ def main():
                 tap.ok(False, "a first run", first)
             return tap.done()
         for test in (test_life, test_background, test_snapshots, test_ttl, test_keep, test_shell, test_cp,
-                     test_together, test_diff, test_patch_applies, test_hostile_names, test_hostile_content, test_pager,
-                     test_planted_git, test_store_hidden):
+                     test_together, test_diff, test_branches, test_patch_applies, test_hostile_names,
+                     test_hostile_content, test_pager, test_planted_git, test_store_hidden):
             tap.attempt(test, home)
     return tap.done()
 
