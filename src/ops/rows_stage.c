@@ -30,7 +30,7 @@ static const struct op_column stage_columns[] = {
 
 const struct op stage_row = {
 	.name = "stage",
-	.usage = "run NAME [flags]   |   status [BUNDLE]   |   approve BUNDLE STAGE",
+	.usage = "run NAME [flags] | status [BUNDLE] | approve BUNDLE STAGE",
 	.summary = "apply a change to one directory after another, checked at each",
 	.group = GROUP,
 	.words = "run|status|approve",
@@ -66,7 +66,7 @@ static const struct op_column artifact_columns[] = {
 
 const struct op artifact_row = {
 	.name = "artifact",
-	.usage = "save NAME PATH...   |   ls   |   get ID DST   |   rm ID",
+	.usage = "save NAME PATH... | ls | get ID DST | rm ID",
 	.summary = "keep build outputs of a sandbox, and get them back",
 	.group = GROUP,
 	.words = "save|ls|get|rm",
