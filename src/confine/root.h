@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ROOT_PARTS_MAX 128
+#define ROOT_PARTS_MAX 512
 
 struct root_part {
 	int mount_fd;

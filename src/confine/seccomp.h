@@ -38,6 +38,9 @@ const struct sock_fprog *seccomp_no_set_id(void);
 /* For an init that only waits and reports; a tenth of the payload's filter in size and price. */
 const struct sock_fprog *seccomp_reaper(void);
 
+/* For the network gateway: sockets of the internet's families, pipes and time; no file, no process. */
+const struct sock_fprog *seccomp_gateway(void);
+
 /*
  * Loads a filter into the calling thread, which has no_new_privs set. With LISTENER, *ret_listener
  * is the supervisor's descriptor (close-on-exec, owned by the caller). 0, or -1 with errno. No

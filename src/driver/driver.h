@@ -50,6 +50,7 @@ struct task {
 	uint32_t degraded;  /* bit per layer that does not hold in full */
 	struct strv layers; /* names of the layers that hold */
 	struct denials denials;
+	struct network_use network;
 	const char *isolation;
 };
 

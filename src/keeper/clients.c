@@ -168,6 +168,7 @@ void client_step(struct keeper *keeper, struct client *client)
 		send_init(keeper, packet->message.kind, client->id);
 		break;
 	case ATTACH_LOOK:
+		network_flush(keeper, client);
 		send_figures(keeper, client, true);
 		break;
 	case ATTACH_STOP:

@@ -41,10 +41,22 @@ static struct client *client_of_pid(struct keeper *keeper, pid_t inside)
 	return NULL;
 }
 
+struct client *client_newest(struct keeper *keeper)
+{
+	struct client *newest = NULL;
+
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		struct client *client = &keeper->clients[i];
+
+		if (client->is_active && (!newest || client->id > newest->id))
+			newest = client;
+	}
+	return newest;
+}
+
 /* By session, else by whoever started it, else the newest command. */
 static struct client *find_client(struct keeper *keeper, pid_t pid)
 {
-	struct client *newest = NULL;
 	char status[4096];
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1 && pid != keeper->launch.init_pid; i++) {
@@ -58,13 +70,7 @@ static struct client *find_client(struct keeper *keeper, pid_t pid)
 			return client;
 		pid = last_number(status, "\nPPid:");
 	}
-	for (size_t i = 0; i < keeper->client_count; i++) {
-		struct client *client = &keeper->clients[i];
-
-		if (client->is_active && (!newest || client->id > newest->id))
-			newest = client;
-	}
-	return newest;
+	return client_newest(keeper);
 }
 
 void denials_tell(struct keeper *keeper, const struct notify_event *event)

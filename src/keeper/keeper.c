@@ -115,7 +115,8 @@ static void answer_notifications(struct keeper *keeper)
 		}
 		if (event.kind == NOTIFY_MOVE)
 			moves_take(&keeper->moves, keeper->listener_fd, &event, &keeper->launch);
-		else if (event.kind != NOTIFY_SILENT)
+		else if (event.kind == NOTIFY_SYSCALL ||
+			 (event.kind == NOTIFY_NET && keeper->launch.gateway_fd < 0))
 			denials_tell(keeper, &event);
 	}
 }
@@ -126,6 +127,8 @@ static void handle(struct keeper *keeper, int fd)
 		clients_accept(keeper);
 	} else if (fd == keeper->listener_fd) {
 		answer_notifications(keeper);
+	} else if (fd == keeper->launch.gateway_fd) {
+		network_hear(keeper);
 	} else if (fd == keeper->launch.payload_fd && keeper->is_serving) {
 		clients_hear_init(keeper);
 	} else if (fd == keeper->launch.payload_fd || fd == keeper->launch.control_fd) {
@@ -239,7 +242,8 @@ static int launch(struct keeper *keeper, struct error *err)
 	if (launch_start(options->spec, &keeper->io, &keeper->launch, err) < 0)
 		return -1;
 	if (keeper_watch(keeper, keeper->launch.control_fd) < 0 ||
-	    keeper_watch(keeper, keeper->launch.payload_fd) < 0)
+	    keeper_watch(keeper, keeper->launch.payload_fd) < 0 ||
+	    (keeper->launch.gateway_fd >= 0 && keeper_watch(keeper, keeper->launch.gateway_fd) < 0))
 		return error_errno(err, ERROR_HOST, "epoll");
 	return 0;
 }

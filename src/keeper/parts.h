@@ -68,4 +68,13 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 void bounds_init(struct keeper *keeper);
 void bounds_look(struct keeper *keeper);
 
+/* What the network's gateway says: denials go to the newest command. When the gateway is gone, so is the sandbox. */
+void network_hear(struct keeper *keeper);
+
+/* Has everything the gateway saw so far told, to that client. Does nothing without a gateway. */
+void network_flush(struct keeper *keeper, const struct client *client);
+
+/* The client whose command was started last, or NULL. */
+struct client *client_newest(struct keeper *keeper);
+
 #endif

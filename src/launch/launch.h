@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "confine/cgroup.h"
 #include "confine/root.h"
+#include "net/policy.h"
 #include "spec/spec.h"
 
 #include <linux/filter.h>
@@ -43,6 +44,9 @@ struct launch {
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;
+	pid_t gateway_pid;
+	int gateway_fd; /* what the gateway tells (net/report.h); -1 without one */
+	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */
 	struct error limits_error; /* why there are no groups */
 };

@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "base/price.h"
 #include "confine/landlock.h"
+#include "launch/egress.h"
 #include "launch/handshake.h"
 #include "launch/start.h"
 #include "launch/storage.h"
@@ -36,7 +37,7 @@ void launch_init(struct launch *launch)
 	memset(launch, 0, sizeof(*launch));
 	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
-	launch->lock_fds[0] = launch->lock_fds[1] = -1;
+	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = -1;
 	cgroup_init(&launch->group);
 }
 
@@ -100,6 +101,8 @@ static int clone_init(struct launch *launch, const struct start *start, struct e
 	errno = saved;
 	close(start->control_fd);
 	close(start->payload_fd);
+	if (start->inside_fd >= 0)
+		close(start->inside_fd);
 	if (pid < 0)
 		return refusal(err);
 	launch->init_pid = (pid_t)pid;
@@ -270,7 +273,9 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		 struct error *err)
 {
 	struct launch launch;
-	struct start start = { .spec = spec, .io = io, .landlock_abi = landlock_abi() };
+	struct start start = {
+		.spec = spec, .io = io, .landlock_abi = landlock_abi(), .inside_fd = -1
+	};
 
 	launch_init(&launch);
 	launch.is_resident = spec->resident;
@@ -284,8 +289,8 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		launch.missing |= 1u << LAYER_DISK;
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
-	if (root_check_binds(spec, err) < 0 || make_sockets(&launch, &start, err) < 0 ||
-	    clone_init(&launch, &start, err) < 0) {
+	if (root_check_binds(spec, err) < 0 || egress_start(&launch, &start, err) < 0 ||
+	    make_sockets(&launch, &start, err) < 0 || clone_init(&launch, &start, err) < 0) {
 		launch_done(&launch, false);
 		return -1;
 	}
@@ -383,7 +388,7 @@ static void report_message(struct launch *launch, const struct message *message,
 	}
 }
 
-void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)
+static void step(struct launch *launch, int ready_fd, struct launch_report *ret_report)
 {
 	struct message_fds fds;
 	struct message message;
@@ -405,6 +410,13 @@ void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	}
 	ret_report->event = LAUNCH_FAILED;
 	error_set(&ret_report->error, ERROR_HOST, "the sandbox's init ended without a word");
+}
+
+void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)
+{
+	step(launch, ready_fd, ret_report);
+	if (ret_report->event == LAUNCH_FAILED)
+		egress_explain(launch, &ret_report->error);
 }
 
 int launch_move(struct launch *launch, const struct launch_move *move)
@@ -441,6 +453,7 @@ void launch_done(struct launch *launch, bool wait)
 		if (launch->has_group)
 			(void)cgroup_remove(&launch->group, 5000);
 	}
+	egress_stop(launch);
 	fd_close(&launch->control_fd);
 	fd_close(&launch->payload_fd);
 	fd_close(&launch->upper_fd);

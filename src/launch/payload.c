@@ -17,6 +17,7 @@
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
 #include "launch/command.h"
+#include "launch/egress.h"
 #include "launch/furnish.h"
 #include "launch/handshake.h"
 #include "launch/identity.h"
@@ -77,6 +78,8 @@ static int own_network(struct payload *payload, struct error *err)
 {
 	if (!price_without("net") && network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
+	if (egress_set_up(payload->start, err) < 0)
+		return -1;
 	return fresh_proc(&payload->sealing.proc_fd, err);
 }
 

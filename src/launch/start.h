@@ -14,7 +14,10 @@ struct start {
 	int supervisor_control_fd, supervisor_payload_fd; /* the other ends, to be closed */
 	char group_name[OWNER_NAME_SIZE];
 	int landlock_abi;
-	const char *storage; /* directory for the writable layers, or NULL: a tmpfs */
+	int inside_fd; /* to the gateway: for sockets of the sandbox's network; -1 without one */
+	int supervisor_gateway_fd;	 /* the supervisor's end of the gateway, to be closed */
+	const struct net_policy *policy; /* of the gateway */
+	const char *storage;		 /* directory for the writable layers, or NULL: a tmpfs */
 };
 
 /* Pid 1 of the sandbox. */

@@ -25,16 +25,15 @@ static char *copy_text(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-void denials_add(struct denials *denials, const char *layer, const char *what, const char *rule,
-		 const char *hint)
+void denials_add_like(struct denials *denials, const struct denial *like)
 {
 	for (size_t i = 0; i < denials->count; i++) {
 		struct denial *item = &denials->items[i];
 
-		if (!same_text(item->layer, layer) || !same_text(item->what, what) ||
-		    !same_text(item->rule, rule))
+		if (!same_text(item->layer, like->layer) || !same_text(item->what, like->what) ||
+		    !same_text(item->rule, like->rule))
 			continue;
-		item->count++;
+		item->count += like->count;
 		return;
 	}
 	if (denials->count == DENIALS_KEPT) {
@@ -44,12 +43,32 @@ void denials_add(struct denials *denials, const char *layer, const char *what, c
 	if (!denials->items)
 		denials->items = xcalloc(DENIALS_KEPT, sizeof(*denials->items));
 	denials->items[denials->count++] = (struct denial){
-		.layer = copy_text(layer),
-		.what = copy_text(what),
-		.rule = copy_text(rule),
-		.hint = copy_text(hint),
+		.layer = copy_text(like->layer),
+		.what = copy_text(like->what),
+		.rule = copy_text(like->rule),
+		.hint = copy_text(like->hint),
+		.name = copy_text(like->name),
+		.address = copy_text(like->address),
+		.process = copy_text(like->process),
+		.port = like->port,
+		.time_ms = like->time_ms,
+		.count = like->count,
+	};
+}
+
+void denials_add(struct denials *denials, const char *layer, const char *what, const char *rule,
+		 const char *hint)
+{
+	/* Only read, and copied. */
+	const struct denial like = {
+		.layer = (char *)(uintptr_t)layer,
+		.what = (char *)(uintptr_t)what,
+		.rule = (char *)(uintptr_t)rule,
+		.hint = (char *)(uintptr_t)hint,
 		.count = 1,
 	};
+
+	denials_add_like(denials, &like);
 }
 
 void denials_done(struct denials *denials)
@@ -59,6 +78,9 @@ void denials_done(struct denials *denials)
 		free(denials->items[i].what);
 		free(denials->items[i].rule);
 		free(denials->items[i].hint);
+		free(denials->items[i].name);
+		free(denials->items[i].address);
+		free(denials->items[i].process);
 	}
 	free(denials->items);
 	*denials = (struct denials){ 0 };
@@ -193,6 +215,33 @@ static const char *write_stream(struct json *json, const char *key, const struct
 	return "base64";
 }
 
+static void write_where(struct json *json, const struct denial *item)
+{
+	char time[32];
+
+	if (!item->time_ms)
+		return;
+	time_format_utc(item->time_ms, time);
+	write_text(json, "time", time);
+	write_text(json, "process", item->process);
+	write_text(json, "name", item->name);
+	write_text(json, "address", item->address);
+	if (item->port)
+		write_number(json, "port", item->port);
+}
+
+static void write_network(struct json *json, const struct network_use *network)
+{
+	if (!network->is_known)
+		return;
+	json_key(json, "network");
+	json_open(json, '{');
+	write_number(json, "connections", network->connections);
+	write_number(json, "sent_bytes", network->sent_bytes);
+	write_number(json, "received_bytes", network->received_bytes);
+	json_close(json, '}');
+}
+
 static void write_denials(struct json *json, const struct denials *denials)
 {
 	json_key(json, "denials");
@@ -206,6 +255,7 @@ static void write_denials(struct json *json, const struct denials *denials)
 		write_text(json, "rule", item->rule);
 		write_text(json, "hint", item->hint);
 		write_number(json, "count", item->count);
+		write_where(json, item);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -271,6 +321,7 @@ static void write_confinement(struct json *json, const struct run_result *result
 	write_list(json, "degraded", &result->degraded);
 	write_list(json, "limits_hit", &result->limits_hit);
 	write_denials(json, &result->denials);
+	write_network(json, &result->network);
 	json_key(json, "fuel_consumed");
 	if (result->has_fuel)
 		json_int(json, as_int(result->fuel_consumed));

@@ -28,6 +28,10 @@ struct denial {
 	char *rule;
 	char *hint;
 	uint64_t count;
+	/* Of the network, where the gateway saw it; else NULL and 0. */
+	char *name, *address, *process;
+	unsigned port;
+	uint64_t time_ms; /* of the first, since the epoch */
 };
 
 #define DENIALS_KEPT 100
@@ -42,7 +46,15 @@ struct denials {
 /* Counts up an equal denial or keeps a copy. */
 void denials_add(struct denials *denials, const char *layer, const char *what, const char *rule,
 		 const char *hint);
+/* The same with all that is known; LIKE is copied, its count taken as it is. */
+void denials_add_like(struct denials *denials, const struct denial *like);
 void denials_done(struct denials *denials);
+
+/* What went through the network of a run. */
+struct network_use {
+	bool is_known;
+	uint64_t connections, sent_bytes, received_bytes;
+};
 
 struct change_counts {
 	uint64_t added, modified, deleted;
@@ -67,6 +79,7 @@ struct run_result {
 	const char *isolation;
 	struct strv layers, degraded, limits_hit;
 	struct denials denials;
+	struct network_use network;
 	bool has_fuel;
 	uint64_t fuel_consumed;
 	struct change_counts changes, changes_outside;

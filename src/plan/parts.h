@@ -49,6 +49,9 @@ bool plan_is_system_dir(const char *path);
 /* One of our own directories that PATH lies in (or that lies in PATH, with HOLDS); NULL when none does. */
 const char *plan_own_dir(const struct host *host, const char *path, bool holds);
 
+/* The network's mode and its rules, each of them read once. */
+int plan_network(const struct planning *planning, struct error *err);
+
 /* NAME below DIR; owned by the caller. */
 char *plan_join(const char *dir, const char *name);
 

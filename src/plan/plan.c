@@ -131,8 +131,8 @@ static int plan_policy(const struct planning *planning, struct error *err)
 	const struct settings *settings = planning->settings;
 	struct spec *spec = planning->spec;
 
-	spec->net = NET_NONE;
-	strv_copy(&spec->deny, &settings->deny);
+	if (plan_network(planning, err) < 0)
+		return -1;
 	spec->splice = settings->splice && strcmp(settings->splice, "on") == 0;
 	if (settings->seccomp)
 		spec->seccomp = settings->seccomp[0] == '/'

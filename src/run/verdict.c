@@ -142,13 +142,8 @@ static void fill_denials(const struct task *task, struct run_result *result)
 {
 	const struct denials *denials = &task->denials;
 
-	for (size_t i = 0; i < denials->count; i++) {
-		const struct denial *denial = &denials->items[i];
-
-		denials_add(&result->denials, denial->layer, denial->what, denial->rule,
-			    denial->hint);
-		result->denials.items[result->denials.count - 1].count = denial->count;
-	}
+	for (size_t i = 0; i < denials->count; i++)
+		denials_add_like(&result->denials, &denials->items[i]);
 	result->denials.beyond = denials->beyond;
 }
 
@@ -156,6 +151,7 @@ void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
 {
 	fill_layers(facts->task, result);
 	fill_denials(facts->task, result);
+	result->network = facts->task->network;
 	result->cpu_ms = (double)facts->usage->cpu_us / 1000;
 	result->peak_memory_bytes = facts->usage->peak_memory_bytes;
 	if (facts->signal)

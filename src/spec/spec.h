@@ -146,9 +146,10 @@ struct spec {
 	struct spec_limits limits;
 	struct spec_groups groups;
 	enum net_mode net;
-	struct strv allow, deny;
-	bool splice;   /* splice(2) and tee(2) allowed */
-	char *seccomp; /* extra OCI filter, or NULL */
+	struct strv allow, deny; /* network rules */
+	struct strv publish;	 /* HOSTPORT:PORT */
+	bool splice;		 /* splice(2) and tee(2) allowed */
+	char *seccomp;		 /* extra OCI filter, or NULL */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
 

@@ -88,6 +88,7 @@ static void sample_spec(struct spec *spec)
 	spec->net = NET_ALLOW;
 	strv_add(&spec->allow, "example.org:443");
 	strv_add(&spec->deny, "*.example.org:1-2");
+	strv_add(&spec->publish, "8080:80");
 	spec->splice = true;
 	spec->seccomp = xstrdup("/home/u/s.json");
 	spec->state_dir = xstrdup("/home/u/.local/state/aisbx");

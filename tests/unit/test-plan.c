@@ -94,11 +94,13 @@ static void test_settings(void)
 static void test_refusals(void)
 {
 	static const char *const flags[][2] = {
-		{ "net", "allow" },	  { "allow", "example.org:443" },
-		{ "publish", "8080:80" }, { "secret-header", "example.org:Authorization=/f" },
-		{ "driver", "wasm" },	  { "fuel", "1g" },
-		{ "scan", "enforce" },	  { "secret", "TOKEN=/f" },
-		{ "root", "alpine" },	  { "allow-degraded", "net" },
+		{ "secret-header", "example.org:Authorization=/f" },
+		{ "driver", "wasm" },
+		{ "fuel", "1g" },
+		{ "scan", "enforce" },
+		{ "secret", "TOKEN=/f" },
+		{ "root", "alpine" },
+		{ "allow-degraded", "net" },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

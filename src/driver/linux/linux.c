@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "confine/notify.h"
 #include "confine/seccomp_file.h"
+#include "driver/linux/egress.h"
 #include "launch/launch.h"
 #include "launch/moves.h"
 #include "observe/disk_watch.h"
@@ -37,6 +38,7 @@ struct linux_task {
 	int kept_fd;		    /* the top of a named sandbox, or -1 */
 	struct disk_watch disk;
 	struct sock_fprog filter; /* the user's own */
+	struct egress egress;	  /* what the network's gateway tells */
 };
 
 static struct linux_task *linux_task_of(struct task *task)
@@ -47,9 +49,7 @@ static struct linux_task *linux_task_of(struct task *task)
 /* What can be told without trying; the rest is refused by the start itself, before the command runs. */
 static int linux_check(const struct spec *spec, struct error *err)
 {
-	if (spec->net != NET_NONE)
-		return error_set(err, ERROR_DENIED,
-				 "this build has no network gateway; use --net none");
+	(void)spec;
 	if (geteuid() != getuid())
 		return error_set(err, ERROR_DENIED, "aisbx must not be run set-id");
 	return 0;
@@ -153,7 +153,9 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	if (compile_filter(task, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
 	    watch(task, task->launch.control_fd, err) < 0 ||
-	    watch(task, task->launch.payload_fd, err) < 0 || refuse_missing(task, err) < 0) {
+	    watch(task, task->launch.payload_fd, err) < 0 ||
+	    (task->launch.gateway_fd >= 0 && watch(task, task->launch.gateway_fd, err) < 0) ||
+	    refuse_missing(task, err) < 0) {
 		linux_free(&task->task);
 		return -1;
 	}
@@ -241,8 +243,15 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 	switch (event->kind) {
 	case NOTIFY_SILENT:
 		break;
-	case NOTIFY_SYSCALL:
 	case NOTIFY_NET:
+		/* Behind a gateway a connection is no denial: the gateway tells those. */
+		if (task->spec->net == NET_ALLOW) {
+			egress_note(&task->egress, event);
+			break;
+		}
+		tell(task, event);
+		break;
+	case NOTIFY_SYSCALL:
 		tell(task, event);
 		break;
 	case NOTIFY_MOVE:
@@ -267,6 +276,16 @@ static void handle_notifications(struct linux_task *task)
 	}
 }
 
+static void hear_gateway(struct linux_task *task)
+{
+	struct error err;
+
+	if (egress_hear(&task->egress, task->launch.gateway_fd, &task->task, &err) == 0)
+		return;
+	(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->launch.gateway_fd, NULL);
+	end_with_error(task, &err);
+}
+
 static void linux_step(struct task *base)
 {
 	struct linux_task *task = linux_task_of(base);
@@ -281,7 +300,11 @@ static void linux_step(struct task *base)
 			handle_notifications(task);
 		else if (fd == task->launch.control_fd || fd == task->launch.payload_fd)
 			handle_message(task, fd);
+		else if (fd == task->launch.gateway_fd)
+			hear_gateway(task);
 	}
+	if (base->state == TASK_ENDED)
+		egress_finish(&task->egress, task->launch.gateway_fd, base);
 	if (base->upper_fd < 0 && task->launch.upper_fd >= 0) {
 		base->upper_fd = task->launch.upper_fd;
 		strv_copy(&base->upper_paths, &task->launch.unit_paths);
@@ -311,6 +334,7 @@ static void linux_kill(struct task *base)
 	launch_kill(&task->launch);
 	if (base->state == TASK_ENDED)
 		return;
+	egress_finish(&task->egress, task->launch.gateway_fd, base);
 	base->wait_status = SIGKILL;
 	base->state = TASK_ENDED;
 }

@@ -1,0 +1,71 @@
+/* The filter of the network gateway: it moves bytes between sockets it was given or dials, and can do nothing else. */
+#include "confine/seccomp.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#define ALLOW(call)                                        \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+const struct sock_fprog *seccomp_gateway(void)
+{
+	/* The first ones are those of every byte; a foreign ABI kills; everything not listed is refused. */
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(SYS_splice),
+#ifdef SYS_epoll_wait
+		ALLOW(SYS_epoll_wait),
+#endif
+		ALLOW(SYS_epoll_pwait),
+		ALLOW(SYS_epoll_ctl),
+		ALLOW(SYS_clock_gettime),
+		ALLOW(SYS_recvfrom),
+		ALLOW(SYS_sendto),
+		ALLOW(SYS_recvmsg),
+		ALLOW(SYS_sendmsg),
+		ALLOW(SYS_accept4),
+		ALLOW(SYS_connect),
+		ALLOW(SYS_shutdown),
+		ALLOW(SYS_close),
+		ALLOW(SYS_getsockname),
+		ALLOW(SYS_setsockopt),
+		ALLOW(SYS_getsockopt),
+		ALLOW(SYS_pipe2),
+		ALLOW(SYS_fcntl),
+		ALLOW(SYS_getrandom),
+		ALLOW(SYS_brk),
+		ALLOW(SYS_mmap),
+		ALLOW(SYS_munmap),
+		ALLOW(SYS_mremap),
+		ALLOW(SYS_madvise),
+		ALLOW(SYS_futex),
+		ALLOW(SYS_exit_group),
+		ALLOW(SYS_restart_syscall),
+		ALLOW(SYS_rt_sigreturn),
+		/* A sanitizer asks for it on the way to whatever does not return. */
+		ALLOW(SYS_sigaltstack),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	return &program;
+}

@@ -1,0 +1,115 @@
+/* What the network's gateway tells about a run of the linux driver. */
+#include "driver/linux/egress.h"
+
+#include "base/fd.h"
+#include "net/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REPORTS_PER_STEP 64
+#define LAST_WORDS_MS 300
+#define NAMESERVER_PORT 53
+
+void egress_note(struct egress *egress, const struct notify_event *event)
+{
+	struct egress_caller *caller = &egress->callers[egress->next++ % EGRESS_CALLERS];
+	char path[32];
+	ssize_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", event->pid);
+	len = file_read_small(AT_FDCWD, path, caller->process, sizeof(caller->process));
+	caller->process[len > 0 ? strcspn(caller->process, "\n") : 0] = '\0';
+	memcpy(caller->address, event->peer.address, sizeof(caller->address));
+	caller->port = event->peer.port;
+}
+
+/* A name is asked of some server: whoever spoke to one last is the one. NULL when nobody is known. */
+static char *caller_of(struct egress *egress, const struct net_denial *denial)
+{
+	uint16_t port = denial->port ? denial->port : NAMESERVER_PORT;
+
+	for (size_t i = 1; i <= EGRESS_CALLERS; i++) {
+		struct egress_caller *caller =
+			&egress->callers[(egress->next - i) % EGRESS_CALLERS];
+
+		if (caller->port == port && caller->process[0] &&
+		    (!denial->port || strcmp(caller->address, denial->address) == 0))
+			return caller->process;
+	}
+	return NULL;
+}
+
+static char *text_or_null(char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+static void tell(struct egress *egress, struct net_denial *denial, struct denials *denials)
+{
+	const struct denial like = {
+		.layer = denial->layer,
+		.what = denial->what,
+		.rule = text_or_null(denial->rule),
+		.hint = text_or_null(denial->hint),
+		.name = text_or_null(denial->name),
+		.address = text_or_null(denial->address),
+		.process = caller_of(egress, denial),
+		.port = denial->port,
+		.time_ms = denial->time_ms,
+		.count = 1,
+	};
+
+	denials_add_like(denials, &like);
+}
+
+/* 1 when it was the counts, 0 for anything else. */
+static int take(struct egress *egress, struct net_report *report, struct task *task)
+{
+	if (report->kind == NET_REPORT_DENIAL)
+		tell(egress, &report->denial, &task->denials);
+	if (report->kind != NET_REPORT_COUNTS)
+		return 0;
+	task->network = (struct network_use){ .is_known = true,
+					      .connections = report->counts.connections,
+					      .sent_bytes = report->counts.sent_bytes,
+					      .received_bytes = report->counts.received_bytes };
+	return 1;
+}
+
+int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err)
+{
+	struct net_report report;
+
+	for (int i = 0; i < REPORTS_PER_STEP; i++) {
+		int got = net_report_receive(gateway_fd, &report);
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (got <= 0)
+			return error_set(err, ERROR_HOST, "the network's gateway is gone");
+		if (report.kind == NET_REPORT_FAILED) {
+			*err = report.error;
+			return -1;
+		}
+		(void)take(egress, &report, task);
+	}
+	return 0;
+}
+
+void egress_finish(struct egress *egress, int gateway_fd, struct task *task)
+{
+	struct pollfd ready = { .fd = gateway_fd, .events = POLLIN };
+	struct net_report report;
+
+	if (gateway_fd < 0 || egress->is_finished || net_report_ask(gateway_fd) < 0)
+		return;
+	egress->is_finished = true;
+	while (poll(&ready, 1, LAST_WORDS_MS) == 1) {
+		if (net_report_receive(gateway_fd, &report) <= 0 || take(egress, &report, task))
+			return;
+	}
+}

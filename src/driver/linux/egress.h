@@ -1,0 +1,32 @@
+/* What the network's gateway tells about a run of the linux driver. */
+#ifndef DRIVER_LINUX_EGRESS_H
+#define DRIVER_LINUX_EGRESS_H
+
+#include "confine/notify.h"
+#include "driver/driver.h"
+
+#define EGRESS_CALLERS 32
+
+/* Who tried to reach what, as the filter's listener saw it; the newest replace the oldest. */
+struct egress_caller {
+	char process[17];
+	char address[INET6_ADDRSTRLEN];
+	uint16_t port;
+};
+
+struct egress {
+	struct egress_caller callers[EGRESS_CALLERS];
+	size_t next;
+	bool is_finished;
+};
+
+/* Remembers the caller of a connect or sendto, to name it in a denial. */
+void egress_note(struct egress *egress, const struct notify_event *event);
+
+/* Takes what the gateway says into TASK. 0, or -1 when it is gone: then the sandbox must end. */
+int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err);
+
+/* When the command has ended: waits a moment for the last words. Does nothing without a gateway, or twice. */
+void egress_finish(struct egress *egress, int gateway_fd, struct task *task);
+
+#endif

@@ -1,0 +1,169 @@
+/* The gateway's process: made before the sandbox, which it serves, and ended with it. */
+#include "launch/egress.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "confine/capability.h"
+#include "confine/seccomp.h"
+#include "net/gateway.h"
+#include "net/inside.h"
+#include "net/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The last id of the sandbox's range: nobody inside can take it, and nobody outside has it. */
+static int take_identity(const struct spec_ids *ids)
+{
+	uid_t uid = ids->host_uid + ids->count - 1;
+	gid_t gid = ids->host_gid + ids->count - 1;
+
+	if (ids->count == 1)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0)
+		return -1;
+	return setresuid(uid, uid, uid);
+}
+
+/* A user without privileges has no bounding set to empty; without new privileges it is of no use. */
+static int give_up_privileges(const struct spec_ids *ids)
+{
+	if (ids->count > 1 && capability_lock() < 0)
+		return -1;
+	if (take_identity(ids) < 0 || capability_drop() < 0)
+		return -1;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static int seal(const struct spec_ids *ids, pid_t supervisor, struct error *err)
+{
+	if (give_up_privileges(ids) < 0)
+		return error_errno(err, ERROR_HOST, "network: the gateway keeps privileges");
+	/* Behind the change of ids, which would clear it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != supervisor)
+		return error_errno(err, ERROR_HOST, "network: the gateway is alone");
+	if (seccomp_load(seccomp_gateway(), false, NULL) < 0)
+		return error_errno(err, ERROR_DENIED, "network: cannot load the gateway's filter");
+	return 0;
+}
+
+/* Nothing of the caller's stays open, and the terminal's signals are for the command. */
+static int detach(const struct gateway_options *options)
+{
+	const int keep[] = { options->report_fd, options->inside_fd };
+	sigset_t none;
+	int fd;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd < 0 || setsid() < 0 || chdir("/") < 0)
+		return -1;
+	for (int i = 0; i < 3; i++) {
+		if (i != fd && dup2(fd, i) < 0)
+			return -1;
+	}
+	(void)prctl(PR_SET_NAME, "aisbx-net", 0, 0, 0);
+	return 0;
+}
+
+static _Noreturn void gateway_main(const struct spec *spec, const struct gateway_options *options,
+				   pid_t supervisor)
+{
+	struct net_report report = { .kind = NET_REPORT_FAILED };
+	struct gateway *gateway = NULL;
+
+	if (detach(options) < 0) {
+		error_errno(&report.error, ERROR_HOST, "network: the gateway cannot start");
+	} else if (gateway_open(options, &gateway, &report.error) == 0 &&
+		   seal(&spec->ids, supervisor, &report.error) == 0) {
+		gateway_serve(gateway);
+		_exit(0);
+	}
+	(void)net_report_send(options->report_fd, &report);
+	_exit(1);
+}
+
+static int make_sockets(struct launch *launch, struct start *start, struct gateway_options *options,
+			struct error *err)
+{
+	int report[2], inside[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
+		return error_errno(err, ERROR_HOST, "start: socket");
+	launch->gateway_fd = start->supervisor_gateway_fd = report[0];
+	options->report_fd = report[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, inside) < 0) {
+		close(report[1]);
+		return error_errno(err, ERROR_HOST, "start: socket");
+	}
+	options->inside_fd = inside[0];
+	start->inside_fd = inside[1];
+	return 0;
+}
+
+int egress_start(struct launch *launch, struct start *start, struct error *err)
+{
+	const struct spec *spec = start->spec;
+	struct gateway_options options = { .policy = &launch->policy, .publish = &spec->publish };
+	pid_t supervisor = getpid();
+
+	if (spec->net != NET_ALLOW)
+		return 0;
+	if (net_policy_parse(&spec->allow, &spec->deny, &launch->policy, err) < 0 ||
+	    make_sockets(launch, start, &options, err) < 0)
+		return -1;
+	start->policy = &launch->policy;
+	launch->gateway_pid = fork();
+	if (launch->gateway_pid == 0)
+		gateway_main(spec, &options, supervisor);
+	close(options.report_fd);
+	close(options.inside_fd);
+	if (launch->gateway_pid < 0)
+		return error_errno(err, ERROR_HOST, "start: fork");
+	return 0;
+}
+
+int egress_set_up(const struct start *start, struct error *err)
+{
+	int status;
+
+	if (start->inside_fd < 0)
+		return 0;
+	close(start->supervisor_gateway_fd);
+	status =
+		inside_set_up(start->policy, start->spec->publish.count > 0, start->inside_fd, err);
+	close(start->inside_fd);
+	return status;
+}
+
+void egress_explain(const struct launch *launch, struct error *err)
+{
+	struct net_report report;
+
+	if (launch->gateway_fd >= 0 && net_report_receive(launch->gateway_fd, &report) > 0 &&
+	    report.kind == NET_REPORT_FAILED)
+		*err = report.error;
+}
+
+void egress_stop(struct launch *launch)
+{
+	if (launch->gateway_pid > 0) {
+		(void)kill(launch->gateway_pid, SIGKILL);
+		while (waitpid(launch->gateway_pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	launch->gateway_pid = 0;
+	fd_close(&launch->gateway_fd);
+	net_policy_done(&launch->policy);
+}

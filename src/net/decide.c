@@ -1,0 +1,77 @@
+/* May this address and port be reached: by itself, or by a name it was an answer to. */
+#include "net/gateway_parts.h"
+
+#include <string.h>
+
+const struct net_address *host_address(void)
+{
+	/* Of the range for benchmarks, which is nobody's on the internet and refused to names. */
+	static const struct net_address address = { false, { 198, 18, 0, 1 } };
+
+	return &address;
+}
+
+static bool is_host(const struct net_address *address)
+{
+	return net_address_equal(address, host_address());
+}
+
+/* The name a connection may stand for, and what is known against it. */
+static void decide_by_names(struct gateway *gateway, const struct net_address *address,
+			    struct net_port port, struct decision *decision)
+{
+	const char *name, *rule;
+	size_t at = 0;
+
+	while ((name = pins_next(&gateway->pins, address, gateway->now_ns, &at))) {
+		enum net_answer answer = net_policy_name(gateway->policy, name, port, &rule);
+
+		decision->name = name;
+		if (answer == NET_ALLOWED) {
+			decision->passes = true;
+			decision->rule = NULL;
+			return;
+		}
+		if (answer == NET_DENIED)
+			decision->rule = rule;
+	}
+}
+
+void decide(struct gateway *gateway, const struct net_address *address, struct net_port port,
+	    struct decision *ret_decision)
+{
+	const char *rule;
+	enum net_answer answer = net_policy_address(gateway->policy, address, port, &rule);
+
+	*ret_decision = (struct decision){ .dial = *address };
+	if (is_host(address))
+		(void)net_address_parse("127.0.0.1", &ret_decision->dial);
+	if (answer == NET_DENIED) {
+		ret_decision->rule = rule;
+		return;
+	}
+	if (answer == NET_ALLOWED && !is_host(address)) {
+		ret_decision->passes = true;
+		return;
+	}
+	decide_by_names(gateway, address, port, ret_decision);
+	ret_decision->by_name = ret_decision->passes && !is_host(address);
+	/* The stub gives no such answer; this is the second wall. */
+	if (ret_decision->by_name && net_address_special(address)) {
+		ret_decision->passes = false;
+		ret_decision->rule = "a name must not lead there";
+	}
+}
+
+bool decide_name(struct gateway *gateway, const struct net_address *address, struct net_port port,
+		 const char *name)
+{
+	const char *known, *rule;
+	size_t at = 0;
+
+	while ((known = pins_next(&gateway->pins, address, gateway->now_ns, &at))) {
+		if (strcmp(known, name) == 0)
+			return net_policy_name(gateway->policy, name, port, &rule) == NET_ALLOWED;
+	}
+	return false;
+}

@@ -1,0 +1,141 @@
+/* What the files of the gateway share. Private to net. */
+#ifndef NET_GATEWAY_PARTS_H
+#define NET_GATEWAY_PARTS_H
+
+#include "net/gateway.h"
+#include "net/hosts.h"
+#include "net/pins.h"
+#include "net/report.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SECOND_NS 1000000000ull
+#define PORTS_BYTES (65536 / 8)
+#define PIPES_KEPT 32
+#define PUBLISHED_MAX 64
+
+enum source_kind {
+	SOURCE_REPORT,
+	SOURCE_INSIDE,
+	SOURCE_LISTENER,
+	SOURCE_CONNECTION, /* either side of one */
+	SOURCE_DNS_UDP,
+	SOURCE_DNS_LISTENER,
+	SOURCE_DNS_CLIENT,
+	SOURCE_LOOKUP,
+	SOURCE_UDP_PORT,
+	SOURCE_UDP_FLOW,
+	SOURCE_SEEN,
+	SOURCE_PUBLISHED,
+};
+
+/* Something epoll watches; owned by what embeds it, or by itself. */
+struct source {
+	enum source_kind kind;
+	int fd;
+	uint32_t events; /* watched for; 0: not in epoll at all */
+	uint16_t port;	 /* of listeners, and of published ports inside */
+	bool is_v6;	 /* of observers */
+	void *owner;
+};
+
+struct pipe_ends {
+	int fds[2];
+};
+
+struct connection;
+struct dns_client;
+struct lookup;
+struct udp_flow;
+struct origin;
+
+struct gateway {
+	struct gateway_options options;
+	const struct net_policy *policy;
+	struct net_hosts hosts;
+	struct pins pins;
+	bool has_v6; /* the host can reach somebody by IPv6 */
+	bool is_over;
+	int epoll_fd;
+	struct source report, inside;
+	uint64_t now_ns;
+	struct net_counts counts;
+	uint8_t served[2][PORTS_BYTES]; /* ports with a listener, TCP and UDP */
+	struct source *seen[2];
+
+	struct connection *connections, *dead_connections;
+	size_t connection_count, connection_max;
+	struct pipe_ends pipes[PIPES_KEPT];
+	size_t pipe_count;
+	struct dns_client *dns_clients;
+	size_t dns_client_count;
+	struct lookup *lookups;
+	size_t lookup_count;
+	struct udp_flow *flows;
+	size_t flow_count;
+
+	int *dials; /* unconnected sockets of the sandbox's network */
+	size_t dial_count;
+};
+
+/* gateway.c */
+int source_watch(struct gateway *gateway, struct source *source, uint32_t events);
+void source_close(struct gateway *gateway, struct source *source);
+
+/* tell.c: denials, in words. NAME, ADDRESS and RULE may be NULL. */
+struct refusal {
+	const char *verb; /* "connect", "resolve" */
+	const char *name;
+	const struct net_address *address;
+	struct net_port port;
+	const char *rule; /* what decided; NULL: no rule allows it */
+};
+void tell_refused(struct gateway *gateway, const struct refusal *refusal);
+/* WHY: what the world outside answered. */
+void tell_failed(struct gateway *gateway, const struct refusal *refusal, const char *why);
+
+/* decide.c */
+struct decision {
+	bool passes;
+	bool by_name;	  /* only a name permits it: TLS must ask for that name */
+	const char *rule; /* what decided against it, or NULL */
+	const char *name; /* one the address was an answer to, or NULL */
+	struct net_address dial;
+};
+void decide(struct gateway *gateway, const struct net_address *address, struct net_port port,
+	    struct decision *ret_decision);
+/* Whether NAME is one of the names that permit this connection. */
+bool decide_name(struct gateway *gateway, const struct net_address *address, struct net_port port,
+		 const char *name);
+/* The address that stands for the host's loopback inside. */
+const struct net_address *host_address(void);
+
+/* stub.c: names. */
+void stub_udp(struct gateway *gateway, struct source *source);
+void stub_accept(struct gateway *gateway, struct source *source);
+void stub_client(struct gateway *gateway, struct dns_client *client);
+void stub_expire(struct gateway *gateway);
+void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer);
+
+/* connection.c */
+void connection_accept(struct gateway *gateway, struct source *listener);
+void connection_publish(struct gateway *gateway, struct source *listener);
+void connection_step(struct gateway *gateway, struct source *side, uint32_t events);
+void connection_expire(struct gateway *gateway);
+/* Frees those that ended in this round. */
+void connection_sweep(struct gateway *gateway);
+
+/* datagram.c */
+void datagram_inner(struct gateway *gateway, struct source *port);
+void datagram_outer(struct gateway *gateway, struct udp_flow *flow);
+void datagram_expire(struct gateway *gateway);
+/* Reads one datagram with the address it was sent to. Length, or -1. */
+ssize_t datagram_receive(int fd, void *buffer, size_t size, struct origin *ret_origin);
+/* Sends to ORIGIN's peer as if from the address it had been sent to. */
+void datagram_send(const struct origin *origin, const void *bytes, size_t len);
+
+/* seen.c */
+void seen_read(struct gateway *gateway, struct source *source);
+
+#endif

@@ -1,0 +1,36 @@
+/* Our own questions to the host's nameservers, and for whom they are asked. Private to net. */
+#ifndef NET_LOOKUP_H
+#define NET_LOOKUP_H
+
+#include "net/gateway_parts.h"
+
+/* Whom an answer goes to: a program inside, by UDP or TCP. */
+struct origin {
+	int udp_fd; /* or -1: then */
+	struct dns_client *client;
+	struct sockaddr_storage peer;
+	socklen_t peer_len;
+	struct net_address local;
+};
+
+struct lookup {
+	struct source source;
+	struct lookup *next;
+	struct dns_query asked;	   /* by the program */
+	struct dns_query question; /* ours */
+	struct origin origin;
+	size_t tries;
+	uint64_t deadline_ns;
+	bool is_done;
+};
+
+/* False when there are too many. */
+bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
+		  const struct origin *origin);
+
+void lookup_step(struct gateway *gateway, struct lookup *lookup);
+void lookup_expire(struct gateway *gateway);
+/* Forgets those whose client is gone. */
+void lookup_orphan(struct gateway *gateway, const struct dns_client *client);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * Network rules: [udp:]HOST:PORTS, parsed once into canonical form.
+ *
+ * HOST is a name, *.name (one or more labels in front, not the name itself), an address, a CIDR, or [IPv6]. A rule to
+ * deny beats every rule to allow. No rule means nothing. Special addresses (private, loopback, metadata, ...) pass only
+ * where a rule names the address, or a CIDR inside the special range: 0.0.0.0/0 does not open 10.0.0.0/8.
+ */
+#ifndef NET_POLICY_H
+#define NET_POLICY_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "net/address.h"
+
+#include <stddef.h>
+
+/* A canonical name with its NUL: lower case, no dot at the end. */
+#define NET_NAME_SIZE 254
+#define NET_PORTS_MAX 256
+#define NET_RULES_MAX 1024
+
+/* The host's own loopback, where a rule says so. */
+#define NET_HOST_NAME "host.local"
+
+enum net_rule_kind { NET_RULE_NAME, NET_RULE_WILDCARD, NET_RULE_NETWORK };
+
+struct net_rule {
+	enum net_rule_kind kind;
+	bool is_udp;
+	uint16_t first_port, last_port;
+	struct net_address network;
+	unsigned bits;
+	char name[NET_NAME_SIZE]; /* of a wildcard: what follows "*." */
+	const char *text;	  /* as given; borrowed */
+};
+
+struct net_rules {
+	struct net_rule *items;
+	size_t count;
+};
+
+struct net_policy {
+	struct net_rules allow, deny;
+};
+
+/*
+ * Canonical form of a name, for rules and for what programs ask: lower case, one dot at the end is dropped. False for
+ * what is no name: bytes beyond letters, digits, '-' and '_', labels that are empty or too long, and anything a
+ * careless reader would take for an address (a last label of digits, or 0x...).
+ */
+bool net_name_canonical(const char *bytes, size_t len, char out[static NET_NAME_SIZE]);
+
+int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *err);
+
+/* ALLOW and DENY must outlive the policy. At most NET_PORTS_MAX distinct ports, else refused with a hint. */
+int net_policy_parse(const struct strv *allow, const struct strv *deny,
+		     struct net_policy *ret_policy, struct error *err);
+void net_policy_done(struct net_policy *policy);
+
+/* The distinct ports that rules to allow speak of, rising. Their number. */
+size_t net_policy_ports(const struct net_policy *policy, bool is_udp,
+			uint16_t ret_ports[static NET_PORTS_MAX]);
+
+/* Whether some port of that name may be reached: only then its name is resolved. */
+bool net_policy_lists(const struct net_policy *policy, const char *name);
+
+enum net_answer { NET_SILENT, NET_ALLOWED, NET_DENIED };
+
+/* Where to: a port of one kind. */
+struct net_port {
+	bool is_udp;
+	uint16_t number;
+};
+
+/* What the rules say about an address as such. RET_RULE: the rule that decided, or NULL when none did. */
+enum net_answer net_policy_address(const struct net_policy *policy,
+				   const struct net_address *address, struct net_port port,
+				   const char **ret_rule);
+
+/* What the rules say about a canonical name. */
+enum net_answer net_policy_name(const struct net_policy *policy, const char *name,
+				struct net_port port, const char **ret_rule);
+
+#endif

@@ -1,0 +1,54 @@
+/* What the gateway tells its supervisor, one message each. */
+#include "net/report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int net_report_send(int fd, const struct net_report *report)
+{
+	return send(fd, report, sizeof(*report), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* The gateway reads what hostile peers send: its words are taken with care. */
+static bool ends(const char *text, size_t size)
+{
+	return memchr(text, '\0', size);
+}
+
+static bool is_sound(const struct net_report *report)
+{
+	const struct net_denial *denial = &report->denial;
+
+	switch (report->kind) {
+	case NET_REPORT_COUNTS:
+		return true;
+	case NET_REPORT_FAILED:
+		return ends(report->error.text, sizeof(report->error.text));
+	case NET_REPORT_DENIAL:
+		return ends(denial->layer, sizeof(denial->layer)) &&
+		       ends(denial->what, sizeof(denial->what)) &&
+		       ends(denial->rule, sizeof(denial->rule)) &&
+		       ends(denial->hint, sizeof(denial->hint)) &&
+		       ends(denial->name, sizeof(denial->name)) &&
+		       ends(denial->address, sizeof(denial->address));
+	}
+	return false;
+}
+
+int net_report_receive(int fd, struct net_report *ret_report)
+{
+	ssize_t got = recv(fd, ret_report, sizeof(*ret_report), MSG_DONTWAIT);
+
+	if (got <= 0)
+		return got < 0 && errno != ECONNRESET ? -1 : 0;
+	if ((size_t)got == sizeof(*ret_report) && is_sound(ret_report))
+		return 1;
+	errno = EBADMSG;
+	return -1;
+}
+
+int net_report_ask(int fd)
+{
+	return send(fd, "?", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}

@@ -1,0 +1,55 @@
+/* What the gateway tells its supervisor, one message each. */
+#ifndef NET_REPORT_H
+#define NET_REPORT_H
+
+#include "base/error.h"
+#include "net/policy.h"
+
+#include <stdint.h>
+
+enum net_report_kind {
+	NET_REPORT_DENIAL = 1,
+	NET_REPORT_COUNTS, /* also the answer to being asked: everything seen so far was told before it */
+	NET_REPORT_FAILED, /* the gateway cannot work */
+};
+
+/* Since the start. */
+struct net_counts {
+	uint64_t connections; /* that were let through */
+	uint64_t sent_bytes, received_bytes;
+};
+
+/* Which layer said no: a rule, or the world outside, where nothing of ours was in the way. */
+#define NET_LAYER "net"
+#define NET_LAYER_UPSTREAM "upstream"
+
+struct net_denial {
+	uint64_t time_ms; /* since the epoch */
+	uint16_t port;	  /* 0 for a name that was only asked for */
+	char layer[16];
+	char what[NET_NAME_SIZE + 96];
+	char rule[NET_NAME_SIZE + 96];
+	char hint[NET_NAME_SIZE + 32];
+	char name[NET_NAME_SIZE];
+	char address[NET_ADDRESS_SIZE];
+};
+
+struct net_report {
+	enum net_report_kind kind;
+	union {
+		struct net_denial denial;
+		struct net_counts counts;
+		struct error error;
+	};
+};
+
+/* Never waits: a supervisor that does not listen is not told. 0, or -1 with errno. */
+int net_report_send(int fd, const struct net_report *report);
+
+/* 1; 0 at the end of the stream; -1 with errno (EAGAIN when there is none). Never waits. */
+int net_report_receive(int fd, struct net_report *ret_report);
+
+/* Asks for counts. 0, or -1 with errno. */
+int net_report_ask(int fd);
+
+#endif

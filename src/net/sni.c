@@ -1,0 +1,130 @@
+/* The name a TLS client asks for, read from its first bytes. */
+#include "net/sni.h"
+
+#include <string.h>
+
+#define RECORD_HANDSHAKE 22
+#define RECORD_MAX 16384u
+#define RECORD_HEADER 5
+#define CLIENT_HELLO 1
+#define EXTENSION_NAME 0
+#define NAME_HOST 0
+
+struct bytes {
+	const uint8_t *at;
+	size_t len;
+};
+
+/* Takes a number of SIZE bytes. */
+static bool take(struct bytes *from, size_t size, size_t *ret_value)
+{
+	size_t value = 0;
+
+	if (from->len < size)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		value = value << 8 | from->at[i];
+	from->at += size;
+	from->len -= size;
+	*ret_value = value;
+	return true;
+}
+
+/* Takes what a length of SIZE bytes in front of it says. */
+static bool take_part(struct bytes *from, size_t size, struct bytes *ret_part)
+{
+	size_t len;
+
+	if (!take(from, size, &len) || from->len < len)
+		return false;
+	*ret_part = (struct bytes){ from->at, len };
+	from->at += len;
+	from->len -= len;
+	return true;
+}
+
+static enum sni read_names(struct bytes extension, char *ret_name)
+{
+	struct bytes list, name;
+	size_t kind;
+
+	if (!take_part(&extension, 2, &list) || extension.len > 0 || !take(&list, 1, &kind) ||
+	    !take_part(&list, 2, &name) || list.len > 0 || kind != NAME_HOST)
+		return SNI_BROKEN;
+	return net_name_canonical((const char *)name.at, name.len, ret_name) ? SNI_NAME
+									     : SNI_BROKEN;
+}
+
+/* A second name would be read by some servers and not by others. */
+static enum sni read_extensions(struct bytes list, char *ret_name)
+{
+	enum sni found = SNI_ABSENT;
+	struct bytes extension;
+	size_t type;
+
+	while (list.len > 0) {
+		if (!take(&list, 2, &type) || !take_part(&list, 2, &extension))
+			return SNI_BROKEN;
+		if (type != EXTENSION_NAME)
+			continue;
+		if (found != SNI_ABSENT)
+			return SNI_BROKEN;
+		found = read_names(extension, ret_name);
+		if (found != SNI_NAME)
+			return found;
+	}
+	return found;
+}
+
+static enum sni read_hello(struct bytes hello, char *ret_name)
+{
+	struct bytes session, suites, compressions, extensions;
+	size_t version, random;
+
+	if (!take(&hello, 2, &version) || version >> 8 != 3)
+		return SNI_BROKEN;
+	for (int i = 0; i < 32; i++) {
+		if (!take(&hello, 1, &random))
+			return SNI_BROKEN;
+	}
+	if (!take_part(&hello, 1, &session) || !take_part(&hello, 2, &suites) ||
+	    !take_part(&hello, 1, &compressions))
+		return SNI_BROKEN;
+	if (hello.len == 0)
+		return SNI_ABSENT;
+	if (!take_part(&hello, 2, &extensions) || hello.len > 0)
+		return SNI_BROKEN;
+	return read_extensions(extensions, ret_name);
+}
+
+enum sni sni_read(const uint8_t *bytes, size_t len, char ret_name[static NET_NAME_SIZE])
+{
+	uint8_t message[SNI_BYTES_MAX];
+	struct bytes from = { bytes, len < SNI_BYTES_MAX ? len : SNI_BYTES_MAX };
+	size_t have = 0, version, size, kind;
+
+	if (from.len == 0)
+		return SNI_MORE;
+	if (bytes[0] != RECORD_HANDSHAKE)
+		return SNI_NOT_TLS;
+	for (;;) {
+		struct bytes whole = { message, have };
+
+		if (have >= 4 && take(&whole, 1, &kind) && take(&whole, 3, &size)) {
+			if (kind != CLIENT_HELLO || size > SNI_BYTES_MAX - 4)
+				return SNI_BROKEN;
+			if (whole.len >= size)
+				return read_hello((struct bytes){ whole.at, size }, ret_name);
+		}
+		if (!take(&from, 1, &kind) || !take(&from, 2, &version) || !take(&from, 2, &size))
+			break;
+		if (kind != RECORD_HANDSHAKE || version >> 8 != 3 || size == 0 || size > RECORD_MAX)
+			return SNI_BROKEN;
+		size = size < from.len ? size : from.len;
+		memcpy(message + have, from.at, size);
+		have += size;
+		from.at += size;
+		from.len -= size;
+	}
+	return len >= SNI_BYTES_MAX ? SNI_BROKEN : SNI_MORE;
+}

@@ -1,0 +1,232 @@
+/* The stub that answers programs inside: listed names only, by UDP and TCP. */
+#include "base/own.h"
+#include "net/lookup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define QUERIES_PER_ROUND 32
+#define CLIENTS_MAX 64
+#define CLIENT_NS (10 * SECOND_NS)
+/* Programs keep an address for longer than they were told; the answer says at most that, the pin holds at least so. */
+#define TTL_MAX 300
+#define PIN_MIN 300
+
+struct dns_client {
+	struct source source;
+	struct dns_client *next;
+	uint8_t bytes[2 + DNS_MESSAGE_MAX];
+	size_t have;
+	uint64_t deadline_ns;
+	bool is_done;
+};
+
+static void send_answer(const struct origin *origin, const struct dns_query *query,
+			const struct dns_answer *answer)
+{
+	uint8_t out[2 + DNS_MESSAGE_MAX];
+	size_t len = dns_build_answer(query, answer, out + 2);
+
+	if (origin->udp_fd >= 0) {
+		datagram_send(origin, out + 2, len);
+		return;
+	}
+	out[0] = (uint8_t)(len >> 8);
+	out[1] = (uint8_t)len;
+	/* A fresh connection always has that much room; whoever does not read has had its chance. */
+	if (origin->client && send(origin->client->source.fd, out, len + 2,
+				   MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len + 2)
+		origin->client->is_done = true;
+}
+
+static void send_code(const struct origin *origin, const struct dns_query *query, int code)
+{
+	const struct dns_answer answer = { .code = code };
+
+	send_answer(origin, query, &answer);
+}
+
+static void refuse_name(struct gateway *gateway, const struct dns_query *query, const char *rule)
+{
+	const struct refusal refusal = { .verb = "resolve",
+					 .name = query->name[0] ? query->name : ".",
+					 .rule = rule };
+
+	tell_refused(gateway, &refusal);
+}
+
+/* Leaves only addresses a name may lead to, and pins those. What is left out is told. */
+static void pin_addresses(struct gateway *gateway, const struct dns_query *query,
+			  struct dns_answer *answer)
+{
+	uint64_t seconds = answer->ttl > PIN_MIN ? answer->ttl : PIN_MIN;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct net_address *address = &answer->addresses[i];
+		const struct net_special *special = net_address_special(address);
+		char text[NET_ADDRESS_SIZE], why[128];
+
+		if (!special) {
+			if (pins_add(&gateway->pins, address, query->name,
+				     gateway->now_ns + seconds * SECOND_NS))
+				answer->addresses[kept++] = *address;
+			continue;
+		}
+		net_address_format(address, text);
+		(void)snprintf(why, sizeof(why), "a name must not lead to a %s address: %s",
+			       special->what, text);
+		refuse_name(gateway, query, why);
+	}
+	/* A name that led nowhere else does not exist. */
+	if (kept == 0 && answer->count > 0)
+		answer->code = DNS_NXDOMAIN;
+	answer->count = kept;
+	if (answer->ttl > TTL_MAX)
+		answer->ttl = TTL_MAX;
+}
+
+void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer)
+{
+	if (answer->code == DNS_OK)
+		pin_addresses(gateway, &lookup->asked, answer);
+	else if (answer->code != DNS_NXDOMAIN)
+		answer->code = DNS_SERVFAIL;
+	send_answer(&lookup->origin, &lookup->asked, answer);
+}
+
+/* The host's own loopback: an address of ours stands for it. */
+static void answer_host(struct gateway *gateway, const struct origin *origin,
+			const struct dns_query *query)
+{
+	struct dns_answer answer = { .ttl = TTL_MAX };
+
+	if (query->type == DNS_TYPE_A) {
+		answer.addresses[answer.count++] = *host_address();
+		(void)pins_add(&gateway->pins, host_address(), query->name, UINT64_MAX);
+	}
+	send_answer(origin, query, &answer);
+}
+
+static void answer_listed(struct gateway *gateway, const struct origin *origin,
+			  const struct dns_query *query)
+{
+	struct dns_answer answer;
+
+	if (strcmp(query->name, NET_HOST_NAME) == 0) {
+		answer_host(gateway, origin, query);
+		return;
+	}
+	/* Other types of a listed name exist, but are empty; no question leaves for them. */
+	if (query->type != DNS_TYPE_A && !(query->type == DNS_TYPE_AAAA && gateway->has_v6)) {
+		send_code(origin, query, DNS_OK);
+		return;
+	}
+	if (net_hosts_find(&gateway->hosts, query->name, query->type, &answer)) {
+		pin_addresses(gateway, query, &answer);
+		send_answer(origin, query, &answer);
+		return;
+	}
+	if (!lookup_start(gateway, query, origin))
+		send_code(origin, query, DNS_SERVFAIL);
+}
+
+static void handle_query(struct gateway *gateway, const uint8_t *bytes, size_t len,
+			 const struct origin *origin)
+{
+	struct dns_query query;
+	int code = dns_parse_query(bytes, len, &query);
+
+	if (code < 0)
+		return;
+	if (code != DNS_OK) {
+		send_code(origin, &query, code);
+		return;
+	}
+	if (query.has_name && net_policy_lists(gateway->policy, query.name)) {
+		answer_listed(gateway, origin, &query);
+		return;
+	}
+	/* Told before it is answered: who gives up at once is not quicker than its denial. */
+	refuse_name(gateway, &query, NULL);
+	send_code(origin, &query, DNS_NXDOMAIN);
+}
+
+void stub_udp(struct gateway *gateway, struct source *source)
+{
+	uint8_t bytes[DNS_MESSAGE_MAX];
+
+	for (int i = 0; i < QUERIES_PER_ROUND; i++) {
+		struct origin origin;
+		ssize_t len = datagram_receive(source->fd, bytes, sizeof(bytes), &origin);
+
+		if (len < 0)
+			return;
+		handle_query(gateway, bytes, (size_t)len, &origin);
+	}
+}
+
+void stub_accept(struct gateway *gateway, struct source *source)
+{
+	owned(fd_close) int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct dns_client *client;
+
+	if (fd < 0 || gateway->dns_client_count >= CLIENTS_MAX)
+		return;
+	client = xcalloc(1, sizeof(*client));
+	client->source =
+		(struct source){ .kind = SOURCE_DNS_CLIENT, .fd = fd_take(&fd), .owner = client };
+	client->deadline_ns = gateway->now_ns + CLIENT_NS;
+	client->next = gateway->dns_clients;
+	gateway->dns_clients = client;
+	gateway->dns_client_count++;
+	client->is_done = source_watch(gateway, &client->source, EPOLLIN) < 0;
+}
+
+void stub_client(struct gateway *gateway, struct dns_client *client)
+{
+	struct origin origin = { .udp_fd = -1, .client = client };
+	ssize_t got = recv(client->source.fd, client->bytes + client->have,
+			   sizeof(client->bytes) - client->have, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		client->is_done = true;
+		return;
+	}
+	client->have += (size_t)got;
+	while (client->have >= 2) {
+		size_t len = (size_t)(client->bytes[0] << 8 | client->bytes[1]);
+
+		if (len > DNS_MESSAGE_MAX)
+			client->is_done = true;
+		if (client->is_done || client->have < 2 + len)
+			return;
+		handle_query(gateway, client->bytes + 2, len, &origin);
+		client->have -= 2 + len;
+		memmove(client->bytes, client->bytes + 2 + len, client->have);
+	}
+}
+
+void stub_expire(struct gateway *gateway)
+{
+	struct dns_client **at = &gateway->dns_clients;
+
+	while (*at) {
+		struct dns_client *client = *at;
+
+		if (!client->is_done && gateway->now_ns < client->deadline_ns) {
+			at = &client->next;
+			continue;
+		}
+		*at = client->next;
+		lookup_orphan(gateway, client);
+		source_close(gateway, &client->source);
+		free(client);
+		gateway->dns_client_count--;
+	}
+}

@@ -1,0 +1,51 @@
+/* The network a sandbox gets: none, or what the rules allow. */
+#include "net/policy.h"
+#include "plan/parts.h"
+
+#include <string.h>
+
+static bool says_allow(const char *net)
+{
+	return strcmp(net, "allow") == 0;
+}
+
+/* Flags beat the profile; a rule to allow says `net: allow` without saying it. */
+static bool wants_gateway(const struct planning *planning)
+{
+	const struct settings *flags = &planning->request->flags;
+	const struct settings *settings = planning->settings;
+
+	if (flags->net)
+		return says_allow(flags->net);
+	if (flags->allow.count > 0 || flags->publish.count > 0)
+		return true;
+	if (settings->net)
+		return says_allow(settings->net);
+	return settings->allow.count > 0 || settings->publish.count > 0;
+}
+
+int plan_network(const struct planning *planning, struct error *err)
+{
+	const struct settings *flags = &planning->request->flags;
+	const struct settings *settings = planning->settings;
+	struct spec *spec = planning->spec;
+	struct net_policy policy;
+
+	if (flags->net && !says_allow(flags->net) &&
+	    (flags->allow.count > 0 || flags->publish.count > 0))
+		return error_set(err, ERROR_USAGE, "--net %s and %s contradict", flags->net,
+				 flags->allow.count > 0 ? "--allow" : "--publish");
+	strv_copy(&spec->deny, &settings->deny);
+	spec->net = wants_gateway(planning) ? NET_ALLOW : NET_NONE;
+	if (spec->net == NET_ALLOW) {
+		strv_copy(&spec->allow, &settings->allow);
+		strv_copy(&spec->publish, &settings->publish);
+	}
+	/* Rules that nobody will read are still the user's words: a wrong one is not passed over. */
+	if (spec->net == NET_NONE && spec->deny.count == 0)
+		return 0;
+	if (net_policy_parse(&spec->allow, &spec->deny, &policy, err) < 0)
+		return -1;
+	net_policy_done(&policy);
+	return 0;
+}

@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+"""Egress in a small internet of the test's own: names, allowed and forbidden hosts, rebinding, TLS names, hostile peers.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a plain
+user. Everything happens in a network namespace that this program makes for itself: no packet leaves the machine.
+"""
+import hashlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from box import patience, slow
+from clitest import AISBX, Home, Tap
+
+tap = Tap()
+GOOD, EVIL, NAMES_AT = "198.51.100.10", "198.51.100.20", "198.51.100.53"
+METADATA, LAN, LOOPBACK, GOOD6 = "169.254.169.254", "10.9.8.7", "127.0.0.1", "2001:db8::10"
+NAMES = {"good.example": GOOD, "api.good.example": GOOD, "evil.example": EVIL, "rebind.example": LOOPBACK,
+         "meta.example": METADATA, "lan.example": LAN, "mixed.example": f"{GOOD} {LAN}", "six.example": GOOD6,
+         "alias.example": "good.example"}
+asked, hits, swallowed = [], [], {}
+
+
+def enter():
+    """Starts this program again in a network and a mount namespace of its own."""
+    if "--inside" in sys.argv:
+        return
+    how = ["unshare", "-nm", "--propagation", "private"] if os.geteuid() == 0 else ["unshare", "-rnm"]
+    probe = subprocess.run([*how, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        print("1..0 # SKIP no network namespace for the test: " + probe.stderr.strip()[:100])
+        sys.exit(0)
+    os.execvp(how[0], [*how, sys.executable, os.path.abspath(__file__), "--inside", os.readlink("/proc/self/ns/net")])
+
+
+def wire_name(name):
+    return b"".join(bytes([len(part)]) + part.encode() for part in name.split(".")) + b"\0"
+
+
+def records(name, kind):
+    """The answer section for a name, and how many records it has."""
+    value = NAMES.get(name, "")
+    if value in NAMES:
+        data = wire_name(value)
+        inner, count = records(value, kind)
+        return wire_name(name) + struct.pack(">HHIH", 5, 1, 30, len(data)) + data + inner, count + 1
+    out, count = b"", 0
+    for text in value.split():
+        family = socket.AF_INET6 if ":" in text else socket.AF_INET
+        if kind == {socket.AF_INET: 1, socket.AF_INET6: 28}[family]:
+            data = socket.inet_pton(family, text)
+            out += wire_name(name) + struct.pack(">HHIH", kind, 1, 30, len(data)) + data
+            count += 1
+    return out, count
+
+
+def serve_names():
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind((NAMES_AT, 53))
+    while True:
+        query, who = server.recvfrom(2048)
+        at, labels = 12, []
+        while query[at]:
+            labels.append(query[at + 1:at + 1 + query[at]].decode("latin1"))
+            at += 1 + query[at]
+        name, kind = ".".join(labels).lower(), struct.unpack(">H", query[at + 1:at + 3])[0]
+        asked.append((name, kind))
+        body, count = records(name, kind)
+        code = 0x8180 if name in NAMES else 0x8183
+        server.sendto(query[:2] + struct.pack(">HHHHH", code, 1, count, 0, 0) + query[12:at + 5] + body, who)
+
+
+def listen(address, port, handler):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    server = socket.socket(family)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind((address, port))
+    server.listen(512)
+
+    def one(peer):
+        try:
+            with peer:
+                handler(peer, address)
+        except OSError:
+            pass
+
+    def loop():
+        while True:
+            threading.Thread(target=one, args=(server.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=loop, daemon=True).start()
+
+
+def web(peer, address):
+    peer.settimeout(20)
+    if peer.recv(65536):
+        hits.append(address)
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(address), address.encode()))
+
+
+def sink(peer, address):
+    """Keeps what it is sent, and says how much that was."""
+    peer.settimeout(20)
+    got = peer.recv(65536)
+    swallowed[address] = swallowed.get(address, b"") + got
+    if got:
+        peer.sendall(b"seen")
+
+
+def echo_all(peer, _):
+    """Reads to the end, then answers with the digest and everything: both directions close on their own."""
+    parts = []
+    while True:
+        part = peer.recv(1 << 16)
+        if not part:
+            break
+        parts.append(part)
+    data = b"".join(parts)
+    peer.sendall(hashlib.sha256(data).hexdigest().encode() + data)
+
+
+def greet(peer, _):
+    """Speaks first, as SSH and SMTP do."""
+    peer.sendall(b"hello\n")
+    peer.sendall(b"you said " + peer.recv(100))
+
+
+def slam(peer, _):
+    peer.recv(1)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def serve_datagrams():
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind((GOOD, 9000))
+    while True:
+        data, who = server.recvfrom(65536)
+        server.sendto(b"echo " + data, who)
+
+
+def build_internet(home):
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    for address in (GOOD, EVIL, NAMES_AT, METADATA, LAN):
+        subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
+    six = subprocess.run("ip addr add 2001:db8::10/128 dev lo && ip -6 route add local 2000::/3 dev lo", shell=True,
+                         capture_output=True, check=False).returncode == 0
+    threading.Thread(target=serve_names, daemon=True).start()
+    threading.Thread(target=serve_datagrams, daemon=True).start()
+    for address in (GOOD, EVIL, METADATA, LAN, LOOPBACK, *([GOOD6] if six else [])):
+        listen(address, 80, web)
+        listen(address, 443, sink)
+    listen(GOOD, 8080, web)
+    for port, handler in ((7000, echo_all), (7002, greet), (7003, slam)):
+        listen(GOOD, port, handler)
+    with open(home.path + "/resolv.conf", "w") as out:
+        out.write(f"nameserver {NAMES_AT}\noptions timeout:1 attempts:2\n")
+    subprocess.run(["mount", "--bind", home.path + "/resolv.conf", os.path.realpath("/etc/resolv.conf")], check=True)
+    return six
+
+
+def run(home, script, *flags, command="run"):
+    """A Python script inside; its result object."""
+    words = [command, "--json", "--time", f"{int(patience(20))}s", *flags, "--", "python3", "-c", PRELUDE + script]
+    done = home.call(*words, timeout=patience(60))
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        return {"status": "none", "stdout": "", "denials": [], "said": done.stdout + done.stderr}
+
+
+PRELUDE = """
+import socket, sys, hashlib, ssl, struct, threading
+def get(host, port=80):
+    try:
+        with socket.create_connection((host, port), 10) as s:
+            s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+            data = b''
+            while True:
+                part = s.recv(65536)
+                if not part: break
+                data += part
+            return data.rpartition(b'\\n')[2].decode() or 'nothing'
+    except OSError as e:
+        return type(e).__name__
+def ask(kind, name, port=53, tcp=False, server='192.0.2.53'):
+    q = b'\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0' + b''.join(bytes([len(p)]) + p for p in name.split(b'.')) + b'\\0' + struct.pack('>HH', kind, 1)
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
+    s.settimeout(10)
+    s.connect((server, port))
+    s.send((struct.pack('>H', len(q)) if tcp else b'') + q)
+    a = s.recv(600)[2 if tcp else 0:]
+    return a[3] & 15, struct.unpack('>H', a[6:8])[0]
+def hello(host, name, port=443, pieces=1):
+    context = ssl._create_unverified_context()
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try: context.wrap_bio(into, out, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError: pass
+    first = out.read()
+    try:
+        with socket.create_connection((host, port), 10) as s:
+            step = len(first) // pieces
+            for at in range(0, len(first), step):
+                s.sendall(first[at:at + step])
+                if pieces > 1: __import__('time').sleep(.02)
+            return s.recv(100).decode() or 'nothing'
+    except OSError as e:
+        return type(e).__name__
+"""
+A = ["--allow", "good.example:80"]
+
+
+def words_of(result):
+    return [d["what"] for d in result.get("denials", []) if d["layer"] == "net"]
+
+
+def lines(result):
+    return result.get("stdout", "").split()
+
+
+def test_none(home):
+    r = run(home, f"print(get('good.example'), get('{GOOD}'))")
+    tap.ok(lines(r) == ["gaierror", "OSError"] and not hits, "without a rule: no name, no network", r.get("stdout"))
+    r = run(home, f"print(get('good.example'), get('{GOOD}'))", "--net", "allow")
+    tap.ok(lines(r) == ["gaierror", "ConnectionRefusedError"] and not hits, "an empty list is nothing", r)
+
+
+def test_allowed(home):
+    r = run(home, "print(get('good.example'), get('GOOD.Example.'), get('alias.example'))",
+            *A, "--allow", "alias.example:80")
+    tap.ok(lines(r) == [GOOD] * 3, "an allowed name, in any case, by an alias", r.get("stdout"))
+    tap.ok(r.get("network", {}).get("connections") == 3 and r["network"]["received_bytes"] > 100, "counted",
+           r.get("network"))
+    tap.ok(r.get("denials") == [], "nothing was denied", r.get("denials"))
+    r = run(home, "print(get('api.good.example'), get('a.b.good.example'), get('good.example'))",
+            "--allow", "*.good.example:80")
+    tap.ok(lines(r) == [GOOD, "gaierror", "gaierror"], "a wildcard covers what is below", r.get("stdout"))
+    r = run(home, f"print(get('{GOOD}'), get('{EVIL}'))", "--allow", f"{GOOD}:80")
+    tap.ok(lines(r) == [GOOD, "ConnectionResetError"], "an address", r.get("stdout"))
+    r = run(home, f"print(get('{LAN}'), get('{METADATA}'))", "--allow", "10.9.0.0/16:80", "--allow", "0.0.0.0/0:80")
+    tap.ok(lines(r) == [LAN, "ConnectionResetError"], "a private network by its own name only", r.get("stdout"))
+
+
+def test_refused(home):
+    before = len(hits)
+    cases = [("evil.example", A, "gaierror"), (EVIL, A, "ConnectionResetError"), (METADATA, A, "ConnectionResetError"),
+             ("api.good.example", A, "gaierror"), ("good.example.evil.example", A, "gaierror"),
+             ("notgood.example", A, "gaierror"), ("2130706433", A, "ConnectionResetError"),
+             ("127.0.0.1", A, "ConnectionResetError"), ("::ffff:127.0.0.1", A, "ConnectionResetError"),
+             ("rebind.example", ["--allow", "rebind.example:80"], "gaierror"),
+             ("meta.example", ["--allow", "meta.example:80"], "gaierror"),
+             ("lan.example", ["--allow", "lan.example:80"], "gaierror"),
+             ("good.example", [*A, "--deny", "good.example:80"], "gaierror"),
+             ("good.example", [*A, "--deny", f"{GOOD}:80"], "ConnectionResetError")]
+    for host, flags, how in cases:
+        r = run(home, f"print(get('{host}'))", *flags)
+        tap.ok(lines(r) == [how] and words_of(r), f"refused and told: {host} {' '.join(flags[2:])}",
+               (r.get("stdout"), r.get("denials")))
+    tap.ok(len(hits) == before, "nobody was reached", hits[before:])
+    r = run(home, "print(get('mixed.example'))", "--allow", "mixed.example:80")
+    tap.ok(lines(r) == [GOOD] and any("private" in d["rule"] for d in r["denials"]),
+           "of a name's addresses only the public ones", r.get("denials"))
+
+
+def test_told(home):
+    r = run(home, f"print(get('{EVIL}'), get('{EVIL}', 81), get('good.example', 8080), get('evil.example'))", *A)
+    told = {d["what"]: d for d in r.get("denials", [])}
+    port = told.get(f"connect {EVIL}:80", {})
+    tap.ok(port.get("address") == EVIL and port.get("port") == 80 and port.get("hint") == f"--allow {EVIL}:80"
+           and port.get("time", "").endswith("Z") and port.get("process") == "python3", "all that is known", port)
+    tap.ok(f"connect {EVIL}:81" in told, "a port without a listener, too", list(told))
+    tap.ok("connect good.example:8080" in told, "by the name it was asked for", list(told))
+    tap.ok(told.get("resolve evil.example", {}).get("name") == "evil.example", "a name", list(told))
+    done = home.call("run", *A, "--", "python3", "-c", PRELUDE + "get('evil.example')")
+    tap.ok("denied by net: resolve evil.example" in done.stderr, "on standard error", done.stderr)
+    r = run(home, "print(get('good.example', 79))", "--allow", "good.example:79")
+    tap.ok([d["layer"] for d in r.get("denials", [])] == ["upstream"] and lines(r) == ["ConnectionResetError"],
+           "a place that does not answer is no violation", r.get("denials"))
+
+
+def test_names(home):
+    at = len(asked)
+    r = run(home, "print(ask(1, b'good.example'), ask(1, b'good.example', tcp=True), ask(16, b'good.example'),"
+                  "ask(255, b'good.example'), ask(1, b'c2VjcmV0.evil.example'), ask(16, b'x.evil.example'),"
+                  "ask(1, b'good.example', server='127.0.0.53'))", *A)
+    tap.ok(r.get("stdout", "").strip() == "(0, 1) (0, 1) (0, 0) (0, 0) (3, 0) (3, 0) (0, 1)",
+           "the stub: UDP, TCP, any server; other types are empty, other names are not there", r.get("stdout"))
+    tap.ok(set(asked[at:]) == {("good.example", 1)}, "no other question left", asked[at:])
+    r = run(home, "print(ask(1, b'a' * 63 + b'.' + b'b' * 63)); s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);"
+                  "[s.sendto(bytes([i]) * 40, ('192.0.2.1', 53)) for i in range(256)];"
+                  "print(get('good.example'), get('good.example', 853))", *A)
+    tap.ok(lines(r)[-2:] == [GOOD, "ConnectionRefusedError"], "nonsense does not hurt it", r.get("stdout"))
+
+
+def test_tls(home):
+    flags = ["--allow", "good.example:443", "--allow", "api.good.example:443"]
+    swallowed.clear()
+    r = run(home, "print(hello('good.example', 'evil.example'), hello('good.example', None))", *flags)
+    tap.ok(lines(r) == ["ConnectionResetError"] * 2 and not swallowed.get(GOOD),
+           "TLS for another name, or none: reset before a byte flows", (r.get("stdout"), swallowed))
+    tap.ok(any("TLS" in d["rule"] for d in r.get("denials", [])), "and told", r.get("denials"))
+    r = run(home, "print(hello('good.example', 'good.example'), hello('good.example', 'Good.Example', pieces=9))", *flags)
+    tap.ok(lines(r) == ["seen", "seen"], "the right name, whole and in pieces", r.get("stdout"))
+    r = run(home, "print(hello('good.example', 'api.good.example'))", *flags)
+    tap.ok(lines(r) == ["ConnectionResetError"], "an allowed name that was not asked for", r.get("stdout"))
+    r = run(home, f"print(hello('{GOOD}', 'evil.example'))", "--allow", f"{GOOD}:443")
+    tap.ok(lines(r) == ["seen"], "an address that is named itself takes any", r.get("stdout"))
+
+
+def test_streams(home):
+    flags = ["--allow", "good.example:7000-7003"]
+    size = (1 if slow() else 24) << 20
+    script = f"""
+import os
+data = os.urandom(1 << 20) * ({size} >> 20)
+s = socket.create_connection(('good.example', 7000))
+threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR))).start()
+back = bytearray()
+while True:
+    part = s.recv(1 << 16)
+    if not part: break
+    back += part
+print(back[:64].decode() == hashlib.sha256(data).hexdigest(), bytes(back[64:]) == data)
+"""
+    r = run(home, script, *flags, "--mem", "1g")
+    tap.ok(lines(r) == ["True", "True"], "bytes both ways, each direction closed by itself", r.get("stderr"))
+    r = run(home, "s = socket.create_connection(('good.example', 7002)); print(s.recv(100).decode().strip());"
+                  "s.sendall(b'x'); print(s.recv(100).decode().split()[-1])", *flags)
+    tap.ok(lines(r) == ["hello", "x"], "a server that speaks first", r.get("stdout"))
+    r = run(home, "print(get('good.example', 7003))", *flags)
+    tap.ok(lines(r) == ["ConnectionResetError"], "a reset is passed on", r.get("stdout"))
+    script = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)
+s.sendto(b'one', (socket.gethostbyname('good.example'), 9000)); print(s.recvfrom(100))
+s.sendto(b'two', ('198.51.100.20', 9000)); s.sendto(b'three', ('198.51.100.10', 9001))
+"""
+    r = run(home, script, "--allow", "udp:good.example:9000")
+    tap.ok("echo one" in r.get("stdout", "") and GOOD in r["stdout"], "datagrams where a rule says so", r.get("stdout"))
+    tap.ok(sorted(words_of(r)) == ["send udp:198.51.100.20:9000", "send udp:good.example:9001"], "others are told",
+           words_of(r))
+
+
+def gateways():
+    """{pid: resident KiB} of the gateways below this process."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/status") as file:
+                text = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        if text["Name"] == "aisbx-net" and os.path.exists(f"/proc/{pid}/ns"):
+            found[int(pid)] = (int(text.get("VmRSS", "0 kB").split()[0]), text)
+    return found
+
+
+def start(home, script, *flags):
+    return subprocess.Popen([AISBX, "run", *flags, "--", "python3", "-uc", PRELUDE + script], cwd=home.work,
+                            env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def listeners():
+    with open("/proc/net/tcp") as file:
+        return sorted(line.split()[1] for line in file if line.split()[3] == "0A")
+
+
+def test_process(home):
+    count = 100 if slow() else 1000
+    old, before = set(gateways()), listeners()
+    script = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+held = [socket.create_connection(('good.example', 7002)) for _ in range({count})]
+print(sum(s.recv(6) == b'hello\\n' for s in held)); sys.stdin.read(1)
+"""
+    child = start(home, script, "--allow", "good.example:7002", "--nofile", "4096")
+    said = child.stdout.readline().strip().decode()
+    tap.ok(said == str(count), f"{count} connections at a time", said)
+    mine = {pid: what for pid, what in gateways().items() if pid not in old}
+    tap.ok(len(mine) == 1, "one gateway", list(mine))
+    for size, text in mine.values():
+        tap.ok(size <= 16384 or slow(), f"in {size} KiB", size)
+        tap.ok(int(text["CapEff"], 16) == 0 and int(text["CapPrm"], 16) == 0 and text["NoNewPrivs"] == "1"
+               and text["Seccomp"] == "2", "without capabilities, behind a filter", text)
+    tap.ok(listeners() == before, "nothing listens on the host for it", listeners())
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    end = time.monotonic() + patience(10)
+    while set(gateways()) - old and time.monotonic() < end:
+        time.sleep(0.02)
+    tap.ok(not set(gateways()) - old, "it ends with its supervisor, however that ends")
+    child.stdin.close()
+    child.stdout.close()
+
+
+def test_many(home):
+    count = 300 if slow() else 3000
+    r = run(home, f"print(sum(get('{GOOD}') == '{GOOD}' for _ in range({count})))", "--allow", f"{GOOD}:80")
+    tap.ok(lines(r) == [str(count)], f"{count} connections in a row", r.get("stdout"))
+
+
+def test_host(home):
+    r = run(home, "print(get('host.local'))", "--allow", "host.local:80")
+    tap.ok(lines(r) == [LOOPBACK], "the host's loopback, where a rule names it", r.get("stdout"))
+    r = run(home, "print(get('host.local'), get('198.18.0.1'))", *A)
+    tap.ok(lines(r) == ["gaierror", "ConnectionResetError"], "and not otherwise", r.get("stdout"))
+    script = "s = socket.create_server(('127.0.0.1', 5000)); print('up');\n" \
+             "while True: k = s.accept()[0]; k.sendall(b'inside ' + k.recv(100)); k.close()"
+    child = start(home, script, "--publish", "18080:5000")
+    child.stdout.readline()
+    answers = []
+    for _ in range(40):
+        with socket.create_connection((LOOPBACK, 18080), 10) as peer:
+            peer.sendall(b"x")
+            answers.append(peer.recv(100))
+    tap.ok(answers == [b"inside x"] * 40, "a published port, again and again", answers[-2:])
+    second = home.call("run", "--publish", "18080:5000", "--", "true")
+    tap.ok(second.returncode == 125 and "18080" in second.stderr, "a port that is taken is refused in words",
+           second.stderr)
+    child.kill()
+    child.wait()
+    child.stdin.close()
+    child.stdout.close()
+
+
+def test_six(home, six):
+    if not six:
+        tap.skip("IPv6", "there is none here")
+        return
+    r = run(home, "print(get('six.example'), get('2001:db8::11'), get('2001:db8::10', 81))", "--allow", "six.example:80")
+    tap.ok(lines(r) == [GOOD6, "ConnectionResetError", "ConnectionRefusedError"], "IPv6", r.get("stdout"))
+    tap.ok({"connect [2001:db8::11]:80", "connect six.example:81"} <= set(words_of(r)), "told alike", words_of(r))
+
+
+def test_kept(home):
+    home.call("create", "netbox", *A)
+    r = run(home, "print(get('good.example'), get('evil.example'))", "netbox", command="exec")
+    tap.ok(lines(r) == [GOOD, "gaierror"] and "resolve evil.example" in words_of(r), "a named sandbox", r)
+    again = run(home, "print(get('good.example'))", "netbox", command="exec")
+    tap.ok(lines(again) == [GOOD], "and its next command", again.get("stdout"))
+    home.call("rm", "netbox")
+
+
+def main():
+    enter()
+    if os.readlink("/proc/self/ns/net") == sys.argv[-1]:
+        print("Bail out! still in the network of the host")
+        sys.exit(1)
+    with Home("net-") as home:
+        six = build_internet(home)
+        for test in (test_none, test_allowed, test_refused, test_told, test_names, test_tls, test_streams,
+                     test_process, test_many, test_host, test_kept):
+            tap.attempt(test, home)
+        tap.attempt(test_six, home, six)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
