@@ -11,10 +11,16 @@ DIR *dir_open(int dir_fd, const char *name)
 {
 	owned(fd_close) int fd =
 		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	return dir_take(&fd);
+}
+
+DIR *dir_take(int *fd)
+{
+	DIR *dir = *fd < 0 ? NULL : fdopendir(*fd);
 
 	if (dir)
-		(void)fd_take(&fd);
+		(void)fd_take(fd);
 	return dir;
 }
 

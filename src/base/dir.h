@@ -10,6 +10,9 @@
  */
 DIR *dir_open(int dir_fd, const char *name);
 
+/* As dir_open, of a directory that is open for reading already: the descriptor is the DIR's from then on. */
+DIR *dir_take(int *fd);
+
 /*
  * 1 and the next entry, 0 after the last one, -1 with errno. A DIR that could not be opened (NULL) is a failure, too.
  * The entry lives until the next call.

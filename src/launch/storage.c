@@ -1,10 +1,10 @@
 /* Writable layers on disk: made, removed, and swept when nobody holds them any more. */
 #include "launch/storage.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -94,11 +94,10 @@ static int claim(int parent_fd, const char *name)
 void storage_sweep(const char *state_dir, struct strv *removed)
 {
 	owned(free_ptr) char *parent = xasprintf("%s/layers", state_dir);
-	DIR *dir = opendir(parent);
+	owned(dir_close) DIR *dir = opendir(parent);
+	struct dirent *entry;
 
-	if (!dir)
-		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		owned(fd_close) int fd = -1;
 
 		if (entry->d_name[0] == '.')
@@ -107,5 +106,4 @@ void storage_sweep(const char *state_dir, struct strv *removed)
 		if (fd >= 0 && tree_remove(dirfd(dir), entry->d_name) == 0)
 			strv_addf(removed, "%s/%s", parent, entry->d_name);
 	}
-	closedir(dir);
 }

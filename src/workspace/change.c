@@ -8,12 +8,12 @@
  */
 #include "workspace/change.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/bound.h"
 #include "workspace/compare.h"
 #include "workspace/lower.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -140,11 +140,6 @@ struct host_tree {
 	unsigned depth;
 };
 
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static void count_host_directory(struct host_tree *tree, int fd, int mentioned_fd);
 
 /* What the list says of a kind is enough for anything but a directory. */
@@ -172,7 +167,8 @@ static void count_host_entry(struct host_tree *tree, int dir_fd, const struct di
 static void count_host_directory(struct host_tree *tree, int fd, int mentioned_fd)
 {
 	struct change_scan *scan = tree->walk->scan;
-	DIR *dir = tree->depth < DEPTH_MAX ? lower_list(fd) : NULL;
+	owned(dir_close) DIR *dir = tree->depth < DEPTH_MAX ? dir_open(fd, ".") : NULL;
+	struct dirent *entry;
 
 	if (!dir) {
 		/* What may not be listed was not listed inside either. */
@@ -180,9 +176,7 @@ static void count_host_directory(struct host_tree *tree, int fd, int mentioned_f
 		return;
 	}
 	tree->depth++;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (is_dots(entry->d_name))
-			continue;
+	while (dir_next(dir, &entry) > 0) {
 		if (!bound_entry(scan))
 			break;
 		if (mentioned_fd < 0 ||
@@ -190,7 +184,6 @@ static void count_host_directory(struct host_tree *tree, int fd, int mentioned_f
 			count_host_entry(tree, dirfd(dir), entry);
 	}
 	tree->depth--;
-	closedir(dir);
 }
 
 /*
@@ -347,21 +340,19 @@ static void look_at(struct walk *walk, int dir_fd, const char *name)
 /* Takes FD over. */
 static void walk_directory(struct walk *walk, int fd)
 {
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(dir_close) DIR *dir = dir_take(&fd);
+	struct dirent *entry;
 
 	if (!dir) {
 		fd_close(&fd);
 		walk->scan->is_partial = true;
 		return;
 	}
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (is_dots(entry->d_name))
-			continue;
+	while (dir_next(dir, &entry) > 0) {
 		if (!bound_entry(walk->scan))
 			break;
 		look_at(walk, dirfd(dir), entry->d_name);
 	}
-	closedir(dir);
 }
 
 void change_scan_layer(struct change_scan *scan, int upper_fd)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <string.h>
@@ -84,14 +85,4 @@ int lower_open_file(int dir_fd, const char *name, const struct stat *st)
 	    now.st_ino != st->st_ino)
 		return -1;
 	return fd_take(&fd);
-}
-
-DIR *lower_list(int fd)
-{
-	owned(fd_close) int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-
-	if (dir)
-		(void)fd_take(&copy);
-	return dir;
 }

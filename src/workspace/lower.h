@@ -2,7 +2,6 @@
 #ifndef WORKSPACE_LOWER_H
 #define WORKSPACE_LOWER_H
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 /* The directory a layer lies on, for looking things up in it; -1 when there is none or a link leads to it. */
@@ -22,8 +21,5 @@ int lower_open_path(int root_fd, const char *path);
 
 /* The regular file NAME that lower_open told ST of, for reading; -1 when another one took its place. */
 int lower_open_file(int dir_fd, const char *name, const struct stat *st);
-
-/* The entries of a directory; NULL with errno. The caller closes it. */
-DIR *lower_list(int fd);
 
 #endif

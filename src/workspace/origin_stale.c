@@ -2,12 +2,12 @@
 #include "workspace/origin.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/origin_index.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,25 +151,19 @@ static bool has_time(struct drift_walk *walk)
 /* Lists one directory; what cannot be read is not looked at. False when time is up. */
 static bool walk_directory(struct drift_walk *walk, const char *path)
 {
-	int fd = sys_open_beneath(walk->index->workspace_fd, *path ? path : ".",
-				  O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(fd_close) int fd = sys_open_beneath(walk->index->workspace_fd, *path ? path : ".",
+						  O_RDONLY | O_DIRECTORY);
+	owned(dir_close) DIR *dir = dir_take(&fd);
+	struct dirent *entry;
 	bool in_time = true;
 
-	if (!dir) {
-		fd_close(&fd);
-		return true;
-	}
-	for (struct dirent *entry; in_time && (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	while (in_time && dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *relative =
 			xasprintf("%s%s%s", path, *path ? "/" : "", entry->d_name);
 
 		look_at(walk, dirfd(dir), entry->d_name, relative);
 		in_time = has_time(walk);
 	}
-	(void)closedir(dir);
 	return in_time;
 }
 

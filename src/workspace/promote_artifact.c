@@ -6,10 +6,10 @@
  */
 #include "workspace/promote_parts.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,15 +190,15 @@ static bool add_base(struct artifact *artifact, const char *path)
 /* What reality has in directory PATH, as far as the sandbox left it alone. */
 static void list_base(struct artifact *artifact, const char *path, struct strv *ahead)
 {
-	DIR *dir = opendir(path);
+	owned(dir_close) DIR *dir = opendir(path);
+	struct dirent *entry;
 
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *below = xasprintf("%s/%s", path, entry->d_name);
 		const struct delta_entry *change;
 		struct stat st;
 
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    lstat(below, &st) < 0)
+		if (lstat(below, &st) < 0)
 			continue;
 		change = find_change(artifact->promote, below);
 		bool is_shown = change ? change->new.exists &&S_ISDIR(change->new.st.st_mode)
@@ -207,8 +207,6 @@ static void list_base(struct artifact *artifact, const char *path, struct strv *
 		if (is_shown && S_ISDIR(st.st_mode))
 			strv_take(ahead, ptr_take(&below));
 	}
-	if (dir)
-		(void)closedir(dir);
 }
 
 static int list_objects(struct artifact *artifact, struct error *err)

@@ -7,11 +7,11 @@
  */
 #include "workspace/promote_parts.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -65,20 +65,18 @@ static void look_into(const struct marked_tree *tree, const char *below, struct 
 		sys_open_beneath(tree->fd, *below ? below : ".", O_RDONLY | O_DIRECTORY);
 	char mark[MARK_MAX + 1];
 	ssize_t len = fd < 0 || !*below ? -1 : fgetxattr(fd, PROMOTION_MARK, mark, MARK_MAX);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(dir_close) DIR *dir = dir_take(&fd);
+	struct dirent *entry;
 
 	if (!dir)
 		return;
-	(void)fd_take(&fd);
 	if (len > 0) {
 		mark[len] = '\0';
 		add_moved(tree, below, mark);
 	}
-	for (struct dirent *entry; (entry = readdir(dir));)
-		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
+	while (dir_next(dir, &entry) > 0)
+		if (entry->d_type == DT_DIR)
 			strv_addf(ahead, "%s%s%s", below, *below ? "/" : "", entry->d_name);
-	(void)closedir(dir);
 }
 
 static void look_through(const struct marked_tree *tree)

@@ -5,11 +5,11 @@
  */
 #include "workspace/promote_parts.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -39,17 +39,12 @@ static int list_directory(struct promote *promote, const char *path, struct strv
 			  struct strv *names, struct error *err)
 {
 	owned(fd_close) int fd = sys_open_beneath(promote->target_fd, path, O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(dir_close) DIR *dir = dir_take(&fd);
 	struct dirent *entry;
 	char shown[STR_SHOWN_SIZE];
+	int more;
 
-	if (!dir)
-		return error_errno(err, errno == ENOENT ? ERROR_CONFLICT : ERROR_HOST,
-				   "cannot look into '%s'", str_shown(path, shown));
-	(void)fd_take(&fd);
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	while ((more = dir_next(dir, &entry)) > 0) {
 		owned(free_ptr) char *below = xasprintf("%s/%s", path, entry->d_name);
 		struct txn_identity now;
 
@@ -59,7 +54,10 @@ static int list_directory(struct promote *promote, const char *path, struct strv
 		if (target_type(&now) == 'd')
 			strv_take(ahead, ptr_take(&below));
 	}
-	(void)closedir(dir);
+	/* What was not seen must not go unasked. */
+	if (more < 0)
+		return error_errno(err, errno == ENOENT ? ERROR_CONFLICT : ERROR_HOST,
+				   "cannot look into '%s'", str_shown(path, shown));
 	return 0;
 }
 

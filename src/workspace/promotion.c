@@ -1,11 +1,11 @@
 /* Promotions as they lie in the store: records written, read, listed. */
 #include "workspace/promotion.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/tree.h"
 #include "workspace/fields.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -218,18 +218,17 @@ int promotion_ids(const struct store *store, struct strv *ret_ids, struct error 
 {
 	owned(fd_close) int fd = -1;
 	struct dirent *entry;
+	int more;
 
 	if (promotion_open_directory(store, "", &fd, err) < 0)
 		return -1;
-	DIR *dir = fdopendir(fd);
+	owned(dir_close) DIR *dir = dir_take(&fd);
 
-	if (!dir)
-		return error_errno(err, ERROR_HOST, "cannot list promotions");
-	(void)fd_take(&fd);
-	while ((entry = readdir(dir)))
+	while ((more = dir_next(dir, &entry)) > 0)
 		if (strlen(entry->d_name) == LAYER_ID_SIZE - 1)
 			strv_add(ret_ids, entry->d_name);
-	(void)closedir(dir);
+	if (more < 0)
+		return error_errno(err, ERROR_HOST, "cannot list promotions");
 	if (ret_ids->count > 1)
 		qsort(ret_ids->items, ret_ids->count, sizeof(char *), compare_ids);
 	return 0;

@@ -2,9 +2,9 @@
 #include "workspace/promotion.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -88,24 +88,19 @@ static int recover_one(const struct store *store, const char *id, struct strv *n
 
 int promotion_recover(const struct store *store, struct strv *ret_notes, struct error *err)
 {
-	int fd = openat(store->fd, "promotions/pending", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct strv ids = STRV_INIT;
-	int status = 0;
+	owned(dir_close) DIR *dir = dir_open(store->fd, "promotions/pending");
+	owned(strv_done) struct strv ids = STRV_INIT;
+	struct dirent *entry;
+	int status = 0, more;
 
-	if (!dir) {
-		int saved = errno;
-
-		fd_close(&fd);
-		errno = saved;
-		return saved == ENOENT ? 0 : error_errno(err, ERROR_HOST, "unfinished promotions");
-	}
-	for (struct dirent *entry; (entry = readdir(dir));)
+	if (!dir && errno == ENOENT)
+		return 0;
+	while ((more = dir_next(dir, &entry)) > 0)
 		if (strlen(entry->d_name) == LAYER_ID_SIZE - 1)
 			strv_add(&ids, entry->d_name);
-	(void)closedir(dir);
+	if (more < 0)
+		return error_errno(err, ERROR_HOST, "unfinished promotions");
 	for (size_t i = 0; i < ids.count && status == 0; i++)
 		status = recover_one(store, ids.items[i], ret_notes, err);
-	strv_done(&ids);
 	return status;
 }

@@ -1,9 +1,9 @@
 /* Old promotions: what they replaced is no longer kept. */
 #include "workspace/promotion.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +22,18 @@ static uint64_t bytes_of(const char *directory)
 
 	strv_add(&ahead, directory);
 	for (size_t i = 0; i < ahead.count && ahead.count < TRIM_DIRECTORIES_MAX; i++) {
-		DIR *dir = opendir(ahead.items[i]);
+		owned(dir_close) DIR *dir = opendir(ahead.items[i]);
+		struct dirent *entry;
 
-		for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		while (dir_next(dir, &entry) > 0) {
 			struct stat st;
 
-			if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-			    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 				continue;
 			sum += (uint64_t)st.st_blocks * 512;
 			if (S_ISDIR(st.st_mode))
 				strv_addf(&ahead, "%s/%s", ahead.items[i], entry->d_name);
 		}
-		if (dir)
-			(void)closedir(dir);
 	}
 	strv_done(&ahead);
 	return sum;

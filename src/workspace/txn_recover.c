@@ -1,10 +1,10 @@
 /* Finishing or reversing what a killed process left. */
+#include "base/dir.h"
 #include "base/own.h"
 #include "workspace/sys.h"
 #include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -243,19 +243,17 @@ int txn_recover_others(const struct txn *mine, const char *base, struct error *e
 {
 	owned(fd_close) int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct strv names = STRV_INIT;
-	int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1, result = 0;
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	owned(dir_close) DIR *dir = fd >= 0 ? dir_open(fd, ".") : NULL;
+	struct dirent *entry;
 	struct stat st;
+	int result = 0;
 
-	if (!dir) {
-		fd_close(&copy);
+	if (!dir)
 		return 0;
-	}
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		if (entry->d_name[0] != '.')
 			strv_add(&names, entry->d_name);
 	}
-	(void)closedir(dir);
 	/* A directory of somebody else's may say anything. */
 	bool is_own = fstat(fd, &st) == 0 && st.st_uid == geteuid();
 

@@ -1,10 +1,10 @@
 /* Walking what is below a directory: a stack of open directories, bounded. */
 #include "workspace/txn_walk.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/str.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -30,13 +30,10 @@ static int enter(struct walk *walk, int dir_fd, const char *name, const struct s
 		errno = ELOOP;
 		return -1;
 	}
-	owned(fd_close) int fd =
-		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = dir_open(dir_fd, name);
 
 	if (!dir)
 		return -1;
-	(void)fd_take(&fd);
 	walk->levels = xrealloc(walk->levels, walk->depth + 1, sizeof(*walk->levels));
 	walk->levels[walk->depth++] = (struct level){
 		.dir = dir,
@@ -100,19 +97,10 @@ static int visit(struct walk *walk, const char *name)
 static int run(struct walk *walk)
 {
 	while (walk->depth > 0) {
-		errno = 0;
-		struct dirent *entry = readdir(walk->levels[walk->depth - 1].dir);
+		struct dirent *entry;
+		int more = dir_next(walk->levels[walk->depth - 1].dir, &entry);
 
-		if (!entry && errno)
-			return -1;
-		if (!entry) {
-			if (leave(walk) < 0)
-				return -1;
-			continue;
-		}
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (visit(walk, entry->d_name) < 0)
+		if (more < 0 || (more > 0 ? visit(walk, entry->d_name) : leave(walk)) < 0)
 			return -1;
 	}
 	return 0;
