@@ -146,7 +146,8 @@ static int count_changes(const struct sandbox *sandbox, uint64_t until_ns, struc
 					 .only_workspace = true,
 					 .until_ns = until_ns };
 
-	(void)delta_read(&stack, &options, ret_delta, &ignored);
+	if (delta_read(&stack, &options, ret_delta, &ignored) == 0)
+		origin_drop_settled(sandbox, &stack, ret_delta);
 	view_close(&stack);
 	return 0;
 }

@@ -53,7 +53,9 @@ static void renumber(struct delta_side *side, size_t own, size_t before, size_t 
 static int read_part(const struct branch_end *end, const char *workspace, size_t before,
 		     size_t both, struct delta *ret_part, struct error *err)
 {
-	struct delta_options options = { .workspace = workspace, .old_from = end->own };
+	struct delta_options options = { .workspace = workspace,
+					 .old_from = end->own,
+					 .expand = true };
 
 	if (end->own == 0)
 		return 0;

@@ -148,12 +148,16 @@ static int diff_straight(const struct side *new, size_t old_from, struct work *w
 	struct delta_options options = { .workspace = work->sandbox->workspace,
 					 .old_from = old_from,
 					 .renames = true,
-					 .split_renames = work->diff->form == PATCH_UNIFIED };
+					 .split_renames = work->diff->form == PATCH_UNIFIED,
+					 .expand = true };
 	struct delta delta = { .count = 0 };
 	int status = -1;
 
-	if (delta_read(&new->stack, &options, &delta, err) == 0)
+	if (delta_read(&new->stack, &options, &delta, err) == 0) {
+		if (old_from == new->stack.count)
+			origin_drop_settled(work->sandbox, &new->stack, &delta);
 		status = write_delta(work, &new->stack, &delta, err);
+	}
 	delta_done(&delta);
 	return status;
 }

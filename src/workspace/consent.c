@@ -2,8 +2,8 @@
 #include "workspace/promote_parts.h"
 
 #include "base/own.h"
+#include "workspace/consent_rule.h"
 #include "workspace/target.h"
-#include "workspace/trigger.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ static bool is_allowed_path(const struct promote *promote, const char *path)
 	return false;
 }
 
-static void ask(struct promote *promote, const struct item *item, const char *why, const char *flag)
+static void ask(struct promote *promote, const struct item *item, unsigned reason)
 {
 	struct promotion *promotion = promote->promotion;
 
@@ -27,97 +27,85 @@ static void ask(struct promote *promote, const struct item *item, const char *wh
 		xrealloc(promotion->consents, promotion->consent_count + 1, sizeof(struct consent));
 	promotion->consents[promotion->consent_count++] = (struct consent){
 		.path = xstrdup(item->path),
-		.why = why,
-		.flag = flag,
+		.why = consent_words(reason, item->path),
+		.flag = consent_flag(reason),
 	};
 }
 
-/* Whether TARGET, read at PATH below the workspace, leads out of it; absolute ones may lead anywhere. */
-static bool leads_out(const char *path, const char *target)
+static struct consent_side side_of(const struct txn_identity *identity,
+				   const struct xattr_list *xattrs)
 {
-	long depth = 0;
+	return (struct consent_side){ .type = target_type(identity),
+				      .mode = identity->mode & 07777,
+				      .uid = identity->uid,
+				      .gid = identity->gid,
+				      .xattrs = xattrs };
+}
 
-	if (target[0] == '/')
+/* What reality has of it: under its old name, when it was renamed. */
+static const struct item *reality_of(const struct promote *promote, const struct item *item)
+{
+	bool is_moved = !item->now.exists && item->twin != NO_ITEM;
+
+	return is_moved ? &promote->items[item->twin] : item;
+}
+
+mode_t promote_mode(const struct promote *promote, const struct item *item, mode_t mode)
+{
+	const struct consent_side old = side_of(&reality_of(promote, item)->now, NULL);
+	const struct consent_side new = { .type = item->type, .mode = mode };
+
+	return consent_mode(&old, &new);
+}
+
+static unsigned reasons_of(const struct promote *promote, const struct item *item)
+{
+	const struct item *real = reality_of(promote, item);
+	const struct delta_entry *entry = &item->entry;
+	bool is_edit = entry->op == DELTA_MODIFIED || item->twin != NO_ITEM;
+	owned(xattr_list_done) struct xattr_list had = { 0 };
+	struct error ignored = { 0 };
+
+	if (item->xattrs.count > 0 && promote->is_workspace && real->entry.old.exists)
+		(void)delta_xattrs(promote->stack, &real->entry.old, &had, &ignored);
+	const struct consent_case what = {
+		.path = item->path,
+		.root = promote->target,
+		.root_fd = promote->target_fd,
+		.old = side_of(&real->now, &had),
+		.new = { .type = item->type,
+			 .mode = item->meta.mode,
+			 .uid = item->meta.uid,
+			 .gid = item->meta.gid,
+			 .xattrs = &item->xattrs },
+		.link = item->type == 'l' && item->content == CONTENT_THEIRS
+				? (entry->new.link ? entry->new.link : "/")
+				: NULL,
+		.is_content_new = item->content != CONTENT_OURS && item->type != 'd' &&
+				  (!is_edit || (entry->aspects & ASPECT_CONTENT)),
+	};
+
+	return consent_reasons(&what);
+}
+
+static bool is_allowed(const struct promote *promote, const struct item *item, unsigned reason)
+{
+	const struct promote_request *request = promote->request;
+
+	if (request->allow_all)
 		return true;
-	for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
-		depth++;
-	while (*target) {
-		size_t len = strcspn(target, "/");
-
-		if (len == 2 && strncmp(target, "..", 2) == 0)
-			depth--;
-		else if (len > 0 && !(len == 1 && *target == '.'))
-			depth++;
-		if (depth < 0)
-			return true;
-		target += len + strspn(target + len, "/");
-	}
-	return false;
-}
-
-/* A new directory below one with the bit has it from there: that is how groups share a tree. */
-static bool is_inherited_group(const struct promote *promote, const struct item *item)
-{
-	const char *slash = strrchr(item->path, '/');
-	owned(free_ptr) char *above =
-		slash ? xstrndup(item->path, (size_t)(slash - item->path)) : xstrdup("");
-	struct txn_identity parent;
-
-	if (item->type != 'd' || (item->meta.mode & S_ISUID))
-		return false;
-	target_look(promote->target_fd, above, &parent);
-	return parent.exists && (parent.mode & S_ISGID) && parent.gid == item->meta.gid;
-}
-
-static const char *why_privileged(const struct promote *promote, const struct item *item)
-{
-	/* A stranger's content under an old privilege is as bad as a new privilege. */
-	bool keeps = item->now.exists && target_type(&item->now) == item->type &&
-		     (item->type == 'd' || item->content == CONTENT_OURS);
-	mode_t gained = item->meta.mode & ~(keeps ? (mode_t)item->now.mode : 0);
-
-	if (item->type == 0 || item->type == 'l')
-		return NULL;
-	if (gained & S_ISUID)
-		return "setuid";
-	if ((gained & S_ISGID) && !is_inherited_group(promote, item))
-		return "setgid";
-	for (size_t i = 0; i < item->xattrs.count; i++) {
-		if (strcmp(item->xattrs.items[i].name, "security.capability") == 0)
-			return "file capability";
-		if (strncmp(item->xattrs.items[i].name, "security.", 9) == 0 ||
-		    strncmp(item->xattrs.items[i].name, "trusted.", 8) == 0)
-			return "security attribute";
-	}
-	return NULL;
-}
-
-/* Directories only hold what is asked about by itself; what goes can still switch something off. */
-static const char *why_trigger(const struct item *item)
-{
-	bool is_directory =
-		item->type == 'd' || (item->type == 0 && target_type(&item->now) == 'd');
-
-	return is_directory ? NULL : trigger_why(item->path);
+	if (reason == CONSENT_TRIGGER || reason == CONSENT_LINK)
+		return is_allowed_path(promote, item->path);
+	return reason == CONSENT_DEVICE ? request->allow_special : request->allow_privilege;
 }
 
 static void ask_for(struct promote *promote, const struct item *item)
 {
-	const struct promote_request *request = promote->request;
-	bool is_path_allowed = request->allow_all || is_allowed_path(promote, item->path);
-	const char *why = why_trigger(item);
+	unsigned found = reasons_of(promote, item);
 
-	if (why && !is_path_allowed)
-		ask(promote, item, why, "--allow-path");
-	if (item->type == 'l' && item->content == CONTENT_THEIRS && !is_path_allowed &&
-	    leads_out(item->path, item->entry.new.link ? item->entry.new.link : "/"))
-		ask(promote, item, "link leads out of the workspace", "--allow-path");
-	why = why_privileged(promote, item);
-	if (why && !request->allow_all && !request->allow_privilege)
-		ask(promote, item, why, "--allow-privilege");
-	if ((item->type == 'c' || item->type == 'b') && !request->allow_all &&
-	    !request->allow_special)
-		ask(promote, item, "device node", "--allow-special");
+	for (unsigned reason = 1; reason < 1u << CONSENT_REASONS; reason <<= 1)
+		if ((found & reason) && !is_allowed(promote, item, reason))
+			ask(promote, item, reason);
 }
 
 /* Sockets belong to a process that is gone. */

@@ -87,6 +87,9 @@ int delta_read(const struct view_stack *stack, const struct delta_options *optio
 	       struct delta *ret_delta, struct error *err);
 void delta_done(struct delta *delta);
 
+/* Counts the items again, after some were taken out. */
+void delta_count(struct delta *delta);
+
 /* The file behind one side, for reading; -1 with errno. Checks that it is still the object that was compared. */
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side);
 

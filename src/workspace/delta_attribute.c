@@ -152,11 +152,10 @@ bool delta_attributes_differ(const struct view_stack *stack, const struct delta_
 	    (old->at && delta_attributes_read(stack, old, &theirs, &ignored) < 0))
 		return true;
 	for (size_t i = 0; i < ours.count; i++) {
-		if (has_item(&theirs, &ours.items[i]))
-			continue;
-		is_different = true;
 		if (str_starts(ours.items[i].name, "security."))
 			*flags |= FLAG_CAPABILITY;
+		if (!has_item(&theirs, &ours.items[i]))
+			is_different = true;
 	}
 	return is_different || ours.count != theirs.count;
 }

@@ -1,5 +1,6 @@
 /* Entries of a delta: one change each, with both sides. */
 #include "base/own.h"
+#include "workspace/consent_rule.h"
 #include "workspace/delta_parts.h"
 #include "workspace/trigger.h"
 
@@ -99,40 +100,8 @@ static bool is_kind(mode_t mode, mode_t kind)
 
 static bool has_setid(const struct delta_side *side)
 {
-	return side->exists && S_ISREG(side->st.st_mode) &&
+	return side->exists && !S_ISLNK(side->st.st_mode) &&
 	       (side->st.st_mode & (S_ISUID | S_ISGID));
-}
-
-/* Where the link goes by its words alone; one that climbs after it went down may go anywhere. */
-static bool leads_out(const char *path, const char *target, const char *workspace)
-{
-	size_t depth = 0;
-
-	if (workspace[1] == '\0')
-		return false;
-	if (target[0] == '/' && !view_is_below(target, workspace))
-		return true;
-	const char *at = target[0] == '/' ? target + strlen(workspace) : path + strlen(workspace);
-
-	/* Directories between the workspace and the link, which a relative target may climb. */
-	for (const char *c = at; target[0] != '/' && *c; c++)
-		depth += *c == '/';
-	depth -= depth > 0;
-	bool is_down = target[0] == '/';
-
-	for (at = target[0] == '/' ? at : target; *at; at += strspn(at, "/")) {
-		size_t len = strcspn(at, "/");
-
-		if (len == 2 && at[0] == '.' && at[1] == '.') {
-			if (is_down || depth == 0)
-				return true;
-			depth--;
-		} else if (len > 1 || (len == 1 && at[0] != '.')) {
-			is_down = true;
-		}
-		at += len;
-	}
-	return false;
 }
 
 static unsigned find_flags(const struct delta_walk *walk, const struct delta_entry *entry)
@@ -153,10 +122,14 @@ static unsigned find_flags(const struct delta_walk *walk, const struct delta_ent
 		flags |= FLAG_HARDLINK_BROKEN;
 	if (workspace && !view_is_below(entry->path, workspace))
 		return flags | FLAG_OUTSIDE;
-	if (workspace && new->link && leads_out(entry->path, new->link, workspace))
+	if (!workspace || strlen(entry->path) <= strlen(workspace))
+		return flags;
+	const char *name = entry->path + strlen(workspace) + (workspace[1] ? 1 : 0);
+	const struct stat *st = new->exists ? &new->st : &entry->old.st;
+
+	if (new->link && consent_leads_out(workspace, name, new->link))
 		flags |= FLAG_LINK_OUT;
-	if (workspace && strlen(entry->path) > strlen(workspace) &&
-	    trigger_why(entry->path + strlen(workspace) + (workspace[1] ? 1 : 0)))
+	if (!S_ISDIR(st->st_mode) && trigger_why(name))
 		flags |= FLAG_TRIGGER;
 	return flags;
 }

@@ -121,7 +121,6 @@ struct delta_found {
 	const char *path, *from;
 	struct delta_object new, old;
 };
-void delta_count(struct delta *delta);
 void delta_add(struct delta_walk *walk, const struct delta_found *found);
 char *delta_text(struct delta *delta, const char *bytes, size_t len);
 

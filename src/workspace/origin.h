@@ -50,6 +50,10 @@ int origin_find(const struct origin_index *index, const struct delta_entry *entr
 int origin_open(const struct origin_index *index, const struct delta_entry *entry,
 		const struct origin *origin, int *ret_fd, struct error *err);
 
+/* Takes out of DELTA (the present against reality) what was promoted merged or narrowed, and is as it was then. */
+void origin_drop_settled(const struct sandbox *sandbox, const struct view_stack *stack,
+			 struct delta *delta);
+
 enum stale_kind { STALE_NOT, STALE_CHANGED, STALE_GONE, STALE_APPEARED };
 
 struct stale_entry {

@@ -3,13 +3,12 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "workspace/consent_rule.h"
 #include "workspace/patch_parts.h"
-#include "workspace/trigger.h"
+#include "workspace/target.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define FLAGS_ASKED (FLAG_SETID | FLAG_CAPABILITY | FLAG_SPECIAL | FLAG_TRIGGER | FLAG_LINK_OUT)
 
 const char *patch_name(const char *path, const char *workspace)
 {
@@ -24,23 +23,16 @@ const char *patch_name(const char *path, const char *workspace)
 	return path[len] == '/' && path[len + 1] ? path + len + 1 : path;
 }
 
-const char *patch_why(const struct delta_entry *entry, const char *workspace)
+void patch_add_why(struct str *out, unsigned asks, const char *name)
 {
-	const char *why = NULL;
+	const char *between = "";
 
-	if (entry->flags & FLAG_TRIGGER)
-		why = trigger_why(patch_name(entry->path, workspace));
-	if (why)
-		return why;
-	if (entry->flags & FLAG_TRIGGER)
-		return "makes something run";
-	if (entry->flags & FLAG_SETID)
-		return "gains setuid or setgid";
-	if (entry->flags & FLAG_CAPABILITY)
-		return "carries capabilities or other security attributes";
-	if (entry->flags & FLAG_SPECIAL)
-		return "is a device, a pipe or a socket";
-	return entry->flags & FLAG_LINK_OUT ? "is a link that leads out of the workspace" : NULL;
+	for (unsigned reason = 1; reason < 1u << CONSENT_REASONS; reason <<= 1) {
+		if (!(asks & reason))
+			continue;
+		str_addf(out, "%s%s", between, consent_words(reason, name));
+		between = ", ";
+	}
 }
 
 static bool is_plain(const char *name)
@@ -153,41 +145,118 @@ void patch_add_warnings(const struct patch_run *run, struct str *out)
 			"# This list is not complete: there were more changes than were read.\n");
 	for (size_t i = 0; i < run->count; i++) {
 		const struct delta_entry *entry = run->entries[i];
-		const char *why = patch_why(entry, run->options->workspace);
+		const char *name = patch_name(entry->path, run->options->workspace);
 
-		if (!why || (entry->flags & FLAG_OUTSIDE))
+		if (run->asks[i] == 0)
 			continue;
 		if (first)
 			str_add(out, "# Promotion asks about these before it applies them:\n");
 		first = false;
 		str_add(out, "#   ");
-		patch_quote(out, "", patch_name(entry->path, run->options->workspace));
-		str_addf(out, ": %s\n", why);
+		patch_quote(out, "", name);
+		str_add(out, ": ");
+		patch_add_why(out, run->asks[i], name);
+		str_add_char(out, '\n');
 	}
 }
 
-/* 0 for what promotion asks about, 1 for the rest of the workspace, 2 for what lies outside. */
-static int rank_of(const struct delta_entry *entry)
+static char type_of(const struct delta_side *side)
 {
-	if (entry->flags & FLAG_OUTSIDE)
-		return 2;
-	return entry->flags & FLAGS_ASKED ? 0 : 1;
+	const struct txn_identity identity = { .exists = side->exists,
+					       .mode = side->exists ? side->st.st_mode : 0 };
+
+	return target_type(&identity);
 }
 
+static struct consent_side side_of(const struct delta_side *side)
+{
+	return (struct consent_side){ .type = type_of(side),
+				      .mode = side->st.st_mode & 07777,
+				      .uid = side->st.st_uid,
+				      .gid = side->st.st_gid };
+}
+
+mode_t patch_promoted_mode(const struct delta_entry *entry)
+{
+	const struct consent_side old = side_of(&entry->old), new = side_of(&entry->new);
+
+	return consent_mode(&old, &new);
+}
+
+/* What promotion would ask about the change. Attributes are read where there are any that matter. */
+static unsigned asks_of(const struct patch_run *run, int root_fd, const struct delta_entry *entry)
+{
+	owned(xattr_list_done) struct xattr_list old = { 0 }, new = { 0 };
+	const char *workspace = run->options->workspace;
+	bool is_edit = entry->op == DELTA_MODIFIED || entry->op == DELTA_RENAMED;
+	struct error unseen;
+
+	if (!workspace || (entry->flags & FLAG_OUTSIDE))
+		return 0;
+	if ((entry->aspects & ASPECT_XATTR) || (entry->flags & FLAG_CAPABILITY)) {
+		if (entry->new.exists)
+			(void)delta_xattrs(run->stack, &entry->new, &new, &unseen);
+		if (entry->old.exists)
+			(void)delta_xattrs(run->stack, &entry->old, &old, &unseen);
+	}
+	struct consent_case what = {
+		.path = patch_name(entry->path, workspace),
+		.root = workspace,
+		.root_fd = root_fd,
+		.old = side_of(&entry->old),
+		.new = side_of(&entry->new),
+		.link = entry->new.link,
+		.is_content_new = !S_ISDIR(entry->new.st.st_mode) &&
+				  (!is_edit || (entry->aspects & ASPECT_CONTENT)),
+	};
+
+	what.old.xattrs = &old;
+	what.new.xattrs = &new;
+	what.new.mode = patch_promoted_mode(entry);
+	return consent_reasons(&what);
+}
+
+/* First what promotion asks about, then the rest of the workspace, then what lies outside. */
 static void put_in_order(struct patch_run *run, const struct delta *delta)
 {
+	owned(free_ptr) unsigned *asks = xcalloc(delta->count, sizeof(unsigned));
+	owned(fd_close) int root_fd = -1;
+	struct error unseen;
+
+	if (run->options->workspace)
+		(void)target_open(run->options->workspace, &root_fd, &unseen);
+	for (size_t i = 0; i < delta->count; i++)
+		asks[i] = asks_of(run, root_fd, &delta->items[i]);
 	for (int rank = 0; rank <= 2; rank++) {
 		for (size_t i = 0; i < delta->count; i++) {
-			if (rank_of(&delta->items[i]) == rank)
-				run->entries[run->count++] = &delta->items[i];
+			bool is_outside = delta->items[i].flags & FLAG_OUTSIDE;
+
+			if ((is_outside ? 2 : asks[i] == 0) != rank)
+				continue;
+			run->asks[run->count] = asks[i];
+			run->entries[run->count++] = &delta->items[i];
 		}
 	}
 }
 
-/* With NULs names stand as they are; else a name that would break the line is quoted. */
-static void add_field(struct str *out, bool nul, const char *name)
+char *patch_label(const struct patch_run *run, const struct delta_side *side, const char *path)
 {
-	if (nul)
+	const char *name = patch_name(path, run->options->workspace);
+
+	bool is_marked = S_ISDIR(side->st.st_mode) && strcmp(name, ".") != 0 &&
+			 name[strlen(name) - 1] != '/';
+
+	return xasprintf("%s%s", name, is_marked ? "/" : "");
+}
+
+/* With NULs names stand as they are; else a name that would break the line is quoted. */
+static void add_field(struct str *out, const struct patch_run *run, const struct delta_side *side,
+		      const char *path)
+{
+	owned(free_ptr) char *name = patch_label(run, side, path);
+
+	str_add_char(out, run->options->nul ? '\0' : '\t');
+	if (run->options->nul)
 		str_add(out, name);
 	else
 		patch_quote(out, "", name);
@@ -196,19 +265,15 @@ static void add_field(struct str *out, bool nul, const char *name)
 static int write_name_status(const struct patch_run *run)
 {
 	owned(str_done) struct str line = STR_INIT;
-	const char *workspace = run->options->workspace;
 	bool nul = run->options->nul;
 
 	for (size_t i = 0; i < run->count; i++) {
 		const struct delta_entry *entry = run->entries[i];
 
 		str_add_char(&line, delta_op_letter(entry->op));
-		if (entry->from) {
-			str_add_char(&line, nul ? '\0' : '\t');
-			add_field(&line, nul, patch_name(entry->from, workspace));
-		}
-		str_add_char(&line, nul ? '\0' : '\t');
-		add_field(&line, nul, patch_name(entry->path, workspace));
+		if (entry->from)
+			add_field(&line, run, &entry->old, entry->from);
+		add_field(&line, run, entry->new.exists ? &entry->new : &entry->old, entry->path);
 		str_add_char(&line, nul ? '\0' : '\n');
 		if (patch_flush(run, &line) < 0)
 			return -1;
@@ -222,11 +287,13 @@ int patch_write(const struct view_stack *stack, const struct delta *delta,
 {
 	owned(free_ptr) const struct delta_entry **entries =
 		xcalloc(delta->count, sizeof(const struct delta_entry *));
+	owned(free_ptr) unsigned *asks = xcalloc(delta->count, sizeof(unsigned));
 	struct patch_run run = { .stack = stack,
 				 .options = options,
 				 .sink = sink,
 				 .err = err,
 				 .entries = entries,
+				 .asks = asks,
 				 .is_partial = delta->is_partial };
 
 	put_in_order(&run, delta);

@@ -44,9 +44,6 @@ int patch_write(const struct view_stack *stack, const struct delta *delta,
 		const struct patch_options *options, const struct patch_sink *sink,
 		struct error *err);
 
-/* Why promotion asks about a change, for people: "git hook", "gains setuid"; NULL when it does not ask. */
-const char *patch_why(const struct delta_entry *entry, const char *workspace);
-
 /* PATH relative to WORKSPACE inside it ("." for itself), else PATH. Points into PATH. */
 const char *patch_name(const char *path, const char *workspace);
 

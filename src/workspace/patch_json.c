@@ -212,9 +212,12 @@ static void add_entry_flags(struct json *json, const struct delta_entry *entry)
 }
 
 static int add_entry(struct str *out, const struct patch_run *run, const struct stale_paths *paths,
-		     const struct delta_entry *entry)
+		     size_t index)
 {
+	const struct delta_entry *entry = run->entries[index];
 	const char *workspace = run->options->workspace;
+	owned(str_done) struct str why = STR_INIT;
+	unsigned asks = run->asks[index];
 	struct json json;
 
 	json_init(&json, out);
@@ -236,7 +239,8 @@ static int add_entry(struct str *out, const struct patch_run *run, const struct 
 	add_stale(&json, paths, entry->path);
 	add_entry_flags(&json, entry);
 	json_key(&json, "asks");
-	json_text(&json, patch_why(entry, workspace));
+	patch_add_why(&why, asks, patch_name(entry->path, workspace));
+	json_text(&json, asks ? str_cstr(&why) : NULL);
 	json_close(&json, '}');
 	str_add_char(out, '\n');
 	return 0;
@@ -249,7 +253,7 @@ int patch_write_json(const struct patch_run *run)
 
 	stale_paths_read(run->options->staleness, &paths);
 	for (size_t i = 0; i < run->count; i++) {
-		if (add_entry(&out, run, &paths, run->entries[i]) < 0 || patch_flush(run, &out) < 0)
+		if (add_entry(&out, run, &paths, i) < 0 || patch_flush(run, &out) < 0)
 			return -1;
 	}
 	return 0;

@@ -11,6 +11,7 @@ struct patch_run {
 	const struct patch_sink *sink;
 	struct error *err;
 	const struct delta_entry **entries; /* in the order they are shown */
+	unsigned *asks; /* of each: why promotion asks about it (consent_rule.h) */
 	size_t count;
 	bool is_partial;
 };
@@ -20,6 +21,15 @@ int patch_flush(const struct patch_run *run, struct str *text);
 
 /* A file or a symbolic link: what git can describe. */
 bool patch_is_content(const struct delta_side *side);
+
+/* Adds why promotion asks about a change, for people: "git hook", "setuid, file capability". */
+void patch_add_why(struct str *out, unsigned asks, const char *name);
+
+/* The name PATH has in lines of text: that of a directory ends in a slash. The caller owns it. */
+char *patch_label(const struct patch_run *run, const struct delta_side *side, const char *path);
+
+/* The mode that reality would get. */
+mode_t patch_promoted_mode(const struct delta_entry *entry);
 
 enum patch_kind { PATCH_TEXT, PATCH_BINARY, PATCH_LARGE, PATCH_UNREADABLE };
 

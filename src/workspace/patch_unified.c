@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One file in a patch. An old or new side that is NULL is not there. */
 struct section {
@@ -17,6 +18,12 @@ static unsigned git_mode(const struct delta_side *side)
 	if (S_ISLNK(side->st.st_mode))
 		return 0120000;
 	return side->st.st_mode & S_IXUSR ? 0100755 : 0100644;
+}
+
+/* Whether git's word for the mode of a file says all of it. */
+static bool is_git_mode(mode_t mode)
+{
+	return (mode & 07777) == 0644 || (mode & 07777) == 0755;
 }
 
 static bool is_renamed(const struct section *section)
@@ -199,8 +206,8 @@ static void begin_note(struct str *out, const char *name)
 static void add_attribute_notes(struct str *out, const struct delta_entry *entry, const char *name)
 {
 	const struct stat *old = &entry->old.st, *new = &entry->new.st;
-	bool git_tells =
-		patch_is_content(&entry->new) && git_mode(&entry->old) != git_mode(&entry->new);
+	bool git_tells = patch_is_content(&entry->new) && is_git_mode(old->st_mode) &&
+			 is_git_mode(new->st_mode);
 
 	if ((entry->aspects & ASPECT_MODE) && !git_tells) {
 		begin_note(out, name);
@@ -218,6 +225,33 @@ static void add_attribute_notes(struct str *out, const struct delta_entry *entry
 	if (entry->aspects == ASPECT_MTIME) {
 		begin_note(out, name);
 		str_add(out, "only its time of modification changed\n");
+	}
+}
+
+/* Of what is new: what git would not tell of it, and what the caller's umask makes of it. */
+static void add_new_notes(struct str *out, const struct delta_entry *entry, const char *name)
+{
+	const struct stat *st = &entry->new.st;
+	mode_t mode = st->st_mode & 07777, promoted = patch_promoted_mode(entry);
+	bool is_plain = is_git_mode(mode) && (S_ISREG(st->st_mode) || mode == 0755);
+
+	if (S_ISLNK(st->st_mode))
+		return;
+	if (!is_plain || promoted != mode) {
+		begin_note(out, name);
+		str_addf(out, "mode %04o", mode);
+		if (promoted != mode && !(entry->flags & FLAG_OUTSIDE))
+			str_addf(out, ", promoted as %04o by your umask", promoted);
+		str_add_char(out, '\n');
+	}
+	/* A plain user's files are the user's, whatever a layer says. */
+	if (geteuid() == 0 && st->st_uid != 0) {
+		begin_note(out, name);
+		str_addf(out, "owner %u:%u\n", st->st_uid, st->st_gid);
+	}
+	if (entry->aspects & ASPECT_XATTR) {
+		begin_note(out, name);
+		str_add(out, "has extended attributes\n");
 	}
 }
 
@@ -244,6 +278,8 @@ static void add_notes(struct str *out, const struct delta_entry *entry, const ch
 	} else {
 		add_existence_note(out, &entry->old, from ? from : name, "deleted");
 		add_existence_note(out, &entry->new, name, "added");
+		if (entry->new.exists)
+			add_new_notes(out, entry, name);
 	}
 	if (from && is_same_type(entry) && !patch_is_content(&entry->new)) {
 		begin_note(out, name);
@@ -263,8 +299,11 @@ static void add_entry(struct str *out, const struct patch_run *run, const struct
 	struct section section = { .old_name = from ? from : name, .new_name = name };
 	const struct delta_side *old = patch_is_content(&entry->old) ? &entry->old : NULL;
 	const struct delta_side *new = patch_is_content(&entry->new) ? &entry->new : NULL;
+	owned(free_ptr) char *label =
+		patch_label(run, entry->new.exists ? &entry->new : &entry->old, entry->path);
+	owned(free_ptr) char *from_label = from ? patch_label(run, &entry->old, entry->from) : NULL;
 
-	add_notes(out, entry, name, from);
+	add_notes(out, entry, label, from_label);
 	if (old && new &&is_same_type(entry)) {
 		section.old = old;
 		section.new = new;

@@ -15,7 +15,10 @@
 /* Whether reality becomes exactly what the sandbox has; else the sandbox's version is the base of what comes next. */
 static bool is_whole(const struct item *item)
 {
-	return item->verdict.object == TAKE_THEIRS;
+	mode_t theirs = item->entry.new.st.st_mode & 07777;
+
+	return item->verdict.object == TAKE_THEIRS &&
+	       (item->type == 0 || item->type == 'l' || item->meta.mode == theirs);
 }
 
 static void put_path(const struct promote *promote, const struct item *item, struct str *text)

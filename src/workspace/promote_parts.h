@@ -117,6 +117,8 @@ int promote_keep(const struct promote *promote, const char *hex, struct error *e
 
 /* consent.c */
 int promote_ask(struct promote *promote, struct error *err);
+/* The mode that the item, of MODE in the sandbox, gets in reality. */
+mode_t promote_mode(const struct promote *promote, const struct item *item, mode_t mode);
 
 /* bundle.c: what is applied, as one digest. */
 int promote_seal(struct promote *promote, struct error *err);

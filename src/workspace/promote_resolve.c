@@ -225,7 +225,8 @@ int promote_compose(struct promote *promote, struct item *item, struct error *er
 	if (is_mixed && item->content != CONTENT_MERGED)
 		item->content = verdict->content == TAKE_OURS ? CONTENT_OURS : CONTENT_THEIRS;
 	item->meta = (struct stage_meta){
-		.mode = (ours_mode ? item->now.mode : new->st.st_mode) & 07777,
+		.mode = ours_mode ? item->now.mode & 07777
+				  : promote_mode(promote, item, new->st.st_mode & 07777),
 		.uid = ours_owner ? item->now.uid : new->st.st_uid,
 		.gid = ours_owner ? item->now.gid : new->st.st_gid,
 		.mtime = new->st.st_mtim,
@@ -235,9 +236,6 @@ int promote_compose(struct promote *promote, struct item *item, struct error *er
 		item->meta.mtime = time_of(item->now.mtime_ns);
 	else if (item->content == CONTENT_MERGED)
 		item->meta.mtime = time_of((int64_t)clock_epoch_ms() * 1000000);
-	/* Sticky means something for directories only. */
-	if (item->type != 'd')
-		item->meta.mode &= ~(mode_t)01000;
 	/* A directory on the way to an artifact's place is made from nothing that lies anywhere. */
 	if (new->layer_path && delta_xattrs(promote->stack, ours_xattrs ? &item->entry.old : new,
 					    &item->xattrs, err) < 0)

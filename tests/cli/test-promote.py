@@ -92,7 +92,7 @@ def test_select(home):
     done = home.call("promote", "s", "d/b.txt", "c.txt")
     tap.ok(done.returncode == 0 and home.read("d/b.txt") == "B\n" and home.read("c.txt") == "C\n"
            and home.read("a.txt") == "a\n", "only the paths named", done)
-    tap.equal(home.call("diff", "s", "--name-status").stdout, "M\ta.txt\nA\tx/y\n", "the rest is still to do")
+    tap.equal(home.call("diff", "s", "--name-status").stdout, "M\ta.txt\nA\tx/\nA\tx/y\n", "the rest is still to do")
     done = home.call("promote", "s", "nope.txt")
     tap.ok(done.returncode == 5 and "nope.txt" in done.stderr, "a path that did not change", done)
     done = home.call("promote", "s", "x")

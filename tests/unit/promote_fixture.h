@@ -46,8 +46,8 @@ static inline void bench_capture(struct bench *bench)
 	view_close(&stack);
 }
 
-/* How many changes the sandbox has against reality. */
-static inline int bench_changes(struct bench *bench)
+/* How many changes the sandbox has against reality; with UNSETTLED, that promotions did not deal with. */
+static inline int bench_count(struct bench *bench, bool unsettled)
 {
 	struct delta_options options = { .workspace = bench->workspace,
 					 .renames = true,
@@ -60,12 +60,24 @@ static inline int bench_changes(struct bench *bench)
 	options.old_from = stack.count;
 	if (delta_read(&stack, &options, &delta, &bench->err) < 0)
 		tap_bail(bench->err.text);
+	if (unsettled)
+		origin_drop_settled(&bench->sandbox, &stack, &delta);
 	for (size_t i = 0; i < delta.count; i++)
 		printf("# %c %s\n", delta_op_letter(delta.items[i].op), delta.items[i].path);
 	count = (int)delta.count;
 	delta_done(&delta);
 	view_close(&stack);
 	return count;
+}
+
+static inline int bench_changes(struct bench *bench)
+{
+	return bench_count(bench, false);
+}
+
+static inline int bench_left(struct bench *bench)
+{
+	return bench_count(bench, true);
 }
 
 static inline int bench_undo(struct bench *bench, const char *id)

@@ -67,7 +67,7 @@ static void test_order(void)
 	owned(free_ptr) char *patch = shown(&l, plain, PATCH_UNIFIED);
 	const char *want = "# Promotion asks about these before it applies them:\n"
 			   "#   Makefile: build file\n"
-			   "#   out: is a link that leads out of the workspace\n"
+			   "#   out: link leads out of the workspace\n"
 			   "diff --git a/Makefile b/Makefile\n";
 
 	tap_is_str(names, "A\tMakefile\nA\tout\nM\ta\n", "what promotion asks about comes first");
@@ -94,6 +94,42 @@ static void test_attributes(void)
 
 	tap_is_str(executable, "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n",
 		   "the one it has");
+	(void)chmod(path, 0777);
+	owned(free_ptr) char *open_to_all = shown(&l, plain, PATCH_UNIFIED);
+
+	tap_is_str(open_to_all,
+		   "# Promotion asks about these before it applies them:\n"
+		   "#   a: others may write to it\n# a: mode 0644 -> 0777\n"
+		   "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n",
+		   "one that git would make look harmless");
+}
+
+static void test_new_modes(void)
+{
+	owned(layers_close) struct layers l;
+	struct delta_options whole = { .expand = true };
+	mode_t mask = umask(022);
+
+	layers_open(&l, 1, true);
+	layers_put(&l, 0, "a", "1\n");
+	owned(free_ptr) char *path = layers_path(&l, 0, "a");
+
+	(void)chmod(path, 0666);
+	layers_mkdir(&l, 0, "d");
+	owned(free_ptr) char *dir = layers_path(&l, 0, "d");
+
+	(void)chmod(dir, 01777);
+	owned(free_ptr) char *patch = shown(&l, whole, PATCH_UNIFIED);
+	owned(free_ptr) char *names = shown(&l, whole, PATCH_NAME_STATUS);
+
+	tap_is_str(patch,
+		   "# a: mode 0666, promoted as 0644 by your umask\n"
+		   "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n"
+		   "@@ -0,0 +1 @@\n+1\n"
+		   "# d/: directory added\n# d/: mode 1777, promoted as 1755 by your umask\n",
+		   "the modes of what is new, and what becomes of them");
+	tap_is_str(names, "A\ta\nA\td/\n", "a directory ends in a slash");
+	(void)umask(mask);
 }
 
 static void test_moved(void)
@@ -116,7 +152,7 @@ static void test_moved(void)
 	owned(free_ptr) char *people = shown(&l, whole, PATCH_UNIFIED);
 	owned(free_ptr) char *git = shown(&l, split, PATCH_UNIFIED);
 
-	tap_is_str(people, "# new: directory renamed from old\n",
+	tap_is_str(people, "# new/: directory renamed from old/\n",
 		   "a renamed directory is one line");
 	tap_is_str(git,
 		   "diff --git a/old/a b/new/a\nsimilarity index 100%\nrename from old/a\n"
@@ -155,6 +191,7 @@ int main(void)
 	test_names();
 	test_order();
 	test_attributes();
+	test_new_modes();
 	test_moved();
 	test_failures();
 	return tap_done();

@@ -33,7 +33,10 @@ static void test_links(void)
 	text = xasprintf("%s/outside/victim", b.scratch.dir);
 	top_link(&b, "absolute", text);
 	top_link(&b, "climbing", "dir/../../outside/victim");
-	top_link(&b, "fine", "dir/../file");
+	/* Down through a link that stays, and up again from where that leads. */
+	top_link(&b, "here", ".");
+	top_link(&b, "winding", "here/here/here/../../../outside/victim");
+	top_link(&b, "fine", "./file");
 	/* A directory replaced by a link that leads out. */
 	top_link(&b, "dir", "../outside");
 	bench_capture(&b);
@@ -42,12 +45,15 @@ static void test_links(void)
 	check(&b, "absolute", "link leads out of the workspace", "--allow-path");
 	check(&b, "climbing", "link leads out of the workspace", "--allow-path");
 	check(&b, "dir", "link leads out of the workspace", "--allow-path");
-	tap_ok(!consent_at(&b, "fine"), "a link inside is nobody's business");
+	check(&b, "winding", "link leads out of the workspace", "--allow-path");
+	tap_ok(!consent_at(&b, "fine") && !consent_at(&b, "here"),
+	       "a link inside is nobody's business");
 	strv_add(&b.request.paths, "fine");
 	tap_is_int(bench_promote(&b), 0, "it can be promoted alone");
 	strv_done(&b.request.paths);
 	strv_add(&b.request.allow_paths, "absolute");
 	strv_add(&b.request.allow_paths, "climb*");
+	strv_add(&b.request.allow_paths, "winding");
 	strv_add(&b.request.allow_paths, "dir");
 	tap_is_int(bench_promote(&b), 0, "with consent the links are made");
 	tap_ok(real_stat(&b, "dir", &st) && S_ISLNK(st.st_mode), "as links");
@@ -159,6 +165,91 @@ static void test_privilege(void)
 	       "a sticky file means nothing, and loses it");
 }
 
+static mode_t real_mode(const struct bench *b, const char *name)
+{
+	struct stat st;
+
+	return real_stat(b, name, &st) ? st.st_mode & 07777 : 0;
+}
+
+/* What is new is made under the caller's umask; what others may now write to asks. */
+static void test_writable(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *shared = NULL;
+	mode_t mask = umask(022);
+
+	bench_open(&b);
+	real_put(&b, "script", "one\n");
+	real_put(&b, "group", "one\n");
+	real_put(&b, "shared", "one\n");
+	shared = bench_real(&b, "shared");
+	(void)chmod(shared, 0666);
+	bench_start(&b);
+	top_put(&b, "new", "two\n", false);
+	top_chmod(&b, "new", 0666);
+	top_mkdir(&b, "open", NULL, NULL);
+	top_chmod(&b, "open", 01777);
+	top_put(&b, "script", "one\n", true);
+	top_chmod(&b, "script", 0646);
+	top_put(&b, "group", "one\n", true);
+	top_chmod(&b, "group", 0664);
+	top_put(&b, "shared", "two\n", true);
+	top_chmod(&b, "shared", 0666);
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "widened modes ask");
+	check(&b, "script", "others may write to it", "--allow-privilege");
+	check(&b, "group", "others may write to it", "--allow-privilege");
+	tap_is_int((int)b.promotion.consent_count, 2, "and only they");
+	b.request.allow_privilege = true;
+	tap_is_int(bench_promote(&b), 0, "allowed");
+	tap_is_int(real_mode(&b, "script"), 0646, "then it is as the sandbox made it");
+	tap_is_int(real_mode(&b, "shared"), 0666, "what was so before stays so");
+	tap_is_int(real_mode(&b, "new"), 0644, "a new file is as the caller makes files");
+	tap_is_int(real_mode(&b, "open"), 01755, "a new directory, too");
+	tap_is_int(bench_left(&b), 0, "and nothing is left to be promoted");
+	tap_ok(bench_promote(&b) == 0 && b.promotion.applied.count == 0, "nor is it, again");
+	top_put(&b, "new", "three\n", false);
+	tap_is_int(bench_left(&b), 1, "until it is changed again");
+	(void)umask(mask);
+}
+
+/* An access list in the kernel's form: version 2, owner, user 1000, group, mask, others. */
+static const unsigned char acl[] = { 2,	  0,   0,   0,	 1,   0,   6,  0,   255, 255, 255,
+				     255, 2,   0,   7,	 0,   232, 3,  0,   0,	 4,   0,
+				     4,	  0,   255, 255, 255, 255, 16, 0,   7,	 0,   255,
+				     255, 255, 255, 32,	 0,   4,   0,  255, 255, 255, 255 };
+
+/* Other ways to let somebody else write to the caller's files. */
+static void test_given(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *listed = NULL, *given = NULL;
+
+	bench_open(&b);
+	real_put(&b, "given", "one\n");
+	bench_start(&b);
+	top_put(&b, "listed", "two\n", false);
+	listed = bench_top(&b, "listed");
+	if (setxattr(listed, "system.posix_acl_access", acl, sizeof(acl), 0) < 0) {
+		tap_skip(3, "no access lists here");
+		return;
+	}
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "an access list asks");
+	check(&b, "listed", "access list", "--allow-privilege");
+	if (geteuid() != 0) {
+		tap_skip(1, "needs root to give files away");
+		return;
+	}
+	top_put(&b, "given", "one\n", true);
+	given = bench_top(&b, "given");
+	if (chown(given, 1000, 0) < 0)
+		tap_bail("cannot give a file away");
+	(void)bench_promote(&b);
+	check(&b, "given", "given to another account", "--allow-privilege");
+}
+
 static void test_special(void)
 {
 	owned(bench_close) struct bench b;
@@ -247,6 +338,8 @@ int main(void)
 	test_swapped_parent();
 	test_triggers();
 	test_privilege();
+	test_writable();
+	test_given();
 	test_special();
 	test_names();
 	test_reviewed();
