@@ -60,13 +60,13 @@ void git_close(struct git *git)
 	memset(git, 0, sizeof(*git));
 }
 
-static const char *variable(const char *const *environ, const char *name)
+static const char *variable(const char *const *env, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (; environ && *environ; environ++)
-		if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
-			return *environ + len + 1;
+	for (; env && *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
 	return NULL;
 }
 
@@ -204,13 +204,13 @@ int git_run(const struct git *git, const struct git_call *call, struct str *ret_
 	return 0;
 }
 
-static void choose_env(struct git *git, const char *path, const char *const *environ)
+static void choose_env(struct git *git, const char *path, const char *const *env)
 {
 	static const char *const kept[] = { "HOME", "XDG_CONFIG_HOME", "TZ" };
 
 	strv_addf(&git->env, "PATH=%s", path);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-		const char *value = variable(environ, kept[i]);
+		const char *value = variable(env, kept[i]);
 
 		if (value)
 			strv_addf(&git->env, "%s=%s", kept[i], value);
@@ -265,9 +265,9 @@ static int make_private(struct git *git, struct error *err)
 	return 0;
 }
 
-int git_open(const char *target, const char *const *environ, struct git *ret_git, struct error *err)
+int git_open(const char *target, const char *const *env, struct git *ret_git, struct error *err)
 {
-	const char *path = variable(environ, "PATH");
+	const char *path = variable(env, "PATH");
 	owned(str_done) struct str safe = STR_INIT;
 	struct git *git = ret_git;
 
@@ -276,7 +276,7 @@ int git_open(const char *target, const char *const *environ, struct git *ret_git
 	if (!git->program)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "no git on your PATH outside %s; install git", target);
-	choose_env(git, str_cstr(&safe), environ);
+	choose_env(git, str_cstr(&safe), env);
 	git->top = xstrdup(target);
 	owned(free_ptr) char *top = NULL;
 

@@ -73,7 +73,7 @@ static bool is_ours(const struct opened *opened, const struct promotion_record *
 }
 
 static int take_promotion(struct commit *commit, const struct opened *opened, const char *sandbox,
-			  const char *const *environ, struct error *err)
+			  const char *const *env, struct error *err)
 {
 	struct promotion_record *items = NULL;
 	size_t count = 0, found = 0;
@@ -89,7 +89,7 @@ static int take_promotion(struct commit *commit, const struct opened *opened, co
 				   sandbox);
 	} else {
 		memcpy(commit->id, items[found].id, sizeof(commit->id));
-		status = git_open(items[found].target, environ, &commit->git, err);
+		status = git_open(items[found].target, env, &commit->git, err);
 		if (status == 0)
 			take_paths(commit, &items[found]);
 	}
@@ -97,7 +97,7 @@ static int take_promotion(struct commit *commit, const struct opened *opened, co
 	return status;
 }
 
-static int find_promotion(struct commit *commit, const char *sandbox, const char *const *environ,
+static int find_promotion(struct commit *commit, const char *sandbox, const char *const *env,
 			  struct error *err)
 {
 	owned(opened_close) struct opened opened;
@@ -107,7 +107,7 @@ static int find_promotion(struct commit *commit, const char *sandbox, const char
 	if (opened_open(&opened, sandbox, SANDBOX_UNLOCKED, err) < 0 &&
 	    (err->code != ERROR_NOT_FOUND || !opened.has_store))
 		return -1;
-	return take_promotion(commit, &opened, sandbox, environ, err);
+	return take_promotion(commit, &opened, sandbox, env, err);
 }
 
 /* What the repository ignores and does not track stays out, as it would with git add. */
@@ -220,19 +220,18 @@ static int read_head(struct commit *commit, struct error *err)
 	return 0;
 }
 
-static const char *given(const char *const *environ, const char *name)
+static const char *given(const char *const *env, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (; *environ; environ++)
-		if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=' &&
-		    (*environ)[len + 1])
-			return *environ + len + 1;
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
+			return *env + len + 1;
 	return NULL;
 }
 
 /* The user's word in the environment, or in the user's own configuration; never the repository's. */
-static int read_who(struct commit *commit, const char *const *environ, const char *what,
+static int read_who(struct commit *commit, const char *const *env, const char *what,
 		    struct error *err)
 {
 	const bool is_name = strcmp(what, "NAME") == 0;
@@ -245,13 +244,13 @@ static int read_who(struct commit *commit, const char *const *environ, const cha
 	/* Our git directory's own configuration has neither: what answers is the user's or the system's. */
 	if (say(commit, false, words, &own, err) < 0)
 		return -1;
-	if (own.len == 0 && (!given(environ, author) || !given(environ, committer)))
+	if (own.len == 0 && (!given(env, author) || !given(env, committer)))
 		return error_set(err, ERROR_INPUT,
 				 "git does not know who you are: git config --global %s ...", key);
 	strv_addf(&commit->who, "%s=%s", author,
-		  given(environ, author) ? given(environ, author) : str_cstr(&own));
+		  given(env, author) ? given(env, author) : str_cstr(&own));
 	strv_addf(&commit->who, "%s=%s", committer,
-		  given(environ, committer) ? given(environ, committer) : str_cstr(&own));
+		  given(env, committer) ? given(env, committer) : str_cstr(&own));
 	return 0;
 }
 
@@ -368,16 +367,16 @@ static struct value *describe(const struct commit *commit, const char *made, con
 	return answer;
 }
 
-int engine_repo_commit(const char *sandbox, const char *message, const char *const *environ,
+int engine_repo_commit(const char *sandbox, const char *message, const char *const *env,
 		       struct value **ret_answer, struct error *err)
 {
 	owned(commit_done) struct commit commit = { .run_id = NULL };
 	owned(str_done) struct str tree = STR_INIT, made = STR_INIT;
 	struct error index_failed = { 0 };
 
-	if (find_promotion(&commit, sandbox, environ, err) < 0 || drop_ignored(&commit, err) < 0 ||
-	    read_head(&commit, err) < 0 || read_who(&commit, environ, "NAME", err) < 0 ||
-	    read_who(&commit, environ, "EMAIL", err) < 0 || hash_paths(&commit, err) < 0)
+	if (find_promotion(&commit, sandbox, env, err) < 0 || drop_ignored(&commit, err) < 0 ||
+	    read_head(&commit, err) < 0 || read_who(&commit, env, "NAME", err) < 0 ||
+	    read_who(&commit, env, "EMAIL", err) < 0 || hash_paths(&commit, err) < 0)
 		return -1;
 	commit.run_id = run_of(sandbox);
 	if (make_tree(&commit, &tree, err) < 0 ||

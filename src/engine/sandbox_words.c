@@ -43,7 +43,7 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 	const struct settings *flags = &request->flags;
 
 	if (workspace_made)
-		add_pair(ret_words, MADE_WORKSPACE + 2, "yes");
+		add_pair(ret_words, &MADE_WORKSPACE[2], "yes");
 	if (request->profile && strchr(request->profile, '/'))
 		add_path(ret_words, "profile", cwd, request->profile);
 	else if (request->profile)

@@ -177,7 +177,7 @@ static int run_stage(struct stage_run *run, size_t index, bool *ret_is_live, str
 {
 	struct stage_entry *entry = NULL;
 
-	if (find_entry(run, index, &entry, err) < 0 || stage_settle(run, entry, err) < 0)
+	if (find_entry(run, index, &entry, err) < 0 || !entry || stage_settle(run, entry, err) < 0)
 		return -1;
 	*ret_is_live = entry->state == STAGE_LIVE;
 	if (*ret_is_live)

@@ -170,7 +170,7 @@ int stage_place_open(struct stage_place *place, const char *name, struct error *
 {
 	owned(free_ptr) char *found = NULL;
 
-	if (open_store(place, err) < 0 || find_name(place, name, &found, err) < 0 ||
+	if (open_store(place, err) < 0 || find_name(place, name, &found, err) < 0 || !found ||
 	    open_directory(place, found, err) < 0)
 		return -1;
 	return read_record(place, found, err);
@@ -254,7 +254,6 @@ static void check_anew(struct stage_record *record)
 int stage_place_make(struct stage_place *place, const struct stage_record *like, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
-	owned(free_ptr) char *path = NULL;
 	owned(fd_close) int all_fd = -1;
 	char name[SHA256_HEX_SIZE];
 	bool is_new;

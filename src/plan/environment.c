@@ -110,10 +110,9 @@ void plan_environment(const struct planning *planning)
 }
 
 void plan_command_environment(const struct spec *spec, const struct settings *settings,
-			      const struct host *host, const char *const *environ,
-			      struct strv *ret_env)
+			      const struct host *host, const char *const *env, struct strv *ret_env)
 {
-	const struct request request = { .environ = environ };
+	const struct request request = { .environ = env };
 	/* Borrows everything but the list that is filled. */
 	struct spec shadow = *spec;
 	const struct planning planning = {

@@ -286,7 +286,7 @@ static int read_stage(const struct pipeline_reader *reader, const struct value *
 {
 	struct pipeline_stage *stage = NULL;
 
-	if (add_stage(reader, map, &stage) < 0)
+	if (add_stage(reader, map, &stage) < 0 || !stage)
 		return -1;
 	for (size_t i = 0; i < map->many.count; i++) {
 		if (read_key(reader, map->many.items[i], map->many.keys[i], stage) < 0)

@@ -412,6 +412,10 @@ int promote_select(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < paths->count; i++)
 		if (select_pattern(promote, paths->items[i], err) < 0)
 			return -1;
-	while (paths->count > 0 && (close_selection(promote) | promote_select_moved(promote))) {}
+	/* Each may find something for the other. */
+	for (bool more = paths->count > 0; more;) {
+		more = close_selection(promote);
+		more = promote_select_moved(promote) || more;
+	}
 	return 0;
 }

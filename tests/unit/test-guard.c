@@ -143,8 +143,8 @@ static bool furnish(const struct scratch *scratch)
 
 	scratch_mkdir(scratch, "ws/src");
 	scratch_mkdir(scratch, "ws/share/aisbx");
-	return symlink("home/.ssh/id_rsa", key) == 0 && symlink("/etc/x", out) == 0 &&
-	       symlink("/bin/true", planted) == 0;
+	return file && secret && symlink("home/.ssh/id_rsa", key) == 0 &&
+	       symlink("/etc/x", out) == 0 && symlink("/bin/true", planted) == 0;
 }
 
 int main(void)

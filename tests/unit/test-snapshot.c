@@ -385,6 +385,7 @@ static void test_lost_layer(void)
 	meta = xasprintf("layers/%s/meta", box.head);
 	owned(fd_close) int fd = openat(fixture.store.fd, meta, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
+	tap_ok(fd >= 0, "a layer's record is emptied");
 	fixture_write(&box, "f", "three");
 	tap_ok(snapshot_rollback(&box, "s1", saved, &fixture.err) == 0 && saved[0],
 	       "the present is saved, and left");
