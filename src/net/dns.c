@@ -76,31 +76,43 @@ static bool follow(const struct reader *reader, size_t *at, size_t *limit)
 	return true;
 }
 
+/* Where a name is being read. */
+struct walk {
+	size_t at, limit; /* pointers lead further back than this */
+	size_t end;	  /* behind the first pointer; 0: there was none */
+	int jumps;
+};
+
+/* One label, or one jump. */
+static bool walk_on(const struct reader *reader, struct walk *walk, struct dns_name *name)
+{
+	uint8_t len = reader->bytes[walk->at];
+
+	if ((len & POINTER) == POINTER) {
+		if (!walk->end)
+			walk->end = walk->at + 2;
+		return ++walk->jumps <= JUMPS_MAX && follow(reader, &walk->at, &walk->limit);
+	}
+	if (len & POINTER || reader->len - walk->at - 1 < len ||
+	    !add_label(name, reader->bytes + walk->at + 1, len))
+		return false;
+	walk->at += 1u + len;
+	return true;
+}
+
 static bool read_name(struct reader *reader, bool may_point, struct dns_name *ret_name)
 {
-	size_t at = reader->at, limit = reader->at, end = 0;
-	int jumps = 0;
+	struct walk walk = { .at = reader->at, .limit = reader->at };
 
 	ret_name->len = 0;
 	ret_name->text[0] = '\0';
-	while (at < reader->len && reader->bytes[at] != 0) {
-		uint8_t len = reader->bytes[at];
-
-		if ((len & POINTER) == POINTER) {
-			if (!end)
-				end = at + 2;
-			if (!may_point || ++jumps > JUMPS_MAX || !follow(reader, &at, &limit))
-				return false;
-			continue;
-		}
-		if (len & POINTER || reader->len - at - 1 < len ||
-		    !add_label(ret_name, reader->bytes + at + 1, len))
+	while (walk.at < reader->len && reader->bytes[walk.at] != 0) {
+		if (!walk_on(reader, &walk, ret_name) || (walk.jumps > 0 && !may_point))
 			return false;
-		at += 1u + len;
 	}
-	if (at >= reader->len)
+	if (walk.at >= reader->len)
 		return false;
-	reader->at = end ? end : at + 1;
+	reader->at = walk.end ? walk.end : walk.at + 1;
 	return true;
 }
 

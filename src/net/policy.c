@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define LABEL_MAX 63
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -29,27 +31,39 @@ static bool is_numeric(const char *label)
 	       label[2 + strspn(label + 2, "0123456789abcdef")] == '\0';
 }
 
+/* Copies one label in lower case, up to a dot or END. Its length; 0 when it is none. */
+static size_t copy_label(const char *label, const char *end, char *out)
+{
+	size_t len = 0;
+
+	for (; label + len < end && label[len] != '.'; len++) {
+		out[len] = label_char(label[len]);
+		if (!out[len] || len == LABEL_MAX)
+			return 0;
+	}
+	return len > 0 && out[0] != '-' && out[len - 1] != '-' ? len : 0;
+}
+
 bool net_name_canonical(const char *bytes, size_t len, char out[static NET_NAME_SIZE])
 {
-	size_t label = 0; /* where the present one starts */
+	size_t at = 0, label = 0; /* where the last one starts */
 
 	if (len > 0 && bytes[len - 1] == '.')
 		len--;
 	if (len == 0 || len >= NET_NAME_SIZE)
 		return false;
-	for (size_t i = 0; i <= len; i++) {
-		if (i < len && bytes[i] != '.') {
-			out[i] = label_char(bytes[i]);
-			if (!out[i])
-				return false;
-			continue;
-		}
-		if (i == label || i - label > 63 || out[label] == '-' || out[i - 1] == '-')
+	for (;;) {
+		size_t size = copy_label(bytes + at, bytes + len, out + at);
+
+		if (size == 0)
 			return false;
-		out[i] = i < len ? '.' : '\0';
-		if (i < len)
-			label = i + 1;
+		label = at;
+		at += size;
+		if (at == len)
+			break;
+		out[at++] = '.';
 	}
+	out[at] = '\0';
 	return !is_numeric(out + label);
 }
 

@@ -5,7 +5,6 @@
 
 #define RECORD_HANDSHAKE 22
 #define RECORD_MAX 16384u
-#define RECORD_HEADER 5
 #define CLIENT_HELLO 1
 #define EXTENSION_NAME 0
 #define NAME_HOST 0
@@ -97,34 +96,57 @@ static enum sni read_hello(struct bytes hello, char *ret_name)
 	return read_extensions(extensions, ret_name);
 }
 
+/* The message so far: SNI_MORE until it is whole. */
+static enum sni read_message(struct bytes message, char *ret_name)
+{
+	size_t kind, size;
+
+	if (!take(&message, 1, &kind) || !take(&message, 3, &size))
+		return SNI_MORE;
+	if (kind != CLIENT_HELLO || size > SNI_BYTES_MAX - 4)
+		return SNI_BROKEN;
+	if (message.len < size)
+		return SNI_MORE;
+	return read_hello((struct bytes){ message.at, size }, ret_name);
+}
+
+/* Takes one record, whole or in part. SNI_MORE when there was none to take, SNI_NAME when there was. */
+static enum sni take_record(struct bytes *from, struct bytes *ret_record)
+{
+	size_t kind, version, size;
+
+	if (!take(from, 1, &kind) || !take(from, 2, &version) || !take(from, 2, &size))
+		return SNI_MORE;
+	if (kind != RECORD_HANDSHAKE || version >> 8 != 3 || size == 0 || size > RECORD_MAX)
+		return SNI_BROKEN;
+	size = size < from->len ? size : from->len;
+	*ret_record = (struct bytes){ from->at, size };
+	from->at += size;
+	from->len -= size;
+	return SNI_NAME;
+}
+
 enum sni sni_read(const uint8_t *bytes, size_t len, char ret_name[static NET_NAME_SIZE])
 {
 	uint8_t message[SNI_BYTES_MAX];
-	struct bytes from = { bytes, len < SNI_BYTES_MAX ? len : SNI_BYTES_MAX };
-	size_t have = 0, version, size, kind;
+	struct bytes from = { bytes, len < SNI_BYTES_MAX ? len : SNI_BYTES_MAX }, record;
+	enum sni found = SNI_MORE;
+	size_t have = 0;
 
-	if (from.len == 0)
-		return SNI_MORE;
-	if (bytes[0] != RECORD_HANDSHAKE)
+	if (from.len > 0 && bytes[0] != RECORD_HANDSHAKE)
 		return SNI_NOT_TLS;
-	for (;;) {
-		struct bytes whole = { message, have };
+	while (found == SNI_MORE) {
+		enum sni taken = take_record(&from, &record);
 
-		if (have >= 4 && take(&whole, 1, &kind) && take(&whole, 3, &size)) {
-			if (kind != CLIENT_HELLO || size > SNI_BYTES_MAX - 4)
-				return SNI_BROKEN;
-			if (whole.len >= size)
-				return read_hello((struct bytes){ whole.at, size }, ret_name);
-		}
-		if (!take(&from, 1, &kind) || !take(&from, 2, &version) || !take(&from, 2, &size))
+		if (taken == SNI_BROKEN)
+			return taken;
+		if (taken == SNI_MORE)
 			break;
-		if (kind != RECORD_HANDSHAKE || version >> 8 != 3 || size == 0 || size > RECORD_MAX)
-			return SNI_BROKEN;
-		size = size < from.len ? size : from.len;
-		memcpy(message + have, from.at, size);
-		have += size;
-		from.at += size;
-		from.len -= size;
+		memcpy(message + have, record.at, record.len);
+		have += record.len;
+		found = read_message((struct bytes){ message, have }, ret_name);
 	}
+	if (found != SNI_MORE)
+		return found;
 	return len >= SNI_BYTES_MAX ? SNI_BROKEN : SNI_MORE;
 }

@@ -50,8 +50,7 @@ static const char *const bad[] = {
 	"a..b:80",
 	"-a.example:80",
 	"a-.example:80",
-	"b\xc3\xbc"
-	"cher.example:80",
+	"\303\274ber.example:80",
 	"2130706433:80",
 	"0177.0.0.1:80",
 	"0x7f.1:80",
