@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -262,6 +263,63 @@ static bool is_given_away(const struct consent_case *what)
 	return !above.exists || above.uid != uid;
 }
 
+/* Whether reality has a repository of git's at DIR, whatever it is called. */
+static bool is_repository(int root_fd, const char *dir)
+{
+	owned(free_ptr) char *head = xasprintf("%s/HEAD", dir),
+			     *objects = xasprintf("%s/objects", dir);
+	owned(fd_close) int head_fd = sys_open_beneath(root_fd, head, O_PATH);
+	owned(fd_close) int objects_fd = sys_open_beneath(root_fd, objects, O_PATH | O_DIRECTORY);
+
+	return head_fd >= 0 && objects_fd >= 0;
+}
+
+/* What git would run or obey in a repository that has none of the usual names. */
+static bool is_in_disguise(const struct consent_case *what)
+{
+	static const char *const names[] = { "config", "config.worktree", "hooks",
+					     "info",   "commondir",	  "gitdir" };
+	owned(free_ptr) char *dir = xasprintf("./%s", what->path);
+
+	for (char *slash = strrchr(dir, '/'); what->root_fd >= 0 && slash;
+	     slash = strrchr(dir, '/')) {
+		const char *rest = what->path + (slash + 1 - dir - 2);
+		size_t len = strcspn(rest, "/");
+
+		*slash = '\0';
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (len == strlen(names[i]) && strncasecmp(rest, names[i], len) == 0 &&
+			    trigger_why_in_git(rest) && is_repository(what->root_fd, dir))
+				return true;
+	}
+	return false;
+}
+
+/* Places of the system's own, where whatever is put is sooner or later read or run by others. */
+static bool is_system_place(const char *path)
+{
+	static const char *const places[] = { "/bin",	"/boot",    "/etc",	 "/lib",
+					      "/lib32", "/lib64",   "/opt",	 "/sbin",
+					      "/usr",	"/var/lib", "/var/spool" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (target_relative(places[i], path))
+			return true;
+	return false;
+}
+
+static bool makes_run(const struct consent_case *what)
+{
+	owned(free_ptr) char *whole = NULL;
+
+	if (trigger_why(what->path) || is_in_disguise(what))
+		return true;
+	if (!what->is_elsewhere)
+		return false;
+	whole = xasprintf("%s/%s", what->root[1] ? what->root : "", what->path);
+	return trigger_why(whole) || is_system_place(whole);
+}
+
 unsigned consent_reasons(const struct consent_case *what)
 {
 	char type = what->new.type;
@@ -272,7 +330,7 @@ unsigned consent_reasons(const struct consent_case *what)
 	/* Sockets belong to a process that is gone, and are left out. */
 	if (type == 's')
 		return 0;
-	if (!is_directory && trigger_why(what->path))
+	if (!is_directory && makes_run(what))
 		found |= CONSENT_TRIGGER;
 	if (type == 'l' && what->link && consent_leads_out(what->root, what->path, what->link))
 		found |= CONSENT_LINK;

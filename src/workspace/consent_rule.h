@@ -40,6 +40,7 @@ struct consent_case {
 	struct consent_side old, new;
 	const char *link; /* target of a new link; NULL: none, or as reality has it */
 	bool is_content_new;
+	bool is_elsewhere; /* ROOT is not the workspace: the whole path says what it is */
 };
 
 /* CONSENT_* bits. */

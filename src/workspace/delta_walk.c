@@ -7,6 +7,7 @@
  */
 #include "base/own.h"
 #include "workspace/delta_parts.h"
+#include "workspace/target.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -128,6 +129,8 @@ static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t in
 	struct delta_object new = { .name = name, .stat = &new_stat }, old;
 
 	delta_set_path(walk, frame->path_len, name);
+	if (target_is_own_name(name))
+		return 0;
 	if (frame->zone == ZONE_MIXED && delta_zone_of(walk, walk->path.data) == ZONE_SKIPPED)
 		return 0;
 	if (entry->first != DELTA_NAME_NOWHERE) {

@@ -198,6 +198,16 @@ static bool is_going_directory(const struct item *item)
 	       !(item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode));
 }
 
+/* Masks hid what reality has there: the sandbox added its own without ever having seen it. */
+static bool is_unseen(const struct promote *promote, const struct item *item)
+{
+	const struct view_stack *stack = promote->stack;
+
+	return promote->is_workspace && item->now.exists && item->entry.op == DELTA_ADDED &&
+	       target_type(&item->now) != 'd' && stack->shows &&
+	       !stack->shows(item->entry.path, stack->cookie);
+}
+
 static int judge_item(struct promote *promote, struct item *item, struct error *err)
 {
 	target_look(promote->target_fd, item->place, &item->now);
@@ -206,8 +216,10 @@ static int judge_item(struct promote *promote, struct item *item, struct error *
 	if (origin_find(promote->origins, &item->entry, &item->origin, err) < 0)
 		return -1;
 	/* The usual case: reality has not moved, and nothing needs to be read. */
-	if (promote->is_workspace && item->origin.quality == ORIGIN_EXACT &&
-	    target_is_same(&item->origin.identity, &item->now))
+	if (is_unseen(promote, item))
+		item->verdict = (struct verdict){ .kind = "add/add", .object = TAKE_UNDECIDED };
+	else if (promote->is_workspace && item->origin.quality == ORIGIN_EXACT &&
+		 target_is_same(&item->origin.identity, &item->now))
 		item->verdict = (struct verdict){ .object = TAKE_THEIRS };
 	else if (is_going_directory(item))
 		item->verdict = (struct verdict){ .object = TAKE_THEIRS };

@@ -43,6 +43,11 @@ int target_parent(int root_fd, const char *relative, int *ret_fd, const char **r
 	return 0;
 }
 
+bool target_is_own_name(const char *name)
+{
+	return strcmp(name, ".aisbx") == 0 || strcmp(name, ".aisbx-txn") == 0;
+}
+
 void target_look(int root_fd, const char *relative, struct txn_identity *ret_identity)
 {
 	owned(fd_close) int fd = -1;

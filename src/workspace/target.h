@@ -26,6 +26,9 @@ bool target_is_same(const struct txn_identity *a, const struct txn_identity *b);
 /* f d l p s c b, 0 when absent. */
 char target_type(const struct txn_identity *identity);
 
+/* Whether NAME is one under which journals and slots lie beside a target: nothing of it is ever a change. */
+bool target_is_own_name(const char *name);
+
 /* PATH below ROOT, without a leading slash ("" for ROOT itself); NULL when it is not below it. */
 const char *target_relative(const char *root, const char *path);
 

@@ -167,10 +167,12 @@ static const char *why_of_affix(const char *name)
 	return NULL;
 }
 
-/* ".git" and its short name on filesystems that make those. */
+/* ".git", a bare repository by its usual name, and the short names on filesystems that make those. */
 static bool is_git(const char *name)
 {
-	return strcmp(name, ".git") == 0 || strcmp(name, "git~1") == 0 ||
+	size_t len = strlen(name);
+
+	return (len >= 4 && strcmp(name + len - 4, ".git") == 0) || strcmp(name, "git~1") == 0 ||
 	       strcmp(name, "git~2") == 0;
 }
 
@@ -182,8 +184,7 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
 	return false;
 }
 
-/* REST follows ".git" in a path: empty for itself, which as a file says where the repository is. */
-static const char *why_in_git(const char *rest)
+const char *trigger_why_in_git(const char *rest)
 {
 	char name[NAME_MAX_BYTES + 1], next[NAME_MAX_BYTES + 1];
 	const char *after = plain_name(rest + (*rest == '/'), name);
@@ -231,7 +232,7 @@ const char *trigger_why(const char *path)
 			return NULL;
 		at = plain_name(at, name);
 		if (is_git(name))
-			return why_in_git(at);
+			return trigger_why_in_git(at);
 		why = why_of(trigger_folders, trigger_folder_count, name);
 		if (why)
 			return why;

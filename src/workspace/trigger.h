@@ -5,4 +5,7 @@
 /* Why PATH (relative to the workspace, raw bytes) is one: "git hook", "build file", "agent configuration"; NULL when it is none. */
 const char *trigger_why(const char *path);
 
+/* The same for REST below a directory that git takes for a repository; "" for itself, which as a file says where one is. */
+const char *trigger_why_in_git(const char *rest);
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include "base/own.h"
 #include "workspace/sys.h"
+#include "workspace/target.h"
 #include "workspace/txn_mount.h"
 #include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
@@ -87,7 +88,9 @@ static int make_locked(const char *base, const char *name, int *ret_base_fd)
 /* Whether BASE is a directory of ours that goes when nothing is in it; the store's stays. */
 static bool is_passing(const char *base)
 {
-	return str_ends(base, "/.aisbx") || str_ends(base, "/.aisbx-txn");
+	const char *slash = strrchr(base, '/');
+
+	return slash && target_is_own_name(slash + 1);
 }
 
 static int use_base(struct txn *txn, const char *base)

@@ -165,6 +165,104 @@ static void test_privilege(void)
 	       "a sticky file means nothing, and loses it");
 }
 
+/* A repository under any name: what git runs or obeys in it asks, its data does not. */
+static void test_disguised(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "store/HEAD", "ref: refs/heads/main\n");
+	real_put(&b, "store/config", "[core]\n");
+	scratch_mkdir(&b.scratch, "ws/store/objects");
+	real_put(&b, "plain/config", "x\n");
+	bench_start(&b);
+	top_put(&b, "store/config", "[core]\n\tsshCommand=evil\n", true);
+	top_put(&b, "store/hooks/post-receive", "#!/bin/sh\n", false);
+	top_put(&b, "store/objects/aa", "data\n", false);
+	top_put(&b, "plain/config", "y\n", true);
+	bench_capture(&b);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "a repository in disguise");
+	check(&b, "store/config", "makes something run", "--allow-path");
+	check(&b, "store/hooks/post-receive", "makes something run", "--allow-path");
+	tap_is_int((int)b.promotion.consent_count, 2, "and nothing else");
+}
+
+/* Where it goes says what it is, not only what it is called below there. */
+static void test_elsewhere(void)
+{
+	owned(bench_close) struct bench b;
+	owned(free_ptr) char *inside = NULL;
+
+	bench_open(&b);
+	real_put(&b, ".git/config", "[core]\n");
+	bench_start(&b);
+	top_put(&b, "pre-push", "#!/bin/sh\n", false);
+	bench_capture(&b);
+	inside = bench_real(&b, ".git");
+	b.request.target = inside;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "a target that is .git");
+	check(&b, "pre-push", "makes something run", "--allow-path");
+	b.request.target = NULL;
+	b.request.artifact = "pre-push";
+	b.request.to = "/etc/aisbx-test-never-made";
+	b.request.dry_run = true;
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "a place of the system's");
+}
+
+/* The slots and journals of promotions are nobody's change. */
+static void test_own_names(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, ".aisbx-txn/01/journal", "one\n");
+	real_put(&b, "below/.aisbx/01/0", "one\n");
+	real_put(&b, "gone/.aisbx-txn/01/0", "one\n");
+	bench_start(&b);
+	top_put(&b, ".aisbx-txn/01/journal", "cut\n", true);
+	top_put(&b, ".aisbx-txn/02/journal", "forged\n", false);
+	top_mkdir(&b, "below", NULL, NULL);
+	top_remove(&b, "below/.aisbx");
+	bench_capture(&b);
+	b.request.allow_all = true;
+	tap_ok(bench_promote(&b) == 0 && b.promotion.applied.count == 0, "nothing to promote");
+	tap_ok(real_is(&b, ".aisbx-txn/01/journal", "one\n") &&
+		       real_is(&b, ".aisbx-txn/02/journal", NULL) &&
+		       real_is(&b, "below/.aisbx/01/0", "one\n"),
+	       "and all of it is as it was");
+	top_remove(&b, "gone");
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
+		       real_is(&b, "gone/.aisbx-txn/01/0", "one\n"),
+	       "a directory that holds some does not go");
+}
+
+static bool hides_secret(const char *path, void *cookie)
+{
+	(void)cookie;
+	return !str_ends(path, "/secret");
+}
+
+/* What masks hid from the sandbox is not replaced as if it had been seen. */
+static void test_unseen(void)
+{
+	owned(bench_close) struct bench b;
+	struct view_stack stack;
+
+	bench_open(&b);
+	real_put(&b, "secret", "token\n");
+	bench_start(&b);
+	top_put(&b, "secret", "mine\n", false);
+	bench_view(&b, &stack);
+	stack.shows = hides_secret;
+	tap_ok(promote_run(&b.sandbox, &stack, &b.request, &b.promotion, &b.err) < 0 &&
+		       b.err.code == ERROR_CONFLICT && real_is(&b, "secret", "token\n"),
+	       "a masked file is a conflict");
+	tap_ok(b.promotion.conflict_count == 1 &&
+		       strcmp(b.promotion.conflicts[0].kind, "add/add") == 0,
+	       "of two that were added");
+	view_close(&stack);
+}
+
 static mode_t real_mode(const struct bench *b, const char *name)
 {
 	struct stat st;
@@ -338,6 +436,10 @@ int main(void)
 	test_swapped_parent();
 	test_triggers();
 	test_privilege();
+	test_disguised();
+	test_elsewhere();
+	test_own_names();
+	test_unseen();
 	test_writable();
 	test_given();
 	test_special();
