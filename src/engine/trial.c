@@ -27,9 +27,10 @@ static int lay_over(const struct sandbox *sandbox, const struct request *request
 	return 0;
 }
 
-int engine_run_in(const char *name, const struct request *request,
-		  const struct engine_run_options *options, struct run_result *ret_result,
-		  struct error *err)
+/* STAYS: what it wrote may be promoted, so what that was made from is written down. */
+static int run_in(const char *name, const struct request *request,
+		  const struct engine_run_options *options, bool stays,
+		  struct run_result *ret_result, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(surroundings_done) struct surroundings around = { 0 };
@@ -57,7 +58,16 @@ int engine_run_in(const char *name, const struct request *request,
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	status = execute_spec(&spec, &how, ret_result, err);
 	fd_close(&how.upper_fd);
+	if (stays && status == 0)
+		sandbox_capture(&place.sandbox);
 	return status;
+}
+
+int engine_run_in(const char *name, const struct request *request,
+		  const struct engine_run_options *options, struct run_result *ret_result,
+		  struct error *err)
+{
+	return run_in(name, request, options, true, ret_result, err);
 }
 
 int engine_run_in_fork(const char *name, const char *fork_name, const struct request *request,
@@ -73,7 +83,7 @@ int engine_run_in_fork(const char *name, const char *fork_name, const struct req
 
 	if (engine_fork(&fork, &made, err) < 0)
 		return -1;
-	status = engine_run_in(fork_name, request, options, ret_result, err);
+	status = run_in(fork_name, request, options, false, ret_result, err);
 	(void)engine_remove(fork_name, &ignored);
 	return status;
 }
