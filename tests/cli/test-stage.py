@@ -19,7 +19,7 @@ from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
 ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or 12)
-OLD = {"app": "one\ntwo\nthree\n", "conf": "a\nb\nc\nd\ne\n", "lib/part": "part\n", "old/gone": "x\n"}
+OLD = {"app": "one\ntwo\nthree\n", "conf": "a\nb\nc\nv\ne\n", "lib/part": "part\n", "old/gone": "x\n"}
 CHANGE = ("printf 'one\\nTWO\\nthree\\n' > app; mkdir new; echo n > new/f; ln -s f new/l; rm -r old; "
           "chmod 755 lib/part; printf 'a\\nB\\nc\\nd\\ne\\n' > conf")
 
@@ -54,7 +54,7 @@ def look(home, name):
     return found
 
 
-NEW = {"app": "one\nTWO\nthree\n", "conf": "a\nB\nc\nd\ne\n", "lib/part": "part\n", "new/f": "n\n", "new/l": "f"}
+NEW = {"app": "one\nTWO\nthree\n", "conf": "a\nB\nc\nv\ne\n", "lib/part": "part\n", "new/f": "n\n", "new/l": "f"}
 
 
 def begin(home, pipeline, change=CHANGE, where="pipeline.yaml"):
@@ -174,11 +174,11 @@ def test_conflict(home):
 
 def test_merge(home):
     file = begin(home, ALL.replace("mode: swap", "mode: swap, strategy: merge"))
-    put(home, "staging/conf", "a\nb\nc\nd\nE\n")
+    put(home, "staging/conf", "a\nb\nc\nv\nE\n")
     put(home, "staging/own", "its own\n")
     done = stage(home, file)
     tap.ok(done.returncode == 0, "strategy merge", done)
-    tap.equal(look(home, "staging"), {**NEW, "conf": "a\nB\nc\nd\nE\n", "own": "its own\n"}, "has both changes")
+    tap.equal(look(home, "staging"), {**NEW, "conf": "a\nB\nc\nv\nE\n", "own": "its own\n"}, "has both changes")
     tap.equal(look(home, "prod"), NEW, "and the next stage gets the bundle, not the merge")
 
 
