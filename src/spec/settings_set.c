@@ -186,7 +186,7 @@ static int check_rule(const struct entry *entry, struct error *err)
 	if (!colon || colon == host || !is_port_range(colon + 1, true) ||
 	    host[strspn(host, letters)])
 		return refuse(entry, "a rule",
-			      "example.org:443, *.example.net:8000-8080, udp:10.0.0.1:53", err);
+			      "example.org:443, *.example.net:8000-8080, udp:10.0.0.1:123", err);
 	return 0;
 }
 
