@@ -21,7 +21,7 @@ tap = Tap()
 ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or 12)
 OLD = {"app": "one\ntwo\nthree\n", "conf": "a\nb\nc\nv\ne\n", "lib/part": "part\n", "old/gone": "x\n"}
 CHANGE = ("printf 'one\\nTWO\\nthree\\n' > app; mkdir new; echo n > new/f; ln -s f new/l; rm -r old; "
-          "chmod 755 lib/part; printf 'a\\nB\\nc\\nd\\ne\\n' > conf")
+          "chmod 755 lib/part; printf 'a\\nB\\nc\\nv\\ne\\n' > conf")
 
 
 def lay_out(home, *names):
