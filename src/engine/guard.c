@@ -44,12 +44,19 @@ static bool is_listed(const char *path, const char *dir, const char *const *name
 	return false;
 }
 
+/* Anybody's home may hold them, and so may a copy of one: every directory above the path is asked. */
 static bool is_secret(const char *path, void *cookie)
 {
-	const struct host *host = cookie;
+	(void)cookie;
+	if (is_listed(path, "", mask_system_hidden) || is_listed(path, "", mask_home_hidden))
+		return true;
+	for (const char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
+		owned(free_ptr) char *above = xstrndup(path, (size_t)(end - path));
 
-	return is_listed(path, host->home, mask_home_hidden) ||
-	       is_listed(path, "", mask_system_hidden);
+		if (is_listed(path, above, mask_home_hidden))
+			return true;
+	}
+	return false;
 }
 
 static bool is_ours(const char *path, void *cookie)

@@ -1,8 +1,9 @@
 /*
  * Guard: whether a command is safe enough to run directly, belongs into a sandbox, or needs a person.
  *
- * direct   only what is on the list of commands that read and tell, with options that are listed too, from a directory
- *          that only root can write to. Not git: a repository's configuration makes it run programs.
+ * direct   only what is on the list of commands that read and tell, with options that are listed too, found first in a
+ *          directory of the system that only root can write to. Not git: a repository's configuration makes it run
+ *          programs. Nothing that reads whole trees, or tells the environment.
  * deny     what touches block devices, our own store, or credentials
  * ask      what needs the network, or writes outside the workspace
  * sandbox  everything else

@@ -29,7 +29,7 @@ static const struct reader_row rows[] = {
 	{ "false", "", "", "", OPERANDS_NONE },
 	{ "fgrep", "acEFGhHiIlLnoqrRsvwxZ", "eABCm", " --count --ignore-case --line-number ",
 	  OPERANDS_TREES },
-	{ "find", "HLP", "",
+	{ "find", "P", "",
 	  " -a -o -not -and -or -print -print0 -name -iname -path -ipath -type -size -mtime -mmin "
 	  "-newer -maxdepth -mindepth -empty -perm -user -group -prune -xdev -mount -links -inum "
 	  "-ls ",
@@ -53,7 +53,6 @@ static const struct reader_row rows[] = {
 	{ "nproc", "", "", " --all ", OPERANDS_NONE },
 	{ "od", "abcdfilosxv", "AjNSt", "", OPERANDS_FILES },
 	{ "paste", "sz", "d", "", OPERANDS_FILES },
-	{ "printenv", "0", "", "", OPERANDS_WORDS },
 	{ "printf", "", "", "", OPERANDS_WORDS },
 	{ "pwd", "LP", "", " --logical --physical ", OPERANDS_NONE },
 	{ "readlink", "efmnqsvz", "", " --canonicalize ", OPERANDS_FILES },

@@ -30,7 +30,7 @@ static const struct row rows[] = {
 	{ "ls -la --color=auto src", GUARD_DIRECT, RISK_NONE },
 	{ "head -20 a.txt", GUARD_DIRECT, RISK_NONE },
 	{ "head -n 20 a.txt", GUARD_DIRECT, RISK_NONE },
-	{ "grep -rn word .", GUARD_DIRECT, RISK_NONE },
+	{ "grep -n word a.txt", GUARD_DIRECT, RISK_NONE },
 	{ "find . -name x.c -print", GUARD_DIRECT, RISK_NONE },
 	{ "wc -l a.txt", GUARD_DIRECT, RISK_NONE },
 	{ "date +%F", GUARD_DIRECT, RISK_NONE },
@@ -44,6 +44,10 @@ static const struct row rows[] = {
 	{ "uniq a.txt b.txt", GUARD_SANDBOX, RISK_LOW },
 	{ "sort -o b.txt a.txt", GUARD_SANDBOX, RISK_LOW },
 	{ "grep -r word /usr", GUARD_SANDBOX, RISK_LOW },
+	{ "grep -R word .", GUARD_SANDBOX, RISK_LOW },
+	{ "diff -r src home", GUARD_SANDBOX, RISK_LOW },
+	{ "find -L . -name x", GUARD_SANDBOX, RISK_LOW },
+	{ "printenv", GUARD_SANDBOX, RISK_LOW },
 	{ "cat /dev/zero", GUARD_SANDBOX, RISK_LOW },
 	{ "cat /proc/1/environ", GUARD_SANDBOX, RISK_LOW },
 	/* Not on the list at all. */
@@ -117,6 +121,7 @@ static void test_rows(const struct guard_request *request)
 static void test_surroundings(const struct guard_request *like, const char *dir)
 {
 	owned(guard_verdict_done) struct guard_verdict busy, planted, nowhere;
+	/* Root's own directory is no better: whoever works in it can put an ls there. */
 	owned(free_ptr) char *path = xasprintf("%s:/usr/bin:/bin", dir);
 	struct guard_request request = *like;
 
