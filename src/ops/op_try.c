@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* What nobody decided about, or could not because we were killed, is gone after a week. */
+#define KEPT_MS (UINT64_C(7) * 24 * 3600 * 1000)
+
 enum verdict { VERDICT_ASK, VERDICT_APPLY, VERDICT_KEEP, VERDICT_FORGET };
 
 struct attempt {
@@ -127,7 +130,8 @@ static void tell_kept(struct attempt *attempt)
 	struct op_call *call = attempt->call;
 
 	str_addf(&call->notes,
-		 "kept: aisbx diff %s shows it, aisbx promote %s applies it, aisbx rm %s forgets "
+		 "kept for a week: aisbx diff %s shows it, aisbx promote %s applies it, aisbx rm "
+		 "%s forgets "
 		 "it\n",
 		 attempt->name, attempt->name, attempt->name);
 	str_addf(&call->text, "%s\n", attempt->name);
@@ -185,7 +189,7 @@ static int try_request(struct attempt *attempt, const struct request *request, s
 	int outcome;
 
 	run_result_init(&result);
-	outcome = engine_run_kept(request, attempt->name, 0, &options, &result, err);
+	outcome = engine_run_kept(request, attempt->name, KEPT_MS, &options, &result, err);
 	if (op_result(call, &result, outcome, err) < 0) {
 		if (err->code != ERROR_LIBRARIES)
 			(void)engine_remove(attempt->name, &ignored);
