@@ -39,7 +39,8 @@ struct connection {
 	bool is_gated; /* its first bytes must be looked at */
 	bool is_published;
 	bool is_dead;
-	uint64_t deadline_ns; /* 0: none */
+	uint64_t deadline_ns; /* to be connected by; 0: none */
+	uint64_t hello_ns;    /* to have said all of its ClientHello by; 0: none was begun */
 	uint64_t active_ns;
 };
 
@@ -216,7 +217,7 @@ static void let_through(struct connection *connection)
 	int one = 1;
 
 	connection->is_gated = false;
-	connection->deadline_ns = 0;
+	connection->hello_ns = 0;
 	(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
 }
 
@@ -265,8 +266,8 @@ static void inspect(struct gateway *gateway, struct connection *connection, uint
 	case SNI_MORE:
 		if (events & (EPOLLRDHUP | EPOLLHUP))
 			break;
-		if (!connection->deadline_ns || connection->is_connected)
-			connection->deadline_ns = connection->active_ns + HELLO_NS;
+		if (!connection->hello_ns)
+			connection->hello_ns = gateway->now_ns + HELLO_NS;
 		(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &more,
 				 sizeof(more));
 		return;
@@ -451,6 +452,8 @@ static bool is_old(const struct gateway *gateway, const struct connection *conne
 	uint64_t quiet_ns = gateway->now_ns - connection->active_ns;
 
 	if (connection->deadline_ns && gateway->now_ns >= connection->deadline_ns)
+		return true;
+	if (connection->hello_ns && gateway->now_ns >= connection->hello_ns)
 		return true;
 	return quiet_ns >= (is_stuck ? STUCK_NS : IDLE_NS);
 }

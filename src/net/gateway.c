@@ -61,6 +61,18 @@ static bool can_reach_v6(void)
 	return connect(fd, (struct sockaddr *)&to, len) == 0;
 }
 
+/* The file is visible inside, too: names in it are never asked for there. */
+static void pin_hosts(struct gateway *gateway)
+{
+	for (size_t i = 0; i < gateway->hosts.entry_count; i++) {
+		const struct host_entry *entry = &gateway->hosts.entries[i];
+
+		if (!net_address_special(&entry->address) &&
+		    net_policy_lists(gateway->policy, entry->name))
+			(void)pins_add(&gateway->pins, &entry->address, entry->name, UINT64_MAX);
+	}
+}
+
 /* A file that is not there says nothing. */
 static void read_names(struct gateway *gateway)
 {
@@ -71,6 +83,7 @@ static void read_names(struct gateway *gateway)
 	(void)file_read(AT_FDCWD, "/etc/resolv.conf", FILE_MAX, &resolv, &ignored);
 	(void)file_read(AT_FDCWD, "/etc/hosts", FILE_MAX, &hosts, &ignored);
 	net_hosts_parse(str_cstr(&resolv), str_cstr(&hosts), &gateway->hosts);
+	pin_hosts(gateway);
 }
 
 static void count_descriptors(struct gateway *gateway)
