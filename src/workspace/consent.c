@@ -72,6 +72,9 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 		.path = item->path,
 		.root = promote->target,
 		.root_fd = promote->target_fd,
+		.is_from_outside = !promote->request->artifact &&
+				   delta_is_from_outside(promote->stack, &entry->new,
+							 promote->sandbox->workspace),
 		.is_elsewhere = strcmp(promote->target, promote->sandbox->workspace) != 0,
 		.old = side_of(&real->now, &had),
 		.new = { .type = item->type,

@@ -36,6 +36,7 @@ static const struct {
 	{ "others may write to it", "--allow-privilege" },
 	{ "given to another account", "--allow-privilege" },
 	{ "device node", "--allow-special" },
+	{ "taken from outside the workspace", "--allow-privilege" },
 };
 
 static size_t index_of(unsigned reason)
@@ -338,6 +339,8 @@ unsigned consent_reasons(const struct consent_case *what)
 		return found;
 	if (type == 'c' || type == 'b')
 		found |= CONSENT_DEVICE;
+	if (what->is_from_outside && type != 'd')
+		found |= CONSENT_OUTSIDE;
 	if (is_given_away(what))
 		found |= CONSENT_OWNER;
 	return found | reasons_of_mode(what) | reasons_of_attributes(what);

@@ -22,8 +22,9 @@ enum consent_reason {
 	CONSENT_WRITABLE = 1 << 7,  /* group or others may write to what they could not */
 	CONSENT_OWNER = 1 << 8,	    /* somebody else's than before */
 	CONSENT_DEVICE = 1 << 9,
+	CONSENT_OUTSIDE = 1 << 10, /* content of reality's that the sandbox may never have read */
 };
-#define CONSENT_REASONS 10
+#define CONSENT_REASONS 11
 
 struct consent_side {
 	char type; /* f d l p s c b; 0: nothing there */
@@ -40,7 +41,8 @@ struct consent_case {
 	struct consent_side old, new;
 	const char *link; /* target of a new link; NULL: none, or as reality has it */
 	bool is_content_new;
-	bool is_elsewhere; /* ROOT is not the workspace: the whole path says what it is */
+	bool is_from_outside; /* reality's own object, from outside the workspace */
+	bool is_elsewhere;    /* ROOT is not the workspace: the whole path says what it is */
 };
 
 /* CONSENT_* bits. */

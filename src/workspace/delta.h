@@ -65,7 +65,8 @@ struct delta {
 	struct delta_texts *texts; /* every text of the entries; they go with the delta */
 	struct delta_entry *items; /* sorted by path; parents before children */
 	size_t count;
-	bool is_partial;		   /* bounds were reached: say so, and never promote */
+	const char *closed; /* a directory of a layer that may not be read; NULL: none */
+	bool is_partial;    /* bounds were reached: say so, and never promote */
 	uint64_t added, modified, deleted; /* in the workspace; renamed counts as modified */
 	uint64_t added_outside, modified_outside, deleted_outside;
 };
@@ -92,6 +93,10 @@ void delta_count(struct delta *delta);
 
 /* The file behind one side, for reading; -1 with errno. Checks that it is still the object that was compared. */
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side);
+
+/* Whether SIDE is reality's own object, and from outside the workspace: by a renamed directory it may be seen in it. */
+bool delta_is_from_outside(const struct view_stack *stack, const struct delta_side *side,
+			   const char *workspace);
 
 /* Reads the extended attributes a person set (overlay's own are left out, escaped ones unescaped), sorted by name. */
 int delta_xattrs(const struct view_stack *stack, const struct delta_side *side,

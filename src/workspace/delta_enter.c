@@ -87,6 +87,8 @@ static int seek_both(struct delta_walk *walk, struct entering *at, const struct 
 		return delta_fail(walk);
 	at->split = find_split(&at->new.dir, walk->options->old_from);
 	walk->delta->is_partial |= at->new.is_forged || at->new.is_closed;
+	if (at->new.is_closed)
+		delta_note_closed(walk);
 	return seek_old(walk, at);
 }
 

@@ -99,6 +99,13 @@ static bool is_unchanged(const struct stat *now, const struct stat *then)
 	       now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
+bool delta_is_from_outside(const struct view_stack *stack, const struct delta_side *side,
+			   const char *workspace)
+{
+	return side->exists && side->layer == stack->count && side->layer_path && workspace &&
+	       !view_is_below(side->layer_path, workspace);
+}
+
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side)
 {
 	char name[256];
@@ -106,7 +113,7 @@ int delta_open_side(const struct view_stack *stack, const struct delta_side *sid
 	owned(fd_close) int fd = dir_fd < 0 ? -1 : lower_open_file(dir_fd, name, &side->st);
 	struct stat now;
 
-	if (dir_fd < 0)
+	if (dir_fd < 0 || (fd < 0 && errno == EACCES))
 		return -1;
 	if (fd < 0 || fstat(fd, &now) < 0 || !is_unchanged(&now, &side->st)) {
 		errno = ESTALE;

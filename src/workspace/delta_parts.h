@@ -83,6 +83,8 @@ void delta_add_both(struct delta_walk *walk, const struct delta_frame *frame,
 /* Whether old directory NAME may be compared with what is there now; false when it is elsewhere. */
 bool delta_claim(struct delta_walk *walk, const struct delta_frame *frame, const char *name);
 int delta_fail(struct delta_walk *walk);
+/* The directory at the walk's path may not be read: told by its name, since nothing is promoted without it. */
+void delta_note_closed(struct delta_walk *walk);
 
 /* delta_enter.c: the directory with INDEX below the present one. */
 int delta_walk_below(struct delta_walk *walk, size_t index);

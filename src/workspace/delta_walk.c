@@ -28,6 +28,12 @@ void delta_set_path(struct delta_walk *walk, size_t len, const char *name)
 	str_add(&walk->path, name);
 }
 
+void delta_note_closed(struct delta_walk *walk)
+{
+	if (!walk->delta->closed)
+		walk->delta->closed = delta_text(walk->delta, walk->path.data, walk->path.len);
+}
+
 /* The old path of NAME in FRAME; good until the next one. */
 static const char *old_path(struct delta_walk *walk, const struct delta_frame *frame,
 			    const char *name)
@@ -169,6 +175,8 @@ static int list_source(struct delta_walk *walk, const struct view_source *source
 		return 0;
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return delta_fail(walk);
+	if (source->layer < walk->stack->count && errno == EACCES)
+		delta_note_closed(walk);
 	/* What may not be listed in the base was not listed inside either. */
 	if (source->layer < walk->stack->count || errno != EACCES)
 		walk->delta->is_partial = true;

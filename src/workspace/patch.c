@@ -92,9 +92,20 @@ bool patch_is_content(const struct delta_side *side)
 	return side->exists && (S_ISREG(side->st.st_mode) || S_ISLNK(side->st.st_mode));
 }
 
+int patch_open(const struct patch_run *run, const struct delta_side *side)
+{
+	/* Who reviews may read more than the sandbox could, and may be the sandbox's own agent. */
+	if (!(side->st.st_mode & S_IROTH) &&
+	    delta_is_from_outside(run->stack, side, run->options->workspace)) {
+		errno = EACCES;
+		return -1;
+	}
+	return delta_open_side(run->stack, side);
+}
+
 static int read_file(const struct patch_run *run, const struct delta_side *side, struct str *out)
 {
-	owned(fd_close) int fd = delta_open_side(run->stack, side);
+	owned(fd_close) int fd = patch_open(run, side);
 
 	if (fd < 0)
 		return -1;
@@ -206,6 +217,7 @@ static unsigned asks_of(const struct patch_run *run, int root_fd, const struct d
 		.old = side_of(&entry->old),
 		.new = side_of(&entry->new),
 		.link = entry->new.link,
+		.is_from_outside = delta_is_from_outside(run->stack, &entry->new, workspace),
 		.is_content_new = !S_ISDIR(entry->new.st.st_mode) &&
 				  (!is_edit || (entry->aspects & ASPECT_CONTENT)),
 	};

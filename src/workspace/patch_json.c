@@ -85,7 +85,7 @@ static void add_digest(struct json *json, const struct patch_run *run,
 
 	json_key(json, "sha256");
 	if (S_ISREG(side->st.st_mode) && (uint64_t)side->st.st_size <= PATCH_DIGEST_MAX) {
-		owned(fd_close) int fd = delta_open_side(run->stack, side);
+		owned(fd_close) int fd = patch_open(run, side);
 
 		if (fd < 0 || sha256_fd(fd, hex) < 0)
 			hex[0] = '\0';

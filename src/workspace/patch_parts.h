@@ -41,6 +41,9 @@ struct patch_content {
 	int errnum; /* with PATCH_UNREADABLE */
 };
 
+/* A side's file for reading; -1 with errno, also for what the sandbox may never have read. */
+int patch_open(const struct patch_run *run, const struct delta_side *side);
+
 void patch_content_read(const struct patch_run *run, const struct delta_side *side,
 			struct patch_content *ret_content);
 void patch_content_done(struct patch_content *content);

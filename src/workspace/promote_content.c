@@ -17,6 +17,12 @@ int promote_open_theirs(const struct promote *promote, const struct item *item, 
 	if (fd < 0 && errno == ESTALE)
 		return error_set(err, ERROR_CONFLICT, "'%s' changed in the sandbox meanwhile",
 				 str_shown(item->path, shown));
+	if (fd < 0 && errno == EACCES)
+		return error_set(
+			err, ERROR_DENIED,
+			"'%s' of the sandbox may not be read, so it cannot be promoted: open it "
+			"there first (chmod u+r)",
+			str_shown(item->path, shown));
 	return fd >= 0 ? fd
 		       : error_errno(err, ERROR_HOST, "cannot read the sandbox's '%s'",
 				     str_shown(item->path, shown));
@@ -27,7 +33,7 @@ int promote_open_ours(const struct promote *promote, const struct item *item, st
 	int fd = target_open_file(promote->target_fd, item->place, &item->now);
 	char shown[STR_SHOWN_SIZE];
 
-	if (fd < 0 && errno == ESTALE)
+	if (fd < 0 && (errno == ESTALE || errno == ELOOP || errno == ENOENT || errno == ENOTDIR))
 		return error_set(err, ERROR_CONFLICT, "'%s' is being changed this moment",
 				 str_shown(item->path, shown));
 	return fd >= 0 ? fd

@@ -1,6 +1,7 @@
 /* Each change judged against what it started from and what reality is now. */
 #include "workspace/promote_parts.h"
 
+#include "base/dir.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "workspace/origin_index.h"
@@ -172,6 +173,30 @@ static int judge_versions(struct promote *promote, struct item *item, struct err
 	return 0;
 }
 
+/* Whether reality still has the object of IDENTITY in the directory of FROM, under another name. */
+static bool is_beside(const struct promote *promote, const char *from,
+		      const struct txn_identity *identity)
+{
+	owned(fd_close) int parent_fd = -1;
+	const char *name;
+	struct dirent *entry;
+
+	if (target_parent(promote->target_fd, from, &parent_fd, &name) < 0)
+		return false;
+	owned(dir_close) DIR *dir = dir_open(parent_fd, ".");
+
+	while (dir && dir_next(dir, &entry) > 0) {
+		struct txn_identity other = { 0 };
+
+		if (entry->d_ino != identity->ino)
+			continue;
+		txn_identity_of(parent_fd, entry->d_name, &other);
+		if (other.exists && other.btime_ns == identity->btime_ns)
+			return true;
+	}
+	return false;
+}
+
 /* What reality and the sandbox made of one old name, when both renamed it or one of them removed it. */
 static void judge_lost_name(struct promote *promote, struct item *item)
 {
@@ -186,8 +211,12 @@ static void judge_lost_name(struct promote *promote, struct item *item)
 	record = origin_index_record(promote->origins, item->origin.from);
 	target_look(promote->target_fd, from, &now);
 	if (record && record->origin.identity.exists && !now.exists)
-		item->verdict =
-			(struct verdict){ .kind = "rename/rename", .object = TAKE_UNDECIDED };
+		item->verdict = (struct verdict){
+			.kind = is_beside(promote, from, &record->origin.identity)
+					? "rename/rename"
+					: "modify/delete",
+			.object = TAKE_UNDECIDED,
+		};
 }
 
 /* A directory that goes is told by what is in it, which is looked at later; every entry in it changes its times. */

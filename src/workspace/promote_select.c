@@ -37,6 +37,8 @@ static void add_item(struct promote *promote, const struct delta_entry *entry)
 	const char *place = target_relative(workspace, origin_base_path(promote->stack, entry));
 
 	/* The workspace itself is the caller's: neither its mode nor its owner is the sandbox's to change. */
+	if (path && !*path)
+		strv_add(&promote->promotion->skipped, ".");
 	if (!path || !*path)
 		return;
 	promote->items[promote->count++] = (struct item){
@@ -173,9 +175,16 @@ static int read_items(struct promote *promote, bool renames, struct error *err)
 		.renames = renames,
 		.expand = true,
 	};
+	char shown[STR_SHOWN_SIZE];
 
 	if (delta_read(promote->stack, &options, &promote->delta, err) < 0)
 		return -1;
+	if (promote->delta.closed)
+		return error_set(
+			err, ERROR_DENIED,
+			"directory '%s' of the sandbox may not be read, so nothing is promoted: "
+			"open it there first (chmod u+rwx)",
+			str_shown(promote->delta.closed, shown));
 	if (promote->delta.is_partial)
 		return error_set(
 			err, ERROR_DENIED,
@@ -283,39 +292,9 @@ bool promote_matches(const char *pattern, const char *workspace, const char *pat
 	return fnmatch(pattern, path, 0) == 0;
 }
 
-/* A path as lists print it: what is not plain stands in quotes, escaped as git does. NULL when it is not quoted. */
-static char *unquoted(const char *text)
+static int select_pattern(struct promote *promote, const char *pattern, struct error *err)
 {
-	static const char letters[] = "abtnvfr\"\\", bytes[] = "\a\b\t\n\v\f\r\"\\";
-	owned(str_done) struct str out = STR_INIT;
-	size_t len = strlen(text);
-
-	if (len < 2 || text[0] != '"' || text[len - 1] != '"')
-		return NULL;
-	for (const char *at = text + 1; at < text + len - 1; at++) {
-		const char *letter;
-
-		if (*at != '\\') {
-			str_add_char(&out, *at);
-			continue;
-		}
-		at++;
-		letter = *at ? strchr(letters, *at) : NULL;
-		if (letter) {
-			str_add_char(&out, bytes[letter - letters]);
-		} else if (at + 2 < text + len && *at >= '0' && *at <= '3') {
-			str_add_char(&out, (char)((at[0] - '0') * 64 + (at[1] - '0') * 8 +
-						  (at[2] - '0')));
-			at += 2;
-		}
-	}
-	return str_detach(&out);
-}
-
-static int select_pattern(struct promote *promote, const char *given, struct error *err)
-{
-	owned(free_ptr) char *plain = unquoted(given);
-	const char *workspace = promote->sandbox->workspace, *pattern = plain ? plain : given;
+	const char *workspace = promote->sandbox->workspace;
 	char shown[STR_SHOWN_SIZE];
 	size_t found = 0;
 

@@ -203,7 +203,10 @@ static void test_renames(void)
 	bench_open(&b);
 	real_put(&b, "a", TEN);
 	real_put(&b, "x", "content of x\n");
+	real_put(&b, "v", "content of v\n");
 	bench_start(&b);
+	top_put(&b, "w", "content of v\n", true);
+	top_remove(&b, "v");
 	top_put(&b, "b", TEN, true);
 	top_remove(&b, "a");
 	top_put(&b, "y", "content of x\n", true);
@@ -214,9 +217,11 @@ static void test_renames(void)
 	owned(free_ptr) char *from = bench_real(&b, "x"), *to = bench_real(&b, "z");
 
 	(void)rename(from, to);
+	real_remove(&b, "v");
 	b.request.strategy = STRATEGY_MERGE;
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "both renamed one file");
 	check_kind(&b, "y", "rename/rename");
+	check_kind(&b, "w", "modify/delete");
 	strv_add(&b.request.paths, "b");
 	tap_is_int(bench_promote(&b), 0, "renamed here, edited there");
 	tap_ok(real_is(&b, "b", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n") && real_is(&b, "a", NULL),

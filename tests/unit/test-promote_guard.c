@@ -353,12 +353,12 @@ static void test_special(void)
 	owned(bench_close) struct bench b;
 	struct stat st;
 
+	bench_open(&b);
+	bench_start(&b);
 	if (geteuid() != 0) {
 		tap_skip(6, "needs root to make devices and capabilities");
 		return;
 	}
-	bench_open(&b);
-	bench_start(&b);
 	owned(free_ptr) char *device = bench_top(&b, "device"), *plain = bench_top(&b, "able");
 
 	top_put(&b, "able", "two\n", false);
@@ -406,6 +406,45 @@ static void test_names(void)
 	tap_ok(bench_undo(&b, NULL) == 0 && real_is(&b, names[0], NULL), "and gone again");
 }
 
+/* Patterns are bytes here; who reads quoted ones has them unquoted already. */
+static void test_quotes(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	bench_start(&b);
+	top_put(&b, "\"q\"", "two\n", false);
+	top_put(&b, "q", "two\n", false);
+	bench_capture(&b);
+	strv_add(&b.request.paths, "\"q\"");
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "\"q\"", "two\n") && real_is(&b, "q", NULL),
+	       "a name with quotes is that name");
+}
+
+/* What a plain user may not read of the user's own layers is named, with what helps. */
+static void test_closed(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	bench_start(&b);
+	if (geteuid() == 0) {
+		tap_skip(2, "root reads everything");
+		return;
+	}
+	top_put(&b, "dir/file", "two\n", false);
+	top_chmod(&b, "dir", 0);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_DENIED && strstr(b.err.text, "/dir'") &&
+		       strstr(b.err.text, "chmod"),
+	       "a closed directory");
+	top_chmod(&b, "dir", 0755);
+	top_chmod(&b, "dir/file", 0);
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_DENIED &&
+		       strstr(b.err.text, "dir/file") && strstr(b.err.text, "chmod"),
+	       "a closed file");
+	top_chmod(&b, "dir/file", 0644);
+}
+
 /* What was reviewed is what is applied. */
 static void test_reviewed(void)
 {
@@ -445,5 +484,7 @@ int main(void)
 	test_special();
 	test_names();
 	test_reviewed();
+	test_quotes();
+	test_closed();
 	return tap_done();
 }
