@@ -61,17 +61,6 @@ static int read_chain(const struct sandbox *sandbox, const char *name,
 	return status;
 }
 
-/* How many layers both chains have in common, from the oldest on. */
-static size_t count_common(const struct layer_chain *a, const struct layer_chain *b)
-{
-	size_t common = 0;
-
-	while (common < a->count && common < b->count &&
-	       strcmp(a->items[a->count - 1 - common].id, b->items[b->count - 1 - common].id) == 0)
-		common++;
-	return common;
-}
-
 /* One end, open: its layers, below a writable top when it is the present. */
 struct side {
 	struct view_stack stack;
@@ -189,7 +178,7 @@ static int diff_ends(const struct ends *ends, struct work *work, struct error *e
 		return diff_straight(&new, new.stack.count, work, err);
 	if (side_open(work->sandbox, ends->old, &old, err) < 0)
 		return -1;
-	common = count_common(&old.chain, &new.chain);
+	common = layer_chain_common(&old.chain, &new.chain);
 	if (common == old.stack.count)
 		return diff_straight(&new, new.stack.count - common, work, err);
 	return diff_branches(&old, &new, common, work, err);

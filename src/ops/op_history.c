@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define ROWS_DEFAULT 100
+#define COMMAND_MAX 80
 
 static int read_filter(const struct op_call *call, struct history_filter *filter, struct error *err)
 {
@@ -26,27 +27,9 @@ static int read_filter(const struct op_call *call, struct history_filter *filter
 	return since_read(op_arg_text(call, "since"), &filter->since_ms, err);
 }
 
-static void add_command(struct strv *cells, const struct value *words)
-{
-	owned(str_done) struct str line = STR_INIT;
-
-	for (size_t i = 0; words && i < words->many.count && line.len < 80; i++) {
-		const struct value *word = words->many.items[i];
-
-		str_add(&line, i ? " " : "");
-		if (word->kind == VALUE_TEXT)
-			words_add_line(&line, word->text.bytes);
-	}
-	if (line.len > 80) {
-		str_truncate(&line, 77);
-		str_add(&line, "...");
-	}
-	strv_add(cells, str_cstr(&line));
-}
-
 static void add_row(struct strv *cells, const struct value *run)
 {
-	owned(str_done) struct str age = STR_INIT;
+	owned(str_done) struct str age = STR_INIT, command = STR_INIT;
 	const struct value *exit_code = value_get(run, "exit_code");
 	const struct value *duration = value_get(run, "duration_ms");
 	const char *sandbox = value_get_text(run, "sandbox");
@@ -64,7 +47,8 @@ static void add_row(struct strv *cells, const struct value *run)
 	else
 		strv_add(cells, "-");
 	strv_add(cells, sandbox ? sandbox : "-");
-	add_command(cells, value_get(run, "command"));
+	words_add_command(&command, value_get(run, "command"), COMMAND_MAX);
+	strv_add(cells, str_cstr(&command));
 }
 
 static void write_table(struct op_call *call)

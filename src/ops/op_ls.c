@@ -8,15 +8,6 @@
 
 #define COLUMNS 7
 
-static int64_t int_of(const struct value *map, const char *key)
-{
-	int64_t number = 0;
-
-	if (map && map->kind == VALUE_MAP)
-		(void)value_get_int(map, key, &number);
-	return number;
-}
-
 void op_add_changes(struct str *out, const struct value *row)
 {
 	const struct value *changes = value_get(row, "changes");
@@ -26,8 +17,9 @@ void op_add_changes(struct str *out, const struct value *row)
 		str_add(out, "unknown");
 		return;
 	}
-	str_addf(out, "+%lld ~%lld -%lld%s", (long long)int_of(changes, "added"),
-		 (long long)int_of(changes, "modified"), (long long)int_of(changes, "deleted"),
+	str_addf(out, "+%lld ~%lld -%lld%s", (long long)value_int_of(changes, "added"),
+		 (long long)value_int_of(changes, "modified"),
+		 (long long)value_int_of(changes, "deleted"),
 		 partial && partial->kind == VALUE_BOOL && partial->truth ? " or more" : "");
 }
 
@@ -39,13 +31,13 @@ static void take_cell(struct strv *cells, struct str *cell)
 static void add_row(struct strv *cells, const struct value *row)
 {
 	struct str cell = STR_INIT;
-	int64_t disk = int_of(row, "disk_bytes");
+	int64_t disk = value_int_of(row, "disk_bytes");
 
 	strv_add(cells, value_get_text(row, "name"));
 	strv_add(cells, value_get_text(row, "state"));
 	op_add_changes(&cell, row);
 	take_cell(cells, &cell);
-	strv_addf(cells, "%lld", (long long)int_of(row, "snapshots"));
+	strv_addf(cells, "%lld", (long long)value_int_of(row, "snapshots"));
 	words_add_age(&cell, words_moment(row, "created"));
 	take_cell(cells, &cell);
 	words_add_size(&cell, disk);

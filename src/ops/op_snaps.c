@@ -20,13 +20,6 @@ struct tree {
 	struct str prefix; /* what stands to the left of a row's branches */
 };
 
-static bool is_true(const struct value *row, const char *key)
-{
-	const struct value *value = value_get(row, key);
-
-	return value && value->kind == VALUE_BOOL && value->truth;
-}
-
 /* One that is no longer listed is none; an earlier row always, so that the tree has no circle. */
 static size_t parent_of(const struct value *rows, size_t row)
 {
@@ -55,10 +48,11 @@ static void add_row(struct tree *tree, const struct value *row, bool is_last)
 	str_addf(out, "%s%s%s  ", str_cstr(&tree->prefix), is_last ? "`-- " : "|-- ",
 		 value_get_text(row, "name"));
 	words_add_age(out, words_moment(row, "made"));
-	str_add(out, is_true(row, "auto") ? "  (automatic)" : "");
-	str_add(out, is_true(row, "torn") ? "  (torn: the machine went down before it was on disk)"
-					  : "");
-	str_add(out, is_true(row, "current") ? "  <- here" : "");
+	str_add(out, value_is_true(row, "auto") ? "  (automatic)" : "");
+	str_add(out, value_is_true(row, "torn")
+			     ? "  (torn: the machine went down before it was on disk)"
+			     : "");
+	str_add(out, value_is_true(row, "current") ? "  <- here" : "");
 	if (message) {
 		str_add(out, "  ");
 		words_add_line(out, message);

@@ -7,27 +7,12 @@
 
 #define DRIFT_TOLD 20
 
-static int64_t int_of(const struct value *map, const char *key)
-{
-	int64_t number = 0;
-
-	(void)value_get_int(map, key, &number);
-	return number;
-}
-
-static bool is_true(const struct value *map, const char *key)
-{
-	const struct value *value = value_get(map, key);
-
-	return value && value->kind == VALUE_BOOL && value->truth;
-}
-
 /* "3 files you changed were also changed in reality, oldest 15 min ago; 41 others moved" */
 static void add_summary(struct str *out, const struct value *answer)
 {
-	int64_t stale = int_of(answer, "stale"), drift = int_of(answer, "drift");
+	int64_t stale = value_int_of(answer, "stale"), drift = value_int_of(answer, "drift");
 	uint64_t oldest = words_moment(answer, "oldest");
-	const char *floor = is_true(answer, "partial") ? "at least " : "";
+	const char *floor = value_is_true(answer, "partial") ? "at least " : "";
 
 	if (stale == 0)
 		str_add(out, "no file you changed was changed in reality");
@@ -59,7 +44,7 @@ static void add_file(struct str *out, const struct value *file)
 static void add_drift(struct str *out, const struct value *answer)
 {
 	const struct value *drifted = value_get(answer, "drifted");
-	int64_t all = int_of(answer, "drift");
+	int64_t all = value_int_of(answer, "drift");
 
 	for (size_t i = 0; i < drifted->many.count && i < DRIFT_TOLD; i++) {
 		str_add(out, "  moved     ");
@@ -92,7 +77,7 @@ int op_status_run(struct op_call *call, struct error *err)
 		str_addf(&call->text,
 			 "combine with reality: aisbx promote %s --strategy merge --dry-run\n",
 			 name);
-	if (is_true(call->answer, "clock_stepped"))
+	if (value_is_true(call->answer, "clock_stepped"))
 		str_add(&call->notes,
 			"the machine's clock was set since: contents were compared, not times\n");
 	return 0;

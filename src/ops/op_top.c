@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define PAUSE_MS 1000
+#define COMMAND_MAX 48
 #define CLEAR_SCREEN "\033[H\033[2J"
 
 static void add_share(struct strv *cells, const struct value *row, const char *bytes,
@@ -17,49 +18,31 @@ static void add_share(struct strv *cells, const struct value *row, const char *b
 {
 	owned(str_done) struct str cell = STR_INIT;
 	const struct value *share = value_get(row, percent);
-	int64_t size = 0;
 
-	(void)value_get_int(row, bytes, &size);
-	words_add_size(&cell, size);
+	words_add_size(&cell, value_int_of(row, bytes));
 	if (share->kind == VALUE_REAL)
 		str_addf(&cell, " (%.0f %%)", share->real);
 	strv_add(cells, str_cstr(&cell));
 }
 
-static void add_command(struct strv *cells, const struct value *words)
-{
-	owned(str_done) struct str line = STR_INIT;
-
-	for (size_t i = 0; i < words->many.count && line.len < 48; i++) {
-		str_add(&line, i ? " " : "");
-		words_add_line(&line, words->many.items[i]->text.bytes);
-	}
-	if (line.len > 48)
-		str_truncate(&line, 48);
-	strv_add(cells, str_cstr(&line));
-}
-
 static void add_row(struct strv *cells, const struct value *row)
 {
-	owned(str_done) struct str age = STR_INIT, io = STR_INIT;
+	owned(str_done) struct str age = STR_INIT, io = STR_INIT, command = STR_INIT;
 	const struct value *warnings = value_get(row, "warnings");
-	int64_t pids = 0, read_bytes = 0, write_bytes = 0;
 
-	(void)value_get_int(row, "pids", &pids);
-	(void)value_get_int(row, "read_bytes", &read_bytes);
-	(void)value_get_int(row, "write_bytes", &write_bytes);
 	words_add_age(&age, words_moment(row, "started"));
-	words_add_size(&io, read_bytes);
+	words_add_size(&io, value_int_of(row, "read_bytes"));
 	str_add(&io, " / ");
-	words_add_size(&io, write_bytes);
+	words_add_size(&io, value_int_of(row, "write_bytes"));
 	strv_add(cells, value_get_text(row, "sandbox"));
 	strv_add(cells, str_cstr(&age));
 	strv_addf(cells, "%.0f %%", value_get(row, "cpu_percent")->real);
 	add_share(cells, row, "memory_bytes", "memory_percent");
-	strv_addf(cells, "%lld", (long long)pids);
+	strv_addf(cells, "%lld", (long long)value_int_of(row, "pids"));
 	add_share(cells, row, "disk_bytes", "disk_percent");
 	strv_add(cells, str_cstr(&io));
-	add_command(cells, value_get(row, "command"));
+	words_add_command(&command, value_get(row, "command"), COMMAND_MAX);
+	strv_add(cells, str_cstr(&command));
 	strv_add(cells, warnings->many.count ? warnings->many.items[0]->text.bytes : "");
 }
 

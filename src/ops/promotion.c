@@ -36,13 +36,6 @@ static void add_paths(struct str *out, const struct value *answer, const char *k
 	}
 }
 
-static bool is_true(const struct value *map, const char *key)
-{
-	const struct value *value = value_get(map, key);
-
-	return value && value->kind == VALUE_BOOL && value->truth;
-}
-
 /* Conflicts that the strategy decided: which way, and where the other version is. */
 static void add_resolved(struct str *out, const struct value *answer)
 {
@@ -76,7 +69,7 @@ void promotion_tell(struct str *out, const struct value *answer)
 		str_addf(out, "nothing to promote from %s\n", value_get_text(answer, "sandbox"));
 	} else {
 		str_addf(out, "%s %zu change%s to ",
-			 is_true(answer, "dry_run") ? "would promote" : "promoted",
+			 value_is_true(answer, "dry_run") ? "would promote" : "promoted",
 			 applied + merged, applied + merged == 1 ? "" : "s");
 		words_add_path(out, target ? target : "");
 		str_add(out, ":\n");
@@ -145,7 +138,7 @@ static void add_side(struct str *out, const char *title, const struct value *sid
 	int64_t size = 0;
 
 	str_addf(out, "    %-8s ", title);
-	if (!is_true(side, "exists")) {
+	if (!value_is_true(side, "exists")) {
 		str_add(out, "not there\n");
 		return;
 	}

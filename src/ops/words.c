@@ -119,6 +119,23 @@ void words_add_line(struct str *out, const char *text)
 	}
 }
 
+void words_add_command(struct str *out, const struct value *words, size_t max)
+{
+	size_t before = out->len;
+
+	for (size_t i = 0; words && i < words->many.count && out->len - before <= max; i++) {
+		const struct value *word = words->many.items[i];
+
+		str_add(out, i ? " " : "");
+		if (word->kind == VALUE_TEXT)
+			words_add_line(out, word->text.bytes);
+	}
+	if (out->len - before > max) {
+		str_truncate(out, before + max - 3);
+		str_add(out, "...");
+	}
+}
+
 void words_add_age(struct str *out, uint64_t then_ms)
 {
 	uint64_t now_ms = clock_epoch_ms();

@@ -19,6 +19,9 @@ void words_add_shell(struct str *out, const char *path);
 /* TEXT on one line: control bytes become \xHH. */
 void words_add_line(struct str *out, const char *text);
 
+/* A command from a list of its words, on one line of at most MAX bytes; "..." ends what is cut. */
+void words_add_command(struct str *out, const struct value *words, size_t max);
+
 /* How long ago, roughly: "just now", "15 min ago", "3 h ago", "2 days ago". THEN in ms since the epoch. */
 void words_add_age(struct str *out, uint64_t then_ms);
 

@@ -108,8 +108,25 @@ static void test_table(void)
 	tap_ok(strcmp(str_cstr(&out), "a\\x0a\\x1bb") == 0, "one line stays one");
 }
 
+static void test_command(void)
+{
+	owned(value_release) struct value *words = value_new_list();
+	owned(str_done) struct str whole = STR_INIT, cut = STR_INIT;
+
+	value_append(words, value_new_text("sh"));
+	value_append(words, value_new_text("a\nb"));
+	value_append(words, value_new_null());
+	words_add_command(&whole, words, 10);
+	tap_is_str(str_cstr(&whole), "sh a\\x0ab ", "a command on one line");
+	words_add_command(&cut, words, 8);
+	tap_is_str(str_cstr(&cut), "sh a\\...", "and what is too long of it cut");
+	words_add_command(&cut, NULL, 8);
+	tap_is_int((long long)cut.len, 8, "no list, no words");
+}
+
 int main(void)
 {
+	test_command();
 	test_paths();
 	test_broken_quotes();
 	test_shell();
