@@ -77,12 +77,6 @@ void db_close(struct db *db)
 	free(db);
 }
 
-void db_release(struct db **slot)
-{
-	db_close(*slot);
-	*slot = NULL;
-}
-
 int db_execute(struct db *db, const char *sql, struct error *err)
 {
 	return sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK

@@ -17,8 +17,6 @@ struct db_statement;
 int db_open(const char *path, struct db **ret_db, struct error *err);
 /* Accepts NULL. */
 void db_close(struct db *db);
-/* Cleanup for owned(db_release) struct db *db. */
-void db_release(struct db **slot);
 
 /* Runs statements without results. */
 int db_execute(struct db *db, const char *sql, struct error *err);

@@ -196,11 +196,6 @@ static int fold_layer(const struct store *store, const char *lid, struct layer_m
 	return make_layer(store, &chain, ret_meta, err);
 }
 
-int snapshot_flatten(struct sandbox *sandbox, struct error *err)
-{
-	return snapshot_fold(sandbox, LAYER_DEPTH_MAX, err);
-}
-
 int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err)
 {
 	const struct store *store = sandbox->store;

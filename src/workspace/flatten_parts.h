@@ -30,11 +30,11 @@ struct flat_dir {
 	char *path; /* its own */
 };
 
+/* Closes what is open of it, too. */
 void flat_dir_done(struct flat_dir *dir);
 
-/* Opens the sources, which are given up by flat_close. 0, or -1 with errno. */
+/* Opens the sources. 0, or -1 with errno. */
 int flat_open(const struct flat_unit *unit, struct flat_dir *dir);
-void flat_close(struct flat_dir *dir);
 
 /* The unit's own directory. */
 void flat_root(const struct flat_unit *unit, struct flat_dir *ret_dir);

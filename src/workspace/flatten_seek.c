@@ -62,12 +62,6 @@ int flat_open(const struct flat_unit *unit, struct flat_dir *dir)
 	return 0;
 }
 
-void flat_close(struct flat_dir *dir)
-{
-	for (size_t i = 0; i < dir->count; i++)
-		fd_close(&dir->items[i].fd);
-}
-
 static void add_source(struct flat_dir *dir, size_t layer, char *path)
 {
 	dir->items = xrealloc(dir->items, dir->count + 1, sizeof(dir->items[0]));

@@ -70,9 +70,6 @@ int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new
 /* Today's reality as base: seals a dirty top, and notes the new time. The next mount is fresh. */
 int snapshot_refresh(struct sandbox *sandbox, struct error *err);
 
-/* Folds a chain deeper than LAYER_DEPTH_MAX into one layer; the view stays the same. 1 when it did, 0, or -1. */
-int snapshot_flatten(struct sandbox *sandbox, struct error *err);
-
 /* Syncs unsynced layers of the store and marks them so; for a background process and before a promotion. */
 int snapshot_sync(const struct store *store, struct error *err);
 

@@ -19,7 +19,7 @@ bool flatten_find_twin(const struct store *store, const char *lid, struct layer_
 /* Makes twins of new layers that lie too deep. */
 void flatten_new(const struct store *store);
 
-/* snapshot_flatten for chains deeper than DEPTH_MAX. */
+/* Folds a chain deeper than DEPTH_MAX into one layer, at once; the view stays the same. 1 when it did, 0, or -1. */
 int snapshot_fold(struct sandbox *sandbox, uint64_t depth_max, struct error *err);
 
 #endif
