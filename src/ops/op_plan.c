@@ -159,6 +159,27 @@ static void add_layers(struct str *out, const struct spec *spec)
 	str_add_char(out, '\n');
 }
 
+static void add_rules(struct str *out, const char *word, const struct strv *rules)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		str_addf(out, "  %-9s", word);
+		add_name(out, rules->items[i]);
+		str_add_char(out, '\n');
+	}
+}
+
+static void add_network(struct str *out, const struct spec *spec)
+{
+	if (spec->net == NET_NONE) {
+		add_row(out, "network", "none (own loopback)");
+		return;
+	}
+	add_row(out, "network", "by these rules, nothing else");
+	add_rules(out, "allow", &spec->allow);
+	add_rules(out, "deny", &spec->deny);
+	add_rules(out, "publish", &spec->publish);
+}
+
 static void write_page(struct str *out, const struct spec *spec)
 {
 	add_command(out, &spec->command);
@@ -168,7 +189,7 @@ static void write_page(struct str *out, const struct spec *spec)
 	add_row(out, "root", root_words(spec->root));
 	str_addf(out, "%-11suid %u, gid %u; on the host %u and %u\n", "ids", spec->ids.uid,
 		 spec->ids.gid, spec->ids.host_uid, spec->ids.host_gid);
-	add_row(out, "network", spec->net == NET_NONE ? "none (own loopback)" : "by rules");
+	add_network(out, spec);
 	add_trees(out, spec);
 	add_masks(out, spec, "Hidden, or empty inside",
 		  1U << MASK_HIDE | 1U << MASK_EMPTY | 1U << MASK_GLOB);

@@ -445,6 +445,16 @@ def test_six(home, six):
     tap.ok({"connect [2001:db8::11]:80", "connect six.example:81"} <= set(words_of(r)), "told alike", words_of(r))
 
 
+def test_plan(home):
+    done = home.call("plan", *A, "--deny", "a.good.example:80", "--publish", "8080:80", "--", "true")
+    told = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    tap.ok({"allow good.example:80", "deny a.good.example:80", "publish 8080:80"} <= set(told), "the plan lists the rules",
+           done.stdout[:500] + done.stderr)
+    for bad in ("good.example", "1.2.3:80", "good.example:53", "a.example:1-300"):
+        done = home.call("run", "--allow", bad, "--", "true")
+        tap.ok(done.returncode == 125 and "\n" in done.stderr, f"no rule: {bad}", done.stderr)
+
+
 def test_kept(home):
     home.call("create", "netbox", *A)
     r = run(home, "print(get('good.example'), get('evil.example'))", "netbox", command="exec")
@@ -462,7 +472,7 @@ def main():
     with Home("net-") as home:
         six = build_internet(home)
         for test in (test_none, test_allowed, test_refused, test_told, test_names, test_tls, test_streams,
-                     test_process, test_many, test_host, test_kept):
+                     test_process, test_many, test_host, test_kept, test_plan):
             tap.attempt(test, home)
         tap.attempt(test_six, home, six)
     return tap.done()
