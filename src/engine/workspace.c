@@ -144,6 +144,7 @@ static int count_changes(const struct sandbox *sandbox, uint64_t until_ns, struc
 	struct delta_options options = { .workspace = sandbox->workspace,
 					 .old_from = stack.count,
 					 .only_workspace = true,
+					 .expand = true,
 					 .until_ns = until_ns };
 
 	if (delta_read(&stack, &options, ret_delta, &ignored) == 0)

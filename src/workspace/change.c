@@ -100,6 +100,22 @@ static void count(struct walk *walk, char letter, const char *path)
 		scan->is_partial = true;
 }
 
+static uint64_t counted(const struct change_scan *scan)
+{
+	const struct change_tally *in = &scan->inside, *out = &scan->outside;
+
+	return in->added + in->modified + in->deleted + out->added + out->modified + out->deleted;
+}
+
+/* A directory counts by itself when nothing in it did; outside the workspace places to mount on are made, so not there. */
+static void count_empty(struct walk *walk, char letter, const char *path)
+{
+	owned(free_ptr) char *marked = xasprintf("%s/", path);
+
+	if (below_workspace(walk->scan, path))
+		count(walk, letter, marked);
+}
+
 /* A path that names are put behind and taken off again. */
 struct growing {
 	char text[PATH_MAX];
@@ -168,6 +184,7 @@ static void count_host_directory(struct host_tree *tree, int fd, int mentioned_f
 {
 	struct change_scan *scan = tree->walk->scan;
 	owned(dir_close) DIR *dir = tree->depth < DEPTH_MAX ? dir_open(fd, ".") : NULL;
+	uint64_t before = counted(scan);
 	struct dirent *entry;
 
 	if (!dir) {
@@ -184,6 +201,8 @@ static void count_host_directory(struct host_tree *tree, int fd, int mentioned_f
 			count_host_entry(tree, dirfd(dir), entry);
 	}
 	tree->depth--;
+	if (mentioned_fd < 0 && counted(scan) == before)
+		count_empty(tree->walk, tree->letter, tree->shown.text);
 }
 
 /*
@@ -290,6 +309,8 @@ static void walk_directory(struct walk *walk, int fd);
 static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 {
 	struct level outer = walk->level;
+	uint64_t before = counted(walk->scan);
+	char path[PATH_MAX];
 	int fd = -1;
 
 	if (walk->depth < DEPTH_MAX)
@@ -302,6 +323,8 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 	walk->depth++;
 	walk_directory(walk, fd);
 	walk->depth--;
+	if (walk->level.host_fd < 0 && counted(walk->scan) == before && shown_path(walk, path) == 0)
+		count_empty(walk, 'A', path);
 	fd_close(&walk->level.host_fd);
 	fd_close(&walk->level.origin_fd);
 	walk->level = outer;

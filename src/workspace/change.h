@@ -9,7 +9,7 @@
 
 struct change_tally {
 	uint64_t added, modified,
-		deleted; /* files and links; directories do not count by themselves */
+		deleted; /* files and links; a directory only where it came or went empty */
 };
 
 struct change_scan {

@@ -134,17 +134,36 @@ static unsigned find_flags(const struct delta_walk *walk, const struct delta_ent
 	return flags;
 }
 
-/* Directories that came or went do not count by themselves. */
+static int compare_start(const void *start, const void *item)
+{
+	const char *path = ((const struct delta_entry *)item)->path;
+
+	return strncmp(start, path, strlen(start));
+}
+
+/* A directory that came or went counts by what is in it, and by itself when that is nothing. */
+static bool is_told_below(const struct delta *delta, const struct delta_entry *entry)
+{
+	const struct stat *st = entry->op == DELTA_DELETED ? &entry->old.st : &entry->new.st;
+	owned(free_ptr) char *start = NULL;
+
+	if (!S_ISDIR(st->st_mode) || (entry->op != DELTA_ADDED && entry->op != DELTA_DELETED))
+		return false;
+	start = xasprintf("%s/", entry->path);
+	return bsearch(start, delta->items, delta->count, sizeof(*delta->items), compare_start);
+}
+
 static void count_entry(struct delta *delta, const struct delta_entry *entry)
 {
 	bool is_outside = entry->flags & FLAG_OUTSIDE;
-	const struct stat *st = entry->op == DELTA_DELETED ? &entry->old.st : &entry->new.st;
 
-	if (entry->op == DELTA_ADDED && !S_ISDIR(st->st_mode))
+	if (is_told_below(delta, entry))
+		return;
+	if (entry->op == DELTA_ADDED)
 		*(is_outside ? &delta->added_outside : &delta->added) += 1;
-	else if (entry->op == DELTA_DELETED && !S_ISDIR(st->st_mode))
+	else if (entry->op == DELTA_DELETED)
 		*(is_outside ? &delta->deleted_outside : &delta->deleted) += 1;
-	else if (entry->op != DELTA_ADDED && entry->op != DELTA_DELETED)
+	else
 		*(is_outside ? &delta->modified_outside : &delta->modified) += 1;
 }
 

@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -303,6 +304,49 @@ def test_outside(home):
     clean(home, "o")
 
 
+def test_directories(home):
+    """Directories that came or went are listed and counted where promotion applies them, with the modes they get."""
+    home.put("keep.txt", "x\n")
+    os.mkdir(home.work + "/old")
+    fresh(home, "g", "umask 0; mkdir -p e1/e2; mkdir -m 1777 open; rmdir old; echo x > ww")
+    listed = home.call("diff", "g", "--name-status").stdout
+    tap.equal(listed, "A\te1/\nA\te1/e2/\nD\told/\nA\topen/\nA\tww\n", "all of them are listed")
+    tap.ok("# open/: mode 1777, promoted as 1755" in home.call("diff", "g").stdout, "with their modes")
+    counts = json.loads(home.call("ls", "--json").stdout.splitlines()[0])["changes"]
+    tap.equal((counts["added"], counts["deleted"]), (3, 1), "empty ones count")
+    done = home.call("promote", "g")
+    modes = [os.stat(home.work + "/" + name).st_mode & 0o7777 for name in ("e1", "open", "ww")]
+    tap.ok(done.returncode == 0 and modes == [0o755, 0o1755, 0o644] and not os.path.exists(home.work + "/old"),
+           "and are as the caller makes such things", done)
+    tap.equal(home.call("diff", "g", "--exit-code").returncode, 0, "nothing is left")
+    clean(home, "g")
+    done = home.call("try", "-y", "--", "mkdir", "alone")
+    tap.ok(done.returncode == 0 and os.path.isdir(home.work + "/alone"), "try takes an empty directory, too", done)
+    clean(home)
+
+
+def test_from_outside(home):
+    """What the sandbox could not read is not shown or promoted because a directory was renamed around it."""
+    if os.geteuid() != 0:
+        tap.skip("a directory from outside", "needs root to rename what is not the caller's")
+        return
+    outside = tempfile.mkdtemp(prefix="aisbx-out.", dir="/opt")
+    os.chmod(outside, 0o755)
+    os.mkdir(outside + "/dir")
+    with open(outside + "/dir/sec", "w") as file:
+        file.write("s3cr3t\n")
+    os.chown(outside + "/dir/sec", 1000, 1000)
+    os.chmod(outside + "/dir/sec", 0o600)
+    fresh(home, "mv", f"mv {outside}/dir taken")
+    shown = home.call("diff", "mv").stdout
+    tap.ok("taken/sec" in shown and "s3cr3t" not in shown, "its content is not shown", shown)
+    done = home.call("promote", "mv")
+    tap.ok(done.returncode == 4 and "taken from outside" in done.stdout and not os.path.exists(home.work + "/taken"),
+           "and it needs consent", done)
+    clean(home, "mv")
+    subprocess.run(["rm", "-r", outside], check=True)
+
+
 def test_types(home):
     """A129: kinds that change are told and applied as one entry each; undo brings the old kind back."""
     home.put("f2d", "file\n")
@@ -484,6 +528,7 @@ def main():
             return tap.done()
         for test in (test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_modes, test_outside,
+                     test_directories, test_from_outside,
                      test_types, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_try, test_try_asks, test_kill):
             tap.attempt(test, home)
