@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define HASH_TOLD 16
+#define SHOWN_MAX 20
 
 /* A path of a list of paths: text, or {path, path_b64}. */
 static const char *path_of(const struct value *item)
@@ -28,12 +29,17 @@ static void add_paths(struct str *out, const struct value *answer, const char *k
 		      const char *label)
 {
 	const struct value *list = value_get(answer, key);
+	size_t count = count_of(answer, key);
+	/* What was not done must not push what was done off the screen. */
+	size_t shown = *label && count > SHOWN_MAX ? SHOWN_MAX : count;
 
-	for (size_t i = 0; i < count_of(answer, key); i++) {
+	for (size_t i = 0; i < shown; i++) {
 		str_addf(out, "  %s", label);
 		words_add_path(out, path_of(list->many.items[i]));
 		str_add_char(out, '\n');
 	}
+	if (shown < count)
+		str_addf(out, "  %sand %zu more\n", label, count - shown);
 }
 
 /* Conflicts that the strategy decided: which way, and where the other version is. */

@@ -54,8 +54,9 @@ mode_t promote_mode(const struct promote *promote, const struct item *item, mode
 {
 	const struct consent_side old = side_of(&reality_of(promote, item)->now, NULL);
 	const struct consent_side new = { .type = item->type, .mode = mode };
+	bool is_own = delta_is_own(promote->stack, &item->entry.new, promote->sandbox->workspace);
 
-	return consent_mode(&old, &new);
+	return consent_mode(is_own ? &new : &old, &new);
 }
 
 static unsigned reasons_of(const struct promote *promote, const struct item *item)

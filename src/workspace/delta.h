@@ -98,6 +98,10 @@ int delta_open_side(const struct view_stack *stack, const struct delta_side *sid
 bool delta_is_from_outside(const struct view_stack *stack, const struct delta_side *side,
 			   const char *workspace);
 
+/* Whether SIDE is reality's own object, and the workspace's: under another name, when its directory was renamed. */
+bool delta_is_own(const struct view_stack *stack, const struct delta_side *side,
+		  const char *workspace);
+
 /* Reads the extended attributes a person set (overlay's own are left out, escaped ones unescaped), sorted by name. */
 int delta_xattrs(const struct view_stack *stack, const struct delta_side *side,
 		 struct xattr_list *ret_list, struct error *err);

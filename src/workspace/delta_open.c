@@ -106,6 +106,13 @@ bool delta_is_from_outside(const struct view_stack *stack, const struct delta_si
 	       !view_is_below(side->layer_path, workspace);
 }
 
+bool delta_is_own(const struct view_stack *stack, const struct delta_side *side,
+		  const char *workspace)
+{
+	return side->exists && side->layer == stack->count && side->layer_path && workspace &&
+	       view_is_below(side->layer_path, workspace);
+}
+
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side)
 {
 	char name[256];

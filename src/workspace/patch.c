@@ -187,11 +187,12 @@ static struct consent_side side_of(const struct delta_side *side)
 				      .gid = side->st.st_gid };
 }
 
-mode_t patch_promoted_mode(const struct delta_entry *entry)
+mode_t patch_promoted_mode(const struct patch_run *run, const struct delta_entry *entry)
 {
 	const struct consent_side old = side_of(&entry->old), new = side_of(&entry->new);
+	bool is_own = delta_is_own(run->stack, &entry->new, run->options->workspace);
 
-	return consent_mode(&old, &new);
+	return consent_mode(is_own ? &new : &old, &new);
 }
 
 /* What promotion would ask about the change. Attributes are read where there are any that matter. */
@@ -224,7 +225,7 @@ static unsigned asks_of(const struct patch_run *run, int root_fd, const struct d
 
 	what.old.xattrs = &old;
 	what.new.xattrs = &new;
-	what.new.mode = patch_promoted_mode(entry);
+	what.new.mode = patch_promoted_mode(run, entry);
 	return consent_reasons(&what);
 }
 

@@ -229,10 +229,11 @@ static void add_attribute_notes(struct str *out, const struct delta_entry *entry
 }
 
 /* Of what is new: what git would not tell of it, and what the caller's umask makes of it. */
-static void add_new_notes(struct str *out, const struct delta_entry *entry, const char *name)
+static void add_new_notes(struct str *out, const struct patch_run *run,
+			  const struct delta_entry *entry, const char *name)
 {
 	const struct stat *st = &entry->new.st;
-	mode_t mode = st->st_mode & 07777, promoted = patch_promoted_mode(entry);
+	mode_t mode = st->st_mode & 07777, promoted = patch_promoted_mode(run, entry);
 	bool is_plain = is_git_mode(mode) && (S_ISREG(st->st_mode) || mode == 0755);
 
 	if (S_ISLNK(st->st_mode))
@@ -270,8 +271,8 @@ static bool is_same_type(const struct delta_entry *entry)
 	       (entry->old.st.st_mode & S_IFMT) == (entry->new.st.st_mode &S_IFMT);
 }
 
-static void add_notes(struct str *out, const struct delta_entry *entry, const char *name,
-		      const char *from)
+static void add_notes(struct str *out, const struct patch_run *run, const struct delta_entry *entry,
+		      const char *name, const char *from)
 {
 	if (is_same_type(entry)) {
 		add_attribute_notes(out, entry, name);
@@ -279,7 +280,7 @@ static void add_notes(struct str *out, const struct delta_entry *entry, const ch
 		add_existence_note(out, &entry->old, from ? from : name, "deleted");
 		add_existence_note(out, &entry->new, name, "added");
 		if (entry->new.exists)
-			add_new_notes(out, entry, name);
+			add_new_notes(out, run, entry, name);
 	}
 	if (from && is_same_type(entry) && !patch_is_content(&entry->new)) {
 		begin_note(out, name);
@@ -303,7 +304,7 @@ static void add_entry(struct str *out, const struct patch_run *run, const struct
 		patch_label(run, entry->new.exists ? &entry->new : &entry->old, entry->path);
 	owned(free_ptr) char *from_label = from ? patch_label(run, &entry->old, entry->from) : NULL;
 
-	add_notes(out, entry, label, from_label);
+	add_notes(out, run, entry, label, from_label);
 	if (old && new &&is_same_type(entry)) {
 		section.old = old;
 		section.new = new;

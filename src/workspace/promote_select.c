@@ -37,8 +37,6 @@ static void add_item(struct promote *promote, const struct delta_entry *entry)
 	const char *place = target_relative(workspace, origin_base_path(promote->stack, entry));
 
 	/* The workspace itself is the caller's: neither its mode nor its owner is the sandbox's to change. */
-	if (path && !*path)
-		strv_add(&promote->promotion->skipped, ".");
 	if (!path || !*path)
 		return;
 	promote->items[promote->count++] = (struct item){
@@ -263,9 +261,13 @@ int promote_list(struct promote *promote, struct error *err)
 			return -1;
 	}
 	promote_find_moved(promote);
-	for (size_t i = 0; i < promote->delta.count; i++)
-		if (!target_relative(promote->sandbox->workspace, promote->delta.items[i].path))
-			strv_add(&promote->promotion->skipped, promote->delta.items[i].path);
+	for (size_t i = 0; i < promote->delta.count; i++) {
+		const char *path = promote->delta.items[i].path;
+		const char *relative = target_relative(promote->sandbox->workspace, path);
+
+		if (!relative || !*relative)
+			strv_add(&promote->promotion->skipped, relative ? "." : path);
+	}
 	return 0;
 }
 

@@ -320,6 +320,15 @@ def test_directories(home):
            "and are as the caller makes such things", done)
     tap.equal(home.call("diff", "g", "--exit-code").returncode, 0, "nothing is left")
     clean(home, "g")
+    home.put("shared/f", "x\n", 0o664)
+    fresh(home, "g2", "mv shared moved; chmod 700 moved .; echo new > moved/n")
+    done = home.call("promote", "g2")
+    # Without redirects mv is a copy, and what is copied is new.
+    want = 0o664 if os.geteuid() == 0 else 0o644
+    tap.ok(done.returncode == 0 and os.stat(home.work + "/moved/f").st_mode & 0o7777 in (0o664, want),
+           "what reality had keeps its mode under another name", done)
+    tap.ok(os.geteuid() != 0 or "left as reality has it: .\n" in done.stdout, "the workspace's own mode is left", done)
+    clean(home, "g2")
     done = home.call("try", "-y", "--", "mkdir", "alone")
     tap.ok(done.returncode == 0 and os.path.isdir(home.work + "/alone"), "try takes an empty directory, too", done)
     clean(home)

@@ -305,6 +305,7 @@ static void test_writable(void)
 	tap_is_int(real_mode(&b, "shared"), 0666, "what was so before stays so");
 	tap_is_int(real_mode(&b, "new"), 0644, "a new file is as the caller makes files");
 	tap_is_int(real_mode(&b, "open"), 01755, "a new directory, too");
+	tap_ok(!strv_has(&b.promotion.skipped, "."), "nothing was done to the workspace itself");
 	tap_is_int(bench_left(&b), 0, "and nothing is left to be promoted");
 	tap_ok(bench_promote(&b) == 0 && b.promotion.applied.count == 0, "nor is it, again");
 	top_put(&b, "new", "three\n", false);
