@@ -102,7 +102,8 @@ static void test_files(void)
 		tap_bail("cannot make links");
 	struct change_scan done = scan("u0", &list);
 
-	tap_ok(is_tally(&done.inside, 4, 2, 0), "new and modified ones are counted, empty directories, too");
+	tap_ok(is_tally(&done.inside, 4, 2, 0),
+	       "new and modified ones are counted, empty directories, too");
 	tap_ok(is_tally(&done.outside, 0, 0, 0), "none of them outside the workspace");
 	tap_ok(strv_has(&list, "M\told") && strv_has(&list, "A\tdeep/er/new"),
 	       "paths are relative in the workspace");
