@@ -249,7 +249,7 @@ mv new/first/sub2/deep deep; mv other tmp; mv new/first other; mv tmp last
     t.equal(result.code, 0, f"the renames work: {result}")
     prefix = t.case_id + "/"
     got = sorted(line.replace(prefix, "") for line in result.json["changed"])
-    want = ["A\tdeep/c", "A\tlast/keep", "A\tlast/sub/b", "A\tother/.hidden", "A\tother/sub2/.x", "A\tother/sub2/b",
+    want = ["A\tdeep/c", "A\tlast/keep", "A\tlast/sub/b", "A\tnew/", "A\tother/.hidden", "A\tother/sub2/.x", "A\tother/sub2/b",
             "D\told/.hidden", "D\told/a", "D\told/sub/.x", "D\told/sub/b", "D\told/sub/deep/c", "D\tother/keep",
             "D\tother/sub/b"]
     t.equal(got, want, "file by file")
