@@ -102,8 +102,9 @@ static bool is_unchanged(const struct stat *now, const struct stat *then)
 bool delta_is_from_outside(const struct view_stack *stack, const struct delta_side *side,
 			   const char *workspace)
 {
-	return side->exists && side->layer == stack->count && side->layer_path && workspace &&
-	       !view_is_below(side->layer_path, workspace);
+	/* Without layers nothing was renamed. */
+	return stack->count > 0 && side->exists && side->layer == stack->count &&
+	       side->layer_path && workspace && !view_is_below(side->layer_path, workspace);
 }
 
 bool delta_is_own(const struct view_stack *stack, const struct delta_side *side,
