@@ -284,20 +284,6 @@ static int save_path(struct saving *saving, const char *word, struct value *list
 	return 0;
 }
 
-/* The run it came from, as far as that can be told: the sandbox's last. */
-static char *last_run(const char *sandbox)
-{
-	owned(history_release) struct history *history = NULL;
-	struct history_last last;
-	struct error ignored;
-	bool is_there = false;
-
-	if (engine_history(&history, &ignored) < 0 ||
-	    history_last_run(history, sandbox, &last, &is_there, &ignored) < 0 || !is_there)
-		return NULL;
-	return xstrdup(last.run_id);
-}
-
 int engine_artifact_save(const char *sandbox, const struct strv *paths, struct value **ret_list,
 			 struct error *err)
 {
@@ -309,7 +295,7 @@ int engine_artifact_save(const char *sandbox, const struct strv *paths, struct v
 	    engine_view(&saving.opened.sandbox, NULL, &saving.stack, err) < 0)
 		return -1;
 	saving.has_stack = true;
-	saving.run_id = last_run(sandbox);
+	saving.run_id = engine_last_run(sandbox);
 	for (size_t i = 0; i < paths->count; i++)
 		if (save_path(&saving, paths->items[i], list, err) < 0)
 			return -1;

@@ -109,3 +109,16 @@ int engine_log_has_ended(struct engine_log *log, bool *ret_has_ended, struct err
 	*ret_has_ended = !status || strcmp(status, "running") != 0;
 	return 0;
 }
+
+char *engine_last_run(const char *sandbox)
+{
+	owned(history_release) struct history *history = NULL;
+	struct history_last last;
+	struct error ignored;
+	bool is_there = false;
+
+	if (engine_history(&history, &ignored) < 0 ||
+	    history_last_run(history, sandbox, &last, &is_there, &ignored) < 0 || !is_there)
+		return NULL;
+	return xstrdup(last.run_id);
+}

@@ -29,4 +29,7 @@ int engine_log_read(struct engine_log *log,
 /* Whether the run has ended by now. */
 int engine_log_has_ended(struct engine_log *log, bool *ret_has_ended, struct error *err);
 
+/* The last run of a sandbox, for the records of what was made from it; the caller owns it. NULL when it is not known. */
+char *engine_last_run(const char *sandbox);
+
 #endif

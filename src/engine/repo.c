@@ -340,19 +340,6 @@ static int move_branch(const struct commit *commit, const char *made, struct err
 	return error_context(err, "the branch moved meanwhile, nothing is committed");
 }
 
-static char *run_of(const char *sandbox)
-{
-	owned(history_release) struct history *history = NULL;
-	struct history_last last;
-	struct error ignored;
-	bool is_there = false;
-
-	if (engine_history(&history, &ignored) < 0 ||
-	    history_last_run(history, sandbox, &last, &is_there, &ignored) < 0 || !is_there)
-		return NULL;
-	return xstrdup(last.run_id);
-}
-
 static struct value *describe(const struct commit *commit, const char *made, const char *note)
 {
 	struct value *answer = value_new_map();
@@ -378,7 +365,7 @@ int engine_repo_commit(const char *sandbox, const char *message, const char *con
 	    read_head(&commit, err) < 0 || read_who(&commit, env, "NAME", err) < 0 ||
 	    read_who(&commit, env, "EMAIL", err) < 0 || hash_paths(&commit, err) < 0)
 		return -1;
-	commit.run_id = run_of(sandbox);
+	commit.run_id = engine_last_run(sandbox);
 	if (make_tree(&commit, &tree, err) < 0 ||
 	    check_differs(&commit, str_cstr(&tree), err) < 0 ||
 	    make_commit(&commit, str_cstr(&tree), message, &made, err) < 0 ||
