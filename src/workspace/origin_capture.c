@@ -37,11 +37,11 @@ static void list_gone(struct capture *capture)
 {
 	const struct delta *delta = capture->delta;
 
-	capture->gone = xcalloc(delta->count + 1, sizeof(capture->gone[0]));
+	capture->gone = xcalloc(delta->count + 1, sizeof(struct delta_entry *));
 	for (size_t i = 0; i < delta->count; i++)
 		if (delta->items[i].op == DELTA_DELETED)
 			capture->gone[capture->gone_count++] = &delta->items[i];
-	qsort(capture->gone, capture->gone_count, sizeof(capture->gone[0]), compare_inodes);
+	qsort(capture->gone, capture->gone_count, sizeof(struct delta_entry *), compare_inodes);
 }
 
 /*

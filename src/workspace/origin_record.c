@@ -313,6 +313,19 @@ static int compare_records(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
+/* Merges two sorted runs, START to MIDDLE and MIDDLE to STOP, into the same place of SPARE. */
+static void merge_runs(const struct origin_record *items, struct origin_record *spare, size_t start,
+		       size_t middle, size_t stop)
+{
+	size_t a = start, b = middle;
+
+	for (size_t to = start; to < stop; to++) {
+		bool left = a < middle && (b >= stop || compare_records(&items[a], &items[b]) <= 0);
+
+		spare[to] = left ? items[a++] : items[b++];
+	}
+}
+
 /* Sorts COUNT records by path, keeping the order of equals; SPARE has as much room. */
 static void merge_sort(struct origin_record *items, struct origin_record *spare, size_t count)
 {
@@ -320,15 +333,8 @@ static void merge_sort(struct origin_record *items, struct origin_record *spare,
 		for (size_t start = 0; start < count; start += 2 * width) {
 			size_t middle = start + width < count ? start + width : count;
 			size_t stop = start + 2 * width < count ? start + 2 * width : count;
-			size_t a = start, b = middle;
 
-			for (size_t to = start; to < stop; to++) {
-				bool left =
-					a < middle &&
-					(b >= stop || compare_records(&items[a], &items[b]) <= 0);
-
-				spare[to] = left ? items[a++] : items[b++];
-			}
+			merge_runs(items, spare, start, middle, stop);
 		}
 		memcpy(items, spare, count * sizeof(items[0]));
 	}
