@@ -114,6 +114,18 @@ static size_t invisible_len(const char *text)
 	return at[0] == 0xc2 && at[1] == 0xad ? 2 : 0;
 }
 
+/* The length of NAME without what some filesystems do not take as part of it. */
+static size_t significant_len(const char *name, size_t len)
+{
+	/* A stream of another filesystem: "config::$data" is config. */
+	for (size_t i = 1; i + 1 < len; i++)
+		if (name[i] == ':' && name[i + 1] == ':')
+			len = i;
+	while (len > 0 && (name[len - 1] == '.' || name[len - 1] == ' '))
+		len--;
+	return len;
+}
+
 /* The name that starts at PATH as the least careful reader would take it; returns what follows it. */
 static const char *plain_name(const char *path, char out[static NAME_MAX_BYTES + 1])
 {
@@ -130,13 +142,7 @@ static const char *plain_name(const char *path, char out[static NAME_MAX_BYTES +
 			out[len++] = (char)(*path >= 'A' && *path <= 'Z' ? *path + 32 : *path);
 		path++;
 	}
-	/* A stream of another filesystem: "config::$data" is config. */
-	for (size_t i = 1; i + 1 < len; i++)
-		if (out[i] == ':' && out[i + 1] == ':')
-			len = i;
-	while (len > 0 && (out[len - 1] == '.' || out[len - 1] == ' '))
-		len--;
-	out[len] = '\0';
+	out[significant_len(out, len)] = '\0';
 	return path;
 }
 
