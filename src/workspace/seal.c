@@ -82,12 +82,12 @@ int seal_top_is_dirty(const struct sandbox *sandbox, bool *ret_dirty, struct err
 {
 	owned(dir_close) DIR *dir = dir_open(sandbox->dir_fd, "upper");
 	struct dirent *entry;
-	int holds = 0, more = 1;
+	int holds = 0, more = -1;
 
 	*ret_dirty = false;
 	if (!dir && errno == ENOENT)
 		return 0;
-	while (holds == 0 && (more = dir_next(dir, &entry)) > 0) {
+	while (dir && holds == 0 && (more = dir_next(dir, &entry)) > 0) {
 		if (str_starts(entry->d_name, "u-"))
 			holds = holds_entries(dirfd(dir), entry->d_name);
 	}
