@@ -205,7 +205,7 @@ bool promotion_is_undone(const struct store *store, const char *id)
 
 	if (!*id || promotion_read(store, id, &entry, &ignored) < 0)
 		return false;
-	return strcmp(entry.state, "undone") == 0;
+	return entry.state && strcmp(entry.state, "undone") == 0;
 }
 
 /* Ids sort by the time they were made. */
