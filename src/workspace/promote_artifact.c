@@ -78,8 +78,10 @@ static int set_places(struct artifact *artifact, struct error *err)
 	const struct promote_request *request = artifact->promote->request;
 	owned(free_ptr) char *here = getcwd(NULL, 0), *goal = NULL, *name = NULL;
 
-	if (!request->to || !*request->to)
-		return error_set(err, ERROR_USAGE, "--artifact needs --to: where it should go");
+	if (!request->to || !*request->to) {
+		error_set(err, ERROR_USAGE, "--artifact needs --to: where it should go");
+		return -1;
+	}
 	artifact->source = clean(artifact->promote->sandbox->workspace, request->artifact, err);
 	goal = artifact->source ? clean(here ? here : "/", request->to, err) : NULL;
 	if (!goal)
@@ -92,6 +94,27 @@ static int set_places(struct artifact *artifact, struct error *err)
 	return 0;
 }
 
+/* Makes the directory nearest to the goal that is there the target, and the goal a path below its real name. */
+static int set_nearest_target(struct artifact *artifact, struct error *err)
+{
+	struct promote *promote = artifact->promote;
+	owned(free_ptr) char *above = xstrdup(artifact->goal), *rest = NULL;
+
+	for (char *slash; (slash = strrchr(above, '/'));) {
+		*slash = '\0';
+		if (is_directory(*above ? above : "/"))
+			break;
+	}
+	promote->target = realpath(*above ? above : "/", NULL);
+	if (!promote->target)
+		return error_errno(err, ERROR_HOST, "%s", artifact->goal);
+	rest = xstrdup(artifact->goal + strlen(above));
+	free(artifact->goal);
+	artifact->goal =
+		xasprintf("%s%s", strcmp(promote->target, "/") == 0 ? "" : promote->target, rest);
+	return 0;
+}
+
 /* The workspace when the goal lies in it, else the directory nearest to the goal that is there. */
 static int set_target(struct artifact *artifact, struct error *err)
 {
@@ -99,25 +122,10 @@ static int set_target(struct artifact *artifact, struct error *err)
 	const char *workspace = promote->sandbox->workspace;
 	const char *inside = target_relative(workspace, artifact->goal);
 
-	if (inside && *inside) {
+	if (inside && *inside)
 		promote->target = xstrdup(workspace);
-	} else {
-		owned(free_ptr) char *above = xstrdup(artifact->goal);
-
-		for (char *slash; (slash = strrchr(above, '/'));) {
-			*slash = '\0';
-			if (is_directory(*above ? above : "/"))
-				break;
-		}
-		promote->target = realpath(*above ? above : "/", NULL);
-		if (!promote->target)
-			return error_errno(err, ERROR_HOST, "%s", artifact->goal);
-		owned(free_ptr) char *rest = xstrdup(artifact->goal + strlen(above));
-
-		free(artifact->goal);
-		artifact->goal = xasprintf(
-			"%s%s", strcmp(promote->target, "/") == 0 ? "" : promote->target, rest);
-	}
+	else if (set_nearest_target(artifact, err) < 0)
+		return -1;
 	return target_open(promote->target, &promote->target_fd, err);
 }
 
