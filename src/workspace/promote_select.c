@@ -113,7 +113,7 @@ static bool is_same_inode(const struct item *a, const struct item *b)
 /* Ties the names of one inode to a ring. */
 static void find_mates(struct promote *promote)
 {
-	owned(free_ptr) struct item **linked = xcalloc(promote->count + 1, sizeof(linked[0]));
+	owned(free_ptr) struct item **linked = xcalloc(promote->count + 1, sizeof(struct item *));
 	size_t count = 0;
 
 	for (size_t i = 0; i < promote->count; i++) {
@@ -123,7 +123,7 @@ static void find_mates(struct promote *promote)
 		if (new->exists && S_ISREG(new->st.st_mode) && new->st.st_nlink > 1)
 			linked[count++] = &promote->items[i];
 	}
-	qsort(linked, count, sizeof(linked[0]), compare_inodes);
+	qsort(linked, count, sizeof(struct item *), compare_inodes);
 	for (size_t i = 1, first = 0; i < count; i++) {
 		if (!is_same_inode(linked[first], linked[i])) {
 			first = i;
