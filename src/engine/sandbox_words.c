@@ -37,6 +37,22 @@ static void add_mount(struct strv *words, const char *cwd, const struct settings
 		  mount->guest ? mount->guest : "");
 }
 
+static void add_setting(struct strv *words, const char *cwd, const struct settings *flags,
+			const struct setting_row *row)
+{
+	const struct strv *list = profile_list(flags, row);
+	owned(str_done) struct str value = STR_INIT;
+
+	for (size_t i = 0; list && i < list->count; i++)
+		add_pair(words, row->name, list->items[i]);
+	if (!profile_words(flags, row, &value))
+		return;
+	if (strcmp(row->name, "seccomp") == 0)
+		add_path(words, row->name, cwd, str_cstr(&value));
+	else
+		add_pair(words, row->name, str_cstr(&value));
+}
+
 void sandbox_words_write(const struct request *request, const char *cwd, bool workspace_made,
 			 struct strv *ret_words)
 {
@@ -48,19 +64,9 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 		add_path(ret_words, "profile", cwd, request->profile);
 	else if (request->profile)
 		add_pair(ret_words, "profile", request->profile);
-	for (const struct setting_row *row = setting_rows; row->name; row++) {
-		const struct strv *list = row->flag ? profile_list(flags, row) : NULL;
-		owned(str_done) struct str words = STR_INIT;
-
-		for (size_t i = 0; list && i < list->count; i++)
-			add_pair(ret_words, row->name, list->items[i]);
-		if (!row->flag || !profile_words(flags, row, &words))
-			continue;
-		if (strcmp(row->name, "seccomp") == 0)
-			add_path(ret_words, row->name, cwd, str_cstr(&words));
-		else
-			add_pair(ret_words, row->name, str_cstr(&words));
-	}
+	for (const struct setting_row *row = setting_rows; row->name; row++)
+		if (row->flag)
+			add_setting(ret_words, cwd, flags, row);
 	for (size_t i = 0; i < flags->mount_count; i++)
 		add_mount(ret_words, cwd, &flags->mounts[i]);
 }
