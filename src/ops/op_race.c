@@ -154,6 +154,24 @@ static int read_jobs(const struct op_call *call, unsigned *ret_jobs, struct erro
 	return 0;
 }
 
+/* STATUS and ERR are of the race whose answer CALL has. */
+static void show_race(struct op_call *call, int status, const struct error *err)
+{
+	const char *winner = value_get_text(call->answer, "winner");
+
+	if (!call->json) {
+		write_table(call);
+		write_outcome(call);
+	}
+	/* The race itself is an answer; that its winner was refused stands beside it. */
+	if (status < 0) {
+		str_addf(&call->notes, "%s is not promoted: %s\n", winner, err->text);
+		call->exit_status = error_exit_status(err->code);
+	} else {
+		call->exit_status = winner ? 0 : 1;
+	}
+}
+
 int op_race_run(struct op_call *call, struct error *err)
 {
 	owned(request_done) struct request request;
@@ -183,16 +201,6 @@ int op_race_run(struct op_call *call, struct error *err)
 		call->progress(NULL);
 	if (!call->answer)
 		return -1;
-	if (!call->json) {
-		write_table(call);
-		write_outcome(call);
-	}
-	/* The race itself is an answer; that its winner was refused stands beside it. */
-	if (status < 0)
-		str_addf(&call->notes, "%s is not promoted: %s\n",
-			 value_get_text(call->answer, "winner"), err->text);
-	call->exit_status = status < 0				     ? error_exit_status(err->code)
-			    : value_get_text(call->answer, "winner") ? 0
-								     : 1;
+	show_race(call, status, err);
 	return 0;
 }

@@ -109,7 +109,7 @@ int race_add(struct race_plan *plan, const char *name, struct race_attempt **ret
 
 int race_add_words(struct race_plan *plan, const char *words, struct error *err)
 {
-	struct race_attempt *attempt;
+	struct race_attempt *attempt = NULL;
 	const char *sign = strchr(words, '=');
 	char shown[STR_SHOWN_SIZE];
 	char *name;
@@ -121,7 +121,7 @@ int race_add_words(struct race_plan *plan, const char *words, struct error *err)
 	name = xstrndup(words, (size_t)(sign - words));
 	status = race_add(plan, name, &attempt, err);
 	free(name);
-	if (status < 0)
+	if (status < 0 || !attempt)
 		return -1;
 	strv_add(&attempt->command, "sh");
 	strv_add(&attempt->command, "-c");
