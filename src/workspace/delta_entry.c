@@ -104,26 +104,40 @@ static bool has_setid(const struct delta_side *side)
 	       (side->st.st_mode & (S_ISUID | S_ISGID));
 }
 
-static unsigned find_flags(const struct delta_walk *walk, const struct delta_entry *entry)
+static bool is_special(const struct delta_side *side)
 {
-	const char *workspace = walk->options->workspace;
-	const struct delta_side *new = &entry->new;
+	mode_t mode = side->st.st_mode;
+
+	return side->exists && (is_kind(mode, S_IFIFO) || is_kind(mode, S_IFSOCK) ||
+				is_kind(mode, S_IFCHR) || is_kind(mode, S_IFBLK));
+}
+
+/* Flags of what ENTRY is, wherever it lies. */
+static unsigned find_kind_flags(const struct delta_entry *entry)
+{
 	unsigned flags = 0;
 
-	if (has_setid(new) &&
+	if (has_setid(&entry->new) &&
 	    (!has_setid(&entry->old) || (entry->aspects & ~(unsigned)ASPECT_MTIME)))
 		flags |= FLAG_SETID;
-	if (new->exists &&
-	    (is_kind(new->st.st_mode, S_IFIFO) || is_kind(new->st.st_mode, S_IFSOCK) ||
-	     is_kind(new->st.st_mode, S_IFCHR) || is_kind(new->st.st_mode, S_IFBLK)))
+	if (is_special(&entry->new))
 		flags |= FLAG_SPECIAL;
 	if (entry->op == DELTA_MODIFIED && S_ISREG(entry->old.st.st_mode) &&
 	    entry->old.st.st_nlink > 1)
 		flags |= FLAG_HARDLINK_BROKEN;
+	return flags;
+}
+
+/* Flags of where ENTRY lies, or leads to, as seen from the workspace. */
+static unsigned find_place_flags(const char *workspace, const struct delta_entry *entry)
+{
+	const struct delta_side *new = &entry->new;
+	unsigned flags = 0;
+
 	if (workspace && !view_is_below(entry->path, workspace))
-		return flags | FLAG_OUTSIDE;
+		return FLAG_OUTSIDE;
 	if (!workspace || strlen(entry->path) <= strlen(workspace))
-		return flags;
+		return 0;
 	const char *name = entry->path + strlen(workspace) + (workspace[1] ? 1 : 0);
 	const struct stat *st = new->exists ? &new->st : &entry->old.st;
 
@@ -193,7 +207,7 @@ void delta_add(struct delta_walk *walk, const struct delta_found *found)
 		entry.from = delta_text(delta, found->from, strlen(found->from));
 	fill_side(walk, &found->new, entry.path, &entry.new);
 	fill_side(walk, &found->old, entry.path, &entry.old);
-	entry.flags |= find_flags(walk, &entry);
+	entry.flags |= find_kind_flags(&entry) | find_place_flags(walk->options->workspace, &entry);
 	if (delta->count == walk->allocated) {
 		walk->allocated = walk->allocated ? walk->allocated * 2 : 64;
 		delta->items = xrealloc(delta->items, walk->allocated, sizeof(*delta->items));

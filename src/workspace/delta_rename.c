@@ -62,6 +62,18 @@ static bool is_joinable(const struct delta_half *from, const struct delta_half *
 	       (from->entry->flags & FLAG_OUTSIDE) == (to->entry->flags & FLAG_OUTSIDE);
 }
 
+/* COUNT halves of one content, deletions first. */
+static void join_equals(struct delta_walk *walk, struct delta_half *halves, size_t count)
+{
+	size_t to = 0;
+
+	while (to < count && halves[to].is_deleted)
+		to++;
+	for (size_t from = 0; from < count && halves[from].is_deleted && to < count; from++)
+		if (is_joinable(&halves[from], &halves[to]))
+			delta_join(walk, &halves[from], &halves[to++]);
+}
+
 /* COUNT halves of one size. */
 static void join_group(struct delta_walk *walk, struct delta_half *halves, size_t count)
 {
@@ -76,15 +88,9 @@ static void join_group(struct delta_walk *walk, struct delta_half *halves, size_
 		hash(walk, &halves[i]);
 	qsort(halves, count, sizeof(*halves), compare_sums);
 	for (size_t start = 0, end; start < count; start = end) {
-		size_t to = start;
-
 		for (end = start; end < count && strcmp(halves[end].sum, halves[start].sum) == 0;)
 			end++;
-		while (to < end && halves[to].is_deleted)
-			to++;
-		for (size_t from = start; from < end && halves[from].is_deleted && to < end; from++)
-			if (is_joinable(&halves[from], &halves[to]))
-				delta_join(walk, &halves[from], &halves[to++]);
+		join_equals(walk, halves + start, end - start);
 	}
 }
 

@@ -126,6 +126,47 @@ void delta_add_both(struct delta_walk *walk, const struct delta_frame *frame,
 		delta_add(walk, &found);
 }
 
+static bool is_left_out(const struct delta_walk *walk, const struct delta_frame *frame,
+			const char *name)
+{
+	return target_is_own_name(name) ||
+	       (frame->zone == ZONE_MIXED && delta_zone_of(walk, walk->path.data) == ZONE_SKIPPED);
+}
+
+/* What the newer point has under NAME; of what is listed as a directory only that is told. */
+static enum view_probe probe_new(struct delta_walk *walk, const struct delta_frame *frame,
+				 const struct delta_name *entry, const char *name,
+				 struct view_stat *ret_stat)
+{
+	if (entry->first == DELTA_NAME_NOWHERE)
+		return VIEW_PROBE_ABSENT;
+	const struct view_source *at = &frame->new.items[entry->first];
+
+	if (entry->type == DT_DIR && at->layer < walk->stack->count) {
+		*ret_stat = (struct view_stat){ .st.st_mode = S_IFDIR };
+		return VIEW_PROBE_THERE;
+	}
+	return view_probe(&walk->root, at, name, ret_stat);
+}
+
+/* Tells what became of one name; NEW is no directory, and either may be nothing. */
+static void add_change(struct delta_walk *walk, struct delta_frame *frame,
+		       const struct delta_object *new, struct delta_object *old)
+{
+	bool was_dir = old->at && S_ISDIR(old->stat->st.st_mode);
+
+	if (new->at && was_dir && !delta_claim(walk, frame, old->name))
+		old->at = NULL;
+	if (new->at && old->at)
+		delta_add_both(walk, frame, new, old);
+	else if (new->at)
+		delta_add_added(walk, new);
+	else if (was_dir && walk->is_hidden)
+		delta_names_add(&frame->below, old->name, DELTA_NAME_NOWHERE, DT_DIR);
+	else if (old->at)
+		add_deleted(walk, frame, old);
+}
+
 /* One name of a directory; directories of the newer point are kept for later. */
 static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t index)
 {
@@ -133,39 +174,23 @@ static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t in
 	const char *name = delta_names_get(&walk->names, index);
 	struct view_stat new_stat, old_stat;
 	struct delta_object new = { .name = name, .stat = &new_stat }, old;
+	enum view_probe probe;
 
 	delta_set_path(walk, frame->path_len, name);
-	if (target_is_own_name(name))
+	if (is_left_out(walk, frame, name))
 		return 0;
-	if (frame->zone == ZONE_MIXED && delta_zone_of(walk, walk->path.data) == ZONE_SKIPPED)
+	probe = probe_new(walk, frame, entry, name, &new_stat);
+	if (probe == VIEW_PROBE_FAILED)
+		return delta_fail(walk);
+	if (probe == VIEW_PROBE_THERE && S_ISDIR(new_stat.st.st_mode)) {
+		delta_names_add(&frame->below, name, entry->first, DT_DIR);
 		return 0;
-	if (entry->first != DELTA_NAME_NOWHERE) {
-		const struct view_source *at = &frame->new.items[entry->first];
-		bool is_dir = entry->type == DT_DIR && at->layer < walk->stack->count;
-		enum view_probe probe =
-			is_dir ? VIEW_PROBE_THERE : view_probe(&walk->root, at, name, &new_stat);
-
-		if (probe == VIEW_PROBE_FAILED)
-			return delta_fail(walk);
-		if (is_dir || (probe == VIEW_PROBE_THERE && S_ISDIR(new_stat.st.st_mode))) {
-			delta_names_add(&frame->below, name, entry->first, DT_DIR);
-			return 0;
-		}
-		if (probe == VIEW_PROBE_THERE)
-			new.at = at;
 	}
+	if (probe == VIEW_PROBE_THERE)
+		new.at = &frame->new.items[entry->first];
 	if (find_old(walk, frame, name, &old, &old_stat) < 0)
 		return -1;
-	if (new.at && old.at &&S_ISDIR(old_stat.st.st_mode) && !delta_claim(walk, frame, name))
-		old.at = NULL;
-	if (new.at && old.at)
-		delta_add_both(walk, frame, &new, &old);
-	else if (new.at)
-		delta_add_added(walk, &new);
-	else if (old.at && walk->is_hidden && S_ISDIR(old_stat.st.st_mode))
-		delta_names_add(&frame->below, name, DELTA_NAME_NOWHERE, DT_DIR);
-	else if (old.at)
-		add_deleted(walk, frame, &old);
+	add_change(walk, frame, &new, &old);
 	return 0;
 }
 
