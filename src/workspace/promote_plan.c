@@ -143,7 +143,7 @@ static int compare_inodes(const void *a, const void *b)
 static void link_ops(struct promote *promote)
 {
 	owned(free_ptr) const struct txn_op **mates =
-		xcalloc(promote->op_count + 1, sizeof(mates[0]));
+		xcalloc(promote->op_count + 1, sizeof(struct txn_op *));
 	size_t count = 0;
 
 	for (size_t i = 0; i < promote->op_count; i++) {
@@ -155,7 +155,7 @@ static void link_ops(struct promote *promote)
 		    item->verdict.object == TAKE_THEIRS && item->entry.new.st.st_nlink > 1)
 			mates[count++] = &promote->ops[i];
 	}
-	qsort(mates, count, sizeof(mates[0]), compare_inodes);
+	qsort(mates, count, sizeof(struct txn_op *), compare_inodes);
 	for (size_t i = 1, first = 0; i < count; i++) {
 		const struct delta_side *one = &((struct item *)mates[first]->cookie)->entry.new;
 		const struct delta_side *two = &((struct item *)mates[i]->cookie)->entry.new;
