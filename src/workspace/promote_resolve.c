@@ -205,37 +205,67 @@ static struct timespec time_of(int64_t ns)
 	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 }
 
+static char type_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return 'd';
+	case S_IFLNK:
+		return 'l';
+	case S_IFREG:
+		return 'f';
+	case S_IFIFO:
+		return 'p';
+	case S_IFSOCK:
+		return 's';
+	case S_IFCHR:
+		return 'c';
+	default:
+		return 'b';
+	}
+}
+
+/* A file's time goes with its content. */
+static struct timespec mtime_of(const struct item *item)
+{
+	if (item->content == CONTENT_OURS)
+		return time_of(item->now.mtime_ns);
+	if (item->content == CONTENT_MERGED)
+		return time_of((int64_t)clock_epoch_ms() * 1000000);
+	return item->entry.new.st.st_mtim;
+}
+
+static struct stage_meta compose_meta(const struct promote *promote, const struct item *item)
+{
+	const struct verdict *verdict = &item->verdict;
+	const struct stat *new = &item->entry.new.st;
+	bool is_mixed = verdict->object == TAKE_MERGE;
+	bool ours_mode = is_mixed && verdict->mode == TAKE_OURS;
+	bool ours_owner = is_mixed && verdict->owner == TAKE_OURS;
+
+	return (struct stage_meta){
+		.mode = ours_mode ? item->now.mode & 07777
+				  : promote_mode(promote, item, new->st_mode & 07777),
+		.uid = ours_owner ? item->now.uid : new->st_uid,
+		.gid = ours_owner ? item->now.gid : new->st_gid,
+		.mtime = mtime_of(item),
+		.set_owner = geteuid() == 0,
+	};
+}
+
 int promote_compose(struct promote *promote, struct item *item, struct error *err)
 {
 	const struct verdict *verdict = &item->verdict;
 	const struct delta_side *new = &item->entry.new;
 	bool is_mixed = verdict->object == TAKE_MERGE;
-	bool ours_mode = is_mixed && verdict->mode == TAKE_OURS;
-	bool ours_owner = is_mixed && verdict->owner == TAKE_OURS;
 	bool ours_xattrs = is_mixed && verdict->xattrs == TAKE_OURS;
 
 	if (!new->exists)
 		return 0;
-	item->type = S_ISDIR(new->st.st_mode) ? 'd' : S_ISLNK(new->st.st_mode) ? 'l' : 'f';
-	if (!S_ISDIR(new->st.st_mode) && !S_ISLNK(new->st.st_mode) && !S_ISREG(new->st.st_mode))
-		item->type = S_ISFIFO(new->st.st_mode)	 ? 'p'
-			     : S_ISSOCK(new->st.st_mode) ? 's'
-			     : S_ISCHR(new->st.st_mode)	 ? 'c'
-							 : 'b';
+	item->type = type_of(new->st.st_mode);
 	if (is_mixed && item->content != CONTENT_MERGED)
 		item->content = verdict->content == TAKE_OURS ? CONTENT_OURS : CONTENT_THEIRS;
-	item->meta = (struct stage_meta){
-		.mode = ours_mode ? item->now.mode & 07777
-				  : promote_mode(promote, item, new->st.st_mode & 07777),
-		.uid = ours_owner ? item->now.uid : new->st.st_uid,
-		.gid = ours_owner ? item->now.gid : new->st.st_gid,
-		.mtime = new->st.st_mtim,
-		.set_owner = geteuid() == 0,
-	};
-	if (item->content == CONTENT_OURS)
-		item->meta.mtime = time_of(item->now.mtime_ns);
-	else if (item->content == CONTENT_MERGED)
-		item->meta.mtime = time_of((int64_t)clock_epoch_ms() * 1000000);
+	item->meta = compose_meta(promote, item);
 	/* A directory on the way to an artifact's place is made from nothing that lies anywhere. */
 	if (new->layer_path && delta_xattrs(promote->stack, ours_xattrs ? &item->entry.old : new,
 					    &item->xattrs, err) < 0)
