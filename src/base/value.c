@@ -183,7 +183,7 @@ struct value *value_take(struct value *map, const char *key)
 		memmove(map->many.keys + i, map->many.keys + i + 1,
 			(map->many.count - i) * sizeof(*map->many.keys));
 		memmove(map->many.items + i, map->many.items + i + 1,
-			(map->many.count - i) * sizeof(*map->many.items));
+			(map->many.count - i) * sizeof(struct value *));
 		return item;
 	}
 	return NULL;

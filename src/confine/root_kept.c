@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define UNITS_MAX (4u << 20)
-#define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 
 /* Under these names a unit's things are found; the record in `units` says whose they are. */
 struct names {
@@ -31,7 +31,7 @@ static int open_mapped(struct root_builder *builder, const char *path, int *ret_
 	owned(fd_close) int fd = -1;
 
 	if (builder->userns_fd < 0) {
-		fd = open(path, DIRECTORY);
+		fd = open(path, DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
 			return error_errno(err, ERROR_HOST, "%s", path);
 	} else if (mount_clone(AT_FDCWD, path, &fd, err) < 0 ||
@@ -49,7 +49,7 @@ int kept_open(struct root_builder *builder, struct error *err)
 
 	if (!spec->upper_dir)
 		return 0;
-	builder->kept.top_fd = open(spec->upper_dir, DIRECTORY);
+	builder->kept.top_fd = open(spec->upper_dir, DIRECTORY | O_CLOEXEC);
 	if (builder->kept.top_fd < 0)
 		return error_errno(err, ERROR_HOST, "writable layer %s", spec->upper_dir);
 	if (open_mapped(builder, spec->upper_dir, &builder->kept.mapped_fd, err) < 0)
@@ -150,7 +150,7 @@ static int make_top(struct root_builder *builder, const struct kept_unit *unit,
 	(void)tree_remove(top_fd, names->new);
 	if (mkdirat(top_fd, names->new, 0755) < 0)
 		return error_errno(err, ERROR_HOST, "writable layer of %s", unit->source);
-	owned(fd_close) int fd = openat(top_fd, names->new, DIRECTORY);
+	owned(fd_close) int fd = openat(top_fd, names->new, DIRECTORY | O_CLOEXEC);
 	struct mask_layer layer = { fd, unit->source, builder->userns_fd < 0,
 				    builder->userns_fd < 0 ? NULL : &as_is };
 
@@ -183,7 +183,7 @@ static int add_sealed(struct root_builder *builder, const char *name, struct ove
 	for (size_t i = 0; i < sealed->count; i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", strrchr(sealed->items[i], '/') + 1,
 			       name);
-		int fd = openat(builder->kept.layers_fd, path, DIRECTORY);
+		int fd = openat(builder->kept.layers_fd, path, DIRECTORY | O_CLOEXEC);
 
 		/* Units come and go with the mounts of the host. */
 		if (fd < 0 && errno == ENOENT)
@@ -211,8 +211,8 @@ int kept_add(struct root_builder *builder, const struct kept_unit *unit,
 	if (make_work(top_fd, names.work, err) < 0)
 		return -1;
 	layers->owner = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
-	layers->upper = openat(mapped_fd, names.upper, DIRECTORY);
-	layers->work = openat(mapped_fd, names.work, DIRECTORY);
+	layers->upper = openat(mapped_fd, names.upper, DIRECTORY | O_CLOEXEC);
+	layers->work = openat(mapped_fd, names.work, DIRECTORY | O_CLOEXEC);
 	if (layers->upper < 0 || layers->work < 0)
 		return error_errno(err, ERROR_HOST, "writable layer of %s", unit->source);
 	return add_sealed(builder, names.upper, layers, err);

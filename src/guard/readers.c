@@ -113,24 +113,25 @@ static int weigh_letters(const struct reader_row *row, const char *option)
 	return 1;
 }
 
+/* The same for any word: an option, or what is none. */
+static int weigh_word(const struct reader_row *row, const char *word)
+{
+	/* date +%F only tells. */
+	if (word[0] != '-' || !word[1])
+		return row->operands != OPERANDS_NONE || word[0] == '+';
+	if (has_word(row, word))
+		return 1;
+	return word[1] == '-' ? 0 : weigh_letters(row, word);
+}
+
 bool reader_knows_words(const struct reader_row *row, const struct strv *command,
 			const char **ret_odd)
 {
 	for (size_t i = 1; i < command->count; i++) {
-		const char *word = command->items[i];
-
-		*ret_odd = word;
-		if (word[0] != '-' || !word[1]) {
-			/* date +%F only tells. */
-			if (row->operands == OPERANDS_NONE && word[0] != '+')
-				return false;
-			continue;
-		}
-		if (strcmp(word, "--") == 0)
+		*ret_odd = command->items[i];
+		if (strcmp(*ret_odd, "--") == 0)
 			return row->operands != OPERANDS_NONE;
-		if (has_word(row, word))
-			continue;
-		int weight = word[1] == '-' ? 0 : weigh_letters(row, word);
+		int weight = weigh_word(row, *ret_odd);
 
 		if (weight == 0)
 			return false;

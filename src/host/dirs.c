@@ -143,20 +143,28 @@ static bool is_of_system(const char *path)
 	return false;
 }
 
+/* What the environment calls the caller; NULL when it does not. */
+static const char *caller_name(void)
+{
+	const char *user = getenv("USER");
+
+	if (!user || !*user)
+		user = getenv("LOGNAME");
+	return user && *user ? user : NULL;
+}
+
 /* HOME where it will do, else what passwd says. */
 static void find_home(struct host *host, const char *passwd, bool needs_name)
 {
-	const char *home = getenv("HOME"), *user = getenv("USER");
+	const char *home = getenv("HOME"), *user = caller_name();
 	owned(free_ptr) char *passwd_user = NULL;
 	owned(free_ptr) char *passwd_home = NULL;
 	owned(free_ptr) char *found = is_plausible_home(host, home) ? resolve(home) : NULL;
 	bool will_do = found && !is_of_system(found);
 
-	if (!user || !*user)
-		user = getenv("LOGNAME");
-	if (((!user || !*user) && needs_name) || !will_do)
+	if ((!user && needs_name) || !will_do)
 		host_read_passwd(passwd, host->uid, &passwd_user, &passwd_home);
-	if (user && *user)
+	if (user)
 		host->user = xstrdup(user);
 	else
 		host->user =
