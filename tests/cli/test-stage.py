@@ -102,7 +102,8 @@ def test_whole(home):
 
 
 def test_to(home):
-    file = begin(home, ALL)
+    # A change of its own: the same bundle may have been in production before.
+    file = begin(home, ALL, CHANGE + "; echo to > to")
     answer = home.data("stage", "run", "fix", "-f", file, "--to", "staging")
     tap.equal([one["name"] for one in answer.get("stages", [])], ["dev", "staging"], "--to goes no further")
     tap.equal(answer.get("outcome"), "live", "and that is a success")
