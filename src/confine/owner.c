@@ -2,6 +2,7 @@
 #include "confine/owner.h"
 
 #include "base/id.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 /* What is not in use yet is young: making a group and entering it takes milliseconds. */
+#define CLOCK_SLACK_MS 5000
 #define FOREIGN_OLD_MS (3600u * 1000)
 
 /* The inode of our pid namespace; 0, which none has, when it cannot be told. */
@@ -40,6 +42,7 @@ static bool is_old(const char *run_id)
 bool owner_is_gone(const char *name)
 {
 	unsigned long long namespace;
+	uint64_t made_ms;
 	int pid, run_at = 0;
 
 	if (sscanf(name, "aisbx-%llu-%d-%n", &namespace, &pid, &run_at) != 2 || run_at == 0 ||
@@ -47,6 +50,9 @@ bool owner_is_gone(const char *name)
 		return false;
 	if (namespace == 0 || namespace != pid_namespace())
 		return is_old(name + run_at);
-	/* A pid that was used again only delays the removal. */
-	return kill(pid, 0) < 0 && errno == ESRCH;
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
+	/* On a busy machine the number may be another's by now. */
+	made_ms = id_run_epoch_ms(name + run_at);
+	return made_ms && !process_is_of(pid, made_ms, CLOCK_SLACK_MS);
 }

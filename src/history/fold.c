@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "base/str.h"
 #include "history/fold_record.h"
 
@@ -197,37 +198,6 @@ static int fold_named(struct db *db, int dir_fd, const char *name, struct error 
 	return status;
 }
 
-/* Ticks since boot at which process PID began; 0 when there is none. */
-static uint64_t began_ticks(int64_t pid)
-{
-	char path[48], text[1024];
-	const char *at;
-
-	(void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
-		return 0;
-	/* The name in brackets may hold anything; what follows the last one does not. */
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
-/* Whether process PID can be the one that wrote down at STARTED_MS that it begins. */
-static bool is_alive(int64_t pid, int64_t started_ms)
-{
-	uint64_t ticks = pid > 0 ? began_ticks(pid) : 0;
-	struct timespec up;
-	int64_t began_ms;
-
-	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &up) < 0)
-		return false;
-	began_ms = (int64_t)clock_epoch_ms() - (int64_t)up.tv_sec * 1000 +
-		   (int64_t)(ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
-	/* A second for rounding: a younger process has only got the number. */
-	return began_ms <= started_ms + 1000;
-}
-
 /* A start without an end whose supervisor is gone. */
 static int name_killed(struct db *db, struct error *err)
 {
@@ -240,7 +210,8 @@ static int name_killed(struct db *db, struct error *err)
 		       &mark, err) < 0)
 		return -1;
 	while ((got = db_step(open, err)) > 0) {
-		if (is_alive(db_int(open, 1), db_int(open, 2)))
+		/* A second for rounding: a younger process has only got the number. */
+		if (process_is_of(db_int(open, 1), (uint64_t)db_int(open, 2), 1000))
 			continue;
 		db_bind_text(mark, 1, db_text(open, 0));
 		if (db_run(mark, err) < 0)

@@ -2,6 +2,8 @@
 #include "confine/owner.h"
 
 #include "base/id.h"
+
+#include "base/id.h"
 #include "tests/tap.h"
 
 #include <sys/stat.h>
@@ -36,6 +38,12 @@ static void test_names(void)
 	(void)snprintf(wanted, sizeof(wanted), "aisbx-%llu-%d-01JCABCDEFGHJKMNPQRSTVWXYZ",
 		       own_namespace(), getpid());
 	tap_is_str(name, wanted, "a name holds the supervisor's namespace and pid, and the run");
+	tap_ok(owner_is_gone(name), "a number that is somebody else's by now says nothing");
+	char run_id[ID_RUN_SIZE];
+	struct error err;
+
+	tap_ok(id_run(run_id, &err) == 0, "a run of now");
+	owner_name(run_id, name);
 	tap_ok(!owner_is_gone(name), "a living supervisor's thing is not gone");
 }
 

@@ -1,0 +1,44 @@
+/* Whether a process number still means who it meant. */
+#include "base/process.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Ticks since boot at which process PID began; 0 when there is none. */
+static uint64_t began_ticks(int64_t pid)
+{
+	char path[48], text[1024];
+	const char *at;
+
+	(void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return 0;
+	/* The name in brackets may hold anything; what follows the last one does not. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms)
+{
+	uint64_t ticks = pid > 0 ? began_ticks(pid) : 0;
+	struct timespec up;
+	uint64_t began_ms;
+
+	/* Where /proc hides others' processes there is no more to be known than that it exists. */
+	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &up) < 0)
+		return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+	began_ms = clock_epoch_ms() - (uint64_t)up.tv_sec * 1000 +
+		   ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	return began_ms <= then_ms + slack_ms;
+}
