@@ -17,7 +17,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from clitest import Home, Tap
 
-SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
+# Every day the same; the long form takes another each time. Where a directory with an empty one in it becomes a file, git
+# has no word for the empty one and refuses the patch: a seed that meets this says so.
+LONG = os.environ.get("AISBX_LONG", "") not in ("", "0")
+SEED = int(os.environ.get("SEED") or (random.SystemRandom().randrange(1 << 32) if LONG else 7))
 ROUNDS = 3 if os.environ.get("AISBX_SLOW", "") not in ("", "0") else int(os.environ.get("ROUNDS") or 8)
 # One that a sandbox shows, too: an interpreter in somebody's home may be hidden there.
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
