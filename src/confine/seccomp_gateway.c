@@ -1,31 +1,16 @@
 /* The filter of the network gateway: it moves bytes between sockets it was given or dials, and can do nothing else. */
 #include "confine/seccomp.h"
 
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
+#include "confine/seccomp_list.h"
+
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#define ALLOW(call)                                        \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
 const struct sock_fprog *seccomp_gateway(void)
 {
-	/* The first ones are those of every byte; a foreign ABI kills; everything not listed is refused. */
+	/* The first ones are those of every byte. */
 	static struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		LIST_BEGIN,
 		ALLOW(SYS_splice),
 #ifdef SYS_epoll_wait
 		ALLOW(SYS_epoll_wait),
@@ -63,7 +48,7 @@ const struct sock_fprog *seccomp_gateway(void)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		LIST_END,
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
