@@ -215,12 +215,6 @@ static void attach_kill(struct task *base)
 	base->state = TASK_ENDED;
 }
 
-static uint64_t cpu_of(const struct rusage *usage)
-{
-	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
-	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
 /* The sandbox's own counts of limits met, when the command may have met one. */
 static void ask_at_the_end(struct attach_task *task)
 {
@@ -245,7 +239,7 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 		task->is_asking = true;
 		send_kind(task, ATTACH_LOOK);
 	}
-	ret_usage->cpu_us = task->has_ended ? cpu_of(&task->usage) : task->now.exec_cpu_us;
+	ret_usage->cpu_us = task->has_ended ? linux_cpu_us(&task->usage) : task->now.exec_cpu_us;
 	ret_usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
 	ret_usage->pids = task->now.tasks;
 	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
@@ -255,31 +249,15 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 		task->now.disk_full && !task->before.disk_full;
 }
 
-static void attach_resize(struct task *base, unsigned rows, unsigned columns)
-{
-	struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
-
-	if (base->pty_master >= 0)
-		(void)ioctl(base->pty_master, TIOCSWINSZ, &size);
-}
-
-static int attach_check(const struct spec *spec, struct error *err)
-{
-	(void)spec;
-	if (geteuid() != getuid())
-		return error_set(err, ERROR_DENIED, "aisbx must not be run set-id");
-	return 0;
-}
-
 const struct driver driver_linux_attach = {
 	.name = "linux",
 	.summary = "a sandbox that runs already",
-	.check = attach_check,
+	.check = linux_check,
 	.start = attach_start,
 	.poll_fd = attach_poll_fd,
 	.step = attach_step,
 	.kill = attach_kill,
 	.sample = attach_sample,
-	.resize = attach_resize,
+	.resize = linux_resize,
 	.free = attach_free,
 };

@@ -47,7 +47,7 @@ static struct linux_task *linux_task_of(struct task *task)
 }
 
 /* What can be told without trying; the rest is refused by the start itself, before the command runs. */
-static int linux_check(const struct spec *spec, struct error *err)
+int linux_check(const struct spec *spec, struct error *err)
 {
 	(void)spec;
 	if (geteuid() != getuid())
@@ -362,7 +362,7 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 	usage->disk_full = task->was_full;
 }
 
-static uint64_t cpu_of(const struct rusage *usage)
+uint64_t linux_cpu_us(const struct rusage *usage)
 {
 	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
 	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
@@ -373,7 +373,7 @@ static void sample_without_group(struct linux_task *task, struct task_usage *usa
 	struct tree_usage tree;
 
 	if (task->has_usage) {
-		usage->cpu_us = cpu_of(&task->usage);
+		usage->cpu_us = linux_cpu_us(&task->usage);
 		usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
 	} else {
 		tree_sample(task->launch.proc_fd, &tree);
@@ -400,7 +400,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 		return;
 	}
 	cgroup_read(&task->launch.group, base->state == TASK_ENDED, &group);
-	ret_usage->cpu_us = group.has_cpu ? group.cpu_us : cpu_of(&task->usage);
+	ret_usage->cpu_us = group.has_cpu ? group.cpu_us : linux_cpu_us(&task->usage);
 	ret_usage->memory_bytes = group.memory_bytes;
 	ret_usage->peak_memory_bytes = group.peak_memory_bytes;
 	ret_usage->pids = group.pids;
@@ -408,7 +408,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	ret_usage->pids_refused = group.pids_refused;
 }
 
-static void linux_resize(struct task *base, unsigned rows, unsigned columns)
+void linux_resize(struct task *base, unsigned rows, unsigned columns)
 {
 	struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
 
