@@ -6,6 +6,7 @@
 #include "confine/rlimit.h"
 #include "confine/seccomp.h"
 #include "launch/command.h"
+#include "launch/seal.h"
 #include "launch/terminal.h"
 
 #include <dirent.h>
@@ -84,20 +85,12 @@ static int limit(const struct member *member, struct error *err)
 	return 0;
 }
 
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static int prepare(const struct member *member, struct error *err)
 {
 	const struct attach_packet *packet = member->packet;
 	const char *directory = member->words[ATTACH_DIRECTORY].items[0];
 
-	unblock_signals();
+	seal_signals();
 	if (setsid() < 0)
 		return error_errno(err, ERROR_HOST, "no session of its own");
 	if (take_descriptors(packet, err) < 0)

@@ -64,15 +64,6 @@ static int take_descriptors(const struct payload *payload, struct error *err)
 	return 0;
 }
 
-/* Handlers and ignored signals went with CLONE_CLEAR_SIGHAND; the supervisor's mask is still there. */
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
 static int own_network(struct payload *payload, struct error *err)
 {
@@ -120,7 +111,7 @@ static int seal(struct payload *payload, struct error *err)
 	if ((!price_without("quotas") && sysctl_apply_early(payload->sealing.proc_fd, err) < 0) ||
 	    take_descriptors(payload, err) < 0)
 		return -1;
-	unblock_signals();
+	seal_signals();
 	umask(022);
 	if (seal_privileges(err) < 0)
 		return -1;

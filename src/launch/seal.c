@@ -108,3 +108,11 @@ int seal_filter(const struct sealing *sealing, struct error *err)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
 }
+
+void seal_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}

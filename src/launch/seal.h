@@ -25,4 +25,7 @@ int seal_privileges(struct error *err);
 /* Sends the supervisor PROC and LISTENER, between them loads the filter. */
 int seal_filter(const struct sealing *sealing, struct error *err);
 
+/* Lets every signal through again: the supervisor's mask is inherited. */
+void seal_signals(void);
+
 #endif
