@@ -28,11 +28,6 @@ struct builder {
 	struct strv merged;  /* directories that show the host's content, in the order made */
 };
 
-static bool is_directory_rule(enum mask_kind kind)
-{
-	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_KEEP;
-}
-
 /* The first mask whose path is not before PATH[0..len); masks are sorted by path. */
 static size_t lower_bound(const struct spec *spec, const char *path, size_t len)
 {
@@ -59,7 +54,7 @@ static const struct spec_mask *rule_at(const struct spec *spec, const char *path
 
 		if (strncmp(mask->path, path, len) != 0 || mask->path[len] != '\0')
 			break;
-		if (is_directory_rule(mask->kind) && (!found || mask->kind == MASK_KEEP))
+		if (mask_is_of_directory(mask->kind) && (!found || mask->kind == MASK_KEEP))
 			found = mask;
 	}
 	return found;

@@ -94,11 +94,6 @@ static bool hides(const struct entry *entry)
 	return entry->kind == MASK_HIDE || entry->kind == MASK_EMPTY;
 }
 
-static bool is_directory_rule(enum mask_kind kind)
-{
-	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_KEEP;
-}
-
 /* Whether ENTRY changes anything below a place that is hidden or not. */
 static bool matters(const struct entry *entry, bool is_hidden)
 {
@@ -146,7 +141,7 @@ static void write_entries(struct spec *spec, struct entries *entries)
 		if (!matters(entry, depth > 0 && hides(open[depth - 1])))
 			continue;
 		put_mask(spec, entry);
-		if (is_directory_rule(entry->kind) && depth < sizeof(open) / sizeof(open[0]))
+		if (mask_is_of_directory(entry->kind) && depth < sizeof(open) / sizeof(open[0]))
 			open[depth++] = entry;
 	}
 }
@@ -398,7 +393,7 @@ bool plan_shows(const struct spec *spec, const char *path)
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		const struct spec_mask *mask = &spec->masks[i];
 
-		if (is_directory_rule(mask->kind) && path_is_within(path, mask->path))
+		if (mask_is_of_directory(mask->kind) && path_is_within(path, mask->path))
 			deepest = mask;
 	}
 	return !deepest || deepest->kind == MASK_KEEP;

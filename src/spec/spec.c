@@ -104,6 +104,11 @@ struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, con
 	return tree;
 }
 
+bool mask_is_of_directory(enum mask_kind kind)
+{
+	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_KEEP;
+}
+
 struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const char *path)
 {
 	struct spec_mask *mask;

@@ -69,6 +69,9 @@ enum mask_kind {
 	MASK_FILE, /* a file with our own content stands at the path (synthesised .gitconfig) */
 };
 
+/* Whether such a mask says something about a whole directory. */
+bool mask_is_of_directory(enum mask_kind kind);
+
 struct spec_mask {
 	enum mask_kind kind;
 	char *path;
