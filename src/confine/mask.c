@@ -1,11 +1,11 @@
 /* Masks: building the layer of whiteouts, empty directories and kept directories. */
 #include "confine/mask.h"
 
+#include "base/clean_path.h"
 #include "base/dir.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/mask_metadata.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

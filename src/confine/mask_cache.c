@@ -1,11 +1,11 @@
 /* Finished mask layers, kept between the runs of a root caller. */
 #include "confine/mask_cache.h"
 
+#include "base/clean_path.h"
 #include "base/dir.h"
 #include "base/own.h"
 #include "base/tree.h"
 #include "confine/owner.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

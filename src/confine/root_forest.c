@@ -7,11 +7,11 @@
  */
 #include "confine/root_kept.h"
 
+#include "base/clean_path.h"
 #include "base/dir.h"
 #include "base/own.h"
 #include "confine/mask.h"
 #include "confine/mount.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

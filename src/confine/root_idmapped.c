@@ -1,10 +1,10 @@
 /* The root of a root caller's clone: overlays over idmapped clones of every real mount of the host. */
 #include "confine/root_kept.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "confine/mask.h"
 #include "confine/mount.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <string.h>

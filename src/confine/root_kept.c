@@ -1,12 +1,12 @@
 /* What a named sandbox keeps: the writable top and the sealed layers of each unit. */
 #include "confine/root_kept.h"
 
+#include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/place_name.h"
 #include "base/tree.h"
 #include "confine/mask.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* Units: one overlay each over one directory of the host. */
 #include "confine/root_kept.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "base/price.h"
 #include "confine/mask.h"
 #include "confine/mask_cache.h"
 #include "confine/mount.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* Build outputs kept: saved, listed, forgotten. */
 #include "engine/artifact_parts.h"
 
+#include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -11,7 +12,6 @@
 #include "engine/history.h"
 #include "engine/record.h"
 #include "engine/workspace_parts.h"
-#include "spec/clean_path.h"
 #include "workspace/cas.h"
 #include "workspace/target.h"
 

@@ -1,10 +1,10 @@
 /* The host's git as a tool that runs nothing but itself. */
 #include "engine/git.h"
 
+#include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/tree.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
  * The quick way knows the sandbox's directory, its card and its socket, and nothing else: no plan is made, no mount is
  * looked at. The slow way plans, and forks the keeper; whoever is second to come waits for the first one's.
  */
+#include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/execute.h"
@@ -11,7 +12,6 @@
 #include "engine/sandbox_parts.h"
 #include "keeper/keeper.h"
 #include "plan/plan.h"
-#include "spec/clean_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

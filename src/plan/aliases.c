@@ -1,7 +1,7 @@
 /* One file under two names: bind mounts and subvolumes show a filesystem in several places. */
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "plan/parts.h"
-#include "spec/clean_path.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Host paths shown at a place of the user's choice: --ro, --rw, --rw-through and a profile's mounts. */
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "plan/parts.h"
-#include "spec/clean_path.h"
 
 #include <stdlib.h>
 #include <string.h>

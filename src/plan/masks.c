@@ -5,10 +5,10 @@
  * (enum rank). A rule that changes nothing, since what lies above already says the same, is left out, so that a
  * launch does not look at a hundred credential files of a home that is empty anyway.
  */
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "plan/mask_list.h"
 #include "plan/parts.h"
-#include "spec/clean_path.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Which directory is the workspace, and which directories never become one by default. */
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "plan/parts.h"
-#include "spec/clean_path.h"
 
 #include <stdlib.h>
 #include <string.h>

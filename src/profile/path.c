@@ -1,9 +1,9 @@
 /* Names and paths as profiles write them, judged as text only. */
 #include "profile/path.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "base/str.h"
-#include "spec/clean_path.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "spec/spec.h"
 
-#include "spec/clean_path.h"
+#include "base/clean_path.h"
 
 #include <stdarg.h>
 #include <stdio.h>

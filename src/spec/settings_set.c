@@ -1,10 +1,10 @@
 /* One value of a setting from its text: each kind's form is checked here and nowhere else. */
 #include "spec/settings.h"
 
+#include "base/clean_path.h"
 #include "base/nearest.h"
 #include "base/own.h"
 #include "base/units.h"
-#include "spec/clean_path.h"
 #include "spec/settings_field.h"
 #include "spec/spec.h"
 

@@ -1,5 +1,5 @@
 /* Paths as text: what is clean, making it so, and which lies within which. */
-#include "spec/clean_path.h"
+#include "base/clean_path.h"
 
 #include "base/own.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* Paths as text: absolute, without empty, "." and ".." parts, so that two spellings never mean one place. */
-#ifndef SPEC_CLEAN_PATH_H
-#define SPEC_CLEAN_PATH_H
+#ifndef BASE_CLEAN_PATH_H
+#define BASE_CLEAN_PATH_H
 
 #include <stdbool.h>
 
