@@ -56,3 +56,13 @@ void nearest_try(struct nearest *nearest, const char *name)
 		nearest->best = name;
 	}
 }
+
+const char *nearest_of(const char *given, const char *const *names)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, given);
+	for (; *names; names++)
+		nearest_try(&nearest, *names);
+	return nearest.best;
+}

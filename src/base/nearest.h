@@ -12,4 +12,7 @@ struct nearest {
 void nearest_init(struct nearest *nearest, const char *given);
 void nearest_try(struct nearest *nearest, const char *name);
 
+/* The nearest of NULL-terminated NAMES, or NULL. */
+const char *nearest_of(const char *given, const char *const *names);
+
 #endif

@@ -1,6 +1,7 @@
 /* The key `mounts`: a list of {host, guest, mode}. */
 #include "profile/reader.h"
 
+#include "base/nearest.h"
 #include "base/own.h"
 
 #include <string.h>
@@ -21,9 +22,9 @@ static int read_mode(const struct reader *reader, const struct value *item,
 		mount->through = i == 2;
 		return 0;
 	}
-	error_set(reader->err, ERROR_INPUT, "mode '%s' is none of ro, rw, rw-through",
+	error_set(reader->file.err, ERROR_INPUT, "mode '%s' is none of ro, rw, rw-through",
 		  str_shown(mode, shown));
-	return reader_at(reader, item);
+	return value_reader_at(&reader->file, item);
 }
 
 static int read_guest(const struct reader *reader, const struct value *item, char **ret_guest)
@@ -63,7 +64,7 @@ static int read_member(const struct reader *reader, const char *key, const struc
 		return read_guest(reader, item, &mount->guest);
 	if (strcmp(key, "mode") == 0)
 		return read_mode(reader, item, mount);
-	return reader_unknown(reader, item, key, reader_nearest(key, keys));
+	return value_reader_unknown(&reader->file, item, key, nearest_of(key, keys));
 }
 
 static void mount_done(struct settings_mount *mount)

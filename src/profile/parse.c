@@ -53,10 +53,10 @@ static bool holds_file(const struct setting_row *row)
 static int set_row(const struct reader *reader, const struct setting_row *row,
 		   const struct value *item, const char *text)
 {
-	if (settings_set(&reader->profile->settings, row, row->name, text, reader->err) < 0) {
+	if (settings_set(&reader->profile->settings, row, row->name, text, reader->file.err) < 0) {
 		/* To settings_set wrong words are bad usage; here they are a bad file. */
-		reader->err->code = ERROR_INPUT;
-		return reader_at(reader, item);
+		reader->file.err->code = ERROR_INPUT;
+		return value_reader_at(&reader->file, item);
 	}
 	return 0;
 }
@@ -233,7 +233,7 @@ static int read_key(struct reader *reader, const char *written, const struct val
 	if (strcmp(key, "caps") == 0)
 		return read_caps(reader, item);
 	if (!row || !(row->profile || is_mount(row)))
-		return reader_unknown(reader, item, written, nearest_key(key));
+		return value_reader_unknown(&reader->file, item, written, nearest_key(key));
 	return read_row(reader, row, item);
 }
 
@@ -242,8 +242,8 @@ static int read_tree(struct reader *reader, const struct value *tree)
 	if (tree->kind == VALUE_NULL) /* only comments: it says nothing, which is allowed */
 		return 0;
 	if (tree->kind != VALUE_MAP) {
-		error_set(reader->err, ERROR_INPUT, "a profile is a map of keys and values");
-		return reader_at(reader, tree);
+		error_set(reader->file.err, ERROR_INPUT, "a profile is a map of keys and values");
+		return value_reader_at(&reader->file, tree);
 	}
 	for (size_t i = 0; i < tree->many.count; i++)
 		if (read_key(reader, tree->many.keys[i], tree->many.items[i]) < 0)
@@ -255,7 +255,7 @@ int profile_parse(const char *bytes, size_t len, const char *origin, const char 
 		  struct profile *ret_profile, struct error *err)
 {
 	struct profile profile;
-	struct reader reader = { origin, base_dir, &profile, STRV_INIT, err };
+	struct reader reader = { { origin, err }, base_dir, &profile, STRV_INIT };
 	owned(value_release) struct value *tree = NULL;
 	int result;
 

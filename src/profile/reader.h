@@ -2,27 +2,19 @@
 #ifndef PROFILE_READER_H
 #define PROFILE_READER_H
 
-#include "base/value.h"
+#include "base/value_reader.h"
 #include "profile/profile.h"
 
 struct reader {
-	const char *origin;
+	struct value_reader file;
 	const char *base_dir;
 	struct profile *profile;
 	struct strv seen; /* keys met, spelt our way */
-	struct error *err;
 };
-
-/* Puts "ORIGIN:LINE: " in front of the error; -1. */
-int reader_at(const struct reader *reader, const struct value *item);
 
 /* "'KEY' REASON" with its place; -1. */
 int reader_refuse(const struct reader *reader, const struct value *item, const char *key,
 		  const char *reason);
-
-/* "unknown key 'KEY' (did you mean 'BEST'?)" with its place; BEST may be NULL; -1. */
-int reader_unknown(const struct reader *reader, const struct value *item, const char *key,
-		   const char *best);
 
 /* The text of a value that must be one; NULL with an error otherwise. */
 const char *reader_text(const struct reader *reader, const struct value *item, const char *key);
@@ -33,8 +25,5 @@ char *reader_path(const struct reader *reader, const struct value *item, const c
 
 /* The value of `mounts`. */
 int reader_mounts(const struct reader *reader, const struct value *list);
-
-/* The nearest of NULL-terminated NAMES, or NULL. */
-const char *reader_nearest(const char *word, const char *const *names);
 
 #endif
