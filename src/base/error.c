@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,21 @@ int error_context(struct error *err, const char *format, ...)
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %.*s",
 		       (int)(sizeof(err->text) - 3 - (used < 480 ? used : 480)), before);
 	return -1;
+}
+
+const char *error_hint(const char *text, char buffer[static ERROR_TEXT_SIZE])
+{
+	size_t len = strlen(text);
+	bool in_brackets = len > 0 && text[len - 1] == ')';
+	const char *start = in_brackets ? strrchr(text, '(') : NULL;
+
+	for (const char *at = text; !in_brackets && (at = strstr(at, "; ")); at += 2)
+		start = at + 1;
+	if (!start)
+		return NULL;
+	(void)snprintf(buffer, ERROR_TEXT_SIZE, "%.*s", (int)(strlen(start) - 1 - in_brackets),
+		       start + 1);
+	return buffer;
 }
 
 const char *error_code_name(enum error_code code)

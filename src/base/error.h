@@ -18,10 +18,12 @@ enum error_code {
 };
 
 /* Plain bytes below PIPE_BUF, so that a child can send one up a pipe in one atomic write. */
+#define ERROR_TEXT_SIZE 500
+
 struct error {
 	enum error_code code;
 	int errnum;
-	char text[500];
+	char text[ERROR_TEXT_SIZE];
 };
 
 /* Fills *err and returns -1, so that callers can write `return error_set(...)`. */
@@ -37,6 +39,9 @@ int error_context(struct error *err, const char *format, ...) __attribute__((for
 
 /* Stable lower-case name of a code ("usage", "not_found"), for JSON. */
 const char *error_code_name(enum error_code code);
+
+/* The way out, where TEXT ends with one: in parentheses, or behind a semicolon. In BUFFER; NULL when there is none. */
+const char *error_hint(const char *text, char buffer[static ERROR_TEXT_SIZE]);
 
 /* Exit status of verbs other than run, exec and try. */
 int error_exit_status(enum error_code code);

@@ -1,6 +1,8 @@
 /* What came of a run: life of the struct, collected denials, and the result object. */
 #include "observe/result.h"
 
+#include "base/error.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,6 +352,19 @@ static void write_samples(struct json *json, const struct samples *samples)
 	json_close(json, ']');
 }
 
+/* Why there was no run, as every other verb says it. */
+static void write_error(struct json *json, const struct run_result *result)
+{
+	char hint[ERROR_TEXT_SIZE];
+
+	json_key(json, "error");
+	json_open(json, '{');
+	write_text(json, "code", result->error_code);
+	write_text(json, "message", result->message);
+	write_text(json, "hint", error_hint(result->message, hint));
+	json_close(json, '}');
+}
+
 static void write_result(const struct run_result *result, bool with_streams, struct str *out)
 {
 	const char *out_encoding = NULL, *err_encoding = NULL;
@@ -381,6 +396,8 @@ static void write_result(const struct run_result *result, bool with_streams, str
 	write_list(&json, "notes", &result->notes);
 	if (result->changed.count > 0)
 		write_list(&json, "changed", &result->changed);
+	if (result->error_code && result->message)
+		write_error(&json, result);
 	json_close(&json, '}');
 }
 

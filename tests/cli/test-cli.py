@@ -186,6 +186,7 @@ def test_fake():
     found = data("--trace", "t-1", "--", "fail", "no room")
     tap.ok(found.get("status") == "denied" and "no room" in str(found.get("message")) and found["trace_id"] == "t-1",
            "fake: a refused start", found)
+    tap.equal(found.get("error", {}).get("code"), "denied", "fake: with the error of any other verb")
     tap.equal(fake("--", "fail", "no room").returncode, 125, "fake: a refused start is 125")
     done = fake("--require", "seccomp", "--", "exit", "0")
     tap.ok(done.returncode == 125 and "seccomp" in done.stderr, "fake: a required layer is refused", done)

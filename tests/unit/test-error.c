@@ -37,6 +37,15 @@ static void test_texts(void)
 	tap_ok(sizeof(struct error) <= PIPE_BUF, "an error goes through a pipe in one piece");
 }
 
+static void test_hints(void)
+{
+	char hint[ERROR_TEXT_SIZE];
+
+	tap_is_str(error_hint("no size (use 1g)", hint), "use 1g", "a hint in brackets");
+	tap_is_str(error_hint("gone; look; make one", hint), "make one", "behind a semicolon");
+	tap_ok(!error_hint("gone", hint) && !error_hint("", hint), "none");
+}
+
 static void test_codes(void)
 {
 	tap_is_str(error_code_name(ERROR_NOT_FOUND), "not_found", "codes have names");
@@ -55,6 +64,7 @@ static void test_codes(void)
 int main(void)
 {
 	test_texts();
+	test_hints();
 	test_codes();
 	return tap_done();
 }

@@ -190,24 +190,9 @@ void render_error(const struct error *err, const struct render_style *style, str
 	str_add_char(out, '\n');
 }
 
-/* The way out, where the sentence ends with one: in parentheses, or behind a semicolon. Points into BUFFER. */
-static const char *hint_of(const char *text, char *buffer, size_t size)
-{
-	size_t len = strlen(text);
-	bool in_brackets = len > 0 && text[len - 1] == ')';
-	const char *start = in_brackets ? strrchr(text, '(') : NULL;
-
-	for (const char *at = text; !in_brackets && (at = strstr(at, "; ")); at += 2)
-		start = at + 1;
-	if (!start)
-		return NULL;
-	(void)snprintf(buffer, size, "%.*s", (int)(strlen(start) - 1 - in_brackets), start + 1);
-	return buffer;
-}
-
 void render_error_json(const struct op *op, const struct error *err, struct str *out)
 {
-	char hint[sizeof(err->text)];
+	char hint[ERROR_TEXT_SIZE];
 	struct json json;
 
 	json_init(&json, out);
@@ -229,7 +214,7 @@ void render_error_json(const struct op *op, const struct error *err, struct str 
 	json_key(&json, "message");
 	json_text(&json, err->text);
 	json_key(&json, "hint");
-	json_text(&json, hint_of(err->text, hint, sizeof(hint)));
+	json_text(&json, error_hint(err->text, hint));
 	json_close(&json, '}');
 	json_close(&json, '}');
 	str_add_char(out, '\n');
