@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "base/units.h"
+#include "base/value_reader.h"
 #include "base/yaml.h"
 #include "gate/gate.h"
 
@@ -13,9 +14,8 @@
 #define TARGET_MAX 4000
 
 struct pipeline_reader {
-	const char *origin;
+	struct value_reader file;
 	struct pipeline *pipeline;
-	struct error *err;
 };
 
 void pipeline_init(struct pipeline *pipeline)
@@ -40,28 +40,11 @@ void pipeline_done(struct pipeline *pipeline)
 	pipeline_init(pipeline);
 }
 
-static int at(const struct pipeline_reader *reader, const struct value *item)
-{
-	return error_context(reader->err, "%s:%u", reader->origin, item->line);
-}
-
-static int refuse(const struct pipeline_reader *reader, const struct value *item, const char *what)
-{
-	error_set(reader->err, ERROR_INPUT, "%s", what);
-	return at(reader, item);
-}
-
-static bool is_text(const struct value *item)
-{
-	return item->kind == VALUE_TEXT && item->text.len > 0 &&
-	       strlen(item->text.bytes) == item->text.len;
-}
-
 /* WORD as one of CHOICES ("a|b|c"), or the nearest of them in the refusal. */
 static int read_choice(const struct pipeline_reader *reader, const struct value *item,
 		       const char *key, const char *const *choices, const char **ret_choice)
 {
-	const char *word = is_text(item) ? item->text.bytes : "";
+	const char *word = value_is_word(item) ? item->text.bytes : "";
 	char shown[STR_SHOWN_SIZE];
 	owned(str_done) struct str all = STR_INIT;
 	struct nearest nearest;
@@ -75,10 +58,10 @@ static int read_choice(const struct pipeline_reader *reader, const struct value 
 		nearest_try(&nearest, *choices);
 		str_addf(&all, "%s%s", all.len ? ", " : "", *choices);
 	}
-	error_set(reader->err, ERROR_INPUT, "'%s: %s' (%s %s)", key, str_shown(word, shown),
+	error_set(reader->file.err, ERROR_INPUT, "'%s: %s' (%s %s)", key, str_shown(word, shown),
 		  nearest.best ? "did you mean" : "use one of",
 		  nearest.best ? nearest.best : str_cstr(&all));
-	return at(reader, item);
+	return value_reader_at(&reader->file, item);
 }
 
 static int read_gate(const struct pipeline_reader *reader, const struct value *item,
@@ -86,15 +69,15 @@ static int read_gate(const struct pipeline_reader *reader, const struct value *i
 {
 	struct gate gate;
 
-	if (!is_text(item)) {
-		error_set(reader->err, ERROR_INPUT,
+	if (!value_is_word(item)) {
+		error_set(reader->file.err, ERROR_INPUT,
 			  "'%s' must be a list of conditions: [\"tests==pass\", \"cmd:make test\"]",
 			  key);
-		return at(reader, item);
+		return value_reader_at(&reader->file, item);
 	}
-	if (gate_parse(item->text.bytes, &gate, reader->err) < 0) {
-		reader->err->code = ERROR_INPUT;
-		return at(reader, item);
+	if (gate_parse(item->text.bytes, &gate, reader->file.err) < 0) {
+		reader->file.err->code = ERROR_INPUT;
+		return value_reader_at(&reader->file, item);
 	}
 	gate_done(&gate);
 	strv_add(gates, item->text.bytes);
@@ -118,10 +101,10 @@ static int read_number(const struct pipeline_reader *reader, const struct value 
 {
 	int64_t number;
 
-	if (units_count(key, is_text(item) ? item->text.bytes : "", min, max, &number,
-			reader->err) < 0) {
-		reader->err->code = ERROR_INPUT;
-		return at(reader, item);
+	if (units_count(key, value_is_word(item) ? item->text.bytes : "", min, max, &number,
+			reader->file.err) < 0) {
+		reader->file.err->code = ERROR_INPUT;
+		return value_reader_at(&reader->file, item);
 	}
 	*ret_number = (unsigned)number;
 	return 0;
@@ -132,10 +115,10 @@ static int read_timeout(const struct pipeline_reader *reader, const struct value
 {
 	int64_t ms;
 
-	if (units_duration("timeout", is_text(item) ? item->text.bytes : "", &ms, reader->err) <
-	    0) {
-		reader->err->code = ERROR_INPUT;
-		return at(reader, item);
+	if (units_duration("timeout", value_is_word(item) ? item->text.bytes : "", &ms,
+			   reader->file.err) < 0) {
+		reader->file.err->code = ERROR_INPUT;
+		return value_reader_at(&reader->file, item);
 	}
 	stage->timeout_ms = (uint64_t)ms;
 	return 0;
@@ -144,10 +127,11 @@ static int read_timeout(const struct pipeline_reader *reader, const struct value
 static int read_target(const struct pipeline_reader *reader, const struct value *item,
 		       struct pipeline_stage *stage)
 {
-	size_t len = is_text(item) ? item->text.len : 0;
+	size_t len = value_is_word(item) ? item->text.len : 0;
 
 	if (len == 0 || len > TARGET_MAX)
-		return refuse(reader, item, "'target' must be a directory: /srv/staging");
+		return value_reader_refuse(&reader->file, item,
+					   "'target' must be a directory: /srv/staging");
 	while (len > 1 && item->text.bytes[len - 1] == '/')
 		len--;
 	free(stage->target);
@@ -164,9 +148,10 @@ static int read_approvals(const struct pipeline_reader *reader, const struct val
 	if (read_number(reader, item, "approvals", 0, 1000, &wanted) < 0)
 		return -1;
 	if (wanted > 1)
-		return refuse(reader, item,
-			      "more than one approval can never come together: a store belongs to "
-			      "one user; write approvals: 1");
+		return value_reader_refuse(
+			&reader->file, item,
+			"more than one approval can never come together: a store belongs to "
+			"one user; write approvals: 1");
 	stage->approvals = wanted;
 	return 0;
 }
@@ -178,21 +163,6 @@ static const char *const modes[] = { "in-place", "swap", NULL };
 static const char *const places[] = { "sandbox", "host", NULL };
 static const char *const strategies[] = { "fail", "merge",	"ours",		"theirs",
 					  "lww",  "merge+ours", "merge+theirs", NULL };
-
-static int unknown_key(const struct pipeline_reader *reader, const struct value *item,
-		       const char *key)
-{
-	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
-
-	nearest_init(&nearest, key);
-	for (const char *const *name = stage_keys; *name; name++)
-		nearest_try(&nearest, *name);
-	error_set(reader->err, ERROR_INPUT, "unknown key '%s'%s%s%s", str_shown(key, shown),
-		  nearest.best ? " (did you mean '" : "", nearest.best ? nearest.best : "",
-		  nearest.best ? "'?)" : "");
-	return at(reader, item);
-}
 
 static int read_word_key(const struct pipeline_reader *reader, const struct value *item,
 			 const char *key, struct pipeline_stage *stage)
@@ -218,14 +188,9 @@ static int read_word_key(const struct pipeline_reader *reader, const struct valu
 		stage->strategy = xstrdup(word);
 		return 0;
 	}
-	if (strcmp(key, "after") == 0) {
-		if (!is_text(item))
-			return refuse(reader, item, "'after' must be the name of a stage");
-		free(stage->after_name);
-		stage->after_name = xstrdup(item->text.bytes);
-		return 0;
-	}
-	return unknown_key(reader, item, key);
+	if (strcmp(key, "after") == 0)
+		return value_reader_text(&reader->file, item, key, &stage->after_name);
+	return value_reader_unknown(&reader->file, item, key, nearest_of(key, stage_keys));
 }
 
 static int read_key(const struct pipeline_reader *reader, const struct value *item, const char *key,
@@ -261,17 +226,19 @@ static int add_stage(const struct pipeline_reader *reader, const struct value *m
 	struct pipeline *pipeline = reader->pipeline;
 	const struct value *name = map->kind == VALUE_MAP ? value_get(map, "name") : NULL;
 
-	if (!name || !is_text(name))
-		return refuse(reader, map,
-			      "a stage is a map with a name and a target: {name: dev, target: .}");
+	if (!name || !value_is_word(name))
+		return value_reader_refuse(
+			&reader->file, map,
+			"a stage is a map with a name and a target: {name: dev, target: .}");
 	if (!is_name(name->text.bytes))
-		return refuse(reader, name,
-			      "a stage's name is made of a-z, 0-9, '.', '_' and '-', 40 at most");
+		return value_reader_refuse(
+			&reader->file, name,
+			"a stage's name is made of a-z, 0-9, '.', '_' and '-', 40 at most");
 	for (size_t i = 0; i < pipeline->count; i++)
 		if (strcmp(pipeline->stages[i].name, name->text.bytes) == 0)
-			return refuse(reader, name, "two stages of this name");
+			return value_reader_refuse(&reader->file, name, "two stages of this name");
 	if (pipeline->count == PIPELINE_STAGES_MAX)
-		return refuse(reader, map, "more than 64 stages");
+		return value_reader_refuse(&reader->file, map, "more than 64 stages");
 	pipeline->stages =
 		xrealloc(pipeline->stages, pipeline->count + 1, sizeof(pipeline->stages[0]));
 	*ret_stage = &pipeline->stages[pipeline->count++];
@@ -293,14 +260,16 @@ static int read_stage(const struct pipeline_reader *reader, const struct value *
 			return -1;
 	}
 	if (!stage->target)
-		return refuse(reader, map, "this stage has no target: add target: DIRECTORY");
+		return value_reader_refuse(&reader->file, map,
+					   "this stage has no target: add target: DIRECTORY");
 	return 0;
 }
 
 static int read_stages(const struct pipeline_reader *reader, const struct value *list)
 {
 	if (list->kind != VALUE_LIST || list->many.count == 0)
-		return refuse(reader, list, "'stages' must be a list of stages");
+		return value_reader_refuse(&reader->file, list,
+					   "'stages' must be a list of stages");
 	for (size_t i = 0; i < list->many.count; i++) {
 		if (read_stage(reader, list->many.items[i]) < 0)
 			return -1;
@@ -311,7 +280,7 @@ static int read_stages(const struct pipeline_reader *reader, const struct value 
 int pipeline_read(const char *bytes, size_t len, const char *origin, struct pipeline *pipeline,
 		  struct error *err)
 {
-	const struct pipeline_reader reader = { origin, pipeline, err };
+	const struct pipeline_reader reader = { { origin, err }, pipeline };
 	owned(value_release) struct value *tree = NULL;
 
 	if (yaml_read(bytes, len, origin, YAML_TEXT, &tree, err) < 0)
@@ -328,7 +297,7 @@ int pipeline_read(const char *bytes, size_t len, const char *origin, struct pipe
 			error_set(err, ERROR_INPUT,
 				  "unknown key '%s': a pipeline file has one key, 'stages'",
 				  str_shown(key, shown));
-			return at(&reader, tree->many.items[i]);
+			return value_reader_at(&reader.file, tree->many.items[i]);
 		}
 		if (read_stages(&reader, tree->many.items[i]) < 0)
 			return -1;

@@ -1,0 +1,15 @@
+/* Settings out of a tree of values: files and messages that name them as flags do. */
+#ifndef SPEC_SETTINGS_VALUE_H
+#define SPEC_SETTINGS_VALUE_H
+
+#include "base/value_reader.h"
+#include "spec/settings.h"
+
+/*
+ * Sets KEY, a flag's name, to ITEM: a text or a number; a list of them where the flag may be repeated; a map for `env`.
+ * OTHERS (ended by NULL) are the keys besides settings, for the nearest one in the refusal of a KEY nobody knows.
+ */
+int settings_read(const struct value_reader *reader, const struct value *item, const char *key,
+		  const char *const *others, struct settings *settings);
+
+#endif
