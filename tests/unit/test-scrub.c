@@ -1,0 +1,198 @@
+/* Keeping secrets out of a stream: however it is cut, and without a word lost. */
+#include "run/scrub.h"
+
+#include "base/own.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+/* Runs TEXT through in portions of STEP bytes. The caller frees the answer. */
+static char *scrubbed(const struct secrets *secrets, const char *text, size_t len, size_t step)
+{
+	struct scrub_words words;
+	struct scrub scrub;
+	struct str out = STR_INIT;
+
+	scrub_words_init(&words, secrets);
+	scrub_init(&scrub, &words);
+	for (size_t i = 0; i < len; i += step)
+		scrub_add(&scrub, text + i, len - i < step ? len - i : step, &out);
+	scrub_end(&scrub, &out);
+	scrub_done(&scrub);
+	scrub_words_done(&words);
+	return str_detach(&out);
+}
+
+static void add(struct secrets *secrets, const char *name, const char *value)
+{
+	struct error err = { 0 };
+
+	if (secrets_add(secrets, name, value, strlen(value), &err) < 0)
+		tap_ok(false, "%s", err.text);
+}
+
+static void test_cuts(void)
+{
+	static const struct {
+		const char *text, *wanted;
+	} rows[] = {
+		{ "", "" },
+		{ "nothing here", "nothing here" },
+		{ "hunter22", "[secret A]" },
+		{ "x hunter22 y", "x [secret A] y" },
+		{ "hunter22hunter22", "[secret A][secret A]" },
+		{ "hunthunter22er22", "hunt[secret A]er22" },
+		{ "hunter2", "hunter2" },
+		{ "a.*b(c[d", "[secret REGEX]" },
+		{ "aabaabaaab", "aab[secret OVERLAP]" },
+		{ "first\nsecond line", "[secret LINES]" },
+		{ "first\r\nsecond line", "[secret LINES]" },
+		{ "<hunter22-and-more>", "<[secret LONG]>" },
+		{ "hunter22-and-less", "[secret A]-and-less" },
+	};
+	owned(secrets_done) struct secrets secrets = { 0 };
+
+	add(&secrets, "A", "hunter22\n");
+	add(&secrets, "REGEX", "a.*b(c[d");
+	add(&secrets, "OVERLAP", "aabaaab");
+	add(&secrets, "LINES", "first\nsecond line\n");
+	add(&secrets, "LONG", "hunter22-and-more");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t step = 1; step < 20; step++) {
+			owned(free_ptr) char *got =
+				scrubbed(&secrets, rows[i].text, strlen(rows[i].text), step);
+
+			if (strcmp(got, rows[i].wanted) != 0 || step == 19)
+				tap_is_str(got, rows[i].wanted, "'%s' cut into %zu", rows[i].text,
+					   step);
+		}
+	}
+}
+
+/* Two that share a part: neither of them may be shown in full. */
+static void test_shared_part(void)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+
+	add(&secrets, "HEAD", "abcdefgh");
+	add(&secrets, "TAIL", "efghijkl");
+	owned(free_ptr) char *got = scrubbed(&secrets, "-abcdefghijkl-", 14, 3);
+
+	tap_is_str(got, "-[secret HEAD][secret TAIL]-", "two that share a part");
+}
+
+static void test_held_back(void)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(str_done) struct str out = STR_INIT;
+	struct scrub_words words;
+	struct scrub scrub;
+
+	add(&secrets, "A", "hunter22");
+	scrub_words_init(&words, &secrets);
+	scrub_init(&scrub, &words);
+	scrub_add(&scrub, "ready> ", 7, &out);
+	tap_is_str(str_cstr(&out), "ready> ", "what cannot be a secret goes on at once");
+	scrub_add(&scrub, "hun", 3, &out);
+	tap_is_str(str_cstr(&out), "ready> ", "what may become one waits");
+	scrub_add(&scrub, "gry", 3, &out);
+	tap_is_str(str_cstr(&out), "ready> hungry", "until it does not");
+	scrub_done(&scrub);
+	scrub_words_done(&words);
+}
+
+/* A long one of one letter is the worst there is for looking again and again. */
+static void test_bounded(void)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+	size_t len = SECRET_BYTES_MAX - 1, total = 4u << 20;
+	owned(free_ptr) char *value = xmalloc(len + 1), *text = xmalloc(total);
+	char name[16];
+	struct error err;
+
+	memset(value, 'a', len);
+	value[len] = 'b';
+	memset(text, 'a', total);
+	tap_ok(secrets_add(&secrets, "LONG", value, len + 1, &err) == 0, "64 KiB are taken");
+	owned(free_ptr) char *got = scrubbed(&secrets, text, total, 65536);
+
+	tap_ok(strlen(got) == total, "4 MiB that nearly are a secret of 64 KiB come out whole");
+	for (int i = 0; i < 120; i++) {
+		(void)snprintf(name, sizeof(name), "S%d", i);
+		(void)snprintf(value, len, "value-%d-of-many", i);
+		if (secrets_add(&secrets, name, value, strlen(value), &err) < 0)
+			break;
+	}
+	tap_ok(secrets.count == SECRETS_MAX && strstr(err.text, "more than 100"), "a hundred: %s",
+	       err.text);
+	owned(free_ptr) char *many = scrubbed(&secrets, "x value-98-of-many y", 20, 7);
+
+	tap_is_str(many, "x [secret S98] y", "the last of them is found");
+}
+
+static void refuses(const char *name, const char *value, size_t len, const char *wanted)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+	struct error err = { 0 };
+
+	tap_ok(secrets_add(&secrets, name, value, len, &err) < 0 && strstr(err.text, wanted) &&
+		       secrets.count == 0,
+	       "refused: %s", err.text);
+}
+
+static void test_refusals(void)
+{
+	owned(free_ptr) char *big = xcalloc(1, SECRET_BYTES_MAX + 1);
+	owned(secrets_done) struct secrets secrets = { 0 };
+	struct error err = { 0 };
+	struct strv pairs = STRV_INIT;
+
+	refuses("A", "", 0, "empty");
+	refuses("A", "x", 1, "too short");
+	refuses("A", "abc\n\n", 5, "too short");
+	refuses("A", big, SECRET_BYTES_MAX + 1, "64 KiB");
+	refuses("../A", "value", 5, "letters");
+	refuses("", "value", 5, "letters");
+	strv_add(&pairs, "A=/dev/zero");
+	tap_ok(secrets_read(&pairs, &secrets, &err) < 0 && strstr(err.text, "no plain file"), "%s",
+	       err.text);
+	strv_done(&pairs);
+	strv_add(&pairs, "A=/nonexistent/file");
+	tap_ok(secrets_read(&pairs, &secrets, &err) < 0 && strstr(err.text, "/nonexistent/file"),
+	       "%s", err.text);
+	strv_done(&pairs);
+}
+
+static void test_words(void)
+{
+	owned(secrets_done) struct secrets secrets = { 0 }, again = { 0 };
+	struct strv words = STRV_INIT;
+	struct error err = { 0 };
+
+	tap_ok(secrets_add(&secrets, "BYTES", "\0\xff\n\x80z", 5, &err) == 0, "any byte is taken");
+	secrets_to_words(&secrets, &words);
+	tap_ok(secrets_from_words(&words, &again, &err) == 0 && again.count == 1 &&
+		       again.items[0].len == 5 &&
+		       memcmp(again.items[0].bytes, "\0\xff\n\x80z", 5) == 0,
+	       "and comes back from words");
+	words.items[1][2] = 'g';
+	secrets_done(&again);
+	tap_ok(secrets_from_words(&words, &again, &err) < 0, "words that are none: %s", err.text);
+	words.items[1][3] = '\0';
+	tap_ok(secrets_from_words(&words, &again, &err) < 0, "half a byte: %s", err.text);
+	secrets_words_done(&words);
+	strv_add(&words, "ALONE");
+	tap_ok(secrets_from_words(&words, &again, &err) < 0, "a name alone: %s", err.text);
+	secrets_words_done(&words);
+}
+
+int main(void)
+{
+	test_cuts();
+	test_shared_part();
+	test_held_back();
+	test_bounded();
+	test_refusals();
+	test_words();
+	return tap_done();
+}
