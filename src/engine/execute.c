@@ -6,6 +6,7 @@
 #include "driver/driver.h"
 #include "engine/profile_load.h"
 #include "engine/record.h"
+#include "engine/rule_list.h"
 #include "plan/plan.h"
 #include "run/run.h"
 #include "workspace/change.h"
@@ -34,7 +35,9 @@ int execute_plan(const struct request *request, const struct surroundings *aroun
 	settings_init(&profile);
 	if (needs_libraries(request, around->paths.workspace))
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
-	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0)
+	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
+	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
+			    err) < 0)
 		return -1;
 	if (plan_make(request, &profile, &around->host, &around->paths, ret_spec, err) < 0)
 		return -1;

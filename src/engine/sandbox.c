@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "engine/execute.h"
 #include "engine/record.h"
+#include "engine/rule_list.h"
 #include "engine/sandbox_parts.h"
 #include "host/host.h"
 #include "workspace/promote.h"
@@ -54,6 +55,10 @@ int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_re
 
 	request_init(&request);
 	if (sandbox_words_read(&sandbox->settings, &request, err) < 0) {
+		request_done(&request);
+		return -1;
+	}
+	if (rule_list_read(sandbox->dir_fd, NULL, &request.allow, &request.deny, err) < 0) {
 		request_done(&request);
 		return -1;
 	}

@@ -1,10 +1,12 @@
 /* Save, list, rewind, branch, refresh: the snapshots of a sandbox, with nobody writing to it meanwhile. */
 #include "engine/record.h"
+#include "engine/rule_list.h"
 #include "engine/workspace_parts.h"
 
 #include "base/clock.h"
 #include "base/own.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,6 +136,37 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 	return thaw(opened, frozen, status, err);
 }
 
+/*
+ * Rules to deny become settings of the new one and are there when it appears; rules to allow follow. Whoever is killed
+ * between both leaves one that may do less.
+ */
+static int fork_with_rules(struct opened *opened, const char *snapshot,
+			   const struct engine_fork *fork, struct error *err)
+{
+	owned(strv_done) struct strv allow = STRV_INIT, deny = STRV_INIT;
+	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", opened->store.path, fork->new_name);
+	owned(fd_close) int dir_fd = -1;
+
+	if (rule_list_read(opened->sandbox.dir_fd, NULL, &allow, &deny, err) < 0)
+		return -1;
+	for (size_t i = 0; i < deny.count; i++) {
+		strv_add(&opened->sandbox.settings, "--deny");
+		strv_add(&opened->sandbox.settings, deny.items[i]);
+	}
+	if (fork_opened(opened, snapshot, fork, err) < 0)
+		return -1;
+	if (allow.count == 0)
+		return 0;
+	dir_fd = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	for (size_t i = 0; i < allow.count; i++) {
+		const struct rule_change change = { .rule = allow.items[i] };
+
+		if (rule_list_change(dir_fd, NULL, &change, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
@@ -144,7 +177,7 @@ int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struc
 	workspace_split_name(fork->from, &name, &snapshot);
 	if (sandbox_check_name(fork->new_name, err) < 0 ||
 	    opened_open(&opened, name, snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) < 0 ||
-	    fork_opened(&opened, snapshot, fork, err) < 0)
+	    fork_with_rules(&opened, snapshot, fork, err) < 0)
 		return -1;
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "name", value_new_text(fork->new_name));

@@ -83,7 +83,7 @@ static void drop(struct keeper *keeper, struct client *client)
 	*client = keeper->clients[--keeper->client_count];
 }
 
-static void fail(const struct client *client, const struct error *err)
+void client_fail(const struct client *client, const struct error *err)
 {
 	struct attach_message message = { .kind = ATTACH_FAILED, .id = client->id };
 
@@ -137,7 +137,7 @@ static void start_exec(struct keeper *keeper, struct client *client)
 	send_figures(keeper, client, false);
 	if (attach_words(&keeper->packet, words, &err) < 0 ||
 	    forward(keeper, client, words, &err) < 0) {
-		fail(client, &err);
+		client_fail(client, &err);
 	} else {
 		client->is_active = true;
 		keeper->is_idle = false;
@@ -170,6 +170,12 @@ void client_step(struct keeper *keeper, struct client *client)
 	case ATTACH_LOOK:
 		network_flush(keeper, client);
 		send_figures(keeper, client, true);
+		break;
+	case ATTACH_NETWORK:
+		network_tell(keeper, client);
+		break;
+	case ATTACH_RULE:
+		network_change(keeper, client, &packet->message.rule);
 		break;
 	case ATTACH_STOP:
 		keeper->is_over = true;
@@ -226,5 +232,5 @@ void clients_fail(struct keeper *keeper, const struct error *err)
 {
 	clients_accept(keeper);
 	for (size_t i = 0; i < keeper->client_count; i++)
-		fail(&keeper->clients[i], err);
+		client_fail(&keeper->clients[i], err);
 }

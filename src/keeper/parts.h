@@ -7,11 +7,13 @@
 #include "launch/attach.h"
 #include "launch/launch.h"
 #include "launch/moves.h"
+#include "net/rule_set.h"
 #include "observe/disk_watch.h"
 
 #include <stdbool.h>
 
 #define CLIENTS_MAX 1024
+#define DENIED_KEPT 32
 
 struct client {
 	int fd;
@@ -37,6 +39,12 @@ struct keeper {
 	struct disk_watch disk;
 	uint64_t idle_since_ns;
 	uint64_t oom_kills, pids_refused; /* as last read */
+	struct rule_set rules;		  /* of the gateway, once somebody changes them */
+	bool has_rules;
+	uint8_t opened[2][65536 / 8]; /* ports with a listener, TCP and UDP; valid with the rules */
+	size_t opened_count;
+	struct attach_denied denied[DENIED_KEPT]; /* by the network; a ring */
+	size_t denied_count;			  /* ever */
 	struct attach_packet packet;
 };
 
@@ -73,6 +81,16 @@ void network_hear(struct keeper *keeper);
 
 /* Has everything the gateway saw so far told, to that client. Does nothing without a gateway. */
 void network_flush(struct keeper *keeper, const struct client *client);
+
+/* Answers ATTACH_NETWORK: the last denials, then the counts. */
+void network_tell(struct keeper *keeper, const struct client *client);
+
+/* Answers ATTACH_RULE: changes the rules of the running gateway, for connections from now on. */
+void network_change(struct keeper *keeper, const struct client *client,
+		    const struct attach_rule *rule);
+
+/* Why its request came to nothing. */
+void client_fail(const struct client *client, const struct error *err);
 
 /* The client whose command was started last, or NULL. */
 struct client *client_newest(struct keeper *keeper);

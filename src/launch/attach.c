@@ -29,6 +29,10 @@ static size_t fixed_size(enum attach_kind kind)
 		return HEAD_SIZE + sizeof(any->ended);
 	case ATTACH_STARTED:
 		return HEAD_SIZE + sizeof(any->pid);
+	case ATTACH_NETWORK:
+		return HEAD_SIZE + sizeof(any->network);
+	case ATTACH_RULE:
+		return HEAD_SIZE + sizeof(any->rule);
 	case ATTACH_FAILED:
 		return HEAD_SIZE + sizeof(any->error);
 	case ATTACH_KILL:

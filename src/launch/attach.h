@@ -45,7 +45,9 @@ enum attach_kind {
 	ATTACH_ENDED,	 /* to client, to keeper */
 	ATTACH_IDLE,	 /* init to keeper: nobody is left inside */
 	ATTACH_DONE,	 /* init to keeper, to client */
-	ATTACH_FAILED,	 /* to client */
+	ATTACH_NETWORK,	 /* to keeper: answered by RULE each, the last DENIED, then NETWORK */
+	ATTACH_RULE, /* to keeper: a rule of the network more or less; answered by DONE or FAILED */
+	ATTACH_FAILED, /* to client */
 };
 
 /* What the sandbox has used since it was started, and how well it is walled. */
@@ -73,7 +75,21 @@ struct attach_exec {
 };
 
 struct attach_denied {
+	uint64_t time_ms; /* since 1970; 0 where it is now */
 	char layer[16], what[96], rule[96], hint[96];
+};
+
+/* Since the start. */
+struct attach_network {
+	bool has_gateway;
+	uint64_t connections, sent_bytes, received_bytes;
+};
+
+#define ATTACH_RULE_SIZE 512
+
+struct attach_rule {
+	bool is_deny, is_removal;
+	char text[ATTACH_RULE_SIZE];
 };
 
 struct attach_message {
@@ -83,6 +99,8 @@ struct attach_message {
 		struct attach_exec exec;
 		struct attach_figures figures;
 		struct attach_denied denied;
+		struct attach_network network;
+		struct attach_rule rule;
 		struct error error;
 		struct {
 			int wait_status;

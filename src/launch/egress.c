@@ -115,7 +115,9 @@ static int make_sockets(struct launch *launch, struct start *start, struct gatew
 int egress_start(struct launch *launch, struct start *start, struct error *err)
 {
 	const struct spec *spec = start->spec;
-	struct gateway_options options = { .policy = &launch->policy, .publish = &spec->publish };
+	struct gateway_options options = { .allow = &spec->allow,
+					   .deny = &spec->deny,
+					   .publish = &spec->publish };
 	pid_t supervisor = getpid();
 
 	if (spec->net != NET_ALLOW)
@@ -168,5 +170,6 @@ void egress_stop(struct launch *launch)
 	}
 	launch->gateway_pid = 0;
 	fd_close(&launch->gateway_fd);
+	fd_close(&launch->network_fd);
 	net_policy_done(&launch->policy);
 }

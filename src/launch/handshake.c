@@ -29,6 +29,7 @@ static size_t fixed_size(enum message_kind kind)
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
 	case MESSAGE_PROC:
+	case MESSAGE_NETWORK:
 	case MESSAGE_LISTENER:
 	case MESSAGE_TERMINAL:
 	case MESSAGE_EXEC:
@@ -47,6 +48,7 @@ static size_t fds_max(enum message_kind kind)
 		return 2;
 	case MESSAGE_PART:
 	case MESSAGE_PROC:
+	case MESSAGE_NETWORK:
 	case MESSAGE_LISTENER:
 	case MESSAGE_TERMINAL:
 	case MESSAGE_ROOT:

@@ -46,6 +46,7 @@ struct launch {
 	bool has_group;
 	pid_t gateway_pid;
 	int gateway_fd;	    /* what the gateway tells (net/report.h); -1 without one */
+	int network_fd;	    /* the network of a sandbox that stays and has a gateway; else -1 */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */
@@ -92,6 +93,11 @@ struct launch_move {
 
 /* Has it prepared inside, so that it works for directories too; LAUNCH_MOVED follows. One at a time. 0, or -1. */
 int launch_move(struct launch *launch, const struct launch_move *move);
+
+/* Ports that get listeners in the sandbox's network, served by its gateway. At most LAUNCH_PORTS_MAX at a time. */
+#define LAUNCH_PORTS_MAX 256
+int launch_open_ports(const struct launch *launch, const struct net_port *ports, size_t count,
+		      struct error *err);
 
 /* Ends everything inside. */
 void launch_kill(struct launch *launch);

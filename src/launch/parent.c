@@ -37,7 +37,7 @@ void launch_init(struct launch *launch)
 	memset(launch, 0, sizeof(*launch));
 	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
-	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = -1;
+	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = launch->network_fd = -1;
 	cgroup_init(&launch->group);
 }
 
@@ -341,6 +341,9 @@ static void report_message(struct launch *launch, const struct message *message,
 	switch (message->kind) {
 	case MESSAGE_PROC:
 		launch->proc_fd = fd;
+		break;
+	case MESSAGE_NETWORK:
+		launch->network_fd = fd;
 		break;
 	case MESSAGE_LISTENER:
 		launch->missing |= message->missing;

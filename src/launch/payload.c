@@ -77,6 +77,7 @@ static int own_network(struct payload *payload, struct error *err)
 /* Init needs that before it can attach anything. Mounts are made with the ids of the sandbox only. */
 static int furnish(const struct payload *payload, struct error *err)
 {
+	const struct message network = { .kind = MESSAGE_NETWORK };
 	struct fresh fresh = FRESH_INIT;
 	owned(fd_close) int network_fd = network_open(payload->sealing.proc_fd);
 
@@ -85,6 +86,9 @@ static int furnish(const struct payload *payload, struct error *err)
 	if (furnish_by_payload(payload->start->spec) &&
 	    furnish_make(payload->start, &fresh, err) < 0)
 		return -1;
+	if (payload->start->spec->resident && payload->start->inside_fd >= 0 &&
+	    handshake_send(payload->start->payload_fd, &network, &network_fd, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send the network");
 	return furnish_send(payload->start, payload->release_fd, network_fd, &fresh, err);
 }
 

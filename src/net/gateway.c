@@ -8,7 +8,6 @@
 #include "net/inside.h"
 #include "net/lookup.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +135,11 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 {
 	struct gateway *gateway = xcalloc(1, sizeof(*gateway));
 
+	*ret_gateway = gateway;
 	gateway->options = *options;
-	gateway->policy = options->policy;
+	if (rule_set_make(options->allow, options->deny, &gateway->rules, err) < 0)
+		return -1;
+	gateway->policy = &gateway->rules.policy;
 	gateway->now_ns = clock_now_ns();
 	gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	gateway->report = (struct source){ .kind = SOURCE_REPORT, .fd = options->report_fd };
@@ -145,7 +147,6 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 	read_names(gateway);
 	gateway->has_v6 = can_reach_v6();
 	count_descriptors(gateway);
-	*ret_gateway = gateway;
 	if (gateway->epoll_fd < 0 || source_watch(gateway, &gateway->report, EPOLLIN) < 0 ||
 	    source_watch(gateway, &gateway->inside, EPOLLIN) < 0)
 		return error_errno(err, ERROR_HOST, "network: epoll");
@@ -225,23 +226,51 @@ static void take_sockets(struct gateway *gateway)
 	}
 }
 
-/* The supervisor asks for counts when the command has ended: what was seen until now is told first. */
-static void hear_supervisor(struct gateway *gateway)
+/* The supervisor asks when a command has ended: what was seen until now is told first. */
+static void tell_counts(struct gateway *gateway)
 {
 	struct net_report report = { .kind = NET_REPORT_COUNTS };
-	char byte;
-	ssize_t got = recv(gateway->report.fd, &byte, 1, MSG_DONTWAIT);
 
-	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-		gateway->is_over = true;
-		return;
-	}
 	for (size_t i = 0; i < 2; i++) {
 		if (gateway->seen[i])
 			seen_read(gateway, gateway->seen[i]);
 	}
 	report.counts = gateway->counts;
 	(void)net_report_send(gateway->report.fd, &report);
+}
+
+/* For connections and names from now on. The supervisor has tried the same change before. */
+static void change_rules(struct gateway *gateway, const struct net_order *order)
+{
+	const struct rule_change change = { .is_deny = order->is_deny,
+					    .is_removal = order->kind == NET_ORDER_REMOVE,
+					    .rule = order->rule };
+	struct error ignored;
+
+	if (rule_set_change(&gateway->rules, &change, &ignored) == 0)
+		pin_hosts(gateway);
+}
+
+static void hear_supervisor(struct gateway *gateway)
+{
+	struct net_order order;
+	int fds[INSIDE_BATCH];
+	size_t count = 0;
+
+	if (net_order_receive(gateway->report.fd, &order, fds, &count) <= 0) {
+		gateway->is_over = true;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (order.kind == NET_ORDER_SOCKETS)
+			take_socket(gateway, order.sockets[i], fds[i]);
+		else
+			close(fds[i]);
+	}
+	if (order.kind == NET_ORDER_COUNTS)
+		tell_counts(gateway);
+	else if (order.kind == NET_ORDER_ADD || order.kind == NET_ORDER_REMOVE)
+		change_rules(gateway, &order);
 }
 
 static void handle(struct gateway *gateway, struct source *source, uint32_t events)

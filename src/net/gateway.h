@@ -14,10 +14,10 @@
 #include "net/policy.h"
 
 struct gateway_options {
-	const struct net_policy *policy;
-	const struct strv *publish; /* HOSTPORT:PORT */
-	int report_fd;		    /* to the supervisor, see report.h; its end is ours */
-	int inside_fd;		    /* sockets made inside arrive here, see inside.h */
+	const struct strv *allow, *deny; /* rules to begin with */
+	const struct strv *publish;	 /* HOSTPORT:PORT */
+	int report_fd;			 /* to the supervisor, see report.h; its end is ours */
+	int inside_fd;			 /* sockets made inside arrive here, see inside.h */
 };
 
 struct gateway;

@@ -6,6 +6,7 @@
 #include "net/hosts.h"
 #include "net/pins.h"
 #include "net/report.h"
+#include "net/rule_set.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,7 +53,8 @@ struct origin;
 
 struct gateway {
 	struct gateway_options options;
-	const struct net_policy *policy;
+	struct rule_set rules;
+	const struct net_policy *policy; /* theirs */
 	struct net_hosts hosts;
 	struct pins pins;
 	bool has_v6; /* the host can reach somebody by IPv6 */

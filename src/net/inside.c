@@ -117,7 +117,7 @@ static int bind_any(int fd, int family, uint16_t port)
 	return bind(fd, (struct sockaddr *)&v6, sizeof(v6));
 }
 
-static int open_port(bool is_udp, uint16_t port, int *ret_fd)
+int inside_open_port(bool is_udp, uint16_t port, int *ret_fd)
 {
 	owned(fd_close) int fd = -1;
 	int family, on = 1;
@@ -141,7 +141,7 @@ static int send_port(struct batch *batch, struct inside_socket what, struct erro
 	bool is_udp = what.kind == INSIDE_UDP || what.kind == INSIDE_DNS_UDP;
 	int fd;
 
-	if (open_port(is_udp, what.port, &fd) < 0)
+	if (inside_open_port(is_udp, what.port, &fd) < 0)
 		return error_errno(err, ERROR_HOST, "network: no listener on port %u", what.port);
 	return send_socket(batch, fd, what, err);
 }

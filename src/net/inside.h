@@ -36,4 +36,7 @@ struct inside_socket {
 int inside_set_up(const struct net_policy *policy, bool with_dials, int gateway_fd,
 		  struct error *err);
 
+/* A listener (TCP) or socket (UDP) of that port on every address of the network it is made in. 0, or -1 with errno. */
+int inside_open_port(bool is_udp, uint16_t port, int *ret_fd);
+
 #endif

@@ -169,6 +169,13 @@ int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *er
 	return 0;
 }
 
+bool net_rule_equal(const struct net_rule *a, const struct net_rule *b)
+{
+	return a->kind == b->kind && a->is_udp == b->is_udp && a->first_port == b->first_port &&
+	       a->last_port == b->last_port && a->bits == b->bits &&
+	       net_address_equal(&a->network, &b->network) && strcmp(a->name, b->name) == 0;
+}
+
 static int parse_list(const struct strv *texts, struct net_rules *rules, struct error *err)
 {
 	if (texts->count > NET_RULES_MAX)

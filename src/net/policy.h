@@ -18,6 +18,8 @@
 #define NET_NAME_SIZE 254
 #define NET_PORTS_MAX 256
 #define NET_RULES_MAX 1024
+/* Of the longest rule, with its NUL. */
+#define NET_RULE_SIZE 512
 
 /* The host's own loopback, where a rule says so. */
 #define NET_HOST_NAME "host.local"
@@ -51,6 +53,9 @@ struct net_policy {
 bool net_name_canonical(const char *bytes, size_t len, char out[static NET_NAME_SIZE]);
 
 int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *err);
+
+/* Whether both say the same, in whatever spelling. */
+bool net_rule_equal(const struct net_rule *a, const struct net_rule *b);
 
 /* ALLOW and DENY must outlive the policy. At most NET_PORTS_MAX distinct ports, else refused with a hint. */
 int net_policy_parse(const struct strv *allow, const struct strv *deny,

@@ -1,9 +1,12 @@
-/* What the gateway tells its supervisor, one message each. */
+/* What the gateway and its supervisor tell each other, one message each. */
 #include "net/report.h"
+
+#include "base/fd.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int net_report_send(int fd, const struct net_report *report)
 {
@@ -48,7 +51,29 @@ int net_report_receive(int fd, struct net_report *ret_report)
 	return -1;
 }
 
+int net_order_send(int fd, const struct net_order *order, const int *fds, size_t count)
+{
+	return fd_send(fd, order, sizeof(*order), fds, count);
+}
+
+int net_order_receive(int fd, struct net_order *ret_order, int *ret_fds, size_t *ret_count)
+{
+	ssize_t got =
+		fd_receive(fd, ret_order, sizeof(*ret_order), ret_fds, INSIDE_BATCH, ret_count);
+
+	if (got <= 0)
+		return (int)got;
+	if ((size_t)got == sizeof(*ret_order) && ends(ret_order->rule, sizeof(ret_order->rule)))
+		return 1;
+	while (*ret_count > 0)
+		close(ret_fds[--*ret_count]);
+	errno = EBADMSG;
+	return -1;
+}
+
 int net_report_ask(int fd)
 {
-	return send(fd, "?", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+	const struct net_order order = { .kind = NET_ORDER_COUNTS };
+
+	return send(fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }

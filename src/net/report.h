@@ -1,8 +1,9 @@
-/* What the gateway tells its supervisor, one message each. */
+/* What the gateway and its supervisor tell each other, one message each. */
 #ifndef NET_REPORT_H
 #define NET_REPORT_H
 
 #include "base/error.h"
+#include "net/inside.h"
 #include "net/policy.h"
 
 #include <stdint.h>
@@ -48,6 +49,27 @@ int net_report_send(int fd, const struct net_report *report);
 
 /* 1; 0 at the end of the stream; -1 with errno (EAGAIN when there is none). Never waits. */
 int net_report_receive(int fd, struct net_report *ret_report);
+
+enum net_order_kind {
+	NET_ORDER_COUNTS =
+		1,	   /* answered by NET_REPORT_COUNTS, behind all that was seen until then */
+	NET_ORDER_ADD,	   /* one more rule, from now on */
+	NET_ORDER_REMOVE,  /* one less */
+	NET_ORDER_SOCKETS, /* listeners for ports of new rules come with it */
+};
+
+struct net_order {
+	enum net_order_kind kind;
+	bool is_deny;
+	char rule[NET_RULE_SIZE];
+	struct inside_socket sockets[INSIDE_BATCH];
+};
+
+/* 0, or -1 with errno. */
+int net_order_send(int fd, const struct net_order *order, const int *fds, size_t count);
+
+/* As net_report_receive; descriptors are the receiver's, at most INSIDE_BATCH. */
+int net_order_receive(int fd, struct net_order *ret_order, int *ret_fds, size_t *ret_count);
 
 /* Asks for counts. 0, or -1 with errno. */
 int net_report_ask(int fd);

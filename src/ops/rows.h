@@ -50,10 +50,14 @@ int op_logs_run(struct op_call *call, struct error *err);
 int op_stats_run(struct op_call *call, struct error *err);
 int op_top_run(struct op_call *call, struct error *err);
 int op_guard_run(struct op_call *call, struct error *err);
+int op_allow_run(struct op_call *call, struct error *err);
+int op_deny_run(struct op_call *call, struct error *err);
+int op_net_run(struct op_call *call, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
 extern const struct op stage_row, artifact_row, repo_row;
+extern const struct op allow_row, deny_row, net_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
 	cp_row;

@@ -17,5 +17,7 @@ void request_done(struct request *request)
 	free(request->workspace);
 	free(request->trace_id);
 	strv_done(&request->command);
+	strv_done(&request->allow);
+	strv_done(&request->deny);
 	request_init(request);
 }

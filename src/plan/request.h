@@ -12,6 +12,7 @@ struct request {
 	struct strv command; /* empty: the profile's entrypoint */
 	const char *const *environ; /* the caller's; borrowed */
 	bool interactive;	    /* stdin and stdout are a terminal: no wall limit by default */
+	struct strv allow, deny;    /* network rules the user keeps for the sandbox this is about */
 };
 
 void request_init(struct request *request);

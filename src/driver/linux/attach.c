@@ -116,7 +116,7 @@ static void take_figures(struct attach_task *task, const struct attach_figures *
 static void tell(struct attach_task *task, struct attach_denied *denied)
 {
 	denials_add(&task->task.denials, denied->layer, denied->what,
-		    denied->rule[0] ? denied->rule : NULL, denied->hint);
+		    denied->rule[0] ? denied->rule : NULL, denied->hint[0] ? denied->hint : NULL);
 }
 
 static void hear(struct attach_task *task)
@@ -160,6 +160,8 @@ static void hear(struct attach_task *task)
 	case ATTACH_STARTED:
 	case ATTACH_IDLE:
 	case ATTACH_DONE:
+	case ATTACH_NETWORK:
+	case ATTACH_RULE:
 		break;
 	}
 	attach_close(packet);

@@ -1,0 +1,33 @@
+/*
+ * Network rules while sandboxes live: for one sandbox, where they take effect at once, or for a workspace, where later
+ * runs take them up.
+ */
+#ifndef ENGINE_NETWORK_H
+#define ENGINE_NETWORK_H
+
+#include "base/error.h"
+#include "base/value.h"
+
+struct engine_rule {
+	const char *sandbox;   /* or NULL: */
+	const char *workspace; /* -C; NULL for the one around the current directory */
+	const char *rule;
+	bool is_deny, is_removal;
+};
+
+/*
+ * Keeps or forgets a rule: {sandbox, workspace, action, rule, removed, live}. LIVE: a running gateway follows it already.
+ * NOTES: what the user should know besides.
+ */
+int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
+		struct error *err);
+
+/*
+ * The rules in force: {sandbox, workspace, net, running, rules: [{action, rule, from}], publish, connections,
+ * sent_bytes, received_bytes, denials: [{time, layer, what, rule, hint}]}. SANDBOX NULL: of runs in the workspace, which
+ * have counts of their own each.
+ */
+int engine_network(const char *sandbox, const char *workspace, struct value **ret_answer,
+		   struct error *err);
+
+#endif

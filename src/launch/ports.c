@@ -1,0 +1,96 @@
+/*
+ * Listeners for ports that rules speak of only later. A process of its own enters the sandbox's network for that, and
+ * ends: nobody who stays is ever in both networks.
+ */
+#include "launch/launch.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "net/inside.h"
+#include "net/report.h"
+
+#include <errno.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* It makes sockets and sends them: longer than this only something broken takes. */
+#define SECONDS_MAX 10
+
+/* As whoever owns it: a plain user may do nothing in the network from outside its user namespace. */
+static int enter_network(int network_fd)
+{
+	owned(fd_close) int user_fd = ioctl(network_fd, NS_GET_USERNS);
+
+	if (user_fd < 0 || setns(user_fd, CLONE_NEWUSER) < 0)
+		return -1;
+	return setns(network_fd, CLONE_NEWNET);
+}
+
+static int open_batch(const struct launch *launch, const struct net_port *ports, size_t count)
+{
+	struct net_order order = { .kind = NET_ORDER_SOCKETS };
+	int fds[INSIDE_BATCH];
+	size_t opened = 0;
+	int status = -1, saved;
+
+	for (; opened < count; opened++) {
+		const struct net_port *port = &ports[opened];
+
+		if (inside_open_port(port->is_udp, port->number, &fds[opened]) < 0)
+			break;
+		order.sockets[opened].kind = port->is_udp ? INSIDE_UDP : INSIDE_TCP;
+		order.sockets[opened].port = port->number;
+	}
+	if (opened == count)
+		status = net_order_send(launch->gateway_fd, &order, fds, count);
+	saved = errno;
+	while (opened > 0)
+		close(fds[--opened]);
+	errno = saved;
+	return status;
+}
+
+/* Its exit status is the error's number. */
+static _Noreturn void opener_main(const struct launch *launch, const struct net_port *ports,
+				  size_t count)
+{
+	(void)alarm(SECONDS_MAX);
+	if (enter_network(launch->network_fd) < 0)
+		_exit(errno);
+	for (size_t at = 0; at < count; at += INSIDE_BATCH) {
+		size_t some = count - at < INSIDE_BATCH ? count - at : INSIDE_BATCH;
+
+		if (open_batch(launch, ports + at, some) < 0)
+			_exit(errno);
+	}
+	_exit(0);
+}
+
+int launch_open_ports(const struct launch *launch, const struct net_port *ports, size_t count,
+		      struct error *err)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (count == 0)
+		return 0;
+	pid = fork();
+	if (pid == 0)
+		opener_main(launch, ports, count);
+	if (pid < 0)
+		return error_errno(err, ERROR_HOST, "network: fork");
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EADDRINUSE)
+		return error_set(err, ERROR_CONFLICT,
+				 "a server inside listens on a port of that rule (from %u on); "
+				 "end it first",
+				 ports[0].number);
+	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+	return error_errno(err, ERROR_HOST, "network: no listener on port %u", ports[0].number);
+}
