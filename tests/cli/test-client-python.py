@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""The Python client: its README as printed, its methods and errors, how it installs, its types.
+
+Takes the program from AISBX, the package from AISBX_SOURCE/clients/python. Speaks TAP.
+"""
+
+import doctest
+import glob
+import importlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+
+from clitest import AISBX, Home, Tap
+
+SOURCE = os.environ.get("AISBX_SOURCE") or os.path.join(HERE, "..", "..")
+PACKAGE = os.path.realpath(os.path.join(SOURCE, "clients", "python"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, PACKAGE)
+
+import aisbx
+
+tap = Tap()
+
+
+def raised(kind, call, *words, **kw):
+    """The error CALL raises, when it is of that very KIND; else None."""
+    try:
+        call(*words, **kw)
+    except aisbx.SandboxError as error:
+        return error if type(error) is kind else None
+    return None
+
+
+def test_readme():
+    done = doctest.testfile(os.path.join(PACKAGE, "README.md"), module_relative=False, verbose=False)
+    tap.ok(done.attempted > 20 and done.failed == 0, f"README: {done.attempted} lines as printed", done)
+
+
+def test_run(home):
+    home.put("sub/x.txt", "x\n")
+    result = aisbx.run("cat; echo $A; pwd", stdin="in\n", envs={"A": "a b"}, cwd="sub")
+    tap.equal(result.stdout, f"in\na b\n{home.work}/sub\n", "stdin, environment, directory")
+    result = aisbx.run(["printf", "%s|", "a  b", "", "--json", "$HOME"])
+    tap.equal(result.stdout, "a  b||--json|$HOME|", "a list is passed exactly")
+    result = aisbx.run(["printf", "\\377\\000x"])
+    tap.ok(result.stdout_data == b"\xff\x00x" and result.stdout == "\ufffd\x00x", "bytes that are not UTF-8", result)
+    result = aisbx.run("head -c 5000 /dev/zero | tr '\\0' x", output="1k")
+    tap.ok(result.truncated and len(result.stdout) == 1024, "what is not kept is said", result)
+    result = aisbx.run("rm -r sub; echo > new", workspace=home.work)
+    tap.ok(result.changes.added == 1 and os.path.exists(home.work + "/sub/x.txt"), "changes are counted and gone", result)
+    error = raised(aisbx.CommandExitError, aisbx.run, "kill -9 $$")
+    tap.ok(error and error.exit_code == 137 and error.code == "killed", "ended by a signal", error)
+    error = raised(aisbx.CommandExitError, aisbx.run, ["no-such-program"])
+    tap.ok(error and error.exit_code == 127 and "no-such-program" in error.message, "a program that is not there", error)
+    error = raised(aisbx.UsageError, aisbx.run, "true", mem="3x")
+    tap.ok(error and error.code == "usage" and error.hint == "use 512m, 1g", "a bad value, with its hint", error)
+    tap.ok(raised(aisbx.UsageError, aisbx.run, "true", flags=["--no-such"]), "an unknown flag")
+
+
+def test_sandbox(home):
+    sandbox = aisbx.Sandbox.create("py-1", envs={"B": "b"})
+    tap.ok(raised(aisbx.ConflictError, aisbx.Sandbox.create, "py-1"), "a name that is taken")
+    tap.ok(raised(aisbx.UsageError, aisbx.Sandbox.create, "Not a name"), "a name that is none")
+    tap.ok(raised(aisbx.UsageError, aisbx.Sandbox.create, "--json"), "a name that looks like a flag")
+    tap.equal(aisbx.Sandbox.connect("py-1").commands.run("echo $B").stdout, "b\n", "connect, and its environment")
+    tap.ok("py-1" in [info.name for info in aisbx.Sandbox.list()] and sandbox.is_running(), "list")
+    tap.equal(sandbox.commands.run("pwd", envs={"PWD": ""}).stdout, home.work + "\n", "starts at the workspace's top")
+    error = raised(aisbx.TimeoutError, sandbox.commands.run, "echo so far; sleep 60", timeout=0.5)
+    tap.ok(error and error.stdout == "so far\n", "a time limit, with what it wrote", error)
+    tap.equal(sandbox.commands.run("exit 4", check=False).exit_code, 4, "check=False")
+    error = raised(aisbx.NotFoundError, aisbx.Sandbox("no-such").commands.run, "true")
+    tap.ok(error and error.code == "not_found", "a command in a sandbox that is not there", error)
+    sandbox.stop()
+    names = [one.name for one in sandbox.fork(2)]
+    tap.ok(len(set(names)) == 2 and all(aisbx.Sandbox(name).kill() for name in names), "fork(2)")
+    tap.ok(sandbox.kill() and not sandbox.kill() and not sandbox.is_running(), "kill, once")
+
+
+def test_files(home):
+    with aisbx.Sandbox.create() as sandbox:
+        files = sandbox.files
+        everything = bytes(range(256)) * 4096
+        files.write("deep/er/all.bin", everything)
+        tap.ok(files.read("deep/er/all.bin", format="bytes") == everything, "a megabyte of every byte there and back")
+        tap.ok(not os.path.exists(home.work + "/deep"), "reality has none of it")
+        for name in ("-rf", "a b", "quo'te\"s", "new\nline", "$(touch pwned)", "*", "-name", "!", "("):
+            files.write(name, name)
+            tap.ok(files.read(name) == name and files.get_info(name).size == len(name), f"a file called {name!r}")
+        tap.ok(not files.exists("pwned"), "no name is a command")
+        found = files.list()
+        tap.ok("new\nline" in [entry.name for entry in found] and found == sorted(found, key=lambda e: e.path), "list", found)
+        tap.equal([e.path for e in files.list("deep", depth=2)], ["deep/er", "deep/er/all.bin"], "list, two levels")
+        files.remove("-rf")
+        tap.ok(not files.exists("-rf") and files.exists("*"), "remove takes one file")
+        tap.ok(files.make_dir("m/n") and not files.make_dir("m/n") and files.get_info("m/n").type == "dir", "make_dir")
+        tap.equal(files.rename("a b", "m/c").path, "m/c", "rename")
+        for call in (files.read, files.remove, files.list, files.get_info):
+            tap.ok(raised(aisbx.NotFoundError, call, "nowhere/x"), f"{call.__name__} of what is not there")
+        tap.ok(raised(aisbx.SandboxError, files.read, "m"), "read of a directory")
+        tap.ok(raised(aisbx.SandboxError, files.write, "/proc/version", "x"), "write where nobody may")
+
+
+def test_promote(home):
+    home.put("a.txt", "a\n")
+    with aisbx.Sandbox.create() as sandbox:
+        sandbox.commands.run("echo inside > a.txt; echo b > b.txt")
+        tap.ok("+inside" in sandbox.patch() and len(sandbox.diff()) == 2, "patch and diff")
+        home.put("a.txt", "outside\n")
+        error = raised(aisbx.ConflictError, sandbox.promote)
+        tap.ok(error and [c["path"] for c in error.promotion.conflicts] == ["a.txt"], "a conflict, with its place", error)
+        found = sandbox.promote(dry_run=True)
+        tap.ok(found.dry_run and len(found.conflicts) == 1 and not os.path.exists(home.work + "/b.txt"),
+               "a dry run tells conflicts and applies nothing", found)
+        tap.equal(sandbox.promote(["b.txt"]).applied, ["b.txt"], "the path named")
+        done = sandbox.promote(strategy="theirs")
+        tap.equal(home.read("a.txt"), "inside\n", "a strategy")
+        aisbx.undo(done)
+        tap.equal(home.read("a.txt"), "outside\n", "undo")
+        sandbox.files.write("Makefile", "all:\n\techo\n")
+        error = raised(aisbx.ConsentError, sandbox.promote, ["Makefile"])
+        tap.ok(error and error.promotion.consent[0]["path"] == "Makefile", "what needs a person's word", error)
+        tap.equal(sandbox.promote(["Makefile"], allow_paths=["Makefile"]).applied, ["Makefile"], "and gets it")
+        sandbox.files.write("c.txt", "c\n")
+        tap.ok(raised(aisbx.DeniedError, sandbox.promote, gates=["diff.files<1"]), "a gate")
+        tap.ok(raised(aisbx.NotFoundError, sandbox.promote, ["nowhere"]), "a path that did not change")
+
+
+def test_program(home):
+    kept = os.environ.pop("AISBX")
+    path = os.environ["PATH"]
+    try:
+        os.environ["PATH"] = home.path
+        tap.ok(raised(aisbx.ProgramError, aisbx.run, "true"), "no program")
+        os.environ["AISBX"] = "/nonexistent/aisbx"
+        tap.ok(raised(aisbx.ProgramError, aisbx.run, "true"), "a path that leads nowhere")
+        home.put("aisbx", "#!/bin/sh\necho '[1'\n", 0o755)
+        os.environ["AISBX"] = home.work + "/aisbx"
+        tap.ok(raised(aisbx.ProgramError, aisbx.run, "true") and raised(aisbx.ProgramError, aisbx.Sandbox.list),
+               "an answer that is none")
+        os.unlink(home.work + "/aisbx")
+        os.environ["AISBX"] = "1"
+        os.environ["PATH"] = os.path.dirname(kept) + ":" + path
+        tap.ok(aisbx.run("true").ok, "AISBX=1, as inside a sandbox, is no path")
+    finally:
+        os.environ.update(AISBX=kept, PATH=path)
+
+
+def test_install(home):
+    pip = [sys.executable, "-m", "pip"]
+    if subprocess.run([*pip, "--version"], capture_output=True, check=False).returncode != 0:
+        tap.skip("pip installs it", "there is no pip here")
+        return
+    target = home.path + "/site"
+    done = subprocess.run([*pip, "install", "--no-index", "--no-cache-dir", "--quiet", "--target", target, PACKAGE],
+                          env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}, capture_output=True, text=True,
+                          check=False)
+    files = sorted(os.path.basename(name) for name in glob.glob(target + "/aisbx/*.*"))
+    tap.ok(done.returncode == 0 and "py.typed" in files, "pip installs it without a network", done)
+    seen = subprocess.run([sys.executable, "-c", "import aisbx; print(aisbx.run('echo $((6*7))').stdout, aisbx.__file__)"],
+                          env={**os.environ, "PYTHONPATH": target}, capture_output=True, text=True, cwd=home.work,
+                          check=False)
+    tap.ok(seen.stdout.startswith("42\n") and target in seen.stdout, "and it works from there", seen)
+    version = importlib.import_module("build_package").VERSION
+    tap.equal(aisbx.__version__, version, "one version")
+
+
+def test_types():
+    mypy = shutil.which("mypy")
+    if not mypy:
+        tap.skip("types hold", "there is no mypy here")
+        return
+    done = subprocess.run([mypy, "--strict", "--no-incremental", "--cache-dir=/dev/null", PACKAGE + "/aisbx"],
+                          capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 0, "types hold", done.stdout)
+
+
+def main():
+    with Home("aisbx-py.") as home:
+        os.environ.clear()
+        os.environ.update(home.env, AISBX=AISBX)
+        os.chdir(home.work)
+        first = home.call("run", "--", "true")
+        if first.returncode != 0:
+            tap.skip("the Python client", "a first run is refused here: " + first.stderr.strip())
+            return tap.done()
+        tap.attempt(test_readme)
+        for test in (test_run, test_sandbox, test_files, test_promote, test_program, test_install):
+            tap.attempt(test, home)
+        tap.attempt(test_types)
+        os.chdir("/")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())
