@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,6 +82,8 @@ int main(int argc, char **argv, char **environment)
 	if (fcntl(STDIN_FILENO, F_GETFD) < 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0 ||
 	    fcntl(STDERR_FILENO, F_GETFD) < 0)
 		fill_standard_descriptors();
+	/* A caller that ignores it would leave us unable to wait for our children. */
+	(void)signal(SIGCHLD, SIG_DFL);
 	status = cli_main(argc, argv, env);
 	if (status != CLI_NEEDS_LIBRARIES)
 		return status;

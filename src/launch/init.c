@@ -264,6 +264,16 @@ static int seal(const struct start *start, struct error *err)
 	return 0;
 }
 
+/*
+ * What the caller ignores is nothing to the command, and init could not wait for children with SIGCHLD ignored. Handlers
+ * went with CLONE_CLEAR_SIGHAND, which leaves the ignored ones.
+ */
+static void heed_signals(void)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+}
+
 _Noreturn void init_main(const struct start *start)
 {
 	struct assembly assembly = { start, -1, -1, FRESH_INIT };
@@ -274,6 +284,7 @@ _Noreturn void init_main(const struct start *start)
 	close(start->supervisor_payload_fd);
 	umask(0);
 	(void)die_with_supervisor();
+	heed_signals();
 	/* First of all: the payload has the longest way, and needs nothing of ours for most of it. */
 	payload = fork_payload(start, &assembly.release_fd, &err);
 	if (payload < 0)

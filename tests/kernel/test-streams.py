@@ -2,6 +2,7 @@
 """Standard streams, terminals, exit codes and limits as a caller sees them."""
 import os
 import pty
+import signal
 import socket
 import subprocess
 import sys
@@ -97,6 +98,20 @@ def codes(t):
         result = t.box.run("sh", "-c", f"kill -{number} $$; sleep 1")
         t.equal(result.code, 128 + number, f"signal {number}: {result}")
     t.equal(t.box.run("sh", "-c", "exit 3").status, "error", "status of a failing command")
+
+
+@suite.case("S06b", "signals that the caller ignores do their work inside")
+def ignored_signals(t):
+    def ignore():
+        for number in range(1, signal.NSIG):
+            if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33):
+                signal.signal(number, signal.SIG_IGN)
+    result = t.box.run("grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
+    t.equal(result.out.split(), ["SigIgn:", "0" * 16], f"nothing is ignored: {result}")
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
+        result = t.box.run("sh", "-c", f"kill -{number:d} $$; echo survived", preexec_fn=ignore)
+        t.equal((result.code, result.out), (128 + number, ""), f"signal {number:d}")
+    t.equal(t.box.run("sh", "-c", "(exit 4)", preexec_fn=ignore).code, 4, "children are waited for")
 
 
 @suite.case("S07", "a terminal: window size, isatty, own device")
