@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clitest import AISBX, Tap  # noqa: E402
 
 tap = Tap()
-scratch = tempfile.mkdtemp(prefix="aisbx-history-")
+scratch = tempfile.mkdtemp(prefix="aisbx-test-history-")
 os.chmod(scratch, 0o755)
 ENV = {**os.environ, "XDG_STATE_HOME": os.path.join(scratch, "state"), "XDG_DATA_HOME": os.path.join(scratch, "data")}
 

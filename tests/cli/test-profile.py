@@ -215,7 +215,7 @@ def test_trust(runs):
     os.unlink(path)
 
 
-top = tempfile.mkdtemp(prefix="aisbx-profile-")
+top = tempfile.mkdtemp(prefix="aisbx-test-profile-")
 os.chmod(top, 0o755)
 home, work = os.path.realpath(top) + "/home", os.path.realpath(top) + "/work"
 os.mkdir(home)

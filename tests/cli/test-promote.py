@@ -339,7 +339,7 @@ def test_from_outside(home):
     if os.geteuid() != 0:
         tap.skip("a directory from outside", "needs root to rename what is not the caller's")
         return
-    outside = tempfile.mkdtemp(prefix="aisbx-out.", dir="/opt")
+    outside = tempfile.mkdtemp(prefix="aisbx-test-out.", dir="/opt")
     os.chmod(outside, 0o755)
     os.mkdir(outside + "/dir")
     with open(outside + "/dir/sec", "w") as file:

@@ -134,7 +134,7 @@ def check_ends(place):
 
 def main():
     plain = os.geteuid() != 0
-    base = tempfile.mkdtemp(prefix="aisbx-seccomp-", dir=os.environ["HOME"] if plain else "/home")
+    base = tempfile.mkdtemp(prefix="aisbx-test-seccomp-", dir=os.environ["HOME"] if plain else "/home")
     os.chmod(base, 0o755)
     callers = [("plain", os.geteuid())] if plain else [("root", 0), ("plain", PLAIN_ID)]
     try:

@@ -207,7 +207,7 @@ def place():
     """A directory on a filesystem that knows what is asked of it; memory when it does, for speed."""
     for parent in ("/dev/shm", os.environ.get("TMPDIR", "/tmp")):
         try:
-            base = tempfile.mkdtemp(prefix="aisbx-crash.", dir=parent)
+            base = tempfile.mkdtemp(prefix="aisbx-test-crash.", dir=parent)
         except OSError:
             continue
         try:

@@ -137,7 +137,7 @@ def main():
     if "--inside" not in sys.argv:
         # Mounts of our own, which go when we go.
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, __file__, "--inside"])
-    tap, base = Points(), tempfile.mkdtemp(prefix="aisbx-power.")
+    tap, base = Points(), tempfile.mkdtemp(prefix="aisbx-test-power.")
     try:
         for kind, (_, make) in FILESYSTEMS.items():
             if not shutil.which(make[0]):

@@ -468,7 +468,7 @@ int main(void)
 {
 	unsigned long count = number_from("AISBX_COUNT", 300), good = 0;
 	unsigned long seed = number_from("AISBX_SEED", 0);
-	char dir[] = "/tmp/aisbx-model-XXXXXX";
+	char dir[] = "/tmp/aisbx-test-model-XXXXXX";
 
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {

@@ -17,6 +17,7 @@ KEPT = {"/run/aisbx-masks", "/dev/shm/aisbx-masks"}
 
 # scratch directories of other suites and tools, which may run at the same time
 OTHERS = re.compile("test|build|bench|copy|brief|install|tour|accept")
+SCRATCH = re.compile("/(aisbxtest-|aisbx-test|canary-)")
 
 
 def stat_of(pid):
@@ -56,13 +57,15 @@ def mount_table():
 
 
 def unused_groups():
-    """Groups of the program with nobody in them; those of other suites' runs are in use, or gone in a moment."""
+    """Groups that the program made for this user, with nobody in them; other suites' among them."""
     found = []
     for directory, names, files in os.walk("/sys/fs/cgroup"):
         names.sort()
         if not os.path.basename(directory).startswith("aisbx-") or "cgroup.procs" not in files:
             continue
         try:
+            if os.stat(directory).st_uid != os.geteuid():
+                continue
             with open(os.path.join(directory, "cgroup.procs")) as file:
                 if not file.read():
                     found.append(directory)
@@ -123,8 +126,6 @@ class Groups:
                 pass
 
     def left(self):
-        if not self.mine:
-            return unused_groups()
         return [entry.path for mine in self.mine for entry in os.scandir(mine) if entry.is_dir()]
 
     def close(self):
@@ -170,20 +171,34 @@ class Watch:
                 except ChildProcessError:
                     pass
 
+    def is_ours(self, mount):
+        """Whether a line of the mount table can be the program's doing, and not a mount another suite made itself."""
+        return "aisbx" in mount and (not SCRATCH.search(mount) or any(caller.dir in mount for caller in self.callers))
+
     def look(self):
+        """What is there and was not: what can only be ours, and what may be of others who run at this moment."""
         self.reap()
-        found = [f"process left: {pid} {info}" for pid, info in descendants(os.getpid()).items()
-                 if pid not in self.processes]
-        found += [f"control group left: {path}" for path in self.groups.left()]
-        found += [f"mount left: {line}" for line in mount_table() - self.mounts if "aisbx" in line]
-        found += [f"temporary entry left: {path}" for path in self.temporary() - self.entries]
-        return found
+        own = [f"process left: {pid} {info}" for pid, info in descendants(os.getpid()).items()
+               if pid not in self.processes]
+        own += [f"control group left: {path}" for path in self.groups.left()]
+        shared = {f"mount left: {line}" for line in mount_table() - self.mounts if self.is_ours(line)}
+        shared |= {f"temporary entry left: {path}" for path in self.temporary() - self.entries}
+        if not self.groups.mine:
+            shared |= {f"control group left: {path}" for path in unused_groups()}
+        return own, shared
 
     def problems(self, seconds=5):
-        """What is still there after a while: tearing down may go on behind the answer."""
+        """What is still there after a while: tearing down may go on behind the answer.
+
+        On a busy machine others always have something in use, but never the same for long: what counts was there
+        whenever we looked.
+        """
         deadline = time.monotonic() + patience(seconds)
+        lasting = None
         while True:
-            found = self.look()
+            own, shared = self.look()
+            lasting = shared if lasting is None else lasting & shared
+            found = own + sorted(lasting)
             if not found or time.monotonic() > deadline:
                 break
             time.sleep(0.02)
