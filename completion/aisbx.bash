@@ -279,7 +279,7 @@ _aisbx()
 		flags=" --json -h --help --profile -C --workspace --no-net --ttl --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	exec)
-		flags=" --json -h --help --time --cpu-time --output --env --trace"
+		flags=" --json -h --help --time --cpu-time --output --env --secret --trace"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	shell)

@@ -29,6 +29,7 @@ static const struct directory directories[] = {
 	{ "run", 0755 },
 	{ "run/aisbx", 0755 },
 	{ "run/lock", 01777 },
+	{ "run/secrets", 0700 },
 	{ "tmp", 01777 },
 	{ "vartmp", 01777 },
 	{ "shm", 01777 },
@@ -372,14 +373,21 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "/") : 0;
 }
 
-/* With a workspace below /run only our own directory there is made anew. */
-static int attach_policy_only(const struct fresh *fresh, int root_fd, struct error *err)
+/* With a workspace below /run only our own directories there are made anew. */
+static int attach_own_only(const struct fresh *fresh, int root_fd, struct error *err)
 {
+	static const char *const own[] = { "run/aisbx", "run/secrets" };
 	owned(fd_close) int run_fd = open_inside(root_fd, "run");
 
-	if (run_fd < 0 || (mkdirat(run_fd, "aisbx", 0755) < 0 && errno != EEXIST))
-		return error_errno(err, ERROR_HOST, "/run/aisbx");
-	return attach_part(fresh->tmpfs_fd, "run/aisbx", SEALED, root_fd, "run/aisbx", err);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		const char *name = strrchr(own[i], '/') + 1;
+
+		if (run_fd < 0 || (mkdirat(run_fd, name, 0755) < 0 && errno != EEXIST))
+			return error_errno(err, ERROR_HOST, "/%s", own[i]);
+		if (attach_part(fresh->tmpfs_fd, own[i], SEALED, root_fd, own[i], err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* A workspace below /tmp keeps its place: then the mask's empty directory serves as /tmp. */
@@ -397,7 +405,7 @@ static int attach_scratch(const struct spec *spec, const struct fresh *fresh, in
 		bool is_run = i == 0;
 
 		if (is_run && mask_keeps_below(spec, path)) {
-			if (attach_policy_only(fresh, root_fd, err) < 0)
+			if (attach_own_only(fresh, root_fd, err) < 0)
 				return -1;
 			continue;
 		}

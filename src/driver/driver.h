@@ -8,6 +8,7 @@
 #define DRIVER_DRIVER_H
 
 #include "base/error.h"
+#include "base/secrets.h"
 #include "observe/result.h"
 #include "spec/spec.h"
 
@@ -21,7 +22,8 @@ struct driver_io {
 	bool has_score; /* descriptor 3 of this process is the payload's, too */
 	/* For drivers that enter a sandbox which runs already; borrowed. */
 	int enter_fd;
-	const struct strv *enter_env; /* variables to set there in any case */
+	const struct strv *enter_env;  /* variables to set there in any case */
+	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_ENDED };
@@ -82,6 +84,8 @@ struct driver {
 
 	/* Releases everything; kills first when still running. Leaves no process, mount or group behind. */
 	void (*free)(struct task *task);
+
+	bool takes_secrets; /* hands the io's secrets to the command */
 
 	/* How a command enters a sandbox of this driver that runs already; NULL where none can stay. */
 	const struct driver *enter;

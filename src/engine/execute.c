@@ -176,12 +176,17 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 					   .inspect = count_changes,
 					   .cookie = &inspection };
 	const struct driver *driver = driver_find(spec->driver);
+	owned(secrets_done) struct secrets secrets = { 0 };
 	owned(fd_close) int spool_fd = -1;
 	struct error ignored;
 	int status;
 
 	strv_done(&result->command);
 	name_result(spec, result);
+	if (secrets_read(&spec->secrets, &secrets, err) < 0)
+		return -1;
+	if (secrets.count > 0)
+		run_options.secrets = &secrets;
 	if (driver && how->enter_fd > 0)
 		driver = driver->enter;
 	if (!driver)

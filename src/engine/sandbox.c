@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/secrets.h"
 #include "engine/execute.h"
 #include "engine/record.h"
 #include "engine/rule_list.h"
@@ -86,6 +87,7 @@ static int plan_once(const struct request *request, struct surroundings *around,
 {
 	struct request trial = *request;
 	struct strv command = STRV_INIT;
+	struct secrets secrets = { 0 };
 	int status;
 
 	/* A sandbox has no command, but a plan needs one. */
@@ -95,6 +97,9 @@ static int plan_once(const struct request *request, struct surroundings *around,
 	status = surroundings_read(request, around, err) < 0
 			 ? -1
 			 : execute_plan(&trial, around, ret_spec, NULL, err);
+	if (status == 0)
+		status = secrets_read(&ret_spec->secrets, &secrets, err);
+	secrets_done(&secrets);
 	strv_done(&command);
 	return status;
 }

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 
 #define CARD "card"
-#define MAGIC "aisbxc1"
+#define MAGIC "aisbxc2"
+/* With all paths of a hundred secrets. */
+#define CARD_MAX (1u << 20)
 
-/* As it lies on disk; the workspace's path follows. The same program writes and reads it, within one start. */
+/* As it lies on disk; the workspace's path follows, and a line for each secret. The same program writes and reads it, within one start. */
 struct record {
 	char magic[8];
 	uint64_t size; /* of this struct: another build's is refused */
@@ -21,6 +23,7 @@ struct record {
 	struct spec_ids ids;
 	int root;
 	bool time_said;
+	bool has_secrets;
 };
 
 int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error *err)
@@ -35,9 +38,28 @@ int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error
 	record.ids = card->ids;
 	record.root = (int)card->root;
 	record.time_said = card->time_said;
+	record.has_secrets = card->secrets.count > 0;
 	str_add_bytes(&bytes, &record, sizeof(record));
 	str_add(&bytes, card->workspace);
+	for (size_t i = 0; i < card->secrets.count; i++) {
+		str_add_char(&bytes, '\0');
+		str_add(&bytes, card->secrets.items[i]);
+	}
 	return store_replace(dir_fd, CARD, bytes.data, bytes.len, false, err);
+}
+
+/* Those of a sandbox that was made with some: the rest of the file, each behind a NUL. */
+static int read_secrets(int dir_fd, size_t skip, struct strv *ret_secrets, struct error *err)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+
+	if (file_read(dir_fd, CARD, CARD_MAX, &bytes, err) < 0)
+		return -1;
+	while (skip < bytes.len) {
+		strv_add(ret_secrets, bytes.data + skip);
+		skip += strlen(bytes.data + skip) + 1;
+	}
+	return 0;
 }
 
 int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *err)
@@ -59,10 +81,14 @@ int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *e
 					   .root = (enum root_mode)record.root,
 					   .time_said = record.time_said,
 					   .workspace = xstrdup(bytes + sizeof(record)) };
-	return 0;
+	if (!record.has_secrets)
+		return 0;
+	return read_secrets(dir_fd, sizeof(record) + strlen(ret_card->workspace) + 1,
+			    &ret_card->secrets, err);
 }
 
 void sandbox_card_done(struct sandbox_card *card)
 {
 	free_ptr(&card->workspace);
+	strv_done(&card->secrets);
 }

@@ -11,6 +11,7 @@ struct sandbox_card {
 	enum root_mode root;
 	bool time_said; /* the wall limit was asked for and is no default */
 	char *workspace;
+	struct strv secrets; /* NAME=FILE */
 };
 
 int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error *err);

@@ -92,6 +92,7 @@ static int write_card(const struct sandbox *sandbox, const struct plan_memory *m
 		.root = memory->spec.root,
 		.time_said = memory->settings.time_ms != SETTING_UNSET,
 		.workspace = memory->spec.workspace,
+		.secrets = memory->spec.secrets,
 	};
 
 	return sandbox_card_write(sandbox->dir_fd, &card, err);
@@ -206,6 +207,8 @@ static int describe(const char *name, const struct request *request, const struc
 	narrow(&request->flags.time_ms, &spec->limits.time_ms, card->time_said);
 	narrow(&request->flags.cpu_time_ms, &spec->limits.cpu_time_ms, true);
 	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
+	strv_copy(&spec->secrets, &card->secrets);
+	plan_secrets(&request->flags.secret, host, spec);
 	strv_copy(&spec->command, &request->command);
 	for (const char *const *at = request->environ; at && *at; at++)
 		strv_add(&spec->env, *at);

@@ -29,6 +29,15 @@ static void add_path(struct strv *words, const char *name, const char *cwd, cons
 		strv_addf(words, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, path);
 }
 
+static void add_secret(struct strv *words, const char *cwd, const char *pair)
+{
+	const char *file = strchr(pair, '=') + 1;
+
+	strv_add(words, "--secret");
+	strv_addf(words, "%.*s%s%s%s", (int)(file - pair), pair, file[0] == '/' ? "" : cwd,
+		  file[0] == '/' ? "" : "/", file);
+}
+
 static void add_mount(struct strv *words, const char *cwd, const struct settings_mount *mount)
 {
 	strv_addf(words, "--%s", profile_mount_mode(mount));
@@ -43,8 +52,12 @@ static void add_setting(struct strv *words, const char *cwd, const struct settin
 	const struct strv *list = profile_list(flags, row);
 	owned(str_done) struct str value = STR_INIT;
 
-	for (size_t i = 0; list && i < list->count; i++)
-		add_pair(words, row->name, list->items[i]);
+	for (size_t i = 0; list && i < list->count; i++) {
+		if (list == &flags->secret)
+			add_secret(words, cwd, list->items[i]);
+		else
+			add_pair(words, row->name, list->items[i]);
+	}
 	if (!profile_words(flags, row, &value))
 		return;
 	if (strcmp(row->name, "seccomp") == 0)

@@ -105,7 +105,9 @@ static int forward(struct keeper *keeper, const struct client *client,
 	const struct keeper_options *options = keeper->options;
 	struct attach_packet *packet = &keeper->packet;
 	struct attach_message message = packet->message;
-	struct strv inside[ATTACH_GROUPS] = { [ATTACH_COMMAND] = words[ATTACH_COMMAND] };
+	struct strv inside[ATTACH_GROUPS] = {
+		[ATTACH_COMMAND] = words[ATTACH_COMMAND], [ATTACH_SECRETS] = words[ATTACH_SECRETS]
+	};
 	size_t count = packet->fd_count - message.exec.is_outside;
 	int fds[1 + ATTACH_FDS_MAX] = { client->fd };
 	int status = 0;
@@ -142,6 +144,9 @@ static void start_exec(struct keeper *keeper, struct client *client)
 		client->is_active = true;
 		keeper->is_idle = false;
 	}
+	if (words[ATTACH_SECRETS].count > 0)
+		explicit_bzero(keeper->packet.body, sizeof(keeper->packet.body));
+	secrets_words_done(&words[ATTACH_SECRETS]);
 	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		strv_done(&words[i]);
 }

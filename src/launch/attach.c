@@ -91,11 +91,21 @@ int attach_send_exec(int socket_fd, struct attach_message *message,
 	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		message->exec.counts[i] = (uint32_t)words[i].count;
 	message->exec.body_len = (uint32_t)body.len;
-	if (body.len > ATTACH_BODY_MAX)
-		return send_outside(socket_fd, message, &body, fds, count);
-	str_add_bytes(&packet, message, fixed_size(ATTACH_EXEC));
-	str_add_bytes(&packet, body.data, body.len);
-	return fd_send(socket_fd, packet.data, packet.len, fds, count);
+	int status;
+
+	if (body.len > ATTACH_BODY_MAX) {
+		status = send_outside(socket_fd, message, &body, fds, count);
+	} else {
+		str_add_bytes(&packet, message, fixed_size(ATTACH_EXEC));
+		str_add_bytes(&packet, body.data, body.len);
+		status = fd_send(socket_fd, packet.data, packet.len, fds, count);
+	}
+	if (words[ATTACH_SECRETS].count > 0) {
+		explicit_bzero(body.data, body.len);
+		if (packet.data)
+			explicit_bzero(packet.data, packet.len);
+	}
+	return status;
 }
 
 static bool is_whole(const struct attach_packet *packet, size_t got)
@@ -179,5 +189,7 @@ int attach_words(const struct attach_packet *packet, struct strv ret_words[ATTAC
 			strv_done(&ret_words[i]);
 		return error_set(err, ERROR_INTERNAL, "the command is not what it says it is");
 	}
+	if (exec->counts[ATTACH_SECRETS] > 0 && text.data)
+		explicit_bzero(text.data, text.len);
 	return 0;
 }

@@ -63,8 +63,18 @@ struct attach_figures {
 	uint64_t tasks;	      /* inside, where no group counts them */
 };
 
-/* Groups of words: the directory (one word), the command, its environment, and variables to set in any case. */
-enum attach_group { ATTACH_DIRECTORY, ATTACH_COMMAND, ATTACH_ENVIRON, ATTACH_SET, ATTACH_GROUPS };
+/*
+ * Groups of words: the directory (one word), the command, its environment, variables to set in any case, and secrets for
+ * as long as the command lasts (base/secrets.h).
+ */
+enum attach_group {
+	ATTACH_DIRECTORY,
+	ATTACH_COMMAND,
+	ATTACH_ENVIRON,
+	ATTACH_SET,
+	ATTACH_SECRETS,
+	ATTACH_GROUPS
+};
 
 struct attach_exec {
 	bool tty[3];			/* the sandbox's own pty instead of a descriptor */

@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "launch/policy.h"
+#include "launch/secret_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +30,23 @@ static int write_policy(const struct start *start, const struct fresh *fresh, st
 	return 0;
 }
 
+static int write_secrets(const struct start *start, const struct fresh *fresh, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (!start->io->secrets)
+		return 0;
+	fd = openat(fresh->tmpfs_fd, "run/secrets", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "fresh run/secrets");
+	return secret_files_put(fd, start->io->secrets, err);
+}
+
 int furnish_make(const struct start *start, struct fresh *fresh, struct error *err)
 {
 	if (fresh_prepare(start->spec, fresh, err) < 0)
+		return -1;
+	if (write_secrets(start, fresh, err) < 0)
 		return -1;
 	return write_policy(start, fresh, err);
 }

@@ -3,6 +3,7 @@
 #define LAUNCH_LAUNCH_H
 
 #include "base/error.h"
+#include "base/secrets.h"
 #include "confine/cgroup.h"
 #include "confine/root.h"
 #include "net/policy.h"
@@ -20,6 +21,7 @@ struct launch_io {
 	const struct sock_fprog
 		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
 	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */
+	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
 	/* Locks that are let go only when everybody inside is gone, also if we are killed; borrowed, -1 for none. */
 	int lock_fds[2];
 };

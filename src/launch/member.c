@@ -7,6 +7,7 @@
 #include "confine/seccomp.h"
 #include "launch/command.h"
 #include "launch/seal.h"
+#include "launch/secret_files.h"
 #include "launch/terminal.h"
 
 #include <dirent.h>
@@ -146,14 +147,33 @@ static pid_t fork_quickly(struct member *member)
 #endif
 }
 
-pid_t member_start(const struct start *start, const struct attach_packet *packet, bool has_group)
+static int put_secrets(const struct strv *words, struct strv *ret_names, struct error *err)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(fd_close) int dir_fd = -1;
+
+	if (words->count == 0)
+		return 0;
+	if (secrets_from_words(words, &secrets, err) < 0 || secret_files_open(&dir_fd, err) < 0)
+		return -1;
+	for (size_t i = 0; i < secrets.count; i++)
+		strv_add(ret_names, secrets.items[i].name);
+	return secret_files_put(dir_fd, &secrets, err);
+}
+
+pid_t member_start(const struct start *start, const struct attach_packet *packet, bool has_group,
+		   struct strv *ret_secrets, struct error *err)
 {
 	struct member member = { .start = start, .packet = packet, .has_group = has_group };
-	struct attach_message failed = { .kind = ATTACH_FAILED };
 	pid_t pid = -1;
 
-	if (attach_words(packet, member.words, &failed.error) == 0)
+	if (attach_words(packet, member.words, err) == 0 &&
+	    put_secrets(&member.words[ATTACH_SECRETS], ret_secrets, err) == 0) {
 		pid = fork_quickly(&member);
+		if (pid < 0)
+			error_errno(err, ERROR_HOST, "cannot start another process");
+	}
+	secrets_words_done(&member.words[ATTACH_SECRETS]);
 	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		strv_done(&member.words[i]);
 	return pid;

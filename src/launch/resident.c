@@ -19,6 +19,7 @@
 #include "launch/member.h"
 #include "launch/mover.h"
 #include "launch/seal.h"
+#include "launch/secret_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ struct member {
 	uint32_t id;
 	pid_t pid;
 	int client_fd;
+	struct strv secrets; /* names of those it brought along */
 };
 
 struct resident {
@@ -126,33 +128,63 @@ static void tell_keeper(const struct resident *resident, const struct attach_mes
 	(void)attach_send(resident->start->payload_fd, message, NULL, 0);
 }
 
-static void refuse(const struct attach_packet *packet, const char *why)
+/* Those that no other command under way brought along, too. */
+static void remove_secrets(const struct resident *resident, struct strv *names)
 {
+	owned(fd_close) int dir_fd = -1;
+	struct error ignored;
+
+	if (names->count > 0 && secret_files_open(&dir_fd, &ignored) == 0) {
+		for (size_t i = 0; i < names->count; i++) {
+			bool is_shared = false;
+
+			for (size_t j = 0; j < resident->count && !is_shared; j++)
+				is_shared =
+					strv_has(&resident->members[j].secrets, names->items[i]);
+			if (!is_shared)
+				(void)unlinkat(dir_fd, names->items[i], 0);
+		}
+	}
+	strv_done(names);
+}
+
+static void refuse(const struct resident *resident, const struct error *err)
+{
+	const struct attach_packet *packet = &resident->packet;
 	struct attach_message message = { .kind = ATTACH_FAILED, .id = packet->message.id };
 
-	error_errno(&message.error, ERROR_HOST, "%s", why);
+	message.error = *err;
 	(void)attach_send(packet->fds[0], &message, NULL, 0);
+	message.kind = ATTACH_ENDED;
+	memset(&message.ended, 0, sizeof(message.ended));
+	tell_keeper(resident, &message);
 }
 
 static void start_member(struct resident *resident)
 {
 	struct attach_packet *packet = &resident->packet;
 	struct attach_message started = { .kind = ATTACH_STARTED, .id = packet->message.id };
+	struct strv secrets = STRV_INIT;
+	struct error err;
 
 	if (packet->fd_count == 0)
 		return;
-	errno = EAGAIN;
-	started.pid = resident->count == MEMBERS_MAX
-			      ? -1
-			      : member_start(resident->start, packet, resident->sealing.has_group);
+	if (resident->count == MEMBERS_MAX) {
+		error_set(&err, ERROR_HOST, "%d commands are under way already", MEMBERS_MAX);
+		refuse(resident, &err);
+		return;
+	}
+	started.pid =
+		member_start(resident->start, packet, resident->sealing.has_group, &secrets, &err);
+	if (packet->message.exec.counts[ATTACH_SECRETS] > 0)
+		explicit_bzero(packet->body, sizeof(packet->body));
 	if (started.pid < 0) {
-		refuse(packet, "cannot start another process");
-		started.kind = ATTACH_ENDED;
-		tell_keeper(resident, &started);
+		remove_secrets(resident, &secrets);
+		refuse(resident, &err);
 		return;
 	}
 	resident->members[resident->count++] =
-		(struct member){ packet->message.id, started.pid, packet->fds[0] };
+		(struct member){ packet->message.id, started.pid, packet->fds[0], secrets };
 	/* Kept, to say how it ended. */
 	packet->fds[0] = packet->fds[--packet->fd_count];
 	resident->was_idle = false;
@@ -216,7 +248,10 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		(void)attach_send(member->client_fd, &message, NULL, 0);
 		close(member->client_fd);
 		tell_keeper(resident, &message);
+		struct strv secrets = member->secrets;
+
 		*member = resident->members[--resident->count];
+		remove_secrets(resident, &secrets);
 		return;
 	}
 }

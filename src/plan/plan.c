@@ -126,6 +126,19 @@ static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_
 	return 0;
 }
 
+void plan_secrets(const struct strv *pairs, const struct host *host, struct spec *spec)
+{
+	for (size_t i = 0; i < pairs->count; i++) {
+		const char *file = strchr(pairs->items[i], '=') + 1;
+
+		if (file[0] == '/')
+			strv_add(&spec->secrets, pairs->items[i]);
+		else
+			strv_addf(&spec->secrets, "%.*s%s/%s", (int)(file - pairs->items[i]),
+				  pairs->items[i], host->cwd, file);
+	}
+}
+
 static int plan_policy(const struct planning *planning, struct error *err)
 {
 	const struct settings *settings = planning->settings;
@@ -138,6 +151,7 @@ static int plan_policy(const struct planning *planning, struct error *err)
 		spec->seccomp = settings->seccomp[0] == '/'
 					? xstrdup(settings->seccomp)
 					: plan_join(planning->host->cwd, settings->seccomp);
+	plan_secrets(&settings->secret, planning->host, spec);
 	if (layer_bits(&settings->require, "--require", &spec->require, err) < 0)
 		return -1;
 	return layer_bits(&settings->allow_degraded, "--allow-degraded", &spec->allow_degraded,

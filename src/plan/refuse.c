@@ -60,11 +60,6 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 			err, ERROR_DENIED,
 			"--scan %.20s: looking at code before it runs is not in this build",
 			settings->scan);
-	if (settings->secret.count > 0)
-		return error_set(
-			err, ERROR_DENIED,
-			"--secret: output cannot be scrubbed of secrets in this build, so none "
-			"is handed in; --ro FILE:/path shows a file as it is");
 	if (settings->root && !is_one_of(settings->root, "host", "project"))
 		return error_set(err, ERROR_DENIED,
 				 "--root %.40s: images are not in this build; use host or project",

@@ -223,9 +223,17 @@ static int finish(struct run *run, struct error *err)
 	return -1;
 }
 
+static int refuse_secrets(const struct run *run, struct error *err)
+{
+	if (!run->options->secrets || run->driver->takes_secrets)
+		return 0;
+	return error_set(err, ERROR_DENIED, "--secret: the driver %s has no place for secrets",
+			 run->driver->name);
+}
+
 static int run_task(struct run *run, struct error *err)
 {
-	if (run->driver->check(run->spec, err) < 0)
+	if (run->driver->check(run->spec, err) < 0 || refuse_secrets(run, err) < 0)
 		return -1;
 	if (listen_for_signals(run, err) < 0 ||
 	    stdio_open(&run->stdio, run->spec, run->options->capture, run->result, &run->log, err) <
@@ -234,6 +242,9 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.has_score = run->options->has_score;
 	run->stdio.io.enter_fd = run->options->enter_fd;
 	run->stdio.io.enter_env = run->options->enter_env;
+	run->stdio.io.secrets = run->options->secrets;
+	if (run->options->secrets)
+		stdio_keep_out(&run->stdio, run->options->secrets);
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
 		return -1;
 	stdio_started(&run->stdio);

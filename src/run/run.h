@@ -11,7 +11,8 @@ struct run_options {
 	/* A sandbox that runs already, and variables to set in it; for a driver's `enter`. */
 	int enter_fd;
 	const struct strv *enter_env;
-	bool has_score;	   /* descriptor 3 of this process is the command's, too */
+	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
+	bool has_score;		       /* descriptor 3 of this process is the command's, too */
 	bool capture;	   /* keep the streams in the result instead of passing them on */
 	uint64_t asked_ns; /* CLOCK_MONOTONIC when the request came in; 0: now */
 	/* Called when the task has ended and its layers are still there; may be NULL. */

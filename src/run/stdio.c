@@ -19,33 +19,52 @@ static void close_stream(struct stream *stream, bool is_shared)
 	stream->from_fd = -1;
 }
 
-/* Takes what is there into the pending buffer. 0 at the end of the stream, -1 when nothing is ready. */
-static ssize_t fill(struct stdio *stdio, struct stream *stream)
+/* Counts, keeps and prepares for delivery what may be seen. */
+static void pass(struct stdio *stdio, struct stream *stream, const char *bytes, size_t len)
 {
-	ssize_t got = read(stream->from_fd, stream->pending, STDIO_CHUNK);
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return -1;
-	/* A pty's master answers EIO when the last slave is closed. */
-	if (got <= 0) {
-		close_stream(stream, stdio->use_pty && stream->tag == 'o' && stdio->io.tty[1]);
-		return 0;
-	}
-	stream->captured->bytes += (uint64_t)got;
-	run_log_add(stdio->log, stream->tag, stream->pending, (size_t)got);
+	stream->captured->bytes += len;
+	run_log_add(stdio->log, stream->tag, bytes, len);
 	if (stdio->capture) {
 		size_t room = stream->captured->kept.len < stdio->keep_bytes
 				      ? (size_t)(stdio->keep_bytes - stream->captured->kept.len)
 				      : 0;
 
-		str_add_bytes(&stream->captured->kept, stream->pending,
-			      (size_t)got < room ? (size_t)got : room);
+		str_add_bytes(&stream->captured->kept, bytes, len < room ? len : room);
 	}
 	if (stream->to_fd >= 0) {
+		stream->pending = bytes;
 		stream->start = 0;
-		stream->end = (size_t)got;
+		stream->end = len;
 	}
-	return got;
+}
+
+/* The same without secrets; what may be the beginning of one stays back, unless nothing follows. */
+static void pass_scrubbed(struct stdio *stdio, struct stream *stream, size_t len)
+{
+	str_clear(&stream->clean);
+	if (len > 0)
+		scrub_add(&stream->scrub, stream->buffer, len, &stream->clean);
+	else
+		scrub_end(&stream->scrub, &stream->clean);
+	if (stream->clean.len > 0)
+		pass(stdio, stream, stream->clean.data, stream->clean.len);
+}
+
+/* Takes what is there into the pending buffer. 0 at the end of the stream, -1 when nothing is ready. */
+static ssize_t fill(struct stdio *stdio, struct stream *stream)
+{
+	ssize_t got = read(stream->from_fd, stream->buffer, STDIO_CHUNK);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return -1;
+	/* A pty's master answers EIO when the last slave is closed. */
+	if (got <= 0)
+		close_stream(stream, stdio->use_pty && stream->tag == 'o' && stdio->io.tty[1]);
+	if (stdio->words.count > 0)
+		pass_scrubbed(stdio, stream, got > 0 ? (size_t)got : 0);
+	else if (got > 0)
+		pass(stdio, stream, stream->buffer, (size_t)got);
+	return got > 0 ? got : 0;
 }
 
 /*
@@ -181,6 +200,11 @@ static void drain(struct stdio *stdio, struct stream *stream, const struct patie
 	flush(stdio, stream, patience);
 	while (stream->from_fd >= 0 && fill(stdio, stream) > 0)
 		flush(stdio, stream, patience);
+	/* Nobody else may write to it any more, or nobody waits for them: what was held back was no secret. */
+	if (stdio->words.count > 0) {
+		pass_scrubbed(stdio, stream, 0);
+		flush(stdio, stream, patience);
+	}
 }
 
 void stdio_finish(struct stdio *stdio, int patience_ms, int cancel_fd)
@@ -195,6 +219,13 @@ void stdio_finish(struct stdio *stdio, int patience_ms, int cancel_fd)
 	stdio->has_saved_terminal = false;
 }
 
+static void free_stream(struct stream *stream)
+{
+	free_ptr(&stream->buffer);
+	str_done(&stream->clean);
+	scrub_done(&stream->scrub);
+}
+
 void stdio_close(struct stdio *stdio)
 {
 	for (int i = 0; i < 3; i++)
@@ -202,7 +233,7 @@ void stdio_close(struct stdio *stdio)
 	close_stream(&stdio->out, stdio->use_pty && stdio->io.tty[1]);
 	close_stream(&stdio->err, false);
 	feed_close(&stdio->feed);
-	free(stdio->out.pending);
-	free(stdio->err.pending);
-	stdio->out.pending = stdio->err.pending = NULL;
+	free_stream(&stdio->out);
+	free_stream(&stdio->err);
+	scrub_words_done(&stdio->words);
 }

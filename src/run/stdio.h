@@ -13,6 +13,7 @@
 #include "driver/driver.h"
 #include "observe/result.h"
 #include "run/feed.h"
+#include "run/scrub.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -27,8 +28,11 @@ struct stream {
 	int to_fd;   /* the caller's; -1 when captured or gone. Borrowed */
 	char tag;    /* 'o' or 'e' */
 	struct captured *captured;
-	char *pending; /* STDIO_CHUNK bytes */
+	char *buffer;	     /* STDIO_CHUNK bytes */
+	const char *pending; /* in the buffer, or what was left of it without secrets */
 	size_t start, end;
+	struct scrub scrub;
+	struct str clean;
 	bool to_may_block; /* a pipe, socket or terminal: small portions only */
 };
 
@@ -44,6 +48,7 @@ struct stdio {
 	struct termios saved_terminal;
 	bool has_saved_terminal;
 	struct run_log *log;
+	struct scrub_words words; /* what must not be shown */
 };
 
 struct run_log;
@@ -51,6 +56,9 @@ struct run_log;
 /* Looks at descriptors 0 to 2 and prepares what the payload gets. */
 int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 	       struct run_result *result, struct run_log *log, struct error *err);
+
+/* From now on these are kept out of all output. They must outlive the streams. */
+void stdio_keep_out(struct stdio *stdio, const struct secrets *secrets);
 
 /* After the start: lets go of the payload's ends. */
 void stdio_started(struct stdio *stdio);

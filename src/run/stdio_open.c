@@ -95,7 +95,7 @@ static int open_output(struct stdio *stdio, int number, struct stream *stream, s
 	struct stat st;
 
 	stream->to_fd = stdio->capture ? -1 : number;
-	stream->pending = xmalloc(STDIO_CHUNK);
+	stream->buffer = xmalloc(STDIO_CHUNK);
 	stream->to_may_block = fstat(number, &st) < 0 || !S_ISREG(st.st_mode);
 	if (stdio->use_pty && isatty(number)) {
 		stdio->io.tty[number] = true;
@@ -141,6 +141,13 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 		give_away(stdio->child_fds[i], &spec->ids);
 	}
 	return 0;
+}
+
+void stdio_keep_out(struct stdio *stdio, const struct secrets *secrets)
+{
+	scrub_words_init(&stdio->words, secrets);
+	scrub_init(&stdio->out.scrub, &stdio->words);
+	scrub_init(&stdio->err.scrub, &stdio->words);
 }
 
 void stdio_started(struct stdio *stdio)

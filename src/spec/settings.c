@@ -61,7 +61,7 @@ const struct setting_row setting_rows[] = {
 	{ "env", SETTING_LIST, BOTH, AT(env), "K=V", NULL, "set a variable", 0, 0 },
 	{ "pass-env", SETTING_LIST, BOTH, AT(pass_env), "K", NULL, "pass a variable on", 0, 0 },
 	{ "secret", SETTING_LIST, BOTH, AT(secret), "NAME=FILE", NULL,
-	  "file whose content the sandbox gets and logs never show (not in this version)", 0, 0 },
+	  "file the sandbox reads at /run/secrets/NAME and logs never show", 0, 0 },
 	{ "scan", SETTING_WORD, BOTH, AT(scan), "off|warn|enforce", "off|warn|enforce",
 	  "look at the code before it runs (not in this version: off)", 0, 0 },
 	{ "home", SETTING_WORD, BOTH, AT(home), "tools|full", "tools|full",

@@ -151,6 +151,7 @@ struct spec {
 	enum net_mode net;
 	struct strv allow, deny; /* network rules */
 	struct strv publish;	 /* HOSTPORT:PORT */
+	struct strv secrets;	 /* NAME=FILE, absolute; never a value */
 	bool splice;		 /* splice(2) and tee(2) allowed */
 	char *seccomp;		 /* extra OCI filter, or NULL */
 	char *state_dir, *store_dir, *cache_dir,

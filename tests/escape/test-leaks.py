@@ -621,14 +621,4 @@ def name_service(t):
     t.ok(not [p for p in result.probes if p[0].startswith("tcp") and p[1] == "OK"], "DNS by TCP", result.probes)
 
 
-@suite.case("A163", "a file given with --secret", "no secret is given outside")
-def secret(t):
-    path = t.caller.put_at(os.path.join(t.caller.dir, "secret-file"), "CANARY-secret-value", 0o600)
-    result = t.box.run("sh", "-c", "env; cat /proc/*/cmdline /proc/self/mountinfo 2>/dev/null | tr '\\0' ' '; exit 0",
-                       flags=["--secret", f"TOKEN={path}"])
-    if result.code == 125:
-        t.skip("--secret is refused in this build")
-    t.ok("CANARY-secret-value" not in result.out, "the secret is in no environment, argument or mount", result)
-
-
 suite.main()

@@ -98,7 +98,6 @@ static void test_refusals(void)
 		{ "driver", "wasm" },
 		{ "fuel", "1g" },
 		{ "scan", "enforce" },
-		{ "secret", "TOKEN=/f" },
 		{ "root", "alpine" },
 		{ "allow-degraded", "net" },
 	};
@@ -114,6 +113,15 @@ static void test_refusals(void)
 	}
 	struct fixture f;
 
+	fixture_open(&f);
+	fixture_flag(&f, "secret", "TOKEN=/f");
+	fixture_flag(&f, "secret", "KEY=keys/k=1");
+	fixture_must_plan(&f);
+	tap_is_str(f.spec.secrets.items[0], "TOKEN=/f", "a secret's file");
+	owned(free_ptr) char *wanted = xasprintf("KEY=%s/keys/k=1", f.host.cwd);
+
+	tap_is_str(f.spec.secrets.items[1], wanted, "one that is relative to the caller");
+	fixture_close(&f);
 	fixture_open(&f);
 	fixture_flag(&f, "net", "loopback");
 	fixture_flag(&f, "scan", "off");

@@ -65,11 +65,14 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	}
 	message.exec.cpu_seconds = (uint32_t)((spec->limits.cpu_time_ms + 999) / 1000);
 	strv_add(&words[ATTACH_DIRECTORY], spec->cwd);
+	if (io->secrets)
+		secrets_to_words(io->secrets, &words[ATTACH_SECRETS]);
 	int status = attach_send_exec(task->fd, &message, words, fds, count);
 
 	if (status < 0)
 		error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
 	strv_done(&words[ATTACH_DIRECTORY]);
+	secrets_words_done(&words[ATTACH_SECRETS]);
 	return status;
 }
 
@@ -262,4 +265,5 @@ const struct driver driver_linux_attach = {
 	.sample = attach_sample,
 	.resize = linux_resize,
 	.free = attach_free,
+	.takes_secrets = true,
 };

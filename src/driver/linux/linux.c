@@ -149,6 +149,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		task->io.tty[i] = io->tty[i];
 	}
 	task->io.has_score = io->has_score;
+	task->io.secrets = io->secrets;
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (compile_filter(task, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
@@ -427,5 +428,6 @@ const struct driver driver_linux = {
 	.sample = linux_sample,
 	.resize = linux_resize,
 	.free = linux_free,
+	.takes_secrets = true,
 	.enter = &driver_linux_attach,
 };
