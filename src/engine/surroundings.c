@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "workspace/staging_places.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -146,6 +147,7 @@ int surroundings_read(const struct request *request, struct surroundings *ret_ar
 		return -1;
 	read_git_identity(ret_around);
 	read_home_links(ret_around);
+	staging_places_read(ret_around->host.data_dir, &ret_around->paths.staging);
 	if (id_run(ret_around->run_id, err) < 0 || id_short("s", ret_around->sandbox, err) < 0)
 		return -1;
 	ret_around->paths.run_id = ret_around->run_id;
@@ -162,6 +164,7 @@ void surroundings_done(struct surroundings *around)
 		free(around->paths.links[i].target);
 	}
 	free(around->paths.links);
+	strv_done(&around->paths.staging);
 	free(around->git_name);
 	free(around->git_email);
 }

@@ -360,6 +360,31 @@ static void add_all_aliases(const struct planning *planning, struct entries *ent
 	}
 }
 
+/*
+ * Where promotions are prepared and kept for an undo, other than in the store: noted when it was used, or where the next
+ * one to this workspace would be while its sandboxes run. What stands there is the past of other sandboxes.
+ */
+static void add_staging(const struct planning *planning, struct entries *entries)
+{
+	const struct host *host = planning->host;
+	const struct strv *used = &planning->paths->staging;
+	const char *workspace = planning->spec->workspace, *slash = strrchr(workspace, '/');
+	owned(free_ptr) char *above = xstrndup(workspace, (size_t)(slash - workspace));
+
+	for (size_t i = 0; i < used->count; i++)
+		add(entries, MASK_HIDE, RANK_OWN, xstrdup(used->items[i]));
+	for (size_t i = 0; host->uid == 0 && i < host->mount_count; i++) {
+		const struct host_mount *mount = &host->mounts[i];
+
+		if (mount->class == MOUNT_REAL && mount->is_directory)
+			add(entries, MASK_HIDE, RANK_OWN, plan_join(mount->point, ".aisbx"));
+	}
+	if (planning->spec->workspace_made)
+		return;
+	add(entries, MASK_HIDE, RANK_OWN, plan_join(workspace, ".aisbx-txn"));
+	add(entries, MASK_HIDE, RANK_OWN, plan_join(*above ? above : "/", ".aisbx-txn"));
+}
+
 void plan_masks(const struct planning *planning)
 {
 	const struct host *host = planning->host;
@@ -380,6 +405,7 @@ void plan_masks(const struct planning *planning)
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->cache_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->config_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->runtime_dir));
+	add_staging(planning, &entries);
 	add_all_aliases(planning, &entries);
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);

@@ -28,6 +28,7 @@ struct plan_paths {
 		*git_email;	 /* of the caller's git configuration; NULL where unknown */
 	struct plan_link *links; /* those of HOME that plan_link_matters picks */
 	size_t link_count;
+	struct strv staging; /* directories in which promotions of the caller's were prepared */
 };
 
 /* Whether a symlink of HOME called NAME may lead to a credential. */

@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
+#include "workspace/staging_places.h"
 
 #include <string.h>
 
@@ -98,8 +99,12 @@ static int begin(struct promote *promote, struct error *err)
 static int note_directory(const char *directory, void *cookie, struct error *err)
 {
 	struct promote *promote = cookie;
+	owned(free_ptr) char *place =
+		xstrndup(directory, (size_t)(strrchr(directory, '/') - directory));
 
 	promote->entry.directory = xstrdup(directory);
+	if (staging_places_add(promote->sandbox->store, place, err) < 0)
+		return -1;
 	return promotion_save(promote->sandbox->store, &promote->entry, true, err);
 }
 

@@ -46,6 +46,42 @@ def clean(home, *names):
     subprocess.run(["find", home.work, "-mindepth", "1", "-delete"], check=True)
 
 
+def test_staging_hidden(home):
+    """Where promotions are prepared and kept for an undo, no sandbox looks, whichever directory it works in."""
+    elsewhere = tempfile.mkdtemp(prefix="aisbx-store.", dir="/dev/shm")
+    if os.stat(elsewhere).st_dev == os.stat(home.work).st_dev:
+        tap.skip("staging outside the store", "one filesystem for all")
+        os.rmdir(elsewhere)
+        return
+    home.env["XDG_DATA_HOME"] = elsewhere
+    try:
+        home.put("par/ws/f.txt", "TOP-SECRET-OLD\n")
+        inner = home.work + "/par/ws"
+        home.call("create", "live", "-C", home.work + "/par")
+        sh(home, "live", "true")
+        home.call("run", "--keep", "one", "-C", inner, "--", "sh", "-c", "echo new > f.txt")
+        done = home.call("promote", "one")
+        tap.ok(done.returncode == 0 and home.read("par/ws/f.txt") == "new\n", "promoted from a store elsewhere", done)
+        places = subprocess.run(["find", "/.aisbx", home.path, "-name", ".aisbx*"], capture_output=True, text=True, check=False).stdout.split()
+        tap.ok(places, "staged outside the store", places)
+        look = (f"for d in {' '.join(places)}; do ls -A $d 2>/dev/null; done; grep -rlas TOP-SECRET-OLD /.aisbx {home.path} 2>/dev/null; true")
+        for words in (["run", "-C", inner], ["run", "-C", home.work + "/par"], ["run", "-C", home.work], ["exec", "live"]):
+            done = home.call(*words, "--", "sh", "-c", look)
+            tap.ok(done.returncode == 0 and done.stdout == "", f"{words[0]} {words[-1][len(home.work):]} sees none of it", done)
+        undo = home.call("undo", cwd=inner)
+        tap.ok(undo.returncode == 0 and home.read("par/ws/f.txt") == "TOP-SECRET-OLD\n", "which is there all the same", undo)
+        home.call("rm", "live", "one")
+    finally:
+        del home.env["XDG_DATA_HOME"]
+        # what was removed is emptied behind us
+        for _ in range(50):
+            subprocess.run(["chmod", "-R", "u+rwx", elsewhere], capture_output=True, check=False)
+            subprocess.run(["rm", "-rf", elsewhere, home.work + "/par"], capture_output=True, check=False)
+            if not os.path.exists(elsewhere):
+                break
+            time.sleep(0.1)
+
+
 def test_apply(home):
     home.put("src/edit.txt", LINES)
     home.put("gone.txt", "gone\n")
@@ -535,7 +571,7 @@ def main():
             else:
                 tap.ok(False, "a first run", first)
             return tap.done()
-        for test in (test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
+        for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,

@@ -190,6 +190,34 @@ static void test_workspace_secrets(void)
 	fixture_close(&f);
 }
 
+static void test_staging(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	strv_add(&f.paths.staging, "/home/u/work/deep/.aisbx-txn");
+	fixture_must_plan(&f);
+	tap_ok(fixture_has_mask(&f, MASK_HIDE, "/home/u/work/deep/.aisbx-txn"),
+	       "where a promotion was prepared");
+	tap_ok(fixture_has_mask(&f, MASK_HIDE, "/home/u/work/.aisbx-txn"),
+	       "where the next one may be");
+	tap_ok(!fixture_mask(&f, "/home/u/.aisbx-txn"), "an empty home needs no mask of its own");
+	fixture_text(&f.paths.workspace, "/work");
+	fixture_mount(&f, "1 0 8:1 / / rw - ext4 a rw\n"
+			  "2 1 8:2 / /work/in rw - ext4 b rw\n"
+			  "3 1 0:21 / /proc rw - proc proc rw\n");
+	f.host.uid = 0;
+	f.host.is_host_root = false;
+	fixture_must_plan(&f);
+	tap_ok(fixture_has_mask(&f, MASK_HIDE, "/.aisbx") &&
+		       fixture_has_mask(&f, MASK_HIDE, "/work/in/.aisbx") &&
+		       !fixture_mask(&f, "/proc/.aisbx"),
+	       "root's are at the top of each mount");
+	tap_ok(fixture_has_mask(&f, MASK_HIDE, "/.aisbx-txn"), "beside a workspace below /");
+	strv_done(&f.paths.staging);
+	fixture_close(&f);
+}
+
 static void test_aliases(void)
 {
 	struct fixture f;
@@ -340,6 +368,7 @@ int main(void)
 	test_homes();
 	test_git_config();
 	test_workspace_secrets();
+	test_staging();
 	test_aliases();
 	test_home_twins();
 	test_links();
