@@ -1,8 +1,9 @@
-/* Whether a process number still means who it meant. */
+/* Processes: their numbers, and leaving the one that started us behind. */
 #include "base/process.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Ticks since boot at which process PID began; 0 when there is none. */
-static uint64_t began_ticks(int64_t pid)
+/* Ticks since boot at which process PID began; 0 when there is none. One that nobody waited for has ended all the same. */
+static uint64_t began_ticks(int64_t pid, bool *ret_has_ended)
 {
 	char path[48], text[1024];
 	const char *at;
@@ -24,6 +26,7 @@ static uint64_t began_ticks(int64_t pid)
 		return 0;
 	/* The name in brackets may hold anything; what follows the last one does not. */
 	at = strrchr(text, ')');
+	*ret_has_ended = at && (str_starts(at, ") Z") || str_starts(at, ") X"));
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;
@@ -31,14 +34,39 @@ static uint64_t began_ticks(int64_t pid)
 
 bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms)
 {
-	uint64_t ticks = pid > 0 ? began_ticks(pid) : 0;
+	bool has_ended = false;
+	uint64_t ticks = pid > 0 ? began_ticks(pid, &has_ended) : 0;
 	struct timespec up;
 	uint64_t began_ms;
 
+	if (has_ended)
+		return false;
 	/* Where /proc hides others' processes there is no more to be known than that it exists. */
 	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &up) < 0)
 		return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 	began_ms = clock_epoch_ms() - (uint64_t)up.tv_sec * 1000 +
 		   ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	return began_ms <= then_ms + slack_ms;
+}
+
+int process_detach(const int *keep, size_t count, const char *name)
+{
+	sigset_t none;
+	int fd;
+
+	/* What the first caller ignores is nothing to the others. */
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	fd_close_others(keep, count);
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd < 0 || setsid() < 0)
+		return -1;
+	for (int i = 0; i < 3; i++) {
+		if (i != fd && dup2(fd, i) < 0)
+			return -1;
+	}
+	(void)prctl(PR_SET_NAME, name, 0, 0, 0);
+	return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "confine/seccomp_file.h"
 #include "keeper/parts.h"
 
@@ -208,23 +209,10 @@ static int detach(const struct keeper_options *options)
 {
 	const int keep[] = { options->dir_fd, options->listen_fd, options->lock_fds[0],
 			     options->lock_fds[1] };
-	sigset_t none;
-	int fd;
 
-	/* What the first caller ignores is nothing to the others. */
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
-	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (fd < 0 || setsid() < 0 || chdir("/") < 0)
+	if (process_detach(keep, sizeof(keep) / sizeof(keep[0]), "aisbx-keeper") < 0 ||
+	    chdir("/") < 0)
 		return -1;
-	for (int i = 0; i < 3; i++) {
-		if (i != fd && dup2(fd, i) < 0)
-			return -1;
-	}
-	(void)prctl(PR_SET_NAME, "aisbx-keeper", 0, 0, 0);
 	forget_environment();
 	return 0;
 }
