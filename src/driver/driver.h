@@ -82,6 +82,9 @@ struct driver {
 	/* Window size for a pty, or NULL. */
 	void (*resize)(struct task *task, unsigned rows, unsigned columns);
 
+	/* Sends a signal to the command and its process group, as somebody outside asks for it; or NULL. */
+	void (*signal)(struct task *task, int sig);
+
 	/* Releases everything; kills first when still running. Leaves no process, mount or group behind. */
 	void (*free)(struct task *task);
 

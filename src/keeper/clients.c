@@ -5,6 +5,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -68,6 +69,16 @@ static void send_init(struct keeper *keeper, enum attach_kind kind, uint32_t id)
 	const struct attach_message message = { .kind = kind, .id = id };
 
 	(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
+}
+
+static void pass_signal(struct keeper *keeper, const struct client *client)
+{
+	const struct attach_message message = { .kind = ATTACH_SIGNAL,
+						.id = client->id,
+						.signal = keeper->packet.message.signal };
+
+	if (client->is_active && message.signal > 0 && message.signal <= SIGRTMAX)
+		(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
 }
 
 /* Whoever started something and goes away takes it along; what a finished command left in the background stays. */
@@ -166,6 +177,9 @@ void client_step(struct keeper *keeper, struct client *client)
 	case ATTACH_KILL:
 		if (client->is_active)
 			send_init(keeper, ATTACH_KILL, client->id);
+		break;
+	case ATTACH_SIGNAL:
+		pass_signal(keeper, client);
 		break;
 	case ATTACH_FREEZE:
 	case ATTACH_THAW:

@@ -35,6 +35,8 @@ static size_t fixed_size(enum attach_kind kind)
 		return HEAD_SIZE + sizeof(any->rule);
 	case ATTACH_FAILED:
 		return HEAD_SIZE + sizeof(any->error);
+	case ATTACH_SIGNAL:
+		return HEAD_SIZE + sizeof(any->signal);
 	case ATTACH_KILL:
 	case ATTACH_FREEZE:
 	case ATTACH_THAW:
@@ -112,7 +114,7 @@ static bool is_whole(const struct attach_packet *packet, size_t got)
 {
 	const struct attach_message *message = &packet->message;
 
-	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_FAILED)
+	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_SIGNAL)
 		return false;
 	size_t fixed = fixed_size(message->kind);
 

@@ -13,7 +13,8 @@
  *                                            <---------- ENDED; IDLE when nobody is left
  *
  * Whoever can tell the client something tells it directly: each hop is a process to be woken. KILL ends what an exec
- * started; a client that goes away means the same. STOP ends everything, FREEZE and THAW halt it.
+ * started; a client that goes away means the same. SIGNAL is passed to the command it started. STOP ends everything,
+ * FREEZE and THAW halt it.
  *
  * One message each on SOCK_SEQPACKET. Nobody inside ever holds these sockets: they are closed by exec, and init and a
  * process that has not executed yet cannot be traced.
@@ -48,6 +49,7 @@ enum attach_kind {
 	ATTACH_NETWORK,	 /* to keeper: answered by RULE each, the last DENIED, then NETWORK */
 	ATTACH_RULE, /* to keeper: a rule of the network more or less; answered by DONE or FAILED */
 	ATTACH_FAILED, /* to client */
+	ATTACH_SIGNAL, /* to keeper, to init: for the command, not for what it started */
 };
 
 /* What the sandbox has used since it was started, and how well it is walled. */
@@ -117,7 +119,8 @@ struct attach_message {
 			bool is_crowded; /* it ended among as many processes as were permitted */
 			struct rusage usage;
 		} ended;
-		pid_t pid; /* STARTED: inside */
+		pid_t pid;  /* STARTED: inside */
+		int signal; /* SIGNAL */
 	};
 };
 

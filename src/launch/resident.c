@@ -202,6 +202,15 @@ static void kill_member(const struct resident *resident, uint32_t id)
 	}
 }
 
+/* The command and who shares its process group; who left that has left it on purpose. */
+static void signal_member(const struct resident *resident, uint32_t id, int sig)
+{
+	for (size_t i = 0; i < resident->count; i++) {
+		if (resident->members[i].id == id)
+			(void)kill(-resident->members[i].pid, sig);
+	}
+}
+
 /* Everybody but init; it includes those on their way through fork. */
 static void signal_all(const struct resident *resident, int sig)
 {
@@ -224,6 +233,8 @@ static void take_request(struct resident *resident)
 		start_member(resident);
 	else if (packet->message.kind == ATTACH_KILL)
 		kill_member(resident, packet->message.id);
+	else if (packet->message.kind == ATTACH_SIGNAL)
+		signal_member(resident, packet->message.id, packet->message.signal);
 	else if (packet->message.kind == ATTACH_FREEZE)
 		signal_all(resident, SIGSTOP);
 	else if (packet->message.kind == ATTACH_THAW)

@@ -165,6 +165,7 @@ static void hear(struct attach_task *task)
 	case ATTACH_DONE:
 	case ATTACH_NETWORK:
 	case ATTACH_RULE:
+	case ATTACH_SIGNAL:
 		break;
 	}
 	attach_close(packet);
@@ -220,6 +221,18 @@ static void attach_kill(struct task *base)
 	base->state = TASK_ENDED;
 }
 
+/* Nobody can outlive SIGKILL by leaving the process group: that is what KILL is for. */
+static void attach_signal(struct task *base, int sig)
+{
+	const struct attach_task *task = attach_task_of(base);
+	const struct attach_message message = { .kind = ATTACH_SIGNAL, .signal = sig };
+
+	if (sig == SIGKILL)
+		send_kind(task, ATTACH_KILL);
+	else
+		(void)attach_send(task->fd, &message, NULL, 0);
+}
+
 /* The sandbox's own counts of limits met, when the command may have met one. */
 static void ask_at_the_end(struct attach_task *task)
 {
@@ -264,6 +277,7 @@ const struct driver driver_linux_attach = {
 	.kill = attach_kill,
 	.sample = attach_sample,
 	.resize = linux_resize,
+	.signal = attach_signal,
 	.free = attach_free,
 	.takes_secrets = true,
 };
