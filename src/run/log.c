@@ -49,8 +49,15 @@ void run_log_add(struct run_log *log, char tag, const char *bytes, size_t len)
 	struct iovec parts[3] = { { head, (size_t)head_len }, { NULL, len }, { &newline, 1 } };
 
 	memcpy(&parts[1].iov_base, &bytes, sizeof(bytes));
-	if (writev(log->fd, parts, 3) > 0)
-		log->kept += len;
+	if (writev(log->fd, parts, 3) != head_len + (ssize_t)len + 1) {
+		/* Half a frame would make whatever follows unreadable: what was kept so far is all there will be. */
+		(void)!ftruncate(log->fd, log->size);
+		log->cap = log->kept;
+		return;
+	}
+	log->size += head_len + (off_t)len + 1;
+	log->kept += len;
+	log->kept_out += tag == 'o' ? len : 0;
 }
 
 void run_log_done(struct run_log *log)

@@ -9,12 +9,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct run_log {
 	int dir_fd;	  /* of the logs; -1: nothing is kept */
 	const char *name; /* borrowed */
 	int fd;		  /* -1 until the first byte */
+	off_t size;	  /* of the file: whole frames */
 	uint64_t kept, cap;
+	uint64_t kept_out; /* of `kept`, from stdout; the rest is stderr's */
 	uint64_t began_ns;
 };
 

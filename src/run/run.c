@@ -160,23 +160,40 @@ static void take_sample(struct run *run)
 	note_nearness(run);
 }
 
+static void attend(struct run *run, bool is_ready)
+{
+	const struct run_log *log = &run->log;
+	const struct run_news news = { .is_ready = is_ready,
+				       .has_started = run->is_running,
+				       .kept_out = log->kept_out,
+				       .kept_err = log->kept - log->kept_out };
+	int sig = run->options->desk->attend(&news, run->options->desk->cookie);
+
+	if (sig && run->task->state == TASK_RUNNING && run->driver->signal)
+		run->driver->signal(run->task, sig);
+}
+
 static void turn(struct run *run)
 {
-	struct pollfd polls[2 + STDIO_POLLS];
+	struct run_desk *desk = run->options->desk;
+	struct pollfd polls[3 + STDIO_POLLS];
 	struct timespec wait;
 	size_t count;
 
 	polls[0] = (struct pollfd){ .fd = run->driver->poll_fd(run->task), .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
-	count = stdio_polls(&run->stdio, polls + 2);
-	if (ppoll(polls, 2 + count, patience(run, &wait) ? &wait : NULL, NULL) < 0)
+	polls[2] = (struct pollfd){ .fd = desk ? desk->fd : -1, .events = POLLIN };
+	count = stdio_polls(&run->stdio, polls + 3);
+	if (ppoll(polls, 3 + count, patience(run, &wait) ? &wait : NULL, NULL) < 0)
 		return;
 	if (polls[0].revents)
 		run->driver->step(run->task);
 	note_progress(run);
-	stdio_move(&run->stdio, polls + 2, count, clock_now_ns());
+	stdio_move(&run->stdio, polls + 3, count, clock_now_ns());
 	if (polls[1].revents)
 		handle_signal(run);
+	if (desk)
+		attend(run, polls[2].revents != 0);
 	if (run->task->state == TASK_ENDED)
 		return;
 	run->stopped_by = watch_look(&run->watch, run->task);
@@ -189,6 +206,17 @@ static void turn(struct run *run)
 static bool is_outcome(const struct error *error)
 {
 	return error->code == ERROR_EXEC_NOT_FOUND || error->code == ERROR_EXEC_REFUSED;
+}
+
+/* Whether somebody who was promised the output does not get all of it. */
+static bool is_truncated(const struct run *run)
+{
+	const struct run_result *result = run->result;
+
+	if (run->options->desk)
+		return result->out.bytes + result->err.bytes > run->log.kept;
+	return run->options->capture && (result->out.bytes > result->out.kept.len ||
+					 result->err.bytes > result->err.kept.len);
 }
 
 static int finish(struct run *run, struct error *err)
@@ -205,8 +233,7 @@ static int finish(struct run *run, struct error *err)
 	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
 	result->start_ms =
 		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
-	result->truncated = run->options->capture && (result->out.bytes > result->out.kept.len ||
-						      result->err.bytes > result->err.kept.len);
+	result->truncated = is_truncated(run);
 	verdict_fill(&facts, result);
 	if (run->task->error.code == ERROR_NONE || run->signal) {
 		if (run->options->inspect)
@@ -236,8 +263,7 @@ static int run_task(struct run *run, struct error *err)
 	if (run->driver->check(run->spec, err) < 0 || refuse_secrets(run, err) < 0)
 		return -1;
 	if (listen_for_signals(run, err) < 0 ||
-	    stdio_open(&run->stdio, run->spec, run->options->capture, run->result, &run->log, err) <
-		    0)
+	    stdio_open(&run->stdio, run->spec, run->options, run->result, &run->log, err) < 0)
 		return -1;
 	run->stdio.io.has_score = run->options->has_score;
 	run->stdio.io.enter_fd = run->options->enter_fd;

@@ -40,6 +40,7 @@ struct stdio {
 	struct driver_io io; /* for the driver */
 	bool use_pty;
 	bool capture;
+	bool passes_on;	     /* output goes to the caller's descriptors */
 	uint64_t keep_bytes; /* per stream, when captured */
 	struct stream out, err;
 	struct feed feed;
@@ -52,9 +53,10 @@ struct stdio {
 };
 
 struct run_log;
+struct run_options;
 
 /* Looks at descriptors 0 to 2 and prepares what the payload gets. */
-int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
+int stdio_open(struct stdio *stdio, const struct spec *spec, const struct run_options *options,
 	       struct run_result *result, struct run_log *log, struct error *err);
 
 /* From now on these are kept out of all output. They must outlive the streams. */

@@ -2,6 +2,7 @@
 #include "run/stdio.h"
 
 #include "base/own.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +95,7 @@ static int open_output(struct stdio *stdio, int number, struct stream *stream, s
 {
 	struct stat st;
 
-	stream->to_fd = stdio->capture ? -1 : number;
+	stream->to_fd = stdio->passes_on ? number : -1;
 	stream->buffer = xmalloc(STDIO_CHUNK);
 	stream->to_may_block = fstat(number, &st) < 0 || !S_ISREG(st.st_mode);
 	if (stdio->use_pty && isatty(number)) {
@@ -116,7 +117,7 @@ static void give_away(int fd, const struct spec_ids *ids)
 		(void)!fchown(fd, ids->host_uid + ids->uid, ids->host_gid + ids->gid);
 }
 
-int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
+int stdio_open(struct stdio *stdio, const struct spec *spec, const struct run_options *options,
 	       struct run_result *result, struct run_log *log, struct error *err)
 {
 	memset(stdio, 0, sizeof(*stdio));
@@ -127,11 +128,17 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, bool capture,
 		(struct stream){ .from_fd = -1, .to_fd = -1, .tag = 'e', .captured = &result->err };
 	for (int i = 0; i < 3; i++)
 		stdio->child_fds[i] = stdio->io.fds[i] = -1;
-	stdio->capture = capture;
+	stdio->capture = options->capture;
+	stdio->passes_on = !options->capture && !options->desk;
 	stdio->keep_bytes = spec->limits.output_bytes;
 	stdio->log = log;
-	stdio->use_pty = !capture && isatty(STDOUT_FILENO);
-	if (open_input(stdio, err) < 0 || open_output(stdio, STDOUT_FILENO, &stdio->out, err) < 0 ||
+	stdio->use_pty = stdio->passes_on && isatty(STDOUT_FILENO);
+	/* A pipe that is ours from end to end needs no feed. */
+	if (options->desk)
+		stdio->child_fds[0] = fd_take(&options->desk->input_fd);
+	else if (open_input(stdio, err) < 0)
+		return -1;
+	if (open_output(stdio, STDOUT_FILENO, &stdio->out, err) < 0 ||
 	    open_output(stdio, STDERR_FILENO, &stdio->err, err) < 0)
 		return -1;
 	for (int i = 0; i < 3; i++) {
