@@ -264,6 +264,15 @@ void json_null(struct json *json)
 	str_add(json->out, "null");
 }
 
+void json_raw(struct json *json, const char *text, size_t len)
+{
+	before_value(json);
+	if (len > 0)
+		str_add_bytes(json->out, text, len);
+	else
+		str_add(json->out, "null");
+}
+
 void json_strv(struct json *json, const struct strv *list)
 {
 	json_open(json, '[');

@@ -37,6 +37,8 @@ void json_real(struct json *json, double real); /* at most 3 decimals; not finit
 void json_bool(struct json *json, bool truth);
 void json_null(struct json *json);
 void json_strv(struct json *json, const struct strv *list);
+/* A value that is JSON already; nothing gives null. */
+void json_raw(struct json *json, const char *text, size_t len);
 
 /* Appends standard base64 with padding. */
 void base64_add(struct str *out, const void *bytes, size_t len);

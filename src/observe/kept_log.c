@@ -30,20 +30,27 @@ static int parse_head(const char *head, size_t head_len, struct kept_frame *fram
 	return 0;
 }
 
-int kept_log_next(const char *buffer, size_t len, size_t *offset, struct kept_frame *ret_frame)
+int kept_log_head(const char *buffer, size_t len, struct kept_frame *ret_frame,
+		  size_t *ret_head_len)
 {
-	const char *head = buffer + *offset;
-	size_t left = len - *offset;
-	const char *newline = memchr(head, '\n', left < HEAD_MAX ? left : HEAD_MAX);
+	const char *newline = memchr(buffer, '\n', len < HEAD_MAX ? len : HEAD_MAX);
 
 	if (!newline)
-		return left < HEAD_MAX ? 0 : -1;
-	if (parse_head(head, (size_t)(newline - head), ret_frame) < 0)
-		return -1;
-	left -= (size_t)(newline + 1 - head);
-	if (left < ret_frame->len + 1)
-		return 0;
+		return len < HEAD_MAX ? 0 : -1;
+	*ret_head_len = (size_t)(newline + 1 - buffer);
 	ret_frame->bytes = newline + 1;
+	return parse_head(buffer, *ret_head_len - 1, ret_frame) < 0 ? -1 : 1;
+}
+
+int kept_log_next(const char *buffer, size_t len, size_t *offset, struct kept_frame *ret_frame)
+{
+	size_t head_len, left = len - *offset;
+	int got = kept_log_head(buffer + *offset, left, ret_frame, &head_len);
+
+	if (got <= 0)
+		return got;
+	if (left - head_len < ret_frame->len + 1)
+		return 0;
 	if (ret_frame->bytes[ret_frame->len] != '\n')
 		return -1;
 	*offset = (size_t)(ret_frame->bytes + ret_frame->len + 1 - buffer);

@@ -1,0 +1,75 @@
+/*
+ * Where commands in the background leave their traces, in STATE/execs:
+ *
+ *   ID          the card: sandbox, time, command; locked by the supervisor as long as that lives
+ *   ID.socket   where the supervisor listens (desk.h)
+ *   ID.result   what came of it; whole from the moment it is there
+ *
+ * The card comes first and goes last. A card that nobody holds and that has no result belongs to a supervisor that was
+ * killed: the sandbox's keeper has ended its command by then. Results are kept for a day.
+ */
+#ifndef BACKGROUND_PLACE_H
+#define BACKGROUND_PLACE_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More than these at once are refused: each is a process of the caller's. */
+#define EXECS_MAX 256
+
+struct exec_card {
+	char *sandbox;
+	uint64_t started_ms; /* since the epoch */
+	struct strv command; /* its beginning, when it is long */
+};
+
+void exec_card_done(struct exec_card *card);
+
+enum exec_state {
+	EXEC_RUNNING,
+	EXEC_DONE, /* with a result */
+	EXEC_LOST, /* its supervisor was killed */
+};
+
+/* Whether the word can be an id of ours; others are never part of a path. */
+bool exec_is_id(const char *word);
+
+/* The directory in STATE_DIR; made when it is missing and MAKE says so. */
+int execs_open(const char *state_dir, bool make, int *ret_dir_fd, struct error *err);
+
+/* Makes the card, locked; the caller holds *ret_lock_fd until its end. */
+int exec_card_make(int dir_fd, const char *id, const struct exec_card *card, int *ret_lock_fd,
+		   struct error *err);
+/* ERROR_NOT_FOUND when there is none. */
+int exec_card_read(int dir_fd, const char *id, struct exec_card *ret_card, struct error *err);
+
+/* The bytes of a card; exposed for tests and fuzzing. */
+void exec_card_format(const struct exec_card *card, struct str *out);
+int exec_card_parse(const char *bytes, size_t len, struct exec_card *ret_card, struct error *err);
+
+/* What came of it: a few words, and all of it as one JSON object. */
+struct exec_result {
+	struct str words, object;
+};
+
+void exec_result_done(struct exec_result *result);
+int exec_result_write(int dir_fd, const char *id, const struct exec_result *result,
+		      struct error *err);
+/* How it stands; with EXEC_DONE, *ret_result is what exec_result_write was given. */
+int exec_state_read(int dir_fd, const char *id, enum exec_state *ret_state,
+		    struct exec_result *ret_result, struct error *err);
+
+/* At the end: nobody listens any more. */
+void exec_unlisten(int dir_fd, const char *id);
+
+/* Removes all traces of one. */
+void exec_forget(int dir_fd, const char *id);
+
+/* Removes what is older than a day and not running. Ids of those that run. */
+void execs_sweep(int dir_fd, struct strv *ret_running);
+
+#endif
