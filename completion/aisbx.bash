@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell ls inspect stop rm cp snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell poll ls inspect stop rm cp snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard allow deny net profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -46,6 +46,26 @@ _aisbx()
 		;;
 	--ttl)
 		COMPREPLY=()
+		return
+		;;
+	--offset)
+		COMPREPLY=()
+		return
+		;;
+	--stderr-offset)
+		COMPREPLY=()
+		return
+		;;
+	--wait)
+		COMPREPLY=()
+		return
+		;;
+	--input)
+		COMPREPLY=()
+		return
+		;;
+	--signal)
+		mapfile -t COMPREPLY < <(compgen -W "TERM INT KILL HUP QUIT USR1 USR2 STOP CONT" -- "$cur")
 		return
 		;;
 	--message | -m)
@@ -279,12 +299,15 @@ _aisbx()
 		flags=" --json -h --help --profile -C --workspace --no-net --ttl --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	exec)
-		flags=" --json -h --help --time --cpu-time --output --env --secret --trace"
+		flags=" --json -h --help -d --detach --time --cpu-time --output --env --secret --trace"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	shell)
 		flags=" --json -h --help"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
+		;;
+	poll)
+		flags=" --json -h --help --offset --stderr-offset --wait --input --input-end --signal"
 		;;
 	ls)
 		flags=" --json -h --help"
@@ -382,6 +405,18 @@ _aisbx()
 		;;
 	guard)
 		flags=" --json -h --help --run --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
+	allow)
+		flags=" --json -h --help --remove -C --workspace"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
+		;;
+	deny)
+		flags=" --json -h --help --remove -C --workspace"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
+		;;
+	net)
+		flags=" --json -h --help -C --workspace"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	profile)
 		flags=" --json -h --help"

@@ -168,7 +168,8 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 {
 	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
 					 how->ret_newest_ns };
-	struct run_options run_options = { .has_score = how->options->has_score,
+	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
+					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
@@ -193,7 +194,11 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
 	if (!price_without("history") && record_start(spec, &spool_fd, err) < 0)
 		return -1;
-	status = run_execute(driver, spec, &run_options, result, err);
+	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
+	if (status < 0)
+		result->status = RUN_INTERNAL;
+	else
+		status = run_execute(driver, spec, &run_options, result, err);
 	if (status < 0 && !result->message)
 		result->message = xstrdup(err->text);
 	/* The command has run: a full disk now is no reason to lose its result. */

@@ -4,13 +4,23 @@
 
 #include "engine/engine.h"
 #include "engine/surroundings.h"
+#include "run/run.h"
 
 /* Plans; *ret_settings (unless NULL) is the profile with the request's flags laid over it, the caller's to free. */
 int execute_plan(const struct request *request, const struct surroundings *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err);
 
+/* A run that goes on without its caller. */
+struct execute_apart {
+	struct run_desk desk;
+	/* Once its start is recorded: where it can be found. Fills the desk. */
+	int (*announce)(const struct spec *spec, void *cookie, struct error *err);
+	void *cookie;
+};
+
 struct execute {
 	const struct engine_run_options *options;
+	struct execute_apart *apart; /* NULL: the caller waits */
 	uint64_t asked_ns;
 	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */

@@ -248,6 +248,8 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	if (sandbox_card_read(dir_fd, &card, err) < 0 ||
 	    describe(entry->name, entry->request, entry->host, &card, &spec, err) < 0)
 		return -1;
+	if (entry->how.apart)
+		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);
 	entry->how.enter_env = &entry->request->flags.env;
 	entry->how.upper_fd =
 		openat(dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -290,15 +292,17 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 	return run_inside(entry, dir_fd, result, err);
 }
 
-int engine_exec(const char *name, const struct request *request,
-		const struct engine_run_options *options, struct run_result *ret_result,
-		struct error *err)
+int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err)
 {
+	const char *name = exec->name;
+	const struct request *request = exec->request;
 	owned(host_done) struct host host = { 0 };
 	struct entry entry = { .name = name,
 			       .request = request,
 			       .host = &host,
-			       .how = { .options = options, .asked_ns = clock_now_ns() } };
+			       .how = { .options = exec->options,
+					.apart = exec->apart,
+					.asked_ns = clock_now_ns() } };
 	int status;
 
 	ret_result->status = RUN_DENIED;
@@ -307,4 +311,13 @@ int engine_exec(const char *name, const struct request *request,
 		return -1;
 	status = exec_quickly(&entry, ret_result, err);
 	return status == 1 ? exec_slowly(&entry, ret_result, err) : status;
+}
+
+int engine_exec(const char *name, const struct request *request,
+		const struct engine_run_options *options, struct run_result *ret_result,
+		struct error *err)
+{
+	const struct sandbox_exec exec = { .name = name, .request = request, .options = options };
+
+	return sandbox_exec(&exec, ret_result, err);
 }

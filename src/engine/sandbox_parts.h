@@ -41,6 +41,18 @@ bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
 /* "idmapped", "forest", "project". */
 const char *sandbox_root_name(enum root_mode root);
 
+struct execute_apart;
+
+struct sandbox_exec {
+	const char *name;
+	const struct request *request;
+	const struct engine_run_options *options;
+	struct execute_apart *apart; /* NULL: the caller waits */
+};
+
+/* As engine_exec. */
+int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err);
+
 /* Connects to the keeper of the sandbox in DIR_FD; false when there is none. */
 bool sandbox_reach(int dir_fd, int *ret_fd);
 

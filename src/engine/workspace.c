@@ -1,4 +1,5 @@
 /* Named sandboxes listed, inspected, removed; and what the other workspace verbs share. */
+#include "engine/background.h"
 #include "engine/record.h"
 #include "engine/workspace_parts.h"
 
@@ -214,6 +215,22 @@ static void list_one(const struct store *store, const char *name, uint64_t until
 	sandbox_close(&sandbox);
 }
 
+/* How many commands run in the background of each. */
+static void count_execs(struct value *list)
+{
+	owned(value_release) struct value *execs = engine_execs(NULL);
+
+	for (size_t i = 0; i < list->many.count; i++) {
+		struct value *row = list->many.items[i];
+		int64_t count = 0;
+
+		for (size_t e = 0; e < execs->many.count; e++)
+			count += strcmp(value_get_text(execs->many.items[e], "sandbox"),
+					value_get_text(row, "name")) == 0;
+		value_add(row, "execs", value_new_int(count));
+	}
+}
+
 int engine_list(struct value **ret_list, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
@@ -225,6 +242,7 @@ int engine_list(struct value **ret_list, struct error *err)
 	*ret_list = value_new_list();
 	for (size_t i = 0; i < names.count; i++)
 		list_one(&store, names.items[i], until_ns, *ret_list);
+	count_execs(*ret_list);
 	return 0;
 }
 
@@ -262,6 +280,7 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 	value_add(row, "cpu_ms", value_new_int((int64_t)(processes.cpu_us / 1000)));
 	value_add(row, "memory_bytes", value_new_int((int64_t)processes.memory_bytes));
 	value_add(row, "processes", describe_processes(&processes));
+	value_add(row, "execs", engine_execs(name));
 	sandbox_processes_done(&processes);
 	*ret_answer = row;
 	return 0;

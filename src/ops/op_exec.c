@@ -1,5 +1,6 @@
 /* `exec`: a command in a named sandbox, with the result and exit codes of run. */
 #include "base/own.h"
+#include "engine/background.h"
 #include "engine/sandbox.h"
 #include "ops/rows.h"
 
@@ -41,6 +42,23 @@ static int check_words(const struct op_call *call, struct error *err)
 	return 0;
 }
 
+static int start(struct op_call *call, const struct request *request, struct error *err)
+{
+	const char *name = call->words.items[0];
+	struct engine_started started;
+
+	if (engine_exec_start(name, request, &started, err) < 0)
+		return -1;
+	call->answer = value_new_map();
+	value_add(call->answer, "exec_id", value_new_text(started.exec_id));
+	value_add(call->answer, "sandbox", value_new_text(name));
+	value_add(call->answer, "started", value_new_text(started.started));
+	str_addf(&call->text, "%s\n", started.exec_id);
+	str_addf(&call->notes, "runs in the background of %s; look at it with: aisbx poll %s\n",
+		 name, started.exec_id);
+	return 0;
+}
+
 int op_exec_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
@@ -53,6 +71,8 @@ int op_exec_run(struct op_call *call, struct error *err)
 	if (check_words(call, err) < 0 || take_settings(call, err) < 0 ||
 	    op_request(call, &request, err) < 0)
 		return -1;
+	if (op_arg_switch(call, "detach"))
+		return start(call, &request, err);
 	outcome = engine_exec(call->words.items[0], &request, &options, &result, err);
 	return op_result(call, &result, outcome, err);
 }

@@ -4,6 +4,8 @@
 #include "ops/rows.h"
 #include "ops/words.h"
 
+#define COMMAND_SHOWN 60
+
 static void add_label(struct str *out, const char *title)
 {
 	str_addf(out, "%-11s", title);
@@ -57,6 +59,18 @@ static void add_processes(struct str *out, const struct value *processes)
 	}
 }
 
+static void add_execs(struct str *out, const struct value *execs)
+{
+	for (size_t i = 0; i < execs->many.count; i++) {
+		const struct value *one = execs->many.items[i];
+
+		add_label(out, i ? "" : "execs");
+		str_addf(out, "%s  ", value_get_text(one, "exec_id"));
+		words_add_command(out, value_get(one, "command"), COMMAND_SHOWN);
+		str_add_char(out, '\n');
+	}
+}
+
 int op_inspect_run(struct op_call *call, struct error *err)
 {
 	struct str *out = &call->text;
@@ -85,5 +99,6 @@ int op_inspect_run(struct op_call *call, struct error *err)
 	str_add_char(out, '\n');
 	add_settings(out, value_get(call->answer, "settings"));
 	add_processes(out, value_get(call->answer, "processes"));
+	add_execs(out, value_get(call->answer, "execs"));
 	return 0;
 }

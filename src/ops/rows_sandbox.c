@@ -17,6 +17,10 @@ static const struct op_param create_params[] = {
 };
 
 static const struct op_param exec_params[] = {
+	{ .name = "detach",
+	  .letter = 'd',
+	  .kind = PARAM_SWITCH,
+	  .help = "start it in the background and say its id, for poll" },
 	{ .name = "time", .metavar = "TIME", .help = "wall clock limit of this command" },
 	{ .name = "cpu-time", .metavar = "TIME", .help = "CPU seconds of this command" },
 	{ .name = "output", .metavar = "SIZE", .help = "kept of each stream in the result" },
@@ -31,6 +35,23 @@ static const struct op_param exec_params[] = {
 	{ .name = "trace",
 	  .metavar = "ID",
 	  .help = "a name of yours that comes back as trace_id, to find the run again" },
+	{ .name = NULL },
+};
+
+static const struct op_param poll_params[] = {
+	{ .name = "offset",
+	  .metavar = "N",
+	  .help = "bytes of stdout that are known already; default 0: all of it" },
+	{ .name = "stderr-offset", .metavar = "N", .help = "the same for stderr" },
+	{ .name = "wait",
+	  .metavar = "TIME",
+	  .help = "wait for more output or the end, at most this long and 60s" },
+	{ .name = "input", .metavar = "TEXT", .help = "write this to its standard input first" },
+	{ .name = "input-end", .kind = PARAM_SWITCH, .help = "and end its standard input" },
+	{ .name = "signal",
+	  .metavar = "NAME",
+	  .choices = "TERM|INT|KILL|HUP|QUIT|USR1|USR2|STOP|CONT",
+	  .help = "send this signal to its process group; KILL ends all it started" },
 	{ .name = NULL },
 };
 
@@ -62,7 +83,7 @@ const struct op create_row = {
 const struct op exec_row = {
 	.name = "exec",
 	.words = OP_SANDBOXES,
-	.usage = "NAME [flags] -- CMD [ARGS]",
+	.usage = "[-d] NAME [flags] -- CMD [ARGS]",
 	.summary = "run a command in a named sandbox",
 	.group = GROUP,
 	.flags = OP_COMMAND | OP_WORDS | OP_RUN_CODES,
@@ -72,10 +93,37 @@ const struct op exec_row = {
 		"the sandbox's end, or 15 minutes in which none was left. Several may run at\n"
 		"once.\n"
 		"\n"
+		"With -d the answer is an id, at once: the command goes on by itself, for\n"
+		"a day unless --time or the sandbox says less, and poll looks at it. Its\n"
+		"output is kept as that of any run; --output bounds both streams together.\n"
+		"\n"
 		"Examples:\n"
 		"  aisbx exec fix-1 -- make test\n"
-		"  aisbx exec fix-1 --time 30s --json -- pytest -q\n",
+		"  aisbx exec fix-1 --time 30s --json -- pytest -q\n"
+		"  aisbx exec -d fix-1 -- npm run dev\n",
 	.run = op_exec_run,
+};
+
+const struct op poll_row = {
+	.name = "poll",
+	.usage = "EXEC [--offset N] [--wait TIME] [--input TEXT] [--signal NAME]",
+	.summary = "look at a command in the background, or tell it something",
+	.group = GROUP,
+	.params = poll_params,
+	.help = "EXEC is what exec -d said. Shows what the command wrote, and whether it\n"
+		"runs; with --json also the offsets to continue at, exact in bytes, and the\n"
+		"result once it has ended. Input comes first, then the signal, then waiting.\n"
+		"A megabyte of each stream is shown at a time. Results are kept for a day,\n"
+		"output longer: see logs and show, which take the same id.\n"
+		"\n"
+		"Exits 0 whatever came of the command, 3 when it does not take the input, 5\n"
+		"when there is no such command.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx poll 01JCQ8ZK3V5W7X9Y1A2B3C4D5E --wait 10s\n"
+		"  aisbx poll 01JCQ8ZK3V5W7X9Y1A2B3C4D5E --input yes --input-end\n"
+		"  aisbx poll 01JCQ8ZK3V5W7X9Y1A2B3C4D5E --signal TERM --wait 5s --json\n",
+	.run = op_poll_run,
 };
 
 const struct op shell_row = {
