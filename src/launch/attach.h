@@ -13,8 +13,7 @@
  *                                            <---------- ENDED; IDLE when nobody is left
  *
  * Whoever can tell the client something tells it directly: each hop is a process to be woken. KILL ends what an exec
- * started; a client that goes away means the same. SIGNAL is passed to the command it started. STOP ends everything,
- * FREEZE and THAW halt it.
+ * started, as does a client that goes away; SIGNAL is for its command. STOP ends everything, FREEZE and THAW halt it.
  *
  * One message each on SOCK_SEQPACKET. Nobody inside ever holds these sockets: they are closed by exec, and init and a
  * process that has not executed yet cannot be traced.
@@ -49,7 +48,7 @@ enum attach_kind {
 	ATTACH_NETWORK,	 /* to keeper: answered by RULE each, the last DENIED, then NETWORK */
 	ATTACH_RULE, /* to keeper: a rule of the network more or less; answered by DONE or FAILED */
 	ATTACH_FAILED, /* to client */
-	ATTACH_SIGNAL, /* to keeper, to init: for the command, not for what it started */
+	ATTACH_SIGNAL, /* to keeper, to init: for the process group of the command */
 };
 
 /* What the sandbox has used since it was started, and how well it is walled. */
@@ -65,10 +64,7 @@ struct attach_figures {
 	uint64_t tasks;	      /* inside, where no group counts them */
 };
 
-/*
- * Groups of words: the directory (one word), the command, its environment, variables to set in any case, and secrets for
- * as long as the command lasts (base/secrets.h).
- */
+/* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/secrets.h). */
 enum attach_group {
 	ATTACH_DIRECTORY,
 	ATTACH_COMMAND,
@@ -91,10 +87,9 @@ struct attach_denied {
 	char layer[16], what[96], rule[96], hint[96];
 };
 
-/* Since the start. */
 struct attach_network {
 	bool has_gateway;
-	uint64_t connections, sent_bytes, received_bytes;
+	uint64_t connections, sent_bytes, received_bytes; /* since the start */
 };
 
 #define ATTACH_RULE_SIZE 512
@@ -124,8 +119,7 @@ struct attach_message {
 	};
 };
 
-/* More words than fit go into a file of their own. */
-#define ATTACH_BODY_MAX 32768
+#define ATTACH_BODY_MAX 32768 /* more words go into a file of their own */
 #define ATTACH_FDS_MAX 5
 
 /* A message as it came; descriptors are close-on-exec and the receiver's. */
