@@ -265,7 +265,7 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 static int exec_slowly(struct entry *entry, struct run_result *result, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	owned(fd_close) int fd = -1;
+	owned(fd_close) int fd = -1, dir_fd = -1;
 
 	if (engine_store(&place.store, err) < 0)
 		return -1;
@@ -275,8 +275,11 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 	place.has_sandbox = true;
 	if (enter_slowly(&place.sandbox, entry->request, &fd, err) < 0)
 		return -1;
+	/* The keeper holds the sandbox from here on; a store that is held for as long as a command takes is never cleaned. */
+	dir_fd = fd_take(&place.sandbox.dir_fd);
+	sandbox_place_close(&place);
 	entry->how.enter_fd = fd;
-	return run_inside(entry, place.sandbox.dir_fd, result, err);
+	return run_inside(entry, dir_fd, result, err);
 }
 
 /* 1 when nobody keeps the sandbox. */

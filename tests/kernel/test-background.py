@@ -6,6 +6,7 @@ user. Ends only processes that it started itself, by their numbers.
 """
 import base64
 import ctypes
+import fcntl
 import json
 import os
 import random
@@ -342,8 +343,20 @@ def test_caller(home):
     tap.equal(os.getsid(found[0]), found[0], "in a session of its own")
     if os.geteuid() == 0:
         tap.equal(os.readlink(f"/proc/{found[0]}/cwd"), "/", "that keeps no directory busy")
+    with open(f"{home.path}/.local/share/aisbx/lock") as lock:
+        tap.ok(is_free(lock), "nor the store")
     home.call("rm", "call")
     tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+
+
+def is_free(lock):
+    """Whether nobody holds the lock; given back at once."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        return True
+    except BlockingIOError:
+        return False
 
 
 def test_door(home):
