@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell poll ls inspect stop rm cp snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard allow deny net profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard allow deny net profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -66,6 +66,18 @@ _aisbx()
 		;;
 	--signal)
 		mapfile -t COMPREPLY < <(compgen -W "TERM INT KILL HUP QUIT USR1 USR2 STOP CONT" -- "$cur")
+		return
+		;;
+	--add)
+		COMPREPLY=()
+		return
+		;;
+	--done)
+		COMPREPLY=()
+		return
+		;;
+	--undone)
+		COMPREPLY=()
 		return
 		;;
 	--message | -m)
@@ -326,6 +338,10 @@ _aisbx()
 		;;
 	cp)
 		flags=" --json -h --help --kill"
+		;;
+	todo)
+		flags=" --json -h --help --add --done --undone --set --clear"
+		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	snap)
 		flags=" --json -h --help -m --message --name --durable --freeze --kill"

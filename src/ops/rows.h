@@ -20,6 +20,7 @@ int op_version_run(struct op_call *call, struct error *err);
 int op_help_run(struct op_call *call, struct error *err);
 int op_create_run(struct op_call *call, struct error *err);
 int op_exec_run(struct op_call *call, struct error *err);
+int op_todo_run(struct op_call *call, struct error *err);
 int op_poll_run(struct op_call *call, struct error *err);
 int op_shell_run(struct op_call *call, struct error *err);
 int op_ls_run(struct op_call *call, struct error *err);
@@ -60,7 +61,7 @@ extern const struct op race_row, gate_row, task_row;
 extern const struct op stage_row, artifact_row, repo_row;
 extern const struct op allow_row, deny_row, net_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
-extern const struct op poll_row;
+extern const struct op poll_row, todo_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
 	cp_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;

@@ -62,6 +62,26 @@ static const struct op_param cp_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param todo_params[] = {
+	{ .name = "add",
+	  .kind = PARAM_LIST,
+	  .metavar = "TEXT",
+	  .help = "add a step at the end; may be repeated" },
+	{ .name = "done",
+	  .kind = PARAM_LIST,
+	  .metavar = "N",
+	  .help = "step N is done; may be repeated" },
+	{ .name = "undone",
+	  .kind = PARAM_LIST,
+	  .metavar = "N",
+	  .help = "step N is not done after all; may be repeated" },
+	{ .name = "set",
+	  .kind = PARAM_SWITCH,
+	  .help = "replace the list by the words behind the name" },
+	{ .name = "clear", .kind = PARAM_SWITCH, .help = "empty the list first" },
+	{ .name = NULL },
+};
+
 const struct op create_row = {
 	.name = "create",
 	.usage = "NAME [flags]",
@@ -173,6 +193,25 @@ const struct op cp_row = {
 		"  aisbx cp fix-1:build/app ./app\n"
 		"  aisbx cp ~/data.csv fix-1:data/\n",
 	.run = op_cp_run,
+};
+
+const struct op todo_row = {
+	.name = "todo",
+	.words = OP_SANDBOXES,
+	.usage = "NAME [--add TEXT]... [--done N] [--undone N] [--clear] [--set STEP...]",
+	.summary = "keep a list of steps with a sandbox",
+	.group = GROUP,
+	.params = todo_params,
+	.help = "A hundred lines of at most 500 bytes, kept beside the sandbox: snapshots\n"
+		"and rollbacks leave them alone, a fork begins with a copy, nothing inside\n"
+		"sees them. Steps are data: nothing in them is ever run or obeyed. Changes\n"
+		"are made all at once or not at all.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx todo fix-1 --set \"reproduce it\" \"fix it\" \"run the tests\"\n"
+		"  aisbx todo fix-1 --done 1\n"
+		"  aisbx todo fix-1 --add \"write the news\"\n",
+	.run = op_todo_run,
 };
 
 const struct op stop_row = {

@@ -12,6 +12,7 @@
 #include "workspace/sandbox_record.h"
 #include "workspace/seal.h"
 #include "workspace/store_parts.h"
+#include "workspace/todo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -97,19 +98,25 @@ static int write_record(int dir_fd, const char *name, const struct str *text, st
 	return store_write(dir_fd, name, text->data, text->len, err);
 }
 
-/* What reality was made by promotions of the one it is forked from holds for the fork, too. */
-static int copy_promoted(const struct sandbox *from, const struct sandbox *to, struct error *err)
+static int copy_file(const struct sandbox *from, const struct sandbox *to, const char *name,
+		     struct error *err)
 {
 	owned(fd_close) int from_fd =
-		openat(from->dir_fd, "promoted", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		openat(from->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	owned(fd_close) int to_fd = -1;
 
 	if (from_fd < 0)
-		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "promoted");
-	to_fd = openat(to->dir_fd, "promoted", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", name);
+	to_fd = openat(to->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to_fd < 0 || copy_content(from_fd, to_fd) < 0)
-		return error_errno(err, ERROR_HOST, "cannot copy 'promoted'");
+		return error_errno(err, ERROR_HOST, "cannot copy '%s'", name);
 	return 0;
+}
+
+/* What promotions of the one it is forked from made of reality holds for the fork, too, and so do its steps. */
+static int copy_notes(const struct sandbox *from, const struct sandbox *to, struct error *err)
+{
+	return copy_file(from, to, "promoted", err) < 0 ? -1 : copy_file(from, to, TODO_FILE, err);
 }
 
 /* Writes everything into the draft's directory. */
@@ -125,7 +132,7 @@ static int fill_draft(const struct sandbox *sandbox, const struct sandbox_make *
 	if (write_record(sandbox->dir_fd, "meta", &meta, err) < 0 ||
 	    write_record(sandbox->dir_fd, "head", &head, err) < 0)
 		return -1;
-	if (make->like && copy_promoted(make->like, sandbox, err) < 0)
+	if (make->like && copy_notes(make->like, sandbox, err) < 0)
 		return -1;
 	if (!make->fork)
 		return 0;

@@ -6,6 +6,7 @@
  *                     when it ends, if ever
  *   sbx/NAME/upper/   its writable top, shaped as a layer
  *   sbx/NAME/touched  base identities of what the top touched (origin.h)
+ *   sbx/NAME/todo     steps of whoever works in it (todo.h)
  *   sbx/NAME/promoted what promotions made of reality, from then on the base (origin_record.h)
  *   sbx/NAME/losers   digests of contents that lost a conflict; a reference, so that they stay
  *   sbx/NAME/snaps/S  one file per snapshot (snapshot.h)

@@ -1,0 +1,22 @@
+/* The list of steps that is kept with a sandbox. */
+#ifndef ENGINE_TODO_H
+#define ENGINE_TODO_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/value.h"
+
+#include <stdbool.h>
+
+/* Done in this order, all of it or nothing. */
+struct engine_todo {
+	const char *sandbox;
+	bool clear;
+	const struct strv *add;		  /* NULL: none */
+	const struct strv *done, *undone; /* numbers as words, from 1; NULL: none */
+};
+
+/* {sandbox, steps: [{n, text, done}]} as it is then. The caller owns it. */
+int engine_todo(const struct engine_todo *todo, struct value **ret_answer, struct error *err);
+
+#endif
