@@ -61,6 +61,11 @@ int journal_open(int dir_fd, struct journal *ret_journal, struct str *ret_bytes)
 		errno = EINVAL;
 		return -1;
 	}
+	/* A checksum does not say who wrote it. */
+	if (st.st_uid != geteuid() || (st.st_mode & 077) || st.st_nlink != 1) {
+		errno = EPERM;
+		return -1;
+	}
 	if (fd_read_all(fd, JOURNAL_MAX, ret_bytes) < 0)
 		return -1;
 	while (journal_next(ret_bytes->data, ret_bytes->len, &offset, journal.seq, &record))

@@ -108,6 +108,18 @@ static int note_directory(const char *directory, void *cookie, struct error *err
 	return promotion_save(promote->sandbox->store, &promote->entry, true, err);
 }
 
+/* What lies in a directory of staging is finished or removed only if this store has begun it there. */
+static bool is_known(const char *directory, void *cookie)
+{
+	const struct promote *promote = cookie;
+	owned(promotion_entry_done) struct promotion_entry entry = { 0 };
+	struct error ignored;
+
+	return promotion_read(promote->sandbox->store, strrchr(directory, '/') + 1, &entry,
+			      &ignored) == 0 &&
+	       entry.directory && strcmp(entry.directory, directory) == 0;
+}
+
 static void take_conflicts(struct promote *promote, const struct txn_result *result)
 {
 	for (size_t i = 0; i < result->conflict_count; i++) {
@@ -149,6 +161,7 @@ static int run(struct promote *promote, struct error *err)
 		.bytes = staged_bytes(promote),
 		.begun = note_directory,
 		.stage = promote_stage,
+		.is_known = is_known,
 		.cookie = promote,
 	};
 	int status = txn_run(&plan, &result, err);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/own.h"
+#include "workspace/txn_trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,12 @@ static int recover_one(const struct store *store, const char *id, struct strv *n
 		*err = (struct error){ 0 };
 		return 0;
 	}
-	if (entry.directory && txn_recover(entry.directory, &state, &stuck) < 0 &&
+	/* A promotion that was done once is pending again only while it is taken back. */
+	bool was_done = !is_state(&entry, "pending");
+
+	if (entry.directory &&
+	    (txn_match(entry.directory, entry.target, was_done, &stuck) < 0 ||
+	     txn_recover(entry.directory, &state, &stuck) < 0) &&
 	    state != TXN_STUCK && stuck.code != ERROR_NOT_FOUND) {
 		*err = stuck;
 		return -1;

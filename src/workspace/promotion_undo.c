@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "workspace/txn_trust.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,8 @@ static int take_back(const struct store *store, struct promotion_entry *entry, s
 	struct txn_result result = { 0 };
 	struct error saving = { 0 };
 
-	if (promotion_save(store, entry, true, err) < 0)
+	if (txn_match(entry->directory, entry->target, true, err) < 0 ||
+	    promotion_save(store, entry, true, err) < 0)
 		return -1;
 	if (txn_undo(entry->directory, &result, err) < 0) {
 		explain(&result, entry->id, err);

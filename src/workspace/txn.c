@@ -256,7 +256,7 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 
 	txn_place_bases(txn, &plan->target, &bases);
 	for (size_t i = 0; i < bases.count; i++) {
-		if (txn_recover_others(txn, bases.items[i], err) < 0)
+		if (txn_recover_others(txn, plan, bases.items[i], err) < 0)
 			return -1;
 	}
 	if (txn_add_ops(txn, plan, err) < 0 || check_space(txn, plan, err) < 0 ||

@@ -67,12 +67,10 @@ struct txn_op {
 	void *cookie;	/* for the stage callback */
 };
 
-/* A target: a directory of reality. */
 struct txn_target {
-	const char *root; /* absolute path */
-	const char *
-		store_staging; /* directory of the store to stage in when it is on the same mount, or NULL */
-	bool swap;	       /* build a sibling tree and exchange the directory itself */
+	const char *root;	   /* absolute path */
+	const char *store_staging; /* of the store, used when it is on the same mount; or NULL */
+	bool swap;		   /* build a sibling tree and exchange the directory itself */
 };
 
 struct txn_plan {
@@ -83,7 +81,7 @@ struct txn_plan {
 	struct txn_op *ops;
 	size_t count;
 	uint64_t
-		bytes; /* what staging will write, as far as known: checked against the free space */
+		bytes; /* what staging will write, as far as known, to compare with the free space */
 	/*
 	 * Called once, when the transaction's DIRECTORY exists and before anything is written to it: whoever recovers
 	 * after a crash must know where to look. May be NULL. Anything but 0 abandons the transaction.
@@ -95,6 +93,8 @@ struct txn_plan {
 	 */
 	int (*stage)(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
 		     struct error *err);
+	/* Whether the unfinished transaction in DIRECTORY is one of the caller's: others are left alone. NULL: all are. */
+	bool (*is_known)(const char *directory, void *cookie);
 	void *cookie;
 };
 

@@ -6,14 +6,13 @@
 
 void txn_init(struct txn *txn);
 void txn_done(struct txn *txn);
-/* An item with nothing open. */
 void txn_item_init(struct txn_item *item);
 
 /* txn_log.c: between memory and journal. */
 void txn_log_begin(struct txn *txn);
 void txn_log_place(struct txn *txn, const struct txn_place *place);
 void txn_log_items(struct txn *txn);
-/* A record that carries nothing but the time. DURABLE unless the next one is. 0, or -1 with errno. */
+/* A record that carries nothing but the time. 0, or -1 with errno. */
 int txn_log_end(struct txn *txn, enum journal_type type);
 /* Fills TXN from records; what makes no sense is ERROR_INPUT. Pure. */
 int txn_log_parse(struct txn *txn, const char *bytes, size_t len, struct error *err);
@@ -130,8 +129,9 @@ void txn_lease_drop(struct txn *txn);
 /* txn_recover.c */
 /* With directory open, locked and read, and the root locked. */
 int txn_recover_locked(struct txn *txn, enum txn_state *ret_state, struct error *err);
-/* Recovers what unfinished transactions of the same target lie in BASE. */
-int txn_recover_others(const struct txn *mine, const char *base, struct error *err);
+/* Recovers what unfinished transactions of the same target lie in BASE, of those that PLAN knows. */
+int txn_recover_others(const struct txn *mine, const struct txn_plan *plan, const char *base,
+		       struct error *err);
 
 /* txn.c, txn_swap.c: the steps that exchanging a whole target has in common with the rest. */
 int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *err);

@@ -4,6 +4,7 @@
 #include "workspace/sys.h"
 #include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
+#include "workspace/txn_trust.h"
 
 #include <errno.h>
 #include <string.h>
@@ -220,17 +221,28 @@ static bool is_unfinished(int base_fd, const char *name)
 	return last != JOURNAL_DONE && last != JOURNAL_UNDONE && txn_lock_own(fd);
 }
 
+/* Somebody else's, at work or gone meanwhile; or none at all. */
+static bool is_none_of_ours(const struct error *err)
+{
+	return err->code == ERROR_CONFLICT || err->code == ERROR_NOT_FOUND ||
+	       err->code == ERROR_DENIED;
+}
+
 static int recover_one(const char *base, const char *name, const struct txn *mine,
-		       struct error *err)
+		       const struct txn_plan *plan, struct error *err)
 {
 	owned(free_ptr) char *directory = xasprintf("%s/%s", base, name);
 	owned(txn_done) struct txn txn;
 	enum txn_state state;
 
 	txn_init(&txn);
+	if (plan->is_known && !plan->is_known(directory, plan->cookie)) {
+		/* Killed before it was noted, a transaction has left an empty directory, and nothing else. */
+		(void)unlinkat(AT_FDCWD, directory, AT_REMOVEDIR);
+		return 0;
+	}
 	if (txn_place_open(&txn, directory, err) < 0)
-		/* Somebody else's, at work or gone meanwhile. */
-		return err->code == ERROR_CONFLICT || err->code == ERROR_NOT_FOUND ? 0 : -1;
+		return is_none_of_ours(err) ? 0 : -1;
 	if (txn.root && strcmp(txn.root, mine->root) != 0)
 		return 0;
 	txn.root_fd = txn.root ? fcntl(mine->root_fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -239,13 +251,13 @@ static int recover_one(const char *base, const char *name, const struct txn *min
 	return txn_recover_locked(&txn, &state, err);
 }
 
-int txn_recover_others(const struct txn *mine, const char *base, struct error *err)
+int txn_recover_others(const struct txn *mine, const struct txn_plan *plan, const char *base,
+		       struct error *err)
 {
 	owned(fd_close) int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct strv names = STRV_INIT;
 	owned(dir_close) DIR *dir = fd >= 0 ? dir_open(fd, ".") : NULL;
 	struct dirent *entry;
-	struct stat st;
 	int result = 0;
 
 	if (!dir)
@@ -255,11 +267,11 @@ int txn_recover_others(const struct txn *mine, const char *base, struct error *e
 			strv_add(&names, entry->d_name);
 	}
 	/* A directory of somebody else's may say anything. */
-	bool is_own = fstat(fd, &st) == 0 && st.st_uid == geteuid();
+	bool is_own = txn_is_private(fd);
 
 	for (size_t i = 0; i < names.count && is_own && result == 0; i++) {
 		if (is_unfinished(fd, names.items[i]))
-			result = recover_one(base, names.items[i], mine, err);
+			result = recover_one(base, names.items[i], mine, plan, err);
 	}
 	strv_done(&names);
 	return result;

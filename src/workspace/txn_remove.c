@@ -4,6 +4,7 @@
 #include "workspace/sys.h"
 #include "workspace/txn_lock.h"
 #include "workspace/txn_parts.h"
+#include "workspace/txn_trust.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +20,8 @@ static void open_places(struct txn *txn)
 		if (*place->path)
 			place->fd =
 				open(place->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (place->fd >= 0 && !txn_is_private(place->fd))
+			fd_close(&place->fd);
 	}
 }
 
@@ -31,14 +34,13 @@ static bool is_passing(const char *base)
 static int open_directory(struct txn *txn, const char *directory, struct error *err)
 {
 	const char *slash = strrchr(directory, '/');
-	struct stat st;
 
 	if (directory[0] != '/' || slash == directory)
 		return error_set(err, ERROR_USAGE, "'%s' is no transaction", directory);
 	owned(free_ptr) char *base = xstrndup(directory, (size_t)(slash - directory));
 
 	txn->directory = xstrdup(directory);
-	txn->base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	txn->base_fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (txn->base_fd >= 0)
 		txn->dir_fd = openat(txn->base_fd, slash + 1,
 				     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -50,8 +52,10 @@ static int open_directory(struct txn *txn, const char *directory, struct error *
 	if (txn->dir_fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST,
 				   "transaction '%s'", directory);
-	if (fstat(txn->dir_fd, &st) < 0 || (st.st_uid != geteuid() && geteuid() != 0))
-		return error_set(err, ERROR_DENIED, "transaction '%s' belongs to somebody else",
+	if (!txn_is_private(txn->base_fd) || !txn_is_private(txn->dir_fd))
+		return error_set(err, ERROR_DENIED,
+				 "transaction '%s' belongs to somebody else, or others may write "
+				 "to it: it is left alone",
 				 directory);
 	return 0;
 }
@@ -65,10 +69,14 @@ static int read_journal(struct txn *txn, struct error *err)
 	/* Killed before the journal was made, it has nothing but the directory. */
 	if (journal_open(txn->dir_fd, &txn->journal, &bytes) == 0)
 		result = txn_log_parse(txn, bytes.data, bytes.len, err);
+	else if (errno == EPERM)
+		result = error_set(err, ERROR_DENIED,
+				   "the journal belongs to somebody else, or others may write to "
+				   "it: it is left alone");
 	else if (errno != ENOENT)
 		result = error_errno(err, ERROR_HOST, "the journal of '%s'", txn->directory);
 	str_done(&bytes);
-	if (result < 0 || store_boot_id(boot_id, err) < 0)
+	if (result < 0 || txn_check_names(txn, err) < 0 || store_boot_id(boot_id, err) < 0)
 		return error_context(err, "%s", txn->directory);
 	txn->is_same_boot = strcmp(boot_id, txn->boot_id) == 0;
 	open_places(txn);

@@ -143,7 +143,11 @@ static int turn_directory(const char *directory, bool forward, struct txn_result
 
 	*ret_result = (struct txn_result){ 0 };
 	txn_init(&txn);
-	if (txn_open_locked(&txn, directory, err) < 0 || txn_recover_locked(&txn, &state, err) < 0)
+	if (txn_open_locked(&txn, directory, err) < 0)
+		return -1;
+	state = txn_state_from(txn.last);
+	/* Recovery would remove what never began; whoever asks for an undo has seen it done. */
+	if (state != TXN_NONE && state != TXN_PREPARED && txn_recover_locked(&txn, &state, err) < 0)
 		return -1;
 	if (state != (forward ? TXN_UNDONE : TXN_DONE))
 		return error_set(err, ERROR_CONFLICT, "promotion %s is %s",
