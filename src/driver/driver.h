@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct hands;
+
 /* Descriptors for the payload's 0, 1, 2; borrowed. -1 with tty set: the sandbox's own pty. */
 struct driver_io {
 	int fds[3];
@@ -22,7 +24,9 @@ struct driver_io {
 	bool has_score; /* descriptor 3 of this process is the payload's, too */
 	/* For drivers that enter a sandbox which runs already; borrowed. */
 	int enter_fd;
-	const struct strv *enter_env;  /* variables to set there in any case */
+	const struct strv *enter_env; /* variables to set there in any case */
+	struct hands
+		*hands; /* for a driver that runs a program of ours by another driver; else NULL */
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
 };
 
@@ -39,6 +43,9 @@ struct task_usage {
 	bool disk_stopped; /* full, and without a size of its own: whoever writes has to be stopped */
 };
 
+/* What ended a command that is not the run layer's doing. */
+enum task_stop { TASK_NOT_STOPPED, TASK_OUT_OF_FUEL, TASK_OUT_OF_TIME };
+
 /* Embedded first in every driver's own task. */
 struct task {
 	const struct driver *driver;
@@ -54,6 +61,9 @@ struct task {
 	struct denials denials;
 	struct network_use network;
 	const char *isolation;
+	bool has_fuel; /* instructions were counted */
+	uint64_t fuel_consumed;
+	enum task_stop stopped_by;
 };
 
 struct driver {

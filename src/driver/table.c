@@ -4,9 +4,10 @@
 #include <string.h>
 
 extern const struct driver driver_linux;
+extern const struct driver driver_wasm;
 extern const struct driver driver_fake;
 
-const struct driver *const drivers[] = { &driver_linux, &driver_fake, NULL };
+const struct driver *const drivers[] = { &driver_linux, &driver_wasm, &driver_fake, NULL };
 
 const struct driver *driver_find(const char *name)
 {

@@ -6,6 +6,7 @@
 #include "base/secrets.h"
 #include "confine/cgroup.h"
 #include "confine/root.h"
+#include "launch/hand.h"
 #include "net/policy.h"
 #include "spec/spec.h"
 
@@ -24,6 +25,8 @@ struct launch_io {
 	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
 	/* Locks that are let go only when everybody inside is gone, also if we are killed; borrowed, -1 for none. */
 	int lock_fds[2];
+	/* For a command that is a program of ours; else NULL. Borrowed; each process opens files in its own copy. */
+	struct hands *hands;
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */

@@ -52,6 +52,13 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 	_exit(error_run_exit_status(err->code));
 }
 
+static int take_hands(const struct payload *payload, struct error *err)
+{
+	struct hands *hands = payload->start->io->hands;
+
+	return hands ? hands_open(hands, payload->sealing.proc_fd, err) : 0;
+}
+
 /* Where a pty will be, the caller's own descriptor stays until then: a free number would be given away. */
 static int take_descriptors(const struct payload *payload, struct error *err)
 {
@@ -105,8 +112,9 @@ static int seal(struct payload *payload, struct error *err)
 	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) <
 	    0)
 		return -1;
-	if (seal_session(sealing, err) < 0 || furnish(payload, err) < 0 ||
-	    seal_groups(sealing, groups.items, groups.count, err) < 0)
+	/* By what init hears of us behind that, the host's mounts were of use to us for the last time. */
+	if (seal_session(sealing, err) < 0 || take_hands(payload, err) < 0 ||
+	    furnish(payload, err) < 0 || seal_groups(sealing, groups.items, groups.count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < groups.count; i++)
 		close(groups.items[i]);
@@ -181,12 +189,14 @@ static int enter_directory(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-/* Nothing but the three, and with a score the fourth, reaches the command. */
+/* Nothing but the three, with a score the fourth, and what is handed over, reaches the command. */
 static int keep_descriptors(const struct launch_io *io)
 {
 	if (io->has_score && fcntl(STDERR_FILENO + 1, F_SETFD, 0) < 0)
 		return -1;
-	return close_range(STDERR_FILENO + 1 + io->has_score, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (close_range(STDERR_FILENO + 1 + io->has_score, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return -1;
+	return io->hands ? hands_keep(io->hands) : 0;
 }
 
 _Noreturn void payload_main(const struct start *start, int release_fd)
@@ -231,6 +241,9 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 			    start->spec->seccomp);
 		fail(&payload, &err);
 	}
-	command_exec(&start->spec->command, &start->spec->env, &err);
+	if (start->io->hands)
+		hands_exec(start->io->hands, &start->spec->command, &start->spec->env, &err);
+	else
+		command_exec(&start->spec->command, &start->spec->env, &err);
 	fail(&payload, &err);
 }

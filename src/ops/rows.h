@@ -45,6 +45,7 @@ int op_gate_run(struct op_call *call, struct error *err);
 int op_task_run(struct op_call *call, struct error *err);
 int op_stage_run(struct op_call *call, struct error *err);
 int op_artifact_run(struct op_call *call, struct error *err);
+int op_wasm_run(struct op_call *call, struct error *err);
 int op_repo_run(struct op_call *call, struct error *err);
 int op_history_run(struct op_call *call, struct error *err);
 int op_show_run(struct op_call *call, struct error *err);
@@ -59,7 +60,10 @@ int op_net_run(struct op_call *call, struct error *err);
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
 extern const struct op stage_row, artifact_row, repo_row;
+extern const struct op wasm_row;
 extern const struct op allow_row, deny_row, net_row;
+extern const struct op mcp_row, files_row;
+extern const struct op scan_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op poll_row, todo_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,

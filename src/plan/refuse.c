@@ -21,14 +21,15 @@ static int refuse_driver(const struct settings *settings, struct error *err)
 {
 	const char *driver = settings->driver;
 
-	if (driver && !is_one_of(driver, "linux", "fake") && strcmp(driver, "auto") != 0)
+	if (driver && !is_one_of(driver, "linux", "fake") && !is_one_of(driver, "wasm", "auto"))
+		return error_set(
+			err, ERROR_DENIED,
+			"driver '%.40s' is not in this build; drivers here: linux, wasm, fake",
+			driver);
+	if (settings->fuel != SETTING_UNSET && !(driver && is_one_of(driver, "wasm", "auto")))
 		return error_set(err, ERROR_DENIED,
-				 "driver '%.40s' is not in this build; drivers here: linux, fake",
-				 driver);
-	if (settings->fuel != SETTING_UNSET)
-		return error_set(err, ERROR_DENIED,
-				 "--fuel counts instructions of WebAssembly, which is not in this "
-				 "build; --cpu-time bounds a native program");
+				 "--fuel counts instructions of WebAssembly: add --driver wasm; "
+				 "--cpu-time bounds a native program");
 	return 0;
 }
 

@@ -37,11 +37,12 @@ static void add_size(struct run_result *result, const char *before, uint64_t byt
 			  after);
 }
 
-static void fill_stopped(const struct verdict_facts *facts, struct run_result *result)
+static void fill_stopped(const struct verdict_facts *facts, enum watch_verdict by,
+			 struct run_result *result)
 {
 	const struct spec_limits *limits = &facts->spec->limits;
 
-	switch (facts->stopped_by) {
+	switch (by) {
 	case WATCH_TIME:
 		set_end(result, RUN_TIMEOUT, 124, 0);
 		hit(result, "time");
@@ -69,6 +70,14 @@ static void fill_stopped(const struct verdict_facts *facts, struct run_result *r
 	case WATCH_GO_ON:
 		break;
 	}
+}
+
+static void fill_out_of_fuel(const struct verdict_facts *facts, struct run_result *result)
+{
+	set_end(result, RUN_LIMIT, 128 + SIGKILL, 0);
+	hit(result, "fuel");
+	strv_addf(&result->notes, "stopped after %llu instructions: the fuel (raise it with --fuel)",
+		  (unsigned long long)facts->spec->limits.fuel);
 }
 
 static void fill_signalled(const struct verdict_facts *facts, struct run_result *result, int sig)
@@ -154,10 +163,16 @@ void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
 	result->network = facts->task->network;
 	result->cpu_ms = (double)facts->usage->cpu_us / 1000;
 	result->peak_memory_bytes = facts->usage->peak_memory_bytes;
+	result->has_fuel = facts->task->has_fuel;
+	result->fuel_consumed = facts->task->fuel_consumed;
 	if (facts->signal)
 		set_end(result, RUN_KILLED, 128 + facts->signal, facts->signal);
 	else if (facts->stopped_by != WATCH_GO_ON)
-		fill_stopped(facts, result);
+		fill_stopped(facts, facts->stopped_by, result);
+	else if (facts->task->stopped_by == TASK_OUT_OF_TIME)
+		fill_stopped(facts, WATCH_TIME, result);
+	else if (facts->task->stopped_by == TASK_OUT_OF_FUEL)
+		fill_out_of_fuel(facts, result);
 	else
 		fill_ended(facts, result);
 	fill_met(facts, result);

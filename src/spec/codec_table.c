@@ -66,7 +66,8 @@ static const struct field limit_fields[] = {
 	FIELD(spec_limits, cpu_time_ms, FIELD_U64),   FIELD(spec_limits, fsize_bytes, FIELD_U64),
 	FIELD(spec_limits, nofile, FIELD_U64),	      FIELD(spec_limits, nofile_soft, FIELD_U64),
 	FIELD(spec_limits, memlock_bytes, FIELD_U64), FIELD(spec_limits, output_bytes, FIELD_U64),
-	FIELD(spec_limits, log_bytes, FIELD_U64),     END,
+	FIELD(spec_limits, log_bytes, FIELD_U64),     FIELD(spec_limits, fuel, FIELD_U64),
+	END,
 };
 
 static const struct field group_fields[] = {

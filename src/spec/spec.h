@@ -105,6 +105,7 @@ struct spec_limits {
 	uint64_t nofile, nofile_soft; /* hard and soft */
 	uint64_t output_bytes;	      /* kept per stream in the result */
 	uint64_t log_bytes;	      /* kept per run on disk */
+	uint64_t fuel;		      /* instructions of WebAssembly; 0 where nothing counts them */
 };
 
 /* Where control groups can be made: the caller's own place, so that the caller's limits keep holding. */

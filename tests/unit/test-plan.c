@@ -95,7 +95,7 @@ static void test_refusals(void)
 {
 	static const char *const flags[][2] = {
 		{ "secret-header", "example.org:Authorization=/f" },
-		{ "driver", "wasm" },
+		{ "driver", "docker" },
 		{ "fuel", "1g" },
 		{ "scan", "enforce" },
 		{ "root", "alpine" },

@@ -121,6 +121,14 @@ static int compile_filter(struct linux_task *task, struct error *err)
 	return 0;
 }
 
+/* A caller who is root clones the host's mounts itself; a plain user's payload does, in its own namespace. */
+static int open_hands(struct linux_task *task, struct error *err)
+{
+	if (!task->io.hands || task->spec->root != ROOT_IDMAPPED)
+		return 0;
+	return hands_open(task->io.hands, -1, err);
+}
+
 /* A top that stays has no size of its own. */
 static void watch_disk(struct linux_task *task)
 {
@@ -149,9 +157,10 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		task->io.tty[i] = io->tty[i];
 	}
 	task->io.has_score = io->has_score;
+	task->io.hands = io->hands;
 	task->io.secrets = io->secrets;
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (compile_filter(task, err) < 0 ||
+	if (open_hands(task, err) < 0 || compile_filter(task, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
 	    watch(task, task->launch.control_fd, err) < 0 ||
 	    watch(task, task->launch.payload_fd, err) < 0 ||

@@ -1,0 +1,91 @@
+/* What the guest gets: limits, the workspace under its three names, streams, variables, arguments. No network exists. */
+#include "driver/wasm/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_ELEMENTS_MAX (4 << 20)
+#define INSTANCES_MAX 1
+#define TABLES_MAX 16
+#define MEMORIES_MAX 1
+
+#define PROJECT "/mnt/project"
+
+static int set_variables(const struct runner *runner, wasi_config_t *wasi)
+{
+	const char *const *given = runner->job.environ;
+	size_t count = 0, used = 0;
+
+	while (given[count])
+		count++;
+	char **names = calloc(count + 1, sizeof(*names));
+	const char **values = calloc(count + 1, sizeof(*values));
+
+	for (size_t i = 0; names && values && i < count; i++) {
+		const char *sign = strchr(given[i], '=');
+
+		if (given[i][0] != WASM_ENV_MARK || !sign)
+			continue;
+		names[used] = strndup(given[i] + 1, (size_t)(sign - given[i] - 1));
+		values[used++] = sign + 1;
+	}
+	/* The process ends with the guest: nothing is given back. */
+	return names && values &&
+			       runner->api.wasi_config_set_env(wasi, used,
+							       (const char *const *)names, values)
+		       ? 0
+		       : -1;
+}
+
+static int open_directories(const struct runner *runner, wasi_config_t *wasi, struct error *err)
+{
+	const struct runner_job *job = &runner->job;
+	const char *const rows[][2] = {
+		{ job->cwd, "." },
+		{ job->workspace, PROJECT },
+		{ job->workspace, job->workspace },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!runner->api.wasi_config_preopen_dir(wasi, rows[i][0], rows[i][1], true))
+			return error_set(err, ERROR_HOST, "cannot open %s for the module",
+					 rows[i][0]);
+	}
+	return 0;
+}
+
+static int give_world(struct runner *runner, struct error *err)
+{
+	const struct wasmtime *api = &runner->api;
+	wasi_config_t *wasi = api->wasi_config_new();
+
+	api->wasi_config_inherit_stdin(wasi);
+	api->wasi_config_inherit_stdout(wasi);
+	api->wasi_config_inherit_stderr(wasi);
+	if (!api->wasi_config_set_argv(wasi, (size_t)runner->job.argc, runner->job.argv) ||
+	    set_variables(runner, wasi) < 0)
+		return error_set(err, ERROR_USAGE,
+				 "arguments and variables of a module must be UTF-8");
+	if (open_directories(runner, wasi, err) < 0)
+		return -1;
+	if (api->wasmtime_context_set_wasi(runner->context, wasi))
+		return error_set(err, ERROR_HOST, "the engine refuses its directories");
+	return 0;
+}
+
+int runner_prepare(struct runner *runner, struct error *err)
+{
+	const struct wasmtime *api = &runner->api;
+
+	runner->store = api->wasmtime_store_new(runner->engine, NULL, NULL);
+	runner->context = api->wasmtime_store_context(runner->store);
+	api->wasmtime_store_limiter(runner->store, (int64_t)runner->job.memory_bytes,
+				    TABLE_ELEMENTS_MAX, INSTANCES_MAX, TABLES_MAX, MEMORIES_MAX);
+	if (api->wasmtime_context_set_fuel(runner->context, runner->job.fuel))
+		return error_set(err, ERROR_HOST, "the engine does not count fuel");
+	api->wasmtime_context_set_epoch_deadline(runner->context, 1);
+	runner->linker = api->wasmtime_linker_new(runner->engine);
+	if (api->wasmtime_linker_define_wasi(runner->linker))
+		return error_set(err, ERROR_HOST, "the engine has no WASI");
+	return give_world(runner, err);
+}

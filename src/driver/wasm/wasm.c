@@ -1,0 +1,320 @@
+/*
+ * The wasm driver: a WebAssembly module, run by a program of ours inside a sandbox of the linux driver.
+ *
+ * The guest is held by the engine: it sees the directories that were opened for it, has its instructions counted and
+ * calls nothing of the kernel. Should the engine fail it, it stands in the same sandbox as any native command. So this
+ * driver starts the runner through the other driver's vtable with the spec as it is, another command, and three files
+ * as descriptors; what the runner tells (report.h) becomes fuel, a reason, and a compiled module for the cache.
+ */
+#include "driver/driver.h"
+
+#include "base/own.h"
+#include "base/str.h"
+#include "driver/wasm/intake.h"
+#include "launch/hand.h"
+#include "wasm/module.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#ifndef AISBX_LIBEXEC
+#define AISBX_LIBEXEC "/usr/local/libexec/aisbx"
+#endif
+
+/* What the runner needs besides the guest's memory, at most; less where little is permitted. */
+#define RUNNER_BYTES ((uint64_t)64 << 20)
+
+struct wasm_task {
+	struct task task; /* first: a copy of the inner one's, with our own words */
+	const struct driver *native;
+	struct task *inner;
+	struct spec spec; /* borrows everything but command and env */
+	struct driver_io io;
+	struct hands hands;
+	struct wasm_module module;
+	struct intake intake;
+	char *runner;
+	int epoll_fd, report_fd;
+};
+
+extern const struct driver driver_wasm;
+
+static struct wasm_task *wasm_task_of(struct task *task)
+{
+	return (struct wasm_task *)task;
+}
+
+static const struct driver *native_driver(void)
+{
+	return driver_find("linux");
+}
+
+static int wasm_check(const struct spec *spec, struct error *err)
+{
+	if (spec->net == NET_ALLOW)
+		return error_set(
+			err, ERROR_DENIED,
+			"a WebAssembly module has no network; leave out --allow and --net, "
+			"or use --driver linux");
+	if (spec->resident)
+		return error_set(err, ERROR_DENIED,
+				 "the wasm driver keeps no sandbox between commands; use `run "
+				 "--driver wasm`, or create it with --driver linux");
+	return native_driver()->check(spec, err);
+}
+
+/* Beside the program that runs, as in a build folder or a moved tree; else where it was installed. */
+static char *find_runner(void)
+{
+	static const char *const beside[] = { "aisbx-wasm", "../libexec/aisbx/aisbx-wasm" };
+	char dir[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	char *slash;
+
+	dir[len > 0 ? len : 0] = '\0';
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
+		char *path = xasprintf("%s/%s", dir, beside[i]);
+
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return xstrdup(AISBX_LIBEXEC "/aisbx-wasm");
+}
+
+static uint64_t memory_of_guest(uint64_t limit)
+{
+	if (limit == 0)
+		return INT64_MAX;
+	return limit >= 2 * RUNNER_BYTES ? limit - RUNNER_BYTES : limit / 2;
+}
+
+static void make_command(struct wasm_task *task, const struct spec *given)
+{
+	const struct spec_limits *limits = &given->limits;
+	struct strv *command = &task->spec.command;
+
+	task->spec.command = (struct strv)STRV_INIT;
+	task->spec.env = (struct strv)STRV_INIT;
+	strv_add(command, "aisbx-wasm");
+	strv_add(command, task->module.has_compiled ? WASM_MODE_RUN : WASM_MODE_COMPILE_RUN);
+	strv_addf(command, "%llu", (unsigned long long)limits->fuel);
+	strv_addf(command, "%llu", (unsigned long long)memory_of_guest(limits->mem_bytes));
+	strv_addf(command, "%llu", (unsigned long long)limits->time_ms);
+	strv_add(command, given->workspace);
+	strv_add(command, given->cwd);
+	strv_add(command, "--");
+	for (size_t i = 0; i < given->command.count; i++)
+		strv_add(command, given->command.items[i]);
+	for (size_t i = 0; i < given->env.count; i++)
+		strv_addf(&task->spec.env, "%c%s", WASM_ENV_MARK, given->env.items[i]);
+}
+
+static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
+{
+	const struct wasm_module *module = &task->module;
+	const char *source = module->has_compiled ? module->compiled.path : module->source.path;
+
+	task->runner = find_runner();
+	if (access(task->runner, X_OK) < 0)
+		return error_errno(err, ERROR_HOST,
+				   "this needs %s, which is part of aisbx; install it again",
+				   task->runner);
+	task->hands.count = WASM_HAND_COUNT;
+	task->hands.items[WASM_HAND_RUNNER] = (struct hand){ task->runner, -1 };
+	task->hands.items[WASM_HAND_ENGINE] = (struct hand){ module->engine.path, -1 };
+	task->hands.items[WASM_HAND_REPORT] = (struct hand){ NULL, report_fd };
+	task->hands.items[WASM_HAND_MODULE] =
+		(struct hand){ source, source ? -1 : module->copy_fd };
+	return 0;
+}
+
+static void wasm_free(struct task *base)
+{
+	struct wasm_task *task = wasm_task_of(base);
+
+	if (task->inner)
+		task->native->free(task->inner);
+	hands_close(&task->hands);
+	wasm_module_done(&task->module);
+	intake_done(&task->intake);
+	strv_done(&task->spec.command);
+	strv_done(&task->spec.env);
+	fd_close(&task->report_fd);
+	fd_close(&task->epoll_fd);
+	free(task->runner);
+	free(task);
+}
+
+/* What the run layer reads is the inner task's, but for what we know better. */
+static void mirror(struct wasm_task *task)
+{
+	const struct task own = task->task;
+
+	task->task = *task->inner;
+	task->task.driver = &driver_wasm;
+	task->task.isolation = "wasm";
+	task->task.has_fuel = own.has_fuel;
+	task->task.fuel_consumed = own.fuel_consumed;
+	task->task.stopped_by = own.stopped_by;
+}
+
+static int watch(struct wasm_task *task, int fd, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (epoll_ctl(task->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return error_errno(err, ERROR_HOST, "epoll");
+	return 0;
+}
+
+static int start_inner(struct wasm_task *task, const struct spec *spec, struct error *err)
+{
+	const struct wasm_places places = { spec->store_dir, spec->cache_dir, spec->cwd };
+	owned(fd_close) int told_fd = -1;
+	int ends[2];
+
+	if (wasm_module_find(&places, spec->command.items[0], &task->module, err) < 0)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return error_errno(err, ERROR_HOST, "pipe");
+	task->report_fd = ends[0];
+	told_fd = ends[1];
+	/* Only our end must not block. */
+	(void)fcntl(told_fd, F_SETFL, 0);
+	make_command(task, spec);
+	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (make_hands(task, told_fd, err) < 0 ||
+	    task->native->start(&task->spec, &task->io, &task->inner, err) < 0 ||
+	    watch(task, task->report_fd, err) < 0)
+		return -1;
+	intake_init(&task->intake, spec->cache_dir, task->module.key, !task->module.has_compiled);
+	return watch(task, task->native->poll_fd(task->inner), err);
+}
+
+static int wasm_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
+		      struct error *err)
+{
+	struct wasm_task *task = xcalloc(1, sizeof(*task));
+
+	task->native = native_driver();
+	task->module = (struct wasm_module)WASM_MODULE_INIT;
+	intake_init(&task->intake, NULL, "", false);
+	task->epoll_fd = task->report_fd = -1;
+	task->spec = *spec;
+	task->spec.command = task->spec.env = (struct strv)STRV_INIT;
+	task->io = *io;
+	task->io.hands = &task->hands;
+	if (start_inner(task, spec, err) < 0) {
+		wasm_free(&task->task);
+		return -1;
+	}
+	mirror(task);
+	*ret_task = &task->task;
+	return 0;
+}
+
+static int wasm_poll_fd(const struct task *base)
+{
+	return ((const struct wasm_task *)base)->epoll_fd;
+}
+
+/* How the runner says it went. A module that could not be run is an outcome, an engine that could not a failure. */
+static void take_end(struct wasm_task *task)
+{
+	const struct wasm_report *end = &task->intake.end;
+	const char *words = task->intake.text;
+	const char *name = task->task.driver ? task->spec.command.items[WASM_ARG_GUEST] : "";
+	struct error *err = &task->task.error;
+
+	if (!task->intake.has_end)
+		return;
+	task->task.has_fuel = true;
+	task->task.fuel_consumed = end->fuel_consumed;
+	switch (end->outcome) {
+	case WASM_OUT_OF_FUEL:
+		task->task.stopped_by = TASK_OUT_OF_FUEL;
+		break;
+	case WASM_OUT_OF_TIME:
+		task->task.stopped_by = TASK_OUT_OF_TIME;
+		break;
+	case WASM_BAD_MODULE:
+		error_set(err, ERROR_EXEC_REFUSED, "%s: %s", name, words);
+		break;
+	case WASM_BAD_ENGINE:
+		error_set(err, ERROR_HOST, "%s", words);
+		break;
+	case WASM_STALE:
+		wasm_cache_remove(task->spec.cache_dir, task->module.key);
+		error_set(err, ERROR_HOST,
+			  "the compiled form of %s does not fit this machine and was removed; run "
+			  "it again, and it is compiled anew",
+			  name);
+		break;
+	default:
+		break;
+	}
+}
+
+static void wasm_step(struct task *base)
+{
+	struct wasm_task *task = wasm_task_of(base);
+	bool was_ended = base->state == TASK_ENDED;
+
+	if (intake_read(&task->intake, task->report_fd) <= 0 && task->report_fd >= 0) {
+		(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->report_fd, NULL);
+		fd_close(&task->report_fd);
+	}
+	task->native->step(task->inner);
+	mirror(task);
+	if (base->state != TASK_ENDED || was_ended)
+		return;
+	/* It has ended: what it told is in the pipe by now. */
+	(void)intake_read(&task->intake, task->report_fd);
+	if (base->error.code == ERROR_NONE)
+		take_end(task);
+}
+
+static void wasm_kill(struct task *base)
+{
+	struct wasm_task *task = wasm_task_of(base);
+
+	task->native->kill(task->inner);
+	mirror(task);
+}
+
+static void wasm_sample(struct task *base, struct task_usage *ret_usage)
+{
+	struct wasm_task *task = wasm_task_of(base);
+
+	task->native->sample(task->inner, ret_usage);
+	base->degraded = task->inner->degraded;
+}
+
+static void wasm_resize(struct task *base, unsigned rows, unsigned columns)
+{
+	struct wasm_task *task = wasm_task_of(base);
+
+	task->native->resize(task->inner, rows, columns);
+}
+
+const struct driver driver_wasm = {
+	.name = "wasm",
+	.summary = "a WebAssembly module or language, its instructions counted, in a sandbox",
+	.check = wasm_check,
+	.start = wasm_start,
+	.poll_fd = wasm_poll_fd,
+	.step = wasm_step,
+	.kill = wasm_kill,
+	.sample = wasm_sample,
+	.resize = wasm_resize,
+	.free = wasm_free,
+};

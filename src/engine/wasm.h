@@ -1,0 +1,26 @@
+/* Languages for the wasm driver: which there are, and installing them. */
+#ifndef ENGINE_WASM_H
+#define ENGINE_WASM_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/value.h"
+
+/* List of {name, state, summary, bytes}; state is ready, installed (compiled at the next install), changed or absent. */
+int engine_wasm_list(struct value **ret_answer, struct error *err);
+
+struct engine_wasm_install {
+	const struct strv *names;
+	const char *from;	    /* a package or its file, got elsewhere; NULL: fetched */
+	const char *const *environ; /* the caller's */
+	void (*progress)(const char *what); /* may be NULL; NULL as WHAT ends it */
+};
+
+/*
+ * Installs the engine if it is missing, then each name: files placed, compiled for this machine and run once. List of
+ * {name, state}; state is placed or present. What was installed before a failure stays.
+ */
+int engine_wasm_install(const struct engine_wasm_install *how, struct value **ret_answer,
+			struct error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/* Files handed to the command on read-only clones of their mounts. */
+#include "launch/hand.h"
+
+#include "base/own.h"
+#include "confine/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define PATH_SIZE 48
+
+static int open_readonly(const char *path, int proc_fd, int *ret_fd, struct error *err)
+{
+	owned(fd_close) int mount_fd = -1;
+	char again[PATH_SIZE];
+	int fd;
+
+	if (mount_clone(AT_FDCWD, path, &mount_fd, err) < 0 ||
+	    mount_attributes(mount_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			     err) < 0)
+		return error_context(err, "%s", path);
+	(void)snprintf(again, sizeof(again), "%sself/fd/%d", proc_fd < 0 ? "/proc/" : "", mount_fd);
+	fd = openat(proc_fd < 0 ? AT_FDCWD : proc_fd, again, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	*ret_fd = fd;
+	return 0;
+}
+
+int hands_open(struct hands *hands, int proc_fd, struct error *err)
+{
+	for (size_t i = 0; i < hands->count; i++) {
+		struct hand *hand = &hands->items[i];
+
+		if (hand->path && hand->fd < 0 &&
+		    open_readonly(hand->path, proc_fd, &hand->fd, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void hands_close(struct hands *hands)
+{
+	for (size_t i = 0; i < hands->count; i++) {
+		if (hands->items[i].path)
+			fd_close(&hands->items[i].fd);
+	}
+}
+
+int hands_keep(const struct hands *hands)
+{
+	for (size_t i = 0; i < hands->count; i++) {
+		if (fcntl(hands->items[i].fd, F_SETFD, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void hands_exec(const struct hands *hands, const struct strv *command, const struct strv *env,
+		struct error *err)
+{
+	owned(strv_done) struct strv variables = STRV_INIT;
+	owned(str_done) struct str numbers = STR_INIT;
+	char path[PATH_SIZE];
+
+	for (size_t i = 0; i < hands->count; i++)
+		str_addf(&numbers, "%s%d", i ? "," : HANDS_VARIABLE "=", hands->items[i].fd);
+	strv_copy(&variables, env);
+	strv_add(&variables, str_cstr(&numbers));
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", hands->items[0].fd);
+	execve(path, command->items, variables.items);
+	error_errno(err, ERROR_HOST, "cannot execute %s", hands->items[0].path);
+}

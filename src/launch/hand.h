@@ -1,0 +1,48 @@
+/*
+ * Files and pipes handed to the command as descriptors, beyond its streams: for a program of ours that runs inside with
+ * what the sandbox itself does not show.
+ *
+ * A file is opened through a clone of its mount that is read-only and attached nowhere: whoever inside reopens the
+ * descriptor by /proc, or asks to change the file's mode by it, is refused by the mount, whatever user they are.
+ */
+#ifndef LAUNCH_HAND_H
+#define LAUNCH_HAND_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stddef.h>
+
+#define HANDS_MAX 8
+
+/* Tells the command which numbers its descriptors have, in the order given: "5,9,10". */
+#define HANDS_VARIABLE "AISBX_HANDS"
+
+struct hand {
+	const char *path; /* a file to open, resolved; NULL: */
+	int fd;		  /* handed over as it is; borrowed */
+};
+
+struct hands {
+	/* The first one is executed, in place of the command's first word. */
+	struct hand items[HANDS_MAX];
+	size_t count;
+};
+
+/*
+ * Opens every file that is still a path, where the host's mounts are: in the supervisor of a caller who may clone mounts,
+ * else in the payload before the new root stands. PROC_FD: an instance of proc, or -1 for /proc.
+ */
+int hands_open(struct hands *hands, int proc_fd, struct error *err);
+
+/* Lets go of what hands_open opened. */
+void hands_close(struct hands *hands);
+
+/* Lets them pass an exec. 0, or -1 with errno. */
+int hands_keep(const struct hands *hands);
+
+/* Executes the first one; returns only on failure. */
+void hands_exec(const struct hands *hands, const struct strv *command, const struct strv *env,
+		struct error *err);
+
+#endif

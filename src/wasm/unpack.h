@@ -1,0 +1,15 @@
+/* One file out of a package, by its exact name. */
+#ifndef WASM_UNPACK_H
+#define WASM_UNPACK_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+/*
+ * Writes the file MEMBER of the package that PACKAGE_FD holds to TO_FD; it must have BYTES bytes. No name in the package is
+ * ever used as a path.
+ */
+int wasm_unpack(int package_fd, const char *member, uint64_t bytes, int to_fd, struct error *err);
+
+#endif

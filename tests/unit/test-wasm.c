@@ -1,0 +1,187 @@
+/* Modules on disk: seals, the cache of compiled ones, finding what a command means. */
+#include "base/own.h"
+#include "scratch.h"
+#include "tests/tap.h"
+#include "wasm/module.h"
+
+#include <unistd.h>
+
+#define SUM_A "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" /* of "a" */
+
+static int look(const struct scratch *at, const char *file, struct sealed *ret)
+{
+	owned(fd_close) int fd = open(at->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct error err;
+
+	return sealed_look(fd, at->dir, file, ret, &err);
+}
+
+static void seal(const struct scratch *at, const char *file, const char *sum)
+{
+	owned(fd_close) int fd = open(at->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct error err;
+
+	if (sealed_write(fd, file, sum, &err) < 0)
+		abort();
+}
+
+static void test_seals(void)
+{
+	struct sealed found = SEALED_INIT;
+	struct scratch at;
+
+	scratch_open(&at);
+	owned(free_ptr) char *path = scratch_write(&at, "f", "a");
+
+	tap_ok(look(&at, "nothing", &found) == 0, "what is not there");
+	tap_ok(look(&at, "f", &found) == -1, "a file without a seal");
+	seal(&at, "f", SUM_A);
+	tap_ok(look(&at, "f", &found) == 1, "a file with one");
+	tap_is_str(found.sha256, SUM_A, "and its hash");
+	sealed_done(&found);
+
+	owned(free_ptr) char *copy = scratch_write(&at, "g", "a");
+
+	(void)rename(copy, path);
+	tap_ok(look(&at, "f", &found) == 1, "another file of the same content");
+	sealed_done(&found);
+	free_ptr(&path);
+	path = scratch_write(&at, "f", "b");
+	tap_ok(look(&at, "f", &found) == -1, "another content");
+	seal(&at, "f", SUM_A);
+	tap_ok(look(&at, "f", &found) == 1,
+	       "control: a seal is believed about a file that still is who it was");
+	sealed_done(&found);
+	(void)chmod(path, 0666);
+	tap_ok(look(&at, "f", &found) == -1, "a file that others may write");
+	(void)unlink(path);
+	(void)symlink("/etc/passwd", path);
+	tap_ok(look(&at, "f", &found) == -1, "a link in its place");
+	(void)unlink(path);
+	(void)mkfifo(path, 0600);
+	tap_ok(look(&at, "f", &found) == -1, "a fifo, which is not waited for");
+	scratch_close(&at);
+}
+
+static void test_folder(void)
+{
+	struct scratch at;
+	struct error err;
+	int fd;
+
+	scratch_open(&at);
+	tap_ok(sealed_folder(at.dir, "x", false, &fd, &err) == 0 && fd < 0, "no folder");
+	tap_ok(sealed_folder(at.dir, "x", true, &fd, &err) == 0 && fd >= 0, "one is made");
+	fd_close(&fd);
+
+	owned(free_ptr) char *path = scratch_path(&at, "x");
+
+	(void)chmod(path, 0777);
+	tap_ok(sealed_folder(at.dir, "x", true, &fd, &err) < 0 && err.code == ERROR_DENIED,
+	       "one that others may write is refused: %s", err.text);
+	scratch_close(&at);
+}
+
+static void put(const char *cache, const char *key, const char *text)
+{
+	struct wasm_draft draft = WASM_DRAFT_INIT;
+	struct error err;
+
+	if (wasm_draft_start(&draft, cache, &err) < 0 ||
+	    wasm_draft_add(&draft, text, strlen(text), &err) < 0 ||
+	    wasm_draft_finish(&draft, key, &err) < 0)
+		abort();
+	wasm_draft_drop(&draft);
+}
+
+static void test_cache(void)
+{
+	char key[SHA256_HEX_SIZE], other[SHA256_HEX_SIZE];
+	struct sealed found = SEALED_INIT;
+	struct scratch at;
+	struct error err;
+	bool removed;
+
+	scratch_open(&at);
+	wasm_cache_key(SUM_A, key);
+	wasm_cache_key(key, other);
+	tap_ok(strcmp(key, other) != 0, "another module has another key");
+	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0, "an empty cache");
+	put(at.dir, key, "compiled");
+	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 1 && found.bytes == 8,
+	       "what was put is found");
+
+	FILE *file = fopen(found.path, "r+e");
+
+	(void)fputs("tampered", file);
+	(void)fclose(file);
+	sealed_done(&found);
+	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && removed,
+	       "what was tampered with is not, and is removed");
+	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && !removed, "for good");
+	put(at.dir, key, "compiled anew");
+	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 1, "and is put again");
+	sealed_done(&found);
+	for (int i = 0; i < 80; i++) {
+		char name[SHA256_HEX_SIZE];
+
+		sha256_hex(&i, sizeof(i), name);
+		put(at.dir, name, "x");
+	}
+	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && !removed,
+	       "the oldest make room");
+	scratch_close(&at);
+}
+
+static void test_words(void)
+{
+	struct wasm_module module = WASM_MODULE_INIT;
+	struct scratch at;
+	struct error err;
+
+	scratch_open(&at);
+	const struct wasm_places places = { at.dir, at.dir, at.dir };
+
+	tap_ok(wasm_module_find(&places, "ruby", &module, &err) < 0 &&
+		       err.code == ERROR_EXEC_NOT_FOUND && strstr(err.text, "python"),
+	       "an unknown language: %s", err.text);
+	tap_ok(wasm_module_find(&places, "engine", &module, &err) < 0, "the engine is none");
+	tap_ok(wasm_module_find(&places, "python", &module, &err) < 0 &&
+		       strstr(err.text, "aisbx wasm install"),
+	       "without an engine: %s", err.text);
+	tap_ok(wasm_language_find("python3") == wasm_language_find("python"), "two names");
+	scratch_close(&at);
+}
+
+static void test_parse(void)
+{
+	static const char good[] = "aisbx-seal 1 " SUM_A " 1 2 3 4 18446744073709551615\n";
+	static const char *const bad[] = {
+		"",
+		"aisbx-seal 1 ",
+		"aisbx-seal 2 " SUM_A " 1 2 3 4 5\n",
+		"aisbx-seal 1 " SUM_A " 1 2 3 4\n",
+		"aisbx-seal 1 " SUM_A " 1 2 3 4 5",
+		"aisbx-seal 1 " SUM_A " 1 2 3 4 5\n\n",
+		"aisbx-seal 1 " SUM_A " 1 2 3 4 18446744073709551616\n",
+		"aisbx-seal 1 " SUM_A " 1 2 3 -4 5\n",
+		"aisbx-seal 1 CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB 1 2 "
+		"3 4 5\n",
+	};
+	struct file_seal parsed;
+
+	tap_ok(file_seal_parse(good, strlen(good), &parsed) == 0 && parsed.ctime_ns == UINT64_MAX,
+	       "a seal");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		tap_ok(file_seal_parse(bad[i], strlen(bad[i]), &parsed) < 0, "no seal %zu", i);
+}
+
+int main(void)
+{
+	test_parse();
+	test_seals();
+	test_folder();
+	test_cache();
+	test_words();
+	return tap_done();
+}
