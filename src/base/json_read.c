@@ -34,15 +34,24 @@ static bool scan_opens(struct scan *scan, char c)
 }
 
 /* Before parsing, because the library recurses and tells no place for what it has parsed. */
-static int check_depth(const char *bytes, size_t len, unsigned max, struct error *err)
+static int check_bounds(const char *bytes, size_t len, const struct json_limits *limits,
+			struct error *err)
 {
 	struct scan scan = { .line = 1 };
+	size_t values = 1;
 
 	for (size_t i = 0; i < len; i++) {
-		if (scan_opens(&scan, bytes[i]) && scan.depth > max)
+		bool opens = scan_opens(&scan, bytes[i]);
+
+		values += opens || (bytes[i] == ',' && !scan.in_text);
+		if (opens && scan.depth > limits->depth)
 			return error_set(err, ERROR_INPUT,
 					 "line %u column %u: nested deeper than %u", scan.line,
-					 scan.column, max);
+					 scan.column, limits->depth);
+		if (limits->values && values > limits->values)
+			return error_set(err, ERROR_INPUT,
+					 "line %u column %u: more than %zu values", scan.line,
+					 scan.column, limits->values);
 	}
 	return 0;
 }
@@ -98,16 +107,17 @@ static struct value *convert(json_t *json)
 int json_read(const char *bytes, size_t len, const struct json_limits *limits, struct value **ret,
 	      struct error *err)
 {
-	size_t max_bytes = limits && limits->bytes ? limits->bytes : JSON_READ_BYTES;
-	unsigned max_depth = limits && limits->depth ? limits->depth : JSON_READ_DEPTH;
+	struct json_limits bounds = limits ? *limits : (struct json_limits){ .bytes = 0 };
 	char shown[STR_SHOWN_SIZE];
 	json_error_t problem;
 
-	if (len > max_bytes)
-		return error_set(err, ERROR_INPUT, "JSON is larger than %zu bytes", max_bytes);
-	if (check_depth(bytes, len, max_depth, err) < 0)
+	bounds.bytes = bounds.bytes ? bounds.bytes : JSON_READ_BYTES;
+	bounds.depth = bounds.depth ? bounds.depth : JSON_READ_DEPTH;
+	if (len > bounds.bytes)
+		return error_set(err, ERROR_INPUT, "JSON is larger than %zu bytes", bounds.bytes);
+	if (check_bounds(bytes, len, &bounds, err) < 0)
 		return -1;
-	size_t nul = limits && limits->nul ? JSON_ALLOW_NUL : 0;
+	size_t nul = bounds.nul ? JSON_ALLOW_NUL : 0;
 	json_t *json =
 		json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | nul, &problem);
 

@@ -11,7 +11,8 @@
 struct json_limits {
 	size_t bytes;	/* 0: JSON_READ_BYTES */
 	unsigned depth; /* 0: JSON_READ_DEPTH */
-	bool nul;	/* accept "\u0000" in texts (not in keys): output of programs */
+	size_t values; /* 0: no bound but the bytes; a value takes many times the bytes it is written with */
+	bool nul; /* accept "\u0000" in texts (not in keys): output of programs */
 };
 
 #define JSON_READ_BYTES ((size_t)16 << 20)
