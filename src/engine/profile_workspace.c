@@ -73,6 +73,17 @@ static void drop_foreign_parent(struct profile *profile, struct strv *notes)
 	profile->extends = NULL;
 }
 
+static void narrow(struct settings *settings, const struct settings *repo, struct strv *notes)
+{
+	owned(strv_done) struct strv left_out = STRV_INIT;
+
+	settings_narrow(settings, repo, &left_out);
+	for (size_t i = 0; i < left_out.count; i++)
+		strv_addf(notes,
+			  "workspace profile: %s ignored: an untrusted profile can only narrow",
+			  left_out.items[i]);
+}
+
 int workspace_profile_apply(const char *workspace, const char *config_dir,
 			    struct settings *settings, struct strv *notes, struct error *err)
 {
@@ -103,6 +114,6 @@ int workspace_profile_apply(const char *workspace, const char *config_dir,
 	if (trusted)
 		settings_merge(settings, &repo);
 	else
-		settings_narrow(settings, &repo, notes);
+		narrow(settings, &repo, notes);
 	return 0;
 }

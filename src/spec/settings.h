@@ -118,10 +118,10 @@ void settings_add_mount(struct settings *settings, const char *host, const char 
 uint64_t settings_limit(const struct settings *settings, const int64_t *number, uint64_t otherwise);
 
 /*
- * Takes from REPO (an untrusted profile found in a workspace) only what makes BASE tighter. Each key that
- * would widen is left out and named in NOTES.
+ * Takes from REPO (an untrusted profile found in a workspace, a program's wishes) only what makes BASE tighter. Each
+ * key that would widen is left out and named in LEFT_OUT: "'net: allow'".
  */
-void settings_narrow(struct settings *base, const struct settings *repo, struct strv *notes);
+void settings_narrow(struct settings *base, const struct settings *repo, struct strv *left_out);
 
 /* Where commands are looked for when no environment says so. */
 #define SETTINGS_PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,5 +1,5 @@
 /*
- * What an untrusted profile may say: only what makes the sandbox tighter.
+ * What an untrusted profile, or a program under a ceiling, may say: only what makes the sandbox tighter.
  *
  * A workspace's profile is written by whoever wrote the workspace, perhaps by the very program to be confined.
  * So nothing is taken unless a rule below says that it tightens; whatever has no rule is left out and named.
@@ -18,16 +18,15 @@
 struct narrowing {
 	struct settings *base;
 	const struct settings *repo;
-	struct strv *notes;
+	struct strv *left_out;
 };
 
 static void note(const struct narrowing *narrowing, const char *name, const char *value)
 {
 	char shown[STR_SHOWN_SIZE];
 
-	strv_addf(narrowing->notes,
-		  "workspace profile: '%s%s%s' ignored: an untrusted profile can only narrow", name,
-		  value ? ": " : "", value ? str_shown(value, shown) : "");
+	strv_addf(narrowing->left_out, "'%s%s%s'", name, value ? ": " : "",
+		  value ? str_shown(value, shown) : "");
 }
 
 static void format_number(const struct setting_row *row, int64_t number, char text[static 32])
@@ -155,9 +154,9 @@ static void narrow_list(const struct narrowing *narrowing, const struct setting_
 		note(narrowing, row->name, have == &narrowing->base->env ? NULL : left_out);
 }
 
-void settings_narrow(struct settings *base, const struct settings *repo, struct strv *notes)
+void settings_narrow(struct settings *base, const struct settings *repo, struct strv *left_out)
 {
-	const struct narrowing narrowing = { .base = base, .repo = repo, .notes = notes };
+	const struct narrowing narrowing = { .base = base, .repo = repo, .left_out = left_out };
 
 	for (const struct setting_row *row = setting_rows; row->name; row++) {
 		switch (setting_shape(row)) {

@@ -233,13 +233,8 @@ static void test_notes(void)
 	say(&repo, ROWS({ "net", "allow" }));
 	settings_add_mount(&repo, "/\033[2J\n", "/host", true, true);
 	settings_narrow(&base, &repo, &notes);
-	tap_is_str(notes.items[0],
-		   "workspace profile: 'net: allow' ignored: an untrusted profile can only narrow",
-		   "a note is one readable line");
-	tap_is_str(
-		notes.items[1],
-		"workspace profile: 'mounts: /?[2J?' ignored: an untrusted profile can only narrow",
-		"without control bytes of the profile's");
+	tap_is_str(notes.items[0], "'net: allow'", "a note is one readable line");
+	tap_is_str(notes.items[1], "'mounts: /?[2J?'", "without control bytes of the profile's");
 	tap_is_int((long long)base.mount_count, 0, "mounts are never taken");
 }
 
