@@ -26,6 +26,68 @@ static bool needs_libraries(const struct request *request, const char *workspace
 	       (request->flags.seccomp || engine_profile_needs_yaml(request, workspace));
 }
 
+static int refuse_widening(const char *what, struct error *err)
+{
+	return error_set(err, ERROR_DENIED,
+			 "%s is beyond what this server's profile allows: ask for less, or have it "
+			 "started with another --profile",
+			 what);
+}
+
+/* A limit the profile is silent about has a default that only the plan knows; a wish beyond it is refused as well. */
+static int check_defaults(const struct settings *flags, const struct spec_limits *limits,
+			  struct error *err)
+{
+	const struct {
+		const char *name;
+		int64_t wish;
+		uint64_t limit;
+	} rows[] = {
+		{ "cpu", flags->cpu_milli, limits->cpu_milli },
+		{ "mem", flags->mem_bytes, limits->mem_bytes },
+		{ "pids", flags->pids, limits->pids },
+		{ "disk", flags->disk_bytes, limits->disk_bytes },
+		{ "inodes", flags->inodes, limits->inodes },
+		{ "time", flags->time_ms, limits->time_ms },
+		{ "cpu-time", flags->cpu_time_ms, limits->cpu_time_ms },
+		{ "fsize", flags->fsize_bytes, limits->fsize_bytes },
+		{ "nofile", flags->nofile, limits->nofile },
+		{ "output", flags->output_bytes, limits->output_bytes },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].wish != SETTING_UNSET && rows[i].limit &&
+		    (uint64_t)rows[i].wish > rows[i].limit)
+			return refuse_widening(rows[i].name, err);
+	}
+	return 0;
+}
+
+/*
+ * The plan of a program that was given a ceiling: what tightens the profile is taken over into it, what widens is refused.
+ * Variables are the command's own business.
+ */
+static int plan_narrowed(const struct request *request, struct settings *profile,
+			 const struct surroundings *around, struct spec *ret_spec,
+			 struct error *err)
+{
+	owned(strv_done) struct strv left_out = STRV_INIT;
+	owned(settings_done) struct settings wishes;
+	struct request narrowed = *request;
+
+	settings_copy(&wishes, &request->flags);
+	settings_init(&narrowed.flags);
+	narrowed.flags.env = wishes.env;
+	wishes.env = (struct strv)STRV_INIT;
+	settings_narrow(profile, &wishes, &left_out);
+	int status = left_out.count > 0 ? refuse_widening(left_out.items[0], err)
+					: plan_make(&narrowed, profile, &around->host,
+						    &around->paths, ret_spec, err);
+
+	settings_done(&narrowed.flags);
+	return status < 0 ? -1 : check_defaults(&wishes, &ret_spec->limits, err);
+}
+
 int execute_plan(const struct request *request, const struct surroundings *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
@@ -39,7 +101,11 @@ int execute_plan(const struct request *request, const struct surroundings *aroun
 	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
 			    err) < 0)
 		return -1;
-	if (plan_make(request, &profile, &around->host, &around->paths, ret_spec, err) < 0)
+	int status = request->only_narrows ? plan_narrowed(request, &profile, around, ret_spec, err)
+					   : plan_make(request, &profile, &around->host,
+						       &around->paths, ret_spec, err);
+
+	if (status < 0)
 		return -1;
 	strv_copy(&ret_spec->notes, &notes);
 	if (ret_settings) {

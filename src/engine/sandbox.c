@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/secrets.h"
 #include "engine/execute.h"
+#include "engine/owner.h"
 #include "engine/record.h"
 #include "engine/rule_list.h"
 #include "engine/sandbox_parts.h"
@@ -104,6 +105,14 @@ static int plan_once(const struct request *request, struct surroundings *around,
 	return status;
 }
 
+/* What a program forgets to remove goes by itself. */
+static uint64_t expiry(const struct request *request, uint64_t ttl_ms)
+{
+	uint64_t lives_ms = ttl_ms ? ttl_ms : request->owner ? OWNED_TTL_MS : 0;
+
+	return lives_ms ? clock_epoch_ms() + lives_ms : 0;
+}
+
 static int make(struct sandbox_place *place, const struct request *request,
 		const struct engine_create *create, const struct surroundings *around,
 		const struct spec *spec, struct error *err)
@@ -113,9 +122,9 @@ static int make(struct sandbox_place *place, const struct request *request,
 		.name = create->name,
 		.workspace = spec->workspace,
 		.root = sandbox_root_name(spec->root),
-		.owner = create->owner,
+		.owner = request->owner,
 		.settings = &words,
-		.expires_ms = create->ttl_ms ? clock_epoch_ms() + create->ttl_ms : 0,
+		.expires_ms = expiry(request, create->ttl_ms),
 		.head = "",
 	};
 
@@ -123,6 +132,8 @@ static int make(struct sandbox_place *place, const struct request *request,
 	if (engine_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;
+	if (owner_has_room(&place->store, request->owner, err) < 0)
+		return -1;
 	if (sandbox_make(&place->store, &wish, &place->sandbox, err) < 0)
 		return -1;
 	place->has_sandbox = true;

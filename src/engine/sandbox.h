@@ -17,8 +17,7 @@ int engine_store(struct store *ret_store, struct error *err);
 
 struct engine_create {
 	const char *name;
-	uint64_t ttl_ms;   /* 0: none */
-	const char *owner; /* NULL for people */
+	uint64_t ttl_ms; /* 0: none; for a program's sandboxes a day */
 };
 
 /* Makes the sandbox; nothing runs yet. What the request asks for is kept as words and planned anew at each start. */

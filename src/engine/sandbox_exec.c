@@ -204,7 +204,8 @@ static int describe(const char *name, const struct request *request, const struc
 	spec->limits = card->limits;
 	if (request->interactive && !card->time_said)
 		spec->limits.time_ms = 0;
-	narrow(&request->flags.time_ms, &spec->limits.time_ms, card->time_said);
+	narrow(&request->flags.time_ms, &spec->limits.time_ms,
+	       card->time_said || request->only_narrows);
 	narrow(&request->flags.cpu_time_ms, &spec->limits.cpu_time_ms, true);
 	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
 	strv_copy(&spec->secrets, &card->secrets);

@@ -8,6 +8,9 @@
 /* No flag of any verb: it stands among the words of a sandbox whose workspace is made at each start. */
 #define MADE_WORKSPACE "--workspace-made"
 
+/* The same for one that a program made: what it was made with is held to its profile at each start. */
+#define ONLY_NARROWS "--only-narrows"
+
 bool sandbox_makes_workspace(const struct sandbox *sandbox)
 {
 	return strv_has(&sandbox->settings, MADE_WORKSPACE);
@@ -73,6 +76,8 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 
 	if (workspace_made)
 		add_pair(ret_words, &MADE_WORKSPACE[2], "yes");
+	if (request->only_narrows)
+		add_pair(ret_words, &ONLY_NARROWS[2], "yes");
 	if (request->profile && strchr(request->profile, '/'))
 		add_path(ret_words, "profile", cwd, request->profile);
 	else if (request->profile)
@@ -94,6 +99,10 @@ int sandbox_words_read(const struct strv *words, struct request *request, struct
 
 		if (strcmp(name, MADE_WORKSPACE) == 0)
 			continue;
+		if (strcmp(name, ONLY_NARROWS) == 0) {
+			request->only_narrows = true;
+			continue;
+		}
 		if (value && strcmp(name, "--profile") == 0) {
 			free(request->profile);
 			request->profile = xstrdup(value);

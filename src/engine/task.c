@@ -172,6 +172,27 @@ static int read_task(const char *text, size_t len, struct task *task, struct err
 	return 0;
 }
 
+static int hold_to_ceiling(const struct engine_task *given, struct task *task, struct error *err)
+{
+	struct request *request = &task->request;
+	char shown[STR_SHOWN_SIZE];
+
+	if (given->profiles && request->workspace)
+		return error_set(err, ERROR_DENIED,
+				 "'workspace' is chosen where the server starts");
+	if (given->workspace && !request->workspace)
+		request->workspace = xstrdup(given->workspace);
+	if (!given->profiles)
+		return 0;
+	if (request->profile && !strv_has(given->profiles, request->profile))
+		return error_set(err, ERROR_DENIED,
+				 "profile '%s': this server was not started with it",
+				 str_shown(request->profile, shown));
+	if (!request->profile && given->profiles->count > 0)
+		request->profile = xstrdup(given->profiles->items[0]);
+	return 0;
+}
+
 /* Without a command, what the project itself says. */
 static int complete_task(struct task *task, struct error *err)
 {
@@ -292,8 +313,12 @@ int engine_task(const struct engine_task *given, struct value **ret_answer, bool
 
 	request_init(&task.request);
 	task.request.environ = given->environ;
+	task.request.owner = given->owner;
+	task.request.only_narrows = given->only_narrows;
 	if (read_task(given->text, given->len, &task, err) < 0)
 		return error_context(err, "%s", given->origin);
+	if (hold_to_ceiling(given, &task, err) < 0)
+		return -1;
 	if (complete_task(&task, err) < 0 || id_run(id, err) < 0 || id_short("t", sandbox, err) < 0)
 		return -1;
 	value_add(answer, "task_id", value_new_text(id));

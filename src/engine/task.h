@@ -11,6 +11,11 @@ struct engine_task {
 	size_t len;
 	const char *origin;	    /* names the text in errors */
 	const char *const *environ; /* the caller's */
+	/* As in a request. A program has no say in the workspace, and names one of PROFILES or none. */
+	const char *owner;
+	bool only_narrows;
+	const struct strv *profiles; /* NULL: any */
+	const char *workspace;	     /* where the text names none; NULL: the caller's */
 };
 
 /*

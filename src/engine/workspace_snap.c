@@ -1,4 +1,5 @@
 /* Save, list, rewind, branch, refresh: the snapshots of a sandbox, with nobody writing to it meanwhile. */
+#include "engine/owner.h"
 #include "engine/record.h"
 #include "engine/rule_list.h"
 #include "engine/workspace_parts.h"
@@ -122,7 +123,8 @@ static int fork_frozen(struct sandbox *sandbox, const char *new_name, uint64_t e
 static int fork_opened(struct opened *opened, const char *snapshot, const struct engine_fork *fork,
 		       struct error *err)
 {
-	uint64_t expires_ms = fork->ttl_ms ? clock_epoch_ms() + fork->ttl_ms : 0;
+	uint64_t lives_ms = fork->ttl_ms ? fork->ttl_ms : opened->sandbox.owner ? OWNED_TTL_MS : 0;
+	uint64_t expires_ms = lives_ms ? clock_epoch_ms() + lives_ms : 0;
 	bool frozen = false;
 	int status;
 

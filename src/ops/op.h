@@ -44,6 +44,14 @@ enum op_flags {
 
 struct op;
 
+/* What a program that calls may reach at most, set by the person who let it in. */
+struct op_ceiling {
+	const char *owner;     /* whose sandboxes it makes */
+	bool sees_all;	       /* and not only its own */
+	struct strv profiles;  /* those it may name; the first one when it names none */
+	const char *workspace; /* NULL: where it was started */
+};
+
 /* One call: arguments in, answer out. */
 struct op_call {
 	const struct op *op;
@@ -55,6 +63,7 @@ struct op_call {
 	bool json;	     /* the caller wants data */
 	bool stdin_tty, stdout_tty, stderr_tty;
 	const char *const *environ;
+	const struct op_ceiling *ceiling; /* NULL: a person calls */
 	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
 	void (*progress)(const char *what);
 	/*

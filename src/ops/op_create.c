@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/units.h"
+#include "engine/owner.h"
 #include "engine/sandbox.h"
 #include "ops/rows.h"
 #include "ops/words.h"
@@ -32,6 +33,8 @@ int op_create_run(struct op_call *call, struct error *err)
 		return -1;
 	call->answer = value_new_map();
 	value_add(call->answer, "name", value_new_text(create.name));
+	if (call->ceiling && !create.ttl_ms)
+		create.ttl_ms = OWNED_TTL_MS;
 	if (create.ttl_ms)
 		time_format_utc(clock_epoch_ms() + create.ttl_ms, expires);
 	value_add(call->answer, "expires", value_new_text(create.ttl_ms ? expires : NULL));

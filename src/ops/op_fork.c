@@ -1,4 +1,5 @@
 /* `fork`: a second sandbox from the present or a snapshot of another. */
+#include "engine/owner.h"
 #include "engine/workspace.h"
 #include "ops/rows.h"
 
@@ -8,6 +9,8 @@ int op_fork_run(struct op_call *call, struct error *err)
 
 	if (op_want_words(call, 2, 2, err) < 0 || op_quiet(call, &fork.how, err) < 0 ||
 	    op_ttl(call, &fork.ttl_ms, err) < 0)
+		return -1;
+	if (call->ceiling && engine_owner_has_room(call->ceiling->owner, err) < 0)
 		return -1;
 	fork.from = call->words.items[0];
 	fork.new_name = call->words.items[1];

@@ -63,6 +63,10 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	request.trace_id = copy_arg(call, "trace");
 	strv_copy(&request.command, &call->command);
 	request.environ = call->environ;
+	if (call->ceiling) {
+		request.owner = call->ceiling->owner;
+		request.only_narrows = true;
+	}
 	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;
 	*ret_request = request;
 	return 0;

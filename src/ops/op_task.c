@@ -40,7 +40,16 @@ int op_task_run(struct op_call *call, struct error *err)
 	} else if (file_read(AT_FDCWD, file, TASK_BYTES_MAX, &text, err) < 0) {
 		return -1;
 	}
-	const struct engine_task task = { str_cstr(&text), text.len, file, call->environ };
+	struct engine_task task = {
+		.text = str_cstr(&text), .len = text.len, .origin = file, .environ = call->environ
+	};
+
+	if (call->ceiling) {
+		task.owner = call->ceiling->owner;
+		task.only_narrows = true;
+		task.profiles = &call->ceiling->profiles;
+		task.workspace = call->ceiling->workspace;
+	}
 
 	if (engine_task(&task, &call->answer, &pass, err) < 0)
 		return -1;

@@ -12,7 +12,10 @@ struct request {
 	struct strv command; /* empty: the profile's entrypoint */
 	const char *const *environ; /* the caller's; borrowed */
 	bool interactive;	    /* stdin and stdout are a terminal: no wall limit by default */
-	struct strv allow, deny;    /* network rules the user keeps for the sandbox this is about */
+	const char *
+		owner; /* whose sandboxes this makes: an MCP server's; NULL: a person's; borrowed */
+	bool only_narrows;	 /* a program asks: flags that widen the profile are refused */
+	struct strv allow, deny; /* network rules the user keeps for the sandbox this is about */
 };
 
 void request_init(struct request *request);

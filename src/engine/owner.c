@@ -1,0 +1,59 @@
+/* Whose a sandbox is. */
+#include "engine/owner.h"
+
+#include "base/own.h"
+#include "engine/sandbox.h"
+
+#include <string.h>
+
+static bool is_owned(const struct store *store, const char *name, const char *owner)
+{
+	struct sandbox sandbox;
+	struct error ignored;
+	bool same;
+
+	if (sandbox_open(store, name, SANDBOX_UNLOCKED, &sandbox, &ignored) < 0)
+		return false;
+	same = !owner || (sandbox.owner && strcmp(sandbox.owner, owner) == 0);
+	sandbox_close(&sandbox);
+	return same;
+}
+
+int owner_has_room(const struct store *store, const char *owner, struct error *err)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+	unsigned count = 0;
+
+	if (!owner)
+		return 0;
+	if (sandbox_list(store, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.count && count < OWNED_MAX; i++)
+		count += is_owned(store, names.items[i], owner);
+	if (count < OWNED_MAX)
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "there are %d sandboxes of this owner already; remove one first",
+			 OWNED_MAX);
+}
+
+int engine_owner_has_room(const char *owner, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+
+	return engine_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, err);
+}
+
+int engine_owns(const char *name, const char *owner, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	owned(free_ptr) char *plain = xstrndup(name, strcspn(name, "@"));
+
+	if (sandbox_check_name(plain, err) < 0 || engine_store(&store, err) < 0)
+		return -1;
+	if (is_owned(&store, plain, owner))
+		return 0;
+	return error_set(err, ERROR_NOT_FOUND,
+			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
+			 plain);
+}
