@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard allow deny net profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard files mcp allow deny net profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -157,6 +157,26 @@ _aisbx()
 		return
 		;;
 	--count | -n)
+		COMPREPLY=()
+		return
+		;;
+	--limit)
+		COMPREPLY=()
+		return
+		;;
+	--encoding)
+		mapfile -t COMPREPLY < <(compgen -W "utf-8 base64" -- "$cur")
+		return
+		;;
+	--old)
+		COMPREPLY=()
+		return
+		;;
+	--new)
+		COMPREPLY=()
+		return
+		;;
+	--owner)
 		COMPREPLY=()
 		return
 		;;
@@ -421,6 +441,13 @@ _aisbx()
 		;;
 	guard)
 		flags=" --json -h --help --run --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		;;
+	files)
+		flags=" --json -h --help --offset --limit --encoding --old --new --all"
+		words="read write edit ls"
+		;;
+	mcp)
+		flags=" --json -h --help --profile -C --workspace --owner --all"
 		;;
 	allow)
 		flags=" --json -h --help --remove -C --workspace"

@@ -49,12 +49,13 @@ void plan_limits(const struct planning *planning)
 	uint64_t disk = wasm && wasm->disk_bytes ? wasm->disk_bytes : 10 * GIB;
 	uint64_t time_ms = wasm && wasm->time_ms ? wasm->time_ms : 600000;
 
-	limits->cpu_milli = settings_limit(settings, &settings->cpu_milli, wasm ? wasm->cpu_milli : 0);
+	limits->cpu_milli =
+		settings_limit(settings, &settings->cpu_milli, wasm ? wasm->cpu_milli : 0);
 	limits->mem_bytes = limit(planning, "mem", &settings->mem_bytes, least(memory, half));
 	limits->pids = limit(planning, "pids", &settings->pids, 512);
 	/* The writable layer is a tmpfs, charged to the memory limit: more would kill where ENOSPC is due. */
-	limits->disk_bytes = limit(planning, "disk", &settings->disk_bytes,
-				   least(disk, limits->mem_bytes / 2));
+	limits->disk_bytes =
+		limit(planning, "disk", &settings->disk_bytes, least(disk, limits->mem_bytes / 2));
 	limits->inodes = limit(planning, "inodes", &settings->inodes, 1024 * KIB);
 	limits->tmp_bytes = least(1 * GIB, limits->mem_bytes / 2);
 	limits->shm_bytes = least(256 * MIB, limits->mem_bytes / 2);

@@ -76,7 +76,8 @@ static void fill_out_of_fuel(const struct verdict_facts *facts, struct run_resul
 {
 	set_end(result, RUN_LIMIT, 128 + SIGKILL, 0);
 	hit(result, "fuel");
-	strv_addf(&result->notes, "stopped after %llu instructions: the fuel (raise it with --fuel)",
+	strv_addf(&result->notes,
+		  "stopped after %llu instructions: the fuel (raise it with --fuel)",
 		  (unsigned long long)facts->spec->limits.fuel);
 }
 

@@ -59,14 +59,22 @@ static const struct field id_fields[] = {
 };
 
 static const struct field limit_fields[] = {
-	FIELD(spec_limits, cpu_milli, FIELD_U64),     FIELD(spec_limits, mem_bytes, FIELD_U64),
-	FIELD(spec_limits, pids, FIELD_U64),	      FIELD(spec_limits, disk_bytes, FIELD_U64),
-	FIELD(spec_limits, inodes, FIELD_U64),	      FIELD(spec_limits, tmp_bytes, FIELD_U64),
-	FIELD(spec_limits, shm_bytes, FIELD_U64),     FIELD(spec_limits, time_ms, FIELD_U64),
-	FIELD(spec_limits, cpu_time_ms, FIELD_U64),   FIELD(spec_limits, fsize_bytes, FIELD_U64),
-	FIELD(spec_limits, nofile, FIELD_U64),	      FIELD(spec_limits, nofile_soft, FIELD_U64),
-	FIELD(spec_limits, memlock_bytes, FIELD_U64), FIELD(spec_limits, output_bytes, FIELD_U64),
-	FIELD(spec_limits, log_bytes, FIELD_U64),     FIELD(spec_limits, fuel, FIELD_U64),
+	FIELD(spec_limits, cpu_milli, FIELD_U64),
+	FIELD(spec_limits, mem_bytes, FIELD_U64),
+	FIELD(spec_limits, pids, FIELD_U64),
+	FIELD(spec_limits, disk_bytes, FIELD_U64),
+	FIELD(spec_limits, inodes, FIELD_U64),
+	FIELD(spec_limits, tmp_bytes, FIELD_U64),
+	FIELD(spec_limits, shm_bytes, FIELD_U64),
+	FIELD(spec_limits, time_ms, FIELD_U64),
+	FIELD(spec_limits, cpu_time_ms, FIELD_U64),
+	FIELD(spec_limits, fsize_bytes, FIELD_U64),
+	FIELD(spec_limits, nofile, FIELD_U64),
+	FIELD(spec_limits, nofile_soft, FIELD_U64),
+	FIELD(spec_limits, memlock_bytes, FIELD_U64),
+	FIELD(spec_limits, output_bytes, FIELD_U64),
+	FIELD(spec_limits, log_bytes, FIELD_U64),
+	FIELD(spec_limits, fuel, FIELD_U64),
 	END,
 };
 

@@ -1,0 +1,348 @@
+/*
+ * Tools at work: each in a child, at most so many at a time, first come first served.
+ *
+ * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at.
+ */
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "front/mcp/call_child.h"
+#include "front/mcp/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+#define TICK_NS (2000 * MS)
+/* From the polite signal to the other one. */
+#define KILL_NS (2000 * MS)
+#define REPORT_MAX ((size_t)16 << 20)
+
+static void call_free(struct call *call)
+{
+	value_free(call->id);
+	value_free(call->progress_token);
+	tool_call_done(&call->work);
+	str_done(&call->report);
+	fd_close(&call->pid_fd);
+	fd_close(&call->report_fd);
+	fd_close(&call->input_fd);
+	free(call);
+}
+
+struct call *call_find(const struct session *session, const struct value *id)
+{
+	for (struct call *call = session->server->calls; call; call = call->next) {
+		if (call->session == session && !call->is_answered && !call->is_cancelled &&
+		    rpc_same_id(call->id, id))
+			return call;
+	}
+	return NULL;
+}
+
+static void send_signal(const struct call *call, int signal)
+{
+	if (call->pid_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, call->pid_fd, signal, NULL, 0);
+}
+
+void call_cancel(struct call *call)
+{
+	if (call->is_cancelled)
+		return;
+	call->is_cancelled = true;
+	call->channel = NULL;
+	if (call->pid) {
+		send_signal(call, SIGTERM);
+		call->kill_ns = clock_now_ns() + KILL_NS;
+	}
+}
+
+void calls_forget_channel(struct server *server, const struct channel *channel)
+{
+	for (struct call *call = server->calls; call; call = call->next) {
+		if (call->channel == channel)
+			call_cancel(call);
+	}
+}
+
+static void answer(struct call *call, const char *result, size_t len)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	call->is_answered = true;
+	if (!call->channel)
+		return;
+	rpc_add_result(&out, call->id, result, len);
+	call->channel->send(call->channel, &out);
+}
+
+static void answer_lost(struct call *call, const char *why)
+{
+	owned(str_done) struct str out = STR_INIT;
+	struct error err;
+
+	error_set(&err, ERROR_INTERNAL, "%s", why);
+	answer_refusal(&err, &out);
+	answer(call, str_cstr(&out), out.len);
+}
+
+static void send_progress(struct call *call, const char *what, size_t len)
+{
+	owned(value_release) struct value *params = NULL;
+	owned(str_done) struct str out = STR_INIT;
+	uint64_t now_ns = clock_now_ns();
+
+	if (!call->progress_token || !call->channel || call->is_answered)
+		return;
+	params = value_new_map();
+	value_add(params, "progressToken", rpc_copy_id(call->progress_token));
+	value_add(params, "progress", value_new_real((double)(now_ns - call->started_ns) / 1e9));
+	/* The sentence came with a message in 2025-03-26. */
+	if (call->version >= MCP_2025_03_26)
+		value_add(params, "message", value_new_bytes(what, len));
+	rpc_add_call(&out, NULL, "notifications/progress", params);
+	call->channel->send(call->channel, &out);
+	call->told_ns = now_ns;
+}
+
+/* Makes the pipes and the child; what fails is answered. */
+static void start(struct server *server, struct call *call)
+{
+	int report[2], input[2] = { -1, -1 };
+
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		answer_lost(call, "no pipe for the answer; call again later");
+		return;
+	}
+	if (call->work.has_input && pipe2(input, O_CLOEXEC) < 0) {
+		close(report[0]);
+		close(report[1]);
+		answer_lost(call, "no pipe for the input; call again later");
+		return;
+	}
+	call->started_ns = call->told_ns = clock_now_ns();
+	call->pid = fork();
+	if (call->pid == 0)
+		call_child(call, &server->child_mask, input[0], report[1]);
+	close(report[1]);
+	if (input[0] >= 0)
+		close(input[0]);
+	call->report_fd = report[0];
+	call->input_fd = input[1];
+	if (call->pid < 0) {
+		call->pid = 0;
+		answer_lost(call, "no process for it; call again later");
+		return;
+	}
+	call->pid_fd = (int)syscall(SYS_pidfd_open, call->pid, 0);
+	(void)fcntl(call->report_fd, F_SETFL, O_NONBLOCK);
+	if (call->input_fd >= 0)
+		(void)fcntl(call->input_fd, F_SETFL, O_NONBLOCK);
+	server->running++;
+}
+
+void call_start(const struct request_view *request, struct tool_call *work)
+{
+	struct server *server = request->session->server;
+	const struct value *meta = request->params ? value_get(request->params, "_meta") : NULL;
+	const struct value *token =
+		meta && meta->kind == VALUE_MAP ? value_get(meta, "progressToken") : NULL;
+	struct call *call = xcalloc(1, sizeof(*call)), **end = &server->calls;
+
+	*call = (struct call){ .session = request->session,
+			       .channel = request->channel,
+			       .id = rpc_copy_id(request->id),
+			       .progress_token = rpc_copy_id(token),
+			       .version = request->version,
+			       .work = *work,
+			       .pid_fd = -1,
+			       .report_fd = -1,
+			       .input_fd = -1 };
+	while (*end)
+		end = &(*end)->next;
+	*end = call;
+	if (server->running < MCP_RUNNING_MAX)
+		start(server, call);
+	else
+		server->waiting++;
+}
+
+static void feed(struct call *call)
+{
+	const struct str *input = &call->work.input;
+
+	while (call->input_fd >= 0 && call->input_at < input->len) {
+		ssize_t put = write(call->input_fd, input->data + call->input_at,
+				    input->len - call->input_at);
+
+		if (put < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (put < 0)
+			break;
+		call->input_at += (size_t)put;
+	}
+	fd_close(&call->input_fd);
+}
+
+/* The frames that are complete. */
+static void take_frames(struct call *call)
+{
+	struct str *report = &call->report;
+	size_t at = 0;
+
+	while (report->len - at >= CALL_FRAME_HEAD) {
+		const char *frame = report->data + at;
+		uint32_t len;
+
+		memcpy(&len, frame + 1, sizeof(len));
+		if (report->len - at - CALL_FRAME_HEAD < len)
+			break;
+		if (frame[0] == CALL_FRAME_PROGRESS)
+			send_progress(call, frame + CALL_FRAME_HEAD, len);
+		else if (!call->is_answered)
+			answer(call, frame + CALL_FRAME_HEAD, len);
+		at += CALL_FRAME_HEAD + len;
+	}
+	if (at == 0)
+		return;
+	memmove(report->data, report->data + at, report->len - at);
+	str_truncate(report, report->len - at);
+}
+
+/* Whatever the child wrote by now. */
+static void take_report(struct call *call)
+{
+	char buffer[65536];
+
+	while (call->report_fd >= 0) {
+		ssize_t got = read(call->report_fd, buffer, sizeof(buffer));
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		if (got <= 0 || call->report.len + (size_t)got > REPORT_MAX) {
+			fd_close(&call->report_fd);
+			break;
+		}
+		str_add_bytes(&call->report, buffer, (size_t)got);
+		take_frames(call);
+	}
+}
+
+/* True when its child has ended and is buried. */
+static bool reap(struct call *call)
+{
+	int status = 0;
+
+	if (waitpid(call->pid, &status, WNOHANG) != call->pid)
+		return false;
+	take_report(call);
+	if (!call->is_answered && !call->is_cancelled)
+		answer_lost(call, "the operation ended without an answer; see the history");
+	return true;
+}
+
+static bool has_ended(struct server *server, struct call *call)
+{
+	if (!call->pid && !call->is_answered && !call->is_cancelled)
+		return false;
+	if (!call->pid) {
+		/* Cancelled while it waited, or it could not be started. */
+		server->waiting -= call->is_cancelled && server->waiting > 0;
+		return true;
+	}
+	if (call->input_fd >= 0)
+		feed(call);
+	take_report(call);
+	if (call->kill_ns && clock_now_ns() > call->kill_ns)
+		send_signal(call, SIGKILL);
+	if (clock_now_ns() - call->told_ns > TICK_NS)
+		send_progress(call, "running", strlen("running"));
+	if (!reap(call))
+		return false;
+	server->running--;
+	return true;
+}
+
+void calls_turn(struct server *server)
+{
+	struct call **slot = &server->calls;
+
+	while (*slot) {
+		struct call *call = *slot;
+
+		if (has_ended(server, call)) {
+			*slot = call->next;
+			call_free(call);
+		} else {
+			slot = &call->next;
+		}
+	}
+	for (struct call *call = server->calls; call && server->waiting > 0; call = call->next) {
+		if (server->running >= MCP_RUNNING_MAX || server->is_ending)
+			break;
+		if (call->pid || call->is_answered || call->is_cancelled)
+			continue;
+		server->waiting--;
+		start(server, call);
+	}
+}
+
+size_t calls_polls(struct server *server, struct pollfd *polls)
+{
+	size_t count = 0;
+
+	for (struct call *call = server->calls; call; call = call->next) {
+		if (!call->pid)
+			continue;
+		polls[count++] = (struct pollfd){ .fd = call->pid_fd, .events = POLLIN };
+		if (call->report_fd >= 0)
+			polls[count++] = (struct pollfd){ .fd = call->report_fd, .events = POLLIN };
+		if (call->input_fd >= 0)
+			polls[count++] = (struct pollfd){ .fd = call->input_fd, .events = POLLOUT };
+	}
+	return count;
+}
+
+int calls_timeout(const struct server *server)
+{
+	int timeout = -1;
+
+	for (const struct call *call = server->calls; call; call = call->next) {
+		if (call->kill_ns)
+			return 100;
+		if (call->progress_token && !call->is_answered)
+			timeout = 500;
+	}
+	return timeout;
+}
+
+void calls_end(struct server *server, unsigned grace_ms)
+{
+	struct pollfd polls[MCP_RUNNING_MAX * 3];
+	uint64_t until_ns = clock_now_ns() + grace_ms * MS;
+	bool is_told = false;
+
+	server->is_ending = true;
+	while (server->running > 0) {
+		if (clock_now_ns() >= until_ns && !is_told) {
+			for (struct call *call = server->calls; call; call = call->next)
+				call_cancel(call);
+			is_told = true;
+		}
+		(void)poll(polls, (nfds_t)calls_polls(server, polls), 50);
+		calls_turn(server);
+	}
+	while (server->calls) {
+		struct call *call = server->calls;
+
+		server->calls = call->next;
+		call_free(call);
+	}
+	server->waiting = 0;
+}

@@ -1,0 +1,64 @@
+/* The child that performs one call of a tool. */
+#include "front/mcp/call_child.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/*
+ * Where the report goes. A number, because what shows progress is handed no more than words; above those that commands
+ * are given, and closed on exec.
+ */
+#define REPORT_FD 9
+
+static void write_frame(char kind, const char *bytes, size_t len)
+{
+	char head[CALL_FRAME_HEAD] = { kind };
+	uint32_t size = (uint32_t)len;
+
+	memcpy(head + 1, &size, sizeof(size));
+	/* Should the server be gone, so is whoever would read this. */
+	if (fd_write_all(REPORT_FD, head, sizeof(head)) == 0)
+		(void)fd_write_all(REPORT_FD, bytes, len);
+}
+
+static void show_progress(const char *what)
+{
+	if (what)
+		write_frame(CALL_FRAME_PROGRESS, what, strlen(what));
+}
+
+/* Neither the server's streams nor its descriptors or signals are the operation's. */
+static int settle(const sigset_t *mask, int input_fd, int report_fd)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int kept[] = { 0, 1, 2, REPORT_FD };
+
+	if (null_fd < 0 || dup2(input_fd >= 0 ? input_fd : null_fd, STDIN_FILENO) < 0 ||
+	    dup2(null_fd, STDOUT_FILENO) < 0)
+		return -1;
+	if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
+		return -1;
+	fd_close_others(kept, sizeof(kept) / sizeof(kept[0]));
+	(void)signal(SIGPIPE, SIG_DFL);
+	return sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+_Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	/* Killed without a word, the server takes its calls along. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != call->session->server->pid || settle(mask, input_fd, report_fd) < 0)
+		_exit(1);
+	if (call->progress_token)
+		call->work.call.progress = show_progress;
+	answer_write(&call->work, call->version, &out);
+	write_frame(CALL_FRAME_ANSWER, out.data, out.len);
+	_exit(0);
+}

@@ -1,0 +1,58 @@
+/* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
+#include "base/id.h"
+#include "base/own.h"
+#include "front/mcp/server.h"
+#include "ops/rows.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a client does is held against this; nothing it sends changes it. */
+static int read_ceiling(const struct op_call *call, struct op_ceiling *ceiling, struct error *err)
+{
+	const struct strv *profiles = op_arg_list(call, "profile");
+	const char *workspace = op_arg_text(call, "workspace");
+
+	ceiling->sees_all = op_arg_switch(call, "all");
+	if (profiles)
+		strv_copy(&ceiling->profiles, profiles);
+	else
+		strv_add(&ceiling->profiles, "default");
+	if (workspace && chdir(workspace) < 0)
+		return error_errno(err, ERROR_USAGE, "-C %s", workspace);
+	return 0;
+}
+
+/* Without a name, what this process makes is its own. */
+static char *owner_name(const char *given, struct error *err)
+{
+	char id[ID_SHORT_SIZE];
+
+	if (given)
+		return xstrdup(given);
+	return id_short("mcp", id, err) < 0 ? NULL : xstrdup(id);
+}
+
+static int check_owner(const char *name, struct error *err)
+{
+	return name ? sandbox_check_name(name, err) : 0;
+}
+
+int op_mcp_run(struct op_call *call, struct error *err)
+{
+	struct server server = { .environ = call->environ, .pid = getpid() };
+	owned(free_ptr) char *owner = NULL;
+	int status;
+
+	if (op_want_words(call, 0, 0, err) < 0 || check_owner(op_arg_text(call, "owner"), err) < 0)
+		return -1;
+	owner = owner_name(op_arg_text(call, "owner"), err);
+	if (!owner || read_ceiling(call, &server.ceiling, err) < 0)
+		return -1;
+	server.ceiling.owner = owner;
+	status = stdio_serve(&server, err);
+	strv_done(&server.ceiling.profiles);
+	return status;
+}

@@ -1,0 +1,133 @@
+/*
+ * The Model Context Protocol: one server, whatever carries its messages.
+ *
+ *   bytes ──channel──> session: methods answered at once, or
+ *                      call:    a tool in a forked child of the server, its answer through a pipe
+ *                              ──channel──> bytes
+ *
+ * The server itself has one thread and never waits for anybody: a child performs the operation, so ending the child ends
+ * the operation with everything it started, and nothing an operation does to memory, descriptors or signals stays here.
+ */
+#ifndef FRONT_MCP_SERVER_H
+#define FRONT_MCP_SERVER_H
+
+#include "front/rpc/message.h"
+#include "ops/tool.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* So many tools at work at a time; so many more wait for their turn. */
+#define MCP_RUNNING_MAX 32
+#define MCP_WAITING_MAX 256
+
+enum mcp_version {
+	MCP_NONE, /* nothing agreed on yet */
+	MCP_2024_11_05,
+	MCP_2025_03_26,
+	MCP_2025_06_18,
+	MCP_2025_11_25,
+	MCP_2026_07_28, /* no handshake: every request says so itself */
+};
+
+/* Where messages to a client go; what carries it embeds it. */
+struct channel {
+	/* One message, without a newline in it. */
+	void (*send)(struct channel *channel, const struct str *message);
+};
+
+struct session {
+	struct server *server;
+	enum mcp_version version; /* of the handshake */
+	bool elicits;		  /* the client can ask its user */
+	unsigned level;		  /* least severity of log messages; MCP_QUIET: none */
+};
+
+#define MCP_QUIET 8
+
+/* A call of a tool, from its request to its child's end. */
+struct call {
+	struct call *next;
+	struct session *session;
+	struct channel *channel; /* NULL: nobody waits for the answer any more */
+	struct value *id, *progress_token;
+	enum mcp_version version;
+	struct tool_call work;
+	pid_t pid; /* 0: waits for its turn */
+	int pid_fd, report_fd, input_fd;
+	size_t input_at;
+	struct str report; /* frames not complete yet */
+	bool is_answered, is_cancelled;
+	uint64_t started_ns, told_ns; /* told_ns: when progress was last sent */
+	uint64_t kill_ns;	      /* SIGKILL then; 0: nobody wants that */
+};
+
+struct server {
+	struct op_ceiling ceiling;
+	const char *const *environ;
+	pid_t pid;
+	sigset_t child_mask; /* signals as the server found them */
+	struct call *calls;  /* oldest first */
+	unsigned running, waiting;
+	bool is_ending;
+};
+
+/* What one request is about. */
+struct request_view {
+	struct session *session;
+	struct channel *channel;
+	const struct value *id;
+	const struct value *params; /* NULL: none */
+	enum mcp_version version;
+};
+
+/* One message from a client; answers go to CHANNEL, at once or later. */
+void session_receive(struct session *session, struct channel *channel, const char *bytes,
+		     size_t len);
+/* The message that was too long to be read. */
+void session_refuse(struct channel *channel, int code, const char *text);
+void session_init(struct session *session, struct server *server);
+
+const char *mcp_version_name(enum mcp_version version);
+/* MCP_NONE for one we do not speak. */
+enum mcp_version mcp_version_find(const char *name);
+
+/* Sends RESULT (owned from here on) as the answer; adds what newer versions want in it. */
+void request_answer(const struct request_view *request, struct value *result, bool is_cacheable);
+void request_fail(const struct request_view *request, int code, const char *text,
+		  const struct value *data);
+/* A page of a list: *RET_FROM to *RET_TO of COUNT; false when the cursor is none of ours, and that is answered. */
+bool request_page(const struct request_view *request, size_t count, size_t *ret_from,
+		  size_t *ret_to, struct value *result);
+
+/* tools/list and tools/call. */
+void tools_list(const struct request_view *request);
+void tools_call(const struct request_view *request);
+
+/* Calls. */
+void call_start(const struct request_view *request, struct tool_call *work);
+struct call *call_find(const struct session *session, const struct value *id);
+/* Ends its child; nothing is answered any more. */
+void call_cancel(struct call *call);
+/* Nobody listens to CHANNEL any more: what was started from it ends. */
+void calls_forget_channel(struct server *server, const struct channel *channel);
+/* Adds what has to be waited for to POLLS (room for MCP_RUNNING_MAX * 3), returns how many. */
+size_t calls_polls(struct server *server, struct pollfd *polls);
+/* Looks after every call: reports, ends, ticks, the next one in the queue. */
+void calls_turn(struct server *server);
+/* Milliseconds until a call wants to be looked at without anything happening; -1: never. */
+int calls_timeout(const struct server *server);
+/* Ends all of them, gently for GRACE_MS, and waits for their ends. */
+void calls_end(struct server *server, unsigned grace_ms);
+
+/* In the child: performs WORK and writes CallToolResult. */
+void answer_write(struct tool_call *work, enum mcp_version version, struct str *out);
+/* The answer to arguments that never became a call. */
+void answer_refusal(const struct error *err, struct str *out);
+
+/* Serves one client on standard input and output until it is gone. */
+int stdio_serve(struct server *server, struct error *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* One client on standard input and output: newline-delimited messages, nothing else. */
+#include "base/fd.h"
+#include "base/own.h"
+#include "front/mcp/server.h"
+#include "front/rpc/lines.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* As long as a client reads so slowly, it is not listened to, and no call is looked after. */
+#define OUT_MAX ((size_t)8 << 20)
+/* For calls whose client has said all it had to say, and may still listen. */
+#define GRACE_MS 1000
+
+struct stdio {
+	struct channel channel;
+	struct server *server;
+	struct session session;
+	struct rpc_lines lines;
+	struct str out;
+	size_t out_at;
+	int signal_fd;
+	bool is_gone; /* nobody reads what we write */
+};
+
+static void send_line(struct channel *channel, const struct str *message)
+{
+	struct stdio *stdio = (struct stdio *)channel;
+
+	if (stdio->is_gone)
+		return;
+	str_add_bytes(&stdio->out, message->data, message->len);
+	str_add_char(&stdio->out, '\n');
+}
+
+/* As much as fits now. A pipe takes PIPE_BUF bytes without blocking once it says that it is writable. */
+static void flush(struct stdio *stdio)
+{
+	size_t left = stdio->out.len - stdio->out_at;
+	const char *from = stdio->out.data + stdio->out_at;
+	ssize_t put = send(STDOUT_FILENO, from, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (put < 0 && errno == ENOTSOCK)
+		put = write(STDOUT_FILENO, from, left < PIPE_BUF ? left : PIPE_BUF);
+	if (put < 0) {
+		stdio->is_gone = errno != EAGAIN && errno != EINTR;
+		return;
+	}
+	stdio->out_at += (size_t)put;
+	if (stdio->out_at < stdio->out.len)
+		return;
+	stdio->out_at = 0;
+	str_clear(&stdio->out);
+	if (stdio->out.cap > ((size_t)64 << 10))
+		str_done(&stdio->out);
+}
+
+static void take_lines(struct stdio *stdio)
+{
+	const char *line;
+	size_t len;
+
+	for (;;) {
+		enum rpc_line kind = rpc_lines_next(&stdio->lines, RPC_MESSAGE_MAX, &line, &len);
+
+		if (kind == RPC_LINE_NONE)
+			return;
+		if (kind == RPC_LINE_TOO_LONG)
+			session_refuse(&stdio->channel, RPC_INVALID_REQUEST,
+				       "the message is larger than 4 MiB");
+		else
+			session_receive(&stdio->session, &stdio->channel, line, len);
+	}
+}
+
+/* False at the end of input. */
+static bool read_input(struct stdio *stdio)
+{
+	char buffer[65536];
+	ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (got <= 0)
+		return false;
+	rpc_lines_add(&stdio->lines, buffer, (size_t)got);
+	take_lines(stdio);
+	return true;
+}
+
+/* False when it is over: the client is gone, or somebody wants us to end. */
+static bool turn(struct stdio *stdio)
+{
+	struct pollfd polls[3 + MCP_RUNNING_MAX * 3];
+	size_t left = stdio->out.len - stdio->out_at, count = 3;
+	bool is_behind = left > OUT_MAX;
+
+	polls[0] = (struct pollfd){ .fd = is_behind ? -1 : STDIN_FILENO, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = STDOUT_FILENO, .events = left > 0 ? POLLOUT : 0 };
+	polls[2] = (struct pollfd){ .fd = stdio->signal_fd, .events = POLLIN };
+	if (!is_behind)
+		count += calls_polls(stdio->server, polls + 3);
+	if (poll(polls, (nfds_t)count, calls_timeout(stdio->server)) < 0)
+		return errno == EINTR;
+	if (polls[2].revents || polls[1].revents & (POLLERR | POLLNVAL))
+		return false;
+	if (polls[0].revents && !read_input(stdio))
+		return false;
+	if (!is_behind)
+		calls_turn(stdio->server);
+	/* What can be sent goes at once: another turn of the loop is time the client waits. */
+	if (stdio->out.len > stdio->out_at)
+		flush(stdio);
+	return !stdio->is_gone;
+}
+
+static int watch_signals(struct stdio *stdio, struct error *err)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &mask, &stdio->server->child_mask) < 0)
+		return error_errno(err, ERROR_HOST, "signals");
+	stdio->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return stdio->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signals") : 0;
+}
+
+/* What was answered before the end is still said, as long as somebody reads it. */
+static void say_the_rest(struct stdio *stdio)
+{
+	struct pollfd poll_out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	while (!stdio->is_gone && stdio->out.len > stdio->out_at) {
+		if (poll(&poll_out, 1, GRACE_MS) <= 0 || poll_out.revents & (POLLERR | POLLNVAL))
+			return;
+		flush(stdio);
+	}
+}
+
+int stdio_serve(struct server *server, struct error *err)
+{
+	struct stdio stdio = { .channel = { .send = send_line },
+			       .server = server,
+			       .signal_fd = -1 };
+
+	session_init(&stdio.session, server);
+	if (watch_signals(&stdio, err) < 0)
+		return -1;
+	while (turn(&stdio))
+		;
+	calls_end(server, stdio.is_gone ? 0 : GRACE_MS);
+	say_the_rest(&stdio);
+	rpc_lines_done(&stdio.lines);
+	str_done(&stdio.out);
+	fd_close(&stdio.signal_fd);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* The table of tools as the protocol lists it, and the way from a request to a call. */
+#include "front/mcp/server.h"
+
+#include "base/own.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct value *annotations(const struct tool *tool)
+{
+	struct value *notes = value_new_map();
+
+	value_add(notes, "title", value_new_text(tool->title));
+	value_add(notes, "readOnlyHint", value_new_bool(tool->flags & TOOL_READ_ONLY));
+	value_add(notes, "destructiveHint", value_new_bool(tool->flags & TOOL_DESTRUCTIVE));
+	value_add(notes, "idempotentHint", value_new_bool(tool->flags & TOOL_IDEMPOTENT));
+	value_add(notes, "openWorldHint", value_new_bool(false));
+	return notes;
+}
+
+static struct value *describe(const struct tool *tool, const struct op_ceiling *ceiling)
+{
+	struct value *row = value_new_map();
+
+	value_add(row, "name", value_new_text(tool->name));
+	value_add(row, "title", value_new_text(tool->title));
+	value_add(row, "description", value_new_text(tool->description));
+	value_add(row, "inputSchema", tool_input_schema(tool, ceiling));
+	value_add(row, "outputSchema", tool_output_schema(tool));
+	value_add(row, "annotations", annotations(tool));
+	return row;
+}
+
+void tools_list(const struct request_view *request)
+{
+	struct value *result = value_new_map();
+	size_t count = 0, from, to;
+
+	while (tools[count])
+		count++;
+	if (!request_page(request, count, &from, &to, result))
+		return;
+	struct value *list = value_add(result, "tools", value_new_list());
+
+	for (size_t i = from; i < to; i++)
+		value_append(list, describe(tools[i], &request->session->server->ceiling));
+	request_answer(request, result, true);
+}
+
+/* What is wrong with arguments is told as the tool's own answer: models read that, and try again. */
+static void refuse(const struct request_view *request, const struct error *err)
+{
+	owned(str_done) struct str result = STR_INIT, out = STR_INIT;
+
+	answer_refusal(err, &result);
+	if (request->version == MCP_2026_07_28) {
+		str_truncate(&result, result.len - 1);
+		str_add(&result, ",\"resultType\":\"complete\"}");
+	}
+	rpc_add_result(&out, request->id, str_cstr(&result), result.len);
+	request->channel->send(request->channel, &out);
+}
+
+void tools_call(const struct request_view *request)
+{
+	struct server *server = request->session->server;
+	const char *name = request->params ? value_get_text(request->params, "name") : NULL;
+	const struct tool *tool = name ? tool_find(name) : NULL;
+	char shown[STR_SHOWN_SIZE], text[160];
+	struct tool_call work;
+	struct error err;
+
+	if (!tool) {
+		(void)snprintf(text, sizeof(text), "no tool '%s'",
+			       name ? str_shown(name, shown) : "");
+		request_fail(request, RPC_INVALID_PARAMS, text, NULL);
+		return;
+	}
+	if (server->waiting >= MCP_WAITING_MAX) {
+		error_set(&err, ERROR_DENIED,
+			  "%u calls wait for their turn already; call again when some are done",
+			  server->waiting);
+		refuse(request, &err);
+		return;
+	}
+	tool_call_init(&work, tool, &server->ceiling, server->environ);
+	if (tool_call_read(&work, value_get(request->params, "arguments"), &err) < 0) {
+		refuse(request, &err);
+		tool_call_done(&work);
+		return;
+	}
+	call_start(request, &work);
+}

@@ -1,0 +1,241 @@
+/* A tool's arguments into the call of its verb, and that call performed. */
+#include "ops/tool.h"
+
+#include "base/id.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "base/nearest.h"
+#include "base/own.h"
+#include "engine/owner.h"
+#include "ops/tool_take.h"
+
+#include <string.h>
+
+#define SCRIPT_DIRECTORY "cd -- \"$1\" && shift && exec \"$@\""
+
+const struct tool *tool_find(const char *name)
+{
+	for (const struct tool *const *at = tools; *at; at++) {
+		if (strcmp((*at)->name, name) == 0)
+			return *at;
+	}
+	return NULL;
+}
+
+void tool_call_init(struct tool_call *call, const struct tool *tool,
+		    const struct op_ceiling *ceiling, const char *const *env)
+{
+	*call = (struct tool_call){ .tool = tool };
+	op_call_init(&call->call, op_find(tool->verb), env);
+	call->call.ceiling = ceiling;
+	call->call.json = true;
+	/* As --json was given; the first of the common ones. */
+	op_arg_add(&call->call, op_common_params, "1");
+}
+
+void tool_call_done(struct tool_call *call)
+{
+	op_call_done(&call->call);
+	strv_done(&call->sandboxes);
+	str_done(&call->input);
+}
+
+static const struct tool_arg *find_arg(const struct tool *tool, const char *name)
+{
+	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++) {
+		if (strcmp(arg->name, name) == 0)
+			return arg;
+	}
+	return NULL;
+}
+
+static int unknown_argument(const struct tool *tool, const char *name, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++)
+		nearest_try(&nearest, arg->name);
+	return error_set(err, ERROR_USAGE, "%s has no argument '%s'%s%s%s", tool->name,
+			 str_shown(name, shown), nearest.best ? " (did you mean '" : "",
+			 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
+}
+
+/* Nobody may slip in what no row asks for, nor leave out what one needs. */
+static int check_names(const struct tool *tool, const struct value *arguments, struct error *err)
+{
+	for (size_t i = 0; arguments && i < arguments->many.count; i++) {
+		if (!find_arg(tool, arguments->many.keys[i]))
+			return unknown_argument(tool, arguments->many.keys[i], err);
+	}
+	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++) {
+		const struct value *item = arguments ? value_get(arguments, arg->name) : NULL;
+
+		if (arg->required && (!item || item->kind == VALUE_NULL))
+			return error_set(err, ERROR_USAGE, "%s needs the argument '%s'", tool->name,
+					 arg->name);
+	}
+	return 0;
+}
+
+/* The command starts elsewhere: by a shell inside, so that nothing outside is ever looked at. */
+static void start_in(struct op_call *call, const char *directory)
+{
+	struct strv command = call->command;
+
+	call->command = (struct strv)STRV_INIT;
+	strv_add(&call->command, "sh");
+	strv_add(&call->command, "-c");
+	strv_add(&call->command, SCRIPT_DIRECTORY);
+	strv_add(&call->command, "sh");
+	strv_add(&call->command, directory);
+	strv_copy(&call->command, &command);
+	strv_done(&command);
+}
+
+/* What a call has without being asked for: the ceiling's profile and workspace. */
+static void add_ceiling(struct op_call *call)
+{
+	const struct op_ceiling *ceiling = call->ceiling;
+
+	if (!ceiling)
+		return;
+	if (ceiling->profiles.count > 0 && !op_arg_text(call, "profile"))
+		tool_add_param(call, "profile", ceiling->profiles.items[0]);
+	if (ceiling->workspace)
+		tool_add_param(call, "workspace", ceiling->workspace);
+}
+
+static int take_all(struct tool_call *call, const struct value *arguments, struct error *err)
+{
+	for (const struct tool_arg *arg = call->tool->args; arg && arg->name; arg++) {
+		const struct value *item = arguments ? value_get(arguments, arg->name) : NULL;
+
+		if (item && item->kind == VALUE_NULL)
+			item = NULL;
+		if (tool_take(call, arg, item, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int tool_call_read(struct tool_call *call, const struct value *arguments, struct error *err)
+{
+	const char *directory;
+
+	if (arguments && arguments->kind != VALUE_MAP)
+		return error_set(err, ERROR_USAGE, "the arguments of %s are one object",
+				 call->tool->name);
+	if (check_names(call->tool, arguments, err) < 0)
+		return -1;
+	if (call->tool->word)
+		strv_add(&call->call.words, call->tool->word);
+	if (call->tool->flags & TOOL_WHOLE) {
+		strv_add(&call->call.words, "-");
+		call->has_input = true;
+		if (arguments)
+			json_write(&call->input, arguments, 0);
+		else
+			str_add(&call->input, "{}");
+		return 0;
+	}
+	if (take_all(call, arguments, err) < 0)
+		return -1;
+	directory =
+		arguments && find_arg(call->tool, "cwd") ? value_get_text(arguments, "cwd") : NULL;
+	if (directory)
+		start_in(&call->call, directory);
+	add_ceiling(&call->call);
+	return 0;
+}
+
+/* Lines of objects as one list. */
+static int read_lines(const struct str *data, struct value **ret_list, struct error *err)
+{
+	owned(value_release) struct value *list = value_new_list();
+	const struct json_limits limits = { .nul = true };
+	const char *at = str_cstr(data);
+
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		struct value *item;
+
+		if (len > 0) {
+			if (json_read(at, len, &limits, &item, err) < 0)
+				return -1;
+			value_append(list, item);
+		}
+		at += len + (at[len] == '\n');
+	}
+	*ret_list = ptr_take(&list);
+	return 0;
+}
+
+/* Every answer is one object: lists get a name. */
+static int shape(struct tool_call *call, struct error *err)
+{
+	struct op_call *op = &call->call;
+	const char *key = call->tool->list;
+	struct value *list = NULL, *whole;
+
+	if (op->data.len > 0 && read_lines(&op->data, &list, err) < 0)
+		return -1;
+	if (list && !key && list->many.count == 1) {
+		op->answer = list->many.items[0];
+		list->many.count = 0;
+		value_free(list);
+		return 0;
+	}
+	if (!list && op->answer && op->answer->kind == VALUE_LIST)
+		list = ptr_take(&op->answer);
+	if (list || !op->answer) {
+		whole = value_new_map();
+		value_add(whole, key ? key : "items", list ? list : value_new_list());
+		op->answer = whole;
+	}
+	return 0;
+}
+
+/* Once more, for what people are told. Only for verbs that change nothing. */
+static void ask_for_words(struct tool_call *call)
+{
+	struct op_call *op = &call->call;
+	struct value *answer = ptr_take(&op->answer);
+	struct error ignored;
+
+	str_clear(&op->text);
+	op->json = false;
+	for (size_t i = 0; i < op->arg_count; i++) {
+		if (op->args[i].param == op_common_params)
+			strv_done(&op->args[i].values);
+	}
+	if (op->op->run(op, &ignored) < 0)
+		str_clear(&op->text);
+	op->json = true;
+	value_free(op->answer);
+	op->answer = answer;
+}
+
+int tool_call_perform(struct tool_call *call, struct error *err)
+{
+	const struct op_ceiling *ceiling = call->call.ceiling;
+
+	for (size_t i = 0; ceiling && i < call->sandboxes.count; i++) {
+		if (engine_owns(call->sandboxes.items[i], ceiling->sees_all ? NULL : ceiling->owner,
+				err) < 0)
+			return -1;
+	}
+	int status = call->call.op->run(&call->call, err);
+
+	/* A run that was refused has an answer as well. */
+	if (status < 0 && call->call.data.len == 0)
+		return -1;
+	struct error unread;
+
+	if (shape(call, status < 0 ? &unread : err) < 0 || status < 0)
+		return -1;
+	if (call->tool->flags & TOOL_TOLD)
+		ask_for_words(call);
+	return 0;
+}

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""mcp: the handshake of every version, frames and broken frames, limits, cancellation, a client that is gone.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+from mcpclient import Server, is_refused  # noqa: E402
+
+tap = Tap()
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+def code_of(response):
+    return (response.get("error") or {}).get("code")
+
+
+def alive(name):
+    """Whether a process with that in its command line exists."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if name.encode() in file.read() and int(pid) != os.getpid():
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+def gone_within(name, seconds=10):
+    until = time.monotonic() + seconds
+    while alive(name) and time.monotonic() < until:
+        time.sleep(0.05)
+    return not alive(name)
+
+
+def test_versions(home):
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        with Server(home, version=version) as server:
+            hello = server.hello["result"]
+            tap.ok(hello["protocolVersion"] == version and hello["serverInfo"]["name"] == "aisbx"
+                   and "tools" in hello["capabilities"], f"{version} is spoken", hello)
+    for version in ("1999-01-01", "2026-07-28", "2030-01-01"):
+        with Server(home, version=version) as server:
+            tap.equal(server.hello["result"]["protocolVersion"], "2025-11-25",
+                      f"{version} by handshake is answered with the newest that has one")
+    with Server(home, handshake=False) as server:
+        tap.equal(code_of(server.ask("initialize", capabilities={})), -32602, "a handshake names a version")
+
+
+def test_before_handshake(home):
+    with Server(home, handshake=False) as server:
+        tap.equal(code_of(server.ask("no/such")), -32601, "an unknown method before the handshake: -32601")
+        tap.equal(server.ask("ping").get("result"), {}, "the connection lives: ping")
+        tap.equal(code_of(server.ask("tools/list")), -32600, "others wait for the handshake")
+        found = server.result("server/discover", _meta=MODERN)
+        tap.ok("2026-07-28" in found["supportedVersions"] and found["resultType"] == "complete"
+               and "ttlMs" in found and "cacheScope" in found, "server/discover needs none", found)
+        found = server.result("tools/list", _meta=MODERN)
+        tap.ok(found["resultType"] == "complete" and found["tools"], "nor does a request that names its version")
+        found = server.result("tools/call", name="sandbox_run", arguments={"command": ["true"]}, _meta=MODERN)
+        tap.ok(found["resultType"] == "complete" and found["structuredContent"]["status"] == "success",
+               "tools work that way", found)
+        wrong = {**MODERN, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}
+        response = server.ask("tools/list", _meta=wrong)
+        tap.ok(code_of(response) == -32022 and "2026-07-28" in response["error"]["data"]["supported"],
+               "an unknown version is refused with those we speak", response)
+
+
+BROKEN = [
+    (b'{"jsonrpc":"2.0","id":1,', -32700, "half a message"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', -32700, "bytes that are not UTF-8"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', -32700, "a lone surrogate"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"a\\u0000b"}', -32600, "a NUL, written out"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"a\0b"}', -32700, "a NUL"),
+    (b"[" * 100000, -32700, "depth 100000"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":1e400}}', -32700, "a number beyond all"),
+    (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700, "the same key twice"),
+    (b"[" + b"{}," * 200000 + b"{}]", -32700, "too many values"),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, "id null"),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, "a broken number as id"),
+    (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600, "an object as id"),
+    (b'{"jsonrpc":"2.0","id":99999999999999999999999,"method":"ping"}', -32700, "a huge number as id"),
+    (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600, "another JSON-RPC"),
+    (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600, "a number as method"),
+    (b'{"jsonrpc":"2.0","id":1}', -32600, "no method"),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', -32600, "params that are no object"),
+    (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "a batch"),
+    (b"7", -32600, "a number"), (b'"x"', -32600, "a text"), (b"null", -32600, "null"),
+]
+
+
+def test_broken(home):
+    with Server(home) as server:
+        for line, code, name in BROKEN:
+            server.raw(line + b"\n")
+            response = server.read()
+            alive_after = server.ask("ping").get("result") == {}
+            tap.ok(code_of(response) == code and alive_after, f"{name}: {code}, and the next request works", response)
+        tap.equal(code_of(server.ask("tools/call", name="no_such")), -32602, "an unknown tool: -32602")
+        tap.equal(code_of(server.ask("tools/call")), -32602, "a call without a name: -32602")
+        tap.equal(code_of(server.ask("tools/list", cursor="x")), -32602, "a foreign cursor: -32602")
+        server.tell("notifications/unknown", x=1)
+        server.tell("notifications/cancelled", requestId=12345)
+        server.send({"jsonrpc": "2.0", "id": 77, "result": {}})
+        server.raw(b"\n\r\n\n")
+        tap.equal(server.ask("ping").get("result"), {}, "notifications, stray answers and empty lines say nothing")
+        server.raw(b'{"jsonrpc":"2.0","id":"half","meth')
+        time.sleep(0.1)
+        server.raw(b'od":"ping"}\n')
+        tap.equal(server.wait("half").get("result"), {}, "a message may come in parts")
+
+
+def test_huge(home):
+    with Server(home) as server:
+        before = server.memory_kib()
+        for _ in range(256):
+            server.raw(b"x" * (1 << 20))
+        response = server.read()
+        server.raw(b"\n")
+        tap.equal(code_of(response), -32600, "256 MiB without a newline: one error")
+        tap.equal(server.ask("ping").get("result"), {}, "and the next request works")
+        tap.ok(server.memory_kib() < 64 * 1024, f"memory stays: {before} KiB, then {server.memory_kib()} KiB")
+        tap.equal(code_of(server.wait(server.start("ping", {"x": "y" * (5 << 20)}) and None)), -32600,
+                  "one that is a little too large: the same")
+
+
+def test_ids(home):
+    with Server(home) as server:
+        call = {"name": "sandbox_run", "arguments": {"script": "sleep 0.5; echo first"}}
+        for _ in range(2):
+            server.send({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": call})
+        answers = [server.wait("same"), server.wait("same")]
+        tap.ok(code_of(answers[0]) == -32600 and answers[1]["result"]["structuredContent"]["stdout"] == "first\n",
+               "an id that is in use is refused, and its first request answered", answers[0])
+        server.send({"jsonrpc": "2.0", "id": "same", "method": "ping"})
+        tap.equal(server.wait("same").get("result"), {}, "afterwards it may be used again")
+        first = server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": "sleep 1"}})
+        second = server.start("ping")
+        tap.equal(server.read()["id"], second, "a long call keeps nobody waiting")
+        server.wait(first)
+
+
+def test_frames_only(home):
+    noise = '{"jsonrpc":"2.0","id":999,"result":{}}'
+    script = f"echo '{noise}'; echo '{noise}' >&2; printf '\\n\\n{noise}\\n' > /dev/stdout; ls -l /proc/self/fd"
+    with Server(home) as server:
+        found = server.data("sandbox_run", script=script)
+        tap.ok(found["stdout"].startswith(noise + "\n") and found["stderr"] == noise + "\n",
+               "what a command prints arrives as data", found)
+        tap.equal((server.seen, server.buffer), ({}, b""), "and nothing of it as a frame")
+        found = server.data("sandbox_run", script="printf '\\377\\000\\033[2J'")
+        tap.equal((found["stdout_encoding"], found["stdout"]), ("base64", "/wAbWzJK"), "bytes come as base64")
+
+
+def test_caps(home):
+    with Server(home) as server:
+        result = server.call("sandbox_run", script="seq 1 100000")
+        data, kinds = result["structuredContent"], [block["type"] for block in result["content"]]
+        tap.ok(data["truncated"] and len(data["stdout"]) < 40000 and data["stdout"].startswith("1\n2\n")
+               and data["stdout"].endswith("99999\n100000\n"), "long output: head and tail", data["stdout"][:50])
+        tap.ok(kinds == ["text", "resource_link"] and data["run_id"] in result["content"][1]["uri"]
+               and len(result["content"][0]["text"]) < 12000, "and a link to the rest", kinds)
+        result = server.call("sandbox_run", script="yes | head -c 30000000")
+        tap.ok(result["structuredContent"]["stdout_bytes"] == 30000000 and server.memory_kib() < 64 * 1024,
+               "30 MB of output are counted, not held")
+    with Server(home, version="2025-03-26") as server:
+        kinds = [block["type"] for block in server.call("sandbox_run", script="seq 1 100000")["content"]]
+        tap.equal(kinds, ["text"], "clients that know no links get none")
+
+
+def test_progress_and_cancel(home):
+    with Server(home) as server:
+        params = {"name": "sandbox_run", "arguments": {"script": "sleep 5"}, "_meta": {"progressToken": "tok"}}
+        server.wait(server.start("tools/call", params))
+        steps = [note["params"]["progress"] for note in server.notes
+                 if note["method"] == "notifications/progress" and note["params"]["progressToken"] == "tok"]
+        tap.ok(len(steps) >= 1 and steps == sorted(steps), "progress is told, and rises", steps)
+        params = {"name": "race", "arguments": {"attempts": [{"name": "a", "script": "true"}]},
+                  "_meta": {"progressToken": 7}}
+        server.wait(server.start("tools/call", params))
+        tap.ok(any("attempts" in note["params"].get("message", "") for note in server.notes
+                   if note["params"]["progressToken"] == 7), "in words, where the operation has some", server.notes)
+        mark = f"sleep 98765.{os.getpid()}"
+        running = server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": mark + " & wait"}})
+        while not alive(mark):
+            time.sleep(0.05)
+        server.tell("notifications/cancelled", requestId=running, reason="enough")
+        tap.ok(gone_within(mark), "a cancelled call ends, with everything it started")
+        tap.equal(server.ask("ping").get("result"), {}, "the server goes on")
+        tap.ok(running not in server.seen, "nothing is answered to it")
+        tap.equal(server.settle(), [], "no child is left")
+        for _ in range(30):
+            one = server.start("tools/call", {"name": "sandbox_run", "arguments": {"command": ["true"]}})
+            server.tell("notifications/cancelled", requestId=one)
+        tap.equal(server.data("sandbox_run", script="echo fine")["stdout"], "fine\n", "cancelling at once harms nobody")
+
+
+def test_levels(home):
+    with Server(home) as server:
+        tap.equal(server.ask("logging/setLevel", level="debug").get("result"), {}, "logging/setLevel")
+        tap.equal(code_of(server.ask("logging/setLevel", level="loud")), -32602, "a level nobody knows: -32602")
+
+
+def test_crowd(home):
+    with Server(home) as server:
+        began = [server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": f"sleep 0.2; echo {i}"}})
+                 for i in range(64)]
+        found = [server.wait(one)["result"]["structuredContent"]["stdout"] for one in began]
+        tap.equal(found, [f"{i}\n" for i in range(64)], "64 calls at once: each gets its own answer")
+        for i in range(400):
+            server.start("tools/call", {"name": "sandbox_run", "arguments": {"command": ["sleep", "3"]}})
+        refused = 0
+        while True:
+            message = server.read()
+            if message.get("result", {}).get("isError"):
+                refused += is_refused(message["result"], "denied", "turn")
+            if refused >= 100:
+                break
+        tap.ok(refused >= 100, "more than can wait are refused, not held")
+        tap.equal(server.process.poll(), None, "the server lives")
+
+
+def test_no_leak(home):
+    with Server(home) as server:
+        for _ in range(20):
+            server.data("sandbox_run", command=["true"])
+        server.settle()
+        memory, descriptors = server.memory_kib(), server.descriptors()
+        for _ in range(100):
+            server.data("sandbox_run", command=["true"])
+        tap.equal(server.settle(), [], "no children")
+        tap.equal(server.descriptors(), descriptors, "100 calls later, as many descriptors")
+        tap.ok(server.memory_kib() <= memory + 256, f"and as much memory: {memory} KiB, then {server.memory_kib()} KiB")
+        tap.ok(memory <= 8 * 1024 or "ASAN_OPTIONS" in os.environ, f"which is at most 8 MiB: {memory} KiB")
+
+
+def test_client_gone(home):
+    for how in ("eof", "pipe", "term", "kill"):
+        mark = f"sleep 87654.{os.getpid()}.{len(how)}{how}"
+        server = Server(home)
+        server.call("sandbox_create", sandbox=f"gone-{how}")
+        server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": f": {mark}; sleep 9999"}})
+        server.start("tools/call", {"name": "sandbox_exec", "arguments": {"sandbox": f"gone-{how}",
+                                                                       "script": f": {mark}; sleep 9998"}})
+        while sum(alive_count(mark)) < 2:
+            time.sleep(0.05)
+        if how == "eof":
+            server.process.stdin.close()
+        elif how == "pipe":
+            server.process.stdout.close()
+            server.raw(b'{"jsonrpc":"2.0","id":5,"method":"ping"}\n')
+        else:
+            server.process.send_signal(signal.SIGTERM if how == "term" else signal.SIGKILL)
+        try:
+            server.process.wait(20)
+        except subprocess.TimeoutExpired:
+            server.process.kill()
+            tap.ok(False, f"{how}: the server ends")
+        tap.ok(gone_within(mark), f"{how}: what ran is ended with the client")
+        server.close()
+    home.call("rm", *[f"gone-{how}" for how in ("eof", "pipe", "term", "kill")])
+
+
+def alive_count(mark):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+                yield int(words[0] == b"sh" and any(mark.encode() in word for word in words))
+        except OSError:
+            pass
+
+
+def test_one_shot(home):
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+              "params": {"name": "sandbox_run", "arguments": {"command": ["echo", "hi"]}}}]
+    done = home.call("mcp", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    tap.ok('"stdout":"hi\\n"' in done.stdout and done.returncode == 0, "a script that hangs up at once gets its answer",
+           done)
+    done = home.call("mcp", "extra")
+    tap.equal(done.returncode, 2, "words are refused")
+    done = subprocess.run([AISBX, "mcp", "-C", "/nowhere"], env=home.env, capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 2 and "/nowhere" in done.stderr, "so is a workspace that is not there", done)
+
+
+with Home("mcp-protocol-") as home:
+    for test in (test_versions, test_before_handshake, test_broken, test_huge, test_ids, test_frames_only, test_caps,
+                 test_progress_and_cancel, test_levels, test_crowd, test_no_leak, test_client_gone, test_one_shot):
+        test(home)
+tap.done()
