@@ -296,6 +296,10 @@ _aisbx()
 		mapfile -t COMPREPLY < <(compgen -W "tools full" -- "$cur")
 		return
 		;;
+	--hide)
+		COMPREPLY=()
+		return
+		;;
 	--workspace-secrets)
 		mapfile -t COMPREPLY < <(compgen -W "show mask" -- "$cur")
 		return
@@ -319,16 +323,16 @@ _aisbx()
 	esac
 	case ${COMP_WORDS[1]} in
 	run)
-		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	try)
-		flags=" --json -h --help --profile -C --workspace --no-net --trace -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --trace -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	plan)
-		flags=" --json -h --help --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	create)
-		flags=" --json -h --help --profile -C --workspace --no-net --ttl --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --ttl --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	exec)
 		flags=" --json -h --help -d --detach --time --cpu-time --output --env --secret --trace"
@@ -402,7 +406,7 @@ _aisbx()
 		flags=" --json -h --help"
 		;;
 	race)
-		flags=" --json -h --help -c --attempt -f --file --check --prefer --jobs --first --promote --strategy --base --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help -c --attempt -f --file --check --prefer --jobs --first --promote --strategy --base --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		words="diff"
 		;;
 	gate)
@@ -440,7 +444,7 @@ _aisbx()
 		flags=" --json -h --help --since"
 		;;
 	guard)
-		flags=" --json -h --help --run --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --run --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	files)
 		flags=" --json -h --help --offset --limit --encoding --old --new --all"

@@ -7,6 +7,9 @@ int value_reader_at(const struct value_reader *reader, const struct value *item)
 {
 	if (!reader->origin)
 		return -1;
+	/* What JSON was read into has no lines. */
+	if (item->line == 0)
+		return error_context(reader->err, "%s", reader->origin);
 	return error_context(reader->err, "%s:%u", reader->origin, item->line);
 }
 

@@ -11,7 +11,7 @@ struct value_reader {
 	struct error *err;
 };
 
-/* Puts "ORIGIN:LINE: " in front of the error; -1. */
+/* Puts "ORIGIN:LINE: " (or "ORIGIN: ") in front of the error; -1. */
 int value_reader_at(const struct value_reader *reader, const struct value *item);
 
 /* "unknown key 'KEY' (did you mean 'BEST'?)" with its place; BEST may be NULL; -1. */

@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "base/yaml.h"
 #include "engine/profile_workspace.h"
+#include "engine/settings_file.h"
 #include "profile/path.h"
 #include "profile/profile.h"
 
@@ -61,7 +62,8 @@ bool engine_profile_needs_yaml(const struct request *request, const char *worksp
 	owned(free_ptr) char *own = user_path(config_dir, name);
 	owned(free_ptr) char *found = NULL;
 
-	if (profile_is_file(name) || !profile_builtin_find(name) || exists(own))
+	if (request->settings_file || profile_is_file(name) || !profile_builtin_find(name) ||
+	    exists(own))
 		return true;
 	if (!workspace)
 		return false;
@@ -201,11 +203,13 @@ int engine_load_profile(const struct request *request, const char *workspace,
 
 	if (engine_resolve_profile(word, config_dir, &settings, &path, err) < 0)
 		return -1;
-	if (workspace &&
-	    workspace_profile_apply(workspace, config_dir, &settings, notes, err) < 0) {
+	if (settings_file_apply(request, workspace, &settings, notes, err) < 0 ||
+	    (workspace &&
+	     workspace_profile_apply(workspace, config_dir, &settings, notes, err) < 0)) {
 		settings_done(&settings);
 		return -1;
 	}
+	settings_hide_targets(request, workspace, &settings);
 	*ret_settings = settings;
 	return 0;
 }

@@ -11,8 +11,6 @@ static const struct {
 	const char *instead;
 } absent[] = {
 	{ "batch", "not in this version; call `aisbx run --json` once per request" },
-	{ "settings", "not in this version; write the same rules as a profile (see `aisbx help "
-		      "profiles`)" },
 	{ "require-signature", "signed components are not in this version, so nothing would be "
 			       "allowed to run; drop the flag or wait for `aisbx sign`" },
 };
@@ -61,6 +59,7 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	request.profile = copy_arg(call, "profile");
 	request.workspace = copy_arg(call, "workspace");
 	request.trace_id = copy_arg(call, "trace");
+	request.settings_file = copy_arg(call, "settings");
 	strv_copy(&request.command, &call->command);
 	request.environ = call->environ;
 	if (call->ceiling) {

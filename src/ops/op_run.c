@@ -116,6 +116,11 @@ int op_run_run(struct op_call *call, struct error *err)
 	request_init(&request);
 	if (op_request(call, &request, err) < 0)
 		return -1;
+	/* promote does not know what that file says about writing. */
+	if (keep && request.settings_file)
+		return error_set(err, ERROR_DENIED,
+				 "--settings and --keep: what is kept can be applied, and the "
+				 "file's rules for writing cannot be enforced then; drop --keep");
 	if (keep)
 		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
 	else

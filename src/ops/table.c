@@ -39,7 +39,7 @@ static const struct op_param run_params[] = {
 	  .help = "run one request per JSON line (not in this version)" },
 	{ .name = "settings",
 	  .metavar = "FILE",
-	  .help = "read another sandbox's settings file (not in this version)" },
+	  .help = "rules of srt's settings file; what cannot be enforced is refused" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "run signed components only (not in this version: always refused)" },
@@ -51,6 +51,7 @@ static const struct op_param plan_params[] = {
 	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
 	{ .name = NULL },
 };
 

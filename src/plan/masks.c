@@ -385,13 +385,34 @@ static void add_staging(const struct planning *planning, struct entries *entries
 	add(entries, MASK_HIDE, RANK_OWN, plan_join(*above ? above : "/", ".aisbx-txn"));
 }
 
-void plan_masks(const struct planning *planning)
+/* What the user hides goes, also where a tool chain below it would be kept. */
+static void add_hidden(struct entries *entries, const struct strv *paths)
+{
+	for (size_t p = 0; p < paths->count; p++) {
+		const char *path = paths->items[p];
+
+		for (size_t i = 0; i < entries->count; i++) {
+			struct entry *entry = &entries->items[i];
+
+			if (entry->kind == MASK_KEEP && entry->rank == RANK_TOOL &&
+			    path_is_within(entry->path, path))
+				entry->kind = MASK_HIDE;
+		}
+		add(entries, strchr(path, '*') ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,
+		    xstrdup(path));
+	}
+}
+
+int plan_masks(const struct planning *planning, struct error *err)
 {
 	const struct host *host = planning->host;
 	const struct settings *settings = planning->settings;
 	struct spec *spec = planning->spec;
 	owned(entries_done) struct entries entries = { NULL, 0, 0 };
+	owned(strv_done) struct strv hidden = STRV_INIT;
 
+	if (plan_hidden(planning, &hidden, err) < 0)
+		return -1;
 	add_list(&entries, "/", mask_system_hidden, MASK_HIDE, RANK_CREDENTIAL);
 	add_list(&entries, "/", mask_system_empty, MASK_EMPTY, RANK_PLACE);
 	add_home(planning, &entries);
@@ -400,6 +421,7 @@ void plan_masks(const struct planning *planning)
 	if (settings->workspace_secrets && strcmp(settings->workspace_secrets, "mask") == 0)
 		add_list(&entries, spec->workspace, mask_workspace_hidden, MASK_HIDE,
 			 RANK_CREDENTIAL);
+	add_hidden(&entries, &hidden);
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->data_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->state_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->cache_dir));
@@ -409,6 +431,7 @@ void plan_masks(const struct planning *planning)
 	add_all_aliases(planning, &entries);
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);
+	return 0;
 }
 
 bool plan_shows(const struct spec *spec, const char *path)

@@ -19,10 +19,13 @@ int plan_refuse_absent(const struct planning *planning, struct error *err);
 /* Each step fills its part of the spec and reads what the ones before it filled. In this order: */
 int plan_binds(const struct planning *planning, struct error *err);
 int plan_workspace(const struct planning *planning, struct error *err);
-void plan_masks(const struct planning *planning);
+int plan_masks(const struct planning *planning, struct error *err);
 void plan_trees(const struct planning *planning);
 void plan_limits(const struct planning *planning);
 void plan_environment(const struct planning *planning);
+
+/* What --hide asks for, as clean absolute paths; each is refused where it could not be hidden. */
+int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct error *err);
 
 /* Whether PATH shows the host's content inside: the deepest mask on the way to it decides. */
 bool plan_shows(const struct spec *spec, const char *path);

@@ -166,9 +166,8 @@ static int plan_all(const struct planning *planning, struct error *err)
 	plan_groups(planning);
 	if (plan_command(planning, err) < 0 || plan_binds(planning, err) < 0 ||
 	    plan_workspace(planning, err) < 0 || plan_ids(planning, err) < 0 ||
-	    plan_policy(planning, err) < 0)
+	    plan_policy(planning, err) < 0 || plan_masks(planning, err) < 0)
 		return -1;
-	plan_masks(planning);
 	plan_trees(planning);
 	plan_limits(planning);
 	plan_environment(planning);

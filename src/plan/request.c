@@ -16,6 +16,7 @@ void request_done(struct request *request)
 	free(request->profile);
 	free(request->workspace);
 	free(request->trace_id);
+	free(request->settings_file);
 	strv_done(&request->command);
 	strv_done(&request->allow);
 	strv_done(&request->deny);

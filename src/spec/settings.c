@@ -66,6 +66,8 @@ const struct setting_row setting_rows[] = {
 	  "look at the code before it runs (not in this version: off)", 0, 0 },
 	{ "home", SETTING_WORD, BOTH, AT(home), "tools|full", "tools|full",
 	  "what of the home directory is shown (default tools)", 0, 0 },
+	{ "hide", SETTING_LIST, BOTH, AT(hide), "PATH", NULL,
+	  "do not show this file or directory; * stands for anything in its last part", 0, 0 },
 	{ "workspace-secrets", SETTING_WORD, BOTH, AT(workspace_secrets), "show|mask", "show|mask",
 	  "credential files inside the workspace", 0, 0 },
 	{ "splice", SETTING_WORD, BOTH, AT(splice), "off|on", "off|on",

@@ -131,7 +131,8 @@ static bool may_grow(const struct settings *base, const struct strv *list)
 	/* Tests that come from the workspace alone would vouch for themselves: they may only join the user's own. */
 	if (list == &base->tests)
 		return list->count > 0;
-	return list == &base->deny || list == &base->require || list == &base->gates;
+	return list == &base->deny || list == &base->require || list == &base->gates ||
+	       list == &base->hide;
 }
 
 static void narrow_list(const struct narrowing *narrowing, const struct setting_row *row)

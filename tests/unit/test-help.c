@@ -82,7 +82,7 @@ static int request_with(const char *name, const char *value, struct request *ret
 
 static void test_request(void)
 {
-	static const char *const refused[] = { "batch", "settings", "require-signature" };
+	static const char *const refused[] = { "batch", "require-signature" };
 	struct request request;
 
 	tap_ok(request_with("trace", "t", &request) == 0 && strcmp(request.trace_id, "t") == 0 &&

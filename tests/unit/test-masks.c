@@ -55,6 +55,36 @@ static void test_usual(void)
 	fixture_close(&f);
 }
 
+static void test_hide(void)
+{
+	struct fixture f;
+	static const char *const paths[] = { "~/.cargo", "secret", "/srv/data", "/opt/*.key",
+					     "/home" };
+	static const char *const bad[] = { "/",	   "/home/u/work", ".",	  "/proc/1",
+					   "/run", "a*/b",	   "../x" };
+
+	fixture_open(&f);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		strv_add(&f.request.flags.hide, paths[i]);
+	fixture_must_plan(&f);
+	tap_ok(!plan_shows(&f.spec, "/home/u/.cargo/bin/cargo"), "a hidden tool chain is gone");
+	tap_ok(!plan_shows(&f.spec, "/home/u/work/secret"), "a path of the workspace");
+	tap_ok(!plan_shows(&f.spec, "/srv/data/x"), "one of the host");
+	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/opt/*.key"), "a pattern");
+	tap_ok(plan_shows(&f.spec, "/home/u/work/src"),
+	       "the workspace is seen below what is hidden");
+	fixture_close(&f);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		fixture_open(&f);
+		strv_add(&f.request.flags.hide, bad[i]);
+		tap_ok(plan_make(&f.request, &f.profile, &f.host, &f.paths, &f.spec, &f.err) < 0 &&
+			       strstr(f.err.text, "--hide "),
+		       "refused: %s: %s", bad[i], f.err.text);
+		spec_init(&f.spec);
+		fixture_close(&f);
+	}
+}
+
 static void test_own(const char *home_mode)
 {
 	struct fixture f;
@@ -361,6 +391,7 @@ static void test_order(void)
 int main(void)
 {
 	test_usual();
+	test_hide();
 	test_own("tools");
 	test_own("full");
 	test_full_home();

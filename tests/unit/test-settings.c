@@ -31,6 +31,7 @@ static void test_table(void)
 		"net",
 		"scan",
 		"home",
+		"hide",
 		"workspace-secrets",
 		"splice",
 		"seccomp",

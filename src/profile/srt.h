@@ -1,0 +1,32 @@
+/*
+ * Settings files of srt (sandbox-runtime): JSON bytes in, settings or an error with its key out.
+ *
+ * What the file forbids is forbidden, or the file is refused by the name of the key. What it permits and a sandbox does
+ * not give is noted, and not given. What it says about writing speaks of reality, and of that a run writes nothing.
+ */
+#ifndef PROFILE_SRT_H
+#define PROFILE_SRT_H
+
+#include "base/error.h"
+#include "spec/settings.h"
+
+#include <stddef.h>
+
+#define SRT_MAX_BYTES ((size_t)1 << 20)
+
+/* What paths in the file start from; absolute and clean, as text. */
+struct srt_place {
+	const char *origin; /* names the file in errors */
+	const char *home;
+	const char *cwd;
+	const char *workspace; /* NULL where a run would get an empty one */
+};
+
+/*
+ * Parses one file. Sets net, allow, deny and hide (absolute paths); NOTES grows by what is permitted there and not given
+ * here. The caller owns *ret_settings (settings_done). Needs jansson: linked into aisbx-more, not into the hot program.
+ */
+int srt_parse(const char *bytes, size_t len, const struct srt_place *place,
+	      struct settings *ret_settings, struct strv *notes, struct error *err);
+
+#endif

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""--hide, and srt's settings files: what they forbid is tried, with and without them.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a
+plain user.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import Home, Tap, refused
+
+tap = Tap()
+
+# Every way a program could look for a file that is not to be seen: by name, by link, through proc, as a directory entry.
+LOOK = ('for p in "$1" ./link "/proc/self/root$1" "/proc/self/cwd/$2" "/proc/1/root$1"; do cat -- "$p" 2>/dev/null; done; '
+        'ls -la "$(dirname "$1")" | grep -c -- "$(basename "$1")"; mv "$(dirname "$1")" ./moved 2>/dev/null; '
+        'cat "moved/$(basename "$1")" 2>/dev/null; exit 0')
+
+
+def settings(home, network=None, filesystem=None, name="srt.json", **more):
+    """A settings file; returns its path."""
+    content = {"network": {"allowedDomains": [], "deniedDomains": [], **(network or {})},
+               "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": [], **(filesystem or {})}, **more}
+    path = f"{home.path}/{name}"
+    with open(path, "w") as out:
+        json.dump(content, out)
+    return path
+
+
+def look(home, path, *flags):
+    relative = os.path.relpath(path, home.work)
+    return home.call("run", *flags, "--", "sh", "-c", LOOK, "sh", path, relative)
+
+
+def test_hide(home):
+    secret = home.put("conf/secret.txt", "SECRET\n")
+    os.symlink("conf/secret.txt", home.work + "/link")
+    found = look(home, secret)
+    tap.ok(found.stdout.count("SECRET") >= 4, "without --hide it is found every way", found)
+    for words in (["--hide", "conf/secret.txt"], ["--hide", secret], ["--hide", "conf/*.txt"], ["--hide", "conf"],
+                  ["--hide", "link"]):
+        found = look(home, secret, *words)
+        tap.ok("SECRET" not in found.stdout and found.returncode == 0, f"{' '.join(words)}: it is not found", found)
+    tap.equal(home.read("conf/secret.txt"), "SECRET\n", "reality has it")
+    done = home.call("run", "--hide", "conf/secret.txt", "--", "sh", "-c", "echo mine > conf/secret.txt; cat conf/secret.txt")
+    tap.equal(done.stdout, "mine\n", "the name can be used for a file of the sandbox's own")
+    done = home.call("run", "--hide", ".", "--", "true")
+    tap.ok(refused(done, 125, "--hide", "workspace"), "the workspace cannot be hidden", done)
+    done = home.call("run", "--hide", "/proc/version", "--", "true")
+    tap.ok(refused(done, 125, "/proc"), "nor what is the sandbox's own", done)
+    os.unlink(home.work + "/link")
+
+
+def test_hide_kept(home):
+    home.put("conf/secret.txt", "SECRET\n")
+    home.call("create", "hides", "--hide", "conf")
+    tap.equal(home.call("exec", "hides", "--", "ls", "conf").stdout, "", "a named sandbox keeps hiding")
+    home.call("fork", "hides", "hides-2")
+    tap.equal(home.call("exec", "hides-2", "--", "ls", "conf").stdout, "", "so does its fork")
+    tap.equal(home.call("diff", "hides", "--name-status").stdout, "", "what is hidden is no change")
+    home.call("rm", "hides", "hides-2")
+    home.put(".aisbx.yaml", "hide: [conf]\n")
+    done = home.call("run", "--", "ls", "conf")
+    tap.equal((done.stdout, done.returncode), ("", 0), "a workspace's own profile may hide")
+    os.unlink(home.work + "/.aisbx.yaml")
+
+
+def test_read(home):
+    secret = home.put("conf/secret.txt", "SECRET\n")
+    os.symlink("conf/secret.txt", home.work + "/link")
+    for denied in ("./conf/secret.txt", secret, "conf/**", "conf/*.txt", {"path": secret, "literal": True}, "link"):
+        found = look(home, secret, "--settings", settings(home, filesystem={"denyRead": [denied]}))
+        tap.ok("SECRET" not in found.stdout and found.returncode == 0, f"denyRead {denied}", found)
+    file = settings(home, credentials={"files": [{"path": secret, "mode": "deny"}]})
+    tap.ok("SECRET" not in look(home, secret, "--settings", file).stdout, "credentials, denied")
+    os.unlink(home.work + "/link")
+
+
+def test_write(home):
+    home.put("a.txt", "a\n")
+    file = settings(home, filesystem={"allowWrite": ["."], "denyWrite": ["a.txt"]})
+    before = home.tree()
+    done = home.call("run", "--settings", file, "--", "sh", "-c", "echo x > a.txt; echo x > new; rm -rf conf")
+    tap.ok("goes into the sandbox" in done.stderr, "allowWrite: where writes go is said", done)
+    tap.equal(home.tree(), before, "reality is as before")
+    done = home.call("run", "--settings", file, "--keep", "kept", "--", "true")
+    tap.ok(refused(done, 125, "--keep") and home.call("inspect", "kept").returncode == 5, "not with --keep", done)
+
+
+def test_network(home):
+    """A server on this machine, reached through the gateway where the rules let it."""
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    script = f"exec 3<>/dev/tcp/{{}}/{port} && echo reached"
+    file = settings(home)
+    done = home.call("run", "--settings", file, "--", "bash", "-c", script.format("127.0.0.1"))
+    tap.ok("reached" not in done.stdout, "no domain, no network", done)
+    home.put(".aisbx.yaml", f"net: allow\nallow: ['host.local:{port}']\n")
+    profile = home.path + "/wide.yaml"
+    os.rename(home.work + "/.aisbx.yaml", profile)
+    words = ["run", "--profile", profile]
+    done = home.call(*words, "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" in done.stdout, "a profile that opens a door", done)
+    done = home.call(*words, "--settings", file, "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" not in done.stdout, "the file shuts it", done)
+    done = home.call("run", "--settings", file, "--allow", f"host.local:{port}", "--", "bash", "-c",
+                     script.format("host.local"))
+    tap.ok("reached" in done.stdout, "a flag is the user's own word", done)
+    file = settings(home, {"allowedDomains": [f"host.local:{port}"]})
+    done = home.call("run", "--settings", file, "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" in done.stdout, "an allowed domain", done)
+    file = settings(home, {"allowedDomains": [f"host.local:{port}"], "deniedDomains": ["host.local"]})
+    done = home.call("run", "--settings", file, "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" not in done.stdout, "denied beats allowed", done)
+    server.close()
+
+
+def test_refused(home):
+    ran = home.work + "/ran"
+    for network, filesystem, more, word in (
+            ({"mitmProxy": {"socketPath": "/x"}}, {}, {}, "network.mitmProxy"),
+            ({"allowedDomains": ["*"]}, {}, {}, "name the domains"),
+            ({}, {"denyRead": ["**/.env"]}, {}, "pattern"),
+            ({}, {"denyRead": [home.path]}, {}, "allowRead"),
+            ({}, {}, {"credentials": {"envVars": [{"name": "T", "mode": "mask"}]}}, "credentials.envVars"),
+            ({"allowedDomainz": []}, {}, {}, "allowedDomains")):
+        done = home.call("run", "--settings", settings(home, network, filesystem, **more), "--rw-through",
+                         f"{home.work}:{home.work}", "--", "touch", ran)
+        tap.ok(refused(done, 125, "srt.json", word) and not os.path.exists(ran), f"refused: {word}", done)
+    for content, word in (("", "srt.json"), ("{", "srt.json"), ("{}", "network"), ("[" * 100, "srt.json")):
+        with open(home.path + "/srt.json", "w") as out:
+            out.write(content)
+        done = home.call("run", "--settings", home.path + "/srt.json", "--", "true")
+        tap.ok(refused(done, 125, word), f"not such a file: {content[:5]!r}", done)
+    done = home.call("run", "--settings", home.path + "/absent.json", "--", "true")
+    tap.ok(refused(done, 125, "absent.json"), "a file that is not there is no default", done)
+    done = home.call("plan", "--json", "--settings", settings(home, {"allowedDomains": ["example.org"]}), "--", "true")
+    tap.ok("example.org:443" in done.stdout, "plan shows what it comes to", done)
+
+
+def main():
+    with Home("aisbx-settings.") as home:
+        subprocess.run(["git", "init", "-q", home.work], check=False)
+        first = home.call("run", "--", "true")
+        if first.returncode != 0:
+            tap.skip("settings", "a first run is refused here: " + first.stderr.strip())
+            return tap.done()
+        for test in (test_hide, test_hide_kept, test_read, test_write, test_network, test_refused):
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())
