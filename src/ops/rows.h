@@ -65,10 +65,7 @@ extern const struct op stage_row, artifact_row, repo_row;
 extern const struct op wasm_row;
 extern const struct op allow_row, deny_row, net_row;
 extern const struct op mcp_row, files_row;
-<<<<<<< HEAD
 extern const struct op scan_row;
-=======
->>>>>>> 4d41041 (mcp: the operations as tools for agents)
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op poll_row, todo_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
