@@ -1,0 +1,272 @@
+/* Commands by their words: those in front of others, and what each is about. */
+#include "scan/command.h"
+
+#include "base/own.h"
+#include "scan/command_rows.h"
+#include "scan/fold.h"
+
+#include <ctype.h>
+#include <string.h>
+
+const char *command_name(const char *word)
+{
+	const char *slash = strrchr(word, '/');
+
+	return slash ? slash + 1 : word;
+}
+
+/* Commands that start another one, and how many words of their own they take before it. */
+static const struct {
+	const char *name;
+	unsigned words;
+	const char *valued; /* options that take the next word */
+} wrappers[] = {
+	{ "sudo", 0, "ugpCh" }, { "doas", 0, "u" },	    { "env", 0, "uC" },
+	{ "nohup", 0, "" },	{ "timeout", 1, "sk" },	    { "nice", 0, "n" },
+	{ "time", 0, "fo" },	{ "command", 0, "" },	    { "exec", 0, "a" },
+	{ "builtin", 0, "" },	{ "xargs", 0, "InPLdsaE" }, { "busybox", 0, "" },
+	{ "setsid", 0, "" },	{ "stdbuf", 0, "ioe" },	    { "ionice", 0, "cnp" },
+	{ "chrt", 1, "" },	{ "unbuffer", 0, "" },	    { "watch", 0, "n" },
+	{ "strace", 0, "eof" }, { "toybox", 0, "" },	    { "proxychains", 0, "f" },
+	{ "torsocks", 0, "" },	{ "script", 0, "" },
+};
+
+static int find_wrapper(const char *name)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+		if (strcmp(wrappers[i].name, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Behind the wrapper at AT: its options, its own words, NAME=VALUE. */
+static size_t pass_wrapper(const struct strv *words, size_t at, int wrapper)
+{
+	unsigned own = wrappers[wrapper].words;
+
+	for (at++; at < words->count; at++) {
+		const char *word = words->items[at];
+		size_t len = strlen(word);
+
+		if (word[0] == '-' && len == 2 && strchr(wrappers[wrapper].valued, word[1]))
+			at++;
+		else if (word[0] != '-' && !(strchr(word, '=') && !strchr(word, '/')) && own-- == 0)
+			break;
+	}
+	return at;
+}
+
+size_t command_start(const struct strv *words)
+{
+	size_t at = 0;
+
+	for (unsigned i = 0; i < 8 && at < words->count; i++) {
+		int wrapper = find_wrapper(command_name(words->items[at]));
+
+		if (wrapper < 0)
+			break;
+		at = pass_wrapper(words, at, wrapper);
+	}
+	return at;
+}
+
+bool command_fetches(const char *name)
+{
+	return strcmp(name, "curl") == 0 || strcmp(name, "wget") == 0 ||
+	       strcmp(name, "fetch") == 0 || strcmp(name, "aria2c") == 0 ||
+	       strcmp(name, "lynx") == 0 || strcmp(name, "nc") == 0 || strcmp(name, "ncat") == 0 ||
+	       strcmp(name, "http") == 0 || strcmp(name, "axel") == 0;
+}
+
+static bool has_option(const struct strv *words, const char *option)
+{
+	for (size_t i = 1; i < words->count; i++) {
+		if (strcmp(words->items[i], option) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool command_decodes(const char *name, const struct strv *words)
+{
+	if (strcmp(name, "base64") == 0 || strcmp(name, "base32") == 0)
+		return has_option(words, "-d") || has_option(words, "--decode") ||
+		       has_option(words, "-D") || has_option(words, "-di") ||
+		       has_option(words, "-id");
+	if (strcmp(name, "xxd") == 0)
+		return has_option(words, "-r") || has_option(words, "-rp") ||
+		       has_option(words, "-r -p");
+	return strcmp(name, "rev") == 0 || strcmp(name, "tr") == 0 ||
+	       strcmp(name, "openssl") == 0 || strcmp(name, "gunzip") == 0 ||
+	       strcmp(name, "zcat") == 0 || strcmp(name, "uudecode") == 0 ||
+	       strcmp(name, "gzip") == 0 || strcmp(name, "xz") == 0 || strcmp(name, "sed") == 0;
+}
+
+static bool is_interpreter(const char *name)
+{
+	static const char *const others[] = { "perl",	 "ruby",  "php",      "lua",
+					      "Rscript", "tclsh", "osascript" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(others[i], name) == 0)
+			return true;
+	}
+	return scan_language_of_program(name) != SCAN_UNKNOWN;
+}
+
+/* Without a script, or with -s or - in its place. */
+bool command_reads_code(const struct strv *words)
+{
+	size_t at = command_start(words);
+	const char *name = at < words->count ? command_name(words->items[at]) : "";
+	bool is_shell = scan_language_of_program(name) == SCAN_SHELL;
+
+	if (strcmp(name, "source") == 0 || strcmp(name, ".") == 0)
+		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
+	if (!is_interpreter(name))
+		return false;
+	for (at++; at < words->count; at++) {
+		const char *word = words->items[at];
+
+		if (strcmp(word, "-") == 0 || strcmp(word, "/dev/stdin") == 0 ||
+		    (is_shell && strcmp(word, "-s") == 0) || strcmp(word, "--") == 0)
+			return true;
+		if (word[0] != '-' || strchr(word, 'c') || strchr(word, 'e') ||
+		    strcmp(word, "-m") == 0)
+			return false;
+	}
+	return true;
+}
+
+void judge_target(struct scan_job *job, uint32_t at, const char *path)
+{
+	switch (place_of(path)) {
+	case PLACE_DISK:
+		job_find(job, at, RULE_DEVICE, SEVERITY_CRITICAL, path);
+		break;
+	case PLACE_START:
+	case PLACE_ACCOUNTS:
+	case PLACE_SECRET:
+		job_find(job, at, RULE_PERSISTENCE, SEVERITY_HIGH, path);
+		break;
+	case PLACE_SYSTEM:
+		job_find(job, at, RULE_PERSISTENCE, SEVERITY_MEDIUM, path);
+		break;
+	case PLACE_PLAIN:
+	case PLACE_EVERYTHING:
+	case PLACE_TEMPORARY:
+		break;
+	}
+	if (str_starts(path, "/dev/tcp/") || str_starts(path, "/dev/udp/"))
+		job_find(job, at, RULE_REVERSE_SHELL, SEVERITY_CRITICAL, path);
+}
+
+/* The code behind -c or -e; NULL when there is none. Joined letters count: bash -lc. */
+static const char *code_of(const struct strv *words, size_t at, const char *letters)
+{
+	for (size_t i = at + 1; i + 1 < words->count; i++) {
+		const char *word = words->items[i];
+
+		if (word[0] != '-' || !word[1])
+			return NULL;
+		if (word[1] == '-' ? strcmp(word, "--eval") == 0 || strcmp(word, "--print") == 0
+				   : strpbrk(word, letters) != NULL)
+			return words->items[i + 1];
+	}
+	return NULL;
+}
+
+static void judge_interpreter(const struct command *command)
+{
+	enum scan_language language = scan_language_of_program(command->name);
+	bool has_c = language == SCAN_SHELL || language == SCAN_PYTHON;
+	const char *code = code_of(command->words, command->start, has_c ? "c" : "ep");
+	size_t len = code ? strlen(code) : 0;
+
+	if (!code)
+		return;
+	if (language == SCAN_UNKNOWN) {
+		command_find(command, RULE_EXEC,
+			     strcasestr(code, "socket") || strstr(code, "exec") ||
+					     strstr(code, "system")
+				     ? SEVERITY_HIGH
+				     : SEVERITY_LOW);
+		if (strcasestr(code, "socket"))
+			command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
+		return;
+	}
+	if (code[0] == FOLD_GAP && len == 1) {
+		command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+		return;
+	}
+	(void)job_nested(command->job, command->at, language, code, len);
+}
+
+static void check_lists(const struct command *command)
+{
+	owned(str_done) struct str whole = STR_INIT;
+	const struct policy_entry *entry;
+
+	for (size_t i = command->start; i < command->words->count && whole.len < 500; i++)
+		str_addf(&whole, "%s%s", whole.len ? " " : "",
+			 i == command->start ? command->name : command->words->items[i]);
+	entry = scan_policy_forbids(command->job->policy, command->job->language, LIST_COMMANDS,
+				    str_cstr(&whole));
+	if (!entry && command->job->language != SCAN_SHELL)
+		entry = scan_policy_forbids(command->job->policy, SCAN_SHELL, LIST_COMMANDS,
+					    str_cstr(&whole));
+	if (entry)
+		job_find_entry(command->job, command->at, RULE_FORBIDDEN_COMMAND, entry,
+			       entry->text);
+}
+
+/* sudo itself, whatever it starts. */
+static void judge_wrappers(struct scan_job *job, uint32_t at, const struct strv *words,
+			   size_t start)
+{
+	for (size_t i = 0; i < start && i < words->count; i++) {
+		const char *name = command_name(words->items[i]);
+
+		if (strcmp(name, "sudo") == 0 || strcmp(name, "doas") == 0)
+			job_find(job, at, RULE_PRIVILEGE, SEVERITY_MEDIUM, name);
+		if (str_starts(words->items[i], "LD_PRELOAD="))
+			job_find(job, at, RULE_PRIVILEGE, SEVERITY_HIGH, "LD_PRELOAD");
+	}
+}
+
+/* find ... -exec COMMAND ; starts one, too. */
+static void judge_behind_exec(struct scan_job *job, uint32_t at, const struct strv *words)
+{
+	owned(strv_done) struct strv inner = STRV_INIT;
+	size_t i = 1;
+
+	while (i < words->count && !str_starts(words->items[i], "-exec") &&
+	       strcmp(words->items[i], "-ok") != 0)
+		i++;
+	for (i++; i < words->count && strcmp(words->items[i], ";") != 0 &&
+		  strcmp(words->items[i], "+") != 0 && strcmp(words->items[i], "\\;") != 0;
+	     i++)
+		strv_add(&inner, words->items[i]);
+	if (inner.count > 0)
+		judge_command(job, at, &inner);
+}
+
+void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
+{
+	size_t start = command_start(words);
+	struct command command = { .job = job, .at = at, .words = words, .start = start };
+
+	judge_wrappers(job, at, words, start);
+	if (start >= words->count)
+		return;
+	command.name = command_name(words->items[start]);
+	check_lists(&command);
+	if (scan_policy_allows(job->policy, SCAN_SHELL, LIST_COMMANDS, command.name))
+		return;
+	if (strcmp(command.name, "find") == 0)
+		judge_behind_exec(job, at, words);
+	if (is_interpreter(command.name))
+		judge_interpreter(&command);
+	command_judge_rows(&command);
+}

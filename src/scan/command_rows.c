@@ -1,0 +1,516 @@
+/* Commands the scanner knows, and what their words make of them. */
+#include "scan/command_rows.h"
+
+#include "base/own.h"
+#include "scan/fold.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void command_find(const struct command *command, enum scan_rule rule, enum scan_severity severity)
+{
+	job_find(command->job, command->at, rule, severity, command->name);
+}
+
+/* The words behind the command's name, one after the other; NULL at the end. */
+static const char *word(const struct command *command, size_t position)
+{
+	size_t at = command->start + 1 + position;
+
+	return at < command->words->count ? command->words->items[at] : NULL;
+}
+
+static bool has(const struct command *command, const char *option)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (strcmp(one, option) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* -rf, -fr, -r -f: a letter among joined ones. */
+static bool has_letter(const struct command *command, char letter)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (one[0] == '-' && one[1] != '-' && strchr(one, letter))
+			return true;
+	}
+	return false;
+}
+
+static enum scan_severity removal(const char *target, bool is_recursive)
+{
+	switch (place_of(target)) {
+	case PLACE_EVERYTHING:
+		return is_recursive ? SEVERITY_CRITICAL : SEVERITY_MEDIUM;
+	case PLACE_SYSTEM:
+	case PLACE_SECRET:
+	case PLACE_START:
+	case PLACE_ACCOUNTS:
+	case PLACE_DISK:
+		return is_recursive ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	case PLACE_PLAIN:
+	case PLACE_TEMPORARY:
+		break;
+	}
+	if (is_recursive &&
+	    (strcmp(target, "*") == 0 || strcmp(target, ".") == 0 || strcmp(target, "./*") == 0 ||
+	     strcmp(target, "./") == 0 || str_starts(target, "~/") || str_starts(target, "$HOME/")))
+		return SEVERITY_MEDIUM;
+	/* $DIR/ with nothing in DIR is the root. */
+	if (is_recursive && target[0] == FOLD_GAP &&
+	    (strcmp(target + 1, "/*") == 0 || strcmp(target + 1, "/") == 0))
+		return SEVERITY_MEDIUM;
+	return SEVERITY_LOW;
+}
+
+static void judge_rm(const struct command *command)
+{
+	bool is_recursive =
+		has_letter(command, 'r') || has_letter(command, 'R') || has(command, "--recursive");
+	const char *one;
+
+	if (has(command, "--no-preserve-root"))
+		command_find(command, RULE_DELETE, SEVERITY_CRITICAL);
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (one[0] != '-')
+			job_find(command->job, command->at, RULE_DELETE, removal(one, is_recursive),
+				 one);
+	}
+}
+
+static void judge_dd(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (str_starts(one, "of="))
+			judge_target(command->job, command->at, one + 3);
+	}
+}
+
+static void judge_find(const struct command *command)
+{
+	const char *first = word(command, 0);
+	enum place_kind place = first && first[0] != '-' ? place_of(first) : PLACE_PLAIN;
+
+	if (has(command, "-delete"))
+		command_find(command, RULE_DELETE,
+			     place == PLACE_PLAIN || place == PLACE_TEMPORARY ? SEVERITY_LOW
+									      : SEVERITY_CRITICAL);
+	if (has(command, "-perm") && place == PLACE_EVERYTHING &&
+	    (has(command, "-4000") || has(command, "-u=s") || has(command, "/4000") ||
+	     has(command, "-u+s")))
+		command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+	if (has(command, "-name") && place == PLACE_EVERYTHING &&
+	    (has(command, "id_rsa") || has(command, "*.pem") || has(command, "id_rsa*") ||
+	     has(command, "*.key")))
+		command_find(command, RULE_SECRET_READ, SEVERITY_HIGH);
+}
+
+static bool is_mode(const char *text)
+{
+	return text[0] && strspn(text, "01234567") == strlen(text) && strlen(text) >= 3;
+}
+
+static void judge_chmod(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		unsigned long mode = is_mode(one) ? strtoul(one, NULL, 8) : 0;
+
+		if ((mode & 06000) || strstr(one, "+s"))
+			command_find(command, RULE_PRIVILEGE, SEVERITY_HIGH);
+		else if ((mode & 02) || strcmp(one, "a+w") == 0 || strcmp(one, "o+w") == 0 ||
+			 strcmp(one, "a+rwx") == 0 || strcmp(one, "ugo+rwx") == 0)
+			command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+		else if (one[0] == '/' && place_of(one) != PLACE_TEMPORARY &&
+			 place_of(one) != PLACE_PLAIN)
+			command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+	}
+}
+
+static void judge_owner(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (str_starts(one, "root") || (one[0] == '/' && place_of(one) != PLACE_TEMPORARY))
+			command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+	}
+}
+
+static bool is_here(const char *url)
+{
+	return strstr(url, "localhost") || strstr(url, "127.0.0.1") || strstr(url, "[::1]");
+}
+
+/* Of curl and wget: an option that sends something, and what. */
+static bool is_upload(const char *option)
+{
+	static const char words[] =
+		" -d --data --data-binary --data-raw --data-urlencode -F --form -T "
+		"--upload-file --post-file --post-data --body-data --body-file --json ";
+	owned(free_ptr) char *wanted = xasprintf(" %s ", option);
+
+	return strstr(words, wanted) != NULL;
+}
+
+static void judge_fetch(const struct command *command)
+{
+	enum scan_severity severity = SEVERITY_LOW;
+	enum scan_rule rule = RULE_NETWORK;
+	const char *one, *value;
+	bool is_local = false;
+
+	command->job->traits |= TRAIT_NETWORK;
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		is_local = is_local || is_here(one);
+		if (strchr(one, '?') && strchr(one, FOLD_GAP))
+			severity = SEVERITY_MEDIUM;
+		if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))
+			severity = SEVERITY_HIGH;
+		value = is_upload(one) ? word(command, i + 1) : NULL;
+		if (!value)
+			continue;
+		rule = RULE_SEND;
+		if (strchr(value, '@') || strchr(value, FOLD_GAP) || strcmp(one, "-T") == 0)
+			severity = SEVERITY_HIGH;
+		else if (severity < SEVERITY_MEDIUM)
+			severity = SEVERITY_MEDIUM;
+	}
+	if (severity == SEVERITY_HIGH)
+		command->job->traits |= TRAIT_SENDS;
+	command_find(command, severity == SEVERITY_HIGH ? RULE_SEND : rule,
+		     is_local ? SEVERITY_LOW : severity);
+}
+
+static void judge_netcat(const struct command *command)
+{
+	bool starts = has_letter(command, 'e') || has_letter(command, 'c');
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++)
+		starts = starts || strcasestr(one, "exec:") || strcasestr(one, "system:");
+	command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
+	if (starts)
+		command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
+	else
+		command_find(command, RULE_NETWORK,
+			     has_letter(command, 'z') ? SEVERITY_LOW : SEVERITY_MEDIUM);
+}
+
+/* host:path, with nothing that makes it a local one. */
+static void judge_copy_away(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		const char *colon = strchr(one, ':');
+
+		if (one[0] != '-' && colon && !memchr(one, '/', (size_t)(colon - one))) {
+			command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
+			command_find(command, RULE_SEND, SEVERITY_MEDIUM);
+			return;
+		}
+	}
+}
+
+static void judge_readers(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		enum place_kind place = place_of(one);
+
+		if (place == PLACE_SECRET || place == PLACE_ACCOUNTS) {
+			command->job->traits |= TRAIT_SECRET;
+			job_find(command->job, command->at, RULE_SECRET_READ,
+				 place == PLACE_SECRET ? SEVERITY_HIGH : SEVERITY_MEDIUM, one);
+		}
+	}
+}
+
+/* The last word is what is written. */
+static void judge_writers(const struct command *command)
+{
+	const char *last = NULL, *one, *first = NULL;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (one[0] == '-')
+			continue;
+		first = first ? first : one;
+		last = one;
+	}
+	judge_readers(command);
+	if (!last)
+		return;
+	judge_target(command->job, command->at, last);
+	if (strcmp(command->name, "mv") == 0 &&
+	    (place_of(first) == PLACE_EVERYTHING || strcmp(last, "/dev/null") == 0))
+		command_find(command, RULE_DELETE, SEVERITY_CRITICAL);
+	if (strcmp(command->name, "ln") == 0 && strcmp(first, "/dev/null") == 0 &&
+	    strstr(last, "history"))
+		command_find(command, RULE_OBFUSCATION, SEVERITY_MEDIUM);
+}
+
+static void judge_sed(const struct command *command)
+{
+	const char *last = NULL, *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++)
+		last = one;
+	judge_readers(command);
+	if (last && (has_letter(command, 'i') || has(command, "--in-place")))
+		judge_target(command->job, command->at, last);
+}
+
+static void judge_crontab(const struct command *command)
+{
+	command_find(command, RULE_PERSISTENCE, has(command, "-l") ? SEVERITY_LOW : SEVERITY_HIGH);
+}
+
+static void judge_systemctl(const struct command *command)
+{
+	if (has(command, "enable") || has(command, "link"))
+		command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
+	else if (has(command, "stop") || has(command, "disable") || has(command, "mask"))
+		command_find(command, RULE_PRIVILEGE, SEVERITY_HIGH);
+	else if (has(command, "start") || has(command, "restart"))
+		command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+}
+
+static void judge_docker(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (strcmp(one, "--privileged") == 0 || str_starts(one, "/:") ||
+		    strstr(one, "docker.sock") || strcmp(one, "--pid=host") == 0 ||
+		    str_starts(one, "--volume=/:"))
+			command_find(command, RULE_PRIVILEGE, SEVERITY_HIGH);
+	}
+}
+
+static void judge_kill(const struct command *command)
+{
+	if (has(command, "-1") && has(command, "-9"))
+		command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
+	else if (word(command, 0) && strcmp(command->name, "kill") != 0)
+		command_find(command, RULE_EXHAUSTION, SEVERITY_LOW);
+}
+
+static void judge_history(const struct command *command)
+{
+	if (has(command, "-c") || has(command, "-cw") || has(command, "-wc"))
+		command_find(command, RULE_OBFUSCATION, SEVERITY_MEDIUM);
+}
+
+static void judge_unset(const struct command *command)
+{
+	if (has(command, "HISTFILE"))
+		command_find(command, RULE_OBFUSCATION, SEVERITY_MEDIUM);
+}
+
+static void judge_eval(const struct command *command)
+{
+	owned(str_done) struct str text = STR_INIT;
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++)
+		str_addf(&text, "%s%s", i ? " " : "", one);
+	if (text.len > 0)
+		(void)job_nested(command->job, command->at, SCAN_SHELL, str_cstr(&text), text.len);
+	command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+}
+
+static void judge_names(const struct command *command)
+{
+	const char *one = word(command, 0);
+
+	/* A name to be resolved that is made from data carries it away. */
+	command_find(command, RULE_NETWORK,
+		     one && strchr(one, FOLD_GAP) && strchr(one, '.') ? SEVERITY_MEDIUM
+								      : SEVERITY_LOW);
+}
+
+static void judge_git(const struct command *command)
+{
+	const char *one = word(command, 0);
+
+	if (one && strcmp(one, "push") == 0)
+		command_find(command, RULE_SEND, SEVERITY_LOW);
+	if (one && strcmp(one, "config") == 0 &&
+	    (has(command, "core.hooksPath") || has(command, "core.fsmonitor") ||
+	     has(command, "core.sshCommand")))
+		command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
+}
+
+static void judge_alias(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (str_starts(one, "sudo=") || str_starts(one, "su=") || str_starts(one, "ssh="))
+			command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
+	}
+}
+
+struct command_row {
+	const char *name;
+	void (*judge)(const struct command *command); /* NULL: the rule as it is */
+	enum scan_rule rule;
+	enum scan_severity severity;
+};
+
+#define PLAIN(name, rule, severity)                          \
+	{                                                    \
+		name, NULL, RULE_##rule, SEVERITY_##severity \
+	}
+#define JUDGED(name, function)                           \
+	{                                                \
+		name, function, RULE_EXEC, SEVERITY_NONE \
+	}
+
+static const struct command_row rows[] = {
+	JUDGED("rm", judge_rm),
+	JUDGED("rmdir", judge_rm),
+	JUDGED("unlink", judge_rm),
+	JUDGED("dd", judge_dd),
+	JUDGED("find", judge_find),
+	JUDGED("chmod", judge_chmod),
+	JUDGED("chown", judge_owner),
+	JUDGED("curl", judge_fetch),
+	JUDGED("wget", judge_fetch),
+	JUDGED("nc", judge_netcat),
+	JUDGED("ncat", judge_netcat),
+	JUDGED("netcat", judge_netcat),
+	JUDGED("socat", judge_netcat),
+	JUDGED("scp", judge_copy_away),
+	JUDGED("rsync", judge_copy_away),
+	JUDGED("cat", judge_readers),
+	JUDGED("less", judge_readers),
+	JUDGED("more", judge_readers),
+	JUDGED("head", judge_readers),
+	JUDGED("tail", judge_readers),
+	JUDGED("grep", judge_readers),
+	JUDGED("awk", judge_readers),
+	JUDGED("tar", judge_readers),
+	JUDGED("zip", judge_readers),
+	JUDGED("base64", judge_readers),
+	JUDGED("xxd", judge_readers),
+	JUDGED("strings", judge_readers),
+	JUDGED("cut", judge_readers),
+	JUDGED("ls", judge_readers),
+	JUDGED("sort", judge_readers),
+	JUDGED("gpg", judge_readers),
+	JUDGED("openssl", judge_readers),
+	JUDGED("od", judge_readers),
+	JUDGED("sqlite3", judge_readers),
+	JUDGED("cp", judge_writers),
+	JUDGED("mv", judge_writers),
+	JUDGED("ln", judge_writers),
+	JUDGED("install", judge_writers),
+	JUDGED("tee", judge_writers),
+	JUDGED("touch", judge_writers),
+	JUDGED("truncate", judge_writers),
+	JUDGED("sed", judge_sed),
+	JUDGED("crontab", judge_crontab),
+	JUDGED("systemctl", judge_systemctl),
+	JUDGED("docker", judge_docker),
+	JUDGED("podman", judge_docker),
+	JUDGED("kill", judge_kill),
+	JUDGED("killall", judge_kill),
+	JUDGED("pkill", judge_kill),
+	JUDGED("history", judge_history),
+	JUDGED("unset", judge_unset),
+	JUDGED("eval", judge_eval),
+	JUDGED("dig", judge_names),
+	JUDGED("nslookup", judge_names),
+	JUDGED("host", judge_names),
+	JUDGED("git", judge_git),
+	JUDGED("alias", judge_alias),
+	PLAIN("shred", DELETE, HIGH),
+	PLAIN("wipefs", DEVICE, CRITICAL),
+	PLAIN("fdisk", DEVICE, CRITICAL),
+	PLAIN("sfdisk", DEVICE, CRITICAL),
+	PLAIN("parted", DEVICE, CRITICAL),
+	PLAIN("sgdisk", DEVICE, CRITICAL),
+	PLAIN("blkdiscard", DEVICE, CRITICAL),
+	PLAIN("hdparm", DEVICE, HIGH),
+	PLAIN("badblocks", DEVICE, HIGH),
+	PLAIN("telnet", NETWORK, MEDIUM),
+	PLAIN("ssh", NETWORK, MEDIUM),
+	PLAIN("sftp", SEND, MEDIUM),
+	PLAIN("ftp", SEND, MEDIUM),
+	PLAIN("tftp", SEND, MEDIUM),
+	PLAIN("rclone", SEND, MEDIUM),
+	PLAIN("mail", SEND, MEDIUM),
+	PLAIN("sendmail", SEND, MEDIUM),
+	PLAIN("nmap", NETWORK, HIGH),
+	PLAIN("masscan", NETWORK, HIGH),
+	PLAIN("hydra", NETWORK, HIGH),
+	PLAIN("ngrok", NETWORK, HIGH),
+	PLAIN("tcpdump", SPY, MEDIUM),
+	PLAIN("xinput", SPY, MEDIUM),
+	PLAIN("scrot", SPY, HIGH),
+	PLAIN("su", PRIVILEGE, HIGH),
+	PLAIN("passwd", PRIVILEGE, HIGH),
+	PLAIN("chpasswd", PRIVILEGE, HIGH),
+	PLAIN("useradd", PRIVILEGE, HIGH),
+	PLAIN("adduser", PRIVILEGE, HIGH),
+	PLAIN("usermod", PRIVILEGE, HIGH),
+	PLAIN("visudo", PRIVILEGE, HIGH),
+	PLAIN("setcap", PRIVILEGE, HIGH),
+	PLAIN("insmod", PRIVILEGE, HIGH),
+	PLAIN("modprobe", PRIVILEGE, HIGH),
+	PLAIN("rmmod", PRIVILEGE, HIGH),
+	PLAIN("mount", PRIVILEGE, MEDIUM),
+	PLAIN("chroot", PRIVILEGE, MEDIUM),
+	PLAIN("nsenter", PRIVILEGE, HIGH),
+	PLAIN("iptables", PRIVILEGE, HIGH),
+	PLAIN("nft", PRIVILEGE, HIGH),
+	PLAIN("ufw", PRIVILEGE, HIGH),
+	PLAIN("setenforce", PRIVILEGE, HIGH),
+	PLAIN("sysctl", PRIVILEGE, MEDIUM),
+	PLAIN("chattr", PRIVILEGE, HIGH),
+	PLAIN("update-rc.d", PERSISTENCE, HIGH),
+	PLAIN("chkconfig", PERSISTENCE, HIGH),
+	PLAIN("at", PERSISTENCE, MEDIUM),
+	PLAIN("shutdown", EXHAUSTION, HIGH),
+	PLAIN("reboot", EXHAUSTION, HIGH),
+	PLAIN("halt", EXHAUSTION, HIGH),
+	PLAIN("poweroff", EXHAUSTION, HIGH),
+	PLAIN("xmrig", EXHAUSTION, HIGH),
+	PLAIN("minerd", EXHAUSTION, HIGH),
+	PLAIN("cpuminer", EXHAUSTION, HIGH),
+	PLAIN("gdb", NATIVE, LOW),
+};
+
+void command_judge_rows(const struct command *command)
+{
+	const char *one;
+
+	if (str_starts(command->name, "mkfs") || str_starts(command->name, "mkswap"))
+		command_find(command, RULE_DEVICE, SEVERITY_CRITICAL);
+	for (size_t i = 0; (one = word(command, i)); i++) {
+		if (strstr(one, "stratum+tcp://"))
+			command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(rows[i].name, command->name) != 0)
+			continue;
+		if (rows[i].judge)
+			rows[i].judge(command);
+		else
+			command_find(command, rows[i].rule, rows[i].severity);
+		return;
+	}
+}

@@ -1,0 +1,441 @@
+/* Follows names and texts through a program: what each node means. */
+#include "scan/follow.h"
+
+#include "base/own.h"
+#include "scan/fold.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void follow_init(struct follow *follow, const struct syntax *syntax, enum scan_language language)
+{
+	*follow = (struct follow){ .syntax = syntax, .language = language };
+	meanings_init(&follow->all);
+	follow->of = xcalloc(syntax->count + 1, sizeof(const struct meaning *));
+}
+
+void follow_done(struct follow *follow)
+{
+	meanings_done(&follow->all);
+	strv_done(&follow->wildcards);
+	free(follow->of);
+	follow->of = NULL;
+}
+
+const struct meaning *follow_text(const struct follow *follow, uint32_t node)
+{
+	return node == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[node], MEANS_TEXT);
+}
+
+uint32_t follow_list(const struct follow *follow, uint32_t node)
+{
+	const struct meaning *list =
+		node == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[node], MEANS_LIST);
+
+	return list ? list->node : SYNTAX_NONE;
+}
+
+uint32_t follow_argument(const struct follow *follow, uint32_t call, unsigned position)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t arguments = syntax_child(syntax, call, FIELD_ARGUMENTS);
+	uint32_t at;
+
+	if (arguments == SYNTAX_NONE)
+		return SYNTAX_NONE;
+	/* eval`text`, and a generator instead of a list. */
+	if (syntax->nodes[arguments].kind != NODE_ARGUMENTS)
+		return position == 0 ? arguments : SYNTAX_NONE;
+	for (at = syntax_first(syntax, arguments); at != SYNTAX_NONE;
+	     at = syntax_next(syntax, at)) {
+		if (syntax->nodes[at].kind == NODE_KEYWORD_ARGUMENT)
+			continue;
+		if (position-- == 0)
+			break;
+	}
+	return at;
+}
+
+uint32_t follow_keyword(const struct follow *follow, uint32_t call, const char *name)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t arguments = syntax_child(syntax, call, FIELD_ARGUMENTS);
+
+	if (arguments == SYNTAX_NONE)
+		return SYNTAX_NONE;
+	for (uint32_t at = syntax_first(syntax, arguments); at != SYNTAX_NONE;
+	     at = syntax_next(syntax, at)) {
+		uint32_t key = syntax->nodes[at].kind == NODE_KEYWORD_ARGUMENT
+				       ? syntax_child(syntax, at, FIELD_NAME)
+				       : SYNTAX_NONE;
+
+		if (key != SYNTAX_NONE && syntax_is(syntax, key, name))
+			return syntax_child(syntax, at, FIELD_VALUE);
+	}
+	return SYNTAX_NONE;
+}
+
+/* These keep their meaning even where the program has something of the same name: it could be taken back. */
+static bool is_sticky(const char *name, size_t len)
+{
+	static const char *const names[] = { "eval",	"exec",	   "__import__", "Function",
+					     "require", "getattr", "globals",	 "compile" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+const struct meaning *follow_name(struct follow *follow, const char *name, size_t len)
+{
+	const struct meaning *meaning;
+	bool is_defined = meanings_look_up(&follow->all, name, len, &meaning);
+
+	if (is_defined && !is_sticky(name, len))
+		return meaning;
+	meaning = meaning_both(&follow->all, meaning,
+			       meaning_new(&follow->all, MEANS_PATH, name, len));
+	for (size_t i = 0; i < follow->wildcards.count && i < 4; i++) {
+		const struct meaning module = { .text = follow->wildcards.items[i],
+						.len = (uint32_t)strlen(
+							follow->wildcards.items[i]) };
+
+		meaning = meaning_both(&follow->all, meaning,
+				       meaning_member(&follow->all, &module, name, len));
+	}
+	return meaning;
+}
+
+static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
+{
+	const struct syntax_node *it = &follow->syntax->nodes[node];
+
+	*ret_len = it->end - it->start;
+	return follow->syntax->text + it->start;
+}
+
+static const struct meaning *number_of(struct follow *follow, uint32_t node)
+{
+	char digits[24] = "";
+	size_t len, used = 0;
+	const char *text = source(follow, node, &len);
+	bool is_binary = len > 2 && text[0] == '0' && tolower((unsigned char)text[1]) == 'b';
+	bool is_octal = len > 2 && text[0] == '0' && tolower((unsigned char)text[1]) == 'o';
+
+	for (size_t i = is_binary || is_octal ? 2 : 0; i < len && used + 1 < sizeof(digits); i++)
+		if (text[i] != '_')
+			digits[used++] = text[i];
+	return meaning_number(&follow->all, strtol(digits, NULL, is_binary ? 2 : is_octal ? 8 : 0));
+}
+
+const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
+				  const struct meaning *other)
+{
+	owned(str_done) struct str text = STR_INIT;
+	struct meaning *joined;
+
+	if (!one && !other)
+		return NULL;
+	if (one)
+		str_add_bytes(&text, one->text, one->len);
+	else
+		str_add_char(&text, FOLD_GAP);
+	if (other)
+		str_add_bytes(&text, other->text, other->len);
+	else
+		str_add_char(&text, FOLD_GAP);
+	joined = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&text), text.len);
+	if (joined)
+		joined->is_built = true;
+	return joined;
+}
+
+static uint64_t power(uint64_t base, uint64_t exponent)
+{
+	uint64_t result = 1;
+
+	for (uint64_t i = 0; i < exponent && i < 64; i++)
+		result *= base;
+	return result;
+}
+
+static const struct meaning *calculate(struct follow *follow, const char *operator, int64_t one,
+				       int64_t other)
+{
+	uint64_t a = (uint64_t)one, b = (uint64_t)other;
+
+	if (operator[0] == '*' && operator[1] == '*')
+		return meaning_number(&follow->all, (int64_t)power(a, b));
+	switch (*operator) {
+	case '+':
+		return meaning_number(&follow->all, (int64_t)(a + b));
+	case '-':
+		return meaning_number(&follow->all, (int64_t)(a - b));
+	case '*':
+		return meaning_number(&follow->all, (int64_t)(a * b));
+	case '^':
+		return meaning_number(&follow->all, (int64_t)(a ^ b));
+	default:
+		return NULL;
+	}
+}
+
+/* "%s%s" % ("sys", "tem"): each %s takes the next item. */
+static const struct meaning *format(struct follow *follow, const struct meaning *text,
+				    uint32_t right)
+{
+	owned(str_done) struct str out = STR_INIT;
+	uint32_t list = follow_list(follow, right);
+	uint32_t item = list == SYNTAX_NONE ? right : syntax_first(follow->syntax, list);
+	struct meaning *made;
+
+	for (size_t i = 0; i < text->len; i++) {
+		const struct meaning *part;
+
+		if (text->text[i] != '%' || i + 1 == text->len) {
+			str_add_char(&out, text->text[i]);
+			continue;
+		}
+		i++;
+		part = item == SYNTAX_NONE ? NULL : follow_text(follow, item);
+		if (part)
+			str_add_bytes(&out, part->text, part->len);
+		else
+			str_add_char(&out, FOLD_GAP);
+		item = list == SYNTAX_NONE || item == SYNTAX_NONE
+			       ? SYNTAX_NONE
+			       : syntax_next(follow->syntax, item);
+	}
+	made = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len);
+	if (made)
+		made->is_built = true;
+	return made;
+}
+
+static const struct meaning *binary(struct follow *follow, uint32_t node)
+{
+	uint32_t left = syntax_child(follow->syntax, node, FIELD_LEFT);
+	uint32_t right = syntax_child(follow->syntax, node, FIELD_RIGHT);
+	uint32_t operator= syntax_child(follow->syntax, node, FIELD_OPERATOR);
+	const struct meaning *one, *other;
+
+	if (left == SYNTAX_NONE || right == SYNTAX_NONE || operator== SYNTAX_NONE)
+		return NULL;
+	one = meaning_of_kind(follow->of[left], MEANS_NUMBER);
+	other = meaning_of_kind(follow->of[right], MEANS_NUMBER);
+	if (one && other)
+		return calculate(follow, follow->syntax->text + follow->syntax->nodes[operator].start,
+				 one->number, other->number);
+	if (syntax_is(follow->syntax, operator, "%") && follow_text(follow, left))
+		return format(follow, follow_text(follow, left), right);
+	if (!syntax_is(follow->syntax, operator, "+")) {
+		/* a || b: either. */
+		if (follow->language == SCAN_JAVASCRIPT)
+			return meaning_both(&follow->all, follow->of[left], follow->of[right]);
+		return NULL;
+	}
+	return follow_join(follow, follow_text(follow, left), follow_text(follow, right));
+}
+
+/* A member that is set somewhere in the program: self.runner = os.system. */
+static const struct meaning *own_member(const struct follow *follow, uint32_t node)
+{
+	const struct meaning *meaning;
+	size_t len;
+	const char *text = source(follow, node, &len);
+
+	(void)meanings_look_up(&follow->all, text, len, &meaning);
+	return meaning;
+}
+
+static bool is_member_named(const struct follow *follow, uint32_t node, const char *name)
+{
+	uint32_t member = follow->syntax->nodes[node].kind == NODE_ATTRIBUTE
+				  ? syntax_child(follow->syntax, node, FIELD_MEMBER)
+				  : SYNTAX_NONE;
+
+	return member != SYNTAX_NONE && syntax_is(follow->syntax, member, name);
+}
+
+static const struct meaning *built_path(struct follow *follow, const char *path)
+{
+	struct meaning *meaning = meaning_new(&follow->all, MEANS_PATH, path, strlen(path));
+
+	if (meaning)
+		meaning->is_built = true;
+	return meaning;
+}
+
+static const struct meaning *attribute(struct follow *follow, uint32_t node)
+{
+	uint32_t object = syntax_child(follow->syntax, node, FIELD_OBJECT);
+	uint32_t member = syntax_child(follow->syntax, node, FIELD_MEMBER);
+	const struct meaning *result = own_member(follow, node);
+	size_t len;
+	const char *name;
+
+	if (object == SYNTAX_NONE || member == SYNTAX_NONE)
+		return NULL;
+	if (follow->language == SCAN_JAVASCRIPT && is_member_named(follow, node, "constructor") &&
+	    is_member_named(follow, object, "constructor"))
+		return built_path(follow, "Function");
+	name = source(follow, member, &len);
+	/* Objects of one module are as good as the module: os.__dict__, module.default. */
+	if (syntax_is(follow->syntax, member, "__dict__") ||
+	    syntax_is(follow->syntax, member, "default"))
+		return meaning_both(&follow->all, result,
+				    meaning_of_kind(follow->of[object], MEANS_PATH));
+	for (const struct meaning *one = follow->of[object]; one; one = one->also) {
+		if (one->kind == MEANS_PATH)
+			result = meaning_both(&follow->all, result,
+					      meaning_member(&follow->all, one, name, len));
+	}
+	return result;
+}
+
+/* What TEXT picks out of the object: os.__dict__["system"], globalThis["eval"], sys.modules["os"]. */
+static const struct meaning *pick(struct follow *follow, const struct meaning *object,
+				  const struct meaning *text)
+{
+	struct meaning *picked;
+
+	if (strcmp(object->text, "globals()") == 0 || strcmp(object->text, "locals()") == 0 ||
+	    strcmp(object->text, "vars()") == 0 || strcmp(object->text, "sys.modules") == 0)
+		return follow_name(follow, text->text, text->len);
+	picked = meaning_member(&follow->all, object, text->text, text->len);
+	if (picked)
+		picked->is_built = true;
+	return picked;
+}
+
+static const struct meaning *item_of(struct follow *follow, uint32_t list, int64_t index)
+{
+	uint32_t at = syntax_first(follow->syntax, list);
+
+	while (at != SYNTAX_NONE && index-- > 0)
+		at = syntax_next(follow->syntax, at);
+	return at == SYNTAX_NONE ? NULL : follow->of[at];
+}
+
+static const struct meaning *reversed(struct follow *follow, const struct meaning *text)
+{
+	owned(str_done) struct str out = STR_INIT;
+	struct meaning *made;
+
+	fold_reverse(&out, text->text, text->len);
+	made = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len);
+	if (made)
+		made->is_built = true;
+	return made;
+}
+
+static const struct meaning *subscript(struct follow *follow, uint32_t node)
+{
+	enum syntax_field field = follow->language == SCAN_PYTHON ? FIELD_VALUE : FIELD_OBJECT;
+	uint32_t object = syntax_child(follow->syntax, node, field);
+	uint32_t index = syntax_child(follow->syntax, node, FIELD_INDEX);
+	const struct meaning *result = own_member(follow, node), *text, *number;
+
+	if (object == SYNTAX_NONE || index == SYNTAX_NONE)
+		return result;
+	text = follow_text(follow, index);
+	number = meaning_of_kind(follow->of[index], MEANS_NUMBER);
+	if (syntax_is(follow->syntax, index, "::-1") && follow_text(follow, object))
+		return reversed(follow, follow_text(follow, object));
+	if (number && follow_list(follow, object) != SYNTAX_NONE)
+		return item_of(follow, follow_list(follow, object), number->number);
+	for (const struct meaning *one = follow->of[object]; text && one; one = one->also) {
+		if (one->kind == MEANS_PATH)
+			result = meaning_both(&follow->all, result, pick(follow, one, text));
+	}
+	return result;
+}
+
+/* What the first, or the last, of its parts means. */
+static const struct meaning *part_of(const struct follow *follow, uint32_t node, bool is_last)
+{
+	uint32_t at = syntax_first(follow->syntax, node);
+
+	while (is_last && at != SYNTAX_NONE && syntax_next(follow->syntax, at) != SYNTAX_NONE)
+		at = syntax_next(follow->syntax, at);
+	return at == SYNTAX_NONE ? NULL : follow->of[at];
+}
+
+static const struct meaning *value_of(const struct follow *follow, uint32_t node)
+{
+	uint32_t value = syntax_child(follow->syntax, node, FIELD_VALUE);
+
+	return value == SYNTAX_NONE ? NULL : follow->of[value];
+}
+
+static const struct meaning *meaning_of_node(struct follow *follow, uint32_t node)
+{
+	size_t len;
+	const char *text = source(follow, node, &len);
+
+	switch (follow->syntax->nodes[node].kind) {
+	case NODE_IDENTIFIER:
+		return follow_name(follow, text, len);
+	case NODE_NUMBER:
+		return number_of(follow, node);
+	case NODE_STRING:
+	case NODE_TEMPLATE:
+	case NODE_CONCATENATION:
+		return follow_string(follow, node);
+	case NODE_BINARY:
+		return binary(follow, node);
+	case NODE_PARENTHESES:
+	case NODE_AWAIT:
+	case NODE_INTERPOLATION:
+		return part_of(follow, node, false);
+	case NODE_SEQUENCE:
+		return part_of(follow, node, true);
+	case NODE_KEYWORD_ARGUMENT:
+	case NODE_NAMED_EXPRESSION:
+		return value_of(follow, node);
+	case NODE_LIST:
+		return meaning_list(&follow->all, node);
+	case NODE_ATTRIBUTE:
+		return attribute(follow, node);
+	case NODE_SUBSCRIPT:
+		return subscript(follow, node);
+	case NODE_CALL:
+	case NODE_NEW:
+		return follow_call(follow, node);
+	default:
+		return NULL;
+	}
+}
+
+static void end_node(struct follow *follow, uint32_t node, bool is_second)
+{
+	follow->of[node] = meaning_of_node(follow, node);
+	follow_define(follow, node);
+	if (is_second && follow->visit)
+		follow->visit(follow, node);
+}
+
+static void pass(struct follow *follow, bool is_second)
+{
+	const struct syntax_node *nodes = follow->syntax->nodes;
+	uint32_t open = SYNTAX_NONE;
+
+	for (uint32_t i = 0; i < follow->syntax->count; i++) {
+		while (open != SYNTAX_NONE && nodes[open].after <= i) {
+			end_node(follow, open, is_second);
+			open = nodes[open].parent;
+		}
+		open = i;
+	}
+	for (; open != SYNTAX_NONE; open = nodes[open].parent)
+		end_node(follow, open, is_second);
+}
+
+void follow_run(struct follow *follow)
+{
+	pass(follow, false);
+	pass(follow, true);
+}

@@ -1,0 +1,48 @@
+/*
+ * Follows names and texts through a Python or JavaScript program without running it.
+ *
+ * Every node gets its meaning when it ends, so that its parts have theirs. Twice over the text: what is defined below
+ * its use is known the second time. Where a name could mean several things, it means all of them.
+ */
+#ifndef SCAN_FOLLOW_H
+#define SCAN_FOLLOW_H
+
+#include "base/str.h"
+#include "scan/meaning.h"
+#include "scan/syntax.h"
+
+struct follow {
+	const struct syntax *syntax;
+	enum scan_language language;
+	struct meanings all;
+	const struct meaning **of; /* by node */
+	struct strv wildcards;	   /* modules whose names are all there: from os import * */
+	/* Called the second time for each node that has ended; may be NULL. */
+	void (*visit)(struct follow *follow, uint32_t node);
+	void *cookie; /* of visit */
+};
+
+void follow_init(struct follow *follow, const struct syntax *syntax, enum scan_language language);
+void follow_done(struct follow *follow);
+/* Over the whole text, twice. */
+void follow_run(struct follow *follow);
+
+/* The argument at POSITION (keywords do not count), or SYNTAX_NONE. */
+uint32_t follow_argument(const struct follow *follow, uint32_t call, unsigned position);
+/* The value of the keyword argument NAME, or SYNTAX_NONE. */
+uint32_t follow_keyword(const struct follow *follow, uint32_t call, const char *name);
+/* The constant text a node means, or NULL. */
+const struct meaning *follow_text(const struct follow *follow, uint32_t node);
+/* The items of a list a node means, from SYNTAX_NONE if it is none. */
+uint32_t follow_list(const struct follow *follow, uint32_t node);
+
+/* What NAME means where it stands alone. Private to follow's files, as is the next one. */
+const struct meaning *follow_name(struct follow *follow, const char *name, size_t len);
+const struct meaning *follow_call(struct follow *follow, uint32_t call);
+const struct meaning *follow_string(struct follow *follow, uint32_t node);
+const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
+				  const struct meaning *other);
+/* Imports, assignments, parameters: what gives names their meaning. */
+void follow_define(struct follow *follow, uint32_t node);
+
+#endif

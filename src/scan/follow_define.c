@@ -1,0 +1,287 @@
+/* What gives names their meaning: imports, assignments, parameters, loops. */
+#include "scan/follow.h"
+
+#include <string.h>
+
+static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
+{
+	const struct syntax_node *it = &follow->syntax->nodes[node];
+
+	*ret_len = it->end - it->start;
+	return follow->syntax->text + it->start;
+}
+
+static void define(struct follow *follow, uint32_t name, const struct meaning *meaning)
+{
+	size_t len;
+	const char *text = source(follow, name, &len);
+
+	meanings_define(&follow->all, text, len, meaning);
+}
+
+static const struct meaning *path_of(struct follow *follow, const char *text, size_t len)
+{
+	static const char prefix[] = "node:";
+
+	if (len > sizeof(prefix) - 1 && memcmp(text, prefix, sizeof(prefix) - 1) == 0) {
+		text += sizeof(prefix) - 1;
+		len -= sizeof(prefix) - 1;
+	}
+	return meaning_new(&follow->all, MEANS_PATH, text, len);
+}
+
+/* import a.b: the name that appears is `a`. import a.b as c: c is a.b. */
+static void python_import(struct follow *follow, uint32_t child)
+{
+	const struct syntax *syntax = follow->syntax;
+	size_t len;
+	const char *text;
+
+	if (syntax->nodes[child].kind == NODE_ALIASED_IMPORT) {
+		uint32_t name = syntax_child(syntax, child, FIELD_NAME);
+		uint32_t alias = syntax_child(syntax, child, FIELD_ALIAS);
+
+		if (name == SYNTAX_NONE || alias == SYNTAX_NONE)
+			return;
+		text = source(follow, name, &len);
+		define(follow, alias, path_of(follow, text, len));
+		return;
+	}
+	text = source(follow, child, &len);
+	if (memchr(text, '.', len))
+		len = (size_t)((const char *)memchr(text, '.', len) - text);
+	meanings_define(&follow->all, text, len, path_of(follow, text, len));
+}
+
+static void imported_name(struct follow *follow, const struct meaning *module, uint32_t child)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t name = child, alias = child;
+	size_t len;
+	const char *text;
+
+	if (syntax->nodes[child].kind == NODE_ALIASED_IMPORT ||
+	    syntax->nodes[child].kind == NODE_IMPORT_SPECIFIER) {
+		name = syntax_child(syntax, child, FIELD_NAME);
+		alias = syntax_child(syntax, child, FIELD_ALIAS);
+		alias = alias == SYNTAX_NONE ? name : alias;
+	}
+	if (name == SYNTAX_NONE || !module)
+		return;
+	text = source(follow, name, &len);
+	define(follow, alias, meaning_member(&follow->all, module, text, len));
+}
+
+static void python_from(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t from = syntax_child(syntax, node, FIELD_MODULE);
+	const struct meaning *module;
+	size_t len;
+	const char *text;
+
+	if (from == SYNTAX_NONE)
+		return;
+	text = source(follow, from, &len);
+	module = path_of(follow, text, len);
+	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		if (syntax->nodes[child].kind == NODE_WILDCARD_IMPORT && module &&
+		    follow->wildcards.count < 8 && !strv_has(&follow->wildcards, module->text))
+			strv_add(&follow->wildcards, module->text);
+		else if (syntax->nodes[child].field == FIELD_NAME)
+			imported_name(follow, module, child);
+	}
+}
+
+/* import fs, * as cp, {exec as e} from "..."; the parts end before the statement does, so they are looked at here. */
+static void javascript_import(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	const struct meaning *text = follow_text(follow, syntax_child(syntax, node, FIELD_MODULE));
+	const struct meaning *module = text ? path_of(follow, text->text, text->len) : NULL;
+
+	for (uint32_t at = node + 1; at < syntax->nodes[node].after; at++) {
+		uint32_t kind = syntax->nodes[at].kind;
+		uint32_t parent = syntax->nodes[syntax->nodes[at].parent].kind;
+
+		if (kind == NODE_IMPORT_SPECIFIER)
+			imported_name(follow, module, at);
+		if (kind == NODE_IDENTIFIER &&
+		    (parent == NODE_IMPORT_CLAUSE || parent == NODE_NAMESPACE_IMPORT))
+			define(follow, at, module);
+	}
+}
+
+static void import(struct follow *follow, uint32_t node)
+{
+	if (follow->language == SCAN_JAVASCRIPT) {
+		javascript_import(follow, node);
+		return;
+	}
+	for (uint32_t child = syntax_first(follow->syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(follow->syntax, child))
+		python_import(follow, child);
+}
+
+/* The member NAME of whatever paths MEANING has. */
+static const struct meaning *member_of(struct follow *follow, const struct meaning *meaning,
+				       uint32_t name)
+{
+	const struct meaning *result = NULL;
+	size_t len;
+	const char *text = source(follow, name, &len);
+
+	for (; meaning; meaning = meaning->also) {
+		if (meaning->kind == MEANS_PATH)
+			result = meaning_both(&follow->all, result,
+					      meaning_member(&follow->all, meaning, text, len));
+	}
+	return result;
+}
+
+/* const {exec, spawn: s} = require("child_process"), and a, b = os, sys. */
+static void destructure(struct follow *follow, uint32_t pattern, uint32_t right)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t list = follow_list(follow, right);
+	uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list);
+
+	for (uint32_t child = syntax_first(syntax, pattern); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		uint32_t key = syntax_child(syntax, child, FIELD_KEY);
+		uint32_t value = syntax_child(syntax, child, FIELD_VALUE);
+
+		if (syntax->nodes[child].kind == NODE_SHORTHAND)
+			define(follow, child, member_of(follow, follow->of[right], child));
+		else if (syntax->nodes[child].kind == NODE_PAIR && key != SYNTAX_NONE &&
+			 value != SYNTAX_NONE)
+			define(follow, value, member_of(follow, follow->of[right], key));
+		else if (syntax->nodes[child].kind == NODE_IDENTIFIER)
+			define(follow, child, item == SYNTAX_NONE ? NULL : follow->of[item]);
+		item = item == SYNTAX_NONE ? SYNTAX_NONE : syntax_next(syntax, item);
+	}
+}
+
+static void assign(struct follow *follow, uint32_t left, uint32_t right)
+{
+	uint32_t kind;
+
+	if (left == SYNTAX_NONE)
+		return;
+	kind = follow->syntax->nodes[left].kind;
+	if (kind == NODE_OBJECT_PATTERN && right != SYNTAX_NONE)
+		destructure(follow, left, right);
+	else if (kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE || kind == NODE_SUBSCRIPT)
+		define(follow, left, right == SYNTAX_NONE ? NULL : follow->of[right]);
+}
+
+static void assignment(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t left = syntax_child(syntax, node, FIELD_LEFT);
+	uint32_t right = syntax_child(syntax, node, FIELD_RIGHT);
+
+	/* let x = ... has a name and a value. */
+	if (left == SYNTAX_NONE) {
+		left = syntax_child(syntax, node, FIELD_NAME);
+		right = syntax_child(syntax, node, FIELD_VALUE);
+	}
+	assign(follow, left, right);
+}
+
+static void augmented(struct follow *follow, uint32_t node)
+{
+	uint32_t left = syntax_child(follow->syntax, node, FIELD_LEFT);
+	uint32_t right = syntax_child(follow->syntax, node, FIELD_RIGHT);
+
+	if (left != SYNTAX_NONE && right != SYNTAX_NONE && follow_text(follow, left))
+		define(follow, left,
+		       follow_join(follow, follow_text(follow, left), follow_text(follow, right)));
+}
+
+/* A parameter's name is the program's own; its default is one thing it may mean. */
+static void parameters(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+
+	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		uint32_t inner = syntax_first(syntax, child);
+
+		if (syntax->nodes[child].kind == NODE_IDENTIFIER)
+			define(follow, child, NULL);
+		else if (inner != SYNTAX_NONE && syntax->nodes[inner].kind == NODE_IDENTIFIER)
+			define(follow, inner, NULL);
+	}
+}
+
+static void loop(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t left = syntax_child(syntax, node, FIELD_LEFT);
+	uint32_t right = syntax_child(syntax, node, FIELD_RIGHT);
+	uint32_t list = follow_list(follow, right);
+
+	if (left == SYNTAX_NONE || syntax->nodes[left].kind != NODE_IDENTIFIER)
+		return;
+	define(follow, left, NULL);
+	for (uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list);
+	     item != SYNTAX_NONE; item = syntax_next(syntax, item)) {
+		if (meaning_of_kind(follow->of[item], MEANS_PATH))
+			define(follow, left, follow->of[item]);
+	}
+}
+
+/* with socket.socket() as s */
+static void as_pattern(struct follow *follow, uint32_t node)
+{
+	uint32_t from = syntax_first(follow->syntax, node);
+	uint32_t alias = syntax_child(follow->syntax, node, FIELD_ALIAS);
+
+	if (from != SYNTAX_NONE && alias != SYNTAX_NONE)
+		define(follow, alias, follow->of[from]);
+}
+
+void follow_define(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t name;
+
+	switch (syntax->nodes[node].kind) {
+	case NODE_IMPORT:
+		import(follow, node);
+		break;
+	case NODE_IMPORT_FROM:
+		python_from(follow, node);
+		break;
+	case NODE_ASSIGNMENT:
+		assignment(follow, node);
+		break;
+	case NODE_AUGMENTED:
+		augmented(follow, node);
+		break;
+	case NODE_NAMED_EXPRESSION:
+	case NODE_DEFAULT_PARAMETER:
+		assign(follow, syntax_child(syntax, node, FIELD_NAME),
+		       syntax_child(syntax, node, FIELD_VALUE));
+		break;
+	case NODE_PARAMETERS:
+		parameters(follow, node);
+		break;
+	case NODE_FOR:
+		loop(follow, node);
+		break;
+	case NODE_AS_PATTERN:
+		as_pattern(follow, node);
+		break;
+	case NODE_FUNCTION:
+		name = syntax_child(syntax, node, FIELD_NAME);
+		/* A method's name is none of the file's. */
+		if (name != SYNTAX_NONE)
+			define(follow, name, NULL);
+		break;
+	default:
+		break;
+	}
+}

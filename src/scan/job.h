@@ -1,0 +1,83 @@
+/* One text on its way through the scanner; what the scanner's files share. */
+#ifndef SCAN_JOB_H
+#define SCAN_JOB_H
+
+#include "scan/follow.h"
+#include "scan/policy.h"
+#include "scan/scan.h"
+#include "scan/syntax.h"
+
+/* Code in code in code: a shell in a Python text that starts Python. */
+#define JOB_DEPTH_MAX 4u
+
+/* What one text does that is worse together than each alone. */
+enum job_trait {
+	TRAIT_NETWORK = 1 << 0,
+	TRAIT_SECRET = 1 << 1,
+	TRAIT_REDIRECTS = 1 << 2, /* wires descriptors: dup2 */
+	TRAIT_SHELL = 1 << 3,
+	TRAIT_CIPHER = 1 << 4,
+	TRAIT_WALKS = 1 << 5, /* goes through whole trees */
+	TRAIT_WRITES = 1 << 6,
+	TRAIT_DECODES = 1 << 7,
+	TRAIT_SENDS = 1 << 8,
+};
+
+struct scan_job {
+	const struct scan_text *text;
+	enum scan_language language;
+	const struct scan_policy *policy;
+	struct scan_report *report;
+	const struct syntax *syntax;
+	struct follow *follow; /* not for shell */
+	uint32_t *lines;       /* where each begins */
+	size_t line_count;
+	const struct scan_job *outer; /* this text stands in another one, */
+	uint32_t outer_at;	      /* there */
+	unsigned depth;
+	unsigned traits;
+	enum scan_severity worst; /* of what was found in it */
+};
+
+/* Notes a finding at byte AT. WHAT (may be NULL) stands in front of the rule's message. */
+void job_find(struct scan_job *job, uint32_t at, enum scan_rule rule, enum scan_severity severity,
+	      const char *what);
+/* As job_find, for an entry of the policy's lists. */
+void job_find_entry(struct scan_job *job, uint32_t at, enum scan_rule rule,
+		    const struct policy_entry *entry, const char *what);
+
+/* Scans a text that JOB would run, in LANGUAGE; its findings stand at AT. The worst of them. */
+enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_language language,
+			      const char *text, size_t len);
+
+/* A module the text loads. */
+void job_import(struct scan_job *job, uint32_t at, const char *module);
+
+/* Python and JavaScript: what is done with names. Called for each node that has ended. */
+void judge_node(struct scan_job *job, uint32_t node);
+/* What traits mean together. */
+void judge_whole(struct scan_job *job);
+
+/* The body of a literal: credentials, long encoded texts. */
+void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t len, bool hides);
+/* A constant given to the name NAME: password = "..." */
+void judge_assigned(struct scan_job *job, uint32_t at, const char *name, size_t name_len,
+		    const char *text, size_t len);
+
+/* A shell text. */
+void judge_shell(struct scan_job *job);
+
+/* Places in the file system, by text. */
+enum place_kind {
+	PLACE_PLAIN,
+	PLACE_SECRET,
+	PLACE_ACCOUNTS,	  /* /etc/passwd: names, no secrets */
+	PLACE_START,	  /* what runs by itself: profiles, cron, hooks */
+	PLACE_SYSTEM,	  /* absolute, not for programs to change */
+	PLACE_DISK,	  /* a device with somebody's data on it */
+	PLACE_EVERYTHING, /* the root, a home, all of the present directory's parents */
+	PLACE_TEMPORARY,
+};
+enum place_kind place_of(const char *path);
+
+#endif

@@ -1,0 +1,286 @@
+/* Python and JavaScript: which nodes of a program are looked at, and what they mean together. */
+#include "base/own.h"
+#include "scan/fold.h"
+#include "scan/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More than this made from one short text is there to fill a memory. */
+#define FILL_BYTES 200000000
+
+static char *source(const struct scan_job *job, uint32_t node)
+{
+	const struct syntax_node *it = &job->syntax->nodes[node];
+	size_t len = it->end - it->start;
+
+	return xstrndup(job->syntax->text + it->start,
+			len < MEANING_PATH_MAX ? len : MEANING_PATH_MAX);
+}
+
+static bool is_allowed(const struct scan_job *job, const char *path)
+{
+	return scan_policy_allows(job->policy, job->language, LIST_FUNCTIONS, path);
+}
+
+static void forbidden(struct scan_job *job, uint32_t at, const char *path)
+{
+	const struct policy_entry *entry =
+		scan_policy_forbids(job->policy, job->language, LIST_FUNCTIONS, path);
+
+	if (entry && !is_allowed(job, path))
+		job_find_entry(job, at, RULE_FORBIDDEN_FUNCTION, entry, path);
+}
+
+/* One of the functions the callee may be. */
+static void called(struct scan_job *job, uint32_t call, uint32_t at, const struct meaning *path)
+{
+	const struct function_row *row = function_find(job->language, path->text);
+	const struct use use = { job, call, at, row, path->text };
+
+	forbidden(job, at, path->text);
+	if (!row || is_allowed(job, path->text))
+		return;
+	job->traits |= row->traits;
+	if (path->is_built && row->severity > SEVERITY_NONE)
+		job_find(job, at, RULE_DYNAMIC_NAME, SEVERITY_HIGH, path->text);
+	judge_use(&use);
+}
+
+/* map(eval, texts): a function handed over is as good as called. */
+static void passed_on(struct scan_job *job, uint32_t call)
+{
+	uint32_t arguments = syntax_child(job->syntax, call, FIELD_ARGUMENTS);
+	uint32_t at = arguments == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(job->syntax, arguments);
+
+	for (; at != SYNTAX_NONE; at = syntax_next(job->syntax, at)) {
+		for (const struct meaning *one = job->follow->of[at]; one; one = one->also) {
+			const struct function_row *row =
+				one->kind == MEANS_PATH ? function_find(job->language, one->text)
+							: NULL;
+
+			if (one->kind == MEANS_PATH)
+				forbidden(job, job->syntax->nodes[at].start, one->text);
+			if (!row || row->severity < SEVERITY_MEDIUM || row->use == USE_TIMER ||
+			    is_allowed(job, one->text))
+				continue;
+			job->traits |= row->traits;
+			job_find(job, job->syntax->nodes[at].start, row->rule, row->severity,
+				 one->text);
+		}
+	}
+}
+
+/* The name behind the last dot or between the last brackets; SYNTAX_NONE when there is none. */
+static uint32_t last_name(const struct scan_job *job, uint32_t node)
+{
+	uint32_t kind = job->syntax->nodes[node].kind;
+
+	if (kind == NODE_ATTRIBUTE)
+		return syntax_child(job->syntax, node, FIELD_MEMBER);
+	return kind == NODE_SUBSCRIPT ? syntax_child(job->syntax, node, FIELD_INDEX) : SYNTAX_NONE;
+}
+
+static bool is_named(const struct scan_job *job, uint32_t node, const char *name)
+{
+	uint32_t last = last_name(job, node);
+
+	return last != SYNTAX_NONE &&
+	       (syntax_is(job->syntax, last, name) || meaning_is_text(job->follow->of[last], name));
+}
+
+/* (() => {}).constructor("code") makes a function of a text, whatever it is the constructor of. */
+static bool makes_function(const struct scan_job *job, uint32_t call, uint32_t callee)
+{
+	uint32_t object = syntax_child(job->syntax, callee, FIELD_OBJECT);
+
+	return job->language == SCAN_JAVASCRIPT && is_named(job, callee, "constructor") &&
+	       object != SYNTAX_NONE && job->syntax->nodes[object].kind != NODE_THIS &&
+	       follow_text(job->follow, follow_argument(job->follow, call, 0));
+}
+
+/* client.pipe(shell.stdin): a stream wired to a program. */
+static bool wires_stream(const struct scan_job *job, uint32_t call, uint32_t callee)
+{
+	uint32_t first = follow_argument(job->follow, call, 0);
+
+	return is_named(job, callee, "pipe") && first != SYNTAX_NONE &&
+	       (is_named(job, first, "stdin") || is_named(job, callee, "stdout"));
+}
+
+static void judge_call(struct scan_job *job, uint32_t call)
+{
+	uint32_t callee = syntax_child(job->syntax, call, FIELD_CALLEE);
+	uint32_t at = job->syntax->nodes[call].start;
+	owned(free_ptr) char *written = NULL;
+	bool is_path = false;
+
+	if (callee == SYNTAX_NONE)
+		return;
+	if (job->syntax->nodes[callee].kind == NODE_IMPORT_WORD) {
+		const struct meaning import = { .kind = MEANS_PATH, .text = "import" };
+
+		called(job, call, at, &import);
+	}
+	written = source(job, callee);
+	for (const struct meaning *one = job->follow->of[callee]; one; one = one->also) {
+		if (one->kind != MEANS_PATH)
+			continue;
+		is_path = is_path || strcmp(one->text, written) == 0;
+		called(job, call, at, one);
+	}
+	if (!is_path)
+		forbidden(job, at, written);
+	if (makes_function(job, call, callee))
+		job_find(job, at, RULE_EXEC, SEVERITY_HIGH, "constructor");
+	if (wires_stream(job, call, callee))
+		job->traits |= TRAIT_REDIRECTS;
+	passed_on(job, call);
+}
+
+static void judge_import(struct scan_job *job, uint32_t node)
+{
+	const struct syntax *syntax = job->syntax;
+	uint32_t from = syntax_child(syntax, node, FIELD_MODULE);
+	uint32_t at = syntax->nodes[node].start;
+
+	if (from != SYNTAX_NONE) {
+		const struct meaning *text = follow_text(job->follow, from);
+		owned(free_ptr) char *module = text ? xstrdup(text->text) : source(job, from);
+
+		job_import(job, at,
+			   str_starts(module, "node:") ? module + strlen("node:") : module);
+		return;
+	}
+	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		uint32_t name = syntax->nodes[child].kind == NODE_ALIASED_IMPORT
+					? syntax_child(syntax, child, FIELD_NAME)
+					: child;
+		owned(free_ptr) char *module = name == SYNTAX_NONE ? NULL : source(job, name);
+
+		if (module)
+			job_import(job, at, module);
+	}
+}
+
+static void judge_member_name(struct scan_job *job, uint32_t node)
+{
+	uint32_t last = last_name(job, node);
+	const struct meaning *text = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
+	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : source(job, last);
+	const char *name = text ? text->text : written;
+
+	if (name && judge_is_internal(name))
+		job_find(job, job->syntax->nodes[last].start, RULE_INTROSPECTION, SEVERITY_HIGH,
+			 name);
+}
+
+static void judge_binary(struct scan_job *job, uint32_t node)
+{
+	uint32_t left = syntax_child(job->syntax, node, FIELD_LEFT);
+	uint32_t right = syntax_child(job->syntax, node, FIELD_RIGHT);
+	uint32_t operator= syntax_child(job->syntax, node, FIELD_OPERATOR);
+	const struct meaning *text = follow_text(job->follow, right);
+	const struct meaning *number;
+
+	if (left == SYNTAX_NONE || right == SYNTAX_NONE || operator== SYNTAX_NONE)
+		return;
+	number = meaning_of_kind(job->follow->of[right], MEANS_NUMBER);
+	if (syntax_is(job->syntax, operator, "/") && text && place_of(text->text) == PLACE_SECRET) {
+		job->traits |= TRAIT_SECRET;
+		job_find(job, job->syntax->nodes[node].start, RULE_SECRET_READ, SEVERITY_HIGH,
+			 text->text);
+	}
+	if (syntax_is(job->syntax, operator, "*") && follow_text(job->follow, left) && number &&
+	    number->number > FILL_BYTES)
+		job_find(job, job->syntax->nodes[node].start, RULE_EXHAUSTION, SEVERITY_MEDIUM,
+			 NULL);
+}
+
+/* NAME = "text", name="text" as an argument, {name: "text"}. */
+static void judge_named_value(struct scan_job *job, uint32_t node, enum syntax_field name_field,
+			      enum syntax_field value_field)
+{
+	uint32_t name = syntax_child(job->syntax, node, name_field);
+	uint32_t value = syntax_child(job->syntax, node, value_field);
+	const struct meaning *text = follow_text(job->follow, value);
+	const struct syntax_node *it;
+
+	if (name == SYNTAX_NONE || !text || job->syntax->nodes[value].kind != NODE_STRING)
+		return;
+	it = &job->syntax->nodes[name];
+	judge_assigned(job, it->start, job->syntax->text + it->start, it->end - it->start,
+		       text->text, text->len);
+}
+
+static void judge_string(struct scan_job *job, uint32_t node)
+{
+	const struct syntax_node *it = &job->syntax->nodes[node];
+	const struct meaning *text = meaning_of_kind(job->follow->of[node], MEANS_TEXT);
+
+	judge_literal(job, it->start, job->syntax->text + it->start, it->end - it->start,
+		      text && text->is_built);
+}
+
+void judge_node(struct scan_job *job, uint32_t node)
+{
+	switch (job->syntax->nodes[node].kind) {
+	case NODE_CALL:
+	case NODE_NEW:
+		judge_call(job, node);
+		break;
+	case NODE_IMPORT:
+	case NODE_IMPORT_FROM:
+		judge_import(job, node);
+		break;
+	case NODE_ATTRIBUTE:
+	case NODE_SUBSCRIPT:
+		judge_member_name(job, node);
+		break;
+	case NODE_IDENTIFIER:
+		if (syntax_is(job->syntax, node, "__builtins__"))
+			job_find(job, job->syntax->nodes[node].start, RULE_INTROSPECTION,
+				 SEVERITY_HIGH, "__builtins__");
+		break;
+	case NODE_EXEC_STATEMENT:
+		job_find(job, job->syntax->nodes[node].start, RULE_EXEC, SEVERITY_HIGH, "exec");
+		break;
+	case NODE_STRING:
+	case NODE_TEMPLATE:
+		judge_string(job, node);
+		break;
+	case NODE_ASSIGNMENT:
+		judge_named_value(job, node, FIELD_LEFT, FIELD_RIGHT);
+		judge_named_value(job, node, FIELD_NAME, FIELD_VALUE);
+		break;
+	case NODE_KEYWORD_ARGUMENT:
+	case NODE_DEFAULT_PARAMETER:
+		judge_named_value(job, node, FIELD_NAME, FIELD_VALUE);
+		break;
+	case NODE_PAIR:
+		judge_named_value(job, node, FIELD_KEY, FIELD_VALUE);
+		break;
+	case NODE_BINARY:
+		judge_binary(job, node);
+		break;
+	default:
+		break;
+	}
+}
+
+void judge_whole(struct scan_job *job)
+{
+	const unsigned shell = TRAIT_NETWORK | TRAIT_REDIRECTS | TRAIT_SHELL;
+	const unsigned theft = TRAIT_SECRET | TRAIT_SENDS;
+	const unsigned ransom = TRAIT_CIPHER | TRAIT_WALKS | TRAIT_WRITES;
+
+	if ((job->traits & shell) == shell)
+		job_find(job, 0, RULE_REVERSE_SHELL, SEVERITY_CRITICAL, NULL);
+	if ((job->traits & theft) == theft ||
+	    (job->traits & (TRAIT_SECRET | TRAIT_NETWORK)) == (TRAIT_SECRET | TRAIT_NETWORK))
+		job_find(job, 0, RULE_SEND, SEVERITY_CRITICAL, "reads credentials and the network");
+	if ((job->traits & ransom) == ransom)
+		job_find(job, 0, RULE_DELETE, SEVERITY_CRITICAL,
+			 "goes through a tree and writes it back encrypted");
+}

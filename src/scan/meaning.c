@@ -1,0 +1,271 @@
+/* Meanings of one text: a bounded store, and the names that have them. */
+#include "scan/meaning.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+struct meaning_block {
+	struct meaning_block *next;
+	size_t used, size;
+	_Alignas(16) char bytes[];
+};
+
+struct name_slot {
+	const char *name; /* in a block */
+	uint32_t len;
+	uint32_t hash;
+	const struct meaning *meaning;
+};
+
+void meanings_init(struct meanings *all)
+{
+	*all = (struct meanings){ 0 };
+}
+
+void meanings_done(struct meanings *all)
+{
+	while (all->blocks) {
+		struct meaning_block *next = all->blocks->next;
+
+		free(all->blocks);
+		all->blocks = next;
+	}
+	free(all->slots);
+	meanings_init(all);
+}
+
+/* NULL when the store is full. */
+static void *store(struct meanings *all, size_t size)
+{
+	struct meaning_block *block = all->blocks;
+	void *place;
+
+	size = (size + 15) & ~(size_t)15;
+	if (all->bytes + size > MEANING_BYTES_MAX) {
+		all->is_full = true;
+		return NULL;
+	}
+	if (!block || block->used + size > block->size) {
+		size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+
+		block = xmalloc(sizeof(*block) + room);
+		*block = (struct meaning_block){ .next = all->blocks, .size = room };
+		all->blocks = block;
+	}
+	place = block->bytes + block->used;
+	block->used += size;
+	all->bytes += size;
+	return place;
+}
+
+static const char *store_text(struct meanings *all, const char *text, size_t len)
+{
+	char *copy = store(all, len + 1);
+
+	if (copy) {
+		memcpy(copy, text, len);
+		copy[len] = '\0';
+	}
+	return copy;
+}
+
+struct meaning *meaning_new(struct meanings *all, enum meaning_kind kind, const char *text,
+			    size_t len)
+{
+	size_t most = kind == MEANS_PATH ? MEANING_PATH_MAX : MEANING_TEXT_MAX;
+	struct meaning *meaning;
+	const char *copy;
+
+	if (len > most)
+		return NULL;
+	meaning = store(all, sizeof(*meaning));
+	copy = store_text(all, text, len);
+	if (!meaning || !copy)
+		return NULL;
+	*meaning = (struct meaning){ .kind = kind, .text = copy, .len = (uint32_t)len };
+	return meaning;
+}
+
+struct meaning *meaning_number(struct meanings *all, int64_t number)
+{
+	struct meaning *meaning = store(all, sizeof(*meaning));
+
+	if (meaning)
+		*meaning = (struct meaning){ .kind = MEANS_NUMBER, .text = "", .number = number };
+	return meaning;
+}
+
+struct meaning *meaning_list(struct meanings *all, uint32_t node)
+{
+	struct meaning *meaning = store(all, sizeof(*meaning));
+
+	if (meaning)
+		*meaning = (struct meaning){ .kind = MEANS_LIST, .text = "", .node = node };
+	return meaning;
+}
+
+/* Names of the place where all names live add nothing. */
+static bool is_ground(const struct meaning *of)
+{
+	static const char *const grounds[] = { "builtins", "__builtins__", "globalThis", "global",
+					       "window",   "self()",	   "__builtin__" };
+
+	for (size_t i = 0; i < sizeof(grounds) / sizeof(grounds[0]); i++) {
+		if (strcmp(of->text, grounds[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct meaning *meaning_member(struct meanings *all, const struct meaning *of, const char *name,
+			       size_t len)
+{
+	char path[MEANING_PATH_MAX + 2];
+	struct meaning *meaning;
+	size_t before = is_ground(of) ? 0 : of->len;
+
+	if (before + len + 1 > MEANING_PATH_MAX)
+		return NULL;
+	memcpy(path, of->text, before);
+	if (before)
+		path[before++] = '.';
+	memcpy(path + before, name, len);
+	meaning = meaning_new(all, MEANS_PATH, path, before + len);
+	if (meaning)
+		meaning->is_built = of->is_built;
+	return meaning;
+}
+
+static bool is_same(const struct meaning *one, const struct meaning *other)
+{
+	return one->kind == other->kind && one->len == other->len && one->number == other->number &&
+	       one->node == other->node && memcmp(one->text, other->text, one->len) == 0;
+}
+
+static const struct meaning *find_same(const struct meaning *chain, const struct meaning *one)
+{
+	while (chain && !is_same(chain, one))
+		chain = chain->also;
+	return chain;
+}
+
+static unsigned length(const struct meaning *chain)
+{
+	unsigned count = 0;
+
+	for (; chain; chain = chain->also)
+		count++;
+	return count;
+}
+
+const struct meaning *meaning_both(struct meanings *all, const struct meaning *one,
+				   const struct meaning *other)
+{
+	const struct meaning *chain = one;
+
+	if (!one || !other)
+		return one ? one : other;
+	for (; other; other = other->also) {
+		unsigned most = other->kind == MEANS_PATH ? 2 * MEANING_ALSO_MAX : MEANING_ALSO_MAX;
+		struct meaning *copy;
+
+		if (find_same(chain, other) || length(chain) >= most)
+			continue;
+		copy = store(all, sizeof(*copy));
+		if (!copy)
+			break;
+		*copy = *other;
+		copy->also = chain;
+		chain = copy;
+	}
+	return chain;
+}
+
+const struct meaning *meaning_of_kind(const struct meaning *meaning, enum meaning_kind kind)
+{
+	while (meaning && meaning->kind != kind)
+		meaning = meaning->also;
+	return meaning;
+}
+
+bool meaning_is_text(const struct meaning *meaning, const char *text)
+{
+	const struct meaning *one = meaning_of_kind(meaning, MEANS_TEXT);
+
+	return one && strcmp(one->text, text) == 0;
+}
+
+static uint32_t hash_of(const char *name, size_t len)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+	return hash;
+}
+
+/* The slot of the name, or the free one where it would go. */
+static struct name_slot *find_slot(const struct meanings *all, const char *name, size_t len,
+				   uint32_t hash)
+{
+	uint32_t at = hash & (all->slot_count - 1);
+
+	while (all->slots[at].name && (all->slots[at].hash != hash || all->slots[at].len != len ||
+				       memcmp(all->slots[at].name, name, len) != 0))
+		at = (at + 1) & (all->slot_count - 1);
+	return &all->slots[at];
+}
+
+static void grow(struct meanings *all)
+{
+	struct meanings old = *all;
+
+	all->slot_count = old.slot_count ? old.slot_count * 2 : 256;
+	all->slots = xcalloc(all->slot_count, sizeof(*all->slots));
+	for (uint32_t i = 0; i < old.slot_count; i++) {
+		const struct name_slot *slot = &old.slots[i];
+
+		if (slot->name)
+			*find_slot(all, slot->name, slot->len, slot->hash) = *slot;
+	}
+	free(old.slots);
+}
+
+void meanings_define(struct meanings *all, const char *name, size_t len,
+		     const struct meaning *meaning)
+{
+	uint32_t hash = hash_of(name, len);
+	struct name_slot *slot;
+
+	if (len == 0 || len > MEANING_PATH_MAX)
+		return;
+	if (all->name_count * 2 >= all->slot_count)
+		grow(all);
+	slot = find_slot(all, name, len, hash);
+	if (!slot->name) {
+		const char *copy = store_text(all, name, len);
+
+		if (!copy)
+			return;
+		*slot = (struct name_slot){ .name = copy, .len = (uint32_t)len, .hash = hash };
+		all->name_count++;
+	}
+	slot->meaning = meaning_both(all, slot->meaning, meaning);
+}
+
+bool meanings_look_up(const struct meanings *all, const char *name, size_t len,
+		      const struct meaning **ret_meaning)
+{
+	const struct name_slot *slot;
+
+	*ret_meaning = NULL;
+	if (all->slot_count == 0 || len == 0)
+		return false;
+	slot = find_slot(all, name, len, hash_of(name, len));
+	*ret_meaning = slot->meaning;
+	return slot->name != NULL;
+}

@@ -1,0 +1,229 @@
+/* What was found: kept once per rule and place, as data and as words. */
+#include "base/own.h"
+#include "scan/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void scan_report_init(struct scan_report *report)
+{
+	*report = (struct scan_report){ .is_analysable = true };
+}
+
+void scan_report_done(struct scan_report *report)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		free(report->findings[i].file);
+		free(report->findings[i].message);
+		free(report->findings[i].hint);
+	}
+	free(report->findings);
+	strv_done(&report->imports);
+	strv_done(&report->skipped);
+	scan_report_init(report);
+}
+
+static bool is_known(const struct scan_report *report, const struct scan_finding *finding)
+{
+	for (size_t i = report->count; i > 0; i--) {
+		const struct scan_finding *one = &report->findings[i - 1];
+
+		if (one->line == finding->line && one->column == finding->column &&
+		    one->rule == finding->rule && strcmp(one->file, finding->file) == 0 &&
+		    strcmp(one->message, finding->message) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes the finding's texts. */
+static void keep(struct scan_report *report, struct scan_finding *finding)
+{
+	if (finding->severity > report->risk)
+		report->risk = finding->severity;
+	if (report->count >= SCAN_MAX_FINDINGS || is_known(report, finding)) {
+		report->beyond += report->count >= SCAN_MAX_FINDINGS;
+		free(finding->file);
+		free(finding->message);
+		free(finding->hint);
+		return;
+	}
+	report->findings = xrealloc(report->findings, report->count + 1, sizeof(*report->findings));
+	report->findings[report->count++] = *finding;
+}
+
+/* Line and column of a byte of the text, by bisection. */
+static void locate(const struct scan_job *job, uint32_t at, uint32_t *ret_line,
+		   uint32_t *ret_column)
+{
+	size_t low = 0, high = job->line_count;
+
+	while (job->outer) {
+		at = job->outer_at;
+		job = job->outer;
+		low = 0;
+		high = job->line_count;
+	}
+	while (low + 1 < high) {
+		size_t middle = (low + high) / 2;
+
+		if (job->lines[middle] <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	*ret_line = (uint32_t)low + 1;
+	*ret_column = at - (job->line_count ? job->lines[low] : 0) + 1;
+}
+
+/* The words of WHAT that come from the text itself are shown bounded and without control bytes. */
+static char *compose(const char *what, const char *message)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (!what)
+		return xstrdup(message);
+	return xasprintf("%s: %s", str_shown(what, shown), message);
+}
+
+static void find(struct scan_job *job, uint32_t at, enum scan_rule rule,
+		 enum scan_severity severity, const struct policy_entry *entry, const char *what)
+{
+	const struct scan_rule_row *row = &scan_rules[rule];
+	struct scan_finding finding = { .language = job->language, .rule = rule };
+
+	severity = scan_policy_severity(job->policy, job->language, rule, severity);
+	if (severity == SEVERITY_NONE)
+		return;
+	if (severity > job->worst)
+		job->worst = severity;
+	locate(job, at, &finding.line, &finding.column);
+	finding.severity = severity;
+	finding.file = xstrdup(job->text->name);
+	finding.message = compose(what, entry && entry->message ? entry->message : row->message);
+	finding.hint = xstrdup(entry && entry->hint ? entry->hint : row->hint);
+	keep(job->report, &finding);
+}
+
+void job_find(struct scan_job *job, uint32_t at, enum scan_rule rule, enum scan_severity severity,
+	      const char *what)
+{
+	if (!job->policy->without_builtin || rule == RULE_NOT_ANALYSABLE)
+		find(job, at, rule, severity, NULL, what);
+}
+
+void job_find_entry(struct scan_job *job, uint32_t at, enum scan_rule rule,
+		    const struct policy_entry *entry, const char *what)
+{
+	enum scan_severity severity = entry->severity >= 0 ? (enum scan_severity)entry->severity
+							   : scan_rules[rule].severity;
+
+	find(job, at, rule, severity, entry, what);
+}
+
+void job_import(struct scan_job *job, uint32_t at, const char *module)
+{
+	const struct policy_entry *entry =
+		scan_policy_forbids(job->policy, job->language, LIST_IMPORTS, module);
+
+	if (!job->outer && job->report->imports.count < 1000 &&
+	    !strv_has(&job->report->imports, module))
+		strv_add(&job->report->imports, module);
+	if (entry && !scan_policy_allows(job->policy, job->language, LIST_IMPORTS, module))
+		job_find_entry(job, at, RULE_FORBIDDEN_IMPORT, entry, module);
+}
+
+void scan_report_refuse(struct scan_report *report, const struct scan_policy *policy,
+			const char *name, const char *why)
+{
+	const struct scan_text text = { .name = name };
+	struct scan_job job = {
+		.text = &text, .language = SCAN_UNKNOWN, .policy = policy, .report = report
+	};
+
+	report->is_analysable = false;
+	report->texts++;
+	job_find(&job, 0, RULE_NOT_ANALYSABLE, SEVERITY_HIGH, why);
+	if (report->risk < SEVERITY_HIGH)
+		report->risk = SEVERITY_HIGH;
+}
+
+static char *rule_id(const struct scan_finding *finding)
+{
+	return xasprintf("%s.%s", scan_language_name(finding->language),
+			 scan_rules[finding->rule].name);
+}
+
+static struct value *finding_value(const struct scan_finding *finding)
+{
+	struct value *row = value_new_map();
+	owned(free_ptr) char *rule = rule_id(finding);
+
+	value_add(row, "file", value_new_text(finding->file));
+	value_add(row, "line", value_new_int(finding->line));
+	value_add(row, "column", value_new_int(finding->column));
+	value_add(row, "rule", value_new_text(rule));
+	value_add(row, "severity", value_new_text(scan_severity_name(finding->severity)));
+	value_add(row, "message", value_new_text(finding->message));
+	value_add(row, "hint", value_new_text(finding->hint));
+	return row;
+}
+
+/* The findings that make the risk what it is, each rule once. */
+static struct value *reasons(const struct scan_report *report)
+{
+	struct value *list = value_new_list();
+	unsigned told[SCAN_RULES] = { 0 };
+
+	for (size_t i = 0; i < report->count; i++) {
+		const struct scan_finding *finding = &report->findings[i];
+		owned(free_ptr) char *rule = NULL, *words = NULL;
+
+		if (finding->severity != report->risk || told[finding->rule]++)
+			continue;
+		rule = rule_id(finding);
+		words = xasprintf("%s, %s:%u: %s", rule, finding->file, finding->line,
+				  finding->message);
+		value_append(list, value_new_text(words));
+	}
+	return list;
+}
+
+struct value *scan_report_value(const struct scan_report *report)
+{
+	struct value *answer = value_new_map();
+	struct value *findings = value_new_list();
+
+	for (size_t i = 0; i < report->count; i++)
+		value_append(findings, finding_value(&report->findings[i]));
+	value_add(answer, "risk", value_new_text(scan_severity_name(report->risk)));
+	value_add(answer, "analysable", value_new_bool(report->is_analysable));
+	value_add(answer, "findings", findings);
+	value_add(answer, "reasons", reasons(report));
+	value_add(answer, "imports", value_from_strv(&report->imports));
+	value_add(answer, "skipped", value_from_strv(&report->skipped));
+	value_add(answer, "files", value_new_int((int64_t)report->texts));
+	if (report->beyond)
+		value_add(answer, "beyond", value_new_int((int64_t)report->beyond));
+	return answer;
+}
+
+void scan_report_words(const struct scan_report *report, struct str *out)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		const struct scan_finding *finding = &report->findings[i];
+		owned(free_ptr) char *rule = rule_id(finding);
+
+		str_addf(out, "%s:%u:%u: %s: %s [%s]\n", finding->file, finding->line,
+			 finding->column, scan_severity_name(finding->severity), finding->message,
+			 rule);
+		str_addf(out, "    %s\n", finding->hint);
+	}
+	if (report->beyond)
+		str_addf(out, "%zu more findings\n", report->beyond);
+	for (size_t i = 0; i < report->skipped.count; i++)
+		str_addf(out, "%s: not looked at, its language is not known\n",
+			 report->skipped.items[i]);
+	str_addf(out, "risk: %s%s\n", scan_severity_name(report->risk),
+		 report->is_analysable ? "" : " (not analysable)");
+}

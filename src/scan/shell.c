@@ -1,0 +1,301 @@
+/* Shell texts: commands, pipelines into interpreters, redirections, functions that call themselves. */
+#include "base/own.h"
+#include "scan/command.h"
+#include "scan/fold.h"
+#include "scan/shell_word.h"
+
+#include <string.h>
+
+static uint32_t start_of(const struct shell *shell, uint32_t node)
+{
+	return shell->syntax->nodes[node].start;
+}
+
+/* The language a command's input would be run as; SCAN_UNKNOWN when it is no code. */
+static enum scan_language reads_as(const struct strv *words)
+{
+	size_t start = command_start(words);
+
+	if (start >= words->count || !command_reads_code(words))
+		return SCAN_UNKNOWN;
+	if (strcmp(words->items[start], ".") == 0 || strcmp(words->items[start], "source") == 0)
+		return SCAN_SHELL;
+	return scan_language_of_program(words->items[start]);
+}
+
+/* A file taken from the network and run. */
+static void judge_fetched(struct shell *shell, uint32_t command, const struct strv *words)
+{
+	size_t start = command_start(words);
+	const char *name = start < words->count ? command_name(words->items[start]) : "";
+
+	for (size_t i = start; i < words->count && command_fetches(name); i++) {
+		const char *word = words->items[i],
+			   *next = i + 1 < words->count ? words->items[i + 1] : NULL;
+
+		if (next &&
+		    (strcmp(word, "-o") == 0 || strcmp(word, "-O") == 0 ||
+		     strcmp(word, "--output") == 0) &&
+		    shell->fetched.count < 64)
+			strv_add(&shell->fetched, command_name(next));
+		else if (strcmp(name, "wget") == 0 && strstr(word, "://") && *command_name(word) &&
+			 shell->fetched.count < 64)
+			strv_add(&shell->fetched, command_name(word));
+	}
+	if (command_fetches(name) ||
+	    (strcmp(name, "chmod") != 0 && strcmp(name, "source") != 0 && strcmp(name, ".") != 0 &&
+	     scan_language_of_program(name) == SCAN_UNKNOWN &&
+	     !strchr(start < words->count ? words->items[start] : "", '/')))
+		return;
+	for (size_t i = start; i < words->count; i++) {
+		if (strv_has(&shell->fetched, command_name(words->items[i])) &&
+		    words->items[i][0] != '-')
+			job_find(shell->job, start_of(shell, command), RULE_PIPE, SEVERITY_HIGH,
+				 words->items[i]);
+	}
+}
+
+/* bash <(curl ...), eval "$(... | base64 -d)", sh -c "$(wget -O- ...)". */
+static void judge_substituted(struct shell *shell, uint32_t command, const struct strv *words)
+{
+	const struct syntax *syntax = shell->syntax;
+	size_t start = command_start(words);
+	const char *name = start < words->count ? command_name(words->items[start]) : "";
+	bool runs = strcmp(name, "eval") == 0 || strcmp(name, "source") == 0 ||
+		    strcmp(name, ".") == 0 || name[0] == FOLD_GAP ||
+		    scan_language_of_program(name) != SCAN_UNKNOWN;
+
+	for (uint32_t at = command + 1; runs && at < syntax->nodes[command].after; at++) {
+		uint32_t kind = syntax->nodes[at].kind;
+
+		if (kind != NODE_COMMAND_SUBSTITUTION && kind != NODE_PROCESS_SUBSTITUTION)
+			continue;
+		if (shell_fetches(shell, at))
+			job_find(shell->job, start_of(shell, command), RULE_PIPE, SEVERITY_CRITICAL,
+				 name);
+		else if (shell_decodes(shell, at))
+			job_find(shell->job, start_of(shell, command), RULE_PIPE, SEVERITY_HIGH,
+				 name);
+		at = syntax->nodes[at].after - 1;
+	}
+}
+
+static void judge_simple(struct shell *shell, uint32_t node)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	shell_words(shell, node, &words);
+	if (words.count == 0)
+		return;
+	judge_fetched(shell, node, &words);
+	judge_substituted(shell, node, &words);
+	/* A name that nobody can tell: $x, $(...). */
+	if (words.items[0][0] == FOLD_GAP && !words.items[0][1] &&
+	    shell->syntax->nodes[node + 1].kind == NODE_COMMAND_NAME)
+		job_find(shell->job, start_of(shell, node), RULE_DYNAMIC_NAME, SEVERITY_LOW, NULL);
+	judge_command(shell->job, start_of(shell, node), &words);
+}
+
+/* What comes before STAGE of a pipe, as far as it matters to an interpreter there. */
+static void judge_fed(struct shell *shell, uint32_t pipeline, uint32_t stage,
+		      enum scan_language language)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t at = start_of(shell, pipeline), first = syntax_first(syntax, pipeline);
+	owned(str_done) struct str text = STR_INIT;
+	bool fetches = false, decodes = false;
+
+	for (uint32_t child = first; child != stage && child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		fetches = fetches || shell_fetches(shell, child);
+		decodes = decodes || shell_decodes(shell, child);
+	}
+	if (fetches) {
+		job_find(shell->job, at, RULE_PIPE, SEVERITY_CRITICAL, NULL);
+	} else if (shell_output(shell, first, stage, &text) && language != SCAN_UNKNOWN) {
+		(void)job_nested(shell->job, at, language, str_cstr(&text), text.len);
+		job_find(shell->job, at, RULE_PIPE, decodes ? SEVERITY_HIGH : SEVERITY_LOW, NULL);
+	} else {
+		job_find(shell->job, at, RULE_PIPE, decodes ? SEVERITY_HIGH : SEVERITY_MEDIUM,
+			 NULL);
+	}
+}
+
+static bool carries_away(const struct strv *words)
+{
+	size_t start = command_start(words);
+	const char *name = start < words->count ? command_name(words->items[start]) : "";
+
+	if (strcmp(name, "curl") == 0)
+		return strv_has(words, "-T") || strv_has(words, "@-") || strv_has(words, "-d") ||
+		       strv_has(words, "--data-binary") || strv_has(words, "-F");
+	return strcmp(name, "nc") == 0 || strcmp(name, "ncat") == 0 ||
+	       strcmp(name, "netcat") == 0 || strcmp(name, "socat") == 0 ||
+	       strcmp(name, "ssh") == 0 || strcmp(name, "telnet") == 0;
+}
+
+static void judge_pipeline(struct shell *shell, uint32_t node)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t first = syntax_first(syntax, node);
+
+	for (uint32_t stage = first; stage != SYNTAX_NONE; stage = syntax_next(syntax, stage)) {
+		owned(strv_done) struct strv words = STRV_INIT;
+		uint32_t command = shell_command_in(shell, stage);
+
+		if (stage == first || command == SYNTAX_NONE)
+			continue;
+		shell_words(shell, command, &words);
+		if (command_reads_code(&words))
+			judge_fed(shell, node, stage, reads_as(&words));
+		if (carries_away(&words))
+			job_find(shell->job, start_of(shell, node), RULE_SEND, SEVERITY_HIGH, NULL);
+	}
+}
+
+static void judge_redirect(struct shell *shell, uint32_t node)
+{
+	owned(str_done) struct str target = STR_INIT;
+	uint32_t destination = syntax_child(shell->syntax, node, FIELD_DESTINATION);
+	const struct syntax_node *it = &shell->syntax->nodes[node];
+	bool is_out = memchr(shell->syntax->text + it->start, '>', it->end - it->start) != NULL;
+
+	if (destination == SYNTAX_NONE)
+		return;
+	shell_word_add(shell, destination, &target);
+	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
+		judge_target(shell->job, it->start, str_cstr(&target));
+	else if (place_of(str_cstr(&target)) == PLACE_SECRET)
+		job_find(shell->job, it->start, RULE_SECRET_READ, SEVERITY_HIGH, str_cstr(&target));
+}
+
+/* The command whose input NODE, a here-document or here-string, is. */
+static void fed_command(struct shell *shell, uint32_t node, struct strv *ret_words)
+{
+	uint32_t parent = shell->syntax->nodes[node].parent;
+	uint32_t command = parent == SYNTAX_NONE ? SYNTAX_NONE : shell_command_in(shell, parent);
+
+	if (command != SYNTAX_NONE)
+		shell_words(shell, command, ret_words);
+}
+
+static void judge_document(struct shell *shell, uint32_t node)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	owned(str_done) struct str text = STR_INIT;
+	const struct syntax *syntax = shell->syntax;
+	enum scan_language language;
+
+	fed_command(shell, node, &words);
+	language = reads_as(&words);
+	for (uint32_t at = node + 1; at < syntax->nodes[node].after; at++) {
+		const struct syntax_node *it = &syntax->nodes[at];
+
+		if (syntax->nodes[node].kind == NODE_HERESTRING && it->parent == node)
+			shell_word_add(shell, at, &text);
+		else if (it->kind == NODE_HEREDOC_BODY)
+			str_add_bytes(&text, syntax->text + it->start, it->end - it->start);
+	}
+	if (language != SCAN_UNKNOWN && text.len > 0)
+		(void)job_nested(shell->job, start_of(shell, node), language, str_cstr(&text),
+				 text.len);
+}
+
+/* :(){ :|:& };: */
+static void judge_function(struct shell *shell, uint32_t node)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t name = syntax_child(syntax, node, FIELD_NAME);
+
+	for (uint32_t at = node + 1; name != SYNTAX_NONE && at < syntax->nodes[node].after; at++) {
+		uint32_t called = syntax->nodes[at].kind == NODE_COMMAND_NAME ? at : SYNTAX_NONE;
+		uint32_t above = called == SYNTAX_NONE
+					 ? SYNTAX_NONE
+					 : syntax->nodes[syntax->nodes[at].parent].parent;
+		size_t len = syntax->nodes[name].end - syntax->nodes[name].start;
+
+		if (above != SYNTAX_NONE && syntax->nodes[above].kind == NODE_PIPELINE &&
+		    syntax->nodes[called].end - syntax->nodes[called].start == len &&
+		    memcmp(syntax->text + start_of(shell, name),
+			   syntax->text + start_of(shell, called), len) == 0) {
+			job_find(shell->job, start_of(shell, node), RULE_EXHAUSTION,
+				 SEVERITY_CRITICAL, "a function that starts itself twice");
+			return;
+		}
+	}
+}
+
+static void judge_variable(struct shell *shell, uint32_t node)
+{
+	const struct syntax *syntax = shell->syntax;
+	owned(str_done) struct str text = STR_INIT;
+	uint32_t name = syntax_child(syntax, node, FIELD_NAME);
+	uint32_t value = syntax_child(syntax, node, FIELD_VALUE);
+	const struct syntax_node *it;
+
+	if (name == SYNTAX_NONE)
+		return;
+	it = &syntax->nodes[name];
+	if (value != SYNTAX_NONE)
+		shell_word_add(shell, value, &text);
+	meanings_define(
+		&shell->variables, syntax->text + it->start, it->end - it->start,
+		value != SYNTAX_NONE && !strchr(str_cstr(&text), FOLD_GAP)
+			? meaning_new(&shell->variables, MEANS_TEXT, str_cstr(&text), text.len)
+			: NULL);
+	judge_assigned(shell->job, it->start, syntax->text + it->start, it->end - it->start,
+		       str_cstr(&text), text.len);
+	if (syntax_is(syntax, name, "LD_PRELOAD"))
+		job_find(shell->job, it->start, RULE_PRIVILEGE, SEVERITY_HIGH, "LD_PRELOAD");
+	if (syntax_is(syntax, name, "HISTFILE") || syntax_is(syntax, name, "HISTSIZE"))
+		job_find(shell->job, it->start, RULE_OBFUSCATION, SEVERITY_LOW,
+			 "hides its history");
+}
+
+static void judge_one(struct shell *shell, uint32_t node)
+{
+	const struct syntax_node *it = &shell->syntax->nodes[node];
+
+	switch (it->kind) {
+	case NODE_ASSIGNMENT:
+		judge_variable(shell, node);
+		break;
+	case NODE_COMMAND:
+	case NODE_DECLARATION:
+		judge_simple(shell, node);
+		break;
+	case NODE_PIPELINE:
+		judge_pipeline(shell, node);
+		break;
+	case NODE_REDIRECT:
+		judge_redirect(shell, node);
+		break;
+	case NODE_HEREDOC:
+	case NODE_HERESTRING:
+		judge_document(shell, node);
+		break;
+	case NODE_FUNCTION:
+		judge_function(shell, node);
+		break;
+	case NODE_STRING:
+	case NODE_RAW_STRING:
+	case NODE_ANSI_STRING:
+	case NODE_WORD:
+		judge_literal(shell->job, it->start, shell->syntax->text + it->start,
+			      it->end - it->start, it->kind == NODE_ANSI_STRING);
+		break;
+	default:
+		break;
+	}
+}
+
+void judge_shell(struct scan_job *job)
+{
+	struct shell shell = { .job = job, .syntax = job->syntax };
+
+	meanings_init(&shell.variables);
+	for (uint32_t i = 0; i < job->syntax->count; i++)
+		judge_one(&shell, i);
+	meanings_done(&shell.variables);
+	strv_done(&shell.fetched);
+}

@@ -1,0 +1,329 @@
+/* Words of a shell text: quotes, variables, substitutions whose output is plain. */
+#include "scan/shell_word.h"
+
+#include "base/own.h"
+#include "scan/command.h"
+#include "scan/fold.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define DEPTH_MAX 8u
+#define WORD_MAX 16384u
+
+static const char *source(const struct shell *shell, uint32_t node, size_t *ret_len)
+{
+	const struct syntax_node *it = &shell->syntax->nodes[node];
+
+	*ret_len = it->end - it->start;
+	return shell->syntax->text + it->start;
+}
+
+/* A backslash outside quotes makes the next letter itself. */
+static void add_unescaped(struct str *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\\' && i + 1 < len) {
+			i++;
+			if (text[i] == '\n')
+				continue;
+		}
+		str_add_char(out, text[i]);
+	}
+}
+
+/* $NAME, ${NAME}, ${NAME:-...}: the name in it. */
+static void add_variable(struct shell *shell, uint32_t node, struct str *out)
+{
+	const struct meaning *meaning;
+	size_t len;
+	const char *text = source(shell, node, &len), *name = text + 1;
+	size_t name_len = 0;
+
+	if (len > 1 && *name == '{')
+		name++;
+	while (name + name_len < text + len &&
+	       (isalnum((unsigned char)name[name_len]) || name[name_len] == '_'))
+		name_len++;
+	if (name_len == 3 && strncmp(name, "IFS", 3) == 0) {
+		str_add_char(out, ' ');
+		return;
+	}
+	if (name_len == 4 && strncmp(name, "HOME", 4) == 0) {
+		str_add(out, "$HOME");
+		return;
+	}
+	(void)meanings_look_up(&shell->variables, name, name_len, &meaning);
+	meaning = meaning_of_kind(meaning, MEANS_TEXT);
+	/* ${x:1:2} and ${x//a/b} change it; only the whole is known. */
+	if (meaning && (text[1] != '{' || name[name_len] == '}'))
+		str_add(out, meaning->text);
+	else
+		str_add_char(out, FOLD_GAP);
+}
+
+static void add_children(struct shell *shell, uint32_t node, struct str *out)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t at = syntax->nodes[node].start;
+	bool is_quoted = syntax->nodes[node].kind == NODE_STRING;
+	uint32_t end = syntax->nodes[node].end;
+	bool ignored;
+
+	if (is_quoted) {
+		at++;
+		end -= end > at;
+	}
+	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		const struct syntax_node *it = &syntax->nodes[child];
+
+		if (it->kind == NODE_STRING_PART || it->start < at)
+			continue;
+		if (is_quoted)
+			fold_escapes(out, syntax->text + at, it->start - at, &ignored);
+		shell_word_add(shell, child, out);
+		at = it->end;
+	}
+	if (at < end)
+		add_unescaped(out, syntax->text + at, end - at);
+}
+
+static void add_substitution(struct shell *shell, uint32_t node, struct str *out)
+{
+	owned(str_done) struct str printed = STR_INIT;
+
+	if (shell->depth < DEPTH_MAX &&
+	    shell_output(shell, node, shell->syntax->nodes[node].after, &printed))
+		str_add_bytes(out, str_cstr(&printed), printed.len);
+	else
+		str_add_char(out, FOLD_GAP);
+}
+
+void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
+{
+	size_t len;
+	const char *text = source(shell, node, &len);
+	bool ignored;
+
+	if (out->len > WORD_MAX)
+		return;
+	switch (shell->syntax->nodes[node].kind) {
+	case NODE_RAW_STRING:
+		if (len >= 2)
+			str_add_bytes(out, text + 1, len - 2);
+		break;
+	case NODE_ANSI_STRING:
+		if (len >= 3)
+			fold_escapes(out, text + 2, len - 3, &ignored);
+		break;
+	case NODE_EXPANSION:
+		add_variable(shell, node, out);
+		break;
+	case NODE_COMMAND_SUBSTITUTION:
+		shell->depth++;
+		add_substitution(shell, node, out);
+		shell->depth--;
+		break;
+	case NODE_PROCESS_SUBSTITUTION:
+		str_add_char(out, FOLD_GAP);
+		break;
+	case NODE_STRING:
+	case NODE_CONCATENATION:
+	case NODE_COMMAND_NAME:
+		if (shell->depth++ < DEPTH_MAX * 4)
+			add_children(shell, node, out);
+		shell->depth--;
+		break;
+	default:
+		add_unescaped(out, text, len);
+		break;
+	}
+}
+
+/* {rm,-rf,/} is three words. */
+static bool add_braced(const struct str *word, struct strv *words)
+{
+	const char *text = str_cstr(word), *at = text + 1, *end = text + word->len - 1;
+
+	if (word->len < 3 || text[0] != '{' || *end != '}' || !memchr(at, ',', (size_t)(end - at)))
+		return false;
+	while (at <= end) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		const char *stop = comma ? comma : end;
+
+		strv_take(words, xstrndup(at, (size_t)(stop - at)));
+		at = stop + 1;
+	}
+	return true;
+}
+
+/* What an unquoted variable holds is split at blanks. */
+static void add_split(const struct str *word, struct strv *words)
+{
+	const char *at = str_cstr(word);
+
+	while (*at) {
+		size_t len = strcspn(at, " \t\n");
+
+		if (len > 0)
+			strv_take(words, xstrndup(at, len));
+		at += len;
+		at += strspn(at, " \t\n");
+	}
+}
+
+static bool is_quoted(const struct shell *shell, uint32_t node)
+{
+	uint32_t kind = shell->syntax->nodes[node].kind;
+
+	return kind == NODE_STRING || kind == NODE_RAW_STRING || kind == NODE_ANSI_STRING;
+}
+
+static void add_word(struct shell *shell, uint32_t node, struct strv *words)
+{
+	owned(str_done) struct str word = STR_INIT;
+	uint32_t kind = shell->syntax->nodes[node].kind;
+	uint32_t inner = kind == NODE_COMMAND_NAME ? syntax_first(shell->syntax, node) : node;
+
+	shell_word_add(shell, node, &word);
+	if (inner != SYNTAX_NONE && is_quoted(shell, inner))
+		strv_add(words, str_cstr(&word));
+	else if (!add_braced(&word, words) && kind != NODE_WORD)
+		add_split(&word, words);
+	else if (kind == NODE_WORD &&
+		 (word.len < 3 || str_cstr(&word)[0] != '{' || !strchr(str_cstr(&word), ',')))
+		strv_add(words, str_cstr(&word));
+}
+
+void shell_words(struct shell *shell, uint32_t command, struct strv *ret_words)
+{
+	const struct syntax *syntax = shell->syntax;
+
+	for (uint32_t child = syntax_first(syntax, command); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		uint32_t kind = syntax->nodes[child].kind;
+
+		if (kind != NODE_REDIRECT && kind != NODE_HERESTRING && kind != NODE_HEREDOC &&
+		    kind != NODE_ASSIGNMENT)
+			add_word(shell, child, ret_words);
+	}
+}
+
+uint32_t shell_command_in(const struct shell *shell, uint32_t node)
+{
+	for (uint32_t at = node; at < shell->syntax->nodes[node].after; at++) {
+		if (shell->syntax->nodes[at].kind == NODE_COMMAND)
+			return at;
+	}
+	return SYNTAX_NONE;
+}
+
+/* echo -n words, printf format. */
+static bool print_words(const struct strv *words, size_t start, struct str *out)
+{
+	const char *name = command_name(words->items[start]);
+	bool is_echo = strcmp(name, "echo") == 0, interprets = !is_echo, ignored;
+
+	if (!is_echo && strcmp(name, "printf") != 0)
+		return false;
+	for (size_t i = start + 1; i < words->count; i++) {
+		const char *word = words->items[i];
+
+		if (is_echo && i == start + 1 && word[0] == '-' &&
+		    strspn(word + 1, "neE") == strlen(word + 1)) {
+			interprets = strchr(word, 'e') != NULL;
+			continue;
+		}
+		/* printf '%s' text: the format itself prints nothing. */
+		if (!is_echo && i == start + 1 && i + 1 < words->count && strchr(word, '%'))
+			continue;
+		if (out->len > 0 && is_echo)
+			str_add_char(out, ' ');
+		if (interprets)
+			fold_escapes(out, word, strlen(word), &ignored);
+		else
+			str_add(out, word);
+	}
+	return memchr(str_cstr(out), FOLD_GAP, out->len) == NULL;
+}
+
+static bool decode(const char *name, struct str *text)
+{
+	struct str out = STR_INIT;
+	bool is_done = true;
+
+	if (strcmp(name, "base64") == 0)
+		is_done = fold_base64(&out, str_cstr(text), text->len);
+	else if (strcmp(name, "xxd") == 0)
+		is_done = fold_hex(&out, str_cstr(text), text->len);
+	else if (strcmp(name, "rev") == 0)
+		fold_reverse(&out, str_cstr(text), text->len);
+	else
+		is_done = strcmp(name, "cat") == 0;
+	if (is_done && out.len > 0) {
+		str_done(text);
+		*text = out;
+	} else {
+		str_done(&out);
+	}
+	return is_done;
+}
+
+bool shell_output(struct shell *shell, uint32_t from, uint32_t to, struct str *out)
+{
+	const struct syntax *syntax = shell->syntax;
+	bool is_first = true, is_known = true;
+
+	for (uint32_t at = from; at < to && is_known; at++) {
+		owned(strv_done) struct strv words = STRV_INIT;
+
+		if (syntax->nodes[at].kind != NODE_COMMAND)
+			continue;
+		shell_words(shell, at, &words);
+		if (words.count == 0)
+			return false;
+		is_known = is_first ? print_words(&words, 0, out)
+				    : decode(command_name(words.items[0]), out);
+		is_first = false;
+		/* The commands in its own words have been read with it. */
+		at = syntax->nodes[at].after - 1;
+	}
+	return is_known && !is_first;
+}
+
+typedef bool command_test(const char *name, const struct strv *words);
+
+static bool any_command(struct shell *shell, uint32_t node, command_test *test)
+{
+	for (uint32_t at = node; at < shell->syntax->nodes[node].after; at++) {
+		owned(strv_done) struct strv words = STRV_INIT;
+		size_t start;
+
+		if (shell->syntax->nodes[at].kind != NODE_COMMAND || shell->depth >= DEPTH_MAX)
+			continue;
+		shell->depth++;
+		shell_words(shell, at, &words);
+		shell->depth--;
+		start = command_start(&words);
+		if (start < words.count && test(command_name(words.items[start]), &words))
+			return true;
+	}
+	return false;
+}
+
+static bool does_fetch(const char *name, const struct strv *words)
+{
+	(void)words;
+	return command_fetches(name);
+}
+
+bool shell_fetches(struct shell *shell, uint32_t node)
+{
+	return any_command(shell, node, does_fetch);
+}
+
+bool shell_decodes(struct shell *shell, uint32_t node)
+{
+	return any_command(shell, node, command_decodes);
+}
