@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define UNITS_MAX (4u << 20)
+#define WORK_TRIES 5000
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 
 /* Under these names a unit's things are found; the record in `units` says whose they are. */
@@ -164,13 +166,22 @@ static int make_top(struct root_builder *builder, const struct kept_unit *unit,
 	return 0;
 }
 
-/* Scratch space of an earlier mount is marked: a volatile overlay that may have lost something. We know, and start anew. */
+/*
+ * Scratch space of an earlier mount is marked: a volatile overlay that may have lost something. We know, and start anew.
+ * Who was killed together with his janitor may still be ending: he writes there until he is gone.
+ */
 static int make_work(int top_fd, const char *name, struct error *err)
 {
-	if (mkdirat(top_fd, name, 0700) == 0)
-		return 0;
-	if (errno == EEXIST && tree_remove(top_fd, name) == 0 && mkdirat(top_fd, name, 0700) == 0)
-		return 0;
+	struct timespec pause = { .tv_nsec = 2000000 };
+
+	for (unsigned tries = 0; tries < WORK_TRIES; tries++) {
+		if (mkdirat(top_fd, name, 0700) == 0)
+			return 0;
+		if (errno != EEXIST || (tree_remove(top_fd, name) < 0 && errno != ENOTEMPTY))
+			break;
+		if (tries > 0)
+			(void)nanosleep(&pause, NULL);
+	}
 	return error_errno(err, ERROR_HOST, "scratch space of a writable layer");
 }
 
