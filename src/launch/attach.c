@@ -110,6 +110,35 @@ int attach_send_exec(int socket_fd, struct attach_message *message,
 	return status;
 }
 
+/* What came from outside may hold any byte where only two are a truth value. */
+static bool are_truths(const bool *values, size_t count)
+{
+	const unsigned char *bytes = (const unsigned char *)values;
+
+	for (size_t i = 0; i < count; i++) {
+		if (bytes[i] > 1)
+			return false;
+	}
+	return true;
+}
+
+static bool has_truths(const struct attach_message *message)
+{
+	const struct attach_figures *figures = &message->figures;
+
+	if (message->kind == ATTACH_EXEC)
+		return are_truths(message->exec.tty, 3) && are_truths(&message->exec.is_outside, 1);
+	if (message->kind == ATTACH_FIGURES)
+		return are_truths(&figures->has_group, 1) && are_truths(&figures->is_idle, 1) &&
+		       are_truths(&figures->disk_full, 1);
+	if (message->kind == ATTACH_RULE)
+		return are_truths(&message->rule.is_deny, 1) &&
+		       are_truths(&message->rule.is_removal, 1);
+	if (message->kind == ATTACH_NETWORK)
+		return are_truths(&message->network.has_gateway, 1);
+	return message->kind != ATTACH_ENDED || are_truths(&message->ended.is_crowded, 1);
+}
+
 static bool is_whole(const struct attach_packet *packet, size_t got)
 {
 	const struct attach_message *message = &packet->message;
@@ -118,10 +147,10 @@ static bool is_whole(const struct attach_packet *packet, size_t got)
 		return false;
 	size_t fixed = fixed_size(message->kind);
 
+	if (got < fixed || !has_truths(message))
+		return false;
 	if (message->kind != ATTACH_EXEC)
 		return got == fixed && packet->fd_count <= (message->kind == ATTACH_TERMINAL);
-	if (got < fixed)
-		return false;
 	if (message->exec.is_outside)
 		return got == fixed && packet->fd_count > 0 && message->exec.body_len <= WORDS_MAX;
 	return got == fixed + message->exec.body_len && message->exec.body_len <= ATTACH_BODY_MAX;
