@@ -81,10 +81,10 @@ def test_logs(runs):
 
 
 def test_follow():
-    run = subprocess.Popen([AISBX, "run", "--", "sh", "-c", "echo begin; sleep 2; echo end"], cwd=scratch, env=ENV,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    run = subprocess.Popen([AISBX, "run", "--", "sh", "-c", "echo begin; read line; echo end"], cwd=scratch, env=ENV,
+                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     run_id = None
-    for _ in range(100):
+    for _ in range(1000):
         running = lines(call("history", "--json", "--status", "running"))
         if running:
             run_id = running[0]["run_id"]
@@ -92,14 +92,18 @@ def test_follow():
         time.sleep(0.05)
     tap.ok(run_id, "a run under way is listed as running")
     if run_id:
-        done = call("logs", run_id, "--follow")
-        tap.equal(done.stdout, "begin\nend\n", "logs --follow goes on until the end")
+        reader = subprocess.Popen([AISBX, "logs", run_id, "--follow"], cwd=scratch, env=ENV, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, text=True)
+        first = reader.stdout.readline()
+        run.communicate(b"go on\n")
+        tap.equal(first + reader.communicate()[0], "begin\nend\n", "logs --follow goes on until the end")
+    run.stdin.close()
     run.wait()
 
 
 def test_killed():
-    run = subprocess.Popen([AISBX, "run", "--", "sleep", "60"], cwd=scratch, env=ENV, stdin=subprocess.DEVNULL)
-    for _ in range(100):
+    run = subprocess.Popen([AISBX, "run", "--", "sleep", "600"], cwd=scratch, env=ENV, stdin=subprocess.DEVNULL)
+    for _ in range(1000):
         if lines(call("history", "--json", "--status", "running")):
             break
         time.sleep(0.05)
@@ -152,11 +156,11 @@ def test_events():
 
 def test_top():
     tap.ok("nothing is running" in call("top").stdout, "nothing is running")
-    run = subprocess.Popen([AISBX, "run", "--mem", "64m", "--", "sh", "-c", "head -c 57m /dev/zero | tail | sleep 4"],
-                           cwd=scratch, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    run = subprocess.Popen([AISBX, "run", "--mem", "64m", "--", "sh", "-c", "exec 3<&0; head -c 57m /dev/zero | tail | read line <&3"],
+                           cwd=scratch, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE, text=True)
     rows = []
-    for _ in range(60):
+    for _ in range(600):
         rows = lines(call("top", "--json"))
         if rows and rows[0]["warnings"]:
             break
@@ -164,7 +168,9 @@ def test_top():
     tap.ok(len(rows) == 1 and rows[0]["pids"] >= 2 and rows[0]["memory_bytes"] > 0, "top shows what runs", rows)
     tap.ok(rows and "memory" in "".join(rows[0]["warnings"]), "with a warning near a limit", rows)
     tap.equal(len(lines(call("top", "--json", "-n", "2"))), 2, "again and again")
-    notes = run.communicate()[1]
+    # long enough for a few samples
+    time.sleep(3)
+    notes = run.communicate("go on\n")[1]
     tap.ok("four fifths of its memory" in notes, "the run itself warns, too", notes)
     tap.ok("nothing is running" in call("top").stdout, "and is gone with its end")
     last = lines(call("history", "--json", "-n", "1"))[0]["run_id"]

@@ -26,14 +26,14 @@ def attempts(answer):
 def test_winner(home):
     home.put("calc.py", CALC)
     began = time.time()
-    answer = home.data("race", "--time", "3s", "--check", CHECK, "-c", "wrong=sed -i 's/+ 1/+ 2/' calc.py", "-c",
-                       "right=sed -i 's/ + 1//' calc.py", "-c", "hangs=sleep 60", "-c", "breaks=exit 9",
+    answer = home.data("race", "--time", "8s", "--check", CHECK, "-c", "wrong=sed -i 's/+ 1/+ 2/' calc.py", "-c",
+                       "right=sed -i 's/ + 1//' calc.py", "-c", "hangs=sleep 600", "-c", "breaks=exit 9",
                        "--jobs", "4")
     by_name = attempts(answer)
     if not tap.equal(answer.get("winner"), "right", "the attempt that passes wins"):
         print("#", answer)
         return None
-    tap.ok(time.time() - began < 30, "one that hangs keeps nobody waiting")
+    tap.ok(time.time() - began < 500, "one that hangs keeps nobody waiting")
     tap.equal({name: one["status"] for name, one in by_name.items()},
               {"wrong": "success", "right": "success", "hangs": "timeout", "breaks": "error"}, "each has its status")
     tap.equal(by_name["wrong"]["check"]["status"], "error", "a failed check is told")
@@ -92,14 +92,14 @@ def test_score(home):
 def test_prefer(home):
     answer = home.data("race", "--prefer", "small", "-c", "two=touch a b", "-c", "one=touch c")
     tap.equal(answer["winner"], "one", "--prefer small")
-    answer = home.data("race", "--prefer", "fast", "-c", "slow=sleep 0.7", "-c", "quick=true")
+    answer = home.data("race", "--prefer", "fast", "-c", "slow=sleep 4", "-c", "quick=true")
     tap.equal(answer["winner"], "quick", "--prefer fast")
 
 
 def test_first(home):
     began = time.time()
-    answer = home.data("race", "--first", "--jobs", "2", "-c", "slow=sleep 50", "-c", "quick=true", "-c", "never=true")
-    tap.ok(answer["winner"] == "quick" and time.time() - began < 25, "--first does not wait for the others", answer)
+    answer = home.data("race", "--first", "--jobs", "2", "-c", "slow=sleep 600", "-c", "quick=true", "-c", "never=true")
+    tap.ok(answer["winner"] == "quick" and time.time() - began < 500, "--first does not wait for the others", answer)
     tap.equal(attempts(answer)["slow"]["status"], "killed", "who was ended is told so")
 
 
@@ -202,7 +202,7 @@ def test_mistakes(home):
 
 def test_interrupted(home):
     before = {row["name"] for row in home.rows("ls")}
-    race = subprocess.Popen([AISBX, "race", "--jobs", "3", "-c", "a=sleep 60", "-c", "b=sleep 60", "-c", "c=sleep 60"],
+    race = subprocess.Popen([AISBX, "race", "--jobs", "3", "-c", "a=sleep 600", "-c", "b=sleep 600", "-c", "c=sleep 600"],
                             cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL)
     for _ in range(200):
@@ -210,7 +210,7 @@ def test_interrupted(home):
             break
         time.sleep(0.05)
     race.send_signal(signal.SIGINT)
-    race.wait(timeout=30)
+    race.wait(timeout=200)
     tap.equal({row["name"] for row in home.rows("ls")}, before, "Ctrl-C leaves no sandbox")
     tap.equal(home.rows("history", "--status", "running"), [], "and nobody running")
 

@@ -40,15 +40,17 @@ class Disk:
         with open(self.image, "wb") as file:
             file.truncate(size << 20)
         sh(*make, self.image)
-        self.mount()
-
-    def mount(self):
         sh("mount", "-o", "loop", self.image, self.point)
+        # Held, so that no suite beside us takes its number meanwhile: the disk that comes back is the same one.
+        number = os.stat(self.point).st_dev
+        link = os.path.realpath(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+        self.device = "/dev/" + os.path.basename(link)
+        self.held = os.open(self.device, os.O_RDONLY)
 
     def remount(self):
         """As after the power came back."""
         sh("umount", self.point)
-        self.mount()
+        sh("mount", self.device, self.point)
 
     def shut_down(self, how):
         fd = os.open(self.point, os.O_RDONLY)
@@ -60,6 +62,7 @@ class Disk:
 
     def remove(self):
         subprocess.run(["umount", self.point], stderr=subprocess.DEVNULL, check=False)
+        os.close(self.held)
         os.unlink(self.image)
 
 

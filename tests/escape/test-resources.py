@@ -245,7 +245,7 @@ def counting_bomb(t):
     os.chown(where, t.caller.uid, -1)
     started = time.monotonic()
     result = t.box.run("python3", "-c", COUNT_BOMB, workspace=where)
-    t.ok(time.monotonic() - started < patience(5), "it does not take long", time.monotonic() - started)
+    t.ok(time.monotonic() - started < patience(20), "it does not take long", time.monotonic() - started)
     t.equal(result.json.get("changes"), {"added": 127, "modified": 0, "deleted": 3}, f"counted: {result}")
 
 
@@ -371,7 +371,7 @@ def processor(t):
 
 @suite.case("A092b", "limit of processor time", "outside it spins on")
 def cpu_time(t):
-    result = t.box.attack("spin", 2, 20, flags=["--cpu-time", "1s", "--time", "30s"], timeout=40)
+    result = t.box.attack("spin", 2, 100, flags=["--cpu-time", "1s", "--time", "100s"], timeout=120)
     t.ok("cpu-time" in result.json.get("limits_hit", []), "told in limits_hit", result)
     t.equal(result.status, "limit", f"status: {result}")
 
@@ -386,7 +386,7 @@ def sync_storm(t):
     started = time.monotonic()
     result = t.box.run("sh", "-c", "for i in $(seq 200); do sync; done")
     t.equal(result.code, 0, f"ran: {result}")
-    t.ok(time.monotonic() - started < patience(10), "two hundred syncs", time.monotonic() - started)
+    t.ok(time.monotonic() - started < patience(30), "two hundred syncs", time.monotonic() - started)
 
 
 def raise_control(t):

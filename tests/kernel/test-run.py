@@ -271,7 +271,7 @@ def loop_mount(t):
                          ["sh", "-c", f"cat {point}/file; echo x > {point}/file; rm -r {point}/dir; mv {point}/file {point}/g; cat {point}/g; rm -rf {point}/*"])
         t.equal((result.code, result.out), (0, "inner\nx\n"), f"ext4 on a loop device: {result}")
         # the sandbox's mounts go behind the answer, and until then the device is busy
-        for _ in range(50):
+        for _ in range(600):
             check = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -o loop,ro {image} {point} && cat {point}/file && ls -d {point}/dir"],
                                    capture_output=True, text=True)
             if check.returncode != 32:

@@ -187,7 +187,7 @@ class Watch:
             shared |= {f"control group left: {path}" for path in unused_groups()}
         return own, shared
 
-    def problems(self, seconds=5):
+    def problems(self, seconds=20):
         """What is still there after a while: tearing down may go on behind the answer.
 
         On a busy machine others always have something in use, but never the same for long: what counts was there
