@@ -20,22 +20,36 @@ struct aisbx_result {
 	int exit_code;
 	struct str out, err;
 	bool truncated;
-	char *message;
+	char *message, *code, *hint;
 	char *json;
+	struct value *rows; /* a list of maps */
 };
 
-/*
- * Starts REQUEST's program with VERB --json and the request's flags and command, feeds it the input
- * and collects its stdout. The caller's signals and descriptors are as before when it returns.
- */
-enum aisbx_error process_ask(const struct aisbx_request *request, const char *verb,
-			     struct str *ret_answer, int *ret_exit_status);
+/* The exit status is not known: somebody else collected the child. */
+#define PROCESS_COLLECTED (-1)
 
-/* Reads the answer of `run --json`. */
+/* One call of the program: VERB --json, the request's flags, WORDS, and behind -- what stands in BEHIND. */
+struct ask {
+	const struct aisbx_request *request; /* flags and program; NULL: neither */
+	const char *verb;
+	struct strv words, behind;
+	const struct str *input; /* NULL: none */
+	bool at_top; /* in the sandbox it starts at the workspace's top, wherever the caller stands */
+};
+
+void ask_done(struct ask *ask);
+
+/*
+ * Starts the program, feeds it the input and collects its stdout. The caller's signals and descriptors are as before
+ * when it returns.
+ */
+enum aisbx_error process_ask(const struct ask *ask, struct str *ret_answer, int *ret_exit_status);
+
+/* Reads the answer of `run --json` or `exec --json`. */
 enum aisbx_error result_read_run(const struct str *answer, struct aisbx_result **ret_result);
 
-/* Reads the answer of `plan --json`, which came with that exit status. */
-enum aisbx_error result_read_plan(const struct str *answer, int exit_status,
-				  struct aisbx_result **ret_result);
+/* Reads the answer of any other verb, which came with that exit status. */
+enum aisbx_error result_read(const struct str *answer, int exit_status,
+			     struct aisbx_result **ret_result);
 
 #endif

@@ -65,15 +65,23 @@ static int talk_open(struct talk *talk)
 	return 0;
 }
 
-static void build_argv(const struct aisbx_request *request, const char *verb, struct strv *argv)
+void ask_done(struct ask *ask)
+{
+	strv_done(&ask->words);
+	strv_done(&ask->behind);
+}
+
+static void build_argv(const struct ask *ask, struct strv *argv)
 {
 	strv_add(argv, "aisbx");
-	strv_add(argv, verb);
+	strv_add(argv, ask->verb);
 	strv_add(argv, "--json");
-	strv_copy(argv, &request->flags);
-	if (request->command.count > 0)
+	if (ask->request)
+		strv_copy(argv, &ask->request->flags);
+	strv_copy(argv, &ask->words);
+	if (ask->behind.count > 0)
 		strv_add(argv, "--");
-	strv_copy(argv, &request->command);
+	strv_copy(argv, &ask->behind);
 }
 
 /* Returns an error number. */
@@ -97,21 +105,23 @@ static int set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attribut
 	return failed;
 }
 
-static int start(const struct aisbx_request *request, const char *verb, const struct talk *talk,
-		 pid_t *ret_pid)
+static int start(const struct ask *ask, const struct talk *talk, pid_t *ret_pid)
 {
+	const char *program = ask->request ? ask->request->program : NULL;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	struct strv argv = STRV_INIT;
 	int failed;
 
-	build_argv(request, verb, &argv);
+	build_argv(ask, &argv);
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attributes);
 	failed = set_up(&files, &attributes, talk);
+	if (ask->at_top)
+		failed |= posix_spawn_file_actions_addchdir_np(&files, "/");
 	if (!failed)
-		failed = posix_spawn(ret_pid, request->program ? request->program : AISBX_PROGRAM,
-				     &files, &attributes, argv.items, environ);
+		failed = posix_spawn(ret_pid, program ? program : AISBX_PROGRAM, &files,
+				     &attributes, argv.items, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	strv_done(&argv);
@@ -190,8 +200,8 @@ static void release_pipe_signal(const sigset_t *before, bool take_back)
 	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* 125 when somebody else collected the child: the answer then speaks for itself. */
-static int wait_for(pid_t pid)
+/* False when a signal ended it: what it said may be half of an answer. */
+static bool wait_for(pid_t pid, int *ret_exit_status)
 {
 	int status;
 	pid_t got;
@@ -199,12 +209,15 @@ static int wait_for(pid_t pid)
 	do
 		got = waitpid(pid, &status, 0);
 	while (got < 0 && errno == EINTR);
-	return got == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+	*ret_exit_status = PROCESS_COLLECTED;
+	if (got == pid && WIFEXITED(status))
+		*ret_exit_status = WEXITSTATUS(status);
+	return got != pid || WIFEXITED(status);
 }
 
-enum aisbx_error process_ask(const struct aisbx_request *request, const char *verb,
-			     struct str *ret_answer, int *ret_exit_status)
+enum aisbx_error process_ask(const struct ask *ask, struct str *ret_answer, int *ret_exit_status)
 {
+	static const struct str nothing = STR_INIT;
 	struct talk talk;
 	sigset_t before;
 	bool take_back;
@@ -213,7 +226,7 @@ enum aisbx_error process_ask(const struct aisbx_request *request, const char *ve
 
 	if (talk_open(&talk) < 0)
 		return AISBX_ERROR_SYSTEM;
-	failed = start(request, verb, &talk, &pid);
+	failed = start(ask, &talk, &pid);
 	fd_close(&talk.input_read);
 	fd_close(&talk.output_write);
 	if (failed) {
@@ -222,9 +235,10 @@ enum aisbx_error process_ask(const struct aisbx_request *request, const char *ve
 							    : AISBX_ERROR_PROGRAM;
 	}
 	take_back = hold_pipe_signal(&before);
-	converse(&talk, &request->input, ret_answer);
+	converse(&talk, ask->input ? ask->input : &nothing, ret_answer);
 	release_pipe_signal(&before, take_back);
 	talk_close(&talk);
-	*ret_exit_status = wait_for(pid);
-	return talk.broken ? AISBX_ERROR_ANSWER : AISBX_OK;
+	if (!wait_for(pid, ret_exit_status) || talk.broken)
+		return AISBX_ERROR_ANSWER;
+	return AISBX_OK;
 }

@@ -1,5 +1,4 @@
-/* libaisbx: building a request and asking for it to be done. */
-#include "base/own.h"
+/* libaisbx: building a request. */
 #include "lib/lib.h"
 
 #include <stdlib.h>
@@ -96,28 +95,4 @@ enum aisbx_error aisbx_request_program(struct aisbx_request *request, const char
 	free(request->program);
 	request->program = xstrdup(path);
 	return AISBX_OK;
-}
-
-enum aisbx_error aisbx_run(const struct aisbx_request *request, struct aisbx_result **result)
-{
-	owned(str_done) struct str answer = STR_INIT;
-	enum aisbx_error error;
-	int exit_status;
-
-	if (!request || !result)
-		return AISBX_ERROR_ARGUMENT;
-	error = process_ask(request, "run", &answer, &exit_status);
-	return error ? error : result_read_run(&answer, result);
-}
-
-enum aisbx_error aisbx_plan(const struct aisbx_request *request, struct aisbx_result **result)
-{
-	owned(str_done) struct str answer = STR_INIT;
-	enum aisbx_error error;
-	int exit_status;
-
-	if (!request || !result)
-		return AISBX_ERROR_ARGUMENT;
-	error = process_ask(request, "plan", &answer, &exit_status);
-	return error ? error : result_read_plan(&answer, exit_status, result);
 }

@@ -35,8 +35,6 @@ static bool read_stream(const struct value *map, const char *key, const char *en
 	const struct value *stream = value_get(map, key);
 	const char *encoding = value_get_text(map, encoding_key);
 
-	/* Never NULL for callers, even when nothing was written. */
-	str_add(ret_stream, "");
 	if (!stream || stream->kind != VALUE_TEXT)
 		return true;
 	if (encoding && strcmp(encoding, "base64") == 0)
@@ -45,15 +43,25 @@ static bool read_stream(const struct value *map, const char *key, const char *en
 	return true;
 }
 
-static void read_message(struct aisbx_result *result, const struct value *map)
+static char *copy_text(const struct value *map, const char *key)
+{
+	const char *text = value_get_text(map, key);
+
+	return text ? xstrdup(text) : NULL;
+}
+
+/* Why it was refused, where it was. */
+static void read_error(struct aisbx_result *result, const struct value *map)
 {
 	const struct value *error = value_get(map, "error");
-	const char *message = value_get_text(map, "message");
 
-	if (!message && error && error->kind == VALUE_MAP)
-		message = value_get_text(error, "message");
-	if (message)
-		result->message = xstrdup(message);
+	result->message = copy_text(map, "message");
+	if (!error || error->kind != VALUE_MAP)
+		return;
+	free(result->message);
+	result->message = copy_text(error, "message");
+	result->code = copy_text(error, "code");
+	result->hint = copy_text(error, "hint");
 }
 
 static struct aisbx_result *new_result(const struct str *answer)
@@ -63,16 +71,20 @@ static struct aisbx_result *new_result(const struct str *answer)
 	result->json = xstrndup(str_cstr(answer), answer->len);
 	for (size_t len = strlen(result->json); len > 0 && result->json[len - 1] == '\n'; len--)
 		result->json[len - 1] = '\0';
+	result->rows = value_new_list();
+	/* Never NULL for callers, even when nothing was written. */
+	str_add(&result->out, "");
+	str_add(&result->err, "");
 	return result;
 }
 
-static struct value *read_object(const struct str *answer)
+static struct value *read_object(const char *bytes, size_t len)
 {
 	const struct json_limits limits = { .bytes = ANSWER_BYTES, .nul = true };
 	struct value *map = NULL;
 	struct error err;
 
-	if (json_read(str_cstr(answer), answer->len, &limits, &map, &err) < 0)
+	if (json_read(bytes, len, &limits, &map, &err) < 0)
 		return NULL;
 	if (map->kind != VALUE_MAP) {
 		value_free(map);
@@ -83,20 +95,21 @@ static struct value *read_object(const struct str *answer)
 
 enum aisbx_error result_read_run(const struct str *answer, struct aisbx_result **ret_result)
 {
-	owned(value_release) struct value *map = read_object(answer);
-	const struct value *truncated;
+	struct value *map = read_object(str_cstr(answer), answer->len);
 	struct aisbx_result *result;
 	int64_t exit_code = 125;
 
-	if (!map || !value_get_text(map, "status"))
+	if (!map || !value_get_text(map, "status")) {
+		value_free(map);
 		return AISBX_ERROR_ANSWER;
+	}
 	result = new_result(answer);
+	value_append(result->rows, map);
 	(void)value_get_int(map, "exit_code", &exit_code);
-	truncated = value_get(map, "truncated");
 	result->status = status_of(value_get_text(map, "status"));
 	result->exit_code = (int)exit_code;
-	result->truncated = truncated && truncated->kind == VALUE_BOOL && truncated->truth;
-	read_message(result, map);
+	result->truncated = value_is_true(map, "truncated");
+	read_error(result, map);
 	if (!read_stream(map, "stdout", "stdout_encoding", &result->out) ||
 	    !read_stream(map, "stderr", "stderr_encoding", &result->err)) {
 		aisbx_result_free(result);
@@ -106,21 +119,46 @@ enum aisbx_error result_read_run(const struct str *answer, struct aisbx_result *
 	return AISBX_OK;
 }
 
-enum aisbx_error result_read_plan(const struct str *answer, int exit_status,
-				  struct aisbx_result **ret_result)
+/* One object a line. */
+static bool read_rows(struct aisbx_result *result)
 {
-	owned(value_release) struct value *map = read_object(answer);
-	struct aisbx_result *result;
+	for (const char *line = result->json; *line;) {
+		size_t len = strcspn(line, "\n");
+		struct value *map = read_object(line, len);
 
-	if (!map)
+		if (!map)
+			return false;
+		value_append(result->rows, map);
+		if (!result->code)
+			read_error(result, map);
+		line += len + (line[len] == '\n');
+	}
+	return true;
+}
+
+/* What the program itself failed at, and what it refused. */
+static enum aisbx_status status_of_code(const char *code)
+{
+	bool is_own = strcmp(code, "internal") == 0 || strcmp(code, "host") == 0;
+
+	return is_own ? AISBX_INTERNAL : AISBX_DENIED;
+}
+
+enum aisbx_error result_read(const struct str *answer, int exit_status,
+			     struct aisbx_result **ret_result)
+{
+	struct aisbx_result *result = new_result(answer);
+
+	/* An empty list is an answer only of somebody who is known to have come to its end. */
+	if (!read_rows(result) || (result->rows->many.count == 0 && exit_status != 0)) {
+		aisbx_result_free(result);
 		return AISBX_ERROR_ANSWER;
-	result = new_result(answer);
-	result->status = exit_status == 0 ? AISBX_SUCCESS : AISBX_DENIED;
-	result->exit_code = exit_status;
-	str_add(&result->out, "");
-	str_add(&result->err, "");
-	if (exit_status != 0)
-		read_message(result, map);
+	}
+	result->exit_code = exit_status == PROCESS_COLLECTED ? 0 : exit_status;
+	if (result->code)
+		result->status = status_of_code(result->code);
+	else
+		result->status = result->exit_code == 0 ? AISBX_SUCCESS : AISBX_FAILURE;
 	*ret_result = result;
 	return AISBX_OK;
 }
@@ -162,6 +200,43 @@ const char *aisbx_result_message(const struct aisbx_result *result)
 	return result->message;
 }
 
+const char *aisbx_result_code(const struct aisbx_result *result)
+{
+	return result->code;
+}
+
+const char *aisbx_result_hint(const struct aisbx_result *result)
+{
+	return result->hint;
+}
+
+size_t aisbx_result_rows(const struct aisbx_result *result)
+{
+	return result->rows->many.count;
+}
+
+static const struct value *row_of(const struct aisbx_result *result, size_t row)
+{
+	return row < result->rows->many.count ? result->rows->many.items[row] : NULL;
+}
+
+const char *aisbx_result_text(const struct aisbx_result *result, size_t row, const char *key)
+{
+	const struct value *map = row_of(result, row);
+
+	return map && key ? value_get_text(map, key) : NULL;
+}
+
+double aisbx_result_number(const struct aisbx_result *result, size_t row, const char *key)
+{
+	const struct value *map = row_of(result, row);
+	const struct value *number = map && key ? value_get(map, key) : NULL;
+
+	if (number && number->kind == VALUE_INT)
+		return (double)number->integer;
+	return number && number->kind == VALUE_REAL ? number->real : 0;
+}
+
 const char *aisbx_result_json(const struct aisbx_result *result)
 {
 	return result->json;
@@ -174,6 +249,9 @@ void aisbx_result_free(struct aisbx_result *result)
 	str_done(&result->out);
 	str_done(&result->err);
 	free(result->message);
+	free(result->code);
+	free(result->hint);
 	free(result->json);
+	value_free(result->rows);
 	free(result);
 }
