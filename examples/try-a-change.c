@@ -49,10 +49,23 @@ static int change(const struct aisbx_request *request, const char *name)
 	return failed(error, result);
 }
 
+static int in_sandbox(const struct aisbx_request *request, const char *name)
+{
+	struct aisbx_result *result = NULL;
+	enum aisbx_error error = aisbx_create(request, name, &result);
+	int status;
+
+	if (failed(error, result))
+		return 1;
+	status = change(request, name);
+	result = NULL;
+	error = aisbx_remove(request, name, &result);
+	return failed(error, result) || status;
+}
+
 int main(int argc, char **argv)
 {
 	struct aisbx_request *request = aisbx_request_new();
-	struct aisbx_result *result = NULL;
 	char name[32];
 	int status = 1;
 
@@ -62,12 +75,8 @@ int main(int argc, char **argv)
 		aisbx_request_program(request, getenv("AISBX"));
 	if (argc < 2)
 		fprintf(stderr, "usage: try-a-change COMMAND [ARGS]\n");
-	else if (aisbx_request_command(request, (const char *const *)argv + 1) == AISBX_OK &&
-		 !failed(aisbx_create(request, name, &result), result)) {
-		status = change(request, name);
-		result = NULL;
-		failed(aisbx_remove(request, name, &result), result);
-	}
+	else if (aisbx_request_command(request, (const char *const *)argv + 1) == AISBX_OK)
+		status = in_sandbox(request, name);
 	aisbx_request_free(request);
 	return status;
 }
