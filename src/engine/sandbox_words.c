@@ -32,11 +32,11 @@ static void add_path(struct strv *words, const char *name, const char *cwd, cons
 		strv_addf(words, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, path);
 }
 
-static void add_secret(struct strv *words, const char *cwd, const char *pair)
+static void add_secret(struct strv *words, const char *name, const char *cwd, const char *pair)
 {
 	const char *file = strchr(pair, '=') + 1;
 
-	strv_add(words, "--secret");
+	strv_addf(words, "--%s", name);
 	strv_addf(words, "%.*s%s%s%s", (int)(file - pair), pair, file[0] == '/' ? "" : cwd,
 		  file[0] == '/' ? "" : "/", file);
 }
@@ -56,8 +56,8 @@ static void add_setting(struct strv *words, const char *cwd, const struct settin
 	owned(str_done) struct str value = STR_INIT;
 
 	for (size_t i = 0; list && i < list->count; i++) {
-		if (list == &flags->secret)
-			add_secret(words, cwd, list->items[i]);
+		if (list == &flags->secret || list == &flags->secret_header)
+			add_secret(words, row->name, cwd, list->items[i]);
 		else
 			add_pair(words, row->name, list->items[i]);
 	}

@@ -12,11 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define GATEWAY_MS 10000
 
 /* The last id of the sandbox's range: nobody inside can take it, and nobody outside has it. */
 static int take_identity(const struct spec_ids *ids)
@@ -77,6 +80,12 @@ static int detach(const struct gateway_options *options)
 	return 0;
 }
 
+/* Files and ports of this machine may be others'. */
+static bool can_refuse(const struct spec *spec)
+{
+	return spec->publish.count + spec->secret_header.count > 0;
+}
+
 static _Noreturn void gateway_main(const struct spec *spec, const struct gateway_options *options,
 				   pid_t supervisor)
 {
@@ -87,6 +96,9 @@ static _Noreturn void gateway_main(const struct spec *spec, const struct gateway
 		error_errno(&report.error, ERROR_HOST, "network: the gateway cannot start");
 	} else if (gateway_open(options, &gateway, &report.error) == 0 &&
 		   seal(&spec->ids, supervisor, &report.error) == 0) {
+		report.kind = NET_REPORT_READY;
+		if (can_refuse(spec))
+			(void)net_report_send(options->report_fd, &report);
 		gateway_serve(gateway);
 		_exit(0);
 	}
@@ -112,11 +124,27 @@ static int make_sockets(struct launch *launch, struct start *start, struct gatew
 	return 0;
 }
 
+/* Nothing must have been run by the time it refuses. Who asks for nothing that can be refused does not wait. */
+static int await_gateway(const struct launch *launch, struct error *err)
+{
+	struct pollfd ready = { .fd = launch->gateway_fd, .events = POLLIN };
+	struct net_report report;
+
+	if (poll(&ready, 1, GATEWAY_MS) != 1 ||
+	    net_report_receive(launch->gateway_fd, &report) <= 0)
+		return error_set(err, ERROR_HOST, "network: the gateway does not answer");
+	if (report.kind != NET_REPORT_FAILED)
+		return 0;
+	*err = report.error;
+	return -1;
+}
+
 int egress_start(struct launch *launch, struct start *start, struct error *err)
 {
 	const struct spec *spec = start->spec;
 	struct gateway_options options = { .allow = &spec->allow,
 					   .deny = &spec->deny,
+					   .secret_header = &spec->secret_header,
 					   .publish = &spec->publish };
 	pid_t supervisor = getpid();
 
@@ -134,7 +162,7 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 	close(options.inside_fd);
 	if (launch->gateway_pid < 0)
 		return error_errno(err, ERROR_HOST, "start: fork");
-	return 0;
+	return can_refuse(spec) ? await_gateway(launch, err) : 0;
 }
 
 int egress_set_up(const struct start *start, struct error *err)

@@ -1,10 +1,8 @@
 /* TCP through the gateway: decide, dial the decided address, splice both ways, pass on ends and resets. */
 #include "base/own.h"
-#include "net/gateway_parts.h"
-#include "net/sni.h"
+#include "net/connection.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,67 +10,10 @@
 #include <unistd.h>
 
 #define ACCEPTS_PER_ROUND 16
-#define SPLICES_PER_ROUND 16
-#define PIPE_BYTES (512u << 10)
-#define CHUNK (1u << 20)
 #define CONNECT_NS (20 * SECOND_NS)
-#define HELLO_NS (10 * SECOND_NS)
 /* Nothing moved for so long: a peer that does not take what is sent, or closed one side and forgot the other. */
 #define STUCK_NS (300 * SECOND_NS)
 #define IDLE_NS (7200 * SECOND_NS)
-
-struct flow {
-	struct source *from, *to;
-	struct pipe_ends pipe;
-	bool has_pipe, has_ended, is_shut;
-	size_t held; /* bytes in the pipe */
-	uint64_t *counter;
-};
-
-struct connection {
-	struct source inner, outer; /* of the one who connects, and of the one who is reached */
-	struct connection *next, *previous;
-	struct flow up, down;
-	struct net_address address;
-	struct net_port port;
-	bool is_connected;
-	bool is_gated; /* its first bytes must be looked at */
-	bool is_published;
-	bool is_dead;
-	uint64_t deadline_ns; /* to be connected by; 0: none */
-	uint64_t hello_ns;    /* to have said all of its ClientHello by; 0: none was begun */
-	uint64_t active_ns;
-};
-
-static bool take_pipe(struct gateway *gateway, struct flow *flow)
-{
-	if (flow->has_pipe)
-		return true;
-	if (gateway->pipe_count > 0) {
-		flow->pipe = gateway->pipes[--gateway->pipe_count];
-	} else {
-		if (pipe2(flow->pipe.fds, O_CLOEXEC | O_NONBLOCK) < 0)
-			return false;
-		/* More at a time where the user may have that much; else as it is. */
-		(void)fcntl(flow->pipe.fds[0], F_SETPIPE_SZ, PIPE_BYTES);
-	}
-	flow->has_pipe = true;
-	return true;
-}
-
-/* Only an empty one can serve another connection. */
-static void give_pipe(struct gateway *gateway, struct flow *flow)
-{
-	if (!flow->has_pipe)
-		return;
-	flow->has_pipe = false;
-	if (flow->held == 0 && gateway->pipe_count < PIPES_KEPT) {
-		gateway->pipes[gateway->pipe_count++] = flow->pipe;
-		return;
-	}
-	close(flow->pipe.fds[0]);
-	close(flow->pipe.fds[1]);
-}
 
 static void reset_on_close(int fd)
 {
@@ -91,8 +32,7 @@ static void recycle_dial(struct gateway *gateway, struct connection *connection)
 		gateway->dials[gateway->dial_count++] = fd_take(&connection->outer.fd);
 }
 
-/* Ends it; with RESET both peers see that something broke. */
-static void end(struct gateway *gateway, struct connection *connection, bool reset)
+void connection_end(struct gateway *gateway, struct connection *connection, bool reset)
 {
 	if (connection->is_dead)
 		return;
@@ -101,8 +41,9 @@ static void end(struct gateway *gateway, struct connection *connection, bool res
 		if (!connection->is_published && connection->outer.fd >= 0)
 			reset_on_close(connection->outer.fd);
 	}
-	give_pipe(gateway, &connection->up);
-	give_pipe(gateway, &connection->down);
+	stream_stop(gateway, &connection->up);
+	stream_stop(gateway, &connection->down);
+	gate_requests_done(&connection->requests);
 	if (connection->is_published && connection->outer.fd >= 0)
 		recycle_dial(gateway, connection);
 	source_close(gateway, &connection->inner);
@@ -129,73 +70,39 @@ void connection_sweep(struct gateway *gateway)
 	}
 }
 
-/* Fills the pipe when it is empty. 1 when there are bytes to pass on, 0 when not, -1 on a reset. */
-static int fill(struct gateway *gateway, struct flow *flow)
+/* What the client side is waited for. */
+static uint32_t inner_events(const struct connection *connection)
 {
-	ssize_t got;
+	const struct flow *up = &connection->up;
+	uint32_t events = connection->down.held > 0 ? EPOLLOUT : 0;
 
-	if (flow->held > 0)
-		return 1;
-	if (flow->has_ended)
-		return 0;
-	if (!take_pipe(gateway, flow))
-		return -1;
-	got = splice(flow->from->fd, NULL, flow->pipe.fds[1], NULL, CHUNK,
-		     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	flow->has_ended = got == 0;
-	flow->held = (size_t)got;
-	return got > 0;
+	if (connection->is_closing)
+		return events | (connection->has_left ? 0 : EPOLLIN);
+	if (connection->gate == GATE_TLS)
+		return events | EPOLLIN | EPOLLRDHUP;
+	if (!connection->is_connected || up->has_ended || up->held > 0 ||
+	    connection->requests.pending)
+		return events;
+	return events | EPOLLIN | (connection->gate == GATE_HTTP ? EPOLLRDHUP : 0);
 }
 
-/* Moves what can be moved. 0, or -1 on a reset. */
-static int pump(struct gateway *gateway, struct connection *connection, struct flow *flow)
+static uint32_t outer_events(const struct connection *connection)
 {
-	int filled = 1;
+	const struct flow *down = &connection->down;
 
-	for (int i = 0; i < SPLICES_PER_ROUND && (filled = fill(gateway, flow)) > 0; i++) {
-		ssize_t sent = splice(flow->pipe.fds[0], NULL, flow->to->fd, NULL, flow->held,
-				      SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-
-		if (sent < 0 && errno != EAGAIN && errno != EINTR)
-			return -1;
-		if (sent <= 0)
-			break;
-		flow->held -= (size_t)sent;
-		*flow->counter += (uint64_t)sent;
-		connection->active_ns = gateway->now_ns;
-	}
-	if (filled < 0)
-		return -1;
-	if (flow->held == 0)
-		give_pipe(gateway, flow);
-	if (flow->has_ended && flow->held == 0 && !flow->is_shut) {
-		flow->is_shut = true;
-		(void)shutdown(flow->to->fd, SHUT_WR);
-		connection->active_ns = gateway->now_ns;
-	}
-	return 0;
+	if (!connection->is_connected)
+		return EPOLLOUT;
+	return (connection->up.held > 0 || connection->requests.pending ? EPOLLOUT : 0) |
+	       (!down->has_ended && down->held == 0 ? EPOLLIN : 0);
 }
 
 static int watch(struct gateway *gateway, struct connection *connection)
 {
-	const struct flow *up = &connection->up, *down = &connection->down;
-	uint32_t inner = 0, outer = 0;
-
-	if (connection->is_gated)
-		inner |= EPOLLIN | EPOLLRDHUP;
-	else if (connection->is_connected && !up->has_ended && up->held == 0)
-		inner |= EPOLLIN;
-	if (down->held > 0)
-		inner |= EPOLLOUT;
-	if (!connection->is_connected || up->held > 0)
-		outer |= EPOLLOUT;
-	if (connection->is_connected && !down->has_ended && down->held == 0)
-		outer |= EPOLLIN;
-	if (source_watch(gateway, &connection->inner, inner) < 0)
+	if (source_watch(gateway, &connection->inner, inner_events(connection)) < 0)
 		return -1;
-	return source_watch(gateway, &connection->outer, outer);
+	return connection->outer.fd < 0
+		       ? 0
+		       : source_watch(gateway, &connection->outer, outer_events(connection));
 }
 
 static void tell_upstream(struct gateway *gateway, const struct connection *connection, int errnum)
@@ -212,72 +119,6 @@ static void tell_upstream(struct gateway *gateway, const struct connection *conn
 	tell_failed(gateway, &refusal, strerror(errnum));
 }
 
-static void let_through(struct connection *connection)
-{
-	int one = 1;
-
-	connection->is_gated = false;
-	connection->hello_ns = 0;
-	(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
-}
-
-static void refuse_hello(struct gateway *gateway, struct connection *connection, const char *name)
-{
-	const struct refusal refusal = {
-		.verb = "connect",
-		.name = name,
-		.address = &connection->address,
-		.port = connection->port,
-		.rule = name ? "TLS asks for another name than was dialled"
-			     : "TLS without a name, where a rule permits a name",
-	};
-
-	tell_refused(gateway, &refusal);
-	end(gateway, connection, true);
-}
-
-/* Looks at the first bytes without taking them. Nothing of them goes out before that. */
-static void inspect(struct gateway *gateway, struct connection *connection, uint32_t events)
-{
-	uint8_t bytes[SNI_BYTES_MAX];
-	char name[NET_NAME_SIZE];
-	ssize_t got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-	int more = (int)got + 1;
-
-	if (got < 0) {
-		if (errno != EAGAIN && errno != EINTR)
-			end(gateway, connection, true);
-		return;
-	}
-	if (got == 0) {
-		let_through(connection);
-		return;
-	}
-	switch (sni_read(bytes, (size_t)got, name)) {
-	case SNI_NOT_TLS:
-		let_through(connection);
-		return;
-	case SNI_NAME:
-		if (decide_name(gateway, &connection->address, connection->port, name))
-			let_through(connection);
-		else
-			refuse_hello(gateway, connection, name);
-		return;
-	case SNI_MORE:
-		if (events & (EPOLLRDHUP | EPOLLHUP))
-			break;
-		if (!connection->hello_ns)
-			connection->hello_ns = gateway->now_ns + HELLO_NS;
-		(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &more,
-				 sizeof(more));
-		return;
-	case SNI_ABSENT:
-	case SNI_BROKEN:
-		break;
-	}
-	refuse_hello(gateway, connection, NULL);
-}
-
 static void finish_connect(struct gateway *gateway, struct connection *connection)
 {
 	socklen_t size = sizeof(int);
@@ -286,7 +127,7 @@ static void finish_connect(struct gateway *gateway, struct connection *connectio
 	(void)getsockopt(connection->outer.fd, SOL_SOCKET, SO_ERROR, &failure, &size);
 	if (failure) {
 		tell_upstream(gateway, connection, failure);
-		end(gateway, connection, true);
+		connection_end(gateway, connection, true);
 		return;
 	}
 	connection->is_connected = true;
@@ -294,26 +135,52 @@ static void finish_connect(struct gateway *gateway, struct connection *connectio
 	connection->active_ns = gateway->now_ns;
 }
 
+/* 0, or -1 when it must be reset. */
+static int move_bytes(struct gateway *gateway, struct connection *connection, uint32_t events)
+{
+	if (!connection->is_connected)
+		return 0;
+	if (connection->outer.fd >= 0 && stream_pump(gateway, connection, &connection->down) < 0)
+		return -1;
+	if (connection->is_closing || connection->gate == GATE_TLS)
+		return 0;
+	if (connection->gate == GATE_HTTP)
+		return gate_requests(gateway, connection, events);
+	return stream_pump(gateway, connection, &connection->up);
+}
+
+/* One that was refused: it gets the answers to what was permitted, and reads why. */
+static void close_slowly(struct gateway *gateway, struct connection *connection)
+{
+	bool is_answered = connection->outer.fd < 0 || connection->down.is_shut;
+
+	if ((connection->has_left || gate_discard(connection)) && is_answered)
+		connection_end(gateway, connection, false);
+}
+
 void connection_step(struct gateway *gateway, struct source *side, uint32_t events)
 {
 	struct connection *connection = side->owner;
+	bool is_inner = side == &connection->inner;
 
-	if (side == &connection->outer && !connection->is_connected)
+	if (!is_inner && !connection->is_connected)
 		finish_connect(gateway, connection);
-	if (!connection->is_dead && side == &connection->inner && connection->is_gated)
-		inspect(gateway, connection, events);
+	if (!connection->is_dead && is_inner && connection->gate == GATE_TLS)
+		gate_inspect(gateway, connection, events);
 	if (connection->is_dead)
 		return;
-	if (connection->is_connected &&
-	    (pump(gateway, connection, &connection->down) < 0 ||
-	     (!connection->is_gated && pump(gateway, connection, &connection->up) < 0))) {
-		end(gateway, connection, true);
+	if (move_bytes(gateway, connection, is_inner ? events : 0) < 0) {
+		connection_end(gateway, connection, true);
 		return;
 	}
-	if (connection->up.is_shut && connection->down.is_shut)
-		end(gateway, connection, false);
+	if (connection->is_closing)
+		close_slowly(gateway, connection);
+	if (connection->is_dead)
+		return;
+	if (connection->up.is_shut && connection->down.is_shut && !connection->is_closing)
+		connection_end(gateway, connection, false);
 	else if (events & EPOLLERR || watch(gateway, connection) < 0)
-		end(gateway, connection, true);
+		connection_end(gateway, connection, true);
 }
 
 static struct connection *add(struct gateway *gateway, int inner_fd, int outer_fd)
@@ -359,11 +226,11 @@ static void dial(struct gateway *gateway, struct connection *connection,
 	if (connect(connection->outer.fd, (struct sockaddr *)&to, len) < 0 &&
 	    errno != EINPROGRESS) {
 		tell_upstream(gateway, connection, errno);
-		end(gateway, connection, true);
+		connection_end(gateway, connection, true);
 		return;
 	}
 	if (watch(gateway, connection) < 0)
-		end(gateway, connection, true);
+		connection_end(gateway, connection, true);
 }
 
 static void refuse(struct gateway *gateway, int fd, const struct refusal *refusal)
@@ -408,7 +275,12 @@ static void take_connection(struct gateway *gateway, struct source *listener, in
 
 	connection->address = address;
 	connection->port = port;
-	connection->is_gated = decision.by_name;
+	if (gate_judges_requests(gateway, &address, port)) {
+		connection->gate = GATE_HTTP;
+		connection->up.limit = &connection->requests.left;
+	} else if (decision.by_name) {
+		connection->gate = GATE_TLS;
+	}
 	gateway->counts.connections++;
 	dial(gateway, connection, &decision.dial, port.number);
 }
@@ -466,8 +338,12 @@ void connection_expire(struct gateway *gateway)
 		next = at->next;
 		if (!is_old(gateway, at))
 			continue;
+		if (at->gate == GATE_HTTP && at->hello_ns && !at->is_closing) {
+			gate_too_slow(gateway, at);
+			continue;
+		}
 		if (!at->is_connected)
 			tell_upstream(gateway, at, ETIMEDOUT);
-		end(gateway, at, true);
+		connection_end(gateway, at, true);
 	}
 }

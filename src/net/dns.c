@@ -6,6 +6,7 @@
 #define HEADER 12
 #define CLASS_INTERNET 1
 #define FLAG_ANSWER 0x8000u
+#define FLAG_CUT 0x0200u
 #define FLAG_RECURSION_WANTED 0x0100u
 #define FLAG_RECURSION_THERE 0x0080u
 #define OPCODE_BITS 0x7800u
@@ -294,6 +295,7 @@ int dns_parse_answer(const uint8_t *message, size_t len, const struct dns_query 
 	    class_of != CLASS_INTERNET)
 		return -1;
 	ret_answer->code = header.flags & 0xf;
+	ret_answer->is_cut = header.flags & FLAG_CUT;
 	for (int i = 0; i < ALIASES_MAX; i++) {
 		if (!read_records(reader, header.answers, type, &name, ret_answer))
 			break;

@@ -37,6 +37,7 @@ struct dns_answer {
 	struct net_address addresses[DNS_ADDRESSES_MAX];
 	size_t count;
 	uint32_t ttl; /* the shortest of all that led here */
+	bool is_cut;  /* the server had more to say than fits a datagram */
 };
 
 /* Writes an answer to QUERY. Its length; it always fits. */

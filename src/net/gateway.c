@@ -130,6 +130,19 @@ static int publish(struct gateway *gateway, const char *pair, struct error *err)
 	return 0;
 }
 
+static int read_secrets(struct gateway *gateway, const struct strv *texts, struct error *err)
+{
+	gateway->secrets = xcalloc(texts->count + 1, sizeof(*gateway->secrets));
+	for (size_t i = 0; i < texts->count; i++) {
+		struct secret *secret = &gateway->secrets[gateway->secret_count++];
+
+		if (secret_parse(texts->items[i], gateway->policy, secret, err) < 0 ||
+		    secret_read(secret, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int gateway_open(const struct gateway_options *options, struct gateway **ret_gateway,
 		 struct error *err)
 {
@@ -140,6 +153,8 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 	if (rule_set_make(options->allow, options->deny, &gateway->rules, err) < 0)
 		return -1;
 	gateway->policy = &gateway->rules.policy;
+	if (read_secrets(gateway, options->secret_header, err) < 0)
+		return -1;
 	gateway->now_ns = clock_now_ns();
 	gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	gateway->report = (struct source){ .kind = SOURCE_REPORT, .fd = options->report_fd };

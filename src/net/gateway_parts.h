@@ -7,6 +7,7 @@
 #include "net/pins.h"
 #include "net/report.h"
 #include "net/rule_set.h"
+#include "net/secret.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,6 +56,8 @@ struct gateway {
 	struct gateway_options options;
 	struct rule_set rules;
 	const struct net_policy *policy; /* theirs */
+	struct secret *secrets;		 /* headers added to requests */
+	size_t secret_count;
 	struct net_hosts hosts;
 	struct pins pins;
 	bool has_v6; /* the host can reach somebody by IPv6 */

@@ -5,6 +5,8 @@
 #include "base/own.h"
 #include "net/lookup.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -13,6 +15,38 @@
 #define LOOKUPS_MAX 256
 #define NAMESERVER_PORT 53
 #define ANSWER_MAX 4096
+/* By TCP; with the length in front. */
+#define STREAM_MAX (2 + 16384)
+
+static void close_stream(struct gateway *gateway, struct lookup *lookup)
+{
+	source_close(gateway, &lookup->source);
+	free(lookup->stream);
+	lookup->stream = NULL;
+	lookup->stream_have = 0;
+	lookup->is_stream = lookup->has_asked = false;
+}
+
+/* The same server, the same question, by TCP: an answer that was cut. */
+static bool ask_by_stream(struct gateway *gateway, struct lookup *lookup)
+{
+	const struct net_hosts *hosts = &gateway->hosts;
+	const struct net_address *address =
+		&hosts->servers[(lookup->tries - 1) % hosts->server_count];
+	struct sockaddr_storage server;
+	socklen_t len = net_address_to(address, NAMESERVER_PORT, &server);
+	owned(fd_close) int fd =
+		socket(server.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	close_stream(gateway, lookup);
+	if (fd < 0 || (connect(fd, (struct sockaddr *)&server, len) < 0 && errno != EINPROGRESS))
+		return false;
+	lookup->source.fd = fd_take(&fd);
+	lookup->is_stream = true;
+	lookup->stream = xmalloc(STREAM_MAX);
+	lookup->deadline_ns = gateway->now_ns + hosts->timeout_ms * 1000000ull;
+	return source_watch(gateway, &lookup->source, EPOLLOUT) == 0;
+}
 
 /* Asks the next server: a new socket, a new number. False when all were asked often enough. */
 static bool ask_next(struct gateway *gateway, struct lookup *lookup)
@@ -21,7 +55,7 @@ static bool ask_next(struct gateway *gateway, struct lookup *lookup)
 	struct sockaddr_storage server;
 	uint16_t id;
 
-	source_close(gateway, &lookup->source);
+	close_stream(gateway, lookup);
 	while (lookup->tries < hosts->server_count * hosts->attempts) {
 		const struct net_address *address =
 			&hosts->servers[lookup->tries++ % hosts->server_count];
@@ -49,8 +83,12 @@ static void give_up(struct gateway *gateway, struct lookup *lookup)
 	struct dns_answer answer = { .code = DNS_SERVFAIL };
 	const struct refusal refusal = { .verb = "resolve", .name = lookup->asked.name };
 
-	tell_failed(gateway, &refusal, "no nameserver of this machine answered");
-	stub_answer(gateway, lookup, &answer);
+	if (lookup->cut.count > 0) {
+		stub_answer(gateway, lookup, &lookup->cut);
+	} else {
+		tell_failed(gateway, &refusal, "no nameserver of this machine answered");
+		stub_answer(gateway, lookup, &answer);
+	}
 	lookup->is_done = true;
 }
 
@@ -74,28 +112,82 @@ bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
 	return true;
 }
 
-void lookup_step(struct gateway *gateway, struct lookup *lookup)
+static void take_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer)
 {
-	uint8_t bytes[ANSWER_MAX];
-	struct dns_answer answer;
-	ssize_t len = recv(lookup->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-
-	if (lookup->is_done)
-		return;
-	/* Nobody there: an answer of its own kind. A datagram that is no answer to ours is as good as none. */
-	if (len < 0) {
-		lookup->deadline_ns = gateway->now_ns;
+	if (answer->is_cut && !lookup->is_stream) {
+		if (answer->code == DNS_OK)
+			lookup->cut = *answer;
+		if (!ask_by_stream(gateway, lookup))
+			lookup->deadline_ns = gateway->now_ns;
 		return;
 	}
-	if (dns_parse_answer(bytes, (size_t)len, &lookup->question, &answer) < 0)
-		return;
-	if (answer.code != DNS_OK && answer.code != DNS_NXDOMAIN &&
+	if (answer->code != DNS_OK && answer->code != DNS_NXDOMAIN &&
 	    lookup->tries < gateway->hosts.server_count) {
 		lookup->deadline_ns = gateway->now_ns;
 		return;
 	}
-	stub_answer(gateway, lookup, &answer);
+	stub_answer(gateway, lookup, answer);
 	lookup->is_done = true;
+}
+
+/* Says the question once there is a connection. False when that is no use. */
+static bool say_question(struct gateway *gateway, struct lookup *lookup)
+{
+	const struct dns_query *question = &lookup->question;
+	uint8_t bytes[2 + DNS_QUESTION_MAX] = { (uint8_t)(question->len >> 8),
+						(uint8_t)question->len };
+
+	memcpy(bytes + 2, question->bytes, question->len);
+	/* A fresh connection always has that much room. */
+	if (send(lookup->source.fd, bytes, 2 + question->len, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	    (ssize_t)(2 + question->len))
+		return false;
+	lookup->has_asked = true;
+	return source_watch(gateway, &lookup->source, EPOLLIN) == 0;
+}
+
+/* One more part of the answer. False when it is of no use, and the next server's turn. */
+static bool hear_stream(struct gateway *gateway, struct lookup *lookup)
+{
+	struct dns_answer answer;
+	ssize_t got = recv(lookup->source.fd, lookup->stream + lookup->stream_have,
+			   STREAM_MAX - lookup->stream_have, MSG_DONTWAIT);
+	size_t len;
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR;
+	lookup->stream_have += (size_t)got;
+	if (got == 0 || lookup->stream_have < 2)
+		return got > 0;
+	len = (size_t)(lookup->stream[0] << 8 | lookup->stream[1]);
+	if (lookup->stream_have < 2 + len)
+		return 2 + len <= STREAM_MAX;
+	if (dns_parse_answer(lookup->stream + 2, len, &lookup->question, &answer) < 0)
+		return false;
+	take_answer(gateway, lookup, &answer);
+	return true;
+}
+
+void lookup_step(struct gateway *gateway, struct lookup *lookup)
+{
+	uint8_t bytes[ANSWER_MAX];
+	struct dns_answer answer;
+	ssize_t len;
+
+	if (lookup->is_done)
+		return;
+	if (lookup->is_stream) {
+		if (lookup->has_asked ? !hear_stream(gateway, lookup)
+				      : !say_question(gateway, lookup))
+			lookup->deadline_ns = gateway->now_ns;
+		return;
+	}
+	len = recv(lookup->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	/* Nobody there: an answer of its own kind. A datagram that is no answer to ours is as good as none. */
+	if (len < 0)
+		lookup->deadline_ns = gateway->now_ns;
+	else if (dns_parse_answer(bytes, (size_t)len, &lookup->question, &answer) == 0)
+		take_answer(gateway, lookup, &answer);
 }
 
 void lookup_expire(struct gateway *gateway)
@@ -113,7 +205,7 @@ void lookup_expire(struct gateway *gateway)
 			continue;
 		}
 		*at = lookup->next;
-		source_close(gateway, &lookup->source);
+		close_stream(gateway, lookup);
 		free(lookup);
 		gateway->lookup_count--;
 	}

@@ -20,6 +20,11 @@ struct lookup {
 	struct dns_query question; /* ours */
 	struct origin origin;
 	size_t tries;
+	bool is_stream;	 /* the server is asked again, by TCP */
+	bool has_asked;	 /* and knows by now what */
+	uint8_t *stream; /* what it has said so far, with the length in front */
+	size_t stream_have;
+	struct dns_answer cut; /* what it said by UDP, if nobody says more; no addresses: nothing */
 	uint64_t deadline_ns;
 	bool is_done;
 };

@@ -1,180 +1,10 @@
-/* Network rules: [udp:]HOST:PORTS, parsed once into canonical form. */
+/* Network rules as a whole: what they say about an address, a name, a request. */
 #include "net/policy.h"
 
 #include "base/own.h"
+#include "net/http.h"
 
 #include <string.h>
-
-#define LABEL_MAX 63
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* Lower case of what may stand in a label; 0 for everything else. */
-static char label_char(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return (char)(c - 'A' + 'a');
-	return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_' ? c : 0;
-}
-
-/* "7", "0177", "0x7f": inet_aton takes names that end so for addresses. */
-static bool is_numeric(const char *label)
-{
-	size_t hex = strspn(label, "0123456789abcdef");
-
-	if (label[strspn(label, "0123456789")] == '\0')
-		return true;
-	return hex == 1 && label[0] == '0' && label[1] == 'x' &&
-	       label[2 + strspn(label + 2, "0123456789abcdef")] == '\0';
-}
-
-/* Copies one label in lower case, up to a dot or END. Its length; 0 when it is none. */
-static size_t copy_label(const char *label, const char *end, char *out)
-{
-	size_t len = 0;
-
-	for (; label + len < end && label[len] != '.'; len++) {
-		out[len] = label_char(label[len]);
-		if (!out[len] || len == LABEL_MAX)
-			return 0;
-	}
-	return len > 0 && out[0] != '-' && out[len - 1] != '-' ? len : 0;
-}
-
-bool net_name_canonical(const char *bytes, size_t len, char out[static NET_NAME_SIZE])
-{
-	size_t at = 0, label = 0; /* where the last one starts */
-
-	if (len > 0 && bytes[len - 1] == '.')
-		len--;
-	if (len == 0 || len >= NET_NAME_SIZE)
-		return false;
-	for (;;) {
-		size_t size = copy_label(bytes + at, bytes + len, out + at);
-
-		if (size == 0)
-			return false;
-		label = at;
-		at += size;
-		if (at == len)
-			break;
-		out[at++] = '.';
-	}
-	out[at] = '\0';
-	return !is_numeric(out + label);
-}
-
-static int refuse(const char *text, const char *why, struct error *err)
-{
-	char shown[STR_SHOWN_SIZE];
-
-	return error_set(err, ERROR_USAGE, "network rule '%s': %s", str_shown(text, shown), why);
-}
-
-/* One number of 1 to 65535; where it ends, or NULL. */
-static const char *parse_port(const char *text, uint16_t *ret_port)
-{
-	unsigned long value = 0;
-	const char *at = text;
-
-	for (; is_digit(*at) && at - text < 6; at++)
-		value = value * 10 + (unsigned long)(*at - '0');
-	if (at == text || value == 0 || value > 65535)
-		return NULL;
-	*ret_port = (uint16_t)value;
-	return at;
-}
-
-static int parse_ports(const char *text, const char *ports, struct net_rule *rule,
-		       struct error *err)
-{
-	const char *at = parse_port(ports, &rule->first_port);
-
-	rule->last_port = rule->first_port;
-	if (at && *at == '-')
-		at = parse_port(at + 1, &rule->last_port);
-	if (!at || *at || rule->last_port < rule->first_port)
-		return refuse(text, "ports are N or N-M, from 1 to 65535", err);
-	return 0;
-}
-
-/* An address or a network; its host part must be empty, so that nobody names another range than meant. */
-static int parse_network(const char *text, char *host, struct net_rule *rule, struct error *err)
-{
-	char *slash = strchr(host, '/');
-	uint16_t bits = 0;
-
-	if (slash)
-		*slash = '\0';
-	if (!net_address_parse(host, &rule->network))
-		return refuse(text, "no address of IPv4 or IPv6 (IPv4 in its own form)", err);
-	rule->kind = NET_RULE_NETWORK;
-	rule->bits = rule->network.is_v6 ? 128 : 32;
-	if (!slash)
-		return 0;
-	if (strcmp(slash + 1, "0") != 0) {
-		const char *end = parse_port(slash + 1, &bits);
-
-		if (!end || *end || bits > rule->bits)
-			return refuse(text, "the length of a network is 0 to 32, or 128", err);
-	}
-	for (unsigned bit = bits; bit < rule->bits; bit++) {
-		if (rule->network.bytes[bit / 8] & (0x80 >> bit % 8))
-			return refuse(text, "bits are set behind the length of the network", err);
-	}
-	rule->bits = bits;
-	return 0;
-}
-
-static int parse_host(const char *text, char *host, struct net_rule *rule, struct error *err)
-{
-	size_t len = strlen(host);
-	bool is_wild = str_starts(host, "*.");
-
-	if (len > 1 && host[0] == '[' && host[len - 1] == ']') {
-		host[len - 1] = '\0';
-		return parse_network(text, host + 1, rule, err);
-	}
-	if (strchr(host, '/') || (len > 0 && strspn(host, "0123456789.") == len))
-		return parse_network(text, host, rule, err);
-	if (strchr(host, ':'))
-		return refuse(text, "an address of IPv6 stands in [ ]", err);
-	for (const char *at = host; *at; at++) {
-		if ((unsigned char)*at >= 0x80)
-			return refuse(text, "write the name as xn--..., in ASCII", err);
-	}
-	rule->kind = is_wild ? NET_RULE_WILDCARD : NET_RULE_NAME;
-	host += is_wild ? 2 : 0;
-	if (!net_name_canonical(host, strlen(host), rule->name))
-		return refuse(text, "HOST is a name, *.name, an address, a CIDR or [IPv6]", err);
-	return 0;
-}
-
-int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *err)
-{
-	struct net_rule rule = { .text = text, .is_udp = str_starts(text, "udp:") };
-	const char *start = text + (rule.is_udp ? 4 : 0);
-	const char *colon = strrchr(start, ':');
-	owned(free_ptr) char *host = NULL;
-
-	if (!colon || colon == start || strlen(start) > NET_NAME_SIZE + 16)
-		return refuse(text, "a rule is [udp:]HOST:PORT, as in example.org:443", err);
-	host = xstrndup(start, (size_t)(colon - start));
-	if (parse_ports(text, colon + 1, &rule, err) < 0 || parse_host(text, host, &rule, err) < 0)
-		return -1;
-	*ret_rule = rule;
-	return 0;
-}
-
-bool net_rule_equal(const struct net_rule *a, const struct net_rule *b)
-{
-	return a->kind == b->kind && a->is_udp == b->is_udp && a->first_port == b->first_port &&
-	       a->last_port == b->last_port && a->bits == b->bits &&
-	       net_address_equal(&a->network, &b->network) && strcmp(a->name, b->name) == 0;
-}
 
 static int parse_list(const struct strv *texts, struct net_rules *rules, struct error *err)
 {
@@ -297,7 +127,7 @@ enum net_answer net_policy_name(const struct net_policy *policy, const char *nam
 	for (size_t i = 0; i < policy->deny.count; i++) {
 		const struct net_rule *rule = &policy->deny.items[i];
 
-		if (speaks_of(rule, port) && names(rule, name)) {
+		if (speaks_of(rule, port) && !rule->is_http && names(rule, name)) {
 			*ret_rule = rule->text;
 			return NET_DENIED;
 		}
@@ -349,7 +179,7 @@ enum net_answer net_policy_address(const struct net_policy *policy,
 	for (size_t i = 0; i < policy->deny.count; i++) {
 		const struct net_rule *rule = &policy->deny.items[i];
 
-		if (speaks_of(rule, port) && rule->kind == NET_RULE_NETWORK &&
+		if (speaks_of(rule, port) && !rule->is_http && rule->kind == NET_RULE_NETWORK &&
 		    net_address_within(address, &rule->network, rule->bits)) {
 			*ret_rule = rule->text;
 			return NET_DENIED;
@@ -365,4 +195,111 @@ enum net_answer net_policy_address(const struct net_policy *policy,
 	}
 	*ret_rule = NULL;
 	return NET_SILENT;
+}
+
+/* Whether the rule is about whom the request is for. A rule to allow must open it, one to deny only cover it. */
+static bool is_about(const struct net_rule *rule, const struct net_request *request, bool opens_it)
+{
+	if (!speaks_of(rule, request->port))
+		return false;
+	if (request->name)
+		return opens_it ? names_safely(rule, request->name) : names(rule, request->name);
+	if (opens_it)
+		return opens(rule, request->address);
+	return rule->kind == NET_RULE_NETWORK &&
+	       net_address_within(request->address, &rule->network, rule->bits);
+}
+
+static bool has_method(const struct net_rule *rule, const struct net_request *request)
+{
+	const char *at = rule->methods, *end = at + rule->methods_len;
+
+	while (rule->methods_len > 0 && at < end) {
+		size_t len = strcspn(at, ",:");
+
+		if (len == request->method_len && memcmp(at, request->method, len) == 0)
+			return true;
+		at += len + 1;
+	}
+	return rule->methods_len == 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The next byte of a path, decoded; steps over it. */
+static char next_byte(const char **at, const char *end)
+{
+	char c = *(*at)++;
+
+	if (c == '%' && end - *at >= 2 && hex_digit((*at)[0]) >= 0 && hex_digit((*at)[1]) >= 0) {
+		c = (char)(hex_digit((*at)[0]) << 4 | hex_digit((*at)[1]));
+		*at += 2;
+	}
+	return c;
+}
+
+/* Whole segments: /api covers /api and /api/x, not /apix. */
+static bool begins_with(const struct net_request *request, const char *prefix)
+{
+	const char *at = request->path, *end = at + request->path_len;
+	const char *rule = prefix, *rule_end = prefix + strlen(prefix);
+
+	while (rule < rule_end) {
+		if (at == end || *at == '?' || next_byte(&at, end) != next_byte(&rule, rule_end))
+			return false;
+	}
+	return rule_end[-1] == '/' || at == end || *at == '/' || *at == '?';
+}
+
+/* Of a path that readers take for different ones, the worse is assumed. */
+static bool covers(const struct net_rule *rule, const struct net_request *request, bool is_deny)
+{
+	if (!rule->is_http)
+		return true;
+	if (!has_method(rule, request))
+		return false;
+	if (strcmp(rule->path, "/") == 0)
+		return true;
+	if (!http_path_is_plain(request->path, request->path_len))
+		return is_deny;
+	return begins_with(request, rule->path);
+}
+
+enum net_answer net_policy_request(const struct net_policy *policy,
+				   const struct net_request *request, const char **ret_rule)
+{
+	for (size_t i = 0; i < policy->deny.count; i++) {
+		*ret_rule = policy->deny.items[i].text;
+		if (is_about(&policy->deny.items[i], request, false) &&
+		    covers(&policy->deny.items[i], request, true))
+			return NET_DENIED;
+	}
+	for (size_t i = 0; i < policy->allow.count; i++) {
+		*ret_rule = policy->allow.items[i].text;
+		if (is_about(&policy->allow.items[i], request, true) &&
+		    covers(&policy->allow.items[i], request, false))
+			return NET_ALLOWED;
+	}
+	*ret_rule = NULL;
+	return NET_SILENT;
+}
+
+static bool judges(const struct net_rules *rules, const struct net_request *request)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		if (rules->items[i].is_http && is_about(&rules->items[i], request, false))
+			return true;
+	}
+	return false;
+}
+
+bool net_policy_judges_requests(const struct net_policy *policy, const struct net_request *request)
+{
+	return judges(&policy->allow, request) || judges(&policy->deny, request);
 }

@@ -1,9 +1,11 @@
 /*
- * Network rules: [udp:]HOST:PORTS, parsed once into canonical form.
+ * Network rules: [udp:]HOST:PORTS or http:[METHODS:]HOST:PORTS[/PREFIX], parsed once into canonical form.
  *
  * HOST is a name, *.name (one or more labels in front, not the name itself), an address, a CIDR, or [IPv6]. A rule to
  * deny beats every rule to allow. No rule means nothing. Special addresses (private, loopback, metadata, ...) pass only
  * where a rule names the address, or a CIDR inside the special range: 0.0.0.0/0 does not open 10.0.0.0/8.
+ *
+ * Where a rule with http: is about a place, connections there must speak plain HTTP, and each request is judged.
  */
 #ifndef NET_POLICY_H
 #define NET_POLICY_H
@@ -17,6 +19,8 @@
 /* A canonical name with its NUL: lower case, no dot at the end. */
 #define NET_NAME_SIZE 254
 #define NET_PORTS_MAX 256
+/* Where nobody looks for plain HTTP. */
+#define NET_TLS_PORT 443
 #define NET_RULES_MAX 1024
 /* Of the longest rule, with its NUL. */
 #define NET_RULE_SIZE 512
@@ -29,6 +33,11 @@ enum net_rule_kind { NET_RULE_NAME, NET_RULE_WILDCARD, NET_RULE_NETWORK };
 struct net_rule {
 	enum net_rule_kind kind;
 	bool is_udp;
+	bool is_http;	     /* about requests: */
+	const char *methods; /* "GET,HEAD", in the text; any with a length of 0 */
+	size_t methods_len;
+	const char
+		*path; /* whole segments that a request's path begins with; in the text, or "/" */
 	uint16_t first_port, last_port;
 	struct net_address network;
 	unsigned bits;
@@ -77,7 +86,23 @@ struct net_port {
 	uint16_t number;
 };
 
-/* What the rules say about an address as such. RET_RULE: the rule that decided, or NULL when none did. */
+/* A request of plain HTTP; texts need no NUL. */
+struct net_request {
+	const char *name;		   /* canonical, or NULL: it is for the address itself */
+	const struct net_address *address; /* of the connection */
+	struct net_port port;
+	const char *method, *path;
+	size_t method_len, path_len;
+};
+
+/* What the rules say about a request, those that are about whole connections included. */
+enum net_answer net_policy_request(const struct net_policy *policy,
+				   const struct net_request *request, const char **ret_rule);
+
+/* Whether some rule is about requests to that name or address and port; method and path are not looked at. */
+bool net_policy_judges_requests(const struct net_policy *policy, const struct net_request *request);
+
+/* What the rules say about an address as such, before any request. RET_RULE: the rule that decided, or NULL when none did. */
 enum net_answer net_policy_address(const struct net_policy *policy,
 				   const struct net_address *address, struct net_port port,
 				   const char **ret_rule);

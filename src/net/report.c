@@ -25,6 +25,7 @@ static bool is_sound(const struct net_report *report)
 
 	switch (report->kind) {
 	case NET_REPORT_COUNTS:
+	case NET_REPORT_READY:
 		return true;
 	case NET_REPORT_FAILED:
 		return ends(report->error.text, sizeof(report->error.text));

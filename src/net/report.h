@@ -11,6 +11,7 @@
 enum net_report_kind {
 	NET_REPORT_DENIAL = 1,
 	NET_REPORT_COUNTS, /* also the answer to being asked: everything seen so far was told before it */
+	NET_REPORT_READY,  /* it serves; told where somebody waits for that */
 	NET_REPORT_FAILED, /* the gateway cannot work */
 };
 

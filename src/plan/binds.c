@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * SOURCE as an absolute clean path, as text. Steps up are taken from the start only, from the current directory,
- * which the kernel gave us resolved; further on they could climb out of a link.
- */
-static char *absolute_source(const char *cwd, const char *source)
+char *plan_absolute(const char *cwd, const char *source)
 {
 	owned(free_ptr) char *base = xstrdup(cwd);
 	owned(free_ptr) char *joined = NULL;
@@ -54,7 +50,7 @@ static int plan_bind(const struct planning *planning, const struct settings_moun
 		     struct error *err)
 {
 	const struct host *host = planning->host;
-	owned(free_ptr) char *source = absolute_source(host->cwd, mount->host);
+	owned(free_ptr) char *source = plan_absolute(host->cwd, mount->host);
 	const char *target = mount->guest ? mount->guest : source;
 
 	if (!source)

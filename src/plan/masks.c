@@ -385,6 +385,14 @@ static void add_staging(const struct planning *planning, struct entries *entries
 	add(entries, MASK_HIDE, RANK_OWN, plan_join(*above ? above : "/", ".aisbx-txn"));
 }
 
+/* What is added to requests outside is not seen inside, wherever it lies. */
+static void add_headers(const struct spec *spec, struct entries *entries)
+{
+	for (size_t i = 0; i < spec->secret_header.count; i++)
+		add(entries, MASK_HIDE, RANK_OWN,
+		    xstrdup(strchr(spec->secret_header.items[i], '=') + 1));
+}
+
 /* What the user hides goes, also where a tool chain below it would be kept. */
 static void add_hidden(struct entries *entries, const struct strv *paths)
 {
@@ -428,6 +436,7 @@ int plan_masks(const struct planning *planning, struct error *err)
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->config_dir));
 	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->runtime_dir));
 	add_staging(planning, &entries);
+	add_headers(spec, &entries);
 	add_all_aliases(planning, &entries);
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);

@@ -1,5 +1,6 @@
 /* The network a sandbox gets: none, or what the rules allow. */
-#include "net/policy.h"
+#include "base/own.h"
+#include "net/secret.h"
 #include "plan/parts.h"
 
 #include <string.h>
@@ -24,6 +25,30 @@ static bool wants_gateway(const struct planning *planning)
 	return settings->allow.count > 0 || settings->publish.count > 0;
 }
 
+/* With the file's path as it is from everywhere. */
+static int plan_headers(const struct planning *planning, const struct net_policy *policy,
+			struct error *err)
+{
+	const struct strv *given = &planning->settings->secret_header;
+
+	for (size_t i = 0; i < given->count; i++) {
+		struct secret secret = { .value = NULL };
+		owned(free_ptr) char *path = NULL;
+
+		if (secret_parse(given->items[i], policy, &secret, err) < 0)
+			return -1;
+		path = plan_absolute(planning->host->cwd, secret.file);
+		if (path)
+			strv_addf(&planning->spec->secret_header, "%s:%s=%s", secret.host,
+				  secret.name, path);
+		secret_done(&secret);
+		if (!path)
+			return error_set(err, ERROR_USAGE, "--secret-header: no such path: %.200s",
+					 given->items[i]);
+	}
+	return 0;
+}
+
 int plan_network(const struct planning *planning, struct error *err)
 {
 	const struct settings *flags = &planning->request->flags;
@@ -42,10 +67,12 @@ int plan_network(const struct planning *planning, struct error *err)
 		strv_copy(&spec->publish, &settings->publish);
 	}
 	/* Rules that nobody will read are still the user's words: a wrong one is not passed over. */
-	if (spec->net == NET_NONE && spec->deny.count == 0)
+	if (spec->net == NET_NONE && spec->deny.count == 0 && settings->secret_header.count == 0)
 		return 0;
 	if (net_policy_parse(&spec->allow, &spec->deny, &policy, err) < 0)
 		return -1;
+	int status = plan_headers(planning, &policy, err);
+
 	net_policy_done(&policy);
-	return 0;
+	return status;
 }

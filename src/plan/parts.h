@@ -55,6 +55,12 @@ const char *plan_own_dir(const struct host *host, const char *path, bool holds);
 /* The network's mode and its rules, each of them read once. */
 int plan_network(const struct planning *planning, struct error *err);
 
+/*
+ * SOURCE as an absolute clean path, as text; NULL when it has none. Steps up are taken from the start only, from the
+ * current directory, which the kernel gave us resolved; further on they could climb out of a link.
+ */
+char *plan_absolute(const char *cwd, const char *source);
+
 /* NAME below DIR; owned by the caller. */
 char *plan_join(const char *dir, const char *name);
 

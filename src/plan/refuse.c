@@ -8,15 +8,6 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-static int refuse_network(const struct settings *settings, struct error *err)
-{
-	if (settings->secret_header.count > 0)
-		return error_set(err, ERROR_DENIED,
-				 "--secret-header: the gateway of this build passes bytes on as "
-				 "they are and adds none");
-	return 0;
-}
-
 static int refuse_driver(const struct settings *settings, struct error *err)
 {
 	const char *driver = settings->driver;
@@ -53,8 +44,7 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 {
 	const struct settings *settings = planning->settings;
 
-	if (refuse_network(settings, err) < 0 || refuse_driver(settings, err) < 0 ||
-	    refuse_degraded(settings, err) < 0)
+	if (refuse_driver(settings, err) < 0 || refuse_degraded(settings, err) < 0)
 		return -1;
 	if (settings->scan && strcmp(settings->scan, "off") != 0)
 		return error_set(

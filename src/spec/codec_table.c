@@ -131,6 +131,7 @@ static const struct field spec_fields[] = {
 	FIELD(spec, allow, FIELD_TEXTS),
 	FIELD(spec, deny, FIELD_TEXTS),
 	FIELD(spec, publish, FIELD_TEXTS),
+	FIELD(spec, secret_header, FIELD_TEXTS),
 	FIELD(spec, secrets, FIELD_TEXTS),
 	FIELD(spec, splice, FIELD_BOOL),
 	FIELD(spec, seccomp, FIELD_TEXT),

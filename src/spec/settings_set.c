@@ -183,6 +183,9 @@ static int check_rule(const struct entry *entry, struct error *err)
 	const char *host = entry->value + (str_starts(entry->value, "udp:") ? 4 : 0);
 	const char *colon = strrchr(host, ':');
 
+	/* Of these only plan knows the form. */
+	if (str_starts(host, "http:") && !str_starts(host, "http:/"))
+		return 0;
 	if (!colon || colon == host || !is_port_range(colon + 1, true) ||
 	    host[strspn(host, letters)])
 		return refuse(entry, "a rule",

@@ -152,9 +152,11 @@ struct spec {
 	enum net_mode net;
 	struct strv allow, deny; /* network rules */
 	struct strv publish;	 /* HOSTPORT:PORT */
-	struct strv secrets;	 /* NAME=FILE, absolute; never a value */
-	bool splice;		 /* splice(2) and tee(2) allowed */
-	char *seccomp;		 /* extra OCI filter, or NULL */
+	struct strv
+		secret_header; /* HOST:NAME=FILE, absolute; what is in the file is nowhere here */
+	struct strv secrets;   /* NAME=FILE, absolute; never a value */
+	bool splice;	       /* splice(2) and tee(2) allowed */
+	char *seccomp;	       /* extra OCI filter, or NULL */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
 

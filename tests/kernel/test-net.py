@@ -98,6 +98,33 @@ def test_names(home):
     tap.ok(lines(r)[-2:] == [GOOD, "ConnectionRefusedError"], "nonsense does not hurt it", r.get("stdout"))
 
 
+def test_servers(home):
+    """Answers that do not fit, that come late, or never."""
+    at = len(asked)
+    r = run(home, "print(ask(1, b'big.example')[0], get('big.example'), get('drip.example'))",
+            "--allow", "big.example:80", "--allow", "drip.example:80")
+    tap.ok(lines(r) == ["0", GOOD, GOOD] and ("big.example", 1, "tcp") in asked[at:], "what is cut is asked again by TCP",
+           (r.get("stdout"), asked[at:]))
+    script = """
+import time
+found = {}
+def look(name):
+    try: socket.getaddrinfo(name, 80, socket.AF_INET); found[name] = 'found'
+    except OSError: found[name] = 'not'
+threads = [threading.Thread(target=look, args=(n,)) for n in ('silent.example', 'stall.example', 'good.example')]
+for t in threads: t.start()
+threads[2].join(); print(*found.items(), len(found))
+for t in threads: t.join()
+print(sorted(found.items()))
+"""
+    r = run(home, script, *A, "--allow", "silent.example:80", "--allow", "stall.example:80")
+    tap.ok(r.get("stdout", "").splitlines() == ["('good.example', 'found') 1", "[('good.example', 'found'), "
+                                                "('silent.example', 'not'), ('stall.example', 'not')]"],
+           "one that stays silent, or stops in the middle, ends in words, and holds up nobody", r.get("stdout"))
+    tap.ok(any(d["layer"] == "upstream" and "nameserver" in d["rule"] for d in r.get("denials", [])), "and is told",
+           r.get("denials"))
+
+
 def test_tls(home):
     flags = ["--allow", "good.example:443", "--allow", "api.good.example:443"]
     swallowed.clear()
@@ -237,7 +264,7 @@ def main():
     enter()
     with Home("net-") as home:
         six = build_internet(home)
-        for test in (test_none, test_allowed, test_refused, test_told, test_names, test_tls, test_streams,
+        for test in (test_none, test_allowed, test_refused, test_told, test_names, test_servers, test_tls, test_streams,
                      test_process, test_many, test_host, test_kept, test_plan):
             tap.attempt(test, home)
         tap.attempt(test_six, home, six)

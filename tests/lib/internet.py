@@ -19,7 +19,10 @@ GOOD, EVIL, NAMES_AT = "198.51.100.10", "198.51.100.20", "198.51.100.53"
 METADATA, LAN, LOOPBACK, GOOD6 = "169.254.169.254", "10.9.8.7", "127.0.0.1", "2001:db8::10"
 NAMES = {"good.example": GOOD, "api.good.example": GOOD, "evil.example": EVIL, "rebind.example": LOOPBACK,
          "meta.example": METADATA, "lan.example": LAN, "mixed.example": f"{GOOD} {LAN}", "six.example": GOOD6,
-         "alias.example": "good.example"}
+         "alias.example": "good.example", "big.example": f"{GOOD} " + " ".join(f"203.0.113.{i}" for i in range(1, 61)),
+         "drip.example": GOOD, "stall.example": GOOD}
+# Too long for a datagram, and never answered.
+CUT, SILENT = {"big.example", "drip.example", "stall.example"}, {"silent.example"}
 asked, hits, swallowed = [], [], {}
 
 
@@ -59,20 +62,47 @@ def records(name, kind):
     return out, count
 
 
+def answer_name(query, by_stream):
+    """The answer to a query; b"" where the server stays silent."""
+    at, labels = 12, []
+    while query[at]:
+        labels.append(query[at + 1:at + 1 + query[at]].decode("latin1"))
+        at += 1 + query[at]
+    name, kind = ".".join(labels).lower(), struct.unpack(">H", query[at + 1:at + 3])[0]
+    asked.append((name, kind) if not by_stream else (name, kind, "tcp"))
+    if name in SILENT:
+        return b""
+    body, count = records(name, kind)
+    code = 0x8180 if name in NAMES else 0x8183
+    if name in CUT and not by_stream:
+        body, count, code = b"", 0, code | 0x0200
+    return query[:2] + struct.pack(">HHHHH", code, 1, count, 0, 0) + query[12:at + 5] + body
+
+
 def serve_names():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind((NAMES_AT, 53))
     while True:
         query, who = server.recvfrom(2048)
-        at, labels = 12, []
-        while query[at]:
-            labels.append(query[at + 1:at + 1 + query[at]].decode("latin1"))
-            at += 1 + query[at]
-        name, kind = ".".join(labels).lower(), struct.unpack(">H", query[at + 1:at + 3])[0]
-        asked.append((name, kind))
-        body, count = records(name, kind)
-        code = 0x8180 if name in NAMES else 0x8183
-        server.sendto(query[:2] + struct.pack(">HHHHH", code, 1, count, 0, 0) + query[12:at + 5] + body, who)
+        answer = answer_name(query, False)
+        if answer:
+            server.sendto(answer, who)
+
+
+def serve_name_stream(peer, _):
+    """A name that was cut: whole, in pieces, or never to the end."""
+    peer.settimeout(30)
+    query = peer.recv(2048)[2:]
+    answer = answer_name(query, True)
+    answer = struct.pack(">H", len(answer)) + answer
+    if b"stall" in query:
+        peer.sendall(answer[:20])
+        peer.recv(1)
+        return
+    step = 7 if b"drip" in query else len(answer)
+    for at in range(0, len(answer), step):
+        peer.sendall(answer[at:at + step])
+    peer.recv(1)
 
 
 def listen(address, port, handler):
@@ -151,6 +181,7 @@ def build_internet(home):
                          capture_output=True, check=False).returncode == 0
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=serve_datagrams, daemon=True).start()
+    listen(NAMES_AT, 53, serve_name_stream)
     for address in (GOOD, EVIL, METADATA, LAN, LOOPBACK, *([GOOD6] if six else [])):
         listen(address, 80, web)
         listen(address, 443, sink)

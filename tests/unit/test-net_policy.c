@@ -3,6 +3,8 @@
 #include "net/policy.h"
 #include "tests/tap.h"
 
+#include <string.h>
+
 static bool parses(const char *text)
 {
 	struct net_rule rule;
@@ -27,9 +29,27 @@ static const char *const good[] = {
 	"[::]:80",
 	"[::/0]:1-65535",
 	"1.2.3.4/32:1",
+	"http:a.example:80",
+	"http:GET:a.example:80",
+	"http:GET,HEAD:a.example:80/api/",
+	"http:GET:10.0.0.0/8:80/x",
+	"http:[2001:db8::/32]:80/x:1/y",
+	"http:*.a.example:8000-8010/x",
+	"http:GET:80",
 };
 static const char *const bad[] = {
 	"",
+	"http:a.example:443",
+	"http:a.example:1-500/x",
+	"http:GET,:a.example:80",
+	"http:a.example:80/../x",
+	"http:a.example:80/a//b",
+	"http:a.example:80/%2e%2e/",
+	"http:a.example:80/x?y",
+	"http:a.example:80/x y",
+	"http:udp:a.example:80",
+	"udp:http:a.example:80",
+	"http:get:a.example:80",
 	":80",
 	"good.example",
 	"good.example:0",
@@ -286,6 +306,58 @@ static void test_ports(void)
 	world_close(&w);
 }
 
+static enum net_answer ask(const struct net_policy *policy, const char *method, const char *path)
+{
+	struct net_address address;
+	struct net_request request = { .name = "a.example",
+				       .address = &address,
+				       .port = { false, 80 },
+				       .method = method,
+				       .method_len = strlen(method),
+				       .path = path,
+				       .path_len = strlen(path) };
+	const char *rule;
+
+	(void)net_address_parse("192.0.2.1", &address);
+	return net_policy_request(policy, &request, &rule);
+}
+
+static void test_requests(void)
+{
+	owned(strv_done) struct strv allow = STRV_INIT, deny = STRV_INIT;
+	struct net_policy policy;
+	struct error err;
+	const char *rule;
+
+	strv_add(&allow, "http:GET,HEAD:a.example:80/api");
+	strv_add(&allow, "http:POST:a.example:80/api/in/");
+	strv_add(&deny, "http:a.example:80/api/admin");
+	tap_ok(net_policy_parse(&allow, &deny, &policy, &err) == 0, "rules about requests");
+	tap_ok(ask(&policy, "GET", "/api") == NET_ALLOWED &&
+		       ask(&policy, "HEAD", "/api/x") == NET_ALLOWED &&
+		       ask(&policy, "GET", "/api?q=/x") == NET_ALLOWED &&
+		       ask(&policy, "GET", "/%61pi/x") == NET_ALLOWED,
+	       "methods and whole segments of the path");
+	tap_ok(ask(&policy, "GET", "/apix") == NET_SILENT &&
+		       ask(&policy, "GET", "/") == NET_SILENT &&
+		       ask(&policy, "POST", "/api/x") == NET_SILENT &&
+		       ask(&policy, "GETX", "/api") == NET_SILENT &&
+		       ask(&policy, "GE", "/api") == NET_SILENT &&
+		       ask(&policy, "POST", "/api/in") == NET_SILENT,
+	       "and no others");
+	tap_ok(ask(&policy, "GET", "/api/admin") == NET_DENIED &&
+		       ask(&policy, "GET", "/api/%61dmin/x") == NET_DENIED &&
+		       ask(&policy, "GET", "/api/x/../admin") == NET_DENIED &&
+		       ask(&policy, "GET", "/api//admin") == NET_DENIED,
+	       "a path that could mean what is denied is denied");
+	tap_ok(ask(&policy, "GET", "/api/administrator") == NET_ALLOWED,
+	       "what only looks alike is not");
+	tap_ok(net_policy_name(&policy, "a.example", (struct net_port){ false, 80 }, &rule) ==
+		       NET_ALLOWED,
+	       "the connection itself may be made");
+	net_policy_done(&policy);
+}
+
 int main(void)
 {
 	test_rules();
@@ -294,5 +366,6 @@ int main(void)
 	test_by_name();
 	test_by_address();
 	test_ports();
+	test_requests();
 	return tap_done();
 }

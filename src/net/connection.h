@@ -1,0 +1,83 @@
+/* A connection through the gateway, and who moves its bytes. Private to net. */
+#ifndef NET_CONNECTION_H
+#define NET_CONNECTION_H
+
+#include "net/gateway_parts.h"
+
+/* One direction. */
+struct flow {
+	struct source *from, *to;
+	struct pipe_ends pipe;
+	bool has_pipe, has_ended, is_shut;
+	size_t held;	 /* bytes in the pipe */
+	uint64_t *limit; /* how many more may be taken, or NULL: any number */
+	uint64_t *counter;
+};
+
+/* What must be looked at before bytes of the client go on. */
+enum gate {
+	GATE_OPEN, /* nothing */
+	GATE_TLS,  /* its first bytes: a ClientHello must ask for the right name */
+	GATE_HTTP, /* all of it: each request is judged */
+};
+
+enum request_step {
+	STEP_HEAD,	/* a request's head comes next */
+	STEP_CHUNK,	/* the size of a chunk */
+	STEP_CHUNK_END, /* the end of line behind a chunk */
+	STEP_BODY_END,	/* the empty line behind the last chunk */
+};
+
+/* Where in its requests a client is. */
+struct requests {
+	enum request_step step;
+	uint64_t left; /* bytes of a body that go on as they are */
+	uint64_t count;
+	char *pending; /* of a head, what the server did not take yet; NULL: nothing */
+	size_t pending_len, pending_at;
+};
+
+struct connection {
+	struct source inner, outer; /* of the one who connects, and of the one who is reached */
+	struct connection *next, *previous;
+	struct flow up, down;
+	struct net_address address;
+	struct net_port port;
+	bool is_connected;
+	enum gate gate;
+	struct requests requests;
+	bool is_published;
+	bool is_closing; /* what the client still sends is thrown away */
+	bool has_left;	 /* and it has sent its last */
+	bool is_dead;
+	uint64_t deadline_ns; /* to be connected, or closed, by; 0: none */
+	uint64_t
+		hello_ns; /* to have said all of its ClientHello, or of a head, by; 0: none was begun */
+	uint64_t active_ns;
+};
+
+/* connection.c: ends it; with RESET both peers see that something broke. */
+void connection_end(struct gateway *gateway, struct connection *connection, bool reset);
+
+/* stream.c: moves what can be moved. 0, or -1 on a reset. */
+int stream_pump(struct gateway *gateway, struct connection *connection, struct flow *flow);
+/* Gives its pipe back. */
+void stream_stop(struct gateway *gateway, struct flow *flow);
+
+/* gate.c: looks at the first bytes without taking them. Nothing of them goes out before that. */
+void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events);
+/* How many bytes must have come before it is woken again. */
+void gate_wait_for(const struct connection *connection, int bytes);
+
+/* gate_http.c: which gate a permitted connection gets. */
+bool gate_judges_requests(struct gateway *gateway, const struct net_address *address,
+			  struct net_port port);
+/* Judges and passes on what has come. 0, or -1 when it must be ended with a reset. */
+int gate_requests(struct gateway *gateway, struct connection *connection, uint32_t events);
+/* Throws away what a client sends that was refused. Whether it has ended. */
+bool gate_discard(struct connection *connection);
+/* A client whose head did not come in time. */
+void gate_too_slow(struct gateway *gateway, struct connection *connection);
+void gate_requests_done(struct requests *requests);
+
+#endif

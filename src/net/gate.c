@@ -1,0 +1,75 @@
+/* The first bytes of a connection that only a name permits: TLS must ask for that name. */
+#include "net/connection.h"
+#include "net/sni.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define HELLO_NS (10 * SECOND_NS)
+
+void gate_wait_for(const struct connection *connection, int bytes)
+{
+	(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+}
+
+static void let_through(struct connection *connection)
+{
+	connection->gate = GATE_OPEN;
+	connection->hello_ns = 0;
+	gate_wait_for(connection, 1);
+}
+
+static void refuse_hello(struct gateway *gateway, struct connection *connection, const char *name)
+{
+	const struct refusal refusal = {
+		.verb = "connect",
+		.name = name,
+		.address = &connection->address,
+		.port = connection->port,
+		.rule = name ? "TLS asks for another name than was dialled"
+			     : "TLS without a name, where a rule permits a name",
+	};
+
+	tell_refused(gateway, &refusal);
+	connection_end(gateway, connection, true);
+}
+
+void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events)
+{
+	uint8_t bytes[SNI_BYTES_MAX];
+	char name[NET_NAME_SIZE];
+	ssize_t got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+
+	if (got < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			connection_end(gateway, connection, true);
+		return;
+	}
+	if (got == 0) {
+		let_through(connection);
+		return;
+	}
+	switch (sni_read(bytes, (size_t)got, name)) {
+	case SNI_NOT_TLS:
+		let_through(connection);
+		return;
+	case SNI_NAME:
+		if (decide_name(gateway, &connection->address, connection->port, name))
+			let_through(connection);
+		else
+			refuse_hello(gateway, connection, name);
+		return;
+	case SNI_MORE:
+		if (events & (EPOLLRDHUP | EPOLLHUP))
+			break;
+		if (!connection->hello_ns)
+			connection->hello_ns = gateway->now_ns + HELLO_NS;
+		gate_wait_for(connection, (int)got + 1);
+		return;
+	case SNI_ABSENT:
+	case SNI_BROKEN:
+		break;
+	}
+	refuse_hello(gateway, connection, NULL);
+}

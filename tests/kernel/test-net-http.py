@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Rules about plain HTTP requests, and headers added outside: what passes, what is refused, what a server gets to see.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a network namespace of its own (tests/lib/internet.py).
+"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import AISBX, Home, Tap
+from internet import GOOD, LAN, PRELUDE, build_internet, enter, lines, listen, run, words_of
+
+tap = Tap()
+seen, raw = [], []
+SECRET = "Bearer s3cret-c4nary"
+
+
+def more(peer):
+    part = peer.recv(65536)
+    if not part:
+        raise OSError("it ends in the middle")
+    return part
+
+
+def server(peer, _):
+    """Answers each request with the headers it got; keeps everything it was sent."""
+    peer.settimeout(20)
+    have = b""
+    while True:
+        while b"\r\n\r\n" not in have:
+            part = peer.recv(65536)
+            if not part:
+                return
+            raw.append(part)
+            have += part
+        head, _, have = have.partition(b"\r\n\r\n")
+        rows = head.decode().split("\r\n")
+        fields = {k.lower(): v.strip() for k, _, v in (row.partition(":") for row in rows[1:])}
+        body = b""
+        if "content-length" in fields:
+            while len(have) < int(fields["content-length"]):
+                have += more(peer)
+            body, have = have[:int(fields["content-length"])], have[int(fields["content-length"]):]
+        elif fields.get("transfer-encoding") == "chunked":
+            while b"0\r\n\r\n" not in have:
+                have += more(peer)
+            body, _, have = have.partition(b"0\r\n\r\n")
+        seen.append((rows[0], fields, body))
+        text = rows[0].split()[1].encode()
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text))
+
+
+TALK = """
+def talk(text, host='good.example', port=8000, wait=True):
+    '''Sends bytes, reads to the end; the status lines that came.'''
+    try:
+        with socket.create_connection((host, port), 10) as s:
+            s.settimeout(15)
+            s.sendall(text if isinstance(text, bytes) else text.encode())
+            if wait: s.shutdown(socket.SHUT_WR)
+            data = b''
+            while True:
+                part = s.recv(65536)
+                if not part: break
+                data += part
+    except OSError as e:
+        return type(e).__name__
+    return '+'.join(part[:3].decode() for part in data.split(b'HTTP/1.1 ')[1:]) or 'nothing'
+def req(line, *fields, host='good.example', body=''):
+    return '\\r\\n'.join([line + ' HTTP/1.1', 'Host: ' + host, *fields, '', body])
+"""
+R = ["--allow", "http:GET,HEAD:good.example:8000/api/", "--allow", "http:POST:good.example:8000/in"]
+
+
+def talk(home, script, *flags):
+    return run(home, TALK + script, *flags)
+
+
+def test_judged(home):
+    seen.clear()
+    r = talk(home, "print(talk(req('GET /api/x?y')), talk(req('GET /other')), talk(req('DELETE /api/x')), "
+             "talk(req('POST /in', 'Content-Length: 5', body='hello')), talk(req('POST /in/put', 'Transfer-Encoding: chunked',"
+             "body='5\\r\\nhello\\r\\n0\\r\\n\\r\\n')), talk(req('GET /api/../etc')), talk(req('GET /api%2f..')), "
+             "talk(req('GET http://good.example:8000/api/abs')), talk(req('HEAD /api/', host='GOOD.example.:8000')))", *R)
+    tap.ok(lines(r) == ["200", "403", "403", "200", "200", "403", "403", "400", "200"], "methods and paths", r.get("stdout"))
+    tap.ok([s[0].split()[:2] for s in seen] == [["GET", "/api/x?y"], ["POST", "/in"], ["POST", "/in/put"],
+                                                ["HEAD", "/api/"]], "the server saw the permitted ones only",
+           [s[0] for s in seen])
+    tap.ok(seen[1][2] == b"hello" and seen[2][2] == b"5\r\nhello\r\n", "with their bodies", seen)
+    told = {d["what"]: d for d in r.get("denials", [])}
+    tap.ok("GET /other of good.example:8000" in told and "DELETE /api/x of good.example:8000" in told
+           and not any("?" in what for what in told), "each refusal is told, without queries", list(told))
+    r = talk(home, "print(talk(req('GET /api/x')), talk(req('GET /api/x', host='good.example:8000')))", *R,
+             "--deny", "http:GET:good.example:8000/api/x")
+    tap.ok(lines(r) == ["403", "403"], "a rule to deny wins", r.get("stdout"))
+    r = talk(home, "print(talk(req('GET /free')), talk(req('DELETE /free')))", "--allow", "good.example:8000",
+             "--deny", "http:DELETE:good.example:8000")
+    tap.ok(lines(r) == ["200", "403"], "one method of a host that is allowed", r.get("stdout"))
+    r = talk(home, f"print(talk(req('GET /x', host='{LAN}:8000'), '{LAN}'), talk(req('GET /x', host='good.example'), '{LAN}'))",
+             "--allow", f"http:{LAN}:8000/x")
+    tap.ok(lines(r) == ["200", "400"], "by address", r.get("stdout"))
+
+
+def test_in_a_row(home):
+    seen.clear()
+    r = talk(home, "print(talk(req('GET /api/1') + req('GET /api/2') + req('POST /in', 'Content-Length: 2', body='ab') + req('GET /api/3')),"
+             "talk(req('GET /api/4') + req('GET /etc/5') + req('GET /api/6')))", *R)
+    tap.ok(lines(r) == ["200+200+200+200", "200"], "one after the other on one connection, each is judged", r.get("stdout"))
+    tap.ok([s[0].split()[1] for s in seen] == ["/api/1", "/api/2", "/in", "/api/3", "/api/4"], "behind a refused one nothing goes on",
+           [s[0] for s in seen])
+    script = """
+import http.client, time
+c = http.client.HTTPConnection('good.example', 8000, timeout=10)
+out = []
+for path in ('/api/a', '/api/b', '/api/c'):
+    c.request('GET', path); out.append(c.getresponse().read().decode())
+c.request('POST', '/in', body='x' * 300000); out.append(str(c.getresponse().status))
+s = socket.create_connection(('good.example', 8000), 10)
+for byte in req('GET /api/slow').encode(): s.send(bytes([byte])); time.sleep(.002)
+out.append(s.recv(100).split()[1].decode())
+print(*out)
+"""
+    r = talk(home, script, *R)
+    tap.ok(lines(r) == ["/api/a", "/api/b", "/api/c", "200", "200"], "kept alive, with a large body, byte by byte",
+           r.get("stdout") + r.get("stderr", ""))
+
+
+SMUGGLED = {
+    "both lengths": "req('POST /in', 'Content-Length: 4', 'Transfer-Encoding: chunked', body='0\\r\\n\\r\\n')",
+    "two lengths": "req('POST /in', 'Content-Length: 4', 'Content-Length: 5', body='abcde')",
+    "a length with a sign": "req('POST /in', 'Content-Length: +4', body='abcd')",
+    "another coding": "req('POST /in', 'Transfer-Encoding: xchunked', body='0\\r\\n\\r\\n')",
+    "a hidden coding": "req('POST /in', 'Transfer-Encoding:\\x0bchunked', body='0\\r\\n\\r\\n')",
+    "a blank before the colon": "req('GET /api/x', 'Content-Length : 4')",
+    "folded lines": "req('GET /api/x', 'X: a', '  b')",
+    "bare line feeds": "req('GET /api/x').replace('\\r\\n', '\\n')",
+    "a bare carriage return": "req('GET /api/x', 'X: a\\rHost: evil.example')",
+    "two Hosts": "req('GET /api/x', 'Host: good.example')",
+    "no Host": "'GET /api/x HTTP/1.1\\r\\n\\r\\n'",
+    "another Host": "req('GET /api/x', host='evil.example')",
+    "another port": "req('GET /api/x', host='good.example:81')",
+    "another absolute host": "req('GET http://evil.example/api/x')",
+    "control bytes": "req('GET /api/x', 'X: \\x00')",
+    "a chunk with an extension": "req('POST /in', 'Transfer-Encoding: chunked', body='5;a=b\\r\\nhello\\r\\n0\\r\\n\\r\\n')",
+    "a chunk that lies": "req('POST /in', 'Transfer-Encoding: chunked', body='2\\r\\nhello\\r\\n0\\r\\n\\r\\n')",
+    "trailers": "req('POST /in', 'Transfer-Encoding: chunked', body='0\\r\\nX: y\\r\\n\\r\\n')",
+    "HTTP/2": "'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n'",
+    "no HTTP at all": "'\\x16\\x03\\x01\\x00\\x05hello'",
+    "a head that ends in the middle": "'GET /api/x HT'",
+}
+
+
+def test_smuggled(home):
+    """A second request hidden in the first would be seen by the server."""
+    seen.clear()
+    evil = "req('GET /secret', host='good.example')"
+    script = "".join(f"print(talk(({text}) + {evil}))\n" for text in SMUGGLED.values())
+    r = talk(home, script, *R)
+    for name, got in zip(SMUGGLED, lines(r) + [""] * len(SMUGGLED)):
+        # Where the fault lies in the body, the head was permitted and has gone on: then there is no answer of ours.
+        tap.ok(got in ("400", "403") or got in ("nothing", "200") and ("chunk" in name or name == "trailers"), f"refused: {name}", got)
+    tap.ok(not any("secret" in s[0] for s in seen) and not any(b"secret" in part for part in raw),
+           "nothing of what was hidden has reached the server", [s[0] for s in seen])
+    r = talk(home, "print(talk(req('CONNECT good.example:8000')), talk(req('CONNECT localhost:22', host='localhost')),"
+             "talk(req('GET http://127.0.0.1:80/', host='127.0.0.1')), talk(req('TRACE /api/x')),"
+             "talk('GET /' + 'a' * 20000 + ' HTTP/1.1\\r\\n\\r\\n'), talk(req('GET /api/', *['X: y'] * 200)))", *R)
+    tap.ok(lines(r) == ["403", "400", "400", "403", "431", "431"], "no proxy, no trace, no endless heads", r.get("stdout"))
+
+
+def test_secret(home):
+    seen.clear()
+    token = home.put("token", SECRET + "\n", 0o600)
+    flags = ["--allow", "good.example:8000", "--secret-header", f"good.example:Authorization={token}"]
+    script = f"""
+import os, subprocess
+print(talk(req('GET /a')), talk(req('GET /b', 'authorization: mine', 'AUTHORIZATION: mine too')), talk(req('TRACE /c')))
+print(os.path.exists('{token}'), subprocess.run('cat {token}; grep -r c4""nary /proc/*/environ /proc/*/cmdline /run/aisbx . 2>/dev/null',
+      shell=True, capture_output=True).stdout)
+"""
+    r = talk(home, script, *flags)
+    tap.ok(lines(r)[:3] == ["200", "200", "403"], "requests pass, TRACE does not", r.get("stdout"))
+    tap.ok([s[1].get("authorization") for s in seen] == [SECRET] * 2, "the server gets the secret, and only that", seen)
+    tap.ok(lines(r)[3:] == ["False", "b''"], "inside there is nothing of it", r.get("stdout"))
+    everything = subprocess.run(["grep", "-rl", "c4nary", home.path, "--exclude=token"], capture_output=True, text=True,
+                                check=False).stdout
+    tap.ok(everything == "" and "c4nary" not in str(r), "nor in any record", everything)
+    seen.clear()
+    r = talk(home, f"print(talk(req('GET /a', host='{GOOD}'), '{GOOD}'), talk(req('GET /a'), '{GOOD}'))",
+             "--allow", f"{GOOD}:8000", *flags)
+    tap.ok(not any(SECRET in str(s) for s in seen if "good.example" not in s[1]["host"]), "only where it was meant to go", seen)
+    r = talk(home, "print(talk(req('GET /a')))", "--allow", "alias.example:8000", *flags)
+    home.call("create", "hdr", "--allow", "good.example:8000", "--secret-header", "good.example:X-Key=token")
+    seen.clear()
+    r = run(home, TALK + "print(talk(req('GET /kept')))", "hdr", command="exec")
+    tap.ok(lines(r) == ["200"] and seen[0][1].get("x-key") == SECRET, "a named sandbox, with a path as it was written", r)
+    os.symlink(token, home.path + "/link")
+    home.put("two", "a\nb\n")
+    home.put("none", "")
+    for allow, header, why in (("good.example:443", f"good.example:A={token}", "443"),
+                               ("evil.example:80", f"good.example:A={token}", "--allow good.example:80"),
+                               ("good.example:80", f"good.example:Host={token}", "cannot be added"),
+                               ("good.example:80", f"good.example:A={home.path}/absent", "absent"),
+                               ("good.example:80", f"good.example:A={home.path}/link", "symbolic link"),
+                               ("good.example:80", "good.example:A=two", "one line"),
+                               ("good.example:80", "good.example:A=none", "one line"),
+                               ("good.example:80", "good.example:A b=two", "header")):
+        done = home.call("run", "--allow", allow, "--secret-header", header, "--", "true")
+        tap.ok(done.returncode == 125 and why in done.stderr and "c4nary" not in done.stderr, f"refused: {why}", done.stderr)
+
+
+def test_slow(home):
+    """A head that does not come is not waited for, and holds nobody else up."""
+    script = """
+import time
+s = socket.create_connection(('good.example', 8000), 10); s.settimeout(30)
+s.sendall(b'GET /api/x HT')
+print(talk(req('GET /api/y')), s.recv(100).split()[1].decode())
+"""
+    r = talk(home, script, *R)
+    tap.ok(lines(r) == ["200", "408"], "too slow a head", r.get("stdout"))
+
+
+def test_live(home):
+    home.call("create", "httplive", "--allow", "http:GET:good.example:8000/api/")
+    script = TALK + "import sys\nfor line in sys.stdin: print(talk(req(line.strip())), flush=True)"
+    child = subprocess.Popen([AISBX, "exec", "httplive", "--", "python3", "-uc", PRELUDE + script], cwd=home.work,
+                             env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+
+    def ask(line):
+        child.stdin.write(line + "\n")
+        child.stdin.flush()
+        return child.stdout.readline().strip()
+
+    tap.ok(ask("PUT /api/x") == "403", "a method that no rule permits")
+    home.call("allow", "httplive", "net:egress:http:PUT:good.example:8000/api/x")
+    tap.ok(ask("PUT /api/x") == "200" and ask("PUT /api/y") == "403", "until one does")
+    child.stdin.close()
+    child.wait()
+    child.stdout.close()
+
+
+def main():
+    enter()
+    with Home("net-http-") as home:
+        build_internet(home)
+        for address in (GOOD, LAN):
+            listen(address, 8000, server)
+        for test in (test_judged, test_in_a_row, test_smuggled, test_secret, test_slow, test_live):
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

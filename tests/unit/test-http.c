@@ -1,0 +1,199 @@
+/* Heads of HTTP requests: which are whole, which are refused, and what is sent on of them. */
+#include "base/own.h"
+#include "net/http.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static enum http_state read_text(const char *text, struct http_head *head)
+{
+	return http_read(text, strlen(text), head);
+}
+
+#define HEAD(line, fields) line "\r\nHost: a.example\r\n" fields "\r\n"
+
+static const char *const good[] = {
+	HEAD("GET / HTTP/1.1", ""),
+	HEAD("HEAD /x HTTP/1.0", ""),
+	HEAD("POST /x?y=%2e%2e HTTP/1.1", "Content-Length: 5\r\n"),
+	HEAD("PUT /x HTTP/1.1", "Transfer-Encoding: Chunked\r\n"),
+	HEAD("GET http://a.example/x HTTP/1.1", ""),
+	HEAD("GET HTTP://A.Example./x HTTP/1.1", ""),
+	HEAD("OPTIONS * HTTP/1.1", ""),
+	HEAD("GET / HTTP/1.1", "X-Empty:\r\nX-Tab:\ta\tb \r\n"),
+	"GET / HTTP/1.1\r\nHost: 192.0.2.1:8080\r\n\r\n",
+	"GET / HTTP/1.1\r\nhost: [2001:db8::1]:80\r\n\r\n",
+	HEAD("CONNECT a.example:80 HTTP/1.1", ""),
+};
+
+/* What two readers could take for different things. */
+static const char *const bad[] = {
+	"GET / HTTP/1.1\r\n\r\n",
+	"GET / HTTP/1.1\nHost: a.example\n\n",
+	"GET / HTTP/1.1\r\nHost: a.example\n\r\n",
+	"GET / HTTP/1.1\r\nHost: a.example\rX: y\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: a.example, b.example\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: user@a.example\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: 2130706433\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: a.example:80:80\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: a.example:099999\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+	HEAD("GET http://b.example/x HTTP/1.1", ""),
+	HEAD("GET http://a.example:81/x HTTP/1.1", ""),
+	HEAD("GET https://a.example/x HTTP/1.1", ""),
+	HEAD("GET http://a.example HTTP/1.1", ""),
+	HEAD("GET a.example/x HTTP/1.1", ""),
+	HEAD("GET  / HTTP/1.1", ""),
+	HEAD("GET / x HTTP/1.1", ""),
+	HEAD("GET /\tx HTTP/1.1", ""),
+	HEAD("GET /\x01 HTTP/1.1", ""),
+	HEAD("GET /\x80 HTTP/1.1", ""),
+	HEAD("GET /x#y HTTP/1.1", ""),
+	HEAD("GET / HTTP/2.0", ""),
+	HEAD("PRI * HTTP/2.0", ""),
+	HEAD("GET / http/1.1", ""),
+	HEAD("GE(T / HTTP/1.1", ""),
+	HEAD("/ HTTP/1.1", ""),
+	HEAD("GET / HTTP/1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
+	HEAD("GET / HTTP/1.1", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"),
+	HEAD("GET / HTTP/1.1", "Content-Length: 5\r\nContent-Length: 5\r\n"),
+	HEAD("GET / HTTP/1.1", "Content-Length: 5, 5\r\n"),
+	HEAD("GET / HTTP/1.1", "Content-Length: +5\r\n"),
+	HEAD("GET / HTTP/1.1", "Content-Length: 0x5\r\n"),
+	HEAD("GET / HTTP/1.1", "Content-Length:\r\n"),
+	HEAD("GET / HTTP/1.1", "Content-Length: 9999999999999999999\r\n"),
+	HEAD("GET / HTTP/1.1", "Transfer-Encoding: gzip, chunked\r\n"),
+	HEAD("GET / HTTP/1.1", "Transfer-Encoding: \x0b"
+			       "chunked\r\n"),
+	HEAD("GET / HTTP/1.1", "Transfer-Encoding : chunked\r\n"),
+	HEAD("GET / HTTP/1.0", "Transfer-Encoding: chunked\r\n"),
+	HEAD("GET / HTTP/1.1", " folded: x\r\n"),
+	HEAD("GET / HTTP/1.1", "X: a\r\n\tfolded\r\n"),
+	HEAD("GET / HTTP/1.1", "X\r\n"),
+	HEAD("GET / HTTP/1.1", ": x\r\n"),
+	HEAD("GET / HTTP/1.1", "X: a\x7f\r\n"),
+	HEAD("GET / HTTP/1.1", "X: a\x1b[2J\r\n"),
+	"\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
+	"\x16\x03\x01\x02\x01\r\n\r\n",
+};
+
+static void test_read(void)
+{
+	struct http_head head;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		tap_ok(read_text(good[i], &head) == HTTP_WHOLE && head.len == strlen(good[i]),
+		       "a head: case %zu", i);
+		bool waits = true;
+
+		for (size_t len = 0; len < strlen(good[i]); len++)
+			waits &= http_read(good[i], len, &head) == HTTP_MORE;
+		tap_ok(waits, "and every beginning of it waits for more");
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		tap_ok(read_text(bad[i], &head) == HTTP_BAD && head.why, "refused: case %zu", i);
+}
+
+static void test_parts(void)
+{
+	struct http_head head;
+
+	(void)read_text(HEAD("POST http://a.example/x?q HTTP/1.1", "Content-Length: 17\r\n"),
+			&head);
+	tap_ok(head.path_len == 4 && memcmp(head.path, "/x?q", 4) == 0,
+	       "the path, without the host");
+	tap_ok(head.body == HTTP_LENGTH && head.body_len == 17, "how long the body is");
+	tap_is_str(head.name, "a.example", "whom it is for");
+	(void)read_text("GET / HTTP/1.1\r\nHost: A.EXAMPLE.:8080\r\n\r\n", &head);
+	tap_is_str(head.name, "a.example", "in canonical form");
+	tap_is_int(head.port, 8080, "and its port");
+}
+
+static void test_limits(void)
+{
+	struct http_head head;
+	owned(str_done) struct str text = STR_INIT;
+
+	str_add(&text, "GET / HTTP/1.1\r\nHost: a.example\r\n");
+	for (int i = 0; i < HTTP_FIELDS_MAX + 1; i++)
+		str_add(&text, "X: y\r\n");
+	str_add(&text, "\r\n");
+	tap_ok(read_text(str_cstr(&text), &head) == HTTP_TOO_LARGE, "too many headers");
+	str_clear(&text);
+	str_add(&text, "GET /");
+	while (text.len < HTTP_HEAD_MAX)
+		str_add_char(&text, 'a');
+	tap_ok(read_text(str_cstr(&text), &head) == HTTP_TOO_LARGE, "too long a line");
+}
+
+static const char *written(const char *text, const struct http_secret *secret)
+{
+	static char out[HTTP_OUT_MAX + 1];
+	struct http_head head;
+
+	if (read_text(text, &head) != HTTP_WHOLE)
+		return "none";
+	out[http_write(text, &head, secret, out)] = '\0';
+	return out;
+}
+
+static void test_write(void)
+{
+	const struct http_secret secret = { "Authorization", "Bearer s3cret" };
+
+	tap_is_str(written(HEAD("GET http://a.example/x HTTP/1.1", "X: y\r\n"), NULL),
+		   HEAD("GET /x HTTP/1.1", "X: y\r\n"), "origin form");
+	tap_is_str(written(HEAD("GET / HTTP/1.1", "authorization: mine\r\nX: y\r\n"), &secret),
+		   HEAD("GET / HTTP/1.1", "X: y\r\nAuthorization: Bearer s3cret\r\n"),
+		   "a secret replaces what the client sent");
+	tap_is_str(written(HEAD("GET / HTTP/1.1",
+				"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+				"HTTP2-Settings: x\r\nX: y\r\n"),
+			   NULL),
+		   HEAD("GET / HTTP/1.1", "X: y\r\n"), "no other protocol");
+}
+
+static void test_chunks(void)
+{
+	uint64_t size = 0;
+	size_t len = 0;
+
+	tap_ok(http_read_chunk("1aF\r\nx", 6, &size, &len) == HTTP_WHOLE && size == 0x1af &&
+		       len == 5,
+	       "a chunk's size");
+	tap_ok(http_read_chunk("1a", 2, &size, &len) == HTTP_MORE, "not all of it");
+	tap_ok(http_read_chunk("1a\r", 3, &size, &len) == HTTP_MORE, "nor its end");
+	tap_ok(http_read_chunk("5;x=y\r\n", 7, &size, &len) == HTTP_BAD, "no extensions");
+	tap_ok(http_read_chunk("\r\n", 2, &size, &len) == HTTP_BAD, "no empty size");
+	tap_ok(http_read_chunk("0x5\r\n", 5, &size, &len) == HTTP_BAD, "no prefix");
+	tap_ok(http_read_chunk(" 5\r\n", 4, &size, &len) == HTTP_BAD, "no blank");
+	tap_ok(http_read_chunk("5\n", 2, &size, &len) == HTTP_BAD, "no bare line feed");
+	tap_ok(http_read_chunk("00000000000000005\r\n", 19, &size, &len) == HTTP_BAD,
+	       "not too long");
+}
+
+static void test_paths(void)
+{
+	static const char *const plain[] = { "/",	  "/api/", "/api/v1.2/x..y",
+					     "/a?b=../c", "/.git", "/..." };
+	static const char *const odd[] = { "",	     "a",      "/../x", "/a/..",  "/a/.",
+					   "/a/./b", "//a",    "/a//b", "/a%2fb", "/%2E%2e/x",
+					   "/a\\b",  "/a%5cb", "/a%00", "/..;/x" };
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		tap_ok(http_path_is_plain(plain[i], strlen(plain[i])), "plain: %s", plain[i]);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		tap_ok(!http_path_is_plain(odd[i], strlen(odd[i])), "not plain: %s", odd[i]);
+}
+
+int main(void)
+{
+	test_read();
+	test_parts();
+	test_limits();
+	test_write();
+	test_chunks();
+	test_paths();
+	return tap_done();
+}
