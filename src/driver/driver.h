@@ -21,7 +21,8 @@ struct hands;
 struct driver_io {
 	int fds[3];
 	bool tty[3];
-	bool has_score; /* descriptor 3 of this process is the payload's, too */
+	uint16_t rows, columns; /* of that pty */
+	bool has_score;		/* descriptor 3 of this process is the payload's, too */
 	/* For drivers that enter a sandbox which runs already; borrowed. */
 	int enter_fd;
 	const struct strv *enter_env; /* variables to set there in any case */

@@ -54,9 +54,8 @@ enum attach_kind {
 /* What the sandbox has used since it was started, and how well it is walled. */
 struct attach_figures {
 	uint32_t missing; /* bit per layer that does not hold */
-	bool has_group;
-	bool is_idle; /* nobody but init */
-	bool disk_full;
+	bool has_group, disk_full;
+	bool is_idle;	/* nobody but init */
 	pid_t init_pid; /* on the host */
 	uint64_t oom_kills, pids_refused;
 	uint64_t cpu_us, memory_bytes;
@@ -79,7 +78,8 @@ struct attach_exec {
 	uint32_t cpu_seconds;		/* 0: as the sandbox was made */
 	uint32_t counts[ATTACH_GROUPS]; /* words of each group */
 	uint32_t body_len;		/* bytes of all words, each with its NUL */
-	bool is_outside; /* the words are in a file that came as the last descriptor */
+	bool is_outside;	/* the words are in a file that came as the last descriptor */
+	uint16_t rows, columns; /* of the pty */
 };
 
 struct attach_denied {

@@ -19,6 +19,7 @@
 struct launch_io {
 	int fds[3];
 	bool tty[3];
+	uint16_t rows, columns; /* of the terminal */
 	const struct sock_fprog
 		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
 	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */

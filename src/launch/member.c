@@ -62,12 +62,14 @@ static int take_descriptors(const struct attach_packet *packet, struct error *er
 static int take_terminal(const struct attach_packet *packet, struct error *err)
 {
 	const struct attach_message message = { .kind = ATTACH_TERMINAL };
-	const bool *tty = packet->message.exec.tty;
+	const struct attach_exec *exec = &packet->message.exec;
+	const struct winsize size = { .ws_row = exec->rows, .ws_col = exec->columns };
+	const bool *tty = exec->tty;
 	owned(fd_close) int master = -1;
 
 	if (!tty[0] && !tty[1] && !tty[2])
 		return 0;
-	if (terminal_open(tty, &master, err) < 0)
+	if (terminal_open(tty, &size, &master, err) < 0)
 		return -1;
 	if (attach_send(packet->fds[0], &message, &master, 1) < 0)
 		return error_errno(err, ERROR_HOST, "cannot send the terminal");

@@ -93,6 +93,7 @@ static int open_input(struct stdio *stdio, struct error *err)
 
 static int open_output(struct stdio *stdio, int number, struct stream *stream, struct error *err)
 {
+	struct winsize size;
 	struct stat st;
 
 	stream->to_fd = stdio->passes_on ? number : -1;
@@ -100,6 +101,10 @@ static int open_output(struct stdio *stdio, int number, struct stream *stream, s
 	stream->to_may_block = fstat(number, &st) < 0 || !S_ISREG(st.st_mode);
 	if (stdio->use_pty && isatty(number)) {
 		stdio->io.tty[number] = true;
+		if (ioctl(number, TIOCGWINSZ, &size) == 0) {
+			stdio->io.rows = size.ws_row;
+			stdio->io.columns = size.ws_col;
+		}
 		return 0;
 	}
 	if (make_pipe(&stream->from_fd, &stdio->child_fds[number], err) < 0)

@@ -63,6 +63,8 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 		if (!io->tty[i])
 			fds[count++] = io->fds[i];
 	}
+	message.exec.rows = io->rows;
+	message.exec.columns = io->columns;
 	message.exec.cpu_seconds = (uint32_t)((spec->limits.cpu_time_ms + 999) / 1000);
 	strv_add(&words[ATTACH_DIRECTORY], spec->cwd);
 	if (io->secrets)

@@ -156,6 +156,8 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		task->io.fds[i] = io->fds[i];
 		task->io.tty[i] = io->tty[i];
 	}
+	task->io.rows = io->rows;
+	task->io.columns = io->columns;
 	task->io.has_score = io->has_score;
 	task->io.hands = io->hands;
 	task->io.secrets = io->secrets;
