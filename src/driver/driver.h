@@ -65,6 +65,7 @@ struct task {
 	bool has_fuel; /* instructions were counted */
 	uint64_t fuel_consumed;
 	enum task_stop stopped_by;
+	const char *note; /* one line for people, or NULL */
 };
 
 struct driver {

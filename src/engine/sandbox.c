@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/secrets.h"
+#include "driver/driver.h"
 #include "engine/execute.h"
 #include "engine/owner.h"
 #include "engine/record.h"
@@ -140,6 +141,19 @@ static int make(struct sandbox_place *place, const struct request *request,
 	return 0;
 }
 
+/* What a sandbox is entered by has to be there for it. */
+static int check_stays(const struct spec *spec, struct error *err)
+{
+	const struct driver *driver = driver_find(spec->driver);
+
+	if (driver && driver->enter)
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "the %s driver keeps no sandbox between commands; use `aisbx run --driver "
+			 "%s`, or create it with --driver linux",
+			 spec->driver, spec->driver);
+}
+
 int engine_create(const struct request *request, const struct engine_create *create,
 		  struct error *err)
 {
@@ -149,7 +163,7 @@ int engine_create(const struct request *request, const struct engine_create *cre
 
 	spec_init(&spec);
 	if (sandbox_check_name(create->name, err) < 0 ||
-	    plan_once(request, &around, &spec, err) < 0 ||
+	    plan_once(request, &around, &spec, err) < 0 || check_stays(&spec, err) < 0 ||
 	    make(&place, request, create, &around, &spec, err) < 0)
 		return -1;
 	record_named("create", create->name, place.sandbox.id);

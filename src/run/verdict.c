@@ -164,6 +164,8 @@ void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
 	result->network = facts->task->network;
 	result->cpu_ms = (double)facts->usage->cpu_us / 1000;
 	result->peak_memory_bytes = facts->usage->peak_memory_bytes;
+	if (facts->task->note)
+		note(result, facts->task->note);
 	result->has_fuel = facts->task->has_fuel;
 	result->fuel_consumed = facts->task->fuel_consumed;
 	if (facts->signal)

@@ -21,7 +21,7 @@
 
 #define FOLDER "wasm"
 #define SUFFIX ".compiled"
-/* Languages are three of these; the rest are modules of programs, and the oldest of them go. */
+/* Modules of programs; the oldest of them go. */
 #define ENTRIES_MAX 64
 
 /* Code is made for the processor at hand: a home that two machines share must not mix them. */
@@ -118,6 +118,21 @@ int wasm_draft_add(struct wasm_draft *draft, const void *bytes, size_t len, stru
 	return 0;
 }
 
+/* Those of languages stay: many small modules must not cost somebody half a minute of compiling. */
+static bool is_of_language(const char *file)
+{
+	for (const struct wasm_language *row = wasm_languages; row->name; row++) {
+		char key[SHA256_HEX_SIZE];
+
+		if (wasm_is_engine(row))
+			continue;
+		wasm_cache_key(row->parts[0].sha256, key);
+		if (str_starts(file, key))
+			return true;
+	}
+	return false;
+}
+
 /* Removes the one that was made longest ago while there are too many. */
 static void make_room(int dir_fd)
 {
@@ -131,7 +146,7 @@ static void make_room(int dir_fd)
 		while (dir_next(dir, &entry) > 0) {
 			struct stat st;
 
-			if (!str_ends(entry->d_name, SUFFIX) ||
+			if (!str_ends(entry->d_name, SUFFIX) || is_of_language(entry->d_name) ||
 			    fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 				continue;
 			if (count++ == 0 || st.st_mtim.tv_sec < when.tv_sec) {

@@ -115,11 +115,12 @@ def plain_copy(base, program):
     os.makedirs(libexec)
     shutil.copy2(program, os.path.join(bindir, "aisbx"))
     here = os.path.dirname(program)
-    for candidate in (os.path.join(here, "aisbx-more"), os.path.join(here, "..", "libexec", "aisbx", "aisbx-more")):
-        if os.path.exists(candidate):
-            shutil.copy2(candidate, libexec)
-            shutil.copy2(candidate, bindir)
-            break
+    for name in ("aisbx-more", "aisbx-wasm"):
+        for candidate in (os.path.join(here, name), os.path.join(here, "..", "libexec", "aisbx", name)):
+            if os.path.exists(candidate):
+                shutil.copy2(candidate, libexec)
+                shutil.copy2(candidate, bindir)
+                break
     for path in (bindir, libexec):
         for entry in os.scandir(path):
             os.chmod(entry.path, 0o755)

@@ -96,7 +96,7 @@ static void put(const char *cache, const char *key, const char *text)
 
 static void test_cache(void)
 {
-	char key[SHA256_HEX_SIZE], other[SHA256_HEX_SIZE];
+	char key[SHA256_HEX_SIZE], other[SHA256_HEX_SIZE], language[SHA256_HEX_SIZE];
 	struct sealed found = SEALED_INIT;
 	struct scratch at;
 	struct error err;
@@ -105,8 +105,10 @@ static void test_cache(void)
 	scratch_open(&at);
 	wasm_cache_key(SUM_A, key);
 	wasm_cache_key(key, other);
+	wasm_cache_key(wasm_language_find("python")->parts[0].sha256, language);
 	tap_ok(strcmp(key, other) != 0, "another module has another key");
 	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0, "an empty cache");
+	put(at.dir, language, "compiled");
 	put(at.dir, key, "compiled");
 	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 1 && found.bytes == 8,
 	       "what was put is found");
@@ -130,6 +132,9 @@ static void test_cache(void)
 	}
 	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && !removed,
 	       "the oldest make room");
+	tap_ok(wasm_cache_find(at.dir, language, &found, &removed, &err) == 1,
+	       "but for those of languages");
+	sealed_done(&found);
 	scratch_close(&at);
 }
 

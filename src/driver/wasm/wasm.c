@@ -165,6 +165,9 @@ static void mirror(struct wasm_task *task)
 	task->task.has_fuel = own.has_fuel;
 	task->task.fuel_consumed = own.fuel_consumed;
 	task->task.stopped_by = own.stopped_by;
+	if (task->module.was_changed)
+		task->task.note = "its compiled form had been changed since it was made: it was "
+				  "removed, and compiled anew";
 }
 
 static int watch(struct wasm_task *task, int fd, struct error *err)
