@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -12,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Ticks since boot at which process PID began; 0 when there is none. One that nobody waited for has ended all the same. */
-static uint64_t began_ticks(int64_t pid, bool *ret_has_ended)
+/* Ticks since boot at which process PID began, and the letter of its state; 0 when there is none. */
+static uint64_t began_ticks(int64_t pid, char *ret_state)
 {
 	char path[48], text[1024];
 	const char *at;
@@ -26,7 +28,7 @@ static uint64_t began_ticks(int64_t pid, bool *ret_has_ended)
 		return 0;
 	/* The name in brackets may hold anything; what follows the last one does not. */
 	at = strrchr(text, ')');
-	*ret_has_ended = at && (str_starts(at, ") Z") || str_starts(at, ") X"));
+	*ret_state = at && at[1] ? at[2] : 'X';
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;
@@ -34,12 +36,13 @@ static uint64_t began_ticks(int64_t pid, bool *ret_has_ended)
 
 bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms)
 {
-	bool has_ended = false;
-	uint64_t ticks = pid > 0 ? began_ticks(pid, &has_ended) : 0;
+	char state = '?';
+	uint64_t ticks = pid > 0 ? began_ticks(pid, &state) : 0;
 	struct timespec up;
 	uint64_t began_ms;
 
-	if (has_ended)
+	/* One that nobody waited for has ended all the same. */
+	if (state == 'Z' || state == 'X')
 		return false;
 	/* Where /proc hides others' processes there is no more to be known than that it exists. */
 	if (!ticks || clock_gettime(CLOCK_BOOTTIME, &up) < 0)
@@ -47,6 +50,26 @@ bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms)
 	began_ms = clock_epoch_ms() - (uint64_t)up.tv_sec * 1000 +
 		   ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	return began_ms <= then_ms + slack_ms;
+}
+
+uint64_t process_began(int64_t pid)
+{
+	char state;
+
+	return pid > 0 ? began_ticks(pid, &state) : 0;
+}
+
+bool process_kill(int64_t pid, uint64_t ticks, bool if_halted)
+{
+	owned(fd_close) int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	char state = '?';
+
+	/* Looked at behind the descriptor: that is nobody else's any more. */
+	if (fd < 0 || !ticks || began_ticks(pid, &state) != ticks)
+		return false;
+	if (if_halted && state != 'T' && state != 't')
+		return false;
+	return syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 }
 
 int process_detach(const int *keep, size_t count, const char *name)

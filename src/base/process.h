@@ -12,6 +12,15 @@
  */
 bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms);
 
+/* Ticks since boot at which process PID began; 0 when there is none, or none that may be looked at. */
+uint64_t process_began(int64_t pid);
+
+/*
+ * Ends the process that had number PID when it began at TICKS, and nobody else. With IF_HALTED only when it is stopped and
+ * can do nothing any more. Whether it was ended.
+ */
+bool process_kill(int64_t pid, uint64_t ticks, bool if_halted);
+
 /*
  * For a child that outlives its parent: signals as by default and none blocked, a session of its own, /dev/null for
  * standard streams, no other descriptors but those to KEEP (as fd_close_others), NAME. 0, or -1 with errno.

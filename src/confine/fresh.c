@@ -345,12 +345,17 @@ static int enter_corner(const struct fresh *fresh)
 	return fd < 0 ? -1 : fchdir(fd);
 }
 
-/* Scratch is memory: more of it than the memory limit is never of use, and without a cgroup never safe. */
+/*
+ * Scratch is memory: more of it than the memory limit is never of use, and without a cgroup never safe. Whoever bounds
+ * what may be written means this as well.
+ */
 static uint64_t scratch_bytes(const struct spec_limits *limits)
 {
 	uint64_t bytes = limits->tmp_bytes + limits->shm_bytes;
 
-	return limits->mem_bytes && limits->mem_bytes < bytes ? limits->mem_bytes : bytes;
+	if (limits->mem_bytes && limits->mem_bytes < bytes)
+		bytes = limits->mem_bytes;
+	return limits->disk_bytes && limits->disk_bytes < bytes ? limits->disk_bytes : bytes;
 }
 
 int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *err)

@@ -40,7 +40,7 @@ struct task_usage {
 	uint64_t pids;
 	uint64_t disk_bytes, disk_limit_bytes;
 	uint64_t oom_kills, pids_refused;
-	bool disk_full;
+	bool disk_full, inodes_full;
 	bool disk_stopped; /* full, and without a size of its own: whoever writes has to be stopped */
 };
 

@@ -26,7 +26,6 @@
 #define IDLE_VARIABLE "AISBX_KEEPER_IDLE_MS"
 /* A dead keeper's sandbox is swept up within this time, or never. */
 #define START_TRIES 15000u
-#define KEEPER_LOCK "keeper"
 
 /* What a keeper's callbacks need of the plan; lives as long as the keeper. */
 struct plan_memory {
@@ -314,6 +313,14 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	if (sandbox_check_name(name, err) < 0 || host_read_caller(&host, err) < 0)
 		return -1;
 	status = exec_quickly(&entry, ret_result, err);
+	/* A keeper that was just about to end took the call and did nothing with it. */
+	if (status < 0 && !exec->apart && (err->errnum == ECONNRESET || err->errnum == EPIPE)) {
+		run_result_done(ret_result);
+		run_result_init(ret_result);
+		ret_result->status = RUN_DENIED;
+		*err = (struct error){ 0 };
+		status = 1;
+	}
 	return status == 1 ? exec_slowly(&entry, ret_result, err) : status;
 }
 

@@ -2,6 +2,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "engine/sandbox_parts.h"
+#include "keeper/keeper.h"
 #include "launch/attach.h"
 
 #include <dirent.h>
@@ -164,8 +165,8 @@ void sandbox_processes_done(struct sandbox_processes *processes)
 	*processes = (struct sandbox_processes){ 0 };
 }
 
-/* Waits for the keeper's end: its socket's. Everybody inside is gone by then. */
-static int stop(int fd, struct error *err)
+/* Waits for the keeper's end: its socket's. Everybody inside is gone by then. One that does not listen is killed. */
+static int stop(int dir_fd, int fd, struct error *err)
 {
 	const struct attach_message message = { .kind = ATTACH_STOP };
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
@@ -173,8 +174,15 @@ static int stop(int fd, struct error *err)
 
 	if (attach_send(fd, &message, NULL, 0) < 0 && errno != EPIPE)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
-	for (;;) {
-		if (poll(&ready, 1, ANSWER_MS) != 1)
+	(void)keeper_kill(dir_fd, true);
+	for (bool is_killed = false;;) {
+		int count = poll(&ready, 1, ANSWER_MS);
+
+		if (count != 1 && !is_killed && keeper_kill(dir_fd, false)) {
+			is_killed = true;
+			continue;
+		}
+		if (count != 1)
 			return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
 		if (attach_receive(fd, packet) <= 0)
 			return 0;
@@ -253,7 +261,7 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 
 	*ret_frozen = false;
 	if (sandbox_reach(sandbox->dir_fd, &fd)) {
-		int status = find_alive(sandbox, &alive, err);
+		int status = how == QUIET_KILL ? 0 : find_alive(sandbox, &alive, err);
 
 		if (status > 0 && how == QUIET_REFUSE)
 			status = refuse(sandbox, &alive, err);
@@ -262,7 +270,7 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 			return -1;
 		if (status > 0 && how == QUIET_FREEZE)
 			return freeze(sandbox, &fd, ret_frozen, err);
-		if (stop(fd, err) < 0)
+		if (stop(sandbox->dir_fd, fd, err) < 0)
 			return -1;
 	}
 	return lock_after_stop(sandbox, err);
@@ -291,5 +299,5 @@ int engine_stop(const char *name, bool *ret_ended, struct error *err)
 	if (!sandbox_reach(place.sandbox.dir_fd, &fd))
 		return 0;
 	*ret_ended = true;
-	return stop(fd, err);
+	return stop(place.sandbox.dir_fd, fd, err);
 }

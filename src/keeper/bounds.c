@@ -38,11 +38,15 @@ void bounds_look(struct keeper *keeper)
 		keeper->oom_kills++;
 		end_everybody(keeper);
 	}
-	keeper->disk_full = disk_watch_is_over(&keeper->disk) ||
-			    (keeper->disk_full && keeper->disk.bytes > keeper->disk.limit_bytes);
-	if (keeper->disk_full && !keeper->has_stopped)
-		end_everybody(keeper);
-	keeper->has_stopped = keeper->disk_full;
+	if (!disk_watch_is_over(&keeper->disk))
+		return;
+	if (keeper->disk.is_entries)
+		keeper->inode_stops++;
+	else
+		keeper->disk_stops++;
+	end_everybody(keeper);
+	/* Who comes next, perhaps to make room, is not held to account for what these wrote at last. */
+	disk_watch_begin_again(&keeper->disk);
 }
 
 void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,
@@ -57,10 +61,12 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 		keeper->pids_refused = usage.pids_refused;
 	}
 	*ret_figures = (struct attach_figures){
-		.missing = keeper->launch.missing | (uint32_t)keeper->disk_full << LAYER_DISK,
+		.missing = keeper->launch.missing | (uint32_t)disk_watch_is_full(&keeper->disk)
+							    << LAYER_DISK,
 		.has_group = keeper->launch.has_group,
 		.is_idle = keeper->is_idle,
-		.disk_full = keeper->disk_full,
+		.disk_stops = keeper->disk_stops,
+		.inode_stops = keeper->inode_stops,
 		.init_pid = keeper->launch.init_pid,
 		.oom_kills = keeper->oom_kills,
 		.pids_refused = keeper->pids_refused,

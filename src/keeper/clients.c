@@ -188,6 +188,8 @@ void client_step(struct keeper *keeper, struct client *client)
 		break;
 	case ATTACH_LOOK:
 		network_flush(keeper, client);
+		/* A command may have ended before the next look at what it wrote. */
+		bounds_look(keeper);
 		send_figures(keeper, client, true);
 		break;
 	case ATTACH_NETWORK:
@@ -228,7 +230,7 @@ void clients_hear_init(struct keeper *keeper)
 	const struct attach_message *message = &packet->message;
 
 	if (attach_receive(keeper->launch.payload_fd, packet) <= 0) {
-		keeper->is_over = true;
+		keeper->is_over = keeper->has_lost_init = true;
 		return;
 	}
 	struct client *client = client_of_id(keeper, message->id);
@@ -252,4 +254,20 @@ void clients_fail(struct keeper *keeper, const struct error *err)
 	clients_accept(keeper);
 	for (size_t i = 0; i < keeper->client_count; i++)
 		client_fail(&keeper->clients[i], err);
+}
+
+void clients_end(struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		const struct client *client = &keeper->clients[i];
+		struct attach_message ended = { .kind = ATTACH_ENDED, .id = client->id };
+
+		if (!client->is_active)
+			continue;
+		send_figures(keeper, client, true);
+		ended.ended.wait_status = SIGKILL;
+		/* Init alone can only have been ended by the kernel, or by somebody outside. */
+		ended.ended.is_stopped = !keeper->has_lost_init;
+		(void)attach_send(client->fd, &ended, NULL, 0);
+	}
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -217,6 +218,27 @@ static int detach(const struct keeper_options *options)
 	return 0;
 }
 
+/* For somebody who has to end us by force: a number alone may be another's by then. */
+static void say_who(const struct keeper_options *options)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "%d %llu\n", getpid(),
+			   (unsigned long long)process_began(getpid()));
+
+	if (ftruncate(options->lock_fds[1], 0) == 0)
+		(void)!pwrite(options->lock_fds[1], text, (size_t)len, 0);
+}
+
+bool keeper_kill(int dir_fd, bool if_halted)
+{
+	char text[64];
+	unsigned long long ticks = 0;
+	int pid = 0;
+
+	return file_read_small(dir_fd, KEEPER_LOCK, text, sizeof(text)) > 0 &&
+	       sscanf(text, "%d %llu", &pid, &ticks) == 2 && process_kill(pid, ticks, if_halted);
+}
+
 static int launch(struct keeper *keeper, struct error *err)
 {
 	const struct keeper_options *options = keeper->options;
@@ -250,6 +272,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 	launch_init(&keeper->launch);
 	if (detach(options) < 0)
 		_exit(1);
+	say_who(options);
 	bounds_init(keeper);
 	if (launch(keeper, &err) < 0)
 		clients_fail(keeper, &err);
@@ -262,6 +285,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 
 		launch_kill(&keeper->launch);
 		(void)poll(&end, 1, END_MS);
+		clients_end(keeper);
 	}
 	launch_done(&keeper->launch, false);
 	_exit(0);

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "spec/spec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct keeper_options {
@@ -30,6 +31,8 @@ struct keeper_options {
 };
 
 #define KEEPER_SOCKET "socket"
+/* The second lock: the keeper's, who writes into it which process it is. */
+#define KEEPER_LOCK "keeper"
 
 /* Forks the keeper. It keeps nothing of the caller's but what the options name. */
 int keeper_start(const struct keeper_options *options, struct error *err);
@@ -39,5 +42,11 @@ int keeper_listen(int dir_fd, int *ret_fd, struct error *err);
 
 /* Connects to the one in DIR_FD; ERROR_NOT_FOUND when nobody listens. */
 int keeper_connect(int dir_fd, int *ret_fd, struct error *err);
+
+/*
+ * Ends the keeper of the sandbox in DIR_FD by force, and with it everybody inside; with IF_HALTED only one that is stopped
+ * and cannot answer. Whether there was one.
+ */
+bool keeper_kill(int dir_fd, bool if_halted);
 
 #endif

@@ -34,8 +34,9 @@ struct keeper {
 	size_t client_count;
 	uint32_t next_id;
 	bool is_serving, is_idle, is_over;
-	bool disk_full, has_stopped; /* and who filled it was ended */
-	int top_fd;		     /* of the writable top */
+	bool has_lost_init;		  /* which ended by itself */
+	uint64_t disk_stops, inode_stops; /* how often whoever filled the top was ended */
+	int top_fd;			  /* of the writable top */
 	struct disk_watch disk;
 	uint64_t idle_since_ns;
 	uint64_t oom_kills, pids_refused; /* as last read */
@@ -64,6 +65,9 @@ void clients_hear_init(struct keeper *keeper);
 
 /* Why the sandbox could not be started, to everybody who waits. */
 void clients_fail(struct keeper *keeper, const struct error *err);
+
+/* The sandbox is at its end: tells everybody whose command is under way that it is over, and what it had used. */
+void clients_end(struct keeper *keeper);
 
 /* Tells the client it belongs to what was refused inside. */
 void denials_tell(struct keeper *keeper, const struct notify_event *event);

@@ -129,14 +129,14 @@ static bool has_truths(const struct attach_message *message)
 	if (message->kind == ATTACH_EXEC)
 		return are_truths(message->exec.tty, 3) && are_truths(&message->exec.is_outside, 1);
 	if (message->kind == ATTACH_FIGURES)
-		return are_truths(&figures->has_group, 1) && are_truths(&figures->is_idle, 1) &&
-		       are_truths(&figures->disk_full, 1);
+		return are_truths(&figures->has_group, 1) && are_truths(&figures->is_idle, 1);
 	if (message->kind == ATTACH_RULE)
 		return are_truths(&message->rule.is_deny, 1) &&
 		       are_truths(&message->rule.is_removal, 1);
 	if (message->kind == ATTACH_NETWORK)
 		return are_truths(&message->network.has_gateway, 1);
-	return message->kind != ATTACH_ENDED || are_truths(&message->ended.is_crowded, 1);
+	return message->kind != ATTACH_ENDED || (are_truths(&message->ended.is_crowded, 1) &&
+						 are_truths(&message->ended.is_stopped, 1));
 }
 
 static bool is_whole(const struct attach_packet *packet, size_t got)

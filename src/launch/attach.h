@@ -53,14 +53,13 @@ enum attach_kind {
 
 /* What the sandbox has used since it was started, and how well it is walled. */
 struct attach_figures {
-	uint32_t missing; /* bit per layer that does not hold */
-	bool has_group, disk_full;
-	bool is_idle;	/* nobody but init */
-	pid_t init_pid; /* on the host */
-	uint64_t oom_kills, pids_refused;
-	uint64_t cpu_us, memory_bytes;
-	uint64_t exec_cpu_us; /* of the asking client's own command, so far */
-	uint64_t tasks;	      /* inside, where no group counts them */
+	uint32_t missing;	 /* bit per layer that does not hold */
+	bool has_group, is_idle; /* idle: nobody but init */
+	pid_t init_pid;		 /* on the host */
+	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* times everybody was ended */
+	/* The last: of the asking client's own command, so far. */
+	uint64_t cpu_us, memory_bytes, exec_cpu_us;
+	uint64_t tasks; /* inside, where no group counts them */
 };
 
 /* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/secrets.h). */
@@ -112,6 +111,7 @@ struct attach_message {
 		struct {
 			int wait_status;
 			bool is_crowded; /* it ended among as many processes as were permitted */
+			bool is_stopped; /* with the whole sandbox, which somebody asked for */
 			struct rusage usage;
 		} ended;
 		pid_t pid;  /* STARTED: inside */

@@ -47,6 +47,7 @@ struct resident {
 	const struct start *start;
 	struct sealing sealing;
 	int signal_fd;
+	int order_fd; /* whether we or somebody else goes first when memory runs out */
 	int lock_fds
 		[2]; /* held until the first request: by then there is a janitor who holds them */
 	struct member members[MEMBERS_MAX];
@@ -90,13 +91,28 @@ static int take_nothing(struct error *err)
 	return 0;
 }
 
+/*
+ * When memory runs out the kernel is to end a command, not us, who may be larger than each of a thousand small ones. They
+ * begin with what we have at the fork; our own file can be opened only now, and not by them.
+ */
+static void order_behind(struct resident *resident)
+{
+	resident->order_fd =
+		openat(resident->sealing.proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	(void)!write(resident->order_fd, "0", 1);
+}
+
 static int seal(struct resident *resident, struct error *err)
 {
 	const struct start *start = resident->start;
 	const struct message ready = { .kind = MESSAGE_EXEC };
+	if (take_nothing(err) < 0 || seal_session(&resident->sealing, err) < 0)
+		return -1;
+	order_behind(resident);
 	const int keep[] = { 0,
 			     1,
 			     2,
+			     resident->order_fd,
 			     start->control_fd,
 			     start->payload_fd,
 			     resident->sealing.proc_fd,
@@ -104,8 +120,6 @@ static int seal(struct resident *resident, struct error *err)
 			     resident->lock_fds[0],
 			     resident->lock_fds[1] };
 
-	if (take_nothing(err) < 0 || seal_session(&resident->sealing, err) < 0)
-		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot protect init");
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
@@ -174,8 +188,10 @@ static void start_member(struct resident *resident)
 		refuse(resident, &err);
 		return;
 	}
+	(void)!write(resident->order_fd, "500", 3);
 	started.pid =
 		member_start(resident->start, packet, resident->sealing.has_group, &secrets, &err);
+	(void)!write(resident->order_fd, "0", 1);
 	if (packet->message.exec.counts[ATTACH_SECRETS] > 0)
 		explicit_bzero(packet->body, sizeof(packet->body));
 	if (started.pid < 0) {

@@ -107,7 +107,21 @@ bool disk_watch_is_over(struct disk_watch *watch)
 	/* What was there when we came is nobody's doing now. */
 	if (is_first)
 		return false;
-	return (watch->limit_bytes && watch->bytes > watch->limit_bytes && watch->bytes > bytes) ||
+	bool is_large = watch->limit_bytes && watch->bytes > watch->limit_bytes;
+
+	watch->is_entries = !is_large || watch->bytes <= bytes;
+	return (is_large && watch->bytes > bytes) ||
 	       (watch->limit_entries && watch->entries > watch->limit_entries &&
 		watch->entries > entries);
+}
+
+bool disk_watch_is_full(const struct disk_watch *watch)
+{
+	return (watch->limit_bytes && watch->bytes > watch->limit_bytes) ||
+	       (watch->limit_entries && watch->entries > watch->limit_entries);
+}
+
+void disk_watch_begin_again(struct disk_watch *watch)
+{
+	watch->has_walked = false;
 }

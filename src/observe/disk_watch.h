@@ -16,6 +16,7 @@ struct disk_watch {
 	uint64_t free_bytes, free_entries;   /* of the filesystem, at the last walk */
 	uint64_t bytes, entries;	     /* as walked last */
 	bool has_walked;
+	bool is_entries;	/* of the last time it was over: by their number, not their bytes */
 	uint64_t rest_until_ns; /* a long walk is followed by a longer rest */
 };
 
@@ -24,5 +25,11 @@ void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
 
 /* Whether it is beyond a limit and has grown since the last look: what only shrinks is left alone. */
 bool disk_watch_is_over(struct disk_watch *watch);
+
+/* Whether it was beyond a limit when it was last walked. */
+bool disk_watch_is_full(const struct disk_watch *watch);
+
+/* Whoever made it grow was ended: what is there at the next look is nobody's doing. */
+void disk_watch_begin_again(struct disk_watch *watch);
 
 #endif

@@ -127,12 +127,19 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 			  "the limit of %llu processes was reached (raise it with --pids)",
 			  (unsigned long long)limits->pids);
 	}
+	if (facts->usage->disk_stopped && result->signal == SIGKILL)
+		result->status = RUN_LIMIT;
 	if (facts->usage->disk_full) {
 		hit(result, "disk");
-		if (facts->usage->disk_stopped && result->signal == SIGKILL)
-			result->status = RUN_LIMIT;
 		add_size(result, "the writable layer was full at ", limits->disk_bytes,
-			 " (raise it with --disk)");
+			 " (remove something, or raise it with --disk)");
+	}
+	if (facts->usage->inodes_full) {
+		hit(result, "inodes");
+		strv_addf(&result->notes,
+			  "the writable layer was full at %llu files (remove some, or raise it "
+			  "with --inodes)",
+			  (unsigned long long)limits->inodes);
 	}
 	if (result->truncated)
 		hit(result, "output");

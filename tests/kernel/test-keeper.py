@@ -299,11 +299,30 @@ call("trace", lambda: 0 if libc.ptrace(16, 1, 0, 0) == 0 else ctypes.get_errno()
 call("memory", os.open, "/proc/1/mem", os.O_RDWR)
 call("files", os.listdir, "/proc/1/fd")
 call("environ", lambda: open("/proc/1/environ").read())
+call("order", lambda: open("/proc/1/oom_score_adj", "w").write("1000"))
 """
     done = home.call("exec", "init", "--", "python3", "-c", attack)
     lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    tap.ok(len(lines) == 11 and all(v in ("1", "2", "13") for v in lines.values()), "refused, one and all", done)
+    tap.ok(len(lines) == 12 and all(v in ("1", "2", "13") for v in lines.values()), "refused, one and all", done)
     tap.equal(sh(home, "init", "echo alive").stdout, "alive\n", "and it serves the next one")
+    # the kernel drops what pid 1 does not handle; SIGCHLD it does, so ends are forged for a command that goes on
+    victim = spawn(home, "init", "sleep 2; exit 7")
+    flood = """
+import ctypes, os, signal, struct
+libc = ctypes.CDLL(None)
+number = 129 if os.uname().machine == "x86_64" else 138
+others = [int(p) for p in os.listdir("/proc") if p.isdigit()]
+for turn in range(20000):
+    info = struct.pack("iiiiiiQQ", signal.SIGCHLD, 0, -1, 0, others[turn % len(others)], 0, 9, 0) + bytes(88)
+    libc.syscall(number, 1, signal.SIGCHLD, info)
+    try: os.kill(1, signal.SIGRTMIN + turn % 30)
+    except OSError: pass
+print("sent")
+"""
+    done = home.call("exec", "init", "--", "python3", "-c", flood)
+    tap.equal((done.returncode, done.stdout), (0, "sent\n"), "40,000 signals to it")
+    victim.communicate(timeout=patience(60))
+    tap.equal(victim.returncode, 7, "and nobody's end is told before it comes")
     home.call("rm", "init")
 
 
@@ -390,6 +409,113 @@ def test_disk(home):
     home.call("rm", "disk", "disk2")
 
 
+def test_files(home):
+    """As many files as permitted: told as that, and told to whoever comes next, too."""
+    many = "i=0; while [ $i -lt 6000 ]; do :>q$i; i=$((i+1)); done"
+    home.call("create", "--disk", "64m", "--inodes", "500", "files")
+    done = home.call("exec", "--json", "--time", "60s", "files", "--", "sh", "-c", many + "; sleep 30")
+    found = json.loads(done.stdout or "{}")
+    tap.ok(found.get("status") == "limit" and found.get("limits_hit") == ["inodes"] and "--inodes" in str(found.get("notes")),
+           "whoever makes too many files is stopped", found)
+    done = home.call("exec", "--json", "--time", "60s", "files", "--", "sh", "-c", f"rm -f q*; sleep 0.4; {many}; sleep 30")
+    found = json.loads(done.stdout or "{}")
+    tap.ok(found.get("status") == "limit" and found.get("limits_hit") == ["inodes"], "and told so the second time", found)
+    done = home.call("exec", "files", "--", "sh", "-c", "rm -f q*; sleep 0.4; echo gone")
+    tap.equal((done.returncode, done.stdout), (0, "gone\n"), "who makes room is left alone")
+    burst = "dd if=/dev/zero of=burst bs=1M count=120 2>/dev/null; sync burst; sleep 0.1"
+    found = json.loads(home.call("exec", "--json", "files", "--", "sh", "-c", burst).stdout or "{}")
+    tap.equal(found.get("limits_hit"), ["disk"], "a burst that ends before anybody looks is told")
+    home.call("rm", "files")
+
+
+def test_scratch(home):
+    """What bounds the disk bounds /tmp and its like, too."""
+    # around the workspace /tmp is no scratch, but the top
+    places = " ".join(d for d in ("/tmp", "/var/tmp", "/dev/shm") if not home.path.startswith(d + "/"))
+    fill = f"for d in {places}; do dd if=/dev/zero of=$d/big bs=1M count=60 2>/dev/null && echo $d; rm -f $d/big; done; exit 0"
+    home.call("create", "--disk", "20m", "scratch")
+    tap.equal(sh(home, "scratch", fill).stdout, "", "of a named sandbox")
+    tap.equal(home.call("run", "--disk", "20m", "--", "sh", "-c", fill).stdout, "", "of a run")
+    tap.equal(sh(home, "scratch", "dd if=/dev/zero of=/dev/shm/some bs=1M count=10 2>/dev/null && echo fits").stdout, "fits\n", "less is fine")
+    home.call("rm", "scratch")
+
+
+def keeper_of(home, name):
+    """The number of the keeper, as it says itself."""
+    with open(f"{home.path}/.local/share/aisbx/sbx/{name}/keeper") as file:
+        return int(file.read().split()[0])
+
+
+def test_dead_keeper(home):
+    """A keeper that is killed takes everybody along, and that is told."""
+    home.call("create", "dead")
+    sh(home, "dead", "true")
+    child = subprocess.Popen([AISBX, "exec", "dead", "--", "sleep", "60"], cwd=home.work, env=home.env, text=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    tap.ok(wait_for(lambda: home.data("inspect", "dead").get("processes")), "a command is under way")
+    os.kill(keeper_of(home, "dead"), signal.SIGKILL)
+    _, err = child.communicate(timeout=60)
+    tap.ok(child.returncode == 137 and "supervisor died" in err and "next exec" in err, "the caller is told", (child.returncode, err))
+    done = sh(home, "dead", "echo again")
+    tap.ok(done.returncode == 0 and done.stdout == "again\n", "the next exec works", done)
+    child = subprocess.Popen([AISBX, "exec", "dead", "--", "sleep", "60"], cwd=home.work, env=home.env, text=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    tap.ok(wait_for(lambda: home.data("inspect", "dead").get("processes")), "another command is under way")
+    home.call("stop", "dead")
+    _, err = child.communicate(timeout=60)
+    tap.ok(child.returncode == 137 and "was stopped" in err, "one that is stopped hears that", (child.returncode, err))
+    home.call("rm", "dead")
+
+
+def test_halted_keeper(home):
+    """A keeper that was stopped cannot answer: stop and rm end it, and nobody else."""
+    for verb in ("stop", "rm"):
+        home.call("create", "halted")
+        sh(home, "halted", "true")
+        pid = keeper_of(home, "halted")
+        os.kill(pid, signal.SIGSTOP)
+        done = home.call(verb, "halted", timeout=60)
+        tap.ok(done.returncode == 0 and wait_for(lambda: reap() or not os.path.exists(f"/proc/{pid}")), f"{verb} ends it", done)
+        if verb == "stop":
+            tap.equal(sh(home, "halted", "echo again").stdout, "again\n", "and the next exec works")
+            home.call("rm", "halted")
+
+
+CROWD = """
+import os, sys, time
+for i in range(60):
+    if os.fork() == 0:
+        held = b"x" * (1 << 20)
+        while True:
+            held += b"x" * 50000
+            time.sleep(0.01)
+time.sleep(60)
+"""
+
+
+def test_crowd_memory(home):
+    """Many small processes: the kernel ends them and not init, who would take the sandbox along."""
+    home.call("create", "--mem", "48m", "small")
+    sh(home, "small", "true")
+    done = home.call("exec", "--json", "--time", "60s", "small", "--", "python3", "-c", CROWD)
+    found = json.loads(done.stdout or "{}")
+    tap.ok("mem" in found.get("limits_hit", []), "memory ran out", {**found, "stderr": ""})
+    tap.equal(sh(home, "small", "cat /proc/self/oom_score_adj").stdout, "500\n", "commands go first")
+    if os.geteuid() == 0 and "limits" not in found.get("degraded", []):
+        # the worst case by force: whatever the kernel chooses, it was memory
+        keeper = keeper_of(home, "small")
+        init = [pid for pid, info in ((p, fields(p)) for p in ours()) if info and info[2] == keeper]
+        child = spawn(home, "small", "sleep 2; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"")
+        time.sleep(1)
+        for pid in init:
+            with open(f"/proc/{pid}/oom_score_adj", "w") as file:
+                file.write("1000")
+        _, err = child.communicate(timeout=60)
+        tap.ok(child.returncode == 137 and "out of memory" in err, "when init is ended for want of memory, that is told", (child.returncode, err))
+        tap.equal(sh(home, "small", "echo again").stdout, "again\n", "and the sandbox can be entered again")
+    home.call("rm", "small")
+
+
 def test_memory(home):
     home.call("create", "--mem", "64m", "mem")
     done = home.call("exec", "--json", "--time", "60s", "mem", "--", "python3", "-c",
@@ -418,7 +544,8 @@ def test_words(home):
 def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_init, test_terminal, test_freeze, test_places, test_disk, test_memory, test_words)
+             test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
+             test_halted_keeper, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:

@@ -152,6 +152,8 @@ static void hear(struct attach_task *task)
 		task->task.wait_status = message->ended.wait_status;
 		task->usage = message->ended.usage;
 		task->was_crowded = message->ended.is_crowded;
+		if (message->ended.is_stopped)
+			task->task.note = "ended, because the sandbox was stopped meanwhile";
 		break;
 	case ATTACH_FAILED:
 		fail(task, &message->error);
@@ -182,10 +184,14 @@ static void attach_step(struct task *base)
 		hear(task);
 	} else {
 		error_set(&err, ERROR_HOST, "the sandbox was stopped");
+		err.errnum = ECONNRESET;
 		/* Stopped while the command ran: ended, as by a signal. */
-		if (base->state == TASK_RUNNING && !task->has_ended)
+		if (base->state == TASK_RUNNING && !task->has_ended) {
 			base->wait_status = SIGKILL;
-		else if (!task->has_ended)
+			base->note =
+				"ended, because the sandbox's supervisor died (somebody killed "
+				"it, or memory ran out); the next exec starts it anew";
+		} else if (!task->has_ended)
 			fail(task, &err);
 		task->has_ended = task->has_figures = task->is_gone = true;
 	}
@@ -265,8 +271,9 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
 	ret_usage->pids_refused =
 		task->now.pids_refused - task->before.pids_refused + task->was_crowded;
-	ret_usage->disk_full = ret_usage->disk_stopped =
-		task->now.disk_full && !task->before.disk_full;
+	ret_usage->disk_full = task->now.disk_stops > task->before.disk_stops;
+	ret_usage->inodes_full = task->now.inode_stops > task->before.inode_stops;
+	ret_usage->disk_stopped = ret_usage->disk_full || ret_usage->inodes_full;
 }
 
 const struct driver driver_linux_attach = {

@@ -32,7 +32,7 @@ struct linux_task {
 	struct rusage usage;
 	bool has_usage;
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
-	bool was_full;		    /* the writable layer was seen full */
+	bool was_full, was_crammed; /* the writable layer was seen full: of bytes, of files */
 	bool was_crowded;	    /* as many processes as permitted were there at the end */
 	struct moves moves;	    /* renames that wait */
 	int kept_fd;		    /* the top of a named sandbox, or -1 */
@@ -356,11 +356,16 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 	struct statfs fs;
 
 	if (task->kept_fd >= 0) {
-		task->was_full |= disk_watch_is_over(&task->disk);
+		bool is_over = disk_watch_is_over(&task->disk);
+
+		task->was_full |= is_over && !task->disk.is_entries;
+		task->was_crammed |= is_over && task->disk.is_entries;
 		usage->disk_bytes = task->disk.bytes;
 		usage->disk_limit_bytes = task->disk.limit_bytes;
-		usage->disk_full = usage->disk_stopped = task->was_full;
-		if (task->was_full)
+		usage->disk_full = task->was_full;
+		usage->inodes_full = task->was_crammed;
+		usage->disk_stopped = task->was_full || task->was_crammed;
+		if (usage->disk_stopped)
 			task->task.degraded |= 1u << LAYER_DISK;
 		return;
 	}
@@ -370,8 +375,10 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 		return;
 	usage->disk_limit_bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
 	usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
-	task->was_full |= fs.f_bfree == 0 || fs.f_ffree == 0;
+	task->was_full |= fs.f_bfree == 0;
+	task->was_crammed |= fs.f_bfree != 0 && fs.f_ffree == 0;
 	usage->disk_full = task->was_full;
+	usage->inodes_full = task->was_crammed;
 }
 
 uint64_t linux_cpu_us(const struct rusage *usage)

@@ -1,0 +1,36 @@
+/* Ending a process by its number: that one, and nobody else. */
+#include "base/process.h"
+
+#include "tests/tap.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	uint64_t began = process_began(pid);
+
+	tap_ok(began > 0 && process_began(0) == 0, "when it began");
+	tap_ok(!process_kill(pid, began + 1, false) && waitpid(pid, &status, WNOHANG) == 0,
+	       "a number that is another's by now is left alone");
+	tap_ok(!process_kill(pid, 0, false) && !process_kill(0, began, false) &&
+		       waitpid(pid, &status, WNOHANG) == 0,
+	       "nothing is known of one without a beginning");
+	tap_ok(!process_kill(pid, began, true) && waitpid(pid, &status, WNOHANG) == 0,
+	       "one that can still answer is left alone, when that is asked for");
+	(void)kill(pid, SIGSTOP);
+	(void)waitpid(pid, &status, WUNTRACED);
+	tap_ok(process_kill(pid, began, true) && waitpid(pid, &status, 0) == pid &&
+		       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+	       "one that is halted is ended");
+	tap_ok(!process_kill(pid, began, false), "and is gone then");
+	return tap_done();
+}
