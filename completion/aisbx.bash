@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard files mcp allow deny net profile doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard scan files mcp allow deny net profile wasm doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -38,6 +38,10 @@ _aisbx()
 		;;
 	--batch)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--jobs)
+		COMPREPLY=()
 		return
 		;;
 	--settings)
@@ -132,10 +136,6 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
-	--jobs)
-		COMPREPLY=()
-		return
-		;;
 	--base)
 		COMPREPLY=()
 		return
@@ -160,6 +160,30 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--lang)
+		mapfile -t COMPREPLY < <(compgen -W "python javascript shell" -- "$cur")
+		return
+		;;
+	--policy)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--format)
+		mapfile -t COMPREPLY < <(compgen -W "text json sarif" -- "$cur")
+		return
+		;;
+	--fail-on)
+		mapfile -t COMPREPLY < <(compgen -W "low medium high critical" -- "$cur")
+		return
+		;;
+	--content)
+		COMPREPLY=()
+		return
+		;;
+	--explain)
+		COMPREPLY=()
+		return
+		;;
 	--limit)
 		COMPREPLY=()
 		return
@@ -178,6 +202,10 @@ _aisbx()
 		;;
 	--owner)
 		COMPREPLY=()
+		return
+		;;
+	--from)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
 	--runs)
@@ -323,7 +351,7 @@ _aisbx()
 	esac
 	case ${COMP_WORDS[1]} in
 	run)
-		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --jobs --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	try)
 		flags=" --json -h --help --profile -C --workspace --no-net --trace -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
@@ -446,6 +474,9 @@ _aisbx()
 	guard)
 		flags=" --json -h --help --run --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
+	scan)
+		flags=" --json -h --help --lang --policy --format --fail-on --content --explain"
+		;;
 	files)
 		flags=" --json -h --help --offset --limit --encoding --old --new --all"
 		words="read write edit ls"
@@ -468,6 +499,10 @@ _aisbx()
 	profile)
 		flags=" --json -h --help"
 		words="ls show check trust untrust"
+		;;
+	wasm)
+		flags=" --json -h --help --from"
+		words="ls install"
 		;;
 	doctor)
 		flags=" --json -h --help"

@@ -10,7 +10,6 @@ static const struct {
 	const char *name;
 	const char *instead;
 } absent[] = {
-	{ "batch", "not in this version; call `aisbx run --json` once per request" },
 	{ "require-signature", "signed components are not in this version, so nothing would be "
 			       "allowed to run; drop the flag or wait for `aisbx sign`" },
 };

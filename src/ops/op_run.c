@@ -101,6 +101,16 @@ int op_result(struct op_call *call, struct run_result *result, int outcome, cons
 	return 0;
 }
 
+/* In aisbx-more only: lines are read by a library. */
+#pragma weak op_batch_run
+
+static int run_batch(struct op_call *call, struct error *err)
+{
+	if (!op_batch_run)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	return op_batch_run(call, err);
+}
+
 int op_run_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
@@ -114,6 +124,10 @@ int op_run_run(struct op_call *call, struct error *err)
 
 	run_result_init(&result);
 	request_init(&request);
+	if (op_arg_text(call, "batch"))
+		return run_batch(call, err);
+	if (op_arg_text(call, "jobs"))
+		return error_set(err, ERROR_USAGE, "--jobs is for --batch: one command is one job");
 	if (op_request(call, &request, err) < 0)
 		return -1;
 	/* promote does not know what that file says about writing. */

@@ -10,6 +10,7 @@
 #include "engine/sandbox.h"
 #include "ops/op.h"
 
+int op_batch_run(struct op_call *call, struct error *err);
 int op_run_run(struct op_call *call, struct error *err);
 int op_plan_run(struct op_call *call, struct error *err);
 int op_doctor_run(struct op_call *call, struct error *err);

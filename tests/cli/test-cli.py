@@ -93,7 +93,7 @@ def test_mistakes():
         data = json.loads(told.stdout or "null")
         tap.ok(told.returncode == 125 and data and data.get("status") in ("denied", "internal") and not told.stderr,
                f"run --json {' '.join(words)}: an object with a status", told)
-    for words in (["--batch", "-"], ["--require-signature"]):
+    for words in (["--require-signature"],):
         done = run(*words, "--", "true")
         tap.ok(done.returncode == 125 and one_line(done.stderr) and "not in this version" in done.stderr,
                f"run {words[0]} is refused, not ignored", done)

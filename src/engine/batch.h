@@ -1,0 +1,30 @@
+/*
+ * A batch: many small runs, one JSON line in and one out for each, several at once.
+ *
+ * Each line is a run of its own in a process of its own, forked from the one that reads: no program is loaded anew.
+ * Answers come in the order of the lines, each as soon as all before it are out. Only in the program with libraries.
+ */
+#ifndef ENGINE_BATCH_H
+#define ENGINE_BATCH_H
+
+#include "engine/engine.h"
+
+#define BATCH_JOBS_MAX 256
+
+struct engine_batch {
+	int fd;			    /* lines are read from it as they come */
+	unsigned jobs;		    /* at once; 0: as many as there are cores */
+	const struct request *base; /* the flags of the command line */
+	bool list_changes;
+	/* Takes one answer, a JSON object and a newline. -1 ends the batch. */
+	int (*answer)(const struct str *line, void *cookie, struct error *err);
+	void *cookie;
+};
+
+/*
+ * *ret_all_ran: every line was run, whatever came of its command. A line that cannot be run is answered by {"ok":false,
+ * "line","error":{code, message}} or, refused by the plan, by a result that says so; the batch goes on.
+ */
+int engine_batch(const struct engine_batch *batch, bool *ret_all_ran, struct error *err);
+
+#endif
