@@ -258,7 +258,7 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 		driver = driver->enter;
 	if (!driver)
 		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
-	if (!price_without("history") && record_start(spec, &spool_fd, err) < 0)
+	if (!price_without("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
 		return -1;
 	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
 	if (status < 0)

@@ -27,8 +27,8 @@ int engine_history(struct history **ret_history, struct error *err)
 	return dir ? history_open(dir, ret_history, err) : -1;
 }
 
-int engine_log_open(const char *run, struct engine_log *ret_log, struct value **ret_show,
-		    struct error *err)
+int engine_log_open(const char *run, const char *owner, struct engine_log *ret_log,
+		    struct value **ret_show, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 
@@ -36,6 +36,8 @@ int engine_log_open(const char *run, struct engine_log *ret_log, struct value **
 	if (!ret_log->state_dir || history_open(ret_log->state_dir, &history, err) < 0)
 		return -1;
 	if (history_find(history, run, ret_log->run_id, err) < 0)
+		return -1;
+	if (owner && history_owned(history, ret_log->run_id, owner, err) < 0)
 		return -1;
 	return history_show(history, ret_log->run_id, ret_show, err);
 }

@@ -17,8 +17,8 @@ struct engine_log {
 };
 
 /* RUN: an id or the beginning of one; *ret_show is the run as history_show gives it. */
-int engine_log_open(const char *run, struct engine_log *ret_log, struct value **ret_show,
-		    struct error *err);
+int engine_log_open(const char *run, const char *owner, struct engine_log *ret_log,
+		    struct value **ret_show, struct error *err);
 void engine_log_close(struct engine_log *log);
 
 /* Reads on and calls FRAME for every whole frame. */

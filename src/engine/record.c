@@ -35,7 +35,8 @@ static void cut_command(const struct strv *command, struct strv *ret_cut)
 		strv_addf(ret_cut, "[cut: %zu words of %zu bytes in all]", command->count, bytes);
 }
 
-static void write_start(const struct spec *spec, const struct strv *command, struct str *body)
+static void write_start(const struct spec *spec, const char *owner, const struct strv *command,
+			struct str *body)
 {
 	struct json json;
 	char started[32];
@@ -49,6 +50,10 @@ static void write_start(const struct spec *spec, const struct strv *command, str
 	json_text(&json, spec->trace_id);
 	json_key(&json, "sandbox");
 	json_text(&json, spec->sandbox);
+	if (owner) {
+		json_key(&json, "owner");
+		json_text(&json, owner);
+	}
 	json_key(&json, "command");
 	json_strv(&json, command);
 	json_key(&json, "workspace");
@@ -63,7 +68,7 @@ static void write_start(const struct spec *spec, const struct strv *command, str
 	json_close(&json, '}');
 }
 
-int record_start(const struct spec *spec, int *ret_fd, struct error *err)
+int record_start(const struct spec *spec, const char *owner, int *ret_fd, struct error *err)
 {
 	owned(str_done) struct str body = STR_INIT;
 	owned(strv_done) struct strv cut = STRV_INIT;
@@ -71,11 +76,11 @@ int record_start(const struct spec *spec, int *ret_fd, struct error *err)
 
 	if (spool_open(spec->state_dir, &fd, err) < 0)
 		return -1;
-	write_start(spec, &spec->command, &body);
+	write_start(spec, owner, &spec->command, &body);
 	if (body.len > SPOOL_RECORD_MAX) {
 		cut_command(&spec->command, &cut);
 		str_clear(&body);
-		write_start(spec, &cut, &body);
+		write_start(spec, owner, &cut, &body);
 	}
 	if (spool_append(fd, SPOOL_START, body.data, body.len, err) < 0)
 		return -1;

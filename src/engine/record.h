@@ -7,8 +7,8 @@
 #include "observe/result.h"
 #include "spec/spec.h"
 
-/* START, before the command; the caller owns *ret_fd and passes it to record_end. */
-int record_start(const struct spec *spec, int *ret_fd, struct error *err);
+/* START, before the command, with whose it is (NULL: a person's); the caller owns *ret_fd and passes it to record_end. */
+int record_start(const struct spec *spec, const char *owner, int *ret_fd, struct error *err);
 
 /* END, after it. */
 int record_end(const struct run_result *result, int fd, struct error *err);

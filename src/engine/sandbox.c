@@ -222,7 +222,10 @@ int engine_run_kept(const struct request *request, const char *name, uint64_t tt
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(surroundings_done) struct surroundings around = { 0 };
 	const struct engine_create create = { .name = name, .ttl_ms = ttl_ms };
-	struct execute how = { .options = options, .asked_ns = clock_now_ns(), .upper_fd = -1 };
+	struct execute how = { .options = options,
+			       .owner = request->owner,
+			       .asked_ns = clock_now_ns(),
+			       .upper_fd = -1 };
 	owned(spec_done) struct spec spec;
 	struct error ignored;
 	int status;

@@ -304,6 +304,7 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 			       .request = request,
 			       .host = &host,
 			       .how = { .options = exec->options,
+					.owner = request->owner,
 					.apart = exec->apart,
 					.asked_ns = clock_now_ns() } };
 	int status;

@@ -34,7 +34,10 @@ static int run_in(const char *name, const struct request *request,
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(surroundings_done) struct surroundings around = { 0 };
-	struct execute how = { .options = options, .asked_ns = clock_now_ns(), .upper_fd = -1 };
+	struct execute how = { .options = options,
+			       .owner = request->owner,
+			       .asked_ns = clock_now_ns(),
+			       .upper_fd = -1 };
 	owned(request_done) struct request whole;
 	owned(spec_done) struct spec spec;
 	int status;

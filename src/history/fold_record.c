@@ -11,8 +11,8 @@
 
 static const char start_sql[] =
 	"INSERT OR IGNORE INTO "
-	"runs(run_id,trace_id,sandbox,command,workspace,driver,started_ms,supervisor)"
-	" VALUES(?,?,?,?,?,?,?,?)";
+	"runs(run_id,trace_id,sandbox,command,workspace,driver,started_ms,supervisor,owner)"
+	" VALUES(?,?,?,?,?,?,?,?,?)";
 static const char end_sql[] =
 	"INSERT INTO "
 	"runs(run_id,trace_id,sandbox,command,driver,started_ms,status,exit_code,signal,"
@@ -109,6 +109,7 @@ static int fold_start(struct fold_statements *statements, const struct value *bo
 	db_bind_text(start, 6, value_get_text(body, "driver"));
 	db_bind_int(start, 7, time_of(value_get_text(body, "started")));
 	db_bind_int(start, 8, value_int_of(body, "supervisor"));
+	db_bind_text(start, 9, value_get_text(body, "owner"));
 	return db_run(start, err);
 }
 

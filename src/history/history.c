@@ -150,6 +150,8 @@ static void write_list_sql(const struct history_filter *filter, struct str *sql)
 		add_condition(sql, "command LIKE ?4 ESCAPE '\\'");
 	if (filter->since_ms)
 		add_condition(sql, "started_ms>=?5");
+	if (filter->owner)
+		add_condition(sql, "owner=?6");
 	str_add(sql, " ORDER BY run_id DESC");
 	if (filter->limit)
 		str_addf(sql, " LIMIT %llu", (unsigned long long)filter->limit);
@@ -172,6 +174,7 @@ int history_list(struct history *history, const struct history_filter *filter,
 	db_bind_text(row, 3, filter->trace_id);
 	db_bind_text(row, 4, pattern);
 	db_bind_int(row, 5, (int64_t)filter->since_ms);
+	db_bind_text(row, 6, filter->owner);
 	while ((got = db_step(row, err)) > 0)
 		value_append(list, row_value(row));
 	if (got < 0)
@@ -205,6 +208,21 @@ int history_find(struct history *history, const char *id, char ret_id[static 27]
 		return error_set(err, ERROR_USAGE, "several runs begin with '%s'; write more of it",
 				 str_shown(id, shown));
 	return 0;
+}
+
+int history_owned(struct history *history, const char *run_id, const char *owner, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+	int got;
+
+	if (db_prepare(history->db, "SELECT 1 FROM runs WHERE run_id=? AND owner=?", &row, err) < 0)
+		return -1;
+	db_bind_text(row, 1, run_id);
+	db_bind_text(row, 2, owner);
+	got = db_step(row, err);
+	if (got == 0)
+		return error_set(err, ERROR_NOT_FOUND, "no run '%s' of this owner", run_id);
+	return got < 0 ? -1 : 0;
 }
 
 /* A run without a result: under way, or killed before it could say anything. */

@@ -23,10 +23,10 @@ void history_close(struct history *history);
 void history_release(struct history **slot);
 
 struct history_filter {
-	const char *status, *sandbox, *trace_id; /* exact; NULL: any */
-	const char *text;			 /* somewhere in the command; NULL: any */
-	uint64_t since_ms;			 /* 0: from the beginning */
-	uint64_t limit;				 /* 0: all */
+	const char *status, *sandbox, *trace_id, *owner; /* exact; NULL: any */
+	const char *text;				 /* somewhere in the command; NULL: any */
+	uint64_t since_ms;				 /* 0: from the beginning */
+	uint64_t limit;					 /* 0: all */
 };
 
 /* Runs, newest first: a list of {run_id, trace_id, sandbox, command, status, exit_code, started, duration_ms, ...}. */
@@ -36,6 +36,10 @@ int history_list(struct history *history, const struct history_filter *filter,
 /* One run by its id, or the beginning of it when that is one run's alone. ERROR_NOT_FOUND, or ERROR_USAGE when several match. */
 int history_find(struct history *history, const char *id, char ret_id[static 27],
 		 struct error *err);
+
+/* Whether the run is OWNER's; ERROR_NOT_FOUND when not. */
+int history_owned(struct history *history, const char *run_id, const char *owner,
+		  struct error *err);
 
 /* The recorded result object of a run (without streams); a run that is under way has status "running". */
 int history_show(struct history *history, const char *run_id, struct value **ret_result,

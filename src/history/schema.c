@@ -41,6 +41,9 @@ static const char *const steps[] = {
 	"CREATE TABLE spools(inode INTEGER NOT NULL, born_ns INTEGER NOT NULL, done INTEGER NOT "
 	"NULL,"
 	" PRIMARY KEY(inode, born_ns)) WITHOUT ROWID;",
+	/* Whose run it was: an MCP server's; none for a person's. */
+	"ALTER TABLE runs ADD COLUMN owner TEXT;"
+	"CREATE INDEX runs_owner ON runs(owner, run_id) WHERE owner IS NOT NULL;",
 };
 
 #define VERSION ((int64_t)(sizeof(steps) / sizeof(steps[0])))

@@ -64,6 +64,11 @@ void op_arg_add(struct op_call *call, const struct op_param *param, const char *
 	strv_add(&arg->values, value);
 }
 
+const char *op_sees(const struct op_call *call)
+{
+	return call->ceiling && !call->ceiling->sees_all ? call->ceiling->owner : NULL;
+}
+
 void op_call_init(struct op_call *call, const struct op *op, const char *const *env)
 {
 	*call = (struct op_call){ .op = op, .environ = env };

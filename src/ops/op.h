@@ -52,6 +52,10 @@ struct op_ceiling {
 	const char *workspace; /* NULL: where it was started */
 };
 
+/* Whose things a call may see: NULL for everybody's. */
+struct op_call;
+const char *op_sees(const struct op_call *call);
+
 /* One call: arguments in, answer out. */
 struct op_call {
 	const struct op *op;

@@ -23,6 +23,7 @@ static int read_filter(const struct op_call *call, struct history_filter *filter
 					   .text = op_arg_text(call, "text") };
 	if (count && units_count("-n", count, 1, INT64_MAX, &limit, err) < 0)
 		return -1;
+	filter->owner = op_sees(call);
 	filter->limit = (uint64_t)limit;
 	return since_read(op_arg_text(call, "since"), &filter->since_ms, err);
 }

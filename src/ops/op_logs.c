@@ -99,7 +99,7 @@ int op_logs_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "logs takes one run: aisbx logs RUN "
 				 "(`aisbx history` lists them)");
-	if (engine_log_open(call->words.items[0], &log, &show, err) < 0)
+	if (engine_log_open(call->words.items[0], op_sees(call), &log, &show, err) < 0)
 		return -1;
 	logs.trace_id = value_get_text(show, "trace_id");
 	logs.began_ms = words_moment(show, "started");

@@ -49,14 +49,14 @@ static void add_row(struct strv *cells, const struct value *row)
 }
 
 /* A program that calls gets to see its own only. */
-static void drop_others(const struct op_ceiling *ceiling, struct value *list)
+static void drop_others(const char *owner_seen, struct value *list)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->many.count; i++) {
 		const char *owner = value_get_text(list->many.items[i], "owner");
 
-		if (owner && strcmp(owner, ceiling->owner) == 0)
+		if (owner && strcmp(owner, owner_seen) == 0)
 			list->many.items[kept++] = list->many.items[i];
 		else
 			value_free(list->many.items[i]);
@@ -72,8 +72,8 @@ int op_ls_run(struct op_call *call, struct error *err)
 
 	if (op_want_words(call, 0, 0, err) < 0 || engine_list(&call->answer, err) < 0)
 		return -1;
-	if (call->ceiling && !call->ceiling->sees_all)
-		drop_others(call->ceiling, call->answer);
+	if (op_sees(call))
+		drop_others(op_sees(call), call->answer);
 	if (call->answer->many.count == 0) {
 		str_add(&call->text, "no sandboxes (aisbx create NAME makes one)\n");
 		return 0;

@@ -29,7 +29,7 @@ static bool record(const struct strv *command, const struct strv *changed, struc
 	run_result_init(&result);
 	strv_copy(&result.command, command);
 	strv_copy(&result.changed, changed);
-	bool good = record_start(&spec, &fd, &err) == 0 && record_end(&result, fd, &err) == 0;
+	bool good = record_start(&spec, NULL, &fd, &err) == 0 && record_end(&result, fd, &err) == 0;
 	owned(free_ptr) char *path = scratch_path(&scratch, "state/spool");
 
 	good = good && file_read(AT_FDCWD, path, 1 << 20, &text, &err) == 0;
