@@ -9,8 +9,8 @@
 
 struct batch_line {
 	struct request request; /* flags, command and trace are its own; the rest is the base's */
-	char *cwd;	  /* where the command starts; NULL: where the caller is */
-	struct str input; /* for its standard input */
+	char *cwd;		/* where the command starts; NULL: where the caller is */
+	struct str input;	/* for its standard input */
 };
 
 void batch_line_init(struct batch_line *line);

@@ -28,9 +28,8 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 		return -1;
 	if (execute_plan(request, &around, &spec, NULL, err) < 0)
 		return -1;
-	struct execute how = {
-		.options = options, .owner = request->owner, .asked_ns = asked_ns, .upper_fd = -1
-	};
+	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
 
+	how.owner = request->owner;
 	return execute_spec(&spec, &how, ret_result, err);
 }

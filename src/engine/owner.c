@@ -1,8 +1,10 @@
 /* Whose a sandbox is. */
 #include "engine/owner.h"
 
+#include "background/place.h"
 #include "base/own.h"
 #include "engine/sandbox.h"
+#include "host/host.h"
 
 #include <string.h>
 
@@ -56,4 +58,24 @@ int engine_owns(const char *name, const char *owner, struct error *err)
 	return error_set(err, ERROR_NOT_FOUND,
 			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
 			 plain);
+}
+
+int engine_owns_exec(const char *exec_id, const char *owner, struct error *err)
+{
+	owned(exec_card_done) struct exec_card card = { 0 };
+	owned(host_done) struct host host = { 0 };
+	owned(fd_close) int dir_fd = -1;
+	char shown[STR_SHOWN_SIZE];
+
+	if (!exec_is_id(exec_id))
+		return error_set(err, ERROR_USAGE, "'%s' is no id that sandbox_exec_start gave",
+				 str_shown(exec_id, shown));
+	if (host_read_caller(&host, err) < 0 ||
+	    execs_open(host.state_dir, false, &dir_fd, err) < 0 ||
+	    exec_card_read(dir_fd, exec_id, &card, err) < 0 ||
+	    engine_owns(card.sandbox, owner, err) < 0)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "no command '%s' here (sandbox_exec_start gives the id)",
+				 str_shown(exec_id, shown));
+	return 0;
 }

@@ -1,8 +1,12 @@
-/* `promotions`: what was applied to reality, newest first. */
+/* `promotions`: what was applied to reality, what a program asked to apply, and a person's answer to that. */
 #include "base/own.h"
+#include "engine/promotion_ask.h"
 #include "engine/workspace.h"
 #include "ops/rows.h"
 #include "ops/words.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define COLUMNS 6
 
@@ -12,7 +16,8 @@ static void add_row(struct strv *cells, const struct value *row)
 	int64_t files = 0;
 
 	(void)value_get_int(row, "files", &files);
-	strv_add(cells, value_get_text(row, "promotion_id"));
+	strv_add(cells, value_get_text(row, value_get_text(row, "request_id") ? "request_id"
+									      : "promotion_id"));
 	words_add_age(&cell, words_moment(row, "made"));
 	strv_take(cells, str_detach(&cell));
 	strv_add(cells, value_get_text(row, "state"));
@@ -22,14 +27,54 @@ static void add_row(struct strv *cells, const struct value *row)
 	strv_take(cells, str_detach(&cell));
 }
 
-int op_promotions_run(struct op_call *call, struct error *err)
+/* A program that calls gets to see its own only. */
+static void join(const char *owner, struct value *from, struct value *to)
+{
+	for (size_t i = 0; i < from->many.count; i++) {
+		const char *whose = value_get_text(from->many.items[i], "owner");
+
+		if (!owner || (whose && strcmp(whose, owner) == 0))
+			value_append(to, from->many.items[i]);
+		else
+			value_free(from->many.items[i]);
+	}
+	from->many.count = 0;
+	value_free(from);
+}
+
+static void tell_pending(struct op_call *call)
+{
+	for (size_t i = 0; i < call->answer->many.count; i++) {
+		const struct value *row = call->answer->many.items[i];
+		const char *reason = value_get_text(row, "reason");
+
+		if (!value_get_text(row, "request_id") ||
+		    strcmp(value_get_text(row, "state"), "pending") != 0)
+			continue;
+		str_addf(&call->text, "%s asks", value_get_text(row, "request_id"));
+		if (reason) {
+			str_add(&call->text, ": ");
+			words_add_line(&call->text, reason);
+		}
+		str_addf(&call->text, "\n  look: aisbx diff %s\n", value_get_text(row, "sandbox"));
+		str_addf(&call->text, "  answer: aisbx promotions approve %s, or reject\n",
+			 value_get_text(row, "request_id"));
+	}
+}
+
+static int list(struct op_call *call, struct error *err)
 {
 	static const char *const titles[COLUMNS] = { "ID",    "MADE",	 "STATE",
 						     "FILES", "SANDBOX", "TARGET" };
 	owned(strv_done) struct strv cells = STRV_INIT;
+	struct value *asks = NULL, *done = NULL;
 
-	if (op_want_words(call, 0, 0, err) < 0 || engine_promotions(&call->answer, err) < 0)
+	if (engine_ask_list(op_sees(call), &asks, err) < 0)
 		return -1;
+	call->answer = asks;
+	if (engine_promotions(&done, err) < 0)
+		return -1;
+	join(op_sees(call), done, call->answer);
 	if (call->answer->many.count == 0) {
 		str_add(&call->text, "nothing was promoted yet\n");
 		return 0;
@@ -39,5 +84,136 @@ int op_promotions_run(struct op_call *call, struct error *err)
 	for (size_t i = 0; i < call->answer->many.count; i++)
 		add_row(&cells, call->answer->many.items[i]);
 	words_add_table(&call->text, &cells, COLUMNS);
+	tell_pending(call);
 	return 0;
+}
+
+static int request(struct op_call *call, struct error *err)
+{
+	owned(strv_done) struct strv paths = STRV_INIT;
+	struct engine_ask ask = { .sandbox = call->words.items[1],
+				  .paths = &paths,
+				  .strategy = op_arg_text(call, "strategy"),
+				  .reason = op_arg_text(call, "reason"),
+				  .owner = call->ceiling ? call->ceiling->owner : NULL };
+
+	for (size_t i = 2; i < call->words.count; i++) {
+		owned(free_ptr) char *path = words_read_path(call->words.items[i]);
+
+		strv_add(&paths, path ? path : call->words.items[i]);
+	}
+	if (engine_ask_make(&ask, &call->answer, err) < 0)
+		return -1;
+	str_addf(&call->text, "asked as %s; a person decides with: aisbx promotions approve %s\n",
+		 value_get_text(call->answer, "request_id"),
+		 value_get_text(call->answer, "request_id"));
+	return 0;
+}
+
+/* What the answer would be about, in a few lines. */
+static void tell_ask(struct op_call *call, const struct value *ask)
+{
+	const struct value *triggers = value_get(ask, "triggers");
+
+	str_addf(&call->text, "%lld files of %s to ", (long long)value_int_of(ask, "files"),
+		 value_get_text(ask, "sandbox"));
+	words_add_path(&call->text,
+		       value_get_text(ask, "target") ? value_get_text(ask, "target") : "");
+	str_addf(&call->text, ", bundle %.12s\n",
+		 value_get_text(ask, "bundle") ? value_get_text(ask, "bundle") : "?");
+	for (size_t i = 0; triggers && i < triggers->many.count; i++) {
+		const struct value *one = triggers->many.items[i];
+		const char *path = value_get_text(one, "path"), *why = value_get_text(one, "why");
+
+		str_add(&call->text, "  needs your word: ");
+		words_add_path(&call->text, path ? path : "");
+		str_addf(&call->text, " (%s)\n", why ? why : "");
+	}
+}
+
+/* The question itself, by its id; NULL when there is none. */
+static const struct value *find(const struct value *asks, const char *id)
+{
+	for (size_t i = 0; i < asks->many.count; i++) {
+		const char *other = value_get_text(asks->many.items[i], "request_id");
+
+		if (other && strcmp(other, id) == 0)
+			return asks->many.items[i];
+	}
+	return NULL;
+}
+
+/* A person at a terminal, or one who said so beforehand; never what runs in a sandbox, which is what it is about. */
+static int check_person(struct op_call *call, struct error *err)
+{
+	owned(value_release) struct value *asks = NULL;
+	const struct value *ask;
+
+	if (getenv("AISBX_SANDBOX"))
+		return error_set(err, ERROR_DENIED, "promotions are not decided in a sandbox");
+	if (op_arg_switch(call, "yes"))
+		return 0;
+	if (!call->ask)
+		return error_set(err, ERROR_CONSENT,
+				 "this is a person's to say: on a terminal, or with --yes");
+	if (engine_ask_list(NULL, &asks, err) < 0)
+		return -1;
+	ask = find(asks, call->words.items[1]);
+	/* Whoever decides by an id that is none is told so below. */
+	if (!ask)
+		return 0;
+	tell_ask(call, ask);
+	if (call->ask(call, "Apply this to reality? [y]es or [n]o: ") == 'y')
+		return 0;
+	return error_set(err, ERROR_CONSENT, "nothing was decided; reject ends the request");
+}
+
+/* A program's face passes on what was asked through it, and nothing else. */
+static int check_owner(struct op_call *call, struct error *err)
+{
+	owned(value_release) struct value *asks = NULL;
+
+	if (!op_sees(call))
+		return 0;
+	if (engine_ask_list(op_sees(call), &asks, err) < 0)
+		return -1;
+	return find(asks, call->words.items[1])
+		       ? 0
+		       : error_set(err, ERROR_NOT_FOUND, "nobody asked for that here");
+}
+
+static int decide(struct op_call *call, bool is_approved, struct error *err)
+{
+	if (check_owner(call, err) < 0)
+		return -1;
+	if (is_approved && check_person(call, err) < 0)
+		return -1;
+	if (!is_approved && getenv("AISBX_SANDBOX"))
+		return error_set(err, ERROR_DENIED, "promotions are not decided in a sandbox");
+	if (engine_ask_decide(call->words.items[1], is_approved, &call->answer, err) < 0)
+		return -1;
+	str_addf(&call->text, "%s %s\n", value_get_text(call->answer, "state"),
+		 call->words.items[1]);
+	if (value_get_text(call->answer, "undo"))
+		str_addf(&call->text, "take it back with: %s\n",
+			 value_get_text(call->answer, "undo"));
+	return 0;
+}
+
+int op_promotions_run(struct op_call *call, struct error *err)
+{
+	const char *word = call->words.count > 0 ? call->words.items[0] : "";
+	size_t count = call->words.count;
+
+	if (count == 0)
+		return list(call, err);
+	if (strcmp(word, "request") == 0 && count >= 2)
+		return request(call, err);
+	if (strcmp(word, "approve") == 0 && count == 2)
+		return decide(call, true, err);
+	if (strcmp(word, "reject") == 0 && count == 2)
+		return decide(call, false, err);
+	return error_set(err, ERROR_USAGE,
+			 "write aisbx promotions, promotions request NAME [PATH...], promotions "
+			 "approve ID or promotions reject ID");
 }

@@ -3,6 +3,9 @@
 
 #define GROUP "Compare and apply"
 
+/* In aisbx-more only: see table.c. */
+#pragma weak op_promotions_run
+
 static const struct op_param diff_params[] = {
 	{ .name = "stat", .kind = PARAM_SWITCH, .help = "how many lines of each file" },
 	{ .name = "name-status",
@@ -171,13 +174,39 @@ const struct op undo_row = {
 	.run = op_undo_run,
 };
 
+static const struct op_param promotions_params[] = {
+	{ .name = "yes",
+	  .letter = 'y',
+	  .kind = PARAM_SWITCH,
+	  .help = "approve: a person said so already; do not ask" },
+	{ .name = "strategy",
+	  .letter = 's',
+	  .metavar = "WORD",
+	  .help = "request: what becomes of conflicts, as for promote",
+	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs" },
+	{ .name = "reason", .metavar = "TEXT", .help = "request: why, for whoever decides" },
+	{ .name = NULL },
+};
+
 const struct op promotions_row = {
 	.name = "promotions",
-	.usage = "",
-	.summary = "list what was promoted, newest first",
+	.usage = "[request NAME [PATH...] | approve ID | reject ID]",
+	.words = "request|approve|reject",
+	.summary = "list what was promoted, newest first; decide what an agent asked for",
 	.group = GROUP,
-	.flags = OP_READ_ONLY | OP_PAGED,
+	.flags = OP_LIBRARIES | OP_PAGED,
+	.params = promotions_params,
 	.help = "Finishes or reverses what was interrupted on the way. The last 20 of a\n"
-		"target can be undone.\n",
+		"target can be undone.\n"
+		"\n"
+		"Agents ask for promotions over MCP, and request does so by hand: what a\n"
+		"sandbox changed is kept as a question. approve applies exactly what was\n"
+		"shown, and nothing if the sandbox has changed since; it takes a person at\n"
+		"a terminal, or --yes. reject ends it.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx promotions\n"
+		"  aisbx promotions request fix-1 src --reason 'tests pass'\n"
+		"  aisbx promotions approve 01JCQ8ZK3V5W7X9Y1A2B3C4D5E\n",
 	.run = op_promotions_run,
 };

@@ -23,6 +23,7 @@ enum tool_to {
 	TOOL_TO_FLAG,	  /* the verb's parameter or setting of that name */
 	TOOL_TO_WORD,	  /* the next positional word, or words */
 	TOOL_TO_SANDBOX,  /* the same, and the caller must own it */
+	TOOL_TO_EXEC,	  /* the same, for a command in the background */
 	TOOL_TO_NEW,	  /* the same, for one to be made; invented when absent */
 	TOOL_TO_SNAPSHOT, /* behind the sandbox's name: NAME@SNAP */
 	TOOL_TO_COMMAND,
@@ -56,14 +57,17 @@ enum tool_flags {
 	TOOL_IDEMPOTENT = 1 << 2,
 	TOOL_TOLD = 1 << 3, /* the verb is asked once more, for its words for people */
 	TOOL_SAID = 1 << 6, /* its words for people come with the answer, and suit models as well */
-	TOOL_RUNS = 1 << 4, /* the answer is that of a run */
-	TOOL_WHOLE = 1 << 5, /* all arguments together are the verb's standard input, as JSON */
+	TOOL_ASKS = 1 << 7, /* the answer is a question to a person */
+	TOOL_PROMOTES = 1 << 8, /* changes the real files without asking */
+	TOOL_RUNS = 1 << 4,	/* the answer is that of a run */
+	TOOL_WHOLE = 1 << 5,	/* all arguments together are the verb's standard input, as JSON */
 };
 
 struct tool {
 	const char *name, *title, *description;
 	const char *verb;
 	const char *word;		 /* stands before all others: "check"; may be NULL */
+	const char *set;		 /* a switch that is on: "detach"; may be NULL */
 	const struct tool_arg *args;	 /* ended by a row without a name */
 	const struct tool_field *fields; /* the same */
 	const char *list;		 /* a list of objects comes under this key; may be NULL */
@@ -73,6 +77,8 @@ struct tool {
 /* Ended by NULL. */
 extern const struct tool *const tools[];
 const struct tool *tool_find(const char *name);
+/* The answers to a question of a tool that asks: in no list, for faces to pass on a person's word. */
+extern const struct tool tool_approve, tool_reject;
 
 /* JSON schemas, owned by the caller. */
 struct value *tool_input_schema(const struct tool *tool, const struct op_ceiling *ceiling);
@@ -83,6 +89,7 @@ struct tool_call {
 	const struct tool *tool;
 	struct op_call call;
 	struct strv sandboxes; /* that the caller must own */
+	struct strv execs;     /* the same */
 	struct str input;      /* for the verb's standard input */
 	bool has_input;
 };

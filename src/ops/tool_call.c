@@ -37,6 +37,7 @@ void tool_call_done(struct tool_call *call)
 {
 	op_call_done(&call->call);
 	strv_done(&call->sandboxes);
+	strv_done(&call->execs);
 	str_done(&call->input);
 }
 
@@ -131,6 +132,8 @@ int tool_call_read(struct tool_call *call, const struct value *arguments, struct
 		return -1;
 	if (call->tool->word)
 		strv_add(&call->call.words, call->tool->word);
+	if (call->tool->set)
+		tool_add_param(&call->call, call->tool->set, "1");
 	if (call->tool->flags & TOOL_WHOLE) {
 		strv_add(&call->call.words, "-");
 		call->has_input = true;
@@ -217,15 +220,25 @@ static void ask_for_words(struct tool_call *call)
 	op->answer = answer;
 }
 
-int tool_call_perform(struct tool_call *call, struct error *err)
+static int check_owners(const struct tool_call *call, struct error *err)
 {
-	const struct op_ceiling *ceiling = call->call.ceiling;
+	const char *owner = op_sees(&call->call);
 
-	for (size_t i = 0; ceiling && i < call->sandboxes.count; i++) {
-		if (engine_owns(call->sandboxes.items[i], ceiling->sees_all ? NULL : ceiling->owner,
-				err) < 0)
+	for (size_t i = 0; call->call.ceiling && i < call->sandboxes.count; i++) {
+		if (engine_owns(call->sandboxes.items[i], owner, err) < 0)
 			return -1;
 	}
+	for (size_t i = 0; call->call.ceiling && i < call->execs.count; i++) {
+		if (engine_owns_exec(call->execs.items[i], owner, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int tool_call_perform(struct tool_call *call, struct error *err)
+{
+	if (check_owners(call, err) < 0)
+		return -1;
 	int status = call->call.op->run(&call->call, err);
 
 	/* A run that was refused has an answer as well. */

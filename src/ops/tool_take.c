@@ -95,9 +95,15 @@ static int read_words(const struct tool_arg *arg, const struct value *item, stru
 	if (item->kind != VALUE_LIST || item->many.count > ITEMS_MAX)
 		return wrong_type(arg, "a list of strings", err);
 	for (size_t i = 0; i < item->many.count; i++) {
-		if (check_text(arg, item->many.items[i], err) < 0)
+		const struct value *one = item->many.items[i];
+
+		if (one->kind == VALUE_INT && arg->to == TOOL_TO_FLAG) {
+			strv_addf(ret_words, "%lld", (long long)one->integer);
+			continue;
+		}
+		if (check_text(arg, one, err) < 0)
 			return -1;
-		strv_add(ret_words, item->many.items[i]->text.bytes);
+		strv_add(ret_words, one->text.bytes);
 	}
 	return 0;
 }
@@ -268,6 +274,8 @@ static int take_words(struct tool_call *call, const struct tool_arg *arg, const 
 		strv_add(&call->call.words, words->items[i]);
 		if (arg->to == TOOL_TO_SANDBOX)
 			strv_add(&call->sandboxes, words->items[i]);
+		if (arg->to == TOOL_TO_EXEC)
+			strv_add(&call->execs, words->items[i]);
 	}
 	return 0;
 }
@@ -306,6 +314,7 @@ static int put(struct tool_call *call, const struct tool_arg *arg, const struct 
 		}
 		break;
 	case TOOL_TO_WORD:
+	case TOOL_TO_EXEC:
 	case TOOL_TO_NEW:
 		break;
 	}

@@ -179,6 +179,83 @@ const struct tool repo_commit_tool = {
 	.fields = commit_fields,
 };
 
+static const struct tool_arg request_args[] = {
+	ARG_SANDBOX,
+	{ .name = "paths",
+	  .type = TOOL_TEXTS,
+	  .to = TOOL_TO_WORD,
+	  .help = "only these; default: all it changed" },
+	{ .name = "strategy",
+	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs",
+	  .help = "for what reality changed too; default fail" },
+	{ .name = "reason", .help = "why, for the person who decides" },
+	END_ARGS,
+};
+
+static const struct tool_field request_fields[] = {
+	{ "request_id", "string", NULL },
+	{ "state", "string", "pending, approved or rejected" },
+	{ "sandbox", "string", NULL },
+	{ "target", "string", NULL },
+	{ "bundle", "string", "digest of what was asked about" },
+	{ "files", "integer", NULL },
+	{ "paths", "array", NULL },
+	{ "triggers", "array", "what could make something run: path, why" },
+	{ "promotion_id", "string", "once it is applied" },
+	{ "undo", "string", NULL },
+	{ "conflicts", "array", NULL },
+	END_FIELDS,
+};
+
+const struct tool promote_request_tool = {
+	.name = "promote_request",
+	.title = "Ask to apply a sandbox's changes to the real files",
+	.description = "Asks for what a sandbox changed to be applied to the real files. A person "
+		       "may have to agree: "
+		       "then state is pending until that happened; promotion_list tells.",
+	.verb = "promotions",
+	.word = "request",
+	.args = request_args,
+	.fields = request_fields,
+	.flags = TOOL_DESTRUCTIVE | TOOL_ASKS,
+};
+
+static const struct tool_arg none[] = { END_ARGS };
+static const struct tool_field promotion_fields[] = { { "promotions", "array", NULL }, END_FIELDS };
+
+const struct tool promotion_list_tool = {
+	.name = "promotion_list",
+	.title = "What was promoted and what was asked for",
+	.description = "Promotions and requests of this server, newest first, each with its state.",
+	.verb = "promotions",
+	.args = none,
+	.fields = promotion_fields,
+	.list = "promotions",
+	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+};
+
+static const struct tool_arg decide_args[] = {
+	{ .name = "request_id", .to = TOOL_TO_WORD, .required = true, .help = "which one" },
+	END_ARGS,
+};
+
+const struct tool tool_approve = {
+	.name = "approve",
+	.verb = "promotions",
+	.word = "approve",
+	.set = "yes",
+	.args = decide_args,
+	.fields = request_fields,
+};
+
+const struct tool tool_reject = {
+	.name = "reject",
+	.verb = "promotions",
+	.word = "reject",
+	.args = decide_args,
+	.fields = request_fields,
+};
+
 static const struct tool_arg stage_args[] = {
 	ARG_SANDBOX,
 	{ .name = "to", .help = "go no further than this stage" },
@@ -203,7 +280,7 @@ const struct tool stage_run_tool = {
 	.word = "run",
 	.args = stage_args,
 	.fields = stage_fields,
-	.flags = TOOL_DESTRUCTIVE,
+	.flags = TOOL_DESTRUCTIVE | TOOL_PROMOTES,
 };
 
 static const struct tool_arg status_args[] = {

@@ -63,7 +63,8 @@ def test_table(server):
     wanted = """sandbox_run sandbox_create sandbox_exec sandbox_list sandbox_inspect sandbox_remove sandbox_snapshot
         sandbox_rollback sandbox_fork sandbox_diff sandbox_status sandbox_files_read sandbox_files_write
         sandbox_files_list sandbox_files_edit race gate_check artifact_save repo_commit history logs guard refresh
-        stage_run stage_status task""".split()
+        stage_run stage_status task sandbox_exec_start sandbox_poll sandbox_write_stdin sandbox_kill plan_create
+        promote_request""".split()
     tap.equal(set(wanted) - set(server.tools), set(), "the names agents know are there")
 
 
@@ -225,6 +226,35 @@ def test_more(server, home):
     tap.ok(is_refused(server.call("repo_commit", sandbox="one", message="m")), "repo_commit of nothing says so")
 
 
+def test_background(server):
+    found = server.data("sandbox_exec_start", sandbox="one",
+                        script="echo ready; read line; echo got $line; echo bad >&2; sleep 600")
+    run = found["exec_id"]
+    tap.ok(len(run) == 26, "sandbox_exec_start", found)
+    found = server.data("sandbox_poll", exec_id=run, wait_ms=20000)
+    tap.equal((found["state"], found["stdout"], found["stdout_offset"]), ("running", "ready\n", 6), "sandbox_poll")
+    found = server.data("sandbox_write_stdin", exec_id=run, content="word\n", offset=6, wait_ms=20000)
+    tap.equal((found["stdout"], found["input_bytes"]), ("got word\n", 5), "sandbox_write_stdin")
+    found = server.data("sandbox_kill", exec_id=run, signal="KILL", wait_ms=20000, offset=15)
+    while found["state"] != "done":
+        found = server.data("sandbox_poll", exec_id=run, wait_ms=20000, offset=found["stdout_offset"],
+                            stderr_offset=found["stderr_offset"])
+    tap.equal((found["state"], found["result"]["status"]), ("done", "killed"), "sandbox_kill")
+    for bad in ("nope", "../../etc/passwd", "", run[:-1] + "0"):
+        tap.ok(is_refused(server.call("sandbox_poll", exec_id=bad)), f"no command {bad!r}")
+    with Server(server.home, "--owner", "stranger") as other:
+        for tool, more in (("sandbox_poll", {}), ("sandbox_write_stdin", {"content": "x"}), ("sandbox_kill", {"signal": "TERM"})):
+            tap.ok(is_refused(other.call(tool, exec_id=run, **more), "not_found"), f"{tool}: not for another owner")
+
+
+def test_steps(server):
+    found = server.data("plan_create", sandbox="one", steps=["reproduce it", "fix it"])
+    tap.equal([step["text"] for step in found["steps"]], ["reproduce it", "fix it"], "plan_create")
+    found = server.data("plan_update", sandbox="one", done=[1], add=["tell"])
+    tap.equal([step["done"] for step in found["steps"]], [True, False, False], "plan_update")
+    tap.ok(is_refused(server.call("plan_update", sandbox="one", done=["x"])), "a step that is no number is refused")
+
+
 def test_ceiling(server, home):
     for more in [{"mem": "900g"}, {"allow": ["example.org:443"]}, {"net": "allow"}, {"pids": 100000}, {"time": "9h"},
                  {"disk": "900g"}, {"profile": "open"}, {"profile": "/etc/passwd"}, {"cpu": 4000}]:
@@ -254,7 +284,8 @@ def test_ceiling(server, home):
 
 def test_owners(home):
     home.call("create", "mine")
-    with Checked(home, "--owner", "first") as first, Checked(home, "--owner", "second") as second:
+    gates = ("--promote-policy", "gates", "--owner")
+    with Checked(home, *gates, "first") as first, Checked(home, *gates, "second") as second:
         first.call("sandbox_create", sandbox="ours")
         tap.equal([row["name"] for row in second.data("sandbox_list")["sandboxes"]], [], "a server sees its owner's only")
         for name in ("ours", "mine"):
@@ -266,6 +297,14 @@ def test_owners(home):
                                ("race", {"attempts": [{"name": "x", "script": "true"}]})]:
                 result = second.call(tool, sandbox=name, **more)
                 tap.ok(is_refused(result, "not_found"), f"{tool}: {name} is not there for another owner", result)
+        run = first.data("sandbox_run", script="echo private")["run_id"]
+        home.call("run", "--", "echo", "personal")
+        mine = home.rows("history", "-n", "1")[0]["run_id"]
+        for one in (run, mine):
+            for tool in ("logs", "run_show"):
+                tap.ok(is_refused(second.call(tool, run_id=one), "not_found"), f"{tool}: another's run is not there")
+        tap.equal(second.data("history")["runs"], [], "history: nor is it listed")
+        tap.equal([row["run_id"] for row in first.data("history", count=1)["runs"]], [run], "its owner sees it")
         with Checked(home, "--owner", "first") as again:
             tap.equal(again.data("sandbox_inspect", sandbox="ours")["name"], "ours", "its owner finds it again")
         with Checked(home, "--all") as everything:
@@ -318,6 +357,10 @@ with Home("mcp-tools-") as home:
         test_files(server, home)
         test_files_stay_inside(server, home)
         test_more(server, home)
+        test_background(server)
+        test_steps(server)
+        server.call("promote_request", sandbox="one", paths=["no-such"])
+        server.call("promotion_list")
         test_ceiling(server, home)
         tap.equal(set(server.tools) - server.called, set(), "every tool was called")
     test_owners(home)

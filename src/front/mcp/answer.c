@@ -215,18 +215,17 @@ void answer_refusal(const struct error *err, struct str *out)
 	write_result(content, object, true, out);
 }
 
-void answer_write(struct tool_call *work, enum mcp_version version, struct str *out)
+void answer_write(struct tool_call *work, int status, const struct error *err,
+		  enum mcp_version version, struct str *out)
 {
 	owned(str_done) struct str text = STR_INIT;
 	struct value *links = value_new_list(), *content = value_new_list(), *object;
-	struct error err = { .code = ERROR_NONE };
-	int status = tool_call_perform(work, &err);
 
 	object = ptr_take(&work->call.answer);
 	if (!object)
 		object = value_new_map();
 	if (status < 0) {
-		tell_refusal(object, &err, &text);
+		tell_refusal(object, err, &text);
 	} else if (work->tool->flags & TOOL_RUNS) {
 		tell_run(object, links, &text, version);
 	} else {

@@ -1,12 +1,15 @@
 /*
  * Tools at work: each in a child, at most so many at a time, first come first served.
  *
- * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at.
+ * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at,
+ * Q a question that comes before the answer.
  */
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/json_read.h"
 #include "base/own.h"
 #include "front/mcp/call_child.h"
+#include "front/mcp/consent.h"
 #include "front/mcp/server.h"
 
 #include <errno.h>
@@ -27,6 +30,7 @@ static void call_free(struct call *call)
 {
 	value_free(call->id);
 	value_free(call->progress_token);
+	value_free(call->question);
 	tool_call_done(&call->work);
 	str_done(&call->report);
 	fd_close(&call->pid_fd);
@@ -111,8 +115,8 @@ static void send_progress(struct call *call, const char *what, size_t len)
 	call->told_ns = now_ns;
 }
 
-/* Makes the pipes and the child; what fails is answered. */
-static void start(struct server *server, struct call *call)
+/* Makes the pipes and the child. */
+void call_begin(struct server *server, struct call *call)
 {
 	int report[2], input[2] = { -1, -1 };
 
@@ -160,6 +164,7 @@ void call_start(const struct request_view *request, struct tool_call *work)
 			       .id = rpc_copy_id(request->id),
 			       .progress_token = rpc_copy_id(token),
 			       .version = request->version,
+			       .may_ask = request->may_ask,
 			       .work = *work,
 			       .pid_fd = -1,
 			       .report_fd = -1,
@@ -167,10 +172,12 @@ void call_start(const struct request_view *request, struct tool_call *work)
 	while (*end)
 		end = &(*end)->next;
 	*end = call;
-	if (server->running < MCP_RUNNING_MAX)
-		start(server, call);
-	else
+	if (server->running < MCP_RUNNING_MAX) {
+		call_begin(server, call);
+	} else {
+		call->is_waiting = true;
 		server->waiting++;
+	}
 }
 
 static void feed(struct call *call)
@@ -190,6 +197,20 @@ static void feed(struct call *call)
 	fd_close(&call->input_fd);
 }
 
+/* A question is put instead of the answer, where the client can; else the answer says how it stands. */
+static void take_frame(struct call *call, char kind, const char *bytes, size_t len)
+{
+	struct error ignored;
+
+	if (kind == CALL_FRAME_PROGRESS)
+		send_progress(call, bytes, len);
+	else if (kind == CALL_FRAME_QUESTION && !call->question)
+		(void)json_read(bytes, len, NULL, &call->question, &ignored);
+	else if (kind == CALL_FRAME_ANSWER && !call->is_answered &&
+		 !(call->question && consent_ask(call)))
+		answer(call, bytes, len);
+}
+
 /* The frames that are complete. */
 static void take_frames(struct call *call)
 {
@@ -203,10 +224,7 @@ static void take_frames(struct call *call)
 		memcpy(&len, frame + 1, sizeof(len));
 		if (report->len - at - CALL_FRAME_HEAD < len)
 			break;
-		if (frame[0] == CALL_FRAME_PROGRESS)
-			send_progress(call, frame + CALL_FRAME_HEAD, len);
-		else if (!call->is_answered)
-			answer(call, frame + CALL_FRAME_HEAD, len);
+		take_frame(call, frame[0], frame + CALL_FRAME_HEAD, len);
 		at += CALL_FRAME_HEAD + len;
 	}
 	if (at == 0)
@@ -242,7 +260,11 @@ static bool reap(struct call *call)
 	if (waitpid(call->pid, &status, WNOHANG) != call->pid)
 		return false;
 	take_report(call);
-	if (!call->is_answered && !call->is_cancelled)
+	call->pid = 0;
+	fd_close(&call->pid_fd);
+	fd_close(&call->report_fd);
+	fd_close(&call->input_fd);
+	if (!call->is_answered && !call->is_cancelled && !call->asked)
 		answer_lost(call, "the operation ended without an answer; see the history");
 	return true;
 }
@@ -252,8 +274,8 @@ static bool has_ended(struct server *server, struct call *call)
 	if (!call->pid && !call->is_answered && !call->is_cancelled)
 		return false;
 	if (!call->pid) {
-		/* Cancelled while it waited, or it could not be started. */
-		server->waiting -= call->is_cancelled && server->waiting > 0;
+		/* Cancelled while it waited for its turn or a person, or it could not be started. */
+		server->waiting -= call->is_waiting;
 		return true;
 	}
 	if (call->input_fd >= 0)
@@ -266,7 +288,12 @@ static bool has_ended(struct server *server, struct call *call)
 	if (!reap(call))
 		return false;
 	server->running--;
-	return true;
+	if (!call->asked || call->is_cancelled)
+		return true;
+	/* A person thinks about it, or was quick. */
+	if (call->said)
+		consent_decide(call);
+	return false;
 }
 
 void calls_turn(struct server *server)
@@ -286,10 +313,11 @@ void calls_turn(struct server *server)
 	for (struct call *call = server->calls; call && server->waiting > 0; call = call->next) {
 		if (server->running >= MCP_RUNNING_MAX || server->is_ending)
 			break;
-		if (call->pid || call->is_answered || call->is_cancelled)
+		if (!call->is_waiting || call->is_cancelled)
 			continue;
+		call->is_waiting = false;
 		server->waiting--;
-		start(server, call);
+		call_begin(server, call);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "front/mcp/consent.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -50,7 +51,8 @@ static int settle(const sigset_t *mask, int input_fd, int report_fd)
 
 _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
 {
-	owned(str_done) struct str out = STR_INIT;
+	owned(str_done) struct str out = STR_INIT, question = STR_INIT;
+	struct error err = { .code = ERROR_NONE };
 
 	/* Killed without a word, the server takes its calls along. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -58,7 +60,12 @@ _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd,
 		_exit(1);
 	if (call->progress_token)
 		call->work.call.progress = show_progress;
-	answer_write(&call->work, call->version, &out);
+	int status = tool_call_perform(&call->work, &err);
+
+	if (status == 0 && call->work.tool->flags & TOOL_ASKS &&
+	    consent_needed(&call->work, call->session->server->policy, &question))
+		write_frame(CALL_FRAME_QUESTION, question.data, question.len);
+	answer_write(&call->work, status, &err, call->version, &out);
 	write_frame(CALL_FRAME_ANSWER, out.data, out.len);
 	_exit(0);
 }

@@ -40,6 +40,23 @@ static int check_owner(const char *name, struct error *err)
 	return name ? sandbox_check_name(name, err) : 0;
 }
 
+static int read_policy(const char *word, enum mcp_policy *ret_policy, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (!word || strcmp(word, "ask") == 0)
+		*ret_policy = MCP_POLICY_ASK;
+	else if (strcmp(word, "never") == 0)
+		*ret_policy = MCP_POLICY_NEVER;
+	else if (strcmp(word, "gates") == 0)
+		*ret_policy = MCP_POLICY_GATES;
+	else
+		return error_set(err, ERROR_USAGE,
+				 "--promote-policy: '%s' is none of never, ask and gates",
+				 str_shown(word, shown));
+	return 0;
+}
+
 int op_mcp_run(struct op_call *call, struct error *err)
 {
 	struct server server = { .environ = call->environ, .pid = getpid() };
@@ -49,6 +66,8 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 0, 0, err) < 0 || check_owner(op_arg_text(call, "owner"), err) < 0)
 		return -1;
 	owner = owner_name(op_arg_text(call, "owner"), err);
+	if (read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0)
+		return -1;
 	if (!owner || read_ceiling(call, &server.ceiling, err) < 0)
 		return -1;
 	server.ceiling.owner = owner;

@@ -47,6 +47,9 @@ struct session {
 
 #define MCP_QUIET 8
 
+/* What becomes of a request to promote. */
+enum mcp_policy { MCP_POLICY_ASK, MCP_POLICY_NEVER, MCP_POLICY_GATES };
+
 /* A call of a tool, from its request to its child's end. */
 struct call {
 	struct call *next;
@@ -59,7 +62,11 @@ struct call {
 	int pid_fd, report_fd, input_fd;
 	size_t input_at;
 	struct str report; /* frames not complete yet */
-	bool is_answered, is_cancelled;
+	bool is_waiting, is_answered, is_cancelled;
+	bool may_ask;		/* the client can put a question to its user */
+	struct value *question; /* what a person has to decide; NULL: nothing */
+	int64_t asked;		/* number of our request that puts it; 0: not put yet */
+	enum mcp_said { SAID_NOTHING, SAID_YES, SAID_NO } said;
 	uint64_t started_ns, told_ns; /* told_ns: when progress was last sent */
 	uint64_t kill_ns;	      /* SIGKILL then; 0: nobody wants that */
 };
@@ -71,6 +78,8 @@ struct server {
 	sigset_t child_mask; /* signals as the server found them */
 	struct call *calls;  /* oldest first */
 	unsigned running, waiting;
+	enum mcp_policy policy;
+	int64_t last_asked;
 	bool is_ending;
 };
 
@@ -81,6 +90,7 @@ struct request_view {
 	const struct value *id;
 	const struct value *params; /* NULL: none */
 	enum mcp_version version;
+	bool may_ask; /* the client can put a question to its user */
 };
 
 /* One message from a client; answers go to CHANNEL, at once or later. */
@@ -122,8 +132,12 @@ int calls_timeout(const struct server *server);
 /* Ends all of them, gently for GRACE_MS, and waits for their ends. */
 void calls_end(struct server *server, unsigned grace_ms);
 
-/* In the child: performs WORK and writes CallToolResult. */
-void answer_write(struct tool_call *work, enum mcp_version version, struct str *out);
+/* Starts its child now; what fails is answered. */
+void call_begin(struct server *server, struct call *call);
+
+/* In the child: what came of WORK (STATUS, ERR as tool_call_perform gave them) as CallToolResult. */
+void answer_write(struct tool_call *work, int status, const struct error *err,
+		  enum mcp_version version, struct str *out);
 /* The answer to arguments that never became a call. */
 void answer_refusal(const struct error *err, struct str *out);
 

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "base/own.h"
+#include "front/mcp/consent.h"
 #include "front/mcp/methods.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define UNSUPPORTED_VERSION (-32022)
 #define PAGE 100
 /* How long a list may be taken for true. */
@@ -117,8 +119,13 @@ static bool read_own_version(struct request_view *request)
 	if (!name)
 		return true;
 	request->version = mcp_version_find(name);
-	if (request->version == MCP_2026_07_28)
+	if (request->version == MCP_2026_07_28) {
+		const struct value *client = value_get(meta, META_CAPABILITIES);
+
+		request->may_ask =
+			client && client->kind == VALUE_MAP && value_get(client, "elicitation");
 		return true;
+	}
 	owned(value_release) struct value *data = value_new_map();
 	struct value *supported = value_add(data, "supported", value_new_list());
 
@@ -135,7 +142,8 @@ static void receive_request(struct session *session, struct channel *channel,
 					.channel = channel,
 					.id = message->id,
 					.params = message->params,
-					.version = session->version };
+					.version = session->version,
+					.may_ask = session->elicits };
 	const struct method *method = method_find(message->method);
 	char shown[STR_SHOWN_SIZE], text[160];
 
@@ -186,5 +194,7 @@ void session_receive(struct session *session, struct channel *channel, const cha
 		receive_request(session, channel, &message);
 	else if (message.kind == RPC_NOTIFICATION)
 		receive_notification(session, &message);
+	else
+		consent_answered(session, message.tree);
 	rpc_message_done(&message);
 }

@@ -2,6 +2,7 @@
 #include "front/mcp/server.h"
 
 #include "base/own.h"
+#include "front/mcp/consent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,26 @@ static void refuse(const struct request_view *request, const struct error *err)
 	request->channel->send(request->channel, &out);
 }
 
+/* Tools that change the real files are subject to the policy, whatever else they check. */
+static bool is_barred(const struct server *server, const struct tool *tool, struct error *err)
+{
+	if (tool->flags & (TOOL_ASKS | TOOL_PROMOTES) && server->policy == MCP_POLICY_NEVER) {
+		error_set(err, ERROR_DENIED,
+			  "this server was started with --promote-policy never; a person can "
+			  "promote: "
+			  "aisbx promote NAME");
+		return true;
+	}
+	if (tool->flags & TOOL_PROMOTES && server->policy == MCP_POLICY_ASK) {
+		error_set(
+			err, ERROR_CONSENT,
+			"stages change the real files, and a person has to say so: aisbx stage run "
+			"NAME, or a server started with --promote-policy gates");
+		return true;
+	}
+	return false;
+}
+
 void tools_call(const struct request_view *request)
 {
 	struct server *server = request->session->server;
@@ -76,6 +97,12 @@ void tools_call(const struct request_view *request)
 		request_fail(request, RPC_INVALID_PARAMS, text, NULL);
 		return;
 	}
+	if (is_barred(server, tool, &err)) {
+		refuse(request, &err);
+		return;
+	}
+	if (consent_brought(request, tool))
+		return;
 	if (server->waiting >= MCP_WAITING_MAX) {
 		error_set(&err, ERROR_DENIED,
 			  "%u calls wait for their turn already; call again when some are done",

@@ -1,0 +1,21 @@
+/* Promotions that a person has to agree to: asked through the client where it can, else left as requests. */
+#ifndef FRONT_MCP_CONSENT_H
+#define FRONT_MCP_CONSENT_H
+
+#include "front/mcp/server.h"
+
+/*
+ * In the child, after a tool that asks: decides where the policy lets it, else fills *ret_question with
+ * {request_id, message}; true when there is a question.
+ */
+bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *ret_question);
+/* Puts the call's question to the client's user; false when that cannot be done here. RESULT is the answer without it. */
+bool consent_ask(struct call *call);
+/* What a person said, once the child that asked has ended: the child that does it. */
+void consent_decide(struct call *call);
+/* The client's answer to a request of ours. */
+void consent_answered(struct session *session, const struct value *response);
+/* A call that brings the answer along (2026-07-28); false when it brings none. */
+bool consent_brought(const struct request_view *request, const struct tool *tool);
+
+#endif

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""mcp: nothing reaches the real files without the consent that the server's policy asks for.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import Home, Tap  # noqa: E402
+from mcpclient import Server, is_refused  # noqa: E402
+
+tap = Tap()
+ELICITS = {"elicitation": {}}
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": ELICITS}
+YES = {"action": "accept", "content": {"approve": True}}
+
+
+def change(server, name, script="echo new > new.txt"):
+    server.call("sandbox_create", sandbox=name)
+    server.call("sandbox_exec", sandbox=name, script=script)
+
+
+def answering(server, result, asked):
+    """Lets the client's user answer RESULT to every question; the questions are kept in ASKED."""
+    def answer(message):
+        asked.append(message)
+        server.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    server.answer_requests = answer
+
+
+def test_pending(home):
+    with Server(home) as server:
+        change(server, "p1")
+        found = server.data("promote_request", sandbox="p1", reason="it\nworks")
+        tap.ok(found["state"] == "pending" and found["files"] == 1 and found["paths"] == ["new.txt"]
+               and len(found["bundle"]) == 64 and found["promotion_id"] is None, "a request stays", found)
+        tap.ok(not os.path.exists(home.work + "/new.txt"), "and nothing is applied")
+        rows = home.rows("promotions")
+        tap.equal([(row.get("request_id"), row["state"]) for row in rows], [(found["request_id"], "pending")],
+                  "promotions lists it")
+        shown = home.call("promotions").stdout
+        tap.ok("it\\x0aworks" in shown and f"approve {found['request_id']}" in shown, "with its reason, on one line", shown)
+        done = home.call("promotions", "approve", found["request_id"])
+        tap.ok(done.returncode == 4 and "--yes" in done.stderr, "without a terminal it takes --yes", done)
+        done = home.call("promotions", "approve", found["request_id"], "--yes", AISBX_SANDBOX="x")
+        tap.ok(done.returncode == 4 and "sandbox" in done.stderr, "and is refused in a sandbox", done)
+        done = home.data("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.get("state") == "approved" and home.read("new.txt") == "new\n", "approved, it is applied", done)
+        rows = server.data("promotion_list")["promotions"]
+        tap.equal([row["state"] for row in rows if row.get("request_id") == found["request_id"]], ["approved"],
+                  "whoever asked finds out")
+        tap.equal(home.call("promotions", "approve", found["request_id"], "--yes").returncode, 3, "once is enough")
+        home.call("undo", done["promotion_id"])
+        found = server.data("promote_request", sandbox="p1")
+        tap.equal(home.call("promotions", "reject", found["request_id"]).returncode, 0, "another is rejected")
+        tap.equal(home.call("promotions", "approve", found["request_id"], "--yes").returncode, 3, "for good")
+        tap.ok(is_refused(server.call("promote_request", sandbox="p1", paths=["nothing.txt"])), "nothing to promote is said")
+        for word in ("zzz", "../../etc/passwd", ""):
+            tap.ok(home.call("promotions", "approve", word, "--yes").returncode in (2, 5), f"approve {word!r} is not found")
+    return None
+
+
+def test_binding(home):
+    with Server(home) as server:
+        change(server, "b1")
+        found = server.data("promote_request", sandbox="b1")
+        server.call("sandbox_exec", sandbox="b1", script="echo other > new.txt")
+        done = home.call("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.returncode == 0 and home.read("new.txt") == "new\n",
+               "what changed after it was asked about is not applied, but what was shown", done)
+        home.call("undo")
+        change(server, "b2", "echo sandbox >> keep.txt")
+        found = server.data("promote_request", sandbox="b2")
+        home.put("keep.txt", "reality moved\n")
+        done = home.call("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.returncode == 3 and home.read("keep.txt") == "reality moved\n", "nor where reality moved", done)
+
+
+def test_elicitation(home):
+    for name, answer, applied in [("e-yes", YES, True), ("e-no", {"action": "decline"}, False),
+                                  ("e-cancel", {"action": "cancel"}, False),
+                                  ("e-empty", {"action": "accept", "content": {}}, False),
+                                  ("e-false", {"action": "accept", "content": {"approve": False}}, False),
+                                  ("e-text", {"action": "accept", "content": {"approve": "true"}}, False),
+                                  ("e-odd", [1], False)]:
+        with Server(home, capabilities=ELICITS) as server:
+            asked = []
+            answering(server, answer, asked)
+            change(server, name, f"echo new > {name}.txt")
+            found = server.data("promote_request", sandbox=name)
+            message = asked[0]["params"]["message"] if asked else ""
+            tap.ok(len(asked) == 1 and asked[0]["method"] == "elicitation/create" and "1 files" in message
+                   and name in message, f"{name}: the client's user is asked", asked)
+            tap.equal((found["state"], os.path.exists(home.work + f"/{name}.txt")),
+                      ("approved" if applied else "rejected", applied), f"{name}: and what is said counts")
+    with Server(home, capabilities=ELICITS) as server:
+        asked = []
+
+        def swap(message):
+            asked.append(message)
+            home.call("exec", "e-swap", "--", "sh", "-c", "echo evil > swap.txt")
+            server.send({"jsonrpc": "2.0", "id": message["id"], "result": YES})
+        server.answer_requests = swap
+        change(server, "e-swap", "echo good > swap.txt")
+        result = server.call("promote_request", sandbox="e-swap")
+        tap.ok(home.read("swap.txt") == "good\n", "the answer holds for what was shown only", result)
+        home.call("undo")
+        server.answer_requests = asked.append
+        waiting = server.start("tools/call", {"name": "promote_request", "arguments": {"sandbox": "e-swap"}})
+        while len(asked) < 2:
+            message = server.read()
+            if "id" in message and "method" in message:
+                asked.append(message)
+        tap.equal(server.ask("ping").get("result"), {}, "a person who thinks keeps nobody waiting")
+        server.tell("notifications/cancelled", requestId=waiting)
+        server.send({"jsonrpc": "2.0", "id": asked[-1]["id"], "result": YES})
+        server.ask("ping")
+        server.settle()
+        tap.ok(not os.path.exists(home.work + "/swap.txt"), "an answer to a cancelled question is none")
+
+
+def test_modern(home):
+    with Server(home, handshake=False) as server:
+        def call(name, arguments, **more):
+            return server.result("tools/call", name=name, arguments=arguments, _meta=MODERN, **more)
+        call("sandbox_create", {"sandbox": "m1"})
+        call("sandbox_exec", {"sandbox": "m1", "script": "echo new > modern.txt"})
+        result = call("promote_request", {"sandbox": "m1"})
+        tap.ok(result["resultType"] == "input_required"
+               and result["inputRequests"]["consent"]["method"] == "elicitation/create" and result["requestState"],
+               "2026-07-28: the question is the answer", result)
+        done = call("promote_request", {"sandbox": "m1"}, requestState=result["requestState"],
+                    inputResponses={"consent": YES})
+        tap.ok(done["resultType"] == "complete" and done["structuredContent"]["state"] == "approved"
+               and home.read("modern.txt") == "new\n", "and the next call brings what was said", done)
+        call("sandbox_exec", {"sandbox": "m1", "script": "echo newer > modern.txt"})
+        result = call("promote_request", {"sandbox": "m1"})
+        done = call("promote_request", {"sandbox": "m1"}, requestState=result["requestState"],
+                    inputResponses={"consent": {"action": "decline"}})
+        tap.equal(done["structuredContent"]["state"], "rejected", "no is no")
+        with Server(home, "--owner", "elsewhere") as other:
+            change(other, "m2", "echo mine > foreign.txt")
+            foreign = other.data("promote_request", sandbox="m2")
+        done = call("promote_request", {"sandbox": "m1"}, requestState=foreign["request_id"],
+                    inputResponses={"consent": YES})
+        tap.ok(done["isError"] and not os.path.exists(home.work + "/foreign.txt"),
+               "another owner's request cannot be answered", done)
+
+
+def test_triggers(home):
+    script = "echo 'all:' > Makefile; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit"
+    profile = home.path + "/gated.yaml"
+    with open(profile, "w") as file:
+        file.write("name: gated\nextends: default\ngates: [\"diff.files<=5\"]\n")
+    with Server(home, "--promote-policy", "gates", "--profile", profile) as server:
+        change(server, "g1", "echo plain > plain.txt")
+        found = server.data("promote_request", sandbox="g1")
+        tap.ok(found["state"] == "approved" and home.read("plain.txt") == "plain\n", "gates that hold are consent", found)
+        change(server, "g2", script)
+        found = server.data("promote_request", sandbox="g2")
+        tap.ok(found["state"] == "pending" and found["triggers"], "but never for what could make something run", found)
+        tap.ok(not os.path.exists(home.work + "/.git/hooks/pre-commit"), "which is not applied")
+        change(server, "g3", "for i in 1 2 3 4 5 6 7; do echo $i > many-$i; done")
+        tap.equal(server.data("promote_request", sandbox="g3")["state"], "pending", "gates that do not hold are none")
+    with Server(home, "--promote-policy", "gates") as server:
+        change(server, "g4", "echo bare > bare.txt")
+        tap.equal(server.data("promote_request", sandbox="g4")["state"], "pending", "a profile without gates vouches for nothing")
+    with Server(home, "--promote-policy", "never", capabilities=ELICITS) as server:
+        change(server, "n1")
+        tap.ok(is_refused(server.call("promote_request", sandbox="n1"), "denied", "never"), "never is never")
+        tap.ok(is_refused(server.call("stage_run", sandbox="n1"), "denied", "never"), "for stages as well")
+    with Server(home) as server:
+        change(server, "s1")
+        tap.ok(is_refused(server.call("stage_run", sandbox="s1"), "consent"), "stages change real files: a person's to run")
+    tap.equal(home.call("mcp", "--promote-policy", "always").returncode, 2, "there is no other policy")
+
+
+def test_no_other_way(home):
+    with Server(home) as server:
+        change(server, "w1", "echo w > way.txt")
+        for tool in ("approve", "reject", "promote", "undo", "promotions", "tool_approve", "stage_approve", "trust"):
+            response = server.ask("tools/call", name=tool, arguments={"request_id": "x"})
+            if response.get("error", {}).get("code") != -32602:
+                tap.ok(False, f"{tool} is no tool", response)
+        tap.ok(is_refused(server.call("race", attempts=[{"name": "a", "script": "echo w > way.txt"}], promote=True),
+                          "no argument"), "no tool promotes by the way")
+        tap.ok(not os.path.exists(home.work + "/way.txt"), "reality is as it was")
+
+
+with Home("mcp-consent-") as home:
+    home.put("keep.txt", "keep\n")
+    for test in (test_pending, test_binding, test_elicitation, test_modern, test_triggers, test_no_other_way):
+        tap.attempt(test, home)
+tap.done()
