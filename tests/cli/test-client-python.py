@@ -82,6 +82,33 @@ def test_sandbox(home):
     tap.ok(sandbox.kill() and not sandbox.kill() and not sandbox.is_running(), "kill, once")
 
 
+def test_background(home):
+    with aisbx.Sandbox.create() as sandbox:
+        run = sandbox.commands.run
+        handle = run("echo out; echo err >&2; cat; exit 3", background=True)
+        tap.ok(handle.exec_id in str(sandbox.commands.list()), "a command in the background is listed")
+        other = sandbox.commands.connect(handle.exec_id)
+        text = "äöü\n" * 30000
+        handle.send_stdin(text)
+        handle.close_stdin()
+        error = raised(aisbx.CommandExitError, handle.wait)
+        tap.ok(error and error.exit_code == 3 and error.stdout == "out\n" + text and error.stderr == "err\n",
+               "its input, output and end", error and (error.exit_code, error.stdout[:20], error.stderr))
+        tap.ok(raised(aisbx.CommandExitError, other.wait) and other.stdout == handle.stdout, "seen by two")
+        tap.ok(not handle.kill(), "nothing is left to end")
+        seen = []
+        result = run("for i in 1 2 3; do echo $i; sleep 0.2; done; echo no >&2", on_stdout=seen.append,
+                     on_stderr=seen.append)
+        tap.ok("".join(seen) == result.stdout + result.stderr == "1\n2\n3\nno\n", "told while it runs", seen)
+        tap.equal(run("cat", stdin="in", on_stdout=seen.append).stdout, "in", "with input")
+        handle = run("sleep 60", background=True)
+        tap.ok(handle.poll() is None and handle.kill() and raised(aisbx.CommandExitError, handle.wait), "kill")
+        handle = run(["sleep", "60"], background=True, timeout=0.3)
+        tap.ok(raised(aisbx.TimeoutError, handle.wait), "its time limit")
+        tap.ok(raised(aisbx.NotFoundError, aisbx.Sandbox("no-such").commands.run, "true", background=True)
+               and raised(aisbx.NotFoundError, sandbox.commands.connect, "no-such"), "what is not there")
+
+
 def test_files(home):
     with aisbx.Sandbox.create() as sandbox:
         files = sandbox.files
@@ -190,7 +217,7 @@ def main():
             tap.skip("the Python client", "a first run is refused here: " + first.stderr.strip())
             return tap.done()
         tap.attempt(test_readme)
-        for test in (test_run, test_sandbox, test_files, test_promote, test_program, test_install):
+        for test in (test_run, test_sandbox, test_background, test_files, test_promote, test_program, test_install):
             tap.attempt(test, home)
         tap.attempt(test_types)
         os.chdir("/")

@@ -8,6 +8,7 @@
         print(sandbox.diff())
 """
 
+from .background import CommandHandle
 from .commands import Commands
 from .errors import (
     CommandExitError,
@@ -27,7 +28,7 @@ from .sandbox import Sandbox, run, undo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Change", "Changes", "CommandExitError", "Commands", "ConflictError", "ConsentError", "Denial", "DeniedError",
+    "Change", "Changes", "CommandExitError", "CommandHandle", "Commands", "ConflictError", "ConsentError", "Denial", "DeniedError",
     "EntryInfo", "Files", "NotFoundError", "ProgramError", "Promotion", "RunResult", "Sandbox", "SandboxError",
     "SandboxInfo", "Snapshot", "TimeoutError", "UsageError", "run", "undo",
 ]

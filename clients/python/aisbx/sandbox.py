@@ -45,7 +45,7 @@ class Sandbox:
     """
 
     def __init__(self, name: str) -> None:
-        """Use ``create`` or ``connect``."""
+        """Use ``create`` or ``connect``, which see that it is there."""
         self.name = name
         self.commands = Commands(name)
         self.files = Files(name)
