@@ -85,11 +85,13 @@ class CommandHandle:
         self._ask(["--input-end"])
 
     def kill(self, signal: str = "KILL") -> bool:
-        """Sends it a signal; False when it has ended already."""
+        """Sends it a signal, and after KILL waits for its end; False when it has ended already."""
         try:
             if self.poll() is not None:
                 return False
             self._ask(["--signal=" + signal])
+            while signal == "KILL" and self.poll(wait=10) is None:
+                pass
         except NotFoundError:
             return False
         return True

@@ -148,16 +148,17 @@ class Sandbox:
 
     def promote(self, paths: Sequence[str] = (), *, strategy: Optional[str] = None, dry_run: bool = False,
                 allow_paths: Sequence[str] = (), gates: Sequence[str] = (),
-                snapshot: Union[str, Snapshot, None] = None) -> Promotion:
+                snapshot: Union[str, Snapshot, None] = None, flags: Sequence[str] = ()) -> Promotion:
         """Applies its changes (or those at PATHS) to reality, all or nothing; ``undo`` takes them back.
 
         Raises ConflictError where reality moved (``strategy`` decides: merge, ours, theirs, lww), ConsentError where a
         person has to agree (``allow_paths``), DeniedError where a gate does not hold. With ``dry_run`` nothing is
-        applied, and conflicts and consents stand in the answer instead.
+        applied, and conflicts and consents stand in the answer instead. ``flags`` are further flags of
+        ``aisbx promote``, such as --kill for processes that still run.
         """
-        flags = program.flags_of({"strategy": strategy, "dry_run": dry_run, "allow_path": list(allow_paths),
-                                  "gate": list(gates), "snap": _name_of(snapshot) if snapshot is not None else None})
-        rows = program.call("promote", "--json", *flags, "--", self.name, *paths)
+        more = program.flags_of({"strategy": strategy, "dry_run": dry_run, "allow_path": list(allow_paths),
+                                 "gate": list(gates), "snap": _name_of(snapshot) if snapshot is not None else None})
+        rows = program.call("promote", "--json", *more, *flags, "--", self.name, *paths)
         raw: Mapping[str, Any] = rows[0] if rows else {}
         promotion = Promotion.read(raw)
         known = "conflicts" in raw
