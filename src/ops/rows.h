@@ -54,6 +54,7 @@ int op_logs_run(struct op_call *call, struct error *err);
 int op_stats_run(struct op_call *call, struct error *err);
 int op_top_run(struct op_call *call, struct error *err);
 int op_guard_run(struct op_call *call, struct error *err);
+int op_scan_run(struct op_call *call, struct error *err);
 int op_files_run(struct op_call *call, struct error *err);
 int op_mcp_run(struct op_call *call, struct error *err);
 int op_allow_run(struct op_call *call, struct error *err);
