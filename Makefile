@@ -32,6 +32,7 @@ test:
 	@tools/setup test
 	@tools/build dev
 	@tools/build asan
+	@tools/setup-wasm build/dev
 	@tools/run-tests build/dev build/asan
 
 ci:
@@ -51,6 +52,7 @@ bench:
 	@tools/setup bench
 	@tools/build release
 	@tools/build price
+	@tools/setup-wasm build/release
 	@tools/bench
 
 test-vm:

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/execute.h"
+#include "engine/wasm_ready.h"
 
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err)
 {
@@ -27,6 +28,8 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	if (surroundings_read(request, &around, err) < 0)
 		return -1;
 	if (execute_plan(request, &around, &spec, NULL, err) < 0)
+		return -1;
+	if (!options->compiles && wasm_make_ready(&spec, request->environ, &spec.notes, err) < 0)
 		return -1;
 	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
 

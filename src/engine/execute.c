@@ -4,8 +4,10 @@
 #include "base/own.h"
 #include "base/price.h"
 #include "driver/driver.h"
+#include "engine/driver_choice.h"
 #include "engine/profile_load.h"
 #include "engine/record.h"
+#include "engine/vet.h"
 #include "engine/rule_list.h"
 #include "plan/plan.h"
 #include "run/run.h"
@@ -18,6 +20,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* In aisbx-more only. */
+#pragma weak driver_choose
 
 /* In the hot program: a seccomp file or a profile that is not built in is for aisbx-more. */
 static bool needs_libraries(const struct request *request, const char *workspace)
@@ -88,18 +93,41 @@ static int plan_narrowed(const struct request *request, struct settings *profile
 	return status < 0 ? -1 : check_defaults(&wishes, &ret_spec->limits, err);
 }
 
-int execute_plan(const struct request *request, const struct surroundings *around,
+/* --driver auto: the request as if it had named the driver that was chosen; *ret_driver holds its name. */
+static int choose_driver(struct request *request, const struct settings *profile,
+			 const struct surroundings *around, char **ret_driver, struct strv *notes,
+			 struct error *err)
+{
+	const char *asked = request->flags.driver ? request->flags.driver : profile->driver;
+
+	if (!asked || strcmp(asked, "auto") != 0 || request->only_narrows)
+		return 0;
+	if (!engine_reads_yaml)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	*ret_driver = xstrdup(driver_choose(request, around, notes));
+	request->flags.driver = *ret_driver;
+	/* What counts instructions is of no use to a native command, and was said for the other case. */
+	if (strcmp(*ret_driver, "wasm") != 0)
+		request->flags.fuel = SETTING_UNSET;
+	return 0;
+}
+
+int execute_plan(const struct request *given, const struct surroundings *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
 	owned(settings_done) struct settings profile;
 	owned(strv_done) struct strv notes = STRV_INIT;
+	owned(free_ptr) char *driver = NULL;
+	struct request chosen = *given; /* borrows everything */
+	const struct request *request = &chosen;
 
 	settings_init(&profile);
 	if (needs_libraries(request, around->paths.workspace))
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
 	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
 	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
-			    err) < 0)
+			    err) < 0 ||
+	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0)
 		return -1;
 	int status = request->only_narrows ? plan_narrowed(request, &profile, around, ret_spec, err)
 					   : plan_make(request, &profile, &around->host,
@@ -229,7 +257,7 @@ static void name_result(const struct spec *spec, struct run_result *result)
 	strv_copy(&result->notes, &spec->notes);
 }
 
-int execute_spec(const struct spec *spec, const struct execute *how, struct run_result *result,
+int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
 	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
@@ -244,12 +272,16 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 					   .cookie = &inspection };
 	const struct driver *driver = driver_find(spec->driver);
 	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(vetting_done) struct vetting vetting = { .copy_path = NULL };
 	owned(fd_close) int spool_fd = -1;
 	struct error ignored;
 	int status;
 
 	strv_done(&result->command);
 	name_result(spec, result);
+	if ((spec->scan || spec->signed_only) &&
+	    engine_vet(spec, how->enter_fd > 0, result, &vetting, err) < 0)
+		return -1;
 	if (secrets_read(&spec->secrets, &secrets, err) < 0)
 		return -1;
 	if (secrets.count > 0)

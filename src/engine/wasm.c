@@ -1,26 +1,13 @@
 /* Languages for the wasm driver. */
 #include "engine/wasm.h"
 
-#include "base/clock.h"
 #include "base/own.h"
-#include "engine/engine.h"
+#include "engine/wasm_ready.h"
 #include "host/host.h"
-#include "spec/settings.h"
 #include "wasm/install.h"
 #include "wasm/module.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* Compiling is our own doing: the limits are against accidents. */
-#define COMPILE_MEM "6g"
-#define COMPILE_TIME "30m"
-#define PROGRESS_MS 250
 
 static const char *state_of(const struct host *host, const struct wasm_language *language)
 {
@@ -63,94 +50,6 @@ int engine_wasm_list(struct value **ret_answer, struct error *err)
 	return 0;
 }
 
-/* Shows how far it must be by the time that went by, on a terminal, until the run that compiles closes the pipe. */
-static _Noreturn void show_progress(const struct engine_wasm_install *how,
-				    const struct wasm_language *language, int until_fd)
-{
-	struct pollfd until = { .fd = until_fd, .events = POLLIN };
-	uint64_t began = clock_now_ns();
-
-	while (poll(&until, 1, PROGRESS_MS) == 0) {
-		uint64_t seconds = (clock_now_ns() - began) / 1000000000;
-		unsigned percent = (unsigned)(seconds * 100 / language->compile_seconds);
-		char bar[21] = "", line[128];
-
-		if (percent > 95)
-			percent = 95;
-		memset(bar, '#', percent / 5);
-		(void)snprintf(line, sizeof(line), "compiling %s [%-20s] %llu s of about %u",
-			       language->name, bar, (unsigned long long)seconds,
-			       language->compile_seconds);
-		how->progress(line);
-	}
-	_exit(0);
-}
-
-static pid_t start_progress(const struct engine_wasm_install *how,
-			    const struct wasm_language *language, int *ret_fd)
-{
-	int ends[2];
-	pid_t pid;
-
-	*ret_fd = -1;
-	if (!how->progress || pipe2(ends, O_CLOEXEC) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		close(ends[1]);
-		show_progress(how, language, ends[0]);
-	}
-	close(ends[0]);
-	*ret_fd = ends[1];
-	return pid;
-}
-
-static void end_progress(const struct engine_wasm_install *how, pid_t pid, int *fd)
-{
-	fd_close(fd);
-	if (pid > 0)
-		(void)waitpid(pid, NULL, 0);
-	if (how->progress)
-		how->progress(NULL);
-}
-
-static int set(struct request *request, const char *name, const char *value, struct error *err)
-{
-	return settings_set(&request->flags, setting_find(name), name, value, err);
-}
-
-/* It is compiled by whoever runs it first; this run has more memory and time for that than others. */
-static int compile(const struct engine_wasm_install *how, const struct wasm_language *language,
-		   struct error *err)
-{
-	const struct engine_run_options options = { .capture = true };
-	owned(run_result_done) struct run_result result;
-	owned(request_done) struct request request;
-	int status, fd;
-	pid_t pid;
-
-	run_result_init(&result);
-	request_init(&request);
-	request.environ = how->environ;
-	strv_add(&request.command, language->name);
-	for (const char *const *word = language->probe; *word; word++)
-		strv_add(&request.command, *word);
-	if (set(&request, "driver", "wasm", err) < 0 ||
-	    set(&request, "mem", COMPILE_MEM, err) < 0 ||
-	    set(&request, "time", COMPILE_TIME, err) < 0)
-		return -1;
-	pid = start_progress(how, language, &fd);
-	status = engine_run(&request, &options, &result, err);
-	end_progress(how, pid, &fd);
-	if (status < 0)
-		return -1;
-	if (result.status != RUN_SUCCESS)
-		return error_set(err, ERROR_HOST, "%s does not run here: %s, %.200s",
-				 language->name, run_status_name(result.status),
-				 result.message ? result.message : str_cstr(&result.err.kept));
-	return 0;
-}
-
 static int install(const struct engine_wasm_install *how, const struct host *host,
 		   const struct wasm_language *language, struct value *list, struct error *err)
 {
@@ -169,7 +68,7 @@ static int install(const struct engine_wasm_install *how, const struct host *hos
 	if (placed < 0)
 		return -1;
 	if (!wasm_is_engine(language) && strcmp(before, "ready") != 0 &&
-	    compile(how, language, err) < 0)
+	    wasm_compile(language, how->environ, how->progress, err) < 0)
 		return -1;
 	item = value_append(list, value_new_map());
 	value_add(item, "name", value_new_text(language->name));

@@ -13,6 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import wasmtest
 from aisbxtest import Suite
+from box import slow
 from leftovers import descendants
 from wasmtest import NOENT, REFUSED, assemble, hello, opens, program
 
@@ -431,6 +432,48 @@ def installing(t):
     t.equal(call("install", "cobol").returncode, 5, "an unknown name")
     t.equal(call("install").returncode, 2, "no name")
     t.ok(not [n for n in os.listdir(t.caller.home + "/other/aisbx/wasm") if n.startswith(".")], "no draft stays")
+
+
+@suite.case("W08", "--driver auto: which, and why")
+def automatic(t):
+    ready(t, True)
+    t.caller.put("script.py", "import json\nprint(json.dumps([1]))\n")
+    rows = (
+        (("python3", "-c", "import json, re; print(1)"), "wasm", "imports"),
+        (("python", "script.py"), "wasm", "imports"),
+        (("python3", "-c", "import numpy"), "linux", "numpy"),
+        (("python3", "-c", "import subprocess"), "linux", ""),
+        (("python3", "-c", "import os; os.system('true')"), "linux", "line 1"),
+        (("python3", "-c", "__import__('so' + 'cket')"), "linux", ""),
+        (("python3", "-c", "def ("), "linux", ""),
+        (("python3", "-m", "json.tool"), "linux", "only code"),
+        (("true",), "linux", "native"),
+        ((module(t, hello("x")),), "wasm", "module"),
+    )
+    for command, driver, why in rows:
+        j = t.box.run(*command, flags=("--driver", "auto"), stdin=b"1").json
+        note = " ".join(j["notes"])
+        if "its imports cannot be told" in note:
+            t.skip("this build has no scanner")
+        t.ok(j["driver"] == driver and f"driver {driver}, because" in note and why in note, f"{command}", (j["driver"], note))
+    j = t.box.run("python3", "-c", "print(1)", flags=("--driver", "auto", "--allow", "example.org:443")).json
+    t.equal(j["driver"], "linux", "what may use the network is native")
+
+
+@suite.case("W09", "a language whose compiled form is gone is compiled first, and that is said")
+def compiled_first(t):
+    if slow():
+        t.skip("compiling takes long in an instrumented build")
+    ready(t, True)
+    cache = folder(t, "cache")
+    before = {name: os.path.getsize(os.path.join(cache, name)) for name in os.listdir(cache) if name.endswith(".compiled")}
+    lost = min((n for n in before if before[n] > 1 << 20), key=before.get)
+    os.unlink(os.path.join(cache, lost))
+    result = wasm(t, "javascript", "-e", "console.log(1)", timeout=120)
+    t.equal((result.code, result.out), (0, "1\n"), f"{result}")
+    t.ok(any("compiled for this machine first" in note for note in result.json["notes"]), "said", result.json["notes"])
+    t.ok(os.path.exists(os.path.join(cache, lost)), "and kept")
+    t.equal(wasm(t, "javascript", "-e", "0").json["notes"], [], "once")
 
 
 suite.main()

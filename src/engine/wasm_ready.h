@@ -1,0 +1,23 @@
+/* Compiling a language of the wasm driver, apart from whoever wants to run something in it. */
+#ifndef ENGINE_WASM_READY_H
+#define ENGINE_WASM_READY_H
+
+#include "base/error.h"
+#include "spec/spec.h"
+#include "wasm/language.h"
+
+/*
+ * Runs LANGUAGE once in a process of its own, with more memory and time than a snippet gets: whoever runs it first compiles
+ * it. PROGRESS (may be NULL) hears a line now and then.
+ */
+int wasm_compile(const struct wasm_language *language, const char *const *environ,
+		 void (*progress)(const char *what), struct error *err);
+
+/*
+ * For a spec whose command is a language that is installed and not compiled (the cache was emptied, tampered with, or
+ * comes from another machine): compiles it, and says so in NOTES. Everything else is left to the driver.
+ */
+int wasm_make_ready(const struct spec *spec, const char *const *environ, struct strv *notes,
+		    struct error *err);
+
+#endif

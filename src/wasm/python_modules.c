@@ -1,0 +1,63 @@
+/* What the WebAssembly Python can import and use. */
+#include "wasm/python_modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Sorted. Of the standard library that comes with it, what needs neither sockets nor processes nor threads; each was
+ * imported once under the driver.
+ */
+static const char *const modules[] = {
+	"__future__",  "abc",		"aifc",	     "argparse",     "array",	     "ast",
+	"atexit",      "audioop",	"base64",    "binascii",     "bisect",	     "builtins",
+	"bz2",	       "cProfile",	"calendar",  "chunk",	     "cmath",	     "cmd",
+	"code",	       "codecs",	"codeop",    "collections",  "colorsys",     "configparser",
+	"contextlib",  "contextvars",	"copy",	     "copyreg",	     "csv",	     "dataclasses",
+	"datetime",    "decimal",	"difflib",   "dis",	     "doctest",	     "email",
+	"encodings",   "enum",		"errno",     "filecmp",	     "fileinput",    "fnmatch",
+	"fractions",   "functools",	"gc",	     "genericpath",  "getopt",	     "gettext",
+	"glob",	       "graphlib",	"gzip",	     "hashlib",	     "heapq",	     "hmac",
+	"html",	       "imghdr",	"importlib", "inspect",	     "io",	     "ipaddress",
+	"itertools",   "json",		"keyword",   "linecache",    "locale",	     "logging",
+	"mailcap",     "marshal",	"math",	     "mimetypes",    "modulefinder", "netrc",
+	"ntpath",      "nturl2path",	"numbers",   "opcode",	     "operator",     "optparse",
+	"os",	       "pathlib",	"pickle",    "pickletools",  "pkgutil",	     "platform",
+	"plistlib",    "posixpath",	"pprint",    "profile",	     "pstats",	     "py_compile",
+	"pyclbr",      "pyexpat",	"queue",     "quopri",	     "random",	     "re",
+	"reprlib",     "secrets",	"shelve",    "shlex",	     "shutil",	     "sndhdr",
+	"sre_compile", "sre_constants", "sre_parse", "stat",	     "statistics",   "string",
+	"stringprep",  "struct",	"sunau",     "symtable",     "sys",	     "tabnanny",
+	"tarfile",     "tempfile",	"textwrap",  "time",	     "timeit",	     "token",
+	"tokenize",    "tomllib",	"trace",     "traceback",    "tracemalloc",  "types",
+	"typing",      "unicodedata",	"unittest",  "urllib.parse", "uuid",	     "warnings",
+	"wave",	       "weakref",	"xml",	     "zipfile",	     "zipimport",    "zlib",
+	"zoneinfo"
+};
+
+static int compare(const void *key, const void *item)
+{
+	const char *const *name = item;
+
+	return strcmp(key, *name);
+}
+
+static bool is_listed(const char *name)
+{
+	return bsearch(name, modules, sizeof(modules) / sizeof(modules[0]), sizeof(modules[0]),
+		       compare) != NULL;
+}
+
+bool wasm_python_has(const char *module)
+{
+	size_t len = strcspn(module, ".");
+	char top[64];
+
+	if (is_listed(module))
+		return true;
+	if (len >= sizeof(top))
+		return false;
+	memcpy(top, module, len);
+	top[len] = '\0';
+	return is_listed(top);
+}
