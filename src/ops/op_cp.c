@@ -1,5 +1,6 @@
-/* `cp`: a file into a sandbox, or a file or directory out of one; out is a promotion like any other. */
+/* `cp`: a file or directory into a sandbox, or out of one; out is a promotion like any other. */
 #include "base/own.h"
+#include "engine/copy_in.h"
 #include "engine/workspace.h"
 #include "ops/rows.h"
 #include "ops/words.h"
@@ -52,11 +53,6 @@ static int open_source(const char *path, mode_t *ret_mode, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_USAGE, "%s",
 				   path);
-	if (S_ISDIR(st.st_mode))
-		return error_set(err, ERROR_USAGE,
-				 "%s is a directory; tar -c DIR | aisbx exec NAME -- tar -x takes "
-				 "it along",
-				 path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERROR_USAGE, "%s is not a file", path);
 	if (dup2(fd, STDIN_FILENO) < 0)
@@ -119,6 +115,42 @@ static int copy_in(struct op_call *call, const char *name, const char *from, con
 	return 0;
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int copy_directory_in(struct op_call *call, const char *name, const char *from,
+			     const char *to, struct error *err)
+{
+	const struct engine_copy_in copy = { name, from, to, call->environ };
+	struct copied copied;
+
+	if (engine_copy_in(&copy, &copied, err) < 0)
+		return -1;
+	call->answer = value_new_map();
+	value_add(call->answer, "sandbox", value_new_text(name));
+	value_add(call->answer, "path", value_new_text(to));
+	value_add(call->answer, "files", value_new_int((int64_t)copied.files));
+	value_add(call->answer, "directories", value_new_int((int64_t)copied.directories));
+	value_add(call->answer, "links", value_new_int((int64_t)copied.links));
+	value_add(call->answer, "bytes", value_new_int((int64_t)copied.bytes));
+	value_add(call->answer, "left_out", value_new_int((int64_t)copied.left_out));
+	str_add(&call->text, "copied ");
+	words_add_path(&call->text, from);
+	str_addf(&call->text, " to %s:", name);
+	words_add_path(&call->text, to);
+	str_addf(&call->text, ": %llu files, ", (unsigned long long)copied.files);
+	words_add_size(&call->text, (int64_t)copied.bytes);
+	str_add_char(&call->text, '\n');
+	if (copied.left_out > 0)
+		str_addf(&call->notes, "%llu sockets, pipes or devices were left out\n",
+			 (unsigned long long)copied.left_out);
+	return 0;
+}
+
 int op_cp_run(struct op_call *call, struct error *err)
 {
 	owned(free_ptr) char *from_name = NULL;
@@ -137,5 +169,7 @@ int op_cp_run(struct op_call *call, struct error *err)
 			"NAME:DST (./a:b is a file called a:b)");
 	if (is_out)
 		return copy_out(call, from_name, from, call->words.items[1], err);
+	if (is_directory(call->words.items[0]))
+		return copy_directory_in(call, to_name, call->words.items[0], to, err);
 	return copy_in(call, to_name, call->words.items[0], to, err);
 }

@@ -181,17 +181,20 @@ const struct op inspect_row = {
 const struct op cp_row = {
 	.name = "cp",
 	.usage = "NAME:SRC DST | SRC NAME:DST",
-	.summary = "copy a file into a sandbox, or something out of one",
+	.summary = "copy a file or directory into a sandbox, or out of one",
 	.group = GROUP,
 	.params = cp_params,
 	.help = "Paths in the sandbox are relative to its workspace. Out is a promotion of\n"
 		"that file or directory, as promote --artifact makes one: it can be undone,\n"
-		"and what could make something run needs promote and your word. In is one\n"
-		"file, written with the sandbox's own rights.\n"
+		"and what could make something run needs promote and your word. In is\n"
+		"written by a command in the sandbox, with its rights and within its limits;\n"
+		"a directory keeps modes, times and links, which are not followed, and comes\n"
+		"to lie in DST when that is a directory already. DIR/. is what is in it.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx cp fix-1:build/app ./app\n"
-		"  aisbx cp ~/data.csv fix-1:data/\n",
+		"  aisbx cp ~/data.csv fix-1:data/\n"
+		"  aisbx cp ./vendor fix-1:\n",
 	.run = op_cp_run,
 };
 

@@ -1,4 +1,4 @@
-/* Headers of a tar archive, as GNU tar reads them: how a bundle gets into the clone of a target. */
+/* Headers of a tar archive, as GNU tar reads them: how a bundle gets into the clone of a target, and a directory into a sandbox. */
 #ifndef STAGE_TAR_H
 #define STAGE_TAR_H
 

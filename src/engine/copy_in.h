@@ -1,0 +1,30 @@
+/*
+ * A directory of the host's copied into a sandbox.
+ *
+ * It is packed outside, by a process of its own that follows no link, and unpacked inside by a command like any other: with
+ * the sandbox's rights, within its limits, and wherever a link that somebody planted there leads, it stays inside.
+ */
+#ifndef ENGINE_COPY_IN_H
+#define ENGINE_COPY_IN_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+struct engine_copy_in {
+	const char *sandbox;
+	const char *from; /* a directory */
+	const char *
+		to; /* in the sandbox: made, or when it is a directory already, the copy lies in it */
+	const char *const *environ;
+};
+
+struct copied {
+	uint64_t files, directories, links, bytes;
+	uint64_t left_out; /* sockets, pipes, devices */
+};
+
+/* Refused before anything is written when something cannot be read. */
+int engine_copy_in(const struct engine_copy_in *copy, struct copied *ret_copied, struct error *err);
+
+#endif
