@@ -120,6 +120,10 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--reason)
+		COMPREPLY=()
+		return
+		;;
 	--attempt | -c)
 		COMPREPLY=()
 		return
@@ -198,6 +202,10 @@ _aisbx()
 		;;
 	--new)
 		COMPREPLY=()
+		return
+		;;
+	--promote-policy)
+		mapfile -t COMPREPLY < <(compgen -W "never ask gates" -- "$cur")
 		return
 		;;
 	--owner)
@@ -431,7 +439,8 @@ _aisbx()
 		flags=" --json -h --help"
 		;;
 	promotions)
-		flags=" --json -h --help"
+		flags=" --json -h --help -y --yes -s --strategy --reason"
+		words="request approve reject"
 		;;
 	race)
 		flags=" --json -h --help -c --attempt -f --file --check --prefer --jobs --first --promote --strategy --base --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
@@ -482,7 +491,7 @@ _aisbx()
 		words="read write edit ls"
 		;;
 	mcp)
-		flags=" --json -h --help --profile -C --workspace --owner --all"
+		flags=" --json -h --help --profile -C --workspace --promote-policy --owner --all"
 		;;
 	allow)
 		flags=" --json -h --help --remove -C --workspace"

@@ -1,6 +1,7 @@
 /* `artifact save|ls|get|rm`: build outputs that outlive their sandbox. */
 #include "base/own.h"
 #include "engine/artifact.h"
+#include "engine/history.h"
 #include "ops/rows.h"
 #include "ops/words.h"
 
@@ -31,6 +32,33 @@ static int save(struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* A program that calls gets to see what came of its own runs only. */
+static int list(struct op_call *call, struct error *err)
+{
+	owned(history_release) struct history *history = NULL;
+	struct value *rows;
+	size_t kept = 0;
+
+	if (engine_artifact_list(&call->answer, err) < 0)
+		return -1;
+	if (!op_sees(call))
+		return 0;
+	if (engine_history(&history, err) < 0)
+		return -1;
+	rows = call->answer;
+	for (size_t i = 0; i < rows->many.count; i++) {
+		const char *run_id = value_get_text(rows->many.items[i], "run_id");
+		struct error ignored;
+
+		if (run_id && history_owned(history, run_id, op_sees(call), &ignored) == 0)
+			rows->many.items[kept++] = rows->many.items[i];
+		else
+			value_free(rows->many.items[i]);
+	}
+	rows->many.count = kept;
+	return 0;
+}
+
 static int get(struct op_call *call, struct error *err)
 {
 	if (engine_artifact_get(call->words.items[1], call->words.items[2],
@@ -58,7 +86,7 @@ int op_artifact_run(struct op_call *call, struct error *err)
 	if (strcmp(word, "save") == 0 && count >= 3)
 		return save(call, err);
 	if (strcmp(word, "ls") == 0 && count == 1)
-		return engine_artifact_list(&call->answer, err);
+		return list(call, err);
 	if (strcmp(word, "get") == 0 && count == 3)
 		return get(call, err);
 	if (strcmp(word, "rm") == 0 && count == 2)

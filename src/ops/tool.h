@@ -30,6 +30,7 @@ enum tool_to {
 	TOOL_TO_SCRIPT,	   /* as `sh -c` */
 	TOOL_TO_DIRECTORY, /* where the command starts, as seen inside */
 	TOOL_TO_INPUT,	   /* standard input */
+	TOOL_TO_FILE,	   /* a word: a path of the host, in the workspace and nowhere else */
 	TOOL_TO_PROFILE,   /* one of those of the ceiling */
 };
 
@@ -59,8 +60,10 @@ enum tool_flags {
 	TOOL_SAID = 1 << 6, /* its words for people come with the answer, and suit models as well */
 	TOOL_ASKS = 1 << 7, /* the answer is a question to a person */
 	TOOL_PROMOTES = 1 << 8, /* changes the real files without asking */
-	TOOL_RUNS = 1 << 4,	/* the answer is that of a run */
-	TOOL_WHOLE = 1 << 5,	/* all arguments together are the verb's standard input, as JSON */
+	TOOL_EXAMPLE =
+		1 << 9, /* runs no command of the caller's: one that does nothing stands for all */
+	TOOL_RUNS = 1 << 4,  /* the answer is that of a run */
+	TOOL_WHOLE = 1 << 5, /* all arguments together are the verb's standard input, as JSON */
 };
 
 struct tool {
@@ -77,6 +80,8 @@ struct tool {
 /* Ended by NULL. */
 extern const struct tool *const tools[];
 const struct tool *tool_find(const char *name);
+/* The same among those that are in no list, too: for resources. */
+const struct tool *tool_find_any(const char *name);
 /* The answers to a question of a tool that asks: in no list, for faces to pass on a person's word. */
 extern const struct tool tool_approve, tool_reject;
 
@@ -107,5 +112,8 @@ int tool_call_read(struct tool_call *call, const struct value *arguments, struct
 
 /* Performs it, with standard input as the caller has set it up. The answer is an object in call->answer. */
 int tool_call_perform(struct tool_call *call, struct error *err);
+
+/* The same for the verb's words for people, in call->text, alone. */
+int tool_call_words(struct tool_call *call, struct error *err);
 
 #endif

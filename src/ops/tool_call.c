@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "engine/owner.h"
+#include "ops/tool_rows.h"
 #include "ops/tool_take.h"
 
 #include <string.h>
@@ -20,6 +21,15 @@ const struct tool *tool_find(const char *name)
 			return *at;
 	}
 	return NULL;
+}
+
+const struct tool *tool_find_any(const char *name)
+{
+	for (const struct tool *const *at = unlisted_tools; *at; at++) {
+		if (strcmp((*at)->name, name) == 0)
+			return *at;
+	}
+	return tool_find(name);
 }
 
 void tool_call_init(struct tool_call *call, const struct tool *tool,
@@ -145,6 +155,8 @@ int tool_call_read(struct tool_call *call, const struct value *arguments, struct
 	}
 	if (take_all(call, arguments, err) < 0)
 		return -1;
+	if (call->tool->flags & TOOL_EXAMPLE)
+		strv_add(&call->call.command, "true");
 	directory =
 		arguments && find_arg(call->tool, "cwd") ? value_get_text(arguments, "cwd") : NULL;
 	if (directory)
@@ -200,6 +212,17 @@ static int shape(struct tool_call *call, struct error *err)
 	return 0;
 }
 
+/* As if nobody had said --json. */
+static int run_for_words(struct op_call *op, struct error *err)
+{
+	op->json = false;
+	for (size_t i = 0; i < op->arg_count; i++) {
+		if (op->args[i].param == op_common_params)
+			strv_done(&op->args[i].values);
+	}
+	return op->op->run(op, err);
+}
+
 /* Once more, for what people are told. Only for verbs that change nothing. */
 static void ask_for_words(struct tool_call *call)
 {
@@ -208,12 +231,7 @@ static void ask_for_words(struct tool_call *call)
 	struct error ignored;
 
 	str_clear(&op->text);
-	op->json = false;
-	for (size_t i = 0; i < op->arg_count; i++) {
-		if (op->args[i].param == op_common_params)
-			strv_done(&op->args[i].values);
-	}
-	if (op->op->run(op, &ignored) < 0)
+	if (run_for_words(op, &ignored) < 0)
 		str_clear(&op->text);
 	op->json = true;
 	value_free(op->answer);
@@ -251,4 +269,9 @@ int tool_call_perform(struct tool_call *call, struct error *err)
 	if (call->tool->flags & TOOL_TOLD)
 		ask_for_words(call);
 	return 0;
+}
+
+int tool_call_words(struct tool_call *call, struct error *err)
+{
+	return check_owners(call, err) < 0 ? -1 : run_for_words(&call->call, err);
 }

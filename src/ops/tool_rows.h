@@ -102,6 +102,9 @@ extern const struct tool sandbox_snapshot_tool, sandbox_snapshots_tool, sandbox_
 	sandbox_fork_tool, sandbox_diff_tool, sandbox_status_tool, refresh_tool;
 extern const struct tool files_read_tool, files_write_tool, files_list_tool, files_edit_tool;
 extern const struct tool promote_request_tool, promotion_list_tool;
+/* In no list: what resources are made of. Ended by NULL. */
+extern const struct tool *const unlisted_tools[];
+extern const struct tool scan_tool;
 extern const struct tool race_tool, gate_check_tool, task_tool, guard_tool, artifact_save_tool,
 	repo_commit_tool, stage_run_tool, stage_status_tool;
 extern const struct tool exec_start_tool, poll_tool, write_stdin_tool, kill_tool, plan_create_tool,

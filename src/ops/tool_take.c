@@ -1,11 +1,13 @@
 /* One argument of a tool: its type checked, its value put where the verb looks for it. */
 #include "ops/tool_take.h"
 
+#include "base/clean_path.h"
 #include "base/id.h"
 #include "base/own.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Bounds that no honest call meets; the size of a message bounds the rest. */
 #define ITEMS_MAX 10000
@@ -280,6 +282,21 @@ static int take_words(struct tool_call *call, const struct tool_arg *arg, const 
 	return 0;
 }
 
+/* The server reads it with its own rights, so it must lie where the client may look anyway; links are followed first. */
+static int take_file(struct tool_call *call, const struct tool_arg *arg, const char *path,
+		     struct error *err)
+{
+	owned(free_ptr) char *here = getcwd(NULL, 0);
+	owned(free_ptr) char *real = realpath(path, NULL);
+	char shown[STR_SHOWN_SIZE];
+
+	if (!here || !real || !path_is_within(real, here))
+		return error_set(err, ERROR_NOT_FOUND, "%s: '%s' is not in the workspace",
+				 arg->name, str_shown(path, shown));
+	strv_add(&call->call.words, real);
+	return 0;
+}
+
 static void add_snapshot(struct op_call *call, const char *snapshot)
 {
 	struct strv *words = &call->words;
@@ -304,6 +321,8 @@ static int put(struct tool_call *call, const struct tool_arg *arg, const struct 
 		if (call->call.words.count > 0 && words->items[0][0])
 			add_snapshot(&call->call, words->items[0]);
 		return 0;
+	case TOOL_TO_FILE:
+		return take_file(call, arg, words->items[0], err);
 	case TOOL_TO_DIRECTORY:
 	case TOOL_TO_INPUT:
 		return 0;

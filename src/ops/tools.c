@@ -39,5 +39,6 @@ const struct tool *const tools[] = {
 	&show_tool,
 	&logs_tool,
 	&guard_tool,
+	&scan_tool,
 	NULL,
 };

@@ -132,6 +132,36 @@ const struct tool guard_tool = {
 	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_SAID,
 };
 
+static const struct tool_arg scan_args[] = {
+	{ .name = "path",
+	  .to = TOOL_TO_FILE,
+	  .help = "file or directory of the workspace, as it really is" },
+	{ .name = "content", .help = "instead of path: source text" },
+	{ .name = "lang",
+	  .choices = "python|javascript|shell",
+	  .help = "default: told from name and first line" },
+	END_ARGS,
+};
+
+static const struct tool_field scan_fields[] = {
+	{ "risk", "string", "none, low, medium, high or critical" },
+	{ "analysable", "boolean", "false: it could not be read, which is never clean" },
+	{ "findings", "array", "file, line, column, rule, severity, message, hint" },
+	END_FIELDS,
+};
+
+const struct tool scan_tool = {
+	.name = "scan",
+	.title = "Look at source code before it runs",
+	.description = "What source code would do, by the user's policy: run programs, use the "
+		       "network, delete, read "
+		       "credentials, hide. Nothing is run.",
+	.verb = "scan",
+	.args = scan_args,
+	.fields = scan_fields,
+	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_SAID,
+};
+
 static const struct tool_arg artifact_args[] = {
 	ARG_SANDBOX,
 	{ .name = "paths",

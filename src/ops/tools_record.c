@@ -57,3 +57,25 @@ const struct tool logs_tool = {
 	.list = "pieces",
 	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
 };
+
+static const struct tool_arg no_args[] = { END_ARGS };
+static const struct tool_field no_fields[] = { END_FIELDS };
+
+static const struct tool policy_tool = {
+	.name = "policy",
+	.verb = "plan",
+	.args = no_args,
+	.fields = no_fields,
+	.flags = TOOL_EXAMPLE,
+};
+
+static const struct tool artifacts_tool = {
+	.name = "artifacts",
+	.verb = "artifact",
+	.word = "ls",
+	.args = no_args,
+	.fields = no_fields,
+	.list = "artifacts",
+};
+
+const struct tool *const unlisted_tools[] = { &policy_tool, &artifacts_tool, NULL };

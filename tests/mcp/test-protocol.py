@@ -210,6 +210,45 @@ def test_levels(home):
         tap.equal(code_of(server.ask("logging/setLevel", level="loud")), -32602, "a level nobody knows: -32602")
 
 
+def test_resources(home):
+    with Server(home) as server:
+        tap.equal({row["uri"] for row in server.result("resources/list")["resources"]},
+                  {"aisbx://policy", "aisbx://sandboxes", "aisbx://artifacts"}, "resources/list")
+        rows = server.result("resources/templates/list")["resourceTemplates"]
+        tap.ok("aisbx://runs/{run_id}/log" in {row["uriTemplate"] for row in rows}, "resources/templates/list", rows)
+        server.call("sandbox_create", sandbox="seen")
+        run = server.data("sandbox_exec", sandbox="seen", script="echo said; echo new > seen.txt")["run_id"]
+        server.call("artifact_save", sandbox="seen", paths=["seen.txt"])
+
+        def read(name, who=server):
+            response = who.ask("resources/read", uri="aisbx://" + name)
+            return response["result"]["contents"][0]["text"] if "result" in response else code_of(response)
+        tap.equal(read(f"runs/{run}/log"), "said\n", "a log")
+        tap.ok("+new" in read("sandboxes/seen/diff"), "a diff")
+        tap.equal(json.loads(read("policy"))["driver"], "linux", "the effective policy")
+        tap.equal([row["name"] for row in json.loads(read("sandboxes"))["sandboxes"]], ["seen"], "sandboxes")
+        tap.equal(json.loads(read("sandboxes/seen"))["name"], "seen", "one of them")
+        tap.equal(json.loads(read(f"runs/{run}"))["run_id"], run, "a run")
+        tap.equal([row["path"] for row in json.loads(read("artifacts"))["artifacts"]], ["seen.txt"], "artifacts")
+        for name in ("nope", "sandboxes/../etc", "sandboxes/%2e%2e", "sandboxes/nosuch/diff", "runs//log", "runs/zz", ""):
+            tap.equal(read(name), -32002, f"no resource {name!r}")
+        tap.equal(code_of(server.ask("resources/read")), -32602, "a read without a name")
+        with Server(home, "--owner", "other") as other:
+            for name in ("sandboxes/seen", "sandboxes/seen/diff", f"runs/{run}", f"runs/{run}/log"):
+                tap.equal(read(name, other), -32002, f"{name.split('/')[0]}: another owner's is not there")
+            tap.equal(json.loads(read("artifacts", other))["artifacts"], [], "nor are artifacts")
+        result = server.call("sandbox_run", script="seq 1 100000")
+        link = result["content"][1]["uri"]
+        tap.ok(read(link[len("aisbx://"):]).endswith("\n100000\n"), "what a link points to can be read")
+        server.call("sandbox_remove", sandbox="seen")
+        names = [row["name"] for row in server.result("prompts/list")["prompts"]]
+        tap.ok("safe_change" in names, "prompts/list", names)
+        found = server.result("prompts/get", name="safe_change", arguments={"task": "100% %s"})
+        tap.ok("Task: 100% %s\n" in found["messages"][0]["content"]["text"], "prompts/get", found)
+        tap.equal([code_of(server.ask("prompts/get", **words)) for words in ({}, {"name": "x"}, {"name": "safe_change"})],
+                  [-32602] * 3, "unknown prompts, and those without their argument")
+
+
 def test_crowd(home):
     with Server(home) as server:
         began = [server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": f"sleep 0.2; echo {i}"}})
@@ -295,6 +334,6 @@ def test_one_shot(home):
 
 with Home("mcp-protocol-") as home:
     for test in (test_versions, test_before_handshake, test_broken, test_huge, test_ids, test_frames_only, test_caps,
-                 test_progress_and_cancel, test_levels, test_crowd, test_no_leak, test_client_gone, test_one_shot):
+                 test_progress_and_cancel, test_levels, test_resources, test_crowd, test_no_leak, test_client_gone, test_one_shot):
         test(home)
 tap.done()

@@ -213,6 +213,11 @@ def test_more(server, home):
     home.put("Makefile", "test:\n\t@echo tested\n")
     tap.equal(server.data("task", intent="test")["run"]["stdout"], "tested\n", "task: what the project says")
     tap.ok(server.data("guard", command=["ls", "-l"])["decision"] in ("direct", "sandbox"), "guard: on a busy machine a sandbox")
+    if not is_refused(server.call("scan", content="1", lang="python")):
+        tap.equal(server.data("scan", content="import os; os.system('rm -rf /')", lang="python")["analysable"], True, "scan")
+        for path in ("/etc/passwd", "../..", home.path + "/.ssh", "nowhere"):
+            tap.ok(is_refused(server.call("scan", path=path), "not in the workspace"), f"scan {path}: not in the workspace")
+        tap.ok("risk" in server.data("scan", path="Makefile"), "a file of the workspace")
     found = server.data("artifact_save", sandbox="one", paths=["raw"])
     tap.equal(found["artifacts"][0]["path"], "raw", "artifact_save")
     run = server.data("sandbox_run", script="echo logged; echo also >&2", trace_id="find-me")["run_id"]

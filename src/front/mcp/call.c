@@ -2,7 +2,7 @@
  * Tools at work: each in a child, at most so many at a time, first come first served.
  *
  * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at,
- * Q a question that comes before the answer.
+ * Q a question that comes before the answer, F why there is no resource.
  */
 #include "base/clock.h"
 #include "base/fd.h"
@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/consent.h"
+#include "front/mcp/resources.h"
 #include "front/mcp/server.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ static void call_free(struct call *call)
 	value_free(call->id);
 	value_free(call->progress_token);
 	value_free(call->question);
+	free(call->resource);
 	tool_call_done(&call->work);
 	str_done(&call->report);
 	fd_close(&call->pid_fd);
@@ -91,6 +93,10 @@ static void answer_lost(struct call *call, const char *why)
 	owned(str_done) struct str out = STR_INIT;
 	struct error err;
 
+	if (call->resource) {
+		resource_lost(call, NULL);
+		return;
+	}
 	error_set(&err, ERROR_INTERNAL, "%s", why);
 	answer_refusal(&err, &out);
 	answer(call, str_cstr(&out), out.len);
@@ -151,13 +157,12 @@ void call_begin(struct server *server, struct call *call)
 	server->running++;
 }
 
-void call_start(const struct request_view *request, struct tool_call *work)
+struct call *call_make(const struct request_view *request, struct tool_call *work)
 {
-	struct server *server = request->session->server;
 	const struct value *meta = request->params ? value_get(request->params, "_meta") : NULL;
 	const struct value *token =
 		meta && meta->kind == VALUE_MAP ? value_get(meta, "progressToken") : NULL;
-	struct call *call = xcalloc(1, sizeof(*call)), **end = &server->calls;
+	struct call *call = xcalloc(1, sizeof(*call));
 
 	*call = (struct call){ .session = request->session,
 			       .channel = request->channel,
@@ -169,6 +174,13 @@ void call_start(const struct request_view *request, struct tool_call *work)
 			       .pid_fd = -1,
 			       .report_fd = -1,
 			       .input_fd = -1 };
+	return call;
+}
+
+void call_queue(struct server *server, struct call *call)
+{
+	struct call **end = &server->calls;
+
 	while (*end)
 		end = &(*end)->next;
 	*end = call;
@@ -197,6 +209,15 @@ static void feed(struct call *call)
 	fd_close(&call->input_fd);
 }
 
+static void answer_failure(struct call *call, const char *bytes, size_t len)
+{
+	owned(value_release) struct value *said = NULL;
+	struct error ignored;
+
+	(void)json_read(bytes, len, NULL, &said, &ignored);
+	resource_lost(call, said);
+}
+
 /* A question is put instead of the answer, where the client can; else the answer says how it stands. */
 static void take_frame(struct call *call, char kind, const char *bytes, size_t len)
 {
@@ -204,6 +225,8 @@ static void take_frame(struct call *call, char kind, const char *bytes, size_t l
 
 	if (kind == CALL_FRAME_PROGRESS)
 		send_progress(call, bytes, len);
+	else if (kind == CALL_FRAME_FAILURE && !call->is_answered)
+		answer_failure(call, bytes, len);
 	else if (kind == CALL_FRAME_QUESTION && !call->question)
 		(void)json_read(bytes, len, NULL, &call->question, &ignored);
 	else if (kind == CALL_FRAME_ANSWER && !call->is_answered &&

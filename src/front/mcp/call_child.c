@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "front/mcp/consent.h"
+#include "front/mcp/resources.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -49,15 +50,17 @@ static int settle(const sigset_t *mask, int input_fd, int report_fd)
 	return sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-_Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
+static void perform(struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT, question = STR_INIT;
 	struct error err = { .code = ERROR_NONE };
 
-	/* Killed without a word, the server takes its calls along. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != call->session->server->pid || settle(mask, input_fd, report_fd) < 0)
-		_exit(1);
+	if (call->resource) {
+		bool good = resource_write(call, &out);
+
+		write_frame(good ? CALL_FRAME_ANSWER : CALL_FRAME_FAILURE, out.data, out.len);
+		return;
+	}
 	if (call->progress_token)
 		call->work.call.progress = show_progress;
 	int status = tool_call_perform(&call->work, &err);
@@ -67,5 +70,14 @@ _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd,
 		write_frame(CALL_FRAME_QUESTION, question.data, question.len);
 	answer_write(&call->work, status, &err, call->version, &out);
 	write_frame(CALL_FRAME_ANSWER, out.data, out.len);
+}
+
+_Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
+{
+	/* Killed without a word, the server takes its calls along. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != call->session->server->pid || settle(mask, input_fd, report_fd) < 0)
+		_exit(1);
+	perform(call);
 	_exit(0);
 }

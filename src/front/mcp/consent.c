@@ -230,6 +230,6 @@ bool consent_brought(const struct request_view *request, const struct tool *tool
 	tool_call_init(&decision, is_yes(said) ? &tool_approve : &tool_reject, &server->ceiling,
 		       server->environ);
 	(void)read_decision(&decision, state, &err);
-	call_start(request, &decision);
+	call_queue(server, call_make(request, &decision));
 	return true;
 }

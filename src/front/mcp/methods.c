@@ -2,6 +2,7 @@
 #include "front/mcp/methods.h"
 
 #include "base/own.h"
+#include "front/mcp/resources.h"
 
 #include <string.h>
 
@@ -27,6 +28,8 @@ static struct value *capabilities(enum mcp_version version)
 	struct value *all = value_new_map();
 
 	value_add(all, "tools", value_new_map());
+	value_add(all, "resources", value_new_map());
+	value_add(all, "prompts", value_new_map());
 	if (version < MCP_2026_07_28)
 		value_add(all, "logging", value_new_map());
 	return all;
@@ -108,6 +111,11 @@ static const struct method rows[] = {
 	{ "logging/setLevel", set_level, true },
 	{ "tools/list", tools_list, true },
 	{ "tools/call", tools_call, true },
+	{ "resources/list", resources_list, true },
+	{ "resources/templates/list", resources_templates, true },
+	{ "resources/read", resources_read, true },
+	{ "prompts/list", prompts_list, true },
+	{ "prompts/get", prompts_get, true },
 };
 
 const struct method *method_find(const char *name)

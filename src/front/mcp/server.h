@@ -62,6 +62,7 @@ struct call {
 	int pid_fd, report_fd, input_fd;
 	size_t input_at;
 	struct str report; /* frames not complete yet */
+	char *resource;	   /* the answer is that resource; NULL: a tool's */
 	bool is_waiting, is_answered, is_cancelled;
 	bool may_ask;		/* the client can put a question to its user */
 	struct value *question; /* what a person has to decide; NULL: nothing */
@@ -117,7 +118,9 @@ void tools_list(const struct request_view *request);
 void tools_call(const struct request_view *request);
 
 /* Calls. */
-void call_start(const struct request_view *request, struct tool_call *work);
+struct call *call_make(const struct request_view *request, struct tool_call *work);
+/* Starts it, now or when it is its turn. */
+void call_queue(struct server *server, struct call *call);
 struct call *call_find(const struct session *session, const struct value *id);
 /* Ends its child; nothing is answered any more. */
 void call_cancel(struct call *call);

@@ -116,5 +116,5 @@ void tools_call(const struct request_view *request)
 		tool_call_done(&work);
 		return;
 	}
-	call_start(request, &work);
+	call_queue(server, call_make(request, &work));
 }
