@@ -2,10 +2,13 @@
 #include "base/dir.h"
 
 #include "base/own.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
 
 DIR *dir_open(int dir_fd, const char *name)
 {
@@ -53,4 +56,17 @@ void dir_close(DIR **dir)
 		(void)closedir(*dir);
 	*dir = NULL;
 	errno = kept;
+}
+
+int dir_make_all(const char *path)
+{
+	owned(free_ptr) char *copy = xstrdup(path);
+
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return -1;
+		*slash = '/';
+	}
+	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }

@@ -19,6 +19,9 @@ DIR *dir_take(int *fd);
  */
 int dir_next(DIR *dir, struct dirent **ret_entry);
 
+/* Makes the absolute PATH and what is missing above it, for its owner alone. 0, or -1 with errno. */
+int dir_make_all(const char *path);
+
 /* Cleanup for owned(dir_close) DIR *dir; errno survives. */
 void dir_close(DIR **dir);
 

@@ -7,6 +7,7 @@
 #include "engine/driver_choice.h"
 #include "engine/profile_load.h"
 #include "engine/record.h"
+#include "engine/vet.h"
 #include "engine/rule_list.h"
 #include "plan/plan.h"
 #include "run/run.h"
@@ -256,7 +257,7 @@ static void name_result(const struct spec *spec, struct run_result *result)
 	strv_copy(&result->notes, &spec->notes);
 }
 
-int execute_spec(const struct spec *spec, const struct execute *how, struct run_result *result,
+int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
 	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
@@ -271,12 +272,16 @@ int execute_spec(const struct spec *spec, const struct execute *how, struct run_
 					   .cookie = &inspection };
 	const struct driver *driver = driver_find(spec->driver);
 	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(vetting_done) struct vetting vetting = { .copy_path = NULL };
 	owned(fd_close) int spool_fd = -1;
 	struct error ignored;
 	int status;
 
 	strv_done(&result->command);
 	name_result(spec, result);
+	if ((spec->scan || spec->signed_only) &&
+	    engine_vet(spec, how->enter_fd > 0, result, &vetting, err) < 0)
+		return -1;
 	if (secrets_read(&spec->secrets, &secrets, err) < 0)
 		return -1;
 	if (secrets.count > 0)

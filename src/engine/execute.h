@@ -30,8 +30,8 @@ struct execute {
 		ret_newest_ns; /* with a top: when something in it last changed; NULL: nobody asks */
 };
 
-/* Runs the spec with its records. As engine_run. */
-int execute_spec(const struct spec *spec, const struct execute *how, struct run_result *result,
+/* Vets what the spec would run, where it says so, and runs it with its records. As engine_run. */
+int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err);
 
 #endif

@@ -4,11 +4,13 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "engine/gate_scan.h"
 #include "engine/history.h"
 #include "engine/record.h"
 #include "engine/trial.h"
 #include "engine/workspace_parts.h"
 #include "gate/gate.h"
+#include "scan/scan.h"
 #include "workspace/textdiff.h"
 
 #include <stdio.h>
@@ -54,7 +56,7 @@ static bool wants(const struct gate_list *list, enum gate_kind kind, int metric)
 static int check_possible(const struct gate_list *list, const struct engine_gates *gates,
 			  struct error *err)
 {
-	if (wants(list, GATE_SCAN, -1))
+	if (wants(list, GATE_SCAN, -1) && !scan_is_built())
 		return error_set(err, ERROR_DENIED,
 				 "scan==clean: this build has no scanner, so nothing can be called "
 				 "clean; leave the gate out or use a build with scanning");
@@ -229,6 +231,8 @@ static int decide(const struct engine_gates *gates, const struct gate *gate,
 	}
 	if (gate->kind == GATE_TESTS)
 		return run_tests(gates, ret_verdict, err);
+	if (gate->kind == GATE_SCAN)
+		return gate_scan(gates->sandbox, ret_verdict, err);
 	if (gate->kind == GATE_COMMAND)
 		return run_text(gates, gate_command(gate), ret_verdict, err);
 	gate_decide(gate, facts, ret_verdict);

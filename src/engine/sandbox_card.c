@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #define CARD "card"
-#define MAGIC "aisbxc2"
+#define MAGIC "aisbxc3"
 /* With all paths of a hundred secrets. */
 #define CARD_MAX (1u << 20)
 
@@ -24,7 +24,23 @@ struct record {
 	int root;
 	bool time_said;
 	bool has_secrets;
+	bool signed_only;
+	char scan;
 };
+
+enum card_scan card_scan_named(const char *word)
+{
+	if (!word || strcmp(word, "off") == 0)
+		return CARD_SCAN_OFF;
+	return strcmp(word, "warn") == 0 ? CARD_SCAN_WARN : CARD_SCAN_ENFORCE;
+}
+
+const char *card_scan_name(enum card_scan scan)
+{
+	static const char *const words[] = { NULL, "warn", "enforce" };
+
+	return words[scan];
+}
 
 int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error *err)
 {
@@ -38,6 +54,8 @@ int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error
 	record.ids = card->ids;
 	record.root = (int)card->root;
 	record.time_said = card->time_said;
+	record.signed_only = card->signed_only;
+	record.scan = (char)card->scan;
 	record.has_secrets = card->secrets.count > 0;
 	str_add_bytes(&bytes, &record, sizeof(record));
 	str_add(&bytes, card->workspace);
@@ -80,6 +98,8 @@ int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *e
 					   .ids = record.ids,
 					   .root = (enum root_mode)record.root,
 					   .time_said = record.time_said,
+					   .signed_only = record.signed_only,
+					   .scan = (enum card_scan)record.scan,
 					   .workspace = xstrdup(bytes + sizeof(record)) };
 	if (!record.has_secrets)
 		return 0;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/execute.h"
+#include "engine/profile_load.h"
 #include "engine/sandbox_card.h"
 #include "engine/sandbox_parts.h"
 #include "keeper/keeper.h"
@@ -90,6 +91,8 @@ static int write_card(const struct sandbox *sandbox, const struct plan_memory *m
 		.ids = memory->spec.ids,
 		.root = memory->spec.root,
 		.time_said = memory->settings.time_ms != SETTING_UNSET,
+		.scan = card_scan_named(memory->spec.scan),
+		.signed_only = memory->spec.signed_only,
 		.workspace = memory->spec.workspace,
 		.secrets = memory->spec.secrets,
 	};
@@ -183,6 +186,17 @@ static void narrow(const int64_t *wish, uint64_t *limit, bool was_said)
 		*limit = value;
 }
 
+/* The stricter of what the sandbox and this command ask for. */
+static void describe_vetting(const struct request *request, const struct sandbox_card *card,
+			     struct spec *spec)
+{
+	enum card_scan asked = card_scan_named(request->flags.scan);
+	const char *word = card_scan_name(asked > card->scan ? asked : card->scan);
+
+	spec->scan = word ? xstrdup(word) : NULL;
+	spec->signed_only = card->signed_only || request->flags.require_signature;
+}
+
 /* As much of a spec as running in somebody else's sandbox takes. */
 static int describe(const char *name, const struct request *request, const struct host *host,
 		    const struct sandbox_card *card, struct spec *spec, struct error *err)
@@ -198,6 +212,7 @@ static int describe(const char *name, const struct request *request, const struc
 	spec->workspace = xstrdup(card->workspace);
 	spec->cwd = xstrdup(host->cwd);
 	spec->state_dir = xstrdup(host->state_dir);
+	spec->config_dir = engine_config_dir((const char *const *)environ);
 	spec->ids = card->ids;
 	spec->root = card->root;
 	spec->limits = card->limits;
@@ -209,6 +224,7 @@ static int describe(const char *name, const struct request *request, const struc
 	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
 	strv_copy(&spec->secrets, &card->secrets);
 	plan_secrets(&request->flags.secret, host, spec);
+	describe_vetting(request, card, spec);
 	strv_copy(&spec->command, &request->command);
 	for (const char *const *at = request->environ; at && *at; at++)
 		strv_add(&spec->env, *at);

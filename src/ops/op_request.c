@@ -5,25 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Flags of the contract that this version refuses rather than ignores, and the way round each. */
-static const struct {
-	const char *name;
-	const char *instead;
-} absent[] = {
-	{ "require-signature", "signed components are not in this version, so nothing would be "
-			       "allowed to run; drop the flag or wait for `aisbx sign`" },
-};
-
-static int refuse_absent(const struct op_call *call, struct error *err)
-{
-	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
-		if (op_arg_text(call, absent[i].name))
-			return error_set(err, ERROR_DENIED, "--%s: %s", absent[i].name,
-					 absent[i].instead);
-	}
-	return 0;
-}
-
 /* --no-net says --net none; saying something else as well is a mistake, not a question of order. */
 static int apply_no_net(struct op_call *call, struct error *err)
 {
@@ -51,10 +32,12 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 {
 	struct request request;
 
-	if (refuse_absent(call, err) < 0 || apply_no_net(call, err) < 0)
+	if (apply_no_net(call, err) < 0)
 		return -1;
 	request_init(&request);
 	settings_copy(&request.flags, &call->settings);
+	if (op_arg_switch(call, "require-signature"))
+		request.flags.require_signature = xstrdup("true");
 	request.profile = copy_arg(call, "profile");
 	request.workspace = copy_arg(call, "workspace");
 	request.trace_id = copy_arg(call, "trace");

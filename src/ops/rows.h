@@ -55,6 +55,7 @@ int op_stats_run(struct op_call *call, struct error *err);
 int op_top_run(struct op_call *call, struct error *err);
 int op_guard_run(struct op_call *call, struct error *err);
 int op_scan_run(struct op_call *call, struct error *err);
+int op_sign_run(struct op_call *call, struct error *err);
 int op_files_run(struct op_call *call, struct error *err);
 int op_mcp_run(struct op_call *call, struct error *err);
 int op_allow_run(struct op_call *call, struct error *err);
@@ -67,7 +68,7 @@ extern const struct op stage_row, artifact_row, repo_row;
 extern const struct op wasm_row;
 extern const struct op allow_row, deny_row, net_row;
 extern const struct op mcp_row, files_row;
-extern const struct op scan_row;
+extern const struct op scan_row, sign_row;
 extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op poll_row, todo_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,

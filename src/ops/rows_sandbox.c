@@ -13,6 +13,9 @@ static const struct op_param create_params[] = {
 	  .help = "the directory worked in; default: the enclosing git root or the current one" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "ttl", .metavar = "TIME", .help = "remove it after this time: 30m, 2h, 7d" },
+	{ .name = "require-signature",
+	  .kind = PARAM_SWITCH,
+	  .help = "exec in it only files whose signature holds (see aisbx sign)" },
 	{ .name = NULL },
 };
 
@@ -24,6 +27,13 @@ static const struct op_param exec_params[] = {
 	{ .name = "time", .metavar = "TIME", .help = "wall clock limit of this command" },
 	{ .name = "cpu-time", .metavar = "TIME", .help = "CPU seconds of this command" },
 	{ .name = "output", .metavar = "SIZE", .help = "kept of each stream in the result" },
+	{ .name = "scan",
+	  .metavar = "off|warn|enforce",
+	  .help = "read the code first, by a policy; never less than the sandbox asks for",
+	  .choices = "off|warn|enforce" },
+	{ .name = "require-signature",
+	  .kind = PARAM_SWITCH,
+	  .help = "only a file whose signature holds (see aisbx sign)" },
 	{ .name = "env",
 	  .kind = PARAM_LIST,
 	  .metavar = "K=V",

@@ -5,6 +5,7 @@
 
 /* In aisbx-more only: see table.c. */
 #pragma weak op_scan_run
+#pragma weak op_sign_run
 
 static const struct op_param scan_params[] = {
 	{ .name = "lang",
@@ -52,4 +53,22 @@ const struct op scan_row = {
 		"  aisbx scan --policy policy.yaml --format sarif src > scan.sarif\n"
 		"  aisbx scan --explain exec\n",
 	.run = op_scan_run,
+};
+
+const struct op sign_row = {
+	.name = "sign",
+	.usage = "FILE",
+	.summary = "sign a script or program, for runs with --require-signature",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.help = "Writes FILE.sig beside FILE: an Ed25519 signature of its content with your\n"
+		"key (~/.config/aisbx/signing.key, made at the first signature, yours alone).\n"
+		"run --require-signature starts nothing but files whose signature holds, made\n"
+		"with your key or one in ~/.config/aisbx/trusted-keys (one base64 word a\n"
+		"line); one changed byte ends that. What was checked is what runs.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx sign tool.py\n"
+		"  aisbx run --require-signature -- python3 tool.py\n",
+	.run = op_sign_run,
 };

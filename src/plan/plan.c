@@ -29,6 +29,10 @@ static void plan_names(const struct planning *planning)
 	spec->driver =
 		xstrdup(settings->driver && strcmp(settings->driver, "auto") != 0 ? settings->driver
 										  : "linux");
+	if (settings->scan && strcmp(settings->scan, "off") != 0)
+		spec->scan = xstrdup(settings->scan);
+	spec->signed_only =
+		settings->require_signature && strcmp(settings->require_signature, "true") == 0;
 	spec->state_dir = xstrdup(host->state_dir);
 	spec->store_dir = xstrdup(host->data_dir);
 	spec->cache_dir = xstrdup(host->cache_dir);

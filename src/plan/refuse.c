@@ -46,11 +46,6 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 
 	if (refuse_driver(settings, err) < 0 || refuse_degraded(settings, err) < 0)
 		return -1;
-	if (settings->scan && strcmp(settings->scan, "off") != 0)
-		return error_set(
-			err, ERROR_DENIED,
-			"--scan %.20s: looking at code before it runs is not in this build",
-			settings->scan);
 	if (settings->root && !is_one_of(settings->root, "host", "project"))
 		return error_set(err, ERROR_DENIED,
 				 "--root %.40s: images are not in this build; use host or project",

@@ -13,8 +13,7 @@ void command_find(const struct command *command, enum scan_rule rule, enum scan_
 	job_find(command->job, command->at, rule, severity, command->name);
 }
 
-/* The words behind the command's name, one after the other; NULL at the end. */
-static const char *word(const struct command *command, size_t position)
+const char *command_word(const struct command *command, size_t position)
 {
 	size_t at = command->start + 1 + position;
 
@@ -25,19 +24,18 @@ static bool has(const struct command *command, const char *option)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (strcmp(one, option) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* -rf, -fr, -r -f: a letter among joined ones. */
-static bool has_letter(const struct command *command, char letter)
+bool command_has_letter(const struct command *command, char letter)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (one[0] == '-' && one[1] != '-' && strchr(one, letter))
 			return true;
 	}
@@ -72,24 +70,29 @@ static enum scan_severity removal(const char *target, bool is_recursive)
 
 static void judge_rm(const struct command *command)
 {
-	bool is_recursive =
-		has_letter(command, 'r') || has_letter(command, 'R') || has(command, "--recursive");
+	bool is_recursive = command_has_letter(command, 'r') || command_has_letter(command, 'R') ||
+			    has(command, "--recursive");
+	bool has_target = false;
 	const char *one;
 
 	if (has(command, "--no-preserve-root"))
 		command_find(command, RULE_DELETE, SEVERITY_CRITICAL);
-	for (size_t i = 0; (one = word(command, i)); i++) {
-		if (one[0] != '-')
-			job_find(command->job, command->at, RULE_DELETE, removal(one, is_recursive),
-				 one);
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		if (one[0] == '-')
+			continue;
+		has_target = true;
+		job_find(command->job, command->at, RULE_DELETE, removal(one, is_recursive), one);
 	}
+	/* Behind xargs, what is deleted comes from elsewhere. */
+	if (!has_target && is_recursive)
+		command_find(command, RULE_DELETE, SEVERITY_MEDIUM);
 }
 
 static void judge_dd(const struct command *command)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (str_starts(one, "of="))
 			judge_target(command->job, command->at, one + 3);
 	}
@@ -97,7 +100,7 @@ static void judge_dd(const struct command *command)
 
 static void judge_find(const struct command *command)
 {
-	const char *first = word(command, 0);
+	const char *first = command_word(command, 0);
 	enum place_kind place = first && first[0] != '-' ? place_of(first) : PLACE_PLAIN;
 
 	if (has(command, "-delete"))
@@ -123,7 +126,7 @@ static void judge_chmod(const struct command *command)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		unsigned long mode = is_mode(one) ? strtoul(one, NULL, 8) : 0;
 
 		if ((mode & 06000) || strstr(one, "+s"))
@@ -141,85 +144,9 @@ static void judge_owner(const struct command *command)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (str_starts(one, "root") || (one[0] == '/' && place_of(one) != PLACE_TEMPORARY))
 			command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
-	}
-}
-
-static bool is_here(const char *url)
-{
-	return strstr(url, "localhost") || strstr(url, "127.0.0.1") || strstr(url, "[::1]");
-}
-
-/* Of curl and wget: an option that sends something, and what. */
-static bool is_upload(const char *option)
-{
-	static const char words[] =
-		" -d --data --data-binary --data-raw --data-urlencode -F --form -T "
-		"--upload-file --post-file --post-data --body-data --body-file --json ";
-	owned(free_ptr) char *wanted = xasprintf(" %s ", option);
-
-	return strstr(words, wanted) != NULL;
-}
-
-static void judge_fetch(const struct command *command)
-{
-	enum scan_severity severity = SEVERITY_LOW;
-	enum scan_rule rule = RULE_NETWORK;
-	const char *one, *value;
-	bool is_local = false;
-
-	command->job->traits |= TRAIT_NETWORK;
-	for (size_t i = 0; (one = word(command, i)); i++) {
-		is_local = is_local || is_here(one);
-		if (strchr(one, '?') && strchr(one, FOLD_GAP))
-			severity = SEVERITY_MEDIUM;
-		if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))
-			severity = SEVERITY_HIGH;
-		value = is_upload(one) ? word(command, i + 1) : NULL;
-		if (!value)
-			continue;
-		rule = RULE_SEND;
-		if (strchr(value, '@') || strchr(value, FOLD_GAP) || strcmp(one, "-T") == 0)
-			severity = SEVERITY_HIGH;
-		else if (severity < SEVERITY_MEDIUM)
-			severity = SEVERITY_MEDIUM;
-	}
-	if (severity == SEVERITY_HIGH)
-		command->job->traits |= TRAIT_SENDS;
-	command_find(command, severity == SEVERITY_HIGH ? RULE_SEND : rule,
-		     is_local ? SEVERITY_LOW : severity);
-}
-
-static void judge_netcat(const struct command *command)
-{
-	bool starts = has_letter(command, 'e') || has_letter(command, 'c');
-	const char *one;
-
-	for (size_t i = 0; (one = word(command, i)); i++)
-		starts = starts || strcasestr(one, "exec:") || strcasestr(one, "system:");
-	command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
-	if (starts)
-		command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
-	else
-		command_find(command, RULE_NETWORK,
-			     has_letter(command, 'z') ? SEVERITY_LOW : SEVERITY_MEDIUM);
-}
-
-/* host:path, with nothing that makes it a local one. */
-static void judge_copy_away(const struct command *command)
-{
-	const char *one;
-
-	for (size_t i = 0; (one = word(command, i)); i++) {
-		const char *colon = strchr(one, ':');
-
-		if (one[0] != '-' && colon && !memchr(one, '/', (size_t)(colon - one))) {
-			command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
-			command_find(command, RULE_SEND, SEVERITY_MEDIUM);
-			return;
-		}
 	}
 }
 
@@ -227,7 +154,7 @@ static void judge_readers(const struct command *command)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		enum place_kind place = place_of(one);
 
 		if (place == PLACE_SECRET || place == PLACE_ACCOUNTS) {
@@ -243,7 +170,7 @@ static void judge_writers(const struct command *command)
 {
 	const char *last = NULL, *one, *first = NULL;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (one[0] == '-')
 			continue;
 		first = first ? first : one;
@@ -265,10 +192,10 @@ static void judge_sed(const struct command *command)
 {
 	const char *last = NULL, *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++)
+	for (size_t i = 0; (one = command_word(command, i)); i++)
 		last = one;
 	judge_readers(command);
-	if (last && (has_letter(command, 'i') || has(command, "--in-place")))
+	if (last && (command_has_letter(command, 'i') || has(command, "--in-place")))
 		judge_target(command->job, command->at, last);
 }
 
@@ -291,7 +218,7 @@ static void judge_docker(const struct command *command)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (strcmp(one, "--privileged") == 0 || str_starts(one, "/:") ||
 		    strstr(one, "docker.sock") || strcmp(one, "--pid=host") == 0 ||
 		    str_starts(one, "--volume=/:"))
@@ -303,7 +230,7 @@ static void judge_kill(const struct command *command)
 {
 	if (has(command, "-1") && has(command, "-9"))
 		command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
-	else if (word(command, 0) && strcmp(command->name, "kill") != 0)
+	else if (command_word(command, 0) && strcmp(command->name, "kill") != 0)
 		command_find(command, RULE_EXHAUSTION, SEVERITY_LOW);
 }
 
@@ -324,7 +251,7 @@ static void judge_eval(const struct command *command)
 	owned(str_done) struct str text = STR_INIT;
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++)
+	for (size_t i = 0; (one = command_word(command, i)); i++)
 		str_addf(&text, "%s%s", i ? " " : "", one);
 	if (text.len > 0)
 		(void)job_nested(command->job, command->at, SCAN_SHELL, str_cstr(&text), text.len);
@@ -333,7 +260,7 @@ static void judge_eval(const struct command *command)
 
 static void judge_names(const struct command *command)
 {
-	const char *one = word(command, 0);
+	const char *one = command_word(command, 0);
 
 	/* A name to be resolved that is made from data carries it away. */
 	command_find(command, RULE_NETWORK,
@@ -343,7 +270,7 @@ static void judge_names(const struct command *command)
 
 static void judge_git(const struct command *command)
 {
-	const char *one = word(command, 0);
+	const char *one = command_word(command, 0);
 
 	if (one && strcmp(one, "push") == 0)
 		command_find(command, RULE_SEND, SEVERITY_LOW);
@@ -357,7 +284,7 @@ static void judge_alias(const struct command *command)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (str_starts(one, "sudo=") || str_starts(one, "su=") || str_starts(one, "ssh="))
 			command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
 	}
@@ -387,14 +314,14 @@ static const struct command_row rows[] = {
 	JUDGED("find", judge_find),
 	JUDGED("chmod", judge_chmod),
 	JUDGED("chown", judge_owner),
-	JUDGED("curl", judge_fetch),
-	JUDGED("wget", judge_fetch),
-	JUDGED("nc", judge_netcat),
-	JUDGED("ncat", judge_netcat),
-	JUDGED("netcat", judge_netcat),
-	JUDGED("socat", judge_netcat),
-	JUDGED("scp", judge_copy_away),
-	JUDGED("rsync", judge_copy_away),
+	JUDGED("curl", command_judge_fetch),
+	JUDGED("wget", command_judge_fetch),
+	JUDGED("nc", command_judge_netcat),
+	JUDGED("ncat", command_judge_netcat),
+	JUDGED("netcat", command_judge_netcat),
+	JUDGED("socat", command_judge_netcat),
+	JUDGED("scp", command_judge_copy_away),
+	JUDGED("rsync", command_judge_copy_away),
 	JUDGED("cat", judge_readers),
 	JUDGED("less", judge_readers),
 	JUDGED("more", judge_readers),
@@ -500,7 +427,7 @@ void command_judge_rows(const struct command *command)
 
 	if (str_starts(command->name, "mkfs") || str_starts(command->name, "mkswap"))
 		command_find(command, RULE_DEVICE, SEVERITY_CRITICAL);
-	for (size_t i = 0; (one = word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (strstr(one, "stratum+tcp://"))
 			command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
 	}

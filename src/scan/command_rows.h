@@ -14,6 +14,16 @@ struct command {
 
 void command_find(const struct command *command, enum scan_rule rule, enum scan_severity severity);
 
+/* The words behind the command's name, one after the other; NULL at the end. */
+const char *command_word(const struct command *command, size_t position);
+/* -rf, -fr, -r -f: a letter among joined ones. */
+bool command_has_letter(const struct command *command, char letter);
+
+/* curl and wget; nc and its relatives; copies to other machines. */
+void command_judge_fetch(const struct command *command);
+void command_judge_netcat(const struct command *command);
+void command_judge_copy_away(const struct command *command);
+
 /* What the command's own row says about it. */
 void command_judge_rows(const struct command *command);
 

@@ -106,12 +106,14 @@ const struct function_row javascript_functions[] = {
 	{ .path = NULL },
 };
 
+/* What a function gave back is something else than the function, unless the row says so. */
 static bool covers(const char *pattern, const char *path)
 {
 	size_t len = strlen(pattern);
 
 	if (pattern[len - 1] == '*')
-		return strncmp(pattern, path, len - 1) == 0;
+		return strncmp(pattern, path, len - 1) == 0 &&
+		       (strchr(pattern, '(') || !strchr(path, '('));
 	return strcmp(pattern, path) == 0;
 }
 

@@ -136,7 +136,13 @@ static int run(struct scan_job *job, struct error *err)
 {
 	owned(syntax_done) struct syntax syntax;
 	struct error why = { .code = ERROR_NONE };
+	const char *nul = memchr(job->text->bytes, '\0', job->text->len);
 
+	/* To the parsers it is the end of the text, again and again. */
+	if (nul && syntax_is_built) {
+		refuse(job, (uint32_t)(nul - job->text->bytes), "there is a NUL byte in it");
+		return 0;
+	}
 	if (syntax_parse(job->language, job->text->bytes, job->text->len, &syntax, &why) < 0) {
 		if (why.code != ERROR_INPUT) {
 			*err = why;
@@ -174,8 +180,6 @@ int scan_text(const struct scan_text *text, const struct scan_policy *policy,
 	}
 	report->texts++;
 	find_lines(&job);
-	if (text->len <= SYNTAX_MAX_BYTES && memchr(text->bytes, '\0', text->len))
-		refuse(&job, 0, "there is a NUL byte in it");
 	status = run(&job, err);
 	free(job.lines);
 	return status;

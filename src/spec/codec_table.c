@@ -135,6 +135,8 @@ static const struct field spec_fields[] = {
 	FIELD(spec, secrets, FIELD_TEXTS),
 	FIELD(spec, splice, FIELD_BOOL),
 	FIELD(spec, seccomp, FIELD_TEXT),
+	FIELD(spec, scan, FIELD_TEXT),
+	FIELD(spec, signed_only, FIELD_BOOL),
 	FIELD(spec, state_dir, FIELD_TEXT),
 	FIELD(spec, store_dir, FIELD_TEXT),
 	FIELD(spec, cache_dir, FIELD_TEXT),

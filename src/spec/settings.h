@@ -40,6 +40,7 @@ struct settings {
 	char *root;		 /* host, project, or an image's name */
 	char *net;		 /* none, loopback, allow */
 	char *scan;		 /* off, warn, enforce */
+	char *require_signature; /* true, false */
 	char *home;		 /* tools (allow-list), full */
 	char *workspace_secrets; /* show, mask */
 	char *splice;		 /* off, on */

@@ -70,6 +70,7 @@ void spec_done(struct spec *spec)
 			  spec->home,
 			  spec->hostname,
 			  spec->seccomp,
+			  spec->scan,
 			  spec->upper_dir,
 			  spec->state_dir,
 			  spec->store_dir,

@@ -157,6 +157,8 @@ struct spec {
 	struct strv secrets;   /* NAME=FILE, absolute; never a value */
 	bool splice;	       /* splice(2) and tee(2) allowed */
 	char *seccomp;	       /* extra OCI filter, or NULL */
+	char *scan;	       /* how the code is vetted before it runs: warn, enforce; NULL: not */
+	bool signed_only;      /* only files with a signature that holds */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
 

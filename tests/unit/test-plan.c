@@ -97,7 +97,6 @@ static void test_refusals(void)
 		{ "secret-header", "example.org:Authorization=/f" },
 		{ "driver", "docker" },
 		{ "fuel", "1g" },
-		{ "scan", "enforce" },
 		{ "root", "alpine" },
 		{ "allow-degraded", "net" },
 	};

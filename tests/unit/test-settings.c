@@ -30,6 +30,7 @@ static void test_table(void)
 		"root",
 		"net",
 		"scan",
+		"require-signature",
 		"home",
 		"hide",
 		"workspace-secrets",

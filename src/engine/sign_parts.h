@@ -1,0 +1,18 @@
+/* What signing and checking share. */
+#ifndef ENGINE_SIGN_PARTS_H
+#define ENGINE_SIGN_PARTS_H
+
+#include "base/ed25519.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#define SIGNATURE_FIRST_LINE "aisbx-signature 1"
+
+/* What is signed of a file's content. */
+void sign_message(const struct str *content, struct str *ret_message);
+
+/* The user's own key: 1, or 0 when there is none yet; -1. */
+int sign_read_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
+		  struct error *err);
+
+#endif

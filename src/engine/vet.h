@@ -1,0 +1,35 @@
+/*
+ * Vetting: what a command would run is read, scanned and its signature checked before it starts.
+ *
+ *   command ──code──> script or text ──open as the sandbox sees it──> bytes ──scan, signature──> refuse | note
+ *                                                                       │
+ *                                                                       └──> laid over the script in the clone
+ *
+ * The bytes that were looked at are the bytes that run: a private copy of them is mounted over the script, so that whoever
+ * can write to the file changes nothing in between. A sandbox that lives already cannot be given a mount; there, its own
+ * processes could change the file, as they could run anything themselves.
+ */
+#ifndef ENGINE_VET_H
+#define ENGINE_VET_H
+
+#include "base/error.h"
+#include "observe/result.h"
+#include "spec/spec.h"
+
+struct vetting {
+	char *copy_path; /* of the script, while it is laid over; NULL: none */
+	int copy_fd;	 /* holds the lock that says it is in use */
+};
+
+/* Whether this process image can vet (aisbx-more can). */
+extern const bool engine_can_vet;
+
+/*
+ * Refuses (ERROR_DENIED), adds to the result's notes, and to the spec's binds. LIVES: the command enters a sandbox that
+ * is there already. *ret_vetting is the caller's until the run has ended.
+ */
+int engine_vet(struct spec *spec, bool lives, struct run_result *result,
+	       struct vetting *ret_vetting, struct error *err);
+void vetting_done(struct vetting *vetting);
+
+#endif

@@ -1,0 +1,16 @@
+/* `sign`: says that this file's content may run where signatures are required. */
+#include "engine/sign.h"
+#include "ops/rows.h"
+#include "ops/words.h"
+
+int op_sign_run(struct op_call *call, struct error *err)
+{
+	if (op_want_words(call, 1, 1, err) < 0 ||
+	    engine_sign(call->words.items[0], &call->answer, err) < 0)
+		return -1;
+	str_add(&call->text, "signed ");
+	words_add_path(&call->text, call->words.items[0]);
+	str_addf(&call->text, ": %s, key %s\n", value_get_text(call->answer, "signature"),
+		 value_get_text(call->answer, "key"));
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* Commands that speak to other machines. */
+#include "base/own.h"
+#include "scan/command_rows.h"
+#include "scan/fold.h"
+
+#include <string.h>
+
+static bool is_here(const char *url)
+{
+	return strstr(url, "localhost") || strstr(url, "127.0.0.1") || strstr(url, "[::1]");
+}
+
+/* Of curl and wget: an option that sends something, and what. */
+static bool is_upload(const char *option)
+{
+	static const char words[] =
+		" -d --data --data-binary --data-raw --data-urlencode -F --form -T "
+		"--upload-file --post-file --post-data --body-data --body-file --json ";
+	owned(free_ptr) char *wanted = xasprintf(" %s ", option);
+
+	return strstr(words, wanted) != NULL;
+}
+
+void command_judge_fetch(const struct command *command)
+{
+	enum scan_severity severity = SEVERITY_LOW;
+	enum scan_rule rule = RULE_NETWORK;
+	const char *one, *value;
+	bool is_local = false;
+
+	command->job->traits |= TRAIT_NETWORK;
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		is_local = is_local || is_here(one);
+		if (strchr(one, '?') && strchr(one, FOLD_GAP))
+			severity = SEVERITY_MEDIUM;
+		if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))
+			severity = SEVERITY_HIGH;
+		value = is_upload(one) ? command_word(command, i + 1) : NULL;
+		if (!value)
+			continue;
+		rule = RULE_SEND;
+		if (strchr(value, '@') || strchr(value, FOLD_GAP) || strcmp(one, "-T") == 0)
+			severity = SEVERITY_HIGH;
+		else if (severity < SEVERITY_MEDIUM)
+			severity = SEVERITY_MEDIUM;
+	}
+	if (severity == SEVERITY_HIGH)
+		command->job->traits |= TRAIT_SENDS;
+	command_find(command, severity == SEVERITY_HIGH ? RULE_SEND : rule,
+		     is_local ? SEVERITY_LOW : severity);
+}
+
+void command_judge_netcat(const struct command *command)
+{
+	bool starts = command_has_letter(command, 'e') || command_has_letter(command, 'c');
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++)
+		starts = starts || strcasestr(one, "exec:") || strcasestr(one, "system:");
+	command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
+	if (starts)
+		command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
+	else
+		command_find(command, RULE_NETWORK,
+			     command_has_letter(command, 'z') ? SEVERITY_LOW : SEVERITY_MEDIUM);
+}
+
+/* host:path, with nothing that makes it a local one. */
+void command_judge_copy_away(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *colon = strchr(one, ':');
+
+		if (one[0] != '-' && colon && !memchr(one, '/', (size_t)(colon - one))) {
+			command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
+			command_find(command, RULE_SEND, SEVERITY_MEDIUM);
+			return;
+		}
+	}
+}

