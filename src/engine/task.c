@@ -3,13 +3,13 @@
 
 #include "base/id.h"
 #include "base/json_read.h"
-#include "base/nearest.h"
 #include "base/own.h"
 #include "engine/gates.h"
 #include "engine/intent.h"
 #include "engine/record.h"
 #include "engine/surroundings.h"
 #include "engine/trial.h"
+#include "spec/settings_value.h"
 
 #include <string.h>
 
@@ -32,103 +32,17 @@ static void task_done(struct task *task)
 static const char *const task_keys[] = { "intent", "command", "script",	  "profile", "workspace",
 					 "tests",  "gates",   "trace_id", "env",     NULL };
 
-static int unknown_key(const char *key, struct error *err)
+static int take_command(const struct value_reader *reader, const struct value *item,
+			const char *key, struct strv *command)
 {
-	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
-
-	nearest_init(&nearest, key);
-	for (const char *const *name = task_keys; *name; name++)
-		nearest_try(&nearest, *name);
-	for (const struct setting_row *row = setting_rows; row->name; row++)
-		nearest_try(&nearest, row->name);
-	return error_set(err, ERROR_INPUT, "unknown key '%s'%s%s%s", str_shown(key, shown),
-			 nearest.best ? " (did you mean '" : "", nearest.best ? nearest.best : "",
-			 nearest.best ? "'?)" : "");
-}
-
-static int take_text(const struct value *item, const char *key, char **ret_text, struct error *err)
-{
-	if (item->kind != VALUE_TEXT || !item->text.len)
-		return error_set(err, ERROR_INPUT, "'%s' must be a text", key);
-	free(*ret_text);
-	*ret_text = xstrdup(item->text.bytes);
-	return 0;
-}
-
-static int take_list(const struct value *item, const char *key, struct strv *ret_list,
-		     struct error *err)
-{
-	bool is_good = item->kind == VALUE_LIST;
-
-	for (size_t i = 0; is_good && i < item->many.count; i++) {
-		is_good = item->many.items[i]->kind == VALUE_TEXT;
-		if (is_good)
-			strv_add(ret_list, item->many.items[i]->text.bytes);
-	}
-	return is_good ? 0 : error_set(err, ERROR_INPUT, "'%s' must be a list of texts", key);
-}
-
-/* A number, a truth or a text, as a flag would have it. */
-static char *as_word(const struct value *item)
-{
-	if (item->kind == VALUE_TEXT)
-		return xstrdup(item->text.bytes);
-	if (item->kind == VALUE_INT)
-		return xasprintf("%lld", (long long)item->integer);
-	return item->kind == VALUE_REAL ? xasprintf("%g", item->real) : NULL;
-}
-
-static int take_setting(const struct value *item, const char *key, struct settings *settings,
-			struct error *err)
-{
-	const struct setting_row *row = setting_find(key);
-	owned(free_ptr) char *word = NULL;
-
-	if (!row || !row->flag)
-		return unknown_key(key, err);
-	if (row->kind == SETTING_LIST && item->kind == VALUE_LIST) {
-		for (size_t i = 0; i < item->many.count; i++) {
-			if (take_setting(item->many.items[i], key, settings, err) < 0)
-				return -1;
-		}
-		return 0;
-	}
-	word = as_word(item);
-	if (!word)
-		return error_set(err, ERROR_INPUT, "'%s' must be a single value", key);
-	return settings_set(settings, row, key, word, err);
-}
-
-static int take_env(const struct value *item, struct settings *settings, struct error *err)
-{
-	if (item->kind != VALUE_MAP)
-		return take_setting(item, "env", settings, err);
-	for (size_t i = 0; i < item->many.count; i++) {
-		owned(free_ptr) char *value = as_word(item->many.items[i]);
-		owned(free_ptr) char *pair = NULL;
-
-		if (!value)
-			return error_set(err, ERROR_INPUT, "'env': '%s' must be a text",
-					 item->many.keys[i]);
-		pair = xasprintf("%s=%s", item->many.keys[i], value);
-		if (settings_set(settings, setting_find("env"), "env", pair, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int take_command(struct task *task, const struct value *item, const char *key,
-			struct error *err)
-{
-	struct strv *command = &task->request.command;
 	owned(free_ptr) char *script = NULL;
 
 	if (command->count > 0)
-		return error_set(err, ERROR_INPUT, "a task has a script or a command, not both");
+		return value_reader_refuse(reader, item,
+					   "a task has a script or a command, not both");
 	if (strcmp(key, "command") == 0)
-		return take_list(item, key, command, err);
-	if (take_text(item, key, &script, err) < 0)
+		return value_reader_words(reader, item, key, command);
+	if (value_reader_text(reader, item, key, &script) < 0)
 		return -1;
 	strv_add(command, "sh");
 	strv_add(command, "-c");
@@ -136,29 +50,31 @@ static int take_command(struct task *task, const struct value *item, const char 
 	return 0;
 }
 
-static int take_key(struct task *task, const struct value *item, const char *key, struct error *err)
+static int take_key(const struct value_reader *reader, const struct value *item, const char *key,
+		    struct task *task)
 {
+	struct request *request = &task->request;
+
 	if (strcmp(key, "intent") == 0)
-		return take_text(item, key, &task->intent, err);
+		return value_reader_text(reader, item, key, &task->intent);
 	if (strcmp(key, "command") == 0 || strcmp(key, "script") == 0)
-		return take_command(task, item, key, err);
+		return take_command(reader, item, key, &request->command);
 	if (strcmp(key, "profile") == 0)
-		return take_text(item, key, &task->request.profile, err);
+		return value_reader_text(reader, item, key, &request->profile);
 	if (strcmp(key, "workspace") == 0)
-		return take_text(item, key, &task->request.workspace, err);
+		return value_reader_text(reader, item, key, &request->workspace);
 	if (strcmp(key, "trace_id") == 0)
-		return take_text(item, key, &task->request.trace_id, err);
+		return value_reader_text(reader, item, key, &request->trace_id);
 	if (strcmp(key, "tests") == 0)
-		return take_list(item, key, &task->tests, err);
+		return value_reader_words(reader, item, key, &task->tests);
 	if (strcmp(key, "gates") == 0)
-		return take_list(item, key, &task->gates, err);
-	if (strcmp(key, "env") == 0)
-		return take_env(item, &task->request.flags, err);
-	return take_setting(item, key, &task->request.flags, err);
+		return value_reader_words(reader, item, key, &task->gates);
+	return settings_read(reader, item, key, task_keys, &request->flags);
 }
 
 static int read_task(const char *text, size_t len, struct task *task, struct error *err)
 {
+	const struct value_reader reader = { NULL, err };
 	owned(value_release) struct value *tree = NULL;
 
 	if (json_read(text, len, NULL, &tree, err) < 0)
@@ -166,7 +82,7 @@ static int read_task(const char *text, size_t len, struct task *task, struct err
 	if (tree->kind != VALUE_MAP)
 		return error_set(err, ERROR_INPUT, "a task is one JSON object");
 	for (size_t i = 0; i < tree->many.count; i++) {
-		if (take_key(task, tree->many.items[i], tree->many.keys[i], err) < 0)
+		if (take_key(&reader, tree->many.items[i], tree->many.keys[i], task) < 0)
 			return -1;
 	}
 	return 0;
