@@ -209,11 +209,9 @@ static void test_shapes(void)
 		"{\"network\":[]}",
 		"{\"network\":{},\"filesystem\":{}}",
 		"{\"network\":{\"allowedDomains\":{},\"deniedDomains\":[]},\"filesystem\":{}}",
-		"{\"network\":{\"allowedDomains\":[],\"deniedDomains\":[]},\"filesystem\":{"
-		"\"denyRead\":[]}}",
-		"{\"network\":{\"allowedDomains\":[],\"allowedDomains\":[],\"deniedDomains\":[]}}",
+		"{\"network\":{\"allowedDomains\":[],\"deniedDomains\":[]},\"filesystem\":{}}",
+		"{\"network\":{\"allowedDomains\":[],\"allowedDomains\":[]},\"filesystem\":{}}",
 	};
-
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		owned(read_done) struct read read = read_text(bad[i]);
 
