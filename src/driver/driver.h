@@ -53,7 +53,9 @@ struct task {
 	enum task_state state;
 	struct error error; /* set when the start failed; state is then TASK_ENDED */
 	int wait_status;    /* of the command, valid in TASK_ENDED without error */
-	int pty_master;	    /* owned by the task; -1 unless the payload runs on a pty */
+	uint64_t began_ns,
+		ended_ns; /* of the command, by those who saw it (CLOCK_MONOTONIC); or 0 */
+	int pty_master;	  /* owned by the task; -1 unless the payload runs on a pty */
 	int upper_fd; /* O_PATH of the directory holding the writable layers, or -1; the driver's */
 	struct strv
 		upper_paths; /* host path of the clone whose layer is u0, u1, ... in upper_fd; "" for none */

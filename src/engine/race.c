@@ -15,6 +15,7 @@
 #include "engine/workspace.h"
 
 #include <errno.h>
+#include <math.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -40,6 +41,7 @@ struct racer {
 	char *error;	      /* why it could not be run; NULL otherwise */
 	struct race_outcome outcome;
 	bool has_sandbox;
+	bool has_bad_score; /* the check wrote one that is no number */
 };
 
 struct race_run {
@@ -163,7 +165,11 @@ static void judge(const struct race_run *run, struct racer *racer)
 
 	outcome->is_eligible = has_passed(racer->parsed, "run") &&
 			       (!run->race->plan->check || has_passed(racer->parsed, "check"));
-	outcome->score = score ? number_of(racer->parsed, "score") : 1.0;
+	racer->has_bad_score = racer->parsed && value_is_true(racer->parsed, "score_is_bad");
+	/* What cannot be read ranks behind everything that can. */
+	outcome->score = racer->has_bad_score ? -INFINITY
+			 : score	      ? number_of(racer->parsed, "score")
+					      : 1.0;
 	outcome->files = (uint64_t)(number_of(changes, "added") + number_of(changes, "modified") +
 				    number_of(changes, "deleted"));
 	outcome->duration_ms = number_of(result, "duration_ms");
@@ -290,8 +296,13 @@ static struct value *describe(const struct race_run *run, const struct racer *ra
 		value_add(row, "check", value_new_null());
 	}
 	value_add(row, "score",
-		  racer->outcome.is_eligible ? value_new_real(racer->outcome.score)
-					     : value_new_null());
+		  racer->outcome.is_eligible && !racer->has_bad_score
+			  ? value_new_real(racer->outcome.score)
+			  : value_new_null());
+	if (racer->has_bad_score)
+		value_add(row, "score_error",
+			  value_new_text("the check wrote something to descriptor 3 that is no "
+					 "decimal number"));
 	value_add(row, "duration_ms", value_new_real(racer->outcome.duration_ms));
 	value_add(row, "peak_memory_bytes",
 		  value_new_int((int64_t)racer->outcome.peak_memory_bytes));

@@ -97,8 +97,12 @@ static void add_score(struct str *report, int fd)
 	double score;
 
 	(void)close(SCORE_FD);
-	if (got <= 0 || !race_score(bytes, (size_t)got, &score))
+	if (got <= 0)
 		return;
+	if (!race_score(bytes, (size_t)got, &score)) {
+		str_add(report, ",\"score_is_bad\":true");
+		return;
+	}
 	str_add(report, ",\"score\":");
 	json_init(&json, report);
 	json_real(&json, score);

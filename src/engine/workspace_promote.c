@@ -54,10 +54,12 @@ static struct value *describe(const struct promotion *promotion,
 		  value_new_text(promotion->digest[0] ? promotion->digest : NULL));
 	value_add(answer, "sandbox", value_new_text(request->sandbox_name));
 	value_add(answer, "target",
-		  value_new_text(request->to	   ? request->to
+		  value_new_text(promotion->goal   ? promotion->goal
+				 : request->to	   ? request->to
 				 : request->target ? request->target
 						   : workspace));
 	value_add(answer, "dry_run", value_new_bool(request->dry_run));
+	value_add(answer, "into_sandbox", value_new_bool(request->into_sandbox));
 	value_add(answer, "applied", workspace_paths(&promotion->applied));
 	value_add(answer, "merged", workspace_paths(&promotion->merged));
 	value_add(answer, "skipped", workspace_paths(&promotion->skipped));

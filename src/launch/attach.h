@@ -57,9 +57,8 @@ struct attach_figures {
 	bool has_group, is_idle; /* idle: nobody but init */
 	pid_t init_pid;		 /* on the host */
 	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* times everybody was ended */
-	/* The last: of the asking client's own command, so far. */
-	uint64_t cpu_us, memory_bytes, exec_cpu_us;
-	uint64_t tasks; /* inside, where no group counts them */
+	/* exec: of the asking client's own command, so far; tasks: inside, where no group counts them. */
+	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks;
 };
 
 /* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/secrets.h). */
@@ -69,7 +68,7 @@ enum attach_group {
 	ATTACH_ENVIRON,
 	ATTACH_SET,
 	ATTACH_SECRETS,
-	ATTACH_GROUPS
+	ATTACH_GROUPS,
 };
 
 struct attach_exec {
@@ -100,7 +99,8 @@ struct attach_rule {
 
 struct attach_message {
 	enum attach_kind kind;
-	uint32_t id; /* the keeper's number of the exec */
+	uint32_t id;	/* the keeper's number of the exec */
+	uint64_t at_ns; /* RUNNING, ENDED: when it happened */
 	union {
 		struct attach_exec exec;
 		struct attach_figures figures;

@@ -54,6 +54,7 @@ enum message_kind {
 struct message {
 	enum message_kind kind;
 	uint32_t missing; /* layers found not to hold, bit per layer (FAILED: unused) */
+	uint64_t at_ns;	  /* EXEC, ENDED: when it happened (CLOCK_MONOTONIC), whenever it is read */
 	union {
 		struct error error;
 		struct {

@@ -37,6 +37,7 @@ struct launch {
 	int control_fd;	    /* to init */
 	int payload_fd;	    /* to the payload until it execs; the caller may close it then */
 	bool is_executing;  /* the payload has said that exec comes next */
+	uint64_t began_ns;  /* when it did */
 	bool leaves_things; /* that a janitor must remove */
 	bool is_resident;   /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
 	int lock_fds[2];    /* borrowed */
@@ -76,6 +77,7 @@ struct launch_report {
 	int fd; /* owned by the receiver */
 	uint64_t move_id;
 	int wait_status;
+	uint64_t ended_ns; /* when it did */
 	struct rusage usage;
 	bool is_crowded; /* the command ended among as many processes as were permitted */
 	struct error error;

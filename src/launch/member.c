@@ -1,6 +1,7 @@
 /* The processes that a resident init starts on request, up to their exec; and their end. */
 #include "launch/member.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "confine/rlimit.h"
@@ -110,7 +111,7 @@ static int prepare(const struct member *member, struct error *err)
 /* Shares init's memory, which waits meanwhile: nothing is allocated, and nothing written but this stack. */
 static int become(void *cookie)
 {
-	const struct attach_message running = { .kind = ATTACH_RUNNING };
+	struct attach_message running = { .kind = ATTACH_RUNNING };
 	const struct member *member = cookie;
 	const struct sock_fprog *extra = member->start->io->extra_filter;
 	int client_fd = member->packet->fds[0];
@@ -118,6 +119,7 @@ static int become(void *cookie)
 
 	if (prepare(member, &err) < 0)
 		fail(client_fd, &err);
+	running.at_ns = clock_now_ns();
 	if (attach_send(client_fd, &running, NULL, 0) < 0)
 		_exit(125); /* nobody is there to see it run */
 	/* Last of all: it may take away what we still needed. */

@@ -385,6 +385,7 @@ static void report_message(struct launch *launch, const struct message *message,
 		}
 		report->event = LAUNCH_ENDED;
 		report->wait_status = message->ended.wait_status;
+		report->ended_ns = message->at_ns;
 		report->usage = message->ended.usage;
 		report->is_crowded = message->ended.is_crowded;
 		break;
@@ -394,6 +395,7 @@ static void report_message(struct launch *launch, const struct message *message,
 		break;
 	case MESSAGE_EXEC:
 		launch->is_executing = true;
+		launch->began_ns = message->at_ns;
 		if (launch->is_resident)
 			step_behind_exec(launch, report);
 		break;

@@ -8,6 +8,7 @@
  */
 #include "launch/seal.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/price.h"
@@ -204,7 +205,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	struct payload payload = { .start = start,
 				   .release_fd = release_fd,
 				   .sealing = { .start = start, .proc_fd = -1 } };
-	const struct message ready = { .kind = MESSAGE_EXEC };
+	struct message ready = { .kind = MESSAGE_EXEC };
 	struct error err = { 0 };
 
 	close(start->control_fd);
@@ -233,6 +234,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
 	}
+	ready.at_ns = clock_now_ns();
 	if (handshake_send(start->payload_fd, &ready, NULL, 0) < 0)
 		_exit(125); /* the supervisor is gone */
 	/* Last of all: it may take away what we still needed. */

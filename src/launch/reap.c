@@ -4,6 +4,7 @@
  */
 #include "launch/start.h"
 
+#include "base/clock.h"
 #include "launch/crowd.h"
 #include "launch/handshake.h"
 #include "launch/mover.h"
@@ -26,7 +27,7 @@ struct reaper {
 
 static _Noreturn void report_end(const struct reaper *reaper, int status)
 {
-	struct message message = { .kind = MESSAGE_ENDED };
+	struct message message = { .kind = MESSAGE_ENDED, .at_ns = clock_now_ns() };
 
 	message.ended.wait_status = status;
 	message.ended.is_crowded = crowd_is_there(reaper->pids);

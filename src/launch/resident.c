@@ -8,6 +8,7 @@
  */
 #include "launch/resident.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/price.h"
@@ -262,7 +263,9 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 {
 	for (size_t i = 0; i < resident->count; i++) {
 		struct member *member = &resident->members[i];
-		struct attach_message message = { .kind = ATTACH_ENDED, .id = member->id };
+		struct attach_message message = { .kind = ATTACH_ENDED,
+						  .id = member->id,
+						  .at_ns = clock_now_ns() };
 
 		if (member->pid != pid)
 			continue;

@@ -91,6 +91,9 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome,
 	}
 	if (!answer || (err->code != ERROR_CONSENT && err->code != ERROR_CONFLICT))
 		return -1;
+	/* A place that cannot be promoted to at all is no question of versions. */
+	if (err->code == ERROR_CONFLICT && value_get(answer, "conflicts")->many.count == 0)
+		return -1;
 	if (err->code == ERROR_CONSENT)
 		promotion_tell_consent(&call->text, answer);
 	else

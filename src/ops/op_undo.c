@@ -1,7 +1,7 @@
 /* `undo`: takes a promotion back. */
 #include "engine/workspace.h"
+#include "ops/promotion.h"
 #include "ops/rows.h"
-#include "ops/words.h"
 
 int op_undo_run(struct op_call *call, struct error *err)
 {
@@ -18,8 +18,7 @@ int op_undo_run(struct op_call *call, struct error *err)
 		const struct value *one = paths->many.items[i];
 
 		str_add(&call->text, "  ");
-		words_add_path(&call->text, one->kind == VALUE_TEXT ? one->text.bytes
-								    : value_get_text(one, "path"));
+		promotion_add_path(&call->text, one);
 		str_add_char(&call->text, '\n');
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* What came of a promotion, in words a person can act on. */
 #include "ops/promotion.h"
 
+#include "base/json_write.h"
 #include "base/own.h"
 #include "ops/words.h"
 
@@ -9,13 +10,28 @@
 #define HASH_TOLD 16
 #define SHOWN_MAX 20
 
-/* A path of a list of paths: text, or {path, path_b64}. */
-static const char *path_of(const struct value *item)
+void promotion_add_path(struct str *out, const struct value *item)
 {
+	const char *coded = item->kind == VALUE_MAP ? value_get_text(item, "path_b64") : NULL;
 	const char *path =
 		item->kind == VALUE_TEXT ? item->text.bytes : value_get_text(item, "path");
+	owned(str_done) struct str raw = STR_INIT;
 
-	return path ? path : "";
+	if (coded && base64_read(&raw, coded, strlen(coded)))
+		path = str_cstr(&raw);
+	words_add_path(out, path ? path : "");
+}
+
+/* The same as a word for a shell. */
+static void add_shell_path(struct str *out, const struct value *item)
+{
+	const char *coded = value_get_text(item, "path_b64");
+	const char *path = value_get_text(item, "path");
+	owned(str_done) struct str raw = STR_INIT;
+
+	if (coded && base64_read(&raw, coded, strlen(coded)))
+		path = str_cstr(&raw);
+	words_add_shell(out, path ? path : "");
 }
 
 static size_t count_of(const struct value *answer, const char *key)
@@ -35,7 +51,7 @@ static void add_paths(struct str *out, const struct value *answer, const char *k
 
 	for (size_t i = 0; i < shown; i++) {
 		str_addf(out, "  %s", label);
-		words_add_path(out, path_of(list->many.items[i]));
+		promotion_add_path(out, list->many.items[i]);
 		str_add_char(out, '\n');
 	}
 	if (shown < count)
@@ -54,7 +70,7 @@ static void add_resolved(struct str *out, const struct value *answer)
 		if (!value_get_text(one, "resolution"))
 			continue;
 		str_add(out, "  ");
-		words_add_path(out, path_of(one));
+		promotion_add_path(out, one);
 		str_addf(out, ": %s conflict decided by %s", value_get_text(one, "kind"),
 			 value_get_text(one, "resolution"));
 		if (kept) {
@@ -73,6 +89,11 @@ void promotion_tell(struct str *out, const struct value *answer)
 
 	if (applied + merged == 0) {
 		str_addf(out, "nothing to promote from %s\n", value_get_text(answer, "sandbox"));
+	} else if (value_is_true(answer, "into_sandbox")) {
+		str_addf(out,
+			 "%s %zu change%s of reality into the sandbox %s; reality is as it was:\n",
+			 value_is_true(answer, "dry_run") ? "would lay" : "laid", applied + merged,
+			 applied + merged == 1 ? "" : "s", value_get_text(answer, "sandbox"));
 	} else {
 		str_addf(out, "%s %zu change%s to ",
 			 value_is_true(answer, "dry_run") ? "would promote" : "promoted",
@@ -109,7 +130,7 @@ static void add_agreement(struct str *out, const struct value *consents)
 		if (!names_path(flag))
 			continue;
 		str_add_char(out, ' ');
-		words_add_shell(out, path_of(one));
+		add_shell_path(out, one);
 	}
 }
 
@@ -125,7 +146,7 @@ void promotion_tell_consent(struct str *out, const struct value *answer)
 		struct str cell = STR_INIT;
 
 		str_add(&cell, "  ");
-		words_add_path(&cell, path_of(one));
+		promotion_add_path(&cell, one);
 		strv_take(&cells, str_detach(&cell));
 		strv_add(&cells, value_get_text(one, "why"));
 		strv_add(&cells, value_get_text(one, "flag") ? value_get_text(one, "flag") : "");
@@ -199,11 +220,11 @@ static const char *meaning_of(const char *kind)
 	return "reality changed it";
 }
 
-static void add_command(struct str *out, const char *label, const char *sandbox, const char *path,
-			const char *flags)
+static void add_command(struct str *out, const char *label, const char *sandbox,
+			const struct value *item, const char *flags)
 {
 	str_addf(out, "    %s aisbx promote %s ", label, sandbox);
-	words_add_shell(out, path);
+	add_shell_path(out, item);
 	str_addf(out, "%s\n", flags);
 }
 
@@ -222,8 +243,7 @@ static void add_choices(struct str *out, const char *sandbox, const struct value
 	for (size_t i = 0; choices && i < choices->many.count; i++) {
 		for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 			if (strcmp(choices->many.items[i]->text.bytes, rows[r].choice) == 0)
-				add_command(out, rows[r].label, sandbox, path_of(conflict),
-					    rows[r].flags);
+				add_command(out, rows[r].label, sandbox, conflict, rows[r].flags);
 		}
 	}
 }
@@ -239,7 +259,7 @@ void promotion_tell_conflicts(struct str *out, const struct value *answer)
 
 		if (value_get_text(one, "resolution"))
 			continue;
-		words_add_path(out, path_of(one));
+		promotion_add_path(out, one);
 		str_addf(out, ": %s (%s)\n", meaning_of(kind), kind);
 		add_side(out, "reality", value_get(one, "ours"));
 		add_side(out, "sandbox", value_get(one, "theirs"));

@@ -14,4 +14,7 @@ void promotion_tell_consent(struct str *out, const struct value *answer);
 /* Each open conflict: which file, both sides, and the choices as commands. */
 void promotion_tell_conflicts(struct str *out, const struct value *answer);
 
+/* A path of a list of paths (text, or {path, path_b64}), as diff prints it. */
+void promotion_add_path(struct str *out, const struct value *item);
+
 #endif

@@ -138,6 +138,8 @@ bool race_score(const char *bytes, size_t len, double *ret_score)
 		len = RACE_SCORE_BYTES;
 	memcpy(text, bytes, len);
 	text[len] = '\0';
+	if (strlen(text) != len)
+		return false;
 	/* Decimal only: no hexadecimal, no infinity, nothing behind it but white space. */
 	if (text[strspn(text, " \t\n")] == '\0' || text[strspn(text, " \t\n0123456789+-.eE")])
 		return false;

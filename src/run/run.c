@@ -96,7 +96,7 @@ static void note_progress(struct run *run)
 	if (!run->is_running && run->task->state != TASK_STARTING &&
 	    run->task->error.code == ERROR_NONE) {
 		run->is_running = true;
-		run->started_ns = clock_now_ns();
+		run->started_ns = run->task->began_ns ? run->task->began_ns : clock_now_ns();
 		run->watch.has_group = !(run->task->degraded & (1u << LAYER_LIMITS));
 		watch_started(&run->watch);
 	}
@@ -225,7 +225,7 @@ static int finish(struct run *run, struct error *err)
 	struct task_usage usage;
 	struct verdict_facts facts = { run->task,	run->spec,   &usage,
 				       run->stopped_by, run->signal, run->watch.pids_full };
-	uint64_t now = clock_now_ns();
+	uint64_t now = run->task->ended_ns ? run->task->ended_ns : clock_now_ns();
 
 	run->driver->sample(run->task, &usage);
 	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1,

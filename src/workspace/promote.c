@@ -32,6 +32,7 @@ static void conflicts_done(struct promotion *promotion)
 
 void promotion_done(struct promotion *promotion)
 {
+	free_ptr(&promotion->goal);
 	strv_done(&promotion->applied);
 	strv_done(&promotion->merged);
 	strv_done(&promotion->skipped);

@@ -77,6 +77,7 @@ struct promotion {
 	char id[LAYER_ID_SIZE];		      /* "" when nothing was applied */
 	char digest[SHA256_HEX_SIZE];	      /* of the bundle */
 	struct strv applied, merged, skipped; /* paths, relative to the target */
+	char *goal;		    /* of an artifact: where it goes, absolute; else NULL */
 	struct strv siblings;	    /* other sandboxes that stand on the target: their base moved */
 	struct conflict *conflicts; /* open ones, and resolved ones with their resolution */
 	size_t conflict_count;

@@ -273,8 +273,15 @@ static void add_parents(struct artifact *artifact)
 static int judge_object(struct promote *promote, struct item *item, struct error *err)
 {
 	bool is_directory = S_ISDIR(item->entry.new.st.st_mode);
+	owned(fd_close) int parent_fd = -1;
 	char shown[STR_SHOWN_SIZE];
+	const char *name;
 
+	if (target_parent(promote->target_fd, item->path, &parent_fd, &name) < 0 && errno == ELOOP)
+		return error_set(err, ERROR_CONFLICT,
+				 "'%s' leads through a symbolic link: say --to with the directory "
+				 "that it leads to",
+				 str_shown(item->path, shown));
 	target_look(promote->target_fd, item->path, &item->now);
 	if (item->now.exists && is_directory && target_type(&item->now) == 'd')
 		item->fate = FATE_LEFT;
@@ -293,8 +300,10 @@ int promote_artifact(struct promote *promote, struct error *err)
 		status = set_target(&artifact, err);
 	if (status == 0)
 		status = list_objects(&artifact, err);
-	if (status == 0)
+	if (status == 0) {
 		add_parents(&artifact);
+		promote->promotion->goal = xstrdup(artifact.goal);
+	}
 	free(artifact.source);
 	free(artifact.goal);
 	if (status < 0)

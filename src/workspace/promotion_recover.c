@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void set_state(struct promotion_entry *entry, const char *state)
 {
@@ -79,6 +80,12 @@ static int recover_one(const struct store *store, const char *id, struct strv *n
 	    state != TXN_STUCK && stuck.code != ERROR_NOT_FOUND) {
 		*err = stuck;
 		return -1;
+	}
+	/* Killed before it was noted where it lies, it has left an empty directory at most. */
+	if (!entry.directory) {
+		owned(free_ptr) char *staging = xasprintf("staging/%s", id);
+
+		(void)unlinkat(store->fd, staging, AT_REMOVEDIR);
 	}
 	int status = settle_state(store, &entry, state, err);
 

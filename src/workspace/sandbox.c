@@ -87,6 +87,11 @@ int sandbox_not_found(int dir_fd, const char *dir, const char *what, const char 
 	nearest_init(&nearest, name);
 	for (size_t i = 0; i < names.count; i++)
 		nearest_try(&nearest, names.items[i]);
+	if (nearest.best && strcmp(nearest.best, name) == 0)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "there is no %s '%s', only something else of that name in the "
+				 "store: look at it and remove it by hand",
+				 what, str_shown(name, shown));
 	if (nearest.best)
 		return error_set(err, ERROR_NOT_FOUND, "there is no %s '%s' (did you mean '%s'?)",
 				 what, str_shown(name, shown), nearest.best);

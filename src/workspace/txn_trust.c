@@ -54,12 +54,18 @@ int txn_check_names(const struct txn *txn, struct error *err)
 			 txn->directory);
 }
 
-/* What the journal says it is about; of one that exchanges a directory whole, that. */
-static char *target_of(const struct txn *txn)
+/*
+ * What the journal says it is about. One that exchanges a directory whole is on the directory above; killed before it
+ * could say which, it has done nothing, to any of them.
+ */
+static char *target_of(const struct txn *txn, const char *target)
 {
-	if (!txn->is_swap || txn->count == 0)
+	const char *top = strcmp(txn->root, "/") == 0 ? "" : txn->root;
+
+	if (!txn->is_swap)
 		return xstrdup(txn->root);
-	return xasprintf("%s/%s", strcmp(txn->root, "/") == 0 ? "" : txn->root, txn->items[0].path);
+	return xasprintf("%s/%s", top,
+			 txn->count > 0 ? txn->items[0].path : strrchr(target, '/') + 1);
 }
 
 int txn_match(const char *directory, const char *target, bool was_done, struct error *err)
@@ -71,7 +77,7 @@ int txn_match(const char *directory, const char *target, bool was_done, struct e
 	if (txn_place_read(&txn, directory, err) < 0)
 		return -1;
 	enum txn_state state = txn_state_from(txn.last);
-	owned(free_ptr) char *said = txn.root ? target_of(&txn) : NULL;
+	owned(free_ptr) char *said = txn.root ? target_of(&txn, target) : NULL;
 
 	/* The journal has the path that the target had behind all links. */
 	if (said && strcmp(said, target) != 0 && realpath(target, real) && strcmp(said, real) != 0)

@@ -230,6 +230,7 @@ def test_into_sandbox(home):
     before = home.tree()
     done = home.call("promote", "i", "--strategy", "merge", "--into-sandbox")
     tap.equal(home.tree(), before, "--into-sandbox leaves reality alone")
+    tap.ok("promoted" not in done.stdout and "into the sandbox i" in done.stdout, "and says so", done)
     text = sh(home, "i", "cat f.txt").stdout
     tap.ok("<<<<<<<" in text and "OURS" in text and "THEIRS" in text, "the markers are in the sandbox", (done, text))
     sh(home, "i", "sed -i '/^<<<<<<<\\|^=======\\|^>>>>>>>\\|^OURS/d' f.txt")
@@ -417,6 +418,19 @@ def test_types(home):
     clean(home, "k", "k2")
 
 
+def test_odd_names(home):
+    """Names that are no text are printed as diff prints them, and taken so."""
+    fresh(home, "n", "printf b > \"$(printf 'bad\\377')\"; echo q > '\"q\"'")
+    names = [line.split("\t")[1] for line in home.call("diff", "n", "--name-status").stdout.splitlines()]
+    for verb in (["promote", "n", "--dry-run"], ["promote", "n"], ["undo"]):
+        done = home.call(*verb)
+        tap.equal(sorted(line[2:] for line in done.stdout.splitlines() if line.startswith("  ")), sorted(names), f"{verb[0]} {verb[-1]}")
+    for name in names:
+        done = home.call("promote", "n", name, "--dry-run")
+        tap.ok(done.returncode == 0 and f"\n  {name}\n" in done.stdout, f"{name} is taken as printed", done)
+    clean(home, "n")
+
+
 def test_artifact(home):
     fresh(home, "a", "mkdir -p build/sub; echo bin > build/app; chmod 755 build/app; echo s > build/sub/s")
     done = home.call("promote", "a", "--artifact", "build/app", "--to", home.path + "/out/bin/")
@@ -424,6 +438,13 @@ def test_artifact(home):
     tap.ok(not os.path.exists(home.work + "/build"), "and nothing else")
     done = home.call("promote", "a", "--artifact", "build", "--to", home.path + "/out/all")
     tap.ok(done.returncode == 0 and os.path.exists(home.path + "/out/all/sub/s"), "a directory under another name", done)
+    done = home.call("promote", "a", "--artifact", "build/app", "--to", "here/", "--dry-run")
+    tap.ok(done.stdout.startswith(f"would promote 2 changes to {home.work}/here/app:"), "a relative place is told in full", done)
+    os.symlink(home.path + "/out", home.work + "/lnk")
+    for flags in (["--dry-run"], []):
+        done = home.call("promote", "a", "--artifact", "build/app", "--to", "lnk/x", *flags)
+        tap.ok(refused(done, 3, "symbolic link", "--to") and not os.path.lexists(home.path + "/out/x"), f"not through a link {flags}", done)
+    os.unlink(home.work + "/lnk")
     tap.ok(home.call("promote", "a", "--artifact", "nope", "--to", home.path + "/out/").returncode == 5, "one that is not there")
     subprocess.run(["rm", "-rf", home.path + "/out"], check=True)
     clean(home, "a")
@@ -574,7 +595,7 @@ def main():
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_modes, test_outside,
                      test_directories, test_from_outside,
-                     test_types, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
+                     test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_try, test_try_asks, test_kill):
             tap.attempt(test, home)
     return tap.done()

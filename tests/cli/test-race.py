@@ -44,6 +44,27 @@ def test_winner(home):
     return answer
 
 
+def test_durations(home):
+    """However soon a command ends, its duration is its own."""
+    answer = home.data("race", "-c", "short=true", "-c", "long=sleep 0.3; sleep 0.3", "--prefer", "fast")
+    by_name = attempts(answer)
+    tap.ok(by_name["long"]["duration_ms"] >= 600, "no duration begins late", by_name["long"]["duration_ms"])
+    tap.ok(0.02 < by_name["short"]["duration_ms"] < by_name["long"]["duration_ms"], "nor is a short one none", by_name["short"]["duration_ms"])
+    tap.equal(answer["winner"], "short", "who is faster wins")
+    home.call("rm", *[row["name"] for row in home.rows("ls")])
+
+
+def test_bad_scores(home):
+    """What is no number on descriptor 3 is told, and ranks behind every number."""
+    check = 'case $(cat kind) in nan) echo nan >&3;; inf) echo inf >&3;; nul) printf "3\\0\\n9" >&3;; low) echo -5 >&3;; esac'
+    answer = home.data("race", "--check", check, *[w for kind in ("nan", "inf", "nul", "low") for w in ("-c", f"{kind}=echo {kind} > kind")])
+    by_name = attempts(answer)
+    tap.equal(answer["winner"], "low", "a number, however small, is better than none")
+    for kind in ("nan", "inf", "nul"):
+        tap.ok(by_name[kind]["score"] is None and "decimal" in by_name[kind].get("score_error", ""), f"{kind} is told", by_name[kind])
+    home.call("rm", *[row["name"] for row in home.rows("ls")])
+
+
 def test_after(home, answer):
     race = answer["race_id"]
     names = [row["name"] for row in home.rows("ls")]
@@ -84,7 +105,7 @@ def test_score(home):
     answer = home.data("race", "--check", "cat n >&3", "-c", "one=echo 1 > n", "-c", "ten=echo 10 > n", "-c",
                        "odd=echo ten > n")
     tap.equal(answer["winner"], "ten", "a number on descriptor 3 is the score")
-    tap.equal(attempts(answer)["odd"]["score"], 1.0, "what is no number is none")
+    tap.equal(attempts(answer)["odd"]["score"], None, "what is no number is none")
     done = home.call("run", "--", "sh", "-c", "test ! -e /proc/self/fd/3")
     tap.equal(done.returncode, 0, "only a check has descriptor 3")
 
@@ -231,7 +252,7 @@ def main():
         answer = test_winner(home)
         if answer:
             test_after(home, answer)
-            for test in (test_promote, test_losers, test_check_does_not_count, test_score, test_prefer, test_first,
+            for test in (test_promote, test_durations, test_bad_scores, test_losers, test_check_does_not_count, test_score, test_prefer, test_first,
                          test_base, test_file, test_gates, test_profile_gates, test_task, test_mistakes, test_interrupted, test_many):
                 test(home)
     return tap.done()

@@ -139,6 +139,7 @@ static void hear(struct attach_task *task)
 	case ATTACH_RUNNING:
 		task->task.state = TASK_RUNNING;
 		task->started_ns = clock_now_ns();
+		task->task.began_ns = message->at_ns;
 		break;
 	case ATTACH_FIGURES:
 		take_figures(task, &message->figures);
@@ -149,6 +150,7 @@ static void hear(struct attach_task *task)
 	case ATTACH_ENDED:
 		task->has_ended = true;
 		task->ended_ns = clock_now_ns();
+		task->task.ended_ns = message->at_ns;
 		task->task.wait_status = message->ended.wait_status;
 		task->usage = message->ended.usage;
 		task->was_crowded = message->ended.is_crowded;

@@ -216,6 +216,7 @@ static void handle_message(struct linux_task *task, int fd)
 		/* By hand: the janitor may still hold a copy, and then closing is not enough to leave epoll. */
 		(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		fd_close(&task->launch.payload_fd);
+		task->task.began_ns = task->launch.began_ns;
 		if (task->task.state == TASK_STARTING && report.event == LAUNCH_RUNNING)
 			task->task.state = TASK_RUNNING;
 		break;
@@ -232,6 +233,7 @@ static void handle_message(struct linux_task *task, int fd)
 		break;
 	case LAUNCH_ENDED:
 		task->task.wait_status = report.wait_status;
+		task->task.ended_ns = report.ended_ns;
 		task->usage = report.usage;
 		task->has_usage = true;
 		task->was_crowded = report.is_crowded;
