@@ -133,11 +133,19 @@ static int check_before(const struct stage_run *run, size_t index, struct error 
 static int check_approval(const struct stage_run *run, const struct pipeline_stage *stage,
 			  struct error *err)
 {
-	if (stage->approvals == 0 || stage_place_is_approved(run->place, stage->name))
+	struct stage_approvals approvals;
+
+	if (stage->approvals == 0)
 		return 0;
+	stage_approvals_read(run->place, stage->name, &approvals);
+	if (approvals.count >= stage->approvals)
+		return 0;
+	/* Others do not know the bundle: they need its whole name. */
 	return error_set(err, ERROR_CONSENT,
-			 "stage %s waits for an approval: aisbx stage approve %.12s %s",
-			 stage->name, run->place->record.bundle, stage->name);
+			 "stage %s waits for an approval (%zu of %u, each by another account): "
+			 "aisbx stage approve %.*s %s",
+			 stage->name, approvals.count, stage->approvals,
+			 stage->approvals > 1 ? 64 : 12, run->place->record.bundle, stage->name);
 }
 
 /* The entry of a stage; one that is live elsewhere is not moved behind the user's back. */
@@ -312,16 +320,21 @@ int engine_stage_approve(const char *bundle, const char *stage, struct value **r
 	struct record_event event = { .kind = "approval" };
 
 	stage_place_init(&place);
-	if (stage_place_open(&place, bundle, err) < 0 || check_stage(&place, stage, err) < 0)
+	bool is_other = stage_place_open(&place, bundle, err) < 0;
+
+	if (is_other &&
+	    (err->code != ERROR_NOT_FOUND || stage_approval_leave(bundle, stage, err) < 0))
 		return -1;
-	value_add(approval, "bundle", value_new_text(place.record.bundle));
+	if (!is_other && check_stage(&place, stage, err) < 0)
+		return -1;
+	value_add(approval, "bundle", value_new_text(is_other ? bundle : place.record.bundle));
 	value_add(approval, "stage", value_new_text(stage));
 	value_add(approval, "uid", value_new_int(getuid()));
 	value_add(approval, "time", workspace_time(clock_epoch_ms()));
-	if (write_approval(&place, stage, approval, err) < 0)
+	if (!is_other && write_approval(&place, stage, approval, err) < 0)
 		return -1;
-	event.sandbox = place.record.sandbox;
-	event.id = place.record.bundle;
+	event.sandbox = is_other ? NULL : place.record.sandbox;
+	event.id = is_other ? bundle : place.record.bundle;
 	event.body = approval;
 	record_event(&event);
 	*ret_answer = ptr_take(&approval);

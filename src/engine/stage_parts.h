@@ -36,8 +36,21 @@ int stage_place_make(struct stage_place *place, const struct stage_record *like,
 /* Writes the record, on disk before it returns. */
 int stage_place_save(struct stage_place *place, struct error *err);
 
-/* Whether somebody let it enter STAGE. */
+/* Whether the store's owner let it enter STAGE. */
 bool stage_place_is_approved(const struct stage_place *place, const char *stage);
+
+/* Accounts that did, each once. */
+#define STAGE_APPROVALS_MAX 64
+struct stage_approvals {
+	uid_t uids[STAGE_APPROVALS_MAX];
+	size_t count;
+};
+
+void stage_approvals_read(const struct stage_place *place, const char *stage,
+			  struct stage_approvals *ret_approvals);
+
+/* Leaves the caller's word about somebody else's bundle where its owner finds it. */
+int stage_approval_leave(const char *bundle, const char *stage, struct error *err);
 
 /* What NAME@SNAPSHOT changed, its contents kept in the store. */
 int stage_seal(const char *sandbox, const char *snapshot, const struct store *store,

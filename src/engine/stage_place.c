@@ -308,8 +308,14 @@ struct value *stage_describe(const struct stage_place *place)
 		value_free(value_take(row, "changed_ms"));
 		value_add(row, "undo", value_new_text(undo));
 		value_add(row, "changed", workspace_time(entry->changed_ms));
-		value_add(row, "approved",
-			  value_new_bool(stage_place_is_approved(place, entry->name)));
+		struct stage_approvals approvals;
+		struct value *uids = value_new_list();
+
+		stage_approvals_read(place, entry->name, &approvals);
+		for (size_t j = 0; j < approvals.count; j++)
+			value_append(uids, value_new_int(approvals.uids[j]));
+		value_add(row, "approved", value_new_bool(approvals.count > 0));
+		value_add(row, "approved_by", uids);
 	}
 	return answer;
 }

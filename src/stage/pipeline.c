@@ -139,19 +139,14 @@ static int read_target(const struct pipeline_reader *reader, const struct value 
 	return 0;
 }
 
-/* One person's word at most: whoever may write to a store is its owner. */
+/* Words of as many accounts, each of which counts once. */
 static int read_approvals(const struct pipeline_reader *reader, const struct value *item,
 			  struct pipeline_stage *stage)
 {
 	unsigned wanted = 0;
 
-	if (read_number(reader, item, "approvals", 0, 1000, &wanted) < 0)
+	if (read_number(reader, item, "approvals", 0, PIPELINE_APPROVALS_MAX, &wanted) < 0)
 		return -1;
-	if (wanted > 1)
-		return value_reader_refuse(
-			&reader->file, item,
-			"more than one approval can never come together: a store belongs to "
-			"one user; write approvals: 1");
 	stage->approvals = wanted;
 	return 0;
 }

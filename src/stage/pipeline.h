@@ -25,6 +25,8 @@
 #define PIPELINE_TIMEOUT_MS (UINT64_C(600) * 1000) /* where none is given: no check runs for ever */
 #define PIPELINE_NONE SIZE_MAX
 
+#define PIPELINE_APPROVALS_MAX 64
+
 struct pipeline_stage {
 	char *name;
 	char *after_name;      /* as written; NULL: the entry before */
@@ -33,7 +35,7 @@ struct pipeline_stage {
 	bool swap;	       /* exchange the directory itself; else in place */
 	struct strv pre, post; /* gates (gate.h) */
 	uint64_t timeout_ms;   /* for all checks before, and again for all checks after */
-	unsigned approvals;    /* 0 or 1: a store has one owner */
+	unsigned approvals;    /* by as many accounts */
 	char *strategy;	       /* NULL: fail */
 	unsigned keep; /* promotions to the target that can be taken back; 0: as many as ever */
 	bool on_host;  /* checks after it run on the host itself */

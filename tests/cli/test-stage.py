@@ -7,11 +7,13 @@ run is killed.
 
 import json
 import os
+import pwd
 import random
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -163,6 +165,68 @@ def test_approval(home):
     tap.equal(look(home, "staging")["app"], NEW["app"] + "more\n", "but where none is needed")
 
 
+def leave(path, uid, text, mode=0o644):
+    """A file of another account."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            os.write(fd, text.encode())
+            os.fchmod(fd, mode)
+            os._exit(0)
+        except OSError:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_approvals(home):
+    """Two accounts must agree: one that says it twice is one, and nobody speaks for another."""
+    drop = tempfile.mkdtemp(prefix="aisbx-test-approvals.", dir="/var/tmp")
+    os.rmdir(drop)
+    home.env["AISBX_APPROVALS"] = drop
+    try:
+        file = begin(home, ALL.replace("{name: production,", "{name: production, approvals: 2,"))
+        done = stage(home, file)
+        tap.ok(done.returncode == 4 and "(0 of 2" in done.stderr, "a stage waits for two", done)
+        bundle = home.rows("stage", "status")[0]["bundle"]
+        for turn in ("once", "twice"):
+            home.call("stage", "approve", bundle, "production")
+            done = stage(home, file)
+            tap.ok(done.returncode == 4 and "(1 of 2" in done.stderr and bundle in done.stderr, f"one account, {turn}", done)
+        other = "0" * 63 + "1"
+        done = home.call("stage", "approve", other, "production")
+        words = f"aisbx approval\nbundle {other}\nstage production\n"
+        with open(f"{drop}/{other}-production-{os.getuid()}") as source:
+            tap.ok(done.returncode == 0 and source.read() == words, "somebody else's bundle: the word is left for its owner", done)
+        if os.geteuid() != 0:
+            tap.skip("a second account", "needs root")
+            return
+        right = words.replace(other, bundle)
+        name = f"{drop}/{bundle}-production-"
+        nobody = pwd.getpwnam("nobody").pw_uid
+        forged = {"its owner's own under another's name": (0, right, 0o644), "other words": (nobody, words, 0o644),
+                  "one that others may write to": (nobody, right, 0o666), "no account": (54399, right, 0o644)}
+        for what, (uid, text, mode) in forged.items():
+            tap.ok(leave(name + str(nobody), uid, text, mode), f"left: {what}")
+            done = stage(home, file)
+            tap.ok(done.returncode == 4 and "(1 of 2" in done.stderr, f"does not count: {what}", done)
+            os.unlink(name + str(nobody))
+        leave(name + str(nobody), nobody, right)
+        os.link(name + str(nobody), drop + "/second-name")
+        tap.ok(stage(home, file).returncode == 4, "does not count: one with a second name")
+        os.unlink(drop + "/second-name")
+        done = stage(home, file)
+        tap.ok(done.returncode == 0 and look(home, "prod") == NEW, "with both it goes on", done)
+        rows = {one["name"]: one for one in home.rows("stage", "status")[0]["stages"]}
+        tap.equal(sorted(rows["production"]["approved_by"]), [0, nobody], "and who agreed is told")
+    finally:
+        del home.env["AISBX_APPROVALS"]
+        shutil.rmtree(drop, ignore_errors=True)
+
+
 def test_conflict(home):
     file = begin(home, ALL)
     put(home, "staging/app", "other\n")
@@ -304,7 +368,7 @@ def main():
         if first.returncode != 0:
             tap.skip("stages", "no sandbox can be made here: " + first.stderr.strip())
             return tap.done()
-        for test in (test_whole, test_to, test_rollback, test_refused, test_timeout, test_approval, test_conflict,
+        for test in (test_whole, test_to, test_rollback, test_refused, test_timeout, test_approval, test_approvals, test_conflict,
                      test_merge, test_trust, test_host, test_keep, test_mistakes, test_killed, test_history):
             tap.attempt(test, home)
     return tap.done()

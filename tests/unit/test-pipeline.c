@@ -79,7 +79,7 @@ static void test_mistakes(void)
 	is_refused("stages:\n- {name: a, target: ., timeout: 0s}\n", "p.yaml:2", "timeout");
 	is_refused("stages:\n- {name: a, target: ., timeout: never}\n", "p.yaml:2", "timeout");
 	is_refused("stages:\n- {name: a, target: ., keep: 21}\n", "p.yaml:2", "keep");
-	is_refused("stages:\n- {name: a, target: ., approvals: 2}\n", "p.yaml:2", "approvals: 1");
+	is_refused("stages:\n- {name: a, target: ., approvals: 65}\n", "p.yaml:2", "64");
 	is_refused("stages:\n- {name: a, target: ., pre: [\"diff.files<<1\"]}\n", "p.yaml:2",
 		   "diff.files");
 	is_refused("stages:\n- {name: a, target: ., pre: [[x]]}\n", "p.yaml:2",
