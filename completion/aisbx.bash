@@ -204,6 +204,10 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--http)
+		COMPREPLY=()
+		return
+		;;
 	--promote-policy)
 		mapfile -t COMPREPLY < <(compgen -W "never ask gates" -- "$cur")
 		return
@@ -491,7 +495,7 @@ _aisbx()
 		words="read write edit ls"
 		;;
 	mcp)
-		flags=" --json -h --help --profile -C --workspace --promote-policy --owner --all"
+		flags=" --json -h --help --profile -C --workspace --http --promote-policy --owner --all"
 		;;
 	allow)
 		flags=" --json -h --help --remove -C --workspace"

@@ -2,7 +2,8 @@
  * The program: the command line, and the way from the hot program to the one with libraries.
  *
  * bin/aisbx is static and loads nothing; verbs that read YAML or JSON, or measure, live in
- * libexec/aisbx/aisbx-more, which is the same source with more of it linked.
+ * libexec/aisbx/aisbx-more, which is the same source with more of it linked; and what needs an HTTP server in
+ * aisbx-http beside it, for that library alone takes longer to load than most verbs to run.
  */
 #include "base/error.h"
 #include "base/own.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef AISBX_MORE
+#ifdef AISBX_NEXT
 
 /* Where this program lies, without its name; "" when that cannot be read. */
 static void own_directory(char *ret_dir, size_t size)
@@ -36,7 +37,7 @@ static void own_directory(char *ret_dir, size_t size)
  */
 static void start_more(char *const *argv, struct error *err)
 {
-	static const char *const beside[] = { "aisbx-more", "../libexec/aisbx/aisbx-more" };
+	static const char *const beside[] = { AISBX_NEXT, "../libexec/aisbx/" AISBX_NEXT };
 	char dir[PATH_MAX];
 
 	own_directory(dir, sizeof(dir));
@@ -45,9 +46,9 @@ static void start_more(char *const *argv, struct error *err)
 
 		execv(path, argv);
 	}
-	execv(AISBX_LIBEXEC "/aisbx-more", argv);
+	execv(AISBX_LIBEXEC "/" AISBX_NEXT, argv);
 	error_errno(err, ERROR_HOST,
-		    "this needs %s/aisbx-more, which is part of aisbx; install it again",
+		    "this needs %s/" AISBX_NEXT ", which is part of aisbx; install it again",
 		    AISBX_LIBEXEC);
 }
 
@@ -56,7 +57,7 @@ static void start_more(char *const *argv, struct error *err)
 /* Nothing is missing from this program: being asked for more is a mistake of ours. */
 static void start_more(char *const *argv, struct error *err)
 {
-	error_set(err, ERROR_INTERNAL, "%s: no such function in aisbx-more", argv[1]);
+	error_set(err, ERROR_INTERNAL, "%s: no such function in this build", argv[1]);
 }
 
 #endif

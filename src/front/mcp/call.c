@@ -85,7 +85,7 @@ static void answer(struct call *call, const char *result, size_t len)
 	if (!call->channel)
 		return;
 	rpc_add_result(&out, call->id, result, len);
-	call->channel->send(call->channel, &out);
+	call->channel->send(call->channel, &out, true);
 }
 
 static void answer_lost(struct call *call, const char *why)
@@ -117,7 +117,7 @@ static void send_progress(struct call *call, const char *what, size_t len)
 	if (call->version >= MCP_2025_03_26)
 		value_add(params, "message", value_new_bytes(what, len));
 	rpc_add_call(&out, NULL, "notifications/progress", params);
-	call->channel->send(call->channel, &out);
+	call->channel->send(call->channel, &out, false);
 	call->told_ns = now_ns;
 }
 

@@ -136,7 +136,7 @@ static void send_request(struct call *call)
 	call->asked = ++call->session->server->last_asked;
 	id = value_new_int(call->asked);
 	rpc_add_call(&out, id, "elicitation/create", params);
-	call->channel->send(call->channel, &out);
+	call->channel->send(call->channel, &out, false);
 }
 
 /* Without server's requests the question is the answer, and the client calls again with what its user said. */
@@ -156,7 +156,7 @@ static void send_input_required(struct call *call)
 	json_write(&json, result, 0);
 	rpc_add_result(&out, call->id, str_cstr(&json), json.len);
 	call->is_answered = true;
-	call->channel->send(call->channel, &out);
+	call->channel->send(call->channel, &out, true);
 }
 
 bool consent_ask(struct call *call)

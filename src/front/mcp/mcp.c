@@ -1,13 +1,31 @@
 /* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
 #include "base/id.h"
 #include "base/own.h"
-#include "front/mcp/server.h"
+#include "front/mcp/http.h"
 #include "ops/rows.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
+
+#pragma weak http_serve
+
+int server_watch_signals(struct server *server, int *ret_fd, struct error *err)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &mask, &server->child_mask) < 0)
+		return error_errno(err, ERROR_HOST, "signals");
+	*ret_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "signals") : 0;
+}
 
 /* What a client does is held against this; nothing it sends changes it. */
 static int read_ceiling(const struct op_call *call, struct op_ceiling *ceiling, struct error *err)
@@ -60,9 +78,13 @@ static int read_policy(const char *word, enum mcp_policy *ret_policy, struct err
 int op_mcp_run(struct op_call *call, struct error *err)
 {
 	struct server server = { .environ = call->environ, .pid = getpid() };
+	const char *address = op_arg_text(call, "http");
 	owned(free_ptr) char *owner = NULL;
 	int status;
 
+	/* Only the program with the library can; this one hands over. */
+	if (address && !http_serve)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-http");
 	if (op_want_words(call, 0, 0, err) < 0 || check_owner(op_arg_text(call, "owner"), err) < 0)
 		return -1;
 	owner = owner_name(op_arg_text(call, "owner"), err);
@@ -71,7 +93,7 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	if (!owner || read_ceiling(call, &server.ceiling, err) < 0)
 		return -1;
 	server.ceiling.owner = owner;
-	status = stdio_serve(&server, err);
+	status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
 	strv_done(&server.ceiling.profiles);
 	return status;
 }

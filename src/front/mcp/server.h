@@ -34,8 +34,8 @@ enum mcp_version {
 
 /* Where messages to a client go; what carries it embeds it. */
 struct channel {
-	/* One message, without a newline in it. */
-	void (*send)(struct channel *channel, const struct str *message);
+	/* One message, without a newline in it; the last one when it is the answer to the channel's request. */
+	void (*send)(struct channel *channel, const struct str *message, bool is_last);
 };
 
 struct session {
@@ -112,19 +112,15 @@ void request_fail(const struct request_view *request, int code, const char *text
 /* A page of a list: *RET_FROM to *RET_TO of COUNT; false when the cursor is none of ours, and that is answered. */
 bool request_page(const struct request_view *request, size_t count, size_t *ret_from,
 		  size_t *ret_to, struct value *result);
-
-/* tools/list and tools/call. */
 void tools_list(const struct request_view *request);
 void tools_call(const struct request_view *request);
-
-/* Calls. */
 struct call *call_make(const struct request_view *request, struct tool_call *work);
 /* Starts it, now or when it is its turn. */
 void call_queue(struct server *server, struct call *call);
 struct call *call_find(const struct session *session, const struct value *id);
 /* Ends its child; nothing is answered any more. */
 void call_cancel(struct call *call);
-/* Nobody listens to CHANNEL any more: what was started from it ends. */
+/* Nobody listens to CHANNEL any more. */
 void calls_forget_channel(struct server *server, const struct channel *channel);
 /* Adds what has to be waited for to POLLS (room for MCP_RUNNING_MAX * 3), returns how many. */
 size_t calls_polls(struct server *server, struct pollfd *polls);
@@ -140,9 +136,12 @@ void call_begin(struct server *server, struct call *call);
 
 /* In the child: what came of WORK (STATUS, ERR as tool_call_perform gave them) as CallToolResult. */
 void answer_write(struct tool_call *work, int status, const struct error *err,
-		  enum mcp_version version, struct str *out);
-/* The answer to arguments that never became a call. */
+		  enum mcp_version version,
+		  struct str *out); /* The answer to arguments that never became a call. */
 void answer_refusal(const struct error *err, struct str *out);
+
+/* Ends come as a readable descriptor; a broken pipe is no reason to end. */
+int server_watch_signals(struct server *server, int *ret_fd, struct error *err);
 
 /* Serves one client on standard input and output until it is gone. */
 int stdio_serve(struct server *server, struct error *err);

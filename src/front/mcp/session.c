@@ -51,7 +51,7 @@ static void send_error(struct channel *channel, const struct value *id, int code
 	owned(str_done) struct str out = STR_INIT;
 
 	rpc_add_error(&out, id, code, text, data);
-	channel->send(channel, &out);
+	channel->send(channel, &out, true);
 }
 
 void session_refuse(struct channel *channel, int code, const char *text)
@@ -79,7 +79,7 @@ void request_answer(const struct request_view *request, struct value *result, bo
 	json_write(&json, result, 0);
 	value_free(result);
 	rpc_add_result(&out, request->id, str_cstr(&json), json.len);
-	request->channel->send(request->channel, &out);
+	request->channel->send(request->channel, &out, true);
 }
 
 bool request_page(const struct request_view *request, size_t count, size_t *ret_from,

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,9 +26,11 @@ struct stdio {
 	bool is_gone; /* nobody reads what we write */
 };
 
-static void send_line(struct channel *channel, const struct str *message)
+static void send_line(struct channel *channel, const struct str *message, bool is_last)
 {
 	struct stdio *stdio = (struct stdio *)channel;
+
+	(void)is_last;
 
 	if (stdio->is_gone)
 		return;
@@ -118,21 +119,6 @@ static bool turn(struct stdio *stdio)
 	return !stdio->is_gone;
 }
 
-static int watch_signals(struct stdio *stdio, struct error *err)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
-	(void)signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &mask, &stdio->server->child_mask) < 0)
-		return error_errno(err, ERROR_HOST, "signals");
-	stdio->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	return stdio->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signals") : 0;
-}
-
 /* What was answered before the end is still said, as long as somebody reads it. */
 static void say_the_rest(struct stdio *stdio)
 {
@@ -152,7 +138,7 @@ int stdio_serve(struct server *server, struct error *err)
 			       .signal_fd = -1 };
 
 	session_init(&stdio.session, server);
-	if (watch_signals(&stdio, err) < 0)
+	if (server_watch_signals(server, &stdio.signal_fd, err) < 0)
 		return -1;
 	while (turn(&stdio))
 		;

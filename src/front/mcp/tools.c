@@ -59,7 +59,7 @@ static void refuse(const struct request_view *request, const struct error *err)
 		str_add(&result, ",\"resultType\":\"complete\"}");
 	}
 	rpc_add_result(&out, request->id, str_cstr(&result), result.len);
-	request->channel->send(request->channel, &out);
+	request->channel->send(request->channel, &out, true);
 }
 
 /* Tools that change the real files are subject to the policy, whatever else they check. */

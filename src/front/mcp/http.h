@@ -1,0 +1,10 @@
+/* The server over HTTP. In a program of its own, for the library is large and nobody else needs it. */
+#ifndef FRONT_MCP_HTTP_H
+#define FRONT_MCP_HTTP_H
+
+#include "front/mcp/server.h"
+
+/* Serves clients on ADDRESS, on the loopback, until a signal ends it. */
+int http_serve(struct server *server, const char *address, struct error *err);
+
+#endif

@@ -1,0 +1,434 @@
+/* HTTP on the loopback, by the library. */
+#include "front/rpc/http.h"
+
+#include "base/own.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#define CONNECTIONS_MAX 1024u
+/* Descriptors left for everything else. */
+#define DESCRIPTORS_OWN 300u
+#define IDLE_S 120u
+/* How often those that wait for an answer are asked whether they are still there. */
+#define LOOK_MS 500
+#define HEADER_BYTES ((size_t)32 << 10)
+
+struct http {
+	struct MHD_Daemon *daemon;
+	struct http_request *requests; /* under way */
+	struct http_handlers handlers;
+	size_t body_max;
+	unsigned port;
+	bool has_sleepers;
+};
+
+struct http_request {
+	struct http *http;
+	struct http_request *next;
+	struct MHD_Connection *connection;
+	char *method, *path;
+	struct str body;
+	void *mark;
+	struct strv headers; /* of the answer: name, value, ... */
+	unsigned status;     /* of the answer; 0: none yet */
+	char *type;
+	struct str out; /* the answer, or what of a stream was not sent yet */
+	bool is_handled, is_too_large, is_stream, is_ended, is_queued, is_suspended;
+};
+
+static void request_free(struct http_request *request)
+{
+	free(request->method);
+	free(request->path);
+	free(request->type);
+	str_done(&request->body);
+	str_done(&request->out);
+	strv_done(&request->headers);
+	free(request);
+}
+
+static void resume(struct http_request *request)
+{
+	if (!request->is_suspended)
+		return;
+	request->is_suspended = false;
+	MHD_resume_connection(request->connection);
+}
+
+static void suspend(struct http_request *request)
+{
+	if (request->is_suspended)
+		return;
+	request->is_suspended = true;
+	MHD_suspend_connection(request->connection);
+}
+
+/* The next part of a stream. Without one the connection sleeps until there is. */
+static ssize_t read_stream(void *cookie, uint64_t position, char *buffer, size_t max)
+{
+	struct http_request *request = cookie;
+	size_t len = request->out.len < max ? request->out.len : max;
+
+	(void)position;
+	if (len == 0 && request->is_ended)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (len == 0) {
+		suspend(request);
+		return 0;
+	}
+	memcpy(buffer, request->out.data, len);
+	memmove(request->out.data, request->out.data + len, request->out.len - len);
+	str_truncate(&request->out, request->out.len - len);
+	return (ssize_t)len;
+}
+
+static enum MHD_Result queue(struct http_request *request)
+{
+	struct MHD_Response *response;
+	enum MHD_Result done;
+
+	if (request->is_stream)
+		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_stream,
+							     request, NULL);
+	else
+		response = MHD_create_response_from_buffer(request->out.len, request->out.data,
+							   MHD_RESPMEM_MUST_COPY);
+	if (!response)
+		return MHD_NO;
+	for (size_t i = 0; i + 1 < request->headers.count; i += 2)
+		(void)MHD_add_response_header(response, request->headers.items[i],
+					      request->headers.items[i + 1]);
+	if (request->type)
+		(void)MHD_add_response_header(response, "Content-Type", request->type);
+	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	request->is_queued = true;
+	done = MHD_queue_response(request->connection, request->status, response);
+	MHD_destroy_response(response);
+	return done;
+}
+
+static void take_body(struct http_request *request, const char *bytes, size_t len)
+{
+	if (request->body.len + len > request->http->body_max)
+		request->is_too_large = true;
+	if (!request->is_too_large)
+		str_add_bytes(&request->body, bytes, len);
+}
+
+static struct http_request *begin(struct http *http, struct MHD_Connection *connection,
+				  const char *path, const char *method)
+{
+	struct http_request *request = xcalloc(1, sizeof(*request));
+
+	*request = (struct http_request){ .http = http,
+					  .connection = connection,
+					  .method = xstrdup(method),
+					  .path = xstrdup(path),
+					  .next = http->requests };
+	http->requests = request;
+	return request;
+}
+
+static enum MHD_Result refuse(struct http_request *request, unsigned status)
+{
+	request->status = status;
+	request->is_handled = true;
+	return queue(request);
+}
+
+/* The library calls this with the headers, with each part of the body, at its end, and when a sleeping one wakes. */
+static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, const char *path,
+			     const char *method, const char *version, const char *bytes,
+			     size_t *len, void **slot)
+{
+	struct http *http = cookie;
+	struct http_request *request = *slot;
+	unsigned status;
+
+	(void)version;
+	if (!request) {
+		*slot = request = begin(http, connection, path, method);
+		status = http->handlers.check(request, http->handlers.cookie);
+		return status ? refuse(request, status) : MHD_YES;
+	}
+	if (*len > 0) {
+		take_body(request, bytes, *len);
+		*len = 0;
+		return MHD_YES;
+	}
+	if (request->is_queued)
+		return MHD_YES;
+	if (request->is_too_large)
+		return refuse(request, MHD_HTTP_CONTENT_TOO_LARGE);
+	if (!request->is_handled) {
+		request->is_handled = true;
+		http->handlers.handle(request, http->handlers.cookie);
+	}
+	if (request->status)
+		return queue(request);
+	suspend(request);
+	return MHD_YES;
+}
+
+static void forget(struct http *http, const struct http_request *request)
+{
+	struct http_request **slot = &http->requests;
+
+	while (*slot && *slot != request)
+		slot = &(*slot)->next;
+	if (*slot)
+		*slot = request->next;
+}
+
+static void completed(void *cookie, struct MHD_Connection *connection, void **slot,
+		      enum MHD_RequestTerminationCode how)
+{
+	struct http *http = cookie;
+	struct http_request *request = *slot;
+
+	(void)connection;
+	(void)how;
+	if (!request)
+		return;
+	http->handlers.gone(request, http->handlers.cookie);
+	forget(http, request);
+	request_free(request);
+	*slot = NULL;
+}
+
+/* Loopback and nothing else, whatever is written. */
+static int read_address(const char *text, struct sockaddr_storage *ret_address, struct error *err)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	owned(free_ptr) char *host = xstrndup(text, len);
+	char *end = NULL;
+	unsigned long port = colon && colon[1] ? strtoul(colon + 1, &end, 10) : 65536;
+
+	memset(ret_address, 0, sizeof(*ret_address));
+	if (port > 65535 || !end || *end)
+		return error_set(err, ERROR_USAGE, "--http %.40s: write 127.0.0.1:PORT", text);
+	if (strcmp(host, "127.0.0.1") == 0 || strcmp(host, "localhost") == 0) {
+		struct sockaddr_in *to = (struct sockaddr_in *)ret_address;
+
+		to->sin_family = AF_INET;
+		to->sin_port = htons((uint16_t)port);
+		to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return 0;
+	}
+	if (strcmp(host, "[::1]") == 0) {
+		struct sockaddr_in6 *to = (struct sockaddr_in6 *)ret_address;
+
+		to->sin6_family = AF_INET6;
+		to->sin6_port = htons((uint16_t)port);
+		to->sin6_addr = in6addr_loopback;
+		return 0;
+	}
+	return error_set(err, ERROR_USAGE,
+			 "--http %.40s: only the loopback is served; write 127.0.0.1:PORT", text);
+}
+
+static unsigned connections(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * DESCRIPTORS_OWN)
+		return DESCRIPTORS_OWN;
+	return limit.rlim_cur - DESCRIPTORS_OWN < CONNECTIONS_MAX
+		       ? (unsigned)limit.rlim_cur - DESCRIPTORS_OWN
+		       : CONNECTIONS_MAX;
+}
+
+/* More connections than descriptors would serve nobody. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur >= CONNECTIONS_MAX + DESCRIPTORS_OWN)
+		return;
+	limit.rlim_cur = limit.rlim_max < CONNECTIONS_MAX + DESCRIPTORS_OWN
+				 ? limit.rlim_max
+				 : CONNECTIONS_MAX + DESCRIPTORS_OWN;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int http_open(const char *address, size_t body_max, const struct http_handlers *handlers,
+	      struct http **ret_http, struct error *err)
+{
+	struct http *http;
+	struct sockaddr_storage where;
+	const union MHD_DaemonInfo *info;
+
+	if (read_address(address, &where, err) < 0)
+		return -1;
+	raise_limit();
+	http = xcalloc(1, sizeof(*http));
+	http->handlers = *handlers;
+	http->body_max = body_max;
+	http->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+			(where.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
+		0, NULL, NULL, serve, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+		MHD_OPTION_CONNECTION_LIMIT, connections(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		HEADER_BYTES, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_STRICT_FOR_CLIENT,
+		1, MHD_OPTION_END);
+	if (!http->daemon) {
+		free(http);
+		return error_errno(err, ERROR_HOST, "--http %.40s", address);
+	}
+	info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	http->port = info ? info->port : 0;
+	*ret_http = http;
+	return 0;
+}
+
+/* Wakes it up for its end: the library finds out that nobody is there, or the client that this is all. */
+static void give_up(struct http_request *request)
+{
+	request->is_ended = true;
+	if (!request->status)
+		request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+	resume(request);
+}
+
+/* The library does not look at connections that sleep. */
+static bool is_hung_up(const struct http_request *request)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	char byte;
+	ssize_t got = info ? recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 1;
+
+	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static bool look_after_sleepers(struct http *http)
+{
+	bool has_sleepers = false;
+
+	for (struct http_request *at = http->requests; at; at = at->next) {
+		if (at->is_suspended && is_hung_up(at))
+			give_up(at);
+		has_sleepers |= at->is_suspended;
+	}
+	return has_sleepers;
+}
+
+void http_close(struct http *http)
+{
+	for (struct http_request *at = http->requests; at; at = at->next)
+		give_up(at);
+	(void)MHD_run(http->daemon);
+	MHD_stop_daemon(http->daemon);
+	free(http);
+}
+
+int http_fd(const struct http *http)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+	return info ? info->epoll_fd : -1;
+}
+
+unsigned http_port(const struct http *http)
+{
+	return http->port;
+}
+
+int http_timeout(const struct http *http)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+	int most = http->has_sleepers ? LOOK_MS : -1;
+
+	if (MHD_get_timeout(http->daemon, &ms) != MHD_YES)
+		return most;
+	return most >= 0 && ms > LOOK_MS ? most : ms > 60000 ? 60000 : (int)ms;
+}
+
+void http_turn(struct http *http)
+{
+	(void)MHD_run(http->daemon);
+	http->has_sleepers = look_after_sleepers(http);
+}
+
+const char *http_method(const struct http_request *request)
+{
+	return request->method;
+}
+
+const char *http_path(const struct http_request *request)
+{
+	return request->path;
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const struct str *http_body(const struct http_request *request)
+{
+	return &request->body;
+}
+
+void http_set_mark(struct http_request *request, void *mark)
+{
+	request->mark = mark;
+}
+
+void *http_mark(const struct http_request *request)
+{
+	return request->mark;
+}
+
+void http_add_header(struct http_request *request, const char *name, const char *value)
+{
+	strv_add(&request->headers, name);
+	strv_add(&request->headers, value);
+}
+
+void http_reply(struct http_request *request, unsigned status, const char *type,
+		const struct str *body)
+{
+	if (request->status)
+		return;
+	request->status = status;
+	request->type = type ? xstrdup(type) : NULL;
+	if (body)
+		str_add_bytes(&request->out, body->data, body->len);
+	resume(request);
+}
+
+void http_stream(struct http_request *request)
+{
+	if (request->status)
+		return;
+	request->status = MHD_HTTP_OK;
+	request->type = xstrdup("text/event-stream");
+	request->is_stream = true;
+	resume(request);
+}
+
+void http_stream_event(struct http_request *request, const struct str *data)
+{
+	str_add(&request->out, "event: message\ndata: ");
+	str_add_bytes(&request->out, data->data, data->len);
+	str_add(&request->out, "\n\n");
+	resume(request);
+}
+
+void http_stream_end(struct http_request *request)
+{
+	request->is_ended = true;
+	resume(request);
+}

@@ -1,0 +1,57 @@
+/*
+ * HTTP on the loopback, the one door to the library that speaks it: requests in, replies and event streams out.
+ *
+ * Single-threaded: the caller polls http_fd() beside its own descriptors and calls http_turn().
+ */
+#ifndef FRONT_RPC_HTTP_H
+#define FRONT_RPC_HTTP_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+
+struct http;
+struct http_request;
+
+struct http_handlers {
+	/* Headers are there, the body is not: 0 to go on, or a status to refuse with at once. */
+	unsigned (*check)(struct http_request *request, void *cookie);
+	/* All of it is there. To be answered now or later, once. */
+	void (*handle)(struct http_request *request, void *cookie);
+	/* Over: answered, or the client is gone. The request is freed afterwards. */
+	void (*gone)(struct http_request *request, void *cookie);
+	void *cookie;
+};
+
+/* ADDRESS is 127.0.0.1:PORT, [::1]:PORT or localhost:PORT; others are refused. Port 0: any, see http_port. */
+int http_open(const char *address, size_t body_max, const struct http_handlers *handlers,
+	      struct http **ret_http, struct error *err);
+void http_close(struct http *http);
+
+int http_fd(const struct http *http);
+unsigned http_port(const struct http *http);
+/* Milliseconds until http_turn has to be called; -1: never. */
+int http_timeout(const struct http *http);
+void http_turn(struct http *http);
+
+const char *http_method(const struct http_request *request);
+const char *http_path(const struct http_request *request);
+/* NULL when there is none; the first when there are several. */
+const char *http_header(const struct http_request *request, const char *name);
+const struct str *http_body(const struct http_request *request);
+/* What the handlers keep with it. */
+void http_set_mark(struct http_request *request, void *mark);
+void *http_mark(const struct http_request *request);
+
+/* A header of the answer; before it. */
+void http_add_header(struct http_request *request, const char *name, const char *value);
+/* The whole answer; BODY may be NULL. */
+void http_reply(struct http_request *request, unsigned status, const char *type,
+		const struct str *body);
+/* An answer in parts, of events; each DATA is one. */
+void http_stream(struct http_request *request);
+void http_stream_event(struct http_request *request, const struct str *data);
+void http_stream_end(struct http_request *request);
+
+#endif

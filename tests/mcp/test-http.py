@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""mcp --http: the gate (token, Host, Origin), sessions, streams, clients that go away, broken requests.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+
+tap = Tap()
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+         "params": {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+                    "clientInfo": {"name": "t", "version": "1"}}}
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+class Web:
+    """One `aisbx mcp --http`, and requests to it."""
+
+    def __init__(self, home, *flags):
+        self.process = subprocess.Popen([AISBX, "mcp", "--http", "127.0.0.1:0", *flags], cwd=home.work, env=home.env,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.line = self.process.stderr.readline()
+        found = re.match(r"aisbx: http://127\.0\.0\.1:(\d+)/mcp, token in (.*)\n", self.line)
+        if not found:
+            raise SystemExit(f"1..0 # SKIP no HTTP here: {self.line.strip()}")
+        self.port, self.token_path = int(found[1]), found[2]
+        with open(self.token_path) as file:
+            self.token = file.read()
+        self.session, self.last_id = None, 100
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def headers(self, **more):
+        base = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream", "Host": f"127.0.0.1:{self.port}"}
+        if self.session:
+            base["Mcp-Session-Id"] = self.session
+        base.update({key.replace("_", "-"): value for key, value in more.items()})
+        return {key: value for key, value in base.items() if value is not None}
+
+    def request(self, method, body=None, path="/mcp", **headers):
+        """Status, headers and body of one request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for key, value in self.headers(**headers).items():
+            connection.putheader(key, value)
+        connection.putheader("Content-Length", str(len(data or b"")))
+        connection.endheaders(data)
+        response = connection.getresponse()
+        text = response.read().decode(errors="replace")
+        connection.close()
+        return response.status, dict(response.getheaders()), text
+
+    def post(self, body, **headers):
+        return self.request("POST", body, **headers)
+
+    def ask(self, method, **params):
+        """The answer to a request, from JSON or the end of a stream."""
+        self.last_id += 1
+        status, _, text = self.post({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
+        return messages(text)[-1] if status == 200 else {"status": status}
+
+    def hello(self):
+        _, headers, _ = self.post(HELLO)
+        self.session = headers["Mcp-Session-Id"]
+        return self
+
+
+def messages(text):
+    if text.startswith("{"):
+        return [json.loads(text)]
+    return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
+
+
+def test_gate(web, home):
+    tap.equal(stat.S_IMODE(os.stat(web.token_path).st_mode), 0o600, "the token's file is its owner's")
+    tap.ok(web.token not in web.line and len(web.token) == 64, "the token itself is printed nowhere")
+    with open(f"/proc/{web.process.pid}/cmdline") as file:
+        tap.ok(web.token not in file.read(), "nor among the processes")
+    for name, status, headers in [
+            ("no token", 401, {"Authorization": None}), ("a wrong token", 401, {"Authorization": "Bearer " + "0" * 64}),
+            ("half a token", 401, {"Authorization": "Bearer " + web.token[:32]}),
+            ("another scheme", 401, {"Authorization": "Basic " + web.token}),
+            ("a foreign Host", 403, {"Host": "evil.example"}), ("a Host like ours", 403, {"Host": "127.0.0.1.evil.example"}),
+            ("no Host", 400, {"Host": None}), ("a foreign Origin", 403, {"Origin": "http://evil.example"}),
+            ("the null Origin", 403, {"Origin": "null"}), ("an https Origin", 403, {"Origin": "https://localhost"}),
+            ("a form", 415, {"Content_Type": "application/x-www-form-urlencoded"}), ("text", 415, {"Content_Type": "text/plain"}),
+            ("no type", 415, {"Content_Type": None})]:
+        got = web.post(HELLO, **headers)[0]
+        tap.ok(got == status or (name == "no Host" and got in (400, 403)), f"{name}: {status}", got)
+    for headers in ({"Origin": f"http://localhost:{web.port}"}, {"Origin": "http://127.0.0.1"},
+                    {"Host": f"localhost:{web.port}"}, {"Host": f"[::1]:{web.port}"}):
+        tap.equal(web.post(HELLO, **headers)[0], 200, f"{headers} is ours")
+    tap.equal(web.request("GET")[0], 405, "GET changes nothing")
+    tap.equal([web.request(method)[0] for method in ("PUT", "PATCH", "OPTIONS")], [405] * 3, "nor do others")
+    tap.equal(web.request("POST", HELLO, path="/")[0], 404, "one place only")
+    for address in ("0.0.0.0:0", "example.org:80", "127.0.0.1", "127.0.0.1:99999", "192.168.0.1:1", "[::]:0"):
+        done = home.call("mcp", "--http", address)
+        tap.ok(done.returncode == 2 and "127.0.0.1:PORT" in done.stderr, f"--http {address}: refused", done)
+
+
+def test_sessions(web):
+    tap.equal(web.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})[0], 400, "without a session: 400")
+    tap.equal(web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, Mcp_Session_Id="0" * 64)[0], 404, "an unknown one: 404")
+    web.hello()
+    tap.ok(web.ask("tools/list")["result"]["tools"], "with one, all is as elsewhere")
+    tap.equal(web.post({"jsonrpc": "2.0", "method": "notifications/initialized"})[0], 202, "a notification: 202")
+    tap.equal(web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, MCP_Protocol_Version="1999-01-01")[0], 400,
+              "an unknown version in the header: 400")
+    tap.equal(web.ask("tools/call", name="sandbox_run", arguments={"script": "echo hi"})
+              ["result"]["structuredContent"]["stdout"], "hi\n", "a tool")
+    status, headers, text = web.post({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+        "name": "sandbox_run", "arguments": {"script": "sleep 3"}, "_meta": {"progressToken": "t"}}})
+    found = messages(text)
+    tap.ok(status == 200 and headers["Content-Type"] == "text/event-stream" and len(found) > 1
+           and found[0]["method"] == "notifications/progress" and found[-1]["id"] == 9, "with progress it is a stream", text)
+    status, headers, text = web.post({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+        "name": "sandbox_run", "arguments": {"script": "true"}}}, Accept="application/json")
+    tap.ok(status == 200 and headers["Content-Type"] == "application/json", "who wants none gets none")
+    status, _, text = web.post({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": MODERN}},
+                               Mcp_Session_Id=None, MCP_Protocol_Version="2026-07-28")
+    tap.ok(status == 200 and messages(text)[0]["result"]["resultType"] == "complete", "2026-07-28 needs no session", text)
+    old = web.session
+    tap.equal(web.request("DELETE")[0], 204, "a session is ended")
+    tap.equal(web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"})[0], 404, "and gone")
+    web.session = None
+    web.hello()
+    tap.ok(web.session != old, "the next one is another")
+
+
+def test_elicitation(web, home):
+    web.ask("tools/call", name="sandbox_create", arguments={"sandbox": "h1"})
+    web.ask("tools/call", name="sandbox_exec", arguments={"sandbox": "h1", "script": "echo web > web.txt"})
+    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+    connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "promote_request", "arguments": {"sandbox": "h1"}}}), web.headers())
+    response = connection.getresponse()
+    while True:
+        line = response.readline().decode()
+        if line.startswith("data: "):
+            break
+    question = json.loads(line[6:])
+    tap.equal(question["method"], "elicitation/create", "a question comes on the stream of its request")
+    tap.equal(web.post({"jsonrpc": "2.0", "id": question["id"],
+                        "result": {"action": "accept", "content": {"approve": True}}})[0], 202, "its answer by itself")
+    rest = response.read().decode()
+    connection.close()
+    tap.ok('"approved"' in rest and home.read("web.txt") == "web\n", "and then it is done", rest)
+
+
+def alive(mark):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+                if words[0] == b"sh" and any(mark.encode() in word for word in words):
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+def test_gone(web):
+    mark = f"mark-{os.getpid()}"
+    plain = socket.create_connection(("127.0.0.1", web.port))
+    body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "sandbox_run", "arguments": {"script": f": {mark}; sleep 999"}}})
+    head = "".join(f"{key}: {value}\r\n" for key, value in web.headers().items())
+    plain.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+    while not alive(mark):
+        time.sleep(0.05)
+    plain.close()
+    until = time.monotonic() + 20
+    while alive(mark) and time.monotonic() < until:
+        web.ask("ping")
+        time.sleep(0.1)
+    tap.ok(not alive(mark), "who goes away has cancelled")
+
+
+def test_broken(web):
+    for name, data in [("no HTTP", b"\x00\xff" * 100 + b"\r\n\r\n"), ("a huge line", b"GET /" + b"a" * (1 << 20) + b" HTTP/1.1\r\n\r\n"),
+                       ("many headers", b"POST /mcp HTTP/1.1\r\n" + b"".join(b"x%d: y\r\n" % i for i in range(10000)) + b"\r\n"),
+                       ("a negative length", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -5\r\n\r\n"),
+                       ("two lengths", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef"),
+                       ("a chunk overflow", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n"),
+                       ("a path outside", b"GET /%2e%2e//etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")]:
+        plain = socket.create_connection(("127.0.0.1", web.port), timeout=10)
+        got = b""
+        try:
+            plain.sendall(data)
+            got = plain.recv(4096)
+        except OSError:
+            pass
+        plain.close()
+        tap.ok(b" 200 " not in got[:40] and web.ask("ping").get("result") == {}, f"{name}: refused, and it goes on", got[:80])
+    status = web.post(b"x" * (5 << 20))[0]
+    tap.equal(status, 413, "a body that is too large: 413")
+    tap.equal(messages(web.post(b"{half")[2])[0]["error"]["code"], -32700, "broken JSON: -32700")
+
+
+def test_crowd(web):
+    idle = []
+    for _ in range(800):
+        try:
+            idle.append(socket.create_connection(("127.0.0.1", web.port), timeout=5))
+        except OSError:
+            break
+    began = time.monotonic()
+    tap.equal(web.ask("ping").get("result"), {}, f"{len(idle)} who say nothing keep nobody waiting")
+    print(f"# answered after {time.monotonic() - began:.3f} s")
+    for one in idle:
+        one.close()
+    found, threads = {}, []
+
+    def run(number):
+        found[number] = web.ask("tools/call", name="sandbox_run", arguments={"script": f"echo {number}"})
+    for number in range(32):
+        threads.append(threading.Thread(target=run, args=(number,)))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    tap.equal([found[i]["result"]["structuredContent"]["stdout"] for i in range(32)], [f"{i}\n" for i in range(32)],
+              "32 at once each get their own")
+
+
+with Home("mcp-http-") as home:
+    with Web(home) as web:
+        first = web.token
+        test_gate(web, home)
+        test_sessions(web)
+        for test in ((test_elicitation, web, home), (test_gone, web), (test_broken, web), (test_crowd, web)):
+            tap.attempt(*test)
+        tap.equal(web.process.poll(), None, "the server lives")
+        path = web.token_path
+    tap.ok(not os.path.exists(path), "at the end the token is gone")
+    with Web(home) as web:
+        tap.ok(web.token != first, "and the next one is another")
+tap.done()
