@@ -3,6 +3,7 @@
 #include "engine/doctor_advice.h"
 #include "engine/doctor_probe.h"
 #include "engine/engine.h"
+#include "wasm/module.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -75,6 +76,28 @@ static struct value *describe(const struct doctor_machine *machine, enum layer l
 	return row;
 }
 
+/* What may be there or not: nothing else depends on it. */
+static struct value *extras(const struct host *host)
+{
+	struct value *list = value_new_list(), *row = value_append(list, value_new_map());
+	owned(sealed_done) struct sealed engine = SEALED_INIT;
+	struct error err;
+	int found = wasm_part_look(host->data_dir, wasm_engine_row(), 0, &engine, &err);
+
+	value_add(row, "name", value_new_text("wasm"));
+	value_add(row, "state",
+		  value_new_text(found == 1   ? "works"
+				 : found == 0 ? "absent"
+					      : "changed"));
+	value_add(row, "detail",
+		  value_new_text(found == 1   ? wasm_engine_row()->summary
+				 : found == 0 ? "--driver wasm has no engine"
+					      : err.text));
+	value_add(row, "remedy",
+		  value_new_text(found == 1 ? NULL : "aisbx wasm install python javascript"));
+	return list;
+}
+
 int engine_doctor(struct value **ret_answer, struct error *err)
 {
 	struct doctor_machine machine = { .root = "" };
@@ -101,6 +124,7 @@ int engine_doctor(struct value **ret_answer, struct error *err)
 	value_set(answer, "user", value_new_text(host.privileged ? "root" : "plain"));
 	value_set(answer, "layers", layers);
 	value_set(answer, "warnings", doctor_warnings(&machine));
+	value_set(answer, "extras", extras(&host));
 	*ret_answer = answer;
 	return 0;
 }

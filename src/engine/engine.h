@@ -30,7 +30,8 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 
 /*
  * Tries every layer: {fit, user, layers: [{layer, state, mandatory, detail, remedy}], warnings: [{setting, value,
- * detail, remedy}]}; state is works, degraded or missing. The caller owns the answer.
+ * detail, remedy}], extras: [{name, state, detail, remedy}]}; state is works, degraded or missing. The caller owns the
+ * answer.
  */
 int engine_doctor(struct value **ret_answer, struct error *err);
 

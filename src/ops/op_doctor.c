@@ -38,6 +38,20 @@ static void write_warnings(struct str *out, const struct value *warnings)
 	}
 }
 
+static void write_extras(struct str *out, const struct value *extras)
+{
+	str_add(out, "\nBeside the layers:\n");
+	for (size_t i = 0; i < extras->many.count; i++) {
+		const struct value *row = extras->many.items[i];
+
+		str_addf(out, "  %-8s %-9s %s\n", text_of(row, "name"), text_of(row, "state"),
+			 text_of(row, "detail"));
+		if (value_get_text(row, "remedy"))
+			str_addf(out, "  %-8s %-9s to get it: %s\n", "", "",
+				 text_of(row, "remedy"));
+	}
+}
+
 int op_doctor_run(struct op_call *call, struct error *err)
 {
 	if (engine_doctor(&call->answer, err) < 0)
@@ -47,6 +61,7 @@ int op_doctor_run(struct op_call *call, struct error *err)
 
 	write_layers(&call->text, value_get(call->answer, "layers"));
 	write_warnings(&call->text, value_get(call->answer, "warnings"));
+	write_extras(&call->text, value_get(call->answer, "extras"));
 	str_addf(&call->text, "\n%s\n",
 		 is_fit ? "This machine is fit: every mandatory layer works."
 			: "This machine is not fit: a mandatory layer is missing, and runs are "

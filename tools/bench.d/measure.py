@@ -124,12 +124,13 @@ def make_bench(program, price_program, rounds):
             shutil.copy(source, target)
             target.chmod(0o755)
         copies.append(target if target.exists() else None)
-    # The program with libraries lies beside the built one, or where an installed one looks for it.
-    for beside in ("aisbx-more", "../libexec/aisbx/aisbx-more"):
-        more = Path(program).parent / beside
-        if more.exists():
-            shutil.copy(more, scratch / "aisbx-more")
-            break
+    # Its companions lie beside the built one, or where an installed one looks for it.
+    for name in ("aisbx-more", "aisbx-wasm"):
+        for beside in (name, f"../libexec/aisbx/{name}"):
+            more = Path(program).parent / beside
+            if more.exists():
+                shutil.copy(more, scratch / name)
+                break
     bench = Bench(copies[0], copies[1], rounds, scratch, make_callers(scratch))
     bench.build_timer()
     return bench

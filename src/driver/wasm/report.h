@@ -12,8 +12,9 @@
 enum wasm_hand {
 	WASM_HAND_RUNNER, /* itself */
 	WASM_HAND_ENGINE,
-	WASM_HAND_REPORT, /* the pipe */
-	WASM_HAND_MODULE, /* in WASM_MODE_RUN its compiled form, else the module as it came */
+	WASM_HAND_REPORT,  /* the pipe */
+	WASM_HAND_MODULE,  /* in WASM_MODE_RUN its compiled form, else the module as it came */
+	WASM_HAND_LIBRARY, /* a folder; only where the argument says so */
 	WASM_HAND_COUNT
 };
 
@@ -30,6 +31,7 @@ enum wasm_argument {
 	WASM_ARG_TIME,
 	WASM_ARG_WORKSPACE,
 	WASM_ARG_CWD,
+	WASM_ARG_LIBRARY, /* where the guest sees the library; "" for none */
 	WASM_ARG_DASHES,
 	WASM_ARG_GUEST
 };

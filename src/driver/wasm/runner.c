@@ -149,35 +149,53 @@ static void start_clock(uint64_t time_ms)
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void run_guest(void)
+/* A program has a function without arguments or results, which the engine checks. */
+static wasmtime_error_t *call_start(const wasmtime_func_t *entry, int *ret_status,
+				    wasm_trap_t **ret_trap)
 {
-	static const char *const entries[] = { "_start", "run" };
+	*ret_status = 0;
+	return runner.api.wasmtime_func_call(runner.context, entry, NULL, 0, NULL, 0, ret_trap);
+}
+
+/* A language that is started already has one that gives its exit status: only modules we know by their hash have it. */
+static wasmtime_error_t *call_run(const wasmtime_func_t *entry, int *ret_status,
+				  wasm_trap_t **ret_trap)
+{
+	wasmtime_val_raw_t slot = { .both = { 0, 0 } };
+	wasmtime_error_t *error =
+		runner.api.wasmtime_func_call_unchecked(runner.context, entry, &slot, 1, ret_trap);
+
+	*ret_status = slot.i32 & 0xff;
+	return error;
+}
+
+static _Noreturn void run_guest(void)
+{
 	const struct wasmtime *api = &runner.api;
+	const char *name = runner.job.library[0] ? "run" : "_start";
 	wasmtime_instance_t instance;
 	wasm_trap_t *trap = NULL;
 	wasmtime_error_t *error = api->wasmtime_linker_instantiate(runner.linker, runner.context,
 								   runner.module, &instance, &trap);
 	wasmtime_extern_t entry;
+	int status = 0;
 
 	if (trap)
 		end_trapped(trap);
 	if (error)
 		end_failed(error, false);
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		if (!api->wasmtime_instance_export_get(runner.context, &instance, entries[i],
-						       strlen(entries[i]), &entry) ||
-		    entry.kind != WASMTIME_EXTERN_FUNC)
-			continue;
-		error = api->wasmtime_func_call(runner.context, &entry.of.func, NULL, 0, NULL, 0,
-						&trap);
-		if (trap)
-			end_trapped(trap);
-		if (error)
-			end_failed(error, true);
-		end(WASM_EXITED, 0, "");
-	}
-	end(WASM_BAD_MODULE, 126,
-	    "it has no function called _start: it is a library, not a program");
+	if (!api->wasmtime_instance_export_get(runner.context, &instance, name, strlen(name),
+					       &entry) ||
+	    entry.kind != WASMTIME_EXTERN_FUNC)
+		end(WASM_BAD_MODULE, 126,
+		    "it has no function called _start: it is a library, not a program");
+	error = runner.job.library[0] ? call_run(&entry.of.func, &status, &trap)
+				      : call_start(&entry.of.func, &status, &trap);
+	if (trap)
+		end_trapped(trap);
+	if (error)
+		end_failed(error, true);
+	end(WASM_EXITED, status, "");
 }
 
 static int make_engine(struct error *err)
@@ -198,11 +216,11 @@ static int make_engine(struct error *err)
 }
 
 /* "5,9,10,11", of the launch that started us. */
-static int read_hands(int *hands)
+static int read_hands(int *hands, int count)
 {
 	const char *at = getenv(HANDS_VARIABLE);
 
-	for (int i = 0; i < WASM_HAND_COUNT; i++) {
+	for (int i = 0; i < count; i++) {
 		char *end;
 
 		if (!at)
@@ -227,11 +245,12 @@ static int read_job(int argc, char **argv, char **environ_given, struct runner_j
 		.time_ms = strtoull(argv[WASM_ARG_TIME], NULL, 10),
 		.workspace = argv[WASM_ARG_WORKSPACE],
 		.cwd = argv[WASM_ARG_CWD],
+		.library = argv[WASM_ARG_LIBRARY],
 		.argc = argc - WASM_ARG_GUEST,
 		.argv = (const char *const *)argv + WASM_ARG_GUEST,
 		.environ = (const char *const *)environ_given,
 	};
-	return read_hands(job->hands);
+	return read_hands(job->hands, job->library[0] ? WASM_HAND_COUNT : WASM_HAND_LIBRARY);
 }
 
 int main(int argc, char **argv, char **environ_given)
@@ -246,7 +265,8 @@ int main(int argc, char **argv, char **environ_given)
 			      "aisbx-wasm is started by `aisbx run --driver wasm`\n");
 		return 125;
 	}
-	if (make_engine(&err) < 0)
+	if (make_engine(&err) < 0 ||
+	    (runner_seal() < 0 && error_errno(&err, ERROR_HOST, "filter") < 0))
 		end(WASM_BAD_ENGINE, 125, err.text);
 	outcome = runner_open_module(&runner, words, sizeof(words));
 	if (outcome != WASM_EXITED)

@@ -14,6 +14,7 @@ struct runner_job {
 	bool has_compiled;
 	bool is_compiling; /* compile, and no more */
 	const char *workspace, *cwd;
+	const char *library; /* "" for none */
 	int argc;
 	const char *const *argv;    /* of the guest */
 	const char *const *environ; /* of the guest, each behind WASM_ENV_MARK */
@@ -28,6 +29,9 @@ struct runner {
 	wasmtime_context_t *context;
 	wasmtime_linker_t *linker;
 };
+
+/* Gives up what the runner needs no more, for every thread it starts from now on. 0, or -1 with errno. */
+int runner_seal(void);
 
 /* The words of an error or a trap of the engine, short and on one line. */
 void runner_words(const struct runner *runner, const wasmtime_error_t *error,

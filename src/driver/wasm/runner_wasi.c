@@ -1,6 +1,7 @@
 /* What the guest gets: limits, the workspace under its three names, streams, variables, arguments. No network exists. */
 #include "driver/wasm/runner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,54 @@ static int open_directories(const struct runner *runner, wasi_config_t *wasi, st
 	return 0;
 }
 
+/*
+ * What a language brings along, where nothing can be written to. Such a one takes relative paths to begin at the root, so
+ * that is the directory it starts in.
+ */
+static int open_library(const struct runner *runner, wasi_config_t *wasi, struct error *err)
+{
+	char path[40];
+
+	if (!runner->job.library[0])
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
+		       runner->job.hands[WASM_HAND_LIBRARY]);
+	if (!runner->api.wasi_config_preopen_dir(wasi, path, runner->job.library, false) ||
+	    !runner->api.wasi_config_preopen_dir(wasi, runner->job.cwd, "/", true))
+		return error_set(err, ERROR_HOST, "cannot open the language's library");
+	return 0;
+}
+
+static wasm_trap_t *refuse_call(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *slots,
+				size_t count)
+{
+	(void)env;
+	(void)caller;
+	if (count > 0)
+		slots[0].i32 = -1;
+	return NULL;
+}
+
+/* A language with a library imports one function by which it would call tools of its host: there are none. */
+static int define_call(struct runner *runner, struct error *err)
+{
+	const struct wasmtime *api = &runner->api;
+	wasm_valtype_t *words[5];
+	wasm_valtype_vec_t taken, given;
+
+	if (!runner->job.library[0])
+		return 0;
+	for (size_t i = 0; i < 5; i++)
+		words[i] = api->wasm_valtype_new(WASM_I32);
+	api->wasm_valtype_vec_new(&taken, 4, words);
+	api->wasm_valtype_vec_new(&given, 1, words + 4);
+	if (api->wasmtime_linker_define_func_unchecked(runner->linker, "host", 4, "call", 4,
+						       api->wasm_functype_new(&taken, &given),
+						       refuse_call, NULL, NULL))
+		return error_set(err, ERROR_HOST, "the engine refuses a function");
+	return 0;
+}
+
 static int give_world(struct runner *runner, struct error *err)
 {
 	const struct wasmtime *api = &runner->api;
@@ -66,7 +115,7 @@ static int give_world(struct runner *runner, struct error *err)
 	    set_variables(runner, wasi) < 0)
 		return error_set(err, ERROR_USAGE,
 				 "arguments and variables of a module must be UTF-8");
-	if (open_directories(runner, wasi, err) < 0)
+	if (open_directories(runner, wasi, err) < 0 || open_library(runner, wasi, err) < 0)
 		return -1;
 	if (api->wasmtime_context_set_wasi(runner->context, wasi))
 		return error_set(err, ERROR_HOST, "the engine refuses its directories");
@@ -87,5 +136,5 @@ int runner_prepare(struct runner *runner, struct error *err)
 	runner->linker = api->wasmtime_linker_new(runner->engine);
 	if (api->wasmtime_linker_define_wasi(runner->linker))
 		return error_set(err, ERROR_HOST, "the engine has no WASI");
-	return give_world(runner, err);
+	return define_call(runner, err) < 0 ? -1 : give_world(runner, err);
 }

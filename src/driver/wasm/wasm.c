@@ -39,6 +39,7 @@ struct wasm_task {
 	struct wasm_module module;
 	struct intake intake;
 	char *runner;
+	char *library; /* the folder of a language that brings one, or NULL */
 	int epoll_fd, report_fd;
 };
 
@@ -111,6 +112,7 @@ static void make_command(struct wasm_task *task, const struct spec *given)
 	strv_addf(command, "%llu", (unsigned long long)limits->time_ms);
 	strv_add(command, given->workspace);
 	strv_add(command, given->cwd);
+	strv_add(command, task->library ? task->module.language->library : "");
 	strv_add(command, "--");
 	for (size_t i = 0; i < given->command.count; i++)
 		strv_add(command, given->command.items[i]);
@@ -128,7 +130,8 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 		return error_errno(err, ERROR_HOST,
 				   "this needs %s, which is part of aisbx; install it again",
 				   task->runner);
-	task->hands.count = WASM_HAND_COUNT;
+	task->hands.count = task->library ? WASM_HAND_COUNT : WASM_HAND_LIBRARY;
+	task->hands.items[WASM_HAND_LIBRARY] = (struct hand){ task->library, -1 };
 	task->hands.items[WASM_HAND_RUNNER] = (struct hand){ task->runner, -1 };
 	task->hands.items[WASM_HAND_ENGINE] = (struct hand){ module->engine.path, -1 };
 	task->hands.items[WASM_HAND_REPORT] = (struct hand){ NULL, report_fd };
@@ -151,6 +154,7 @@ static void wasm_free(struct task *base)
 	fd_close(&task->report_fd);
 	fd_close(&task->epoll_fd);
 	free(task->runner);
+	free(task->library);
 	free(task);
 }
 
@@ -193,6 +197,10 @@ static int start_inner(struct wasm_task *task, const struct spec *spec, struct e
 	told_fd = ends[1];
 	/* Only our end must not block. */
 	(void)fcntl(told_fd, F_SETFL, 0);
+	if (task->module.language && task->module.language->library)
+		task->library = xstrndup(task->module.source.path,
+					 (size_t)(strrchr(task->module.source.path, '/') -
+						  task->module.source.path));
 	make_command(task, spec);
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (make_hands(task, told_fd, err) < 0 ||
@@ -240,7 +248,8 @@ static void take_end(struct wasm_task *task)
 
 	if (!task->intake.has_end)
 		return;
-	task->task.has_fuel = true;
+	/* A loop keeps its count to itself until it ends: who is interrupted in one cannot tell. */
+	task->task.has_fuel = end->outcome != WASM_OUT_OF_TIME;
 	task->task.fuel_consumed = end->fuel_consumed;
 	switch (end->outcome) {
 	case WASM_OUT_OF_FUEL:
