@@ -27,8 +27,16 @@ from .sandbox import Sandbox, run, undo
 
 __version__ = "0.1.0"
 
+# The names these have in E2B's package.
+SandboxException = SandboxError
+NotFoundException = NotFoundError
+TimeoutException = TimeoutError
+CommandExitException = CommandExitError
+CommandResult = RunResult
+
 __all__ = [
-    "Change", "Changes", "CommandExitError", "CommandHandle", "Commands", "ConflictError", "ConsentError", "Denial", "DeniedError",
-    "EntryInfo", "Files", "NotFoundError", "ProgramError", "Promotion", "RunResult", "Sandbox", "SandboxError",
-    "SandboxInfo", "Snapshot", "TimeoutError", "UsageError", "run", "undo",
+    "Change", "Changes", "CommandExitError", "CommandExitException", "CommandHandle", "CommandResult", "Commands",
+    "ConflictError", "ConsentError", "Denial", "DeniedError", "EntryInfo", "Files", "NotFoundError",
+    "NotFoundException", "ProgramError", "Promotion", "RunResult", "Sandbox", "SandboxError", "SandboxException",
+    "SandboxInfo", "Snapshot", "TimeoutError", "TimeoutException", "UsageError", "run", "undo",
 ]
