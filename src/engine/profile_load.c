@@ -24,6 +24,7 @@ struct chain {
 	char *paths[CHAIN_DEPTH]; /* resolved; what a loop is known by */
 	size_t count;
 	const struct profile_builtin *builtin; /* beyond the last link, or NULL */
+	enum profile_language language;	       /* of the command; PROFILE_LANGUAGES: none */
 };
 
 static void chain_done(struct chain *chain)
@@ -163,14 +164,19 @@ static void merge_chain(const struct chain *chain, struct settings *ret_settings
 	settings_init(ret_settings);
 	if (chain->builtin)
 		chain->builtin->apply(ret_settings);
-	for (size_t i = chain->count; i > 0; i--)
+	for (size_t i = chain->count; i > 0; i--) {
 		settings_merge(ret_settings, &chain->links[i - 1].settings);
+		if (chain->language != PROFILE_LANGUAGES)
+			settings_merge(ret_settings,
+				       &chain->links[i - 1].languages[chain->language]);
+	}
 }
 
-int engine_resolve_profile(const char *word, const char *config_dir, struct settings *ret_settings,
-			   char **ret_path, struct error *err)
+int engine_resolve_profile(const char *word, const char *config_dir, const struct strv *command,
+			   struct settings *ret_settings, char **ret_path, struct error *err)
 {
-	owned(chain_done) struct chain chain = { .config_dir = config_dir };
+	owned(chain_done) struct chain chain = { .config_dir = config_dir,
+						 .language = profile_language_of(command) };
 
 	if (add_word(&chain, word, err) < 0 || follow(&chain, err) < 0)
 		return -1;
@@ -182,7 +188,9 @@ int engine_resolve_profile(const char *word, const char *config_dir, struct sett
 int engine_extend_profile(struct profile *profile, const char *path, const char *config_dir,
 			  struct settings *ret_settings, struct error *err)
 {
-	owned(chain_done) struct chain chain = { .config_dir = config_dir, .count = 1 };
+	owned(chain_done) struct chain chain = { .config_dir = config_dir,
+						 .count = 1,
+						 .language = PROFILE_LANGUAGES };
 
 	chain.paths[0] = xstrdup(path);
 	chain.links[0] = *profile;
@@ -201,7 +209,7 @@ int engine_load_profile(const struct request *request, const char *workspace,
 	owned(free_ptr) char *path = NULL;
 	struct settings settings;
 
-	if (engine_resolve_profile(word, config_dir, &settings, &path, err) < 0)
+	if (engine_resolve_profile(word, config_dir, &request->command, &settings, &path, err) < 0)
 		return -1;
 	if (settings_file_apply(request, workspace, &settings, notes, err) < 0 ||
 	    (workspace &&

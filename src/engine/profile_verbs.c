@@ -63,7 +63,7 @@ static void add_user_row(struct value *list, const char *dir, const char *file,
 	settings_init(&settings);
 	if (!name)
 		return;
-	if (engine_resolve_profile(name, config_dir, &settings, &real, &err) < 0)
+	if (engine_resolve_profile(name, config_dir, NULL, &settings, &real, &err) < 0)
 		summary = xasprintf("broken: %s", err.text);
 	else if (file_read(AT_FDCWD, path, YAML_MAX_BYTES, &text, &err) == 0)
 		summary = first_comment(str_cstr(&text));
@@ -131,7 +131,7 @@ int engine_profile_show(const char *word, const char *const *env, struct value *
 	struct value *answer;
 
 	settings_init(&settings);
-	if (engine_resolve_profile(word, config_dir, &settings, &path, err) < 0)
+	if (engine_resolve_profile(word, config_dir, NULL, &settings, &path, err) < 0)
 		return -1;
 	if (!path)
 		str_add(&source, profile_builtin_find(word)->source);
@@ -159,7 +159,7 @@ int engine_profile_check(const char *word, const char *const *env, struct error 
 	owned(settings_done) struct settings settings;
 
 	settings_init(&settings);
-	return engine_resolve_profile(word, config_dir, &settings, &path, err);
+	return engine_resolve_profile(word, config_dir, NULL, &settings, &path, err);
 }
 
 static int need_config_dir(const char *const *env, char **ret_dir, struct error *err)
@@ -183,7 +183,7 @@ int engine_profile_trust(const char *file, const char *const *env, struct value 
 
 	settings_init(&settings);
 	if (need_config_dir(env, &config_dir, err) < 0 ||
-	    engine_resolve_profile(given, config_dir, &settings, &path, err) < 0 ||
+	    engine_resolve_profile(given, config_dir, NULL, &settings, &path, err) < 0 ||
 	    file_read(AT_FDCWD, path, YAML_MAX_BYTES, &text, err) < 0 ||
 	    trust_add(config_dir, path, str_cstr(&text), text.len, err) < 0)
 		return -1;

@@ -232,6 +232,10 @@ static int read_key(struct reader *reader, const char *written, const struct val
 		return reader_mounts(reader, item);
 	if (strcmp(key, "caps") == 0)
 		return read_caps(reader, item);
+	if (strcmp(key, "default-limits") == 0)
+		return reader_limits(reader, item, &reader->profile->settings);
+	if (strcmp(key, "language-specific") == 0)
+		return reader_language_limits(reader, item);
 	if (!row || !(row->profile || is_mount(row)))
 		return value_reader_unknown(&reader->file, item, written, nearest_key(key));
 	return read_row(reader, row, item);
@@ -263,6 +267,11 @@ int profile_parse(const char *bytes, size_t len, const char *origin, const char 
 	result = yaml_read(bytes, len, origin, YAML_TEXT, &tree, err);
 	if (result == 0)
 		result = read_tree(&reader, tree);
+	/* A file of limits says nothing else, so the rest is as always. */
+	if (result == 0 && !profile.extends &&
+	    (strv_has(&reader.seen, "default-limits") ||
+	     strv_has(&reader.seen, "language-specific")))
+		profile.extends = xstrdup("default");
 	strv_done(&reader.seen);
 	if (result < 0) {
 		profile_done(&profile);

@@ -10,6 +10,8 @@ void profile_init(struct profile *profile)
 {
 	memset(profile, 0, sizeof(*profile));
 	settings_init(&profile->settings);
+	for (size_t i = 0; i < PROFILE_LANGUAGES; i++)
+		settings_init(&profile->languages[i]);
 }
 
 void profile_done(struct profile *profile)
@@ -17,6 +19,8 @@ void profile_done(struct profile *profile)
 	free(profile->name);
 	free(profile->extends);
 	settings_done(&profile->settings);
+	for (size_t i = 0; i < PROFILE_LANGUAGES; i++)
+		settings_done(&profile->languages[i]);
 	memset(profile, 0, sizeof(*profile));
 }
 

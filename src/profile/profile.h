@@ -3,6 +3,7 @@
 #define PROFILE_PROFILE_H
 
 #include "base/error.h"
+#include "profile/language.h"
 #include "spec/settings.h"
 
 #include <stddef.h>
@@ -11,6 +12,8 @@ struct profile {
 	char *name;
 	char *extends; /* NULL when it stands alone */
 	struct settings settings;
+	struct settings
+		languages[PROFILE_LANGUAGES]; /* what a command of that language gets on top */
 };
 
 void profile_init(struct profile *profile);

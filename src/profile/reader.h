@@ -23,6 +23,10 @@ const char *reader_text(const struct reader *reader, const struct value *item, c
 char *reader_path(const struct reader *reader, const struct value *item, const char *key,
 		  const char *path);
 
+/* The values of `default_limits` and `language_specific`. */
+int reader_limits(const struct reader *reader, const struct value *map, struct settings *settings);
+int reader_language_limits(const struct reader *reader, const struct value *map);
+
 /* The value of `mounts`. */
 int reader_mounts(const struct reader *reader, const struct value *list);
 

@@ -225,7 +225,8 @@ static char *shown(const struct settings *settings)
 /* What the generator made of a file is what the parser makes of it. */
 static void test_builtins(void)
 {
-	static const char *const names[] = { "default", "strict", "dev" };
+	static const char *const names[] = { "default", "strict",     "dev",
+					     "python",	"javascript", "shell" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct profile_builtin *builtin = profile_builtin_find(names[i]);
@@ -292,8 +293,53 @@ static void test_show(void)
 	}
 }
 
+/* Files of limits as other tools write them, and whose language a command is. */
+static void test_limits(void)
+{
+	static const char text[] =
+		"default_limits: {memory_mb: 128, cpu_cores: 1.5, "
+		"execution_time_seconds: 5, max_processes: 20, disk_mb: 50}\n"
+		"language_specific:\n  python: {memory_mb: \"512\"}\n  js: {disk_mb: 7}\n";
+	static const char *const commands[][2] = { { "python3.11", NULL },
+						   { "/usr/bin/node", NULL },
+						   { "env", "bash" },
+						   { "make", NULL } };
+	static const enum profile_language want[] = { PROFILE_PYTHON, PROFILE_JAVASCRIPT,
+						      PROFILE_SHELL, PROFILE_LANGUAGES };
+	struct profile profile;
+	struct error err;
+
+	if (!tap_ok(parse(text, &profile, &err), "a file of limits parses"))
+		return;
+	tap_ok(profile.settings.mem_bytes == 128 << 20 && profile.settings.cpu_milli == 1500 &&
+		       profile.settings.time_ms == 5000 && profile.settings.pids == 20 &&
+		       profile.settings.disk_bytes == 50 << 20,
+	       "its numbers");
+	tap_is_int(profile.languages[PROFILE_PYTHON].mem_bytes, 512 << 20, "a language's own");
+	tap_ok(profile.languages[PROFILE_PYTHON].pids == SETTING_UNSET, "and no more of it");
+	tap_is_int(profile.languages[PROFILE_JAVASCRIPT].disk_bytes, 7 << 20, "by another name");
+	tap_is_str(profile.extends, "default", "the rest is as always");
+	profile_done(&profile);
+	refuses("default_limits: {memory: 1}\n",
+		"p.yaml:1: unknown key 'memory' (did you mean 'memory_mb'?)");
+	refuses("default_limits: {memory_mb: 512m}\n", "p.yaml:1: 'memory_mb' is a number");
+	refuses("default_limits: [1]\n", "p.yaml:1: 'limits' are a map");
+	refuses("language_specific: {cobol: {memory_mb: 1}}\n",
+		"p.yaml:1: 'cobol' is no language here");
+	refuses("default_limits: {max_processes: 0}\n", "p.yaml:1: max_processes");
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		owned(strv_done) struct strv command = STRV_INIT;
+
+		for (size_t w = 0; w < 2 && commands[i][w]; w++)
+			strv_add(&command, commands[i][w]);
+		tap_is_int(profile_language_of(&command), want[i], "the language of %s",
+			   commands[i][0]);
+	}
+}
+
 int main(void)
 {
+	test_limits();
 	test_whole();
 	test_forms();
 	test_unknown_keys();
