@@ -171,10 +171,25 @@ static const char *code_of(const struct strv *words, size_t at, const char *lett
 		if (word[0] != '-' || !word[1])
 			return NULL;
 		if (word[1] == '-' ? strcmp(word, "--eval") == 0 || strcmp(word, "--print") == 0
-				   : strpbrk(word, letters) != NULL)
+				   : strchr(letters, word[strlen(word) - 1]) != NULL)
 			return words->items[i + 1];
 	}
 	return NULL;
+}
+
+/* Code of a language that is not parsed here: words that speak for themselves. */
+static void judge_unread(const struct command *command, const char *code)
+{
+	static const char *const words[] = { "exec",   "system", "popen", "eval",   "fork",
+					     "unlink", "spawn",	 "open(", "base64", "shell" };
+	bool is_net = strcasestr(code, "socket") || strstr(code, "/inet/");
+	bool is_grave = is_net;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		is_grave = is_grave || strstr(code, words[i]);
+	command_find(command, RULE_EXEC, is_grave ? SEVERITY_HIGH : SEVERITY_LOW);
+	if (is_net)
+		command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
 }
 
 static void judge_interpreter(const struct command *command)
@@ -187,13 +202,7 @@ static void judge_interpreter(const struct command *command)
 	if (!code)
 		return;
 	if (language == SCAN_UNKNOWN) {
-		command_find(command, RULE_EXEC,
-			     strcasestr(code, "socket") || strstr(code, "exec") ||
-					     strstr(code, "system")
-				     ? SEVERITY_HIGH
-				     : SEVERITY_LOW);
-		if (strcasestr(code, "socket"))
-			command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
+		judge_unread(command, code);
 		return;
 	}
 	if (code[0] == FOLD_GAP && len == 1) {

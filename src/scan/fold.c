@@ -181,8 +181,9 @@ void fold_rot13(struct str *out, const char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		char c = text[i];
 		char first = c >= 'a' && c <= 'z' ? 'a' : c >= 'A' && c <= 'Z' ? 'A' : 0;
+		int turned = first + (c - first + 13) % 26;
 
-		str_add_char(out, first ? (char)(first + (c - first + 13) % 26) : c);
+		str_add_char(out, first ? (char)turned : c);
 	}
 }
 

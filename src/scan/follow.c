@@ -109,6 +109,35 @@ const struct meaning *follow_name(struct follow *follow, const char *name, size_
 	return meaning;
 }
 
+/* Members have names of their own, which no identifier can have. */
+static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
+{
+	if (len + 1 >= MEANING_PATH_MAX)
+		return false;
+	key[0] = '.';
+	memcpy(key + 1, name, len);
+	return true;
+}
+
+void follow_set_member(struct follow *follow, const char *name, size_t len,
+		       const struct meaning *meaning)
+{
+	char key[MEANING_PATH_MAX];
+
+	if (member_key(name, len, key))
+		meanings_define(&follow->all, key, len + 1, meaning);
+}
+
+const struct meaning *follow_get_member(const struct follow *follow, const char *name, size_t len)
+{
+	const struct meaning *meaning = NULL;
+	char key[MEANING_PATH_MAX];
+
+	if (member_key(name, len, key))
+		(void)meanings_look_up(&follow->all, key, len + 1, &meaning);
+	return meaning;
+}
+
 static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
 {
 	const struct syntax_node *it = &follow->syntax->nodes[node];
@@ -283,6 +312,12 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 	    is_member_named(follow, object, "constructor"))
 		return built_path(follow, "Function");
 	name = source(follow, member, &len);
+	result = meaning_both(&follow->all, result, follow_get_member(follow, name, len));
+	/* eval.call(null, ...) is eval. */
+	if (follow->language == SCAN_JAVASCRIPT && (syntax_is(follow->syntax, member, "call") ||
+						    syntax_is(follow->syntax, member, "apply") ||
+						    syntax_is(follow->syntax, member, "bind")))
+		result = meaning_both(&follow->all, result, follow->of[object]);
 	/* Objects of one module are as good as the module: os.__dict__, module.default. */
 	if (syntax_is(follow->syntax, member, "__dict__") ||
 	    syntax_is(follow->syntax, member, "default"))
@@ -347,6 +382,9 @@ static const struct meaning *subscript(struct follow *follow, uint32_t node)
 		return reversed(follow, follow_text(follow, object));
 	if (number && follow_list(follow, object) != SYNTAX_NONE)
 		return item_of(follow, follow_list(follow, object), number->number);
+	if (text)
+		result = meaning_both(&follow->all, result,
+				      follow_get_member(follow, text->text, text->len));
 	for (const struct meaning *one = follow->of[object]; text && one; one = one->also) {
 		if (one->kind == MEANS_PATH)
 			result = meaning_both(&follow->all, result, pick(follow, one, text));

@@ -42,6 +42,10 @@ const struct meaning *follow_call(struct follow *follow, uint32_t call);
 const struct meaning *follow_string(struct follow *follow, uint32_t node);
 const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other);
+/* A member of some object of the program: known by its name alone, whatever object it is asked of. */
+void follow_set_member(struct follow *follow, const char *name, size_t len,
+		       const struct meaning *meaning);
+const struct meaning *follow_get_member(const struct follow *follow, const char *name, size_t len);
 /* Imports, assignments, parameters: what gives names their meaning. */
 void follow_define(struct follow *follow, uint32_t node);
 

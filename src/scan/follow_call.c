@@ -183,11 +183,14 @@ static const struct {
 	{ "process.mainModule.require", module },
 	{ "process.getBuiltinModule", module },
 	{ "import", module },
+	{ "module._load", module },
+	{ "module.constructor._load", module },
 	{ "getattr", member },
 	{ "Reflect.get", member },
 	{ "str", same },
 	{ "String", same },
 	{ "functools.partial", same },
+	{ "util.promisify", same },
 	{ "Object.assign", same },
 };
 
@@ -214,14 +217,40 @@ static const struct meaning *join_items(const struct call *call, const struct me
 	return made_text(call, &out);
 }
 
+/* /-/g or /[-_]/g as the letters it stands for; NULL when it is more than that. */
+static char *regex_letters(const struct call *call)
+{
+	uint32_t first = follow_argument(call->follow, call->node, 0);
+	const struct syntax_node *it =
+		first == SYNTAX_NONE ? NULL : &call->follow->syntax->nodes[first];
+	const char *text = it ? call->follow->syntax->text + it->start : "";
+	size_t len;
+
+	if (text[0] != '/')
+		return NULL;
+	text += text[1] == '[' ? 2 : 1;
+	len = strcspn(text, "/]\n\\");
+	return len > 0 && (len == 1 || text[-1] == '[') ? xstrndup(text, len) : NULL;
+}
+
 static const struct meaning *replaced(const struct call *call, const struct meaning *text)
 {
 	const struct meaning *old = text_argument(call, 0), *new = text_argument(call, 1);
 	owned(str_done) struct str out = STR_INIT;
 	const char *at = text->text, *found;
 
-	if (!old || !new || old->len == 0)
+	owned(free_ptr) char *letters = old ? NULL : regex_letters(call);
+
+	if (!new || (!old && !letters) || (old && old->len == 0))
 		return NULL;
+	for (const char *c = text->text; letters && *c; c++) {
+		if (strchr(letters, *c))
+			str_add_bytes(&out, new->text, new->len);
+		else
+			str_add_char(&out, *c);
+	}
+	if (letters)
+		return made_text(call, &out);
 	while ((found = strstr(at, old->text))) {
 		str_add_bytes(&out, at, (size_t)(found - at));
 		str_add_bytes(&out, new->text, new->len);
@@ -352,6 +381,32 @@ static const struct meaning *result_of(const struct call *call, const struct mea
 	return made;
 }
 
+/* What one of the program's own functions gives back. */
+static const struct meaning *own_function(const struct call *call, uint32_t callee)
+{
+	const struct syntax_node *it = &call->follow->syntax->nodes[callee];
+	size_t len = it->end - it->start;
+	char key[MEANING_PATH_MAX];
+	const struct meaning *meaning;
+
+	if (it->kind != NODE_IDENTIFIER || len + 3 > sizeof(key))
+		return NULL;
+	memcpy(key, call->follow->syntax->text + it->start, len);
+	memcpy(key + len, "()", 2);
+	(void)meanings_look_up(&call->follow->all, key, len + 2, &meaning);
+	return meaning;
+}
+
+/* f.bind(x) is f; what it gives back is not called yet. */
+static bool is_bind(const struct follow *follow, uint32_t callee)
+{
+	uint32_t member_node = follow->syntax->nodes[callee].kind == NODE_ATTRIBUTE
+				       ? syntax_child(follow->syntax, callee, FIELD_MEMBER)
+				       : SYNTAX_NONE;
+
+	return member_node != SYNTAX_NONE && syntax_is(follow->syntax, member_node, "bind");
+}
+
 const struct meaning *follow_call(struct follow *follow, uint32_t node)
 {
 	const struct call call = { follow, node };
@@ -362,10 +417,13 @@ const struct meaning *follow_call(struct follow *follow, uint32_t node)
 		return NULL;
 	if (follow->syntax->nodes[callee].kind == NODE_IMPORT_WORD)
 		return module(&call);
-	result = method_of_text(&call, callee);
+	result = meaning_both(&follow->all, method_of_text(&call, callee),
+			      own_function(&call, callee));
 	for (const struct meaning *one = follow->of[callee]; one; one = one->also) {
 		if (one->kind == MEANS_PATH)
-			result = meaning_both(&follow->all, result, result_of(&call, one));
+			result =
+				meaning_both(&follow->all, result,
+					     is_bind(follow, callee) ? one : result_of(&call, one));
 	}
 	return result;
 }

@@ -176,6 +176,17 @@ static void assign(struct follow *follow, uint32_t left, uint32_t right)
 		define(follow, left, right == SYNTAX_NONE ? NULL : follow->of[right]);
 }
 
+/* Directly in a class, or a block of one. */
+static bool is_in_class(const struct syntax *syntax, uint32_t node)
+{
+	for (unsigned i = 0; i < 4 && node != SYNTAX_NONE; i++) {
+		node = syntax->nodes[node].parent;
+		if (node != SYNTAX_NONE && syntax->nodes[node].kind == NODE_CLASS)
+			return true;
+	}
+	return false;
+}
+
 static void assignment(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -188,6 +199,13 @@ static void assignment(struct follow *follow, uint32_t node)
 		right = syntax_child(syntax, node, FIELD_VALUE);
 	}
 	assign(follow, left, right);
+	if (left != SYNTAX_NONE && right != SYNTAX_NONE && is_in_class(syntax, node) &&
+	    meaning_of_kind(follow->of[right], MEANS_PATH)) {
+		size_t len;
+		const char *name = source(follow, left, &len);
+
+		follow_set_member(follow, name, len, follow->of[right]);
+	}
 }
 
 static void augmented(struct follow *follow, uint32_t node)
@@ -243,6 +261,46 @@ static void as_pattern(struct follow *follow, uint32_t node)
 		define(follow, alias, follow->of[from]);
 }
 
+/* What a function gives back is kept as the meaning of "NAME()". */
+static void returned(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t value = syntax_first(syntax, node), at = node, name;
+	char key[MEANING_PATH_MAX];
+	size_t len;
+	const char *text;
+
+	while (at != SYNTAX_NONE && syntax->nodes[at].kind != NODE_FUNCTION)
+		at = syntax->nodes[at].parent;
+	name = at == SYNTAX_NONE ? SYNTAX_NONE : syntax_child(syntax, at, FIELD_NAME);
+	if (name == SYNTAX_NONE || value == SYNTAX_NONE || !follow->of[value])
+		return;
+	text = source(follow, name, &len);
+	if (len + 3 > sizeof(key))
+		return;
+	memcpy(key, text, len);
+	memcpy(key + len, "()", 2);
+	meanings_define(&follow->all, key, len + 2, follow->of[value]);
+}
+
+/* {run: os.system}: whatever is reached by that name in this file may be it. */
+static void member_value(struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t key = syntax_child(syntax, node, FIELD_KEY);
+	uint32_t value = syntax_child(syntax, node, FIELD_VALUE);
+	const struct meaning *text = follow_text(follow, key);
+	size_t len;
+	const char *name;
+
+	if (key == SYNTAX_NONE || value == SYNTAX_NONE ||
+	    !meaning_of_kind(follow->of[value], MEANS_PATH) ||
+	    syntax->nodes[syntax->nodes[node].parent].kind == NODE_OBJECT_PATTERN)
+		return;
+	name = text ? text->text : source(follow, key, &len);
+	follow_set_member(follow, name, text ? text->len : len, follow->of[value]);
+}
+
 void follow_define(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -277,9 +335,14 @@ void follow_define(struct follow *follow, uint32_t node)
 		break;
 	case NODE_FUNCTION:
 		name = syntax_child(syntax, node, FIELD_NAME);
-		/* A method's name is none of the file's. */
 		if (name != SYNTAX_NONE)
 			define(follow, name, NULL);
+		break;
+	case NODE_RETURN:
+		returned(follow, node);
+		break;
+	case NODE_PAIR:
+		member_value(follow, node);
 		break;
 	default:
 		break;

@@ -25,6 +25,8 @@ const struct function_row javascript_functions[] = {
 	{ "process.binding", RULE_INTROSPECTION, SEVERITY_HIGH, USE_PLAIN, 0 },
 	{ "process._linkedBinding", RULE_INTROSPECTION, SEVERITY_HIGH, USE_PLAIN, 0 },
 	{ "process.dlopen", RULE_NATIVE, SEVERITY_HIGH, USE_PLAIN, 0 },
+	{ "module._load", RULE_INTROSPECTION, SEVERITY_HIGH, USE_MODULE, 0 },
+	{ "Module._load", RULE_INTROSPECTION, SEVERITY_HIGH, USE_MODULE, 0 },
 	{ "module.constructor.*", RULE_INTROSPECTION, SEVERITY_HIGH, USE_PLAIN, 0 },
 	{ "Reflect.get", RULE_DYNAMIC_NAME, SEVERITY_NONE, USE_MEMBER, 0 },
 	{ "child_process.exec", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },

@@ -98,6 +98,8 @@ static bool holds_credential(const char *text, size_t len)
 {
 	const char *end = text + len;
 
+	if (!text)
+		return false;
 	if (memmem(text, len, "PRIVATE KEY-----", 16) && memmem(text, len, "-----BEGIN", 10) &&
 	    len > 120)
 		return true;

@@ -134,7 +134,7 @@ static void match_patterns(struct scan_job *job)
 /* 0, or -1 when there is no scanner. */
 static int run(struct scan_job *job, struct error *err)
 {
-	owned(syntax_done) struct syntax syntax;
+	owned(syntax_done) struct syntax syntax = { 0 };
 	struct error why = { .code = ERROR_NONE };
 	const char *nul = memchr(job->text->bytes, '\0', job->text->len);
 

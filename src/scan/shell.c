@@ -33,10 +33,10 @@ static void judge_fetched(struct shell *shell, uint32_t command, const struct st
 		const char *word = words->items[i],
 			   *next = i + 1 < words->count ? words->items[i + 1] : NULL;
 
-		if (next &&
-		    (strcmp(word, "-o") == 0 || strcmp(word, "-O") == 0 ||
-		     strcmp(word, "--output") == 0) &&
-		    shell->fetched.count < 64)
+		/* Also with other letters in front: -so FILE. */
+		if (next && word[0] == '-' && shell->fetched.count < 64 &&
+		    (word[strlen(word) - 1] == 'o' || word[strlen(word) - 1] == 'O' ||
+		     strcmp(word, "--output") == 0))
 			strv_add(&shell->fetched, command_name(next));
 		else if (strcmp(name, "wget") == 0 && strstr(word, "://") && *command_name(word) &&
 			 shell->fetched.count < 64)
@@ -129,6 +129,8 @@ static bool carries_away(const struct strv *words)
 	if (strcmp(name, "curl") == 0)
 		return strv_has(words, "-T") || strv_has(words, "@-") || strv_has(words, "-d") ||
 		       strv_has(words, "--data-binary") || strv_has(words, "-F");
+	if (strcmp(name, "openssl") == 0)
+		return strv_has(words, "s_client");
 	return strcmp(name, "nc") == 0 || strcmp(name, "ncat") == 0 ||
 	       strcmp(name, "netcat") == 0 || strcmp(name, "socat") == 0 ||
 	       strcmp(name, "ssh") == 0 || strcmp(name, "telnet") == 0;
