@@ -50,6 +50,7 @@ static void item_done(struct item *item)
 	free(item->now_link);
 	str_done(&item->merged);
 	xattr_list_done(&item->xattrs);
+	xattr_list_done(&item->merged_xattrs);
 }
 
 static void promote_done(struct promote *promote)

@@ -139,6 +139,25 @@ static int base_aspects(const struct promote *promote, const struct item *item,
 	return 0;
 }
 
+/* Attributes that both sides changed, but not the same ones. */
+static void merge_attributes(const struct promote *promote, struct item *item, const char *base)
+{
+	owned(xattr_list_done) struct xattr_list ours = { 0 }, theirs = { 0 };
+	struct verdict *verdict = &item->verdict;
+	struct error ignored = { 0 };
+
+	if (verdict->object != TAKE_MERGE || verdict->xattrs != TAKE_UNDECIDED ||
+	    delta_xattrs(promote->stack, &item->entry.old, &ours, &ignored) < 0 ||
+	    delta_xattrs(promote->stack, &item->entry.new, &theirs, &ignored) < 0)
+		return;
+	xattr_list_done(&item->merged_xattrs);
+	if (!xattr_merge(&ours, &theirs, base, &item->merged_xattrs))
+		return;
+	verdict->xattrs = TAKE_MERGE;
+	if (verdict->kind && strcmp(verdict->kind, "xattr") == 0)
+		verdict->kind = NULL;
+}
+
 /* All three versions compared; reads contents. */
 static int judge_versions(struct promote *promote, struct item *item, struct error *err)
 {
@@ -170,6 +189,8 @@ static int judge_versions(struct promote *promote, struct item *item, struct err
 		base.gid = ours.gid;
 	}
 	conflict_judge(known, &ours, &theirs, &item->verdict);
+	if (known && promote->is_workspace)
+		merge_attributes(promote, item, known->xattrs);
 	return 0;
 }
 

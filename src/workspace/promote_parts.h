@@ -43,6 +43,7 @@ struct item {
 	struct str merged;
 	struct stage_meta meta;
 	struct xattr_list xattrs;
+	struct xattr_list merged_xattrs; /* of both sides, until the item is composed */
 };
 
 /* A directory that a layer shows under another name than what lies below has it. */

@@ -267,6 +267,16 @@ int promote_compose(struct promote *promote, struct item *item, struct error *er
 		item->content = verdict->content == TAKE_OURS ? CONTENT_OURS : CONTENT_THEIRS;
 	item->meta = compose_meta(promote, item);
 	/* A directory on the way to an artifact's place is made from nothing that lies anywhere. */
+	if (is_mixed && verdict->xattrs == TAKE_MERGE) {
+		/* May be composed again. */
+		if (item->merged_xattrs.items) {
+			xattr_list_done(&item->xattrs);
+			item->xattrs = item->merged_xattrs;
+			item->merged_xattrs = (struct xattr_list){ 0 };
+		}
+		item->meta.xattrs = &item->xattrs;
+		return 0;
+	}
 	if (new->layer_path && delta_xattrs(promote->stack, ours_xattrs ? &item->entry.old : new,
 					    &item->xattrs, err) < 0)
 		return -1;

@@ -313,6 +313,37 @@ def test_hardlink(home):
     clean(home, "h")
 
 
+def test_xattrs(home):
+    """Attributes that both sides changed: combined unless it was the same one."""
+    path = home.put("x", "text\n")
+    try:
+        for name in (b"a", b"b", b"c"):
+            os.setxattr(path, b"user." + name, b"old")
+    except OSError:
+        tap.skip("extended attributes", "none on this filesystem")
+        return
+    set_inside = "python3 -c \"import os, sys; os.setxattr('x', 'user.'+sys.argv[1], b'theirs'); os.removexattr('x', 'user.c')\" "
+
+    def found():
+        return {name: os.getxattr(path, name).decode() for name in sorted(os.listxattr(path)) if name.startswith("user.")}
+
+    fresh(home, "x1", set_inside + "a")
+    os.setxattr(path, b"user.b", b"ours")
+    os.setxattr(path, b"user.d", b"ours")
+    done = home.call("promote", "x1")
+    tap.ok(done.returncode == 0, "different ones do not conflict", done)
+    tap.equal(found(), {"user.a": "theirs", "user.b": "ours", "user.d": "ours"}, "and are combined")
+    home.call("undo")
+    tap.equal(found(), {"user.a": "old", "user.b": "ours", "user.c": "old", "user.d": "ours"}, "until they are taken back")
+    home.call("refresh", "x1", "--kill")
+    home.call("rm", "x1")
+    fresh(home, "x2", set_inside + "a")
+    os.setxattr(path, b"user.a", b"ours")
+    done = home.call("promote", "x2")
+    tap.ok(done.returncode == 3 and "xattr" in done.stdout and found()["user.a"] == "ours", "the same one does", done)
+    clean(home, "x2")
+
+
 def test_modes(home):
     """A120: privileges are refused, sockets left out, fifos pass."""
     fresh(home, "m", "echo x > suid; chmod 4755 suid; mkfifo pipe; echo y > plain")
@@ -593,7 +624,7 @@ def main():
                 tap.ok(False, "a first run", first)
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
-                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_modes, test_outside,
+                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_try, test_try_asks, test_kill):
