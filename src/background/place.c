@@ -234,7 +234,7 @@ static bool is_older(int dir_fd, const char *name, uint64_t age_ms)
 	       (uint64_t)st.st_mtim.tv_sec * 1000 + age_ms < now_ms;
 }
 
-static void sweep_card(int dir_fd, const char *id, struct strv *running)
+static void sweep_card(int dir_fd, const char *id, struct strv *running, struct strv *removed)
 {
 	char name[NAME_SIZE];
 
@@ -243,13 +243,16 @@ static void sweep_card(int dir_fd, const char *id, struct strv *running)
 		return;
 	}
 	(void)unlinkat(dir_fd, name_of(id, ".socket", name), 0);
-	if (is_older(dir_fd, id, KEPT_MS) &&
-	    (faccessat(dir_fd, name_of(id, ".result", name), F_OK, 0) < 0 ||
-	     is_older(dir_fd, name, KEPT_MS)))
-		exec_forget(dir_fd, id);
+	name_of(id, ".result", name);
+	if (!is_older(dir_fd, id, KEPT_MS) ||
+	    (faccessat(dir_fd, name, F_OK, 0) == 0 && !is_older(dir_fd, name, KEPT_MS)))
+		return;
+	exec_forget(dir_fd, id);
+	if (removed)
+		strv_add(removed, id);
 }
 
-void execs_sweep(int dir_fd, struct strv *ret_running)
+void execs_sweep(int dir_fd, struct strv *ret_running, struct strv *ret_removed)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -260,7 +263,7 @@ void execs_sweep(int dir_fd, struct strv *ret_running)
 	}
 	for (const struct dirent *entry; (entry = readdir(dir));) {
 		if (exec_is_id(entry->d_name))
-			sweep_card(dir_fd, entry->d_name, ret_running);
+			sweep_card(dir_fd, entry->d_name, ret_running, ret_removed);
 		else if (str_ends(entry->d_name, ".new") &&
 			 is_older(dir_fd, entry->d_name, DRAFT_MS))
 			(void)unlinkat(dir_fd, entry->d_name, 0);

@@ -69,7 +69,7 @@ void exec_unlisten(int dir_fd, const char *id);
 /* Removes all traces of one. */
 void exec_forget(int dir_fd, const char *id);
 
-/* Removes what is older than a day and not running. Ids of those that run. */
-void execs_sweep(int dir_fd, struct strv *ret_running);
+/* Removes what is older than a day and not running. Ids of those that run, and of those removed (may be NULL). */
+void execs_sweep(int dir_fd, struct strv *ret_running, struct strv *ret_removed);
 
 #endif

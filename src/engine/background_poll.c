@@ -253,7 +253,7 @@ struct value *engine_execs(const char *sandbox)
 	if (host_read_caller(&host, &ignored) < 0 ||
 	    execs_open(host.state_dir, false, &dir_fd, &ignored) < 0)
 		return list;
-	execs_sweep(dir_fd, &running);
+	execs_sweep(dir_fd, &running, NULL);
 	strv_sort(&running);
 	for (size_t i = 0; i < running.count; i++)
 		add_running(dir_fd, running.items[i], sandbox, list);

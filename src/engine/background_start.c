@@ -64,7 +64,7 @@ static int refuse_crowd(int dir_fd, struct error *err)
 {
 	owned(strv_done) struct strv running = STRV_INIT;
 
-	execs_sweep(dir_fd, &running);
+	execs_sweep(dir_fd, &running, NULL);
 	if (running.count >= EXECS_MAX)
 		return error_set(err, ERROR_DENIED,
 				 "%d commands run in the background already; end some with aisbx "

@@ -1,6 +1,7 @@
 /* Housekeeping: control groups, layers and drafts of runs whose janitor was killed too. */
 #include "engine/engine.h"
 
+#include "background/place.h"
 #include "base/own.h"
 #include "confine/cgroup.h"
 #include "confine/mask_cache.h"
@@ -49,6 +50,19 @@ static void remove_drafts(struct value *answer)
 	tell(&removed, "masks", "its maker is gone", answer);
 }
 
+/* Cards and results of commands in the background, a day after their end. */
+static void remove_execs(const char *state_dir, struct value *answer)
+{
+	owned(strv_done) struct strv running = STRV_INIT, removed = STRV_INIT;
+	owned(fd_close) int dir_fd = -1;
+	struct error ignored;
+
+	if (execs_open(state_dir, false, &dir_fd, &ignored) < 0)
+		return;
+	execs_sweep(dir_fd, &running, &removed);
+	tell(&removed, "exec", "its result was kept for a day", answer);
+}
+
 int engine_gc(struct value **ret_answer, struct error *err)
 {
 	owned(host_done) struct host host;
@@ -61,6 +75,7 @@ int engine_gc(struct value **ret_answer, struct error *err)
 	remove_stale_groups(&host.cgroup, answer);
 	remove_stale_layers(host.state_dir, answer);
 	remove_drafts(answer);
+	remove_execs(host.state_dir, answer);
 	*ret_answer = answer;
 	return 0;
 }

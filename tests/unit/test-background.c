@@ -51,7 +51,7 @@ static void test_card(int dir_fd)
 	       "and read again, whatever the words are");
 	tap_ok(exec_state_read(dir_fd, ID, &state, &result, &err) == 0 && state == EXEC_RUNNING,
 	       "it runs as long as somebody holds it");
-	execs_sweep(dir_fd, &running);
+	execs_sweep(dir_fd, &running, NULL);
 	tap_ok(running.count == 1 && strcmp(running.items[0], ID) == 0, "and is listed");
 	fd_close(&lock_fd);
 	tap_ok(exec_state_read(dir_fd, ID, &state, &result, &err) == 0 && state == EXEC_LOST,
