@@ -182,7 +182,8 @@ static void judge_unread(const struct command *command, const char *code)
 {
 	static const char *const words[] = { "exec",   "system", "popen", "eval",   "fork",
 					     "unlink", "spawn",	 "open(", "base64", "shell" };
-	bool is_net = strcasestr(code, "socket") || strstr(code, "/inet/");
+	bool is_net = strcasestr(code, "socket") || strcasestr(code, "sockopen") ||
+		      strstr(code, "/inet/");
 	bool is_grave = is_net;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -196,7 +197,10 @@ static void judge_interpreter(const struct command *command)
 {
 	enum scan_language language = scan_language_of_program(command->name);
 	bool has_c = language == SCAN_SHELL || language == SCAN_PYTHON;
-	const char *code = code_of(command->words, command->start, has_c ? "c" : "ep");
+	const char *code = code_of(command->words, command->start,
+				   has_c		      ? "c"
+				   : language == SCAN_UNKNOWN ? "er"
+							      : "ep");
 	size_t len = code ? strlen(code) : 0;
 
 	if (!code)

@@ -402,6 +402,17 @@ static const struct meaning *part_of(const struct follow *follow, uint32_t node,
 	return at == SYNTAX_NONE ? NULL : follow->of[at];
 }
 
+/* One of two: either. What decides is among the parts, and means nothing that is called. */
+static const struct meaning *any_part(struct follow *follow, uint32_t node)
+{
+	const struct meaning *all = NULL;
+
+	for (uint32_t at = syntax_first(follow->syntax, node); at != SYNTAX_NONE;
+	     at = syntax_next(follow->syntax, at))
+		all = meaning_both(&follow->all, all, follow->of[at]);
+	return all;
+}
+
 static const struct meaning *value_of(const struct follow *follow, uint32_t node)
 {
 	uint32_t value = syntax_child(follow->syntax, node, FIELD_VALUE);
@@ -429,6 +440,8 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 	case NODE_AWAIT:
 	case NODE_INTERPOLATION:
 		return part_of(follow, node, false);
+	case NODE_CONDITIONAL:
+		return any_part(follow, node);
 	case NODE_SEQUENCE:
 		return part_of(follow, node, true);
 	case NODE_KEYWORD_ARGUMENT:

@@ -11,12 +11,26 @@ static const char *source(const struct follow *follow, uint32_t node, size_t *re
 	return follow->syntax->text + it->start;
 }
 
+/* Directly in a class, or a block of one. */
+static bool is_in_class(const struct syntax *syntax, uint32_t node)
+{
+	for (unsigned i = 0; i < 5 && node != SYNTAX_NONE; i++) {
+		node = syntax->nodes[node].parent;
+		if (node != SYNTAX_NONE && syntax->nodes[node].kind == NODE_CLASS)
+			return true;
+	}
+	return false;
+}
+
+/* What is defined in a class is also a member of its objects. */
 static void define(struct follow *follow, uint32_t name, const struct meaning *meaning)
 {
 	size_t len;
 	const char *text = source(follow, name, &len);
 
 	meanings_define(&follow->all, text, len, meaning);
+	if (meaning_of_kind(meaning, MEANS_PATH) && is_in_class(follow->syntax, name))
+		follow_set_member(follow, text, len, meaning);
 }
 
 static const struct meaning *path_of(struct follow *follow, const char *text, size_t len)
@@ -176,17 +190,6 @@ static void assign(struct follow *follow, uint32_t left, uint32_t right)
 		define(follow, left, right == SYNTAX_NONE ? NULL : follow->of[right]);
 }
 
-/* Directly in a class, or a block of one. */
-static bool is_in_class(const struct syntax *syntax, uint32_t node)
-{
-	for (unsigned i = 0; i < 4 && node != SYNTAX_NONE; i++) {
-		node = syntax->nodes[node].parent;
-		if (node != SYNTAX_NONE && syntax->nodes[node].kind == NODE_CLASS)
-			return true;
-	}
-	return false;
-}
-
 static void assignment(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -199,13 +202,6 @@ static void assignment(struct follow *follow, uint32_t node)
 		right = syntax_child(syntax, node, FIELD_VALUE);
 	}
 	assign(follow, left, right);
-	if (left != SYNTAX_NONE && right != SYNTAX_NONE && is_in_class(syntax, node) &&
-	    meaning_of_kind(follow->of[right], MEANS_PATH)) {
-		size_t len;
-		const char *name = source(follow, left, &len);
-
-		follow_set_member(follow, name, len, follow->of[right]);
-	}
 }
 
 static void augmented(struct follow *follow, uint32_t node)
@@ -289,10 +285,14 @@ static void member_value(struct follow *follow, uint32_t node)
 	const struct syntax *syntax = follow->syntax;
 	uint32_t key = syntax_child(syntax, node, FIELD_KEY);
 	uint32_t value = syntax_child(syntax, node, FIELD_VALUE);
-	const struct meaning *text = follow_text(follow, key);
+	const struct meaning *text;
 	size_t len;
 	const char *name;
 
+	/* A field of a class has a name where a pair has a key. */
+	if (key == SYNTAX_NONE)
+		key = syntax_child(syntax, node, FIELD_MEMBER);
+	text = follow_text(follow, key);
 	if (key == SYNTAX_NONE || value == SYNTAX_NONE ||
 	    !meaning_of_kind(follow->of[value], MEANS_PATH) ||
 	    syntax->nodes[syntax->nodes[node].parent].kind == NODE_OBJECT_PATTERN)

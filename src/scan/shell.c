@@ -136,6 +136,22 @@ static bool carries_away(const struct strv *words)
 	       strcmp(name, "ssh") == 0 || strcmp(name, "telnet") == 0;
 }
 
+/* curl ... | tee FILE: the file is what came. */
+static void note_copies(struct shell *shell, uint32_t first, uint32_t stage,
+			const struct strv *words)
+{
+	size_t start = command_start(words);
+	bool fetches = false;
+
+	if (start >= words->count || strcmp(command_name(words->items[start]), "tee") != 0)
+		return;
+	for (uint32_t at = first; at != stage && at != SYNTAX_NONE;
+	     at = syntax_next(shell->syntax, at))
+		fetches = fetches || shell_fetches(shell, at);
+	for (size_t i = start + 1; fetches && i < words->count && shell->fetched.count < 64; i++)
+		strv_add(&shell->fetched, command_name(words->items[i]));
+}
+
 static void judge_pipeline(struct shell *shell, uint32_t node)
 {
 	const struct syntax *syntax = shell->syntax;
@@ -150,6 +166,7 @@ static void judge_pipeline(struct shell *shell, uint32_t node)
 		shell_words(shell, command, &words);
 		if (command_reads_code(&words))
 			judge_fed(shell, node, stage, reads_as(&words));
+		note_copies(shell, first, stage, &words);
 		if (carries_away(&words))
 			job_find(shell->job, start_of(shell, node), RULE_SEND, SEVERITY_HIGH, NULL);
 	}

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = { 0 };
 
 	if (pattern_compile(text, &pattern, &err) == 0)
-		(void)pattern_find(pattern, text, size, 0, NULL, NULL);
+		(void)pattern_find(pattern, (const char *)data, size, 0, NULL, NULL);
 	pattern_free(pattern);
 	if (scan_policy_read((const char *)data, size, "fuzz", &policy, &err) < 0)
 		return 0;
