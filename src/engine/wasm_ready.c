@@ -25,8 +25,7 @@ static int set(struct request *request, const char *name, const char *value, str
 	return settings_set(&request->flags, setting_find(name), name, value, err);
 }
 
-static int run_once(const struct wasm_language *language, const char *const *environ,
-		    struct error *err)
+static int run_once(const struct wasm_language *language, const char *const *env, struct error *err)
 {
 	const struct engine_run_options options = { .capture = true, .compiles = true };
 	owned(run_result_done) struct run_result result;
@@ -34,7 +33,7 @@ static int run_once(const struct wasm_language *language, const char *const *env
 
 	run_result_init(&result);
 	request_init(&request);
-	request.environ = environ;
+	request.environ = env;
 	strv_add(&request.command, language->name);
 	for (const char *const *word = language->probe; *word; word++)
 		strv_add(&request.command, *word);
@@ -81,7 +80,7 @@ static int hear_child(const struct wasm_language *language, int fd,
 	return err->code == ERROR_NONE ? 0 : -1;
 }
 
-int wasm_compile(const struct wasm_language *language, const char *const *environ,
+int wasm_compile(const struct wasm_language *language, const char *const *env,
 		 void (*progress)(const char *what), struct error *err)
 {
 	owned(fd_close) int from_fd = -1;
@@ -96,7 +95,7 @@ int wasm_compile(const struct wasm_language *language, const char *const *enviro
 	if (pid == 0) {
 		struct error said = { 0 };
 
-		(void)run_once(language, environ, &said);
+		(void)run_once(language, env, &said);
 		(void)fd_write_all(ends[1], &said, sizeof(said));
 		_exit(0);
 	}
@@ -109,7 +108,7 @@ int wasm_compile(const struct wasm_language *language, const char *const *enviro
 	return status;
 }
 
-int wasm_make_ready(const struct spec *spec, const char *const *environ, struct strv *notes,
+int wasm_make_ready(const struct spec *spec, const char *const *env, struct strv *notes,
 		    struct error *err)
 {
 	const struct wasm_places places = { spec->store_dir, spec->cache_dir, spec->cwd };
@@ -126,7 +125,7 @@ int wasm_make_ready(const struct spec *spec, const char *const *environ, struct 
 	wasm_module_done(&module);
 	if (is_ready)
 		return 0;
-	if (wasm_compile(language, environ, NULL, err) < 0)
+	if (wasm_compile(language, env, NULL, err) < 0)
 		return -1;
 	strv_addf(notes, "%s%s was compiled for this machine first, which took %.0f s",
 		  was_changed ? "its compiled form had been changed and was removed: " : "",

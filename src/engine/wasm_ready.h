@@ -10,14 +10,14 @@
  * Runs LANGUAGE once in a process of its own, with more memory and time than a snippet gets: whoever runs it first compiles
  * it. PROGRESS (may be NULL) hears a line now and then.
  */
-int wasm_compile(const struct wasm_language *language, const char *const *environ,
+int wasm_compile(const struct wasm_language *language, const char *const *env,
 		 void (*progress)(const char *what), struct error *err);
 
 /*
  * For a spec whose command is a language that is installed and not compiled (the cache was emptied, tampered with, or
  * comes from another machine): compiles it, and says so in NOTES. Everything else is left to the driver.
  */
-int wasm_make_ready(const struct spec *spec, const char *const *environ, struct strv *notes,
+int wasm_make_ready(const struct spec *spec, const char *const *env, struct strv *notes,
 		    struct error *err);
 
 #endif

@@ -55,7 +55,7 @@ static void test_seals(void)
 	(void)chmod(path, 0666);
 	tap_ok(look(&at, "f", &found) == -1, "a file that others may write");
 	(void)unlink(path);
-	(void)symlink("/etc/passwd", path);
+	(void)!symlink("/etc/passwd", path);
 	tap_ok(look(&at, "f", &found) == -1, "a link in its place");
 	(void)unlink(path);
 	(void)mkfifo(path, 0600);
@@ -164,14 +164,15 @@ static void test_parse(void)
 	static const char *const bad[] = {
 		"",
 		"aisbx-seal 1 ",
-		"aisbx-seal 2 " SUM_A " 1 2 3 4 5\n",
-		"aisbx-seal 1 " SUM_A " 1 2 3 4\n",
-		"aisbx-seal 1 " SUM_A " 1 2 3 4 5",
-		"aisbx-seal 1 " SUM_A " 1 2 3 4 5\n\n",
-		"aisbx-seal 1 " SUM_A " 1 2 3 4 18446744073709551616\n",
-		"aisbx-seal 1 " SUM_A " 1 2 3 -4 5\n",
-		"aisbx-seal 1 CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB 1 2 "
-		"3 4 5\n",
+		("aisbx-seal 2 " SUM_A " 1 2 3 4 5\n"),
+		("aisbx-seal 1 " SUM_A " 1 2 3 4\n"),
+		("aisbx-seal 1 " SUM_A " 1 2 3 4 5"),
+		("aisbx-seal 1 " SUM_A " 1 2 3 4 5\n\n"),
+		("aisbx-seal 1 " SUM_A " 1 2 3 4 18446744073709551616\n"),
+		("aisbx-seal 1 " SUM_A " 1 2 3 -4 5\n"),
+		("aisbx-seal 1 CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB 1 "
+		 "2 "
+		 "3 4 5\n"),
 	};
 	struct file_seal parsed;
 
