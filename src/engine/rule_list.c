@@ -159,8 +159,12 @@ int rule_list_of_workspace(const char *config_dir, const char *workspace, struct
 int rule_list_apply(const struct request *request, const char *config_dir, const char *workspace,
 		    struct settings *profile, struct error *err)
 {
+	owned(strv_done) struct strv unused = STRV_INIT;
+	/* A settings file says all that may be reached; what was allowed here before must not widen it unseen. */
+	struct strv *allow = request->settings_file ? &unused : &profile->allow;
+
 	if (workspace && config_dir &&
-	    rule_list_of_workspace(config_dir, workspace, &profile->allow, &profile->deny, err) < 0)
+	    rule_list_of_workspace(config_dir, workspace, allow, &profile->deny, err) < 0)
 		return -1;
 	strv_copy(&profile->allow, &request->allow);
 	strv_copy(&profile->deny, &request->deny);

@@ -119,6 +119,12 @@ def test_network(home):
     file = settings(home, {"allowedDomains": [f"host.local:{port}"], "deniedDomains": ["host.local"]})
     done = home.call("run", "--settings", file, "--", "bash", "-c", script.format("host.local"))
     tap.ok("reached" not in done.stdout, "denied beats allowed", done)
+    file = settings(home, {"allowedDomains": ["example.org"]})
+    kept = home.call("allow", f"net:egress:host.local:{port}")
+    done = home.call("run", "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" in done.stdout, "a rule kept for the workspace", (kept, done))
+    done = home.call("run", "--settings", file, "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" not in done.stdout, "does not widen the file", done)
     server.close()
 
 
