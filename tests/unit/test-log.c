@@ -82,6 +82,21 @@ static void test_cap(void)
 	tap_is_str(at, "", "nothing is kept beyond it");
 }
 
+static void test_tiny_frames(void)
+{
+	owned(str_done) struct str text = STR_INIT;
+	struct run_log log;
+
+	run_log_init(&log, scratch.dir, "RUN5", 100000);
+	for (int i = 0; i < 100000; i++)
+		run_log_add(&log, i % 2 ? 'o' : 'e', "x", 1);
+	run_log_done(&log);
+	read_log("RUN5", &text);
+	tap_ok(text.len > 200000 && text.len < 300000, "tiny frames are bounded with their heads");
+	tap_ok(log.kept < 100000 && log.kept_out <= log.kept,
+	       "and what is not kept is not counted");
+}
+
 static void test_no_place(void)
 {
 	struct run_log log;
@@ -106,6 +121,7 @@ int main(void)
 	scratch_open(&scratch);
 	test_frames();
 	test_cap();
+	test_tiny_frames();
 	test_no_place();
 	scratch_close(&scratch);
 	return tap_done();
