@@ -52,30 +52,18 @@ static int read_command(const struct value_reader *reader, const struct value *i
 	return 0;
 }
 
-static bool says(const struct settings *settings, const struct setting_row *row)
+/*
+ * Lines are often written by whatever is to be confined. Variables are the command's own, and limits that nobody set
+ * may be set; all else can only be narrowed, so that no line opens what the command line left shut.
+ */
+static bool may_set(const struct settings *base, const struct setting_row *row)
 {
-	switch (setting_shape(row)) {
-	case SHAPE_NUMBER:
-		return settings_get_number(settings, row) != SETTING_UNSET;
-	case SHAPE_WORD:
-		return settings_get_word(settings, row) != NULL;
-	case SHAPE_LIST:
-		return settings_get_list(settings, row)->count > 0;
-	case SHAPE_MOUNT:
-		break;
-	}
-	return settings->mount_count > 0;
+	if (strcmp(row->name, "env") == 0)
+		return true;
+	return setting_shape(row) == SHAPE_NUMBER &&
+	       settings_get_number(base, row) == SETTING_UNSET;
 }
 
-/* The network was said to be shut: rules and doors would open it in other words. */
-static bool opens_network(const struct settings *base, const struct settings *one)
-{
-	bool is_shut = base->net && strcmp(base->net, "allow") != 0;
-
-	return is_shut && (one->allow.count > 0 || one->publish.count > 0);
-}
-
-/* What the command line is silent about can be set; what it says can only be narrowed. Variables are the command's own. */
 static int lay_over(const struct value_reader *reader, const struct value *item, const char *key,
 		    const struct settings *base, struct settings *flags)
 {
@@ -86,16 +74,15 @@ static int lay_over(const struct value_reader *reader, const struct value *item,
 	settings_init(&one);
 	if (settings_read(reader, item, key, line_keys, &one) < 0)
 		return -1;
-	if (!says(base, row) || strcmp(row->name, "env") == 0)
+	if (may_set(base, row))
 		settings_merge(flags, &one);
 	else
 		settings_narrow(flags, &one, &refused);
-	if (refused.count == 0 && !opens_network(base, &one))
+	if (refused.count == 0)
 		return 0;
 	error_set(reader->err, ERROR_DENIED,
 		  "'%s' is beyond what the command line allows: a line can only narrow it; change "
-		  "the "
-		  "flags of run --batch",
+		  "the flags of run --batch",
 		  row->name);
 	return value_reader_at(reader, item);
 }

@@ -119,7 +119,7 @@ def test_bad(home):
 
 
 def test_narrow(home):
-    """What the command line says, a line can only narrow; else it sets what a flag could."""
+    """A line sets variables and limits nobody set; it opens nothing that the command line left shut."""
     lines = [{"script": "true", "mem": "1g"}, {"script": "true", "mem": "128m"}, {"script": "true", "net": "allow"},
              {"script": "true", "allow": ["example.org:443"]}, {"script": "true", "pids": 50}, {"script": "true", "time": "2h"},
              {"script": "true", "rw-through": "/etc:/etc"}, {"script": "true", "deny": ["a.example:1"]}]
@@ -129,6 +129,14 @@ def test_narrow(home):
     tap.ok(all("only narrow" in r["error"]["message"] for r in got if "error" in r), "said in words", got)
     code, got = batch(home, [{"script": "ulimit -v; exit 0", "mem": "64m", "time": "5s", "nofile": 64}, {"script": "ulimit -n", "nofile": 64}])
     tap.equal([code, got[1]["stdout"]], [0, "64\n"], "a silent command line leaves it to the line")
+    home.put("token", "hunter2hunter2")
+    opening = [{"rw-through": f"{home.work}:/x"}, {"rw": f"{home.work}:/x"}, {"secret": [f"T={home.work}/token"]}, {"net": "allow"},
+               {"allow": ["example.org:443"]}, {"publish": ["18080:80"]}, {"home": "full"}, {"root": "project"}, {"driver": "wasm"},
+               {"pass-env": ["HOME"]}, {"allow-degraded": ["seccomp"]}]
+    code, got = batch(home, [{"script": "echo opened > /x/opened; exit 0", **one} for one in opening])
+    for one, answer in zip(opening, got):
+        tap.ok("only narrow" in answer.get("error", {}).get("message", ""), f"{list(one)[0]} is not a line's to open", answer)
+    tap.ok(not os.path.exists(os.path.join(home.work, "opened")), "nothing was written through")
 
 
 def test_order(home):
