@@ -194,4 +194,4 @@ with Home("mcp-consent-") as home:
     home.put("keep.txt", "keep\n")
     for test in (test_pending, test_binding, test_elicitation, test_modern, test_triggers, test_no_other_way):
         tap.attempt(test, home)
-tap.done()
+sys.exit(tap.done())

@@ -256,4 +256,4 @@ with Home("mcp-http-") as home:
     tap.ok(not os.path.exists(path), "at the end the token is gone")
     with Web(home) as web:
         tap.ok(web.token != first, "and the next one is another")
-tap.done()
+sys.exit(tap.done())

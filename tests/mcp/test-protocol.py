@@ -336,4 +336,4 @@ with Home("mcp-protocol-") as home:
     for test in (test_versions, test_before_handshake, test_broken, test_huge, test_ids, test_frames_only, test_caps,
                  test_progress_and_cancel, test_levels, test_resources, test_crowd, test_no_leak, test_client_gone, test_one_shot):
         test(home)
-tap.done()
+sys.exit(tap.done())

@@ -371,4 +371,4 @@ with Home("mcp-tools-") as home:
     test_owners(home)
     test_count(home)
     test_profile(home)
-tap.done()
+sys.exit(tap.done())

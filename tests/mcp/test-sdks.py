@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""mcp: the official clients drive every tool; the conformance runner and the inspector have their say.
+
+What they are is fetched by tools/fetch-mcp-clients; without them each case is skipped, with the reason. Takes the program
+from AISBX. Speaks TAP.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+
+tap = Tap()
+SOURCE = os.environ.get("AISBX_SOURCE") or os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+FETCHED = os.path.join(SOURCE, "fetched", "mcp")
+DRIVERS = os.path.join(SOURCE, "tests", "mcp", "sdk")
+NODE = os.path.join(FETCHED, "npm", "node_modules", "node", "bin", "node")
+SCENARIOS = ("server-initialize", "ping", "tools-list", "resources-list", "prompts-list", "logging-set-level",
+             "dns-rebinding-protection", "server-sse-multiple-streams")
+
+# Every tool once, in an order that makes sense; what each must answer.
+STEPS = [
+    ("sandbox_run", {"command": ["echo", "hi"]}, lambda d: d["stdout"] == "hi\n"),
+    ("sandbox_run", {"script": "exit 3"}, lambda d: d["exit_code"] == 3),
+    ("sandbox_create", {"sandbox": "one"}, lambda d: d["name"] == "one"),
+    ("sandbox_exec", {"sandbox": "one", "script": "echo new > new.txt"}, lambda d: d["changes"]["added"] == 1),
+    ("sandbox_exec_start", {"sandbox": "one", "script": "read x; echo got $x; sleep 99"}, lambda d: d["exec_id"]),
+    ("sandbox_list", {}, lambda d: len(d["sandboxes"]) == 1),
+    ("sandbox_inspect", {"sandbox": "one"}, lambda d: d["name"] == "one"),
+    ("sandbox_files_write", {"sandbox": "one", "path": "a/b.txt", "content": "text\n"}, lambda d: d["path"] == "a/b.txt"),
+    ("sandbox_files_edit", {"sandbox": "one", "path": "a/b.txt", "old": "text", "new": "words"},
+     lambda d: d["replaced"] == 1),
+    ("sandbox_files_read", {"sandbox": "one", "path": "a/b.txt"}, lambda d: d["content"] == "words\n"),
+    ("sandbox_files_list", {"sandbox": "one", "path": "a"}, lambda d: d["entries"][0]["name"] == "b.txt"),
+    ("sandbox_stop", {"sandbox": "one"}, lambda d: d["name"] == "one"),
+    ("sandbox_diff", {"sandbox": "one"}, lambda d: len(d["files"]) >= 2),
+    ("sandbox_status", {"sandbox": "one"}, lambda d: d["stale"] == 0),
+    ("sandbox_snapshot", {"sandbox": "one", "message": "m"}, lambda d: d["name"] == "s1"),
+    ("sandbox_snapshots", {"sandbox": "one"}, lambda d: len(d["snapshots"]) == 1),
+    ("sandbox_rollback", {"sandbox": "one"}, lambda d: d["snapshot"] == "s1"),
+    ("sandbox_fork", {"sandbox": "one", "new_name": "two"}, lambda d: d["name"] == "two"),
+    ("refresh", {"sandbox": "two"}, lambda d: d["sandbox"] == "two"),
+    ("race", {"attempts": [{"name": "a", "script": "true"}, {"name": "b", "script": "false"}]}, lambda d: d["winner"] == "a"),
+    ("gate_check", {"sandbox": "one", "gates": ["diff.files<=9"]}, lambda d: d["verdict"] == "pass"),
+    ("task", {"script": "true", "tests": ["true"]}, lambda d: d["verdict"] == "pass"),
+    ("plan_create", {"sandbox": "one", "steps": ["first"]}, lambda d: d["steps"][0]["text"] == "first"),
+    ("plan_update", {"sandbox": "one", "done": ["1"]}, lambda d: d["steps"][0]["done"]),
+    ("artifact_save", {"sandbox": "one", "paths": ["new.txt"]}, lambda d: d["artifacts"][0]["path"] == "new.txt"),
+    ("promote_request", {"sandbox": "one", "reason": "why not"}, lambda d: d["state"] == "pending"),
+    ("promotion_list", {}, lambda d: d["promotions"][0]["state"] == "pending"),
+    ("history", {"count": 5}, lambda d: len(d["runs"]) == 5),
+    ("guard", {"command": ["rm", "-rf", "/"]}, lambda d: d["decision"] in ("sandbox", "ask", "deny")),
+    ("stage_status", {}, lambda d: d["bundles"] == []),
+    ("sandbox_remove", {"sandbox": "two"}, lambda d: d["removed"][0]["removed"]),
+]
+# These must refuse, in an answer that the client takes.
+REFUSED = [
+    ("sandbox_run", {"script": "true", "mem": "900g"}), ("sandbox_exec", {"sandbox": "nobody", "script": "true"}),
+    ("repo_commit", {"sandbox": "one", "message": "m"}), ("stage_run", {"sandbox": "one"}),
+    ("sandbox_poll", {"exec_id": "0" * 26}), ("sandbox_write_stdin", {"exec_id": "0" * 26, "content": "x"}),
+    ("sandbox_kill", {"exec_id": "0" * 26, "signal": "TERM"}), ("run_show", {"run_id": "none"}), ("logs", {"run_id": "none"}),
+]
+
+
+def drive(name, home, command, **env):
+    """Runs a driver over all steps and looks at its answers."""
+    steps = os.path.join(home.path, "steps.json")
+    with open(steps, "w") as file:
+        json.dump([step[:2] for step in STEPS + REFUSED], file)
+    done = subprocess.run([*command, steps, AISBX, "mcp"], cwd=home.work, env={**home.env, **env}, capture_output=True,
+                          text=True, timeout=180, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not tap.ok(done.returncode == 0 and len(lines) == len(STEPS) + len(REFUSED) + 2, f"{name}: comes to its end",
+                  done.stdout[-1500:] + done.stderr[-1500:]):
+        return
+    bad = [line for line, step in zip(lines[1:], STEPS) if line["error"] or not step[2](line["data"])]
+    tap.equal(bad, [], f"{name}: {len(STEPS)} calls answer as they should")
+    bad = [line for line in lines[1 + len(STEPS):-1] if not line["error"] or line["data"]["ok"] is not False]
+    tap.equal(bad, [], f"{name}: {len(REFUSED)} refusals are taken as such")
+    called = {step[0] for step in STEPS + REFUSED} | {"scan"}
+    tap.equal(set(lines[0]["tools"]) - called, set(), f"{name}: that is every tool")
+    tap.ok(lines[-1]["resources"] and lines[-1]["prompts"] and lines[-1]["read"], f"{name}: resources and prompts", lines[-1])
+    home.call("rm", *[row["name"] for row in home.rows("ls")])
+
+
+def test_python(home):
+    for line in ("py1", "py2"):
+        path = os.path.join(FETCHED, line)
+        if not os.path.isdir(os.path.join(path, "mcp")):
+            tap.skip(f"Python client, {line}", "not fetched (tools/fetch-mcp-clients)")
+            continue
+        drive(f"Python client {line}", home, [sys.executable, os.path.join(DRIVERS, "drive.py")], PYTHONPATH=path)
+
+
+def test_node(home):
+    for line in ("sdk", "client"):
+        if not os.path.isdir(os.path.join(FETCHED, "npm", "node_modules", "@modelcontextprotocol", line)):
+            tap.skip(f"TypeScript {line}", "not fetched (tools/fetch-mcp-clients)")
+            continue
+        # Modules are looked for beside the script that asks for them.
+        script = os.path.join(FETCHED, "npm", "drive.mjs")
+        with open(os.path.join(DRIVERS, "drive.mjs")) as source, open(script, "w") as copy:
+            copy.write(source.read())
+        drive(f"TypeScript {line}", home, [NODE if os.path.exists(NODE) else "node", script, line])
+
+
+def test_conformance(home):
+    runner = os.path.join(FETCHED, "npm", "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
+    if not os.path.exists(runner) or not os.path.exists(NODE):
+        tap.skip("conformance", "not fetched (tools/fetch-mcp-clients)")
+        return
+    server = subprocess.Popen([AISBX, "mcp", "--http", "127.0.0.1:0"], cwd=home.work, env=home.env,
+                              stderr=subprocess.PIPE, text=True)
+    found = re.match(r"aisbx: http://127\.0\.0\.1:(\d+)/mcp, token in (.*)\n", server.stderr.readline())
+    with open(found[2]) as file:
+        token = file.read()
+    proxy = subprocess.Popen([NODE, os.path.join(DRIVERS, "token-proxy.mjs"), found[1], token], stdout=subprocess.PIPE,
+                             text=True)
+    port = proxy.stdout.readline().strip()
+    for scenario in SCENARIOS:
+        done = subprocess.run([NODE, runner, "server", "--url", f"http://127.0.0.1:{port}/mcp", "--scenario", scenario],
+                              cwd=home.path, env=home.env, capture_output=True, text=True, timeout=120, check=False)
+        tap.ok(done.returncode == 0, f"conformance: {scenario}", done.stdout[-1500:] + done.stderr[-500:])
+    for process in (proxy, server):
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+        (process.stdout or process.stderr).close()
+
+
+def test_inspector(home):
+    program = os.path.join(FETCHED, "npm", "node_modules", ".bin", "mcp-inspector")
+    if not os.path.exists(program) or not os.path.exists(NODE):
+        tap.skip("inspector", "not fetched (tools/fetch-mcp-clients)")
+        return
+    base = [NODE, os.path.realpath(program), "--cli", AISBX, "mcp"]
+    done = subprocess.run([*base, "--method", "tools/list"], cwd=home.work, env=home.env, capture_output=True, text=True,
+                          timeout=120, check=False)
+    tap.ok('"sandbox_run"' in done.stdout, "inspector: lists tools", done.stdout[-800:] + done.stderr[-800:])
+    done = subprocess.run([*base, "--method", "tools/call", "--tool-name", "sandbox_run", "--tool-arg", "script=echo inspected"],
+                          cwd=home.work, env=home.env, capture_output=True, text=True, timeout=120, check=False)
+    tap.ok("inspected" in done.stdout, "inspector: calls one", done.stdout[-800:] + done.stderr[-800:])
+
+
+with Home("mcp-sdks-") as home:
+    for test in (test_python, test_node, test_conformance, test_inspector):
+        tap.attempt(test, home)
+sys.exit(tap.done())
