@@ -229,7 +229,7 @@ def test_cp(home):
     tap.ok(refused(home.call("cp", "a:b", "c:d"), 2, "NAME:SRC"), "both in one")
     tap.ok(refused(home.call("cp", "cp:nope", home.path + "/n"), 5, "nope"), "out: not there")
     tap.ok(refused(home.call("cp", "nope", "cp:n"), 5, "nope"), "in: not there")
-    tap.ok(refused(home.call("cp", home.work, "cp:n"), 2, "tar"), "in: a directory")
+    tap.ok(home.call("cp", home.work, "cp:n").returncode == 0, "in: a directory")
     home.call("rm", "cp")
     os.unlink(home.work + "/in put.txt")
 
