@@ -215,7 +215,7 @@ def ask(place, uid):
             door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             door.settimeout(patience(10))
             door.connect("socket")
-            door.send((6).to_bytes(8, sys.byteorder))  # ATTACH_LOOK
+            door.send((6).to_bytes(16, sys.byteorder))  # ATTACH_LOOK
             code = 0 if door.recv(4096) else 1
         except ConnectionError:
             code = 1
