@@ -65,8 +65,10 @@ struct delta {
 	struct delta_texts *texts; /* every text of the entries; they go with the delta */
 	struct delta_entry *items; /* sorted by path; parents before children */
 	size_t count;
-	const char *closed; /* a directory of a layer that may not be read; NULL: none */
-	bool is_partial;    /* bounds were reached: say so, and never promote */
+	struct strv
+		closed; /* directories of a layer that may not be read: what is in them is not known */
+	bool is_partial; /* not everything was looked at: say so */
+	bool is_cut;	 /* for another reason than closed directories: never promote */
 	uint64_t added, modified, deleted; /* in the workspace; renamed counts as modified */
 	uint64_t added_outside, modified_outside, deleted_outside;
 };

@@ -15,7 +15,7 @@ static bool has_time(struct delta_walk *walk)
 
 	if (until == 0 || clock_now_ns() < until)
 		return true;
-	walk->delta->is_partial = true;
+	walk->delta->is_partial = walk->delta->is_cut = true;
 	return false;
 }
 
@@ -24,7 +24,7 @@ bool delta_may_look(struct delta_walk *walk)
 	uint64_t max = walk->options->entries_max ? walk->options->entries_max : ENTRIES_MAX;
 
 	if (++walk->looked_at > max)
-		walk->delta->is_partial = true;
+		walk->delta->is_partial = walk->delta->is_cut = true;
 	return walk->looked_at <= max && (walk->looked_at % CLOCK_EVERY || has_time(walk));
 }
 
@@ -40,7 +40,7 @@ bool delta_may_keep(struct delta_walk *walk, size_t text_len)
 {
 	walk->text_bytes += text_len;
 	if (walk->text_bytes > TEXT_MAX)
-		walk->delta->is_partial = true;
+		walk->delta->is_partial = walk->delta->is_cut = true;
 	return walk->text_bytes <= TEXT_MAX;
 }
 

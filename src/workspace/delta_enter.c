@@ -71,7 +71,8 @@ static int seek_old(struct delta_walk *walk, struct entering *at)
 		at->is_shared = at->old.dir.count > 0;
 		view_dir_done(&at->old.dir);
 	}
-	walk->delta->is_partial |= at->old.is_forged || at->old.is_closed;
+	if (at->old.is_forged || at->old.is_closed)
+		walk->delta->is_partial = walk->delta->is_cut = true;
 	return 0;
 }
 
@@ -86,7 +87,8 @@ static int seek_both(struct delta_walk *walk, struct entering *at, const struct 
 	if (entry->first != DELTA_NAME_NOWHERE && view_seek(&seek, &at->new) < 0)
 		return delta_fail(walk);
 	at->split = find_split(&at->new.dir, walk->options->old_from);
-	walk->delta->is_partial |= at->new.is_forged || at->new.is_closed;
+	if (at->new.is_forged)
+		walk->delta->is_partial = walk->delta->is_cut = true;
 	if (at->new.is_closed)
 		delta_note_closed(walk);
 	return seek_old(walk, at);

@@ -45,6 +45,7 @@ void delta_done(struct delta *delta)
 		free(texts);
 	}
 	free(delta->items);
+	strv_done(&delta->closed);
 	*delta = (struct delta){ 0 };
 }
 

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Directories that may not be read; with more it is not worth telling which. */
+#define CLOSED_MAX 256
+
 int delta_fail(struct delta_walk *walk)
 {
 	return error_errno(walk->err, ERROR_HOST, "cannot compare what lies at %s",
@@ -30,8 +33,13 @@ void delta_set_path(struct delta_walk *walk, size_t len, const char *name)
 
 void delta_note_closed(struct delta_walk *walk)
 {
-	if (!walk->delta->closed)
-		walk->delta->closed = delta_text(walk->delta, walk->path.data, walk->path.len);
+	struct strv *closed = &walk->delta->closed;
+
+	walk->delta->is_partial = true;
+	if (closed->count == CLOSED_MAX)
+		walk->delta->is_cut = true;
+	else if (!strv_has(closed, str_cstr(&walk->path)))
+		strv_add(closed, str_cstr(&walk->path));
 }
 
 /* The old path of NAME in FRAME; good until the next one. */
@@ -200,11 +208,11 @@ static int list_source(struct delta_walk *walk, const struct view_source *source
 		return 0;
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return delta_fail(walk);
+	/* What may not be listed in the base was not listed inside either. */
 	if (source->layer < walk->stack->count && errno == EACCES)
 		delta_note_closed(walk);
-	/* What may not be listed in the base was not listed inside either. */
-	if (source->layer < walk->stack->count || errno != EACCES)
-		walk->delta->is_partial = true;
+	else if (errno != EACCES)
+		walk->delta->is_partial = walk->delta->is_cut = true;
 	return 0;
 }
 
@@ -246,7 +254,7 @@ int delta_walk_rest(struct delta_walk *walk)
 			if (delta_walk_below(walk, frame->next++) < 0)
 				return -1;
 		} else if (delta_frame_pop(walk) < 0) {
-			walk->delta->is_partial = true;
+			walk->delta->is_partial = walk->delta->is_cut = true;
 		}
 	}
 	return 0;

@@ -173,17 +173,10 @@ static int read_items(struct promote *promote, bool renames, struct error *err)
 		.renames = renames,
 		.expand = true,
 	};
-	char shown[STR_SHOWN_SIZE];
 
 	if (delta_read(promote->stack, &options, &promote->delta, err) < 0)
 		return -1;
-	if (promote->delta.closed)
-		return error_set(
-			err, ERROR_DENIED,
-			"directory '%s' of the sandbox may not be read, so nothing is promoted: "
-			"open it there first (chmod u+rwx)",
-			str_shown(promote->delta.closed, shown));
-	if (promote->delta.is_partial)
+	if (promote->delta.is_cut)
 		return error_set(
 			err, ERROR_DENIED,
 			"more changed than could be looked at: nothing is promoted from an "
@@ -383,6 +376,46 @@ static void pair_by_records(struct promote *promote)
 	}
 }
 
+/* Whether what is in directory CLOSED, which is not known, may be part of what was asked for. */
+static bool is_concerned(const struct promote *promote, const char *closed)
+{
+	const struct strv *paths = &promote->request->paths;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+
+		/* Also what only looks gone because it lies there. */
+		if (item->is_selected && target_relative(closed, item->entry.path))
+			return true;
+	}
+	for (size_t i = 0; i < paths->count; i++) {
+		owned(free_ptr) char *whole =
+			paths->items[i][0] == '/'
+				? xstrdup(paths->items[i])
+				: xasprintf("%s/%s", promote->sandbox->workspace, paths->items[i]);
+
+		if (strpbrk(whole, "*?[") || target_relative(whole, closed))
+			return true;
+	}
+	return paths->count == 0;
+}
+
+static int refuse_closed(const struct promote *promote, struct error *err)
+{
+	const struct strv *closed = &promote->delta.closed;
+	char shown[STR_SHOWN_SIZE];
+
+	for (size_t i = 0; i < closed->count; i++) {
+		if (is_concerned(promote, closed->items[i]))
+			return error_set(
+				err, ERROR_DENIED,
+				"directory '%s' of the sandbox may not be read, so nothing is "
+				"promoted: open it there first (chmod u+rwx), or name other paths",
+				str_shown(closed->items[i], shown));
+	}
+	return 0;
+}
+
 int promote_select(struct promote *promote, struct error *err)
 {
 	const struct strv *paths = &promote->request->paths;
@@ -398,5 +431,5 @@ int promote_select(struct promote *promote, struct error *err)
 		more = close_selection(promote);
 		more = promote_select_moved(promote) || more;
 	}
-	return 0;
+	return refuse_closed(promote, err);
 }

@@ -313,6 +313,24 @@ def test_hardlink(home):
     clean(home, "h")
 
 
+def test_closed(home):
+    """A directory that may not be read keeps back what it may hold, and nothing else."""
+    if os.geteuid() == 0:
+        tap.skip("directories that may not be read", "root may read all")
+        return
+    home.put("d/e", "same\n")
+    fresh(home, "c", "echo y > y; cp d/e twin; mkdir p q; echo x > p/x; echo x > q/x; chmod 000 p d")
+    for words in ([], ["p"], ["d/e"], ["*"], ["twin"]):
+        done = home.call("promote", "c", *words)
+        tap.ok(words == ["twin"] or refused(done, 4, "may not be read", "name other paths"), f"promote {words} is concerned", done)
+        tap.equal(home.read("d/e"), "same\n", "what cannot be seen is not taken for gone")
+    done = home.call("promote", "c", "y", "q")
+    tap.ok(done.returncode == 0 and home.read("y") == "y\n" and home.read("q/x") == "x\n", "other paths are not", done)
+    sh(home, "c", "chmod 755 p d")
+    home.call("stop", "c")
+    clean(home, "c")
+
+
 def test_xattrs(home):
     """Attributes that both sides changed: combined unless it was the same one."""
     path = home.put("x", "text\n")
@@ -624,7 +642,7 @@ def main():
                 tap.ok(False, "a first run", first)
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
-                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_xattrs, test_modes, test_outside,
+                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_try, test_try_asks, test_kill):
