@@ -165,6 +165,20 @@ void sandbox_processes_done(struct sandbox_processes *processes)
 	*processes = (struct sandbox_processes){ 0 };
 }
 
+/* One that hangs up without ending is of another version and does not know our words: it is killed. */
+static int make_sure(int dir_fd, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+	struct pollfd ended = { .events = 0 };
+
+	if (!sandbox_reach(dir_fd, &fd))
+		return 0;
+	ended.fd = fd;
+	if (keeper_kill(dir_fd, false) && poll(&ended, 1, ANSWER_MS) == 1)
+		return 0;
+	return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
+}
+
 /* Waits for the keeper's end: its socket's. Everybody inside is gone by then. One that does not listen is killed. */
 static int stop(int dir_fd, int fd, struct error *err)
 {
@@ -185,7 +199,7 @@ static int stop(int dir_fd, int fd, struct error *err)
 		if (count != 1)
 			return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
 		if (attach_receive(fd, packet) <= 0)
-			return 0;
+			return make_sure(dir_fd, err);
 		attach_close(packet);
 	}
 }

@@ -481,6 +481,32 @@ def test_halted_keeper(home):
             home.call("rm", "halted")
 
 
+STRANGER = """
+import os, socket, sys
+os.chdir(sys.argv[1])
+ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+ours.bind("socket")
+ours.listen()
+ticks = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
+open("keeper", "w").write(f"{os.getpid()} {ticks}\\n")
+print("ready", flush=True)
+while True:
+    ours.accept()[0].close()
+"""
+
+
+def test_other_version(home):
+    """A keeper that hangs up on what it does not know is ended all the same, and only then said to be."""
+    home.call("create", "old")
+    place = f"{home.path}/.local/share/aisbx/sbx/old"
+    with subprocess.Popen([sys.executable, "-c", STRANGER, place], stdout=subprocess.PIPE) as stranger:
+        stranger.stdout.readline()
+        done = home.call("stop", "old", timeout=60)
+        tap.ok(done.returncode == 0 and stranger.wait(30) == -signal.SIGKILL, "one of another version is ended", done)
+    tap.equal(sh(home, "old", "echo again").stdout, "again\n", "and the next exec works")
+    home.call("rm", "old")
+
+
 CROWD = """
 import os, sys, time
 for i in range(60):
@@ -545,7 +571,7 @@ def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
              test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
-             test_halted_keeper, test_crowd_memory, test_memory, test_words)
+             test_halted_keeper, test_other_version, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:
