@@ -67,7 +67,6 @@ static int scan_found(struct walk *walk, int dir_fd, const char *name, const cha
 {
 	owned(fd_close) int fd =
 		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	owned(str_done) struct str bytes = STR_INIT;
 	char start[256];
 	ssize_t got;
 	struct stat st;

@@ -161,7 +161,7 @@ static int add_set(struct reader *reader, const struct set *set)
 {
 	struct pattern *pattern = reader->pattern;
 	struct set folded = *set;
-	uint32_t at;
+	uint32_t at = 0;
 
 	if (pattern->any_case)
 		fold_case(&folded);
@@ -236,7 +236,7 @@ static int repeat(struct reader *reader, uint32_t from, uint32_t to)
 	struct pattern *pattern = reader->pattern;
 
 	for (uint32_t i = from; i < to; i++) {
-		uint32_t at, shift;
+		uint32_t at = 0, shift;
 		struct step old;
 
 		if (add_step(reader, pattern->steps[i].kind, &at) < 0)
@@ -254,7 +254,7 @@ static int repeat(struct reader *reader, uint32_t from, uint32_t to)
 static int insert(struct reader *reader, uint32_t from, enum step_kind kind)
 {
 	struct pattern *pattern = reader->pattern;
-	uint32_t last;
+	uint32_t last = 0;
 
 	if (add_step(reader, kind, &last) < 0)
 		return -1;
@@ -279,7 +279,7 @@ static int make_optional(struct reader *reader, uint32_t from)
 /* What stands from FROM on becomes something that comes any number of times. */
 static int make_loop(struct reader *reader, uint32_t from, bool at_least_once)
 {
-	uint32_t at;
+	uint32_t at = 0;
 
 	if (at_least_once) {
 		if (add_step(reader, STEP_SPLIT, &at) < 0)
@@ -394,7 +394,7 @@ static int read_choice(struct reader *reader)
 	if (read_sequence(reader) < 0)
 		return -1;
 	while (*reader->at == '|') {
-		uint32_t jump;
+		uint32_t jump = 0;
 
 		reader->at++;
 		if (insert(reader, from, STEP_SPLIT) < 0 || add_step(reader, STEP_JUMP, &jump) < 0)
