@@ -93,6 +93,7 @@ static int scan_changes(struct gate_scan *scan, const struct delta *delta, const
 
 int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *err)
 {
+	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(scan_policy_done) struct scan_policy policy;
 	owned(opened_close) struct opened opened;
 	owned(gate_scan_done) struct gate_scan scan = { .policy = &policy };
@@ -103,9 +104,10 @@ int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *
 	opened_init(&opened);
 	scan_policy_init(&policy);
 	scan_report_init(&scan.report);
+	workspace_split_name(name, &sandbox, &snapshot);
 	if (engine_scan_policy(NULL, (const char *const *)environ, &policy, err) < 0 ||
-	    opened_open(&opened, name, SANDBOX_SHARED, err) < 0 ||
-	    engine_view(&opened.sandbox, NULL, &stack, err) < 0)
+	    opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
+	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
 					       .old_from = stack.count,

@@ -102,14 +102,16 @@ static int64_t lines_of(const struct view_stack *stack, const struct delta_entry
 static int measure_diff(const char *name, bool with_lines, struct gate_facts *facts,
 			struct error *err)
 {
+	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(opened_close) struct opened opened;
 	struct view_stack stack;
 	struct delta delta;
 	int status;
 
 	opened_init(&opened);
-	if (opened_open(&opened, name, SANDBOX_SHARED, err) < 0 ||
-	    engine_view(&opened.sandbox, NULL, &stack, err) < 0)
+	workspace_split_name(name, &sandbox, &snapshot);
+	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
+	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
 					       .old_from = stack.count,
@@ -136,15 +138,17 @@ static int measure_diff(const char *name, bool with_lines, struct gate_facts *fa
 
 static int measure_runs(const char *name, struct gate_facts *facts, struct error *err)
 {
+	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(history_release) struct history *history = NULL;
 	owned(opened_close) struct opened opened;
 	struct history_last last;
 
 	opened_init(&opened);
-	if (opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0 ||
+	workspace_split_name(name, &sandbox, &snapshot);
+	if (opened_open(&opened, sandbox, SANDBOX_UNLOCKED, err) < 0 ||
 	    engine_history(&history, err) < 0 ||
-	    history_last_run(history, name, &last, &facts->has_run, err) < 0 ||
-	    history_net_denials(history, name, opened.sandbox.base_ns / 1000000,
+	    history_last_run(history, sandbox, &last, &facts->has_run, err) < 0 ||
+	    history_net_denials(history, sandbox, opened.sandbox.base_ns / 1000000,
 				&facts->network_denials, err) < 0)
 		return -1;
 	if (facts->has_run) {
@@ -264,9 +268,8 @@ static int decide_all(const struct engine_gates *gates, const struct gate_list *
 
 static void record(const struct engine_gates *gates, const struct value *answer)
 {
-	const struct record_event event = { .kind = "gate",
-					    .sandbox = gates->sandbox,
-					    .body = answer };
+	owned(free_ptr) char *sandbox = xstrndup(gates->sandbox, strcspn(gates->sandbox, "@"));
+	const struct record_event event = { .kind = "gate", .sandbox = sandbox, .body = answer };
 
 	record_event(&event);
 }

@@ -12,7 +12,7 @@ int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_t
 		    struct error *err);
 
 struct engine_gates {
-	const char *sandbox;
+	const char *sandbox; /* NAME, or NAME@SNAP: its files as they were then */
 	const struct strv *exprs;
 	const struct strv *tests; /* what tests==pass means; NULL or empty: that is an error then */
 	bool tests_known, tests_passed; /* they ran already: what came of them */

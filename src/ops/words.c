@@ -2,6 +2,7 @@
 #include "ops/words.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,4 +193,52 @@ void words_add_table(struct str *out, const struct strv *cells, size_t columns)
 		else
 			str_addf(out, "%s\n", cells->items[i]);
 	}
+}
+
+/* Characters that nobody sees, or that change how others are seen. */
+static bool is_unseen(uint32_t point)
+{
+	static const uint32_t ranges[][2] = {
+		{ 0, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	      { 0x34f, 0x34f },
+		{ 0x600, 0x605 },   { 0x61c, 0x61c },	{ 0x6dd, 0x6dd },     { 0x70f, 0x70f },
+		{ 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },   { 0x2000, 0x200f },
+		{ 0x2028, 0x202f }, { 0x205f, 0x206f }, { 0x2800, 0x2800 },   { 0x3000, 0x3000 },
+		{ 0x3164, 0x3164 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (point >= ranges[i][0] && point <= ranges[i][1])
+			return true;
+	}
+	return false;
+}
+
+void words_add_quoted(struct str *out, const char *text, size_t max)
+{
+	size_t left = strlen(text), count = 0;
+	bool was_blank = false;
+
+	str_add_char(out, '"');
+	while (left > 0 && count < max) {
+		uint32_t point = 0;
+		size_t len = utf8_decode(text, left, &point);
+
+		if (len == 0) {
+			str_addf(out, "\\x%02x", (unsigned char)*text);
+			len = 1;
+			count++;
+		} else if (is_unseen(point)) {
+			str_addf(out, "\\u{%x}", point);
+			count++;
+		} else if (point != ' ' || !was_blank) {
+			str_add(out, point == '"' || point == '\\' ? "\\" : "");
+			str_add_bytes(out, text, len);
+			count++;
+		}
+		was_blank = point == ' ';
+		text += len;
+		left -= len;
+	}
+	str_add(out, left > 0 ? "...\"" : "\"");
 }

@@ -19,6 +19,12 @@ void words_add_shell(struct str *out, const char *path);
 /* TEXT on one line: control bytes become \xHH. */
 void words_add_line(struct str *out, const char *text);
 
+/*
+ * Words of somebody else's in a sentence of ours: in quotes, on one line, at most MAX characters; what is not seen, or
+ * turns the order of what is seen around, becomes \u{HEX}.
+ */
+void words_add_quoted(struct str *out, const char *text, size_t max);
+
 /* A command from a list of its words, on one line of at most MAX bytes; "..." ends what is cut. */
 void words_add_command(struct str *out, const struct value *words, size_t max);
 

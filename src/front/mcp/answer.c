@@ -2,7 +2,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "front/mcp/server.h"
+#include "front/mcp/answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/json_read.h"
 #include "base/own.h"
+#include "front/mcp/answer.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/resources.h"
@@ -88,9 +89,16 @@ static void answer(struct call *call, const char *result, size_t len)
 	call->channel->send(call->channel, &out, true);
 }
 
-static void answer_lost(struct call *call, const char *why)
+void call_refuse(struct call *call, const struct error *err)
 {
 	owned(str_done) struct str out = STR_INIT;
+
+	answer_refusal(err, &out);
+	answer(call, str_cstr(&out), out.len);
+}
+
+static void answer_lost(struct call *call, const char *why)
+{
 	struct error err;
 
 	if (call->resource) {
@@ -98,8 +106,7 @@ static void answer_lost(struct call *call, const char *why)
 		return;
 	}
 	error_set(&err, ERROR_INTERNAL, "%s", why);
-	answer_refusal(&err, &out);
-	answer(call, str_cstr(&out), out.len);
+	call_refuse(call, &err);
 }
 
 static void send_progress(struct call *call, const char *what, size_t len)
@@ -122,7 +129,7 @@ static void send_progress(struct call *call, const char *what, size_t len)
 }
 
 /* Makes the pipes and the child. */
-void call_begin(struct server *server, struct call *call)
+static void call_begin(struct server *server, struct call *call)
 {
 	int report[2], input[2] = { -1, -1 };
 
@@ -184,6 +191,11 @@ void call_queue(struct server *server, struct call *call)
 	while (*end)
 		end = &(*end)->next;
 	*end = call;
+	call_take_turn(server, call);
+}
+
+void call_take_turn(struct server *server, struct call *call)
+{
 	if (server->running < MCP_RUNNING_MAX) {
 		call_begin(server, call);
 	} else {
@@ -344,11 +356,11 @@ void calls_turn(struct server *server)
 	}
 }
 
-size_t calls_polls(struct server *server, struct pollfd *polls)
+size_t calls_polls(struct server *server, struct pollfd *polls, size_t room)
 {
 	size_t count = 0;
 
-	for (struct call *call = server->calls; call; call = call->next) {
+	for (struct call *call = server->calls; call && room - count >= 3; call = call->next) {
 		if (!call->pid)
 			continue;
 		polls[count++] = (struct pollfd){ .fd = call->pid_fd, .events = POLLIN };
@@ -375,7 +387,7 @@ int calls_timeout(const struct server *server)
 
 void calls_end(struct server *server, unsigned grace_ms)
 {
-	struct pollfd polls[MCP_RUNNING_MAX * 3];
+	struct pollfd polls[MCP_POLLS_MAX];
 	uint64_t until_ns = clock_now_ns() + grace_ms * MS;
 	bool is_told = false;
 
@@ -386,7 +398,7 @@ void calls_end(struct server *server, unsigned grace_ms)
 				call_cancel(call);
 			is_told = true;
 		}
-		(void)poll(polls, (nfds_t)calls_polls(server, polls), 50);
+		(void)poll(polls, (nfds_t)calls_polls(server, polls, MCP_POLLS_MAX), 50);
 		calls_turn(server);
 	}
 	while (server->calls) {

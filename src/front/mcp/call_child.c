@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/resources.h"
 

@@ -6,49 +6,128 @@
  */
 #include "front/mcp/consent.h"
 
+#include "base/id.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "ops/words.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define TRIGGERS_TOLD 10
+#define PATHS_TOLD 10
+#define REASON_TOLD 300
 
-/* Words of a model's in a sentence of ours: on one line, and not endless. */
-static void add_foreign(struct str *out, const char *text)
+/* Questions put as the answer of a call, by what the client brings back with its user's word; oldest first. */
+struct put_question {
+	struct put_question *next;
+	char token[ID_RUN_SIZE]; /* in no other answer: whoever brings it was asked */
+	char *request_id;
+};
+
+static void forget_first(struct server *server)
 {
-	size_t len = strlen(text);
+	struct put_question *first = server->questions;
 
-	for (size_t i = 0; i < len && i < 500; i++)
-		str_add_char(out, (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i]);
-	str_add(out, len > 500 ? "..." : "");
+	server->questions = first->next;
+	free(first->request_id);
+	free(first);
 }
 
+void consent_done(struct server *server)
+{
+	while (server->questions)
+		forget_first(server);
+}
+
+/* NULL when there is no randomness for it. */
+static const char *remember(struct server *server, const char *request_id)
+{
+	struct put_question *question = xcalloc(1, sizeof(*question)), **end = &server->questions;
+	struct error ignored;
+	size_t count = 1;
+
+	if (id_run(question->token, &ignored) < 0) {
+		free(question);
+		return NULL;
+	}
+	for (; *end; end = &(*end)->next)
+		count++;
+	question->request_id = xstrdup(request_id);
+	*end = question;
+	if (count > MCP_QUESTIONS_MAX)
+		forget_first(server);
+	return question->token;
+}
+
+/* The request that was asked about with TOKEN, owned by the caller; once. NULL: nobody was asked that here. */
+static char *recall(struct server *server, const char *token)
+{
+	struct put_question **slot = &server->questions, *found;
+	char *request_id;
+
+	while (*slot && strcmp((*slot)->token, token) != 0)
+		slot = &(*slot)->next;
+	found = *slot;
+	if (!found)
+		return NULL;
+	*slot = found->next;
+	request_id = found->request_id;
+	free(found);
+	return request_id;
+}
+
+/* Paths, one to a line; those of TRIGGERS with what they would do. */
+static void tell_paths(const struct value *list, const char *title, struct str *out)
+{
+	size_t count = list && list->kind == VALUE_LIST ? list->many.count : 0;
+
+	for (size_t i = 0; i < count && i < PATHS_TOLD; i++) {
+		const struct value *one = list->many.items[i];
+		bool is_trigger = one->kind == VALUE_MAP;
+		const char *path = is_trigger ? value_get_text(one, "path") : one->text.bytes;
+		const char *why = is_trigger ? value_get_text(one, "why") : NULL;
+
+		str_addf(out, "%s\n  ", i == 0 ? title : "");
+		words_add_path(out, path ? path : "?");
+		if (why)
+			str_addf(out, " (%s)", why);
+	}
+	if (count > PATHS_TOLD)
+		str_addf(out, "\n  and %zu more", count - PATHS_TOLD);
+}
+
+/* What we know first; the agent's own words last, on a line of their own, in quotes that they cannot end. */
 static void tell_question(const struct value *ask, struct str *out)
 {
-	const struct value *triggers = value_get(ask, "triggers");
 	const char *reason = value_get_text(ask, "reason");
-	size_t count = triggers ? triggers->many.count : 0;
+	const char *target = value_get_text(ask, "target");
 
-	str_addf(out, "Apply %lld files of the sandbox %s to %s? Bundle %.16s.",
-		 (long long)value_int_of(ask, "files"), value_get_text(ask, "sandbox"),
-		 value_get_text(ask, "target"), value_get_text(ask, "bundle"));
+	str_addf(out, "Apply %lld files of the sandbox %s to ",
+		 (long long)value_int_of(ask, "files"), value_get_text(ask, "sandbox"));
+	words_add_path(out, target ? target : "?");
+	str_addf(out, "? Bundle %.16s.", value_get_text(ask, "bundle"));
+	tell_paths(value_get(ask, "triggers"), "\nThese could make something run:", out);
+	tell_paths(value_get(ask, "paths"), "\nFiles:", out);
 	if (reason) {
-		str_add(out, " The agent says: ");
-		add_foreign(out, reason);
+		str_add(out, "\nThe agent says: ");
+		words_add_quoted(out, reason, REASON_TOLD);
 	}
-	for (size_t i = 0; i < count && i < TRIGGERS_TOLD; i++) {
-		const struct value *one = triggers->many.items[i];
-		const char *path = value_get_text(one, "path"), *why = value_get_text(one, "why");
-
-		str_add(out, i == 0 ? " These could make something run: " : "; ");
-		add_foreign(out, path ? path : "?");
-		str_addf(out, " (%s)", why ? why : "?");
-	}
-	if (count > TRIGGERS_TOLD)
-		str_addf(out, "; and %zu more", count - TRIGGERS_TOLD);
 }
 
-/* Whether the profile has gates, and all of them hold. */
+/*
+ * Gates see the whole sandbox and say nothing of what reality became meanwhile: they do not decide about parts of it, nor
+ * where the sandbox's version would win over somebody else's.
+ */
+static bool may_gates_decide(const struct value *ask)
+{
+	const struct value *triggers = value_get(ask, "triggers"), *only = value_get(ask, "only");
+	const char *strategy = value_get_text(ask, "strategy");
+
+	return triggers && triggers->many.count == 0 && only && only->many.count == 0 &&
+	       (!strategy || strcmp(strategy, "fail") == 0 || strcmp(strategy, "merge") == 0);
+}
+
+/* Whether the profile has gates, and all of them hold for what was asked about: a snapshot, not what is there by now. */
 static bool gates_hold(const struct tool_call *work)
 {
 	owned(value_release) struct value *arguments = value_new_map();
@@ -57,7 +136,8 @@ static bool gates_hold(const struct tool_call *work)
 	const char *verdict;
 	bool hold;
 
-	value_add(arguments, "sandbox", value_new_text(work->call.words.items[1]));
+	value_add(arguments, "sandbox",
+		  value_new_text(value_get_text(work->call.answer, "sandbox")));
 	tool_call_init(&check, tool_find("gate_check"), work->call.ceiling, work->call.environ);
 	hold = tool_call_read(&check, arguments, &ignored) == 0 &&
 	       tool_call_perform(&check, &ignored) == 0;
@@ -67,10 +147,16 @@ static bool gates_hold(const struct tool_call *work)
 	return hold;
 }
 
-static int read_decision(struct tool_call *decision, const char *request_id, struct error *err)
+/* The call that decides the request; to be ended by the caller also where it could not be made. */
+static int make_decision(struct tool_call *decision, const char *request_id, bool is_yes,
+			 const struct tool_call *from, struct error *err)
 {
 	owned(value_release) struct value *arguments = value_new_map();
 
+	tool_call_init(decision, is_yes ? &tool_approve : &tool_reject, from->call.ceiling,
+		       from->call.environ);
+	if (!request_id || !*request_id)
+		return error_set(err, ERROR_INTERNAL, "a question without a request");
 	value_add(arguments, "request_id", value_new_text(request_id));
 	return tool_call_read(decision, arguments, err);
 }
@@ -82,8 +168,7 @@ static bool decide_here(struct tool_call *work)
 	struct error ignored;
 	bool done;
 
-	tool_call_init(&decision, &tool_approve, work->call.ceiling, work->call.environ);
-	done = read_decision(&decision, value_get_text(work->call.answer, "request_id"),
+	done = make_decision(&decision, value_get_text(work->call.answer, "request_id"), true, work,
 			     &ignored) == 0 &&
 	       tool_call_perform(&decision, &ignored) == 0;
 	if (done) {
@@ -97,12 +182,11 @@ static bool decide_here(struct tool_call *work)
 bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *ret_question)
 {
 	const struct value *ask = work->call.answer;
-	const struct value *triggers = value_get(ask, "triggers");
 	owned(value_release) struct value *question = NULL;
 	owned(str_done) struct str message = STR_INIT;
 
-	if (policy == MCP_POLICY_GATES && triggers && triggers->many.count == 0 &&
-	    gates_hold(work) && decide_here(work))
+	if (policy == MCP_POLICY_GATES && may_gates_decide(ask) && gates_hold(work) &&
+	    decide_here(work))
 		return false;
 	tell_question(ask, &message);
 	question = value_new_map();
@@ -140,33 +224,47 @@ static void send_request(struct call *call)
 }
 
 /* Without server's requests the question is the answer, and the client calls again with what its user said. */
-static void send_input_required(struct call *call)
+static bool send_input_required(struct call *call)
 {
+	const char *token =
+		remember(call->session->server, value_get_text(call->question, "request_id"));
 	owned(value_release) struct value *result = value_new_map();
 	owned(str_done) struct str out = STR_INIT, json = STR_INIT;
 	struct value *requests, *consent;
 
+	if (!token)
+		return false;
 	value_add(result, "resultType", value_new_text("input_required"));
 	requests = value_add(result, "inputRequests", value_new_map());
 	consent = value_add(requests, "consent", value_new_map());
 	value_add(consent, "method", value_new_text("elicitation/create"));
 	value_add(consent, "params", dialogue(call->question));
-	value_add(result, "requestState",
-		  value_new_text(value_get_text(call->question, "request_id")));
+	value_add(result, "requestState", value_new_text(token));
 	json_write(&json, result, 0);
 	rpc_add_result(&out, call->id, str_cstr(&json), json.len);
 	call->is_answered = true;
 	call->channel->send(call->channel, &out, true);
+	return true;
+}
+
+/* Questions that a person has not answered yet. */
+static unsigned count_open(const struct server *server)
+{
+	unsigned count = 0;
+
+	for (const struct call *call = server->calls; call; call = call->next)
+		count += call->asked != 0;
+	return count;
 }
 
 bool consent_ask(struct call *call)
 {
-	if (!call->may_ask || !call->channel)
+	if (!call->may_ask || !call->channel ||
+	    count_open(call->session->server) >= MCP_QUESTIONS_MAX)
 		return false;
 	if (call->version == MCP_2026_07_28)
-		send_input_required(call);
-	else
-		send_request(call);
+		return send_input_required(call);
+	send_request(call);
 	return true;
 }
 
@@ -187,15 +285,18 @@ void consent_decide(struct call *call)
 	struct tool_call decision;
 	struct error err;
 
-	tool_call_init(&decision, call->said == SAID_YES ? &tool_approve : &tool_reject,
-		       &server->ceiling, server->environ);
-	(void)read_decision(&decision, value_get_text(call->question, "request_id"), &err);
+	if (make_decision(&decision, value_get_text(call->question, "request_id"),
+			  call->said == SAID_YES, &call->work, &err) < 0) {
+		tool_call_done(&decision);
+		call_refuse(call, &err);
+		return;
+	}
 	value_free(call->question);
 	call->question = NULL;
 	call->asked = 0;
 	tool_call_done(&call->work);
 	call->work = decision;
-	call_begin(server, call);
+	call_take_turn(server, call);
 }
 
 void consent_answered(struct session *session, const struct value *response)
@@ -208,28 +309,37 @@ void consent_answered(struct session *session, const struct value *response)
 		call = call->next;
 	if (!call || call->is_cancelled || call->said)
 		return;
-	call->said = is_yes(value_get(response, "result")) ? SAID_YES : SAID_NO;
+	call->said = !value_get(response, "error") && is_yes(value_get(response, "result"))
+			     ? SAID_YES
+			     : SAID_NO;
 	if (!call->pid)
 		consent_decide(call);
 }
 
-bool consent_brought(const struct request_view *request, const struct tool *tool)
+bool consent_is_brought(const struct request_view *request, const struct tool *tool)
 {
-	const char *state =
-		request->params ? value_get_text(request->params, "requestState") : NULL;
-	const struct value *responses =
-		request->params ? value_get(request->params, "inputResponses") : NULL;
-	const struct value *said =
-		responses && responses->kind == VALUE_MAP ? value_get(responses, "consent") : NULL;
-	struct server *server = request->session->server;
-	struct tool_call decision;
-	struct error err;
+	return request->version == MCP_2026_07_28 && tool->flags & TOOL_ASKS && request->params &&
+	       value_get(request->params, "requestState") &&
+	       value_get(request->params, "inputResponses");
+}
 
-	if (request->version != MCP_2026_07_28 || !(tool->flags & TOOL_ASKS) || !state || !said)
-		return false;
-	tool_call_init(&decision, is_yes(said) ? &tool_approve : &tool_reject, &server->ceiling,
-		       server->environ);
-	(void)read_decision(&decision, state, &err);
-	call_queue(server, call_make(request, &decision));
-	return true;
+int consent_take(const struct request_view *request, struct tool_call *work, struct error *err)
+{
+	const char *token = value_get_text(request->params, "requestState");
+	const struct value *responses = value_get(request->params, "inputResponses");
+	const struct value *said =
+		responses->kind == VALUE_MAP ? value_get(responses, "consent") : NULL;
+	owned(free_ptr) char *request_id =
+		token && said && request->may_ask ? recall(request->session->server, token) : NULL;
+	struct tool_call decision;
+
+	if (!request_id)
+		return error_set(err, ERROR_CONSENT,
+				 "nobody was asked with this requestState, or it was answered "
+				 "already: call again without requestState and inputResponses");
+	int status = make_decision(&decision, request_id, is_yes(said), work, err);
+
+	tool_call_done(work);
+	*work = decision;
+	return status;
 }

@@ -15,7 +15,11 @@ bool consent_ask(struct call *call);
 void consent_decide(struct call *call);
 /* The client's answer to a request of ours. */
 void consent_answered(struct session *session, const struct value *response);
-/* A call that brings the answer along (2026-07-28); false when it brings none. */
-bool consent_brought(const struct request_view *request, const struct tool *tool);
+/* Whether a call brings the answer to a question along (2026-07-28). */
+bool consent_is_brought(const struct request_view *request, const struct tool *tool);
+/* Makes WORK what was decided; ERROR_CONSENT when that question was not put here, or was answered before. */
+int consent_take(const struct request_view *request, struct tool_call *work, struct error *err);
+/* Forgets the questions that were put. */
+void consent_done(struct server *server);
 
 #endif

@@ -345,7 +345,7 @@ static void announce(const struct web *web)
 
 static bool turn(struct web *web)
 {
-	struct pollfd polls[2 + MCP_RUNNING_MAX * 3];
+	struct pollfd polls[2 + MCP_POLLS_MAX];
 	int http_ms = http_timeout(web->http), calls_ms = calls_timeout(web->server);
 	int timeout = http_ms < 0			   ? calls_ms
 		      : calls_ms < 0 || http_ms < calls_ms ? http_ms
@@ -353,7 +353,7 @@ static bool turn(struct web *web)
 
 	polls[0] = (struct pollfd){ .fd = http_fd(web->http), .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = web->signal_fd, .events = POLLIN };
-	size_t count = 2 + calls_polls(web->server, polls + 2);
+	size_t count = 2 + calls_polls(web->server, polls + 2, MCP_POLLS_MAX);
 
 	if (poll(polls, (nfds_t)count, timeout) < 0)
 		return errno == EINTR;

@@ -1,6 +1,7 @@
 /* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
 #include "base/id.h"
 #include "base/own.h"
+#include "front/mcp/consent.h"
 #include "front/mcp/http.h"
 #include "ops/rows.h"
 
@@ -94,6 +95,7 @@ int op_mcp_run(struct op_call *call, struct error *err)
 		return -1;
 	server.ceiling.owner = owner;
 	status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
+	consent_done(&server);
 	strv_done(&server.ceiling.profiles);
 	return status;
 }

@@ -22,6 +22,10 @@
 /* So many tools at work at a time; so many more wait for their turn. */
 #define MCP_RUNNING_MAX 32
 #define MCP_WAITING_MAX 256
+/* So many questions wait for a person at a time; what comes beyond stays a request. */
+#define MCP_QUESTIONS_MAX 32
+/* Descriptors that calls are waited for by. */
+#define MCP_POLLS_MAX ((size_t)MCP_RUNNING_MAX * 3)
 
 enum mcp_version {
 	MCP_NONE, /* nothing agreed on yet */
@@ -81,6 +85,7 @@ struct server {
 	unsigned running, waiting;
 	enum mcp_policy policy;
 	int64_t last_asked;
+	struct put_question *questions; /* consent.c's */
 	bool is_ending;
 };
 
@@ -122,8 +127,8 @@ struct call *call_find(const struct session *session, const struct value *id);
 void call_cancel(struct call *call);
 /* Nobody listens to CHANNEL any more. */
 void calls_forget_channel(struct server *server, const struct channel *channel);
-/* Adds what has to be waited for to POLLS (room for MCP_RUNNING_MAX * 3), returns how many. */
-size_t calls_polls(struct server *server, struct pollfd *polls);
+/* Adds what has to be waited for to POLLS, at most ROOM of them; returns how many. */
+size_t calls_polls(struct server *server, struct pollfd *polls, size_t room);
 /* Looks after every call: reports, ends, ticks, the next one in the queue. */
 void calls_turn(struct server *server);
 /* Milliseconds until a call wants to be looked at without anything happening; -1: never. */
@@ -131,14 +136,10 @@ int calls_timeout(const struct server *server);
 /* Ends all of them, gently for GRACE_MS, and waits for their ends. */
 void calls_end(struct server *server, unsigned grace_ms);
 
-/* Starts its child now; what fails is answered. */
-void call_begin(struct server *server, struct call *call);
-
-/* In the child: what came of WORK (STATUS, ERR as tool_call_perform gave them) as CallToolResult. */
-void answer_write(struct tool_call *work, int status, const struct error *err,
-		  enum mcp_version version,
-		  struct str *out); /* The answer to arguments that never became a call. */
-void answer_refusal(const struct error *err, struct str *out);
+/* Starts the child of a call that is in the list already, now or when it is its turn; what fails is answered. */
+void call_take_turn(struct server *server, struct call *call);
+/* The answer is ERR. */
+void call_refuse(struct call *call, const struct error *err);
 
 /* Ends come as a readable descriptor; a broken pipe is no reason to end. */
 int server_watch_signals(struct server *server, int *ret_fd, struct error *err);

@@ -96,7 +96,7 @@ static bool read_input(struct stdio *stdio)
 /* False when it is over: the client is gone, or somebody wants us to end. */
 static bool turn(struct stdio *stdio)
 {
-	struct pollfd polls[3 + MCP_RUNNING_MAX * 3];
+	struct pollfd polls[3 + MCP_POLLS_MAX];
 	size_t left = stdio->out.len - stdio->out_at, count = 3;
 	bool is_behind = left > OUT_MAX;
 
@@ -104,7 +104,7 @@ static bool turn(struct stdio *stdio)
 	polls[1] = (struct pollfd){ .fd = STDOUT_FILENO, .events = left > 0 ? POLLOUT : 0 };
 	polls[2] = (struct pollfd){ .fd = stdio->signal_fd, .events = POLLIN };
 	if (!is_behind)
-		count += calls_polls(stdio->server, polls + 3);
+		count += calls_polls(stdio->server, polls + 3, MCP_POLLS_MAX);
 	if (poll(polls, (nfds_t)count, calls_timeout(stdio->server)) < 0)
 		return errno == EINTR;
 	if (polls[2].revents || polls[1].revents & (POLLERR | POLLNVAL))

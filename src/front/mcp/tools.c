@@ -2,6 +2,7 @@
 #include "front/mcp/server.h"
 
 #include "base/own.h"
+#include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
 
 #include <stdio.h>
@@ -101,8 +102,6 @@ void tools_call(const struct request_view *request)
 		refuse(request, &err);
 		return;
 	}
-	if (consent_brought(request, tool))
-		return;
 	if (server->waiting >= MCP_WAITING_MAX) {
 		error_set(&err, ERROR_DENIED,
 			  "%u calls wait for their turn already; call again when some are done",
@@ -111,7 +110,11 @@ void tools_call(const struct request_view *request)
 		return;
 	}
 	tool_call_init(&work, tool, &server->ceiling, server->environ);
-	if (tool_call_read(&work, value_get(request->params, "arguments"), &err) < 0) {
+	int status = consent_is_brought(request, tool)
+			     ? consent_take(request, &work, &err)
+			     : tool_call_read(&work, value_get(request->params, "arguments"), &err);
+
+	if (status < 0) {
 		refuse(request, &err);
 		tool_call_done(&work);
 		return;

@@ -1,0 +1,13 @@
+/* What came of a tool as the protocol's result. */
+#ifndef FRONT_MCP_ANSWER_H
+#define FRONT_MCP_ANSWER_H
+
+#include "front/mcp/server.h"
+
+/* In the child: what came of WORK (STATUS, ERR as tool_call_perform gave them) as CallToolResult. */
+void answer_write(struct tool_call *work, int status, const struct error *err,
+		  enum mcp_version version, struct str *out);
+/* The answer to arguments that never became a call. */
+void answer_refusal(const struct error *err, struct str *out);
+
+#endif
