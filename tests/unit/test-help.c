@@ -82,7 +82,6 @@ static int request_with(const char *name, const char *value, struct request *ret
 
 static void test_request(void)
 {
-	static const char *const refused[] = { "batch", "require-signature" };
 	struct request request;
 
 	tap_ok(request_with("trace", "t", &request) == 0 && strcmp(request.trace_id, "t") == 0 &&
@@ -92,9 +91,10 @@ static void test_request(void)
 	tap_ok(request_with("no-net", "1", &request) == 0 && strcmp(request.flags.net, "none") == 0,
 	       "--no-net is --net none");
 	request_done(&request);
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		tap_ok(request_with(refused[i], "x", &request) < 0 && err.code == ERROR_DENIED,
-		       "--%s is refused", refused[i]);
+	tap_ok(request_with("settings", "s.json", &request) == 0 &&
+		       strcmp(request.settings_file, "s.json") == 0,
+	       "a settings file goes along");
+	request_done(&request);
 	op_call_done(&call);
 	op_call_init(&call, op_find("run"), NULL);
 	op_arg_add(&call, param_of(call.op, "no-net"), "1");
