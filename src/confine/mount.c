@@ -2,6 +2,7 @@
 #include "confine/mount.h"
 
 #include "base/own.h"
+#include "base/parent_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,8 +165,10 @@ static int configure_overlay(int fs_fd, const struct overlay_layers *layers, boo
  */
 static int create_as(const struct spec_ids *owner, int fs_fd, int *ret_fd, struct error *err)
 {
+	struct parent_end wish;
 	int status;
 
+	parent_end_note(&wish);
 	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot keep capabilities");
 	(void)setfsgid(owner->host_gid);
@@ -173,6 +176,7 @@ static int create_as(const struct spec_ids *owner, int fs_fd, int *ret_fd, struc
 	status = create(fs_fd, "overlay", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret_fd, err);
 	(void)setfsuid(geteuid());
 	(void)setfsgid(getegid());
+	parent_end_renew(&wish);
 	return status;
 }
 

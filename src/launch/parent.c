@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "base/price.h"
 #include "confine/landlock.h"
 #include "launch/egress.h"
@@ -82,16 +83,6 @@ static bool lend_uid(const struct spec_ids *ids)
 	return setresuid((uid_t)-1, ids->host_uid, (uid_t)-1) == 0;
 }
 
-/* Another id, even for a moment, makes the kernel forget that this process wants to end with its parent. */
-static void end_with_parent(int death_signal, pid_t parent)
-{
-	if (death_signal == 0)
-		return;
-	(void)prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0);
-	if (getppid() != parent)
-		(void)raise(death_signal);
-}
-
 static int clone_init(struct launch *launch, const struct start *start, struct error *err)
 {
 	struct clone_args args = {
@@ -99,10 +90,9 @@ static int clone_init(struct launch *launch, const struct start *start, struct e
 		.pidfd = (uintptr_t)&launch->init_fd,
 		.exit_signal = SIGCHLD,
 	};
-	int death_signal = 0;
-	pid_t parent = getppid();
+	struct parent_end wish;
 
-	(void)prctl(PR_GET_PDEATHSIG, &death_signal, 0, 0, 0);
+	parent_end_note(&wish);
 	bool lent = lend_uid(&start->spec->ids);
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
@@ -112,7 +102,7 @@ static int clone_init(struct launch *launch, const struct start *start, struct e
 
 	if (lent)
 		(void)!setresuid((uid_t)-1, 0, (uid_t)-1);
-	end_with_parent(death_signal, parent);
+	parent_end_renew(&wish);
 	errno = saved;
 	close(start->control_fd);
 	close(start->payload_fd);
