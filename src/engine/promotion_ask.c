@@ -8,7 +8,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "engine/record.h"
-#include "engine/workspace.h"
+#include "engine/workspace_parts.h"
 #include "host/host.h"
 #include "observe/result.h"
 #include "workspace/store.h"
@@ -23,7 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ASKS_MAX 1000
+/* Of one owner: so many wait for a person, and so many that were decided are kept. */
+#define PENDING_MAX 50
+#define DECIDED_MAX 200
 #define ASK_BYTES ((size_t)4 << 20)
 #define KEPT_MS (UINT64_C(7) * 24 * 3600 * 1000)
 #define TOLD_PATHS 1000
@@ -127,24 +129,27 @@ static size_t count_of(const struct value *answer, const char *key)
 	return list && list->kind == VALUE_LIST ? list->many.count : 0;
 }
 
+/* Paths and what is to be agreed to about each, as the answer of a promotion has them. */
 static struct value *triggers_of(const struct value *answer)
 {
 	const struct value *consents = value_get(answer, "consent");
 	struct value *list = value_new_list();
 
 	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
+		const struct value *from = consents->many.items[i];
 		struct value *row = value_append(list, value_new_map());
+		const char *coded = value_get_text(from, "path_b64");
 
-		value_add(row, "path",
-			  value_new_text(value_get_text(consents->many.items[i], "path")));
-		value_add(row, "why",
-			  value_new_text(value_get_text(consents->many.items[i], "why")));
+		value_add(row, "path", value_new_text(value_get_text(from, "path")));
+		if (coded)
+			value_add(row, "path_b64", value_new_text(coded));
+		value_add(row, "why", value_new_text(value_get_text(from, "why")));
 	}
 	return list;
 }
 
 static struct value *describe(const struct engine_ask *ask, const struct value *answer,
-			      const char *id)
+			      const char *sandbox_id, const char *id)
 {
 	struct value *row = value_new_map(), *paths = value_new_list();
 	size_t files = count_of(answer, "applied") + count_of(answer, "merged");
@@ -154,6 +159,7 @@ static struct value *describe(const struct engine_ask *ask, const struct value *
 	value_add(row, "request_id", value_new_text(id));
 	value_add(row, "state", value_new_text("pending"));
 	value_add(row, "sandbox", value_new_text(ask->sandbox));
+	value_add(row, "sandbox_id", value_new_text(sandbox_id));
 	value_add(row, "target", value_new_text(value_get_text(answer, "target")));
 	value_add(row, "bundle", value_new_text(value_get_text(answer, "bundle")));
 	value_add(row, "strategy", value_new_text(ask->strategy));
@@ -188,9 +194,11 @@ static char *hold_still(const char *sandbox, struct error *err)
 }
 
 /* Once for what needs agreement, and once as if all of it were given: that has the digest. */
-static int look(const struct engine_ask *ask, struct value **ret_answer, struct error *err)
+static int look(const struct engine_ask *ask, const char *sandbox_id, struct value **ret_answer,
+		struct error *err)
 {
 	struct engine_promote dry = { .sandbox = ask->sandbox,
+				      .sandbox_id = sandbox_id,
 				      .paths = ask->paths,
 				      .strategy = ask->strategy,
 				      .dry_run = true };
@@ -217,43 +225,99 @@ static int look(const struct engine_ask *ask, struct value **ret_answer, struct 
 	return 0;
 }
 
-int engine_ask_make(const struct engine_ask *given, struct value **ret_answer, struct error *err)
-{
-	owned(free_ptr) char *held = hold_still(given->sandbox, err);
-	struct engine_ask still = *given, *ask = &still;
-	owned(value_release) struct value *seen = NULL;
-	owned(value_release) struct value *row = NULL;
-	owned(strv_done) struct strv names = STRV_INIT;
-	owned(fd_close) int dir_fd = -1;
-	char id[ID_RUN_SIZE];
-
-	if (!held)
-		return -1;
-	still.sandbox = held;
-	if (look(ask, &seen, err) < 0) {
-		*ret_answer = ptr_take(&seen);
-		return -1;
-	}
-	if (open_asks(&dir_fd, err) < 0 || id_run(id, err) < 0)
-		return -1;
-	collect_names(dir_fd, &names);
-	if (names.count >= ASKS_MAX)
-		return error_set(err, ERROR_DENIED,
-				 "%d requests wait already; a person decides: aisbx promotions",
-				 ASKS_MAX);
-	row = describe(ask, seen, id);
-	if (write_ask(dir_fd, row, err) < 0)
-		return -1;
-	record_named("ask", ask->sandbox, id);
-	*ret_answer = ptr_take(&row);
-	return 0;
-}
-
 static bool is_pending(const struct value *ask)
 {
 	const char *state = value_get_text(ask, "state");
 
 	return state && strcmp(state, "pending") == 0;
+}
+
+/* The id of the sandbox that has the name now, owned by the caller; NULL with ERR. */
+static char *id_of(const char *word, struct error *err)
+{
+	owned(free_ptr) char *name = NULL, *snapshot = NULL;
+	owned(opened_close) struct opened opened;
+
+	opened_init(&opened);
+	workspace_split_name(word, &name, &snapshot);
+	return opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0 ? NULL
+								     : xstrdup(opened.sandbox.id);
+}
+
+/* A question about a sandbox that is gone can only be answered with no. */
+static bool is_moot(const struct value *ask)
+{
+	const char *sandbox = value_get_text(ask, "sandbox");
+	const char *wanted = value_get_text(ask, "sandbox_id");
+	struct error ignored;
+	owned(free_ptr) char *found = sandbox ? id_of(sandbox, &ignored) : NULL;
+
+	return is_pending(ask) && (!found || !wanted || strcmp(found, wanted) != 0);
+}
+
+static bool is_of(const struct value *ask, const char *owner)
+{
+	const char *whose = value_get_text(ask, "owner");
+
+	return whose && owner ? strcmp(whose, owner) == 0 : whose == owner;
+}
+
+/* Room for one more question of OWNER's: moot ones and old answers make place, others wait for a person. */
+static int make_room(int dir_fd, const char *owner, struct error *err)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+	size_t pending = 0, decided = 0;
+	struct error ignored;
+
+	collect_names(dir_fd, &names);
+	for (size_t i = names.count; i-- > 0;) {
+		owned(value_release) struct value *ask = NULL;
+
+		if (read_ask(dir_fd, names.items[i], &ask, &ignored) < 0 || !is_of(ask, owner))
+			continue;
+		if (is_moot(ask) || (!is_pending(ask) && ++decided > DECIDED_MAX))
+			(void)unlinkat(dir_fd, names.items[i], 0);
+		else
+			pending += is_pending(ask);
+	}
+	if (pending < PENDING_MAX)
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "%d requests of this owner wait already; a person decides: aisbx "
+			 "promotions, aisbx promotions reject ID",
+			 PENDING_MAX);
+}
+
+int engine_ask_make(const struct engine_ask *given, struct value **ret_answer, struct error *err)
+{
+	owned(free_ptr) char *sandbox_id = id_of(given->sandbox, err), *held = NULL;
+	struct engine_ask still = *given, *ask = &still;
+	owned(value_release) struct value *seen = NULL;
+	owned(value_release) struct value *row = NULL;
+	owned(fd_close) int dir_fd = -1;
+	char id[ID_RUN_SIZE];
+
+	if (!sandbox_id || open_asks(&dir_fd, err) < 0 || make_room(dir_fd, given->owner, err) < 0)
+		return -1;
+	/* Looking takes long, and others may ask meanwhile. */
+	fd_close(&dir_fd);
+	held = hold_still(given->sandbox, err);
+	if (!held)
+		return -1;
+	still.sandbox = held;
+	if (look(ask, sandbox_id, &seen, err) < 0) {
+		*ret_answer = ptr_take(&seen);
+		return -1;
+	}
+	if (open_asks(&dir_fd, err) < 0 || make_room(dir_fd, given->owner, err) < 0 ||
+	    id_run(id, err) < 0)
+		return -1;
+	row = describe(ask, seen, sandbox_id, id);
+	if (write_ask(dir_fd, row, err) < 0)
+		return -1;
+	record_named("ask", ask->sandbox, id);
+	*ret_answer = ptr_take(&row);
+	return 0;
 }
 
 /* Decided a week ago: nobody wonders any more. */
@@ -283,6 +347,8 @@ int engine_ask_list(const char *owner, struct value **ret_list, struct error *er
 		if (read_ask(dir_fd, names.items[i], &ask, &ignored) < 0)
 			continue;
 		whose = value_get_text(ask, "owner");
+		if (is_moot(ask))
+			value_set(ask, "state", value_new_text("ended"));
 		if (is_stale(dir_fd, names.items[i], ask))
 			(void)unlinkat(dir_fd, names.items[i], 0);
 		if (!owner || (whose && strcmp(whose, owner) == 0))
@@ -293,24 +359,45 @@ int engine_ask_list(const char *owner, struct value **ret_list, struct error *er
 	return 0;
 }
 
+/* Exactly what was shown to need a word: what needs one only by now was not agreed to. */
+static void read_agreed(const struct value *ask, struct strv *ret_agreed)
+{
+	const struct value *triggers = value_get(ask, "triggers");
+	const char *target = value_get_text(ask, "target");
+
+	for (size_t i = 0; i < count_of(ask, "triggers"); i++) {
+		const char *path = value_get_text(triggers->many.items[i], "path");
+		const char *coded = value_get_text(triggers->many.items[i], "path_b64");
+		const char *why = value_get_text(triggers->many.items[i], "why");
+		owned(str_done) struct str raw = STR_INIT;
+
+		if (coded && base64_read(&raw, coded, strlen(coded)))
+			path = str_cstr(&raw);
+		if (path && why)
+			strv_addf(ret_agreed, "%s %s%s%s", why, *path == '/' ? "" : target,
+				  *path == '/' ? "" : "/", path);
+	}
+}
+
 static int apply(const struct value *ask, struct value **ret_answer, struct error *err)
 {
-	owned(strv_done) struct strv paths = STRV_INIT;
+	owned(strv_done) struct strv paths = STRV_INIT, agreed = STRV_INIT;
 	const struct value *only = value_get(ask, "only");
 	struct engine_promote promote = { .sandbox = value_get_text(ask, "sandbox"),
+					  .sandbox_id = value_get_text(ask, "sandbox_id"),
 					  .paths = &paths,
+					  .agreed = &agreed,
 					  .strategy = value_get_text(ask, "strategy"),
-					  .digest = value_get_text(ask, "bundle"),
-					  .allow_privilege = true,
-					  .allow_special = true,
-					  .allow_all = true };
+					  .digest = value_get_text(ask, "bundle") };
 
-	if (!promote.sandbox || !promote.digest)
+	if (!promote.sandbox || !promote.sandbox_id || !promote.digest ||
+	    !value_get_text(ask, "target"))
 		return error_set(err, ERROR_INPUT, "the request is damaged");
 	for (size_t i = 0; only && only->kind == VALUE_LIST && i < only->many.count; i++) {
 		if (only->many.items[i]->kind == VALUE_TEXT)
 			strv_add(&paths, only->many.items[i]->text.bytes);
 	}
+	read_agreed(ask, &agreed);
 	return engine_promote(&promote, ret_answer, err);
 }
 

@@ -82,8 +82,10 @@ struct engine_promote {
 	const struct strv *paths;	/* raw bytes; NULL or empty: all of the workspace */
 	const struct strv *allow_paths; /* may be NULL */
 	bool allow_privilege, allow_special, allow_all;
-	const char *strategy;	   /* NULL: fail */
-	const char *target;	   /* NULL: the workspace */
+	const struct strv *agreed; /* instead of those: "WHY PATH", the path absolute; NULL */
+	const char *sandbox_id; /* only while the name is still that one's; NULL: whosever it is */
+	const char *strategy;	/* NULL: fail */
+	const char *target;	/* NULL: the workspace */
 	const char *artifact, *to; /* both or none */
 	const char *snapshot;	   /* NULL: the present, or that of the name */
 	const char *digest; /* the bundle that was looked at: anything else is refused; NULL */

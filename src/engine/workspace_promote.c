@@ -83,6 +83,7 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 		.allow_privilege = promote->allow_privilege,
 		.allow_special = promote->allow_special,
 		.allow_all = promote->allow_all,
+		.agreed = promote->agreed,
 		.target = promote->target,
 		.swap = promote->swap,
 		.artifact = promote->artifact,
@@ -135,6 +136,11 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	asked.snapshot = promote->snapshot ? promote->snapshot : snapshot;
 	if (opened_open(&opened, name, asked.snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) < 0)
 		return -1;
+	if (promote->sandbox_id && strcmp(promote->sandbox_id, opened.sandbox.id) != 0)
+		return error_set(err, ERROR_CONFLICT,
+				 "the sandbox %s is another one by now: the one that was asked "
+				 "about is gone",
+				 name);
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(&asked, &opened.sandbox, &request, err) == 0 &&
 	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0))

@@ -97,6 +97,12 @@ static bool is_allowed(const struct promote *promote, const struct item *item, u
 {
 	const struct promote_request *request = promote->request;
 
+	if (request->agreed) {
+		owned(free_ptr) char *row =
+			xasprintf("%s %s", consent_words(reason, item->path), item->path);
+
+		return strv_has(request->agreed, row);
+	}
 	if (request->allow_all)
 		return true;
 	if (reason == CONSENT_TRIGGER || reason == CONSENT_LINK)

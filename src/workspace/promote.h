@@ -61,6 +61,8 @@ struct promote_request {
 	struct strv allow_paths; /* paths or globs a person agreed to */
 	bool allow_privilege, allow_special,
 		allow_all; /* allow_all: a person said yes to the whole list */
+	const struct strv *
+		agreed; /* instead of all those: "WHY PATH" of exactly what a person was shown; NULL */
 	enum promote_strategy strategy;
 	const char *target;   /* another root than the workspace, or NULL */
 	bool swap;	      /* exchange the target directory itself */

@@ -4,6 +4,7 @@
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
 """
 
+import json
 import os
 import random
 import sys
@@ -142,8 +143,96 @@ def test_gates(home):
             tap.equal(found.get("state"), "pending", f"nor about whose version wins: {strategy}")
 
 
+def test_binding(home):
+    """A consent that is taken elsewhere than it was given for."""
+    other = home.path + "/elsewhere"
+    os.mkdir(other)
+    with Server(home, "--owner", "binder") as here, Server(home, "--owner", "binder", cwd=other) as there:
+        change(here, "swap", "echo P > payload")
+        asked = here.data("promote_request", sandbox="swap")
+        here.call("sandbox_remove", sandbox="swap")
+        change(there, "swap", "echo P > payload")
+        there.call("sandbox_snapshot", sandbox="swap", snapshot="s1")
+        done = home.call("promotions", "approve", asked["request_id"], "--yes")
+        tap.ok(done.returncode != 0 and not os.path.exists(other + "/payload")
+               and not os.path.exists(home.work + "/payload"), "another sandbox of that name is not the one asked about", done)
+        states = [row["state"] for row in home.rows("promotions") if row.get("request_id") == asked["request_id"]]
+        tap.ok(states in (["ended"], []), "and the question ended with its sandbox", states)
+        change(here, "late", "mkdir -p hooks; echo x > hooks/pre-commit; echo 'all:' > Makefile")
+        asked = here.data("promote_request", sandbox="late")
+        shown = [row["path"] for row in asked["triggers"]]
+        path = os.path.join(home.path, ".local/state/aisbx/asks", asked["request_id"])
+        with open(path) as file:
+            kept = json.load(file)
+        kept["triggers"] = [row for row in kept["triggers"] if row["path"] != "Makefile"]
+        with open(path, "w") as file:
+            json.dump(kept, file)
+        done = home.call("promotions", "approve", asked["request_id"], "--yes")
+        tap.ok("Makefile" in shown and done.returncode == 4 and not os.path.exists(home.work + "/Makefile"),
+               "a word holds for exactly what was listed", (shown, done))
+
+
+def test_flood(home):
+    """One owner's requests in everybody's way."""
+    with Server(home, "--owner", "flood") as flood, Server(home, "--owner", "calm") as calm:
+        change(flood, "flood")
+        change(calm, "calm")
+        for _ in range(50):
+            last = flood.call("promote_request", sandbox="flood")
+        tap.ok(not last.get("isError"), "so many requests of one owner wait", last)
+        tap.ok(is_refused(flood.call("promote_request", sandbox="flood"), "denied", "promotions"), "and no more")
+        tap.equal(calm.data("promote_request", sandbox="calm").get("state"), "pending", "others still ask")
+        flood.call("sandbox_remove", sandbox="flood")
+        change(flood, "flood2")
+        tap.equal(flood.data("promote_request", sandbox="flood2").get("state"), "pending",
+                  "those about a sandbox that is gone are no more")
+
+
+def sleepers(seconds):
+    """Processes of `sleep SECONDS`, wherever they run."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read().split(b"\0")[:2] == [b"sleep", str(seconds).encode()]:
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def until(what, timeout=20):
+    """Waits until WHAT is so; whether it came to that."""
+    end = time.monotonic() + timeout
+    while not what() and time.monotonic() < end:
+        time.sleep(0.05)
+    return what()
+
+
+def test_killed(home):
+    """A server that was killed without a word."""
+    base = 600000 + os.getpid() % 10000 * 10
+    for i, (tool, arguments) in enumerate((
+            ("sandbox_run", {"script": "exec sleep %d", "keep": "dead-run"}), ("task", {"script": "exec sleep %d"}),
+            ("race", {"attempts": [{"name": "a", "script": "exec sleep %d"}]}),
+            ("gate_check", {"sandbox": "dead", "gates": ["cmd:exec sleep %d"]}),
+            ("sandbox_exec", {"sandbox": "dead", "script": "exec sleep %d"}),
+            ("sandbox_run", {"script": "exec sleep %d"}))):
+        server = Server(home, "--owner", "dying")
+        server.call("sandbox_create", sandbox="dead")
+        server.start("tools/call", {"name": tool, "arguments": json.loads(json.dumps(arguments).replace("%d", str(base + i)))})
+        started = until(lambda: sleepers(base + i))
+        server.process.kill()
+        ended = until(lambda: not sleepers(base + i))
+        tap.ok(started and ended, f"{tool} {arguments.get('keep', '')}: what it ran ends with it", (started, ended))
+        for pid in sleepers(base + i):
+            os.kill(pid, 9)
+        server.close()
+
+
 with Home("mcp-attack-") as home:
     home.put("keep.txt", "keep\n")
-    for test in (test_crowd, test_own_word, test_dialogue, test_gates):
+    for test in (test_crowd, test_own_word, test_dialogue, test_gates, test_binding, test_flood,
+                 test_killed):
         tap.attempt(test, home)
 tap.done()
