@@ -1,0 +1,63 @@
+/* Which source text a command would run. */
+#include "base/own.h"
+#include "scan/code.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+#define WORDS 6
+
+static const struct {
+	const char *words[WORDS];
+	enum scan_code_kind kind;
+	enum scan_language language;
+	const char *text;
+} rows[] = {
+	{ { "python3", "x.py", "-c" }, CODE_FILE, SCAN_PYTHON, "x.py" },
+	{ { "python3", "-c", "print(1)" }, CODE_TEXT, SCAN_PYTHON, "print(1)" },
+	{ { "python3", "-Ic", "a" }, CODE_TEXT, SCAN_PYTHON, "a" },
+	{ { "python3", "-cprint(1)" }, CODE_TEXT, SCAN_PYTHON, "print(1)" },
+	{ { "python3.11", "-W", "ignore", "-u", "x.py" }, CODE_FILE, SCAN_PYTHON, "x.py" },
+	{ { "python3", "-Wignore", "x.py" }, CODE_FILE, SCAN_PYTHON, "x.py" },
+	{ { "python3", "-m", "pytest" }, CODE_NONE, SCAN_PYTHON, NULL },
+	{ { "python3", "--version" }, CODE_NONE, SCAN_PYTHON, NULL },
+	{ { "python3" }, CODE_INCOMES, SCAN_PYTHON, "-" },
+	{ { "python3", "-u", "-" }, CODE_INCOMES, SCAN_PYTHON, "-" },
+	{ { "/usr/bin/node", "x.js" }, CODE_FILE, SCAN_JAVASCRIPT, "x.js" },
+	{ { "node", "-e", "1" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "-pe", "1" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "--eval=1" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "--require", "a", "x.js" }, CODE_FILE, SCAN_JAVASCRIPT, "x.js" },
+	{ { "bash", "-lc", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "sh", "-e", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "-o", "pipefail", "-c", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "bash", "+x", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "-s", "a" }, CODE_INCOMES, SCAN_SHELL, "-" },
+	{ { "bash", "--", "-c" }, CODE_FILE, SCAN_SHELL, "-c" },
+	{ { "env", "A=1", "python3", "x.py" }, CODE_FILE, SCAN_PYTHON, "x.py" },
+	{ { "env", "-S", "python3 -u", "x.py" }, CODE_FILE, SCAN_PYTHON, "x.py" },
+	{ { "nohup", "timeout", "5", "sh", "-c", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "nice", "-n", "5", "node", "x.js" }, CODE_FILE, SCAN_JAVASCRIPT, "x.js" },
+	{ { "./tool", "-c", "x" }, CODE_FILE, SCAN_UNKNOWN, "./tool" },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		owned(strv_done) struct strv command = STRV_INIT;
+		owned(scan_code_done) struct scan_code code;
+		owned(str_done) struct str shown = STR_INIT;
+
+		for (size_t w = 0; w < WORDS && rows[i].words[w]; w++) {
+			strv_add(&command, rows[i].words[w]);
+			str_addf(&shown, "%s%s", w ? " " : "", rows[i].words[w]);
+		}
+		scan_code_find(&command, &code);
+		tap_ok(code.kind == rows[i].kind && code.language == rows[i].language &&
+			       (code.text && rows[i].text ? strcmp(code.text, rows[i].text) == 0
+							  : code.text == rows[i].text),
+		       "%s: %d %s", str_cstr(&shown), (int)code.kind,
+		       code.text ? code.text : "none");
+	}
+	return tap_done();
+}
