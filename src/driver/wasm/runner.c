@@ -19,6 +19,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+/* The one job of this program; a signal handler has no other way to the engine. */
 static struct runner runner;
 
 void runner_tell(const struct runner *self, const struct wasm_report *report, const void *bytes)
