@@ -24,6 +24,9 @@
 
 void gate_requests_done(struct requests *requests)
 {
+	/* A secret may be in it. */
+	if (requests->pending)
+		explicit_bzero(requests->pending, requests->pending_len);
 	free(requests->pending);
 	requests->pending = NULL;
 }
