@@ -124,6 +124,10 @@ static int scan_it(struct vet *vet)
 		text.name = vet->code.text;
 		text.bytes = str_cstr(&vet->source.bytes);
 		text.len = vet->source.bytes.len;
+	} else if (vet->code.kind == CODE_FILE && !vet->code.is_program && !vet->has_source) {
+		scan_report_refuse(&report, &policy, vet->code.text,
+				   "it cannot be read before it runs");
+		return weigh(vet, &report);
 	} else {
 		return 0;
 	}

@@ -9,9 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* As the kernel has it. */
+#define LINKS_MAX 40u
 
 void vet_source_done(struct vet_source *source)
 {
@@ -31,26 +35,103 @@ static const char *path_of(const struct spec *spec)
 	return path;
 }
 
-/* A file of a named sandbox, -1 when its layers have none; links are not followed there. */
-static int open_in_layers(const struct spec *spec, const char *path, bool *ret_is_own)
+/* PATH without "." and ".."; what stands before a ".." has no link in it any more. */
+static void normalise(const char *path, struct str *out)
+{
+	str_clear(out);
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && strncmp(path, "..", 2) == 0) {
+			while (out->len > 0 && out->data[out->len - 1] != '/')
+				str_truncate(out, out->len - 1);
+			str_truncate(out, out->len > 0 ? out->len - 1 : 0);
+		} else if (len > 0 && !(len == 1 && *path == '.')) {
+			str_add_char(out, '/');
+			str_add_bytes(out, path, len);
+		}
+		path += len;
+		path += *path == '/';
+	}
+}
+
+/* The link at OBJECT in the first UP_TO bytes of PATH, put in their place. False when it cannot be read. */
+static bool turn(const struct view_object *object, size_t up_to, struct str *path)
+{
+	owned(str_done) struct str turned = STR_INIT;
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(object->dir_fd, object->name, target, sizeof(target) - 1);
+	size_t directory = up_to;
+
+	if (len <= 0)
+		return false;
+	target[len] = '\0';
+	while (directory > 0 && path->data[directory - 1] != '/')
+		directory--;
+	if (target[0] != '/')
+		str_add_bytes(&turned, path->data, directory);
+	str_add(&turned, target);
+	str_add(&turned, path->data + up_to);
+	normalise(str_cstr(&turned), path);
+	return true;
+}
+
+enum step { STEP_ABSENT, STEP_TURNED, STEP_THERE };
+
+/* Looks at PATH from its beginning, up to the first link, which is put in its place, or to its end. */
+static enum step look(const struct view_stack *stack, struct str *path, struct view_object *object)
+{
+	for (size_t end = 1; end <= path->len; end++) {
+		owned(free_ptr) char *prefix = NULL;
+		struct error ignored;
+		bool is_turned;
+
+		if (end < path->len && path->data[end] != '/')
+			continue;
+		prefix = xstrndup(path->data, end);
+		if (view_lookup(stack, 0, prefix, object, &ignored) < 0)
+			return STEP_ABSENT;
+		if (object->kind != VIEW_ABSENT && end == path->len && !S_ISLNK(object->st.st_mode))
+			return STEP_THERE;
+		is_turned = object->kind != VIEW_ABSENT && S_ISLNK(object->st.st_mode) &&
+			    turn(object, end, path);
+		if (object->kind == VIEW_ABSENT || (S_ISLNK(object->st.st_mode) && !is_turned)) {
+			view_object_done(object);
+			return STEP_ABSENT;
+		}
+		view_object_done(object);
+		if (is_turned)
+			return STEP_TURNED;
+	}
+	return STEP_ABSENT;
+}
+
+/* A file of a named sandbox, -1 when its layers have none. Links are followed as they are inside. */
+static int open_in_layers(const struct spec *spec, const char *name, struct vet_source *source)
 {
 	owned(opened_close) struct opened opened;
+	owned(str_done) struct str path = STR_INIT;
 	struct view_object object;
 	struct view_stack stack;
+	enum step step = STEP_TURNED;
 	struct error ignored;
 	int fd = -1;
 
 	opened_init(&opened);
-	if (opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
+	normalise(name, &path);
+	if (path.len == 0 || opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
 	    engine_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
 		return -1;
-	if (view_lookup(&stack, 0, path, &object, &ignored) == 0) {
-		*ret_is_own = object.kind == VIEW_LAYER;
-		if (object.kind != VIEW_ABSENT)
-			fd = view_open_file(&object);
+	for (unsigned i = 0; i < LINKS_MAX && step == STEP_TURNED; i++)
+		step = look(&stack, &path, &object);
+	if (step == STEP_THERE) {
+		source->is_own = object.kind == VIEW_LAYER;
+		fd = view_open_file(&object);
 		view_object_done(&object);
 	}
 	view_close(&stack);
+	free_ptr(&source->real);
+	source->real = fd < 0 ? NULL : str_detach(&path);
 	return fd;
 }
 
@@ -66,19 +147,23 @@ static char *behind_binds(const struct spec *spec, const char *path)
 	return xstrdup(path);
 }
 
-static int open_one(const struct vet_view *view, const char *path, bool *ret_is_own)
+static int open_one(const struct vet_view *view, const char *path, struct vet_source *source)
 {
 	owned(free_ptr) char *host = behind_binds(view->spec, path);
+	int fd;
 
-	*ret_is_own = strcmp(host, path) != 0;
-	if (view->has_layers && !*ret_is_own)
-		return open_in_layers(view->spec, path, ret_is_own);
+	source->is_own = strcmp(host, path) != 0;
+	if (view->has_layers && !source->is_own)
+		return open_in_layers(view->spec, path, source);
 	/* What is hidden inside is not what would be run. */
-	if (!*ret_is_own && !mask_shows(view->spec, path)) {
+	if (!source->is_own && !mask_shows(view->spec, path)) {
 		errno = ENOENT;
 		return -1;
 	}
-	return open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	free_ptr(&source->real);
+	source->real = fd < 0 ? NULL : realpath(path, NULL);
+	return fd;
 }
 
 static char *absolute(const char *directory, const char *name)
@@ -100,7 +185,7 @@ static int open_program(const struct vet_view *view, const char *name, struct ve
 	for (char *one = strtok_r(list, ":", &rest); one; one = strtok_r(NULL, ":", &rest)) {
 		owned(free_ptr) char *directory = absolute(view->spec->cwd, one);
 		owned(free_ptr) char *path = absolute(directory, name);
-		int fd = open_one(view, path, &source->is_own);
+		int fd = open_one(view, path, source);
 
 		if (fd >= 0) {
 			source->path = ptr_take(&path);
@@ -121,16 +206,13 @@ int vet_source_read(const struct vet_view *view, const char *name, bool is_progr
 		fd = open_program(view, name, ret_source);
 	} else {
 		ret_source->path = absolute(view->spec->cwd, name);
-		fd = open_one(view, ret_source->path, &ret_source->is_own);
+		fd = open_one(view, ret_source->path, ret_source);
 	}
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	ret_source->mode = st.st_mode;
 	ret_source->owner = st.st_uid;
-	ret_source->real = realpath(ret_source->path, NULL);
-	ret_source->is_plain =
-		view->has_layers ||
-		(ret_source->real && strcmp(ret_source->real, ret_source->path) == 0);
+	ret_source->is_plain = ret_source->real && strcmp(ret_source->real, ret_source->path) == 0;
 	if (fd_read_all(fd, VET_MAX_BYTES, &ret_source->bytes) < 0)
 		return error_errno(err, ERROR_DENIED, "%s cannot be read to be vetted",
 				   ret_source->path);
@@ -141,24 +223,19 @@ bool vet_program_is_system(const struct vet_view *view, const char *name)
 {
 	static const char *const roots[] = { "/usr/", "/bin/", "/sbin/", "/opt/" };
 	owned(vet_source_done) struct vet_source source = { .path = NULL };
-	owned(free_ptr) char *real = NULL;
 	owned(fd_close) int fd = -1;
 	struct stat st;
 
 	if (strchr(name, '/')) {
 		source.path = absolute(view->spec->cwd, name);
-		fd = open_one(view, source.path, &source.is_own);
-		/* /usr/bin/python3 is a link, and layers are looked at without following any. */
-		if (fd < 0 && !source.is_own)
-			fd = open(source.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		fd = open_one(view, source.path, &source);
 	} else {
 		fd = open_program(view, name, &source);
 	}
-	real = source.path ? realpath(source.path, NULL) : NULL;
-	if (fd < 0 || source.is_own || !real || fstat(fd, &st) < 0)
+	if (fd < 0 || source.is_own || !source.real || fstat(fd, &st) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-		if (str_starts(real, roots[i]))
+		if (str_starts(source.real, roots[i]))
 			return st.st_uid == 0 && !(st.st_mode & 022);
 	}
 	return false;

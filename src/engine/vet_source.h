@@ -25,7 +25,7 @@ struct vet_source {
 	uid_t owner;
 	bool is_own;   /* the sandbox's own, or put there by a mount: not the machine's */
 	bool is_plain; /* the path leads to it without a link: it can be laid over */
-	char *real;    /* where it really is, on the host */
+	char *real;    /* where the links on its path lead */
 };
 
 /* 1, or 0 when there is no such file; -1. A program is looked up on the spec's PATH. */

@@ -51,6 +51,9 @@ def test_named(home):
     tap.ok(refused(home.call("exec", "-d", "v", "--", PYTHON, "bad.py"), "enforce"), "in the background neither")
     done = home.call("exec", "v", "--", "cp", "bad.py", "good.py")
     tap.ok(refused(home.call("exec", "v", "--", PYTHON, "good.py"), "enforce"), "its own files are what is read", done)
+    home.call("exec", "v", "--", "ln", "-s", "../project/bad.py", "way.py")
+    tap.ok(refused(home.call("exec", "v", "--", PYTHON, "way.py"), "enforce"), "a link inside is followed")
+    tap.ok(refused(home.call("exec", "v", "--", PYTHON, "absent.py"), "enforce"), "what cannot be read is not run")
     home.call("rm", "v")
 
 
@@ -92,6 +95,10 @@ def test_signature(home):
     tap.ok(refused(home.call(*run, PYTHON, "good.py"), "was changed"), "tampered with")
     home.put("good.py", GOOD)
     tap.equal(home.call(*run, PYTHON, "good.py").returncode, 0, "and back again")
+    home.call("create", "s", "--require-signature")
+    tap.equal(home.call("exec", "s", "--", PYTHON, "good.py").returncode, 0, "in a named sandbox")
+    tap.ok(refused(home.call("exec", "s", "--", PYTHON, "bad.py"), "is not signed"), "and there no other")
+    home.call("rm", "s")
 
 
 def test_keys(home):
@@ -156,6 +163,7 @@ def main():
         else:
             for test in (test_scan, test_named, test_gate):
                 tap.attempt(test, home)
+        home.put("bad.py", BAD)
         for test in (test_signature, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
