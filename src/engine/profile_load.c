@@ -25,6 +25,7 @@ struct chain {
 	size_t count;
 	const struct profile_builtin *builtin; /* beyond the last link, or NULL */
 	enum profile_language language;	       /* of the command; PROFILE_LANGUAGES: none */
+	struct sha256 *sum;		       /* of everything that was read; may be NULL */
 };
 
 static void chain_done(struct chain *chain)
@@ -107,6 +108,10 @@ static int add_file(struct chain *chain, const char *path, struct error *err)
 	    profile_parse(str_cstr(&text), text.len, path, dir, &chain->links[chain->count], err) <
 		    0)
 		return -1;
+	if (chain->sum) {
+		sha256_add(chain->sum, real, strlen(real) + 1);
+		sha256_add(chain->sum, str_cstr(&text), text.len + 1);
+	}
 	chain->paths[chain->count++] = ptr_take(&real);
 	return 0;
 }
@@ -183,6 +188,34 @@ int engine_resolve_profile(const char *word, const char *config_dir, const struc
 	merge_chain(&chain, ret_settings);
 	*ret_path = chain.count > 0 ? ptr_take(&chain.paths[0]) : NULL;
 	return 0;
+}
+
+int engine_pin_profile(const char *word, const char *const *env, struct profile_pin *ret_pin,
+		       struct error *err)
+{
+	owned(free_ptr) char *config_dir = engine_config_dir(env);
+	struct sha256 sum;
+	owned(chain_done) struct chain chain = { .config_dir = config_dir,
+						 .language = PROFILE_LANGUAGES,
+						 .sum = &sum };
+
+	*ret_pin = (struct profile_pin){ .digest = "" };
+	sha256_start(&sum);
+	if (add_word(&chain, word, err) < 0 || follow(&chain, err) < 0)
+		return -1;
+	if (chain.builtin)
+		sha256_add(&sum, chain.builtin->name, strlen(chain.builtin->name) + 1);
+	sha256_end(&sum, ret_pin->digest);
+	merge_chain(&chain, &ret_pin->settings);
+	for (size_t i = 0; i < chain.count; i++)
+		strv_add(&ret_pin->paths, chain.paths[i]);
+	return 0;
+}
+
+void profile_pin_done(struct profile_pin *pin)
+{
+	settings_done(&pin->settings);
+	strv_done(&pin->paths);
 }
 
 int engine_extend_profile(struct profile *profile, const char *path, const char *config_dir,

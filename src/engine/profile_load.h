@@ -3,6 +3,7 @@
 #define ENGINE_PROFILE_LOAD_H
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "plan/request.h"
 #include "spec/settings.h"
 
@@ -34,5 +35,17 @@ char *engine_config_dir(const char *const *env);
  */
 int engine_resolve_profile(const char *word, const char *config_dir, const struct strv *command,
 			   struct settings *ret_settings, char **ret_path, struct error *err);
+
+/* What a profile came to when it was read: every file of it, by content. */
+struct profile_pin {
+	char digest[SHA256_HEX_SIZE];
+	struct settings settings;
+	struct strv paths; /* of its files, resolved */
+};
+
+/* The profile WORD names, for any command. To be released in any case. */
+int engine_pin_profile(const char *word, const char *const *env, struct profile_pin *ret_pin,
+		       struct error *err);
+void profile_pin_done(struct profile_pin *pin);
 
 #endif

@@ -1,6 +1,7 @@
 /* Settings of a sandbox as words: kept when it is made, read again at each start. */
 #include "base/own.h"
 #include "engine/sandbox_parts.h"
+#include "profile/path.h"
 #include "profile/show.h"
 
 #include <string.h>
@@ -78,7 +79,7 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 		add_pair(ret_words, &MADE_WORKSPACE[2], "yes");
 	if (request->only_narrows)
 		add_pair(ret_words, &ONLY_NARROWS[2], "yes");
-	if (request->profile && strchr(request->profile, '/'))
+	if (request->profile && profile_is_file(request->profile))
 		add_path(ret_words, "profile", cwd, request->profile);
 	else if (request->profile)
 		add_pair(ret_words, "profile", request->profile);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/value.h"
+#include "engine/ceiling.h"
 #include "spec/settings.h"
 
 #include <stdbool.h>
@@ -46,10 +47,10 @@ struct op;
 
 /* What a program that calls may reach at most, set by the person who let it in. */
 struct op_ceiling {
-	const char *owner;     /* whose sandboxes it makes */
-	bool sees_all;	       /* and not only its own */
-	struct strv profiles;  /* those it may name; the first one when it names none */
-	const char *workspace; /* NULL: where it was started */
+	const char *owner;		  /* whose sandboxes it makes */
+	bool sees_all;			  /* and not only its own */
+	struct ceiling_profiles profiles; /* those it may name; the first one when it names none */
+	const char *workspace;		  /* NULL: where it was started */
 };
 
 /* Whose things a call may see: NULL for everybody's. */

@@ -47,7 +47,7 @@ int op_task_run(struct op_call *call, struct error *err)
 	if (call->ceiling) {
 		task.owner = call->ceiling->owner;
 		task.only_narrows = true;
-		task.profiles = &call->ceiling->profiles;
+		task.profiles = &call->ceiling->profiles.words;
 		task.workspace = call->ceiling->workspace;
 	}
 

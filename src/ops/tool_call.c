@@ -112,8 +112,8 @@ static void add_ceiling(struct op_call *call)
 
 	if (!ceiling)
 		return;
-	if (ceiling->profiles.count > 0 && !op_arg_text(call, "profile"))
-		tool_add_param(call, "profile", ceiling->profiles.items[0]);
+	if (ceiling->profiles.words.count > 0 && !op_arg_text(call, "profile"))
+		tool_add_param(call, "profile", ceiling->profiles.words.items[0]);
 	if (ceiling->workspace)
 		tool_add_param(call, "workspace", ceiling->workspace);
 }
@@ -238,15 +238,24 @@ static void ask_for_words(struct tool_call *call)
 	op->answer = answer;
 }
 
-static int check_owners(const struct tool_call *call, struct error *err)
+/* What the call reaches for is the caller's, and no more than the server may give. */
+static int check_reach(const struct tool_call *call, struct error *err)
 {
+	const struct op_ceiling *ceiling = call->call.ceiling;
 	const char *owner = op_sees(&call->call);
 
-	for (size_t i = 0; call->call.ceiling && i < call->sandboxes.count; i++) {
-		if (engine_owns(call->sandboxes.items[i], owner, err) < 0)
+	if (!ceiling)
+		return 0;
+	if (engine_ceiling_check(&ceiling->profiles, call->call.environ, err) < 0)
+		return -1;
+	for (size_t i = 0; i < call->sandboxes.count; i++) {
+		const char *sandbox = call->sandboxes.items[i];
+
+		if (engine_owns(sandbox, owner, err) < 0 ||
+		    engine_ceiling_covers(&ceiling->profiles, sandbox, call->call.environ, err) < 0)
 			return -1;
 	}
-	for (size_t i = 0; call->call.ceiling && i < call->execs.count; i++) {
+	for (size_t i = 0; i < call->execs.count; i++) {
 		if (engine_owns_exec(call->execs.items[i], owner, err) < 0)
 			return -1;
 	}
@@ -255,7 +264,7 @@ static int check_owners(const struct tool_call *call, struct error *err)
 
 int tool_call_perform(struct tool_call *call, struct error *err)
 {
-	if (check_owners(call, err) < 0)
+	if (check_reach(call, err) < 0)
 		return -1;
 	int status = call->call.op->run(&call->call, err);
 
@@ -273,5 +282,5 @@ int tool_call_perform(struct tool_call *call, struct error *err)
 
 int tool_call_words(struct tool_call *call, struct error *err)
 {
-	return check_owners(call, err) < 0 ? -1 : run_for_words(&call->call, err);
+	return check_reach(call, err) < 0 ? -1 : run_for_words(&call->call, err);
 }

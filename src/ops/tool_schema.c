@@ -79,7 +79,7 @@ static struct value *schema_of(const struct tool_arg *arg, const struct op_ceili
 	if (arg->choices)
 		add_choices(schema, arg->choices);
 	if (arg->to == TOOL_TO_PROFILE && ceiling)
-		value_add(schema, "enum", value_from_strv(&ceiling->profiles));
+		value_add(schema, "enum", value_from_strv(&ceiling->profiles.words));
 	return schema;
 }
 

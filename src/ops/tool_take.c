@@ -247,7 +247,7 @@ static int take_profile(struct op_call *call, const char *name, struct error *er
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (call->ceiling && !strv_has(&call->ceiling->profiles, name))
+	if (call->ceiling && !strv_has(&call->ceiling->profiles.words, name))
 		return error_set(err, ERROR_DENIED,
 				 "profile '%s': this server was not started with it (aisbx mcp "
 				 "--profile NAME)",

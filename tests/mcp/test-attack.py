@@ -188,6 +188,76 @@ def test_flood(home):
                   "those about a sandbox that is gone are no more")
 
 
+def write_profile(path, *lines):
+    with open(path, "w") as file:
+        file.write("\n".join(("name: p", "extends: default", *lines)) + "\n")
+
+
+def test_profile(home):
+    """A ceiling that the client lifts."""
+    write_profile(home.work + "/p.yaml", 'gates: ["diff.files<=100"]')
+    for word in ("p.yaml", "./p.yaml", home.work + "/p.yaml", "../project/p.yaml"):
+        done = home.call("mcp", "--profile", word, stdin="")
+        tap.ok(done.returncode != 0 and "lies in the workspace" in done.stderr, f"{word} is no ceiling", done)
+    os.symlink(home.work + "/p.yaml", home.path + "/link.yaml")
+    tap.ok(home.call("mcp", "--profile", home.path + "/link.yaml", stdin="").returncode != 0, "nor is a link to it")
+    write_profile(home.path + "/outer.yaml")
+    with open(home.path + "/outer.yaml", "w") as file:
+        file.write("name: outer\nextends: ./project/p.yaml\n")
+    tap.ok(home.call("mcp", "--profile", home.path + "/outer.yaml", stdin="").returncode != 0, "nor what extends it")
+    tap.ok(home.call("mcp", "--profile", "no-such", stdin="").returncode != 0, "one that is not there is said at the start")
+    os.unlink(home.work + "/p.yaml")
+    write_profile(home.path + "/kept.yaml")
+    secret = home.path + "/secret.txt"
+    with open(secret, "w") as file:
+        file.write("top-secret-value\n")
+    with Server(home, "--profile", home.path + "/kept.yaml") as server:
+        change(server, "kept")
+        write_profile(home.path + "/kept.yaml", f'secret: ["T={secret}"]')
+        for tool, arguments in (("sandbox_run", {"script": "cat /run/secrets/T | base64"}),
+                                ("sandbox_exec", {"sandbox": "kept", "script": "cat /run/secrets/T | base64"}),
+                                ("task", {"script": "cat /run/secrets/T | base64"})):
+            done = server.call(tool, **arguments)
+            tap.ok(is_refused(done, "denied", "started again"), f"{tool}: a profile counts as it was at the start", done)
+    with open(home.work + "/.aisbx.yaml", "w") as file:
+        file.write('name: w\ngates: ["diff.files<=100"]\n')
+    with Server(home, "--promote-policy", "gates") as server:
+        change(server, "vouch")
+        tap.equal(server.data("promote_request", sandbox="vouch").get("state"), "pending",
+                  "gates of the workspace alone do not vouch for it")
+    os.unlink(home.work + "/.aisbx.yaml")
+
+
+def test_wider(home):
+    """Sandboxes that may do more than the server that enters them."""
+    through = home.path + "/through"
+    os.mkdir(through)
+    secret = home.path + "/secret2.txt"
+    with open(secret, "w") as file:
+        file.write("top-secret-value\n")
+    write_profile(home.path + "/wide.yaml", f'secret: ["T={secret}"]')
+    home.call("create", "mine", "--rw-through", f"{through}:/x")
+    home.call("create", "plain")
+    with Server(home, "--owner", "shared", "--profile", home.path + "/wide.yaml") as wide:
+        wide.call("sandbox_create", sandbox="wide")
+        done = wide.call("sandbox_exec", sandbox="wide", script="test -s /run/secrets/T")
+        tap.ok(not done.get("isError") and done["structuredContent"].get("exit_code") == 0, "who made it enters it", done)
+    for flags, name in ((("--owner", "shared"), "wide"), (("--all",), "mine"), (("--all",), "wide")):
+        with Server(home, *flags) as strict:
+            for tool, more in (("sandbox_exec", {"script": "echo pwned > /x/pwned; base64 /run/secrets/T"}),
+                               ("sandbox_exec_start", {"script": "echo pwned > /x/pwned"}),
+                               ("sandbox_files_read", {"path": "/run/secrets/T"}),
+                               ("sandbox_fork", {"new_name": f"{name}-fork"}),
+                               ("gate_check", {"gates": ["cmd:echo pwned > /x/pwned"]})):
+                done = strict.call(tool, sandbox=name, **more)
+                if not is_refused(done, "denied", "more than this server's profile"):
+                    tap.ok(False, f"{flags} {name}: {tool}", done)
+            tap.ok(not os.path.exists(through + "/pwned"), f"{flags} {name}: what may do more is not entered")
+    with Server(home, "--all") as server:
+        done = server.call("sandbox_exec", sandbox="plain", script="true")
+        tap.ok(not done.get("isError"), "what may not is", done)
+
+
 def sleepers(seconds):
     """Processes of `sleep SECONDS`, wherever they run."""
     found = []
@@ -233,6 +303,6 @@ def test_killed(home):
 with Home("mcp-attack-") as home:
     home.put("keep.txt", "keep\n")
     for test in (test_crowd, test_own_word, test_dialogue, test_gates, test_binding, test_flood,
-                 test_killed):
+                 test_profile, test_wider, test_killed):
         tap.attempt(test, home)
 tap.done()

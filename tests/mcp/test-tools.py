@@ -346,7 +346,10 @@ def test_profile(home):
         server.data("sandbox_create", sandbox="narrow", mem="200m")
         done = subprocess.run(["sh", "-c", f"sed -i 's/mem: 300m/mem: 100m/' {strict}"], check=False)
         tap.ok(done.returncode == 0 and is_refused(server.call("sandbox_exec", sandbox="narrow", script="true"),
-                                                   "mem"), "a kept sandbox is held to the profile at each start")
+                                                   "changed since"), "the profile is the one of the server's start")
+    with Checked(home, "--all", "--profile", strict) as server:
+        tap.ok(is_refused(server.call("sandbox_exec", sandbox="narrow", script="true"), "mem"),
+               "a kept sandbox is held to the profile at each start")
         server.call("sandbox_remove", sandbox="narrow")
 
 

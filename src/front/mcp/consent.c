@@ -116,14 +116,15 @@ static void tell_question(const struct value *ask, struct str *out)
 
 /*
  * Gates see the whole sandbox and say nothing of what reality became meanwhile: they do not decide about parts of it, nor
- * where the sandbox's version would win over somebody else's.
+ * where the sandbox's version would win over somebody else's. Those of the workspace alone would vouch for themselves.
  */
-static bool may_gates_decide(const struct value *ask)
+static bool may_gates_decide(const struct op_ceiling *ceiling, const struct value *ask)
 {
 	const struct value *triggers = value_get(ask, "triggers"), *only = value_get(ask, "only");
 	const char *strategy = value_get_text(ask, "strategy");
 
-	return triggers && triggers->many.count == 0 && only && only->many.count == 0 &&
+	return ceiling->profiles.has_gates && triggers && triggers->many.count == 0 && only &&
+	       only->many.count == 0 &&
 	       (!strategy || strcmp(strategy, "fail") == 0 || strcmp(strategy, "merge") == 0);
 }
 
@@ -185,8 +186,8 @@ bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *
 	owned(value_release) struct value *question = NULL;
 	owned(str_done) struct str message = STR_INIT;
 
-	if (policy == MCP_POLICY_GATES && may_gates_decide(ask) && gates_hold(work) &&
-	    decide_here(work))
+	if (policy == MCP_POLICY_GATES && may_gates_decide(work->call.ceiling, ask) &&
+	    gates_hold(work) && decide_here(work))
 		return false;
 	tell_question(ask, &message);
 	question = value_new_map();

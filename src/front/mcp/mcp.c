@@ -36,12 +36,12 @@ static int read_ceiling(const struct op_call *call, struct op_ceiling *ceiling, 
 
 	ceiling->sees_all = op_arg_switch(call, "all");
 	if (profiles)
-		strv_copy(&ceiling->profiles, profiles);
+		strv_copy(&ceiling->profiles.words, profiles);
 	else
-		strv_add(&ceiling->profiles, "default");
+		strv_add(&ceiling->profiles.words, "default");
 	if (workspace && chdir(workspace) < 0)
 		return error_errno(err, ERROR_USAGE, "-C %s", workspace);
-	return 0;
+	return engine_ceiling_read(&ceiling->profiles, call->environ, err);
 }
 
 /* Without a name, what this process makes is its own. */
@@ -91,11 +91,12 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	owner = owner_name(op_arg_text(call, "owner"), err);
 	if (read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0)
 		return -1;
-	if (!owner || read_ceiling(call, &server.ceiling, err) < 0)
-		return -1;
 	server.ceiling.owner = owner;
-	status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
+	if (!owner || read_ceiling(call, &server.ceiling, err) < 0)
+		status = -1;
+	else
+		status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
 	consent_done(&server);
-	strv_done(&server.ceiling.profiles);
+	ceiling_profiles_done(&server.ceiling.profiles);
 	return status;
 }
