@@ -95,8 +95,8 @@ def test_mistakes():
                f"run --json {' '.join(words)}: an object with a status", told)
     for words in (["--require-signature"],):
         done = run(*words, "--", "true")
-        tap.ok(done.returncode == 125 and one_line(done.stderr) and "not in this version" in done.stderr,
-               f"run {words[0]} is refused, not ignored", done)
+        tap.ok(done.returncode == 125 and one_line(done.stderr) and "is not signed" in done.stderr,
+               f"run {words[0]} refuses what is not signed", done)
 
 
 def test_usage():
