@@ -54,6 +54,7 @@ def test_staging_hidden(home):
         os.rmdir(elsewhere)
         return
     home.env["XDG_DATA_HOME"] = elsewhere
+    before = set(os.listdir("/.aisbx")) if os.geteuid() == 0 and os.path.isdir("/.aisbx") else set()
     try:
         home.put("par/ws/f.txt", "TOP-SECRET-OLD\n")
         inner = home.work + "/par/ws"
@@ -73,6 +74,10 @@ def test_staging_hidden(home):
         home.call("rm", "live", "one")
     finally:
         del home.env["XDG_DATA_HOME"]
+        # an undone promotion can be done again, so what it replaced is kept; its store goes now
+        for name in set(os.listdir("/.aisbx")) - before if os.geteuid() == 0 and os.path.isdir("/.aisbx") else ():
+            if re.fullmatch("[0-9A-Z]{26}", name):
+                subprocess.run(["rm", "-rf", "/.aisbx/" + name], check=True)
         # what was removed is emptied behind us
         for _ in range(50):
             subprocess.run(["chmod", "-R", "u+rwx", elsewhere], capture_output=True, check=False)

@@ -162,6 +162,7 @@ static void test_unknown(void)
 	       "a promotion goes on beside it %s", err.text);
 	tap_ok(exists(".aisbx-txn/" ID "/journal") && access(beside, F_OK) == 0,
 	       "and leaves one alone that is not known");
+	tap_ok(txn_forget(result.directory, &err) == 0, "its own place is cleaned up");
 	txn_result_done(&result);
 	plan.is_known = NULL;
 	char second[] = "second";
@@ -170,6 +171,7 @@ static void test_unknown(void)
 	op.path = second;
 	tap_ok(txn_run(&plan, &result, &err) == 0 && access(beside, F_OK) < 0,
 	       "one that is known would be cleaned up %s", err.text);
+	tap_ok(txn_forget(result.directory, &err) == 0, "and so is the place of that");
 	txn_result_done(&result);
 	clear();
 }
