@@ -4,6 +4,7 @@
  * Every path is resolved where the sandbox's own commands resolve theirs: links, masks and `..` lead where they lead for
  * them, and nowhere else.
  */
+#include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "base/units.h"
@@ -12,29 +13,50 @@
 #include "ops/rows.h"
 #include "ops/words.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define READ_DEFAULT (64 << 10)
 #define READ_MAX (1 << 20)
-#define EDIT_MAX (1 << 20)
+/* As base64 within what is kept of output where nobody says more. */
+#define EDIT_MAX (750 << 10)
+#define WRITE_MAX ((size_t)64 << 20)
 #define ENTRIES_MAX 1000
 /* A path may lead to something that never answers. */
 #define WAIT_MS 60000
 
-static const char read_script[] = "[ -d \"$1\" ] && { echo 'is a directory' >&2; exit 1; }; "
-				  "[ -e \"$1\" ] || { echo 'does not exist' >&2; exit 1; }; "
-				  "[ -f \"$1\" ] || { echo 'not a regular file' >&2; exit 1; }; "
-				  "size=$(wc -c < \"$1\") || exit 1; echo $size >&2; tail -c "
-				  "\"+$2\" < \"$1\" | head -c \"$3\"";
-static const char write_script[] =
-	"[ -d \"$1\" ] && { echo 'is a directory' >&2; exit 1; }; "
-	"case \"$1\" in */*) mkdir -p -- \"${1%/*}/\" || exit 1;; esac; cat > \"$1\"";
-static const char decode_script[] =
-	"[ -d \"$1\" ] && { echo 'is a directory' >&2; exit 1; }; "
-	"case \"$1\" in */*) mkdir -p -- \"${1%/*}/\" || exit 1;; esac; base64 -d > \"$1\"";
+/* Secrets are for the commands inside; in part they would pass what keeps them out of output. */
+#define REFUSE_SECRETS                                           \
+	"case \"$(readlink -f -- \"$1\")/\" in /run/secrets/*) " \
+	"echo 'holds secrets: only commands inside read it' >&2; exit 1;; esac; "
+#define REFUSE_DIRECTORY "[ -d \"$1\" ] && { echo 'is a directory' >&2; exit 1; }; "
+#define WANT_FILE                                                               \
+	REFUSE_DIRECTORY REFUSE_SECRETS                                         \
+		"[ -e \"$1\" ] || { echo 'does not exist' >&2; exit 1; }; "     \
+		"[ -f \"$1\" ] || { echo 'not a regular file' >&2; exit 1; }; " \
+		"size=$(wc -c < \"$1\") || exit 1; echo $size >&2; "
+
+static const char read_script[] = WANT_FILE "tail -c \"+$2\" < \"$1\" | head -c \"$3\"";
+/* What is written back must be what is there: in letters that no secret is looked for in. */
+static const char fetch_script[] = WANT_FILE "[ $size -gt \"$2\" ] || base64 < \"$1\"";
+/*
+ * Whole or not at all: beside the file, as many bytes as there are, then in its place with its mode. Where nothing can
+ * be made beside it, or it is a mount of its own, it is written as it stands.
+ */
+static const char write_script[] = REFUSE_DIRECTORY REFUSE_SECRETS
+	"case \"$1\" in */*) mkdir -p -- \"${1%/*}/\" || exit 1;; esac; "
+	"to=$(readlink -f -- \"$1\"; echo .); to=${to%??}; "
+	"[ -n \"$to\" ] || { echo 'leads nowhere' >&2; exit 1; }; "
+	"[ ! -e \"$to\" ] || [ -f \"$to\" ] || { echo 'not a regular file' >&2; exit 1; }; "
+	"new=$(mktemp \"${to%/*}/.aisbx-XXXXXX\" 2>/dev/null) || { cat > \"$to\"; exit; }; "
+	"trap 'rm -f -- \"$new\"' EXIT; trap 'exit 1' HUP INT TERM; "
+	"cat > \"$new\" && [ \"$(wc -c < \"$new\")\" -eq \"$2\" ] || "
+	"{ echo 'could not be written whole' >&2; exit 1; }; "
+	"if [ -e \"$to\" ]; then chmod \"$(stat -c %a -- \"$to\")\" \"$new\"; "
+	"chown \"$(stat -c %u:%g -- \"$to\")\" \"$new\" 2>/dev/null; else chmod =rw \"$new\"; fi; "
+	"mv -f -- \"$new\" \"$to\" 2>/dev/null || cat \"$new\" > \"$to\"";
 static const char list_script[] =
 	"cd -- \"$1\" && find . -mindepth 1 -maxdepth 1 -printf '%y %s %m %f\\0'";
 
@@ -145,35 +167,55 @@ static void tell_written(struct op_call *call, const char *did)
 	str_addf(&call->text, " in %s\n", call->words.items[1]);
 }
 
-static int write_file(struct op_call *call, struct error *err)
+/* BYTES become our standard input. */
+static int feed(const struct str *bytes, struct error *err)
+{
+	owned(fd_close) int fd = memfd_create("content", MFD_CLOEXEC);
+
+	if (fd < 0 || fd_write_all(fd, bytes->data, bytes->len) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+	    dup2(fd, STDIN_FILENO) < 0)
+		return error_errno(err, ERROR_HOST, "stdin");
+	return 0;
+}
+
+/* BYTES as the file that the call names: whole, or the one that was there. */
+static int put_file(struct op_call *call, const struct str *bytes, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
 	owned(strv_done) struct strv words = STRV_INIT;
 
 	run_result_init(&result);
 	strv_add(&words, call->words.items[2]);
-	if (run_script(call, wants_base64(call) ? decode_script : write_script, &words, &result,
-		       err) < 0)
-		return -1;
-	tell_written(call, "wrote");
-	return 0;
+	strv_addf(&words, "%zu", bytes->len);
+	return feed(bytes, err) < 0 ? -1 : run_script(call, write_script, &words, &result, err);
 }
 
-/* BYTES become our standard input; all of them fit into the pipe, so nobody has to stand by. */
-static int feed(const struct str *bytes, struct error *err)
+/* Lines of base64 as the bytes they stand for. */
+static bool decode(const struct str *text, struct str *ret_bytes)
 {
-	int ends[2];
+	owned(str_done) struct str letters = STR_INIT;
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	owned(fd_close) int read_fd = ends[0], write_fd = ends[1];
+	for (size_t i = 0; i < text->len; i++) {
+		if (!strchr("\r\n\t ", text->data[i]) || !text->data[i])
+			str_add_char(&letters, text->data[i]);
+	}
+	return base64_read(ret_bytes, str_cstr(&letters), letters.len);
+}
 
-	(void)fcntl(write_fd, F_SETPIPE_SZ, EDIT_MAX);
-	if (bytes->len > 0 && write(write_fd, bytes->data, bytes->len) != (ssize_t)bytes->len)
-		return error_set(err, ERROR_HOST,
-				 "the file is too large to edit here; use files write");
-	if (fcntl(read_fd, F_SETFL, 0) < 0 || dup2(read_fd, STDIN_FILENO) < 0)
-		return error_errno(err, ERROR_HOST, "stdin");
+static int write_file(struct op_call *call, struct error *err)
+{
+	owned(str_done) struct str given = STR_INIT, bytes = STR_INIT;
+
+	if (fd_read_all(STDIN_FILENO, WRITE_MAX, &given) < 0)
+		return error_set(err, ERROR_USAGE,
+				 "the content cannot be read, or is larger than 64 MiB; aisbx cp "
+				 "takes files of any size");
+	if (wants_base64(call) && !decode(&given, &bytes))
+		return error_set(err, ERROR_USAGE,
+				 "the content is not base64; nothing was written");
+	if (put_file(call, wants_base64(call) ? &bytes : &given, err) < 0)
+		return -1;
+	tell_written(call, "wrote");
 	return 0;
 }
 
@@ -197,27 +239,39 @@ static size_t replace(const struct str *text, const char *old, const char *new, 
 	return count;
 }
 
+/* The file's own bytes, all of them. */
+static int fetch_file(struct op_call *call, struct str *ret_bytes, struct error *err)
+{
+	owned(run_result_done) struct run_result result;
+	owned(strv_done) struct strv words = STRV_INIT;
+	long long size;
+
+	run_result_init(&result);
+	strv_add(&words, call->words.items[2]);
+	strv_addf(&words, "%d", EDIT_MAX);
+	if (run_script(call, fetch_script, &words, &result, err) < 0)
+		return -1;
+	size = strtoll(str_cstr(&result.err.kept), NULL, 10);
+	if (size > EDIT_MAX)
+		return error_set(err, ERROR_USAGE, "the file is too large to edit; write it anew");
+	if (!decode(&result.out.kept, ret_bytes) || (long long)ret_bytes->len != size)
+		return error_set(err, ERROR_CONFLICT,
+				 "the file changed while it was read, or its content does not come "
+				 "out whole (see --output); nothing was written");
+	return 0;
+}
+
 static int edit_file(struct op_call *call, struct error *err)
 {
-	owned(run_result_done) struct run_result before, after;
-	owned(strv_done) struct strv words = STRV_INIT, path = STRV_INIT;
 	const char *old = op_arg_text(call, "old"), *new = op_arg_text(call, "new");
-	owned(str_done) struct str text = STR_INIT;
+	owned(str_done) struct str before = STR_INIT, text = STR_INIT;
 	size_t count;
 
-	run_result_init(&before);
-	run_result_init(&after);
-	if (!old)
+	if (!old || !*old)
 		return error_set(err, ERROR_USAGE, "files edit needs --old TEXT, and --new TEXT");
-	strv_add(&path, call->words.items[2]);
-	strv_copy(&words, &path);
-	strv_add(&words, "1");
-	strv_addf(&words, "%d", EDIT_MAX);
-	if (run_script(call, read_script, &words, &before, err) < 0)
+	if (fetch_file(call, &before, err) < 0)
 		return -1;
-	if (strtoll(str_cstr(&before.err.kept), NULL, 10) > (long long)before.out.kept.len)
-		return error_set(err, ERROR_USAGE, "the file is too large to edit; write it anew");
-	count = replace(&before.out.kept, old, new ? new : "", &text);
+	count = replace(&before, old, new ? new : "", &text);
 	if (count == 0)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "the text to replace is not in the file; read it first");
@@ -225,7 +279,7 @@ static int edit_file(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_CONFLICT,
 				 "the text to replace is there %zu times; give more of it, or all",
 				 count);
-	if (feed(&text, err) < 0 || run_script(call, write_script, &path, &after, err) < 0)
+	if (put_file(call, &text, err) < 0)
 		return -1;
 	tell_written(call, "edited");
 	value_add(call->answer, "replaced", value_new_int((int64_t)count));

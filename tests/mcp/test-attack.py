@@ -258,6 +258,52 @@ def test_wider(home):
         tap.ok(not done.get("isError"), "what may not is", done)
 
 
+def test_files(home):
+    """Files that come out of their tools other than they went in."""
+    short, long = home.path + "/short.txt", home.path + "/long.txt"
+    for path, text in ((short, "hunter2x"), (long, "a-rather-long-value-of-a-secret")):
+        with open(path, "w") as file:
+            file.write(text)
+    write_profile(home.path + "/holds.yaml", f'secret: ["T={short}", "LONGER={long}"]')
+    with Server(home, "--profile", home.path + "/holds.yaml") as server:
+        change(server, "files", "true")
+
+        def count(text, path="conf"):
+            return server.data("sandbox_exec", sandbox="files", script=f"grep -c -- '{text}' {path}").get("exit_code")
+        text = "user=x\npass=hunter2x\nkey=a-rather-long-value-of-a-secret\n"
+        server.call("sandbox_files_write", sandbox="files", path="conf", content=text)
+        done = server.call("sandbox_files_edit", sandbox="files", path="conf", old="user=x", new="user=y")
+        tap.ok(not done.get("isError") and count("user=y") == 0 and count("hunter2x") == 0
+               and count("a-rather-long-value") == 0, "an edit leaves the rest of the file alone, secrets as well", done)
+        for path in ("/run/secrets/T", "/run/../run/secrets/T", "/proc/self/root/run/secrets/T", "link"):
+            server.call("sandbox_exec", sandbox="files", script="ln -sf /run/secrets/T link")
+            for more in ({"offset": 1}, {"limit": 4}, {}):
+                done = server.call("sandbox_files_read", sandbox="files", path=path, **more)
+                if not is_refused(done, "secrets"):
+                    tap.ok(False, f"{path} {more} is not read in part", done)
+        tap.ok(is_refused(server.call("sandbox_files_read", sandbox="files", path="/run/secrets/T", offset=1), "secrets"),
+               "secrets are not read in part")
+        server.call("sandbox_exec", sandbox="files", script="chmod 751 conf; mkfifo fifo; ln -s conf to-conf; ln -s new to-new")
+        done = server.call("sandbox_files_write", sandbox="files", path="conf", content="%%%not base64", encoding="base64")
+        tap.ok(is_refused(done, "base64") and count("user=y") == 0, "what is not base64 destroys nothing", done)
+        for tool, more in (("sandbox_files_write", {"content": "x"}), ("sandbox_files_edit", {"old": "a", "new": "b"}),
+                           ("sandbox_files_read", {})):
+            tap.ok(is_refused(server.call(tool, sandbox="files", path="fifo", **more), "regular"), f"{tool}: no fifo")
+        server.call("sandbox_files_write", sandbox="files", path="to-conf", content="whole\n")
+        server.call("sandbox_files_write", sandbox="files", path="to-new", content="new\n")
+        server.call("sandbox_files_write", sandbox="files", path="odd name\n", content="odd")
+        done = server.data("sandbox_exec", sandbox="files",
+                           script="stat -c %a conf new; test -L to-conf && cat conf new; ls -A; cat 'odd name\n'")
+        lines = done.get("stdout", "").split("\n")
+        tap.ok(lines[:4] == ["751", "644", "whole", "new"] and lines[-1] == "odd"
+               and not any(".aisbx" in line for line in lines),
+               "links lead where they lead, the mode stays, nothing is left beside it", done)
+        big = "0123456789abcdef" * 45000
+        server.call("sandbox_files_write", sandbox="files", path="big", content=big)
+        done = server.data("sandbox_files_edit", sandbox="files", path="big", old="f0", new="F0", all=True)
+        tap.equal(done.get("replaced"), 44999, "a large file is edited whole")
+
+
 def sleepers(seconds):
     """Processes of `sleep SECONDS`, wherever they run."""
     found = []
@@ -303,6 +349,6 @@ def test_killed(home):
 with Home("mcp-attack-") as home:
     home.put("keep.txt", "keep\n")
     for test in (test_crowd, test_own_word, test_dialogue, test_gates, test_binding, test_flood,
-                 test_profile, test_wider, test_killed):
+                 test_profile, test_wider, test_files, test_killed):
         tap.attempt(test, home)
 tap.done()
