@@ -197,6 +197,10 @@ int engine_exec_start(const char *name, const struct request *request,
 
 	if (sandbox_check_name(name, err) < 0)
 		return -1;
+	if (own.only_narrows && own.flags.time_ms != SETTING_UNSET &&
+	    own.flags.time_ms > BACKGROUND_TIME_MS)
+		return error_set(err, ERROR_DENIED,
+				 "time: a command in the background runs for a day at most here");
 	own.interactive = true;
 	if (own.flags.time_ms == SETTING_UNSET)
 		own.flags.time_ms = BACKGROUND_TIME_MS;

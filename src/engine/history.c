@@ -35,9 +35,7 @@ int engine_log_open(const char *run, const char *owner, struct engine_log *ret_l
 	*ret_log = (struct engine_log){ .fd = -1, .state_dir = state_dir(err) };
 	if (!ret_log->state_dir || history_open(ret_log->state_dir, &history, err) < 0)
 		return -1;
-	if (history_find(history, run, ret_log->run_id, err) < 0)
-		return -1;
-	if (owner && history_owned(history, ret_log->run_id, owner, err) < 0)
+	if (history_find(history, run, owner, ret_log->run_id, err) < 0)
 		return -1;
 	return history_show(history, ret_log->run_id, ret_show, err);
 }

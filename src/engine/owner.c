@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-static bool is_owned(const struct store *store, const char *name, const char *owner)
+/* SINCE_MS: and was there then, so that it is not another of the same name. */
+static bool is_owned(const struct store *store, const char *name, const char *owner,
+		     uint64_t since_ms)
 {
 	struct sandbox sandbox;
 	struct error ignored;
@@ -16,7 +18,8 @@ static bool is_owned(const struct store *store, const char *name, const char *ow
 
 	if (sandbox_open(store, name, SANDBOX_UNLOCKED, &sandbox, &ignored) < 0)
 		return false;
-	same = !owner || (sandbox.owner && strcmp(sandbox.owner, owner) == 0);
+	same = (!owner || (sandbox.owner && strcmp(sandbox.owner, owner) == 0)) &&
+	       sandbox.created_ms <= since_ms;
 	sandbox_close(&sandbox);
 	return same;
 }
@@ -31,7 +34,7 @@ int owner_has_room(const struct store *store, const char *owner, struct error *e
 	if (sandbox_list(store, &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.count && count < OWNED_MAX; i++)
-		count += is_owned(store, names.items[i], owner);
+		count += is_owned(store, names.items[i], owner, UINT64_MAX);
 	if (count < OWNED_MAX)
 		return 0;
 	return error_set(err, ERROR_DENIED,
@@ -46,18 +49,23 @@ int engine_owner_has_room(const char *owner, struct error *err)
 	return engine_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, err);
 }
 
-int engine_owns(const char *name, const char *owner, struct error *err)
+static int owns_since(const char *name, const char *owner, uint64_t since_ms, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	owned(free_ptr) char *plain = xstrndup(name, strcspn(name, "@"));
 
 	if (sandbox_check_name(plain, err) < 0 || engine_store(&store, err) < 0)
 		return -1;
-	if (is_owned(&store, plain, owner))
+	if (is_owned(&store, plain, owner, since_ms))
 		return 0;
 	return error_set(err, ERROR_NOT_FOUND,
 			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
 			 plain);
+}
+
+int engine_owns(const char *name, const char *owner, struct error *err)
+{
+	return owns_since(name, owner, UINT64_MAX, err);
 }
 
 int engine_owns_exec(const char *exec_id, const char *owner, struct error *err)
@@ -73,7 +81,7 @@ int engine_owns_exec(const char *exec_id, const char *owner, struct error *err)
 	if (host_read_caller(&host, err) < 0 ||
 	    execs_open(host.state_dir, false, &dir_fd, err) < 0 ||
 	    exec_card_read(dir_fd, exec_id, &card, err) < 0 ||
-	    engine_owns(card.sandbox, owner, err) < 0)
+	    owns_since(card.sandbox, owner, card.started_ms, err) < 0)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "no command '%s' here (sandbox_exec_start gives the id)",
 				 str_shown(exec_id, shown));

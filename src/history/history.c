@@ -183,7 +183,8 @@ int history_list(struct history *history, const struct history_filter *filter,
 	return 0;
 }
 
-int history_find(struct history *history, const char *id, char ret_id[static 27], struct error *err)
+int history_find(struct history *history, const char *id, const char *owner, char ret_id[static 27],
+		 struct error *err)
 {
 	owned(db_statement_release) struct db_statement *row = NULL;
 	char shown[STR_SHOWN_SIZE];
@@ -192,10 +193,11 @@ int history_find(struct history *history, const char *id, char ret_id[static 27]
 	/* Ids are upper case; what follows one with the same beginning sorts before the beginning and a tilde. */
 	if (db_prepare(history->db,
 		       "SELECT run_id FROM runs WHERE run_id>=upper(?1) AND run_id<upper(?1)||'~'"
-		       " ORDER BY run_id LIMIT 2",
+		       " AND (?2 IS NULL OR owner=?2) ORDER BY run_id LIMIT 2",
 		       &row, err) < 0)
 		return -1;
 	db_bind_text(row, 1, id);
+	db_bind_text(row, 2, owner);
 	got = db_step(row, err);
 	if (got < 0)
 		return -1;

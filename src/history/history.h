@@ -33,8 +33,11 @@ struct history_filter {
 int history_list(struct history *history, const struct history_filter *filter,
 		 struct value **ret_list, struct error *err);
 
-/* One run by its id, or the beginning of it when that is one run's alone. ERROR_NOT_FOUND, or ERROR_USAGE when several match. */
-int history_find(struct history *history, const char *id, char ret_id[static 27],
+/*
+ * One run by its id, or the beginning of it when that is one run's alone, among those of OWNER (NULL: anybody's).
+ * ERROR_NOT_FOUND, or ERROR_USAGE when several match.
+ */
+int history_find(struct history *history, const char *id, const char *owner, char ret_id[static 27],
 		 struct error *err);
 
 /* Whether the run is OWNER's; ERROR_NOT_FOUND when not. */

@@ -30,8 +30,7 @@ int op_show_run(struct op_call *call, struct error *err)
 				 "show takes one run: aisbx show RUN "
 				 "(`aisbx history` lists them)");
 	if (engine_history(&history, err) < 0 ||
-	    history_find(history, call->words.items[0], run_id, err) < 0 ||
-	    (op_sees(call) && history_owned(history, run_id, op_sees(call), err) < 0) ||
+	    history_find(history, call->words.items[0], op_sees(call), run_id, err) < 0 ||
 	    history_show(history, run_id, &call->answer, err) < 0)
 		return -1;
 	if (!call->json)

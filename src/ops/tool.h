@@ -62,8 +62,9 @@ enum tool_flags {
 	TOOL_PROMOTES = 1 << 8, /* changes the real files without asking */
 	TOOL_EXAMPLE =
 		1 << 9, /* runs no command of the caller's: one that does nothing stands for all */
-	TOOL_RUNS = 1 << 4,  /* the answer is that of a run */
-	TOOL_WHOLE = 1 << 5, /* all arguments together are the verb's standard input, as JSON */
+	TOOL_FAILS = 1 << 10, /* a status of the verb other than 0 is a failure */
+	TOOL_RUNS = 1 << 4,   /* the answer is that of a run */
+	TOOL_WHOLE = 1 << 5,  /* all arguments together are the verb's standard input, as JSON */
 };
 
 struct tool {
@@ -95,6 +96,7 @@ struct tool_call {
 	struct op_call call;
 	struct strv sandboxes; /* that the caller must own */
 	struct strv execs;     /* the same */
+	char *directory;       /* where the command starts; NULL: as it would */
 	struct str input;      /* for the verb's standard input */
 	bool has_input;
 };

@@ -48,6 +48,7 @@ void tool_call_done(struct tool_call *call)
 	op_call_done(&call->call);
 	strv_done(&call->sandboxes);
 	strv_done(&call->execs);
+	free(call->directory);
 	str_done(&call->input);
 }
 
@@ -133,8 +134,6 @@ static int take_all(struct tool_call *call, const struct value *arguments, struc
 
 int tool_call_read(struct tool_call *call, const struct value *arguments, struct error *err)
 {
-	const char *directory;
-
 	if (arguments && arguments->kind != VALUE_MAP)
 		return error_set(err, ERROR_USAGE, "the arguments of %s are one object",
 				 call->tool->name);
@@ -157,10 +156,8 @@ int tool_call_read(struct tool_call *call, const struct value *arguments, struct
 		return -1;
 	if (call->tool->flags & TOOL_EXAMPLE)
 		strv_add(&call->call.command, "true");
-	directory =
-		arguments && find_arg(call->tool, "cwd") ? value_get_text(arguments, "cwd") : NULL;
-	if (directory)
-		start_in(&call->call, directory);
+	if (call->directory)
+		start_in(&call->call, call->directory);
 	add_ceiling(&call->call);
 	return 0;
 }

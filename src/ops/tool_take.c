@@ -149,6 +149,8 @@ static int read_attempt(const struct tool_arg *arg, const struct value *item,
 
 	if (!name || !script == !command)
 		return wrong_type(arg, "a list of {name, script} or {name, command}", err);
+	if (!*name || strchr(name, '=') || strlen(name) != value_get(item, "name")->text.len)
+		return wrong_type(arg, "named without '=' and NUL characters", err);
 	str_addf(&text, "%s=", name);
 	if (script)
 		str_add(&text, script);
@@ -324,6 +326,9 @@ static int put(struct tool_call *call, const struct tool_arg *arg, const struct 
 	case TOOL_TO_FILE:
 		return take_file(call, arg, words->items[0], err);
 	case TOOL_TO_DIRECTORY:
+		free(call->directory);
+		call->directory = xstrdup(words->items[0]);
+		return 0;
 	case TOOL_TO_INPUT:
 		return 0;
 	case TOOL_TO_SANDBOX:

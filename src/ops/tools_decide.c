@@ -207,6 +207,7 @@ const struct tool repo_commit_tool = {
 	.word = "commit",
 	.args = commit_args,
 	.fields = commit_fields,
+	.flags = TOOL_PROMOTES,
 };
 
 static const struct tool_arg request_args[] = {

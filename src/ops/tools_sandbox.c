@@ -144,5 +144,5 @@ const struct tool sandbox_remove_tool = {
 	.args = sandbox_args,
 	.fields = remove_fields,
 	.list = "removed",
-	.flags = TOOL_DESTRUCTIVE,
+	.flags = TOOL_DESTRUCTIVE | TOOL_FAILS,
 };

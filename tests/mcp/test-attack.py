@@ -7,6 +7,8 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home o
 import json
 import os
 import random
+import shutil
+import subprocess
 import sys
 import time
 
@@ -304,6 +306,60 @@ def test_files(home):
         tap.equal(done.get("replaced"), 44999, "a large file is edited whole")
 
 
+def test_commit(home):
+    """Commits are changes of the real repository."""
+    run = dict(cwd=home.work, check=True, capture_output=True, env={**home.env, "GIT_CONFIG_NOSYSTEM": "1"})
+    subprocess.run(["git", "init", "-q"], **run)
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first", "--allow-empty"], **run)
+    before = subprocess.run(["git", "rev-parse", "HEAD"], **run).stdout
+    for policy, code in (("never", "denied"), ("ask", "consent")):
+        with Server(home, "--promote-policy", policy) as server:
+            change(server, "commit-" + policy, f"echo {policy} > committed.txt")
+            home.call("promote", "commit-" + policy)
+            done = server.call("repo_commit", sandbox="commit-" + policy, message="by the agent")
+            tap.ok(is_refused(done, code), f"{policy}: an agent commits nothing", done)
+    tap.equal(subprocess.run(["git", "rev-parse", "HEAD"], **run).stdout, before, "the branch is where it was")
+    shutil.rmtree(home.work + "/.git")
+
+
+def test_others(home):
+    """Runs and commands of other owners."""
+    with Server(home, "--owner", "first") as first, Server(home, "--owner", "second") as second:
+        change(first, "shared-name", "true")
+        run = first.data("sandbox_exec", sandbox="shared-name", script="echo mine")["run_id"]
+        command = first.data("sandbox_exec_start", sandbox="shared-name", script="echo mine; sleep 1")["exec_id"]
+        for tool in ("run_show", "logs"):
+            done = second.call(tool, run_id=run[:20])
+            tap.ok(done.get("isError") and run not in json.dumps(done), f"{tool} completes nobody's id", done)
+        first.call("sandbox_remove", sandbox="shared-name")
+        second.call("sandbox_create", sandbox="shared-name")
+        done = second.call("sandbox_poll", exec_id=command)
+        tap.ok(is_refused(done, "not_found") and "mine" not in json.dumps(done), "a name taken over brings no commands", done)
+
+
+def test_odd(home):
+    """Arguments and messages that are not quite what they should be."""
+    with Server(home) as server:
+        change(server, "odd", "true")
+        done = server.call("sandbox_exec", sandbox="odd", command=["pwd"], cwd=5)
+        tap.ok(done["structuredContent"].get("exit_code") != 0, "a directory that is a number is not passed over", done)
+        done = server.call("race", attempts=[{"name": "x=y", "script": "true"}])
+        tap.ok(is_refused(done, "usage"), "a name with = in it is none", done)
+        tap.ok("error" in server.ask("tools/call", name="sandbox_list\0x", arguments={}), "nor is a tool's with NUL")
+        for more in ({"offset": 0}, {"limit": 0}):
+            done = server.call("sandbox_files_read", sandbox="odd", path="keep.txt", **more)
+            tap.ok(not done.get("isError"), f"{more} is a number", done)
+        server.call("sandbox_remove", sandbox="odd")
+        done = server.call("sandbox_remove", sandbox="odd")
+        tap.ok(done.get("isError"), "removing nothing is an error", done)
+        change(server, "long", "true")
+        done = server.call("sandbox_exec_start", sandbox="long", script="true", time="9999h")
+        tap.ok(is_refused(done, "denied", "day"), "in the background time has an end, too", done)
+        server.send({"jsonrpc": "2.0", "id": {"a": [1]}, "method": "ping", "result": 1})
+        message = server.read()
+        tap.ok(message.get("error", {}).get("code") == -32600 and message.get("id") is None, "an id is looked at", message)
+
+
 def sleepers(seconds):
     """Processes of `sleep SECONDS`, wherever they run."""
     found = []
@@ -349,6 +405,6 @@ def test_killed(home):
 with Home("mcp-attack-") as home:
     home.put("keep.txt", "keep\n")
     for test in (test_crowd, test_own_word, test_dialogue, test_gates, test_binding, test_flood,
-                 test_profile, test_wider, test_files, test_killed):
+                 test_profile, test_wider, test_files, test_commit, test_others, test_odd, test_killed):
         tap.attempt(test, home)
 tap.done()

@@ -122,11 +122,11 @@ static void test_list(void)
 		   "what LIKE would take for a sign is none");
 	tap_is_int((int64_t)count_runs(history, &failed), 0,
 		   "no trace id at the start: none later");
-	tap_ok(history_find(history, "zzz", found, &err) < 0 && err.code == ERROR_NOT_FOUND,
+	tap_ok(history_find(history, "zzz", NULL, found, &err) < 0 && err.code == ERROR_NOT_FOUND,
 	       "an unknown run is not found");
-	tap_ok(history_find(history, "0", found, &err) < 0 && err.code == ERROR_USAGE,
+	tap_ok(history_find(history, "0", NULL, found, &err) < 0 && err.code == ERROR_USAGE,
 	       "a beginning of several is told so");
-	tap_ok(history_find(history, ids[0], found, &err) == 0 && strcmp(found, ids[0]) == 0,
+	tap_ok(history_find(history, ids[0], NULL, found, &err) == 0 && strcmp(found, ids[0]) == 0,
 	       "an id is found");
 	tap_ok(history_show(history, ids[0], &shown, &err) == 0 &&
 		       strcmp(value_get_text(shown, "status"), "error") == 0,

@@ -237,7 +237,9 @@ void answer_write(struct tool_call *work, int status, const struct error *err,
 		value_append(content, links->many.items[i]);
 	links->many.count = 0;
 	value_free(links);
-	write_result(content, object, status < 0, out);
+	write_result(content, object,
+		     status < 0 || (work->tool->flags & TOOL_FAILS && work->call.exit_status != 0),
+		     out);
 	if (version == MCP_2026_07_28) {
 		str_truncate(out, out->len - 1);
 		str_add(out, ",\"resultType\":\"complete\"}");

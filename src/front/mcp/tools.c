@@ -68,16 +68,17 @@ static bool is_barred(const struct server *server, const struct tool *tool, stru
 {
 	if (tool->flags & (TOOL_ASKS | TOOL_PROMOTES) && server->policy == MCP_POLICY_NEVER) {
 		error_set(err, ERROR_DENIED,
-			  "this server was started with --promote-policy never; a person can "
-			  "promote: "
-			  "aisbx promote NAME");
+			  "%s: this server was started with --promote-policy never; a person "
+			  "can: aisbx promote NAME",
+			  tool->name);
 		return true;
 	}
 	if (tool->flags & TOOL_PROMOTES && server->policy == MCP_POLICY_ASK) {
 		error_set(
 			err, ERROR_CONSENT,
-			"stages change the real files, and a person has to say so: aisbx stage run "
-			"NAME, or a server started with --promote-policy gates");
+			"%s changes the real files, and a person has to say so: aisbx %s %s NAME, "
+			"or a server started with --promote-policy gates",
+			tool->name, tool->verb, tool->word);
 		return true;
 	}
 	return false;
@@ -86,8 +87,10 @@ static bool is_barred(const struct server *server, const struct tool *tool, stru
 void tools_call(const struct request_view *request)
 {
 	struct server *server = request->session->server;
-	const char *name = request->params ? value_get_text(request->params, "name") : NULL;
-	const struct tool *tool = name ? tool_find(name) : NULL;
+	const struct value *named = request->params ? value_get(request->params, "name") : NULL;
+	const char *name = named && named->kind == VALUE_TEXT ? named->text.bytes : NULL;
+	bool is_whole = name && strlen(name) == named->text.len;
+	const struct tool *tool = is_whole ? tool_find(name) : NULL;
 	char shown[STR_SHOWN_SIZE], text[160];
 	struct tool_call work;
 	struct error err;

@@ -49,7 +49,7 @@ static int check_shape(struct rpc_message *message, struct rpc_fault *ret_fault)
 		ret_fault->id = rpc_copy_id(id);
 	if (!version || strcmp(version, "2.0") != 0)
 		return fault(ret_fault, RPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-	if (id && !is_id(id) && !has_answer)
+	if (id && !is_id(id) && (method || !has_answer))
 		return fault(ret_fault, RPC_INVALID_REQUEST,
 			     "id must be a string or a whole number");
 	if (method &&
