@@ -16,7 +16,7 @@ static void check(const struct tool_call *call, const struct op_ceiling *ceiling
 	const struct strv *profiles = op_arg_list(op, "profile");
 
 	for (size_t i = 0; profiles && i < profiles->count; i++) {
-		if (!strv_has(&ceiling->profiles, profiles->items[i]))
+		if (!strv_has(&ceiling->profiles.words, profiles->items[i]))
 			abort();
 	}
 	if (op->settings.mount_count > 0 || op->settings.secret.count > 0 || op->settings.driver ||
@@ -39,12 +39,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (json_read((const char *)data, size, &limits, &arguments, &err) < 0)
 		return 0;
-	strv_add(&ceiling.profiles, "default");
+	strv_add(&ceiling.profiles.words, "default");
 	for (const struct tool *const *at = tools; *at; at++) {
-		owned(value_release) struct value *in = tool_input_schema(*at, &ceiling);
-		owned(value_release) struct value *out = tool_output_schema(*at);
+		struct value *in = tool_input_schema(*at, &ceiling);
+		struct value *out = tool_output_schema(*at);
 		struct tool_call call;
 
+		value_release(&in);
+		value_release(&out);
 		tool_call_init(&call, *at, &ceiling, env);
 		err.text[0] = '\0';
 		if (tool_call_read(&call, arguments, &err) == 0)
@@ -53,6 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		tool_call_done(&call);
 	}
-	strv_done(&ceiling.profiles);
+	ceiling_profiles_done(&ceiling.profiles);
 	return 0;
 }

@@ -100,7 +100,7 @@ static void clear(void)
 
 static void refuses(const char *what, struct forgery forgery)
 {
-	owned(free_ptr) char *directory = NULL, *root = path_of("ws");
+	owned(free_ptr) char *directory = NULL;
 	enum txn_state state;
 	struct error err = { 0 };
 
@@ -145,7 +145,8 @@ static void test_unknown(void)
 				   .dir_mode = 0700,
 				   .base_mode = 0700,
 				   .file_mode = 0600 };
-	owned(free_ptr) char *directory = forge(&forgery), *beside = path_of("ws/.aisbx-" ID "-0");
+	char *directory = forge(&forgery);
+	owned(free_ptr) char *beside = path_of("ws/.aisbx-" ID "-0");
 	char added[] = "added";
 	struct txn_op op = { .kind = TXN_ADD, .path = added };
 	struct txn_plan plan = { .target = { .root = root },
@@ -157,6 +158,7 @@ static void test_unknown(void)
 	struct txn_result result = { 0 };
 	struct error err = { 0 };
 
+	free(directory);
 	(void)close(open(beside, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	tap_ok(txn_run(&plan, &result, &err) == 0 && exists("ws/added"),
 	       "a promotion goes on beside it %s", err.text);
