@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -72,9 +73,30 @@ static int bad(struct http_head *head, const char *why)
 	return -1;
 }
 
+/*
+ * Escapes that some server takes for a dot, a slash or an end: of those bytes themselves, of control bytes, twice encoded,
+ * in more bytes than they need (UTF-8), as full-width signs, or none at all (%u002e).
+ */
+static bool is_odd_escape(const char *text, size_t len)
+{
+	static const char *const odd[] = { "%0",	"%1",	    "%25", "%2e", "%2f",
+					   "%5c",	"%7f",	    "%c0", "%c1", "%e0%8",
+					   "%e0%9",	"%f0%8",    "%f8", "%fc", "%ef%bc%8e",
+					   "%ef%bc%8f", "%ef%bc%bc" };
+
+	if (len < 3 || !isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
+		return true;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		size_t size = strlen(odd[i]);
+
+		if (size <= len && strncasecmp(text, odd[i], size) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool http_path_is_plain(const char *path, size_t len)
 {
-	static const char *const encoded[] = { "%2e", "%2f", "%5c", "%00" };
 	const char *query = memchr(path, '?', len);
 	size_t end = query ? (size_t)(query - path) : len;
 
@@ -83,10 +105,8 @@ bool http_path_is_plain(const char *path, size_t len)
 
 		if (c <= ' ' || c >= 0x7f || c == '\\' || c == '#')
 			return false;
-		for (size_t j = 0; end - i >= 3 && j < 4; j++) {
-			if (strncasecmp(path + i, encoded[j], 3) == 0)
-				return false;
-		}
+		if (c == '%' && is_odd_escape(path + i, end - i))
+			return false;
 		if (c != '/')
 			continue;
 		size_t dots = 0;
@@ -95,9 +115,9 @@ bool http_path_is_plain(const char *path, size_t len)
 			dots++;
 		if (i + 1 < end && path[i + 1] == '/')
 			return false;
-		/* "/.", "/..", "/./", "/../", and with parameters, which some servers cut off first. */
+		/* "/.", "/..", "/./", "/../", and with parameters or blanks, which some servers cut off first. */
 		if ((dots == 1 || dots == 2) &&
-		    (i + 1 + dots == end || strchr("/;", path[i + 1 + dots])))
+		    (i + 1 + dots == end || strchr("/;%", path[i + 1 + dots])))
 			return false;
 	}
 	return end > 0 && path[0] == '/';

@@ -190,8 +190,10 @@ static int parse_http(const char *text, const char **start, const char **end, st
 				      rule->methods[rule->methods_len - 1] == ','))
 		return refuse(text, "methods are a list such as GET,HEAD", err);
 	if (strchr(rule->path, '?') || !http_path_is_plain(rule->path, strlen(rule->path)))
-		return refuse(text, "a path has no dots, doubled or encoded slashes, or ? in it",
-			      err);
+		return refuse(
+			text,
+			"a path has no dots, doubled or encoded slashes, odd escapes or ? in it",
+			err);
 	return 0;
 }
 

@@ -175,11 +175,36 @@ static void test_chunks(void)
 
 static void test_paths(void)
 {
-	static const char *const plain[] = { "/",	  "/api/", "/api/v1.2/x..y",
-					     "/a?b=../c", "/.git", "/..." };
-	static const char *const odd[] = { "",	     "a",      "/../x", "/a/..",  "/a/.",
-					   "/a/./b", "//a",    "/a//b", "/a%2fb", "/%2E%2e/x",
-					   "/a\\b",  "/a%5cb", "/a%00", "/..;/x" };
+	static const char *const plain[] = { "/",	  "/api/",	"/api/v1.2/x..y",
+					     "/a?b=../c", "/.git",	"/...",
+					     "/a%20b",	  "/%e4%bd%a0", "/a?b=%252e" };
+	static const char *const odd[] = { "",
+					   "a",
+					   "/../x",
+					   "/a/..",
+					   "/a/.",
+					   "/a/./b",
+					   "//a",
+					   "/a//b",
+					   "/a%2fb",
+					   "/%2E%2e/x",
+					   "/a\\b",
+					   "/a%5cb",
+					   "/a%00",
+					   "/..;/x",
+					   "/%252e%252e/x",
+					   "/%c0%ae%c0%ae/x",
+					   "/..%C0%AFx",
+					   "/..%09/x",
+					   "/a%0d%0ab",
+					   "/%u002e%u002e/x",
+					   "/..%20/x",
+					   "/a%",
+					   "/a%4",
+					   "/%e0%80%ae",
+					   "/%f0%80%80%ae",
+					   "/..%ef%bc%8fx",
+					   "/a%7f" };
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		tap_ok(http_path_is_plain(plain[i], strlen(plain[i])), "plain: %s", plain[i]);
