@@ -60,12 +60,20 @@ void connection_end(struct gateway *gateway, struct connection *connection, bool
 	gateway->dead_connections = connection;
 }
 
+void connection_is_for(struct connection *connection, const char *name)
+{
+	free(connection->name);
+	connection->name = name ? xstrdup(name) : NULL;
+	connection->is_name_said = true;
+}
+
 void connection_sweep(struct gateway *gateway)
 {
 	while (gateway->dead_connections) {
 		struct connection *connection = gateway->dead_connections;
 
 		gateway->dead_connections = connection->next;
+		free(connection->name);
 		free(connection);
 	}
 }
@@ -275,12 +283,9 @@ static void take_connection(struct gateway *gateway, struct source *listener, in
 
 	connection->address = address;
 	connection->port = port;
-	if (gate_judges_requests(gateway, &address, port)) {
-		connection->gate = GATE_HTTP;
-		connection->up.limit = &connection->requests.left;
-	} else if (decision.by_name) {
-		connection->gate = GATE_TLS;
-	}
+	connection->name = decision.name ? xstrdup(decision.name) : NULL;
+	connection->must_say_name = decision.by_name;
+	gate_choose(gateway, connection);
 	gateway->counts.connections++;
 	dial(gateway, connection, &decision.dial, port.number);
 }

@@ -43,6 +43,10 @@ struct connection {
 	struct flow up, down;
 	struct net_address address;
 	struct net_port port;
+	char *name;	    /* what permits it: a name, or NULL: its address */
+	bool is_name_said;  /* by the client itself, in TLS or in a request */
+	bool is_tls;	    /* it has said a ClientHello, and that was right */
+	bool must_say_name; /* if it speaks TLS */
 	bool is_connected;
 	enum gate gate;
 	struct requests requests;
@@ -69,9 +73,16 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 /* How many bytes must have come before it is woken again. */
 void gate_wait_for(const struct connection *connection, int bytes);
 
+/* The client has said whom it speaks to. */
+void connection_is_for(struct connection *connection, const char *name);
+
 /* gate_http.c: which gate a permitted connection gets. */
-bool gate_judges_requests(struct gateway *gateway, const struct net_address *address,
-			  struct net_port port);
+void gate_choose(struct gateway *gateway, struct connection *connection);
+/* Whether plain connections on that port are looked at, whomever they are for. */
+bool gate_judges_port(const struct gateway *gateway, struct net_port port);
+/* Whether rules or secrets are about requests to NAME, or with NULL to the address itself. */
+bool gate_judges_name(const struct gateway *gateway, const struct connection *connection,
+		      const char *name);
 /* Judges and passes on what has come. 0, or -1 when it must be ended with a reset. */
 int gate_requests(struct gateway *gateway, struct connection *connection, uint32_t events);
 /* Throws away what a client sends that was refused. Whether it has ended. */

@@ -27,8 +27,10 @@ static void refuse_hello(struct gateway *gateway, struct connection *connection,
 		.name = name,
 		.address = &connection->address,
 		.port = connection->port,
-		.rule = name ? "TLS asks for another name than was dialled"
-			     : "TLS without a name, where a rule permits a name",
+		.rule = !name ? "TLS without a name, where a rule permits a name"
+			: gate_judges_name(gateway, connection, name)
+				? "TLS, where a rule is about plain requests"
+				: "TLS asks for another name than was dialled",
 	};
 
 	tell_refused(gateway, &refusal);
@@ -55,10 +57,15 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		let_through(connection);
 		return;
 	case SNI_NAME:
-		if (decide_name(gateway, &connection->address, connection->port, name))
-			let_through(connection);
-		else
+		/* Where requests are judged, nobody hides them in TLS. */
+		if (!decide_name(gateway, &connection->address, connection->port, name) ||
+		    gate_judges_name(gateway, connection, name)) {
 			refuse_hello(gateway, connection, name);
+			return;
+		}
+		connection_is_for(connection, name);
+		connection->is_tls = true;
+		let_through(connection);
 		return;
 	case SNI_MORE:
 		if (events & (EPOLLRDHUP | EPOLLHUP))

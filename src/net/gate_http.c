@@ -21,6 +21,8 @@
 #define STEPS_PER_ROUND 16
 #define DISCARDS_PER_ROUND 16
 #define PATH_SHOWN 120
+/* The first byte of a ClientHello; no method begins with it. */
+#define TLS_HANDSHAKE 0x16
 
 void gate_requests_done(struct requests *requests)
 {
@@ -40,19 +42,64 @@ static const struct secret *secret_of(const struct gateway *gateway, const char 
 	return NULL;
 }
 
-bool gate_judges_requests(struct gateway *gateway, const struct net_address *address,
-			  struct net_port port)
+bool gate_judges_name(const struct gateway *gateway, const struct connection *connection,
+		      const char *name)
 {
-	struct net_request request = { .address = address, .port = port };
+	const struct net_request request = { .name = name,
+					     .address = &connection->address,
+					     .port = connection->port };
+
+	return net_policy_judges_requests(gateway->policy, &request) ||
+	       (connection->port.number != NET_TLS_PORT && secret_of(gateway, name));
+}
+
+/* Whether rules are about the address, or about a name it is known to be an answer to. */
+static bool is_restricted(const struct gateway *gateway, const struct connection *connection)
+{
+	const char *name = NULL;
 	size_t at = 0;
 
 	do {
-		if (net_policy_judges_requests(gateway->policy, &request) ||
-		    (port.number != NET_TLS_PORT && secret_of(gateway, request.name)))
+		if (gate_judges_name(gateway, connection, name))
 			return true;
-		request.name = pins_next(&gateway->pins, address, gateway->now_ns, &at);
-	} while (request.name);
+		name = pins_next(&gateway->pins, &connection->address, gateway->now_ns, &at);
+	} while (name);
 	return false;
+}
+
+bool gate_judges_port(const struct gateway *gateway, struct net_port port)
+{
+	const char *ignored;
+
+	for (size_t i = 0; port.number != NET_TLS_PORT && i < gateway->secret_count; i++) {
+		if (net_policy_name(gateway->policy, gateway->secrets[i].host, port, &ignored) ==
+		    NET_ALLOWED)
+			return true;
+	}
+	return net_policy_judges_port(gateway->policy, port);
+}
+
+/* By the port alone: which names share the address is known only for those that somebody has looked up. */
+void gate_choose(struct gateway *gateway, struct connection *connection)
+{
+	if (gate_judges_port(gateway, connection->port)) {
+		connection->gate = GATE_HTTP;
+		connection->up.limit = &connection->requests.left;
+	} else if (connection->must_say_name) {
+		connection->gate = GATE_TLS;
+	}
+}
+
+/* TLS to somebody whom no rule about requests is about goes on as on any other port. */
+static bool leaves_for_tls(struct gateway *gateway, struct connection *connection, char first)
+{
+	if (first != TLS_HANDSHAKE || connection->requests.count > 0 ||
+	    is_restricted(gateway, connection))
+		return false;
+	connection->gate = connection->must_say_name ? GATE_TLS : GATE_OPEN;
+	connection->is_tls = !connection->must_say_name;
+	connection->up.limit = NULL;
+	return true;
 }
 
 static void answer(struct gateway *gateway, struct connection *connection, const char *status,
@@ -156,6 +203,17 @@ static bool is_pinned(struct gateway *gateway, const struct connection *connecti
 	return false;
 }
 
+/* Permitted by its address, and for a name that nobody restricts: any name will do. */
+static bool is_free(struct gateway *gateway, const struct connection *connection, const char *name)
+{
+	const char *ignored;
+
+	return name && !gate_judges_name(gateway, connection, name) &&
+	       !is_restricted(gateway, connection) &&
+	       net_policy_address(gateway->policy, &connection->address, connection->port,
+				  &ignored) == NET_ALLOWED;
+}
+
 /* Whether it may go on; else it has been refused. */
 static bool judge(struct gateway *gateway, struct connection *connection,
 		  const struct http_head *head)
@@ -169,19 +227,23 @@ static bool judge(struct gateway *gateway, struct connection *connection,
 				       .path_len = head->path_len };
 	bool is_right = request.name ? is_pinned(gateway, connection, request.name)
 				     : net_address_equal(&head->address, &connection->address);
+	bool is_let = is_free(gateway, connection, request.name);
 	const char *rule = NULL;
 	bool passes = false;
 
-	if (!is_right || (head->port && head->port != connection->port.number))
+	if (!(is_right || is_let) || (head->port && head->port != connection->port.number))
 		rule = "the Host is not the place that was dialled";
 	else if (is_method(head, "CONNECT"))
 		rule = "no proxy is here";
 	else if (is_method(head, "TRACE") && secret_of(gateway, request.name))
 		rule = "it would show a header that is added outside";
 	else
-		passes = net_policy_request(gateway->policy, &request, &rule) == NET_ALLOWED;
+		passes = is_let ||
+			 net_policy_request(gateway->policy, &request, &rule) == NET_ALLOWED;
 	if (!passes)
 		refuse_request(gateway, connection, head, rule);
+	else if (connection->name)
+		connection_is_for(connection, request.name);
 	return passes;
 }
 
@@ -325,6 +387,8 @@ static int step(struct gateway *gateway, struct connection *connection, uint32_t
 		connection->up.has_ended = true;
 		return connection->requests.step == STEP_HEAD ? 0 : -1;
 	}
+	if (connection->requests.step == STEP_HEAD && leaves_for_tls(gateway, connection, bytes[0]))
+		return 0;
 	status = connection->requests.step == STEP_HEAD
 			 ? step_head(gateway, connection, bytes, (size_t)got)
 			 : step_chunk(gateway, connection, bytes, (size_t)got);

@@ -254,7 +254,7 @@ static void tell_counts(struct gateway *gateway)
 	(void)net_report_send(gateway->report.fd, &report);
 }
 
-/* For connections and names from now on. The supervisor has tried the same change before. */
+/* For connections that are open, too. The supervisor has tried the same change before. */
 static void change_rules(struct gateway *gateway, const struct net_order *order)
 {
 	const struct rule_change change = { .is_deny = order->is_deny,
@@ -262,8 +262,10 @@ static void change_rules(struct gateway *gateway, const struct net_order *order)
 					    .rule = order->rule };
 	struct error ignored;
 
-	if (rule_set_change(&gateway->rules, &change, &ignored) == 0)
-		pin_hosts(gateway);
+	if (rule_set_change(&gateway->rules, &change, &ignored) < 0)
+		return;
+	pin_hosts(gateway);
+	recheck(gateway, &change);
 }
 
 static void hear_supervisor(struct gateway *gateway)

@@ -131,6 +131,9 @@ void connection_expire(struct gateway *gateway);
 /* Frees those that ended in this round. */
 void connection_sweep(struct gateway *gateway);
 
+/* recheck.c: ends open connections that CHANGE, which has been made, takes the permission from. */
+void recheck(struct gateway *gateway, const struct rule_change *change);
+
 /* datagram.c */
 void datagram_inner(struct gateway *gateway, struct source *port);
 void datagram_outer(struct gateway *gateway, struct udp_flow *flow);

@@ -303,3 +303,22 @@ bool net_policy_judges_requests(const struct net_policy *policy, const struct ne
 {
 	return judges(&policy->allow, request) || judges(&policy->deny, request);
 }
+
+bool net_rule_is_about(const struct net_rule *rule, const struct net_request *request)
+{
+	return is_about(rule, request, false);
+}
+
+static bool judges_port(const struct net_rules *rules, struct net_port port)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		if (rules->items[i].is_http && speaks_of(&rules->items[i], port))
+			return true;
+	}
+	return false;
+}
+
+bool net_policy_judges_port(const struct net_policy *policy, struct net_port port)
+{
+	return judges_port(&policy->allow, port) || judges_port(&policy->deny, port);
+}

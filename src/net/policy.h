@@ -5,7 +5,8 @@
  * deny beats every rule to allow. No rule means nothing. Special addresses (private, loopback, metadata, ...) pass only
  * where a rule names the address, or a CIDR inside the special range: 0.0.0.0/0 does not open 10.0.0.0/8.
  *
- * Where a rule with http: is about a place, connections there must speak plain HTTP, and each request is judged.
+ * Where a rule with http: is about a place, connections there must speak plain HTTP, and each request is judged. So is
+ * each plain connection to anybody else on the same port: several names may share an address.
  */
 #ifndef NET_POLICY_H
 #define NET_POLICY_H
@@ -101,6 +102,12 @@ enum net_answer net_policy_request(const struct net_policy *policy,
 
 /* Whether some rule is about requests to that name or address and port; method and path are not looked at. */
 bool net_policy_judges_requests(const struct net_policy *policy, const struct net_request *request);
+
+/* Whether the rule is about that name or address and port, be it to allow or to deny. */
+bool net_rule_is_about(const struct net_rule *rule, const struct net_request *request);
+
+/* Whether some rule is about requests on that port, to whomever. */
+bool net_policy_judges_port(const struct net_policy *policy, struct net_port port);
 
 /* What the rules say about an address as such, before any request. RET_RULE: the rule that decided, or NULL when none did. */
 enum net_answer net_policy_address(const struct net_policy *policy,

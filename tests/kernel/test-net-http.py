@@ -241,13 +241,131 @@ def test_live(home):
     child.stdout.close()
 
 
+def test_shared(home):
+    """Two names of one address, of which rules about requests name one: the other is no way around them."""
+    seen.clear()
+    flags = ["--allow", "http:GET:good.example:8000/api/", "--allow", "api.good.example:8000"]
+    script = """
+print(talk(req('DELETE /private'), host='api.good.example'))
+s = socket.create_connection(('api.good.example', 8000), 10); s.settimeout(10)
+socket.getaddrinfo('good.example', 8000)
+s.sendall(req('DELETE /private').encode()); print(s.recv(100).split()[1].decode())
+print(talk(req('DELETE /private'), host='api.good.example'), talk(req('DELETE /free', host='api.good.example'), host='api.good.example'),
+      talk(req('GET /api/x')), talk(req('GET /x', host='evil.example'), host='api.good.example'))
+"""
+    r = talk(home, script, *flags)
+    tap.ok(lines(r) == ["400", "403", "403", "200", "200", "400"], "a name that shares its address", r.get("stdout"))
+    tap.ok([s[0].split()[1] for s in seen] == ["/free", "/api/x"], "what the server saw of it", [s[0] for s in seen])
+    r = talk(home, "print(talk(req('DELETE /private'), host='api.good.example'), talk(req('DELETE /private')), talk(req('GET /x')))",
+             "--allow", "good.example:8000", "--allow", "api.good.example:8000", "--deny", "http:DELETE:good.example:8000/")
+    tap.ok(lines(r) == ["400", "403", "200"], "nor around one to deny", r.get("stdout"))
+    r = talk(home, f"print(talk(req('DELETE /private'), '{GOOD}'), talk(req('GET /x', host='other.example'), '{LAN}'),"
+             f"talk(req('GET /x', host='{LAN}'), '{LAN}'))",
+             "--allow", "http:GET:good.example:8000/api/", "--allow", f"{GOOD}:8000", "--allow", f"{LAN}:8000")
+    tap.ok(lines(r) == ["400", "200", "200"], "nor by address; other addresses keep their own Hosts", r.get("stdout"))
+    token = home.put("shared-token", SECRET + "\n", 0o600)
+    seen.clear()
+    r = talk(home, "print(talk(req('GET /own', 'Authorization: mine'), host='api.good.example'))", "--allow", "good.example:8000",
+             "--allow", "api.good.example:8000", "--secret-header", f"good.example:Authorization={token}")
+    tap.ok(lines(r) == ["400"] and not seen, "nor to the host of a secret with another one", (r.get("stdout"), seen))
+
+
+HELLO = """
+import ssl
+def hello(name):
+    '''The first bytes of TLS that asks for a name.'''
+    out, context = ssl.MemoryBIO(), ssl.create_default_context()
+    try: context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError: pass
+    return out.read()
+def tls(host, name, before=''):
+    '''What a server that speaks no TLS makes of it: an answer, if it gets there.'''
+    try:
+        with socket.create_connection((host, 8001), 10) as s:
+            if before: socket.getaddrinfo(before, 8001)
+            s.settimeout(5); s.sendall(hello(name)); return s.recv(4).decode() or 'nothing'
+    except OSError as e: return type(e).__name__
+"""
+
+
+def test_tls_beside(home):
+    """TLS to those whom no rule about requests is about passes as on any other port, and to nobody else."""
+    script = HELLO + """
+print(tls('api.good.example', 'api.good.example'), tls('api.good.example', 'good.example', 'good.example'), tls('good.example', 'good.example'))
+"""
+    r = talk(home, script, "--allow", "http:GET:good.example:8001/api/", "--allow", "api.good.example:8001")
+    tap.ok(lines(r)[:1] == ["here"] and len(lines(r)) == 3 and "here" not in lines(r)[1:], "TLS to the other name only", r)
+
+
+def test_odd_paths(home):
+    paths = ["%252e%252e/x", "%c0%ae%c0%ae/x", "..%c0%af", "..%09/x", "%u002e%u002e", "..%20/x", "%0d%0aX", "..%ef%bc%8fx", "%e0%80%ae"]
+    seen.clear()
+    r = talk(home, f"print(*[talk(req('GET /api/' + path)) for path in {paths!r}], talk(req('GET /api/a%20b?c=%252e')))", *R)
+    tap.ok(lines(r) == ["403"] * len(paths) + ["200"] and len(seen) == 1, "escapes that some servers read twice", r.get("stdout"))
+
+
+LIVE = TALK + """
+import sys
+socks = {}
+for line in sys.stdin:
+    key, host, path = line.split()
+    try:
+        s = socks.get(key) or socket.create_connection((host, 8000), 10)
+        socks[key] = s; s.settimeout(10)
+        s.sendall(req('GET ' + path, host=host).encode()); print(s.recv(4096)[9:12].decode() or 'end', flush=True)
+    except OSError as e: print(type(e).__name__, flush=True)
+"""
+
+
+def live(home, name):
+    child = subprocess.Popen([AISBX, "exec", name, "--", "python3", "-uc", PRELUDE + LIVE], cwd=home.work, env=home.env,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+
+    def ask(line):
+        child.stdin.write(line + "\n")
+        child.stdin.flush()
+        return child.stdout.readline().strip()
+
+    def end():
+        child.stdin.close()
+        child.wait()
+        child.stdout.close()
+
+    return ask, end
+
+
+def test_open_ones(home):
+    """A connection that is open when its permission goes, goes with it."""
+    home.call("create", "openones", "--allow", "good.example:8000", "--allow", f"{LAN}:8000")
+    ask, end = live(home, "openones")
+    tap.ok(ask("a good.example /1") == "200" and ask(f"b {LAN} /1") == "200", "two connections are open")
+    seen.clear()
+    home.call("deny", "openones", "net:egress:good.example:8000")
+    tap.ok(ask("a good.example /2") not in ("200", "") and not seen, "one whose name is denied ends", seen)
+    tap.ok(ask(f"b {LAN} /2") == "200", "the other goes on")
+    home.call("deny", "openones", f"net:egress:{LAN}:8000")
+    tap.ok(ask(f"b {LAN} /3") not in ("200", ""), "until its address is denied")
+    end()
+    home.call("create", "opentwo", "--allow", "good.example:8000")
+    ask, end = live(home, "opentwo")
+    seen.clear()
+    tap.ok(ask("a good.example /1") == "200", "a connection without rules about requests")
+    home.call("deny", "opentwo", "net:egress:http:GET:good.example:8000/secret")
+    ask("a good.example /secret")
+    tap.ok(len(seen) == 1 and ask("b good.example /secret") == "403" and ask("c good.example /free") == "200",
+           "is not the way around a rule made later", seen)
+    end()
+
+
 def main():
     enter()
     with Home("net-http-") as home:
         build_internet(home)
         for address in (GOOD, LAN):
             listen(address, 8000, server)
-        for test in (test_judged, test_in_a_row, test_smuggled, test_secret, test_slow, test_live):
+        listen(GOOD, 8001, lambda peer, _: peer.recv(4096) and peer.sendall(b"here"))
+        for test in (test_judged, test_in_a_row, test_smuggled, test_secret, test_slow, test_live, test_shared, test_tls_beside,
+                     test_odd_paths, test_open_ones):
             tap.attempt(test, home)
     return tap.done()
 
