@@ -34,7 +34,7 @@ static const struct op_param mcp_params[] = {
 
 const struct op mcp_row = {
 	.name = "mcp",
-	.usage = "[--profile P] [--owner NAME] [-C DIR]",
+	.usage = "[--profile P] [--promote-policy WORD] [--owner NAME | --all]",
 	.summary = "serve agents over the Model Context Protocol",
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
@@ -43,6 +43,10 @@ const struct op mcp_row = {
 		"gets tools to run commands, keep sandboxes, save, rewind, branch, compare and\n"
 		"ask for promotion; never more than the profile given here allows, and no\n"
 		"sandboxes but its own. What it makes goes after a day unless it asks otherwise.\n"
+		"\n"
+		"Profiles are read at the start: when a file of theirs changes, calls are refused\n"
+		"until the server is started again. A profile in the workspace is refused, and so\n"
+		"is the use of a sandbox that may do more than these profiles allow.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx mcp --profile strict\n"
@@ -65,7 +69,7 @@ static const struct op_param files_params[] = {
 
 const struct op files_row = {
 	.name = "files",
-	.usage = "read NAME PATH | write NAME PATH | edit NAME PATH | ls NAME [PATH]",
+	.usage = "read|write|edit NAME PATH | ls NAME [PATH]",
 	.words = "read|write|edit|ls",
 	.summary = "read, write, edit and list files of a sandbox",
 	.group = GROUP,
