@@ -94,7 +94,6 @@ static void test_settings(void)
 static void test_refusals(void)
 {
 	static const char *const flags[][2] = {
-		{ "secret-header", "example.org:Authorization=/f" },
 		{ "driver", "docker" },
 		{ "fuel", "1g" },
 		{ "root", "alpine" },
@@ -120,6 +119,11 @@ static void test_refusals(void)
 	owned(free_ptr) char *wanted = xasprintf("KEY=%s/keys/k=1", f.host.cwd);
 
 	tap_is_str(f.spec.secrets.items[1], wanted, "one that is relative to the caller");
+	fixture_close(&f);
+	fixture_open(&f);
+	fixture_flag(&f, "secret-header", "example.org:Authorization=/f");
+	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_USAGE && strstr(f.err.text, "--allow"),
+	       "a header for requests that no rule lets pass: %s", f.err.text);
 	fixture_close(&f);
 	fixture_open(&f);
 	fixture_flag(&f, "net", "loopback");
