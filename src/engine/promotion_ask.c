@@ -363,7 +363,6 @@ int engine_ask_list(const char *owner, struct value **ret_list, struct error *er
 static void read_agreed(const struct value *ask, struct strv *ret_agreed)
 {
 	const struct value *triggers = value_get(ask, "triggers");
-	const char *target = value_get_text(ask, "target");
 
 	for (size_t i = 0; i < count_of(ask, "triggers"); i++) {
 		const char *path = value_get_text(triggers->many.items[i], "path");
@@ -374,8 +373,7 @@ static void read_agreed(const struct value *ask, struct strv *ret_agreed)
 		if (coded && base64_read(&raw, coded, strlen(coded)))
 			path = str_cstr(&raw);
 		if (path && why)
-			strv_addf(ret_agreed, "%s %s%s%s", why, *path == '/' ? "" : target,
-				  *path == '/' ? "" : "/", path);
+			strv_addf(ret_agreed, "%s %s", why, path);
 	}
 }
 
@@ -390,8 +388,7 @@ static int apply(const struct value *ask, struct value **ret_answer, struct erro
 					  .strategy = value_get_text(ask, "strategy"),
 					  .digest = value_get_text(ask, "bundle") };
 
-	if (!promote.sandbox || !promote.sandbox_id || !promote.digest ||
-	    !value_get_text(ask, "target"))
+	if (!promote.sandbox || !promote.sandbox_id || !promote.digest)
 		return error_set(err, ERROR_INPUT, "the request is damaged");
 	for (size_t i = 0; only && only->kind == VALUE_LIST && i < only->many.count; i++) {
 		if (only->many.items[i]->kind == VALUE_TEXT)

@@ -82,7 +82,8 @@ struct engine_promote {
 	const struct strv *paths;	/* raw bytes; NULL or empty: all of the workspace */
 	const struct strv *allow_paths; /* may be NULL */
 	bool allow_privilege, allow_special, allow_all;
-	const struct strv *agreed; /* instead of those: "WHY PATH", the path absolute; NULL */
+	const struct strv *
+		agreed; /* instead of those: "WHY PATH" as `consent` of the answer has them; NULL */
 	const char *sandbox_id; /* only while the name is still that one's; NULL: whosever it is */
 	const char *strategy;	/* NULL: fail */
 	const char *target;	/* NULL: the workspace */

@@ -5,6 +5,7 @@
 #include "workspace/consent_rule.h"
 #include "workspace/target.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -59,6 +60,23 @@ mode_t promote_mode(const struct promote *promote, const struct item *item, mode
 	return consent_mode(is_own ? &new : &old, &new);
 }
 
+/* What the sandbox was made with is read again at its next start: by then it would be what the sandbox wrote. */
+static bool is_own_profile(const struct sandbox *sandbox, const char *relative)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", sandbox->workspace, relative);
+	const struct strv *words = &sandbox->settings;
+
+	for (size_t i = 0; i + 1 < words->count; i += 2) {
+		owned(free_ptr) char *real = strcmp(words->items[i], "--profile") == 0
+						     ? realpath(words->items[i + 1], NULL)
+						     : NULL;
+
+		if (real && strcmp(real, path) == 0)
+			return true;
+	}
+	return false;
+}
+
 static unsigned reasons_of(const struct promote *promote, const struct item *item)
 {
 	const struct item *real = reality_of(promote, item);
@@ -90,7 +108,8 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 				  (!is_edit || (entry->aspects & ASPECT_CONTENT)),
 	};
 
-	return consent_reasons(&what);
+	return consent_reasons(&what) |
+	       (is_own_profile(promote->sandbox, item->path) ? CONSENT_TRIGGER : 0);
 }
 
 static bool is_allowed(const struct promote *promote, const struct item *item, unsigned reason)

@@ -275,6 +275,7 @@ const struct trigger_row trigger_names[] = {
 	{ "phpunit.xml", WHY_TEST },
 	{ "phpunit.xml.dist", WHY_TEST },
 	{ "pip.conf", WHY_DEPENDENCY },
+	{ "pipeline.yaml", WHY_CI },
 	{ "pipfile", WHY_DEPENDENCY },
 	{ "pipfile.lock", WHY_DEPENDENCY },
 	{ "pnpm-lock.yaml", WHY_DEPENDENCY },

@@ -172,6 +172,13 @@ def test_binding(home):
         done = home.call("promotions", "approve", asked["request_id"], "--yes")
         tap.ok("Makefile" in shown and done.returncode == 4 and not os.path.exists(home.work + "/Makefile"),
                "a word holds for exactly what was listed", (shown, done))
+        change(here, "listed", "echo 'all:' > Makefile; chmod 4755 Makefile; ln -s /etc/passwd out; "
+               "echo x > \"$(printf '.envrc.\\377')\"; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit")
+        asked = here.data("promote_request", sandbox="listed")
+        done = home.call("promotions", "approve", asked["request_id"], "--yes")
+        tap.ok(len(asked["triggers"]) >= 4 and done.returncode == 0 and os.path.exists(home.work + "/Makefile")
+               and os.path.islink(home.work + "/out"), "and for all of that", (asked["triggers"], done))
+        home.call("undo")
 
 
 def test_flood(home):
@@ -306,6 +313,21 @@ def test_files(home):
         tap.equal(done.get("replaced"), 44999, "a large file is edited whole")
 
 
+def test_own_rules(home):
+    """Files that say what sandboxes and stages may do, promoted without a word."""
+    write_profile(home.work + "/own.yaml")
+    home.call("create", "own", "--profile", "./own.yaml")
+    home.call("exec", "own", "--", "sh", "-c", "echo 'net: allow' >> own.yaml")
+    done = home.call("promote", "own")
+    tap.ok(done.returncode == 4 and "own.yaml" in done.stdout + done.stderr, "the profile it was made with", done)
+    home.call("create", "pipe")
+    home.call("exec", "pipe", "--", "sh", "-c", "echo 'stages: []' > pipeline.yaml")
+    done = home.call("promote", "pipe")
+    tap.ok(done.returncode == 4 and "pipeline.yaml" in done.stdout + done.stderr, "the pipeline of the workspace", done)
+    home.call("rm", "own", "pipe")
+    os.unlink(home.work + "/own.yaml")
+
+
 def test_commit(home):
     """Commits are changes of the real repository."""
     run = dict(cwd=home.work, check=True, capture_output=True, env={**home.env, "GIT_CONFIG_NOSYSTEM": "1"})
@@ -405,6 +427,6 @@ def test_killed(home):
 with Home("mcp-attack-") as home:
     home.put("keep.txt", "keep\n")
     for test in (test_crowd, test_own_word, test_dialogue, test_gates, test_binding, test_flood,
-                 test_profile, test_wider, test_files, test_commit, test_others, test_odd, test_killed):
+                 test_profile, test_wider, test_files, test_own_rules, test_commit, test_others, test_odd, test_killed):
         tap.attempt(test, home)
 tap.done()
