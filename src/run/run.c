@@ -235,6 +235,7 @@ static int finish(struct run *run, struct error *err)
 		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
 	result->truncated = is_truncated(run);
 	verdict_fill(&facts, result);
+	verdict_scrub(&run->stdio.words, result);
 	if (run->task->error.code == ERROR_NONE || run->signal) {
 		if (run->options->inspect)
 			run->options->inspect(run->task, result, run->options->cookie);

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a secret of several lines, those of so many bytes are looked for by themselves, too. */
+#define SCRUB_LINE_MIN 8
+
 /* One text to look for. */
 struct scrub_pattern {
 	char *bytes;
@@ -26,7 +29,8 @@ struct scrub_pattern {
 struct scrub_words {
 	struct scrub_pattern *items;
 	size_t count;
-	bool is_first[256]; /* bytes that some pattern begins with */
+	uint32_t *by_first;	/* all of them, by their first bytes */
+	uint32_t first_at[257]; /* where in that list those of a byte begin */
 };
 
 void scrub_words_init(struct scrub_words *words, const struct secrets *secrets);
@@ -36,6 +40,8 @@ void scrub_words_done(struct scrub_words *words);
 struct scrub {
 	const struct scrub_words *words;
 	uint32_t *states; /* of each pattern: how much of it the stream ends in */
+	uint32_t *active; /* those of which it ends in something */
+	size_t active_count;
 	struct str held;
 	/* For each held byte: 0, or the pattern it belongs to (from 1), doubled, and 1 where an occurrence begins. */
 	uint32_t *marks;
@@ -51,5 +57,11 @@ void scrub_add(struct scrub *scrub, const char *bytes, size_t len, struct str *o
 
 /* The stream has ended: what was held back was no secret. */
 void scrub_end(struct scrub *scrub, struct str *out);
+
+/*
+ * A short text that is on the heap, or NULL, in the place of which another may come: names are told in lower case and cut
+ * off at some length, so case does not count, and at the end of the text the beginning of a secret will do.
+ */
+void scrub_text(const struct scrub_words *words, char **text);
 
 #endif

@@ -164,6 +164,19 @@ static void fill_denials(const struct task *task, struct run_result *result)
 	result->denials.beyond = denials->beyond;
 }
 
+void verdict_scrub(const struct scrub_words *words, struct run_result *result)
+{
+	for (size_t i = 0; i < result->denials.count; i++) {
+		struct denial *denial = &result->denials.items[i];
+
+		scrub_text(words, &denial->what);
+		scrub_text(words, &denial->rule);
+		scrub_text(words, &denial->hint);
+		scrub_text(words, &denial->name);
+		scrub_text(words, &denial->process);
+	}
+}
+
 void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
 {
 	fill_layers(facts->task, result);

@@ -4,6 +4,7 @@
 
 #include "driver/driver.h"
 #include "observe/result.h"
+#include "run/scrub.h"
 #include "run/watch.h"
 #include "spec/spec.h"
 
@@ -18,5 +19,8 @@ struct verdict_facts {
 
 /* Fills everything of the result that follows from how the task ended. */
 void verdict_fill(const struct verdict_facts *facts, struct run_result *result);
+
+/* Takes secrets out of what the payload itself had a part in naming. */
+void verdict_scrub(const struct scrub_words *words, struct run_result *result);
 
 #endif

