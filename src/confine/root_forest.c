@@ -305,7 +305,16 @@ static int add_workspace(struct forest *forest, struct error *err)
 		return 0;
 	if (make_path(forest, workspace, err) < 0)
 		return -1;
-	return unit_add_overlay(&forest->builder, workspace, workspace, true, err);
+	if (unit_add_overlay(&forest->builder, workspace, workspace, true, err) == 0)
+		return 0;
+	/* Its ids are none of the host's, and here files are shown as they are. */
+	if (err->errnum == EACCES && forest->builder.spec->ids.count > 1)
+		return error_set(err, ERROR_DENIED,
+				 "%s: it lies below a directory that only its owner may enter, and "
+				 "with --root project a root caller's sandbox sees what everybody "
+				 "may see; leave --root project out, or run as the owner",
+				 workspace);
+	return -1;
 }
 
 /* The skeleton is the root's first part; where things are kept it has a top of its own, when it is complete. */

@@ -29,7 +29,8 @@ static const char root_text[] =
 	"\n"
 	"--root project shows the workspace copy-on-write, the system directories\n"
 	"read-only, and nothing else. It works where overlays over the whole root are\n"
-	"refused, as in some containers.\n";
+	"refused, as in some containers. A root caller's sandbox sees there only what\n"
+	"everybody may read, and cannot change files of root's.\n";
 
 static const char workspace_text[] =
 	"Named sandboxes: from a clone to reality and back\n"

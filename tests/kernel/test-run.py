@@ -204,6 +204,14 @@ def other_roots(t):
     result = sh(t, "cat file; echo x > new; cat new", flags=["--root", "project"])
     t.equal((result.code, result.out), (0, "content\nx\n"), f"--root project: {result}")
     t.ok(not os.path.exists(t.caller.workspace + "/new"), "reality is untouched")
+    mode = os.stat(t.caller.home).st_mode & 0o7777
+    os.chmod(t.caller.home, 0o700)
+    try:
+        result = sh(t, "cat file", flags=["--root", "project"])
+    finally:
+        os.chmod(t.caller.home, mode)
+    told = f"{result.err} {result.json}"
+    t.ok(result.out == "content\n" or result.code == 125 and "leave --root project out" in told, "below a closed home", result)
     for profile in ("default", "strict", "dev"):
         result = sh(t, "cat file", flags=["--profile", profile])
         t.equal((result.code, result.out), (0, "content\n"), f"--profile {profile}: {result}")
