@@ -124,6 +124,10 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--owner)
+		COMPREPLY=()
+		return
+		;;
 	--attempt | -c)
 		COMPREPLY=()
 		return
@@ -210,10 +214,6 @@ _aisbx()
 		;;
 	--promote-policy)
 		mapfile -t COMPREPLY < <(compgen -W "never ask gates" -- "$cur")
-		return
-		;;
-	--owner)
-		COMPREPLY=()
 		return
 		;;
 	--from)
@@ -443,7 +443,7 @@ _aisbx()
 		flags=" --json -h --help"
 		;;
 	promotions)
-		flags=" --json -h --help -y --yes -s --strategy --reason"
+		flags=" --json -h --help -y --yes -s --strategy --reason --all --owner"
 		words="request approve reject"
 		;;
 	race)

@@ -26,6 +26,7 @@
 /* Of one owner: so many wait for a person, and so many that were decided are kept. */
 #define PENDING_MAX 50
 #define DECIDED_MAX 200
+#define SNAP_TRIES 3
 #define ASK_BYTES ((size_t)4 << 20)
 #define KEPT_MS (UINT64_C(7) * 24 * 3600 * 1000)
 #define TOLD_PATHS 1000
@@ -188,8 +189,11 @@ static char *hold_still(const char *sandbox, struct error *err)
 
 	if (strchr(sandbox, '@'))
 		return xstrdup(sandbox);
-	if (engine_snap(&snap, &made, err) < 0)
-		return NULL;
+	/* A keeper may end while it is asked to halt everybody; the next try finds it gone. */
+	for (unsigned left = SNAP_TRIES; engine_snap(&snap, &made, err) < 0; left--) {
+		if (err->code != ERROR_HOST || left == 0)
+			return NULL;
+	}
 	return xasprintf("%s@%s", sandbox, value_get_text(made, "name"));
 }
 
@@ -284,7 +288,7 @@ static int make_room(int dir_fd, const char *owner, struct error *err)
 		return 0;
 	return error_set(err, ERROR_DENIED,
 			 "%d requests of this owner wait already; a person decides: aisbx "
-			 "promotions, aisbx promotions reject ID",
+			 "promotions, aisbx promotions reject --all",
 			 PENDING_MAX);
 }
 

@@ -200,6 +200,32 @@ static int decide(struct op_call *call, bool is_approved, struct error *err)
 	return 0;
 }
 
+/* Everything that waits, or what one owner asked for. */
+static int reject_all(struct op_call *call, struct error *err)
+{
+	owned(value_release) struct value *asks = NULL;
+
+	if (call->ceiling || getenv("AISBX_SANDBOX"))
+		return error_set(err, ERROR_DENIED, "this is a person's to say");
+	if (engine_ask_list(op_arg_text(call, "owner"), &asks, err) < 0)
+		return -1;
+	call->answer = value_new_list();
+	for (size_t i = 0; i < asks->many.count; i++) {
+		const char *id = value_get_text(asks->many.items[i], "request_id");
+		const char *state = value_get_text(asks->many.items[i], "state");
+		struct value *rejected = NULL;
+
+		if (!id || !state || strcmp(state, "pending") != 0)
+			continue;
+		if (engine_ask_decide(id, false, &rejected, err) < 0)
+			return -1;
+		value_append(call->answer, rejected);
+	}
+	str_addf(&call->text, "rejected %zu request%s\n", call->answer->many.count,
+		 call->answer->many.count == 1 ? "" : "s");
+	return 0;
+}
+
 int op_promotions_run(struct op_call *call, struct error *err)
 {
 	const char *word = call->words.count > 0 ? call->words.items[0] : "";
@@ -211,9 +237,11 @@ int op_promotions_run(struct op_call *call, struct error *err)
 		return request(call, err);
 	if (strcmp(word, "approve") == 0 && count == 2)
 		return decide(call, true, err);
-	if (strcmp(word, "reject") == 0 && count == 2)
+	if (strcmp(word, "reject") == 0 && count == 1 && op_arg_switch(call, "all"))
+		return reject_all(call, err);
+	if (strcmp(word, "reject") == 0 && count == 2 && !op_arg_switch(call, "all"))
 		return decide(call, false, err);
 	return error_set(err, ERROR_USAGE,
 			 "write aisbx promotions, promotions request NAME [PATH...], promotions "
-			 "approve ID or promotions reject ID");
+			 "approve ID or promotions reject ID|--all");
 }

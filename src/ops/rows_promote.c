@@ -186,12 +186,16 @@ static const struct op_param promotions_params[] = {
 	  .help = "request: what becomes of conflicts, as for promote",
 	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs" },
 	{ .name = "reason", .metavar = "TEXT", .help = "request: why, for whoever decides" },
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "reject: everything that waits" },
+	{ .name = "owner",
+	  .metavar = "NAME",
+	  .help = "with --all: only what this owner asked for" },
 	{ .name = NULL },
 };
 
 const struct op promotions_row = {
 	.name = "promotions",
-	.usage = "[request NAME [PATH...] | approve ID | reject ID]",
+	.usage = "[request NAME [PATH...] | approve ID | reject ID|--all]",
 	.words = "request|approve|reject",
 	.summary = "list what was promoted; decide what an agent asked for",
 	.group = GROUP,

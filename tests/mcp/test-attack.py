@@ -191,6 +191,13 @@ def test_flood(home):
         tap.ok(not last.get("isError"), "so many requests of one owner wait", last)
         tap.ok(is_refused(flood.call("promote_request", sandbox="flood"), "denied", "promotions"), "and no more")
         tap.equal(calm.data("promote_request", sandbox="calm").get("state"), "pending", "others still ask")
+        done = home.call("promotions", "reject", "--all", "--owner", "flood")
+        tap.ok("rejected 50 requests" in done.stdout, "a person ends all of them with one word", done)
+        states = {row["state"] for row in calm.data("promotion_list")["promotions"]}
+        tap.equal(states, {"pending"}, "and nobody else's")
+        for _ in range(50):
+            flood.call("promote_request", sandbox="flood")
+        tap.ok(is_refused(flood.call("promote_request", sandbox="flood"), "denied"), "then as many again")
         flood.call("sandbox_remove", sandbox="flood")
         change(flood, "flood2")
         tap.equal(flood.data("promote_request", sandbox="flood2").get("state"), "pending",
