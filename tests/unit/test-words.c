@@ -66,6 +66,26 @@ static void test_shell(void)
 	check_shell("$(x)", "'$(x)'");
 }
 
+static void check_quoted(const char *text, size_t max, const char *want)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	words_add_quoted(&out, text, max);
+	tap_ok(strcmp(str_cstr(&out), want) == 0, "in quotes: %s", want);
+}
+
+static void test_quoted(void)
+{
+	check_quoted("plain words", 100, "\"plain words\"");
+	check_quoted("ends\" here\\", 100, "\"ends\\\" here\\\\\"");
+	check_quoted("a\nb\033", 100, "\"a\\u{a}b\\u{1b}\"");
+	check_quoted("turned \xe2\x80\xae round", 100, "\"turned \\u{202e} round\"");
+	check_quoted("cut\xc3\xa9\xc3\xa9", 4, "\"cut\xc3\xa9...\"");
+	check_quoted("half \xc3", 100, "\"half \\xc3\"");
+	check_quoted("far          away", 100, "\"far away\"");
+	check_quoted("", 100, "\"\"");
+}
+
 static void check_age(uint64_t ago_s, const char *want)
 {
 	owned(str_done) struct str out = STR_INIT;
@@ -130,6 +150,7 @@ int main(void)
 	test_paths();
 	test_broken_quotes();
 	test_shell();
+	test_quoted();
 	test_moments();
 	test_table();
 	return tap_done();
