@@ -68,7 +68,7 @@ int engine_owns(const char *name, const char *owner, struct error *err)
 	return owns_since(name, owner, UINT64_MAX, err);
 }
 
-int engine_owns_exec(const char *exec_id, const char *owner, struct error *err)
+int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err)
 {
 	owned(exec_card_done) struct exec_card card = { 0 };
 	owned(host_done) struct host host = { 0 };
@@ -85,5 +85,6 @@ int engine_owns_exec(const char *exec_id, const char *owner, struct error *err)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "no command '%s' here (sandbox_exec_start gives the id)",
 				 str_shown(exec_id, shown));
+	*ret_sandbox = ptr_take(&card.sandbox);
 	return 0;
 }

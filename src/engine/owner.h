@@ -20,7 +20,7 @@ int engine_owner_has_room(const char *owner, struct error *err);
  */
 int engine_owns(const char *name, const char *owner, struct error *err);
 
-/* The same for the sandbox of a command in the background. */
-int engine_owns_exec(const char *exec_id, const char *owner, struct error *err);
+/* The same for the sandbox of a command in the background: *ret_sandbox, owned by the caller. */
+int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err);
 
 #endif

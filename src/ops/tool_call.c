@@ -235,6 +235,11 @@ static void ask_for_words(struct tool_call *call)
 	op->answer = answer;
 }
 
+static int check_sandbox(const struct op_call *call, const char *sandbox, struct error *err)
+{
+	return engine_ceiling_covers(&call->ceiling->profiles, sandbox, call->environ, err);
+}
+
 /* What the call reaches for is the caller's, and no more than the server may give. */
 static int check_reach(const struct tool_call *call, struct error *err)
 {
@@ -246,14 +251,15 @@ static int check_reach(const struct tool_call *call, struct error *err)
 	if (engine_ceiling_check(&ceiling->profiles, call->call.environ, err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->sandboxes.count; i++) {
-		const char *sandbox = call->sandboxes.items[i];
-
-		if (engine_owns(sandbox, owner, err) < 0 ||
-		    engine_ceiling_covers(&ceiling->profiles, sandbox, call->call.environ, err) < 0)
+		if (engine_owns(call->sandboxes.items[i], owner, err) < 0 ||
+		    check_sandbox(&call->call, call->sandboxes.items[i], err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < call->execs.count; i++) {
-		if (engine_owns_exec(call->execs.items[i], owner, err) < 0)
+		owned(free_ptr) char *sandbox = NULL;
+
+		if (engine_owns_exec(call->execs.items[i], owner, &sandbox, err) < 0 ||
+		    check_sandbox(&call->call, sandbox, err) < 0)
 			return -1;
 	}
 	return 0;

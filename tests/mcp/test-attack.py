@@ -258,6 +258,12 @@ def test_wider(home):
         wide.call("sandbox_create", sandbox="wide")
         done = wide.call("sandbox_exec", sandbox="wide", script="test -s /run/secrets/T")
         tap.ok(not done.get("isError") and done["structuredContent"].get("exit_code") == 0, "who made it enters it", done)
+        command = wide.data("sandbox_exec_start", sandbox="wide", script="exec sh").get("exec_id")
+    with Server(home, "--owner", "shared") as strict:
+        for tool, more in (("sandbox_poll", {}), ("sandbox_write_stdin", {"content": "base64 /run/secrets/T\n"}),
+                           ("sandbox_kill", {"signal": "TERM"})):
+            done = strict.call(tool, exec_id=command, **more)
+            tap.ok(is_refused(done, "denied", "more than this server's profile"), f"{tool}: nor its commands", done)
     for flags, name in ((("--owner", "shared"), "wide"), (("--all",), "mine"), (("--all",), "wide")):
         with Server(home, *flags) as strict:
             for tool, more in (("sandbox_exec", {"script": "echo pwned > /x/pwned; base64 /run/secrets/T"}),
