@@ -94,6 +94,7 @@ static void test_settings(void)
 static void test_refusals(void)
 {
 	static const char *const flags[][2] = {
+		{ "secret-header", "example.org:Authorization=/f" },
 		{ "driver", "docker" },
 		{ "fuel", "1g" },
 		{ "root", "alpine" },
@@ -105,8 +106,9 @@ static void test_refusals(void)
 
 		fixture_open(&f);
 		fixture_flag(&f, flags[i][0], flags[i][1]);
-		tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED, "--%s %s: %s", flags[i][0],
-		       flags[i][1], f.err.text);
+		/* The first lacks a rule beside it: bad usage. */
+		tap_ok(!fixture_plan(&f) && f.err.code == (i ? ERROR_DENIED : ERROR_USAGE),
+		       "--%s %s: %s", flags[i][0], flags[i][1], f.err.text);
 		fixture_close(&f);
 	}
 	struct fixture f;
@@ -119,11 +121,6 @@ static void test_refusals(void)
 	owned(free_ptr) char *wanted = xasprintf("KEY=%s/keys/k=1", f.host.cwd);
 
 	tap_is_str(f.spec.secrets.items[1], wanted, "one that is relative to the caller");
-	fixture_close(&f);
-	fixture_open(&f);
-	fixture_flag(&f, "secret-header", "example.org:Authorization=/f");
-	tap_ok(!fixture_plan(&f) && f.err.code == ERROR_USAGE && strstr(f.err.text, "--allow"),
-	       "a header for requests that no rule lets pass: %s", f.err.text);
 	fixture_close(&f);
 	fixture_open(&f);
 	fixture_flag(&f, "net", "loopback");
