@@ -12,11 +12,20 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import slow  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 from mcpclient import Server, is_refused  # noqa: E402
 
 tap = Tap()
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+def memory_is(server, limit, what):
+    """At most LIMIT KiB. A sanitizer keeps what was freed, to catch its use: that is no figure of the server's."""
+    if slow():
+        tap.skip(what, "an instrumented build holds on to freed memory")
+    else:
+        tap.ok(server.memory_kib() <= limit, what)
 
 
 def code_of(response):
@@ -128,7 +137,7 @@ def test_huge(home):
         server.raw(b"\n")
         tap.equal(code_of(response), -32600, "256 MiB without a newline: one error")
         tap.equal(server.ask("ping").get("result"), {}, "and the next request works")
-        tap.ok(server.memory_kib() < 64 * 1024, f"memory stays: {before} KiB, then {server.memory_kib()} KiB")
+        memory_is(server, 64 * 1024, f"memory stays: {before} KiB, then {server.memory_kib()} KiB")
         tap.equal(code_of(server.wait(server.start("ping", {"x": "y" * (5 << 20)}) and None)), -32600,
                   "one that is a little too large: the same")
 
@@ -278,7 +287,7 @@ def test_no_leak(home):
             server.data("sandbox_run", command=["true"])
         tap.equal(server.settle(), [], "no children")
         tap.equal(server.descriptors(), descriptors, "100 calls later, as many descriptors")
-        tap.ok(server.memory_kib() <= memory + 256, f"and as much memory: {memory} KiB, then {server.memory_kib()} KiB")
+        memory_is(server, memory + 256, f"and as much memory: {memory} KiB, then {server.memory_kib()} KiB")
         tap.ok(memory <= 8 * 1024 or "ASAN_OPTIONS" in os.environ, f"which is at most 8 MiB: {memory} KiB")
 
 
