@@ -35,8 +35,9 @@ static void add_path(struct strv *words, const char *name, const char *cwd, cons
 
 static void add_secret(struct strv *words, const char *name, const char *cwd, const char *pair)
 {
-	const char *file = strchr(pair, '=') + 1;
+	const char *file = pair + strcspn(pair, "=");
 
+	file += file[0] == '=';
 	strv_addf(words, "--%s", name);
 	strv_addf(words, "%.*s%s%s%s", (int)(file - pair), pair, file[0] == '/' ? "" : cwd,
 		  file[0] == '/' ? "" : "/", file);

@@ -311,6 +311,9 @@ static void add_snapshot(struct op_call *call, const char *snapshot)
 static int put(struct tool_call *call, const struct tool_arg *arg, const struct strv *words,
 	       struct error *err)
 {
+	/* What was read has one at least, but for an empty list. */
+	const char *first = words->count > 0 ? words->items[0] : "";
+
 	switch (arg->to) {
 	case TOOL_TO_FLAG:
 		return take_flag(&call->call, arg, words, err);
@@ -318,16 +321,16 @@ static int put(struct tool_call *call, const struct tool_arg *arg, const struct 
 	case TOOL_TO_SCRIPT:
 		return take_command(&call->call, arg, words, err);
 	case TOOL_TO_PROFILE:
-		return take_profile(&call->call, words->items[0], err);
+		return take_profile(&call->call, first, err);
 	case TOOL_TO_SNAPSHOT:
-		if (call->call.words.count > 0 && words->items[0][0])
-			add_snapshot(&call->call, words->items[0]);
+		if (call->call.words.count > 0 && first[0])
+			add_snapshot(&call->call, first);
 		return 0;
 	case TOOL_TO_FILE:
-		return take_file(call, arg, words->items[0], err);
+		return take_file(call, arg, first, err);
 	case TOOL_TO_DIRECTORY:
 		free(call->directory);
-		call->directory = xstrdup(words->items[0]);
+		call->directory = xstrdup(first);
 		return 0;
 	case TOOL_TO_INPUT:
 		return 0;

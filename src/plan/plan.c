@@ -133,8 +133,9 @@ static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_
 void plan_secrets(const struct strv *pairs, const struct host *host, struct spec *spec)
 {
 	for (size_t i = 0; i < pairs->count; i++) {
-		const char *file = strchr(pairs->items[i], '=') + 1;
+		const char *file = pairs->items[i] + strcspn(pairs->items[i], "=");
 
+		file += file[0] == '=';
 		if (file[0] == '/')
 			strv_add(&spec->secrets, pairs->items[i]);
 		else

@@ -37,10 +37,11 @@ static void add_as_terminal(struct scrub_words *words, const struct secret *secr
 			str_add_char(&text, '\r');
 		str_add_char(&text, secret->bytes[i]);
 	}
+	if (!text.data)
+		return;
 	if (text.len > secret->text_len)
 		add_pattern(words, secret->name, text.data, text.len);
-	if (text.data)
-		explicit_bzero(text.data, text.len);
+	explicit_bzero(text.data, text.len);
 }
 
 static bool is_blank(char c)

@@ -96,10 +96,10 @@ static bool has_login(const char *text, const char *end)
 
 static bool holds_credential(const char *text, size_t len)
 {
-	const char *end = text + len;
-
 	if (!text)
 		return false;
+	const char *end = text + len;
+
 	if (memmem(text, len, "PRIVATE KEY-----", 16) && memmem(text, len, "-----BEGIN", 10) &&
 	    len > 120)
 		return true;

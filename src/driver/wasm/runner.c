@@ -162,11 +162,11 @@ static wasmtime_error_t *call_start(const wasmtime_func_t *entry, int *ret_statu
 static wasmtime_error_t *call_run(const wasmtime_func_t *entry, int *ret_status,
 				  wasm_trap_t **ret_trap)
 {
-	wasmtime_val_raw_t slot = { .both = { 0, 0 } };
-	wasmtime_error_t *error =
-		runner.api.wasmtime_func_call_unchecked(runner.context, entry, &slot, 1, ret_trap);
+	wasmtime_val_raw_t slots[1] = { { .both = { 0, 0 } } };
+	wasmtime_error_t *error = NULL;
 
-	*ret_status = slot.i32 & 0xff;
+	error = runner.api.wasmtime_func_call_unchecked(runner.context, entry, slots, 1, ret_trap);
+	*ret_status = slots[0].i32 & 0xff;
 	return error;
 }
 
