@@ -91,6 +91,15 @@ static void add_parents(struct key *key, const char *top, const char *path, enum
 	memcpy(last, part, at + 1);
 }
 
+/* Directly below the workspace. */
+static bool is_in_workspace(const struct spec *spec, const char *path)
+{
+	size_t len = spec->workspace ? strlen(spec->workspace) : 0;
+
+	return len > 1 && strncmp(path, spec->workspace, len) == 0 && path[len] == '/' &&
+	       !strchr(path + len + 1, '/');
+}
+
 /*
  * What is kept shows its own metadata, and its neighbours are no business of the layer. Of the workspace not even its
  * changes: nearly every run has some, and would leave a layer behind.
@@ -100,6 +109,11 @@ static void add_mask(struct key *key, const struct spec *spec, const struct spec
 {
 	bool is_workspace = spec->workspace && strcmp(mask->path, spec->workspace) == 0;
 
+	if (mask->kind != MASK_KEEP && is_in_workspace(spec, mask->path)) {
+		add_parents(key, top, mask->path, STAMP_ITSELF);
+		add_stamp(key, mask->path, STAMP_ITSELF);
+		return;
+	}
 	if (mask->kind != MASK_KEEP) {
 		add_parents(key, top, mask->path, STAMP_CHANGES);
 		return;

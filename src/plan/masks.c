@@ -376,7 +376,9 @@ static void add_staging(const struct planning *planning, struct entries *entries
 	for (size_t i = 0; host->uid == 0 && i < host->mount_count; i++) {
 		const struct host_mount *mount = &host->mounts[i];
 
-		if (mount->class == MOUNT_REAL && mount->is_directory)
+		/* Of the kernel's places nothing is shown anyway, and they change all the time. */
+		if (mount->class == MOUNT_REAL && mount->is_directory &&
+		    !path_is_within(mount->point, "/dev") && !path_is_within(mount->point, "/sys"))
 			add(entries, MASK_HIDE, RANK_OWN, plan_join(mount->point, ".aisbx"));
 	}
 	if (planning->spec->workspace_made)
