@@ -72,14 +72,22 @@ bool process_kill(int64_t pid, uint64_t ticks, bool if_halted)
 	return syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 }
 
+void process_heed_signals(void)
+{
+	/* Asked of the kernel: the library refuses two of them, which would stay as they came. */
+	static const uint64_t by_default[4];
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, sizeof(uint64_t));
+}
+
 int process_detach(const int *keep, size_t count, const char *name)
 {
 	sigset_t none;
 	int fd;
 
 	/* What the first caller ignores is nothing to the others. */
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+	process_heed_signals();
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	fd_close_others(keep, count);

@@ -21,6 +21,9 @@ uint64_t process_began(int64_t pid);
  */
 bool process_kill(int64_t pid, uint64_t ticks, bool if_halted);
 
+/* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */
+void process_heed_signals(void);
+
 /*
  * For a child that outlives its parent: signals as by default and none blocked, a session of its own, /dev/null for
  * standard streams, no other descriptors but those to KEEP (as fd_close_others), NAME. 0, or -1 with errno.

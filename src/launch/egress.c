@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "confine/capability.h"
 #include "confine/seccomp.h"
 #include "net/gateway.h"
@@ -60,23 +61,10 @@ static int seal(const struct spec_ids *ids, pid_t supervisor, struct error *err)
 static int detach(const struct gateway_options *options)
 {
 	const int keep[] = { options->report_fd, options->inside_fd };
-	sigset_t none;
-	int fd;
 
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
-	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (fd < 0 || setsid() < 0 || chdir("/") < 0)
+	if (process_detach(keep, sizeof(keep) / sizeof(keep[0]), "aisbx-net") < 0 || chdir("/") < 0)
 		return -1;
-	for (int i = 0; i < 3; i++) {
-		if (i != fd && dup2(fd, i) < 0)
-			return -1;
-	}
-	(void)prctl(PR_SET_NAME, "aisbx-net", 0, 0, 0);
+	(void)signal(SIGPIPE, SIG_IGN);
 	return 0;
 }
 

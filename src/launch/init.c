@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/price.h"
+#include "base/process.h"
 #include "confine/capability.h"
 #include "confine/mount.h"
 #include "confine/network.h"
@@ -27,14 +28,12 @@
 #include <linux/limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -266,19 +265,6 @@ static int seal(const struct start *start, struct error *err)
 	return 0;
 }
 
-/*
- * What the caller ignores is nothing to the command, and init could not wait for children with SIGCHLD ignored. Handlers
- * went with CLONE_CLEAR_SIGHAND, which leaves the ignored ones.
- */
-static void heed_signals(void)
-{
-	/* Of the kernel: the library keeps two of them to itself, and nobody ever resets those. */
-	static const uint64_t by_default[4];
-
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, sizeof(uint64_t));
-}
-
 _Noreturn void init_main(const struct start *start)
 {
 	struct assembly assembly = { start, -1, -1, FRESH_INIT };
@@ -289,7 +275,11 @@ _Noreturn void init_main(const struct start *start)
 	close(start->supervisor_payload_fd);
 	umask(0);
 	(void)die_with_supervisor();
-	heed_signals();
+	/*
+	 * What the caller ignores is nothing to the command, and we could not wait for children with SIGCHLD ignored. Handlers
+	 * went with CLONE_CLEAR_SIGHAND, which leaves the ignored ones.
+	 */
+	process_heed_signals();
 	/* First of all: the payload has the longest way, and needs nothing of ours for most of it. */
 	payload = fork_payload(start, &assembly.release_fd, &err);
 	if (payload < 0)

@@ -10,6 +10,7 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "base/tree.h"
 #include "workspace/snapshot_parts.h"
 #include "workspace/unsynced.h"
@@ -124,8 +125,7 @@ static void detach(const struct store *store, int lock_fd)
 		if (fd != store->fd && fd != lock_fd && fd != null_fd)
 			(void)dup2(null_fd, fd);
 	}
-	for (int number = 1; number < NSIG; number++)
-		(void)signal(number, SIG_DFL);
+	process_heed_signals();
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setpriority(PRIO_PROCESS, 0, 19);
