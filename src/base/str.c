@@ -126,6 +126,13 @@ void strv_addf(struct strv *list, const char *format, ...)
 	va_end(args);
 }
 
+void strv_add_script(struct strv *list, const char *script)
+{
+	strv_add(list, "sh");
+	strv_add(list, "-c");
+	strv_add(list, script);
+}
+
 void strv_copy(struct strv *to, const struct strv *from)
 {
 	for (size_t i = 0; i < from->count; i++)

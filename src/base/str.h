@@ -57,6 +57,8 @@ void strv_add(struct strv *list, const char *item);
 /* Adds an owned heap string. */
 void strv_take(struct strv *list, char *item);
 void strv_addf(struct strv *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds the command that runs SCRIPT by a shell. */
+void strv_add_script(struct strv *list, const char *script);
 void strv_copy(struct strv *to, const struct strv *from);
 bool strv_has(const struct strv *list, const char *item);
 /* By their bytes. */

@@ -38,9 +38,7 @@ static int read_command(const struct value_reader *reader, const struct value *i
 	if (key[0] == 's') {
 		if (value_reader_text(reader, item, key, &script) < 0)
 			return -1;
-		strv_add(command, "sh");
-		strv_add(command, "-c");
-		strv_add(command, script);
+		strv_add_script(command, script);
 		return 0;
 	}
 	if (value_reader_words(reader, item, key, command) < 0)

@@ -185,9 +185,7 @@ static int run_text(const struct engine_gates *gates, const char *text,
 
 	run_result_init(&result);
 	request_init(&request);
-	strv_add(&request.command, "sh");
-	strv_add(&request.command, "-c");
-	strv_add(&request.command, text);
+	strv_add_script(&request.command, text);
 	request.environ = gates->environ;
 	if (gates->time_ms)
 		request.flags.time_ms = (int64_t)gates->time_ms;

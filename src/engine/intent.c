@@ -74,9 +74,7 @@ static int find_intent(const char *word, enum intent *ret_intent, struct error *
 
 static void set_script(struct strv *command, const char *script)
 {
-	strv_add(command, "sh");
-	strv_add(command, "-c");
-	strv_add(command, script);
+	strv_add_script(command, script);
 }
 
 /* Whether a line of the Makefile begins with "NAME:". */

@@ -121,9 +121,7 @@ static int check(const struct engine_race *race, const struct race_attempt *atte
 	request_init(&request);
 	if (open_score(&score_fd, err) < 0)
 		return -1;
-	strv_add(&command, "sh");
-	strv_add(&command, "-c");
-	strv_add(&command, race->plan->check);
+	strv_add_script(&command, race->plan->check);
 	request_for(race, attempt, &command, &request);
 	if (engine_run_in_fork(names->sandbox, names->check, &request, &options, &result, err) < 0)
 		return -1;

@@ -266,9 +266,7 @@ static int feed(const struct filling *fill, const char *clone, const char *scrip
 
 	run_result_init(&result);
 	request_init(&request);
-	strv_add(&request.command, "sh");
-	strv_add(&request.command, "-c");
-	strv_add(&request.command, script);
+	strv_add_script(&request.command, script);
 	strv_add(&request.command, "sh");
 	strv_add(&request.command, fill->target);
 	request.environ = fill->run->wish->environ;

@@ -44,9 +44,7 @@ static int take_command(const struct value_reader *reader, const struct value *i
 		return value_reader_words(reader, item, key, command);
 	if (value_reader_text(reader, item, key, &script) < 0)
 		return -1;
-	strv_add(command, "sh");
-	strv_add(command, "-c");
-	strv_add(command, script);
+	strv_add_script(command, script);
 	return 0;
 }
 
@@ -151,9 +149,7 @@ static int run_tests(const struct task *task, const char *sandbox, struct value 
 
 		run_result_init(&result);
 		request_init(&request);
-		strv_add(&request.command, "sh");
-		strv_add(&request.command, "-c");
-		strv_add(&request.command, task->tests.items[i]);
+		strv_add_script(&request.command, task->tests.items[i]);
 		request.environ = task->request.environ;
 		request.trace_id = task->request.trace_id ? xstrdup(task->request.trace_id) : NULL;
 		if (engine_run_in(sandbox, &request, &options, &result, err) < 0)

@@ -73,9 +73,7 @@ static int run_script(struct op_call *call, const char *script, const struct str
 	if (op_request(call, &request, err) < 0)
 		return -1;
 	strv_done(&request.command);
-	strv_add(&request.command, "sh");
-	strv_add(&request.command, "-c");
-	strv_add(&request.command, script);
+	strv_add_script(&request.command, script);
 	strv_add(&request.command, "sh");
 	strv_copy(&request.command, words);
 	request.flags.time_ms = WAIT_MS;

@@ -97,9 +97,7 @@ static void start_in(struct op_call *call, const char *directory)
 	struct strv command = call->command;
 
 	call->command = (struct strv)STRV_INIT;
-	strv_add(&call->command, "sh");
-	strv_add(&call->command, "-c");
-	strv_add(&call->command, SCRIPT_DIRECTORY);
+	strv_add_script(&call->command, SCRIPT_DIRECTORY);
 	strv_add(&call->command, "sh");
 	strv_add(&call->command, directory);
 	strv_copy(&call->command, &command);

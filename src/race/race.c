@@ -123,9 +123,7 @@ int race_add_words(struct race_plan *plan, const char *words, struct error *err)
 	free(name);
 	if (status < 0 || !attempt)
 		return -1;
-	strv_add(&attempt->command, "sh");
-	strv_add(&attempt->command, "-c");
-	strv_add(&attempt->command, sign + 1);
+	strv_add_script(&attempt->command, sign + 1);
 	return 0;
 }
 

@@ -25,13 +25,6 @@ static int read_command(const struct race_reader *reader, const struct value *it
 	return 0;
 }
 
-static void shell_words(struct strv *words, const char *script)
-{
-	strv_add(words, "sh");
-	strv_add(words, "-c");
-	strv_add(words, script);
-}
-
 static const char *const attempt_keys[] = { "name", "script", "command", "setup", NULL };
 
 static int read_attempt_key(const struct race_reader *reader, const struct value *item,
@@ -50,13 +43,13 @@ static int read_attempt_key(const struct race_reader *reader, const struct value
 			return read_command(reader, item, &attempt->command);
 		if (value_reader_text(&reader->file, item, key, &text) < 0)
 			return -1;
-		shell_words(&attempt->command, text);
+		strv_add_script(&attempt->command, text);
 		return 0;
 	}
 	if (strcmp(key, "setup") == 0) {
 		if (value_reader_text(&reader->file, item, key, &text) < 0)
 			return -1;
-		shell_words(&attempt->setup, text);
+		strv_add_script(&attempt->setup, text);
 		return 0;
 	}
 	return settings_read(&reader->file, item, key, attempt_keys, &attempt->settings);
