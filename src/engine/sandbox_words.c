@@ -35,12 +35,8 @@ static void add_path(struct strv *words, const char *name, const char *cwd, cons
 
 static void add_secret(struct strv *words, const char *name, const char *cwd, const char *pair)
 {
-	const char *file = pair + strcspn(pair, "=");
-
-	file += file[0] == '=';
 	strv_addf(words, "--%s", name);
-	strv_addf(words, "%.*s%s%s%s", (int)(file - pair), pair, file[0] == '/' ? "" : cwd,
-		  file[0] == '/' ? "" : "/", file);
+	strv_take(words, settings_file_pair(pair, cwd));
 }
 
 static void add_mount(struct strv *words, const char *cwd, const struct settings_mount *mount)

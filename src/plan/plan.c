@@ -132,16 +132,8 @@ static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_
 
 void plan_secrets(const struct strv *pairs, const struct host *host, struct spec *spec)
 {
-	for (size_t i = 0; i < pairs->count; i++) {
-		const char *file = pairs->items[i] + strcspn(pairs->items[i], "=");
-
-		file += file[0] == '=';
-		if (file[0] == '/')
-			strv_add(&spec->secrets, pairs->items[i]);
-		else
-			strv_addf(&spec->secrets, "%.*s%s/%s", (int)(file - pairs->items[i]),
-				  pairs->items[i], host->cwd, file);
-	}
+	for (size_t i = 0; i < pairs->count; i++)
+		strv_take(&spec->secrets, settings_file_pair(pairs->items[i], host->cwd));
 }
 
 static int plan_policy(const struct planning *planning, struct error *err)

@@ -203,6 +203,16 @@ void settings_add_mount(struct settings *settings, const char *host, const char 
 	};
 }
 
+char *settings_file_pair(const char *pair, const char *cwd)
+{
+	const char *file = pair + strcspn(pair, "=");
+
+	file += file[0] == '=';
+	if (file[0] == '/')
+		return xstrdup(pair);
+	return xasprintf("%.*s%s/%s", (int)(file - pair), pair, cwd, file);
+}
+
 void settings_add_env(struct strv *env, const char *pair)
 {
 	size_t name = (size_t)(strchrnul(pair, '=') - pair);

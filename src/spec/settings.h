@@ -128,6 +128,9 @@ void settings_narrow(struct settings *base, const struct settings *repo, struct 
 /* Where commands are looked for when no environment says so. */
 #define SETTINGS_PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+/* PAIR, NAME=FILE, with a FILE that is relative to CWD made absolute. The caller frees it. */
+char *settings_file_pair(const char *pair, const char *cwd);
+
 /* Adds "K=V" in place of an earlier value of K. */
 void settings_add_env(struct strv *env, const char *pair);
 
