@@ -53,11 +53,3 @@ const char *pins_next(const struct pins *pins, const struct net_address *address
 	}
 	return NULL;
 }
-
-void pins_done(struct pins *pins)
-{
-	for (size_t i = 0; i < pins->count; i++)
-		free(pins->items[i].name);
-	free(pins->items);
-	*pins = (struct pins){ 0 };
-}

@@ -28,6 +28,4 @@ bool pins_add(struct pins *pins, const struct net_address *address, const char *
 const char *pins_next(const struct pins *pins, const struct net_address *address, uint64_t now_ns,
 		      size_t *at);
 
-void pins_done(struct pins *pins);
-
 #endif

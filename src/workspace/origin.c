@@ -24,7 +24,7 @@
 
 const char *origin_quality_name(enum origin_quality quality)
 {
-	static const char *const names[] = { "exact", "captured", "git", "lost" };
+	static const char *const names[] = { "exact", "captured", "lost" };
 
 	return names[quality];
 }

@@ -13,7 +13,7 @@
 #include "workspace/sandbox.h"
 #include "workspace/txn.h"
 
-enum origin_quality { ORIGIN_EXACT, ORIGIN_CAPTURED, ORIGIN_GIT, ORIGIN_LOST };
+enum origin_quality { ORIGIN_EXACT, ORIGIN_CAPTURED, ORIGIN_LOST };
 
 const char *origin_quality_name(enum origin_quality quality);
 
