@@ -23,4 +23,11 @@ static inline uint64_t clock_epoch_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/*
+ * Nanoseconds by which the wall's clock is ahead of the time since boot: it grows or shrinks only when the clock is set.
+ * Of several readings the one that took least counts, since whoever is interrupted between the two clocks reads a
+ * difference that is not there.
+ */
+int64_t clock_offset_ns(void);
+
 #endif

@@ -6,25 +6,14 @@
  */
 #include "base/own.h"
 #include "workspace/delta_parts.h"
+#include "workspace/handle.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
-#define HANDLE_MAX 128
-/* Of the note: version, magic, length, flags, type, 16 bytes of the filesystem. */
-#define NOTE_MAGIC 1
-#define NOTE_TYPE 4
-#define NOTE_HANDLE 21
-#define MAGIC 0xfb
-
-/* What a filesystem calls a file by. */
-struct handle {
-	unsigned type;
-	size_t len;
-	unsigned char bytes[HANDLE_MAX];
+/* A file of the base that is gone, by what its filesystem called it. */
+struct gone {
+	struct handle handle;
 	struct delta_half *half;
 };
 
@@ -33,50 +22,24 @@ static bool read_note(const struct delta_walk *walk, const struct delta_half *ha
 {
 	const struct delta_side *side = &half->entry->new;
 	owned(fd_close) int fd = delta_open_side(walk->stack, side);
-	unsigned char note[HANDLE_MAX];
-	ssize_t len = fd < 0 ? -1
-			     : fgetxattr(fd,
-					 walk->stack->user_xattr[side->layer] ? DELTA_USER_ORIGIN
-									      : DELTA_ORIGIN,
-					 note, sizeof(note));
 
-	if (len <= NOTE_HANDLE || note[NOTE_MAGIC] != MAGIC)
-		return false;
-	ret_handle->type = note[NOTE_TYPE];
-	ret_handle->len = (size_t)len - NOTE_HANDLE;
-	memcpy(ret_handle->bytes, note + NOTE_HANDLE, ret_handle->len);
-	return true;
+	return handle_read_note(fd, walk->stack->user_xattr[side->layer], ret_handle);
 }
 
-static bool read_handle(const struct delta_walk *walk, struct delta_half *half,
-			struct handle *ret_handle)
+static bool read_gone(const struct delta_walk *walk, struct delta_half *half, struct gone *ret_gone)
 {
-	union {
-		struct file_handle header;
-		char room[sizeof(struct file_handle) + HANDLE_MAX];
-	} handle = { .header = { .handle_bytes = HANDLE_MAX } };
 	char name[256];
 	owned(fd_close) int dir_fd = delta_open_parent(walk->stack, &half->entry->old, name);
-	int mount_id;
 
-	if (dir_fd < 0 || name_to_handle_at(dir_fd, name, &handle.header, &mount_id, 0) < 0)
-		return false;
-	*ret_handle = (struct handle){ .type = (unsigned)handle.header.handle_type,
-				       .len = handle.header.handle_bytes,
-				       .half = half };
-	memcpy(ret_handle->bytes, handle.header.f_handle, ret_handle->len);
-	return true;
+	ret_gone->half = half;
+	return handle_read(dir_fd, name, &ret_gone->handle);
 }
 
-static int compare_handles(const void *a, const void *b)
+static int compare_gone(const void *a, const void *b)
 {
-	const struct handle *one = a, *other = b;
+	const struct gone *one = a, *other = b;
 
-	if (one->type != other->type)
-		return one->type < other->type ? -1 : 1;
-	if (one->len != other->len)
-		return one->len < other->len ? -1 : 1;
-	return memcmp(one->bytes, other->bytes, one->len);
+	return handle_compare(&one->handle, &other->handle);
 }
 
 static bool is_noted(const struct delta_half *half)
@@ -92,8 +55,8 @@ static bool is_gone(const struct delta_walk *walk, const struct delta_half *half
 }
 
 /* Handles of the base's files that are gone; none when nobody would ask for them. */
-static struct handle *collect(const struct delta_walk *walk, struct delta_half *halves,
-			      size_t count, size_t *ret_count)
+static struct gone *collect(const struct delta_walk *walk, struct delta_half *halves, size_t count,
+			    size_t *ret_count)
 {
 	size_t noted = 0, gone = 0;
 
@@ -104,29 +67,28 @@ static struct handle *collect(const struct delta_walk *walk, struct delta_half *
 	}
 	if (noted == 0 || gone == 0)
 		return NULL;
-	struct handle *handles = xcalloc(gone, sizeof(*handles));
+	struct gone *list = xcalloc(gone, sizeof(*list));
 
 	for (size_t i = 0; i < count; i++)
 		if (is_gone(walk, &halves[i]))
-			*ret_count += read_handle(walk, &halves[i], &handles[*ret_count]);
-	return handles;
+			*ret_count += read_gone(walk, &halves[i], &list[*ret_count]);
+	return list;
 }
 
 void delta_join_origins(struct delta_walk *walk, struct delta_half *halves, size_t count)
 {
 	size_t gone;
-	owned(free_ptr) struct handle *handles = collect(walk, halves, count, &gone);
+	owned(free_ptr) struct gone *list = collect(walk, halves, count, &gone);
 
 	if (gone == 0)
 		return;
-	qsort(handles, gone, sizeof(*handles), compare_handles);
+	qsort(list, gone, sizeof(*list), compare_gone);
 	for (size_t i = 0; i < count; i++) {
-		struct handle note = { 0 };
+		struct gone note = { .half = NULL };
 
-		if (!is_noted(&halves[i]) || !read_note(walk, &halves[i], &note))
+		if (!is_noted(&halves[i]) || !read_note(walk, &halves[i], &note.handle))
 			continue;
-		const struct handle *found =
-			bsearch(&note, handles, gone, sizeof(note), compare_handles);
+		const struct gone *found = bsearch(&note, list, gone, sizeof(note), compare_gone);
 
 		if (found && found->half->entry->path &&
 		    !((found->half->entry->flags ^ halves[i].entry->flags) & FLAG_OUTSIDE))

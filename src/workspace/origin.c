@@ -6,6 +6,7 @@
  */
 #include "workspace/origin.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/sha256.h"
 #include "workspace/origin_index.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CLOCK_SLACK_MAX_NS 1000000000
@@ -47,19 +47,10 @@ void origin_digest_xattrs(const struct xattr_list *list, char ret_hex[static SHA
 	sha256_end(&sum, ret_hex);
 }
 
-static int64_t clock_of(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Times of files can be compared when the machine's clock only went forward since the base was taken. */
 static int check_clock(struct origin_index *index, struct error *err)
 {
-	int64_t offset = clock_of(CLOCK_REALTIME) - clock_of(CLOCK_BOOTTIME);
-	int64_t back = index->sandbox->clock_offset_ns - offset;
+	int64_t back = index->sandbox->clock_offset_ns - clock_offset_ns();
 	char boot_id[37];
 
 	if (store_boot_id(boot_id, err) < 0)
@@ -148,6 +139,7 @@ int origin_index_open(const struct sandbox *sandbox, const struct view_stack *st
 	index->sandbox = sandbox;
 	index->stack = stack;
 	index->workspace_fd = -1;
+	index->own = origin_own_new();
 	if (target_open(sandbox->workspace, &index->workspace_fd, err) < 0 ||
 	    check_clock(index, err) < 0 || read_records(index, err) < 0) {
 		origin_index_close(index);
@@ -162,6 +154,7 @@ void origin_index_close(struct origin_index *index)
 	if (!index)
 		return;
 	fd_close(&index->workspace_fd);
+	origin_own_free(index->own);
 	origin_records_done(&index->touched);
 	origin_records_done(&index->promoted);
 	origin_records_done(&index->restored);

@@ -13,6 +13,7 @@ struct origin_index {
 	struct origin_records promoted; /* by promotions of this sandbox, later ones last */
 	struct origin_records restored; /* by taking such promotions back */
 	uint64_t top_at_ns;		/* when the top was last captured; 0: never */
+	struct origin_own *own; /* what the sandbox's own layers hold; listed when asked for */
 	int workspace_fd;
 	bool times_hold;   /* the clock was not set back since the base was taken */
 	uint64_t slack_ns; /* by which it was, though too little to matter otherwise */
@@ -34,6 +35,15 @@ bool origin_index_is_before(const struct origin_index *index, int64_t ctime_ns, 
 /* Whether ENTRY's object was copied from something that lay below it, whose inode is in *ret_ino, or 0. */
 bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entry *entry,
 			 uint64_t *ret_ino);
+
+/*
+ * What was written down about the path, in the sandbox's own layers, that ENTRY's object was copied up from: the sandbox
+ * made it there itself, and then gave it another name. NULL: it was copied from elsewhere, or nobody can say.
+ */
+const struct origin_record *origin_own_find(const struct origin_index *index,
+					    const struct delta_entry *entry);
+struct origin_own *origin_own_new(void);
+void origin_own_free(struct origin_own *own);
 
 /*
  * The base of a path nothing was written down about: what times and the layers tell. NOW is what reality has. Lost,

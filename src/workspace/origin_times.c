@@ -180,12 +180,18 @@ static bool is_directory_still(const struct origin_index *index, const char *pat
 static void work_out_absent(const struct origin_index *index, const struct delta_entry *entry,
 			    struct origin *origin)
 {
+	const struct origin_record *own;
 	uint64_t ino;
 
 	origin->quality = ORIGIN_EXACT;
 	if (entry->from || !origin_is_copied_up(index->stack, entry, &ino) ||
 	    is_directory_still(index, entry->path))
 		return;
+	own = origin_own_find(index, entry);
+	if (own) {
+		origin->from = own->origin.from ? xstrdup(own->origin.from) : NULL;
+		return;
+	}
 	/* It was there, that is all there is to know. */
 	origin->quality = ORIGIN_LOST;
 	origin->identity.exists = true;

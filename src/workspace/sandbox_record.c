@@ -1,6 +1,7 @@
 /* How sandboxes are written down: what never changes in `meta`, what does in `head`. */
 #include "workspace/sandbox_record.h"
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/own.h"
 #include "workspace/fields.h"
@@ -149,7 +150,7 @@ static uint64_t stamp_ns(void)
 int sandbox_take_base(struct sandbox *sandbox, struct error *err)
 {
 	sandbox->base_ns = stamp_ns();
-	sandbox->clock_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	sandbox->clock_offset_ns = clock_offset_ns();
 	return store_boot_id(sandbox->base_boot_id, err);
 }
 

@@ -158,6 +158,23 @@ def test_snapshot(home):
     clean(home, "v")
 
 
+def test_own_renamed(home):
+    """What a sandbox made, saved and renamed never came from reality, whatever else reality does in that directory."""
+    home.put("renamed-here", "theirs\n")
+    fresh(home, "own", "echo 1 > made; mv renamed-here moved")
+    home.call("snap", "own")
+    home.put("unrelated", "somebody else's\n")
+    sh(home, "own", "mv made better; mv moved further")
+    home.call("stop", "own")
+    home.put("unrelated too", "somebody else's\n")
+    done = home.call("promote", "own")
+    tap.ok(done.returncode == 0 and home.read("better") == "1\n" and home.read("further") == "theirs\n",
+           "a file of its own, renamed after a snapshot", done)
+    tap.ok(not os.path.exists(home.work + "/renamed-here"), "and one of reality's, renamed twice")
+    home.call("undo")
+    clean(home, "own")
+
+
 def test_conflicts(home):
     for name in ("both.txt", "apart.txt", "mode.txt", "gone.txt", "kept.txt"):
         home.put(name, LINES)
@@ -646,7 +663,8 @@ def main():
             else:
                 tap.ok(False, "a first run", first)
             return tap.done()
-        for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_conflicts, test_merge_favours, test_into_sandbox,
+        for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
+                     test_merge_favours, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,

@@ -1,0 +1,53 @@
+/* What a filesystem calls a file by, asked of the file itself and read from the kernel's note. */
+#include "workspace/handle.h"
+
+#include "workspace/delta_parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+/* Of the note: version, magic, length, flags, type, 16 bytes of the filesystem. */
+#define NOTE_MAGIC 1
+#define NOTE_TYPE 4
+#define NOTE_HANDLE 21
+#define MAGIC 0xfb
+
+bool handle_read(int dir_fd, const char *name, struct handle *ret_handle)
+{
+	union {
+		struct file_handle header;
+		char room[sizeof(struct file_handle) + HANDLE_MAX];
+	} handle = { .header = { .handle_bytes = HANDLE_MAX } };
+	int mount_id;
+
+	if (dir_fd < 0 || name_to_handle_at(dir_fd, name, &handle.header, &mount_id, 0) < 0)
+		return false;
+	*ret_handle = (struct handle){ .type = (unsigned)handle.header.handle_type,
+				       .len = handle.header.handle_bytes };
+	memcpy(ret_handle->bytes, handle.header.f_handle, ret_handle->len);
+	return true;
+}
+
+bool handle_read_note(int fd, bool is_user, struct handle *ret_handle)
+{
+	unsigned char note[HANDLE_MAX];
+	ssize_t len = fd < 0 ? -1
+			     : fgetxattr(fd, is_user ? DELTA_USER_ORIGIN : DELTA_ORIGIN, note,
+					 sizeof(note));
+
+	if (len <= NOTE_HANDLE || note[NOTE_MAGIC] != MAGIC)
+		return false;
+	*ret_handle = (struct handle){ .type = note[NOTE_TYPE], .len = (size_t)len - NOTE_HANDLE };
+	memcpy(ret_handle->bytes, note + NOTE_HANDLE, ret_handle->len);
+	return true;
+}
+
+int handle_compare(const struct handle *one, const struct handle *other)
+{
+	if (one->type != other->type)
+		return one->type < other->type ? -1 : 1;
+	if (one->len != other->len)
+		return one->len < other->len ? -1 : 1;
+	return memcmp(one->bytes, other->bytes, one->len);
+}

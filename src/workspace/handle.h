@@ -1,0 +1,24 @@
+/* What a filesystem calls a file by, and the note of it that the kernel leaves on a file it copied up. */
+#ifndef WORKSPACE_HANDLE_H
+#define WORKSPACE_HANDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HANDLE_MAX 128
+
+struct handle {
+	unsigned type;
+	size_t len;
+	unsigned char bytes[HANDLE_MAX];
+};
+
+/* Of the object NAME in DIR_FD. */
+bool handle_read(int dir_fd, const char *name, struct handle *ret_handle);
+
+/* Of what the open FD was copied up from. IS_USER: its layer's notes are attributes of users. */
+bool handle_read_note(int fd, bool is_user, struct handle *ret_handle);
+
+int handle_compare(const struct handle *one, const struct handle *other);
+
+#endif
