@@ -15,12 +15,15 @@
 #define WALK_NS 50000000u
 #define DEPTH_MAX 64
 #define REST_FACTOR 10
+/* On a busy machine a short walk is cut, too: it is done again, but what is always too large is not walked for ever. */
+#define CUT_RETRIES 5
 
 struct walk {
 	DIR *stack[DEPTH_MAX];
 	size_t depth;
 	uint64_t bytes, entries;
 	uint64_t until_ns;
+	bool is_cut;
 };
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uint64_t limit_entries)
@@ -52,6 +55,24 @@ static void count(struct walk *walk, int dir_fd, const char *name)
 		push(walk, dir_fd, name);
 }
 
+static bool is_unfinished(const struct disk_watch *watch)
+{
+	return watch->cut_count > 0 && watch->cut_count <= CUT_RETRIES;
+}
+
+/* Of a walk that was cut, less than before says nothing. */
+static void take_figures(struct disk_watch *watch, const struct walk *walk)
+{
+	bool is_floor = walk->is_cut && watch->has_walked;
+
+	watch->cut_count = walk->is_cut ? watch->cut_count + 1 : 0;
+	if (!is_floor || walk->bytes > watch->bytes)
+		watch->bytes = walk->bytes;
+	if (!is_floor || walk->entries > watch->entries)
+		watch->entries = walk->entries;
+	watch->has_walked |= !is_unfinished(watch);
+}
+
 /* Depth first; deeper than the bound, or later than it, nothing is counted: the figures are a floor. */
 static void walk_tree(struct disk_watch *watch)
 {
@@ -63,14 +84,13 @@ static void walk_tree(struct disk_watch *watch)
 		DIR *list = walk.stack[walk.depth - 1];
 		struct dirent *entry;
 
-		if (clock_now_ns() < walk.until_ns && dir_next(list, &entry) > 0)
+		walk.is_cut |= clock_now_ns() >= walk.until_ns;
+		if (!walk.is_cut && dir_next(list, &entry) > 0)
 			count(&walk, dirfd(list), entry->d_name);
 		else
 			dir_close(&walk.stack[--walk.depth]);
 	}
-	watch->bytes = walk.bytes;
-	watch->entries = walk.entries;
-	watch->has_walked = true;
+	take_figures(watch, &walk);
 	watch->rest_until_ns = clock_now_ns() + (clock_now_ns() - start_ns) * REST_FACTOR;
 }
 
@@ -88,7 +108,8 @@ static bool has_moved(struct disk_watch *watch)
 	uint64_t free_bytes = (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize;
 	uint64_t free_entries = (uint64_t)fs.f_ffree;
 
-	if (watch->has_walked && distance(free_bytes, watch->free_bytes) < MOVED_MIN &&
+	if (watch->has_walked && !is_unfinished(watch) &&
+	    distance(free_bytes, watch->free_bytes) < MOVED_MIN &&
 	    distance(free_entries, watch->free_entries) < MOVED_ENTRIES_MIN)
 		return false;
 	watch->free_bytes = free_bytes;

@@ -18,6 +18,7 @@ struct disk_watch {
 	bool has_walked;
 	bool is_entries;	/* of the last time it was over: by their number, not their bytes */
 	uint64_t rest_until_ns; /* a long walk is followed by a longer rest */
+	unsigned cut_count;	/* walks in a row that ran out of time */
 };
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
