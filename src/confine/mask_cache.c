@@ -5,6 +5,7 @@
 #include "base/dir.h"
 #include "base/own.h"
 #include "base/tree.h"
+#include "confine/mask_metadata.h"
 #include "confine/owner.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ bool mask_cache_name(const struct spec *spec, const struct mask_layer *like,
 	struct key key = { .bytes = STR_INIT, .last = { "-", "-" } };
 	const uint32_t ids[] = { spec->ids.uid, spec->ids.gid, spec->ids.count };
 
-	add_text(&key, "3"); /* of the format */
+	add_text(&key, "4"); /* of the format */
 	add_text(&key, like->path);
 	str_add_bytes(&key.bytes, ids, sizeof(ids));
 	for (size_t i = 0; i < spec->mask_count; i++) {
@@ -242,6 +243,24 @@ static int make_layer(const struct spec *spec, const struct mask_layer *like, in
 	return layer.dir_fd;
 }
 
+/* The workspace changes between runs, and with a copy of it in the layer the copy's times are seen. */
+static void renew_times(const struct spec *spec, const struct mask_layer *like, int dir_fd)
+{
+	const struct mask_layer layer = { dir_fd, like->path, like->user_xattr, like->ids };
+	const char *below = NULL;
+	struct stat now, copy;
+
+	if (!spec->workspace || !path_is_within(spec->workspace, like->path))
+		return;
+	below = spec->workspace + strlen(like->path);
+	below += strspn(below, "/");
+	if (lstat(spec->workspace, &now) == 0 && *below &&
+	    fstatat(dir_fd, below, &copy, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (now.st_mtim.tv_sec != copy.st_mtim.tv_sec ||
+	     now.st_mtim.tv_nsec != copy.st_mtim.tv_nsec))
+		mask_copy_times(&layer, &now, below);
+}
+
 int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 {
 	owned(fd_close) int cache_fd = -1;
@@ -261,6 +280,8 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 		/* Somebody is removing it. */
 		if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 			fd_close(&fd);
+		else
+			renew_times(spec, like, fd);
 		return fd;
 	}
 	if (!settled)

@@ -57,8 +57,12 @@ int root_check_binds(const struct spec *spec, struct error *err);
 int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 			struct error *err);
 
-/* Init's way, also for ROOT_PROJECT. A directory already in ret_parts->upper_fd is used instead of a new tmpfs. */
-int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err);
+/*
+ * Init's way, with USERNS_FD -1. A directory already in ret_parts->upper_fd is used instead of a new tmpfs. With the
+ * sandbox's user namespace what root_idmapped_build does for a project.
+ */
+int root_forest_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
+		      struct error *err);
 
 /*
  * Attaches the first part over a directory of this mount namespace and the others inside it; *ret_root_fd is the new

@@ -64,7 +64,7 @@ static int add_file_copy(struct root_builder *builder, const struct spec_bind *b
 	if (builder->userns_fd >= 0 &&
 	    fchown(to, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
 		return error_errno(err, ERROR_HOST, "copy of %s", bind->source);
-	if (mount_clone(builder->parts->upper_fd, name, &fd, err) < 0)
+	if (unit_clone_stored(builder, name, &fd, err) < 0)
 		return -1;
 	return unit_add_part(builder, fd_take(&fd), bind->target, err);
 }

@@ -3,7 +3,8 @@
  *
  * Inside a user namespace the kernel refuses an overlay over a directory that has mounts of the host below it. So each
  * top-level directory is tried as one overlay; where that is refused its entries are tried one by one. In project
- * mode (no overlay over system directories wanted or possible) they are read-only binds instead.
+ * mode (no overlay over system directories wanted or possible) they are read-only views instead. That mode the
+ * supervisor of a root caller assembles, too, of idmapped clones: then all of the skeleton is given to the user inside.
  */
 #include "confine/root_kept.h"
 
@@ -53,6 +54,18 @@ static bool is_system_directory(const char *path)
 	return false;
 }
 
+/* Made by init it is the inside user's already; the supervisor's ids have no name inside. */
+static int give(const struct forest *forest, const char *path, struct error *err)
+{
+	const struct spec_ids *ids = &forest->builder.spec->ids;
+
+	if (forest->builder.userns_fd >= 0 &&
+	    fchownat(forest->skeleton_fd, path[1] ? path + 1 : ".", ids->host_uid + ids->uid,
+		     ids->host_gid + ids->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, ERROR_HOST, "skeleton: owner of %s", path);
+	return 0;
+}
+
 /* Makes PATH and its parents in the skeleton, with the host's modes. */
 static int make_path(struct forest *forest, const char *path, struct error *err)
 {
@@ -67,8 +80,12 @@ static int make_path(struct forest *forest, const char *path, struct error *err)
 			lstat(part, &st) == 0 && S_ISDIR(st.st_mode) ? st.st_mode & 07777 : 0755;
 
 		/* Owner bits: whoever is the owner here is the user inside, who must be able to enter. */
-		if (mkdirat(forest->skeleton_fd, part + 1, mode | 0700) < 0 && errno != EEXIST)
+		if (mkdirat(forest->skeleton_fd, part + 1, mode | 0700) == 0) {
+			if (give(forest, part, err) < 0)
+				return -1;
+		} else if (errno != EEXIST) {
 			return error_errno(err, ERROR_HOST, "skeleton of %s", part);
+		}
 	}
 	return 0;
 }
@@ -81,9 +98,9 @@ static int copy_link(struct forest *forest, const char *path, struct error *err)
 	if (len < 0)
 		return 0;
 	target[len] = '\0';
-	if (symlinkat(target, forest->skeleton_fd, path + 1) < 0 && errno != EEXIST)
-		return error_errno(err, ERROR_HOST, "skeleton of %s", path);
-	return 0;
+	if (symlinkat(target, forest->skeleton_fd, path + 1) < 0)
+		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "skeleton of %s", path);
+	return give(forest, path, err);
 }
 
 /* Whether MASK keeps something strictly below BELOW whose parent is hidden; fills *ret_st and RET_PARENT. */
@@ -138,7 +155,9 @@ static int add_mount_point(struct forest *forest, const char *path, bool is_dire
 	owned(fd_close) int fd = openat(forest->skeleton_fd, path + 1,
 					O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-	return fd < 0 ? error_errno(err, ERROR_HOST, "mount point %s", path) : 0;
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "mount point %s", path);
+	return give(forest, path, err);
 }
 
 /* Binds below a top-level directory that the host has not. */
@@ -169,7 +188,7 @@ static int add_masked_file(struct forest *forest, const struct spec_mask *mask, 
 
 	if (fd >= 0 && write(fd, mask->content, len) != (ssize_t)len)
 		return error_errno(err, ERROR_HOST, "%s", mask->path);
-	return 0;
+	return fd < 0 ? 0 : give(forest, mask->path, err);
 }
 
 /* Empty directories and files of our own that the masks want below a hidden directory. */
@@ -258,7 +277,7 @@ static int add_file(struct forest *forest, const char *path, const struct stat *
 static int add_directory(struct forest *forest, const char *path, unsigned depth, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
-	bool is_project = spec->root == ROOT_PROJECT;
+	bool is_project = root_is_project(spec->root);
 
 	if (make_path(forest, path, err) < 0)
 		return -1;
@@ -325,11 +344,12 @@ static int open_skeleton(struct forest *forest, struct error *err)
 
 	if (mkdirat(parts->upper_fd, "skeleton", 0755) < 0)
 		return error_errno(err, ERROR_HOST, "skeleton");
-	if (mount_clone(parts->upper_fd, "skeleton", &fd, err) < 0 ||
+	if (unit_clone_stored(&forest->builder, "skeleton", &fd, err) < 0 ||
 	    mount_attributes(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
 		return -1;
 	forest->skeleton_fd = fd;
-	return unit_add_part(&forest->builder, fd_take(&fd), "/", err);
+	return unit_add_part(&forest->builder, fd_take(&fd), "/", err) < 0 ? -1
+									   : give(forest, "/", err);
 }
 
 /* What is written to a bare HOME stays as everything else does. */
@@ -354,23 +374,25 @@ static int build(struct forest *forest, struct error *err)
 
 	if (open_skeleton(forest, err) < 0 || visit_entries(forest, "/", 0, err) < 0)
 		return -1;
-	if (spec->root == ROOT_PROJECT && add_workspace(forest, err) < 0)
+	if (root_is_project(spec->root) && add_workspace(forest, err) < 0)
 		return -1;
 	if (add_new_mount_points(forest, err) < 0 || unit_add_binds(&forest->builder, err) < 0)
 		return -1;
 	return keep_skeleton(forest, err);
 }
 
-int root_forest_build(const struct spec *spec, struct root_parts *ret_parts, struct error *err)
+int root_forest_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
+		      struct error *err)
 {
-	struct forest forest = { { spec, ret_parts, -1, false, -1, ROOT_KEPT_NOTHING }, -1 };
+	struct forest forest = { { spec, ret_parts, userns_fd, false, -1, ROOT_KEPT_NOTHING }, -1 };
 	int status;
 
 	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */
 	if (ret_parts->upper_fd < 0 &&
-	    (unit_storage(&forest.builder, err) < 0 || mount_park(ret_parts->upper_fd, err) < 0))
+	    (unit_storage(&forest.builder, err) < 0 ||
+	     (userns_fd < 0 && mount_park(ret_parts->upper_fd, err) < 0)))
 		return -1;
-	forest.builder.is_attached = true;
+	forest.builder.is_attached = userns_fd < 0;
 	status = kept_open(&forest.builder, err) < 0 ? -1 : build(&forest, err);
 	kept_close(&forest.builder);
 	return status;

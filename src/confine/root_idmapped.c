@@ -77,8 +77,8 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 	return unit_add_bind(builder, tree->path, tree->path, MOUNT_ATTR_RDONLY, err);
 }
 
-int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
-			struct error *err)
+static int build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
+		 struct error *err)
 {
 	struct root_builder builder = { spec, ret_parts, userns_fd, false, -1, ROOT_KEPT_NOTHING };
 	int status = unit_storage(&builder, err) < 0 ? -1 : kept_open(&builder, err);
@@ -88,5 +88,18 @@ int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_part
 	if (status == 0)
 		status = unit_add_binds(&builder, err);
 	kept_close(&builder);
+	return status;
+}
+
+int root_idmapped_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
+			struct error *err)
+{
+	/* The caller's is about files of his own; here every mode is meant as it is asked for. */
+	mode_t before = umask(0);
+	int status = root_is_project(spec->root)
+			     ? root_forest_build(spec, userns_fd, ret_parts, err)
+			     : build(spec, userns_fd, ret_parts, err);
+
+	(void)umask(before);
 	return status;
 }

@@ -80,6 +80,16 @@ static int clone_source(struct root_builder *builder, const char *source, int *r
 	return mount_clone(AT_FDCWD, source, ret_fd, err);
 }
 
+/* Where the kernel cannot idmap a filesystem, a project is shown as it is: ids nobody inside has, and what everybody may read. */
+static int map_lower(const struct root_builder *builder, int fd, struct error *err)
+{
+	if (mount_idmap(fd, builder->userns_fd, err) == 0)
+		return 0;
+	if (!root_is_project(builder->spec->root))
+		return -1;
+	return mount_attributes(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+}
+
 /* A detached clone for privileged builders (so that it can be idmapped), a plain descriptor for others. */
 static int open_lower(struct root_builder *builder, const char *source, int *ret_fd,
 		      struct error *err)
@@ -92,8 +102,7 @@ static int open_lower(struct root_builder *builder, const char *source, int *ret
 				  : open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", source) : 0;
 	}
-	if (clone_source(builder, source, &fd, err) < 0 ||
-	    mount_idmap(fd, builder->userns_fd, err) < 0)
+	if (clone_source(builder, source, &fd, err) < 0 || map_lower(builder, fd, err) < 0)
 		return error_context(err, "%s", source);
 	*ret_fd = fd_take(&fd);
 	return 0;
@@ -118,6 +127,17 @@ static int go_attached(struct root_builder *builder, struct error *err)
 		return -1;
 	builder->is_attached = true;
 	return 0;
+}
+
+int unit_clone_stored(struct root_builder *builder, const char *name, int *ret_fd,
+		      struct error *err)
+{
+	if (mount_clone(builder->parts->upper_fd, name, ret_fd, err) == 0)
+		return 0;
+	/* Before 6.15 only what is attached can be cloned. */
+	if (go_attached(builder, err) < 0)
+		return -1;
+	return mount_clone(builder->parts->upper_fd, name, ret_fd, err);
 }
 
 static int overlay_by_path(struct root_builder *builder, const struct overlay_layers *layers,
@@ -337,7 +357,7 @@ int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd,
 {
 	owned(close_layers) struct overlay_layers layers = { .upper = -1,
 							     .work = -1,
-							     .user_xattr = true };
+							     .user_xattr = builder->userns_fd < 0 };
 	const struct kept_unit unit = { "/", "/" };
 	int fd = openat(builder->parts->upper_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

@@ -30,6 +30,10 @@ struct root_builder {
 /* Makes the tmpfs that holds all writable layers. */
 int unit_storage(struct root_builder *builder, struct error *err);
 
+/* A clone of the storage's NAME, as a mount of its own. */
+int unit_clone_stored(struct root_builder *builder, const char *name, int *ret_fd,
+		      struct error *err);
+
 /* Appends a part; takes ownership of the descriptor also on failure. */
 int unit_add_part(struct root_builder *builder, int mount_fd, const char *target,
 		  struct error *err);

@@ -225,7 +225,7 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 	const struct spec *spec = inspection->spec;
 	struct change_scan scan = {
 		.workspace = spec->workspace,
-		.user_xattr = spec->root != ROOT_IDMAPPED,
+		.user_xattr = !root_is_idmapped(spec->root),
 		.list = inspection->list ? &result->changed : NULL,
 	};
 

@@ -45,6 +45,8 @@ const char *sandbox_root_name(enum root_mode root)
 		return "idmapped";
 	case ROOT_FOREST:
 		return "forest";
+	case ROOT_PROJECT_IDMAPPED:
+		return "project-idmapped";
 	case ROOT_PROJECT:
 		break;
 	}

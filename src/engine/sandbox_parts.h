@@ -38,7 +38,7 @@ void sandbox_capture(struct sandbox *sandbox);
 /* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
 bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
 
-/* "idmapped", "forest", "project". */
+/* "idmapped", "forest", "project", "project-idmapped". */
 const char *sandbox_root_name(enum root_mode root);
 
 struct execute_apart;

@@ -14,7 +14,7 @@ enum { NETWORK, TMPFS, PROC, SYS, DEV, QUOTA, FD_COUNT };
 
 bool furnish_by_payload(const struct spec *spec)
 {
-	return spec->root != ROOT_IDMAPPED;
+	return !root_is_idmapped(spec->root);
 }
 
 /* Programs inside can read what they may do. */

@@ -133,11 +133,12 @@ static int send_layers(const struct start *start, const struct root_parts *parts
 
 static int build_root(const struct start *start, struct root_parts *parts, struct error *err)
 {
-	if (start->spec->root == ROOT_IDMAPPED)
+	if (root_is_idmapped(start->spec->root))
 		return receive_parts(start, parts, err);
 	if (start->storage && storage_open(start->storage, &parts->upper_fd, err) < 0)
 		return -1;
-	if (root_forest_build(start->spec, parts, err) < 0 || send_layers(start, parts, err) < 0)
+	if (root_forest_build(start->spec, -1, parts, err) < 0 ||
+	    send_layers(start, parts, err) < 0)
 		return -1;
 	return receive_parts(start, parts, err);
 }
@@ -224,7 +225,7 @@ static void step_aside(const struct start *start)
 	cpu_set_t all, others;
 	int here = sched_getcpu();
 
-	if (start->spec->root != ROOT_IDMAPPED || here < 0 ||
+	if (!root_is_idmapped(start->spec->root) || here < 0 ||
 	    sched_getaffinity(0, sizeof(all), &all) < 0 || CPU_COUNT(&all) != 2)
 		return;
 	others = all;
@@ -254,7 +255,7 @@ static int join_network(struct assembly *assembly, struct error *err)
  */
 static int seal(const struct start *start, struct error *err)
 {
-	bool only_reaps = start->spec->root == ROOT_IDMAPPED;
+	bool only_reaps = root_is_idmapped(start->spec->root);
 
 	fd_close_others(&start->control_fd, 1);
 	if (capability_lock() < 0 || capability_drop() < 0)

@@ -233,7 +233,7 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 	    send_plain(launch->control_fd, MESSAGE_MAPPED, NULL, 0, err) < 0 ||
 	    make_groups(launch, start, err) < 0)
 		return -1;
-	if (spec->root == ROOT_IDMAPPED && send_root(launch, spec, proc_fd, err) < 0)
+	if (root_is_idmapped(spec->root) && send_root(launch, spec, proc_fd, err) < 0)
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
 		return -1;

@@ -94,7 +94,7 @@ _Noreturn void reap_main(const struct start *start, pid_t payload)
 				 .payload = payload,
 				 .mover = { .control_fd = start->control_fd } };
 
-	if (start->spec->root != ROOT_IDMAPPED) {
+	if (!root_is_idmapped(start->spec->root)) {
 		reaper.pids = start->spec->limits.pids;
 		serve(&reaper);
 	}

@@ -94,7 +94,7 @@ int seal_filter(const struct sealing *sealing, struct error *err)
 	if (prepare_counting(sealing, err) < 0)
 		return -1;
 	/* Overlays of a plain user refuse to rename directories by themselves. */
-	if (spec->root != ROOT_IDMAPPED &&
+	if (!root_is_idmapped(spec->root) &&
 	    (sealing->start->storage || spec->upper_dir || storage_fits_tmpfs()))
 		variant |= SECCOMP_VARIANT_MOVES;
 	if (writes_through(spec) && seccomp_load(seccomp_no_set_id(), false, NULL) < 0)

@@ -55,7 +55,7 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 	*ret_path = NULL;
 	*ret_fd = -1;
 	/* With root's ids mapped away, init could not even reach a directory of root's. */
-	if (spec->root == ROOT_IDMAPPED || spec->ids.count > 1 || storage_fits_tmpfs())
+	if (root_is_idmapped(spec->root) || spec->ids.count > 1 || storage_fits_tmpfs())
 		return 0;
 	parent = xasprintf("%s/layers", spec->state_dir);
 	path = xasprintf("%s/%s", parent, spec->run_id);

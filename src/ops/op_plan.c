@@ -52,6 +52,9 @@ static const char *root_words(enum root_mode root)
 		return "this machine's, copy-on-write by directory";
 	case ROOT_PROJECT:
 		return "system directories read-only, the workspace copy-on-write, nothing else";
+	case ROOT_PROJECT_IDMAPPED:
+		return "system directories read-only, the workspace copy-on-write, nothing else, "
+		       "ids mapped away from root";
 	}
 	return "";
 }

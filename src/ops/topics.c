@@ -29,8 +29,9 @@ static const char root_text[] =
 	"\n"
 	"--root project shows the workspace copy-on-write, the system directories\n"
 	"read-only, and nothing else. It works where overlays over the whole root are\n"
-	"refused, as in some containers. A root caller's sandbox sees there only what\n"
-	"everybody may read, and cannot change files of root's.\n";
+	"refused, as in some containers. A root caller sees its own files there as with\n"
+	"the whole root; on filesystems whose ids cannot be mapped, only what everybody\n"
+	"may read.\n";
 
 static const char workspace_text[] =
 	"Named sandboxes: from a clone to reality and back\n"

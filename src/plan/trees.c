@@ -82,12 +82,15 @@ void plan_trees(const struct planning *planning)
 	const struct host_mount *at_workspace =
 		spec->workspace_made ? NULL : plan_holder(host, spec->workspace);
 
-	spec->root = host->privileged && host->root_idmappable ? ROOT_IDMAPPED : ROOT_FOREST;
-	if (root && strcmp(root, "project") == 0) {
-		spec->root = ROOT_PROJECT;
+	bool maps_ids = host->privileged && host->root_idmappable;
+	bool is_project = root && strcmp(root, "project") == 0;
+
+	spec->root = maps_ids ? ROOT_IDMAPPED : ROOT_FOREST;
+	if (is_project) {
+		spec->root = maps_ids ? ROOT_PROJECT_IDMAPPED : ROOT_PROJECT;
 		plan_project(planning);
 	}
-	for (size_t i = 0; spec->root != ROOT_PROJECT && i < host->mount_count; i++) {
+	for (size_t i = 0; !is_project && i < host->mount_count; i++) {
 		const struct host_mount *mount = &host->mounts[i];
 
 		if (!is_made_afresh(mount) && host_mount_is_visible(host, mount))

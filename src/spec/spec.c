@@ -35,6 +35,16 @@ bool layer_is_mandatory(enum layer layer)
 	return mandatory >> layer & 1;
 }
 
+bool root_is_idmapped(enum root_mode root)
+{
+	return root == ROOT_IDMAPPED || root == ROOT_PROJECT_IDMAPPED;
+}
+
+bool root_is_project(enum root_mode root)
+{
+	return root == ROOT_PROJECT || root == ROOT_PROJECT_IDMAPPED;
+}
+
 void spec_init(struct spec *spec)
 {
 	memset(spec, 0, sizeof(*spec));

@@ -45,7 +45,12 @@ enum root_mode {
 	ROOT_IDMAPPED, /* root caller: overlays over idmapped clones of the host's mounts */
 	ROOT_FOREST,   /* plain user: one overlay per top-level directory */
 	ROOT_PROJECT,  /* workspace copy-on-write, system directories read-only, nothing else */
+	ROOT_PROJECT_IDMAPPED, /* root caller: the same over idmapped clones */
 };
+
+/* Whether the supervisor assembles it of clones that show the sandbox's ids; else init does, of the host's own mounts. */
+bool root_is_idmapped(enum root_mode root);
+bool root_is_project(enum root_mode root);
 
 /* What happens to one mount (or, in a forest, one directory) of the host. */
 enum spec_tree_kind {

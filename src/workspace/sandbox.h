@@ -33,7 +33,7 @@ struct sandbox {
 	uint64_t created_ms;
 	uint64_t expires_ms; /* 0: never */
 	char *workspace;     /* absolute */
-	char *root;	     /* "idmapped", "forest", "project": how its layers were made */
+	char *root;	     /* how its layers were made: sandbox_root_name */
 	char *owner;	     /* of an MCP server's sandboxes; NULL for people's */
 	struct strv
 		settings; /* words as on the command line: "--mem", "512m"; what it was made with */

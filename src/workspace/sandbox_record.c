@@ -194,5 +194,6 @@ int sandbox_save(struct sandbox *sandbox, struct error *err)
 
 bool sandbox_has_user_xattr(const struct sandbox *sandbox)
 {
-	return strcmp(sandbox->root, "idmapped") != 0;
+	return strcmp(sandbox->root, "idmapped") != 0 &&
+	       strcmp(sandbox->root, "project-idmapped") != 0;
 }

@@ -210,8 +210,41 @@ def other_roots(t):
         result = sh(t, "cat file", flags=["--root", "project"])
     finally:
         os.chmod(t.caller.home, mode)
-    told = f"{result.err} {result.json}"
-    t.ok(result.out == "content\n" or result.code == 125 and "leave --root project out" in told, "below a closed home", result)
+    t.equal((result.code, result.out), (0, "content\n"), f"below a closed home: {result}")
+    t.caller.put("closed", "mine\n", mode=0o600)
+    result = sh(t, "stat -c '%u %g %a' closed . / /usr; cat closed; echo more >> closed && cat closed; "
+                "mkdir d && echo in > d/f && mv d e && cat e/f", flags=["--root", "project"])
+    owner = f"{t.caller.uid} {os.getegid()}"
+    lines = result.out.splitlines()
+    t.equal((result.code, lines[:2]), (0, [f"{owner} 600", f"{owner} {os.stat(t.caller.workspace).st_mode & 0o7777:o}"]), f"owners: {result}")
+    t.ok(t.caller.uid or lines[2:4] == ["0 0 755", "0 0 755"], "root sees root's system", lines)
+    t.equal(lines[4:], ["mine", "mine", "more", "in"], f"closed files and renames: {result}")
+
+
+@suite.case("R23", "the caller's umask does not show inside")
+def umask_is_the_callers(t):
+    t.caller.put("file", "content\n")
+    for root in ("host", "project"):
+        seen = []
+        for mask in (0, 0o077):
+            # What is hidden differs, so that no layer of an earlier run is used.
+            flags = ["--root", root, "--hide", f"/opt/none-{mask}"]
+            result = t.box.run("stat", "-c", "%a %n", "/", "/etc", "/usr", ".", flags=flags, umask=mask)
+            seen.append((result.code, result.out))
+        t.ok(seen[0] == seen[1] and seen[0][0] == 0, f"--root {root}", seen)
+
+
+@suite.case("R24", "the workspace's own time is today's also with a layer of an earlier run")
+def workspace_time(t):
+    t.caller.put(".env", "secret\n")
+    told = []
+    # What depends on changes of the last two seconds is not kept.
+    time.sleep(2.2)
+    for number in range(3):
+        os.utime(t.caller.workspace, (1700000000 + number, 1700000000 + number))
+        result = sh(t, "stat -c %Y .", flags=["--workspace-secrets", "mask"])
+        told.append((result.code, result.out.strip()))
+    t.equal(told, [(0, str(1700000000 + number)) for number in range(3)], "three runs")
     for profile in ("default", "strict", "dev"):
         result = sh(t, "cat file", flags=["--profile", profile])
         t.equal((result.code, result.out), (0, "content\n"), f"--profile {profile}: {result}")

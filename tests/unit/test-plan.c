@@ -300,26 +300,6 @@ static void test_workspace_mounts(void)
 	fixture_close(&f);
 }
 
-static void test_project(void)
-{
-	struct fixture f;
-
-	fixture_open(&f);
-	fixture_flag(&f, "root", "project");
-	fixture_must_plan(&f);
-	tap_is_int(f.spec.root, ROOT_PROJECT, "project root");
-	tap_is_int(fixture_tree(&f, "/usr")->kind, TREE_READONLY, "system directories read-only");
-	tap_is_int(fixture_tree(&f, "/home/u/work")->kind, TREE_OVERLAY, "the workspace on top");
-	tap_ok(!fixture_tree(&f, "/"), "nothing else");
-	fixture_text(&f.paths.workspace, "/opt");
-	fixture_must_plan(&f);
-	tap_is_int(fixture_tree(&f, "/opt")->kind, TREE_OVERLAY, "a system directory as workspace");
-	fixture_text(&f.paths.workspace, NULL);
-	fixture_must_plan(&f);
-	tap_ok(f.spec.workspace_made && !fixture_tree(&f, f.spec.workspace), "or none");
-	fixture_close(&f);
-}
-
 static bool bind_is(const struct fixture *f, const char *value, const char *source,
 		    const char *target)
 {
@@ -491,7 +471,6 @@ int main(void)
 	test_groups();
 	test_mounts();
 	test_workspace_mounts();
-	test_project();
 	test_binds();
 	test_workspace();
 	test_default_workspace();

@@ -124,7 +124,7 @@ static int compile_filter(struct linux_task *task, struct error *err)
 /* A caller who is root clones the host's mounts itself; a plain user's payload does, in its own namespace. */
 static int open_hands(struct linux_task *task, struct error *err)
 {
-	if (!task->io.hands || task->spec->root != ROOT_IDMAPPED)
+	if (!task->io.hands || !root_is_idmapped(task->spec->root))
 		return 0;
 	return hands_open(task->io.hands, -1, err);
 }
