@@ -271,10 +271,26 @@ static void mark(struct family *family, struct process *list, size_t count)
 	}
 }
 
+/*
+ * Who may not be looked into is not shown by /proc: a program that wants it so, and one that is just being executed. The
+ * leader is our child and there until we have waited for it, shown or not.
+ */
+static size_t add_leader(pid_t leader, struct process *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].pid == leader)
+			return count;
+	}
+	if (count < KILL_MAX)
+		list[count++] =
+			(struct process){ .pid = leader, .session = leader, .is_stopped = true };
+	return count;
+}
+
 /* One look at everybody: sends the signal to those of the family, and says whether one of them still moved. */
 static bool signal_family(struct family *family, struct process *list, int sig)
 {
-	size_t count = list_processes(list, KILL_MAX);
+	size_t count = add_leader(family->sessions[0], list, list_processes(list, KILL_MAX));
 	bool has_moved = false;
 
 	mark(family, list, count);
@@ -296,11 +312,13 @@ void member_kill(pid_t leader)
 	 * Halted first: who is killed makes room for a child of somebody else, who is halted does not, so that even those
 	 * who breed come to an end.
 	 */
+	(void)kill(leader, SIGSTOP);
 	for (int round = 0; list && round < KILL_ROUNDS; round++) {
 		if (!signal_family(&family, list, SIGSTOP))
 			break;
 	}
 	for (int round = 0; list && round < 2; round++)
 		(void)signal_family(&family, list, SIGKILL);
+	(void)kill(-leader, SIGKILL);
 	free(list);
 }

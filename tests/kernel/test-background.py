@@ -24,6 +24,8 @@ from clitest import AISBX, Home, Tap, refused
 tap = Tap()
 PR_SET_CHILD_SUBREAPER = 36
 PIECE = 1 << 20
+# Undumpable: then /proc shows it to nobody.
+HIDES = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print(\"up\", flush=True); time.sleep(3000)"
 
 
 def launch(home, name, *command, flags=()):
@@ -59,6 +61,17 @@ def follow(home, exec_id, *, wait="10s"):
         if [found["stdout_offset"], found["stderr_offset"]] != [len(out), len(err)]:
             return out, err, {"state": "offsets do not add up", "answer": found}
     return out, err, found
+
+
+def wait_up(home, exec_id):
+    """Until a command has written something, or ended."""
+    wait_for(lambda: poll(home, exec_id, "--wait", "10s").get("stdout") != "", 120)
+
+
+def follow_killed(home, exec_id):
+    """What came of a command that is ended at once."""
+    poll(home, exec_id, "--signal", "KILL")
+    return follow(home, exec_id)[2].get("result", {}).get("status")
 
 
 def wait_for(condition, seconds=20):
@@ -274,12 +287,12 @@ def test_signals(home):
     """For the process group of the command; KILL for all it started."""
     home.call("create", "sig")
     exec_id = start(home, "sig", "trap 'echo caught; exit 4' TERM; echo up; while :; do sleep 0.05; done")
-    poll(home, exec_id, "--wait", "10s")
+    wait_up(home, exec_id)
     poll(home, exec_id, "--signal", "TERM")
     out, err, found = follow(home, exec_id)
     tap.equal([out, found["result"]["exit_code"]], [b"up\ncaught\n", 4], "TERM can be caught")
     exec_id = start(home, "sig", "sleep 1000 & echo up; wait")
-    poll(home, exec_id, "--wait", "10s")
+    wait_up(home, exec_id)
     poll(home, exec_id, "--signal", "SIGTERM")
     out, err, found = follow(home, exec_id)
     tap.equal([found["result"]["status"], found["result"]["exit_code"], found["result"]["signal"]], ["killed", 143, 15],
@@ -287,15 +300,22 @@ def test_signals(home):
     count = "ps ax -o args | grep -c '^sleep 1000' || true"
     tap.ok(wait_for(lambda: home.call("exec", "sig", "--", "sh", "-c", count).stdout == "0\n"), "all of it")
     exec_id = start(home, "sig", "setsid sleep 2000 & echo up; sleep 2000")
-    poll(home, exec_id, "--wait", "10s")
+    wait_up(home, exec_id)
     bystander = start(home, "sig", "echo up; sleep 3000")
-    poll(home, bystander, "--wait", "10s")
+    wait_up(home, bystander)
     poll(home, exec_id, "--signal", "KILL")
     out, err, found = follow(home, exec_id)
     tap.equal([found["result"]["status"], found["result"]["exit_code"]], ["killed", 137], "KILL cannot be outlived")
     count = "ps ax -o args | grep -c '^sleep [23]000' || true"
     tap.ok(wait_for(lambda: home.call("exec", "sig", "--", "sh", "-c", count).stdout == "1\n"),
            "not by a session of one's own either, and a bystander lives")
+    exec_id = start(home, "sig", f"exec python3 -c '{HIDES}'")
+    wait_up(home, exec_id)
+    poll(home, exec_id, "--signal", "KILL")
+    out, err, found = follow(home, exec_id)
+    tap.equal([out, found["result"]["status"]], [b"up\n", "killed"], "nor by hiding from /proc")
+    ends = [follow_killed(home, start(home, "sig", "sleep 3000")) for _ in range(10)]
+    tap.equal(ends, ["killed"] * 10, "nor by being asked too early")
     poll(home, bystander, "--signal", "STOP")
     tap.equal(poll(home, bystander)["state"], "running", "a halted one runs on paper")
     home.call("stop", "sig")
