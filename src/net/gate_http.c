@@ -308,6 +308,13 @@ static int pass_head(struct gateway *gateway, struct connection *connection, cha
 	return (int)len;
 }
 
+static void wait_for_more(struct gateway *gateway, struct connection *connection, size_t have)
+{
+	if (!connection->hello_ns)
+		connection->hello_ns = gateway->now_ns + HEAD_NS;
+	gate_wait_for(connection, (int)have + 1);
+}
+
 /* 1: one step further; 0: wait, or refused; -1: reset. */
 static int step_head(struct gateway *gateway, struct connection *connection, char *bytes,
 		     size_t have)
@@ -322,9 +329,7 @@ static int step_head(struct gateway *gateway, struct connection *connection, cha
 			       ? pass_head(gateway, connection, bytes, &head)
 			       : 0;
 	case HTTP_MORE:
-		if (!connection->hello_ns)
-			connection->hello_ns = gateway->now_ns + HEAD_NS;
-		gate_wait_for(connection, (int)have + 1);
+		wait_for_more(gateway, connection, have);
 		return 0;
 	case HTTP_TOO_LARGE:
 		refuse_nonsense(gateway, connection, "431 Request Header Fields Too Large",
@@ -337,23 +342,34 @@ static int step_head(struct gateway *gateway, struct connection *connection, cha
 	return 0;
 }
 
+/* The end of a line that has nothing in it. */
+static enum http_state read_end(const char *bytes, size_t have)
+{
+	if (memcmp(bytes, "\r\n", have < 2 ? have : 2) != 0)
+		return HTTP_BAD;
+	return have < 2 ? HTTP_MORE : HTTP_WHOLE;
+}
+
+/* What follows a piece of a chunked body; SIZE is that of a chunk. */
+static enum request_step step_behind(enum request_step step, uint64_t size)
+{
+	if (step == STEP_CHUNK)
+		return size ? STEP_CHUNK_END : STEP_BODY_END;
+	return step == STEP_CHUNK_END ? STEP_CHUNK : STEP_HEAD;
+}
+
 static int step_chunk(struct gateway *gateway, struct connection *connection, char *bytes,
 		      size_t have)
 {
 	struct requests *requests = &connection->requests;
 	uint64_t size = 0;
 	size_t len = 2;
-	enum http_state state;
+	enum http_state state = requests->step == STEP_CHUNK
+					? http_read_chunk(bytes, have, &size, &len)
+					: read_end(bytes, have);
 
-	if (requests->step == STEP_CHUNK)
-		state = http_read_chunk(bytes, have, &size, &len);
-	else
-		state = have < 2 ? (bytes[0] == '\r' ? HTTP_MORE : HTTP_BAD)
-				 : (memcmp(bytes, "\r\n", 2) == 0 ? HTTP_WHOLE : HTTP_BAD);
 	if (state == HTTP_MORE) {
-		if (!connection->hello_ns)
-			connection->hello_ns = gateway->now_ns + HEAD_NS;
-		gate_wait_for(connection, (int)have + 1);
+		wait_for_more(gateway, connection, have);
 		return 0;
 	}
 	if (state != HTTP_WHOLE) {
@@ -365,10 +381,7 @@ static int step_chunk(struct gateway *gateway, struct connection *connection, ch
 	gate_wait_for(connection, 1);
 	if (!take(connection, bytes, len))
 		return -1;
-	if (requests->step == STEP_CHUNK)
-		requests->step = size ? STEP_CHUNK_END : STEP_BODY_END;
-	else
-		requests->step = requests->step == STEP_CHUNK_END ? STEP_CHUNK : STEP_HEAD;
+	requests->step = step_behind(requests->step, size);
 	requests->left = size;
 	return send_bytes(gateway, connection, bytes, len);
 }

@@ -95,6 +95,18 @@ static bool is_odd_escape(const char *text, size_t len)
 	return false;
 }
 
+/* Behind a slash: another one; or ".", "..", also with parameters or escapes, which some servers cut off first. */
+static bool is_odd_segment(const char *text, size_t len)
+{
+	size_t dots = 0;
+
+	if (len > 0 && text[0] == '/')
+		return true;
+	while (dots < len && text[dots] == '.')
+		dots++;
+	return (dots == 1 || dots == 2) && (dots == len || strchr("/;%", text[dots]));
+}
+
 bool http_path_is_plain(const char *path, size_t len)
 {
 	const char *query = memchr(path, '?', len);
@@ -107,17 +119,7 @@ bool http_path_is_plain(const char *path, size_t len)
 			return false;
 		if (c == '%' && is_odd_escape(path + i, end - i))
 			return false;
-		if (c != '/')
-			continue;
-		size_t dots = 0;
-
-		while (i + 1 + dots < end && path[i + 1 + dots] == '.')
-			dots++;
-		if (i + 1 < end && path[i + 1] == '/')
-			return false;
-		/* "/.", "/..", "/./", "/../", and with parameters or blanks, which some servers cut off first. */
-		if ((dots == 1 || dots == 2) &&
-		    (i + 1 + dots == end || strchr("/;%", path[i + 1 + dots])))
+		if (c == '/' && is_odd_segment(path + i + 1, end - i - 1))
 			return false;
 	}
 	return end > 0 && path[0] == '/';
@@ -293,35 +295,45 @@ static enum http_state conclude(struct http_head *head, bool has_host,
 	return head->why ? HTTP_BAD : HTTP_WHOLE;
 }
 
+/* The next line of a head, with the reason where there is none. */
+static enum http_state next_head_line(const char *bytes, size_t len, struct http_head *head,
+				      struct line *ret_line)
+{
+	enum http_state state = next_line(bytes, len, &head->len, ret_line);
+
+	if (state == HTTP_MORE && len >= HTTP_HEAD_MAX)
+		return HTTP_TOO_LARGE;
+	if (state == HTTP_WHOLE && head->len > HTTP_HEAD_MAX)
+		return HTTP_TOO_LARGE;
+	if (state == HTTP_BAD)
+		head->why = "a line that does not end in CR LF";
+	return state;
+}
+
 enum http_state http_read(const char *bytes, size_t len, struct http_head *ret_head)
 {
 	struct absolute absolute = { .is_given = false };
 	struct http_head *head = ret_head;
 	bool has_host = false;
-	size_t at = 0;
+	struct line line = { 0 };
+	enum http_state state;
 
 	memset(head, 0, sizeof(*head));
-	for (unsigned i = 0; i <= HTTP_FIELDS_MAX + 1; i++) {
-		struct line line = { 0 };
+	state = next_head_line(bytes, len, head, &line);
+	if (state == HTTP_WHOLE && read_request_line(&line, head, &absolute) < 0)
+		return HTTP_BAD;
+	for (unsigned i = 0; state == HTTP_WHOLE && i <= HTTP_FIELDS_MAX; i++) {
 		struct field field;
-		enum http_state state = next_line(bytes, len, &at, &line);
 
-		if (state == HTTP_MORE)
-			return len >= HTTP_HEAD_MAX ? HTTP_TOO_LARGE : HTTP_MORE;
-		if (state == HTTP_BAD)
-			head->why = "a line that does not end in CR LF";
-		if (state == HTTP_BAD || at > HTTP_HEAD_MAX)
-			return state == HTTP_BAD ? HTTP_BAD : HTTP_TOO_LARGE;
-		if (i > 0 && line.len == 0) {
-			head->len = at;
+		state = next_head_line(bytes, len, head, &line);
+		if (state != HTTP_WHOLE)
+			return state;
+		if (line.len == 0)
 			return conclude(head, has_host, &absolute);
-		}
-		if (i == 0 ? read_request_line(&line, head, &absolute) < 0
-			   : read_field(&line, head, &field) < 0 ||
-				     take_field(&field, &has_host, head) < 0)
+		if (read_field(&line, head, &field) < 0 || take_field(&field, &has_host, head) < 0)
 			return HTTP_BAD;
 	}
-	return HTTP_TOO_LARGE;
+	return state == HTTP_WHOLE ? HTTP_TOO_LARGE : state;
 }
 
 static void put(char *out, size_t *at, const char *text, size_t len)
