@@ -133,12 +133,12 @@ struct spec {
 
 	struct strv command;
 	struct strv env;
-	char *workspace;     /* absolute; counted in `changes` */
-	bool workspace_made; /* the workspace is not the host's: launch makes it, empty */
-	char *cwd;	     /* absolute, inside */
-	char *home;	     /* absolute */
+	char *workspace; /* absolute; counted in `changes` */
+	char *cwd;	 /* absolute, inside */
+	char *home;	 /* absolute */
 	char *hostname;
 
+	bool workspace_made; /* the workspace is not the host's: launch makes it, empty */
 	enum root_mode root;
 	struct spec_tree *trees; /* sorted by path */
 	size_t tree_count;
@@ -160,9 +160,9 @@ struct spec {
 	struct strv
 		secret_header; /* HOST:NAME=FILE, absolute; what is in the file is nowhere here */
 	struct strv secrets;   /* NAME=FILE, absolute; never a value */
-	bool splice;	       /* splice(2) and tee(2) allowed */
 	char *seccomp;	       /* extra OCI filter, or NULL */
 	char *scan;	       /* how the code is vetted before it runs: warn, enforce; NULL: not */
+	bool splice;	       /* splice(2) and tee(2) allowed */
 	bool signed_only;      /* only files with a signature that holds */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
