@@ -71,7 +71,7 @@ def test_sandbox(home):
     tap.equal(aisbx.Sandbox.connect("py-1").commands.run("echo $B").stdout, "b\n", "connect, and its environment")
     tap.ok("py-1" in [info.name for info in aisbx.Sandbox.list()] and sandbox.is_running(), "list")
     tap.equal(sandbox.commands.run("pwd", envs={"PWD": ""}).stdout, home.work + "\n", "starts at the workspace's top")
-    error = raised(aisbx.TimeoutError, sandbox.commands.run, "echo so far; sleep 60", timeout=0.5)
+    error = raised(aisbx.TimeoutError, sandbox.commands.run, "echo so far; sleep 60", timeout=3)
     tap.ok(error and error.stdout == "so far\n", "a time limit, with what it wrote", error)
     tap.equal(sandbox.commands.run("exit 4", check=False).exit_code, 4, "check=False")
     error = raised(aisbx.NotFoundError, aisbx.Sandbox("no-such").commands.run, "true")
@@ -102,7 +102,8 @@ def test_background(home):
         tap.ok("".join(seen) == result.stdout + result.stderr == "1\n2\n3\nno\n", "told while it runs", seen)
         tap.equal(run("cat", stdin="in", on_stdout=seen.append).stdout, "in", "with input")
         handle = run("sleep 60", background=True)
-        tap.ok(handle.poll() is None and handle.kill() and raised(aisbx.CommandExitError, handle.wait), "kill")
+        ends = [handle.poll(), handle.kill(), raised(aisbx.CommandExitError, handle.wait)]
+        tap.ok(ends[:2] == [None, True] and ends[2] and ends[2].code == "killed", "kill", ends)
         handle = run(["sleep", "60"], background=True, timeout=0.3)
         tap.ok(raised(aisbx.TimeoutError, handle.wait), "its time limit")
         tap.ok(raised(aisbx.NotFoundError, aisbx.Sandbox("no-such").commands.run, "true", background=True)

@@ -454,7 +454,7 @@ def test_dead_keeper(home):
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     tap.ok(wait_for(lambda: home.data("inspect", "dead").get("processes")), "a command is under way")
     os.kill(keeper_of(home, "dead"), signal.SIGKILL)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=patience(60))
     tap.ok(child.returncode == 137 and "supervisor died" in err and "next exec" in err, "the caller is told", (child.returncode, err))
     done = sh(home, "dead", "echo again")
     tap.ok(done.returncode == 0 and done.stdout == "again\n", "the next exec works", done)
@@ -462,7 +462,7 @@ def test_dead_keeper(home):
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     tap.ok(wait_for(lambda: home.data("inspect", "dead").get("processes")), "another command is under way")
     home.call("stop", "dead")
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=patience(60))
     tap.ok(child.returncode == 137 and "was stopped" in err, "one that is stopped hears that", (child.returncode, err))
     home.call("rm", "dead")
 
@@ -502,7 +502,7 @@ def test_other_version(home):
     with subprocess.Popen([sys.executable, "-c", STRANGER, place], stdout=subprocess.PIPE) as stranger:
         stranger.stdout.readline()
         done = home.call("stop", "old", timeout=60)
-        tap.ok(done.returncode == 0 and stranger.wait(30) == -signal.SIGKILL, "one of another version is ended", done)
+        tap.ok(done.returncode == 0 and stranger.wait(patience(30)) == -signal.SIGKILL, "one of another version is ended", done)
     tap.equal(sh(home, "old", "echo again").stdout, "again\n", "and the next exec works")
     home.call("rm", "old")
 
@@ -531,12 +531,13 @@ def test_crowd_memory(home):
         # the worst case by force: whatever the kernel chooses, it was memory
         keeper = keeper_of(home, "small")
         init = [pid for pid, info in ((p, fields(p)) for p in ours()) if info and info[2] == keeper]
-        child = spawn(home, "small", "sleep 2; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"")
-        time.sleep(1)
+        # only once it runs: init takes its own place in the kernel's order again whenever it has started somebody
+        child = spawn(home, "small", "echo up; sleep 4; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"")
+        child.stdout.readline()
         for pid in init:
             with open(f"/proc/{pid}/oom_score_adj", "w") as file:
                 file.write("1000")
-        _, err = child.communicate(timeout=60)
+        _, err = child.communicate(timeout=patience(60))
         tap.ok(child.returncode == 137 and "out of memory" in err, "when init is ended for want of memory, that is told", (child.returncode, err))
         tap.equal(sh(home, "small", "echo again").stdout, "again\n", "and the sandbox can be entered again")
     home.call("rm", "small")

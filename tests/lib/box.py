@@ -21,7 +21,7 @@ def slow():
 def patience(seconds):
     """A time limit for a busy machine: never a measure, only the end of hope."""
     given = os.environ.get("AISBX_PATIENCE")
-    return seconds * (float(given) if given else 6 if slow() else 3)
+    return seconds * (float(given) if given else 12 if slow() else 6)
 
 
 def find_program():
@@ -131,6 +131,11 @@ class Box:
     def attack(self, *args, flags=(), **kw):
         """One attack inside."""
         return self.run("./attack", *args, flags=flags, **kw)
+
+    def call(self, *words, timeout=60):
+        """Any verb of the program as this caller, waited for."""
+        return subprocess.run([self.caller.program, *map(str, words)], cwd=self.caller.workspace, env=self.caller.env, capture_output=True,
+                              text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=patience(timeout), check=False, **self.caller.identity())
 
     def outside(self, *args, timeout=30, **kw):
         """The same attack as this caller on the host itself: only against scratch targets."""

@@ -38,7 +38,7 @@ class Home:
                 break
             time.sleep(0.1)
 
-    def call(self, *words, cwd=None, stdin=None, timeout=120, binary=False, **env):
+    def call(self, *words, cwd=None, stdin=None, timeout=300, binary=False, **env):
         """Runs the program with these words, from the workspace unless CWD says otherwise."""
         how = {} if binary else {"text": True, "errors": "surrogateescape"}
         source = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
@@ -95,7 +95,7 @@ class Home:
                                  cwd=cwd or self.work, env={**self.env, "TERM": "xterm", **env}, start_new_session=True)
         os.close(follower)
         seen, heard, waiting = b"", 0, list(typed)
-        while select.select([leader], [], [], 60)[0]:
+        while select.select([leader], [], [], 240)[0]:
             try:
                 part = os.read(leader, 65536)
             except OSError:
@@ -109,7 +109,7 @@ class Home:
                 os.write(leader, waiting.pop(0)[1])
         os.close(leader)
         try:
-            child.wait(timeout=60)
+            child.wait(timeout=120)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()

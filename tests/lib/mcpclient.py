@@ -32,7 +32,7 @@ class Server:
     def __exit__(self, *_):
         self.close()
 
-    def close(self, timeout=20):
+    def close(self, timeout=120):
         """Hangs up; the exit status."""
         if self.process.poll() is None:
             try:
@@ -64,7 +64,7 @@ class Server:
         self.send({"jsonrpc": "2.0", "id": self.last_id, "method": method, **({"params": params} if params else {})})
         return self.last_id
 
-    def read(self, timeout=60):
+    def read(self, timeout=240):
         """The next frame."""
         until = time.monotonic() + timeout
         while b"\n" not in self.buffer:
@@ -81,7 +81,7 @@ class Server:
             raise AssertionError(f"not a frame: {line[:200]}")
         return message
 
-    def wait(self, wanted, timeout=60):
+    def wait(self, wanted, timeout=240):
         """The answer to the request with that id; notifications are kept in `notes`, other answers for later."""
         until = time.monotonic() + timeout
         while wanted not in self.seen:
@@ -120,7 +120,7 @@ class Server:
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             return file.read().split()
 
-    def settle(self, timeout=10):
+    def settle(self, timeout=120):
         """Waits until no call has a child any more; what is left then."""
         until = time.monotonic() + timeout
         while self.children() and time.monotonic() < until:

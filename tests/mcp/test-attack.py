@@ -408,7 +408,7 @@ def sleepers(seconds):
     return found
 
 
-def until(what, timeout=20):
+def until(what, timeout=120):
     """Waits until WHAT is so; whether it came to that."""
     end = time.monotonic() + timeout
     while not what() and time.monotonic() < end:

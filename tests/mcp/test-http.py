@@ -46,7 +46,7 @@ class Web:
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(120)
         self.process.stdout.close()
         self.process.stderr.close()
 
@@ -60,7 +60,7 @@ class Web:
 
     def request(self, method, body=None, path="/mcp", **headers):
         """Status, headers and body of one request."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=240)
         data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for key, value in self.headers(**headers).items():
@@ -152,7 +152,7 @@ def test_sessions(web):
 def test_elicitation(web, home):
     web.ask("tools/call", name="sandbox_create", arguments={"sandbox": "h1"})
     web.ask("tools/call", name="sandbox_exec", arguments={"sandbox": "h1", "script": "echo web > web.txt"})
-    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=240)
     connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
         "name": "promote_request", "arguments": {"sandbox": "h1"}}}), web.headers())
     response = connection.getresponse()
@@ -191,7 +191,7 @@ def test_gone(web):
     while not alive(mark):
         time.sleep(0.05)
     plain.close()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while alive(mark) and time.monotonic() < until:
         web.ask("ping")
         time.sleep(0.1)
@@ -223,7 +223,7 @@ def test_crowd(web):
     idle = []
     for _ in range(800):
         try:
-            idle.append(socket.create_connection(("127.0.0.1", web.port), timeout=5))
+            idle.append(socket.create_connection(("127.0.0.1", web.port), timeout=60))
         except OSError:
             break
     began = time.monotonic()

@@ -121,7 +121,7 @@ def test_conformance(home):
         tap.ok(done.returncode == 0, f"conformance: {scenario}", done.stdout[-1500:] + done.stderr[-500:])
     for process in (proxy, server):
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.wait(120)
         (process.stdout or process.stderr).close()
 
 
