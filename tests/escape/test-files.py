@@ -354,7 +354,7 @@ def workdir(t):
             t.equal(result.code, 125, f"-C {path} is refused: {result}")
     finally:
         os.close(fd)
-    for path in ("no-such-directory", "attack", ""):
+    for path in ("no-such-directory", "attack", "", "attack/../..", "no-such/../.."):
         result = t.box.run("true", workspace=path or "''", cwd=t.caller.workspace)
         t.equal(result.code, 125, f"-C {path!r} is refused: {result}")
 

@@ -476,6 +476,29 @@ def keyring(t):
     t.every(result.probes, {"EPERM"}, "keys of the host's session")
 
 
+@suite.case("A066b", "nothing stays for the next sandbox of the same name", "outside everything stays")
+def reuse_of_name(t):
+    mark, name = f"CANARY-{time.time()}", f"again{os.getpid()}"
+    places = f"/tmp/m /var/tmp/m /dev/shm/m {t.caller.home}/m ./m /run/m"
+    secret = t.caller.dir + "/secret-of-before"
+    t.caller.put_at(secret, mark + "-secret\n", 0o600)
+    for turn in range(2):
+        flags = ["--secret", f"TOKEN={secret}"] if turn == 0 else []
+        made = t.box.call("create", name, *flags)
+        t.equal(made.returncode, 0, f"created: {made}")
+        try:
+            seen = t.box.call("exec", name, "--", "sh", "-c", f"cat {places} /run/secrets/* 2>/dev/null; "
+                              f"for f in {places}; do echo {mark} > $f 2>/dev/null; done; (sleep 777 &) ; echo done")
+            t.ok("done" in seen.stdout, "ran", seen)
+            if turn == 0:
+                t.ok(t.box.call("snap", "--kill", name).returncode == 0, "and was kept as a snapshot")
+            else:
+                t.equal(seen.stdout, "done\n", "nothing of the one before")
+        finally:
+            t.box.call("rm", name)
+    os.unlink(secret)
+
+
 @suite.case("A066", "nothing stays for the next run", "outside everything stays")
 def reuse(t):
     mark = f"CANARY-{time.time()}"

@@ -212,6 +212,46 @@ def supervisor_stopped(t):
     t.equal(process.returncode, 5, "the exit code")
 
 
+def stale_control(t):
+    victim = subprocess.Popen(["sleep", "1000"], **t.caller.identity())
+    subprocess.run(["sh", "-c", f"echo {victim.pid} 1 > stale; kill -9 $(cut -d' ' -f1 stale); rm stale"], cwd=t.caller.workspace, check=False)
+    t.equal(victim.wait(patience(10)), -9, "who believes the file kills another process")
+
+
+@suite.case("A074", "a stale pid in the state", stale_control)
+def stale_pid(t):
+    name, pid = f"stale{os.getpid()}", t.canary.process.pid
+    for left in ("nothing", "a stopped one"):
+        t.equal(t.box.call("create", name).returncode, 0, "created")
+        t.equal(t.box.call("exec", name, "--", "true").returncode, 0, "entered")
+        folder = f"{t.caller.home}/.local/share/aisbx/sbx/{name}"
+        holders = [file for file in os.listdir(folder) if os.path.isfile(f"{folder}/{file}") and is_pid_file(f"{folder}/{file}")]
+        t.ok(holders, "some file names the keeper", os.listdir(folder))
+        for file in holders:
+            with open(f"{folder}/{file}", "r+") as out:
+                keeper, ticks = out.read().split()
+                if left == "nothing":
+                    os.kill(int(keeper), signal.SIGKILL)
+                else:
+                    os.kill(int(keeper), signal.SIGSTOP)
+                out.seek(0)
+                out.truncate()
+                out.write(f"{pid} {ticks}\n")
+        stopped = t.box.call("stop", name)
+        t.equal(t.canary.changes(), [], f"behind {left}: stop ({stopped})")
+        if left != "nothing":
+            os.kill(int(keeper), signal.SIGKILL)
+        removed = t.box.call("rm", name)
+        t.equal(removed.returncode, 0, f"it can be removed: {removed}")
+
+
+def is_pid_file(path):
+    """Whether a file says "PID TICKS" and no more."""
+    with open(path, "rb") as file:
+        words = file.read(100).split()
+    return len(words) == 2 and all(word.isdigit() for word in words)
+
+
 @suite.case("A075", "orphans are reaped", "outside init of the machine reaps them")
 def zombies(t):
     count = 10000 if FULL else 1000

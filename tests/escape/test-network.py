@@ -3,10 +3,12 @@
 
 Every control runs the same script outside, in that same internet, where nothing stands in its way.
 """
+import atexit
 import ctypes
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -46,6 +48,7 @@ def keeper_of_requests(peer, address):
 
 
 def begin():
+    atexit.register(shutil.rmtree, Place.path, ignore_errors=True)
     os.chmod(Place.path, 0o755)
     internet.build_internet(Place)
     for name in ("resolv.conf", "hosts"):
@@ -228,8 +231,8 @@ def exfiltration(t):
                         "print(ask(1, b'c2VjcmV0.good.example'), ask(12, b'1.1.168.192.in-addr.arpa'))"])
     result = inside(t, script, *A)
     t.ok({row[:2] for row in result.asked} <= {("good.example", 1), ("good.example", 28)}, "only what is listed is asked", result.asked)
-    rows = [line for line in result.out.splitlines()]
-    t.ok(all(row.startswith("(3, 0)") for row in rows), "unlisted names do not exist", rows)
+    rows = result.out.splitlines()
+    t.ok(len(rows) == 11 and all(row.startswith("(3, 0)") for row in rows), f"unlisted names do not exist: {result}", rows)
 
 
 @suite.case("A111", "gateway exhaustion", "a bound of ours, not of the kernel's")
@@ -293,7 +296,9 @@ def exposure(t):
         path = f"{t.caller.home}/.local/share/aisbx/sbx/{name}/socket"
         other = PLAIN_ID + 1
         script = f"import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('{path}')"
-        done = subprocess.run([sys.executable, "-c", script], user=other, group=other, extra_groups=[], capture_output=True, text=True,
+        # Not this python: it may lie below a directory that only root enters.
+        python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or sys.executable
+        done = subprocess.run([python, "-c", script], user=other, group=other, extra_groups=[], capture_output=True, text=True,
                               check=False)
         t.ok("PermissionError" in done.stderr, "another user cannot reach the keeper", done.stderr[-200:])
     finally:

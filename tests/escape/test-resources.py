@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -214,6 +215,35 @@ def deep_tree(t):
     t.ok(result.json.get("changes", {}).get("added", 0) > width // 2, "changes were counted", result.json.get("changes"))
 
 
+def weighed(t, *words):
+    """A verb of the program: exit code, what it said, and the most memory it had."""
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen([t.caller.program, *words], cwd=t.caller.workspace, env=t.caller.env, stdin=subprocess.DEVNULL,
+                                   stdout=out, stderr=subprocess.STDOUT, **t.caller.identity())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        return process.returncode, out.read(300), usage.ru_maxrss << 10
+
+
+@suite.case("A086c", "deep and wide trees: diff, snapshot, destroy", "outside rm -r has to cope as well")
+def deep_sandbox(t):
+    depth, width = (20000, 100000) if FULL else (1500, 5000)
+    name = f"deep{os.getpid()}"
+    t.equal(t.box.call("create", name, "--disk", "2g").returncode, 0, "created")
+    try:
+        made = t.box.call("exec", name, "--", "./attack", "deep", ".", depth, width, timeout=120)
+        t.ok(made.returncode == 0 and int(made.stdout.split()[-1]) > 900, "made", made)
+        for words in (("diff", "--name-status", name), ("snap", name), ("status", name), ("rollback", name), ("rm", name)):
+            code, said, peak = weighed(t, *words)
+            t.equal(code, 0, f"{words}: {said}")
+            t.ok(slow() or peak < 256 << 20, f"memory of {words}", peak)
+    finally:
+        t.box.call("rm", name)
+    # What was removed is taken apart behind the answer.
+    t.equal(t.suite.watch.problems(patience(60)), [], "nothing is left")
+
+
 # Every directory made in place of a link to "." is one more way to the same large file of the host.
 COUNT_BOMB = """
 import os
@@ -402,6 +432,21 @@ def raising(t):
             t.ok(answer == "EPERM" or answer == "unlimited" and name in ("rlimit-nproc", "rlimit-nice"), name, answer)
         elif name != "limit":
             t.ok(answer in ("EPERM", "EACCES", "ENOMEM", "EAGAIN"), name, answer)
+
+
+def starve_control(t):
+    victim = subprocess.Popen(["sleep", "1000"], start_new_session=True, **t.caller.identity())
+    try:
+        t.every(t.box.outside("starve", victim.pid).probes, {"OK"}, "a process of the same user")
+    finally:
+        end(victim)
+
+
+@suite.case("A093c", "init's share taken away", starve_control)
+def starve_init(t):
+    t.every(t.box.attack("starve", 1, "all").probes, {"EPERM", "EACCES"}, "starve")
+    result = t.box.run("sh", "-c", "./attack starve 1 all >/dev/null; for i in 1 2 3; do (sleep 0.1 &) ; done; mkdir d && mv d e && exit 7")
+    t.equal(result.code, 7, f"init does its work: {result}")
 
 
 @suite.case("A093b", "limits of a root caller and a plain one are the same", "outside they are the caller's")

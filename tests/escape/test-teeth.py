@@ -20,6 +20,7 @@ CASES = {
     "leaks": "A054 A055 A057 A057b A058 A058b A058d A058e A058f A060 A061 A061b A061c A061d A064 A064b A065 A065b A096b A097",
     "lifecycle": "A067c A069",
     "resources": "A079c A089 A091 A093",
+    "network": "A096 A097 A098 A099 A100 A102 A105 A106 A108 A109 A110 A111 A113",
 }
 
 # the suite plays the host, in namespaces in which nothing is the machine's; bare-run looks for the name

@@ -90,6 +90,7 @@ static const struct {
 	{ "open-files", attack_open_files },
 	{ "pass-files", attack_pass_files },
 	{ "raise", attack_raise },
+	{ "starve", attack_starve },
 	{ "aio", attack_aio },
 	{ "inodes", attack_inodes },
 	{ "disk", attack_disk },

@@ -50,6 +50,6 @@ attack_fn attack_inject, attack_daemon, attack_init, attack_zombies, attack_hold
 	attack_crash, attack_deaf, attack_storm_forks, attack_sleep_files;
 attack_fn attack_memory, attack_fork_bomb, attack_thread_bomb, attack_open_files, attack_pass_files,
 	attack_raise, attack_aio, attack_inodes, attack_disk, attack_deep, attack_flood,
-	attack_spin, attack_inotify, attack_pipes, attack_pagecache;
+	attack_spin, attack_inotify, attack_pipes, attack_pagecache, attack_starve;
 
 #endif

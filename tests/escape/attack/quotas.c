@@ -130,6 +130,45 @@ int attack_raise(int argc, char **argv)
 	return 0;
 }
 
+/* Of all processes of this user, wherever they are: for inside only. */
+static void starve_all(void)
+{
+	report("nice-user", setpriority(PRIO_USER, 0, 19));
+	report("nice-user-high", syscall(SYS_setpriority, 1ul << 32 | PRIO_USER, 0, 19));
+	report("ioprio-user", syscall(SYS_ioprio_set, 3, 0, 3 << 13));
+}
+
+/* A093: ARGV: the process whose share is taken away; "all" for the whole user's. */
+int attack_starve(int argc, char **argv)
+{
+	pid_t pid = argc > 0 ? atoi(argv[0]) : 0;
+	struct sched_param param = { .sched_priority = 0 };
+	const struct rlimit none = { 0, 0 };
+	cpu_set_t first;
+	pid_t group;
+
+	if (pid <= 0)
+		return 2;
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	report("affinity", sched_setaffinity(pid, sizeof(first), &first));
+	report("affinity-high", syscall(SYS_sched_setaffinity, 1ul << 32 | (unsigned long)pid,
+					sizeof(first), &first));
+	report("nice", setpriority(PRIO_PROCESS, (id_t)pid, 19));
+	/* A group of another pid namespace has no number, and 0 is one's own. */
+	group = getpgid(pid);
+	if (group > 0)
+		report("nice-group", setpriority(PRIO_PGRP, (id_t)group, 19));
+	report("ioprio", syscall(SYS_ioprio_set, 1, pid, 3 << 13));
+	report("idle", sched_setscheduler(pid, SCHED_IDLE, &param));
+	report("nofile", prlimit(pid, RLIMIT_NOFILE, &none, NULL));
+	report("nproc", prlimit(pid, RLIMIT_NPROC, &none, NULL));
+	report("cpu", prlimit(pid, RLIMIT_CPU, &none, NULL));
+	if (argc > 1)
+		starve_all();
+	return 0;
+}
+
 /* A091 */
 int attack_aio(int argc, char **argv)
 {
