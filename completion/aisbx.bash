@@ -124,6 +124,10 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--commit)
+		COMPREPLY=()
+		return
+		;;
 	--owner)
 		COMPREPLY=()
 		return
@@ -443,7 +447,7 @@ _aisbx()
 		flags=" --json -h --help"
 		;;
 	promotions)
-		flags=" --json -h --help -y --yes -s --strategy --reason --all --owner"
+		flags=" --json -h --help -y --yes -s --strategy --reason --stages --to --commit --all --owner"
 		words="request approve reject"
 		;;
 	race)

@@ -1,9 +1,11 @@
 /*
- * Promotions that a program asked for and a person has to decide: STATE/asks/ID, one JSON object each.
+ * What a program asked for and a person has to decide, because it changes reality: a promotion, a way through the stages, a
+ * commit. STATE/asks/ID, one JSON object each.
  *
  * What is asked about is a snapshot, made for that, and the bundle it comes to, by its digest: the answer is applied to that
  * and nothing else, whatever becomes of the sandbox meanwhile; should reality have moved so that it comes to something
- * else, nothing is applied. Decided ones are kept for a week, for whoever asked to find out.
+ * else, nothing is applied. The snapshot goes with the decision; decided ones are kept for a week, for whoever asked to
+ * find out.
  */
 #ifndef ENGINE_PROMOTION_ASK_H
 #define ENGINE_PROMOTION_ASK_H
@@ -12,18 +14,25 @@
 #include "base/str.h"
 #include "base/value.h"
 
+enum ask_kind { ASK_PROMOTION, ASK_STAGES, ASK_COMMIT };
+
 struct engine_ask {
+	enum ask_kind kind;
 	const char *sandbox;	  /* NAME or NAME@SNAP */
 	const struct strv *paths; /* as engine_promote takes them; empty: all */
 	const char *strategy;	  /* NULL: fail */
 	const char *reason;	  /* in the asker's words; NULL: none */
 	const char *owner;	  /* who asks */
+	const char *to;		  /* ASK_STAGES: the last stage to enter; NULL: all */
+	const char *message;	  /* ASK_COMMIT: of the commit */
+	const char *const *environ;
 };
 
 /*
- * Looks at what would be applied and keeps the question: {request_id, state: "pending", sandbox, target, bundle, strategy,
- * files, paths, triggers: [{path, why}], reason, owner, made, promotion_id}. Fails as engine_promote does: with
- * ERROR_CONFLICT *ret_answer is that one's. ERROR_USAGE when there is nothing to promote.
+ * Looks at what would be done and keeps the question: {request_id, kind, state: "pending", sandbox, reason, owner, made,
+ * files, paths, triggers: [{path, why}]}, and {target, bundle, strategy, promotion_id} of a promotion, {bundle, stages:
+ * [{name, target}]} of a way through stages, {target, branch, message, promotion_id} of a commit. Fails as the deed itself
+ * does: with ERROR_CONFLICT *ret_answer is that of engine_promote. ERROR_USAGE when there is nothing to promote.
  */
 int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, struct error *err);
 
@@ -31,10 +40,10 @@ int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, str
 int engine_ask_list(const char *owner, struct value **ret_list, struct error *err);
 
 /*
- * The word of a person, or of a policy a person gave: applies exactly the bundle that was shown, or nothing. The answer is
- * the question with its new state, approved or rejected. ERROR_CONFLICT when it was decided already, or has changed.
+ * The word of a person, or of a policy a person gave: does exactly what was shown, or nothing. The answer is the question
+ * with its new state, approved or rejected, and what came of it. ERROR_CONFLICT when it was decided already, or has changed.
  */
-int engine_ask_decide(const char *id, bool is_approved, struct value **ret_answer,
-		      struct error *err);
+int engine_ask_decide(const char *id, bool is_approved, const char *const *env,
+		      struct value **ret_answer, struct error *err);
 
 #endif

@@ -354,21 +354,60 @@ static struct value *describe(const struct commit *commit, const char *made, con
 	return answer;
 }
 
-int engine_repo_commit(const char *sandbox, const char *message, const char *const *env,
-		       struct value **ret_answer, struct error *err)
+/* Which promotion, which of its paths, on which branch. */
+static int find(struct commit *commit, const struct engine_commit *wish, struct error *err)
+{
+	return find_promotion(commit, wish->sandbox, wish->environ, err) < 0 ||
+			       drop_ignored(commit, err) < 0 || read_head(commit, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static bool is_same(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+static int check_expected(const struct commit *commit, const struct engine_commit *wish,
+			  struct error *err)
+{
+	if (!wish->promotion_id ||
+	    (is_same(wish->promotion_id, commit->id) && is_same(wish->branch, commit->branch)))
+		return 0;
+	return error_set(err, ERROR_CONFLICT,
+			 "nothing is committed: the newest promotion or the branch is another than "
+			 "what was asked about");
+}
+
+int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer, struct error *err)
+{
+	owned(commit_done) struct commit commit = { .run_id = NULL };
+
+	if (find(&commit, wish, err) < 0)
+		return -1;
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "target", value_new_text(commit.git.top));
+	value_add(*ret_answer, "branch", value_new_text(commit.branch));
+	value_add(*ret_answer, "promotion_id", value_new_text(commit.id));
+	value_add(*ret_answer, "paths", workspace_paths(&commit.paths));
+	return 0;
+}
+
+int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answer,
+		       struct error *err)
 {
 	owned(commit_done) struct commit commit = { .run_id = NULL };
 	owned(str_done) struct str tree = STR_INIT, made = STR_INIT;
 	struct error index_failed = { 0 };
 
-	if (find_promotion(&commit, sandbox, env, err) < 0 || drop_ignored(&commit, err) < 0 ||
-	    read_head(&commit, err) < 0 || read_who(&commit, env, "NAME", err) < 0 ||
-	    read_who(&commit, env, "EMAIL", err) < 0 || hash_paths(&commit, err) < 0)
+	if (find(&commit, wish, err) < 0 || check_expected(&commit, wish, err) < 0 ||
+	    read_who(&commit, wish->environ, "NAME", err) < 0 ||
+	    read_who(&commit, wish->environ, "EMAIL", err) < 0 || hash_paths(&commit, err) < 0)
 		return -1;
-	commit.run_id = engine_last_run(sandbox);
+	commit.run_id = engine_last_run(wish->sandbox);
 	if (make_tree(&commit, &tree, err) < 0 ||
 	    check_differs(&commit, str_cstr(&tree), err) < 0 ||
-	    make_commit(&commit, str_cstr(&tree), message, &made, err) < 0 ||
+	    make_commit(&commit, str_cstr(&tree), wish->message, &made, err) < 0 ||
 	    move_branch(&commit, str_cstr(&made), err) < 0)
 		return -1;
 	/* The commit is made; an index that somebody holds shows these paths as changed until it is refreshed. */
@@ -376,7 +415,7 @@ int engine_repo_commit(const char *sandbox, const char *message, const char *con
 	*ret_answer =
 		describe(&commit, str_cstr(&made), index_failed.code ? index_failed.text : NULL);
 	const struct record_event event = {
-		.kind = "commit", .sandbox = sandbox, .id = commit.id, .body = *ret_answer
+		.kind = "commit", .sandbox = wish->sandbox, .id = commit.id, .body = *ret_answer
 	};
 
 	record_event(&event);

@@ -5,13 +5,24 @@
 #include "base/error.h"
 #include "base/value.h"
 
+struct engine_commit {
+	const char *sandbox, *message;
+	const char *promotion_id; /* the one that must be the newest; NULL: whichever is */
+	const char *branch; /* with promotion_id: the one that must be checked out; NULL: none is */
+	const char *const *environ;
+};
+
 /*
- * Commits the paths of SANDBOX's newest live promotion, as they are now, on the branch that is checked out: {commit,
+ * Commits the paths of the sandbox's newest live promotion, as they are now, on the branch that is checked out: {commit,
  * branch, promotion_id, run_id, paths, skipped}; skipped are those git ignores. ERROR_NOT_FOUND without a promotion or
- * a repository, ERROR_CONFLICT when the branch moved meanwhile or nothing differs from it. See git.h for what is
- * never run.
+ * a repository, ERROR_CONFLICT when the branch moved meanwhile, nothing differs from it, or it is not what was expected. See
+ * git.h for what is never run.
  */
-int engine_repo_commit(const char *sandbox, const char *message, const char *const *environ,
-		       struct value **ret_answer, struct error *err);
+int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answer,
+		       struct error *err);
+
+/* What it would be about: {target, branch, promotion_id, paths}. */
+int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer,
+		     struct error *err);
 
 #endif

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TOLD_PATHS 1000
+
 /* The sandbox as it is now: its names, and its place. */
 struct source {
 	char *id, *workspace;
@@ -242,24 +244,77 @@ static int run_bundle(const struct engine_stage *wish, const struct stage_file *
 	return status;
 }
 
+/* The pipeline, and the bundle sealed in its place. */
+static int prepare(const struct engine_stage *wish, struct stage_file *file,
+		   struct stage_place *place, struct error *err)
+{
+	owned(source_done) struct source source = { NULL, NULL };
+	bool found = false;
+
+	if (read_source(wish->sandbox, &source, err) < 0 ||
+	    stage_file_read(file, wish, source.workspace, err) < 0 ||
+	    stage_file_find_targets(file, wish->to, source.workspace, err) < 0 ||
+	    find_bundle(place, wish->sandbox, &source, &found, err) < 0)
+		return -1;
+	if (wish->bundle && (!found || strcmp(place->record.bundle, wish->bundle) != 0))
+		return error_set(err, ERROR_CONFLICT,
+				 "the sandbox has changed since it was asked about; ask again");
+	return found ? stage_file_check_bundle(file, &place->bundle, source.workspace, err)
+		     : make_bundle(place, wish, &source, file, err);
+}
+
 int engine_stage_run(const struct engine_stage *wish, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
 	owned(stage_file_done) struct stage_file file;
-	owned(source_done) struct source source = { NULL, NULL };
-	bool found = false;
 
 	stage_place_init(&place);
 	stage_file_init(&file);
-	if (read_source(wish->sandbox, &source, err) < 0 ||
-	    stage_file_read(&file, wish, source.workspace, err) < 0 ||
-	    stage_file_find_targets(&file, wish->to, source.workspace, err) < 0 ||
-	    find_bundle(&place, wish->sandbox, &source, &found, err) < 0)
-		return -1;
-	if (found ? stage_file_check_bundle(&file, &place.bundle, source.workspace, err) < 0
-		  : make_bundle(&place, wish, &source, &file, err) < 0)
+	if (prepare(wish, &file, &place, err) < 0)
 		return -1;
 	return run_bundle(wish, &file, &place, ret_answer, err);
+}
+
+/* Stages on the way, in the order they are entered in. */
+static struct value *list_stages(const struct stage_file *file, size_t to)
+{
+	const struct pipeline *pipeline = &file->pipeline;
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < pipeline->count; i++) {
+		size_t index = pipeline->order[i];
+
+		if (!stage_file_is_wanted(pipeline, index, to))
+			continue;
+		struct value *row = value_append(list, value_new_map());
+
+		value_add(row, "name", value_new_text(pipeline->stages[index].name));
+		value_add(row, "target", value_new_text(file->targets[index]));
+	}
+	return list;
+}
+
+int engine_stage_look(const struct engine_stage *wish, struct value **ret_answer, struct error *err)
+{
+	owned(stage_place_close) struct stage_place place;
+	owned(stage_file_done) struct stage_file file;
+	owned(strv_done) struct strv paths = STRV_INIT;
+	size_t to;
+
+	stage_place_init(&place);
+	stage_file_init(&file);
+	if (prepare(wish, &file, &place, err) < 0)
+		return -1;
+	to = wish->to ? pipeline_find(&file.pipeline, wish->to, err) : PIPELINE_NONE;
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "bundle", value_new_text(place.record.bundle));
+	value_add(*ret_answer, "snapshot", value_new_text(place.record.snapshot));
+	value_add(*ret_answer, "stages", list_stages(&file, to));
+	value_add(*ret_answer, "files", value_new_int((int64_t)place.bundle.count));
+	for (size_t i = 0; i < place.bundle.count && i < TOLD_PATHS; i++)
+		strv_add(&paths, place.bundle.items[i].path);
+	value_add(*ret_answer, "paths", workspace_paths(&paths));
+	return 0;
 }
 
 int engine_stage_status(const char *bundle, struct value **ret_answer, struct error *err)

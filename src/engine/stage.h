@@ -21,6 +21,8 @@ struct engine_stage {
 		file; /* of the pipeline; NULL: pipeline.yaml of the workspace, else the user's own */
 	const char *to;			/* the last stage to enter; NULL: all */
 	const struct strv *allow_paths; /* as for promote; may be NULL */
+	const struct strv *agreed; /* instead of those: "WHY PATH" as for promote; may be NULL */
+	const char *bundle; /* the one that was looked at: another is ERROR_CONFLICT; NULL: any */
 	const char *const *environ;
 	/* Told at each step. May be NULL. */
 	void (*progress)(const char *stage, const char *state, void *cookie);
@@ -34,6 +36,13 @@ struct engine_stage {
  */
 int engine_stage_run(const struct engine_stage *stage, struct value **ret_answer,
 		     struct error *err);
+
+/*
+ * Seals what would be carried, and enters no stage: {bundle, snapshot, files, paths, stages: [{name, target}]}; those stages
+ * that stand on the way.
+ */
+int engine_stage_look(const struct engine_stage *stage, struct value **ret_answer,
+		      struct error *err);
 
 /* BUNDLE: its name or the beginning of one: the object above. NULL: a list of them, newest first. */
 int engine_stage_status(const char *bundle, struct value **ret_answer, struct error *err);

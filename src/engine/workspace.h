@@ -30,6 +30,9 @@ struct engine_snap {
 /* {sandbox, name, message, made, parent}. */
 int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struct error *err);
 
+/* Forgets a snapshot that nobody asked for by name, while whoever runs is halted. */
+int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err);
+
 /* One object per snapshot, oldest first: {name, parent, message, made, auto, current, torn}. */
 int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err);
 

@@ -70,6 +70,17 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 	return 0;
 }
 
+int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err)
+{
+	owned(opened_close) struct opened opened;
+	bool frozen = false;
+
+	opened_init(&opened);
+	if (opened_open_quiet(&opened, sandbox, QUIET_FREEZE, &frozen, err) < 0)
+		return -1;
+	return thaw(&opened, frozen, snapshot_drop(&opened.sandbox, snapshot, err), err);
+}
+
 int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err)
 {
 	owned(opened_close) struct opened opened;

@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "engine/promotion_ask.h"
 #include "engine/workspace.h"
+#include "ops/promotion.h"
 #include "ops/rows.h"
 #include "ops/words.h"
 
@@ -88,6 +89,25 @@ static int list(struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* A promotion, or what --stages and --commit say; what belongs to one of them is no part of another. */
+static int read_kind(const struct op_call *call, struct engine_ask *ask, struct error *err)
+{
+	bool is_stages = op_arg_switch(call, "stages");
+
+	ask->to = op_arg_text(call, "to");
+	ask->message = op_arg_text(call, "commit");
+	ask->kind = is_stages ? ASK_STAGES : ask->message ? ASK_COMMIT : ASK_PROMOTION;
+	if (is_stages && ask->message)
+		return error_set(err, ERROR_USAGE, "--stages and --commit are two requests");
+	if (ask->to && !is_stages)
+		return error_set(err, ERROR_USAGE, "--to belongs to --stages");
+	if (ask->kind != ASK_PROMOTION && (call->words.count > 2 || ask->strategy))
+		return error_set(err, ERROR_USAGE, "paths and --strategy belong to a promotion");
+	if (ask->message && !ask->message[strspn(ask->message, " \t\n")])
+		return error_set(err, ERROR_USAGE, "a commit needs a message");
+	return 0;
+}
+
 static int request(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
@@ -95,8 +115,11 @@ static int request(struct op_call *call, struct error *err)
 				  .paths = &paths,
 				  .strategy = op_arg_text(call, "strategy"),
 				  .reason = op_arg_text(call, "reason"),
-				  .owner = call->ceiling ? call->ceiling->owner : NULL };
+				  .owner = call->ceiling ? call->ceiling->owner : NULL,
+				  .environ = call->environ };
 
+	if (read_kind(call, &ask, err) < 0)
+		return -1;
 	for (size_t i = 2; i < call->words.count; i++) {
 		owned(free_ptr) char *path = words_read_path(call->words.items[i]);
 
@@ -115,12 +138,8 @@ static void tell_ask(struct op_call *call, const struct value *ask)
 {
 	const struct value *triggers = value_get(ask, "triggers");
 
-	str_addf(&call->text, "%lld files of %s to ", (long long)value_int_of(ask, "files"),
-		 value_get_text(ask, "sandbox"));
-	words_add_path(&call->text,
-		       value_get_text(ask, "target") ? value_get_text(ask, "target") : "");
-	str_addf(&call->text, ", bundle %.12s\n",
-		 value_get_text(ask, "bundle") ? value_get_text(ask, "bundle") : "?");
+	promotion_tell_ask(&call->text, ask);
+	str_add_char(&call->text, '\n');
 	for (size_t i = 0; triggers && i < triggers->many.count; i++) {
 		const struct value *one = triggers->many.items[i];
 		const char *path = value_get_text(one, "path"), *why = value_get_text(one, "why");
@@ -190,10 +209,19 @@ static int decide(struct op_call *call, bool is_approved, struct error *err)
 		return -1;
 	if (!is_approved && getenv("AISBX_SANDBOX"))
 		return error_set(err, ERROR_DENIED, "promotions are not decided in a sandbox");
-	if (engine_ask_decide(call->words.items[1], is_approved, &call->answer, err) < 0)
+	if (engine_ask_decide(call->words.items[1], is_approved, call->environ, &call->answer,
+			      err) < 0)
 		return -1;
 	str_addf(&call->text, "%s %s\n", value_get_text(call->answer, "state"),
 		 call->words.items[1]);
+	if (value_get_text(call->answer, "outcome"))
+		str_addf(&call->text, "the way through the stages: %s\n",
+			 value_get_text(call->answer, "outcome"));
+	if (value_get_text(call->answer, "commit"))
+		str_addf(&call->text, "committed as %.10s\n",
+			 value_get_text(call->answer, "commit"));
+	if (value_get_text(call->answer, "note"))
+		str_addf(&call->notes, "%s\n", value_get_text(call->answer, "note"));
 	if (value_get_text(call->answer, "undo"))
 		str_addf(&call->text, "take it back with: %s\n",
 			 value_get_text(call->answer, "undo"));
@@ -217,7 +245,7 @@ static int reject_all(struct op_call *call, struct error *err)
 
 		if (!id || !state || strcmp(state, "pending") != 0)
 			continue;
-		if (engine_ask_decide(id, false, &rejected, err) < 0)
+		if (engine_ask_decide(id, false, call->environ, &rejected, err) < 0)
 			return -1;
 		value_append(call->answer, rejected);
 	}

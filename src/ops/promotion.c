@@ -9,6 +9,7 @@
 
 #define HASH_TOLD 16
 #define SHOWN_MAX 20
+#define MESSAGE_TOLD 300
 
 void promotion_add_path(struct str *out, const struct value *item)
 {
@@ -107,6 +108,45 @@ void promotion_tell(struct str *out, const struct value *answer)
 	add_resolved(out, answer);
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
+}
+
+static void add_way(struct str *out, const struct value *stages)
+{
+	for (size_t i = 0; stages && stages->kind == VALUE_LIST && i < stages->many.count; i++) {
+		const struct value *stage = stages->many.items[i];
+		const char *name = value_get_text(stage, "name");
+		const char *target = value_get_text(stage, "target");
+
+		str_addf(out, "%s %s (", i > 0 ? "," : "", name ? name : "?");
+		words_add_path(out, target ? target : "");
+		str_add_char(out, ')');
+	}
+}
+
+void promotion_tell_ask(struct str *out, const struct value *ask)
+{
+	const char *kind = value_get_text(ask, "kind"), *bundle = value_get_text(ask, "bundle");
+	const char *target = value_get_text(ask, "target"), *branch = value_get_text(ask, "branch");
+	const char *sandbox = value_get_text(ask, "sandbox");
+	const char *message = value_get_text(ask, "message");
+
+	str_addf(out, "%lld files of the sandbox %s ", (long long)value_int_of(ask, "files"),
+		 sandbox ? sandbox : "?");
+	if (kind && strcmp(kind, "stages") == 0) {
+		str_add(out, "through the stages");
+		add_way(out, value_get(ask, "stages"));
+	} else {
+		str_add(out, kind && strcmp(kind, "commit") == 0 ? "as a commit in " : "to ");
+		words_add_path(out, target ? target : "?");
+	}
+	if (bundle)
+		str_addf(out, ", bundle %.16s", bundle);
+	if (branch)
+		str_addf(out, ", branch %s", branch);
+	if (message) {
+		str_add(out, ", message ");
+		words_add_quoted(out, message, MESSAGE_TOLD);
+	}
 }
 
 /* What kind of agreement FLAG is: one word per path, or one for all of its kind. */

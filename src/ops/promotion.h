@@ -8,6 +8,9 @@
 /* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back. */
 void promotion_tell(struct str *out, const struct value *answer);
 
+/* What a program asks for, on one line without its end: a promotion, a way through stages, a commit. */
+void promotion_tell_ask(struct str *out, const struct value *ask);
+
 /* What needs a person's word, why, and the flag that gives it. */
 void promotion_tell_consent(struct str *out, const struct value *answer);
 

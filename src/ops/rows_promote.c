@@ -186,6 +186,13 @@ static const struct op_param promotions_params[] = {
 	  .help = "request: what becomes of conflicts, as for promote",
 	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs" },
 	{ .name = "reason", .metavar = "TEXT", .help = "request: why, for whoever decides" },
+	{ .name = "stages",
+	  .kind = PARAM_SWITCH,
+	  .help = "request: a way through the stages, as stage run goes, instead of a promotion" },
+	{ .name = "to", .metavar = "STAGE", .help = "with --stages: go no further than this one" },
+	{ .name = "commit",
+	  .metavar = "TEXT",
+	  .help = "request: a commit of what was promoted, with this message" },
 	{ .name = "all", .kind = PARAM_SWITCH, .help = "reject: everything that waits" },
 	{ .name = "owner",
 	  .metavar = "NAME",
@@ -205,9 +212,9 @@ const struct op promotions_row = {
 		"target can be undone.\n"
 		"\n"
 		"Agents ask for promotions over MCP, and request does so by hand: what a\n"
-		"sandbox changed is kept as a question. approve applies exactly what was\n"
-		"shown, and nothing if the sandbox has changed since; it takes a person at\n"
-		"a terminal, or --yes. reject ends it.\n"
+		"sandbox changed is kept as a question, in a snapshot that goes with the\n"
+		"answer. approve does exactly what was shown, and nothing if that can no\n"
+		"longer be had; it takes a person at a terminal, or --yes. reject ends it.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx promotions\n"

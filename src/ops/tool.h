@@ -76,6 +76,8 @@ struct tool {
 	const struct tool_field *fields; /* the same */
 	const char *list;		 /* a list of objects comes under this key; may be NULL */
 	unsigned flags;
+	const struct tool
+		*asking; /* of TOOL_PROMOTES: the same arguments, as a question to a person */
 };
 
 /* Ended by NULL. */

@@ -185,6 +185,15 @@ const struct tool artifact_save_tool = {
 	.list = "artifacts",
 };
 
+/* What tools that change the real files answer with as well: whether a person was asked, and what was said. */
+#define ASKED_FIELDS                                                                        \
+	{ "request_id", "string", "of the question, where a person has to agree first" },   \
+		{ "state", "string", "of the question: pending, approved or rejected" },    \
+		{ "note", "string", "why it went no further" }, { "paths", "array", NULL }, \
+	{                                                                                   \
+		"promotion_id", "string", NULL                                              \
+	}
+
 static const struct tool_arg commit_args[] = {
 	ARG_SANDBOX,
 	{ .name = "message", .required = true, .help = "of the commit" },
@@ -192,9 +201,26 @@ static const struct tool_arg commit_args[] = {
 };
 
 static const struct tool_field commit_fields[] = {
-	{ "commit", "string", NULL },	    { "branch", "string", NULL },
-	{ "promotion_id", "string", NULL }, { "paths", "array", NULL },
-	{ "skipped", "array", NULL },	    END_FIELDS,
+	{ "commit", "string", NULL },
+	{ "branch", "string", NULL },
+	{ "skipped", "array", NULL },
+	ASKED_FIELDS,
+	END_FIELDS,
+};
+
+static const struct tool_arg commit_ask_args[] = {
+	ARG_SANDBOX,
+	{ .name = "message", .target = "commit", .required = true, .help = "of the commit" },
+	END_ARGS,
+};
+
+static const struct tool commit_asking = {
+	.name = "repo_commit",
+	.verb = "promotions",
+	.word = "request",
+	.args = commit_ask_args,
+	.fields = commit_fields,
+	.flags = TOOL_ASKS,
 };
 
 const struct tool repo_commit_tool = {
@@ -202,12 +228,14 @@ const struct tool repo_commit_tool = {
 	.title = "Commit a promoted change",
 	.description = "Makes a git commit of what was promoted from a sandbox. Nothing the "
 		       "sandbox wrote is "
-		       "run: no hooks, no filters.",
+		       "run: no hooks, no filters. A person may have to agree: then state is "
+		       "pending until that happened.",
 	.verb = "repo",
 	.word = "commit",
 	.args = commit_args,
 	.fields = commit_fields,
 	.flags = TOOL_PROMOTES,
+	.asking = &commit_asking,
 };
 
 static const struct tool_arg request_args[] = {
@@ -296,9 +324,20 @@ static const struct tool_arg stage_args[] = {
 static const struct tool_field stage_fields[] = {
 	{ "bundle", "string", NULL },
 	{ "sandbox", "string", NULL },
-	{ "outcome", "string", NULL },
+	{ "outcome", "string", "live, refused or rolled-back" },
 	{ "stages", "array", NULL },
+	ASKED_FIELDS,
 	END_FIELDS,
+};
+
+static const struct tool stage_asking = {
+	.name = "stage_run",
+	.verb = "promotions",
+	.word = "request",
+	.set = "stages",
+	.args = stage_args,
+	.fields = stage_fields,
+	.flags = TOOL_ASKS,
 };
 
 const struct tool stage_run_tool = {
@@ -306,12 +345,14 @@ const struct tool stage_run_tool = {
 	.title = "Carry a change through the stages",
 	.description = "Applies what a sandbox changed to one directory after another, as the "
 		       "user's pipeline "
-		       "says, checked at each.",
+		       "says, checked at each. A person may have to agree: then state is pending "
+		       "until that happened.",
 	.verb = "stage",
 	.word = "run",
 	.args = stage_args,
 	.fields = stage_fields,
 	.flags = TOOL_DESTRUCTIVE | TOOL_PROMOTES,
+	.asking = &stage_asking,
 };
 
 static const struct tool_arg status_args[] = {

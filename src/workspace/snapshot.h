@@ -67,6 +67,9 @@ int snapshot_rollback(struct sandbox *sandbox, const char *name,
 int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new_name,
 		  uint64_t expires_ms, struct error *err);
 
+/* Forgets a snapshot; what was made on it, and a sandbox that stands on it, then stand on its parent. */
+int snapshot_drop(struct sandbox *sandbox, const char *name, struct error *err);
+
 /* Today's reality as base: seals a dirty top, and notes the new time. The next mount is fresh. */
 int snapshot_refresh(struct sandbox *sandbox, struct error *err);
 

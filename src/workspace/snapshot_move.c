@@ -1,4 +1,4 @@
-/* Moving between snapshots: back, aside, and onto today's reality. */
+/* Moving between snapshots: back, aside, and onto today's reality; and forgetting one. */
 #include "workspace/snapshot.h"
 
 #include "base/clock.h"
@@ -8,7 +8,9 @@
 #include "workspace/snapshot_parts.h"
 #include "workspace/store_parts.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ANCESTORS_MAX 100000u
 
@@ -175,4 +177,37 @@ int snapshot_refresh(struct sandbox *sandbox, struct error *err)
 	memcpy(here.layer, sandbox->head, sizeof(here.layer));
 	memcpy(here.name, sandbox->at, sizeof(here.name));
 	return stand_on(sandbox, &here, err);
+}
+
+/* Who was made on it was made on what it was made on; that first, so that no way back ever leads to nothing. */
+static int pass_on(struct sandbox *sandbox, const struct snapshot *gone, struct error *err)
+{
+	struct snapshots all;
+	int status = 0;
+
+	if (snapshot_list(sandbox, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count && status == 0; i++) {
+		if (strcmp(all.items[i].parent, gone->name) != 0)
+			continue;
+		memcpy(all.items[i].parent, gone->parent, sizeof(gone->parent));
+		status = seal_write_snapshot(sandbox, &all.items[i], err);
+	}
+	snapshots_done(&all);
+	if (status < 0 || strcmp(sandbox->at, gone->name) != 0)
+		return status;
+	memcpy(sandbox->at, gone->parent, sizeof(sandbox->at));
+	return sandbox_write_head(sandbox, err);
+}
+
+int snapshot_drop(struct sandbox *sandbox, const char *name, struct error *err)
+{
+	owned(snapshot_done) struct snapshot gone = { 0 };
+	owned(free_ptr) char *path = xasprintf("snaps/%s", name);
+
+	if (snapshot_find(sandbox, name, &gone, err) < 0 || pass_on(sandbox, &gone, err) < 0)
+		return -1;
+	if (unlinkat(sandbox->dir_fd, path, 0) < 0 && errno != ENOENT)
+		return error_errno(err, ERROR_HOST, "cannot forget the snapshot '%s'", name);
+	return 0;
 }

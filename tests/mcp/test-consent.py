@@ -5,6 +5,7 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home o
 """
 
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -172,10 +173,127 @@ def test_triggers(home):
         change(server, "n1")
         tap.ok(is_refused(server.call("promote_request", sandbox="n1"), "denied", "never"), "never is never")
         tap.ok(is_refused(server.call("stage_run", sandbox="n1"), "denied", "never"), "for stages as well")
-    with Server(home) as server:
-        change(server, "s1")
-        tap.ok(is_refused(server.call("stage_run", sandbox="s1"), "consent"), "stages change real files: a person's to run")
     tap.equal(home.call("mcp", "--promote-policy", "always").returncode, 2, "there is no other policy")
+
+
+def snapshots(home, sandbox):
+    return [row["name"] for row in home.rows("snaps", sandbox)]
+
+
+def test_snapshots(home):
+    """What a question was asked about goes with the answer."""
+    with Server(home) as server:
+        change(server, "k1", "echo k > kept.txt")
+        home.call("snap", "k1", "--name", "mine")
+        found = server.data("promote_request", sandbox="k1")
+        tap.equal(len(snapshots(home, "k1")), 2, "a question holds a snapshot")
+        server.call("sandbox_exec", sandbox="k1", script="echo more > more.txt")
+        home.call("promotions", "reject", found["request_id"])
+        tap.equal(snapshots(home, "k1"), ["mine"], "which goes when it is rejected")
+        found = server.data("promote_request", sandbox="k1", paths=["kept.txt"])
+        home.call("snap", "k1", "--name", "later")
+        home.call("promotions", "approve", found["request_id"], "--yes")
+        rows = home.rows("snaps", "k1")
+        tap.equal([(row["name"], row["parent"]) for row in rows], [("mine", None), ("later", "mine")],
+                  "or approved, and what was made on it stands on what it stood on")
+        tap.ok(home.read("kept.txt") == "k\n" and server.data("sandbox_files_read", sandbox="k1", path="more.txt")
+               .get("content") == "more\n", "nothing else is lost")
+        tap.equal(server.data("sandbox_rollback", sandbox="k1", snapshot="mine").get("snapshot"), "mine", "and rewinding works")
+        tap.ok(is_refused(server.call("promote_request", sandbox="k1", paths=["none.txt"])), "nothing to ask about")
+        tap.ok(all(name == "mine" or name == "later" or name.startswith("auto") for name in snapshots(home, "k1")),
+               "leaves nothing either", snapshots(home, "k1"))
+
+
+def make_pipeline(home, *extra):
+    """Two stages of the user's own: the workspace, and a directory beside it. Its place."""
+    beside = home.path + "/staging"
+    os.makedirs(beside, exist_ok=True)
+    os.makedirs(home.path + "/.config/aisbx", exist_ok=True)
+    with open(home.path + "/.config/aisbx/pipeline.yaml", "w") as file:
+        file.write("stages:\n  - {name: dev, target: .}\n" + f"  - {{name: staging, target: {beside}}}\n" + "".join(extra))
+    return beside
+
+
+def test_stages(home):
+    beside = make_pipeline(home)
+    with Server(home) as server:
+        change(server, "st1", "echo staged > staged.txt")
+        found = server.data("stage_run", sandbox="st1")
+        tap.ok(found.get("state") == "pending" and [row["name"] for row in found["stages"]] == ["dev", "staging"]
+               and not os.path.exists(home.work + "/staged.txt"), "stages are asked about", found)
+        done = home.data("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.get("outcome") == "live" and home.read("staged.txt") == "staged\n"
+               and os.path.exists(beside + "/staged.txt"), "and entered when a person says so", done)
+        change(server, "st2", "echo moved > moved.txt")
+        found = server.data("stage_run", sandbox="st2", to="dev")
+        server.call("sandbox_exec", sandbox="st2", script="echo other > moved.txt")
+        done = home.call("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.returncode == 3 and not os.path.exists(home.work + "/moved.txt"), "what changed since is not", done)
+        found = server.data("stage_run", sandbox="st2")
+        make_pipeline(home, f"  - {{name: third, target: {home.path}/staging}}\n")
+        done = home.call("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.returncode in (2, 3) and not os.path.exists(home.work + "/moved.txt"), "nor by another pipeline", done)
+        make_pipeline(home)
+        tap.ok(is_refused(server.call("stage_run", sandbox="st2", to="nowhere")), "a stage that is none is refused")
+    with Server(home, capabilities=ELICITS) as server:
+        asked = []
+        answering(server, YES, asked)
+        change(server, "st3", "echo all: > Makefile")
+        found = server.data("stage_run", sandbox="st3", to="dev")
+        message = asked[0]["params"]["message"] if asked else ""
+        tap.ok("dev" in message and "Makefile" in message and "make something run" in message,
+               "a client's user sees the way, and what could run", asked)
+        tap.ok(found.get("outcome") == "live" and home.read("Makefile") == "all:\n", "yes is enough for just that", found)
+        answering(server, {"action": "decline"}, asked)
+        change(server, "st4", "echo no > no.txt")
+        found = server.data("stage_run", sandbox="st4")
+        tap.ok(found.get("state") == "rejected" and not os.path.exists(home.work + "/no.txt"), "no is no", found)
+    with Server(home, "--promote-policy", "gates") as server:
+        change(server, "st5", "echo gates > gates.txt")
+        found = server.data("stage_run", sandbox="st5")
+        tap.ok(found.get("outcome") == "live" and os.path.exists(beside + "/gates.txt"),
+               "under gates the pipeline's own checks decide", found)
+
+
+def test_commit(home):
+    def git(*words):
+        return subprocess.run(["git", "-C", home.work, *words], env=home.env, capture_output=True, text=True, check=False).stdout
+    git("init", "-q", "-b", "main")
+    git("config", "--global", "user.name", "Tester")
+    git("config", "--global", "user.email", "tester@example.org")
+    with Server(home) as server:
+        change(server, "c1", "echo one > one.txt")
+        tap.ok(is_refused(server.call("repo_commit", sandbox="c1", message="m"), "not_found"),
+               "nothing promoted is nothing to commit")
+        home.call("promotions", "approve", server.data("promote_request", sandbox="c1")["request_id"], "--yes")
+        found = server.data("repo_commit", sandbox="c1", message="add one")
+        tap.ok(found.get("state") == "pending" and found.get("branch") == "main" and not git("log", "--format=%s"),
+               "a commit is asked for", found)
+        done = home.data("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.get("commit") and git("log", "--format=%s").strip() == "add one", "and made when a person says so", done)
+        tap.ok(is_refused(server.call("repo_commit", sandbox="c1", message="  ")), "a commit needs a message")
+    with Server(home, "--owner", "who", capabilities=ELICITS) as server:
+        answering(server, YES, [])
+        change(server, "c2", "echo two > two.txt")
+        server.call("promote_request", sandbox="c2")
+        found = server.data("repo_commit", sandbox="c2", message="add two")
+        tap.ok(found.get("commit", "").startswith(git("rev-parse", "HEAD").strip()[:12])
+               and git("log", "-1", "--format=%s").strip() == "add two", "by the client's user as well", found)
+        server.call("sandbox_exec", sandbox="c2", script="echo three > three.txt")
+        asked = []
+        server.answer_requests = asked.append
+        waiting = server.start("tools/call", {"name": "promote_request", "arguments": {"sandbox": "c2"}})
+        answering(server, YES, asked)
+        server.wait(waiting)
+        git("checkout", "-q", "-b", "other")
+        server.answer_requests = lambda message: (git("checkout", "-q", "main"), server.send(
+            {"jsonrpc": "2.0", "id": message["id"], "result": YES}))
+        result = server.call("repo_commit", sandbox="c2", message="on other")
+        tap.ok(is_refused(result, "conflict") and "on other" not in git("log", "--all", "--format=%s"),
+               "another branch than what was shown gets nothing", result)
+    with Server(home, "--promote-policy", "gates", "--owner", "who") as server:
+        found = server.data("repo_commit", sandbox="c2", message="by policy")
+        tap.ok(found.get("commit") and git("log", "-1", "--format=%s").strip() == "by policy", "gates let it pass", found)
 
 
 def test_no_other_way(home):
@@ -192,6 +310,7 @@ def test_no_other_way(home):
 
 with Home("mcp-consent-") as home:
     home.put("keep.txt", "keep\n")
-    for test in (test_pending, test_binding, test_elicitation, test_modern, test_triggers, test_no_other_way):
+    for test in (test_pending, test_binding, test_elicitation, test_modern, test_triggers, test_snapshots, test_stages,
+                 test_commit, test_no_other_way):
         tap.attempt(test, home)
 sys.exit(tap.done())

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "ops/promotion.h"
 #include "ops/words.h"
 
 #include <stdlib.h>
@@ -100,12 +101,10 @@ static void tell_paths(const struct value *list, const char *title, struct str *
 static void tell_question(const struct value *ask, struct str *out)
 {
 	const char *reason = value_get_text(ask, "reason");
-	const char *target = value_get_text(ask, "target");
 
-	str_addf(out, "Apply %lld files of the sandbox %s to ",
-		 (long long)value_int_of(ask, "files"), value_get_text(ask, "sandbox"));
-	words_add_path(out, target ? target : "?");
-	str_addf(out, "? Bundle %.16s.", value_get_text(ask, "bundle"));
+	str_add(out, "Apply ");
+	promotion_tell_ask(out, ask);
+	str_add_char(out, '?');
 	tell_paths(value_get(ask, "triggers"), "\nThese could make something run:", out);
 	tell_paths(value_get(ask, "paths"), "\nFiles:", out);
 	if (reason) {

@@ -73,14 +73,6 @@ static bool is_barred(const struct server *server, const struct tool *tool, stru
 			  tool->name);
 		return true;
 	}
-	if (tool->flags & TOOL_PROMOTES && server->policy == MCP_POLICY_ASK) {
-		error_set(
-			err, ERROR_CONSENT,
-			"%s changes the real files, and a person has to say so: aisbx %s %s NAME, "
-			"or a server started with --promote-policy gates",
-			tool->name, tool->verb, tool->word);
-		return true;
-	}
 	return false;
 }
 
@@ -105,6 +97,8 @@ void tools_call(const struct request_view *request)
 		refuse(request, &err);
 		return;
 	}
+	if (tool->asking && server->policy == MCP_POLICY_ASK)
+		tool = tool->asking;
 	if (server->waiting >= MCP_WAITING_MAX) {
 		error_set(&err, ERROR_DENIED,
 			  "%u calls wait for their turn already; call again when some are done",
