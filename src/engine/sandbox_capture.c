@@ -47,6 +47,7 @@ void sandbox_capture(struct sandbox *sandbox)
 					 .old_from = stack.count,
 					 .renames = true,
 					 .only_workspace = true,
+					 .same = true,
 					 .until_ns = clock_now_ns() + CAPTURE_NS };
 
 	if (delta_read(&stack, &options, &delta, &ignored) == 0) {

@@ -59,6 +59,8 @@ static int seal_item(const struct promote *promote, struct item *item, struct sh
 	put_text(&line, content);
 	put_text(&line, xattrs);
 	put_text(&line, item->type == 'l' && item->entry.new.link ? item->entry.new.link : "");
+	if (item->anchor)
+		put_text(&line, item->anchor);
 	put_identity(&line, &item->origin.identity);
 	put_identity(&line, &item->now);
 	str_add_char(&line, '\n');

@@ -58,13 +58,15 @@ static int read_all(struct delta_walk *walk)
 
 	walk->buffers = xmalloc((size_t)3 * DELTA_BUFFER);
 	status = read_units(walk);
+	if (status == 0)
+		delta_find_links(walk);
 	if (status == 0 && walk->options->renames)
 		delta_find_renames(walk);
 	if (walk->delta->count > 1)
 		qsort(walk->delta->items, walk->delta->count, sizeof(*walk->delta->items),
 		      compare_entries);
 	for (size_t i = 0; i < walk->delta->count; i++)
-		walk->delta->items[i].flags &= ~FLAG_ORIGIN;
+		walk->delta->items[i].flags &= ~(FLAG_ORIGIN | FLAG_SAME);
 	delta_count(walk->delta);
 	free(walk->buffers);
 	free(walk->frames);

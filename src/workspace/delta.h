@@ -30,6 +30,7 @@ enum delta_aspect {
 	ASPECT_MTIME = 1 << 4, /* alone it is no change unless asked for */
 	ASPECT_TYPE = 1 << 5,
 	ASPECT_PATH = 1 << 6, /* renamed */
+	ASPECT_LINK = 1 << 7, /* another name of a file it was no name of */
 };
 
 enum delta_flag {
@@ -58,6 +59,8 @@ struct delta_entry {
 	unsigned aspects, flags;
 	char *path; /* absolute, raw bytes */
 	char *from; /* renamed: the old absolute path; else NULL */
+	char *mate; /* another name of the same file, of those that are told of one file; else NULL */
+	char *mate_base; /* where reality has that one, which did not change otherwise; else NULL */
 	struct delta_side old, new;
 };
 
@@ -81,6 +84,7 @@ struct delta_options {
 	bool split_renames; /* a renamed directory as renames of the files in it, as git has it */
 	bool only_workspace;
 	bool mtime; /* report changes of mtime alone */
+	bool same;  /* also files that were copied up and are still what they were */
 	bool expand; /* added and deleted directories with every entry of theirs (else files only, as git) */
 	uint64_t entries_max, compare_max; /* 0: the defaults (4 million; 64 GiB) */
 	uint64_t until_ns;		   /* CLOCK_MONOTONIC; 0: none */

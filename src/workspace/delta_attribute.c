@@ -6,6 +6,7 @@
  */
 #include "base/own.h"
 #include "workspace/delta_parts.h"
+#include "workspace/handle.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -58,8 +58,7 @@ struct delta_walk {
 };
 
 #define FLAG_ORIGIN (1u << 31) /* of an entry, while the delta is read */
-#define DELTA_ORIGIN "trusted.overlay.origin"
-#define DELTA_USER_ORIGIN "user.overlay.origin"
+#define FLAG_SAME (1u << 30)   /* likewise: unchanged, but for its names perhaps */
 #define DELTA_BUFFER (256u << 10)
 
 /* One side of a comparison: an object by the source that has it. */
@@ -126,8 +125,13 @@ struct delta_found {
 void delta_add(struct delta_walk *walk, const struct delta_found *found);
 char *delta_text(struct delta *delta, const char *bytes, size_t len);
 
+/* delta_link.c: names of one file. */
+bool delta_is_kept(const struct delta_walk *walk, const struct delta_object *new);
+void delta_find_links(struct delta_walk *walk);
+
 /* delta_rename.c: joins deletions and additions of files. */
 void delta_find_renames(struct delta_walk *walk);
+void delta_drop_nameless(struct delta *delta);
 
 /* delta_origin.c: joins an addition with the deletion of the file it was copied up from. */
 struct delta_half {

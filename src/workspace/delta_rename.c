@@ -104,6 +104,9 @@ static size_t collect(const struct delta *delta, struct delta_half *halves)
 					   .is_deleted = delta->items[i].op == DELTA_DELETED };
 		const struct stat *st = &side_of(&half)->st;
 
+		/* A second name is told as one. */
+		if (half.entry->mate)
+			continue;
 		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode) &&
 		    strnlen(half.entry->path, PATH_MAX) < PATH_MAX)
 			halves[count++] = half;
@@ -111,7 +114,7 @@ static size_t collect(const struct delta *delta, struct delta_half *halves)
 	return count;
 }
 
-static void drop_joined(struct delta *delta)
+void delta_drop_nameless(struct delta *delta)
 {
 	size_t kept = 0;
 
@@ -137,5 +140,5 @@ void delta_find_renames(struct delta_walk *walk)
 		join_group(walk, halves + start, end - start);
 	}
 	delta_join_origins(walk, halves, count);
-	drop_joined(delta);
+	delta_drop_nameless(delta);
 }

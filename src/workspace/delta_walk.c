@@ -130,6 +130,10 @@ void delta_add_both(struct delta_walk *walk, const struct delta_frame *frame,
 	} else {
 		found.aspects = delta_compare(walk, new, old, &found.flags);
 	}
+	if (!(found.aspects & ~ignored) && delta_is_kept(walk, new)) {
+		found.aspects |= ASPECT_LINK;
+		found.flags |= FLAG_SAME;
+	}
 	if (found.aspects & ~ignored)
 		delta_add(walk, &found);
 }

@@ -1,8 +1,6 @@
 /* What a filesystem calls a file by, asked of the file itself and read from the kernel's note. */
 #include "workspace/handle.h"
 
-#include "workspace/delta_parts.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/xattr.h>

@@ -6,6 +6,9 @@
 #include <stddef.h>
 
 #define HANDLE_MAX 128
+/* The attributes that hold the note. */
+#define DELTA_ORIGIN "trusted.overlay.origin"
+#define DELTA_USER_ORIGIN "user.overlay.origin"
 
 struct handle {
 	unsigned type;

@@ -39,6 +39,9 @@ static bool is_settled(const struct view_stack *stack, const struct origin_recor
 {
 	const struct origin_record *record = origin_records_find(promoted, entry->path, true);
 
+	/* Promoted as a file of its own, where it could not be another's name. */
+	if (record && !(entry->aspects & ~(unsigned)(ASPECT_LINK | ASPECT_MTIME)))
+		return true;
 	return record && record->origin.quality == ORIGIN_CAPTURED && !entry->from &&
 	       entry->new.exists &&
 	       entry->old.exists &&is_same_object(&record->origin.identity, &entry->new.st) &&

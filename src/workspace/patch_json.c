@@ -13,10 +13,9 @@ struct flag_name {
 };
 
 static const struct flag_name aspect_names[] = {
-	{ ASPECT_CONTENT, "content" }, { ASPECT_MODE, "mode" },
-	{ ASPECT_OWNER, "owner" },     { ASPECT_XATTR, "xattr" },
-	{ ASPECT_MTIME, "mtime" },     { ASPECT_TYPE, "type" },
-	{ ASPECT_PATH, "path" },       { 0, NULL },
+	{ ASPECT_CONTENT, "content" }, { ASPECT_MODE, "mode" },	  { ASPECT_OWNER, "owner" },
+	{ ASPECT_XATTR, "xattr" },     { ASPECT_MTIME, "mtime" }, { ASPECT_TYPE, "type" },
+	{ ASPECT_PATH, "path" },       { ASPECT_LINK, "link" },	  { 0, NULL },
 };
 
 static const struct flag_name flag_names[] = {
@@ -234,6 +233,7 @@ static int add_entry(struct str *out, const struct patch_run *run, const struct 
 	add_side(&json, run, "old", &entry->old);
 	add_side(&json, run, "new", &entry->new);
 	add_raw(&json, "from", entry->from ? patch_name(entry->from, workspace) : NULL);
+	add_raw(&json, "hardlink", entry->mate ? patch_name(entry->mate, workspace) : NULL);
 	if (add_base(&json, run, entry) < 0)
 		return -1;
 	add_stale(&json, paths, entry->path);

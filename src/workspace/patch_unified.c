@@ -287,6 +287,11 @@ static void add_notes(struct str *out, const struct patch_run *run, const struct
 		str_addf(out, "%s renamed from ", type_words(entry->new.st.st_mode));
 		add_named(out, "", "", from);
 	}
+	if (entry->mate) {
+		begin_note(out, name);
+		add_named(out, "hard link to ", "",
+			  patch_name(entry->mate, run->options->workspace));
+	}
 	if (entry->flags & FLAG_HARDLINK_BROKEN) {
 		begin_note(out, name);
 		str_add(out, "other names of this file keep the old content\n");

@@ -1,5 +1,5 @@
 /* The transaction of a promotion, with the record that finds it again. */
-#include "workspace/promote_parts.h"
+#include "workspace/promote_link.h"
 
 #include "base/clock.h"
 #include "base/id.h"
@@ -102,6 +102,8 @@ static int note_directory(const char *directory, void *cookie, struct error *err
 	owned(free_ptr) char *place =
 		xstrndup(directory, (size_t)(strrchr(directory, '/') - directory));
 
+	promote_forget_staged(promote);
+	free(promote->entry.directory);
 	promote->entry.directory = xstrdup(directory);
 	if (staging_places_add(promote->sandbox->store, place, err) < 0)
 		return -1;

@@ -1,5 +1,5 @@
 /* Each change judged against what it started from and what reality is now. */
-#include "workspace/promote_parts.h"
+#include "workspace/promote_link.h"
 
 #include "base/dir.h"
 #include "base/id.h"
@@ -340,5 +340,7 @@ int promote_judge(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < promote->count; i++)
 		follow_twin(promote, &promote->items[i]);
 	promote_leave_moved(promote);
+	if (promote_find_anchors(promote, err) < 0)
+		return -1;
 	return promote_guard_trees(promote, err);
 }

@@ -28,6 +28,10 @@ struct item {
 	size_t mate; /* the next item of the same inode in the sandbox, in a ring; itself when alone */
 	size_t leader; /* the first of that ring */
 	size_t staged; /* of a leader: the one of its ring that was staged last */
+	size_t op;     /* its step, when it has one of its own */
+	const char
+		*anchor; /* the target's file, relative, that it becomes another name of; or NULL */
+	struct txn_identity anchored; /* that file, as it was looked at */
 	bool is_selected;
 
 	struct origin origin;
@@ -126,7 +130,7 @@ int promote_seal(struct promote *promote, struct error *err);
 
 /* promote_plan.c, promote_stage.c, promote_apply.c */
 int promote_plan(struct promote *promote, struct error *err);
-int promote_stage(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+int promote_stage(const struct txn_op *op, struct txn_stage *stage, void *cookie,
 		  struct error *err);
 int promote_apply(struct promote *promote, struct error *err);
 

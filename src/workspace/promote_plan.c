@@ -1,5 +1,5 @@
 /* From what reality gets to the steps of a transaction. */
-#include "workspace/promote_parts.h"
+#include "workspace/promote_link.h"
 
 #include "base/own.h"
 #include "workspace/target.h"
@@ -125,46 +125,23 @@ static int compare_ops(const void *a, const void *b)
 				   right->to ? right->to : right->path);
 }
 
-static int compare_inodes(const void *a, const void *b)
+/* Other names of a file that is renamed are made while it still has its old one. */
+static void anchor_at_moved(struct promote *promote)
 {
-	const struct txn_op *left = *(const struct txn_op *const *)a;
-	const struct txn_op *right = *(const struct txn_op *const *)b;
-	const struct delta_side *one = &((const struct item *)left->cookie)->entry.new;
-	const struct delta_side *two = &((const struct item *)right->cookie)->entry.new;
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *moved = &promote->items[i];
 
-	if (one->layer != two->layer)
-		return one->layer < two->layer ? -1 : 1;
-	if (one->st.st_ino != two->st.st_ino)
-		return one->st.st_ino < two->st.st_ino ? -1 : 1;
-	return left < right ? -1 : left > right;
-}
+		if (moved->mate == i || moved->type != 'f' || moved->fate != FATE_APPLIED ||
+		    !is_move(promote, moved))
+			continue;
+		const struct item *gone = &promote->items[moved->twin];
 
-/* Names of one inode in the sandbox become names of one inode in reality. */
-static void link_ops(struct promote *promote)
-{
-	owned(free_ptr) const struct txn_op **mates =
-		xcalloc(promote->op_count + 1, sizeof(struct txn_op *));
-	size_t count = 0;
-
-	for (size_t i = 0; i < promote->op_count; i++) {
-		const struct item *item = promote->ops[i].cookie;
-		enum txn_kind kind = promote->ops[i].kind;
-
-		if (item->type == 'f' && item->content == CONTENT_THEIRS &&
-		    (kind == TXN_ADD || kind == TXN_REPLACE) &&
-		    item->verdict.object == TAKE_THEIRS && item->entry.new.st.st_nlink > 1)
-			mates[count++] = &promote->ops[i];
-	}
-	qsort(mates, count, sizeof(struct txn_op *), compare_inodes);
-	for (size_t i = 1, first = 0; i < count; i++) {
-		const struct delta_side *one = &((struct item *)mates[first]->cookie)->entry.new;
-		const struct delta_side *two = &((struct item *)mates[i]->cookie)->entry.new;
-
-		if (one->layer == two->layer && one->st.st_ino == two->st.st_ino)
-			promote->ops[mates[i] - promote->ops].link_of =
-				(size_t)(mates[first] - promote->ops) + 1;
-		else
-			first = i;
+		for (size_t other = moved->mate; other != i; other = promote->items[other].mate) {
+			if (!promote_is_plain(&promote->items[other]))
+				continue;
+			promote->items[other].anchor = gone->path;
+			promote->items[other].anchored = gone->now;
+		}
 	}
 }
 
@@ -172,6 +149,7 @@ int promote_plan(struct promote *promote, struct error *err)
 {
 	(void)err;
 	find_carriers(promote);
+	anchor_at_moved(promote);
 	promote->ops = xcalloc(promote->count + 1, sizeof(struct txn_op));
 	for (size_t i = 0; i < promote->count; i++) {
 		struct item *item = &promote->items[i];
@@ -182,6 +160,7 @@ int promote_plan(struct promote *promote, struct error *err)
 		add_op(promote, item);
 	}
 	qsort(promote->ops, promote->op_count, sizeof(struct txn_op), compare_ops);
-	link_ops(promote);
+	for (size_t i = 0; i < promote->op_count; i++)
+		((struct item *)promote->ops[i].cookie)->op = i;
 	return 0;
 }

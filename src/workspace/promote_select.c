@@ -1,5 +1,5 @@
 /* Which changes are promoted: all of the workspace's, or those asked for with what they cannot be without. */
-#include "workspace/promote_parts.h"
+#include "workspace/promote_link.h"
 
 #include "base/own.h"
 #include "workspace/origin_index.h"
@@ -89,52 +89,6 @@ static void drop_doubles(struct promote *promote)
 	promote->count = kept;
 }
 
-static int compare_inodes(const void *a, const void *b)
-{
-	const struct item *left = *(struct item *const *)a, *right = *(struct item *const *)b;
-	const struct delta_side *one = &left->entry.new, *two = &right->entry.new;
-
-	if (one->layer != two->layer)
-		return one->layer < two->layer ? -1 : 1;
-	if (one->st.st_dev != two->st.st_dev)
-		return one->st.st_dev < two->st.st_dev ? -1 : 1;
-	if (one->st.st_ino != two->st.st_ino)
-		return one->st.st_ino < two->st.st_ino ? -1 : 1;
-	return left < right ? -1 : left > right;
-}
-
-static bool is_same_inode(const struct item *a, const struct item *b)
-{
-	return a->entry.new.layer == b->entry.new.layer &&
-	       a->entry.new.st.st_ino == b->entry.new.st.st_ino &&
-	       a->entry.new.st.st_dev == b->entry.new.st.st_dev;
-}
-
-/* Ties the names of one inode to a ring. */
-static void find_mates(struct promote *promote)
-{
-	owned(free_ptr) struct item **linked = xcalloc(promote->count + 1, sizeof(struct item *));
-	size_t count = 0;
-
-	for (size_t i = 0; i < promote->count; i++) {
-		const struct delta_side *new = &promote->items[i].entry.new;
-
-		promote->items[i].mate = promote->items[i].leader = i;
-		if (new->exists && S_ISREG(new->st.st_mode) && new->st.st_nlink > 1)
-			linked[count++] = &promote->items[i];
-	}
-	qsort(linked, count, sizeof(struct item *), compare_inodes);
-	for (size_t i = 1, first = 0; i < count; i++) {
-		if (!is_same_inode(linked[first], linked[i])) {
-			first = i;
-			continue;
-		}
-		linked[i]->leader = linked[first]->leader;
-		linked[i]->mate = linked[i]->leader;
-		linked[i - 1]->mate = (size_t)(linked[i] - promote->items);
-	}
-}
-
 void promote_link_items(struct promote *promote)
 {
 	qsort(promote->items, promote->count, sizeof(struct item), compare_items);
@@ -154,7 +108,7 @@ void promote_link_items(struct promote *promote)
 		item->twin = twin;
 		promote->items[twin].twin = i;
 	}
-	find_mates(promote);
+	promote_find_mates(promote);
 }
 
 static void forget_items(struct promote *promote)

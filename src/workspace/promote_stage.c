@@ -1,5 +1,5 @@
 /* Writing the new objects of a step, whole subtrees too, and checking that they are what was decided on. */
-#include "workspace/promote_parts.h"
+#include "workspace/promote_link.h"
 
 #include "base/own.h"
 #include "workspace/sys.h"
@@ -72,65 +72,52 @@ static int stage_object(const struct promote *promote, const struct item *item, 
 	}
 }
 
-/* A subtree being staged: its top is NAME in FD. */
+/* A subtree being staged: its top is the step's own object. */
 struct subtree {
 	const struct promote *promote;
 	const struct item *top;
-	int fd;
-	const char *name;
+	struct txn_stage *stage;
 };
 
 /* The directory of ITEM inside the slot, and its name there. */
 static int open_place(const struct subtree *tree, const struct item *item, int *ret_fd,
 		      const char **ret_name, struct error *err)
 {
-	const char *below = item->path + strlen(tree->top->path) + 1;
-	owned(free_ptr) char *path = xasprintf("%s/%s", tree->name, below);
-	char *slash = strrchr(path, '/');
+	char shown[STR_SHOWN_SIZE];
 
-	*ret_name = item->path + strlen(item->path) - strlen(slash + 1);
-	*slash = '\0';
-	*ret_fd = sys_open_beneath(tree->fd, path, O_RDONLY | O_DIRECTORY);
-	return *ret_fd >= 0 ? 0 : error_errno(err, ERROR_HOST, "cannot stage '%s'", below);
+	*ret_fd = promote_open_staged(tree->stage->fd, tree->stage->name, tree->top, item);
+	*ret_name = promote_last_name(item);
+	return *ret_fd >= 0 ? 0
+			    : error_errno(err, ERROR_HOST, "cannot stage '%s'",
+					  str_shown(item->path, shown));
 }
 
-/* Another name of a file that is in this subtree already. */
-static int stage_again(const struct subtree *tree, const struct item *first,
-		       const struct item *item, struct error *err)
+/* As another name of a file that is there already, or anew. */
+static int stage_named(const struct promote *promote, struct item *item,
+		       const struct promote_name *at, struct error *err)
 {
-	owned(fd_close) int from_fd = -1, to_fd = -1;
-	const char *from, *to;
+	int linked = promote_stage_link(promote, item, at, err);
 
-	if (open_place(tree, first, &from_fd, &from, err) < 0 ||
-	    open_place(tree, item, &to_fd, &to, err) < 0)
+	if (linked < 0)
 		return -1;
-	if (sys_linkat(from_fd, from, to_fd, to, 0) < 0)
-		return error_errno(err, ERROR_HOST, "cannot stage a second name");
+	if (linked == 0 && stage_object(promote, item, at->dir_fd, at->name, err) < 0)
+		return -1;
+	/* It was read back when it was written; of what was there before that is still to be done. */
+	if (linked > 0 && check_content(at->dir_fd, at->name, item, err) < 0)
+		return -1;
+	promote_note_staged(promote, item);
 	return 0;
-}
-
-static bool is_plain(const struct item *item)
-{
-	return item->type == 'f' && item->content == CONTENT_THEIRS &&
-	       item->verdict.object == TAKE_THEIRS;
 }
 
 static int stage_below(const struct subtree *tree, struct item *item, struct error *err)
 {
-	struct item *items = tree->promote->items;
-	struct item *leader = &items[item->leader];
-	const struct item *first = leader->staged == NO_ITEM ? NULL : &items[leader->staged];
 	owned(fd_close) int dir_fd = -1;
-	const char *name;
+	struct promote_name at = { .stage = tree->stage };
 
-	if (first && is_plain(item) && first->carrier == item->carrier)
-		return stage_again(tree, first, item, err);
-	if (open_place(tree, item, &dir_fd, &name, err) < 0 ||
-	    stage_object(tree->promote, item, dir_fd, name, err) < 0)
+	if (open_place(tree, item, &dir_fd, &at.name, err) < 0)
 		return -1;
-	if (is_plain(item))
-		leader->staged = (size_t)(item - items);
-	return 0;
+	at.dir_fd = dir_fd;
+	return stage_named(tree->promote, item, &at, err);
 }
 
 static int finish_directory(const struct subtree *tree, const struct item *item, struct error *err)
@@ -158,17 +145,17 @@ static int stage_subtree(const struct subtree *tree, struct error *err)
 		if (items[end].carrier == at && items[end].type == 'd' &&
 		    finish_directory(tree, &items[end], err) < 0)
 			return -1;
-	return stage_finish_directory(tree->fd, tree->name, &tree->top->meta, err);
+	return stage_finish_directory(tree->stage->fd, tree->stage->name, &tree->top->meta, err);
 }
 
-int promote_stage(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
-		  struct error *err)
+int promote_stage(const struct txn_op *op, struct txn_stage *stage, void *cookie, struct error *err)
 {
 	const struct promote *promote = cookie;
-	const struct item *item = op->cookie;
-	struct subtree tree = { promote, item, slot_fd, slot_name };
+	struct item *item = op->cookie;
+	struct promote_name at = { stage->fd, stage->name, stage };
+	struct subtree tree = { promote, item, stage };
 
-	if (stage_object(promote, item, slot_fd, slot_name, err) < 0)
+	if (stage_named(promote, item, &at, err) < 0)
 		return -1;
 	return item->type == 'd' ? stage_subtree(&tree, err) : 0;
 }

@@ -7,6 +7,7 @@
 #include "workspace/txn_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -95,13 +96,16 @@ static int add_op(struct txn *txn, const struct txn_plan *plan, size_t index, st
 	item->path = xstrdup(op->path);
 	item->to = xstrdup(op->kind == TXN_MOVE ? op->to : "");
 	item->old = op->old;
+	/* Names that an earlier attempt made and took back moved it. */
+	if (txn->has_shared)
+		item->old.ctime_ns = 0;
 	item->plan_index = index;
 	if (op->kind == TXN_META)
 		copy_attributes(&op->new_meta, &item->new_meta);
 	if ((!is_root && !txn_path_is_clean(op->path)) ||
 	    (op->kind == TXN_MOVE && !txn_path_is_clean(op->to)))
 		return error_set(err, ERROR_INPUT, "a path that leaves its tree");
-	if (op->old.exists != (op->kind != TXN_ADD) || op->link_of > index)
+	if (op->old.exists != (op->kind != TXN_ADD))
 		return error_set(err, ERROR_INTERNAL, "'%s': the plan contradicts itself",
 				 op->path);
 	return 0;
@@ -164,25 +168,48 @@ static size_t item_of_op(const struct txn *txn, size_t op)
 	return TXN_NONE_INDEX;
 }
 
+static int find_staged(const struct txn_stage *stage, size_t op, int *ret_fd,
+		       char ret_name[static TXN_STAGED_NAME_SIZE])
+{
+	struct txn *txn = stage->within;
+	int fd;
+
+	if (txn_slot(txn, item_of_op(txn, op), false, &fd, ret_name) < 0)
+		return -1;
+	*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *ret_fd < 0 ? -1 : 0;
+}
+
+/* A file of reality's got another name, which its ctime tells: that is no change of anybody else's. */
+static void forgive_link(struct txn *txn, const struct txn_identity *linked)
+{
+	for (size_t i = 0; i < txn->count; i++) {
+		struct txn_identity *old = &txn->items[i].old;
+
+		if (old->exists && old->ino == linked->ino && old->dev == linked->dev)
+			old->ctime_ns = 0;
+	}
+}
+
 static int stage_item(struct txn *txn, const struct txn_plan *plan, size_t index, struct error *err)
 {
 	struct txn_item *item = &txn->items[index];
 	const struct txn_op *op = &plan->ops[item->plan_index];
-	char name[TXN_NAME_SIZE], mate[TXN_NAME_SIZE];
-	int fd, mate_fd;
+	char name[TXN_NAME_SIZE];
+	struct txn_stage stage = { .name = name, .find = find_staged, .within = txn };
+	int fd;
 
 	if (item->kind != TXN_ADD && item->kind != TXN_REPLACE)
 		return 0;
 	if (txn_slot(txn, index, false, &fd, name) < 0)
 		return error_errno(err, ERROR_HOST, "'%s'", item->path);
-	if (op->link_of == 0) {
-		if (plan->stage(op, fd, name, plan->cookie, err) < 0)
-			return -1;
-	} else if (txn_slot(txn, item_of_op(txn, op->link_of - 1), false, &mate_fd, mate) < 0 ||
-		   sys_linkat(mate_fd, mate, fd, name, 0) < 0) {
-		return error_errno(err, ERROR_HOST, "cannot link '%s'", item->path);
-	}
+	stage.fd = fd;
+	if (plan->stage(op, &stage, plan->cookie, err) < 0)
+		return -1;
 	txn_identity_of(fd, name, &item->new);
+	if (stage.is_shared)
+		forgive_link(txn, &item->new);
+	txn->has_shared |= stage.is_shared;
 	if (!item->new.exists)
 		return error_set(err, ERROR_INTERNAL, "'%s' was not staged", item->path);
 	if (S_ISDIR(item->new.mode) && txn_tree_of(fd, name, &item->new.tree) < 0)
@@ -276,27 +303,38 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 	return -1;
 }
 
-static int run_once(const struct txn_plan *plan, bool is_swap, bool beside,
-		    struct txn_result *result, struct error *err)
+struct attempt {
+	bool is_swap, is_beside;
+	bool has_shared; /* this one, or the one before, linked to files of the target */
+};
+
+static int run_once(const struct txn_plan *plan, struct attempt *attempt, struct txn_result *result,
+		    struct error *err)
 {
 	owned(txn_done) struct txn txn;
 
 	txn_init(&txn);
-	txn.is_swap = is_swap;
-	txn.is_forced_beside = beside;
+	txn.is_swap = attempt->is_swap;
+	txn.is_forced_beside = attempt->is_beside;
+	txn.has_shared = attempt->has_shared;
 	if (txn_open_target(&txn, plan, err) < 0)
 		return -1;
-	return run_locked(&txn, plan, result, err);
+	int status = run_locked(&txn, plan, result, err);
+
+	attempt->has_shared = txn.has_shared;
+	return status;
 }
 
 int txn_run_plain(const struct txn_plan *plan, bool is_swap, struct txn_result *result,
 		  struct error *err)
 {
-	int status = run_once(plan, is_swap, false, result, err);
+	struct attempt attempt = { .is_swap = is_swap };
+	int status = run_once(plan, &attempt, result, err);
 
 	/* Between directories with different keys or quotas nothing can be renamed: then the slots lie beside. */
+	attempt.is_beside = true;
 	if (status < 0 && err->errnum == EXDEV && !result->directory && result->conflict_count == 0)
-		status = run_once(plan, is_swap, true, result, err);
+		status = run_once(plan, &attempt, result, err);
 	return status;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "workspace/txn_stage.h"
 #include "workspace/xattr.h"
 
 #include <stdbool.h>
@@ -63,8 +64,7 @@ struct txn_op {
 	char *to;		  /* TXN_MOVE */
 	struct txn_identity old;  /* of path as it was checked; apply refuses anything else */
 	struct txn_meta new_meta; /* TXN_META; also what staged objects get */
-	size_t link_of; /* index + 1 of an earlier op whose staged file is this one's, too; 0: none */
-	void *cookie;	/* for the stage callback */
+	void *cookie;		  /* for the stage callback */
 };
 
 struct txn_target {
@@ -80,18 +80,17 @@ struct txn_plan {
 	const char *digest; /* of the bundle: what was reviewed */
 	struct txn_op *ops;
 	size_t count;
-	uint64_t
-		bytes; /* what staging will write, as far as known, to compare with the free space */
+	uint64_t bytes; /* what staging will write, as far as known: must fit the free space */
 	/*
 	 * Called once, when the transaction's DIRECTORY exists and before anything is written to it: whoever recovers
 	 * after a crash must know where to look. May be NULL. Anything but 0 abandons the transaction.
 	 */
 	int (*begun)(const char *directory, void *cookie, struct error *err);
 	/*
-	 * Writes the new object of OP as SLOT_NAME in SLOT_FD, complete with mode, owner, times and attributes (stage.h has
-	 * the tools). Anything but 0 abandons the transaction before anything happened.
+	 * Writes the new object of OP, complete with mode, owner, times and attributes (stage.h has the tools). Anything but
+	 * 0 abandons the transaction before anything happened.
 	 */
-	int (*stage)(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+	int (*stage)(const struct txn_op *op, struct txn_stage *stage, void *cookie,
 		     struct error *err);
 	/* Whether the unfinished transaction in DIRECTORY is one of the caller's: others are left alone. NULL: all are. */
 	bool (*is_known)(const char *directory, void *cookie);
@@ -121,6 +120,8 @@ void txn_result_done(struct txn_result *result);
  * changed. A transaction that was undone already is ERROR_CONFLICT too.
  */
 int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err);
+/* Of one taken back: what it had made other names of reality's files is none of those any more. */
+void txn_give_up_names(const char *directory);
 /* Does an undone one again, with the same checks. */
 int txn_redo(const char *directory, struct txn_result *ret_result, struct error *err);
 
@@ -146,5 +147,4 @@ int txn_state_of(const char *directory, enum txn_state *ret_state, struct error 
 
 /* Removes a finished or undone transaction's directory: it can no longer be undone. */
 int txn_forget(const char *directory, struct error *err);
-
 #endif

@@ -94,6 +94,7 @@ struct txn {
 	bool is_forced_beside;	     /* the filesystem refused a rename between directories */
 	uint64_t descriptors_before; /* the limit, when it was raised for leases; else 0 */
 	bool is_stuck;		     /* neither done nor reversed */
+	bool has_shared;	     /* slots hold other names of the target's files */
 };
 
 #endif

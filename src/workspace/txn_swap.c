@@ -12,6 +12,7 @@
 #include "workspace/txn_walk.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,12 +87,27 @@ static int open_above(const struct swap *swap, const char *path, const char **re
 	return sys_open_beneath(swap->new_fd, above, O_RDONLY | O_DIRECTORY);
 }
 
+static int find_twin(const struct txn_stage *stage, size_t op, int *ret_fd,
+		     char ret_name[static TXN_STAGED_NAME_SIZE])
+{
+	const struct swap *swap = stage->within;
+	const char *name;
+	int fd = open_above(swap, swap->plan->ops[op].path, &name);
+
+	if (fd < 0)
+		return -1;
+	*ret_fd = fd;
+	(void)snprintf(ret_name, TXN_STAGED_NAME_SIZE, "%s", name);
+	return 0;
+}
+
 /* Nobody sees the sibling yet: operations are simply carried out. */
-static int change_twin(const struct swap *swap, const struct txn_op *op, struct error *err)
+static int change_twin(struct swap *swap, const struct txn_op *op, struct error *err)
 {
 	const char *name, *other;
 	owned(fd_close) int fd = open_above(swap, op->path, &name);
 	owned(fd_close) int other_fd = -1;
+	struct txn_stage stage = { .fd = fd, .name = name, .find = find_twin, .within = swap };
 
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "'%s'", op->path);
@@ -105,12 +121,7 @@ static int change_twin(const struct swap *swap, const struct txn_op *op, struct 
 		return error_errno(err, ERROR_HOST, "'%s'", op->path);
 	if (op->kind == TXN_DELETE)
 		return 0;
-	if (op->link_of == 0)
-		return swap->plan->stage(op, fd, name, swap->plan->cookie, err);
-	other_fd = open_above(swap, swap->plan->ops[op->link_of - 1].path, &other);
-	if (other_fd < 0 || sys_linkat(other_fd, other, fd, name, 0) < 0)
-		return error_errno(err, ERROR_HOST, "cannot link '%s'", op->path);
-	return 0;
+	return swap->plan->stage(op, &stage, swap->plan->cookie, err);
 }
 
 /* Attributes of directories, as the plan wants them. */
@@ -130,15 +141,15 @@ static int change_attributes(const struct swap *swap, struct error *err)
 	return 0;
 }
 
-static int stage_twin(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+static int stage_twin(const struct txn_op *op, struct txn_stage *stage, void *cookie,
 		      struct error *err)
 {
 	struct swap *swap = cookie;
 
 	(void)op;
-	if (sys_mkdirat(slot_fd, slot_name, 0700) < 0)
+	if (sys_mkdirat(stage->fd, stage->name, 0700) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make the new tree");
-	swap->new_fd = sys_openat(slot_fd, slot_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	swap->new_fd = sys_openat(stage->fd, stage->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (swap->new_fd < 0 || walk_tree_both(swap->old.root_fd, ".", add_twin, swap) < 0)
 		return error_errno(err, ERROR_HOST, "cannot copy '%s'", swap->old.root);
 	for (size_t i = 0; i < swap->plan->count; i++) {
@@ -146,7 +157,7 @@ static int stage_twin(const struct txn_op *op, int slot_fd, const char *slot_nam
 		    change_twin(swap, &swap->plan->ops[i], err) < 0)
 			return -1;
 	}
-	if (copy_attributes(swap->old.root_fd, ".", slot_fd, slot_name) < 0)
+	if (copy_attributes(swap->old.root_fd, ".", stage->fd, stage->name) < 0)
 		return error_errno(err, ERROR_HOST, "cannot copy '%s'", swap->old.root);
 	return change_attributes(swap, err);
 }

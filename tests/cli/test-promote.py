@@ -335,6 +335,47 @@ def test_hardlink(home):
     clean(home, "h")
 
 
+def test_names(home):
+    """Names made inside for one file are names of one file outside, and the diff says so."""
+    for name in ("kept", "moved", "replaced"):
+        home.put(name, name + "\n")
+    before = os.stat(home.work + "/kept").st_ino
+    fresh(home, "h", "ln kept again; ln -f kept replaced; mv moved here; ln here there; mkdir d; echo x > d/x; ln d/x y")
+    shown = home.call("diff", "h").stdout
+    tap.ok("# again: hard link to kept\n" in shown and "# y: hard link to d/x\n" in shown, "diff tells of second names", shown)
+    rows = {row["path"]: row for row in home.rows("diff", "h")}
+    tap.ok(rows["again"]["hardlink"] == "kept" and rows["d/x"]["hardlink"] is None and "kept" not in rows, "also as JSON", rows)
+    done = home.call("promote", "h")
+
+    def one(*names):
+        return len({os.stat(home.work + "/" + name).st_ino for name in names}) == 1
+
+    tap.ok(done.returncode == 0 and one("kept", "again", "replaced") and os.stat(home.work + "/kept").st_ino == before,
+           "other names of a file that did not change", done)
+    tap.ok(one("here", "there") and one("d/x", "y") and not os.path.exists(home.work + "/moved"),
+           "of one that was renamed, and of a new one", os.listdir(home.work))
+    tap.equal(home.rows("diff", "h"), [], "nothing is left")
+    done = home.call("undo")
+    tap.ok(done.returncode == 0 and os.stat(home.work + "/kept").st_nlink == 1 and home.read("replaced") == "replaced\n"
+           and home.read("moved") == "moved\n" and not os.path.exists(home.work + "/again"), "undone, no name is left", done)
+    home.put("kept", "edited meanwhile\n")
+    done = home.call("promote", "h")
+    tap.ok(done.returncode == 0 and home.read("again") == "kept\n" and home.read("kept") == "edited meanwhile\n"
+           and not one("kept", "again"), "a file that moved on keeps to itself", done)
+    clean(home, "h")
+
+
+def test_untouched_copy(home):
+    """Copied up without being changed: when reality edits it, that is no conflict."""
+    home.put("same", "one\n")
+    fresh(home, "s", "touch same; echo x > new")
+    home.put("same", "edited\n")
+    done = home.call("promote", "s")
+    tap.ok(done.returncode == 0 and home.read("same") == "edited\n" and home.read("new") == "x\n",
+           "what was only opened is no change", done)
+    clean(home, "s")
+
+
 def test_closed(home):
     """A directory that may not be read keeps back what it may hold, and nothing else."""
     if os.geteuid() == 0:
@@ -665,7 +706,8 @@ def main():
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
                      test_merge_favours, test_into_sandbox,
-                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_closed, test_xattrs, test_modes, test_outside,
+                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_names,
+                     test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_try, test_try_asks, test_kill):

@@ -27,22 +27,26 @@ class Bad(AssertionError):
     """What a run should not have done."""
 
 
+# Files of the tree that get another name: as long as a transaction is kept, its slot may be one.
+SHARED = {"stay/untouched", "untouched-too", "pair", "pair-other", "pair-again"}
+
+
 def picture(top, links=True):
     """Everything below TOP that somebody could notice, as a dictionary; LINKS: the number of names, too."""
     seen = {}
     for path, dirs, files in os.walk(top):
         for name in dirs + files:
             full = os.path.join(path, name)
-            st = os.lstat(full)
+            st, below = os.lstat(full), os.path.relpath(full, top)
             entry = [st.st_mode, st.st_uid, st.st_gid]
             if stat.S_ISREG(st.st_mode):
                 with open(full, "rb") as file:
-                    entry += [file.read(), st.st_mtime_ns, st.st_nlink if links else 0]
+                    entry += [file.read(), st.st_mtime_ns, st.st_nlink if links and below not in SHARED else 0]
             if stat.S_ISLNK(st.st_mode):
                 entry.append(os.readlink(full))
             entry.append({n: os.getxattr(full, n, follow_symlinks=False)
                           for n in os.listxattr(full, follow_symlinks=False) if n.startswith("user.")})
-            seen[os.path.relpath(full, top)] = entry
+            seen[below] = entry
     return seen
 
 

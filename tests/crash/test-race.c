@@ -37,14 +37,13 @@ static int read_at(int root, const char *path, char *text, size_t size)
 	return got < 0 ? -1 : 0;
 }
 
-static int stage(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
-		 struct error *err)
+static int stage(const struct txn_op *op, struct txn_stage *slot, void *cookie, struct error *err)
 {
 	const struct plan_of_files *files = cookie;
 	struct stage_meta meta = { .mode = 0644, .mtime = { .tv_sec = 1 } };
 
 	(void)op;
-	return stage_bytes(slot_fd, slot_name, files->text, strlen(files->text), &meta, err);
+	return stage_bytes(slot->fd, slot->name, files->text, strlen(files->text), &meta, err);
 }
 
 /* What is there now, as the plan's base: identity, content, and the same identity again. False when it does not hold still. */

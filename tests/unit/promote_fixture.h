@@ -33,7 +33,9 @@ static inline int bench_promote(struct bench *bench)
 /* As after each command. */
 static inline void bench_capture(struct bench *bench)
 {
-	struct delta_options options = { .workspace = bench->workspace, .renames = true };
+	struct delta_options options = { .workspace = bench->workspace,
+					 .renames = true,
+					 .same = true };
 	struct view_stack stack;
 	struct delta delta;
 

@@ -260,6 +260,118 @@ static void test_hard_link(void)
 	       "the other keeps its content");
 }
 
+static void top_name(const struct bench *b, const char *from, const char *to)
+{
+	owned(free_ptr) char *old = bench_top(b, from), *new = bench_top(b, to);
+
+	if (link(old, new) < 0)
+		tap_bail("cannot link");
+}
+
+static bool is_one(const struct bench *b, const char *name, const char *other)
+{
+	struct stat one, two;
+
+	return real_stat(b, name, &one) && real_stat(b, other, &two) && one.st_ino == two.st_ino;
+}
+
+/* Names made inside for files that did not change, and among those that did. */
+static void test_names(void)
+{
+	owned(bench_close) struct bench b;
+	struct stat before, after;
+
+	bench_open(&b);
+	real_put(&b, "a", "one\n");
+	real_put(&b, "same", "one\n");
+	real_put(&b, "other", "two\n");
+	real_put(&b, "Makefile", "all:\n");
+	bench_start(&b);
+	top_put(&b, "a", "one\n", true);
+	top_name(&b, "a", "second");
+	top_mkdir(&b, "dir", NULL, NULL);
+	top_name(&b, "a", "dir/third");
+	top_name(&b, "a", "other");
+	top_name(&b, "a", "same");
+	top_put(&b, "Makefile", "all:\n", true);
+	top_name(&b, "Makefile", "harmless");
+	top_put(&b, "dir/x", "new\n", false);
+	top_name(&b, "dir/x", "y");
+	top_mkdir(&b, "dir2", NULL, NULL);
+	top_name(&b, "dir/x", "dir2/z");
+	bench_capture(&b);
+	tap_ok(real_stat(&b, "a", &before) && bench_promote(&b) == 0, "names of files");
+	tap_ok(is_one(&b, "a", "second") && is_one(&b, "a", "dir/third"),
+	       "new names of a file that did not change");
+	tap_ok(is_one(&b, "a", "other") && is_one(&b, "a", "same"),
+	       "in the place of other files, also of one with the same content");
+	tap_ok(real_stat(&b, "a", &after) && after.st_ino == before.st_ino && after.st_nlink == 5,
+	       "it stays what it was");
+	tap_ok(real_is(&b, "harmless", "all:\n") && !is_one(&b, "harmless", "Makefile"),
+	       "what makes something run gets no second name");
+	tap_ok(is_one(&b, "dir/x", "y") && is_one(&b, "dir/x", "dir2/z"),
+	       "one new file in two new directories and beside them");
+	tap_is_int(bench_left(&b), 0, "nothing is left");
+	tap_is_int(bench_undo(&b, NULL), 0, "undone");
+	tap_ok(real_is(&b, "other", "two\n") && real_is(&b, "same", "one\n") &&
+		       !is_one(&b, "a", "same") && real_stat(&b, "a", &after) &&
+		       after.st_ino == before.st_ino && after.st_nlink == 1 &&
+		       real_is(&b, "second", NULL) && real_is(&b, "y", NULL),
+	       "all as it was");
+}
+
+/* Reality moved meanwhile: what was reviewed is what comes, as a file of its own. */
+static void test_names_moved(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "a", "one\n");
+	real_put(&b, "same", "one\n");
+	real_put(&b, "old", "moved\n");
+	bench_start(&b);
+	top_put(&b, "a", "one\n", true);
+	top_name(&b, "a", "second");
+	top_name(&b, "a", "same");
+	top_put(&b, "new", "moved\n", true);
+	top_name(&b, "new", "new-too");
+	top_remove(&b, "old");
+	bench_capture(&b);
+	real_put(&b, "a", "edited in reality\n");
+	tap_is_int(bench_promote(&b), 0, "a name of a file that reality edited");
+	tap_ok(real_is(&b, "second", "one\n") && real_is(&b, "a", "edited in reality\n") &&
+		       real_is(&b, "same", "one\n") && !is_one(&b, "a", "same"),
+	       "comes with the content that was seen");
+	tap_ok(is_one(&b, "new", "new-too") && real_is(&b, "new-too", "moved\n") &&
+		       real_is(&b, "old", NULL),
+	       "a file that was renamed and linked has both names");
+	tap_is_int(bench_undo(&b, NULL), 0, "undone");
+	tap_ok(real_is(&b, "old", "moved\n") && real_is(&b, "new-too", NULL) &&
+		       real_is(&b, "second", NULL),
+	       "as it was");
+}
+
+/* A whole directory exchanged: the names are those of the new tree. */
+static void test_names_swapped(void)
+{
+	owned(bench_close) struct bench b;
+
+	bench_open(&b);
+	real_put(&b, "a", "one\n");
+	bench_start(&b);
+	top_put(&b, "a", "one\n", true);
+	top_name(&b, "a", "second");
+	top_mkdir(&b, "dir", NULL, NULL);
+	top_put(&b, "dir/x", "new\n", false);
+	top_name(&b, "dir/x", "y");
+	bench_capture(&b);
+	b.request.swap = true;
+	tap_is_int(bench_promote(&b), 0, "names in a tree that is exchanged whole");
+	tap_ok(is_one(&b, "a", "second") && is_one(&b, "dir/x", "y"), "are names of one file");
+	tap_is_int(bench_undo(&b, NULL), 0, "undone");
+	tap_ok(real_is(&b, "second", NULL) && real_is(&b, "a", "one\n"), "as it was");
+}
+
 static void test_trim(void)
 {
 	owned(bench_close) struct bench b;
@@ -302,6 +414,9 @@ int main(void)
 	test_renamed_and_sealed();
 	test_kinds();
 	test_hard_link();
+	test_names();
+	test_names_moved();
+	test_names_swapped();
 	test_trim();
 	return tap_done();
 }

@@ -36,14 +36,14 @@ static void world_close(struct world *world)
 	scratch_close(&world->scratch);
 }
 
-static int stage_text(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+static int stage_text(const struct txn_op *op, struct txn_stage *slot, void *cookie,
 		      struct error *err)
 {
 	struct stage_meta meta = fixture_meta(0644, NULL);
 
 	(void)op;
 	(void)cookie;
-	return stage_bytes(slot_fd, slot_name, "new\n", 4, &meta, err);
+	return stage_bytes(slot->fd, slot->name, "new\n", 4, &meta, err);
 }
 
 static struct txn_op op_on(const struct world *world, enum txn_kind kind, const char *path)

@@ -118,10 +118,10 @@ static void refuses(const char *what, struct forgery forgery)
 	clear();
 }
 
-static int stage_nothing(const struct txn_op *op, int slot_fd, const char *slot_name, void *cookie,
+static int stage_nothing(const struct txn_op *op, struct txn_stage *slot, void *cookie,
 			 struct error *err)
 {
-	owned(fd_close) int fd = openat(slot_fd, slot_name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	owned(fd_close) int fd = openat(slot->fd, slot->name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	(void)op;
 	(void)cookie;

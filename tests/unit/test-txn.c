@@ -118,6 +118,11 @@ static void test_there_and_back(void)
 		   "another one out of one that is deleted");
 	tap_ok(!inode(&world, "out-dir") && !inode(&world, "gone-dir"), "deleted trees are gone");
 	tap_ok(inode(&world, "added") == inode(&world, "added-too"), "hard links came as one file");
+	tap_ok(inode(&world, "stay/untouched") == inode(&world, "untouched-too"),
+	       "a file of the tree got another name");
+	tap_ok(inode(&world, "pair-other") == inode(&world, "pair-again") &&
+		       inode(&world, "pair") != inode(&world, "pair-other"),
+	       "also one whose other name is replaced");
 	tap_ok(txn_state_of(world.result.directory, &state, &world.err) == 0 && state == TXN_DONE,
 	       "its journal says so");
 

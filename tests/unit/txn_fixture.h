@@ -43,6 +43,10 @@ static inline void fixture_ops(struct fixture_plan *fixture)
 		{ .entries = fixture_subtree, .mode = 0755, .xattr = "tree" },
 		{ .entries = fixture_empty, .mode = 0755 },
 		{ .link = "new target" },
+		{ .second_of = 13 },
+		{ .also = "stay/untouched" },
+		{ .also = "pair-other" },
+		{ .text = "parted\n", .mode = 0644 },
 	};
 	static const char *const moved_to[] = { "moved-dir", "added-dir/moved", "out" };
 	struct txn_op *op;
@@ -64,8 +68,10 @@ static inline void fixture_ops(struct fixture_plan *fixture)
 	fixture_new_object(fixture_op(fixture, TXN_REPLACE, "type-dir", "type-dir"), &news[3]);
 	fixture_new_object(fixture_op(fixture, TXN_REPLACE, "link", "link"), &news[7]);
 	fixture_new_object(fixture_op(fixture, TXN_ADD, "added", NULL), &news[4]);
-	op = fixture_op(fixture, TXN_ADD, "added-too", NULL);
-	op->link_of = fixture->plan.count - 1;
+	fixture_new_object(fixture_op(fixture, TXN_ADD, "added-too", NULL), &news[8]);
+	fixture_new_object(fixture_op(fixture, TXN_ADD, "untouched-too", NULL), &news[9]);
+	fixture_new_object(fixture_op(fixture, TXN_ADD, "pair-again", NULL), &news[10]);
+	fixture_new_object(fixture_op(fixture, TXN_REPLACE, "pair", "pair"), &news[11]);
 	fixture_new_object(fixture_op(fixture, TXN_ADD, "added-tree", NULL), &news[5]);
 	op = fixture_op(fixture, TXN_META, "meta", "meta");
 	fixture->xattrs = fixture_xattr("of a directory");
@@ -87,6 +93,7 @@ static inline void fixture_open(struct fixture_plan *fixture, const char *root, 
 		.ops = fixture->ops,
 		.stage = fixture_stage,
 	};
+	memcpy(&fixture->plan.cookie, &root, sizeof(root));
 	fixture_ops(fixture);
 }
 

@@ -3,6 +3,7 @@
 #define TESTS_TXN_NEWS_H
 
 #include "tests/unit/txn_tree.h"
+#include "workspace/sys.h"
 
 /* What staging puts there: "text", "dir" (with entries), or a link's target. */
 struct fixture_new {
@@ -12,6 +13,8 @@ struct fixture_new {
 	const char *const *entries; /* names below: those that end in / are directories */
 	mode_t mode;
 	const char *xattr;
+	size_t second_of; /* index + 1 of the operation whose file it is another name of */
+	const char *also; /* a file of the tree that it becomes another name of */
 };
 
 static const char *const fixture_subtree[] = {
@@ -59,29 +62,52 @@ static inline int fixture_stage_entries(int fd, const char *const *entries, stru
 	return 0;
 }
 
-static inline int fixture_stage(const struct txn_op *op, int slot_fd, const char *slot_name,
-				void *cookie, struct error *err)
+static inline int fixture_stage_name(const struct fixture_new *new, struct txn_stage *stage,
+				     const char *root, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+	char name[TXN_STAGED_NAME_SIZE];
+	int status;
+
+	if (new->also) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", root, new->also);
+
+		status = sys_linkat(AT_FDCWD, path, stage->fd, stage->name, 0);
+		stage->is_shared = true;
+	} else {
+		status = stage->find(stage, new->second_of - 1, &fd, name);
+		if (status == 0)
+			status = sys_linkat(fd, name, stage->fd, stage->name, 0);
+	}
+	return status == 0 ? 0 : error_errno(err, ERROR_HOST, "cannot link");
+}
+
+/* COOKIE is the path of the tree. */
+static inline int fixture_stage(const struct txn_op *op, struct txn_stage *stage, void *cookie,
+				struct error *err)
 {
 	const struct fixture_new *new = op->cookie;
 	owned(xattr_list_done) struct xattr_list xattrs = { 0 };
 	struct stage_meta meta = fixture_meta(new->mode, NULL);
 
-	(void)cookie;
+	if (new->second_of || new->also)
+		return fixture_stage_name(new, stage, cookie, err);
 	if (new->xattr) {
 		xattrs = fixture_xattr(new->xattr);
 		meta.xattrs = &xattrs;
 	}
 	if (new->link)
-		return stage_link(slot_fd, slot_name, new->link, &meta, err);
+		return stage_link(stage->fd, stage->name, new->link, &meta, err);
 	if (new->text)
-		return stage_bytes(slot_fd, slot_name, new->text, strlen(new->text), &meta, err);
-	if (stage_directory(slot_fd, slot_name, err) < 0)
+		return stage_bytes(stage->fd, stage->name, new->text, strlen(new->text), &meta,
+				   err);
+	if (stage_directory(stage->fd, stage->name, err) < 0)
 		return -1;
-	owned(fd_close) int fd = openat(slot_fd, slot_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	owned(fd_close) int fd = openat(stage->fd, stage->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fixture_stage_entries(fd, new->entries, err) < 0)
 		return -1;
-	return stage_finish_directory(slot_fd, slot_name, &meta, err);
+	return stage_finish_directory(stage->fd, stage->name, &meta, err);
 }
 
 #endif

@@ -37,7 +37,7 @@ static inline void fixture_make(const char *root)
 					     "gone-dir/sub/y", "move",	      "move-dir/inner",
 					     "move-dir/keep",  "meta/inside", "type-file",
 					     "type-dir/z",     "out-dir/out", "out-dir/rest",
-					     "stay/untouched" };
+					     "stay/untouched", "pair" };
 
 	if (mkdir(root, 0755) < 0 && errno != EEXIST)
 		abort();
@@ -52,7 +52,7 @@ static inline void fixture_make(const char *root)
 
 		fixture_file(fd, files[i], text);
 	}
-	if (symlinkat("old target", fd, "link") < 0)
+	if (symlinkat("old target", fd, "link") < 0 || linkat(fd, "pair", fd, "pair-other", 0) < 0)
 		abort();
 }
 
