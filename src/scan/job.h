@@ -9,6 +9,9 @@
 
 /* Code in code in code: a shell in a Python text that starts Python. */
 #define JOB_DEPTH_MAX 4u
+/* So much of it in one text: each is parsed for itself, and time is bounded. */
+#define JOB_NESTED_MAX 2000u
+#define JOB_NESTED_BYTES_MAX ((size_t)4 << 20)
 
 /* What one text does that is worse together than each alone. */
 enum job_trait {
@@ -23,6 +26,12 @@ enum job_trait {
 	TRAIT_SENDS = 1 << 8,
 };
 
+/* What the texts within one text have cost, together. */
+struct job_nested_sum {
+	unsigned count;
+	size_t bytes;
+};
+
 struct scan_job {
 	const struct scan_text *text;
 	enum scan_language language;
@@ -35,6 +44,7 @@ struct scan_job {
 	const struct scan_job *outer; /* this text stands in another one, */
 	uint32_t outer_at;	      /* there */
 	unsigned depth;
+	struct job_nested_sum *nested;
 	unsigned traits;
 	enum scan_severity worst; /* of what was found in it */
 };

@@ -7,7 +7,7 @@
 
 void scan_report_init(struct scan_report *report)
 {
-	*report = (struct scan_report){ .is_analysable = true };
+	*report = (struct scan_report){ .is_analysable = true, .parser = PARSER_INIT };
 }
 
 void scan_report_done(struct scan_report *report)
@@ -20,6 +20,7 @@ void scan_report_done(struct scan_report *report)
 	free(report->findings);
 	strv_done(&report->imports);
 	strv_done(&report->skipped);
+	parser_done(&report->parser);
 	scan_report_init(report);
 }
 

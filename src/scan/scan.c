@@ -131,6 +131,16 @@ static void match_patterns(struct scan_job *job)
 		match_entry(job, &entries->items[i]);
 }
 
+static int parse(struct scan_job *job, struct syntax *ret_syntax, struct error *err)
+{
+	const struct scan_text *text = job->text;
+
+	if (!syntax_is_built)
+		return syntax_parse(job->language, text->bytes, text->len, ret_syntax, err);
+	return parser_parse(&job->report->parser, job->language, text->bytes, text->len, ret_syntax,
+			    err);
+}
+
 /* 0, or -1 when there is no scanner. */
 static int run(struct scan_job *job, struct error *err)
 {
@@ -143,7 +153,7 @@ static int run(struct scan_job *job, struct error *err)
 		refuse(job, (uint32_t)(nul - job->text->bytes), "there is a NUL byte in it");
 		return 0;
 	}
-	if (syntax_parse(job->language, job->text->bytes, job->text->len, &syntax, &why) < 0) {
+	if (parse(job, &syntax, &why) < 0) {
 		if (why.code != ERROR_INPUT) {
 			*err = why;
 			return -1;
@@ -168,7 +178,10 @@ static int run(struct scan_job *job, struct error *err)
 int scan_text(const struct scan_text *text, const struct scan_policy *policy,
 	      struct scan_report *report, struct error *err)
 {
-	struct scan_job job = { .text = text, .policy = policy, .report = report };
+	struct job_nested_sum nested = { 0 };
+	struct scan_job job = {
+		.text = text, .policy = policy, .report = report, .nested = &nested
+	};
 	int status;
 
 	job.language = text->language != SCAN_UNKNOWN
@@ -195,9 +208,15 @@ enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_langu
 				  .report = job->report,
 				  .outer = job,
 				  .outer_at = at,
-				  .depth = job->depth + 1 };
+				  .depth = job->depth + 1,
+				  .nested = job->nested };
 	struct error ignored;
 
+	job->nested->bytes += len;
+	if (job->nested->count++ >= JOB_NESTED_MAX || job->nested->bytes > JOB_NESTED_BYTES_MAX) {
+		refuse(job, at, "too much code in code");
+		return SEVERITY_HIGH;
+	}
 	if (inner.depth > JOB_DEPTH_MAX) {
 		refuse(job, at, "code in code in code");
 		return SEVERITY_HIGH;

