@@ -257,6 +257,30 @@ static void name_result(const struct spec *spec, struct run_result *result)
 	strv_copy(&result->notes, &spec->notes);
 }
 
+/* Between two records: that it starts, and how it ended. */
+static int run_recorded(const struct driver *driver, const struct spec *spec,
+			const struct execute *how, const struct run_options *options,
+			struct run_result *result, struct error *err)
+{
+	owned(fd_close) int spool_fd = -1;
+	struct error ignored;
+	int status;
+
+	if (!price_without("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
+		return -1;
+	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
+	if (status < 0)
+		result->status = RUN_INTERNAL;
+	else
+		status = run_execute(driver, spec, options, result, err);
+	if (status < 0 && !result->message)
+		result->message = xstrdup(err->text);
+	/* The command has run: a full disk now is no reason to lose its result. */
+	if (spool_fd >= 0)
+		(void)record_end(result, spool_fd, &ignored);
+	return status;
+}
+
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
@@ -273,9 +297,6 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	const struct driver *driver = driver_find(spec->driver);
 	owned(secrets_done) struct secrets secrets = { 0 };
 	owned(vetting_done) struct vetting vetting = { .copy_path = NULL };
-	owned(fd_close) int spool_fd = -1;
-	struct error ignored;
-	int status;
 
 	strv_done(&result->command);
 	name_result(spec, result);
@@ -290,17 +311,5 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 		driver = driver->enter;
 	if (!driver)
 		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
-	if (!price_without("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
-		return -1;
-	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
-	if (status < 0)
-		result->status = RUN_INTERNAL;
-	else
-		status = run_execute(driver, spec, &run_options, result, err);
-	if (status < 0 && !result->message)
-		result->message = xstrdup(err->text);
-	/* The command has run: a full disk now is no reason to lose its result. */
-	if (spool_fd >= 0)
-		(void)record_end(result, spool_fd, &ignored);
-	return status;
+	return run_recorded(driver, spec, how, &run_options, result, err);
 }

@@ -29,6 +29,16 @@ static bool is_token_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
+/* At most MOST bytes of TEXT, in small letters. */
+static char *lowered(const char *text, size_t len, size_t most)
+{
+	char *lower = xstrndup(text, len < most ? len : most);
+
+	for (char *at = lower; *at; at++)
+		*at = (char)tolower((unsigned char)*at);
+	return lower;
+}
+
 /* What documentation puts where a credential would stand. */
 static bool is_placeholder(const char *text, size_t len)
 {
@@ -37,10 +47,8 @@ static bool is_placeholder(const char *text, size_t len)
 					     "test",	    "****",   "insert",	   "fake",
 					     "password",    "secret", "<",	   "${",
 					     "{{",	    "todo",   "123456789", "abcdef" };
-	owned(free_ptr) char *lower = xstrndup(text, len < 200 ? len : 200);
+	owned(free_ptr) char *lower = lowered(text, len, 200);
 
-	for (char *at = lower; *at; at++)
-		*at = (char)tolower((unsigned char)*at);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strstr(lower, words[i]))
 			return true;
@@ -52,6 +60,15 @@ static bool has_digit(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (isdigit((unsigned char)text[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_letter(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (isalpha((unsigned char)text[i]))
 			return true;
 	}
 	return false;
@@ -176,21 +193,32 @@ static size_t count_escapes(const char *text, size_t len)
 	return count;
 }
 
+/* Whether a letter in front of a text's quotes stands here: b"", rb"". */
+static bool is_prefix(const char *text, size_t len)
+{
+	if (len < 2 || !isalpha((unsigned char)text[0]) || !memchr(text, '"', len < 4 ? len : 4))
+		return false;
+	return text[1] == '"' || text[1] == '\'' || isalpha((unsigned char)text[1]);
+}
+
+/* Without the quotes and what stands in front of them. */
+static void strip_quotes(const char **text, size_t *len)
+{
+	while (is_prefix(*text, *len)) {
+		(*text)++;
+		(*len)--;
+	}
+	while (*len > 0 && strchr("\"'`", **text)) {
+		(*text)++;
+		(*len)--;
+	}
+	while (*len > 0 && strchr("\"'`", (*text)[*len - 1]))
+		(*len)--;
+}
+
 void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t len, bool hides)
 {
-	/* Without the quotes and what stands in front of them. */
-	while (len > 0 && isalpha((unsigned char)*text) && len > 1 &&
-	       (text[1] == '"' || text[1] == '\'' || isalpha((unsigned char)text[1])) &&
-	       memchr(text, '"', len < 4 ? len : 4) != NULL) {
-		text++;
-		len--;
-	}
-	while (len > 0 && strchr("\"'`", *text)) {
-		text++;
-		len--;
-	}
-	while (len > 0 && strchr("\"'`", text[len - 1]))
-		len--;
+	strip_quotes(&text, &len);
 	if (len >= 12 && holds_credential(text, len))
 		job_find(job, at, RULE_CREDENTIAL, SEVERITY_MEDIUM, NULL);
 	if (is_encoded(text, len))
@@ -222,21 +250,24 @@ static bool is_secret_name(const char *name)
 	return is_secret;
 }
 
+/* Long enough, of letters and digits, and no address, path or text. */
+static bool is_secret_value(const char *text, size_t len)
+{
+	if (len < 8 || len > 500 || !has_letter(text, len) || !has_digit(text, len))
+		return false;
+	return !strpbrk(text, " \n\x01<>") && !str_starts(text, "http") && !str_starts(text, "/") &&
+	       !is_placeholder(text, len);
+}
+
 void judge_assigned(struct scan_job *job, uint32_t at, const char *name, size_t name_len,
 		    const char *text, size_t len)
 {
-	owned(free_ptr) char *lower = xstrndup(name, name_len < 100 ? name_len : 100);
-	bool has_letter = false;
+	owned(free_ptr) char *lower = lowered(name, name_len, 100);
 
-	for (char *c = lower; *c; c++)
-		*c = *c == '-' ? '_' : (char)tolower((unsigned char)*c);
+	for (char *dash = strchr(lower, '-'); dash; dash = strchr(dash, '-'))
+		*dash = '_';
 	if (len > 0 && strchr("\"'", lower[0]) && lower[strlen(lower) - 1] == lower[0])
 		lower[strlen(lower) - 1] = '\0';
-	for (size_t i = 0; i < len; i++)
-		has_letter = has_letter || isalpha((unsigned char)text[i]);
-	if (len < 8 || len > 500 || !has_letter || !has_digit(text, len) ||
-	    strpbrk(text, " \n\x01<>") || str_starts(text, "http") || str_starts(text, "/") ||
-	    is_placeholder(text, len) || !is_secret_name(lower))
-		return;
-	job_find(job, at, RULE_CREDENTIAL, SEVERITY_MEDIUM, lower);
+	if (is_secret_value(text, len) && is_secret_name(lower))
+		job_find(job, at, RULE_CREDENTIAL, SEVERITY_MEDIUM, lower);
 }

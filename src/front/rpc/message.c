@@ -38,29 +38,37 @@ bool rpc_same_id(const struct value *one, const struct value *other)
 	       memcmp(one->text.bytes, other->text.bytes, one->text.len) == 0;
 }
 
+/* What is wrong with the members of a message, or NULL. */
+static const char *wrong_with(const struct value *tree)
+{
+	const struct value *id = value_get(tree, "id"), *method = value_get(tree, "method");
+	const struct value *params = value_get(tree, "params");
+	const char *version = value_get_text(tree, "jsonrpc");
+	bool has_answer = value_get(tree, "result") || value_get(tree, "error");
+
+	if (!version || strcmp(version, "2.0") != 0)
+		return "jsonrpc must be \"2.0\"";
+	if (id && !is_id(id) && (method || !has_answer))
+		return "id must be a string or a whole number";
+	if (method &&
+	    (method->kind != VALUE_TEXT || strlen(method->text.bytes) != method->text.len))
+		return "method must be a string, without NUL";
+	if (!method && !has_answer)
+		return "neither a method nor an answer";
+	return params && params->kind != VALUE_MAP ? "params must be an object" : NULL;
+}
+
 static int check_shape(struct rpc_message *message, struct rpc_fault *ret_fault)
 {
 	const struct value *tree = message->tree;
 	const struct value *id = value_get(tree, "id"), *method = value_get(tree, "method");
-	const char *version = value_get_text(tree, "jsonrpc");
-	bool has_answer = value_get(tree, "result") || value_get(tree, "error");
+	const char *wrong = wrong_with(tree);
 
 	if (id && is_id(id))
 		ret_fault->id = rpc_copy_id(id);
-	if (!version || strcmp(version, "2.0") != 0)
-		return fault(ret_fault, RPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-	if (id && !is_id(id) && (method || !has_answer))
-		return fault(ret_fault, RPC_INVALID_REQUEST,
-			     "id must be a string or a whole number");
-	if (method &&
-	    (method->kind != VALUE_TEXT || strlen(method->text.bytes) != method->text.len))
-		return fault(ret_fault, RPC_INVALID_REQUEST,
-			     "method must be a string, without NUL");
-	if (!method && !has_answer)
-		return fault(ret_fault, RPC_INVALID_REQUEST, "neither a method nor an answer");
+	if (wrong)
+		return fault(ret_fault, RPC_INVALID_REQUEST, wrong);
 	message->params = value_get(tree, "params");
-	if (message->params && message->params->kind != VALUE_MAP)
-		return fault(ret_fault, RPC_INVALID_REQUEST, "params must be an object");
 	message->id = id;
 	message->method = method ? method->text.bytes : NULL;
 	message->kind = !method ? RPC_RESPONSE : id ? RPC_REQUEST : RPC_NOTIFICATION;
