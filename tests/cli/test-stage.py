@@ -2,7 +2,7 @@
 """stage: one bundle through the stages of a pipeline; checked, applied, taken back, resumed after a kill.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own. AISBX_KILL_ROUNDS: how often a
-run is killed.
+run is killed (4; 12 with AISBX_LONG).
 """
 
 import json
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
-ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or 12)
+ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or (12 if os.environ.get("AISBX_LONG") else 4))
 OLD = {"app": "one\ntwo\nthree\n", "conf": "a\nb\nc\nv\ne\n", "lib/part": "part\n", "old/gone": "x\n"}
 CHANGE = ("printf 'one\\nTWO\\nthree\\n' > app; mkdir new; echo n > new/f; ln -s f new/l; rm -r old; "
           "chmod 755 lib/part; printf 'a\\nB\\nc\\nv\\ne\\n' > conf")
@@ -274,11 +274,11 @@ def test_host(home):
     """The user's own pipeline is found by itself, and may check on the host."""
     os.makedirs(home.path + "/.config/aisbx", exist_ok=True)
     own = ".config/aisbx/pipeline.yaml"
-    line = "stages:\n  - {name: prod, target: HOME/prod, where: host, timeout: 3s, post: ['cmd:%s', 'diff.files==0']}\n"
-    for command, code, words in ((f"test -e new/f && touch {home.path}/on-host", 0, "live"),
-                                 ("echo broken; exit 7", 1, "exit 7, on the host: broken"),
-                                 ("sleep 100", 1, "timeout, on the host")):
-        begin(home, line % command, where=own)
+    line = "stages:\n  - {name: prod, target: HOME/prod, where: host, timeout: %ds, post: ['cmd:%s', 'diff.files==0']}\n"
+    for command, seconds, code, words in ((f"test -e new/f && touch {home.path}/on-host", 60, 0, "live"),
+                                          ("echo broken; exit 7", 60, 1, "exit 7, on the host: broken"),
+                                          ("sleep 100", 2, 1, "timeout, on the host")):
+        begin(home, line % (seconds, command), where=own)
         done = home.call("stage", "run", "fix")
         tap.ok(done.returncode == code and words in done.stdout, f"where: host, {command}: exit {code}", done)
         tap.equal(look(home, "prod"), OLD if code else NEW, "and the target is what it should be")
