@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Information leaks: what of the host, its users and its secrets must not show inside (A054 to A066, A096 to A098)."""
+import errno
 import os
 import socket
 import subprocess
@@ -535,14 +536,27 @@ class Server:
     """A TCP and a UDP listener of the host on one port of a loopback address."""
 
     def __init__(self, family, address):
+        while not self.open(family, address):
+            pass
+        for one in (self.tcp, self.udp):
+            one.setblocking(False)
+
+    def open(self, family, address):
+        """Whether the port that TCP got was free for UDP, too: others use ports at the same time."""
         self.tcp = socket.socket(family)
         self.tcp.bind((address, 0))
         self.tcp.listen(5)
         self.port = self.tcp.getsockname()[1]
         self.udp = socket.socket(family, socket.SOCK_DGRAM)
-        self.udp.bind((address, self.port))
-        for one in (self.tcp, self.udp):
-            one.setblocking(False)
+        try:
+            self.udp.bind((address, self.port))
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE:
+                raise
+            self.tcp.close()
+            self.udp.close()
+            return False
+        return True
 
     def seen(self):
         found = []

@@ -320,17 +320,25 @@ print(*found, ctypes.CDLL(None).shmget(0x5eed, 4096, 0), os.path.exists('/dev/sh
 """
 
 
+KEY = 0x5eed0000 + os.getpid() % 0x10000
+
+
+def ours(script):
+    """The same with names that no other suite on this machine uses."""
+    return script.replace("neighbour", f"neighbour-{os.getpid()}").replace("0x5eed", hex(KEY))
+
+
 def neighbour_control(t):
-    child = subprocess.Popen([sys.executable, "-c", PRELUDE + NEIGHBOUR], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen([sys.executable, "-c", PRELUDE + ours(NEIGHBOUR)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         child.stdout.readline()
-        words = outside(VISIT)
+        words = outside(ours(VISIT))
         t.ok(words[2] == "abstract" and int(words[3]) >= 0 and words[4:] == ["True", "True"], "outside all is shared", words)
     finally:
         child.communicate(b"\n")
         libc = ctypes.CDLL(None)
-        libc.shmctl(libc.shmget(0x5eed, 4096, 0), 0, None)
-        for path in ("/dev/shm/neighbour", "/tmp/neighbour"):
+        libc.shmctl(libc.shmget(KEY, 4096, 0), 0, None)
+        for path in (ours("/dev/shm/neighbour"), ours("/tmp/neighbour")):
             if os.path.exists(path):
                 os.unlink(path)
 
@@ -338,10 +346,10 @@ def neighbour_control(t):
 @suite.case("A113", "a neighbour sandbox", neighbour_control)
 def neighbour(t):
     for flags in ([], A, ["--publish", "18099:5000"]):
-        child = t.box.popen(["python3", "-c", PRELUDE + NEIGHBOUR], flags=flags, as_json=False, stdin=subprocess.PIPE)
+        child = t.box.popen(["python3", "-c", PRELUDE + ours(NEIGHBOUR)], flags=flags, as_json=False, stdin=subprocess.PIPE)
         try:
             child.stdout.readline()
-            result = inside(t, VISIT, *A)
+            result = inside(t, ours(VISIT), *A)
             t.ok(result.words[0] not in ("x",) and result.words[:2] == ["ConnectionRefusedError"] * 2 and result.words[2].endswith("Error")
                  and result.words[3:] == ["-1", "False", "False"], f"nothing of it is reached: {flags}", result)
             if flags[:1] == ["--publish"]:
