@@ -51,8 +51,13 @@ void sandbox_capture(struct sandbox *sandbox)
 					 .until_ns = clock_now_ns() + CAPTURE_NS };
 
 	if (delta_read(&stack, &options, &delta, &ignored) == 0) {
-		if (origin_capture(sandbox, &stack, &delta, &ignored) == 0 && !delta.is_partial)
+		bool is_large = false;
+
+		if (origin_capture_all(sandbox, &stack, &delta, &is_large, &ignored) == 0 &&
+		    !delta.is_partial)
 			set_time(sandbox->dir_fd, &now);
+		if (is_large)
+			sandbox_note_blobs(sandbox, &stack);
 		delta_done(&delta);
 	}
 	view_close(&stack);

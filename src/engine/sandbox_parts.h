@@ -38,6 +38,12 @@ void sandbox_capture(struct sandbox *sandbox);
 /* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
 bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
 
+/* sandbox_blobs.c: what git has of bases that are too large to be kept. Best effort, too. */
+struct view_stack;
+void sandbox_note_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
+/* Before a promotion: takes over what reality has no more. */
+void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
+
 /* "idmapped", "forest", "project", "project-idmapped". */
 const char *sandbox_root_name(enum root_mode root);
 

@@ -1,5 +1,6 @@
 /* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
 #include "engine/record.h"
+#include "engine/sandbox_parts.h"
 #include "engine/workspace_conflict.h"
 #include "engine/workspace_parts.h"
 
@@ -112,6 +113,7 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 
 	if (engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
 		return -1;
+	sandbox_fetch_blobs(&opened->sandbox, &stack);
 	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
 		*ret_answer = describe(&promotion, request, &opened->sandbox);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/sha256.h"
+#include "workspace/origin_blob.h"
 #include "workspace/origin_index.h"
 #include "workspace/promotion.h"
 #include "workspace/target.h"
@@ -24,7 +25,7 @@
 
 const char *origin_quality_name(enum origin_quality quality)
 {
-	static const char *const names[] = { "exact", "captured", "lost" };
+	static const char *const names[] = { "exact", "pinned", "captured", "git", "lost" };
 
 	return names[quality];
 }
@@ -126,6 +127,9 @@ static int read_records(struct origin_index *index, struct error *err)
 	if (origin_records_read(index->sandbox->dir_fd, "promoted", &index->promoted, err) < 0)
 		return -1;
 	drop_undone(index);
+	if (origin_records_read(index->sandbox->dir_fd, ORIGIN_BLOBS, &index->blobs, err) < 0)
+		return -1;
+	origin_records_sort(&index->blobs);
 	origin_records_sort(&index->promoted);
 	origin_records_sort(&index->restored);
 	return 0;
@@ -158,6 +162,7 @@ void origin_index_close(struct origin_index *index)
 	origin_records_done(&index->touched);
 	origin_records_done(&index->promoted);
 	origin_records_done(&index->restored);
+	origin_records_done(&index->blobs);
 	free(index);
 }
 
@@ -202,6 +207,20 @@ static bool is_content_known(const struct origin_record *record)
 	       !S_ISREG(record->origin.identity.mode);
 }
 
+/* Too large to be kept, but git has it, and somebody asked git for it. */
+static void find_blob(const struct origin_index *index, const struct origin_record *record,
+		      struct origin *origin)
+{
+	const struct origin_record *blob = origin_records_find(&index->blobs, record->path, true);
+
+	origin->quality = ORIGIN_LOST;
+	if (!blob || !blob->origin.sha256[0] ||
+	    !target_is_same(&blob->origin.identity, &record->origin.identity))
+		return;
+	origin->quality = ORIGIN_GIT;
+	memcpy(origin->sha256, blob->origin.sha256, SHA256_HEX_SIZE);
+}
+
 int origin_find(const struct origin_index *index, const struct delta_entry *entry,
 		struct origin *ret_origin, struct error *err)
 {
@@ -225,8 +244,10 @@ int origin_find(const struct origin_index *index, const struct delta_entry *entr
 		record->origin.quality == ORIGIN_CAPTURED && !record->promotion[0];
 	if (target_is_same(&record->origin.identity, &now))
 		ret_origin->quality = ORIGIN_EXACT;
-	else
-		ret_origin->quality = is_content_known(record) ? ORIGIN_CAPTURED : ORIGIN_LOST;
+	else if (!is_content_known(record))
+		find_blob(index, record, ret_origin);
+	else if (record->origin.quality != ORIGIN_PINNED)
+		ret_origin->quality = ORIGIN_CAPTURED;
 	return 0;
 }
 
@@ -237,7 +258,7 @@ int origin_open(const struct origin_index *index, const struct delta_entry *entr
 		target_relative(index->sandbox->workspace, origin_base_path(index->stack, entry));
 	int fd;
 
-	if (origin->quality == ORIGIN_CAPTURED && origin->sha256[0])
+	if (origin->quality != ORIGIN_EXACT && origin->quality != ORIGIN_LOST && origin->sha256[0])
 		return cas_open(index->sandbox->store, origin->sha256, ret_fd, err);
 	if (origin->quality != ORIGIN_EXACT || !relative)
 		return error_set(err, ERROR_NOT_FOUND, "the version it started from is lost");

@@ -13,7 +13,14 @@
 #include "workspace/sandbox.h"
 #include "workspace/txn.h"
 
-enum origin_quality { ORIGIN_EXACT, ORIGIN_CAPTURED, ORIGIN_LOST };
+/* Best first. */
+enum origin_quality {
+	ORIGIN_EXACT,	 /* reality has not changed it: the live file */
+	ORIGIN_PINNED,	 /* read from the inode that reality has removed or replaced */
+	ORIGIN_CAPTURED, /* copied while it was exact */
+	ORIGIN_GIT,	 /* a blob of git's, of a file that was exactly that when it was taken */
+	ORIGIN_LOST,
+};
 
 const char *origin_quality_name(enum origin_quality quality);
 
@@ -34,6 +41,9 @@ void origin_done(struct origin *origin);
 /* After a command or before a seal: records what DELTA (top against reality) touched since last time. O(new copy-ups). */
 int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 		   const struct delta *delta, struct error *err);
+/* The same; *ret_is_large: bases were among it that are too large to be kept. */
+int origin_capture_all(struct sandbox *sandbox, const struct view_stack *stack,
+		       const struct delta *delta, bool *ret_is_large, struct error *err);
 
 /* What was written down over all layers of a sandbox, read once for many questions. */
 struct origin_index;

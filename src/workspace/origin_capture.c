@@ -20,6 +20,7 @@ struct capture {
 	size_t count;
 	const struct delta_entry **gone; /* by the inode they had */
 	size_t gone_count;
+	bool is_large; /* there were contents too large to be kept */
 };
 
 static int compare_inodes(const void *a, const void *b)
@@ -137,6 +138,9 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 		old_name = find_old_name(capture, record.origin.identity.ino);
 	if (old_name)
 		record.origin = (struct origin){ .quality = ORIGIN_EXACT };
+	else if (record.origin.quality == ORIGIN_LOST && path == entry->path &&
+		 origin_pin(capture->index, entry, &record.origin, err) < 0)
+		return -1;
 	if (record.origin.quality == ORIGIN_EXACT && record.origin.identity.exists &&
 	    keep_base(capture, &asked, &record.origin, err) < 0)
 		return -1;
@@ -144,6 +148,9 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 		old_name = entry->from;
 	if (old_name && !record.origin.identity.exists)
 		record.origin.from = xstrdup(old_name);
+	if (record.origin.identity.exists && S_ISREG(record.origin.identity.mode) &&
+	    record.origin.identity.size > ORIGIN_KEPT_MAX)
+		capture->is_large = true;
 	origin_records_put(&capture->lines, &record);
 	origin_done(&record.origin);
 	capture->count++;
@@ -179,6 +186,14 @@ static int capture_all(struct capture *capture, const struct delta *delta, struc
 int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 		   const struct delta *delta, struct error *err)
 {
+	bool ignored;
+
+	return origin_capture_all(sandbox, stack, delta, &ignored, err);
+}
+
+int origin_capture_all(struct sandbox *sandbox, const struct view_stack *stack,
+		       const struct delta *delta, bool *ret_is_large, struct error *err)
+{
 	uint64_t at_ns = now_ns() - LISTED_BEFORE_NS;
 	struct capture capture = { .delta = delta, .lines = STR_INIT };
 	int status;
@@ -197,5 +212,6 @@ int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 	str_done(&capture.lines);
 	free(capture.gone);
 	origin_index_close(capture.index);
+	*ret_is_large = capture.is_large;
 	return status;
 }

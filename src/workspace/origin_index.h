@@ -12,6 +12,7 @@ struct origin_index {
 	struct origin_records touched;	/* of all layers, the oldest first, the top last */
 	struct origin_records promoted; /* by promotions of this sandbox, later ones last */
 	struct origin_records restored; /* by taking such promotions back */
+	struct origin_records blobs;	/* what git has of large ones (origin_blob.h) */
 	uint64_t top_at_ns;		/* when the top was last captured; 0: never */
 	struct origin_own *own; /* what the sandbox's own layers hold; listed when asked for */
 	int workspace_fd;
@@ -51,6 +52,10 @@ void origin_own_free(struct origin_own *own);
  */
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
 		     const struct txn_identity *now, struct origin *ret_origin);
+
+/* Fills ORIGIN, lost so far, from the inode of the base if that is still to be had. */
+int origin_pin(const struct origin_index *index, const struct delta_entry *entry,
+	       struct origin *origin, struct error *err);
 
 /* Digest of attributes: "" for none. */
 void origin_digest_xattrs(const struct xattr_list *list, char ret_hex[static SHA256_HEX_SIZE]);

@@ -121,7 +121,9 @@ static int copy_file(const struct sandbox *from, const struct sandbox *to, const
 /* What promotions of the one it is forked from made of reality holds for the fork, too, and so do its steps. */
 static int copy_notes(const struct sandbox *from, const struct sandbox *to, struct error *err)
 {
-	return copy_file(from, to, "promoted", err) < 0 ? -1 : copy_file(from, to, TODO_FILE, err);
+	if (copy_file(from, to, "promoted", err) < 0 || copy_file(from, to, "blobs", err) < 0)
+		return -1;
+	return copy_file(from, to, TODO_FILE, err);
 }
 
 /* Writes everything into the draft's directory. */

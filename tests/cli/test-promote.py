@@ -232,6 +232,63 @@ def test_conflicts(home):
     clean(home, "c")
 
 
+def merged(home, name, base, *, quality):
+    """Whether what changed at both ends of file F comes together, its base being known by QUALITY."""
+    rows = {row["path"]: row for row in home.rows("diff", name)}
+    done = home.call("promote", name, "--strategy", "merge", "--json")
+    text = home.read("f")
+    tap.ok(done.returncode == 0 and text == "reality\n" + base + "sandbox\n", f"merged with a base from {quality}",
+           (done, rows.get("f", {}).get("base"), text[:40], text[-40:]))
+    return done
+
+
+def test_base_pinned(home):
+    """Replaced in reality before anybody wrote down what it was: the sandbox's root still holds the old file."""
+    if os.geteuid() != 0:
+        tap.skip("a base by its inode", "needs root")
+        return
+    base = home.put("f", LINES)
+    home.call("create", "pin")
+    child = subprocess.Popen([AISBX, "exec", "pin", "--", "sh", "-c", "echo sandbox >> f; echo told; read word"],
+                             cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    told = child.stdout.readline()
+    with open(base + ".new", "w") as file:
+        file.write("reality\n" + LINES)
+    os.rename(base + ".new", base)
+    child.communicate("go\n")
+    tap.equal(told, "told\n", "a command that appends, and waits")
+    rows = {row["path"]: row for row in home.rows("diff", "pin")}
+    tap.equal(rows["f"]["base"], "pinned", "the base is read from the file that reality replaced")
+    merged(home, "pin", LINES, quality="the old inode")
+    clean(home, "pin")
+
+
+def test_base_git(home):
+    """Too large to be kept, but git has it."""
+    lines = "".join(f"line {n}\n" for n in range(200000))
+    git = ["git", "-C", home.work, "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    if subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0:
+        tap.skip("a base of git's", "no git here")
+        return
+    home.put("f", lines)
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "f"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
+    # A file that git saw in the moment it was made is not noted exactly: as a person would, come back later.
+    os.utime(home.work + "/f", (1700000000, 1700000000))
+    subprocess.run([*git, "update-index", "--refresh"], check=False, capture_output=True)
+    for name in ("big", "other"):
+        fresh(home, name, "echo sandbox >> f")
+    home.put("f", "reality\n" + lines)
+    subprocess.run([*git, "commit", "-q", "-a", "-m", "two"], check=True)
+    merged(home, "big", lines, quality="git")
+    home.call("undo")
+    subprocess.run("rm -rf .git", shell=True, cwd=home.work, check=True)
+    done = home.call("promote", "other", "--strategy", "merge")
+    tap.ok(refused(done, 3, "base-lost"), "without git it is lost, and nothing is guessed", done)
+    clean(home, "big", "other")
+
+
 def test_merge_favours(home):
     home.put("f.txt", LINES)
     for strategy, wanted in (("merge+ours", "OURS"), ("merge+theirs", "THEIRS")):
@@ -705,7 +762,7 @@ def main():
                 tap.ok(False, "a first run", first)
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
-                     test_merge_favours, test_into_sandbox,
+                     test_merge_favours, test_base_pinned, test_base_git, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_names,
                      test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
