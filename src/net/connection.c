@@ -88,10 +88,15 @@ static uint32_t inner_events(const struct connection *connection)
 		return events | (connection->has_left ? 0 : EPOLLIN);
 	if (connection->gate == GATE_TLS)
 		return events | EPOLLIN | EPOLLRDHUP;
+	/* All of the hello is gone: only that the client leaves is of interest, once. */
+	if (connection->gate == GATE_ANSWER && connection->is_connected && !up->held &&
+	    !connection->requests.left)
+		return events | (connection->hello_ns ? 0 : EPOLLRDHUP);
 	if (!connection->is_connected || up->has_ended || up->held > 0 ||
 	    connection->requests.pending)
 		return events;
-	return events | EPOLLIN | (connection->gate == GATE_HTTP ? EPOLLRDHUP : 0);
+	return events | EPOLLIN |
+	       (connection->gate == GATE_HTTP || connection->gate == GATE_AGAIN ? EPOLLRDHUP : 0);
 }
 
 static uint32_t outer_events(const struct connection *connection)
@@ -148,10 +153,15 @@ static int move_bytes(struct gateway *gateway, struct connection *connection, ui
 {
 	if (!connection->is_connected)
 		return 0;
-	if (connection->outer.fd >= 0 && stream_pump(gateway, connection, &connection->down) < 0)
+	if (connection->gate == GATE_ANSWER)
+		gate_hear(connection);
+	if (connection->outer.fd >= 0 && connection->gate != GATE_ANSWER &&
+	    stream_pump(gateway, connection, &connection->down) < 0)
 		return -1;
 	if (connection->is_closing || connection->gate == GATE_TLS)
 		return 0;
+	if (connection->gate == GATE_AGAIN)
+		return gate_again(gateway, connection, events);
 	if (connection->gate == GATE_HTTP)
 		return gate_requests(gateway, connection, events);
 	return stream_pump(gateway, connection, &connection->up);
@@ -173,7 +183,8 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 
 	if (!is_inner && !connection->is_connected)
 		finish_connect(gateway, connection);
-	if (!connection->is_dead && is_inner && connection->gate == GATE_TLS)
+	if (!connection->is_dead && is_inner &&
+	    (connection->gate == GATE_TLS || connection->gate == GATE_ANSWER))
 		gate_inspect(gateway, connection, events);
 	if (connection->is_dead)
 		return;

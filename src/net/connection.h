@@ -18,7 +18,9 @@ struct flow {
 enum gate {
 	GATE_OPEN, /* nothing */
 	GATE_TLS,  /* its first bytes: a ClientHello must ask for the right name */
-	GATE_HTTP, /* all of it: each request is judged */
+	GATE_ANSWER, /* nothing behind that hello, until the server has said whether it wants another */
+	GATE_AGAIN, /* the other one, which must ask for the same name */
+	GATE_HTTP,  /* all of it: each request is judged */
 };
 
 enum request_step {
@@ -31,7 +33,7 @@ enum request_step {
 /* Where in its requests a client is. */
 struct requests {
 	enum request_step step;
-	uint64_t left; /* bytes of a body that go on as they are */
+	uint64_t left; /* bytes of a body, or of a ClientHello, that go on as they are */
 	uint64_t count;
 	char *pending; /* of a head, what the server did not take yet; NULL: nothing */
 	size_t pending_len, pending_at;
@@ -70,6 +72,10 @@ void stream_stop(struct gateway *gateway, struct flow *flow);
 
 /* gate.c: looks at the first bytes without taking them. Nothing of them goes out before that. */
 void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events);
+/* What the server answers to a ClientHello; nothing of it goes in before that. */
+void gate_hear(struct connection *connection);
+/* Passes on a second ClientHello and what may stand in front of it. 0, or -1 on a reset. */
+int gate_again(struct gateway *gateway, struct connection *connection, uint32_t events);
 /* How many bytes must have come before it is woken again. */
 void gate_wait_for(const struct connection *connection, int bytes);
 

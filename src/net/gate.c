@@ -1,12 +1,17 @@
-/* The first bytes of a connection that only a name permits: TLS must ask for that name. */
+/*
+ * The first bytes of a connection that only a name permits: TLS must ask for that name. So must a second ClientHello, where
+ * the server wants one: some take its name for the right one.
+ */
 #include "net/connection.h"
 #include "net/sni.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #define HELLO_NS (10 * SECOND_NS)
+#define RECORDS_PER_ROUND 16
 
 void gate_wait_for(const struct connection *connection, int bytes)
 {
@@ -16,6 +21,19 @@ void gate_wait_for(const struct connection *connection, int bytes)
 static void let_through(struct connection *connection)
 {
 	connection->gate = GATE_OPEN;
+	connection->up.limit = NULL;
+	connection->hello_ns = 0;
+	gate_wait_for(connection, 1);
+}
+
+/* The hello goes on, and nothing behind it. */
+static void let_hello_through(struct connection *connection, const struct sni_hello *hello)
+{
+	connection_is_for(connection, hello->name);
+	connection->is_tls = true;
+	connection->gate = GATE_ANSWER;
+	connection->requests.left = hello->len;
+	connection->up.limit = &connection->requests.left;
 	connection->hello_ns = 0;
 	gate_wait_for(connection, 1);
 }
@@ -37,12 +55,31 @@ static void refuse_hello(struct gateway *gateway, struct connection *connection,
 	connection_end(gateway, connection, true);
 }
 
+static void wait_for_more(struct gateway *gateway, struct connection *connection, ssize_t got)
+{
+	if (!connection->hello_ns)
+		connection->hello_ns = gateway->now_ns + HELLO_NS;
+	gate_wait_for(connection, (int)got + 1);
+}
+
+/* A client that has left behind its hello is kept only as long as the server may need to answer. */
+static void note_leaving(struct gateway *gateway, struct connection *connection, uint32_t events)
+{
+	if (events & (EPOLLRDHUP | EPOLLHUP) && !connection->hello_ns)
+		connection->hello_ns = gateway->now_ns + HELLO_NS;
+}
+
 void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events)
 {
 	uint8_t bytes[SNI_BYTES_MAX];
-	char name[NET_NAME_SIZE];
-	ssize_t got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	struct sni_hello hello;
+	ssize_t got;
 
+	if (connection->gate == GATE_ANSWER) {
+		note_leaving(gateway, connection, events);
+		return;
+	}
+	got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 	if (got < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			connection_end(gateway, connection, true);
@@ -52,31 +89,92 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		let_through(connection);
 		return;
 	}
-	switch (sni_read(bytes, (size_t)got, name)) {
+	switch (sni_read(bytes, (size_t)got, &hello)) {
 	case SNI_NOT_TLS:
 		let_through(connection);
 		return;
 	case SNI_NAME:
 		/* Where requests are judged, nobody hides them in TLS. */
-		if (!decide_name(gateway, &connection->address, connection->port, name) ||
-		    gate_judges_name(gateway, connection, name)) {
-			refuse_hello(gateway, connection, name);
-			return;
-		}
-		connection_is_for(connection, name);
-		connection->is_tls = true;
-		let_through(connection);
+		if (decide_name(gateway, &connection->address, connection->port, hello.name) &&
+		    !gate_judges_name(gateway, connection, hello.name))
+			let_hello_through(connection, &hello);
+		else
+			refuse_hello(gateway, connection, hello.name);
 		return;
 	case SNI_MORE:
 		if (events & (EPOLLRDHUP | EPOLLHUP))
 			break;
-		if (!connection->hello_ns)
-			connection->hello_ns = gateway->now_ns + HELLO_NS;
-		gate_wait_for(connection, (int)got + 1);
+		wait_for_more(gateway, connection, got);
 		return;
 	case SNI_ABSENT:
 	case SNI_BROKEN:
 		break;
 	}
 	refuse_hello(gateway, connection, NULL);
+}
+
+void gate_hear(struct connection *connection)
+{
+	uint8_t bytes[SNI_ANSWER_BYTES] = { 0 };
+	ssize_t got = recv(connection->outer.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	int enough = SNI_ANSWER_BYTES;
+	size_t ignored;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got > 0 && got < SNI_ANSWER_BYTES && sni_is_handshake(bytes, &ignored)) {
+		(void)setsockopt(connection->outer.fd, SOL_SOCKET, SO_RCVLOWAT, &enough,
+				 sizeof(enough));
+		return;
+	}
+	enough = 1;
+	(void)setsockopt(connection->outer.fd, SOL_SOCKET, SO_RCVLOWAT, &enough, sizeof(enough));
+	if (got < SNI_ANSWER_BYTES || !sni_asks_again(bytes)) {
+		let_through(connection);
+		return;
+	}
+	connection->gate = GATE_AGAIN;
+	connection->hello_ns = 0;
+}
+
+/* One record, or the hello, which is the last that is looked at. Whether it goes on. */
+static bool pass_record(struct gateway *gateway, struct connection *connection, uint32_t events)
+{
+	uint8_t bytes[SNI_BYTES_MAX];
+	ssize_t got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	enum sni found = SNI_MORE;
+	struct sni_hello hello;
+	size_t len;
+
+	if (got < 0)
+		return false;
+	if (got >= SNI_RECORD_HEADER && !sni_is_handshake(bytes, &len)) {
+		connection->requests.left = len;
+		return true;
+	}
+	if (got >= SNI_RECORD_HEADER)
+		found = sni_read(bytes, (size_t)got, &hello);
+	if (got == 0 || (found == SNI_NAME && strcmp(hello.name, connection->name) == 0)) {
+		let_through(connection);
+		return true;
+	}
+	if (found == SNI_MORE && !(events & (EPOLLRDHUP | EPOLLHUP)))
+		wait_for_more(gateway, connection, got);
+	else
+		refuse_hello(gateway, connection, found == SNI_NAME ? hello.name : NULL);
+	return false;
+}
+
+int gate_again(struct gateway *gateway, struct connection *connection, uint32_t events)
+{
+	for (int i = 0; i < RECORDS_PER_ROUND; i++) {
+		if (stream_pump(gateway, connection, &connection->up) < 0)
+			return -1;
+		if (connection->gate == GATE_OPEN || connection->requests.left > 0 ||
+		    connection->up.held > 0 || connection->up.has_ended)
+			return 0;
+		if (!pass_record(gateway, connection, events))
+			return 0;
+	}
+	return 0;
 }

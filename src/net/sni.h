@@ -18,7 +18,22 @@ enum sni {
 	SNI_BROKEN, /* TLS by its first byte, but nothing a client would send */
 };
 
-/* BYTES: all that came so far; records may be split anywhere. RET_NAME: canonical. No heap. */
-enum sni sni_read(const uint8_t *bytes, size_t len, char ret_name[static NET_NAME_SIZE]);
+struct sni_hello {
+	char name[NET_NAME_SIZE]; /* canonical */
+	size_t len;		  /* of its records, all in all */
+};
+
+/* BYTES: all that came so far; records may be split anywhere. RET_HELLO is filled with SNI_NAME. No heap. */
+enum sni sni_read(const uint8_t *bytes, size_t len, struct sni_hello *ret_hello);
+
+/* The header of a record. */
+#define SNI_RECORD_HEADER 5
+
+/* Whether it holds messages of the handshake in plain text, and how long it is with its header. */
+bool sni_is_handshake(const uint8_t header[static SNI_RECORD_HEADER], size_t *ret_len);
+
+/* So many bytes of a server's first answer are enough to tell whether it wants another ClientHello. */
+#define SNI_ANSWER_BYTES 43
+bool sni_asks_again(const uint8_t answer[static SNI_ANSWER_BYTES]);
 
 #endif
