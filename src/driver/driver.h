@@ -99,6 +99,9 @@ struct driver {
 	/* Sends a signal to the command and its process group, as somebody outside asks for it; or NULL. */
 	void (*signal)(struct task *task, int sig);
 
+	/* Lets others of this user reach it by a socket in DIR_FD, once it has lived for a moment; or NULL. */
+	void (*listen)(struct task *task, int dir_fd);
+
 	/* Releases everything; kills first when still running. Leaves no process, mount or group behind. */
 	void (*free)(struct task *task);
 

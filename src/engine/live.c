@@ -18,6 +18,21 @@
 #define LIVE_BYTES_MAX ((size_t)512 << 10)
 #define WARN_PERCENT 80
 
+/* What a killed run left: its file, and the socket it could be reached by (driver/linux/counter.h). */
+static void remove_left(int dir_fd, const char *run_id)
+{
+	owned(free_ptr) char *ending = xasprintf(".%s", run_id);
+	DIR *dir = fdopendir(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.' && str_ends(entry->d_name, ending))
+			(void)unlinkat(dir_fd, entry->d_name, 0);
+	}
+	if (dir)
+		(void)closedir(dir);
+	(void)unlinkat(dir_fd, run_id, 0);
+}
+
 /* The run's own line; NULL when it is gone. What nobody holds was left by a killed one, and goes. */
 static struct value *read_line(int dir_fd, const char *name)
 {
@@ -30,7 +45,7 @@ static struct value *read_line(int dir_fd, const char *name)
 	if (fd < 0)
 		return NULL;
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
-		(void)unlinkat(dir_fd, name, 0);
+		remove_left(dir_fd, name);
 		return NULL;
 	}
 	if (fd_read_all(fd, LIVE_BYTES_MAX, &text) < 0 ||

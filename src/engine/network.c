@@ -19,6 +19,7 @@
 void network_place_done(struct network_place *place)
 {
 	fd_close(&place->keeper_fd);
+	free(place->run_id);
 	spec_done(&place->spec);
 	surroundings_done(&place->around);
 	request_done(&place->request);
@@ -27,6 +28,10 @@ void network_place_done(struct network_place *place)
 
 static int open_sandbox(const char *name, struct network_place *place, struct error *err)
 {
+	if (network_run_reach(name, place, err) < 0)
+		return -1;
+	if (place->run_id)
+		return 0;
 	if (sandbox_check_name(name, err) < 0 || engine_store(&place->place.store, err) < 0)
 		return -1;
 	place->place.has_store = true;
@@ -207,6 +212,8 @@ static struct value *answer_of(const struct network_place *place, const struct e
 	struct value *answer = value_new_map();
 
 	value_add(answer, "sandbox", value_new_text(wish->sandbox));
+	if (place->run_id)
+		value_add(answer, "run_id", value_new_text(place->run_id));
 	value_add(answer, "workspace", value_new_text(place->around.paths.workspace));
 	value_add(answer, "action", value_new_text(wish->is_deny ? "deny" : "allow"));
 	value_add(answer, "rule", value_new_text(wish->rule));
@@ -238,6 +245,14 @@ static int change_sandbox(struct network_place *place, const struct engine_rule 
 						  : change_live(place, wish, ret_live, notes, err);
 }
 
+/* Nothing is kept: it ends with the run. */
+static int change_run(const struct network_place *place, const struct engine_rule *wish,
+		      bool *ret_live, struct error *err)
+{
+	*ret_live = true;
+	return send_rule(place->keeper_fd, wish, err);
+}
+
 int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
 		struct error *err)
 {
@@ -250,7 +265,9 @@ int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struc
 	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0 ||
 	    net_rule_parse(wish->rule, &parsed, err) < 0)
 		return -1;
-	if (wish->sandbox)
+	if (place.run_id)
+		status = change_run(&place, wish, &live, err);
+	else if (wish->sandbox)
 		status = change_sandbox(&place, wish, &live, notes, err);
 	else
 		status = try_plan(&place, wish, err) < 0 ? -1

@@ -27,6 +27,8 @@ static const char *origin_of(const struct origins *origins, const char *rule, bo
 	const struct request *request = &origins->place->request;
 	const struct spec *spec = &origins->place->spec;
 
+	if (origins->place->run_id)
+		return "run";
 	if (says(is_deny ? &request->deny : &request->allow, rule))
 		return "sandbox";
 	if (says(is_deny ? &request->flags.deny : &request->flags.allow, rule))
@@ -102,6 +104,8 @@ static struct value *describe(const struct network_place *place, const struct or
 
 	value_add(answer, "sandbox",
 		  value_new_text(place->place.has_sandbox ? place->place.sandbox.name : NULL));
+	if (place->run_id)
+		value_add(answer, "run_id", value_new_text(place->run_id));
 	value_add(answer, "workspace", value_new_text(place->around.paths.workspace));
 	value_add(answer, "net", value_new_text(has_gateway ? "allow" : "none"));
 	value_add(answer, "running", value_new_bool(is_running));
@@ -124,7 +128,7 @@ int engine_network(const char *sandbox, const char *workspace, struct value **re
 	const char *at;
 
 	if (network_place_open(sandbox, workspace, &place, err) < 0 ||
-	    network_place_plan(&place, err) < 0)
+	    (!place.run_id && network_place_plan(&place, err) < 0))
 		return -1;
 	at = place.around.paths.workspace;
 	if (at && rule_list_of_workspace(place.around.host.config_dir, at, &origins.workspace[0],

@@ -14,6 +14,7 @@ struct network_place {
 	struct surroundings around;
 	struct spec spec;
 	int keeper_fd; /* -1: nobody runs in it */
+	char *run_id; /* of a run without a name, that keeper_fd reaches; nothing else is known of it */
 };
 
 /* SANDBOX may be NULL. The spec is not made yet. */
@@ -22,6 +23,9 @@ int network_place_open(const char *sandbox, const char *workspace, struct networ
 /* Plans anew, with the request as it is now. */
 int network_place_plan(struct network_place *place, struct error *err);
 void network_place_done(struct network_place *place);
+
+/* Connects to the run that NAME means, where there is one; ERROR_CONFLICT for a run that has no gateway. */
+int network_run_reach(const char *name, struct network_place *place, struct error *err);
 
 /* What the keeper said. */
 struct network_words {

@@ -7,7 +7,7 @@
 #include "launch/attach.h"
 #include "launch/launch.h"
 #include "launch/moves.h"
-#include "net/rule_set.h"
+#include "launch/rules.h"
 #include "observe/disk_watch.h"
 
 #include <stdbool.h>
@@ -39,11 +39,8 @@ struct keeper {
 	int top_fd;			  /* of the writable top */
 	struct disk_watch disk;
 	uint64_t idle_since_ns;
-	uint64_t oom_kills, pids_refused; /* as last read */
-	struct rule_set rules;		  /* of the gateway, once somebody changes them */
-	bool has_rules;
-	uint8_t opened[2][65536 / 8]; /* ports with a listener, TCP and UDP; valid with the rules */
-	size_t opened_count;
+	uint64_t oom_kills, pids_refused;	  /* as last read */
+	struct launch_rules rules;		  /* of the gateway */
 	struct attach_denied denied[DENIED_KEPT]; /* by the network; a ring */
 	size_t denied_count;			  /* ever */
 	struct attach_packet packet;

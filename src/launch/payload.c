@@ -94,7 +94,7 @@ static int furnish(const struct payload *payload, struct error *err)
 	if (furnish_by_payload(payload->start->spec) &&
 	    furnish_make(payload->start, &fresh, err) < 0)
 		return -1;
-	if (payload->start->spec->resident && payload->start->inside_fd >= 0 &&
+	if (payload->start->inside_fd >= 0 &&
 	    handshake_send(payload->start->payload_fd, &network, &network_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the network");
 	return furnish_send(payload->start, payload->release_fd, network_fd, &fresh, err);

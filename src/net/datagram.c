@@ -112,7 +112,8 @@ void datagram_send(const struct origin *origin, const void *bytes, size_t len)
 static struct udp_flow *find(struct gateway *gateway, const struct origin *origin, uint16_t port)
 {
 	for (struct udp_flow *flow = gateway->flows; flow; flow = flow->next) {
-		if (flow->port == port && flow->origin.peer_len == origin->peer_len &&
+		if (flow->source.fd >= 0 && flow->port == port &&
+		    flow->origin.peer_len == origin->peer_len &&
 		    memcmp(&flow->origin.peer, &origin->peer, origin->peer_len) == 0 &&
 		    net_address_equal(&flow->origin.local, &origin->local))
 			return flow;
@@ -207,6 +208,24 @@ void datagram_outer(struct gateway *gateway, struct udp_flow *flow)
 	}
 }
 
+void datagram_recheck(struct gateway *gateway, const char *rule)
+{
+	for (struct udp_flow *flow = gateway->flows; flow; flow = flow->next) {
+		struct refusal refusal = { .verb = "stay connected to",
+					   .address = &flow->origin.local,
+					   .port = { true, flow->port } };
+		struct decision decision;
+
+		decide(gateway, &flow->origin.local, refusal.port, &decision);
+		if (flow->source.fd < 0 || decision.passes)
+			continue;
+		refusal.name = decision.name;
+		refusal.rule = decision.rule ? decision.rule : rule;
+		tell_refused(gateway, &refusal);
+		source_close(gateway, &flow->source);
+	}
+}
+
 void datagram_expire(struct gateway *gateway)
 {
 	struct udp_flow **at = &gateway->flows;
@@ -214,7 +233,7 @@ void datagram_expire(struct gateway *gateway)
 	while (*at) {
 		struct udp_flow *flow = *at;
 
-		if (gateway->now_ns - flow->active_ns < FLOW_NS) {
+		if (flow->source.fd >= 0 && gateway->now_ns - flow->active_ns < FLOW_NS) {
 			at = &flow->next;
 			continue;
 		}

@@ -131,12 +131,13 @@ void connection_expire(struct gateway *gateway);
 /* Frees those that ended in this round. */
 void connection_sweep(struct gateway *gateway);
 
-/* recheck.c: ends open connections that CHANGE, which has been made, takes the permission from. */
+/* recheck.c: ends connections and flows that CHANGE, which has been made, takes the permission from. */
 void recheck(struct gateway *gateway, const struct rule_change *change);
 
 /* datagram.c */
 void datagram_inner(struct gateway *gateway, struct source *port);
 void datagram_outer(struct gateway *gateway, struct udp_flow *flow);
+void datagram_recheck(struct gateway *gateway, const char *rule);
 void datagram_expire(struct gateway *gateway);
 /* Reads one datagram with the address it was sent to. Length, or -1. */
 ssize_t datagram_receive(int fd, void *buffer, size_t size, struct origin *ret_origin);

@@ -1,4 +1,4 @@
-/* Connections that are open when a rule changes: those that it takes the permission from are ended. */
+/* Connections and flows that are open when a rule changes: those that it takes the permission from are ended. */
 #include "net/connection.h"
 
 static bool is_lost(const struct gateway *gateway, const struct connection *connection,
@@ -76,4 +76,6 @@ void recheck(struct gateway *gateway, const struct rule_change *change)
 		tell_refused(gateway, &refusal);
 		connection_end(gateway, at, true);
 	}
+	if (narrows)
+		datagram_recheck(gateway, change->rule);
 }

@@ -157,6 +157,8 @@ static void take_sample(struct run *run)
 	run->sampled = run->watch.sampled;
 	samples_add(&run->result->samples, &sample);
 	live_update(&run->live, usage);
+	if (run->sampled == 1 && run->live.fd >= 0 && run->driver->listen)
+		run->driver->listen(run->task, run->live.dir_fd);
 	note_nearness(run);
 }
 

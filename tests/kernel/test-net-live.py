@@ -3,14 +3,18 @@
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a network namespace of its own (tests/lib/internet.py).
 """
+import json
 import os
+import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+from box import patience
 from clitest import AISBX, Home, Tap
-from internet import EVIL, GOOD, PRELUDE, build_internet, enter, lines, run, words_of
+from internet import EVIL, GOOD, PRELUDE, build_internet, enter, lines, run, start, words_of
 
 tap = Tap()
 A = ["--allow", "good.example:80"]
@@ -142,11 +146,124 @@ def test_workspace(home):
     tap.ok(lines(r) == ["OSError"], "as before", r.get("stdout"))
 
 
+REACH = "import sys\nprint('up', flush=True)\nfor line in sys.stdin:\n" \
+        "  host, port = line.split(); print(get(host, int(port)), flush=True)"
+
+
+def live_row(home, child):
+    """What top tells of the run that CHILD is the supervisor of."""
+    end = time.monotonic() + patience(60)
+    while time.monotonic() < end:
+        for row in map(json.loads, home.call("top", "--json", "-n", "1").stdout.splitlines()):
+            sockets = [name for name in os.listdir(home.path + "/.local/state/aisbx/live") if name.endswith("." + row["run_id"])]
+            if row["command"][-1].endswith(REACH) and (sockets or "--allow" not in child.args):
+                return row
+        time.sleep(0.05)
+    raise TimeoutError("top never told of it")
+
+
+def test_run(home):
+    """A run that has no name of its own: by its id, or by the name that top shows."""
+    child = start(home, REACH, *A)
+    child.stdout.readline()
+    row = live_row(home, child)
+
+    def reach(host, port):
+        child.stdin.write(f"{host} {port}\n".encode())
+        child.stdin.flush()
+        return child.stdout.readline().decode().strip()
+
+    tap.ok([reach("good.example", 80), reach("good.example", 8080)] == [GOOD, "ConnectionRefusedError"], "the rules of its start")
+    done = home.call("allow", row["run_id"], RULE + "good.example:8080")
+    tap.ok(done.returncode == 0 and "in force now" in done.stdout and reach("good.example", 8080) == GOOD,
+           "one more, by the run's id", done.stdout + done.stderr)
+    done = home.call("deny", row["sandbox"], RULE + "good.example:80")
+    tap.ok(done.returncode == 0 and reach("good.example", 80) in ("gaierror", "ConnectionResetError"), "one against it, by its name",
+           done.stdout + done.stderr)
+    shown = home.data("net", row["run_id"])
+    tap.ok({(r["action"], r["rule"]) for r in shown.get("rules", [])}
+           == {("allow", "good.example:80"), ("allow", "good.example:8080"), ("deny", "good.example:80")}
+           and shown["run_id"] == row["run_id"] and shown["connections"] >= 2 and shown["denials"], "net shows both, and what came of them", shown)
+    tap.ok("good.example:8080" in home.call("net", row["sandbox"]).stdout, "in words, too")
+    done = home.call("deny", row["run_id"], RULE + "good.example:80", "--remove")
+    tap.ok(done.returncode == 0 and reach("good.example", 80) == GOOD, "taken back", done.stderr)
+    done = home.call("allow", row["run_id"], RULE + "good.example:80", "--remove")
+    tap.ok(done.returncode == 5 and "started with" in done.stderr and reach("good.example", 80) == GOOD, "but not a rule of its flags", done.stderr)
+    for bad, code in ((RULE + "good.example", 2), (RULE + "a.example:1000-1300", 2), (RULE + "a.example:53", 2)):
+        done = home.call("allow", row["run_id"], bad)
+        tap.ok(done.returncode == code and reach("good.example", 80) == GOOD, f"no rule, and nothing has changed: {bad}", done.stderr)
+    child.stdin.close()
+    child.wait()
+    child.stdout.close()
+    tap.ok(os.listdir(home.path + "/.local/state/aisbx/live") == [], "nothing is left of it", os.listdir(home.path + "/.local/state/aisbx/live"))
+    tap.ok(home.call("net", row["run_id"]).returncode in (2, 5), "who has ended is not there")
+
+
+def test_run_without(home):
+    child = start(home, REACH)
+    child.stdout.readline()
+    row = live_row(home, child)
+    done = home.call("allow", row["run_id"], RULE + "good.example:80")
+    tap.ok(done.returncode == 3 and "without a network" in done.stderr, "a run without a network says so", done.stdout + done.stderr)
+    child.stdin.close()
+    child.wait()
+    child.stdout.close()
+
+
+def test_run_killed(home):
+    """Nobody removes the socket of a run whose supervisor was killed; whoever looks next does."""
+    child = start(home, REACH, *A)
+    child.stdout.readline()
+    row = live_row(home, child)
+    child.kill()
+    child.wait()
+    child.stdin.close()
+    child.stdout.close()
+    tap.ok(home.call("net", row["run_id"]).returncode != 0, "it cannot be reached")
+    home.call("top", "--json", "-n", "1")
+    tap.ok(os.listdir(home.path + "/.local/state/aisbx/live") == [], "and leaves nothing", os.listdir(home.path + "/.local/state/aisbx/live"))
+
+
+def test_datagrams(home):
+    """A rule to deny ends what is under way: not even answers that are on their way come in any more."""
+    script = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(60)
+s.sendto(b'one', (socket.gethostbyname('good.example'), 9100)); print(s.recv(100).decode(), flush=True)
+sys.stdin.readline()
+s.settimeout(1.5)
+try: print(s.recv(100).decode(), flush=True)
+except TimeoutError: print('silence', flush=True)
+"""
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind((GOOD, 9100))
+    server.settimeout(patience(30))
+    for deny, expected in ((None, "two"), ("udp:good.example:9100", "silence"), (f"udp:{GOOD}:9100", "silence")):
+        home.call("create", "flow", "--allow", "udp:good.example:9100")
+        child = subprocess.Popen([AISBX, "exec", "flow", "--", "python3", "-uc", PRELUDE + script], cwd=home.work, env=home.env,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        peer = server.recvfrom(100)[1]
+        server.sendto(b"first", peer)
+        child.stdout.readline()
+        if deny:
+            home.call("deny", "flow", RULE + deny)
+        try:
+            server.sendto(b"two", peer)
+        except OSError:
+            pass
+        said = child.communicate("\n")[0].strip()
+        tap.ok(said == expected, f"datagrams from outside, with a rule to deny {deny}", said)
+        if deny:
+            told = [d["what"] for d in home.data("net", "flow").get("denials", [])]
+            tap.ok(any("stay connected to udp:" in what for what in told), "told", told)
+        home.call("rm", "flow")
+    server.close()
+
+
 def main():
     enter()
     with Home("net-live-") as home:
         build_internet(home)
-        for test in (test_at_once, test_refused, test_later, test_workspace):
+        for test in (test_at_once, test_refused, test_later, test_workspace, test_run, test_run_without, test_run_killed, test_datagrams):
             tap.attempt(test, home)
     return tap.done()
 

@@ -2,7 +2,6 @@
 #include "driver/linux/egress.h"
 
 #include "base/fd.h"
-#include "net/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +47,7 @@ static char *text_or_null(char *text)
 	return text[0] ? text : NULL;
 }
 
-static void tell(struct egress *egress, struct net_denial *denial, struct denials *denials)
+void egress_tell(struct egress *egress, struct net_denial *denial, struct denials *denials)
 {
 	const struct denial like = {
 		.layer = denial->layer,
@@ -70,7 +69,7 @@ static void tell(struct egress *egress, struct net_denial *denial, struct denial
 static int take(struct egress *egress, struct net_report *report, struct task *task)
 {
 	if (report->kind == NET_REPORT_DENIAL)
-		tell(egress, &report->denial, &task->denials);
+		egress_tell(egress, &report->denial, &task->denials);
 	if (report->kind != NET_REPORT_COUNTS)
 		return 0;
 	task->network = (struct network_use){ .is_known = true,

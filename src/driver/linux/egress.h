@@ -4,6 +4,7 @@
 
 #include "confine/notify.h"
 #include "driver/driver.h"
+#include "net/report.h"
 
 #define EGRESS_CALLERS 32
 
@@ -22,6 +23,9 @@ struct egress {
 
 /* Remembers the caller of a connect or sendto, to name it in a denial. */
 void egress_note(struct egress *egress, const struct notify_event *event);
+
+/* One denial of the gateway's, with the program it was about where that is known. */
+void egress_tell(struct egress *egress, struct net_denial *denial, struct denials *denials);
 
 /* Takes what the gateway says into TASK. 0, or -1 when it is gone: then the sandbox must end. */
 int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "confine/notify.h"
 #include "confine/seccomp_file.h"
+#include "driver/linux/counter.h"
 #include "driver/linux/egress.h"
 #include "launch/launch.h"
 #include "launch/moves.h"
@@ -39,6 +40,7 @@ struct linux_task {
 	struct disk_watch disk;
 	struct sock_fprog filter; /* the user's own */
 	struct egress egress;	  /* what the network's gateway tells */
+	struct counter *counter;  /* for changes of its rules, or NULL */
 };
 
 static struct linux_task *linux_task_of(struct task *task)
@@ -97,6 +99,7 @@ static void linux_free(struct task *base)
 {
 	struct linux_task *task = linux_task_of(base);
 
+	counter_close(task->counter);
 	launch_done(&task->launch, false);
 	fd_close(&task->listener_fd);
 	fd_close(&task->kept_fd);
@@ -316,6 +319,8 @@ static void linux_step(struct task *base)
 			handle_message(task, fd);
 		else if (fd == task->launch.gateway_fd)
 			hear_gateway(task);
+		else
+			counter_step(task->counter, fd);
 	}
 	if (base->state == TASK_ENDED)
 		egress_finish(&task->egress, task->launch.gateway_fd, base);
@@ -437,6 +442,19 @@ void linux_resize(struct task *base, unsigned rows, unsigned columns)
 		(void)ioctl(base->pty_master, TIOCSWINSZ, &size);
 }
 
+static void linux_listen(struct task *base, int dir_fd)
+{
+	struct linux_task *task = linux_task_of(base);
+	const struct counter_run run = { .task = base,
+					 .spec = task->spec,
+					 .launch = &task->launch,
+					 .egress = &task->egress,
+					 .has_secrets = task->io.secrets != NULL };
+
+	if (task->launch.gateway_fd >= 0 && !task->counter)
+		task->counter = counter_open(&run, dir_fd, task->epoll_fd);
+}
+
 const struct driver driver_linux = {
 	.name = "linux",
 	.summary = "this machine, copy-on-write, in namespaces of its own",
@@ -447,6 +465,7 @@ const struct driver driver_linux = {
 	.kill = linux_kill,
 	.sample = linux_sample,
 	.resize = linux_resize,
+	.listen = linux_listen,
 	.free = linux_free,
 	.takes_secrets = true,
 	.enter = &driver_linux_attach,
