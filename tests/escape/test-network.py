@@ -1,9 +1,5 @@
 #!/usr/bin/env python3
-"""Attacks on the network's rules (A096 to A114), against a small internet of this suite's own (tests/lib/internet.py).
-
-Every control runs the same script outside, in that same internet, where nothing stands in its way.
-"""
-import atexit
+"""Attacks on the network's rules (A096 to A114), against a small internet of this suite's own (tests/lib/attacknet.py)."""
 import ctypes
 import json
 import os
@@ -13,67 +9,18 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import internet
 from aisbxtest import PLAIN_ID, Suite
+from attacknet import SEEN, A, begin, enter, inside, is_gone, outside
 from box import patience, slow
 from internet import EVIL, GOOD, LAN, METADATA, PRELUDE
 
-if os.geteuid() != 0:
-    print("1..0 # SKIP needs root, to be root and a plain user in one network")
-    sys.exit(0)
-internet.enter()
+enter()
 suite = Suite("network", needs_attack=False)
-SEEN = []
-
-
-class Place:
-    """Where the internet keeps its files: read by every caller."""
-    path = tempfile.mkdtemp(prefix="aisbxtest-internet.", dir="/var/tmp")
-
-
-def keeper_of_requests(peer, address):
-    """Keeps every byte it is sent, answers once."""
-    peer.settimeout(20)
-    while True:
-        part = peer.recv(65536)
-        if not part:
-            return
-        SEEN.append(part)
-        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nseen")
-
-
-def begin():
-    atexit.register(shutil.rmtree, Place.path, ignore_errors=True)
-    os.chmod(Place.path, 0o755)
-    internet.build_internet(Place)
-    for name in ("resolv.conf", "hosts"):
-        os.chmod(f"{Place.path}/{name}", 0o644)
-    for address in (GOOD, EVIL, LAN):
-        internet.listen(address, 8000, keeper_of_requests)
-
-
-def outside(script):
-    """The same script in the same internet, unprotected."""
-    return subprocess.run([sys.executable, "-c", PRELUDE + script], capture_output=True, text=True, timeout=patience(30),
-                          check=False).stdout.split()
-
-
-def inside(t, script, *flags, timeout=30):
-    before = len(internet.hits), len(SEEN), len(internet.asked)
-    result = t.box.run("python3", "-c", PRELUDE + script, flags=flags, timeout=timeout)
-    result.hits = internet.hits[before[0]:] + SEEN[before[1]:]
-    result.asked = internet.asked[before[2]:]
-    result.words = result.out.split()
-    result.told = [d["what"] for d in result.json.get("denials", [])]
-    return result
-
-
-A = ["--allow", "good.example:80"]
 DIAL = f"""
 for host, port in (('{GOOD}', 80), ('{LAN}', 80), ('{METADATA}', 80), ('2001:db8::10', 80), ('good.example', 80)): print(get(host, port))
 u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.settimeout(2)
@@ -390,13 +337,6 @@ def held(t):
          internet.listeners())
     child.stdout.close()
     child.stderr.close()
-
-
-def is_gone(what):
-    end = time.monotonic() + patience(30)
-    while what() and time.monotonic() < end:
-        time.sleep(0.05)
-    return not what()
 
 
 threading.excepthook = lambda *_: None
