@@ -526,7 +526,8 @@ def test_crowd_memory(home):
     done = home.call("exec", "--json", "--time", "60s", "small", "--", "python3", "-c", CROWD)
     found = json.loads(done.stdout or "{}")
     tap.ok("mem" in found.get("limits_hit", []), "memory ran out", {**found, "stderr": ""})
-    tap.equal(sh(home, "small", "cat /proc/self/oom_score_adj").stdout, "500\n", "commands go first")
+    # those who are left of the crowd go on eating, and who comes meanwhile may be the next to be ended
+    tap.ok(wait_for(lambda: sh(home, "small", "cat /proc/self/oom_score_adj").stdout == "500\n", 60), "commands go first")
     if os.geteuid() == 0 and "limits" not in found.get("degraded", []):
         # the worst case by force: whatever the kernel chooses, it was memory
         keeper = keeper_of(home, "small")

@@ -117,7 +117,8 @@ threads[2].join(); print(*found.items(), len(found))
 for t in threads: t.join()
 print(sorted(found.items()))
 """
-    r = run(home, script, *A, "--allow", "silent.example:80", "--allow", "stall.example:80")
+    # Who asks is more patient than the gateway, so that it is the gateway who ends it.
+    r = run(home, script, *A, "--allow", "silent.example:80", "--allow", "stall.example:80", "--env", "RES_OPTIONS=timeout:30 attempts:1")
     tap.ok(r.get("stdout", "").splitlines() == ["('good.example', 'found') 1", "[('good.example', 'found'), "
                                                 "('silent.example', 'not'), ('stall.example', 'not')]"],
            "one that stays silent, or stops in the middle, ends in words, and holds up nobody", r.get("stdout"))
