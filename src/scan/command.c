@@ -21,18 +21,29 @@ static const struct {
 	unsigned words;
 	const char *valued; /* options that take the next word */
 } wrappers[] = {
-	{ "sudo", 0, "ugpCh" }, { "doas", 0, "u" },	    { "env", 0, "uC" },
-	{ "nohup", 0, "" },	{ "timeout", 1, "sk" },	    { "nice", 0, "n" },
-	{ "time", 0, "fo" },	{ "command", 0, "" },	    { "exec", 0, "a" },
-	{ "builtin", 0, "" },	{ "xargs", 0, "InPLdsaE" }, { "busybox", 0, "" },
-	{ "setsid", 0, "" },	{ "stdbuf", 0, "ioe" },	    { "ionice", 0, "cnp" },
-	{ "chrt", 1, "" },	{ "unbuffer", 0, "" },	    { "watch", 0, "n" },
-	{ "strace", 0, "eof" }, { "toybox", 0, "" },	    { "proxychains", 0, "f" },
-	{ "torsocks", 0, "" },	{ "script", 0, "" },
+	{ "sudo", 0, "ugpCh" },	    { "doas", 0, "u" },		{ "env", 0, "uC" },
+	{ "nohup", 0, "" },	    { "timeout", 1, "sk" },	{ "nice", 0, "n" },
+	{ "time", 0, "fo" },	    { "command", 0, "" },	{ "exec", 0, "a" },
+	{ "builtin", 0, "" },	    { "xargs", 0, "InPLdsaE" }, { "busybox", 0, "" },
+	{ "setsid", 0, "" },	    { "stdbuf", 0, "ioe" },	{ "ionice", 0, "cnp" },
+	{ "chrt", 1, "" },	    { "unbuffer", 0, "" },	{ "watch", 0, "n" },
+	{ "strace", 0, "eof" },	    { "toybox", 0, "" },	{ "proxychains", 0, "f" },
+	{ "torsocks", 0, "" },	    { "script", 0, "" },	{ "setpriv", 0, "" },
+	{ "flock", 1, "wE" },	    { "taskset", 1, "" },	{ "prlimit", 0, "" },
+	{ "unshare", 0, "" },	    { "runuser", 0, "ugG" },	{ "ltrace", 0, "eo" },
+	{ "systemd-run", 0, "pu" }, { "parallel", 0, "jN" },	{ "firejail", 0, "" },
+	{ "ld-linux", 0, "" },
 };
+
+/* The loader starts a program that is named to it, whatever its version. */
+static bool is_loader(const char *name)
+{
+	return str_starts(name, "ld-linux") || str_starts(name, "ld-musl");
+}
 
 static int find_wrapper(const char *name)
 {
+	name = is_loader(name) ? "ld-linux" : name;
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
 		if (strcmp(wrappers[i].name, name) == 0)
 			return (int)i;
@@ -103,7 +114,7 @@ bool command_decodes(const char *name, const struct strv *words)
 	       strcmp(name, "gzip") == 0 || strcmp(name, "xz") == 0 || strcmp(name, "sed") == 0;
 }
 
-static bool is_interpreter(const char *name)
+bool command_is_interpreter(const char *name)
 {
 	static const char *const others[] = { "perl",	 "ruby",  "php",      "lua",
 					      "Rscript", "tclsh", "osascript" };
@@ -115,6 +126,27 @@ static bool is_interpreter(const char *name)
 	return scan_language_of_program(name) != SCAN_UNKNOWN;
 }
 
+/* xargs sh, xargs -I{} sh -c {}, xargs sh -c '"$@"': each line is a program, or the name of one. */
+static bool runs_lines(const struct strv *words, size_t start)
+{
+	bool is_fed = false;
+
+	for (size_t i = 0; i < start; i++) {
+		const char *name = command_name(words->items[i]);
+
+		is_fed = is_fed || strcmp(name, "xargs") == 0 || strcmp(name, "parallel") == 0;
+	}
+	for (size_t i = start + 1; is_fed && i < words->count; i++) {
+		const char *code = words->items[i];
+
+		if (code[0] != '-')
+			return strcmp(code, "{}") == 0 || strcmp(code, "$@") == 0 ||
+			       strcmp(code, "$0") == 0 || strcmp(code, "$*") == 0 ||
+			       strcmp(code, "\"$@\"") == 0 || code[0] == FOLD_GAP;
+	}
+	return is_fed;
+}
+
 /* Without a script, or with -s or - in its place. */
 bool command_reads_code(const struct strv *words)
 {
@@ -122,9 +154,11 @@ bool command_reads_code(const struct strv *words)
 	const char *name = at < words->count ? command_name(words->items[at]) : "";
 	bool is_shell = scan_language_of_program(name) == SCAN_SHELL;
 
+	if (command_is_interpreter(name) && runs_lines(words, at))
+		return true;
 	if (strcmp(name, "source") == 0 || strcmp(name, ".") == 0)
 		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
-	if (!is_interpreter(name))
+	if (!command_is_interpreter(name))
 		return false;
 	for (at++; at < words->count; at++) {
 		const char *word = words->items[at];
@@ -248,6 +282,19 @@ static void judge_wrappers(struct scan_job *job, uint32_t at, const struct strv 
 	}
 }
 
+/* watch 'rm -rf x', flock FILE -c '...', script -c '...': a text for a shell behind a wrapper. */
+static void judge_wrapped_text(struct scan_job *job, uint32_t at, const struct strv *words,
+			       size_t start)
+{
+	for (size_t i = 0; i < words->count && i <= start; i++) {
+		const char *word = words->items[i];
+		bool is_code = i > 0 && strcmp(words->items[i - 1], "-c") == 0;
+
+		if (start > 0 && (i == start || is_code) && strpbrk(word, " ;|&"))
+			(void)job_nested(job, at, SCAN_SHELL, word, strlen(word));
+	}
+}
+
 /* find ... -exec COMMAND ; starts one, too. */
 static void judge_behind_exec(struct scan_job *job, uint32_t at, const struct strv *words)
 {
@@ -271,6 +318,7 @@ void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 	struct command command = { .job = job, .at = at, .words = words, .start = start };
 
 	judge_wrappers(job, at, words, start);
+	judge_wrapped_text(job, at, words, start);
 	if (start >= words->count)
 		return;
 	command.name = command_name(words->items[start]);
@@ -279,7 +327,7 @@ void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 		return;
 	if (strcmp(command.name, "find") == 0)
 		judge_behind_exec(job, at, words);
-	if (is_interpreter(command.name))
+	if (command_is_interpreter(command.name))
 		judge_interpreter(&command);
 	command_judge_rows(&command);
 }

@@ -13,6 +13,8 @@ size_t command_start(const struct strv *words);
 /* The last part of the program's path. */
 const char *command_name(const char *word);
 
+/* Runs programs that are texts; its language may be one that is not parsed here. */
+bool command_is_interpreter(const char *name);
 /* An interpreter that takes its program from its input, given these words. */
 bool command_reads_code(const struct strv *words);
 /* Gets things from the network; turns text into other text. */

@@ -31,6 +31,8 @@ void command_judge_fetch(const struct command *command)
 	command->job->traits |= TRAIT_NETWORK;
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		is_local = is_local || is_here(one);
+		if (place_is_metadata(one))
+			job_find(command->job, command->at, RULE_SECRET_READ, SEVERITY_HIGH, one);
 		if (strchr(one, '?') && strchr(one, FOLD_GAP))
 			severity = SEVERITY_MEDIUM;
 		if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))

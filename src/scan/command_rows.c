@@ -98,12 +98,18 @@ static void judge_dd(const struct command *command)
 	}
 }
 
+static bool has_exec(const struct command *command)
+{
+	return has(command, "-exec") || has(command, "-execdir") || has(command, "-ok");
+}
+
 static void judge_find(const struct command *command)
 {
 	const char *first = command_word(command, 0);
 	enum place_kind place = first && first[0] != '-' ? place_of(first) : PLACE_PLAIN;
 
-	if (has(command, "-delete"))
+	if (has(command, "-delete") ||
+	    (has_exec(command) && (has(command, "rm") || has(command, "shred"))))
 		command_find(command, RULE_DELETE,
 			     place == PLACE_PLAIN || place == PLACE_TEMPORARY ? SEVERITY_LOW
 									      : SEVERITY_CRITICAL);
@@ -150,7 +156,7 @@ static void judge_owner(const struct command *command)
 	}
 }
 
-static void judge_readers(const struct command *command)
+void command_judge_readers(const struct command *command)
 {
 	const char *one;
 
@@ -176,7 +182,7 @@ static void judge_writers(const struct command *command)
 		first = first ? first : one;
 		last = one;
 	}
-	judge_readers(command);
+	command_judge_readers(command);
 	if (!last)
 		return;
 	judge_target(command->job, command->at, last);
@@ -194,7 +200,7 @@ static void judge_sed(const struct command *command)
 
 	for (size_t i = 0; (one = command_word(command, i)); i++)
 		last = one;
-	judge_readers(command);
+	command_judge_readers(command);
 	if (last && (command_has_letter(command, 'i') || has(command, "--in-place")))
 		judge_target(command->job, command->at, last);
 }
@@ -228,7 +234,10 @@ static void judge_docker(const struct command *command)
 
 static void judge_kill(const struct command *command)
 {
-	if (has(command, "-1") && has(command, "-9"))
+	const char *last = command->words->items[command->words->count - 1];
+
+	/* kill -1 PID is a signal; -1 in the place of a process is everybody. */
+	if (command_word(command, 1) && strcmp(last, "-1") == 0)
 		command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
 	else if (command_word(command, 0) && strcmp(command->name, "kill") != 0)
 		command_find(command, RULE_EXHAUSTION, SEVERITY_LOW);
@@ -285,6 +294,11 @@ static void judge_alias(const struct command *command)
 	const char *one;
 
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *value = strchr(one, '=');
+
+		if (value && value[1])
+			(void)job_nested(command->job, command->at, SCAN_SHELL, value + 1,
+					 strlen(value + 1));
 		if (str_starts(one, "sudo=") || str_starts(one, "su=") || str_starts(one, "ssh="))
 			command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
 	}
@@ -322,25 +336,28 @@ static const struct command_row rows[] = {
 	JUDGED("socat", command_judge_netcat),
 	JUDGED("scp", command_judge_copy_away),
 	JUDGED("rsync", command_judge_copy_away),
-	JUDGED("cat", judge_readers),
-	JUDGED("less", judge_readers),
-	JUDGED("more", judge_readers),
-	JUDGED("head", judge_readers),
-	JUDGED("tail", judge_readers),
-	JUDGED("grep", judge_readers),
-	JUDGED("awk", judge_readers),
-	JUDGED("tar", judge_readers),
-	JUDGED("zip", judge_readers),
-	JUDGED("base64", judge_readers),
-	JUDGED("xxd", judge_readers),
-	JUDGED("strings", judge_readers),
-	JUDGED("cut", judge_readers),
-	JUDGED("ls", judge_readers),
-	JUDGED("sort", judge_readers),
-	JUDGED("gpg", judge_readers),
-	JUDGED("openssl", judge_readers),
-	JUDGED("od", judge_readers),
-	JUDGED("sqlite3", judge_readers),
+	JUDGED("cat", command_judge_readers),
+	JUDGED("less", command_judge_readers),
+	JUDGED("more", command_judge_readers),
+	JUDGED("head", command_judge_readers),
+	JUDGED("tail", command_judge_readers),
+	JUDGED("grep", command_judge_readers),
+	JUDGED("awk", command_judge_awk),
+	JUDGED("gawk", command_judge_awk),
+	JUDGED("mawk", command_judge_awk),
+	JUDGED("nawk", command_judge_awk),
+	JUDGED("tar", command_judge_tar),
+	JUDGED("zip", command_judge_readers),
+	JUDGED("base64", command_judge_readers),
+	JUDGED("xxd", command_judge_readers),
+	JUDGED("strings", command_judge_readers),
+	JUDGED("cut", command_judge_readers),
+	JUDGED("ls", command_judge_readers),
+	JUDGED("sort", command_judge_readers),
+	JUDGED("gpg", command_judge_readers),
+	JUDGED("openssl", command_judge_readers),
+	JUDGED("od", command_judge_readers),
+	JUDGED("sqlite3", command_judge_readers),
 	JUDGED("cp", judge_writers),
 	JUDGED("mv", judge_writers),
 	JUDGED("ln", judge_writers),
@@ -418,6 +435,7 @@ static const struct command_row rows[] = {
 	PLAIN("xmrig", EXHAUSTION, HIGH),
 	PLAIN("minerd", EXHAUSTION, HIGH),
 	PLAIN("cpuminer", EXHAUSTION, HIGH),
+	PLAIN("gcore", SPY, HIGH),
 	PLAIN("gdb", NATIVE, LOW),
 };
 

@@ -24,6 +24,12 @@ void command_judge_fetch(const struct command *command);
 void command_judge_netcat(const struct command *command);
 void command_judge_copy_away(const struct command *command);
 
+/* Secrets among the words of what only reads. */
+void command_judge_readers(const struct command *command);
+/* Readers that can start programs: awk by its language, tar by its options. */
+void command_judge_awk(const struct command *command);
+void command_judge_tar(const struct command *command);
+
 /* What the command's own row says about it. */
 void command_judge_rows(const struct command *command);
 

@@ -109,35 +109,6 @@ const struct meaning *follow_name(struct follow *follow, const char *name, size_
 	return meaning;
 }
 
-/* Members have names of their own, which no identifier can have. */
-static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
-{
-	if (len + 1 >= MEANING_PATH_MAX)
-		return false;
-	key[0] = '.';
-	memcpy(key + 1, name, len);
-	return true;
-}
-
-void follow_set_member(struct follow *follow, const char *name, size_t len,
-		       const struct meaning *meaning)
-{
-	char key[MEANING_PATH_MAX];
-
-	if (member_key(name, len, key))
-		meanings_define(&follow->all, key, len + 1, meaning);
-}
-
-const struct meaning *follow_get_member(const struct follow *follow, const char *name, size_t len)
-{
-	const struct meaning *meaning = NULL;
-	char key[MEANING_PATH_MAX];
-
-	if (member_key(name, len, key))
-		(void)meanings_look_up(&follow->all, key, len + 1, &meaning);
-	return meaning;
-}
-
 static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
 {
 	const struct syntax_node *it = &follow->syntax->nodes[node];
@@ -182,93 +153,6 @@ const struct meaning *follow_join(struct follow *follow, const struct meaning *o
 	return joined;
 }
 
-static uint64_t power(uint64_t base, uint64_t exponent)
-{
-	uint64_t result = 1;
-
-	for (uint64_t i = 0; i < exponent && i < 64; i++)
-		result *= base;
-	return result;
-}
-
-static const struct meaning *calculate(struct follow *follow, const char *operator, int64_t one,
-				       int64_t other)
-{
-	uint64_t a = (uint64_t)one, b = (uint64_t)other;
-
-	if (operator[0] == '*' && operator[1] == '*')
-		return meaning_number(&follow->all, (int64_t)power(a, b));
-	switch (*operator) {
-	case '+':
-		return meaning_number(&follow->all, (int64_t)(a + b));
-	case '-':
-		return meaning_number(&follow->all, (int64_t)(a - b));
-	case '*':
-		return meaning_number(&follow->all, (int64_t)(a * b));
-	case '^':
-		return meaning_number(&follow->all, (int64_t)(a ^ b));
-	default:
-		return NULL;
-	}
-}
-
-/* "%s%s" % ("sys", "tem"): each %s takes the next item. */
-static const struct meaning *format(struct follow *follow, const struct meaning *text,
-				    uint32_t right)
-{
-	owned(str_done) struct str out = STR_INIT;
-	uint32_t list = follow_list(follow, right);
-	uint32_t item = list == SYNTAX_NONE ? right : syntax_first(follow->syntax, list);
-	struct meaning *made;
-
-	for (size_t i = 0; i < text->len; i++) {
-		const struct meaning *part;
-
-		if (text->text[i] != '%' || i + 1 == text->len) {
-			str_add_char(&out, text->text[i]);
-			continue;
-		}
-		i++;
-		part = item == SYNTAX_NONE ? NULL : follow_text(follow, item);
-		if (part)
-			str_add_bytes(&out, part->text, part->len);
-		else
-			str_add_char(&out, FOLD_GAP);
-		item = list == SYNTAX_NONE || item == SYNTAX_NONE
-			       ? SYNTAX_NONE
-			       : syntax_next(follow->syntax, item);
-	}
-	made = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len);
-	if (made)
-		made->is_built = true;
-	return made;
-}
-
-static const struct meaning *binary(struct follow *follow, uint32_t node)
-{
-	uint32_t left = syntax_child(follow->syntax, node, FIELD_LEFT);
-	uint32_t right = syntax_child(follow->syntax, node, FIELD_RIGHT);
-	uint32_t operator= syntax_child(follow->syntax, node, FIELD_OPERATOR);
-	const struct meaning *one, *other;
-
-	if (left == SYNTAX_NONE || right == SYNTAX_NONE || operator== SYNTAX_NONE)
-		return NULL;
-	one = meaning_of_kind(follow->of[left], MEANS_NUMBER);
-	other = meaning_of_kind(follow->of[right], MEANS_NUMBER);
-	if (one && other)
-		return calculate(follow, follow->syntax->text + follow->syntax->nodes[operator].start,
-				 one->number, other->number);
-	if (syntax_is(follow->syntax, operator, "%") && follow_text(follow, left))
-		return format(follow, follow_text(follow, left), right);
-	if (!syntax_is(follow->syntax, operator, "+")) {
-		/* a || b: either. */
-		if (follow->language == SCAN_JAVASCRIPT)
-			return meaning_both(&follow->all, follow->of[left], follow->of[right]);
-		return NULL;
-	}
-	return follow_join(follow, follow_text(follow, left), follow_text(follow, right));
-}
-
 /* A member that is set somewhere in the program: self.runner = os.system. */
 static const struct meaning *own_member(const struct follow *follow, uint32_t node)
 {
@@ -298,6 +182,26 @@ static const struct meaning *built_path(struct follow *follow, const char *path)
 	return meaning;
 }
 
+/* pathlib.os is os: modules show the modules they import. */
+static bool is_module_everywhere(const char *name, size_t len)
+{
+	static const char *const modules[] = { "os",	 "sys",	   "subprocess", "builtins",
+					       "socket", "shutil", "importlib",	 "posix" };
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+		if (strlen(modules[i]) == len && memcmp(modules[i], name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_function(const struct meaning *meaning)
+{
+	const struct meaning *path = meaning_of_kind(meaning, MEANS_PATH);
+
+	return path && strcmp(path->text, FOLLOW_FUNCTION) == 0;
+}
+
 static const struct meaning *attribute(struct follow *follow, uint32_t node)
 {
 	uint32_t object = syntax_child(follow->syntax, node, FIELD_OBJECT);
@@ -309,7 +213,7 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 	if (object == SYNTAX_NONE || member == SYNTAX_NONE)
 		return NULL;
 	if (follow->language == SCAN_JAVASCRIPT && is_member_named(follow, node, "constructor") &&
-	    is_member_named(follow, object, "constructor"))
+	    (is_member_named(follow, object, "constructor") || is_function(follow->of[object])))
 		return built_path(follow, "Function");
 	name = source(follow, member, &len);
 	result = meaning_both(&follow->all, result, follow_get_member(follow, name, len));
@@ -320,13 +224,18 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 		result = meaning_both(&follow->all, result, follow->of[object]);
 	/* Objects of one module are as good as the module: os.__dict__, module.default. */
 	if (syntax_is(follow->syntax, member, "__dict__") ||
+	    syntax_is(follow->syntax, member, "__proto__") ||
 	    syntax_is(follow->syntax, member, "default"))
 		return meaning_both(&follow->all, result,
 				    meaning_of_kind(follow->of[object], MEANS_PATH));
 	for (const struct meaning *one = follow->of[object]; one; one = one->also) {
-		if (one->kind == MEANS_PATH)
+		if (one->kind != MEANS_PATH)
+			continue;
+		result = meaning_both(&follow->all, result,
+				      meaning_member(&follow->all, one, name, len));
+		if (follow->language == SCAN_PYTHON && is_module_everywhere(name, len))
 			result = meaning_both(&follow->all, result,
-					      meaning_member(&follow->all, one, name, len));
+					      meaning_new(&follow->all, MEANS_PATH, name, len));
 	}
 	return result;
 }
@@ -340,6 +249,8 @@ static const struct meaning *pick(struct follow *follow, const struct meaning *o
 	if (strcmp(object->text, "globals()") == 0 || strcmp(object->text, "locals()") == 0 ||
 	    strcmp(object->text, "vars()") == 0 || strcmp(object->text, "sys.modules") == 0)
 		return follow_name(follow, text->text, text->len);
+	if (strcmp(object->text, FOLLOW_FUNCTION) == 0 && strcmp(text->text, "constructor") == 0)
+		return built_path(follow, "Function");
 	picked = meaning_member(&follow->all, object, text->text, text->len);
 	if (picked)
 		picked->is_built = true;
@@ -435,7 +346,7 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 	case NODE_CONCATENATION:
 		return follow_string(follow, node);
 	case NODE_BINARY:
-		return binary(follow, node);
+		return follow_binary(follow, node);
 	case NODE_PARENTHESES:
 	case NODE_AWAIT:
 	case NODE_INTERPOLATION:
@@ -456,6 +367,12 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 	case NODE_CALL:
 	case NODE_NEW:
 		return follow_call(follow, node);
+	case NODE_FUNCTION:
+	case NODE_ARROW_FUNCTION:
+		if (follow->language != SCAN_JAVASCRIPT)
+			return NULL;
+		return meaning_new(&follow->all, MEANS_PATH, FOLLOW_FUNCTION,
+				   strlen(FOLLOW_FUNCTION));
 	default:
 		return NULL;
 	}

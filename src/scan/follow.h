@@ -40,12 +40,22 @@ uint32_t follow_list(const struct follow *follow, uint32_t node);
 const struct meaning *follow_name(struct follow *follow, const char *name, size_t len);
 const struct meaning *follow_call(struct follow *follow, uint32_t call);
 const struct meaning *follow_string(struct follow *follow, uint32_t node);
+const struct meaning *follow_binary(struct follow *follow, uint32_t node);
 const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other);
 /* A member of some object of the program: known by its name alone, whatever object it is asked of. */
 void follow_set_member(struct follow *follow, const char *name, size_t len,
 		       const struct meaning *meaning);
 const struct meaning *follow_get_member(const struct follow *follow, const char *name, size_t len);
+/* What a function gives back is kept: at a return, at the end of () => value, and asked for where it is called. */
+void follow_returned(struct follow *follow, uint32_t node);
+void follow_body(struct follow *follow, uint32_t node);
+const struct meaning *follow_own_function(struct follow *follow, uint32_t callee);
+/* Where a function stands, by its name; what a call hands to one's parameters. */
+void follow_place(struct follow *follow, uint32_t function);
+void follow_handed(struct follow *follow, uint32_t call);
+/* Stands for a function that is written there and then; its constructor makes functions of texts. */
+#define FOLLOW_FUNCTION "(function)"
 /* Imports, assignments, parameters: what gives names their meaning. */
 void follow_define(struct follow *follow, uint32_t node);
 

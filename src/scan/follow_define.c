@@ -3,12 +3,43 @@
 
 #include <string.h>
 
+#define PATTERN_DEPTH_MAX 8u
+
 static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
 {
 	const struct syntax_node *it = &follow->syntax->nodes[node];
 
 	*ret_len = it->end - it->start;
 	return follow->syntax->text + it->start;
+}
+
+/* Members have names of their own, which no identifier can have. */
+static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
+{
+	if (len + 1 >= MEANING_PATH_MAX)
+		return false;
+	key[0] = '.';
+	memcpy(key + 1, name, len);
+	return true;
+}
+
+void follow_set_member(struct follow *follow, const char *name, size_t len,
+		       const struct meaning *meaning)
+{
+	char key[MEANING_PATH_MAX];
+
+	if (member_key(name, len, key))
+		meanings_define(&follow->all, key, len + 1, meaning);
+}
+
+const struct meaning *follow_get_member(const struct follow *follow, const char *name, size_t len)
+{
+	const struct meaning *meaning = NULL;
+	char key[MEANING_PATH_MAX];
+
+	if (member_key(name, len, key))
+		(void)meanings_look_up(&follow->all, key, len + 1, &meaning);
+	return meaning;
 }
 
 /* Directly in a class, or a block of one. */
@@ -138,13 +169,13 @@ static void import(struct follow *follow, uint32_t node)
 		python_import(follow, child);
 }
 
-/* The member NAME of whatever paths MEANING has. */
+/* The member NAME of whatever paths MEANING has, or of any object of the program that has one. */
 static const struct meaning *member_of(struct follow *follow, const struct meaning *meaning,
 				       uint32_t name)
 {
-	const struct meaning *result = NULL;
 	size_t len;
 	const char *text = source(follow, name, &len);
+	const struct meaning *result = follow_get_member(follow, text, len);
 
 	for (; meaning; meaning = meaning->also) {
 		if (meaning->kind == MEANS_PATH)
@@ -154,23 +185,28 @@ static const struct meaning *member_of(struct follow *follow, const struct meani
 	return result;
 }
 
-/* const {exec, spawn: s} = require("child_process"), and a, b = os, sys. */
-static void destructure(struct follow *follow, uint32_t pattern, uint32_t right)
+/* const {exec, spawn: s, a: {b}} = require("child_process"), and a, b = os, sys. */
+static void destructure(struct follow *follow, uint32_t pattern, const struct meaning *right,
+			unsigned depth)
 {
 	const struct syntax *syntax = follow->syntax;
-	uint32_t list = follow_list(follow, right);
-	uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list);
+	const struct meaning *list = meaning_of_kind(right, MEANS_LIST);
+	uint32_t item = list ? syntax_first(syntax, list->node) : SYNTAX_NONE;
 
 	for (uint32_t child = syntax_first(syntax, pattern); child != SYNTAX_NONE;
 	     child = syntax_next(syntax, child)) {
 		uint32_t key = syntax_child(syntax, child, FIELD_KEY);
 		uint32_t value = syntax_child(syntax, child, FIELD_VALUE);
+		bool is_pair = syntax->nodes[child].kind == NODE_PAIR && key != SYNTAX_NONE &&
+			       value != SYNTAX_NONE;
 
 		if (syntax->nodes[child].kind == NODE_SHORTHAND)
-			define(follow, child, member_of(follow, follow->of[right], child));
-		else if (syntax->nodes[child].kind == NODE_PAIR && key != SYNTAX_NONE &&
-			 value != SYNTAX_NONE)
-			define(follow, value, member_of(follow, follow->of[right], key));
+			define(follow, child, member_of(follow, right, child));
+		else if (is_pair && syntax->nodes[value].kind == NODE_OBJECT_PATTERN &&
+			 depth < PATTERN_DEPTH_MAX)
+			destructure(follow, value, member_of(follow, right, key), depth + 1);
+		else if (is_pair)
+			define(follow, value, member_of(follow, right, key));
 		else if (syntax->nodes[child].kind == NODE_IDENTIFIER)
 			define(follow, child, item == SYNTAX_NONE ? NULL : follow->of[item]);
 		item = item == SYNTAX_NONE ? SYNTAX_NONE : syntax_next(syntax, item);
@@ -185,7 +221,7 @@ static void assign(struct follow *follow, uint32_t left, uint32_t right)
 		return;
 	kind = follow->syntax->nodes[left].kind;
 	if (kind == NODE_OBJECT_PATTERN && right != SYNTAX_NONE)
-		destructure(follow, left, right);
+		destructure(follow, left, follow->of[right], 0);
 	else if (kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE || kind == NODE_SUBSCRIPT)
 		define(follow, left, right == SYNTAX_NONE ? NULL : follow->of[right]);
 }
@@ -230,6 +266,18 @@ static void parameters(struct follow *follow, uint32_t node)
 	}
 }
 
+/* for p in Path("x").rglob("*"): what a directory gives is of the same kind as the directory. */
+static const struct meaning *entry_of(struct follow *follow, uint32_t right)
+{
+	static const char path[] = "pathlib.Path()";
+	const struct meaning *from =
+		right == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[right], MEANS_PATH);
+
+	if (!from || !str_starts(from->text, "pathlib.Path().") || !str_ends(from->text, "()"))
+		return NULL;
+	return meaning_new(&follow->all, MEANS_PATH, path, sizeof(path) - 1);
+}
+
 static void loop(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -239,10 +287,11 @@ static void loop(struct follow *follow, uint32_t node)
 
 	if (left == SYNTAX_NONE || syntax->nodes[left].kind != NODE_IDENTIFIER)
 		return;
-	define(follow, left, NULL);
+	define(follow, left, entry_of(follow, right));
 	for (uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list);
 	     item != SYNTAX_NONE; item = syntax_next(syntax, item)) {
-		if (meaning_of_kind(follow->of[item], MEANS_PATH))
+		if (meaning_of_kind(follow->of[item], MEANS_PATH) ||
+		    meaning_of_kind(follow->of[item], MEANS_TEXT))
 			define(follow, left, follow->of[item]);
 	}
 }
@@ -255,28 +304,6 @@ static void as_pattern(struct follow *follow, uint32_t node)
 
 	if (from != SYNTAX_NONE && alias != SYNTAX_NONE)
 		define(follow, alias, follow->of[from]);
-}
-
-/* What a function gives back is kept as the meaning of "NAME()". */
-static void returned(struct follow *follow, uint32_t node)
-{
-	const struct syntax *syntax = follow->syntax;
-	uint32_t value = syntax_first(syntax, node), at = node, name;
-	char key[MEANING_PATH_MAX];
-	size_t len;
-	const char *text;
-
-	while (at != SYNTAX_NONE && syntax->nodes[at].kind != NODE_FUNCTION)
-		at = syntax->nodes[at].parent;
-	name = at == SYNTAX_NONE ? SYNTAX_NONE : syntax_child(syntax, at, FIELD_NAME);
-	if (name == SYNTAX_NONE || value == SYNTAX_NONE || !follow->of[value])
-		return;
-	text = source(follow, name, &len);
-	if (len + 3 > sizeof(key))
-		return;
-	memcpy(key, text, len);
-	memcpy(key + len, "()", 2);
-	meanings_define(&follow->all, key, len + 2, follow->of[value]);
 }
 
 /* {run: os.system}: whatever is reached by that name in this file may be it. */
@@ -337,9 +364,17 @@ void follow_define(struct follow *follow, uint32_t node)
 		name = syntax_child(syntax, node, FIELD_NAME);
 		if (name != SYNTAX_NONE)
 			define(follow, name, NULL);
+		follow_place(follow, node);
+		break;
+	case NODE_ARROW_FUNCTION:
+		follow_body(follow, node);
+		follow_place(follow, node);
+		break;
+	case NODE_CALL:
+		follow_handed(follow, node);
 		break;
 	case NODE_RETURN:
-		returned(follow, node);
+		follow_returned(follow, node);
 		break;
 	case NODE_PAIR:
 		member_value(follow, node);

@@ -24,6 +24,8 @@ enum job_trait {
 	TRAIT_WRITES = 1 << 6,
 	TRAIT_DECODES = 1 << 7,
 	TRAIT_SENDS = 1 << 8,
+	TRAIT_WALKS_ALL = 1 << 9, /* through everything there is */
+	TRAIT_DELETES = 1 << 10,  /* what only the run knows */
 };
 
 /* What the texts within one text have cost, together. */
@@ -46,6 +48,9 @@ struct scan_job {
 	unsigned depth;
 	struct job_nested_sum *nested;
 	unsigned traits;
+	/* Modules that only start programs (judge_teeth), as bits: loaded, and seen to be used. */
+	unsigned loaded, reached;
+	uint32_t loaded_at;
 	enum scan_severity worst; /* of what was found in it */
 };
 
@@ -61,6 +66,8 @@ enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_langu
 			      const char *text, size_t len);
 
 /* A module the text loads. */
+/* The bit of the module that PATH begins with, of those that are there to start programs; 0. */
+unsigned job_teeth(const char *path);
 void job_import(struct scan_job *job, uint32_t at, const char *module);
 
 /* Python and JavaScript: what is done with names. Called for each node that has ended. */
@@ -89,5 +96,7 @@ enum place_kind {
 	PLACE_TEMPORARY,
 };
 enum place_kind place_of(const char *path);
+/* Where a cloud machine is given its credentials. */
+bool place_is_metadata(const char *url);
 
 #endif

@@ -39,6 +39,8 @@ static void called(struct scan_job *job, uint32_t call, uint32_t at, const struc
 	const struct use use = { job, call, at, row, path->text };
 
 	forbidden(job, at, path->text);
+	if (row)
+		job->reached |= job_teeth(path->text);
 	if (!row || is_allowed(job, path->text))
 		return;
 	job->traits |= row->traits;
@@ -47,13 +49,10 @@ static void called(struct scan_job *job, uint32_t call, uint32_t at, const struc
 	judge_use(&use);
 }
 
-/* map(eval, texts): a function handed over is as good as called. */
-static void passed_on(struct scan_job *job, uint32_t call)
+/* map(eval, texts), @os.system: a function handed over is as good as called. FIRST: the first of what is handed over. */
+static void passed_on(struct scan_job *job, uint32_t first)
 {
-	uint32_t arguments = syntax_child(job->syntax, call, FIELD_ARGUMENTS);
-	uint32_t at = arguments == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(job->syntax, arguments);
-
-	for (; at != SYNTAX_NONE; at = syntax_next(job->syntax, at)) {
+	for (uint32_t at = first; at != SYNTAX_NONE; at = syntax_next(job->syntax, at)) {
 		for (const struct meaning *one = job->follow->of[at]; one; one = one->also) {
 			const struct function_row *row =
 				one->kind == MEANS_PATH ? function_find(job->language, one->text)
@@ -111,7 +110,7 @@ static bool wires_stream(const struct scan_job *job, uint32_t call, uint32_t cal
 static void judge_call(struct scan_job *job, uint32_t call)
 {
 	uint32_t callee = syntax_child(job->syntax, call, FIELD_CALLEE);
-	uint32_t at = job->syntax->nodes[call].start;
+	uint32_t at = job->syntax->nodes[call].start, arguments;
 	owned(free_ptr) char *written = NULL;
 	bool is_path = false;
 
@@ -135,7 +134,9 @@ static void judge_call(struct scan_job *job, uint32_t call)
 		job_find(job, at, RULE_EXEC, SEVERITY_HIGH, "constructor");
 	if (wires_stream(job, call, callee))
 		job->traits |= TRAIT_REDIRECTS;
-	passed_on(job, call);
+	arguments = syntax_child(job->syntax, call, FIELD_ARGUMENTS);
+	if (arguments != SYNTAX_NONE)
+		passed_on(job, syntax_first(job->syntax, arguments));
 }
 
 static void judge_import(struct scan_job *job, uint32_t node)
@@ -164,6 +165,21 @@ static void judge_import(struct scan_job *job, uint32_t node)
 	}
 }
 
+bool judge_is_internal(const char *member)
+{
+	static const char *const members[] = {
+		"__subclasses__", "__globals__", "__builtins__",     "f_globals",
+		"f_builtins",	  "gi_frame",	 "cr_frame",	     "f_back",
+		"__loader__",	  "_getframe",	 "__getattribute__", "__reduce_ex__"
+	};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (strcmp(members[i], member) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void judge_member_name(struct scan_job *job, uint32_t node)
 {
 	uint32_t last = last_name(job, node);
@@ -174,6 +190,25 @@ static void judge_member_name(struct scan_job *job, uint32_t node)
 	if (name && judge_is_internal(name))
 		job_find(job, job->syntax->nodes[last].start, RULE_INTROSPECTION, SEVERITY_HIGH,
 			 name);
+}
+
+/* {"a": os.system}, [os.popen], return child_process.exec: kept for later, to be called who knows where. */
+static void judge_kept(struct scan_job *job, uint32_t node)
+{
+	const struct syntax_node *it = &job->syntax->nodes[node];
+	const struct meaning *path = meaning_of_kind(job->follow->of[node], MEANS_PATH);
+	const struct function_row *row = path ? function_find(job->language, path->text) : NULL;
+	uint32_t above =
+		it->parent == SYNTAX_NONE ? NODE_OTHER : job->syntax->nodes[it->parent].kind;
+
+	if (!row || row->severity < SEVERITY_MEDIUM || is_allowed(job, path->text) ||
+	    (row->rule != RULE_EXEC && row->rule != RULE_SUBPROCESS))
+		return;
+	if ((above == NODE_PAIR && it->field == FIELD_VALUE) || above == NODE_LIST ||
+	    above == NODE_RETURN) {
+		job->reached |= job_teeth(path->text);
+		job_find(job, it->start, row->rule, SEVERITY_MEDIUM, path->text);
+	}
 }
 
 static void judge_binary(struct scan_job *job, uint32_t node)
@@ -223,6 +258,92 @@ static void judge_string(struct scan_job *job, uint32_t node)
 		      text && text->is_built);
 }
 
+/*
+ * Letters that are read as other ones: escapes in a name of JavaScript, and those that Python takes for plain ones
+ * (mathematical and full-width letters). Nobody writes names so but to hide them.
+ */
+static bool is_disguised(const char *name, size_t len)
+{
+	for (size_t i = 0; i + 2 < len; i++) {
+		const unsigned char *at = (const unsigned char *)name + i;
+
+		if (at[0] == '\\' && at[1] == 'u')
+			return true;
+		if (at[0] == 0xf0 && at[1] == 0x9d && at[2] >= 0x90 && at[2] <= 0x9f)
+			return true;
+		if (at[0] == 0xef && (at[1] == 0xbc || at[1] == 0xbd) && at[2] >= 0x81)
+			return true;
+	}
+	return false;
+}
+
+static void judge_identifier(struct scan_job *job, uint32_t node)
+{
+	const struct syntax_node *it = &job->syntax->nodes[node];
+
+	if (syntax_is(job->syntax, node, "__builtins__"))
+		job_find(job, it->start, RULE_INTROSPECTION, SEVERITY_HIGH, "__builtins__");
+	if (is_disguised(job->syntax->text + it->start, it->end - it->start))
+		job_find(job, it->start, RULE_OBFUSCATION, SEVERITY_HIGH,
+			 "a name in disguised letters");
+}
+
+/* Variables by which other programs are made to run something first. */
+static bool is_steering(const char *name)
+{
+	static const char words[] = " LD_PRELOAD LD_AUDIT PYTHONSTARTUP PYTHONBREAKPOINT "
+				    "PYTHONINSPECT NODE_OPTIONS BASH_ENV PROMPT_COMMAND "
+				    "GIT_SSH_COMMAND PERL5OPT RUBYOPT ";
+	owned(free_ptr) char *wanted = xasprintf(" %s ", name);
+
+	return !strchr(name, ' ') && strstr(words, wanted);
+}
+
+/* document.createElement("script") made the object of LEFT. */
+static bool is_script(const struct scan_job *job, uint32_t left)
+{
+	uint32_t object = syntax_child(job->syntax, left, FIELD_OBJECT);
+	const struct meaning *path =
+		object == SYNTAX_NONE ? NULL : meaning_of_kind(job->follow->of[object], MEANS_PATH);
+
+	return path && strcmp(path->text, "document.createElement(script)") == 0;
+}
+
+bool judge_has_script(const char *text)
+{
+	return strcasestr(text, "<script") || strcasestr(text, "onerror=") ||
+	       strcasestr(text, "onload=") || strcasestr(text, "javascript:");
+}
+
+/* os.environ["LD_PRELOAD"] = ..., image.src = "..." + document.cookie, script.src = "https://...". */
+static void judge_set_member(struct scan_job *job, uint32_t node)
+{
+	const struct syntax *syntax = job->syntax;
+	uint32_t left = syntax_child(syntax, node, FIELD_LEFT);
+	uint32_t right = syntax_child(syntax, node, FIELD_RIGHT);
+	uint32_t last = left == SYNTAX_NONE ? SYNTAX_NONE : last_name(job, left);
+	const struct meaning *key = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
+	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : source(job, last);
+	const char *name = key ? key->text : written;
+	const struct meaning *text = follow_text(job->follow, right);
+
+	if (!name || right == SYNTAX_NONE)
+		return;
+	if (is_steering(name))
+		job_find(job, syntax->nodes[node].start, RULE_PRIVILEGE, SEVERITY_HIGH, name);
+	if (job->language == SCAN_JAVASCRIPT && text && str_ends(name, "HTML") &&
+	    judge_has_script(text->text))
+		job_find(job, syntax->nodes[node].start, RULE_EXEC, SEVERITY_MEDIUM, name);
+	if (job->language != SCAN_JAVASCRIPT ||
+	    (strcmp(name, "src") != 0 && strcmp(name, "href") != 0 &&
+	     strcmp(name, "location") != 0))
+		return;
+	if (judge_gives_away(job, right))
+		job_find(job, syntax->nodes[node].start, RULE_SEND, SEVERITY_HIGH, name);
+	else if (is_script(job, left) && text && strstr(text->text, "//"))
+		job_find(job, syntax->nodes[node].start, RULE_EXEC, SEVERITY_MEDIUM, text->text);
+}
+
 void judge_node(struct scan_job *job, uint32_t node)
 {
 	switch (job->syntax->nodes[node].kind) {
@@ -237,11 +358,17 @@ void judge_node(struct scan_job *job, uint32_t node)
 	case NODE_ATTRIBUTE:
 	case NODE_SUBSCRIPT:
 		judge_member_name(job, node);
+		judge_kept(job, node);
+		break;
+	case NODE_DECORATOR:
+		passed_on(job, syntax_first(job->syntax, node));
 		break;
 	case NODE_IDENTIFIER:
-		if (syntax_is(job->syntax, node, "__builtins__"))
-			job_find(job, job->syntax->nodes[node].start, RULE_INTROSPECTION,
-				 SEVERITY_HIGH, "__builtins__");
+		judge_identifier(job, node);
+		judge_kept(job, node);
+		break;
+	case NODE_PROPERTY:
+		judge_identifier(job, node);
 		break;
 	case NODE_EXEC_STATEMENT:
 		job_find(job, job->syntax->nodes[node].start, RULE_EXEC, SEVERITY_HIGH, "exec");
@@ -253,6 +380,10 @@ void judge_node(struct scan_job *job, uint32_t node)
 	case NODE_ASSIGNMENT:
 		judge_named_value(job, node, FIELD_LEFT, FIELD_RIGHT);
 		judge_named_value(job, node, FIELD_NAME, FIELD_VALUE);
+		judge_set_member(job, node);
+		break;
+	case NODE_AUGMENTED:
+		judge_set_member(job, node);
 		break;
 	case NODE_KEYWORD_ARGUMENT:
 	case NODE_DEFAULT_PARAMETER:
@@ -275,11 +406,17 @@ void judge_whole(struct scan_job *job)
 	const unsigned theft = TRAIT_SECRET | TRAIT_SENDS;
 	const unsigned ransom = TRAIT_CIPHER | TRAIT_WALKS | TRAIT_WRITES;
 
+	/* Who loads such a module starts programs; where that is not seen, it is hidden. */
+	if (job->loaded & ~job->reached)
+		job_find(job, job->loaded_at, RULE_SUBPROCESS, SEVERITY_MEDIUM,
+			 "a module for it is loaded");
 	if ((job->traits & shell) == shell)
 		job_find(job, 0, RULE_REVERSE_SHELL, SEVERITY_CRITICAL, NULL);
 	if ((job->traits & theft) == theft ||
 	    (job->traits & (TRAIT_SECRET | TRAIT_NETWORK)) == (TRAIT_SECRET | TRAIT_NETWORK))
 		job_find(job, 0, RULE_SEND, SEVERITY_CRITICAL, "reads credentials and the network");
+	if ((job->traits & (TRAIT_WALKS_ALL | TRAIT_DELETES)) == (TRAIT_WALKS_ALL | TRAIT_DELETES))
+		job_find(job, 0, RULE_DELETE, SEVERITY_CRITICAL, "goes through everything");
 	if ((job->traits & ransom) == ransom)
 		job_find(job, 0, RULE_DELETE, SEVERITY_CRITICAL,
 			 "goes through a tree and writes it back encrypted");

@@ -112,7 +112,8 @@ struct meaning *meaning_list(struct meanings *all, uint32_t node)
 static bool is_ground(const struct meaning *of)
 {
 	static const char *const grounds[] = { "builtins", "__builtins__", "globalThis", "global",
-					       "window",   "self()",	   "__builtin__" };
+					       "self",	   "frames",	   "top",	 "window",
+					       "self()",   "__builtin__" };
 
 	for (size_t i = 0; i < sizeof(grounds) / sizeof(grounds[0]); i++) {
 		if (strcmp(of->text, grounds[i]) == 0)

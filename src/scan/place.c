@@ -157,3 +157,9 @@ enum place_kind place_of(const char *path)
 	return begins_with_any(path, system_roots, COUNT(system_roots)) ? PLACE_SYSTEM
 									: PLACE_PLAIN;
 }
+
+bool place_is_metadata(const char *url)
+{
+	return strstr(url, "169.254.169.254") || strstr(url, "metadata.google.internal") ||
+	       strstr(url, "100.100.100.200") || strstr(url, "fd00:ec2::254");
+}

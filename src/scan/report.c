@@ -130,8 +130,32 @@ void job_import(struct scan_job *job, uint32_t at, const char *module)
 	if (!job->outer && job->report->imports.count < 1000 &&
 	    !strv_has(&job->report->imports, module))
 		strv_add(&job->report->imports, module);
-	if (entry && !scan_policy_allows(job->policy, job->language, LIST_IMPORTS, module))
+	if (scan_policy_allows(job->policy, job->language, LIST_IMPORTS, module))
+		return;
+	if (entry)
 		job_find_entry(job, at, RULE_FORBIDDEN_IMPORT, entry, module);
+	if (str_starts(module, "http://") || str_starts(module, "https://") ||
+	    str_starts(module, "data:"))
+		job_find(job, at, RULE_DYNAMIC_IMPORT, SEVERITY_MEDIUM, module);
+	if (job_teeth(module)) {
+		job->loaded |= job_teeth(module);
+		job->loaded_at = at;
+	}
+}
+
+unsigned job_teeth(const char *path)
+{
+	static const char *const modules[] = { "subprocess", "child_process", "pty",
+					       "pexpect",    "execa",	      "shelljs",
+					       "cross-spawn" };
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+		size_t len = strlen(modules[i]);
+
+		if (strncmp(modules[i], path, len) == 0 && (!path[len] || path[len] == '.'))
+			return 1u << i;
+	}
+	return 0;
 }
 
 void scan_report_refuse(struct scan_report *report, const struct scan_policy *policy,

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define FETCHED_MAX 64
+
 static uint32_t start_of(const struct shell *shell, uint32_t node)
 {
 	return shell->syntax->nodes[node].start;
@@ -23,29 +25,47 @@ static enum scan_language reads_as(const struct strv *words)
 	return scan_language_of_program(words->items[start]);
 }
 
+/* Also with other letters in front: -so FILE. */
+static bool is_output_flag(const char *word)
+{
+	if (word[0] != '-')
+		return false;
+	return str_ends(word, "o") || str_ends(word, "O") || strcmp(word, "--output") == 0;
+}
+
+/* What the command NAME takes from the network, from word START on. */
+static void note_fetched(struct shell *shell, const char *name, const struct strv *words,
+			 size_t start)
+{
+	for (size_t i = start; i < words->count && shell->fetched.count < FETCHED_MAX; i++) {
+		const char *word = words->items[i];
+
+		if (i + 1 < words->count && is_output_flag(word))
+			strv_add(&shell->fetched, command_name(words->items[i + 1]));
+		else if (strcmp(name, "wget") == 0 && strstr(word, "://") && *command_name(word))
+			strv_add(&shell->fetched, command_name(word));
+	}
+}
+
+/* Whether FIRST runs a file that it is given, is one, or makes one that can be run. */
+static bool runs_files(const char *name, const char *first)
+{
+	return strcmp(name, "chmod") == 0 || strcmp(name, "source") == 0 ||
+	       strcmp(name, ".") == 0 || command_is_interpreter(name) || strchr(first, '/');
+}
+
 /* A file taken from the network and run. */
 static void judge_fetched(struct shell *shell, uint32_t command, const struct strv *words)
 {
 	size_t start = command_start(words);
-	const char *name = start < words->count ? command_name(words->items[start]) : "";
+	const char *first = start < words->count ? words->items[start] : "";
+	const char *name = command_name(first);
 
-	for (size_t i = start; i < words->count && command_fetches(name); i++) {
-		const char *word = words->items[i],
-			   *next = i + 1 < words->count ? words->items[i + 1] : NULL;
-
-		/* Also with other letters in front: -so FILE. */
-		if (next && word[0] == '-' && shell->fetched.count < 64 &&
-		    (word[strlen(word) - 1] == 'o' || word[strlen(word) - 1] == 'O' ||
-		     strcmp(word, "--output") == 0))
-			strv_add(&shell->fetched, command_name(next));
-		else if (strcmp(name, "wget") == 0 && strstr(word, "://") && *command_name(word) &&
-			 shell->fetched.count < 64)
-			strv_add(&shell->fetched, command_name(word));
+	if (command_fetches(name)) {
+		note_fetched(shell, name, words, start);
+		return;
 	}
-	if (command_fetches(name) ||
-	    (strcmp(name, "chmod") != 0 && strcmp(name, "source") != 0 && strcmp(name, ".") != 0 &&
-	     scan_language_of_program(name) == SCAN_UNKNOWN &&
-	     !strchr(start < words->count ? words->items[start] : "", '/')))
+	if (!runs_files(name, first))
 		return;
 	for (size_t i = start; i < words->count; i++) {
 		if (strv_has(&shell->fetched, command_name(words->items[i])) &&
@@ -80,6 +100,29 @@ static void judge_substituted(struct shell *shell, uint32_t command, const struc
 	}
 }
 
+/* eval "$(ssh-agent -s)": programs whose output is made to be evaluated, with nothing else in it. */
+static bool sets_up(struct shell *shell, uint32_t command, const struct strv *words)
+{
+	static const char programs[] =
+		" ssh-agent dircolors direnv pyenv rbenv nodenv brew opam conda "
+		"starship zoxide mise luarocks lesspipe resize register-python-argcomplete ";
+	owned(strv_done) struct strv inner = STRV_INIT;
+	owned(free_ptr) char *wanted = NULL;
+	uint32_t at = command;
+
+	if (strcmp(words->items[0], "eval") != 0 || words->count != 2 ||
+	    words->items[1][0] != FOLD_GAP || words->items[1][1])
+		return false;
+	while (at < shell->syntax->nodes[command].after &&
+	       shell->syntax->nodes[at].kind != NODE_COMMAND_SUBSTITUTION)
+		at++;
+	at = at < shell->syntax->nodes[command].after ? shell_command_in(shell, at) : SYNTAX_NONE;
+	if (at != SYNTAX_NONE)
+		shell_words(shell, at, &inner);
+	wanted = xasprintf(" %s ", inner.count > 0 ? inner.items[0] : "?");
+	return strstr(programs, wanted) != NULL;
+}
+
 static void judge_simple(struct shell *shell, uint32_t node)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
@@ -89,11 +132,17 @@ static void judge_simple(struct shell *shell, uint32_t node)
 		return;
 	judge_fetched(shell, node, &words);
 	judge_substituted(shell, node, &words);
+	for (size_t i = 1; i < words.count; i++) {
+		if (str_starts(words.items[i], "/dev/tcp/") ||
+		    str_starts(words.items[i], "/dev/udp/"))
+			judge_target(shell->job, start_of(shell, node), words.items[i]);
+	}
 	/* A name that nobody can tell: $x, $(...). */
 	if (words.items[0][0] == FOLD_GAP && !words.items[0][1] &&
 	    shell->syntax->nodes[node + 1].kind == NODE_COMMAND_NAME)
 		job_find(shell->job, start_of(shell, node), RULE_DYNAMIC_NAME, SEVERITY_LOW, NULL);
-	judge_command(shell->job, start_of(shell, node), &words);
+	if (!sets_up(shell, node, &words))
+		judge_command(shell->job, start_of(shell, node), &words);
 }
 
 /* What comes before STAGE of a pipe, as far as it matters to an interpreter there. */
@@ -148,7 +197,8 @@ static void note_copies(struct shell *shell, uint32_t first, uint32_t stage,
 	for (uint32_t at = first; at != stage && at != SYNTAX_NONE;
 	     at = syntax_next(shell->syntax, at))
 		fetches = fetches || shell_fetches(shell, at);
-	for (size_t i = start + 1; fetches && i < words->count && shell->fetched.count < 64; i++)
+	for (size_t i = start + 1;
+	     fetches && i < words->count && shell->fetched.count < FETCHED_MAX; i++)
 		strv_add(&shell->fetched, command_name(words->items[i]));
 }
 
@@ -182,6 +232,9 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 	if (destination == SYNTAX_NONE)
 		return;
 	shell_word_add(shell, destination, &target);
+	/* curl ... > FILE: the file is what came. */
+	if (is_out && shell->fetched.count < FETCHED_MAX && shell_fetches(shell, it->parent))
+		strv_add(&shell->fetched, command_name(str_cstr(&target)));
 	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
 		judge_target(shell->job, it->start, str_cstr(&target));
 	else if (place_of(str_cstr(&target)) == PLACE_SECRET)
@@ -244,6 +297,23 @@ static void judge_function(struct shell *shell, uint32_t node)
 	}
 }
 
+/* A list is kept as its items with blanks between them. */
+static void add_value(struct shell *shell, uint32_t value, struct str *out)
+{
+	const struct syntax *syntax = shell->syntax;
+
+	if (syntax->nodes[value].kind != NODE_LIST) {
+		shell_word_add(shell, value, out);
+		return;
+	}
+	for (uint32_t item = syntax_first(syntax, value); item != SYNTAX_NONE;
+	     item = syntax_next(syntax, item)) {
+		if (out->len > 0)
+			str_add_char(out, ' ');
+		shell_word_add(shell, item, out);
+	}
+}
+
 static void judge_variable(struct shell *shell, uint32_t node)
 {
 	const struct syntax *syntax = shell->syntax;
@@ -256,7 +326,7 @@ static void judge_variable(struct shell *shell, uint32_t node)
 		return;
 	it = &syntax->nodes[name];
 	if (value != SYNTAX_NONE)
-		shell_word_add(shell, value, &text);
+		add_value(shell, value, &text);
 	meanings_define(
 		&shell->variables, syntax->text + it->start, it->end - it->start,
 		value != SYNTAX_NONE && !strchr(str_cstr(&text), FOLD_GAP)

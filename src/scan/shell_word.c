@@ -32,36 +32,6 @@ static void add_unescaped(struct str *out, const char *text, size_t len)
 	}
 }
 
-/* $NAME, ${NAME}, ${NAME:-...}: the name in it. */
-static void add_variable(struct shell *shell, uint32_t node, struct str *out)
-{
-	const struct meaning *meaning;
-	size_t len;
-	const char *text = source(shell, node, &len), *name = text + 1;
-	size_t name_len = 0;
-
-	if (len > 1 && *name == '{')
-		name++;
-	while (name + name_len < text + len &&
-	       (isalnum((unsigned char)name[name_len]) || name[name_len] == '_'))
-		name_len++;
-	if (name_len == 3 && strncmp(name, "IFS", 3) == 0) {
-		str_add_char(out, ' ');
-		return;
-	}
-	if (name_len == 4 && strncmp(name, "HOME", 4) == 0) {
-		str_add(out, "$HOME");
-		return;
-	}
-	(void)meanings_look_up(&shell->variables, name, name_len, &meaning);
-	meaning = meaning_of_kind(meaning, MEANS_TEXT);
-	/* ${x:1:2} and ${x//a/b} change it; only the whole is known. */
-	if (meaning && (text[1] != '{' || name[name_len] == '}'))
-		str_add(out, meaning->text);
-	else
-		str_add_char(out, FOLD_GAP);
-}
-
 static void add_children(struct shell *shell, uint32_t node, struct str *out)
 {
 	const struct syntax *syntax = shell->syntax;
@@ -118,7 +88,7 @@ void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
 			fold_escapes(out, text + 2, len - 3, &ignored);
 		break;
 	case NODE_EXPANSION:
-		add_variable(shell, node, out);
+		shell_expansion_add(shell, text, len, out);
 		break;
 	case NODE_COMMAND_SUBSTITUTION:
 		shell->depth++;
@@ -180,6 +150,33 @@ static bool is_quoted(const struct shell *shell, uint32_t node)
 	return kind == NODE_STRING || kind == NODE_RAW_STRING || kind == NODE_ANSI_STRING;
 }
 
+/* x='a b': put together from texts that are all written there, so that nothing in it is split. */
+static bool is_constant(const struct shell *shell, uint32_t node)
+{
+	const struct syntax *syntax = shell->syntax;
+	bool has_text = false;
+
+	if (syntax->nodes[node].kind != NODE_CONCATENATION)
+		return false;
+	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		if (!is_quoted(shell, child) && syntax->nodes[child].kind != NODE_WORD)
+			return false;
+		has_text = has_text || is_quoted(shell, child);
+	}
+	return has_text;
+}
+
+/* "${list[@]}" is as many words as the list has. */
+static bool is_every_item(const struct shell *shell, uint32_t node)
+{
+	size_t len;
+	const char *text = source(shell, node, &len);
+
+	return len > 8 && strncmp(text, "\"${", 3) == 0 &&
+	       strncmp(text + len - 5, "[@]}\"", 5) == 0 && memchr(text, '[', len - 5) == NULL;
+}
+
 static void add_word(struct shell *shell, uint32_t node, struct strv *words)
 {
 	owned(str_done) struct str word = STR_INIT;
@@ -187,7 +184,9 @@ static void add_word(struct shell *shell, uint32_t node, struct strv *words)
 	uint32_t inner = kind == NODE_COMMAND_NAME ? syntax_first(shell->syntax, node) : node;
 
 	shell_word_add(shell, node, &word);
-	if (inner != SYNTAX_NONE && is_quoted(shell, inner))
+	if (inner != SYNTAX_NONE && is_every_item(shell, inner))
+		add_split(&word, words);
+	else if (inner != SYNTAX_NONE && (is_quoted(shell, inner) || is_constant(shell, inner)))
 		strv_add(words, str_cstr(&word));
 	else if (!add_braced(&word, words) && kind != NODE_WORD)
 		add_split(&word, words);

@@ -16,6 +16,9 @@ struct shell {
 /* Adds what the word NODE says; FOLD_GAP where that is not known. */
 void shell_word_add(struct shell *shell, uint32_t node, struct str *out);
 
+/* The same for $NAME or ${NAME...}, given as it is written. */
+void shell_expansion_add(struct shell *shell, const char *text, size_t len, struct str *out);
+
 /* The words of a command, split and unquoted as the shell does it. */
 void shell_words(struct shell *shell, uint32_t command, struct strv *ret_words);
 

@@ -42,6 +42,7 @@ static const struct name_row kinds[] = {
 	{ "concatenation", NODE_CONCATENATION },
 	{ "conditional_expression", NODE_CONDITIONAL },
 	{ "declaration_command", NODE_DECLARATION },
+	{ "decorator", NODE_DECORATOR },
 	{ "default_parameter", NODE_DEFAULT_PARAMETER },
 	{ "dotted_name", NODE_DOTTED_NAME },
 	{ "escape_sequence", NODE_ESCAPE },
@@ -57,6 +58,8 @@ static const struct name_row kinds[] = {
 	{ "function_declaration", NODE_FUNCTION },
 	{ "function_definition", NODE_FUNCTION },
 	{ "function_expression", NODE_FUNCTION },
+	{ "generator_function", NODE_FUNCTION },
+	{ "generator_function_declaration", NODE_FUNCTION },
 	{ "hash_bang_line", NODE_COMMENT },
 	{ "heredoc_body", NODE_HEREDOC_BODY },
 	{ "heredoc_redirect", NODE_HEREDOC },
@@ -71,6 +74,7 @@ static const struct name_row kinds[] = {
 	{ "integer", NODE_NUMBER },
 	{ "interpolation", NODE_INTERPOLATION },
 	{ "keyword_argument", NODE_KEYWORD_ARGUMENT },
+	{ "lambda", NODE_ARROW_FUNCTION },
 	{ "lambda_parameters", NODE_PARAMETERS },
 	{ "list", NODE_LIST },
 	{ "list_pattern", NODE_OBJECT_PATTERN },
@@ -114,6 +118,8 @@ static const struct name_row kinds[] = {
 	{ "variable_name", NODE_VARIABLE_NAME },
 	{ "wildcard_import", NODE_WILDCARD_IMPORT },
 	{ "word", NODE_WORD },
+	{ "yield", NODE_RETURN },
+	{ "yield_expression", NODE_RETURN },
 };
 
 static const struct name_row fields[] = {

@@ -1,0 +1,80 @@
+/* Commands that read files and can also start programs: awk, tar. */
+#include "base/own.h"
+#include "scan/command_rows.h"
+
+#include <string.h>
+
+/* The text between the quotes at QUOTE, without its escapes; NULL when it has no end. */
+static char *quoted(const char *quote)
+{
+	struct str out = STR_INIT;
+	const char *at = quote + 1;
+
+	for (; *at && *at != '"'; at++) {
+		at += at[0] == '\\' && at[1];
+		str_add_char(&out, *at);
+	}
+	if (*at)
+		return str_detach(&out);
+	str_done(&out);
+	return NULL;
+}
+
+static void judge_text(const struct command *command, const char *quote)
+{
+	owned(free_ptr) char *text = quoted(quote);
+
+	if (text)
+		(void)job_nested(command->job, command->at, SCAN_SHELL, text, strlen(text));
+}
+
+/* print | "sh" runs what is printed; print | "sort" does not. */
+static void judge_piped(const struct command *command, const char *quote)
+{
+	owned(free_ptr) char *text = quoted(quote);
+
+	if (text)
+		text[strcspn(text, " ")] = '\0';
+	if (text && command_is_interpreter(command_name(text)))
+		command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+	judge_text(command, quote);
+}
+
+/* system("..."), print | "...", /inet/tcp/... */
+void command_judge_awk(const struct command *command)
+{
+	const char *one, *at;
+
+	command_judge_readers(command);
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		for (at = one; (at = strstr(at, "system(")); at++) {
+			command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+			if (at[strlen("system(")] == '"')
+				judge_text(command, at + strlen("system("));
+		}
+		for (at = one; (at = strstr(at, "| \"")); at++)
+			judge_piped(command, at + 2);
+		if (strstr(one, "/inet/tcp") || strstr(one, "/inet/udp"))
+			command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
+	}
+}
+
+void command_judge_tar(const struct command *command)
+{
+	static const char *const options[] = { "--checkpoint-action=exec=", "--to-command=",
+					       "--use-compress-program=" };
+	const char *one;
+
+	command_judge_readers(command);
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		for (size_t n = 0; n < sizeof(options) / sizeof(options[0]); n++) {
+			const char *code = one + strlen(options[n]);
+
+			if (!str_starts(one, options[n]))
+				continue;
+			if (n == 0)
+				command_find(command, RULE_EXEC, SEVERITY_HIGH);
+			(void)job_nested(command->job, command->at, SCAN_SHELL, code, strlen(code));
+		}
+	}
+}
