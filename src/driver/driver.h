@@ -29,6 +29,9 @@ struct driver_io {
 	struct hands
 		*hands; /* for a driver that runs a program of ours by another driver; else NULL */
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
+	int nursery_fd; /* of somebody who keeps zygotes for runs as this one (driver/wasm); 0: nobody */
+	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
+	bool serves_started; /* one whose interpreter is started already */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_ENDED };

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "driver/nursery.h"
 #include "engine/batch_line.h"
 #include "engine/surroundings.h"
 
@@ -21,6 +22,8 @@
 #define READ_SIZE 65536
 /* Answers that wait for an earlier one, per job: a slow line holds others up only so far. */
 #define WAITING_PER_JOB 16
+/* Input, signals, the nursery; then the jobs. */
+#define POLLS_FIXED 3
 #define ANSWER_MAX ((size_t)64 << 20)
 
 struct job {
@@ -45,6 +48,7 @@ struct batch {
 	int signal_fd;
 	sigset_t saved_mask;
 	bool is_stopped, all_ran;
+	struct nursery nursery; /* zygotes for its lines */
 };
 
 static struct job *job_at(const struct batch *batch, size_t index)
@@ -86,11 +90,11 @@ static int open_input(const struct str *input)
 }
 
 /* Nothing of the batch's own reaches the run but where its answer goes. */
-static int settle(const struct batch_line *line, int answer_fd)
+static int settle(const struct batch_line *line, int answer_fd, int nursery_fd)
 {
 	owned(fd_close) int input_fd = open_input(&line->input);
 	owned(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int keep[] = { 0, 1, 2, answer_fd };
+	const int keep[] = { 0, 1, 2, answer_fd, nursery_fd };
 
 	if (input_fd < 0 || null_fd < 0 || dup2(input_fd, 0) < 0 || dup2(null_fd, 1) < 0 ||
 	    dup2(null_fd, 2) < 0)
@@ -105,7 +109,8 @@ static _Noreturn void run_line(const struct batch *batch, const struct batch_lin
 			       struct job *job)
 {
 	const struct engine_run_options options = { .capture = true,
-						    .list_changes = batch->options->list_changes };
+						    .list_changes = batch->options->list_changes,
+						    .nursery_fd = batch->nursery.run_fd };
 	struct error err = { .code = ERROR_NONE };
 	struct run_result result;
 
@@ -113,7 +118,7 @@ static _Noreturn void run_line(const struct batch *batch, const struct batch_lin
 	(void)sigprocmask(SIG_SETMASK, &batch->saved_mask, NULL);
 	run_result_init(&result);
 	job->has_run = false;
-	if (settle(line, job->answer_fd) < 0) {
+	if (settle(line, job->answer_fd, batch->nursery.run_fd) < 0) {
 		error_errno(&err, ERROR_INPUT, "line %llu: %s", (unsigned long long)job->number,
 			    line->cwd ? line->cwd : "its input");
 		write_error(job, &err);
@@ -304,12 +309,16 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 	polls[0] = (struct pollfd){ .fd = wants_input(batch) ? batch->options->fd : -1,
 				    .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = batch->signal_fd, .events = POLLIN };
+	polls[2] = (struct pollfd){ .fd = nursery_poll_fd(&batch->nursery), .events = POLLIN };
 	for (size_t i = 0; i < batch->count; i++)
-		polls[2 + i] = (struct pollfd){ .fd = job_at(batch, i)->end_fd, .events = POLLIN };
-	if (poll(polls, 2 + batch->count, -1) < 0)
+		polls[POLLS_FIXED + i] =
+			(struct pollfd){ .fd = job_at(batch, i)->end_fd, .events = POLLIN };
+	if (poll(polls, POLLS_FIXED + batch->count, -1) < 0)
 		return errno == EINTR ? 0 : error_errno(err, ERROR_HOST, "poll");
+	if (polls[2].revents)
+		nursery_step(&batch->nursery);
 	for (size_t i = 0; i < batch->count; i++) {
-		if (polls[2 + i].revents)
+		if (polls[POLLS_FIXED + i].revents)
 			finish(batch, job_at(batch, i));
 	}
 	if (polls[1].revents && read(batch->signal_fd, &info, sizeof(info)) > 0)
@@ -347,7 +356,8 @@ static int prepare(struct batch *batch, struct error *err)
 		batch->jobs = options->jobs ? options->jobs : around.host.cores;
 		batch->ring_size = (size_t)batch->jobs * WAITING_PER_JOB;
 		batch->ring = xcalloc(batch->ring_size, sizeof(*batch->ring));
-		status = listen_for_signals(batch, err);
+		status = nursery_open(&batch->nursery, err) < 0 ? -1
+								: listen_for_signals(batch, err);
 	}
 	surroundings_done(&around);
 	return status;
@@ -364,6 +374,7 @@ static void clean_up(struct batch *batch)
 		fd_close(&job_at(batch, i)->answer_fd);
 		str_done(&job_at(batch, i)->answer);
 	}
+	nursery_close(&batch->nursery);
 	free(batch->ring);
 	free(batch->base.workspace);
 	str_done(&batch->input);
@@ -373,13 +384,15 @@ static void clean_up(struct batch *batch)
 
 int engine_batch(const struct engine_batch *options, bool *ret_all_ran, struct error *err)
 {
-	struct batch batch = { .options = options, .signal_fd = -1, .all_ran = true };
+	struct batch batch = {
+		.options = options, .signal_fd = -1, .all_ran = true, .nursery = NURSERY_INIT
+	};
 	owned(free_ptr) struct pollfd *polls = NULL;
 	int status;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &batch.saved_mask);
 	status = prepare(&batch, err);
-	polls = xcalloc(2 + batch.ring_size, sizeof(*polls));
+	polls = xcalloc(POLLS_FIXED + batch.ring_size, sizeof(*polls));
 	while (status == 0 &&
 	       (batch.count > 0 ||
 		(!batch.is_stopped && !(batch.is_ended && batch.at == batch.input.len))))

@@ -18,6 +18,7 @@ struct engine_run_options {
 	bool capture;	/* keep the streams in the result instead of passing them on (--json) */
 	bool has_score; /* descriptor 3 of this process is the command's, too: checks of a race */
 	bool list_changes; /* fill the result's `changed` (--name-status) */
+	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
 	bool compiles;	   /* this run is there to compile a language of the wasm driver */
 };
 

@@ -289,6 +289,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
+					   .nursery_fd = how->options->nursery_fd,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,

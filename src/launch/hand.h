@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HANDS_MAX 8
@@ -27,6 +28,7 @@ struct hands {
 	/* The first one is executed, in place of the command's first word. */
 	struct hand items[HANDS_MAX];
 	size_t count;
+	bool locks_itself; /* it puts Landlock around its children, each with files of its own; it has none */
 };
 
 /*

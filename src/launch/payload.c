@@ -222,6 +222,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	    terminal_attach(start->io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);
 	if (start->landlock_abi >= 2 && !price_without("landlock") &&
+	    !(start->io->hands && start->io->hands->locks_itself) &&
 	    landlock_apply(start->landlock_abi) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
 		fail(&payload, &err);

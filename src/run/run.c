@@ -271,6 +271,7 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.has_score = run->options->has_score;
 	run->stdio.io.enter_fd = run->options->enter_fd;
 	run->stdio.io.enter_env = run->options->enter_env;
+	run->stdio.io.nursery_fd = run->options->nursery_fd;
 	run->stdio.io.secrets = run->options->secrets;
 	if (run->options->secrets)
 		stdio_keep_out(&run->stdio, run->options->secrets);

@@ -35,6 +35,7 @@ struct wasm_language {
 	struct wasm_part
 		parts[WASM_PARTS_MAX]; /* the module first; a part without a member ends them */
 	const char *library; /* where the guest sees the folder of its parts, read-only; or NULL */
+	bool is_python;	     /* and can be started ahead of what it is to run */
 	struct wasm_limits limits;
 	const char *const
 		*probe; /* arguments that prove it runs; NULL: not a language, the engine */

@@ -12,7 +12,7 @@
 enum wasm_hand {
 	WASM_HAND_RUNNER, /* itself */
 	WASM_HAND_ENGINE,
-	WASM_HAND_REPORT,  /* the pipe */
+	WASM_HAND_REPORT,  /* the pipe; of a zygote the socket to its keeper */
 	WASM_HAND_MODULE,  /* in WASM_MODE_RUN its compiled form, else the module as it came */
 	WASM_HAND_LIBRARY, /* a folder; only where the argument says so */
 	WASM_HAND_COUNT
@@ -22,6 +22,8 @@ enum wasm_hand {
 #define WASM_MODE_RUN "run"
 #define WASM_MODE_COMPILE_RUN "compile-and-run"
 #define WASM_MODE_COMPILE "compile"
+#define WASM_MODE_SERVE "serve" /* a zygote: run what is asked for, in a fork each (zygote.h) */
+#define WASM_MODE_SERVE_PYTHON "serve-python" /* likewise, with the interpreter started already */
 
 /* The others, then "--" and the guest's own. */
 enum wasm_argument {

@@ -138,8 +138,9 @@ static void on_alarm(int sig)
 	runner.api.wasmtime_engine_increment_epoch(runner.engine);
 }
 
-static void start_clock(uint64_t time_ms)
+void runner_start_clock(const struct runner *self)
 {
+	uint64_t time_ms = self->job.time_ms;
 	const struct itimerval timer = { .it_value = { (time_t)(time_ms / 1000),
 						       (suseconds_t)(time_ms % 1000) * 1000 } };
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
@@ -199,6 +200,22 @@ static _Noreturn void run_guest(void)
 	end(WASM_EXITED, status, "");
 }
 
+void runner_exit(struct runner *self, int status)
+{
+	(void)self;
+	end(WASM_EXITED, status, "");
+}
+
+/* Does not end before it has become a run; what it says before that says that it cannot. */
+static _Noreturn void start_python(void)
+{
+	struct error err = { 0 };
+
+	if (runner_python(&runner, &err) < 0)
+		end(WASM_BAD_ENGINE, 125, err.text);
+	run_guest();
+}
+
 static int make_engine(struct error *err)
 {
 	const struct wasmtime *api = &runner.api;
@@ -238,19 +255,25 @@ static int read_job(int argc, char **argv, char **environ_given, struct runner_j
 {
 	if (argc <= WASM_ARG_GUEST || strcmp(argv[WASM_ARG_DASHES], "--") != 0)
 		return -1;
+	const char *mode = argv[WASM_ARG_MODE];
+
 	*job = (struct runner_job){
-		.is_compiling = strcmp(argv[WASM_ARG_MODE], WASM_MODE_COMPILE) == 0,
-		.has_compiled = strcmp(argv[WASM_ARG_MODE], WASM_MODE_RUN) == 0,
+		.is_compiling = strcmp(mode, WASM_MODE_COMPILE) == 0,
+		.is_zygote = str_starts(mode, WASM_MODE_SERVE),
+		.is_python = strcmp(mode, WASM_MODE_SERVE_PYTHON) == 0,
 		.fuel = strtoull(argv[WASM_ARG_FUEL], NULL, 10),
 		.memory_bytes = strtoull(argv[WASM_ARG_MEMORY], NULL, 10),
 		.time_ms = strtoull(argv[WASM_ARG_TIME], NULL, 10),
 		.workspace = argv[WASM_ARG_WORKSPACE],
 		.cwd = argv[WASM_ARG_CWD],
+		.workspace_from = argv[WASM_ARG_WORKSPACE],
+		.cwd_from = argv[WASM_ARG_CWD],
 		.library = argv[WASM_ARG_LIBRARY],
 		.argc = argc - WASM_ARG_GUEST,
 		.argv = (const char *const *)argv + WASM_ARG_GUEST,
 		.environ = (const char *const *)environ_given,
 	};
+	job->has_compiled = job->is_zygote || strcmp(mode, WASM_MODE_RUN) == 0;
 	return read_hands(job->hands, job->library[0] ? WASM_HAND_COUNT : WASM_HAND_LIBRARY);
 }
 
@@ -274,8 +297,14 @@ int main(int argc, char **argv, char **environ_given)
 		end(outcome, 126, words);
 	if (runner.job.is_compiling)
 		end(WASM_EXITED, 0, "");
+	if (runner_link(&runner, &err) < 0)
+		end(WASM_BAD_ENGINE, 125, err.text);
+	if (runner.job.is_python)
+		start_python();
+	if (runner.job.is_zygote && runner_serve(&runner) < 0)
+		end(WASM_BAD_ENGINE, 125, "the run could not be taken over");
 	if (runner_prepare(&runner, &err) < 0)
 		end(WASM_BAD_ENGINE, 125, err.text);
-	start_clock(runner.job.time_ms);
+	runner_start_clock(&runner);
 	run_guest();
 }

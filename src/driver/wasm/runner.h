@@ -2,8 +2,11 @@
 #ifndef DRIVER_WASM_RUNNER_H
 #define DRIVER_WASM_RUNNER_H
 
+#include "base/str.h"
 #include "driver/wasm/report.h"
 #include "driver/wasm/wasmtime.h"
+
+#include <sys/types.h>
 
 /* From the words it was started with. */
 struct runner_job {
@@ -12,12 +15,38 @@ struct runner_job {
 	uint64_t time_ms;      /* 0: no limit */
 	int hands[WASM_HAND_COUNT];
 	bool has_compiled;
-	bool is_compiling; /* compile, and no more */
-	const char *workspace, *cwd;
-	const char *library; /* "" for none */
+	bool is_compiling;		       /* compile, and no more */
+	bool is_zygote;			       /* runs come later, one fork each */
+	bool is_python;			       /* that starts the interpreter before they come */
+	const char *workspace, *cwd;	       /* as the guest knows them */
+	const char *workspace_from, *cwd_from; /* where they are */
+	const char *library;		       /* "" for none */
 	int argc;
 	const char *const *argv;    /* of the guest */
 	const char *const *environ; /* of the guest, each behind WASM_ENV_MARK */
+};
+
+#define RUNNER_PROJECT "/mnt/project"
+
+/* Of a started interpreter (wasi.h): a descriptor of the guest's. */
+#define RUNNER_FILES_MAX 1024
+#define RUNNER_FUNCTIONS_MAX 64
+#define RUNNER_FUEL_OF_START 100000000000ull
+
+enum runner_place { PLACE_NONE, PLACE_CWD, PLACE_WORKSPACE, PLACE_LIBRARY };
+
+struct runner_file {
+	int host;	  /* -1: the number is free */
+	const char *name; /* of a directory that was opened for the guest, else NULL */
+	enum runner_place place;
+};
+
+struct runner;
+struct wasi_function;
+
+struct runner_binding {
+	struct runner *runner;
+	const struct wasi_function *function;
 };
 
 struct runner {
@@ -28,6 +57,16 @@ struct runner {
 	wasmtime_store_t *store;
 	wasmtime_context_t *context;
 	wasmtime_linker_t *linker;
+	/* Of a started interpreter. */
+	bool is_started;
+	uint64_t fuel_of_start;
+	struct runner_file files[RUNNER_FILES_MAX];
+	struct runner_binding bindings[RUNNER_FUNCTIONS_MAX];
+	size_t binding_count;
+	const char **variables; /* of the guest, each behind WASM_ENV_MARK */
+	struct str boot;	/* what it is told about its run */
+	size_t boot_at;
+	bool is_booted; /* it has heard all of that */
 };
 
 /* Gives up what the runner needs no more, for every thread it starts from now on. 0, or -1 with errno. */
@@ -40,8 +79,44 @@ void runner_words(const struct runner *runner, const wasmtime_error_t *error,
 /* Fills runner->module: the compiled form as it is, or compiled from the source and sent to the driver. */
 enum wasm_outcome runner_open_module(struct runner *runner, char *words, size_t size);
 
-/* Makes the store with its limits, gives it directories, streams, variables and arguments. */
+/* What guests can call. */
+int runner_link(struct runner *runner, struct error *err);
+
+/* Makes the store with its limits. */
+int runner_make_store(struct runner *runner, struct error *err);
+
+/* That, and gives it directories, streams, variables and arguments. */
 int runner_prepare(struct runner *runner, struct error *err);
+
+/* As runner_seal, for the fork that becomes a run: it starts nobody, and reaches nobody beside it. */
+int runner_seal_run(void);
+
+/* Its files are those of its view, and what its language brings along (-1: nothing). 0, or -1 with errno. */
+int runner_lock_files(int workspace_fd, int library_fd);
+
+/*
+ * A zygote's life: says that it is ready, and forks for each run that is asked for. Returns in the children only, as the
+ * run; -1 where it cannot be one.
+ */
+int runner_serve(struct runner *runner);
+
+/*
+ * Python as a zygote: it is started with a script of ours, which waits for its run in a read from standard input. In
+ * place of runner_prepare; run the guest then.
+ */
+int runner_python(struct runner *runner, struct error *err);
+
+/* What that read gives: in the zygote it returns in a fork only. */
+ssize_t runner_boot(struct runner *runner, void *to, size_t len);
+
+/* The guest has ended by itself. */
+_Noreturn void runner_exit(struct runner *runner, int status);
+
+/* In the fork: the directories that a started interpreter has open become the run's, its fuel what is left of it. */
+int runner_replace(struct runner *runner);
+
+/* From now on the guest's time runs. */
+void runner_start_clock(const struct runner *runner);
 
 /* Sends a report. */
 void runner_tell(const struct runner *runner, const struct wasm_report *report, const void *bytes);

@@ -5,16 +5,29 @@
  */
 #include "driver/wasm/runner.h"
 
+#include "base/own.h"
+
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define REFUSE(nr)                                       \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+static int load(const struct sock_fprog *program)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0);
+}
 
 int runner_seal(void)
 {
@@ -30,7 +43,93 @@ int runner_seal(void)
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	return load(&program);
+}
+
+/* The engine may want a thread (to wait for input); a process it never wants. */
+int runner_seal_run(void)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		/* Its flags are in memory, where a filter cannot look: libraries then use the older call. */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+#ifdef SYS_fork
+		REFUSE(SYS_fork),
+		REFUSE(SYS_vfork),
+#endif
+		REFUSE(SYS_kill),
+		REFUSE(SYS_pidfd_send_signal),
+		REFUSE(SYS_pidfd_getfd),
+		REFUSE(SYS_prlimit64),
+		REFUSE(SYS_setpriority),
+		REFUSE(SYS_ioprio_set),
+		REFUSE(SYS_sched_setaffinity),
+		REFUSE(SYS_sched_setscheduler),
+		REFUSE(SYS_sched_setparam),
+		REFUSE(SYS_sched_setattr),
+		REFUSE(SYS_shmget),
+		REFUSE(SYS_msgget),
+		REFUSE(SYS_semget),
+		REFUSE(SYS_mq_open),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	return load(&program);
+}
+
+/* Of our own: Debian 12's header ends at ABI 2. */
+struct ruleset {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net; /* from ABI 4 on */
+	uint64_t scoped;	     /* from ABI 6 on */
+};
+
+#define SCOPE_ALL 3u
+
+static size_t ruleset_size(long abi)
+{
+	if (abi >= 6)
+		return sizeof(struct ruleset);
+	return abi >= 4 ? offsetof(struct ruleset, scoped) : sizeof(uint64_t);
+}
+
+/* Every right to files that this kernel knows. */
+static uint64_t all_rights(long abi)
+{
+	if (abi >= 5)
+		return (1u << 16) - 1;
+	return abi >= 3 ? (1u << 15) - 1 : (1u << 14) - 1;
+}
+
+static int allow(int rules_fd, int fd, uint64_t rights)
+{
+	const struct landlock_path_beneath_attr rule = { .allowed_access = rights,
+							 .parent_fd = fd };
+
+	return (int)syscall(SYS_landlock_add_rule, rules_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+int runner_lock_files(int workspace_fd, int library_fd)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	const struct ruleset rules = { .handled_access_fs = all_rights(abi), .scoped = SCOPE_ALL };
+	const uint64_t devices = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+	owned(fd_close) int fd = -1;
+
+	/* Then the run has said that this layer is missing. */
+	if (abi < 2)
+		return 0;
+	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0);
+	if (fd < 0 || allow(fd, workspace_fd, all_rights(abi) & ~devices) < 0)
 		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	if (library_fd >= 0 &&
+	    allow(fd, library_fd, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR) < 0)
+		return -1;
+	return (int)syscall(SYS_landlock_restrict_self, fd, 0);
 }

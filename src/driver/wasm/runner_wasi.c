@@ -1,5 +1,5 @@
 /* What the guest gets: limits, the workspace under its three names, streams, variables, arguments. No network exists. */
-#include "driver/wasm/runner.h"
+#include "driver/wasm/wasi.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #define INSTANCES_MAX 1
 #define TABLES_MAX 16
 #define MEMORIES_MAX 1
-
-#define PROJECT "/mnt/project"
 
 static int set_variables(const struct runner *runner, wasi_config_t *wasi)
 {
@@ -42,9 +40,9 @@ static int open_directories(const struct runner *runner, wasi_config_t *wasi, st
 {
 	const struct runner_job *job = &runner->job;
 	const char *const rows[][2] = {
-		{ job->cwd, "." },
-		{ job->workspace, PROJECT },
-		{ job->workspace, job->workspace },
+		{ job->cwd_from, "." },
+		{ job->workspace_from, RUNNER_PROJECT },
+		{ job->workspace_from, job->workspace },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -68,7 +66,7 @@ static int open_library(const struct runner *runner, wasi_config_t *wasi, struct
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
 		       runner->job.hands[WASM_HAND_LIBRARY]);
 	if (!runner->api.wasi_config_preopen_dir(wasi, path, runner->job.library, false) ||
-	    !runner->api.wasi_config_preopen_dir(wasi, runner->job.cwd, "/", true))
+	    !runner->api.wasi_config_preopen_dir(wasi, runner->job.cwd_from, "/", true))
 		return error_set(err, ERROR_HOST, "cannot open the language's library");
 	return 0;
 }
@@ -122,7 +120,19 @@ static int give_world(struct runner *runner, struct error *err)
 	return 0;
 }
 
-int runner_prepare(struct runner *runner, struct error *err)
+int runner_link(struct runner *runner, struct error *err)
+{
+	const struct wasmtime *api = &runner->api;
+
+	runner->linker = api->wasmtime_linker_new(runner->engine);
+	if (runner->job.is_python)
+		return wasi_link(runner, err) < 0 ? -1 : define_call(runner, err);
+	if (api->wasmtime_linker_define_wasi(runner->linker))
+		return error_set(err, ERROR_HOST, "the engine has no WASI");
+	return define_call(runner, err);
+}
+
+int runner_make_store(struct runner *runner, struct error *err)
 {
 	const struct wasmtime *api = &runner->api;
 
@@ -133,8 +143,10 @@ int runner_prepare(struct runner *runner, struct error *err)
 	if (api->wasmtime_context_set_fuel(runner->context, runner->job.fuel))
 		return error_set(err, ERROR_HOST, "the engine does not count fuel");
 	api->wasmtime_context_set_epoch_deadline(runner->context, 1);
-	runner->linker = api->wasmtime_linker_new(runner->engine);
-	if (api->wasmtime_linker_define_wasi(runner->linker))
-		return error_set(err, ERROR_HOST, "the engine has no WASI");
-	return define_call(runner, err) < 0 ? -1 : give_world(runner, err);
+	return 0;
+}
+
+int runner_prepare(struct runner *runner, struct error *err)
+{
+	return runner_make_store(runner, err) < 0 ? -1 : give_world(runner, err);
 }

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "driver/wasm/intake.h"
+#include "driver/wasm/zygote_client.h"
 #include "launch/hand.h"
 #include "wasm/module.h"
 
@@ -41,6 +42,7 @@ struct wasm_task {
 	char *runner;
 	char *library; /* the folder of a language that brings one, or NULL */
 	int epoll_fd, report_fd;
+	int told_fd; /* the runner's end of it, until it is given away */
 };
 
 extern const struct driver driver_wasm;
@@ -98,6 +100,13 @@ static uint64_t memory_of_guest(uint64_t limit)
 	return limit >= 2 * RUNNER_BYTES ? limit - RUNNER_BYTES : limit / 2;
 }
 
+static const char *mode_of(const struct wasm_task *task)
+{
+	if (task->io.serve_fd > 0)
+		return task->io.serves_started ? WASM_MODE_SERVE_PYTHON : WASM_MODE_SERVE;
+	return task->module.has_compiled ? WASM_MODE_RUN : WASM_MODE_COMPILE_RUN;
+}
+
 static void make_command(struct wasm_task *task, const struct spec *given)
 {
 	const struct spec_limits *limits = &given->limits;
@@ -106,7 +115,7 @@ static void make_command(struct wasm_task *task, const struct spec *given)
 	task->spec.command = (struct strv)STRV_INIT;
 	task->spec.env = (struct strv)STRV_INIT;
 	strv_add(command, "aisbx-wasm");
-	strv_add(command, task->module.has_compiled ? WASM_MODE_RUN : WASM_MODE_COMPILE_RUN);
+	strv_add(command, mode_of(task));
 	strv_addf(command, "%llu", (unsigned long long)limits->fuel);
 	strv_addf(command, "%llu", (unsigned long long)memory_of_guest(limits->mem_bytes));
 	strv_addf(command, "%llu", (unsigned long long)limits->time_ms);
@@ -130,6 +139,7 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 		return error_errno(err, ERROR_HOST,
 				   "this needs %s, which is part of aisbx; install it again",
 				   task->runner);
+	task->hands.locks_itself = task->io.serve_fd > 0;
 	task->hands.count = task->library ? WASM_HAND_COUNT : WASM_HAND_LIBRARY;
 	task->hands.items[WASM_HAND_LIBRARY] = (struct hand){ task->library, -1 };
 	task->hands.items[WASM_HAND_RUNNER] = (struct hand){ task->runner, -1 };
@@ -152,6 +162,7 @@ static void wasm_free(struct task *base)
 	strv_done(&task->spec.command);
 	strv_done(&task->spec.env);
 	fd_close(&task->report_fd);
+	fd_close(&task->told_fd);
 	fd_close(&task->epoll_fd);
 	free(task->runner);
 	free(task->library);
@@ -183,10 +194,39 @@ static int watch(struct wasm_task *task, int fd, struct error *err)
 	return 0;
 }
 
+/* A sandbox for this run alone, or one that a zygote lives in. */
+static int start_native(struct wasm_task *task, struct error *err)
+{
+	int told_fd = task->io.serve_fd > 0 ? task->io.serve_fd : task->told_fd;
+
+	task->native = native_driver();
+	if (make_hands(task, told_fd, err) < 0 ||
+	    task->native->start(&task->spec, &task->io, &task->inner, err) < 0)
+		return -1;
+	fd_close(&task->told_fd);
+	return watch(task, task->native->poll_fd(task->inner), err);
+}
+
+/* Where a zygote may do it and somebody keeps them, it is asked; it may still refuse. */
+static int start_by_zygote(struct wasm_task *task, const struct spec *spec, struct error *err)
+{
+	const struct wasm_language *language = task->module.language;
+	const struct zygote_wish wish = {
+		.module_key = task->module.key,
+		.is_started = language && language->is_python && zygote_can_boot(&spec->command),
+		.report_fd = task->told_fd,
+	};
+
+	if (!task->module.has_compiled || task->io.serve_fd > 0 || !zygote_fits(spec, &task->io) ||
+	    zygote_start(spec, &task->io, &wish, &task->inner, err) < 0)
+		return start_native(task, err);
+	task->native = &zygote_driver;
+	return watch(task, task->native->poll_fd(task->inner), err);
+}
+
 static int start_inner(struct wasm_task *task, const struct spec *spec, struct error *err)
 {
 	const struct wasm_places places = { spec->store_dir, spec->cache_dir, spec->cwd };
-	owned(fd_close) int told_fd = -1;
 	int ends[2];
 
 	if (wasm_module_find(&places, spec->command.items[0], &task->module, err) < 0)
@@ -194,21 +234,19 @@ static int start_inner(struct wasm_task *task, const struct spec *spec, struct e
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	task->report_fd = ends[0];
-	told_fd = ends[1];
+	task->told_fd = ends[1];
 	/* Only our end must not block. */
-	(void)fcntl(told_fd, F_SETFL, 0);
+	(void)fcntl(task->told_fd, F_SETFL, 0);
 	if (task->module.language && task->module.language->library)
 		task->library = xstrndup(task->module.source.path,
 					 (size_t)(strrchr(task->module.source.path, '/') -
 						  task->module.source.path));
 	make_command(task, spec);
-	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (make_hands(task, told_fd, err) < 0 ||
-	    task->native->start(&task->spec, &task->io, &task->inner, err) < 0 ||
-	    watch(task, task->report_fd, err) < 0)
-		return -1;
 	intake_init(&task->intake, spec->cache_dir, task->module.key, !task->module.has_compiled);
-	return watch(task, task->native->poll_fd(task->inner), err);
+	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (watch(task, task->report_fd, err) < 0)
+		return -1;
+	return start_by_zygote(task, spec, err);
 }
 
 static int wasm_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
@@ -219,7 +257,7 @@ static int wasm_start(const struct spec *spec, const struct driver_io *io, struc
 	task->native = native_driver();
 	task->module = (struct wasm_module)WASM_MODULE_INIT;
 	intake_init(&task->intake, NULL, "", false);
-	task->epoll_fd = task->report_fd = -1;
+	task->epoll_fd = task->report_fd = task->told_fd = -1;
 	task->spec = *spec;
 	task->spec.command = task->spec.env = (struct strv)STRV_INIT;
 	task->io = *io;
@@ -276,6 +314,24 @@ static void take_end(struct wasm_task *task)
 	}
 }
 
+/* No zygote will do it, and nothing of it has run. */
+static void go_native(struct wasm_task *task)
+{
+	struct task *refused = task->inner;
+	struct error err;
+
+	task->inner = NULL;
+	if (start_native(task, &err) == 0) {
+		zygote_driver.free(refused);
+		return;
+	}
+	if (task->inner)
+		task->native->free(task->inner);
+	task->native = &zygote_driver;
+	task->inner = refused;
+	zygote_fail(refused, &err);
+}
+
 static void wasm_step(struct task *base)
 {
 	struct wasm_task *task = wasm_task_of(base);
@@ -286,6 +342,10 @@ static void wasm_step(struct task *base)
 		fd_close(&task->report_fd);
 	}
 	task->native->step(task->inner);
+	if (zygote_is_refused(task->inner))
+		go_native(task);
+	if (task->inner->state != TASK_STARTING)
+		fd_close(&task->told_fd);
 	mirror(task);
 	if (base->state != TASK_ENDED || was_ended)
 		return;

@@ -53,7 +53,7 @@ typedef struct {
 
 enum { WASMTIME_EXTERN_FUNC = 0, WASMTIME_EXTERN_MEMORY = 3 };
 enum { WASMTIME_TRAP_INTERRUPT = 10, WASMTIME_TRAP_OUT_OF_FUEL = 11 };
-enum { WASM_I32 = 0 };
+enum { WASM_I32 = 0, WASM_I64 = 1 };
 
 typedef struct {
 	uint8_t kind;

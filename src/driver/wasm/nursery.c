@@ -1,0 +1,293 @@
+/* A nursery: finds the keeper for a run, or makes one. */
+#include "driver/nursery.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/process.h"
+#include "driver/wasm/nursery_parts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* So many zygotes at a time, and so long without work. */
+#define KEEPERS_MAX 16
+#define IDLE_NS (300 * UINT64_C(1000000000))
+/* A zygote that could not even start is not tried again at once. */
+#define CLOSE_MS 5000
+#define FAILURES_MAX 16
+#define FAILURE_NS (60 * UINT64_C(1000000000))
+
+struct keeper {
+	pid_t pid;
+	int fd;
+	char key[SHA256_HEX_SIZE];
+	bool is_busy;
+	bool was_ready; /* once */
+	uint64_t since_ns;
+};
+
+struct failure {
+	char key[SHA256_HEX_SIZE];
+	uint64_t at_ns;
+};
+
+struct place {
+	int fd;
+	struct keeper keepers[KEEPERS_MAX];
+	size_t count;
+	struct failure failures[FAILURES_MAX];
+	size_t failure_next;
+};
+
+int nursery_ask_receive(int fd, struct nursery_ask *ret_ask)
+{
+	size_t count = 0;
+	ssize_t got = fd_receive(fd, &ret_ask->message, sizeof(ret_ask->message), ret_ask->fds,
+				 ASK_FD_COUNT, &count);
+
+	for (size_t i = count; i < ASK_FD_COUNT; i++)
+		ret_ask->fds[i] = -1;
+	if (got < 0)
+		return -1;
+	return got == (ssize_t)sizeof(ret_ask->message) && count == ASK_FD_COUNT &&
+	       ret_ask->message.kind == ZYGOTE_RUN;
+}
+
+void nursery_ask_done(struct nursery_ask *ask)
+{
+	for (size_t i = 0; i < ASK_FD_COUNT; i++)
+		fd_close(&ask->fds[i]);
+}
+
+void nursery_ask_refuse(struct nursery_ask *ask)
+{
+	const struct zygote_message refused = { .kind = ZYGOTE_REFUSED };
+
+	if (ask->fds[ASK_FD_REPLY] >= 0)
+		(void)fd_send(ask->fds[ASK_FD_REPLY], &refused, sizeof(refused), NULL, 0);
+	nursery_ask_done(ask);
+}
+
+/* Takes it out of the list: its end of the stream is its end. */
+static void let_go(struct place *place, size_t index)
+{
+	struct keeper *keeper = &place->keepers[index];
+
+	if (!keeper->was_ready) {
+		struct failure *failure = &place->failures[place->failure_next++ % FAILURES_MAX];
+
+		memcpy(failure->key, keeper->key, sizeof(failure->key));
+		failure->at_ns = clock_now_ns();
+	}
+	fd_close(&keeper->fd);
+	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*keeper = place->keepers[--place->count];
+}
+
+static bool has_failed(const struct place *place, const char *key)
+{
+	for (size_t i = 0; i < FAILURES_MAX; i++) {
+		const struct failure *failure = &place->failures[i];
+
+		if (failure->at_ns && clock_now_ns() - failure->at_ns < FAILURE_NS &&
+		    strcmp(failure->key, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Room for one more: where there is none, the one that has been idle longest goes. */
+static bool make_room(struct place *place)
+{
+	size_t oldest = place->count;
+
+	if (place->count < KEEPERS_MAX)
+		return true;
+	for (size_t i = 0; i < place->count; i++) {
+		if (!place->keepers[i].is_busy &&
+		    (oldest == place->count ||
+		     place->keepers[i].since_ns < place->keepers[oldest].since_ns))
+			oldest = i;
+	}
+	if (oldest == place->count)
+		return false;
+	let_go(place, oldest);
+	return true;
+}
+
+static bool start_keeper(struct place *place, struct nursery_ask *ask)
+{
+	struct keeper *keeper = &place->keepers[place->count];
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0)
+		_exit(keeper_main(ends[1], ask));
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return false;
+	}
+	*keeper = (struct keeper){ .pid = pid, .fd = ends[0], .is_busy = true };
+	memcpy(keeper->key, ask->message.key, sizeof(keeper->key));
+	place->count++;
+	nursery_ask_done(ask);
+	return true;
+}
+
+static void serve(struct place *place, struct nursery_ask *ask)
+{
+	ask->message.key[SHA256_HEX_SIZE - 1] = '\0';
+	for (size_t i = 0; i < place->count; i++) {
+		struct keeper *keeper = &place->keepers[i];
+
+		if (keeper->is_busy || strcmp(keeper->key, ask->message.key) != 0 ||
+		    fd_send(keeper->fd, &ask->message, sizeof(ask->message), ask->fds,
+			    ASK_FD_COUNT) < 0)
+			continue;
+		keeper->is_busy = true;
+		nursery_ask_done(ask);
+		return;
+	}
+	if (has_failed(place, ask->message.key) || !make_room(place) || !start_keeper(place, ask))
+		nursery_ask_refuse(ask);
+}
+
+static void hear(struct place *place, size_t index)
+{
+	struct keeper *keeper = &place->keepers[index];
+	struct zygote_message message;
+
+	if (recv(keeper->fd, &message, sizeof(message), 0) != (ssize_t)sizeof(message)) {
+		let_go(place, index);
+		return;
+	}
+	keeper->is_busy = false;
+	keeper->was_ready = true;
+	keeper->since_ns = clock_now_ns();
+}
+
+static void drop_idle(struct place *place)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = place->count; i-- > 0;) {
+		if (!place->keepers[i].is_busy && now_ns - place->keepers[i].since_ns > IDLE_NS)
+			let_go(place, i);
+	}
+}
+
+/* False at the end: nobody is left who could ask. */
+static bool turn(struct place *place)
+{
+	struct pollfd polls[1 + KEEPERS_MAX] = { { .fd = place->fd, .events = POLLIN } };
+	size_t count = place->count;
+
+	for (size_t i = 0; i < count; i++)
+		polls[1 + i] = (struct pollfd){ .fd = place->keepers[i].fd, .events = POLLIN };
+	if (poll(polls, 1 + count, count > 0 ? (int)(IDLE_NS / 1000000) : -1) < 0)
+		return errno == EINTR;
+	/* From the last one on: who goes is replaced by the last. */
+	for (size_t i = count; i-- > 0;) {
+		if (polls[1 + i].revents)
+			hear(place, i);
+	}
+	drop_idle(place);
+	if (polls[0].revents) {
+		struct nursery_ask ask = NURSERY_ASK_INIT;
+		int got = nursery_ask_receive(place->fd, &ask);
+
+		if (got == 1)
+			serve(place, &ask);
+		else
+			nursery_ask_done(&ask);
+		return got == 1;
+	}
+	return true;
+}
+
+static _Noreturn void nursery_main(int fd, pid_t owner)
+{
+	struct place place = { .fd = fd };
+
+	if (process_detach(&fd, 1, "aisbx-nursery") < 0)
+		_exit(1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != owner)
+		_exit(1);
+	while (turn(&place))
+		;
+	while (place.count > 0)
+		let_go(&place, place.count - 1);
+	_exit(0);
+}
+
+int nursery_open(struct nursery *ret_nursery, struct error *err)
+{
+	int ends[2];
+
+	*ret_nursery = (struct nursery)NURSERY_INIT;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, ERROR_HOST, "socket");
+	ret_nursery->run_fd = ends[0];
+	ret_nursery->own_fd = ends[1];
+	return 0;
+}
+
+int nursery_poll_fd(const struct nursery *nursery)
+{
+	return nursery->pid > 0 ? nursery->end_fd : nursery->own_fd;
+}
+
+void nursery_step(struct nursery *nursery)
+{
+	pid_t owner = getpid();
+
+	/* Ended: whoever asks next gets another. */
+	if (nursery->pid > 0) {
+		if (waitpid(nursery->pid, NULL, WNOHANG) == nursery->pid) {
+			nursery->pid = 0;
+			fd_close(&nursery->end_fd);
+		}
+		return;
+	}
+	nursery->pid = fork();
+	if (nursery->pid == 0) {
+		close(nursery->run_fd);
+		nursery_main(nursery->own_fd, owner);
+	}
+	if (nursery->pid > 0)
+		nursery->end_fd = (int)syscall(SYS_pidfd_open, nursery->pid, 0);
+	else
+		nursery->pid = 0;
+}
+
+void nursery_close(struct nursery *nursery)
+{
+	struct pollfd end = { .fd = nursery->end_fd, .events = POLLIN };
+
+	fd_close(&nursery->run_fd);
+	fd_close(&nursery->own_fd);
+	if (nursery->pid > 0) {
+		/* Its keepers go with it in any case; gently they also clean up. */
+		if (poll(&end, 1, CLOSE_MS) != 1)
+			(void)kill(nursery->pid, SIGKILL);
+		while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	fd_close(&nursery->end_fd);
+	*nursery = (struct nursery)NURSERY_INIT;
+}

@@ -1,0 +1,326 @@
+/*
+ * The keeper of one zygote: the supervisor of its sandbox, and what stands between it and those who ask for runs.
+ *
+ * One run at a time. What a run sees of the workspace is made for it (view.h), and gone when it ends; what it uses is
+ * counted from where the one before it ended.
+ */
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/json_read.h"
+#include "base/own.h"
+#include "driver/wasm/nursery_parts.h"
+#include "driver/wasm/view.h"
+#include "spec/codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS 100
+#define SPEC_MAX ((size_t)16 << 20)
+
+struct keeping {
+	const struct driver *driver;
+	struct spec spec;
+	struct task *task; /* the sandbox */
+	int fd;		   /* to the nursery */
+	int zygote_fd;	   /* to the zygote */
+	int given_fd;	   /* its end, until it has it */
+	bool is_ready;	   /* the zygote waits for a run */
+	bool is_over;	   /* nothing more will come of this */
+	bool is_killed;	   /* the run, by whoever asked for it */
+	struct view_maker maker;
+	struct view view;
+	struct nursery_ask ask; /* the run under way, or that waits */
+	bool has_ask, is_running;
+	uint64_t began_ns;
+	struct task_usage before; /* what was used when it began */
+};
+
+static void tell(const struct keeping *keeping, const struct zygote_message *message, int fd)
+{
+	/* Who does not listen any more is noticed by the end of the stream. */
+	(void)fd_send(keeping->ask.fds[ASK_FD_REPLY], message, sizeof(*message), &fd, fd >= 0);
+}
+
+static void drop_run(struct keeping *keeping)
+{
+	view_done(&keeping->view);
+	nursery_ask_done(&keeping->ask);
+	keeping->has_ask = keeping->is_running = keeping->is_killed = false;
+}
+
+static uint64_t above(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Of the run alone, as far as that can be told apart. */
+static void measure(struct keeping *keeping, struct task_usage *ret_usage)
+{
+	struct task_usage now;
+
+	keeping->driver->sample(keeping->task, &now);
+	*ret_usage = (struct task_usage){
+		.cpu_us = above(now.cpu_us, keeping->before.cpu_us),
+		.memory_bytes = now.memory_bytes,
+		.pids = now.pids,
+		.oom_kills = above(now.oom_kills, keeping->before.oom_kills),
+	};
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+static void end_run(struct keeping *keeping, struct zygote_message *ended)
+{
+	const struct rusage *used = &ended->rusage;
+	struct task_usage usage = { 0 };
+
+	/* Only a process that was killed can have been killed for its memory; looking is not cheap. */
+	if (WIFSIGNALED(ended->wait_status))
+		measure(keeping, &usage);
+	usage.cpu_us = microseconds(&used->ru_utime) + microseconds(&used->ru_stime);
+	usage.peak_memory_bytes = (uint64_t)used->ru_maxrss * 1024;
+	keeping->before.cpu_us += usage.cpu_us;
+	keeping->before.oom_kills += usage.oom_kills;
+	ended->kind = ZYGOTE_ENDED;
+	ended->usage = usage;
+	/* The nursery first: the next run must not find us busy, and have another zygote made. */
+	if (!keeping->is_over)
+		keeping->is_over = fd_send(keeping->fd, ended, sizeof(*ended), NULL, 0) < 0;
+	tell(keeping, ended, -1);
+	drop_run(keeping);
+}
+
+/* The sandbox is gone, and a run that was under way with it. */
+static void lose(struct keeping *keeping)
+{
+	struct zygote_message ended = { .kind = ZYGOTE_ENDED,
+					.wait_status = SIGKILL,
+					.began_ns = keeping->began_ns,
+					.ended_ns = clock_now_ns() };
+
+	keeping->is_over = true;
+	if (keeping->is_running)
+		end_run(keeping, &ended);
+	else if (keeping->has_ask)
+		nursery_ask_refuse(&keeping->ask);
+	keeping->has_ask = false;
+}
+
+static int hand_over(struct keeping *keeping)
+{
+	const int *asked = keeping->ask.fds;
+	struct zygote_message message = keeping->ask.message;
+	const int fds[RUN_FD_COUNT] = {
+		[RUN_FD_WORDS] = asked[ASK_FD_WORDS],
+		[RUN_FD_IN] = asked[ASK_FD_IN],
+		[RUN_FD_OUT] = asked[ASK_FD_OUT],
+		[RUN_FD_ERR] = asked[ASK_FD_ERR],
+		[RUN_FD_REPORT] = asked[ASK_FD_REPORT],
+		[RUN_FD_WORKSPACE] = keeping->view.workspace_fd,
+		[RUN_FD_CWD] = keeping->view.cwd_fd,
+	};
+
+	return fd_send(keeping->zygote_fd, &message, sizeof(message), fds, RUN_FD_COUNT);
+}
+
+/* Nobody here may hold what a reader waits for the end of. */
+static void close_streams(struct keeping *keeping)
+{
+	for (int i = ASK_FD_SPEC; i < ASK_FD_COUNT; i++)
+		fd_close(&keeping->ask.fds[i]);
+	fd_close(&keeping->view.workspace_fd);
+	fd_close(&keeping->view.cwd_fd);
+}
+
+static void begin_run(struct keeping *keeping)
+{
+	struct zygote_message started = { .kind = ZYGOTE_STARTED };
+	struct error ignored;
+
+	if (!keeping->is_ready || !keeping->has_ask || keeping->is_running)
+		return;
+	if (view_make(&keeping->maker, &keeping->view, &ignored) < 0) {
+		nursery_ask_refuse(&keeping->ask);
+		keeping->has_ask = false;
+		keeping->is_over = true;
+		return;
+	}
+	keeping->began_ns = started.began_ns = clock_now_ns();
+	started.missing = keeping->task->degraded;
+	tell(keeping, &started, keeping->view.upper_fd);
+	keeping->is_running = true;
+	keeping->is_ready = false;
+	if (hand_over(keeping) < 0)
+		lose(keeping);
+	close_streams(keeping);
+}
+
+static void hear_zygote(struct keeping *keeping)
+{
+	struct zygote_message message;
+	ssize_t got = recv(keeping->zygote_fd, &message, sizeof(message), MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	/* The end of its stream, or the words of one that cannot start: the sandbox ends by itself. */
+	if (got != (ssize_t)sizeof(message)) {
+		lose(keeping);
+		return;
+	}
+	keeping->is_ready = true;
+	if (message.kind == ZYGOTE_READY)
+		keeping->driver->sample(keeping->task, &keeping->before);
+	else if (keeping->is_running)
+		end_run(keeping, &message);
+}
+
+static void hear_nursery(struct keeping *keeping)
+{
+	/* While a run is under way none comes: what is to be read then is the end. */
+	if (keeping->has_ask || nursery_ask_receive(keeping->fd, &keeping->ask) != 1) {
+		keeping->is_over = true;
+		return;
+	}
+	keeping->has_ask = true;
+}
+
+/* Whoever asked has gone, or wants it to end. */
+static void hear_run(struct keeping *keeping)
+{
+	const struct zygote_message message = { .kind = ZYGOTE_KILL };
+
+	if (keeping->is_killed)
+		return;
+	keeping->is_killed = true;
+	if (keeping->is_running)
+		(void)fd_send(keeping->zygote_fd, &message, sizeof(message), NULL, 0);
+}
+
+static void tick(struct keeping *keeping)
+{
+	struct zygote_message message = { .kind = ZYGOTE_USAGE };
+
+	if (!keeping->is_running)
+		return;
+	measure(keeping, &message.usage);
+	tell(keeping, &message, -1);
+}
+
+static void turn(struct keeping *keeping)
+{
+	bool hears_run = keeping->has_ask && !keeping->is_killed;
+	struct pollfd polls[] = {
+		{ .fd = keeping->driver->poll_fd(keeping->task), .events = POLLIN },
+		{ .fd = keeping->zygote_fd, .events = POLLIN },
+		{ .fd = keeping->fd, .events = POLLIN },
+		{ .fd = hears_run ? keeping->ask.fds[ASK_FD_REPLY] : -1, .events = POLLIN },
+	};
+	int ready = poll(polls, 4, keeping->is_running ? TICK_MS : -1);
+
+	if (ready < 0)
+		return;
+	if (ready == 0)
+		tick(keeping);
+	if (polls[0].revents)
+		keeping->driver->step(keeping->task);
+	if (polls[1].revents)
+		hear_zygote(keeping);
+	if (!keeping->is_over && keeping->task->state == TASK_ENDED)
+		lose(keeping);
+	if (!keeping->is_over && polls[2].revents)
+		hear_nursery(keeping);
+	if (!keeping->is_over && polls[3].revents && keeping->has_ask)
+		hear_run(keeping);
+	if (!keeping->is_over)
+		begin_run(keeping);
+}
+
+static int read_spec(int fd, struct spec *ret_spec, struct error *err)
+{
+	owned(value_release) struct value *value = NULL;
+	owned(str_done) struct str text = STR_INIT;
+	char run_id[ID_RUN_SIZE];
+
+	if (fd_read_all(fd, SPEC_MAX, &text) < 0)
+		return error_errno(err, ERROR_HOST, "spec");
+	if (json_read(str_cstr(&text), text.len, NULL, &value, err) < 0 ||
+	    id_run(run_id, err) < 0 || spec_from_value(value, ret_spec, err) < 0)
+		return -1;
+	/* Its groups and layers are its own. */
+	free(ret_spec->run_id);
+	ret_spec->run_id = xstrdup(run_id);
+	return 0;
+}
+
+static int start(struct keeping *keeping, struct error *err)
+{
+	struct driver_io io = { .fds = { 0, 1, 2 },
+				.serves_started = keeping->ask.message.is_started };
+	int ends[2];
+
+	if (read_spec(keeping->ask.fds[ASK_FD_SPEC], &keeping->spec, err) < 0)
+		return -1;
+	keeping->spec.ids = keeping->ask.message.ids;
+	/* Before the sandbox: what starts one cannot be looked into any more. */
+	if (view_maker_start(&keeping->spec, &keeping->maker, err) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, ERROR_HOST, "zygote");
+	keeping->zygote_fd = ends[0];
+	io.serve_fd = ends[1];
+	/* The zygote itself has no budget: each run has the whole. */
+	keeping->spec.limits.cpu_time_ms = 0;
+	keeping->driver = driver_find("wasm");
+	int status = keeping->driver->start(&keeping->spec, &io, &keeping->task, err);
+
+	keeping->given_fd = ends[1];
+	return status;
+}
+
+int keeper_main(int fd, struct nursery_ask *ask)
+{
+	struct keeping keeping = { .fd = fd,
+				   .zygote_fd = -1,
+				   .given_fd = -1,
+				   .maker = { 0, -1 },
+				   .view = { -1, -1, -1, -1 },
+				   .ask = *ask,
+				   .has_ask = true };
+	int keep[3 + 1 + ASK_FD_COUNT] = { 0, 1, 2, fd };
+	struct error err = { .code = ERROR_NONE };
+	pid_t parent = getppid();
+
+	/* Those of a process that was detached are gone at the next exec; the zygote needs some. */
+	for (int i = 0; i < 3; i++)
+		(void)fcntl(i, F_SETFD, 0);
+	memcpy(keep + 4, ask->fds, sizeof(ask->fds));
+	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
+	(void)prctl(PR_SET_NAME, "aisbx-zygotes", 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		return 1;
+	keeping.is_over = start(&keeping, &err) < 0;
+	while (!keeping.is_over) {
+		/* Given away as soon as the sandbox has it: the end of the zygote must be seen. */
+		if (keeping.task->state != TASK_STARTING)
+			fd_close(&keeping.given_fd);
+		turn(&keeping);
+	}
+	if (keeping.has_ask)
+		lose(&keeping);
+	if (keeping.task)
+		keeping.driver->free(keeping.task);
+	view_maker_end(&keeping.maker);
+	return err.code != ERROR_NONE;
+}

@@ -1,0 +1,32 @@
+/* Inside a nursery: what its process and its keepers share. */
+#ifndef DRIVER_WASM_NURSERY_PARTS_H
+#define DRIVER_WASM_NURSERY_PARTS_H
+
+#include "driver/wasm/zygote.h"
+
+/* A run as it was asked for; owns its descriptors. */
+struct nursery_ask {
+	struct zygote_message message;
+	int fds[ASK_FD_COUNT];
+};
+
+#define NURSERY_ASK_INIT                           \
+	{                                          \
+		{ 0 },                             \
+		{                                  \
+			-1, -1, -1, -1, -1, -1, -1 \
+		}                                  \
+	}
+
+/* 1; 0 at the end of the stream or for what is no message of ours; -1 with errno. */
+int nursery_ask_receive(int fd, struct nursery_ask *ret_ask);
+void nursery_ask_done(struct nursery_ask *ask);
+void nursery_ask_refuse(struct nursery_ask *ask);
+
+/*
+ * The keeper of one zygote, in a process of its own: starts its sandbox as the first ASK says, then does that, then
+ * what comes on FD, and says on FD when it is ready for the next. Takes ASK. Returns its exit status.
+ */
+int keeper_main(int fd, struct nursery_ask *ask);
+
+#endif
