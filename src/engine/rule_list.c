@@ -121,6 +121,11 @@ static bool copy_without(const struct str *list, const char *workspace,
 	return was_there;
 }
 
+static const char *word_of(const struct rule_change *change)
+{
+	return change->is_deny ? "deny" : "allow";
+}
+
 int rule_list_change(int dir_fd, const char *workspace, const struct rule_change *change,
 		     struct error *err)
 {
@@ -137,10 +142,10 @@ int rule_list_change(int dir_fd, const char *workspace, const struct rule_change
 	was_there = copy_without(&list, workspace, change, &out);
 	if (change->is_removal && !was_there)
 		return error_set(err, ERROR_NOT_FOUND, "no such rule is kept: %s %s",
-				 change->is_deny ? "deny" : "allow", change->rule);
+				 word_of(change), change->rule);
 	if (!change->is_removal)
-		str_addf(&out, "%s %s%s%s\n", change->is_deny ? "deny" : "allow", change->rule,
-			 workspace ? " " : "", workspace ? workspace : "");
+		str_addf(&out, "%s %s%s%s\n", word_of(change), change->rule, workspace ? " " : "",
+			 workspace ? workspace : "");
 	if (own_list_replace(dir_fd, RULE_LIST_NAME, &out) < 0)
 		return refuse(err);
 	return 0;

@@ -76,32 +76,38 @@ static bool turn(const struct view_object *object, size_t up_to, struct str *pat
 	return true;
 }
 
-enum step { STEP_ABSENT, STEP_TURNED, STEP_THERE };
+enum step { STEP_ABSENT, STEP_TURNED, STEP_ON, STEP_THERE };
+
+/* Looks at the part of PATH up to END. The object is the caller's to free with STEP_THERE and STEP_ON. */
+static enum step look_at(const struct view_stack *stack, struct str *path, size_t end,
+			 struct view_object *object)
+{
+	owned(free_ptr) char *prefix = xstrndup(path->data, end);
+	enum step step = STEP_ABSENT;
+	struct error ignored;
+
+	if (view_lookup(stack, 0, prefix, object, &ignored) < 0)
+		return STEP_ABSENT;
+	if (object->kind != VIEW_ABSENT && !S_ISLNK(object->st.st_mode))
+		return end == path->len ? STEP_THERE : STEP_ON;
+	if (object->kind != VIEW_ABSENT && turn(object, end, path))
+		step = STEP_TURNED;
+	view_object_done(object);
+	return step;
+}
 
 /* Looks at PATH from its beginning, up to the first link, which is put in its place, or to its end. */
 static enum step look(const struct view_stack *stack, struct str *path, struct view_object *object)
 {
 	for (size_t end = 1; end <= path->len; end++) {
-		owned(free_ptr) char *prefix = NULL;
-		struct error ignored;
-		bool is_turned;
+		enum step step;
 
 		if (end < path->len && path->data[end] != '/')
 			continue;
-		prefix = xstrndup(path->data, end);
-		if (view_lookup(stack, 0, prefix, object, &ignored) < 0)
-			return STEP_ABSENT;
-		if (object->kind != VIEW_ABSENT && end == path->len && !S_ISLNK(object->st.st_mode))
-			return STEP_THERE;
-		is_turned = object->kind != VIEW_ABSENT && S_ISLNK(object->st.st_mode) &&
-			    turn(object, end, path);
-		if (object->kind == VIEW_ABSENT || (S_ISLNK(object->st.st_mode) && !is_turned)) {
-			view_object_done(object);
-			return STEP_ABSENT;
-		}
+		step = look_at(stack, path, end, object);
+		if (step != STEP_ON)
+			return step;
 		view_object_done(object);
-		if (is_turned)
-			return STEP_TURNED;
 	}
 	return STEP_ABSENT;
 }
