@@ -304,7 +304,7 @@ static void take_connection(struct gateway *gateway, struct source *listener, in
 void connection_accept(struct gateway *gateway, struct source *listener)
 {
 	for (int i = 0; i < ACCEPTS_PER_ROUND; i++) {
-		int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = source_accept(gateway, listener);
 
 		if (fd < 0)
 			return;
@@ -315,7 +315,7 @@ void connection_accept(struct gateway *gateway, struct source *listener)
 /* From the host's loopback to a server inside. */
 void connection_publish(struct gateway *gateway, struct source *listener)
 {
-	owned(fd_close) int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	owned(fd_close) int fd = source_accept(gateway, listener);
 	struct net_address loopback;
 
 	if (fd < 0)

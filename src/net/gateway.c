@@ -8,6 +8,7 @@
 #include "net/inside.h"
 #include "net/lookup.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #define CONNECTIONS_MAX 4096
 /* Two sockets, and while bytes are on their way two pipes. */
 #define DESCRIPTORS_EACH 3
+/* With peers that take nothing on both sides. */
+#define DESCRIPTORS_EACH_MOST 6
 #define DESCRIPTORS_OTHERS 900
 #define TICK_MS 500
 
@@ -44,6 +47,27 @@ void source_close(struct gateway *gateway, struct source *source)
 {
 	(void)source_watch(gateway, source, 0);
 	fd_close(&source->fd);
+}
+
+/*
+ * With no descriptor left nobody could be taken, nor turned away: whoever waits would be reported for ever. So there is
+ * always one to let go.
+ */
+int source_accept(struct gateway *gateway, const struct source *listener)
+{
+	const struct linger linger = { 1, 0 };
+	int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd;
+	fd_close(&gateway->spare_fd);
+	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+		close(fd);
+	}
+	gateway->spare_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return -1;
 }
 
 static bool can_reach_v6(void)
@@ -87,11 +111,17 @@ static void read_names(struct gateway *gateway)
 
 static void count_descriptors(struct gateway *gateway)
 {
+	const rlim_t most = DESCRIPTORS_OTHERS + DESCRIPTORS_EACH_MOST * CONNECTIONS_MAX;
 	struct rlimit limit;
 
 	gateway->connection_max = CONNECTIONS_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
+	/* A session's usual limit is meant for programs that wait by select, which this one does not. */
+	if (limit.rlim_cur < most) {
+		limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	if (limit.rlim_cur < DESCRIPTORS_OTHERS + DESCRIPTORS_EACH * CONNECTIONS_MAX)
 		gateway->connection_max =
 			limit.rlim_cur > DESCRIPTORS_OTHERS
@@ -157,6 +187,7 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 		return -1;
 	gateway->now_ns = clock_now_ns();
 	gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	gateway->spare_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	gateway->report = (struct source){ .kind = SOURCE_REPORT, .fd = options->report_fd };
 	gateway->inside = (struct source){ .kind = SOURCE_INSIDE, .fd = options->inside_fd };
 	read_names(gateway);

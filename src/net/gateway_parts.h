@@ -63,12 +63,12 @@ struct gateway {
 	bool has_v6; /* the host can reach somebody by IPv6 */
 	bool is_over;
 	int epoll_fd;
+	int spare_fd; /* let go when there is no other */
 	struct source report, inside;
 	uint64_t now_ns;
 	struct net_counts counts;
 	uint8_t served[2][PORTS_BYTES]; /* ports with a listener, TCP and UDP */
 	struct source *seen[2];
-
 	struct connection *connections, *dead_connections;
 	size_t connection_count, connection_max;
 	struct pipe_ends pipes[PIPES_KEPT];
@@ -79,7 +79,6 @@ struct gateway {
 	size_t lookup_count;
 	struct udp_flow *flows;
 	size_t flow_count;
-
 	int *dials; /* unconnected sockets of the sandbox's network */
 	size_t dial_count;
 };
@@ -87,6 +86,7 @@ struct gateway {
 /* gateway.c */
 int source_watch(struct gateway *gateway, struct source *source, uint32_t events);
 void source_close(struct gateway *gateway, struct source *source);
+int source_accept(struct gateway *gateway, const struct source *listener);
 
 /* tell.c: denials, in words. NAME, ADDRESS and RULE may be NULL. */
 struct refusal {

@@ -171,7 +171,7 @@ void stub_udp(struct gateway *gateway, struct source *source)
 
 void stub_accept(struct gateway *gateway, struct source *source)
 {
-	owned(fd_close) int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	owned(fd_close) int fd = source_accept(gateway, source);
 	struct dns_client *client;
 
 	if (fd < 0 || gateway->dns_client_count >= CLIENTS_MAX)

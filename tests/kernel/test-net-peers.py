@@ -4,6 +4,7 @@
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a network namespace of its own (tests/lib/internet.py).
 """
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -161,6 +162,34 @@ def test_killed_client(home):
     tap.ok(not count.stdout.strip(), "nothing of it is left outside", count.stdout)
 
 
+def test_no_descriptor(home):
+    """With none left whoever comes is turned away, and does not wait for ever."""
+    script = f"for line in sys.stdin: print(get('{GOOD}'), flush=True)"
+    child = start(home, script, "--allow", f"{GOOD}:80")
+
+    def reach():
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        return child.stdout.readline().decode().strip()
+
+    tap.ok(reach() == GOOD, "one that works")
+    pid, _ = mine(child)
+    try:
+        used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        none = min(set(range(len(used) + 1)) - used)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (none, before[1]))
+    except OSError:
+        tap.skip("no descriptor left", "a process that cannot be looked into")
+    else:
+        tap.ok([reach(), reach()] == ["ConnectionResetError"] * 2, "no descriptor left: turned away")
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        tap.ok(reach() == GOOD, "and one that works again")
+    child.stdin.close()
+    child.wait()
+    child.stdout.close()
+
+
 def test_without_six(home):
     try:
         with open("/proc/sys/net/ipv6/conf/all/disable_ipv6", "w") as out:
@@ -173,6 +202,18 @@ def test_without_six(home):
     tap.ok(lines(r)[:2] == [GOOD, "gaierror"] and r["stdout"].endswith("(0, 0) (0, 1)\n"), "a host without IPv6", r.get("stdout"))
     r = run(home, "print(get('good.example'))", "--allow", "[2001:db8::/32]:80", "--allow", "good.example:80")
     tap.ok(lines(r) == [GOOD], "rules about it change nothing there", r.get("stdout"))
+    r = run(home, "print(get('2001:db8::10'), get('::1'), get('::ffff:10.9.8.7'), get('fe80::1%lo'))", "--allow", "[2001:db8::/32]:80",
+            "--allow", "good.example:80")
+    tap.ok(len(lines(r)) == 4 and all(word.endswith("rror") for word in lines(r)), "addresses of it lead nowhere", r.get("stdout"))
+    r = run(home, "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10); s.sendto(b'x', (socket.gethostbyname('good.example'), 9000));"
+            "print(s.recv(100).decode(), get('host.local'))", "--allow", "udp:good.example:9000", "--allow", "host.local:80")
+    tap.ok(lines(r) == ["echo", "x", "127.0.0.1"], "datagrams and the host's loopback", r.get("stdout"))
+    home.call("create", "nosix", "--allow", "good.example:80")
+    home.call("exec", "nosix", "--", "true")
+    home.call("allow", "nosix", "net:egress:good.example:8080")
+    r = run(home, "print(get('good.example', 8080))", "nosix", command="exec")
+    tap.ok(lines(r) == [GOOD], "a port that is opened later", r.get("stdout"))
+    home.call("rm", "nosix")
     with open("/proc/sys/net/ipv6/conf/all/disable_ipv6", "w") as out:
         out.write("0")
 
@@ -188,13 +229,43 @@ def test_in_container(home):
     tap.ok(done.stdout.split() == [GOOD, "gaierror"], "inside a container", done.stdout + done.stderr)
 
 
+def test_in_own_container(home):
+    """The same with a network and mounts of its own, as containers have: one address, a server, names in a file."""
+    script = f"""
+ip link set lo up && ip addr add {GOOD}/32 dev lo && ip addr add 10.9.8.7/32 dev lo || exit 77
+printf '{GOOD} good.example\n10.9.8.7 lan.example\n' > {home.path}/hosts.own
+mount --bind {home.path}/hosts.own /etc/hosts || exit 77
+python3 -c '
+import socket, threading
+for address in ("{GOOD}", "10.9.8.7"):
+    s = socket.create_server((address, 80))
+    threading.Thread(target=lambda s=s, a=address: [(k := s.accept()[0]).sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n" + a.encode()) or k.shutdown(1) or k.recv(9) for _ in iter(int, 1)]).start()
+print("up", flush=True)' > {home.path}/up &
+server=$!
+while ! grep -q up {home.path}/up 2>/dev/null; do sleep 0.05; done
+"$@" --allow good.example:80 --allow lan.example:80 -- python3 -c '{PRELUDE.replace("'", '"')}
+print(get("good.example"), get("lan.example"), get("evil.example"), get("10.9.8.7"))'
+code=$?
+"$@" --publish 18099:5000 -- true || code=$?
+kill -9 $server
+exit $code
+"""
+    done = subprocess.run(["unshare", "-Urnm", "sh", "-c", script, "sh", AISBX, "run"], cwd=home.work, env={**home.env, "HOME": home.path},
+                          capture_output=True, text=True, timeout=patience(60), check=False)
+    if done.returncode == 77 or "machine's root" in done.stderr:
+        tap.skip("inside a container with a network of its own", done.stderr.strip()[-150:].replace("\n", " "))
+        return
+    tap.ok(done.stdout.split() == [GOOD, "ConnectionResetError", "gaierror", "ConnectionResetError"] and done.returncode == 0,
+           "inside a container with a network of its own", (done.returncode, done.stdout + done.stderr))
+
+
 def main():
     enter()
     with Home("net-peers-") as home:
         build_internet(home)
         for port, handler in ((7100, silent), (7101, deaf), (7102, flood), (7103, drip), (7104, slam_later)):
             listen(GOOD, port, handler)
-        for test in (test_peers, test_killed_client, test_without_six, test_in_container):
+        for test in (test_peers, test_killed_client, test_no_descriptor, test_without_six, test_in_container, test_in_own_container):
             tap.attempt(test, home)
     return tap.done()
 

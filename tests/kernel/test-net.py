@@ -5,6 +5,7 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's
 user. Everything happens in a network namespace that this program makes for itself: no packet leaves the machine.
 """
 import os
+import resource
 import signal
 import socket
 import sys
@@ -183,7 +184,10 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_N
 held = [socket.create_connection(('good.example', 7002)) for _ in range({count})]
 print(sum(s.recv(6) == b'hello\\n' for s in held)); sys.stdin.read(1)
 """
-    child = start(home, script, "--allow", "good.example:7002", "--nofile", "4096")
+    # As most sessions have it; the gateway needs more.
+    usual = (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    child = start(home, script, "--allow", "good.example:7002", "--nofile", "4096",
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, usual))
     said = child.stdout.readline().strip().decode()
     tap.ok(said == str(count), f"{count} connections at a time", said)
     mine = {pid: what for pid, what in gateways().items() if int(what[1]["PPid"]) == child.pid}

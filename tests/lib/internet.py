@@ -256,10 +256,10 @@ def lines(result):
     return result.get("stdout", "").split()
 
 
-def start(home, script, *flags):
+def start(home, script, *flags, **more):
     """A Python script inside, left running; its input and output are pipes."""
     return subprocess.Popen([AISBX, "run", *flags, "--", "python3", "-uc", PRELUDE + script], cwd=home.work,
-                            env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                            env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more)
 
 
 def gateways():
