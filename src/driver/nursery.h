@@ -31,6 +31,8 @@ int nursery_poll_fd(const struct nursery *nursery);
 
 /* Does what is to be done then. */
 void nursery_step(struct nursery *nursery);
+/* The same for who does not know whether it is. */
+void nursery_look(struct nursery *nursery);
 
 /* Ends all zygotes, and waits for that. */
 void nursery_close(struct nursery *nursery);

@@ -118,6 +118,7 @@ int op_run_run(struct op_call *call, struct error *err)
 	struct engine_run_options options = {
 		.capture = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
+		.nursery_fd = call->nursery_fd,
 	};
 	const char *keep = op_arg_text(call, "keep");
 	int outcome;

@@ -7,6 +7,7 @@
 #ifndef OPS_TOOL_H
 #define OPS_TOOL_H
 
+#include "engine/nursery.h"
 #include "ops/op.h"
 
 enum tool_type {

@@ -275,6 +275,14 @@ void nursery_step(struct nursery *nursery)
 		nursery->pid = 0;
 }
 
+void nursery_look(struct nursery *nursery)
+{
+	struct pollfd ready = { .fd = nursery_poll_fd(nursery), .events = POLLIN };
+
+	if (ready.fd >= 0 && poll(&ready, 1, 0) == 1)
+		nursery_step(nursery);
+}
+
 void nursery_close(struct nursery *nursery)
 {
 	struct pollfd end = { .fd = nursery->end_fd, .events = POLLIN };

@@ -335,6 +335,7 @@ void calls_turn(struct server *server)
 {
 	struct call **slot = &server->calls;
 
+	nursery_look(&server->nursery);
 	while (*slot) {
 		struct call *call = *slot;
 
@@ -360,6 +361,8 @@ size_t calls_polls(struct server *server, struct pollfd *polls, size_t room)
 {
 	size_t count = 0;
 
+	polls[count++] =
+		(struct pollfd){ .fd = nursery_poll_fd(&server->nursery), .events = POLLIN };
 	for (struct call *call = server->calls; call && room - count >= 3; call = call->next) {
 		if (!call->pid)
 			continue;
@@ -408,4 +411,5 @@ void calls_end(struct server *server, unsigned grace_ms)
 		call_free(call);
 	}
 	server->waiting = 0;
+	nursery_close(&server->nursery);
 }

@@ -17,6 +17,8 @@
  * are given, and closed on exec.
  */
 #define REPORT_FD 9
+/* The way to the server's zygotes. */
+#define NURSERY_FD 10
 
 static void write_frame(char kind, const char *bytes, size_t len)
 {
@@ -36,15 +38,19 @@ static void show_progress(const char *what)
 }
 
 /* Neither the server's streams nor its descriptors or signals are the operation's. */
-static int settle(const sigset_t *mask, int input_fd, int report_fd)
+static int settle(const sigset_t *mask, int input_fd, int report_fd, int nursery_fd)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int kept[] = { 0, 1, 2, REPORT_FD };
+	const int kept[] = { 0, 1, 2, REPORT_FD, NURSERY_FD };
 
 	if (null_fd < 0 || dup2(input_fd >= 0 ? input_fd : null_fd, STDIN_FILENO) < 0 ||
 	    dup2(null_fd, STDOUT_FILENO) < 0)
 		return -1;
+	/* Out of the way of the number that the report gets. */
+	nursery_fd = fcntl(nursery_fd, F_DUPFD_CLOEXEC, NURSERY_FD + 1);
 	if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
+		return -1;
+	if (nursery_fd < 0 || dup3(nursery_fd, NURSERY_FD, O_CLOEXEC) < 0)
 		return -1;
 	fd_close_others(kept, sizeof(kept) / sizeof(kept[0]));
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -77,8 +83,10 @@ _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd,
 {
 	/* Killed without a word, the server takes its calls along. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != call->session->server->pid || settle(mask, input_fd, report_fd) < 0)
+	if (getppid() != call->session->server->pid ||
+	    settle(mask, input_fd, report_fd, call->session->server->nursery.run_fd) < 0)
 		_exit(1);
+	call->work.call.nursery_fd = NURSERY_FD;
 	perform(call);
 	_exit(0);
 }

@@ -78,7 +78,9 @@ static int read_policy(const char *word, enum mcp_policy *ret_policy, struct err
 
 int op_mcp_run(struct op_call *call, struct error *err)
 {
-	struct server server = { .environ = call->environ, .pid = getpid() };
+	struct server server = { .environ = call->environ,
+				 .pid = getpid(),
+				 .nursery = NURSERY_INIT };
 	const char *address = op_arg_text(call, "http");
 	owned(free_ptr) char *owner = NULL;
 	int status;
@@ -92,10 +94,12 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	if (read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0)
 		return -1;
 	server.ceiling.owner = owner;
-	if (!owner || read_ceiling(call, &server.ceiling, err) < 0)
+	if (!owner || read_ceiling(call, &server.ceiling, err) < 0 ||
+	    nursery_open(&server.nursery, err) < 0)
 		status = -1;
 	else
 		status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
+	nursery_close(&server.nursery);
 	consent_done(&server);
 	ceiling_profiles_done(&server.ceiling.profiles);
 	return status;

@@ -25,7 +25,7 @@
 /* So many questions wait for a person at a time; what comes beyond stays a request. */
 #define MCP_QUESTIONS_MAX 32
 /* Descriptors that calls are waited for by. */
-#define MCP_POLLS_MAX ((size_t)MCP_RUNNING_MAX * 3)
+#define MCP_POLLS_MAX ((size_t)MCP_RUNNING_MAX * 3 + 1)
 
 enum mcp_version {
 	MCP_NONE, /* nothing agreed on yet */
@@ -87,6 +87,7 @@ struct server {
 	int64_t last_asked;
 	struct put_question *questions; /* consent.c's */
 	bool is_ending;
+	struct nursery nursery; /* zygotes for the runs of its tools */
 };
 
 /* What one request is about. */
