@@ -1,12 +1,12 @@
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
 #include "engine/surroundings.h"
 
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "workspace/staging_places.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -118,23 +118,39 @@ static void add_link(struct plan_paths *paths, const char *home, const char *nam
 		(struct plan_link){ .name = xstrdup(name), .target = xstrdup(target) };
 }
 
-/* Only what stands right in HOME: one pass over its names, and a closer look at links that matter. */
-static void read_home_links(struct surroundings *around)
+/*
+ * One pass over the names of HOME and of those few directories below it that credentials lie in, and a closer look at
+ * links that matter. PREFIX is "" or ends in a slash, so that such a directory may be a link as well.
+ */
+static void read_links(struct surroundings *around, int home_fd, const char *prefix)
 {
-	const char *home = around->host.home;
-	DIR *dir = opendir(home);
-	const struct dirent *entry;
+	owned(dir_close) DIR *dir = dir_open(home_fd, *prefix ? prefix : ".");
+	struct dirent *entry;
+	char name[PATH_MAX];
 
-	if (!dir)
-		return;
-	while ((entry = readdir(dir))) {
+	while (dir_next(dir, &entry) > 0) {
 		/* Some filesystems do not tell kinds; what is no link leads to itself. */
 		bool may_be_link = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+		int len = snprintf(name, sizeof(name), "%s%s", prefix, entry->d_name);
 
-		if (may_be_link && plan_link_matters(entry->d_name))
-			add_link(&around->paths, home, entry->d_name);
+		if (len <= 0 || (size_t)len + 1 >= sizeof(name))
+			continue;
+		if (may_be_link && plan_link_matters(name))
+			add_link(&around->paths, around->host.home, name);
+		if ((may_be_link || entry->d_type == DT_DIR) && plan_link_may_follow(name)) {
+			name[len] = '/';
+			name[len + 1] = '\0';
+			read_links(around, home_fd, name);
+		}
 	}
-	(void)closedir(dir);
+}
+
+static void read_home_links(struct surroundings *around)
+{
+	owned(fd_close) int home_fd = open(around->host.home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (home_fd >= 0)
+		read_links(around, home_fd, "");
 }
 
 int surroundings_read(const struct request *request, struct surroundings *ret_around,

@@ -200,23 +200,34 @@ static void add_credentials(const struct planning *planning, struct entries *ent
 	}
 }
 
-/* What of NAME, one of mask_home_hidden, lies behind HOME's entry called LINK; NULL when it does not lead there. */
+/* What of NAME, one of mask_home_hidden, lies behind HOME's LINK; NULL when that does not lead there. */
 static const char *rest_behind(const char *name, const char *link)
 {
-	size_t len = strcspn(name, "/");
+	size_t len = strlen(link);
 
-	/* Only a last part is a pattern, so one in the first part is the whole name. */
-	if (memchr(name, '*', len))
-		return fnmatch(name, link, 0) == 0 ? name + len : NULL;
-	if (strncmp(name, link, len) != 0 || link[len])
-		return NULL;
-	return name + len + (name[len] == '/');
+	if (strncmp(name, link, len) == 0 && (name[len] == '/' || !name[len]))
+		return name + len + (name[len] == '/');
+	/* Only a last part is a pattern. */
+	if (strchr(name, '*') && fnmatch(name, link, FNM_PATHNAME) == 0)
+		return name + strlen(name);
+	return NULL;
 }
 
 bool plan_link_matters(const char *name)
 {
 	for (const char *const *at = mask_home_hidden; *at; at++) {
 		if (rest_behind(*at, name))
+			return true;
+	}
+	return false;
+}
+
+bool plan_link_may_follow(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *const *at = mask_home_hidden; *at; at++) {
+		if (strncmp(*at, name, len) == 0 && (*at)[len] == '/')
 			return true;
 	}
 	return false;

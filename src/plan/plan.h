@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* A symlink right below HOME. */
+/* A symlink below HOME. */
 struct plan_link {
-	char *name;
+	char *name;   /* below HOME: ".ssh", ".config/gh" */
 	char *target; /* resolved */
 };
 
@@ -33,6 +33,9 @@ struct plan_paths {
 
 /* Whether a symlink of HOME called NAME may lead to a credential. */
 bool plan_link_matters(const char *name);
+
+/* Whether below HOME's directory NAME there may be such a link. */
+bool plan_link_may_follow(const char *name);
 
 /* Looks at DIR: has it a .git, and whose is it? False when it cannot be looked at. */
 typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret_owner);

@@ -202,6 +202,33 @@ def late_secret(t):
                 os.unlink(path)
 
 
+@suite.case("A058j", "credentials kept elsewhere and linked to", secrets_control)
+def linked_secrets(t):
+    home, kept = t.caller.home, t.caller.workspace + "/dotfiles"
+    links = {".netrc": "netrc", ".config/gh": "gh", ".config/git/credentials": "git-credentials", ".cargo/credentials.toml": "cargo.toml",
+             ".local/share/keyrings": "keyrings", ".aws": "aws"}
+    moved = {}
+    for name, target in links.items():
+        inner = target if "." in target or target in ("netrc", "git-credentials") else target + "/token"
+        t.caller.put_at(f"{kept}/{inner}", "CANARY linked\n")
+        path = f"{home}/{name}"
+        if os.path.lexists(path):
+            moved[path] = path + ".before"
+            os.rename(path, moved[path])
+        t.caller.put_at(path + ".beside", "")
+        os.symlink(f"{kept}/{target}", path)
+    try:
+        result = t.box.run("sh", "-c", "find dotfiles -type f; grep -r CANARY dotfiles .; exit 0")
+        t.equal((result.code, result.out), (0, ""), f"what links lead to is hidden under its own name: {result}")
+    finally:
+        for name in links:
+            os.unlink(f"{home}/{name}")
+            os.unlink(f"{home}/{name}.beside")
+        for path, before in moved.items():
+            os.rename(before, path)
+        subprocess.run(["rm", "-rf", kept], check=True)
+
+
 @suite.case("A058h", "secrets in a workspace that holds them", secrets_control)
 def wide_workspace(t):
     plant_home(t)

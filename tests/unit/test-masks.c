@@ -335,6 +335,8 @@ static void test_links(void)
 		{ ".aws", "/srv" },
 		{ ".kube", "/work" },
 		{ ".m2", "/data/m2" },
+		{ ".config/rclone", "/data/clouds" },
+		{ ".gradle/gradle.properties", "/data/gradle" },
 	};
 	struct plan_link given[sizeof(links) / sizeof(links[0])];
 	struct fixture f;
@@ -351,6 +353,9 @@ static void test_links(void)
 	tap_ok(plan_shows(&f.spec, "/data/config/nvim"), "not what is no credential there");
 	tap_ok(!plan_shows(&f.spec, "/data/claude"), "a link that a pattern names");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/data/m2/settings*.xml"), "a pattern behind one");
+	tap_ok(!plan_shows(&f.spec, "/data/clouds/rclone.conf") &&
+		       !plan_shows(&f.spec, "/data/gradle"),
+	       "links in directories of HOME");
 	tap_ok(!fixture_mask(&f, "/dev/null"), "a history that is thrown away");
 	tap_ok(!plan_shows(&f.spec, "/etc/gpg"), "also in /etc");
 	tap_ok(plan_shows(&f.spec, "/usr/share/docker"), "no part of the system");
@@ -360,6 +365,12 @@ static void test_links(void)
 	       "names that may lead to a credential");
 	tap_ok(!plan_link_matters("src") && !plan_link_matters(".sshx") && !plan_link_matters(".s"),
 	       "names that do not");
+	tap_ok(plan_link_matters(".config/gh") && plan_link_matters(".m2/settings-old.xml") &&
+		       !plan_link_matters(".config/nvim") && !plan_link_matters("deep/a.kdbx"),
+	       "the same below directories");
+	tap_ok(plan_link_may_follow(".config") && plan_link_may_follow(".local/share") &&
+		       !plan_link_may_follow(".ssh") && !plan_link_may_follow("src"),
+	       "directories to look into");
 	for (size_t i = 0; i < f.paths.link_count; i++) {
 		free(given[i].name);
 		free(given[i].target);
