@@ -400,13 +400,30 @@ def planted(t):
     t.every(result.probes, {"EACCES", "ENOENT", "EPERM"}, "planted node")
 
 
+def kernel_guards_security():
+    """Some kernels (6.1 with its BPF hooks) let everybody set what is named security.*, which no overlay reads."""
+    nobody = 65534 if os.geteuid() == 0 else os.geteuid()
+    with tempfile.NamedTemporaryFile(dir="/var/tmp") as file:
+        os.chown(file.name, nobody, -1)
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setresuid(nobody, nobody, nobody)
+                os.setxattr(file.fileno(), "security.overlay.redirect", b"y")
+                os._exit(1)
+            except OSError:
+                os._exit(0)
+        return os.waitpid(child, 0)[1] == 0
+
+
 @suite.case("A040", "private attributes of the overlay", "outside they are attributes like others")
 def overlay_xattrs(t):
     t.caller.put("xattr-dir/inner", "inner")
     result = t.box.run("sh", "-c", "./attack overlay-xattrs xattr-dir attack; ls xattr-dir; cat xattr-dir/passwd; exit 0")
     t.ok(result.probes, "ran", result)
+    private = ("trusted", "security") if kernel_guards_security() else ("trusted",)
     for name, answer in result.probes:
-        if name.startswith(("trusted", "security")):
+        if name.startswith(private):
             t.ok(answer in ("EPERM", "EOPNOTSUPP", "EINVAL"), name, answer)
     t.ok("root:" not in result.out, "no foreign content appears", result.out)
     again = t.box.run("sh", "-c", "ls xattr-dir")

@@ -38,6 +38,14 @@ static bool is_throwaway(const char *type)
 	return false;
 }
 
+/* Where a kernel has no tmpfs for layers, a plain user's skeleton lies on disk: below the state directory, run by run. */
+static bool is_skeleton(const char *root)
+{
+	const char *end = strrchr(root, '/');
+
+	return end && strcmp(end, "/skeleton") == 0 && strstr(root, "/aisbx/layers/");
+}
+
 /* Anything writable that is not one of ours could be the machine itself. */
 static bool mounts_are_throwaway(void)
 {
@@ -48,13 +56,14 @@ static bool mounts_are_throwaway(void)
 	if (!file)
 		return refuse("no mountinfo", "");
 	while (fine && fgets(line, sizeof(line), file)) {
-		char point[2048], flags[512], type[64];
+		char root[2048], point[2048], flags[512], type[64];
 		const char *dash = strstr(line, " - ");
 
-		if (!dash || sscanf(line, "%*s %*s %*s %*s %2047s %511s", point, flags) != 2 ||
+		if (!dash ||
+		    sscanf(line, "%*s %*s %*s %2047s %2047s %511s", root, point, flags) != 3 ||
 		    sscanf(dash, " - %63s", type) != 1)
 			fine = refuse("mountinfo not understood: ", line);
-		else if (strncmp(flags, "ro", 2) != 0 && !is_throwaway(type))
+		else if (strncmp(flags, "ro", 2) != 0 && !is_throwaway(type) && !is_skeleton(root))
 			fine = refuse("writable and real: ", point);
 	}
 	fclose(file);
