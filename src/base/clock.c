@@ -1,5 +1,7 @@
-/* Readings of two clocks at the same moment. */
+/* Readings of two clocks at the same moment, and moments as text. */
 #include "base/clock.h"
+
+#include <string.h>
 
 #define READINGS 16
 #define QUICK_NS 2000
@@ -27,4 +29,44 @@ int64_t clock_offset_ns(void)
 		offset = wall - before - took / 2;
 	}
 	return offset;
+}
+
+/* By hand: gmtime_r reads the time zone's file on its first call. */
+void time_format_utc(uint64_t epoch_ms, char out[static 32])
+{
+	uint64_t seconds = epoch_ms / 1000, day_seconds = seconds % 86400;
+	/* Days since 1 March of year 0, in eras of 400 years: leap days then stand at the end of a year. */
+	uint64_t days = seconds / 86400 + 719468;
+	uint64_t era = days / 146097, day_of_era = days % 146097;
+	uint64_t year_of_era =
+		(day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+	uint64_t day_of_year =
+		day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	uint64_t shifted = (5 * day_of_year + 2) / 153;
+	uint64_t day = day_of_year - (153 * shifted + 2) / 5 + 1;
+	uint64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+	uint64_t year = year_of_era + era * 400 + (month <= 2);
+
+	/* What lies beyond four digits of a year is no time of a run. */
+	if (year > 9999)
+		year = 9999;
+	uint64_t rest[] = { year,
+			    month,
+			    day,
+			    day_seconds / 3600,
+			    day_seconds / 60 % 60,
+			    day_seconds % 60,
+			    epoch_ms % 1000 };
+	/* Each digit of the form names its part; filled from the right. */
+	static const char form[] = "0000-11-22T33:44:55.666Z";
+
+	memcpy(out, form, sizeof(form));
+	for (size_t i = sizeof(form) - 1; i-- > 0;) {
+		unsigned part = (unsigned)(unsigned char)form[i] - '0';
+
+		if (part > 6)
+			continue;
+		out[i] = (char)('0' + rest[part] % 10);
+		rest[part] /= 10;
+	}
 }

@@ -30,4 +30,7 @@ static inline uint64_t clock_epoch_ms(void)
  */
 int64_t clock_offset_ns(void);
 
+/* Formats milliseconds since the epoch as 2026-11-15T00:00:00.000Z. */
+void time_format_utc(uint64_t epoch_ms, char out[static 32]);
+
 #endif

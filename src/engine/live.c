@@ -1,6 +1,7 @@
 /* What runs right now: the files that runs keep up to date, and what the kernel says of their input and output. */
 #include "engine/live.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json_read.h"
 #include "base/own.h"

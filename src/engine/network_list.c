@@ -1,4 +1,5 @@
 /* The network rules in force, where each comes from, and what came of them. */
+#include "base/clock.h"
 #include "base/own.h"
 #include "engine/network_parts.h"
 #include "engine/rule_list.h"

@@ -1,6 +1,7 @@
 /* The history opened and asked: lists, single runs. */
 #include "history/history.h"
 
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/own.h"
 #include "history/fold.h"

@@ -99,7 +99,4 @@ void run_result_write(const struct run_result *result, struct str *out);
 /* The same without the streams' content: what history keeps. */
 void run_result_write_record(const struct run_result *result, struct str *out);
 
-/* Formats milliseconds since the epoch as 2026-11-15T00:00:00.000Z. */
-void time_format_utc(uint64_t epoch_ms, char out[static 32]);
-
 #endif

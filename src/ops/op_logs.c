@@ -1,4 +1,5 @@
 /* `logs`: the kept output of a run, with times and streams; with --follow until it ends. */
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "engine/history.h"

@@ -1,4 +1,5 @@
 /* `poll`: how a command in the background stands, what it wrote since, and what to tell it. */
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "base/units.h"

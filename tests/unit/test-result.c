@@ -1,4 +1,5 @@
 /* The result object: its fields and their order, streams that are not text, denials counted once. */
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/own.h"
 #include "observe/result.h"
