@@ -73,6 +73,9 @@ struct aisbx_request;
 /* What came of it; yours until you free it. */
 struct aisbx_result;
 
+/* A program that stays between runs. */
+struct aisbx_session;
+
 /* The version of the library in use, such as "0.1.0"; the macros tell the one compiled with. */
 AISBX_API const char *aisbx_version(void);
 
@@ -111,6 +114,26 @@ AISBX_API enum aisbx_error aisbx_request_program(struct aisbx_request *request, 
  */
 AISBX_API enum aisbx_error aisbx_run(const struct aisbx_request *request,
 				     struct aisbx_result **result);
+
+/*
+ * Many runs with the same flags: a session is a program aisbx that stays, and with "driver" set to "wasm" it keeps
+ * engines and interpreters started, each run a fork of its own that sees nothing of the others. The session has
+ * the request's flags and the directory and environment of the moment; it ends with aisbx_session_close, or with
+ * your process.
+ */
+AISBX_API enum aisbx_error aisbx_session_open(const struct aisbx_request *request,
+					      struct aisbx_session **session);
+
+/*
+ * As aisbx_run, in the session: the request has a command and maybe input, both UTF-8, and no flags. Threads that
+ * share a session wait for each other. After AISBX_ERROR_ANSWER the session is of no use any more.
+ */
+AISBX_API enum aisbx_error aisbx_session_run(struct aisbx_session *session,
+					     const struct aisbx_request *request,
+					     struct aisbx_result **result);
+
+/* Ends it and what it kept; nobody may be using it. Accepts NULL. */
+AISBX_API void aisbx_session_close(struct aisbx_session *session);
 
 /*
  * What aisbx_run would launch, without launching it. With AISBX_OK there is a result: with

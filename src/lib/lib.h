@@ -6,7 +6,9 @@
 #include "base/str.h"
 #include "base/value.h"
 
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct aisbx_request {
 	struct strv flags; /* as they stand on the command line: --mem=256m */
@@ -38,6 +40,25 @@ struct ask {
 };
 
 void ask_done(struct ask *ask);
+
+/* Pipes between us and the program. */
+struct talk {
+	int input_read, input_write;
+	int output_read, output_write;
+	size_t fed;
+	bool broken;
+};
+
+/* Starts the program; what is written does not block. */
+enum aisbx_error process_start(const struct ask *ask, struct talk *ret_talk, pid_t *ret_pid);
+void talk_close(struct talk *talk);
+
+/* Waits for its end. False when a signal ended it: what it said may be half of an answer. */
+bool wait_for(pid_t pid, int *ret_exit_status);
+
+/* Blocks SIGPIPE in this thread; false when one was pending already: that is not ours to take. */
+bool hold_pipe_signal(sigset_t *ret_before);
+void release_pipe_signal(const sigset_t *before, bool take_back);
 
 /*
  * Starts the program, feeds it the input and collects its stdout. The caller's signals and descriptors are as before

@@ -21,15 +21,7 @@
 
 extern char **environ;
 
-/* Pipes between us and the program. */
-struct talk {
-	int input_read, input_write;
-	int output_read, output_write;
-	size_t fed;
-	bool broken;
-};
-
-static void talk_close(struct talk *talk)
+void talk_close(struct talk *talk)
 {
 	fd_close(&talk->input_read);
 	fd_close(&talk->input_write);
@@ -175,8 +167,7 @@ static void converse(struct talk *talk, const struct str *input, struct str *ans
 	}
 }
 
-/* Blocks SIGPIPE in this thread; false when one was pending already: that is not ours to take. */
-static bool hold_pipe_signal(sigset_t *ret_before)
+bool hold_pipe_signal(sigset_t *ret_before)
 {
 	sigset_t pipe_only, pending;
 
@@ -188,7 +179,7 @@ static bool hold_pipe_signal(sigset_t *ret_before)
 	return sigismember(&pending, SIGPIPE) == 0;
 }
 
-static void release_pipe_signal(const sigset_t *before, bool take_back)
+void release_pipe_signal(const sigset_t *before, bool take_back)
 {
 	const struct timespec now = { 0, 0 };
 	sigset_t pipe_only;
@@ -200,8 +191,7 @@ static void release_pipe_signal(const sigset_t *before, bool take_back)
 	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* False when a signal ended it: what it said may be half of an answer. */
-static bool wait_for(pid_t pid, int *ret_exit_status)
+bool wait_for(pid_t pid, int *ret_exit_status)
 {
 	int status;
 	pid_t got;
@@ -215,25 +205,33 @@ static bool wait_for(pid_t pid, int *ret_exit_status)
 	return got != pid || WIFEXITED(status);
 }
 
+enum aisbx_error process_start(const struct ask *ask, struct talk *ret_talk, pid_t *ret_pid)
+{
+	int failed;
+
+	if (talk_open(ret_talk) < 0)
+		return AISBX_ERROR_SYSTEM;
+	failed = start(ask, ret_talk, ret_pid);
+	fd_close(&ret_talk->input_read);
+	fd_close(&ret_talk->output_write);
+	if (!failed)
+		return AISBX_OK;
+	talk_close(ret_talk);
+	return failed == EAGAIN || failed == ENOMEM ? AISBX_ERROR_SYSTEM : AISBX_ERROR_PROGRAM;
+}
+
 enum aisbx_error process_ask(const struct ask *ask, struct str *ret_answer, int *ret_exit_status)
 {
 	static const struct str nothing = STR_INIT;
+	enum aisbx_error failed;
 	struct talk talk;
 	sigset_t before;
 	bool take_back;
 	pid_t pid;
-	int failed;
 
-	if (talk_open(&talk) < 0)
-		return AISBX_ERROR_SYSTEM;
-	failed = start(ask, &talk, &pid);
-	fd_close(&talk.input_read);
-	fd_close(&talk.output_write);
-	if (failed) {
-		talk_close(&talk);
-		return failed == EAGAIN || failed == ENOMEM ? AISBX_ERROR_SYSTEM
-							    : AISBX_ERROR_PROGRAM;
-	}
+	failed = process_start(ask, &talk, &pid);
+	if (failed)
+		return failed;
 	take_back = hold_pipe_signal(&before);
 	converse(&talk, ask->input ? ask->input : &nothing, ret_answer);
 	release_pipe_signal(&before, take_back);

@@ -14,6 +14,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 
+import wasmtest
 from clitest import AISBX, Home, Tap
 
 SOURCE = os.environ.get("AISBX_SOURCE") or os.path.join(HERE, "..", "..")
@@ -78,6 +79,14 @@ def test_examples(home):
     done = example("try-a-change", "sh", "-c", "echo broken > README.md; exit 1")
     tap.ok(done.returncode == 1 and home.read("README.md") == "the color of it\n", "and nothing else", done)
     tap.equal(home.rows("ls"), [], "no sandbox is left")
+    why = wasmtest.install(wasmtest.Caller(home))
+    if why or not os.path.isdir(home.path + "/.local/share/aisbx/wasm/python"):
+        tap.skip("many-snippets", why or "set-up has not installed the languages")
+        return
+    done = example("many-snippets", "x = 1; print(hash('x'))", "print(hash('x'))", "print(x)", "import sys; sys.exit(3)", "print(2)")
+    lines = done.stdout.splitlines()
+    tap.ok(len(lines) == 3 and lines[0] == lines[1] and lines[2] == "2", "many-snippets: one interpreter, started once", done)
+    tap.ok("NameError: name 'x' is not defined" in done.stderr, "and none sees another", done)
 
 
 def main():

@@ -40,6 +40,17 @@ def install(caller, languages=True):
     return None
 
 
+class Caller:
+    """Whoever runs the suite, in a home of its own (clitest)."""
+
+    def __init__(self, home):
+        self.home = home.path
+        self.env = {"XDG_DATA_HOME": home.path + "/.local/share", "XDG_CACHE_HOME": home.path + "/.cache"}
+
+    def own(self, path):
+        return path
+
+
 def assemble(text):
     """Text as a module, by wabt; None where that is not installed."""
     program = shutil.which("wat2wasm")

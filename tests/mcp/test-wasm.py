@@ -18,17 +18,6 @@ tap = Tap()
 HASH = ["python", "-c", "print(hash('x'))"]
 
 
-class Caller:
-    """Whoever runs this, as wasmtest wants to see them."""
-
-    def __init__(self, home):
-        self.home = home.path
-        self.env = {"XDG_DATA_HOME": home.path + "/.local/share", "XDG_CACHE_HOME": home.path + "/.cache"}
-
-    def own(self, path):
-        return path
-
-
 def below(server, name):
     return [pid for pid, info in descendants(server.process.pid).items() if info[0] == name and info[1] != "Z"]
 
@@ -95,7 +84,7 @@ def test_killed(home, profile):
 
 def main():
     with Home("aisbx-test-mcp-wasm.") as home:
-        why = wasmtest.install(Caller(home))
+        why = wasmtest.install(wasmtest.Caller(home))
         if why or not os.path.isdir(home.path + "/.local/share/aisbx/wasm/python"):
             tap.skip("zygotes of a server", why or "set-up has not installed the languages")
             return tap.done()
