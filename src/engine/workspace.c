@@ -4,9 +4,12 @@
 #include "engine/workspace_parts.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 
 /* Counting is a service, not a promise: a list of many sandboxes must not take minutes. */
 #define COUNT_NS 2000000000u
@@ -43,6 +46,22 @@ int opened_open_quiet(struct opened *opened, const char *name, enum quiet_how ho
 	if (opened_open(opened, name, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
 	return engine_quiet(&opened->sandbox, how, ret_frozen, err);
+}
+
+int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err)
+{
+	owned(opened_close) struct opened opened;
+
+	opened_init(&opened);
+	if (opened_open(&opened, sandbox, SANDBOX_UNLOCKED, err) < 0)
+		return -1;
+	owned(fd_close) int fd = openat(opened.sandbox.dir_fd, "files.lock",
+					O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+		return error_errno(err, ERROR_HOST, "cannot lock the files of '%s'", sandbox);
+	*ret_fd = fd_take(&fd);
+	return 0;
 }
 
 void workspace_split_name(const char *word, char **ret_name, char **ret_snapshot)

@@ -30,6 +30,12 @@ struct engine_snap {
 /* {sandbox, name, message, made, parent}. */
 int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struct error *err);
 
+/*
+ * One at a time may write files of a sandbox from outside. The file that is locked keeps what the holder writes into it:
+ * whoever comes after one that was killed finds it. Closing it lets go.
+ */
+int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err);
+
 /* Forgets a snapshot that nobody asked for by name, while whoever runs is halted. */
 int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err);
 

@@ -7,12 +7,15 @@
 #include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "base/sha256.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "engine/sandbox.h"
+#include "engine/workspace.h"
 #include "ops/rows.h"
 #include "ops/words.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,6 +29,8 @@
 #define ENTRIES_MAX 1000
 /* A path may lead to something that never answers. */
 #define WAIT_MS 60000
+
+#define CHANGED "has changed since it was read; read it again"
 
 /* Secrets are for the commands inside; in part they would pass what keeps them out of output. */
 #define REFUSE_SECRETS                                           \
@@ -43,7 +48,7 @@ static const char read_script[] = WANT_FILE "tail -c \"+$2\" < \"$1\" | head -c 
 static const char fetch_script[] = WANT_FILE "[ $size -gt \"$2\" ] || base64 < \"$1\"";
 /*
  * Whole or not at all: beside the file, as many bytes as there are, then in its place with its mode. Where nothing can
- * be made beside it, or it is a mount of its own, it is written as it stands.
+ * be made beside it, or it is a mount of its own, it is written as it stands. Not where it is no longer what was edited.
  */
 static const char write_script[] = REFUSE_DIRECTORY REFUSE_SECRETS
 	"case \"$1\" in */*) mkdir -p -- \"${1%/*}/\" || exit 1;; esac; "
@@ -56,7 +61,13 @@ static const char write_script[] = REFUSE_DIRECTORY REFUSE_SECRETS
 	"{ echo 'could not be written whole' >&2; exit 1; }; "
 	"if [ -e \"$to\" ]; then chmod \"$(stat -c %a -- \"$to\")\" \"$new\"; "
 	"chown \"$(stat -c %u:%g -- \"$to\")\" \"$new\" 2>/dev/null; else chmod =rw \"$new\"; fi; "
+	"[ -z \"$3\" ] || ! sum=$(sha256sum < \"$to\" 2>/dev/null) || [ \"${sum%% *}\" = \"$3\" ] "
+	"|| "
+	"{ echo '" CHANGED "' >&2; exit 1; }; "
 	"mv -f -- \"$new\" \"$to\" 2>/dev/null || cat \"$new\" > \"$to\"";
+/* What a write that was killed left beside its file. */
+static const char clear_script[] = "to=$(readlink -f -- \"$1\"; echo .); to=${to%??}; "
+				   "[ -z \"$to\" ] || rm -f -- \"${to%/*}\"/.aisbx-??????";
 static const char list_script[] =
 	"cd -- \"$1\" && find . -mindepth 1 -maxdepth 1 -printf '%y %s %m %f\\0'";
 
@@ -86,9 +97,40 @@ static int run_script(struct op_call *call, const char *script, const struct str
 		xstrndup(str_cstr(&result->err.kept), strcspn(str_cstr(&result->err.kept), "\n"));
 	const char *why = *said ? said : run_status_name(result->status);
 
-	return error_set(err, strstr(why, "not exist") ? ERROR_NOT_FOUND : ERROR_USAGE,
+	return error_set(err,
+			 strstr(why, "not exist")    ? ERROR_NOT_FOUND
+			 : strcmp(why, CHANGED) == 0 ? ERROR_CONFLICT
+						     : ERROR_USAGE,
 			 "%s in %s: %s", str_shown(path, place), call->words.items[1],
 			 str_shown(why, shown));
+}
+
+/*
+ * Nobody else writes files of the sandbox from outside, and what a write that was killed left behind is gone. The file that
+ * is locked names the one that is being written.
+ */
+static int hold_files(struct op_call *call, int *ret_fd, struct error *err)
+{
+	owned(run_result_done) struct run_result result;
+	owned(strv_done) struct strv words = STRV_INIT;
+	owned(fd_close) int fd = -1;
+	char path[PATH_MAX];
+	struct error ignored;
+
+	run_result_init(&result);
+	if (engine_files_lock(call->words.items[1], &fd, err) < 0)
+		return -1;
+	ssize_t len = pread(fd, path, sizeof(path) - 1, 0);
+
+	if (len > 0) {
+		path[len] = '\0';
+		strv_add(&words, path);
+		/* Where that fails, so will what comes next, and says why. */
+		if (run_script(call, clear_script, &words, &result, &ignored) == 0)
+			(void)ftruncate(fd, 0);
+	}
+	*ret_fd = fd_take(&fd);
+	return 0;
 }
 
 static int read_number(const struct op_call *call, const char *name, int64_t max, int64_t *number,
@@ -180,16 +222,31 @@ static int feed(const struct str *bytes, struct error *err)
 	return 0;
 }
 
-/* BYTES as the file that the call names: whole, or the one that was there. */
-static int put_file(struct op_call *call, const struct str *bytes, struct error *err)
+/* BYTES as the file that the call names: whole, or the one that was there. BEFORE is what that must still be, or NULL. */
+static int put_file(struct op_call *call, int lock_fd, const struct str *bytes,
+		    const struct str *before, struct error *err)
 {
+	const char *path = call->words.items[2];
+	char sum[SHA256_HEX_SIZE] = "";
+	int status;
+
 	owned(run_result_done) struct run_result result;
 	owned(strv_done) struct strv words = STRV_INIT;
 
 	run_result_init(&result);
-	strv_add(&words, call->words.items[2]);
+	if (before)
+		sha256_hex(str_cstr(before), before->len, sum);
+	strv_add(&words, path);
 	strv_addf(&words, "%zu", bytes->len);
-	return feed(bytes, err) < 0 ? -1 : run_script(call, write_script, &words, &result, err);
+	strv_add(&words, sum);
+	if (feed(bytes, err) < 0)
+		return -1;
+	(void)pwrite(lock_fd, path, strlen(path), 0);
+	status = run_script(call, write_script, &words, &result, err);
+	/* Ended by itself, it has cleaned up by itself. */
+	if (status == 0 || result.status == RUN_ERROR)
+		(void)ftruncate(lock_fd, 0);
+	return status;
 }
 
 /* Lines of base64 as the bytes they stand for. */
@@ -207,6 +264,7 @@ static bool decode(const struct str *text, struct str *ret_bytes)
 static int write_file(struct op_call *call, struct error *err)
 {
 	owned(str_done) struct str given = STR_INIT, bytes = STR_INIT;
+	owned(fd_close) int lock_fd = -1;
 
 	if (fd_read_all(STDIN_FILENO, WRITE_MAX, &given) < 0)
 		return error_set(err, ERROR_USAGE,
@@ -215,7 +273,8 @@ static int write_file(struct op_call *call, struct error *err)
 	if (wants_base64(call) && !decode(&given, &bytes))
 		return error_set(err, ERROR_USAGE,
 				 "the content is not base64; nothing was written");
-	if (put_file(call, wants_base64(call) ? &bytes : &given, err) < 0)
+	if (hold_files(call, &lock_fd, err) < 0 ||
+	    put_file(call, lock_fd, wants_base64(call) ? &bytes : &given, NULL, err) < 0)
 		return -1;
 	tell_written(call, "wrote");
 	return 0;
@@ -267,11 +326,12 @@ static int edit_file(struct op_call *call, struct error *err)
 {
 	const char *old = op_arg_text(call, "old"), *new = op_arg_text(call, "new");
 	owned(str_done) struct str before = STR_INIT, text = STR_INIT;
+	owned(fd_close) int lock_fd = -1;
 	size_t count;
 
 	if (!old || !*old)
 		return error_set(err, ERROR_USAGE, "files edit needs --old TEXT, and --new TEXT");
-	if (fetch_file(call, &before, err) < 0)
+	if (hold_files(call, &lock_fd, err) < 0 || fetch_file(call, &before, err) < 0)
 		return -1;
 	count = replace(&before, old, new ? new : "", &text);
 	if (count == 0)
@@ -281,7 +341,7 @@ static int edit_file(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_CONFLICT,
 				 "the text to replace is there %zu times; give more of it, or all",
 				 count);
-	if (put_file(call, &text, err) < 0)
+	if (put_file(call, lock_fd, &text, &before, err) < 0)
 		return -1;
 	tell_written(call, "edited");
 	value_add(call->answer, "replaced", value_new_int((int64_t)count));

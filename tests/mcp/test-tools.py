@@ -8,9 +8,10 @@ import base64
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from clitest import Home, Tap  # noqa: E402
+from clitest import AISBX, Home, Tap  # noqa: E402
 from mcpclient import Server, is_refused  # noqa: E402
 
 tap = Tap()
@@ -175,6 +176,41 @@ def test_files(server, home):
         tap.ok(is_refused(server.call("sandbox_files_read", sandbox="one", path=path), word), f"{path}: {word}")
     tap.ok(is_refused(server.call("sandbox_files_write", sandbox="one", path="deep", content="x"), "directory"),
            "a directory is not written")
+
+
+def test_files_at_once(server, home):
+    """Edits at the same time: none is lost, and nobody sees what a killed one left."""
+    server.call("sandbox_create", sandbox="busy")
+    server.call("sandbox_files_write", sandbox="busy", path="list.txt", content="".join(f"<{i}>\n" for i in range(12)))
+    waiting = [server.start("tools/call", {"name": "sandbox_files_edit", "arguments": {
+        "sandbox": "busy", "path": "list.txt", "old": f"<{i}>", "new": f"done {i}"}}) for i in range(12)]
+    results = [server.wait(one, 200)["result"] for one in waiting]
+    tap.equal([result.get("isError") for result in results], [False] * 12, "12 edits at once succeed")
+    tap.equal(server.data("sandbox_files_read", sandbox="busy", path="list.txt")["content"],
+              "".join(f"done {i}\n" for i in range(12)), "and none is lost")
+    waiting = [server.start("tools/call", {"name": "sandbox_files_edit", "arguments": {
+        "sandbox": "busy", "path": "list.txt", "old": "done 0\n", "new": f"won {i}\n"}}) for i in range(4)]
+    results = [server.wait(one, 200)["result"] for one in waiting]
+    tap.equal(sorted(bool(result.get("isError")) for result in results), [False, True, True, True],
+              "of four that replace the same, one wins and three are told")
+    home.call("exec", "busy", "--", "sh", "-c", "mkdir sub; echo x > sub/f; mkfifo sub/slow")
+    writer = subprocess.Popen([AISBX, "files", "write", "busy", "sub/f"], cwd=home.work, env=home.env, stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    writer.stdin.write(b"y" * (40 << 20))
+    writer.stdin.close()
+    deadline = time.monotonic() + 60
+    while writer.poll() is None and time.monotonic() < deadline:
+        found = home.call("exec", "busy", "--", "sh", "-c", "ls sub/.aisbx-* 2>/dev/null").stdout
+        if found:
+            writer.kill()
+    writer.wait()
+    left = home.call("exec", "busy", "--", "sh", "-c", "ls sub/.aisbx-* 2>/dev/null").stdout
+    server.call("sandbox_files_write", sandbox="busy", path="other.txt", content="o")
+    names = [row["name"] for row in server.data("sandbox_files_list", sandbox="busy", path="sub")["entries"]]
+    tap.ok(not any(name.startswith(".aisbx-") for name in names), "the next write clears up after a killed one", (left, names))
+    tap.ok(server.data("sandbox_files_read", sandbox="busy", path="sub/f", limit=4)["content"] in ("x\n", "yyyy"),
+           "and the file is whole")
+    server.call("sandbox_remove", sandbox="busy")
 
 
 def test_files_stay_inside(server, home):
@@ -363,6 +399,7 @@ with Home("mcp-tools-") as home:
         test_names(server)
         test_sandbox(server, home)
         test_files(server, home)
+        test_files_at_once(server, home)
         test_files_stay_inside(server, home)
         test_more(server, home)
         test_background(server)
