@@ -467,7 +467,7 @@ _aisbx()
 		;;
 	artifact)
 		flags=" --json -h --help --force"
-		words="save ls get rm"
+		words="save ls show get rm"
 		;;
 	repo)
 		flags=" --json -h --help -m --message"

@@ -28,6 +28,13 @@ int engine_artifact_list(struct value **ret_list, struct error *err);
 int engine_artifact_get(const char *id, const char *dst, bool force, struct value **ret_answer,
 			struct error *err);
 
+/*
+ * The record itself, with the entries of a directory; the bytes of a file (of an entry of that directory, by its PATH; NULL:
+ * the artifact itself) are added to *ret_bytes. ERROR_DENIED beyond MAX bytes. Held to its digest.
+ */
+int engine_artifact_read(const char *id, const char *path, size_t max, struct value **ret_record,
+			 struct str *ret_bytes, struct error *err);
+
 /* Forgets it: {artifact_id, path}. Its contents go with the next gc. */
 int engine_artifact_remove(const char *id, struct value **ret_answer, struct error *err);
 

@@ -211,3 +211,68 @@ int engine_artifact_get(const char *id, const char *dst, bool force, struct valu
 	value_add(*ret_answer, "sha256", value_new_text(value_get_text(get.record, "sha256")));
 	return 0;
 }
+
+/* The entry of a directory that PATH names, or the record of a file itself; NULL with ERR. */
+static const struct value *find_row(const struct value *record, const char *path, struct error *err)
+{
+	const struct value *entries = value_get(record, "entries");
+	char shown[STR_SHOWN_SIZE];
+
+	if (!path)
+		return record;
+	for (size_t i = 0; entries && entries->kind == VALUE_LIST && i < entries->many.count; i++) {
+		owned(free_ptr) char *raw = artifact_path(entries->many.items[i]);
+
+		if (raw && strcmp(raw, path) == 0)
+			return entries->many.items[i];
+	}
+	error_set(err, ERROR_NOT_FOUND, "the artifact has no file '%s'", str_shown(path, shown));
+	return NULL;
+}
+
+static int read_content(const struct store *store, const char *sha256, size_t max,
+			struct str *ret_bytes, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+	char found[SHA256_HEX_SIZE];
+	struct stat st;
+
+	if (cas_open(store, sha256, &fd, err) < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > max)
+		return error_set(err, ERROR_DENIED,
+				 "it has %lld bytes, and at most %zu are shown: aisbx artifact get "
+				 "writes it to a file",
+				 (long long)st.st_size, max);
+	if (fd_read_all(fd, max, ret_bytes) < 0)
+		return error_errno(err, ERROR_HOST, "cannot read it");
+	sha256_hex(str_cstr(ret_bytes), ret_bytes->len, found);
+	return strcmp(found, sha256) == 0
+		       ? 0
+		       : error_set(err, ERROR_INPUT, "what is kept is not what was saved");
+}
+
+int engine_artifact_read(const char *id, const char *path, size_t max, struct value **ret_record,
+			 struct str *ret_bytes, struct error *err)
+{
+	owned(getting_done) struct getting get = { .store = { .fd = -1, .lock_fd = -1 },
+						   .dir_fd = -1 };
+	const struct value *row;
+	const char *kind, *sha256;
+
+	if (engine_store(&get.store, err) < 0 ||
+	    artifact_directory(&get.store, &get.dir_fd, err) < 0 ||
+	    artifact_find(get.dir_fd, id, &get.record, err) < 0)
+		return -1;
+	row = find_row(get.record, path, err);
+	kind = value_get_text(get.record, "kind");
+	if (!row)
+		return -1;
+	sha256 = value_get_text(row, "sha256");
+	/* Of a directory there is a list, of a link its own words. */
+	if ((path || !kind || strcmp(kind, "directory") != 0) && !value_get_text(row, "link") &&
+	    read_content(&get.store, sha256 ? sha256 : "", max, ret_bytes, err) < 0)
+		return -1;
+	*ret_record = ptr_take(&get.record);
+	return 0;
+}

@@ -1,11 +1,16 @@
-/* `artifact save|ls|get|rm`: build outputs that outlive their sandbox. */
+/* `artifact save|ls|show|get|rm`: build outputs that outlive their sandbox. */
+#include "base/json_write.h"
 #include "base/own.h"
+#include "base/utf8.h"
 #include "engine/artifact.h"
 #include "engine/history.h"
 #include "ops/rows.h"
 #include "ops/words.h"
 
 #include <string.h>
+
+/* Of one file; more is for artifact get. */
+#define SHOWN_MAX ((size_t)4 << 20)
 
 static int save(struct op_call *call, struct error *err)
 {
@@ -70,6 +75,57 @@ static int get(struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* Somebody else's is as if it were not there. */
+static int check_seen(const struct op_call *call, const struct value *record, struct error *err)
+{
+	owned(history_release) struct history *history = NULL;
+	const char *run_id = value_get_text(record, "run_id");
+	struct error ignored;
+
+	if (!op_sees(call))
+		return 0;
+	if (engine_history(&history, err) < 0)
+		return -1;
+	if (run_id && history_owned(history, run_id, op_sees(call), &ignored) == 0)
+		return 0;
+	return error_set(err, ERROR_NOT_FOUND, "no artifact '%s'", call->words.items[1]);
+}
+
+/* {..., content, encoding} of a file, {..., entries} of a directory. */
+static int show(struct op_call *call, struct error *err)
+{
+	const char *path = call->words.count > 2 ? call->words.items[2] : NULL;
+	owned(str_done) struct str bytes = STR_INIT, encoded = STR_INIT;
+	const char *kind;
+	bool is_text;
+
+	if (engine_artifact_read(call->words.items[1], path, SHOWN_MAX, &call->answer, &bytes,
+				 err) < 0)
+		return -1;
+	if (check_seen(call, call->answer, err) < 0) {
+		value_free(call->answer);
+		call->answer = NULL;
+		return -1;
+	}
+	kind = value_get_text(call->answer, "kind");
+	if (!path && kind && strcmp(kind, "directory") == 0) {
+		json_write(&call->text, call->answer, 2);
+		str_add_char(&call->text, '\n');
+		return 0;
+	}
+	value_free(value_take(call->answer, "entries"));
+	is_text = utf8_valid(str_cstr(&bytes), bytes.len) && strlen(str_cstr(&bytes)) == bytes.len;
+	if (!is_text)
+		base64_add(&encoded, bytes.data, bytes.len);
+	value_set(call->answer, "content",
+		  is_text ? value_new_bytes(str_cstr(&bytes), bytes.len)
+			  : value_new_text(str_cstr(&encoded)));
+	value_set(call->answer, "encoding", value_new_text(is_text ? "utf-8" : "base64"));
+	str_add_bytes(&call->text, str_cstr(&bytes), bytes.len);
+	call->is_raw = true;
+	return 0;
+}
+
 static int forget(struct op_call *call, struct error *err)
 {
 	if (engine_artifact_remove(call->words.items[1], &call->answer, err) < 0)
@@ -89,9 +145,11 @@ int op_artifact_run(struct op_call *call, struct error *err)
 		return list(call, err);
 	if (strcmp(word, "get") == 0 && count == 3)
 		return get(call, err);
+	if (strcmp(word, "show") == 0 && (count == 2 || count == 3))
+		return show(call, err);
 	if (strcmp(word, "rm") == 0 && count == 2)
 		return forget(call, err);
 	return error_set(err, ERROR_USAGE,
-			 "write aisbx artifact save NAME PATH..., artifact ls, artifact get ID DST "
-			 "or artifact rm ID");
+			 "write aisbx artifact save NAME PATH..., artifact ls, artifact show ID "
+			 "[PATH], artifact get ID DST or artifact rm ID");
 }

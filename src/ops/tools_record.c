@@ -78,4 +78,18 @@ static const struct tool artifacts_tool = {
 	.list = "artifacts",
 };
 
-const struct tool *const unlisted_tools[] = { &policy_tool, &artifacts_tool, NULL };
+static const struct tool_arg artifact_args[] = {
+	{ .name = "artifact_id", .to = TOOL_TO_WORD, .required = true, .help = "which one" },
+	{ .name = "path", .to = TOOL_TO_WORD, .help = "of a directory: which file in it" },
+	END_ARGS,
+};
+
+static const struct tool artifact_tool = {
+	.name = "artifact",
+	.verb = "artifact",
+	.word = "show",
+	.args = artifact_args,
+	.fields = no_fields,
+};
+
+const struct tool *const unlisted_tools[] = { &policy_tool, &artifacts_tool, &artifact_tool, NULL };

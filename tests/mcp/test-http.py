@@ -112,7 +112,7 @@ def test_gate(web, home):
     for headers in ({"Origin": f"http://localhost:{web.port}"}, {"Origin": "http://127.0.0.1"},
                     {"Host": f"localhost:{web.port}"}, {"Host": f"[::1]:{web.port}"}):
         tap.equal(web.post(HELLO, **headers)[0], 200, f"{headers} is ours")
-    tap.equal(web.request("GET")[0], 405, "GET changes nothing")
+    tap.equal(web.request("GET", Accept="application/json")[0], 405, "GET is for streams")
     tap.equal([web.request(method)[0] for method in ("PUT", "PATCH", "OPTIONS")], [405] * 3, "nor do others")
     tap.equal(web.request("POST", HELLO, path="/")[0], 404, "one place only")
     for address in ("0.0.0.0:0", "example.org:80", "127.0.0.1", "127.0.0.1:99999", "192.168.0.1:1", "[::]:0"):
@@ -244,12 +244,119 @@ def test_crowd(web):
               "32 at once each get their own")
 
 
+class Stream:
+    """A GET that stays open: what the server says without being asked."""
+
+    def __init__(self, web, **headers):
+        self.connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=120)
+        self.connection.request("GET", "/mcp", headers={**web.headers(Accept="text/event-stream", Content_Type=None), **headers})
+        self.response = self.connection.getresponse()
+        self.status = self.response.status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def next(self):
+        """The next message; None at the end of the stream."""
+        for line in iter(self.response.readline, b""):
+            if line.startswith(b"data: "):
+                return json.loads(line[6:])
+        return None
+
+
+def json_only(web, number, tool, arguments, **meta):
+    return web.post({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
+        "name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}}, Accept="application/json")
+
+
+def test_streams(web, home):
+    web.session = None
+    tap.equal(web.request("GET")[0], 400, "a stream without a session: 400")
+    tap.equal(web.request("GET", Mcp_Session_Id="0" * 64)[0], 404, "of an unknown one: 404")
+    web.hello()
+    tap.equal(web.request("GET", Authorization=None)[0], 401, "without the token: 401")
+    tap.equal(web.request("GET", MCP_Protocol_Version="2026-07-28")[0], 405, "2026-07-28 has none: 405")
+    web.ask("logging/setLevel", level="warning")
+    with Stream(web) as stream:
+        tap.equal((stream.status, stream.response.getheader("Content-Type")), (200, "text/event-stream"), "a stream opens")
+        status, headers, text = json_only(web, 900, "sandbox_run", {"script": "sleep 3"}, progressToken="t")
+        tap.ok(status == 200 and headers["Content-Type"] == "application/json" and messages(text)[0]["id"] == 900,
+               "who takes no stream gets one object", text)
+        found = stream.next()
+        tap.ok(found["method"] == "notifications/progress" and found["params"]["progressToken"] == "t",
+               "and progress by the session's stream", found)
+        json_only(web, 901, "sandbox_run", {"script": "true", "mem": "900g"})
+        json_only(web, 902, "sandbox_exec", {"sandbox": "nobody", "script": "true"})
+        while found and found["method"] != "notifications/message":
+            found = stream.next()
+        tap.ok(found and found["params"]["level"] == "warning" and found["params"]["data"]["event"] == "refused",
+               "so do log messages", found)
+        json_only(web, 903, "sandbox_create", {"sandbox": "streamed"})
+        json_only(web, 904, "sandbox_exec", {"sandbox": "streamed", "script": "echo s > streamed.txt"})
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(json_only(web, 905, "promote_request", {"sandbox": "streamed"})))
+        asking.start()
+        while found and found["method"] != "elicitation/create":
+            found = stream.next()
+        web.post({"jsonrpc": "2.0", "id": found["id"], "result": {"action": "accept", "content": {"approve": True}}})
+        asking.join(120)
+        tap.ok(answers and messages(answers[0][2])[0]["result"]["structuredContent"]["state"] == "approved"
+               and home.read("streamed.txt") == "s\n", "and questions to the client's user", answers)
+        more = [Stream(web) for _ in range(8)]
+        tap.equal([one.status for one in more], [200] * 7 + [409], "eight streams are enough for one session")
+        tap.equal(web.ask("ping").get("result"), {}, "and keep nobody from being served")
+        tap.equal(web.request("DELETE")[0], 204, "the session's end")
+        tap.equal([one.next() for one in (stream, *more[:7])], [None] * 8, "is the end of its streams")
+        for one in more:
+            one.connection.close()
+    web.hello()
+    status, _, text = json_only(web, 906, "promote_request", {"sandbox": "streamed"})
+    tap.ok(status == 200 and "result" in messages(text)[0], "without any stream nobody waits for an answer that cannot come", text)
+    for _ in range(3):
+        with Stream(web) as stream:
+            tap.equal(stream.status, 200, "a stream that was left makes room")
+    web.ask("tools/call", name="sandbox_remove", arguments={"sandbox": "streamed"})
+
+
+def test_many_requests(web):
+    """Requests without a handshake come and go, and take no session from those who have one."""
+    web.hello()
+    modern = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": MODERN}}
+    for _ in range(300):
+        web.post(modern, Mcp_Session_Id=None, MCP_Protocol_Version="2026-07-28")
+    tap.equal(web.ask("ping").get("result"), {}, "a session outlives 300 requests that need none")
+    tap.equal(web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, Mcp_Session_Id="")[0], 404, "a session without a name is none")
+
+
+def test_slow_reader(web):
+    """Somebody who asks and does not read costs a bounded amount, and nobody else anything."""
+    web.hello()
+    body = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/list"}).encode()
+    head = "".join(f"{key}: {value}\r\n" for key, value in web.headers(Content_Length=str(len(body))).items())
+    idle = []
+    for _ in range(100):
+        one = socket.create_connection(("127.0.0.1", web.port))
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
+        idle.append(one)
+    tap.equal(web.ask("ping").get("result"), {}, "100 who do not read keep nobody from being served")
+    with open(f"/proc/{web.process.pid}/status") as file:
+        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    tap.ok(os.environ.get("AISBX_SLOW") or resident < 64 << 10, "and cost less than 64 MiB", f"{resident} KiB")
+    for one in idle:
+        one.close()
+
+
 with Home("mcp-http-") as home:
     with Web(home) as web:
         first = web.token
         test_gate(web, home)
         test_sessions(web)
-        for test in ((test_elicitation, web, home), (test_gone, web), (test_broken, web), (test_crowd, web)):
+        for test in ((test_elicitation, web, home), (test_gone, web), (test_broken, web), (test_crowd, web),
+                     (test_streams, web, home), (test_many_requests, web), (test_slow_reader, web)):
             tap.attempt(*test)
         tap.equal(web.process.poll(), None, "the server lives")
         path = web.token_path

@@ -219,6 +219,59 @@ def test_levels(home):
         tap.equal(code_of(server.ask("logging/setLevel", level="loud")), -32602, "a level nobody knows: -32602")
 
 
+DENIED = "python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 443), 1)' || true"
+
+
+def logged(server):
+    """What was logged since the last look: (level, event)."""
+    found = [(note["params"]["level"], note["params"]["data"]["event"]) for note in server.notes
+             if note["method"] == "notifications/message"]
+    server.notes.clear()
+    return found
+
+
+def test_messages(home):
+    with Server(home) as server:
+        server.call("sandbox_run", script=DENIED)
+        server.call("sandbox_exec", sandbox="nobody", script="true")
+        tap.equal(logged(server), [], "nobody is told what nobody asked for")
+        server.ask("logging/setLevel", level="notice")
+        server.call("sandbox_run", script="true")
+        tap.equal(logged(server), [], "a run that went well is no news")
+        result = server.data("sandbox_run", script=DENIED)
+        notes = list(server.notes)
+        tap.equal(logged(server)[:1], [("warning", "denied")], "a denial is")
+        data = notes[0]["params"]["data"] if notes else {}
+        tap.ok(notes and notes[0]["params"]["logger"] == "aisbx" and data["run_id"] == result["run_id"]
+               and "192.0.2.1" in data["what"] and data["hint"], "with run, rule and remedy", notes)
+        server.call("sandbox_run", script="sleep 60", time="1s")
+        tap.equal(logged(server), [("warning", "limit hit")], "so is a limit")
+        server.call("sandbox_exec", sandbox="nobody", script="true")
+        tap.equal(logged(server), [("warning", "refused")], "and a refusal")
+        server.call("sandbox_create", sandbox="told")
+        server.call("sandbox_exec", sandbox="told", script="echo new > told.txt")
+        server.call("promote_request", sandbox="told")
+        tap.equal(logged(server), [("notice", "promotion request")], "and what a person has to decide")
+        server.ask("logging/setLevel", level="error")
+        server.call("sandbox_run", script=DENIED)
+        server.call("promote_request", sandbox="told")
+        tap.equal(logged(server), [], "but not below the level")
+        server.ask("logging/setLevel", level="debug")
+        server.call("sandbox_run", script="for i in $(seq 1 60); do " + DENIED.replace("443", "$i").replace("'", '"')
+                    .replace('"192.0.2.1"', "'192.0.2.1'") + "; done 2>/dev/null", time="50s")
+        tap.ok(len(logged(server)) <= 20, "and never more than 20 of one call")
+        server.call("sandbox_remove", sandbox="told")
+    with Server(home, handshake=False) as server:
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+        call = {"name": "sandbox_exec", "arguments": {"sandbox": "nobody", "script": "true"}}
+        server.result("tools/call", **call, _meta=meta)
+        tap.equal(logged(server), [], "2026-07-28: a request without a level is told nothing")
+        result = server.result("tools/call", **call, _meta={**meta, "io.modelcontextprotocol/logLevel": "warning"})
+        tap.equal(logged(server), [("warning", "refused")], "one with a level is")
+        tap.equal(result.get("resultType"), "complete", "before its answer")
+        tap.equal(code_of(server.ask("logging/setLevel", level="debug", _meta=meta)), -32601, "and there is no setLevel")
+
+
 def test_resources(home):
     with Server(home) as server:
         tap.equal({row["uri"] for row in server.result("resources/list")["resources"]},
@@ -227,7 +280,9 @@ def test_resources(home):
         tap.ok("aisbx://runs/{run_id}/log" in {row["uriTemplate"] for row in rows}, "resources/templates/list", rows)
         server.call("sandbox_create", sandbox="seen")
         run = server.data("sandbox_exec", sandbox="seen", script="echo said; echo new > seen.txt")["run_id"]
-        server.call("artifact_save", sandbox="seen", paths=["seen.txt"])
+        server.call("sandbox_exec", sandbox="seen", script="mkdir d; printf '\\0\\377' > d/bin; echo in > 'd/a b'; head -c 5m /dev/zero > big")
+        saved = server.data("artifact_save", sandbox="seen", paths=["seen.txt", "d", "big"])["artifacts"]
+        kept = {row["path"]: row["artifact_id"] for row in saved}
 
         def read(name, who=server):
             response = who.ask("resources/read", uri="aisbx://" + name)
@@ -238,12 +293,23 @@ def test_resources(home):
         tap.equal([row["name"] for row in json.loads(read("sandboxes"))["sandboxes"]], ["seen"], "sandboxes")
         tap.equal(json.loads(read("sandboxes/seen"))["name"], "seen", "one of them")
         tap.equal(json.loads(read(f"runs/{run}"))["run_id"], run, "a run")
-        tap.equal([row["path"] for row in json.loads(read("artifacts"))["artifacts"]], ["seen.txt"], "artifacts")
+        tap.equal(sorted(row["path"] for row in json.loads(read("artifacts"))["artifacts"]), ["big", "d", "seen.txt"], "artifacts")
+        tap.equal(read(f"artifacts/{kept['seen.txt']}"), "new\n", "one of them is its content")
+        tap.equal(sorted(row["path"] for row in json.loads(read(f"artifacts/{kept['d']}"))["entries"]), ["a b", "bin"],
+                  "a directory is a list")
+        tap.equal(read(f"artifacts/{kept['d']}/a%20b"), "in\n", "and its files have their own names")
+        item = server.result("resources/read", uri=f"aisbx://artifacts/{kept['d']}/bin")["contents"][0]
+        tap.equal((item.get("blob"), item["mimeType"]), ("AP8=", "application/octet-stream"), "bytes come as a blob")
+        response = server.ask("resources/read", uri=f"aisbx://artifacts/{kept['big']}")
+        tap.ok(code_of(response) == -32002 and "artifact get" in response["error"]["message"], "what is large is not sent", response)
+        for name in (f"{kept['d']}/nope", f"{kept['d']}/../seen.txt", f"{kept['d']}/%00", f"{kept['d']}/%zz", "0" * 26, "../x"):
+            tap.equal(read("artifacts/" + name), -32002, f"no artifact {name[-12:]!r}")
         for name in ("nope", "sandboxes/../etc", "sandboxes/%2e%2e", "sandboxes/nosuch/diff", "runs//log", "runs/zz", ""):
             tap.equal(read(name), -32002, f"no resource {name!r}")
         tap.equal(code_of(server.ask("resources/read")), -32602, "a read without a name")
         with Server(home, "--owner", "other") as other:
-            for name in ("sandboxes/seen", "sandboxes/seen/diff", f"runs/{run}", f"runs/{run}/log"):
+            for name in ("sandboxes/seen", "sandboxes/seen/diff", f"runs/{run}", f"runs/{run}/log",
+                         f"artifacts/{kept['seen.txt']}", f"artifacts/{kept['d']}/bin"):
                 tap.equal(read(name, other), -32002, f"{name.split('/')[0]}: another owner's is not there")
             tap.equal(json.loads(read("artifacts", other))["artifacts"], [], "nor are artifacts")
         result = server.call("sandbox_run", script="seq 1 100000")
@@ -343,6 +409,6 @@ def test_one_shot(home):
 
 with Home("mcp-protocol-") as home:
     for test in (test_versions, test_before_handshake, test_broken, test_huge, test_ids, test_frames_only, test_caps,
-                 test_progress_and_cancel, test_levels, test_resources, test_crowd, test_no_leak, test_client_gone, test_one_shot):
+                 test_progress_and_cancel, test_levels, test_messages, test_resources, test_crowd, test_no_leak, test_client_gone, test_one_shot):
         test(home)
 sys.exit(tap.done())

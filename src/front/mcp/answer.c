@@ -195,24 +195,26 @@ static void tell_refusal(struct value *object, const struct error *err, struct s
 }
 
 static void write_result(struct value *content, struct value *object, bool is_error,
-			 struct str *out)
+			 enum mcp_version version, struct str *out)
 {
 	owned(value_release) struct value *result = value_new_map();
 
 	value_add(result, "content", content);
 	value_add(result, "structuredContent", object);
 	value_add(result, "isError", value_new_bool(is_error));
+	if (version == MCP_2026_07_28)
+		value_add(result, "resultType", value_new_text("complete"));
 	json_write(out, result, 0);
 }
 
-void answer_refusal(const struct error *err, struct str *out)
+void answer_refusal(const struct error *err, enum mcp_version version, struct str *out)
 {
 	owned(str_done) struct str text = STR_INIT;
 	struct value *content = value_new_list(), *object = value_new_map();
 
 	tell_refusal(object, err, &text);
 	add_text_block(content, &text);
-	write_result(content, object, true, out);
+	write_result(content, object, true, version, out);
 }
 
 void answer_write(struct tool_call *work, int status, const struct error *err,
@@ -239,9 +241,5 @@ void answer_write(struct tool_call *work, int status, const struct error *err,
 	value_free(links);
 	write_result(content, object,
 		     status < 0 || (work->tool->flags & TOOL_FAILS && work->call.exit_status != 0),
-		     out);
-	if (version == MCP_2026_07_28) {
-		str_truncate(out, out->len - 1);
-		str_add(out, ",\"resultType\":\"complete\"}");
-	}
+		     version, out);
 }

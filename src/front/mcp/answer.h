@@ -8,6 +8,6 @@
 void answer_write(struct tool_call *work, int status, const struct error *err,
 		  enum mcp_version version, struct str *out);
 /* The answer to arguments that never became a call. */
-void answer_refusal(const struct error *err, struct str *out);
+void answer_refusal(const struct error *err, enum mcp_version version, struct str *out);
 
 #endif

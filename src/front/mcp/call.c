@@ -2,7 +2,7 @@
  * Tools at work: each in a child, at most so many at a time, first come first served.
  *
  * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at,
- * Q a question that comes before the answer, F why there is no resource.
+ * Q a question that comes before the answer, L a message for the log, F why there is no resource.
  */
 #include "base/clock.h"
 #include "base/fd.h"
@@ -11,6 +11,7 @@
 #include "front/mcp/answer.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/consent.h"
+#include "front/mcp/log.h"
 #include "front/mcp/resources.h"
 #include "front/mcp/server.h"
 
@@ -93,7 +94,7 @@ void call_refuse(struct call *call, const struct error *err)
 {
 	owned(str_done) struct str out = STR_INIT;
 
-	answer_refusal(err, &out);
+	answer_refusal(err, call->version, &out);
 	answer(call, str_cstr(&out), out.len);
 }
 
@@ -177,6 +178,7 @@ struct call *call_make(const struct request_view *request, struct tool_call *wor
 			       .progress_token = rpc_copy_id(token),
 			       .version = request->version,
 			       .may_ask = request->may_ask,
+			       .log_level = request->log_level,
 			       .work = *work,
 			       .pid_fd = -1,
 			       .report_fd = -1,
@@ -237,6 +239,8 @@ static void take_frame(struct call *call, char kind, const char *bytes, size_t l
 
 	if (kind == CALL_FRAME_PROGRESS)
 		send_progress(call, bytes, len);
+	else if (kind == CALL_FRAME_LOG)
+		log_pass_on(call, bytes, len);
 	else if (kind == CALL_FRAME_FAILURE && !call->is_answered)
 		answer_failure(call, bytes, len);
 	else if (kind == CALL_FRAME_QUESTION && !call->question)

@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
+#include "front/mcp/log.h"
 #include "front/mcp/resources.h"
 
 #include <fcntl.h>
@@ -29,6 +30,11 @@ static void write_frame(char kind, const char *bytes, size_t len)
 	/* Should the server be gone, so is whoever would read this. */
 	if (fd_write_all(REPORT_FD, head, sizeof(head)) == 0)
 		(void)fd_write_all(REPORT_FD, bytes, len);
+}
+
+static void write_log(const struct str *message)
+{
+	write_frame(CALL_FRAME_LOG, message->data, message->len);
 }
 
 static void show_progress(const char *what)
@@ -72,6 +78,8 @@ static void perform(struct call *call)
 		call->work.call.progress = show_progress;
 	int status = tool_call_perform(&call->work, &err);
 
+	if (call->log_level < MCP_QUIET)
+		log_call(&call->work, status, &err, write_log);
 	if (status == 0 && call->work.tool->flags & TOOL_ASKS &&
 	    consent_needed(&call->work, call->session->server->policy, &question))
 		write_frame(CALL_FRAME_QUESTION, question.data, question.len);

@@ -9,6 +9,7 @@
 #define CALL_FRAME_PROGRESS 'P'
 #define CALL_FRAME_QUESTION 'Q'
 #define CALL_FRAME_FAILURE 'F'
+#define CALL_FRAME_LOG 'L'
 
 /* Runs in the child and never returns. INPUT_FD is -1 where there is none. */
 _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd);

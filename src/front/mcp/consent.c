@@ -212,15 +212,18 @@ static struct value *dialogue(const struct value *question)
 	return params;
 }
 
-static void send_request(struct call *call)
+/* False when nobody would read it. */
+static bool send_request(struct call *call)
 {
 	owned(value_release) struct value *id = NULL, *params = dialogue(call->question);
 	owned(str_done) struct str out = STR_INIT;
 
-	call->asked = ++call->session->server->last_asked;
-	id = value_new_int(call->asked);
+	id = value_new_int(++call->session->server->last_asked);
 	rpc_add_call(&out, id, "elicitation/create", params);
-	call->channel->send(call->channel, &out, false);
+	if (!call->channel->send(call->channel, &out, false))
+		return false;
+	call->asked = id->integer;
+	return true;
 }
 
 /* Without server's requests the question is the answer, and the client calls again with what its user said. */
@@ -264,8 +267,7 @@ bool consent_ask(struct call *call)
 		return false;
 	if (call->version == MCP_2026_07_28)
 		return send_input_required(call);
-	send_request(call);
-	return true;
+	return send_request(call);
 }
 
 /* {action: "accept", content: {approve: true}}, and nothing less. */

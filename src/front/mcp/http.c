@@ -7,72 +7,27 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "front/mcp/http.h"
-#include "front/rpc/http.h"
+#include "front/mcp/http_session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH "/mcp"
-#define SESSIONS_MAX 256
-#define TOKEN_BYTES 32
-#define TOKEN_SIZE (TOKEN_BYTES * 2 + 1)
-#define GRACE_MS 1000
 #define MODERN "2026-07-28"
-
-struct web_session {
-	struct session session; /* first: a call's session is this one */
-	struct web_session *next;
-	char id[TOKEN_SIZE];
-};
-
-/* One request under way, as a channel. */
-struct post {
-	struct channel channel;
-	struct http_request *request;
-	struct web_session *own; /* of a request without a handshake: ends with it */
-	bool has_events, is_started;
-};
 
 struct web {
 	struct server *server;
 	struct http *http;
-	struct web_session *sessions; /* newest first */
+	struct web_sessions sessions;
 	char token[TOKEN_SIZE];
 	char *token_path;
 	int signal_fd;
 };
-
-static int random_hex(char ret_text[static TOKEN_SIZE], struct error *err)
-{
-	unsigned char bytes[TOKEN_BYTES];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_errno(err, ERROR_HOST, "no randomness for a token");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(ret_text + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
-}
-
-/* As long for the first wrong letter as for the last. */
-static bool is_same(const char *given, const char *token)
-{
-	size_t len = strlen(token);
-	unsigned char differs = 0;
-
-	if (strlen(given) != len)
-		return false;
-	for (size_t i = 0; i < len; i++)
-		differs |= (unsigned char)(given[i] ^ token[i]);
-	return differs == 0;
-}
 
 /* NAME, or NAME:PORT, where name is one of the loopback's. */
 static bool is_loopback(const char *text)
@@ -96,6 +51,23 @@ static bool is_own_origin(const char *origin)
 	return str_starts(origin, "http://") && is_loopback(origin + strlen("http://"));
 }
 
+static bool takes_events(const struct http_request *request)
+{
+	const char *accept = http_header(request, "Accept");
+
+	return accept && strstr(accept, "text/event-stream");
+}
+
+/* GET is for streams, and only where there are sessions: it changes nothing. */
+static bool is_served(const struct http_request *request, const char *method)
+{
+	const char *version = http_header(request, "MCP-Protocol-Version");
+
+	if (strcmp(method, "GET") == 0)
+		return takes_events(request) && !(version && strcmp(version, MODERN) == 0);
+	return strcmp(method, "POST") == 0 || strcmp(method, "DELETE") == 0;
+}
+
 static unsigned check(struct http_request *request, void *cookie)
 {
 	const struct web *web = cookie;
@@ -106,110 +78,23 @@ static unsigned check(struct http_request *request, void *cookie)
 
 	if (!host || !is_loopback(host) || (origin && !is_own_origin(origin)))
 		return 403;
-	if (!given || strncasecmp(given, "Bearer ", 7) != 0 || !is_same(given + 7, web->token)) {
+	if (!given || strncasecmp(given, "Bearer ", 7) != 0 ||
+	    !token_is_same(given + 7, web->token)) {
 		http_add_header(request, "WWW-Authenticate", "Bearer");
 		return 401;
 	}
 	if (strcmp(http_path(request), PATH) != 0)
 		return 404;
-	if (strcmp(method, "POST") != 0 && strcmp(method, "DELETE") != 0) {
-		http_add_header(request, "Allow", "POST, DELETE");
+	if (!is_served(request, method)) {
+		http_add_header(request, "Allow", "GET, POST, DELETE");
 		return 405;
 	}
+	if (http_is_full(request))
+		return 503;
 	if (strcmp(method, "POST") == 0 &&
 	    (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0))
 		return 415;
 	return 0;
-}
-
-static struct web_session *find_session(const struct web *web, const char *id)
-{
-	struct web_session *at = web->sessions;
-
-	while (at && !is_same(id, at->id))
-		at = at->next;
-	return at;
-}
-
-static bool has_calls(const struct web *web, const struct web_session *session)
-{
-	for (const struct call *call = web->server->calls; call; call = call->next) {
-		if (call->session == &session->session)
-			return true;
-	}
-	return false;
-}
-
-/* The oldest that nobody waits for goes when there are too many. */
-static void make_room(struct web *web)
-{
-	struct web_session **slot = &web->sessions, **oldest = NULL;
-	size_t count = 0;
-
-	for (; *slot; slot = &(*slot)->next) {
-		count++;
-		if (!has_calls(web, *slot))
-			oldest = slot;
-	}
-	if (count >= SESSIONS_MAX && oldest) {
-		struct web_session *gone = *oldest;
-
-		*oldest = gone->next;
-		free(gone);
-	}
-}
-
-static struct web_session *add_session(struct web *web)
-{
-	struct web_session *session = xcalloc(1, sizeof(*session));
-	struct error ignored;
-
-	make_room(web);
-	session_init(&session->session, web->server);
-	if (random_hex(session->id, &ignored) < 0) {
-		free(session);
-		return NULL;
-	}
-	session->next = web->sessions;
-	web->sessions = session;
-	return session;
-}
-
-static void end_session(struct web *web, struct web_session *session)
-{
-	for (struct call *call = web->server->calls; call; call = call->next) {
-		if (call->session == &session->session)
-			call_cancel(call);
-	}
-	/* Calls still end in it; nobody can find it any more. */
-	session->id[0] = '\0';
-}
-
-static void send_message(struct channel *channel, const struct str *message, bool is_last)
-{
-	struct post *post = (struct post *)channel;
-
-	if (is_last && !post->is_started) {
-		http_reply(post->request, 200, "application/json", message);
-		return;
-	}
-	if (!post->has_events)
-		return;
-	if (!post->is_started) {
-		post->is_started = true;
-		http_stream(post->request);
-	}
-	http_stream_event(post->request, message);
-	if (is_last)
-		http_stream_end(post->request);
-}
-
-static void refuse(struct http_request *request, unsigned status, const char *why)
-{
-	owned(str_done) struct str body = STR_INIT;
-
-	rpc_add_error(&body, NULL, RPC_INVALID_REQUEST, why, NULL);
-	http_reply(request, status, "application/json", &body);
 }
 
 /* Whether the one message in BODY is a request, and which; what cannot be read is a request to be refused. */
@@ -230,11 +115,55 @@ static bool is_request(const struct str *body, bool *ret_initializes)
 	return asks;
 }
 
-/* The session a request belongs to; NULL when that was answered. */
-static struct web_session *session_of(struct web *web, struct http_request *request,
-				      struct post *post, bool initializes)
+/*
+ * The answer goes where the question came from. What comes before it does, too, where the client takes a stream there; else
+ * by a stream it listens to.
+ */
+static bool send_message(struct channel *channel, const struct str *message, bool is_last)
+{
+	struct exchange *exchange = (struct exchange *)channel;
+	const struct exchange *stream = exchange->session ? exchange->session->streams : NULL;
+
+	if (is_last && !exchange->is_started) {
+		http_reply(exchange->request, 200, "application/json", message);
+		return true;
+	}
+	if (!exchange->has_events)
+		return stream && http_stream_event(stream->request, message);
+	if (!exchange->is_started) {
+		exchange->is_started = true;
+		http_stream(exchange->request);
+	}
+	if (!is_last)
+		return http_stream_event(exchange->request, message);
+	http_stream_end(exchange->request, message);
+	return true;
+}
+
+static void refuse(struct http_request *request, unsigned status, const char *why)
+{
+	owned(str_done) struct str body = STR_INIT;
+
+	rpc_add_error(&body, NULL, RPC_INVALID_REQUEST, why, NULL);
+	http_reply(request, status, "application/json", &body);
+}
+
+/* The session that was agreed on before; NULL when there is none, and that was answered. */
+static struct web_session *session_named(struct web *web, struct http_request *request)
 {
 	const char *id = http_header(request, "Mcp-Session-Id");
+	struct web_session *session = id ? web_session_find(&web->sessions, id) : NULL;
+
+	if (!session)
+		refuse(request, id ? 404 : 400,
+		       id ? "no such session; initialize again" : "Mcp-Session-Id is missing");
+	return session;
+}
+
+/* The session a message belongs to; NULL when that was answered. */
+static struct web_session *session_of(struct web *web, struct exchange *exchange, bool initializes)
+{
+	struct http_request *request = exchange->request;
 	const char *version = http_header(request, "MCP-Protocol-Version");
 	struct web_session *session;
 
@@ -242,96 +171,84 @@ static struct web_session *session_of(struct web *web, struct http_request *requ
 		refuse(request, 400, "MCP-Protocol-Version: none that this server speaks");
 		return NULL;
 	}
-	if (initializes || (version && strcmp(version, MODERN) == 0)) {
-		session = add_session(web);
-		if (!session)
-			refuse(request, 500, "no session can be made");
-		else if (initializes)
-			http_add_header(request, "Mcp-Session-Id", session->id);
-		else
-			post->own = session;
-		return session;
-	}
-	session = id ? find_session(web, id) : NULL;
+	exchange->is_alone = !initializes && version && strcmp(version, MODERN) == 0;
+	if (!initializes && !exchange->is_alone)
+		return session_named(web, request);
+	session = web_session_add(&web->sessions);
 	if (!session)
-		refuse(request, id ? 404 : 400,
-		       id ? "no such session; initialize again" : "Mcp-Session-Id is missing");
+		refuse(request, 500, "no session can be made");
+	else if (initializes)
+		http_add_header(request, "Mcp-Session-Id", session->id);
 	return session;
 }
 
-static void handle_post(struct web *web, struct http_request *request)
+static void handle_post(struct web *web, struct exchange *exchange)
 {
-	const char *accept = http_header(request, "Accept");
+	struct http_request *request = exchange->request;
 	const struct str *body = http_body(request);
-	struct post *post = xcalloc(1, sizeof(*post));
-	struct web_session *session;
 	bool initializes, asks = is_request(body, &initializes);
+	struct web_session *session = session_of(web, exchange, initializes);
 
-	*post = (struct post){ .channel = { .send = send_message },
-			       .request = request,
-			       .has_events = accept && strstr(accept, "text/event-stream") };
-	http_set_mark(request, post);
-	session = session_of(web, request, post, initializes);
 	if (!session)
 		return;
-	session_receive(&session->session, &post->channel, str_cstr(body), body->len);
+	exchange_join(exchange, session);
+	session_receive(&session->session, &exchange->channel, str_cstr(body), body->len);
 	if (!asks)
 		http_reply(request, 202, NULL, NULL);
+}
+
+/* A stream for what is said without being asked; it stays until either side ends it. */
+static void handle_get(struct web *web, struct exchange *exchange)
+{
+	struct web_session *session = session_named(web, exchange->request);
+
+	if (!session)
+		return;
+	exchange_join(exchange, session);
+	if (!exchange_listen(exchange))
+		refuse(exchange->request, 409, "this session has streams enough");
+	else
+		http_stream(exchange->request);
+}
+
+static void handle_delete(struct web *web, struct exchange *exchange)
+{
+	struct web_session *session = session_named(web, exchange->request);
+
+	if (!session)
+		return;
+	web_session_end(&web->sessions, session);
+	http_reply(exchange->request, 204, NULL, NULL);
 }
 
 static void handle(struct http_request *request, void *cookie)
 {
 	struct web *web = cookie;
-	const char *id = http_header(request, "Mcp-Session-Id");
-	struct web_session *session = id ? find_session(web, id) : NULL;
+	struct exchange *exchange = xcalloc(1, sizeof(*exchange));
+	const char *method = http_method(request);
 
-	if (strcmp(http_method(request), "POST") == 0) {
-		handle_post(web, request);
-		return;
-	}
-	if (session)
-		end_session(web, session);
-	http_reply(request, session ? 204 : 404, NULL, NULL);
+	*exchange = (struct exchange){ .channel = { .send = send_message },
+				       .request = request,
+				       .has_events = takes_events(request) };
+	http_set_mark(request, exchange);
+	if (strcmp(method, "POST") == 0)
+		handle_post(web, exchange);
+	else if (strcmp(method, "GET") == 0)
+		handle_get(web, exchange);
+	else
+		handle_delete(web, exchange);
 }
 
 static void gone(struct http_request *request, void *cookie)
 {
 	struct web *web = cookie;
-	struct post *post = http_mark(request);
+	struct exchange *exchange = http_mark(request);
 
-	if (!post)
+	if (!exchange)
 		return;
-	calls_forget_channel(web->server, &post->channel);
-	if (post->own)
-		end_session(web, post->own);
-	free(post);
-}
-
-/* The file that whoever may use the server reads the token from; a new one with each start. */
-static int write_token(struct web *web, const char *const *env, struct error *err)
-{
-	const char *base = NULL;
-	owned(free_ptr) char *dir = NULL;
-
-	for (; env && *env; env++) {
-		if (str_starts(*env, "XDG_RUNTIME_DIR=/"))
-			base = *env + strlen("XDG_RUNTIME_DIR=");
-		else if (!base && str_starts(*env, "HOME=/"))
-			base = *env + strlen("HOME=");
-	}
-	if (!base)
-		return error_set(err, ERROR_HOST, "no XDG_RUNTIME_DIR and no HOME for the token");
-	dir = xasprintf("%s/.aisbx-mcp", base);
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return error_errno(err, ERROR_HOST, "%s", dir);
-	web->token_path = xasprintf("%s/%u.token", dir, http_port(web->http));
-	(void)unlink(web->token_path);
-	owned(fd_close) int fd =
-		open(web->token_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0 || fd_write_all(fd, web->token, TOKEN_SIZE - 1) < 0)
-		return error_errno(err, ERROR_HOST, "%s", web->token_path);
-	return 0;
+	calls_forget_channel(web->server, &exchange->channel);
+	exchange_leave(&web->sessions, exchange);
+	free(exchange);
 }
 
 static void announce(const struct web *web)
@@ -370,12 +287,7 @@ static void close_web(struct web *web)
 	calls_end(web->server, 0);
 	if (web->http)
 		http_close(web->http);
-	while (web->sessions) {
-		struct web_session *next = web->sessions->next;
-
-		free(web->sessions);
-		web->sessions = next;
-	}
+	web_sessions_done(&web->sessions);
 	if (web->token_path)
 		(void)unlink(web->token_path);
 	free(web->token_path);
@@ -384,16 +296,17 @@ static void close_web(struct web *web)
 
 int http_serve(struct server *server, const char *address, struct error *err)
 {
-	struct web web = { .server = server, .signal_fd = -1 };
+	struct web web = { .server = server, .sessions = { .server = server }, .signal_fd = -1 };
 	const struct http_handlers handlers = {
 		.check = check, .handle = handle, .gone = gone, .cookie = &web
 	};
 	int status = -1;
 
 	if (server_watch_signals(server, &web.signal_fd, err) == 0 &&
-	    random_hex(web.token, err) == 0 &&
+	    token_make(web.token, err) == 0 &&
 	    http_open(address, RPC_MESSAGE_MAX, &handlers, &web.http, err) == 0 &&
-	    write_token(&web, server->environ, err) == 0) {
+	    token_leave(web.token, http_port(web.http), server->environ, &web.token_path, err) ==
+		    0) {
 		announce(&web);
 		while (turn(&web))
 			;

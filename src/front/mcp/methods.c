@@ -2,6 +2,7 @@
 #include "front/mcp/methods.h"
 
 #include "base/own.h"
+#include "front/mcp/log.h"
 #include "front/mcp/resources.h"
 
 #include <string.h>
@@ -23,15 +24,14 @@ static struct value *server_info(void)
 	return info;
 }
 
-static struct value *capabilities(enum mcp_version version)
+static struct value *capabilities(void)
 {
 	struct value *all = value_new_map();
 
 	value_add(all, "tools", value_new_map());
 	value_add(all, "resources", value_new_map());
 	value_add(all, "prompts", value_new_map());
-	if (version < MCP_2026_07_28)
-		value_add(all, "logging", value_new_map());
+	value_add(all, "logging", value_new_map());
 	return all;
 }
 
@@ -56,7 +56,7 @@ static void initialize(const struct request_view *request)
 		client && client->kind == VALUE_MAP && value_get(client, "elicitation");
 	result = value_new_map();
 	value_add(result, "protocolVersion", value_new_text(mcp_version_name(version)));
-	value_add(result, "capabilities", capabilities(version));
+	value_add(result, "capabilities", capabilities());
 	value_add(result, "serverInfo", server_info());
 	value_add(result, "instructions", value_new_text(instructions));
 	request_answer(request, result, false);
@@ -71,7 +71,7 @@ static void discover(const struct request_view *request)
 	versions = value_add(result, "supportedVersions", value_new_list());
 	for (enum mcp_version at = MCP_2026_07_28; at >= MCP_2024_11_05; at--)
 		value_append(versions, value_new_text(mcp_version_name(at)));
-	value_add(result, "capabilities", capabilities(MCP_2026_07_28));
+	value_add(result, "capabilities", capabilities());
 	value_add(result, "instructions", value_new_text(instructions));
 	/* Drafts had it here; the final text has it among the notes. */
 	value_add(result, "serverInfo", server_info());
@@ -87,16 +87,19 @@ static void ping(const struct request_view *request)
 
 static void set_level(const struct request_view *request)
 {
-	static const char *const names[MCP_QUIET] = { "debug", "info",	   "notice", "warning",
-						      "error", "critical", "alert",  "emergency" };
 	const char *wanted = request->params ? value_get_text(request->params, "level") : NULL;
+	unsigned level = wanted ? log_level_find(wanted) : MCP_QUIET;
 
-	for (unsigned level = 0; wanted && level < MCP_QUIET; level++) {
-		if (strcmp(names[level], wanted) == 0) {
-			request->session->level = level;
-			request_answer(request, value_new_map(), false);
-			return;
-		}
+	/* There each request says for itself what it wants told. */
+	if (request->version == MCP_2026_07_28) {
+		request_fail(request, RPC_METHOD_NOT_FOUND,
+			     "2026-07-28 has the level in each request", NULL);
+		return;
+	}
+	if (level < MCP_QUIET) {
+		request->session->level = level;
+		request_answer(request, value_new_map(), false);
+		return;
 	}
 	request_fail(request, RPC_INVALID_PARAMS,
 		     "level is one of debug, info, notice, warning, error, critical, alert, "

@@ -10,6 +10,9 @@ struct method {
 	bool needs_version; /* a version must have been agreed on, or be named */
 };
 
+void tools_list(const struct request_view *request);
+void tools_call(const struct request_view *request);
+
 /* NULL when there is none. */
 const struct method *method_find(const char *name);
 

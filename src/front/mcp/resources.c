@@ -6,37 +6,51 @@
 #include "front/mcp/call_child.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SCHEME "aisbx://"
 #define TEXT_MAX ((size_t)4 << 20)
 #define NOT_FOUND (-32002)
 
-/* ADDRESS is fixed, or has one {part} that becomes the tool's argument. */
+/* What ends an address that has a path behind its part; the tool's argument of that name. */
+#define REST "/{+path}"
+
+/* ADDRESS is fixed, or has one {part} that becomes the tool's argument, and perhaps REST. */
 struct resource {
 	const char *address;
 	const char *name, *title, *description, *mime;
 	const char *tool;
 	const char *argument; /* NULL for fixed ones */
-	bool is_told;	      /* the verb's words for people, not its data */
+	enum {
+		FORM_DATA,
+		FORM_WORDS,   /* the verb's words for people, not its data */
+		FORM_CONTENT, /* a file's own bytes, where the data has them */
+	} form;
 };
 
 static const struct resource rows[] = {
 	{ SCHEME "policy", "policy", "Effective policy",
 	  "What a run of this server would be launched with: limits, network, mounts, masks",
-	  "application/json", "policy", NULL, false },
+	  "application/json", "policy", NULL, FORM_DATA },
 	{ SCHEME "sandboxes", "sandboxes", "Sandboxes", "The sandboxes of this server",
-	  "application/json", "sandbox_list", NULL, false },
+	  "application/json", "sandbox_list", NULL, FORM_DATA },
 	{ SCHEME "artifacts", "artifacts", "Artifacts", "Build outputs kept by artifact_save",
-	  "application/json", "artifacts", NULL, false },
+	  "application/json", "artifacts", NULL, FORM_DATA },
+	{ SCHEME "artifacts/{artifact_id}", "artifact", "One artifact",
+	  "The file itself; of a directory, a list of what is in it", "application/octet-stream",
+	  "artifact", "artifact_id", FORM_CONTENT },
+	{ SCHEME "artifacts/{artifact_id}" REST, "artifact file", "One file of an artifact",
+	  "A file of a directory that was saved", "application/octet-stream", "artifact",
+	  "artifact_id", FORM_CONTENT },
 	{ SCHEME "sandboxes/{sandbox}", "sandbox", "One sandbox", "Settings, processes, changes",
-	  "application/json", "sandbox_inspect", "sandbox", false },
+	  "application/json", "sandbox_inspect", "sandbox", FORM_DATA },
 	{ SCHEME "sandboxes/{sandbox}/diff", "diff", "What a sandbox changed", "A unified diff",
-	  "text/x-diff", "sandbox_diff", "sandbox", true },
+	  "text/x-diff", "sandbox_diff", "sandbox", FORM_WORDS },
 	{ SCHEME "runs/{run_id}", "run", "One run", "Its result, without its output",
-	  "application/json", "run_show", "run_id", false },
+	  "application/json", "run_show", "run_id", FORM_DATA },
 	{ SCHEME "runs/{run_id}/log", "log", "Output of a run",
-	  "Both streams, as they were written", "text/plain", "logs", "run_id", true },
+	  "Both streams, as they were written", "text/plain", "logs", "run_id", FORM_WORDS },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -82,10 +96,30 @@ void resources_templates(const struct request_view *request)
 	list(request, "resourceTemplates", true);
 }
 
-/* Whether URI is one of ROW's; its part, where it has one, is copied. What a part may be, the tool checks. */
-static bool match(const struct resource *row, const char *uri, char **ret_part)
+/* The bytes that %XX stand for; false where they are none, or a NUL. */
+static bool decode(const char *text, struct str *out)
+{
+	for (; *text; text++) {
+		char hex[3] = { 0 };
+
+		if (*text != '%') {
+			str_add_char(out, *text);
+			continue;
+		}
+		(void)snprintf(hex, sizeof(hex), "%.2s", text + 1);
+		if (strspn(hex, "0123456789abcdefABCDEF") != 2 || strcmp(hex, "00") == 0)
+			return false;
+		str_add_char(out, (char)strtol(hex, NULL, 16));
+		text += 2;
+	}
+	return true;
+}
+
+/* Whether URI is one of ROW's; its parts, where it has them, become ARGUMENTS. What a part may be, the tool checks. */
+static bool match(const struct resource *row, const char *uri, struct value *arguments)
 {
 	size_t before = strcspn(row->address, "{");
+	owned(str_done) struct str rest = STR_INIT;
 	const char *behind, *end;
 
 	if (!is_template(row))
@@ -94,9 +128,17 @@ static bool match(const struct resource *row, const char *uri, char **ret_part)
 	if (strncmp(row->address, uri, before) != 0)
 		return false;
 	end = uri + before + strcspn(uri + before, "/");
-	if (end == uri + before || strcmp(end, behind) != 0)
+	if (end == uri + before)
 		return false;
-	*ret_part = xstrndup(uri + before, (size_t)(end - (uri + before)));
+	if (strcmp(behind, REST) == 0) {
+		if (end[0] != '/' || !end[1] || !decode(end + 1, &rest))
+			return false;
+		value_set(arguments, "path", value_new_text(str_cstr(&rest)));
+	} else if (strcmp(end, behind) != 0) {
+		return false;
+	}
+	value_set(arguments, row->argument,
+		  value_new_bytes(uri + before, (size_t)(end - (uri + before))));
 	return true;
 }
 
@@ -110,16 +152,13 @@ static void not_found(const struct request_view *request, const char *uri, const
 }
 
 static void start(const struct request_view *request, const struct resource *row, const char *uri,
-		  const char *part)
+		  const struct value *arguments)
 {
 	struct server *server = request->session->server;
-	owned(value_release) struct value *arguments = value_new_map();
 	struct tool_call work;
 	struct call *call;
 	struct error err;
 
-	if (part)
-		value_add(arguments, row->argument, value_new_text(part));
 	tool_call_init(&work, tool_find_any(row->tool), &server->ceiling, server->environ);
 	if (tool_call_read(&work, arguments, &err) < 0) {
 		not_found(request, uri, err.text);
@@ -134,7 +173,7 @@ static void start(const struct request_view *request, const struct resource *row
 void resources_read(const struct request_view *request)
 {
 	const char *uri = request->params ? value_get_text(request->params, "uri") : NULL;
-	owned(free_ptr) char *part = NULL;
+	owned(value_release) struct value *arguments = value_new_map();
 
 	if (!uri) {
 		request_fail(request, RPC_INVALID_PARAMS, "resources/read needs uri", NULL);
@@ -145,8 +184,8 @@ void resources_read(const struct request_view *request)
 		return;
 	}
 	for (size_t i = 0; i < ROWS; i++) {
-		if (match(&rows[i], uri, &part)) {
-			start(request, &rows[i], uri, part);
+		if (match(&rows[i], uri, arguments)) {
+			start(request, &rows[i], uri, arguments);
 			return;
 		}
 	}
@@ -156,9 +195,9 @@ void resources_read(const struct request_view *request)
 static const struct resource *row_of(const char *uri)
 {
 	for (size_t i = 0; i < ROWS; i++) {
-		owned(free_ptr) char *part = NULL;
+		owned(value_release) struct value *arguments = value_new_map();
 
-		if (match(&rows[i], uri, &part))
+		if (match(&rows[i], uri, arguments))
 			return &rows[i];
 	}
 	return &rows[0];
@@ -169,7 +208,7 @@ static int perform(struct call *call, const struct resource *row, struct str *te
 {
 	struct op_call *op = &call->work.call;
 
-	if (row->is_told) {
+	if (row->form == FORM_WORDS) {
 		if (tool_call_words(&call->work, err) < 0)
 			return -1;
 		str_add_bytes(text, op->text.data,
@@ -182,6 +221,27 @@ static int perform(struct call *call, const struct resource *row, struct str *te
 		return -1;
 	json_write(text, op->answer, 0);
 	return 0;
+}
+
+/* What the call came to, as the item of a resource: a file's bytes as text or blob, else the text. */
+static void fill(struct value *item, const struct resource *row, const struct value *answer,
+		 const struct str *text)
+{
+	const char *encoding =
+		row->form == FORM_CONTENT ? value_get_text(answer, "encoding") : NULL;
+	const struct value *content = encoding ? value_get(answer, "content") : NULL;
+	bool is_blob = encoding && strcmp(encoding, "base64") == 0;
+
+	value_add(item, "mimeType",
+		  value_new_text(is_blob				? row->mime
+				 : row->form == FORM_CONTENT && content ? "text/plain"
+				 : row->form == FORM_CONTENT		? "application/json"
+									: row->mime));
+	if (content && content->kind == VALUE_TEXT)
+		value_add(item, is_blob ? "blob" : "text",
+			  value_new_bytes(content->text.bytes, content->text.len));
+	else
+		value_add(item, "text", value_new_bytes(str_cstr(text), text->len));
 }
 
 bool resource_write(struct call *call, struct str *out)
@@ -199,8 +259,7 @@ bool resource_write(struct call *call, struct str *out)
 	}
 	item = value_append(value_add(result, "contents", value_new_list()), value_new_map());
 	value_add(item, "uri", value_new_text(call->resource));
-	value_add(item, "mimeType", value_new_text(row->mime));
-	value_add(item, "text", value_new_bytes(str_cstr(&text), text.len));
+	fill(item, row, call->work.call.answer, &text);
 	if (call->version == MCP_2026_07_28) {
 		value_add(result, "resultType", value_new_text("complete"));
 		value_add(result, "ttlMs", value_new_int(0));

@@ -16,7 +16,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* So many tools at work at a time; so many more wait for their turn. */
@@ -38,8 +37,8 @@ enum mcp_version {
 
 /* Where messages to a client go; what carries it embeds it. */
 struct channel {
-	/* One message, without a newline in it; the last one when it is the answer to the channel's request. */
-	void (*send)(struct channel *channel, const struct str *message, bool is_last);
+	/* One message, without a newline; the last one when it is the answer to the request. False: nobody will read it. */
+	bool (*send)(struct channel *channel, const struct str *message, bool is_last);
 };
 
 struct session {
@@ -69,6 +68,7 @@ struct call {
 	char *resource;	   /* the answer is that resource; NULL: a tool's */
 	bool is_waiting, is_answered, is_cancelled;
 	bool may_ask;		/* the client can put a question to its user */
+	unsigned log_level;	/* least severity that is told; MCP_QUIET: none */
 	struct value *question; /* what a person has to decide; NULL: nothing */
 	int64_t asked;		/* number of our request that puts it; 0: not put yet */
 	enum mcp_said { SAID_NOTHING, SAID_YES, SAID_NO } said;
@@ -98,6 +98,7 @@ struct request_view {
 	const struct value *params; /* NULL: none */
 	enum mcp_version version;
 	bool may_ask; /* the client can put a question to its user */
+	unsigned log_level;
 };
 
 /* One message from a client; answers go to CHANNEL, at once or later. */
@@ -118,8 +119,6 @@ void request_fail(const struct request_view *request, int code, const char *text
 /* A page of a list: *RET_FROM to *RET_TO of COUNT; false when the cursor is none of ours, and that is answered. */
 bool request_page(const struct request_view *request, size_t count, size_t *ret_from,
 		  size_t *ret_to, struct value *result);
-void tools_list(const struct request_view *request);
-void tools_call(const struct request_view *request);
 struct call *call_make(const struct request_view *request, struct tool_call *work);
 /* Starts it, now or when it is its turn. */
 void call_queue(struct server *server, struct call *call);

@@ -4,6 +4,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "front/mcp/consent.h"
+#include "front/mcp/log.h"
 #include "front/mcp/methods.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 #define UNSUPPORTED_VERSION (-32022)
 #define PAGE 100
 /* How long a list may be taken for true. */
@@ -121,9 +123,11 @@ static bool read_own_version(struct request_view *request)
 	request->version = mcp_version_find(name);
 	if (request->version == MCP_2026_07_28) {
 		const struct value *client = value_get(meta, META_CAPABILITIES);
+		const char *level = value_get_text(meta, META_LOG_LEVEL);
 
 		request->may_ask =
 			client && client->kind == VALUE_MAP && value_get(client, "elicitation");
+		request->log_level = level ? log_level_find(level) : MCP_QUIET;
 		return true;
 	}
 	owned(value_release) struct value *data = value_new_map();
@@ -143,7 +147,8 @@ static void receive_request(struct session *session, struct channel *channel,
 					.id = message->id,
 					.params = message->params,
 					.version = session->version,
-					.may_ask = session->elicits };
+					.may_ask = session->elicits,
+					.log_level = session->level };
 	const struct method *method = method_find(message->method);
 	char shown[STR_SHOWN_SIZE], text[160];
 

@@ -26,16 +26,16 @@ struct stdio {
 	bool is_gone; /* nobody reads what we write */
 };
 
-static void send_line(struct channel *channel, const struct str *message, bool is_last)
+static bool send_line(struct channel *channel, const struct str *message, bool is_last)
 {
 	struct stdio *stdio = (struct stdio *)channel;
 
 	(void)is_last;
-
 	if (stdio->is_gone)
-		return;
+		return false;
 	str_add_bytes(&stdio->out, message->data, message->len);
 	str_add_char(&stdio->out, '\n');
+	return true;
 }
 
 /* As much as fits now. A pipe takes PIPE_BUF bytes without blocking once it says that it is writable. */

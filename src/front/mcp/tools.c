@@ -1,5 +1,5 @@
 /* The table of tools as the protocol lists it, and the way from a request to a call. */
-#include "front/mcp/server.h"
+#include "front/mcp/methods.h"
 
 #include "base/own.h"
 #include "front/mcp/answer.h"
@@ -54,11 +54,7 @@ static void refuse(const struct request_view *request, const struct error *err)
 {
 	owned(str_done) struct str result = STR_INIT, out = STR_INIT;
 
-	answer_refusal(err, &result);
-	if (request->version == MCP_2026_07_28) {
-		str_truncate(&result, result.len - 1);
-		str_add(&result, ",\"resultType\":\"complete\"}");
-	}
+	answer_refusal(err, request->version, &result);
 	rpc_add_result(&out, request->id, str_cstr(&result), result.len);
 	request->channel->send(request->channel, &out, true);
 }

@@ -18,6 +18,9 @@
 /* How often those that wait for an answer are asked whether they are still there. */
 #define LOOK_MS 500
 #define HEADER_BYTES ((size_t)32 << 10)
+/* What clients may leave unread: of one stream before its answer, and of all together. */
+#define STREAM_MAX ((size_t)256 << 10)
+#define WAITING_MAX ((size_t)64 << 20)
 
 struct http {
 	struct MHD_Daemon *daemon;
@@ -39,6 +42,7 @@ struct http_request {
 	unsigned status;     /* of the answer; 0: none yet */
 	char *type;
 	struct str out; /* the answer, or what of a stream was not sent yet */
+	size_t out_at;	/* before it is sent */
 	bool is_handled, is_too_large, is_stream, is_ended, is_queued, is_suspended;
 };
 
@@ -73,7 +77,7 @@ static void suspend(struct http_request *request)
 static ssize_t read_stream(void *cookie, uint64_t position, char *buffer, size_t max)
 {
 	struct http_request *request = cookie;
-	size_t len = request->out.len < max ? request->out.len : max;
+	size_t left = request->out.len - request->out_at, len = left < max ? left : max;
 
 	(void)position;
 	if (len == 0 && request->is_ended)
@@ -82,9 +86,12 @@ static ssize_t read_stream(void *cookie, uint64_t position, char *buffer, size_t
 		suspend(request);
 		return 0;
 	}
-	memcpy(buffer, request->out.data, len);
-	memmove(request->out.data, request->out.data + len, request->out.len - len);
-	str_truncate(&request->out, request->out.len - len);
+	memcpy(buffer, request->out.data + request->out_at, len);
+	request->out_at += len;
+	if (request->out_at == request->out.len) {
+		str_done(&request->out);
+		request->out_at = 0;
+	}
 	return (ssize_t)len;
 }
 
@@ -97,8 +104,9 @@ static enum MHD_Result queue(struct http_request *request)
 		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, read_stream,
 							     request, NULL);
 	else
+		/* It stays as it is until the request has gone. */
 		response = MHD_create_response_from_buffer(request->out.len, request->out.data,
-							   MHD_RESPMEM_MUST_COPY);
+							   MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return MHD_NO;
 	for (size_t i = 0; i + 1 < request->headers.count; i += 2)
@@ -409,6 +417,15 @@ void http_reply(struct http_request *request, unsigned status, const char *type,
 	resume(request);
 }
 
+bool http_is_full(const struct http_request *request)
+{
+	size_t waiting = 0;
+
+	for (const struct http_request *at = request->http->requests; at; at = at->next)
+		waiting += at->out.len - at->out_at;
+	return waiting > WAITING_MAX;
+}
+
 void http_stream(struct http_request *request)
 {
 	if (request->status)
@@ -416,10 +433,12 @@ void http_stream(struct http_request *request)
 	request->status = MHD_HTTP_OK;
 	request->type = xstrdup("text/event-stream");
 	request->is_stream = true;
+	/* A comment: with the first bytes of the body the headers go out as well. */
+	str_add(&request->out, ":\n\n");
 	resume(request);
 }
 
-void http_stream_event(struct http_request *request, const struct str *data)
+static void add_event(struct http_request *request, const struct str *data)
 {
 	str_add(&request->out, "event: message\ndata: ");
 	str_add_bytes(&request->out, data->data, data->len);
@@ -427,8 +446,19 @@ void http_stream_event(struct http_request *request, const struct str *data)
 	resume(request);
 }
 
-void http_stream_end(struct http_request *request)
+bool http_stream_event(struct http_request *request, const struct str *data)
 {
+	if (!request->is_stream || request->is_ended ||
+	    request->out.len - request->out_at > STREAM_MAX)
+		return false;
+	add_event(request, data);
+	return true;
+}
+
+void http_stream_end(struct http_request *request, const struct str *last)
+{
+	if (last && !request->is_ended)
+		add_event(request, last);
 	request->is_ended = true;
 	resume(request);
 }

@@ -49,9 +49,13 @@ void http_add_header(struct http_request *request, const char *name, const char 
 /* The whole answer; BODY may be NULL. */
 void http_reply(struct http_request *request, unsigned status, const char *type,
 		const struct str *body);
-/* An answer in parts, of events; each DATA is one. */
+/* Whether so much waits to be read by slow clients that no more should be begun. */
+bool http_is_full(const struct http_request *request);
+/* An answer in parts, of events. */
 void http_stream(struct http_request *request);
-void http_stream_event(struct http_request *request, const struct str *data);
-void http_stream_end(struct http_request *request);
+/* One of them; false when it cannot be had: the stream is over, or too much of it was not read yet. */
+bool http_stream_event(struct http_request *request, const struct str *data);
+/* The end, with a LAST event (NULL: none), however much waits. */
+void http_stream_end(struct http_request *request, const struct str *last);
 
 #endif
