@@ -1,13 +1,13 @@
 /* One spool record into rows: what START, END and EVENT bodies hold, and where it goes. */
 #include "history/fold_record.h"
 
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/own.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const char start_sql[] =
 	"INSERT OR IGNORE INTO "
@@ -64,15 +64,9 @@ void fold_statements_close(struct fold_statements *statements)
 /* "2026-11-15T00:00:00.000Z" as milliseconds; 0 when it is none. */
 static int64_t time_of(const char *text)
 {
-	struct tm tm = { 0 };
-	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-	unsigned ms = 0;
+	uint64_t ms = 0;
 
-	if (!rest)
-		return 0;
-	if (*rest == '.' && sscanf(rest + 1, "%3u", &ms) != 1)
-		ms = 0;
-	return (int64_t)timegm(&tm) * 1000 + ms;
+	return text && time_parse_utc(text, &ms) ? (int64_t)ms : 0;
 }
 
 static void bind_number(struct db_statement *statement, int place, const struct value *item)

@@ -5,26 +5,6 @@
 #include "base/str.h"
 #include "base/units.h"
 
-#include <string.h>
-#include <time.h>
-
-static bool read_moment(const char *text, uint64_t *ret_ms)
-{
-	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S",
-					     "%Y-%m-%d" };
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct tm parts = { 0 };
-		const char *rest = strptime(text, forms[i], &parts);
-
-		if (rest && !*rest) {
-			*ret_ms = (uint64_t)timegm(&parts) * 1000;
-			return true;
-		}
-	}
-	return false;
-}
-
 int since_read(const char *text, uint64_t *ret_ms, struct error *err)
 {
 	uint64_t now = clock_epoch_ms();
@@ -33,7 +13,7 @@ int since_read(const char *text, uint64_t *ret_ms, struct error *err)
 	int64_t ago;
 
 	*ret_ms = 0;
-	if (!text || read_moment(text, ret_ms))
+	if (!text || time_parse_utc(text, ret_ms))
 		return 0;
 	if (units_duration("--since", text, &ago, &ignored) < 0)
 		return error_set(err, ERROR_USAGE,

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TABLE_COLUMNS_MAX 12
 
@@ -157,13 +156,9 @@ void words_add_age(struct str *out, uint64_t then_ms)
 uint64_t words_moment(const struct value *row, const char *key)
 {
 	const char *text = value_get_text(row, key);
-	struct tm parts = { .tm_sec = 0 };
-	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
-	time_t seconds = rest ? timegm(&parts) : -1;
+	uint64_t ms = 0;
 
-	if (seconds < 0)
-		return 0;
-	return (uint64_t)seconds * 1000 + (*rest == '.' ? strtoul(rest + 1, NULL, 10) : 0);
+	return text && time_parse_utc(text, &ms) ? ms : 0;
 }
 
 void words_add_size(struct str *out, int64_t bytes)
