@@ -1,6 +1,7 @@
 /* Guard with the facts of this machine: what is a secret here, what is ours, how busy it is. */
 #include "engine/guard.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "engine/record.h"
 #include "engine/surroundings.h"
@@ -66,9 +67,7 @@ static bool is_ours(const char *path, void *cookie)
 				     host->config_dir, host->runtime_dir };
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		size_t len = dirs[i] ? strlen(dirs[i]) : 0;
-
-		if (len && strncmp(path, dirs[i], len) == 0 && (!path[len] || path[len] == '/'))
+		if (dirs[i] && path_is_within(path, dirs[i]))
 			return true;
 	}
 	return false;

@@ -4,6 +4,7 @@
 #include "engine/workspace_conflict.h"
 #include "engine/workspace_parts.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "workspace/promote.h"
 
@@ -154,15 +155,6 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	return status;
 }
 
-/* Whether DIR is TARGET or lies in it. */
-static bool lies_in(const char *dir, const char *target)
-{
-	size_t len = strlen(target);
-
-	return strncmp(dir, target, len) == 0 &&
-	       (dir[len] == '/' || !dir[len] || strcmp(target, "/") == 0);
-}
-
 /* The newest live promotion whose target the caller stands in; the id is copied. */
 static int find_here(const struct store *store, char **ret_id, struct error *err)
 {
@@ -175,7 +167,7 @@ static int find_here(const struct store *store, char **ret_id, struct error *err
 	if (promotion_list(store, NULL, &items, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count && !*ret_id; i++) {
-		if (strcmp(items[i].state, "live") == 0 && lies_in(here, items[i].target))
+		if (strcmp(items[i].state, "live") == 0 && path_is_within(here, items[i].target))
 			*ret_id = xstrdup(items[i].id);
 	}
 	promotion_records_free(items, count);

@@ -1,6 +1,7 @@
 /* Guard: the decision, from the worst that can be seen to the best that can be shown. */
 #include "guard/guard.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "guard/readers.h"
 
@@ -48,15 +49,6 @@ static bool is_one_of(const char *name, const char *const *names)
 			return true;
 	}
 	return false;
-}
-
-static bool is_within(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	if (strcmp(dir, "/") == 0)
-		return true;
-	return strncmp(path, dir, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
 /* Where a distribution, or an administrator, puts programs: never a workspace, whoever owns that. */
@@ -181,7 +173,7 @@ static void look_at_file(const struct guard_request *request, const char *path,
 		raise_to(verdict, GUARD_DENY, RISK_CRITICAL, "touches a block device", path);
 	/* Endless, or another process's: to be met with limits and an own /proc. */
 	if ((is_there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISBLK(st.st_mode)) ||
-	    is_within(path, "/proc") || is_within(path, "/sys"))
+	    path_is_within(path, "/proc") || path_is_within(path, "/sys"))
 		raise_to(verdict, GUARD_SANDBOX, RISK_LOW, "is no plain file", path);
 	if (request->is_ours(path, request->cookie))
 		raise_to(verdict, GUARD_DENY, RISK_CRITICAL, "touches the store of aisbx", path);
@@ -232,7 +224,7 @@ static void look_at_writing(const struct guard_request *request, const char *nam
 		const char *word = file_part(request->command->items[i]);
 		bool is_known = resolve(request, word, path);
 
-		if (word[0] == '-' || (is_known && is_within(path, request->workspace) &&
+		if (word[0] == '-' || (is_known && path_is_within(path, request->workspace) &&
 				       strcmp(path, request->workspace) != 0))
 			continue;
 		if (!is_known)
