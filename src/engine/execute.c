@@ -297,7 +297,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .cookie = &inspection };
 	const struct driver *driver = driver_find(spec->driver);
 	owned(secrets_done) struct secrets secrets = { 0 };
-	owned(vetting_done) struct vetting vetting = { .copy_path = NULL };
+	owned(vetting_done) struct vetting vetting = { .count = 0 };
 
 	strv_done(&result->command);
 	name_result(spec, result);

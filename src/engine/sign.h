@@ -31,4 +31,7 @@ struct vet_signed {
 /* ERROR_DENIED unless what runs is one file with a signature that holds, started by nothing but the system's own. */
 int vet_signature(const struct vet_signed *what, struct error *err);
 
+/* Behind that: the command finds no programs or modules but the machine's own (its PATH, python -I). */
+void vet_confine(const struct vet_signed *what, struct spec *spec);
+
 #endif

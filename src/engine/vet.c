@@ -35,6 +35,8 @@ struct vet {
 	bool has_source; /* there is a file, and its bytes are there */
 	bool is_script;	 /* a text that an interpreter would read */
 	bool enforces;
+	struct vet_source more[SCAN_MAX_SCRIPTS]; /* scripts that what was read would run */
+	size_t more_count;
 	struct error *err;
 };
 
@@ -42,15 +44,19 @@ static void vet_done(struct vet *vet)
 {
 	scan_code_done(&vet->code);
 	vet_source_done(&vet->source);
+	for (size_t i = 0; i < vet->more_count; i++)
+		vet_source_done(&vet->more[i]);
 }
 
 void vetting_done(struct vetting *vetting)
 {
-	if (vetting->copy_path)
-		(void)unlink(vetting->copy_path);
-	free_ptr(&vetting->copy_path);
-	if (vetting->copy_fd > 0)
-		fd_close(&vetting->copy_fd);
+	for (size_t i = 0; i < vetting->count; i++) {
+		(void)unlink(vetting->copies[i].path);
+		free(vetting->copies[i].path);
+		fd_close(&vetting->copies[i].fd);
+	}
+	free(vetting->copies);
+	*vetting = (struct vetting){ .count = 0 };
 }
 
 static void note_findings(const struct vet *vet, const struct scan_report *report)
@@ -102,20 +108,67 @@ static int weigh(struct vet *vet, const struct scan_report *report)
 		worst ? worst->message : "what it would run");
 }
 
-static int scan_it(struct vet *vet)
+static bool is_script(const struct vet_source *source, bool is_program)
 {
-	owned(scan_policy_done) struct scan_policy policy;
-	owned(scan_report_done) struct scan_report report;
+	const struct str *bytes = &source->bytes;
+
+	return !is_program || (bytes->len >= 2 && bytes->data[0] == '#' && bytes->data[1] == '!');
+}
+
+/* One script that what was read would run. Programs are nobody's question; a script that is not there yet is. */
+static int scan_script(struct vet *vet, const struct scan_script *script,
+		       const struct scan_policy *policy, struct scan_report *report)
+{
+	owned(vet_source_done) struct vet_source source = { .path = NULL };
+	int found =
+		vet_source_read(&vet->view, script->file, script->is_program, &source, vet->err);
+	struct scan_text text = { .name = script->file, .language = script->language };
+
+	if (found < 0)
+		return -1;
+	if (found == 0 && script->is_sure && !script->is_program)
+		scan_report_refuse(report, policy, script->file,
+				   "it cannot be read before it runs");
+	if (found == 0 || !is_script(&source, script->is_program))
+		return 0;
+	text.bytes = str_cstr(&source.bytes);
+	text.len = source.bytes.len;
+	if (scan_text(&text, policy, report, vet->err) < 0)
+		return -1;
+	vet->more[vet->more_count++] = source;
+	source = (struct vet_source){ .path = NULL };
+	return 0;
+}
+
+/* Each may name others: the list grows while it is gone through, up to its bound. */
+static int scan_scripts(struct vet *vet, const struct scan_policy *policy,
+			struct scan_report *report)
+{
+	for (size_t i = 0; i < vet->code.also.count; i++)
+		scan_report_script(report,
+				   &(const struct scan_script){ .file = vet->code.also.items[i],
+								.language = vet->code.language,
+								.is_sure = true });
+	for (size_t i = 0; i < report->script_count; i++) {
+		const struct scan_script script = report->scripts[i];
+
+		if (scan_script(vet, &script, policy, report) < 0)
+			return -1;
+	}
+	if (report->has_more_scripts)
+		scan_report_refuse(report, policy, vet->spec->command.items[0],
+				   "it runs more scripts than can be looked at");
+	return 0;
+}
+
+static int scan_first(struct vet *vet, const struct scan_policy *policy, struct scan_report *report)
+{
 	struct scan_text text = { .name = "-c", .language = vet->code.language };
 
-	scan_report_init(&report);
-	scan_policy_init(&policy);
-	if (engine_scan_policy(NULL, (const char *const *)environ, &policy, vet->err) < 0)
-		return -1;
 	if (vet->code.kind == CODE_INCOMES) {
-		scan_report_refuse(&report, &policy, "standard input",
+		scan_report_refuse(report, policy, "standard input",
 				   "code that comes in later cannot be read before");
-		return weigh(vet, &report);
+		return 0;
 	}
 	if (vet->code.kind == CODE_TEXT) {
 		text.bytes = vet->code.text;
@@ -125,13 +178,26 @@ static int scan_it(struct vet *vet)
 		text.bytes = str_cstr(&vet->source.bytes);
 		text.len = vet->source.bytes.len;
 	} else if (vet->code.kind == CODE_FILE && !vet->code.is_program && !vet->has_source) {
-		scan_report_refuse(&report, &policy, vet->code.text,
+		scan_report_refuse(report, policy, vet->code.text,
 				   "it cannot be read before it runs");
-		return weigh(vet, &report);
+		return 0;
 	} else {
+		scan_command(&vet->spec->command, policy, report);
 		return 0;
 	}
-	if (scan_text(&text, &policy, &report, vet->err) < 0)
+	return scan_text(&text, policy, report, vet->err);
+}
+
+static int scan_it(struct vet *vet)
+{
+	owned(scan_policy_done) struct scan_policy policy;
+	owned(scan_report_done) struct scan_report report;
+
+	scan_report_init(&report);
+	scan_policy_init(&policy);
+	if (engine_scan_policy(NULL, (const char *const *)environ, &policy, vet->err) < 0)
+		return -1;
+	if (scan_first(vet, &policy, &report) < 0 || scan_scripts(vet, &policy, &report) < 0)
 		return error_context(vet->err, "--scan %s", vet->spec->scan);
 	return weigh(vet, &report);
 }
@@ -152,51 +218,67 @@ static void sweep(int dir_fd)
 }
 
 /* Locked before it has its name, so that nobody sweeps it away. */
-static int write_copy(const struct vet *vet, int dir_fd, int *ret_fd, struct error *err)
+static int write_copy(const struct vet_source *source, int dir_fd, const char *file, int *ret_fd,
+		      struct error *err)
 {
-	mode_t mode = vet->source.mode & 0111 ? 0555 : 0444;
+	mode_t mode = source->mode & 0111 ? 0555 : 0444;
 	owned(fd_close) int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	char name[64];
 
 	if (fd < 0 || flock(fd, LOCK_SH) < 0 ||
-	    fd_write_all(fd, str_cstr(&vet->source.bytes), vet->source.bytes.len) < 0 ||
+	    fd_write_all(fd, str_cstr(&source->bytes), source->bytes.len) < 0 ||
 	    fchmod(fd, mode) < 0)
-		return error_errno(err, ERROR_HOST, "the copy of %s that would run",
-				   vet->source.path);
+		return error_errno(err, ERROR_HOST, "the copy of %s that would run", source->path);
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (linkat(AT_FDCWD, name, dir_fd, vet->spec->run_id, AT_SYMLINK_FOLLOW) < 0)
-		return error_errno(err, ERROR_HOST, "the copy of %s that would run",
-				   vet->source.path);
+	if (linkat(AT_FDCWD, name, dir_fd, file, AT_SYMLINK_FOLLOW) < 0)
+		return error_errno(err, ERROR_HOST, "the copy of %s that would run", source->path);
 	/* Nothing can be executed that is open for writing; the lock passes from one to the other. */
-	*ret_fd = openat(dir_fd, vet->spec->run_id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	*ret_fd = openat(dir_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (*ret_fd < 0 || flock(*ret_fd, LOCK_SH) < 0)
-		return error_errno(err, ERROR_HOST, "the copy of %s that would run",
-				   vet->source.path);
+		return error_errno(err, ERROR_HOST, "the copy of %s that would run", source->path);
 	return 0;
 }
 
 /* What was read is what will run: its copy is mounted over it. */
-static int lay_over(const struct vet *vet, struct vetting *vetting, struct error *err)
+static int lay_over(struct spec *spec, const struct vet_source *source, struct vetting *vetting,
+		    struct error *err)
 {
-	owned(free_ptr) char *directory = xasprintf("%s/" COPIES, vet->spec->state_dir);
+	owned(free_ptr) char *directory = xasprintf("%s/" COPIES, spec->state_dir);
+	owned(free_ptr) char *file = xasprintf("%s-%zu", spec->run_id, vetting->count);
 	owned(fd_close) int dir_fd = -1;
+	struct vetting_copy copy = { .fd = -1 };
 
 	if (dir_make_all(directory) < 0)
 		return error_errno(err, ERROR_HOST, "%s", directory);
 	dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir_fd < 0)
 		return error_errno(err, ERROR_HOST, "%s", directory);
-	sweep(dir_fd);
-	if (write_copy(vet, dir_fd, &vetting->copy_fd, err) < 0)
+	if (vetting->count == 0)
+		sweep(dir_fd);
+	if (write_copy(source, dir_fd, file, &copy.fd, err) < 0) {
+		fd_close(&copy.fd);
 		return -1;
-	vetting->copy_path = xasprintf("%s/%s", directory, vet->spec->run_id);
-	(void)spec_add_bind(vet->spec, vetting->copy_path, vet->source.path);
+	}
+	copy.path = xasprintf("%s/%s", directory, file);
+	vetting->copies = xrealloc(vetting->copies, vetting->count + 1, sizeof(*vetting->copies));
+	vetting->copies[vetting->count++] = copy;
+	(void)spec_add_bind(spec, copy.path, source->path);
 	return 0;
 }
 
-static bool is_text(const struct str *bytes)
+/* python -m NAME: a file of the workspace where there is one; what is installed is not read. */
+static int find_module(struct vet *vet)
 {
-	return bytes->len >= 2 && bytes->data[0] == '#' && bytes->data[1] == '!';
+	int found = 0;
+
+	for (unsigned i = 0; i < CODE_MODULE_FILES && found == 0; i++) {
+		owned(free_ptr) char *file = scan_code_module_file(vet->code.text, i);
+
+		vet_source_done(&vet->source);
+		found = vet_source_read(&vet->view, file, false, &vet->source, vet->err);
+	}
+	vet->has_source = vet->is_script = found > 0;
+	return found < 0 ? -1 : 0;
 }
 
 static int find_source(struct vet *vet)
@@ -204,6 +286,8 @@ static int find_source(struct vet *vet)
 	int found;
 
 	scan_code_find(&vet->spec->command, &vet->code);
+	if (vet->code.kind == CODE_MODULE && !vet->spec->signed_only)
+		return find_module(vet);
 	if (vet->code.kind != CODE_FILE)
 		return 0;
 	found = vet_source_read(&vet->view, vet->code.text, vet->code.is_program, &vet->source,
@@ -211,7 +295,7 @@ static int find_source(struct vet *vet)
 	if (found < 0)
 		return -1;
 	vet->has_source = found > 0;
-	vet->is_script = vet->has_source && (!vet->code.is_program || is_text(&vet->source.bytes));
+	vet->is_script = vet->has_source && is_script(&vet->source, vet->code.is_program);
 	return 0;
 }
 
@@ -221,7 +305,19 @@ static int check_signature(struct vet *vet)
 					 .code = &vet->code,
 					 .source = vet->has_source ? &vet->source : NULL };
 
-	return vet_signature(&what, vet->err);
+	if (vet_signature(&what, vet->err) < 0)
+		return -1;
+	vet_confine(&what, vet->spec);
+	return 0;
+}
+
+static bool is_laid(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		if (strcmp(spec->binds[i].target, path) == 0)
+			return true;
+	}
+	return false;
 }
 
 int engine_vet(struct spec *spec, bool lives, struct run_result *result,
@@ -239,8 +335,16 @@ int engine_vet(struct spec *spec, bool lives, struct run_result *result,
 	if (find_source(&vet) < 0 || (spec->signed_only && check_signature(&vet) < 0) ||
 	    (scans && scan_it(&vet) < 0))
 		return -1;
-	if (!vet.has_source || lives || !vet.source.is_plain ||
-	    !(vet.is_script || spec->signed_only) || !(spec->signed_only || vet.enforces))
+	if (lives)
 		return 0;
-	return lay_over(&vet, ret_vetting, err);
+	if (vet.has_source && vet.source.is_plain && (vet.is_script || spec->signed_only) &&
+	    (spec->signed_only || vet.enforces) &&
+	    lay_over(spec, &vet.source, ret_vetting, err) < 0)
+		return -1;
+	for (size_t i = 0; vet.enforces && i < vet.more_count; i++) {
+		if (vet.more[i].is_plain && !is_laid(spec, vet.more[i].path) &&
+		    lay_over(spec, &vet.more[i], ret_vetting, err) < 0)
+			return -1;
+	}
+	return 0;
 }

@@ -2,7 +2,8 @@
  * Vetting: what a command would run is read, scanned and its signature checked before it starts.
  *
  *   command ──code──> script or text ──open as the sandbox sees it──> bytes ──scan, signature──> refuse | note
- *                                                                       │
+ *                          ^                                            │└──> scripts that a shell's text runs
+ *                          └────────────────────────────────────────────┼─────────┘
  *                                                                       └──> laid over the script in the clone
  *
  * The bytes that were looked at are the bytes that run: a private copy of them is mounted over the script, so that whoever
@@ -16,9 +17,14 @@
 #include "observe/result.h"
 #include "spec/spec.h"
 
+struct vetting_copy {
+	char *path; /* of a script, while it is laid over */
+	int fd;	    /* holds the lock that says it is in use */
+};
+
 struct vetting {
-	char *copy_path; /* of the script, while it is laid over; NULL: none */
-	int copy_fd;	 /* holds the lock that says it is in use */
+	struct vetting_copy *copies;
+	size_t count;
 };
 
 /* Whether this process image can vet (aisbx-more can). */

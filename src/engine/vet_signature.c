@@ -124,24 +124,58 @@ static int check_file(const struct vet_signed *what, struct error *err)
 	return check_content(what, &signature, err);
 }
 
-/* Variables that make an interpreter or the loader run something else first. */
+static bool begins_with_any(const char *text, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_starts(text, list[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Variables that make an interpreter or the loader run something else first, but for those that only set how they behave. */
 static int check_environment(const struct spec *spec, struct error *err)
 {
-	static const char *const names[] = {
-		"LD_",		 "PYTHONPATH=", "PYTHONSTARTUP=", "PYTHONHOME=", "PYTHONINSPECT=",
-		"NODE_OPTIONS=", "NODE_PATH=",	"BASH_ENV=",	  "ENV=",	 "PERL5",
-		"RUBYOPT="
-	};
+	static const char *const names[] = { "LD_",
+					     "PYTHON",
+					     "NODE_OPTIONS=",
+					     "NODE_PATH=",
+					     "BASH_ENV=",
+					     "BASH_FUNC_",
+					     "ENV=",
+					     "PERL5",
+					     "PERLLIB=",
+					     "RUBYOPT=",
+					     "RUBYLIB=",
+					     "SHELLOPTS=",
+					     "BASHOPTS=",
+					     "PS4=",
+					     "GCONV_PATH=",
+					     "OPENSSL_CONF=",
+					     "OPENSSL_ENGINES=",
+					     "OPENSSL_MODULES=",
+					     "LUA_",
+					     "ZDOTDIR=",
+					     "GIT_SSH",
+					     "GIT_EXEC_PATH=",
+					     "GIT_CONFIG",
+					     "GIT_EXTERNAL_DIFF=",
+					     "_JAVA_OPTIONS=",
+					     "JDK_JAVA_OPTIONS=",
+					     "JAVA_TOOL_OPTIONS=" };
+	static const char *const harmless[] = { "PYTHONUNBUFFERED=", "PYTHONDONTWRITEBYTECODE=",
+						"PYTHONHASHSEED=", "PYTHONIOENCODING=",
+						"PYTHONUTF8=" };
 
 	for (size_t i = 0; i < spec->env.count; i++) {
-		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-			if (str_starts(spec->env.items[i], names[n]))
-				return error_set(
-					err, ERROR_DENIED,
-					REFUSED "the variable %.*s could bring unsigned code in; "
-						"leave it out",
-					(int)strcspn(spec->env.items[i], "="), spec->env.items[i]);
-		}
+		const char *one = spec->env.items[i];
+
+		if (begins_with_any(one, names, sizeof(names) / sizeof(names[0])) &&
+		    !begins_with_any(one, harmless, sizeof(harmless) / sizeof(harmless[0])))
+			return error_set(err, ERROR_DENIED,
+					 REFUSED "the variable %.*s could bring unsigned code in; "
+						 "leave it out",
+					 (int)strcspn(one, "="), one);
 	}
 	return 0;
 }

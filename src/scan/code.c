@@ -18,14 +18,15 @@ struct manner {
 static const struct manner manners[SCAN_LANGUAGES] = {
 	[SCAN_PYTHON] = { "c", "m", "WXQ", " --check-hash-based-pycs " },
 	[SCAN_JAVASCRIPT] = { "ep", "", "rC",
-			      " --require --import --loader --conditions --input-type "
-			      "--env-file " },
+			      " --require --import --loader --experimental-loader --conditions "
+			      "--input-type --env-file " },
 	[SCAN_SHELL] = { "c", "", "oO", " --rcfile --init-file " },
 };
 
 void scan_code_done(struct scan_code *code)
 {
 	free_ptr(&code->text);
+	strv_done(&code->also);
 }
 
 static void set_code(struct scan_code *code, enum scan_code_kind kind, const char *text)
@@ -49,6 +50,44 @@ static bool read_long(const struct strv *words, size_t at, struct scan_code *cod
 	return true;
 }
 
+char *scan_code_module_file(const char *name, unsigned which)
+{
+	char *file = xasprintf("%s%s", name, which == 0 ? ".py" : "/__main__.py");
+
+	for (char *dot = strchr(file, '.'); dot && dot < file + strlen(name);
+	     dot = strchr(dot, '.'))
+		*dot = '/';
+	return file;
+}
+
+/* What an option has run before the program; a name without a path is that of an installed package. */
+static void add_first(struct scan_code *code, const char *file)
+{
+	if (file && (file[0] == '.' || file[0] == '/'))
+		strv_add(&code->also, file);
+}
+
+/* --require ./x.js, --import=./x.mjs, --rcfile x */
+static void read_first(const struct strv *words, size_t at, struct scan_code *code)
+{
+	static const char *const options[] = { "--require", "--import",
+					       "--loader",  "--experimental-loader",
+					       "--rcfile",  "--init-file" };
+	const char *word = words->items[at], *value = strchr(word, '=');
+	size_t len = value ? (size_t)(value - word) : strlen(word);
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (strlen(options[i]) != len || strncmp(options[i], word, len) != 0)
+			continue;
+		value = value ? value + 1 : (at + 1 < words->count ? words->items[at + 1] : NULL);
+		if (code->language == SCAN_SHELL && value)
+			strv_add(&code->also, value);
+		else
+			add_first(code, value);
+		return;
+	}
+}
+
 enum letters { LETTERS_DONE, LETTERS_ONE_WORD, LETTERS_TWO_WORDS };
 
 /* -lc CODE, -Ic CODE, -cCODE, -W ignore: what the letters of one word mean. */
@@ -66,8 +105,13 @@ static enum letters read_letters(const struct strv *words, size_t at, struct sca
 				set_code(code, CODE_TEXT, next);
 			return LETTERS_DONE;
 		}
-		if (strchr(manner->module, *letter))
+		if (strchr(manner->module, *letter)) {
+			if (letter[1] || next)
+				set_code(code, CODE_MODULE, letter[1] ? letter + 1 : next);
 			return LETTERS_DONE;
+		}
+		if (code->language == SCAN_JAVASCRIPT && *letter == 'r')
+			add_first(code, letter[1] ? letter + 1 : next);
 		if (code->language == SCAN_SHELL && *letter == 's') {
 			set_code(code, CODE_INCOMES, "-");
 			return LETTERS_DONE;
@@ -114,6 +158,7 @@ static void read_interpreter(const struct strv *words, size_t at, struct scan_co
 		if (only_tells(word) || (str_starts(word, "--") && read_long(words, at, code)))
 			return;
 		if (str_starts(word, "--")) {
+			read_first(words, at, code);
 			at += takes_value(&manners[code->language], word);
 			continue;
 		}

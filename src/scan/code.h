@@ -6,10 +6,11 @@
 #include "scan/language.h"
 
 enum scan_code_kind {
-	CODE_NONE,    /* nothing that is known: a program, a module by name */
+	CODE_NONE,    /* nothing that is known */
 	CODE_TEXT,    /* among the words */
 	CODE_FILE,    /* a file's content; a program that is no script is none */
 	CODE_INCOMES, /* read from the standard input */
+	CODE_MODULE, /* python -m NAME: a file where it lies in the directory, else one that is installed */
 };
 
 struct scan_code {
@@ -17,7 +18,12 @@ struct scan_code {
 	enum scan_language language; /* SCAN_UNKNOWN of a file: its first line says */
 	char *text;		     /* the code, or the file's name as it stands in the command */
 	bool is_program;	     /* the file is the command itself: looked up on the PATH */
+	struct strv also;	     /* files that options have run first: node -r ./x.js */
 };
+
+/* The files that module NAME can be in its directory: a/b.py, a/b/__main__.py. The caller's to free. */
+#define CODE_MODULE_FILES 2u
+char *scan_code_module_file(const char *name, unsigned which);
 
 /*
  * Looks through env, nohup, timeout and their like, and at the options of python, node, sh and bash. The first that

@@ -322,6 +322,7 @@ void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 	if (start >= words->count)
 		return;
 	command.name = command_name(words->items[start]);
+	job_script(job, words, start);
 	check_lists(&command);
 	if (scan_policy_allows(job->policy, SCAN_SHELL, LIST_COMMANDS, command.name))
 		return;

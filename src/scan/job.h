@@ -28,10 +28,12 @@ enum job_trait {
 	TRAIT_DELETES = 1 << 10,  /* what only the run knows */
 };
 
-/* What the texts within one text have cost, together. */
-struct job_nested_sum {
-	unsigned count;
-	size_t bytes;
+/* What a text and the texts within it share. */
+struct job_common {
+	unsigned nested; /* texts within it, so far */
+	size_t nested_bytes;
+	struct str directory; /* where a shell's text has gone by cd; empty: where it began */
+	bool has_moved;
 };
 
 struct scan_job {
@@ -46,7 +48,7 @@ struct scan_job {
 	const struct scan_job *outer; /* this text stands in another one, */
 	uint32_t outer_at;	      /* there */
 	unsigned depth;
-	struct job_nested_sum *nested;
+	struct job_common *common;
 	unsigned traits;
 	/* Modules that only start programs (judge_teeth), as bits: loaded, and seen to be used. */
 	unsigned loaded, reached;
@@ -64,6 +66,9 @@ void job_find_entry(struct scan_job *job, uint32_t at, enum scan_rule rule,
 /* Scans a text that JOB would run, in LANGUAGE; its findings stand at AT. The worst of them. */
 enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_language language,
 			      const char *text, size_t len);
+
+/* A shell's command may run a file, or go elsewhere. START: where the command itself begins in WORDS. */
+void job_script(struct scan_job *job, const struct strv *words, size_t start);
 
 /* A module the text loads. */
 /* The bit of the module that PATH begins with, of those that are there to start programs; 0. */

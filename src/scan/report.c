@@ -20,6 +20,9 @@ void scan_report_done(struct scan_report *report)
 	free(report->findings);
 	strv_done(&report->imports);
 	strv_done(&report->skipped);
+	for (size_t i = 0; i < report->script_count; i++)
+		free(report->scripts[i].file);
+	free(report->scripts);
 	parser_done(&report->parser);
 	scan_report_init(report);
 }

@@ -2,6 +2,7 @@
 #include "scan/scan.h"
 
 #include "base/own.h"
+#include "scan/command.h"
 #include "scan/job.h"
 
 #include <stdlib.h>
@@ -178,9 +179,9 @@ static int run(struct scan_job *job, struct error *err)
 int scan_text(const struct scan_text *text, const struct scan_policy *policy,
 	      struct scan_report *report, struct error *err)
 {
-	struct job_nested_sum nested = { 0 };
+	struct job_common common = { .directory = STR_INIT };
 	struct scan_job job = {
-		.text = text, .policy = policy, .report = report, .nested = &nested
+		.text = text, .policy = policy, .report = report, .common = &common
 	};
 	int status;
 
@@ -195,7 +196,29 @@ int scan_text(const struct scan_text *text, const struct scan_policy *policy,
 	find_lines(&job);
 	status = run(&job, err);
 	free(job.lines);
+	str_done(&common.directory);
 	return status;
+}
+
+void scan_command(const struct strv *words, const struct scan_policy *policy,
+		  struct scan_report *report)
+{
+	const struct scan_text text = { .name = "the command",
+					.bytes = "",
+					.language = SCAN_SHELL };
+	struct job_common common = { .directory = STR_INIT };
+	struct scan_job job = { .text = &text,
+				.language = SCAN_SHELL,
+				.policy = policy,
+				.report = report,
+				.common = &common };
+
+	report->texts++;
+	find_lines(&job);
+	judge_command(&job, 0, words);
+	judge_whole(&job);
+	free(job.lines);
+	str_done(&common.directory);
 }
 
 enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_language language,
@@ -209,11 +232,12 @@ enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_langu
 				  .outer = job,
 				  .outer_at = at,
 				  .depth = job->depth + 1,
-				  .nested = job->nested };
+				  .common = job->common };
 	struct error ignored;
 
-	job->nested->bytes += len;
-	if (job->nested->count++ >= JOB_NESTED_MAX || job->nested->bytes > JOB_NESTED_BYTES_MAX) {
+	job->common->nested_bytes += len;
+	if (job->common->nested++ >= JOB_NESTED_MAX ||
+	    job->common->nested_bytes > JOB_NESTED_BYTES_MAX) {
 		refuse(job, at, "too much code in code");
 		return SEVERITY_HIGH;
 	}

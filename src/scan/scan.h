@@ -30,6 +30,16 @@ struct scan_finding {
 	char *hint;
 };
 
+/* A file that a shell's text would have run. */
+struct scan_script {
+	char *file; /* as the text names it, from the directory the text is in by then */
+	enum scan_language language;
+	bool is_program; /* the command itself: looked up on the PATH */
+	bool is_sure;	 /* the text never left its directory */
+};
+
+#define SCAN_MAX_SCRIPTS 32u
+
 /* What came of one or more texts. */
 struct scan_report {
 	struct scan_finding *findings;
@@ -40,6 +50,9 @@ struct scan_report {
 	struct strv imports; /* modules, in the order met, each once */
 	struct strv skipped; /* files of unknown language that nobody asked about */
 	size_t texts;
+	struct scan_script *scripts; /* each once, at most SCAN_MAX_SCRIPTS */
+	size_t script_count;
+	bool has_more_scripts; /* than are kept */
 	struct parser parser;
 };
 
@@ -61,6 +74,13 @@ void scan_report_done(struct scan_report *report);
  */
 int scan_text(const struct scan_text *text, const struct scan_policy *policy,
 	      struct scan_report *report, struct error *err);
+
+/* Adds what a command's own words say; what it would run by them is among the scripts then. */
+void scan_command(const struct strv *words, const struct scan_policy *policy,
+		  struct scan_report *report);
+
+/* Notes a file that would be run, too. */
+void scan_report_script(struct scan_report *report, const struct scan_script *script);
 
 /* Notes that NAME cannot be analysed, for what is not even a text. */
 void scan_report_refuse(struct scan_report *report, const struct scan_policy *policy,

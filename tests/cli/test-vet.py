@@ -43,6 +43,33 @@ def test_scan(home):
     tap.ok(refused(home.call("run", "--profile", "./p.yaml", "--", PYTHON, "bad.py"), "enforce"), "by a profile, too")
 
 
+def test_ways(home):
+    """Ways of running a file that were not looked at once: each ran it."""
+    home.put("calls.sh", "echo first\n/usr/bin/python3 bad.py\n")
+    home.put("bad.sh", "#!/bin/sh\neval \"$(cat x)\"\n", 0o755)
+    home.put("bad.js", "require('child_process').execSync('true')\n")
+    home.put("pack/__main__.py", BAD)
+    home.put("sub/bad.py", BAD)
+    home.put("good.sh", "/usr/bin/python3 good.py\n. ./lib.sh\n")
+    home.put("lib.sh", "echo lib\n")
+    absent = home.path + "/nobody-at-all"
+    for words in ((PYTHON, "-m", "bad"), (PYTHON, "-mbad"), (PYTHON, "-m", "pack"), ("bash", "-c", ". ./bad.sh"),
+                  ("bash", "-c", "python3 bad.py"), ("sh", "-c", "./bad.sh"), ("sh", "-c", "exec sh bad.sh"),
+                  ("sh", "calls.sh"), ("sh", "-c", "cd sub && python3 bad.py"), ("sh", "-c", "python3 -m bad"),
+                  ("node", "-r", "./bad.js", "-e", "1"), ("node", "--import", "./bad.js", "-e", "1"),
+                  ("setpriv", "--no-new-privs", PYTHON, "bad.py"), ("flock", ".", PYTHON, "bad.py"),
+                  ("flock", ".", "-c", "python3 bad.py"), ("script", "-c", "eval x"), ("taskset", "1", PYTHON, "bad.py"),
+                  ("perl", "-e", "system('true')"), ("awk", 'BEGIN { system("eval x") }'), ("find", "/home/nobody-at-all", "-delete"),
+                  ("rm", "-rf", "--no-preserve-root", absent), ("sh", "-c", "python3 absent.py"),
+                  ("sh", "-c", "; ".join(f"./s{i}" for i in range(40)))):
+        done = home.call("run", "--scan", "enforce", "--", *words)
+        tap.ok(refused(done, "--scan enforce"), f"enforce looks at what is run by {' '.join(words)[:60]}", done)
+    for words in (("sh", "good.sh"), ("sh", "-c", "cd sub && ls"), (PYTHON, "-m", "this"), ("ls",), ("sh", "-c", "/bin/true"),
+                  ("sh", "-c", "cd sub && ../good.sh || true")):
+        done = home.call("run", "--scan", "enforce", "--", *words)
+        tap.equal(done.returncode, 0, f"and lets go: {' '.join(words)}")
+
+
 def test_named(home):
     home.call("create", "v", "--scan", "enforce")
     tap.ok(refused(home.call("exec", "v", "--", PYTHON, "bad.py"), "enforce"), "a sandbox keeps its wish")
@@ -96,9 +123,36 @@ def test_signature(home):
     home.put("good.py", GOOD)
     tap.equal(home.call(*run, PYTHON, "good.py").returncode, 0, "and back again")
     home.call("create", "s", "--require-signature")
-    tap.equal(home.call("exec", "s", "--", PYTHON, "good.py").returncode, 0, "in a named sandbox")
+    done = home.call("exec", "s", "--", PYTHON, "good.py")
+    tap.ok(done.returncode == 0, "in a named sandbox", done)
     tap.ok(refused(home.call("exec", "s", "--", PYTHON, "bad.py"), "is not signed"), "and there no other")
     home.call("rm", "s")
+
+
+def test_shadows(home):
+    """Unsigned code that comes before the machine's own when a signed script asks for it by name."""
+    run = ("run", "--require-signature")
+    evil = 'print("unsigned")\n'
+    home.put("imports.py", "import json, sys\nprint('signed', sys.argv[1:])\n")
+    home.put("first", "#!/usr/bin/env python3\nimport json, sys\nprint('signed', sys.argv[1:])\n", 0o755)
+    home.put("names.sh", "#!/bin/bash\nuname > /dev/null\necho signed\n", 0o755)
+    for name in ("imports.py", "first", "names.sh"):
+        home.call("sign", name)
+    home.put("json.py", evil)
+    home.put("bin/uname", "#!/bin/sh\necho unsigned >&2\n", 0o755)
+    for words in ((PYTHON, "imports.py", "a", "-x"), ("./first", "a", "-x")):
+        done = home.call(*run, "--", *words)
+        tap.equal(done.stdout, "signed ['a', '-x']\n", f"a module beside the script is not taken: {words[0]} {done}")
+    path = f"PATH={home.work}/bin:/usr/bin:/bin"
+    for words in (("bash", "names.sh"), ("./names.sh",)):
+        done = home.call(*run, "--env", path, "--", *words)
+        tap.equal((done.stdout, "unsigned" in done.stderr), ("signed\n", False), f"a program of the PATH neither: {words}")
+    tap.ok("unsigned" in home.call("run", "--env", path, "--", "bash", "names.sh").stderr and
+           "unsigned" in home.call("run", "--", PYTHON, "imports.py").stdout, "control: both are taken otherwise")
+    for name in ("PYTHONUSERBASE", "PYTHONBREAKPOINT", "GCONV_PATH", "PS4", "SHELLOPTS", "OPENSSL_CONF", "RUBYLIB", "PERLLIB"):
+        tap.ok(refused(home.call(*run, "--env", name + "=x", "--", PYTHON, "imports.py"), name), f"{name} is refused")
+    for name in ("json.py", "bin/uname"):
+        os.unlink(os.path.join(home.work, name))
 
 
 def test_keys(home):
@@ -161,10 +215,10 @@ def main():
             home.put("good.py", GOOD)
             home.put("tool", "#!/usr/bin/env python3\nprint(1)\n", 0o755)
         else:
-            for test in (test_scan, test_named, test_gate):
+            for test in (test_scan, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_keys, test_swap):
+        for test in (test_signature, test_shadows, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 
