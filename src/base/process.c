@@ -81,6 +81,15 @@ void process_heed_signals(void)
 		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, sizeof(uint64_t));
 }
 
+static bool is_kept(const int *keep, size_t count, int fd)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (keep[i] == fd)
+			return true;
+	}
+	return false;
+}
+
 int process_detach(const int *keep, size_t count, const char *name)
 {
 	sigset_t none;
@@ -95,7 +104,8 @@ int process_detach(const int *keep, size_t count, const char *name)
 	if (fd < 0 || setsid() < 0)
 		return -1;
 	for (int i = 0; i < 3; i++) {
-		if (i != fd && dup2(fd, i) < 0)
+		/* What is kept may have one of these numbers when the caller had closed its own. */
+		if (i != fd && !is_kept(keep, count, i) && dup2(fd, i) < 0)
 			return -1;
 	}
 	(void)prctl(PR_SET_NAME, name, 0, 0, 0);

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -108,26 +107,13 @@ static void work(const struct store *store, int lock_fd)
 	}
 }
 
-/* Leaves the caller: session, directory, descriptors, signals; and takes only what nobody else wants. */
+/* Leaves the caller, and takes only what nobody else wants. */
 static void detach(const struct store *store, int lock_fd)
 {
 	const int keep[] = { store->fd, lock_fd };
-	sigset_t none;
-	int null_fd;
 
-	(void)setsid();
-	if (chdir("/") < 0)
+	if (process_detach(keep, 2, "aisbx-store") < 0 || chdir("/") < 0)
 		_exit(1);
-	fd_close_others(keep, 2);
-	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int fd = 0; fd <= 2; fd++) {
-		/* The store may have one of these numbers when the caller had closed its own. */
-		if (fd != store->fd && fd != lock_fd && fd != null_fd)
-			(void)dup2(null_fd, fd);
-	}
-	process_heed_signals();
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setpriority(PRIO_PROCESS, 0, 19);
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
