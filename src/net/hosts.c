@@ -104,14 +104,6 @@ void net_hosts_parse(const char *resolv_conf, const char *hosts, struct net_host
 		ret_hosts->server_count = 1;
 }
 
-void net_hosts_done(struct net_hosts *hosts)
-{
-	for (size_t i = 0; i < hosts->entry_count; i++)
-		free(hosts->entries[i].name);
-	free(hosts->entries);
-	*hosts = (struct net_hosts){ 0 };
-}
-
 bool net_hosts_find(const struct net_hosts *hosts, const char *name, uint16_t type,
 		    struct dns_answer *ret_answer)
 {

@@ -20,9 +20,11 @@ struct net_hosts {
 	size_t entry_count;
 };
 
-/* Texts of the two files; what makes no sense in them is passed over, as every resolver does. */
+/*
+ * Texts of the two files; what makes no sense in them is passed over, as every resolver does. Kept as long as the
+ * gateway lives.
+ */
 void net_hosts_parse(const char *resolv_conf, const char *hosts, struct net_hosts *ret_hosts);
-void net_hosts_done(struct net_hosts *hosts);
 
 /* Whether the file lists the name; the answer has its addresses of that type, perhaps none. */
 bool net_hosts_find(const struct net_hosts *hosts, const char *name, uint16_t type,

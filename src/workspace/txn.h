@@ -142,9 +142,6 @@ enum txn_state {
  */
 int txn_recover(const char *directory, enum txn_state *ret_state, struct error *err);
 
-/* Looks only. */
-int txn_state_of(const char *directory, enum txn_state *ret_state, struct error *err);
-
 /* Removes a finished or undone transaction's directory: it can no longer be undone. */
 int txn_forget(const char *directory, struct error *err);
 #endif

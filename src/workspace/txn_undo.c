@@ -171,17 +171,6 @@ int txn_redo(const char *directory, struct txn_result *ret_result, struct error 
 	return turn_directory(directory, true, ret_result, err);
 }
 
-int txn_state_of(const char *directory, enum txn_state *ret_state, struct error *err)
-{
-	owned(txn_done) struct txn txn;
-
-	txn_init(&txn);
-	if (txn_place_read(&txn, directory, err) < 0)
-		return -1;
-	*ret_state = txn_state_from(txn.last);
-	return 0;
-}
-
 int txn_forget(const char *directory, struct error *err)
 {
 	owned(txn_done) struct txn txn;
