@@ -3,6 +3,7 @@
 
 #include "base/clean_path.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/json_read.h"
@@ -15,7 +16,6 @@
 #include "workspace/cas.h"
 #include "workspace/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,17 +41,16 @@ static int compare_names(const void *a, const void *b)
 
 int artifact_names(int dir_fd, struct strv *ret_names, struct error *err)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
+	int got;
 
-	if (!dir) {
-		fd_close(&fd);
-		return error_errno(err, ERROR_HOST, "cannot list artifacts");
-	}
-	for (struct dirent *entry; (entry = readdir(dir));)
+	while ((got = dir_next(dir, &entry)) > 0) {
 		if (id_run_epoch_ms(entry->d_name) > 0)
 			strv_add(ret_names, entry->d_name);
-	closedir(dir);
+	}
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "cannot list artifacts");
 	if (ret_names->count > 1)
 		qsort(ret_names->items, ret_names->count, sizeof(char *), compare_names);
 	return 0;

@@ -2,6 +2,7 @@
 #include "engine/live.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/json_read.h"
 #include "base/own.h"
@@ -9,7 +10,6 @@
 #include "observe/process_io.h"
 #include "observe/result.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +23,13 @@
 static void remove_left(int dir_fd, const char *run_id)
 {
 	owned(free_ptr) char *ending = xasprintf(".%s", run_id);
-	DIR *dir = fdopendir(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
 
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		if (entry->d_name[0] == '.' && str_ends(entry->d_name, ending))
 			(void)unlinkat(dir_fd, entry->d_name, 0);
 	}
-	if (dir)
-		(void)closedir(dir);
 	(void)unlinkat(dir_fd, run_id, 0);
 }
 
@@ -160,7 +159,8 @@ int engine_live(const struct value *before, struct value **ret_list, struct erro
 	owned(process_list_done) struct process_list processes = { 0 };
 	owned(host_done) struct host host = { 0 };
 	owned(free_ptr) char *path = NULL;
-	DIR *dir;
+	owned(dir_close) DIR *dir = NULL;
+	struct dirent *entry;
 
 	if (host_read_caller(&host, err) < 0)
 		return -1;
@@ -170,7 +170,7 @@ int engine_live(const struct value *before, struct value **ret_list, struct erro
 	if (!dir)
 		return 0;
 	process_list_read(&processes);
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		owned(value_release) struct value *line = NULL;
 
 		if (entry->d_name[0] == '.')
@@ -179,7 +179,6 @@ int engine_live(const struct value *before, struct value **ret_list, struct erro
 		if (line)
 			value_append(*ret_list, describe(line, before, &processes));
 	}
-	(void)closedir(dir);
 	if ((*ret_list)->many.count > 1)
 		qsort((*ret_list)->many.items, (*ret_list)->many.count, sizeof(struct value *),
 		      by_id);

@@ -1,4 +1,5 @@
 /* Who is alive in a named sandbox, and making sure that nobody is, or that nobody moves. */
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "engine/sandbox_card.h"
@@ -7,7 +8,6 @@
 #include "keeper/keeper.h"
 #include "launch/attach.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -60,12 +60,11 @@ struct process {
 
 static size_t read_processes(struct process *ret_list, size_t max)
 {
-	DIR *proc = opendir("/proc");
+	owned(dir_close) DIR *proc = opendir("/proc");
+	struct dirent *entry;
 	size_t count = 0;
 
-	if (!proc)
-		return 0;
-	for (const struct dirent *entry; count < max && (entry = readdir(proc));) {
+	while (count < max && dir_next(proc, &entry) > 0) {
 		char path[32], text[512];
 		int parent;
 		char state;
@@ -82,7 +81,6 @@ static size_t read_processes(struct process *ret_list, size_t max)
 				(struct process){ (pid_t)strtol(entry->d_name, NULL, 10), parent,
 						  false };
 	}
-	closedir(proc);
 	return count;
 }
 

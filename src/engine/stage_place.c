@@ -2,13 +2,13 @@
 #include "engine/stage_parts.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "engine/sandbox.h"
 #include "engine/workspace_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -100,18 +100,21 @@ static void sort_names(int all_fd, struct strv *names, struct strv *ret_names)
 int stage_place_list(struct stage_place *place, struct strv *ret_names, struct error *err)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
-	int fd = open_store(place, err) < 0 ? -1 : open_all(place, err);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	owned(fd_close) int fd = open_store(place, err) < 0 ? -1 : open_all(place, err);
+	owned(dir_close) DIR *dir = NULL;
+	struct dirent *entry;
+	int got;
 
-	if (!dir) {
-		fd_close(&fd);
+	if (fd < 0)
 		return -1;
-	}
-	for (struct dirent *entry; (entry = readdir(dir));)
+	dir = dir_take(&fd);
+	while ((got = dir_next(dir, &entry)) > 0) {
 		if (is_name(entry->d_name))
 			strv_add(&names, entry->d_name);
+	}
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "cannot list bundles");
 	sort_names(dirfd(dir), &names, ret_names);
-	closedir(dir);
 	return 0;
 }
 

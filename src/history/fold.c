@@ -8,13 +8,13 @@
 #include "history/fold.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/process.h"
 #include "base/str.h"
 #include "history/fold_record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -222,15 +222,16 @@ static int name_killed(struct db *db, struct error *err)
 
 int fold_spools(struct db *db, const char *state_dir, struct error *err)
 {
-	DIR *dir = opendir(state_dir);
-	int status = 0;
+	owned(dir_close) DIR *dir = opendir(state_dir);
+	struct dirent *entry;
+	int got;
 
-	if (!dir)
-		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", state_dir);
-	for (struct dirent *entry; status == 0 && (entry = readdir(dir));) {
-		if (str_starts(entry->d_name, "spool.") || strcmp(entry->d_name, "spool") == 0)
-			status = fold_named(db, dirfd(dir), entry->d_name, err);
+	if (!dir && errno == ENOENT)
+		return 0;
+	while ((got = dir_next(dir, &entry)) > 0) {
+		if ((str_starts(entry->d_name, "spool.") || strcmp(entry->d_name, "spool") == 0) &&
+		    fold_named(db, dirfd(dir), entry->d_name, err) < 0)
+			return -1;
 	}
-	(void)closedir(dir);
-	return status < 0 ? -1 : name_killed(db, err);
+	return got < 0 ? error_errno(err, ERROR_HOST, "%s", state_dir) : name_killed(db, err);
 }

@@ -1,11 +1,11 @@
 /* Keeping the history in bounds: by age, by number, and by the bytes of kept output. */
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "history/history.h"
 #include "history/parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,13 +43,14 @@ static int by_name(const void *left, const void *right)
 static void log_files_read(const char *state_dir, struct log_files *ret_files)
 {
 	owned(free_ptr) char *path = xasprintf("%s/logs", state_dir);
-	DIR *dir = opendir(path);
+	owned(dir_close) DIR *dir = opendir(path);
+	struct dirent *entry;
 	struct stat st;
 
 	if (!dir)
 		return;
 	ret_files->dir_fd = fcntl(dirfd(dir), F_DUPFD_CLOEXEC, 3);
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	while (dir_next(dir, &entry) > 0) {
 		if (entry->d_name[0] == '.' ||
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
@@ -59,7 +60,6 @@ static void log_files_read(const char *state_dir, struct log_files *ret_files)
 			(struct log_file){ xstrdup(entry->d_name), (uint64_t)st.st_blocks * 512 };
 		ret_files->bytes += (uint64_t)st.st_blocks * 512;
 	}
-	(void)closedir(dir);
 	if (ret_files->count)
 		qsort(ret_files->items, ret_files->count, sizeof(struct log_file), by_name);
 }

@@ -185,13 +185,10 @@ static int unknown_key(const struct value_reader *reader, const struct value *it
 					    "javascript",
 					    "shell",
 					    "builtin",
-					    "fail_on" };
-	struct nearest nearest;
+					    "fail_on",
+					    NULL };
 
-	nearest_init(&nearest, key);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		nearest_try(&nearest, keys[i]);
-	return value_reader_unknown(reader, item, key, nearest.best);
+	return value_reader_unknown(reader, item, key, nearest_of(key, keys));
 }
 
 /* One key that may stand under a language, or at the top for all of them. 1 when it is none of these. */
