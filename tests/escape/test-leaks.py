@@ -510,6 +510,9 @@ def reuse_of_name(t):
     places = f"/tmp/m /var/tmp/m /dev/shm/m {t.caller.home}/m ./m /run/m"
     secret = t.caller.dir + "/secret-of-before"
     t.caller.put_at(secret, mark + "-secret\n", 0o600)
+    store = t.caller.home + "/.local/share/aisbx"
+    if os.path.isdir(store):
+        os.chmod(store, 0o700)  # another case made it, as a place to hide
     for turn in range(2):
         flags = ["--secret", f"TOKEN={secret}"] if turn == 0 else []
         made = t.box.call("create", name, *flags)
