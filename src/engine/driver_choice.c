@@ -7,6 +7,7 @@
 #include "wasm/module.h"
 #include "wasm/python_modules.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static bool takes_imports(struct choice *choice, const struct value *imports)
 
 		if (name->kind != VALUE_TEXT || wasm_python_has(name->text.bytes))
 			continue;
-		str_addf(&choice->why, "it imports %.60s, which the WebAssembly Python has not",
+		str_addf(&choice->why, "it imports %.60s, which WebAssembly cannot serve",
 			 name->text.bytes);
 		return false;
 	}
@@ -84,6 +85,39 @@ static bool takes_report(struct choice *choice, const struct value *report)
 	return takes_imports(choice, value_get(report, "imports"));
 }
 
+/* A text that begins like a path of the machine; "/" alone is a separator. */
+static bool is_elsewhere(const struct choice *choice, const char *text)
+{
+	const char *cwd = choice->around->host.cwd;
+
+	if (text[0] == '~' && text[1] == '/')
+		return true;
+	return text[0] == '/' && (isalnum((unsigned char)text[1]) || text[1] == '.') &&
+	       !str_starts(text, "/mnt/project") && strncmp(text, cwd, strlen(cwd)) != 0;
+}
+
+/*
+ * There is no machine around a module: /etc/hosts is not there, and what is written to /tmp lies in the workspace. Told
+ * from the letters, since too much caution only costs speed.
+ */
+static bool stays_inside(struct choice *choice, const char *code)
+{
+	for (const char *at = code; *at; at++) {
+		size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+
+		if ((*at == '"' || *at == '\'') && is_elsewhere(choice, at + 1)) {
+			str_add(&choice->why, "it names paths outside of the workspace");
+			return false;
+		}
+		if (at - code >= 3 && strncmp(at - 3, "os.", 3) == 0 &&
+		    wasm_python_lacks(at, len)) {
+			str_addf(&choice->why, "WebAssembly has no os.%.*s", (int)len, at);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool takes_python(struct choice *choice)
 {
 	owned(str_done) struct str code = STR_INIT;
@@ -100,7 +134,7 @@ static bool takes_python(struct choice *choice)
 			"python is not there for WebAssembly (aisbx wasm install python)");
 		return false;
 	}
-	if (!read_code(choice, &code))
+	if (!read_code(choice, &code) || !stays_inside(choice, str_cstr(&code)))
 		return false;
 	asked.content = str_cstr(&code);
 	if (engine_scan(&asked, "", &answer, &err) < 0) {

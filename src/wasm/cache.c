@@ -23,6 +23,7 @@
 #define SUFFIX ".compiled"
 /* Modules of programs; the oldest of them go. */
 #define ENTRIES_MAX 64
+#define BYTES_MAX (512ULL << 20)
 
 /* Code is made for the processor at hand: a home that two machines share must not mix them. */
 static void add_processor(struct str *text)
@@ -141,6 +142,7 @@ static void make_room(int dir_fd)
 		struct dirent *entry;
 		char oldest[NAME_MAX + 1] = "";
 		struct timespec when = { 0, 0 };
+		uint64_t bytes = 0;
 		size_t count = 0;
 
 		while (dir_next(dir, &entry) > 0) {
@@ -149,12 +151,13 @@ static void make_room(int dir_fd)
 			if (!str_ends(entry->d_name, SUFFIX) || is_of_language(entry->d_name) ||
 			    fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 				continue;
+			bytes += (uint64_t)st.st_size;
 			if (count++ == 0 || st.st_mtim.tv_sec < when.tv_sec) {
 				when = st.st_mtim;
 				memcpy(oldest, entry->d_name, strlen(entry->d_name) + 1);
 			}
 		}
-		if (count < ENTRIES_MAX)
+		if (count < ENTRIES_MAX && bytes <= BYTES_MAX)
 			return;
 		remove_entry(dir_fd, oldest);
 	}

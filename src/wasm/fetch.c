@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,12 +75,17 @@ static int run_pip(const struct strv *command, struct str *words, struct error *
 static int open_only(const char *dir, int *ret_fd)
 {
 	owned(dir_close) DIR *entries = dir_open(AT_FDCWD, dir);
+	owned(fd_close) int fd = -1;
 	struct dirent *entry;
+	struct stat st;
 
 	if (dir_next(entries, &entry) <= 0)
 		return -1;
-	*ret_fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? -1 : 0;
+	fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	*ret_fd = fd_take(&fd);
+	return 0;
 }
 
 int wasm_fetch(const struct wasm_package *package, const char *dir, int *ret_fd, struct error *err)

@@ -78,7 +78,9 @@ def basics(t):
     t.equal((j["isolation"], j["driver"], j["status"]), ("wasm", "wasm", "success"), "the result's words")
     t.ok(0 < j["fuel_consumed"] < 1000, "fuel was counted", j["fuel_consumed"])
     t.ok({"seccomp", "pid", "mount", "net", "user"} <= set(j["layers"]), "inside the sandbox of a native command", j["layers"])
-    t.equal(wasm_text(t, program("(call $proc_exit (i32.const 42))")).code, 42, "its exit status")
+    for status, want in ((42, 42), (125, 125), (126, 126), (137, 137), (255, 255), (300, 44), (-1, 255)):
+        result = wasm_text(t, program(f"(call $proc_exit (i32.const {status}))"))
+        t.equal((result.code, result.err_inside, result.json["limits_hit"]), (want, "", []), f"its exit status {status}: {result}")
     echo = program("(drop (call $fd_read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 4)))"
                    "(drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 60)))", ("fd_read", "fd_write"),
                    [(0, bytes([100, 0, 0, 0, 5, 0, 0, 0]))])
@@ -455,6 +457,12 @@ def automatic(t):
     rows = (
         (("python3", "-c", "import json, re; print(1)"), "wasm", "imports"),
         (("python", "script.py"), "wasm", "imports"),
+        (("python3", "-c", "print('a/b'.split('/'), '~')"), "wasm", "imports"),
+        (("python3", "-c", f"print(open({t.caller.workspace + '/script.py'!r}).read())"), "wasm", "imports"),
+        (("python3", "-c", "print(open('/etc/hostname').read())"), "linux", "outside of the workspace"),
+        (("python3", "-c", "import os; os.makedirs('/tmp/made')"), "linux", "outside of the workspace"),
+        (("python3", "-c", "import tempfile; tempfile.mkdtemp()"), "linux", "tempfile"),
+        (("python3", "-c", "import os; print(os.getuid())"), "linux", "os.getuid"),
         (("python3", "-c", "import numpy"), "linux", "numpy"),
         (("python3", "-c", "import subprocess"), "linux", ""),
         (("python3", "-c", "import os; os.system('true')"), "linux", "line 1"),
