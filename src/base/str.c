@@ -104,12 +104,15 @@ void strv_done(struct strv *list)
 
 void strv_take(struct strv *list, char *item)
 {
-	char **items = xrealloc(list->items, list->count + 2, sizeof(char *));
+	size_t needed = list->count + 2;
 
-	items[list->count] = item;
-	items[list->count + 1] = NULL;
-	list->items = items;
-	list->count++;
+	/* In leaps: a list of thousands must not be copied thousands of times. */
+	if (needed > list->room) {
+		list->room = needed + needed / 2;
+		list->items = xrealloc(list->items, list->room, sizeof(char *));
+	}
+	list->items[list->count++] = item;
+	list->items[list->count] = NULL;
 }
 
 void strv_add(struct strv *list, const char *item)

@@ -45,11 +45,12 @@ char *xvasprintf(const char *format, va_list args) __attribute__((format(printf,
 struct strv {
 	char **items; /* NULL-terminated, or NULL when empty and new */
 	size_t count;
+	size_t room; /* for so many, the NULL included */
 };
 
-#define STRV_INIT       \
-	{               \
-		NULL, 0 \
+#define STRV_INIT          \
+	{                  \
+		NULL, 0, 0 \
 	}
 
 void strv_done(struct strv *list);
