@@ -251,8 +251,10 @@ void flatten_new(const struct store *store)
 	struct layer_meta meta, twin;
 
 	/* Until it is noted beside the other, a twin would pass for garbage. */
-	if (unsynced_list(store, &ids, &err) < 0 || store_relock(&held, &err) < 0)
+	if (store_relock(&held, &err) < 0)
 		return;
+	/* Listed only now: who seals goes on while somebody waits for the lock. */
+	(void)unsynced_list(store, &ids, &err);
 	for (size_t i = 0; i < ids.count; i++) {
 		if (layer_meta_read(store, ids.items[i], &meta, &err) == 0 &&
 		    meta.depth > LAYER_DEPTH_MAX && !flatten_find_twin(store, meta.id, &twin))
