@@ -209,7 +209,7 @@ def shell_tools(t):
     need(t, "make", "tar", "find")
     files = {"a/one": "3\n1\n2\n", "a/two": "x\n", "Makefile": "all:\n\t@echo made\n\t@$(MAKE) -s inner\ninner:\n\t@echo inner\n"}
     both(t, "shell", files, "make -s; tar cf t.tar a; mkdir u; tar xf t.tar -C u; find u -type f | sort | xargs -P2 -n1 wc -c | awk '{print $1}' | sort; "
-                            "sort a/one | sed 's/^/n/'; diff -r a u/a && echo same; timeout 5 flock lock echo locked")
+                            "sort a/one | sed 's/^/n/'; diff -r a u/a && echo same; timeout 60 flock lock echo locked")
 
 
 @suite.case("T11", "debuggers: strace and gdb on a child")
