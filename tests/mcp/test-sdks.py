@@ -32,6 +32,9 @@ STEPS = [
     ("sandbox_create", {"sandbox": "one"}, lambda d: d["name"] == "one"),
     ("sandbox_exec", {"sandbox": "one", "script": "echo new > new.txt"}, lambda d: d["changes"]["added"] == 1),
     ("sandbox_exec_start", {"sandbox": "one", "script": "read x; echo got $x; sleep 99"}, lambda d: d["exec_id"]),
+    ("sandbox_write_stdin", {"exec_id": "$exec_id", "content": "it\n"}, lambda d: d["exec_id"]),
+    ("sandbox_poll", {"exec_id": "$exec_id", "wait_ms": 20000}, lambda d: "got it" in d["stdout"]),
+    ("sandbox_kill", {"exec_id": "$exec_id", "signal": "KILL"}, lambda d: d["exec_id"]),
     ("sandbox_list", {}, lambda d: len(d["sandboxes"]) == 1),
     ("sandbox_inspect", {"sandbox": "one"}, lambda d: d["name"] == "one"),
     ("sandbox_files_write", {"sandbox": "one", "path": "a/b.txt", "content": "text\n"}, lambda d: d["path"] == "a/b.txt"),
@@ -53,56 +56,80 @@ STEPS = [
     ("plan_create", {"sandbox": "one", "steps": ["first"]}, lambda d: d["steps"][0]["text"] == "first"),
     ("plan_update", {"sandbox": "one", "done": ["1"]}, lambda d: d["steps"][0]["done"]),
     ("artifact_save", {"sandbox": "one", "paths": ["new.txt"]}, lambda d: d["artifacts"][0]["path"] == "new.txt"),
-    ("promote_request", {"sandbox": "one", "reason": "why not"}, lambda d: d["state"] == "pending"),
-    ("promotion_list", {}, lambda d: d["promotions"][0]["state"] == "pending"),
+    ("promote_request", {"sandbox": "one", "reason": "why not"}, lambda d: d["state"] == "approved"),
+    ("promotion_list", {}, lambda d: d["promotions"][0]["state"] == "approved"),
+    ("repo_commit", {"sandbox": "one", "message": "by a client"}, lambda d: d["commit"] and d["branch"] == "main"),
+    ("sandbox_create", {"sandbox": "three"}, lambda d: d["name"] == "three"),
+    ("sandbox_exec", {"sandbox": "three", "script": "echo staged > staged.txt"}, lambda d: d["run_id"]),
+    ("stage_run", {"sandbox": "three"}, lambda d: d["outcome"] == "live"),
+    ("sandbox_exec", {"sandbox": "three", "script": "echo logged"}, lambda d: d["run_id"]),
+    ("run_show", {"run_id": "$run_id"}, lambda d: d["exit_code"] == 0),
+    ("logs", {"run_id": "$run_id"}, lambda d: "logged" in str(d)),
     ("history", {"count": 5}, lambda d: len(d["runs"]) == 5),
     ("guard", {"command": ["rm", "-rf", "/"]}, lambda d: d["decision"] in ("sandbox", "ask", "deny")),
-    ("stage_status", {}, lambda d: d["bundles"] == []),
+    ("stage_status", {}, lambda d: len(d["bundles"]) >= 1),
     ("sandbox_remove", {"sandbox": "two"}, lambda d: d["removed"][0]["removed"]),
 ]
+SCAN = ("scan", {"content": "import os\nos.system('id')\n", "lang": "python"}, lambda d: d["findings"])
 # These must refuse, in an answer that the client takes.
 REFUSED = [
     ("sandbox_run", {"script": "true", "mem": "900g"}), ("sandbox_exec", {"sandbox": "nobody", "script": "true"}),
-    ("repo_commit", {"sandbox": "one", "message": "m"}), ("stage_run", {"sandbox": "one"}),
+    ("repo_commit", {"sandbox": "two", "message": "m"}), ("stage_run", {"sandbox": "nobody"}),
     ("sandbox_poll", {"exec_id": "0" * 26}), ("sandbox_write_stdin", {"exec_id": "0" * 26, "content": "x"}),
     ("sandbox_kill", {"exec_id": "0" * 26, "signal": "TERM"}), ("run_show", {"run_id": "none"}), ("logs", {"run_id": "none"}),
 ]
 
 
-def drive(name, home, command, **env):
-    """Runs a driver over all steps and looks at its answers."""
-    steps = os.path.join(home.path, "steps.json")
-    with open(steps, "w") as file:
-        json.dump([step[:2] for step in STEPS + REFUSED], file)
-    done = subprocess.run([*command, steps, AISBX, "mcp"], cwd=home.work, env={**home.env, **env}, capture_output=True,
-                          text=True, timeout=180, check=False)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if not tap.ok(done.returncode == 0 and len(lines) == len(STEPS) + len(REFUSED) + 2, f"{name}: comes to its end",
-                  done.stdout[-1500:] + done.stderr[-1500:]):
-        return
-    bad = [line for line, step in zip(lines[1:], STEPS) if line["error"] or not step[2](line["data"])]
-    tap.equal(bad, [], f"{name}: {len(STEPS)} calls answer as they should")
-    bad = [line for line in lines[1 + len(STEPS):-1] if not line["error"] or line["data"]["ok"] is not False]
-    tap.equal(bad, [], f"{name}: {len(REFUSED)} refusals are taken as such")
-    called = {step[0] for step in STEPS + REFUSED} | {"scan"}
-    tap.equal(set(lines[0]["tools"]) - called, set(), f"{name}: that is every tool")
-    tap.ok(lines[-1]["resources"] and lines[-1]["prompts"] and lines[-1]["read"], f"{name}: resources and prompts", lines[-1])
-    home.call("rm", *[row["name"] for row in home.rows("ls")])
+def prepare(home):
+    """A repository, and a pipeline of the user's with one stage."""
+    for words in (("init", "-q", "-b", "main"), ("config", "--global", "user.name", "Tester"),
+                  ("config", "--global", "user.email", "tester@example.org")):
+        subprocess.run(["git", "-C", home.work, *words], env=home.env, check=True, capture_output=True)
+    os.makedirs(home.path + "/.config/aisbx", exist_ok=True)
+    with open(home.path + "/.config/aisbx/pipeline.yaml", "w") as file:
+        file.write("stages:\n  - {name: dev, target: .}\n")
 
 
-def test_python(home):
-    for line in ("py1", "py2"):
-        drive(f"Python client {line}", home, [sys.executable, os.path.join(DRIVERS, "drive.py")],
+def drive(name, command, version, **env):
+    """Runs a driver over all steps, in a home of its own, and looks at its answers."""
+    with Home("mcp-sdks-") as home:
+        prepare(home)
+        # Without the grammars there is nothing to scan with, and the tool says so.
+        can_scan = "grammars" not in home.call("scan", "-", "--lang", "python", stdin="pass\n").stderr
+        steps, refused = STEPS + ([SCAN] if can_scan else []), REFUSED + ([] if can_scan else [SCAN[:2]])
+        with open(os.path.join(home.path, "steps.json"), "w") as file:
+            json.dump([step[:2] for step in steps + refused], file)
+        done = subprocess.run([*command, file.name, AISBX, "mcp"], cwd=home.work, env={**home.env, **env},
+                              capture_output=True, text=True, timeout=180, check=False)
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        if not tap.ok(done.returncode == 0 and len(lines) == len(steps) + len(refused) + 2, f"{name}: comes to its end",
+                      done.stdout[-1500:] + done.stderr[-1500:]):
+            return
+        tap.ok(lines[0]["version"] in (version, None), f"{name}: speaks {version}", lines[0]["version"])
+        bad = [line for line, step in zip(lines[1:], steps) if line["error"] or not step[2](line["data"])]
+        tap.equal(bad, [], f"{name}: {len(steps)} calls answer as they should")
+        bad = [line for line in lines[1 + len(steps):-1] if not line["error"] or line["data"]["ok"] is not False]
+        tap.equal(bad, [], f"{name}: {len(refused)} refusals are taken as such")
+        tap.equal(set(lines[0]["tools"]) - {step[0] for step in steps + refused}, set(), f"{name}: that is every tool")
+        last = lines[-1]
+        tap.ok(last["resources"] and last["prompts"] and last["read"], f"{name}: resources and prompts", last)
+        tap.equal(last["asked"], 3, f"{name}: its user was asked before anything became real")
+        tap.ok(last.get("logged", 1) > 0, f"{name}: and log messages came", last)
+
+
+def test_python(_):
+    for line, version in (("py1", "2025-11-25"), ("py2", "2026-07-28")):
+        drive(f"Python client {line}", [sys.executable, os.path.join(DRIVERS, "drive.py")], version,
               PYTHONPATH=os.path.join(FETCHED, line))
 
 
-def test_node(home):
-    for line in ("sdk", "client"):
-        # Modules are looked for beside the script that asks for them.
-        script = os.path.join(FETCHED, "npm", "drive.mjs")
-        with open(os.path.join(DRIVERS, "drive.mjs")) as source, open(script, "w") as copy:
-            copy.write(source.read())
-        drive(f"TypeScript {line}", home, [NODE, script, line])
+def test_node(_):
+    # Modules are looked for beside the script that asks for them.
+    script = os.path.join(FETCHED, "npm", "drive.mjs")
+    with open(os.path.join(DRIVERS, "drive.mjs")) as source, open(script, "w") as copy:
+        copy.write(source.read())
+    for line, version in (("sdk", "2025-11-25"), ("client", "2026-07-28")):
+        drive(f"TypeScript {line}", [NODE, script, line], version)
 
 
 def test_conformance(home):

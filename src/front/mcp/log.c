@@ -10,7 +10,7 @@
 /* Of one call; a command that tries a port range is told about once more in its answer. */
 #define MESSAGES_MAX 20
 
-enum { LEVEL_NOTICE = 2, LEVEL_WARNING = 3 };
+enum { LEVEL_INFO = 1, LEVEL_NOTICE, LEVEL_WARNING };
 
 static const char *const names[MCP_QUIET] = { "debug", "info",	   "notice", "warning",
 					      "error", "critical", "alert",  "emergency" };
@@ -71,7 +71,7 @@ static void say_denials(struct log *log, const struct value *denials)
 }
 
 /* A list of words under KEY, as one message when there are any. */
-static void say_words(struct log *log, const char *key, const char *event)
+static void say_words(struct log *log, unsigned level, const char *key, const char *event)
 {
 	const struct value *answer = log->work->call.answer, *list = value_get(answer, key);
 	struct value *data, *words;
@@ -85,7 +85,7 @@ static void say_words(struct log *log, const char *key, const char *event)
 			value_append(words, value_new_text(list->many.items[i]->text.bytes));
 	}
 	copy_key(answer, "status", data);
-	say(log, LEVEL_WARNING, event, data);
+	say(log, level, event, data);
 }
 
 static void say_question(struct log *log)
@@ -115,8 +115,9 @@ void log_call(const struct tool_call *work, int status, const struct error *err,
 		return;
 	if (work->tool->flags & TOOL_RUNS) {
 		say_denials(&log, value_get(answer, "denials"));
-		say_words(&log, "limits_hit", "limit hit");
-		say_words(&log, "degraded", "degraded");
+		say_words(&log, LEVEL_WARNING, "limits_hit", "limit hit");
+		/* The same with every run of a user who has no cgroup. */
+		say_words(&log, LEVEL_INFO, "degraded", "degraded");
 	}
 	if (value_get_text(answer, "request_id"))
 		say_question(&log);
