@@ -6,9 +6,8 @@
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/store_settle.h"
 #include "workspace/snapshot.h"
-#include "workspace/store_parts.h"
-#include "workspace/unsynced.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -54,34 +53,14 @@ static inline void fixture_open(struct fixture *fixture)
 		tap_bail(fixture->err.text);
 }
 
-/* Waits for who works on the store in the background; how many layers he left to the next. */
-static inline size_t fixture_wait(const struct fixture *fixture)
-{
-	owned(strv_done) struct strv left = STRV_INIT;
-	owned(fd_close) int fd =
-		openat(fixture->store.fd, "worker", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct error ignored;
-
-	if (fd >= 0)
-		(void)flock(fd, LOCK_EX);
-	return unsynced_list(&fixture->store, &left, &ignored) < 0 ? 0 : left.count;
-}
-
-/* Until all is done that can be. Whoever takes the lock between two rounds ends the worker: then it is started again. */
 static inline void fixture_settle(const struct fixture *fixture)
 {
-	size_t left = fixture_wait(fixture);
-
-	for (size_t before = SIZE_MAX; left > 0 && left < before;) {
-		before = left;
-		store_start_worker(&fixture->store);
-		left = fixture_wait(fixture);
-	}
+	store_settle(&fixture->store);
 }
 
 static inline void fixture_close(struct fixture *fixture)
 {
-	(void)fixture_wait(fixture);
+	(void)store_wait(&fixture->store);
 	store_close(&fixture->store);
 	scratch_close(&fixture->scratch);
 }
