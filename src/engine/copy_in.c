@@ -154,6 +154,7 @@ int engine_copy_in(const struct engine_copy_in *copy, struct copied *ret_copied,
 
 	/* Whoever still writes hears that nobody reads. */
 	(void)!close(STDIN_FILENO);
+	/* NOLINTNEXTLINE(android-cloexec-open): standard input is there to be inherited */
 	(void)!open("/dev/null", O_RDONLY);
 	int packed = finish_packer(&packer, &packing);
 

@@ -164,7 +164,7 @@ static void write_words(struct op_call *call, const struct engine_poll *poll,
 int op_poll_run(struct op_call *call, struct error *err)
 {
 	owned(engine_polled_done) struct engine_polled polled = { 0 };
-	struct engine_poll poll;
+	struct engine_poll poll = { .exec_id = NULL };
 
 	if (read_words(call, &poll, err) < 0 || engine_exec_poll(&poll, &polled, err) < 0)
 		return -1;

@@ -21,6 +21,27 @@ static bool is_upload(const char *option)
 	return strstr(words, wanted) != NULL;
 }
 
+/* How bad it is to send VALUE, which stands behind OPTION. */
+static enum scan_severity severity_of_upload(const char *option, const char *value)
+{
+	bool is_file = strchr(value, '@') || strcmp(option, "-T") == 0;
+
+	return is_file || strchr(value, FOLD_GAP) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+}
+
+/* How bad it is to ask for a place with ONE in it. */
+static enum scan_severity severity_of_word(const char *one)
+{
+	if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))
+		return SEVERITY_HIGH;
+	return strchr(one, '?') && strchr(one, FOLD_GAP) ? SEVERITY_MEDIUM : SEVERITY_LOW;
+}
+
+static enum scan_severity worse(enum scan_severity one, enum scan_severity other)
+{
+	return one > other ? one : other;
+}
+
 void command_judge_fetch(const struct command *command)
 {
 	enum scan_severity severity = SEVERITY_LOW;
@@ -33,18 +54,12 @@ void command_judge_fetch(const struct command *command)
 		is_local = is_local || is_here(one);
 		if (place_is_metadata(one))
 			job_find(command->job, command->at, RULE_SECRET_READ, SEVERITY_HIGH, one);
-		if (strchr(one, '?') && strchr(one, FOLD_GAP))
-			severity = SEVERITY_MEDIUM;
-		if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))
-			severity = SEVERITY_HIGH;
+		severity = worse(severity, severity_of_word(one));
 		value = is_upload(one) ? command_word(command, i + 1) : NULL;
-		if (!value)
-			continue;
-		rule = RULE_SEND;
-		if (strchr(value, '@') || strchr(value, FOLD_GAP) || strcmp(one, "-T") == 0)
-			severity = SEVERITY_HIGH;
-		else if (severity < SEVERITY_MEDIUM)
-			severity = SEVERITY_MEDIUM;
+		if (value) {
+			rule = RULE_SEND;
+			severity = worse(severity, severity_of_upload(one, value));
+		}
 	}
 	if (severity == SEVERITY_HIGH)
 		command->job->traits |= TRAIT_SENDS;

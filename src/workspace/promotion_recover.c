@@ -51,6 +51,26 @@ static int settle_state(const struct store *store, struct promotion_entry *entry
 	return 1;
 }
 
+/* Finishes or reverses what lies in the entry's directory. *ret_stuck says why both versions are kept. */
+static int recover_directory(const struct store *store, const struct promotion_entry *entry,
+			     enum txn_state *ret_state, struct error *ret_stuck)
+{
+	/* A promotion that was done once is pending again only while it is taken back. */
+	bool was_done = !is_state(entry, "pending");
+
+	/* Killed before it was noted where it lies, it has left an empty directory at most. */
+	if (!entry->directory) {
+		owned(free_ptr) char *staging = xasprintf("staging/%s", entry->id);
+
+		(void)unlinkat(store->fd, staging, AT_REMOVEDIR);
+		return 0;
+	}
+	if (txn_match(entry->directory, entry->target, was_done, ret_stuck) == 0 &&
+	    txn_recover(entry->directory, ret_state, ret_stuck) == 0)
+		return 0;
+	return *ret_state == TXN_STUCK || ret_stuck->code == ERROR_NOT_FOUND ? 0 : -1;
+}
+
 static int recover_one(const struct store *store, const char *id, struct strv *notes,
 		       struct error *err)
 {
@@ -71,21 +91,9 @@ static int recover_one(const struct store *store, const char *id, struct strv *n
 		*err = (struct error){ 0 };
 		return 0;
 	}
-	/* A promotion that was done once is pending again only while it is taken back. */
-	bool was_done = !is_state(&entry, "pending");
-
-	if (entry.directory &&
-	    (txn_match(entry.directory, entry.target, was_done, &stuck) < 0 ||
-	     txn_recover(entry.directory, &state, &stuck) < 0) &&
-	    state != TXN_STUCK && stuck.code != ERROR_NOT_FOUND) {
+	if (recover_directory(store, &entry, &state, &stuck) < 0) {
 		*err = stuck;
 		return -1;
-	}
-	/* Killed before it was noted where it lies, it has left an empty directory at most. */
-	if (!entry.directory) {
-		owned(free_ptr) char *staging = xasprintf("staging/%s", id);
-
-		(void)unlinkat(store->fd, staging, AT_REMOVEDIR);
 	}
 	int status = settle_state(store, &entry, state, err);
 

@@ -152,6 +152,7 @@ static enum MHD_Result refuse(struct http_request *request, unsigned status)
 }
 
 /* The library calls this with the headers, with each part of the body, at its end, and when a sleeping one wakes. */
+/* NOLINTNEXTLINE(readability-function-size): the library's type has that many parameters */
 static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, const char *path,
 			     const char *method, const char *version, const char *bytes,
 			     size_t *len, void **slot)
