@@ -152,6 +152,14 @@ def test_ids(home):
                "an id that is in use is refused, and its first request answered", answers[0])
         server.send({"jsonrpc": "2.0", "id": "same", "method": "ping"})
         tap.equal(server.wait("same").get("result"), {}, "afterwards it may be used again")
+        for number in ("9007199254740993", "9223372036854775807", "-9223372036854775808", "0", '""', '"a\\u0000b"'):
+            server.raw(f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}\n'.encode())
+            answer = server.read()
+            tap.ok(answer.get("result") == {} and answer["id"] == json.loads(number), f"id {number} comes back as it is", answer)
+        for number in ("9223372036854775808", "1" * 400, "1.5", "1e400", "null", "true", "[1]", "{}"):
+            server.raw(f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}\n'.encode())
+            answer = server.read()
+            tap.ok(code_of(answer) in (-32600, -32700) and answer["id"] is None, f"id {number[:20]} is none", answer)
         first = server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": "sleep 1"}})
         second = server.start("ping")
         tap.equal(server.read()["id"], second, "a long call keeps nobody waiting")
