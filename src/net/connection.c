@@ -181,6 +181,7 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 	struct connection *connection = side->owner;
 	bool is_inner = side == &connection->inner;
 
+	(is_inner ? &connection->up : &connection->down)->is_ready = events & EPOLLIN;
 	if (!is_inner && !connection->is_connected)
 		finish_connect(gateway, connection);
 	if (!connection->is_dead && is_inner &&

@@ -9,6 +9,7 @@ struct flow {
 	struct source *from, *to;
 	struct pipe_ends pipe;
 	bool has_pipe, has_ended, is_shut;
+	bool is_ready;	 /* something is said to be there, and was not found yet */
 	size_t held;	 /* bytes in the pipe */
 	uint64_t *limit; /* how many more may be taken, or NULL: any number */
 	uint64_t *counter;
@@ -60,6 +61,8 @@ struct connection {
 	uint64_t
 		hello_ns; /* to have said all of its ClientHello, or of a head, by; 0: none was begun */
 	uint64_t active_ns;
+	bool awaits_answer; /* all of the first bytes of a server */
+	size_t awaited;	    /* so many bytes of a head or hello wake us */
 };
 
 /* connection.c: ends it; with RESET both peers see that something broke. */
@@ -77,7 +80,9 @@ void gate_hear(struct connection *connection);
 /* Passes on a second ClientHello and what may stand in front of it. 0, or -1 on a reset. */
 int gate_again(struct gateway *gateway, struct connection *connection, uint32_t events);
 /* How many bytes must have come before it is woken again. */
-void gate_wait_for(const struct connection *connection, int bytes);
+void gate_wait_for(struct connection *connection, size_t bytes);
+/* Whether it was woken, and GOT is less: bytes behind an urgent one, which cannot be looked at. */
+bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_t got);
 
 /* The client has said whom it speaks to. */
 void connection_is_for(struct connection *connection, const char *name);

@@ -13,9 +13,18 @@
 #define HELLO_NS (10 * SECOND_NS)
 #define RECORDS_PER_ROUND 16
 
-void gate_wait_for(const struct connection *connection, int bytes)
+void gate_wait_for(struct connection *connection, size_t bytes)
 {
-	(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+	int least = (int)bytes;
+
+	connection->awaited = bytes;
+	(void)setsockopt(connection->inner.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+}
+
+bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_t got)
+{
+	return events & EPOLLIN && !(events & (EPOLLRDHUP | EPOLLHUP)) && got > 0 &&
+	       (size_t)got < connection->awaited;
 }
 
 static void let_through(struct connection *connection)
@@ -59,7 +68,7 @@ static void wait_for_more(struct gateway *gateway, struct connection *connection
 {
 	if (!connection->hello_ns)
 		connection->hello_ns = gateway->now_ns + HELLO_NS;
-	gate_wait_for(connection, (int)got + 1);
+	gate_wait_for(connection, (size_t)got + 1);
 }
 
 /* A client that has left behind its hello is kept only as long as the server may need to answer. */
@@ -102,7 +111,7 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 			refuse_hello(gateway, connection, hello.name);
 		return;
 	case SNI_MORE:
-		if (events & (EPOLLRDHUP | EPOLLHUP))
+		if (events & (EPOLLRDHUP | EPOLLHUP) || gate_is_barred(connection, events, got))
 			break;
 		wait_for_more(gateway, connection, got);
 		return;
@@ -122,7 +131,10 @@ void gate_hear(struct connection *connection)
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (got > 0 && got < SNI_ANSWER_BYTES && sni_is_handshake(bytes, &ignored)) {
+	/* Woken for less than was waited for: it ends, or hides something behind an urgent byte, which is its own affair. */
+	if (got > 0 && got < SNI_ANSWER_BYTES && sni_is_handshake(bytes, &ignored) &&
+	    !(connection->awaits_answer && connection->down.is_ready)) {
+		connection->awaits_answer = true;
 		(void)setsockopt(connection->outer.fd, SOL_SOCKET, SO_RCVLOWAT, &enough,
 				 sizeof(enough));
 		return;
@@ -158,7 +170,8 @@ static bool pass_record(struct gateway *gateway, struct connection *connection, 
 		let_through(connection);
 		return true;
 	}
-	if (found == SNI_MORE && !(events & (EPOLLRDHUP | EPOLLHUP)))
+	if (found == SNI_MORE && !(events & (EPOLLRDHUP | EPOLLHUP)) &&
+	    !gate_is_barred(connection, events, got))
 		wait_for_more(gateway, connection, got);
 	else
 		refuse_hello(gateway, connection, found == SNI_NAME ? hello.name : NULL);

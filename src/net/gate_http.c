@@ -312,7 +312,7 @@ static void wait_for_more(struct gateway *gateway, struct connection *connection
 {
 	if (!connection->hello_ns)
 		connection->hello_ns = gateway->now_ns + HEAD_NS;
-	gate_wait_for(connection, (int)have + 1);
+	gate_wait_for(connection, have + 1);
 }
 
 /* 1: one step further; 0: wait, or refused; -1: reset. */
@@ -402,6 +402,10 @@ static int step(struct gateway *gateway, struct connection *connection, uint32_t
 	}
 	if (connection->requests.step == STEP_HEAD && leaves_for_tls(gateway, connection, bytes[0]))
 		return 0;
+	if (gate_is_barred(connection, events, got)) {
+		refuse_nonsense(gateway, connection, "400 Bad Request", "urgent bytes in it");
+		return 0;
+	}
 	status = connection->requests.step == STEP_HEAD
 			 ? step_head(gateway, connection, bytes, (size_t)got)
 			 : step_chunk(gateway, connection, bytes, (size_t)got);

@@ -40,6 +40,31 @@ void stream_stop(struct gateway *gateway, struct flow *flow)
 	close(flow->pipe.fds[1]);
 }
 
+/*
+ * Splicing stops in front of an urgent byte, and stays there: it is passed on as such, by hand, with the byte behind it.
+ * 1 when there was one, 0 when not, -1 when the other side takes nothing now: rather a reset than bytes that are lost.
+ */
+static int pass_urgent(struct flow *flow)
+{
+	char urgent, next;
+	ssize_t got;
+
+	if (recv(flow->from->fd, &urgent, 1, MSG_OOB | MSG_DONTWAIT) != 1)
+		return 0;
+	if (send(flow->to->fd, &urgent, 1, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		return -1;
+	got = recv(flow->from->fd, &next, 1, MSG_DONTWAIT);
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 1 : -1;
+	flow->has_ended = got == 0;
+	if (got == 1 && send(flow->to->fd, &next, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		return -1;
+	*flow->counter += (uint64_t)got;
+	if (flow->limit)
+		*flow->limit -= (uint64_t)got;
+	return 1;
+}
+
 /* Fills the pipe when it is empty. 1 when there are bytes to pass on, 0 when not, -1 on a reset. */
 static int fill(struct gateway *gateway, struct flow *flow)
 {
@@ -56,13 +81,23 @@ static int fill(struct gateway *gateway, struct flow *flow)
 		return -1;
 	got = splice(flow->from->fd, NULL, flow->pipe.fds[1], NULL, most,
 		     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (got < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	/* Neither what is said to be there nor the end: perhaps something is in the way. */
+	if (got == 0 || (got < 0 && flow->is_ready)) {
+		int passed = pass_urgent(flow);
+
+		flow->is_ready = false;
+		flow->has_ended |= passed == 0 && got == 0;
+		return passed < 0 ? -1 : 0;
+	}
 	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	flow->has_ended = got == 0;
+		return 0;
+	flow->is_ready = false;
 	flow->held = (size_t)got;
 	if (flow->limit)
 		*flow->limit -= (uint64_t)got;
-	return got > 0;
+	return 1;
 }
 
 /* Moves what can be moved. 0, or -1 on a reset. */

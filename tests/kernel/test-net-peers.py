@@ -162,6 +162,45 @@ def test_killed_client(home):
     tap.ok(not count.stdout.strip(), "nothing of it is left outside", count.stdout)
 
 
+def shout(peer, _):
+    """An urgent byte in the middle of what it says."""
+    peer.sendall(b"before")
+    peer.send(b"U", socket.MSG_OOB)
+    peer.sendall(b"after")
+    peer.recv(1)
+
+
+def heed(peer, _):
+    """Says what it heard, urgent bytes in their place."""
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+    peer.settimeout(patience(20))
+    heard = b""
+    while b"after" not in heard and (part := peer.recv(100)):
+        heard += part
+    peer.sendall(b"heard " + heard)
+
+
+def test_urgent(home):
+    """Splicing stops in front of an urgent byte; nothing else does."""
+    script = """
+def say(port, *parts):
+    with socket.create_connection(('good.example', port), 10) as s:
+        s.settimeout(30)
+        for part in parts: s.send(part[1:], socket.MSG_OOB) if part[:1] == b'!' else s.sendall(part)
+        got = b''
+        try:
+            while b'after' not in got and b'HTTP' not in got and (more := s.recv(200)): got += more
+        except OSError as e: return type(e).__name__
+    return got.decode().replace(' ', '-').split('\\r')[0]
+print(say(7105, b'before', b'!U', b'after'), say(7106), say(8080, b'GET / HT', b'!U', b'TP/1.1\\r\\nHost: good.example\\r\\n\\r\\n'),
+      say(443, b'\\x16\\3\\1\\2\\0\\1', b'!U', b'x' * 600))
+"""
+    r = run(home, script, "--allow", "good.example:7105-7106", "--allow", "http:good.example:8080", "--allow", "good.example:443")
+    tap.ok(lines(r)[:2] == ["heard-beforeUafter", "beforeafter"], "urgent bytes go both ways, and what is behind them", r.get("stdout"))
+    tap.ok(lines(r)[2:] == ["HTTP/1.1-400-Bad-Request", "ConnectionResetError"] or lines(r)[2:] == ["HTTP/1.1-200-OK", "ConnectionResetError"],
+           "where bytes are looked at they bar the way, or are none of them", (r.get("stdout"), r.get("denials")))
+
+
 def test_no_descriptor(home):
     """With none left whoever comes is turned away, and does not wait for ever."""
     script = f"for line in sys.stdin: print(get('{GOOD}'), flush=True)"
@@ -263,9 +302,9 @@ def main():
     enter()
     with Home("net-peers-") as home:
         build_internet(home)
-        for port, handler in ((7100, silent), (7101, deaf), (7102, flood), (7103, drip), (7104, slam_later)):
+        for port, handler in ((7100, silent), (7101, deaf), (7102, flood), (7103, drip), (7104, slam_later), (7105, heed), (7106, shout)):
             listen(GOOD, port, handler)
-        for test in (test_peers, test_killed_client, test_no_descriptor, test_without_six, test_in_container, test_in_own_container):
+        for test in (test_peers, test_killed_client, test_urgent, test_no_descriptor, test_without_six, test_in_container, test_in_own_container):
             tap.attempt(test, home)
     return tap.done()
 
