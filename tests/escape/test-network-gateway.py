@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Attacks on the gateway itself: siblings of A096 to A112, against a small internet of this suite's own (tests/lib/attacknet.py)."""
+"""Attacks on the gateway itself, siblings of A106 to A112: TLS, requests, ports, floods; against a small internet of this suite's own (tests/lib/attacknet.py)."""
 import json
 import os
+import shutil
 import signal
 import socket
 import ssl
-import struct
 import subprocess
 import sys
 import threading
@@ -14,10 +14,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import attacknet
 import internet
-from aisbxtest import Suite
+from aisbxtest import PLAIN_ID, Suite
 from attacknet import SEEN, A, Place, enter, inside, is_gone, outside
 from box import patience, slow
-from internet import EVIL, GOOD, LAN, METADATA, PRELUDE
+from internet import EVIL, GOOD, PRELUDE
 
 enter()
 suite = Suite("network-gateway", needs_attack=False)
@@ -51,54 +51,8 @@ def redirect(peer, address):
     peer.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://evil.example:8000/stolen\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
 
-def odd_names(query, who, server):
-    """A nameserver that is no friend: first answers that are not to our question, then the one that is."""
-    at = query.index(b"\0", 12) + 5
-    question, name = query[12:at], query[12:at - 4]
-    wrong = socket.inet_aton(EVIL)
-
-    def answer(ident, asked, body, count):
-        server.sendto(ident + struct.pack(">HHHHH", 0x8180, 1, count, 0, 0) + asked + body, who)
-
-    def record(owner, kind, data):
-        return owner + struct.pack(">HHIH", kind, 1, 30, len(data)) + data
-
-    answer(bytes([query[0] ^ 1, query[1]]), question, record(name, 1, wrong), 1)
-    answer(query[:2], internet.wire_name("evil.example") + query[at - 4:at], record(internet.wire_name("evil.example"), 1, wrong), 1)
-    answer(query[:2], question[:-3] + b"\x10\0\1", record(name, 1, wrong), 1)
-    # The right one, with strangers in it: another name's address, an alias of another name, a class of its own.
-    body = record(internet.wire_name("other.example"), 1, wrong) + record(internet.wire_name("other.example"), 5, b"\xc0\x0c") \
-        + name + struct.pack(">HHIH", 1, 3, 30, 4) + wrong + record(b"\xc0\x0c", 1, socket.inet_aton(GOOD))
-    answer(query[:2], question, body, 4)
-
-
 def begin():
-    internet.NAMES.update({"front.example": GOOD, "to-host.example": "198.18.0.1", "to-private.example": "inner.example", "inner.example": LAN,
-                           "loop-a.example": "loop-b.example", "loop-b.example": "loop-a.example", "mapped.example": "::ffff:127.0.0.1",
-                           "nat64.example": "64:ff9b::7f00:1", "siit.example": "::ffff:0:7f00:1", "zero.example": "0.0.0.0",
-                           "all.example": "255.255.255.255", "group.example": "224.0.0.1", "sixtofour.example": "2002:7f00:1::1"})
-    plain_answer = internet.answer_name
-    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-
-    def answer_name(query, by_stream):
-        return b"" if b"\x03odd\x07example" in query else plain_answer(query, by_stream)
-
-    def serve_odd():
-        server.bind((internet.NAMES_AT, 53))
-        while True:
-            query, who = server.recvfrom(2048)
-            if b"\x03odd\x07example" in query:
-                odd_names(query, who, server)
-            elif b"\x06loop-" in query:
-                # Names that lead to each other, and a pointer to itself.
-                server.sendto(query[:2] + struct.pack(">HHHHH", 0x8180, 1, 2, 0, 0) + query[12:] + b"\xc0\x0c" + struct.pack(">HHIH", 5, 1, 30, 2)
-                              + b"\xc0\x0c" + struct.pack(">BB", 0xc0, len(query) + 14) + struct.pack(">HHIH", 1, 1, 30, 4) + b"\1\2\3\4", who)
-            else:
-                reply = answer_name(query, False)
-                if reply:
-                    server.sendto(reply, who)
-
-    internet.serve_names = serve_odd
+    internet.NAMES["front.example"] = GOOD
     attacknet.begin()
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{Place.path}/key.pem", "-out",
                     f"{Place.path}/cert.pem", "-days", "2", "-subj", "/CN=test"], check=True, capture_output=True)
@@ -182,104 +136,6 @@ def disguised(t):
     result = inside(t, FRONTS, *T)
     t.equal(result.words, ["ConnectionResetError"] * 6, f"each is reset: {result}")
     t.ok(not TLS_NAMES, "and none has reached the server", TLS_NAMES)
-
-
-RAW = r"""
-def raw(*messages, tcp=False, split=0):
-    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM); s.settimeout(2)
-    s.connect(('192.0.2.53', 53))
-    try:
-        for m in messages:
-            m = (struct.pack('>H', len(m)) if tcp else b'') + m
-            for at in range(0, len(m), split or len(m)): s.send(m[at:at + (split or len(m))])
-        return 'code%d' % (s.recv(600)[5 if tcp else 3] & 15)
-    except OSError as e: return type(e).__name__
-H = b'\x12\x34\1\0\0\1\0\0\0\0\0\0'
-G = b'\4good\7example\0\0\1\0\1'
-"""
-QUERIES = RAW + r"""
-print(raw(H + b'\xc0\x0c\0\1\0\1'), raw(H + b'\4good\xc0\x0c\0\1\0\1'), raw(H[:4] + b'\0\2' + H[6:] + G + b'\4evil\7example\0\0\1\0\1'),
-      raw(H[:4] + b'\0\0' + H[6:] + G), raw(H[:2] + b'\x81\x80' + H[4:] + G), raw(H[:2] + b'\x28\0' + H[4:] + G), raw(H + G[:-1] + b'\3'),
-      raw(H + b'\4GoOd\7eXaMpLe\0\0\1\0\1'), raw(H[:10] + b'\0\1' + G + b'\0\0\x29\x10\0\0\0\x80\0\0\x0c\0\x0a\0\x08secret!!'),
-      raw(H + G, tcp=True, split=1), raw(H + G + b'x' * 900, tcp=True), raw(b'', tcp=True), raw(H + b'\x0bgood.example\0\0\1\0\1'),
-      raw(H + b'\4good\7example\4evil\7example\0\0\1\0\1'), raw(H + b'\3odd\7example\0\0\1\0\1'))
-"""
-
-
-@suite.case("A110b", "messages to the stub that are none", lambda t: t.equal(
-    outside(RAW.replace("192.0.2.53", internet.NAMES_AT) + "print(raw(H + b'\\4evil\\7example\\0\\0\\1\\0\\1'))"), ["code0"], "evil has an answer outside"))
-def odd_queries(t):
-    result = inside(t, QUERIES, *A)
-    t.ok({row[:2] for row in result.asked} <= {("good.example", 1)}, "nothing but the listed name is asked", result.asked)
-    t.ok(not any("secret" in str(row) for row in result.asked), "what came with it stays here", result.asked)
-    t.ok(result.words[7] == "code0" and result.words[9] == "code0", "mixed case and single bytes are answered", result.words)
-    t.ok(all(word in ("code1", "code3", "code4", "TimeoutError", "ConnectionResetError", "IndexError", "code0") for word in result.words)
-         and len(result.words) == 15, "each ends", result.words)
-
-
-LEADS = ("to-host", "to-private", "loop-a", "mapped", "nat64", "siit", "zero", "all", "group", "sixtofour")
-
-
-@suite.case("A105b", "names that lead where no name may", lambda t: t.equal(
-    outside("print(get('zero.example'), get('to-private.example'))"), ["127.0.0.1", LAN], "outside they lead there"))
-def leading(t):
-    flags = [word for name in LEADS for word in ("--allow", f"{name}.example:80")]
-    script = "print(*[get(name + '.example') for name in (" + "".join(f"'{name}', " for name in LEADS) + ")])"
-    result = inside(t, script, *flags, timeout=60)
-    t.ok(not result.hits and all(word.endswith("rror") for word in result.words) and len(result.words) == len(LEADS), "none is followed", result)
-    result = inside(t, "print(get('odd.example'))", "--allow", "odd.example:80")
-    t.ok(result.words == [GOOD] and EVIL not in result.hits, "an answer to another question, or about another name, is none", result)
-
-
-WIDE = ["--allow", "0.0.0.0/0:80", "--allow", "[::/0]:80", "--allow", "udp:0.0.0.0/0:9000", "--allow", "udp:[::/0]:9000"]
-PLACES = ("0.0.0.0", "127.0.0.1", "127.255.255.254", LAN, METADATA, "198.18.0.1", "100.64.0.1", "192.168.1.1", "224.0.0.1", "255.255.255.255",
-          "::", "::1", "::ffff:10.9.8.7", "::10.9.8.7", "::ffff:0:10.9.8.7", "64:ff9b::10.9.8.7", "64:ff9b:1::10.9.8.7", "2002:a09:807::1",
-          "fe80::1%lo", "fec0::1", "fc00::1", "ff02::1%lo", "2001::1", "100::1")
-DIAL_ALL = f"""
-for host in {PLACES!r}:
-    print(get(host))
-    for family, kind, _, _, to in socket.getaddrinfo(host, 9000, type=socket.SOCK_DGRAM)[:1]:
-        u = socket.socket(family, kind); u.settimeout(.2); u.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-        try: u.sendto(b'x', to); print(u.recv(10))
-        except OSError as e: print(type(e).__name__)
-"""
-
-
-@suite.case("A105c", "special addresses, where all others are allowed", lambda t: t.equal(
-    outside(f"print(get('0.0.0.0'), get('{LAN}'), get('::ffff:{LAN}'))"), ["127.0.0.1", LAN, LAN], "outside they are reached"))
-def special(t):
-    result = inside(t, DIAL_ALL, *WIDE, timeout=60)
-    t.ok(not result.hits and len(result.words) == 2 * len(PLACES) and all(word.endswith("rror") for word in result.words), "none is reached", result)
-    t.equal(inside(t, f"print(get('{GOOD}'))", *WIDE).words, [GOOD], "others are")
-
-
-FAMILIES = r"""
-import errno
-def make(*how):
-    try: socket.socket(*how).close(); return 'open'
-    except OSError as e: return errno.errorcode.get(e.errno, str(e.errno))
-print(make(17, 3, 3), make(17, 2, 0x300), make(40, 1, 0), make(2, 3, 1), make(2, 3, 255), make(10, 3, 58), make(16, 3, 9), make(16, 3, 12), make(2, 1, 262), make(2, 5, 132))
-s = socket.socket(16, 3, 0); s.bind((0, 0)); s.settimeout(2)
-def talk(kind, body, flags=5):
-    s.send(struct.pack('=IHHII', 16 + len(body), kind, flags, 1, 0) + body)
-    return struct.unpack('=i', s.recv(4096)[16:20])[0]
-# A route away from the gateway, an address, a link, a rule.
-print(talk(24, struct.pack('=BBBBBBBBI', 2, 0, 0, 0, 254, 3, 0, 1, 0) + struct.pack('=HHI', 8, 4, 1), 0x605),
-      talk(20, struct.pack('=BBBBI', 2, 32, 0, 0, 1) + struct.pack('=HH4s', 8, 2, bytes([10, 9, 8, 7])), 0x605),
-      talk(16, struct.pack('=BxHiII', 0, 0, 1, 0, 1)), talk(32, struct.pack('=BBBBBBBBI', 2, 0, 0, 0, 254, 0, 0, 1, 0), 0x605))
-for option, value in ((19, b'\1\0\0\0'), (25, b'lo\0'), (36, b'\1\0\0\0')):
-    t = socket.socket()
-    try: t.setsockopt(0 if option == 19 else 1, option, value); print('set')
-    except OSError as e: print(errno.errorcode.get(e.errno))
-"""
-
-
-@suite.case("A016b", "other families, routes and marks, with a network", "the kernel's own doors; A016 and A018 have the controls")
-def families(t):
-    words = inside(t, FAMILIES, *A).words
-    t.ok("open" not in words[:10] and len(words) == 17, "no other family, no raw socket", words)
-    t.ok(all(int(word) < 0 for word in words[10:14]), "nothing of the network can be changed", words)
-    t.ok(words[14] == "EPERM" and words[16] == "EPERM", "nor be passed by", words)
 
 
 HTTP = r"""
@@ -403,6 +259,33 @@ def gateway_of(supervisor):
         if int(about["PPid"]) == supervisor:
             return pid
     return 0
+
+
+@suite.case("A112c", "the door to a run's rules is its user's", "the door is ours; outside there is none")
+def door(t):
+    live = f"{t.caller.home}/.local/state/aisbx/live"
+
+    def doors():
+        return {name for name in (os.listdir(live) if os.path.isdir(live) else []) if name[0] == "."}
+
+    # Of runs that were killed, until somebody looks.
+    before = doors()
+    child = t.box.popen(["python3", "-c", "import sys; sys.stdin.read()"], flags=A, as_json=False, stdin=subprocess.PIPE)
+    found = []
+    try:
+        is_gone(lambda: not doors() - before)
+        found = sorted(doors() - before)
+        t.ok(found, "it is there while the run lives", found)
+        script = f"import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('{live}/{found[0]}')"
+        python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or sys.executable
+        done = subprocess.run([python, "-c", script], user=PLAIN_ID + 1, group=PLAIN_ID + 1, extra_groups=[], capture_output=True,
+                              text=True, check=False)
+        t.ok("PermissionError" in done.stderr, "another user cannot reach it", done.stderr[-200:])
+        seen = inside(t, f"import os\nprint(os.path.exists('{live}'))", *A)
+        t.equal(seen.words, ["False"], "nor does anybody inside see it")
+    finally:
+        child.communicate(b"")
+    t.ok(is_gone(lambda: os.path.exists(f"{live}/{found[0]}")), "and it is gone with the run", found)
 
 
 @suite.case("A111b", "the gateway is killed", "outside there is none")
