@@ -29,6 +29,8 @@ void command_judge_readers(const struct command *command);
 /* Readers that can start programs: awk by its language, tar by its options. */
 void command_judge_awk(const struct command *command);
 void command_judge_tar(const struct command *command);
+void command_judge_trap(const struct command *command);
+void command_judge_editor(const struct command *command);
 
 /* What the command's own row says about it. */
 void command_judge_rows(const struct command *command);

@@ -1,4 +1,4 @@
-/* Commands that read files and can also start programs: awk, tar. */
+/* Commands that are about something else and can also start programs: awk, tar, trap, editors. */
 #include "base/own.h"
 #include "scan/command_rows.h"
 
@@ -76,5 +76,34 @@ void command_judge_tar(const struct command *command)
 				command_find(command, RULE_EXEC, SEVERITY_HIGH);
 			(void)job_nested(command->job, command->at, SCAN_SHELL, code, strlen(code));
 		}
+	}
+}
+
+/* trap 'commands' SIGNAL: run later; with DEBUG at every command. */
+void command_judge_trap(const struct command *command)
+{
+	const char *text = command_word(command, 0), *one;
+
+	if (!text || text[0] == '-')
+		return;
+	(void)job_nested(command->job, command->at, SCAN_SHELL, text, strlen(text));
+	for (size_t i = 1; (one = command_word(command, i)); i++) {
+		if (strcmp(one, "DEBUG") == 0)
+			command_find(command, RULE_SPY, SEVERITY_MEDIUM);
+	}
+}
+
+/* vim -c ':!command' */
+void command_judge_editor(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *code = strchr(one, '!');
+
+		if (!code || (one[0] != ':' && one[0] != '!' && one[0] != '+'))
+			continue;
+		command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+		(void)job_nested(command->job, command->at, SCAN_SHELL, code + 1, strlen(code + 1));
 	}
 }

@@ -195,13 +195,6 @@ static bool is_module_everywhere(const char *name, size_t len)
 	return false;
 }
 
-static bool is_function(const struct meaning *meaning)
-{
-	const struct meaning *path = meaning_of_kind(meaning, MEANS_PATH);
-
-	return path && strcmp(path->text, FOLLOW_FUNCTION) == 0;
-}
-
 static const struct meaning *attribute(struct follow *follow, uint32_t node)
 {
 	uint32_t object = syntax_child(follow->syntax, node, FIELD_OBJECT);
@@ -213,7 +206,7 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 	if (object == SYNTAX_NONE || member == SYNTAX_NONE)
 		return NULL;
 	if (follow->language == SCAN_JAVASCRIPT && is_member_named(follow, node, "constructor") &&
-	    (is_member_named(follow, object, "constructor") || is_function(follow->of[object])))
+	    is_member_named(follow, object, "constructor"))
 		return built_path(follow, "Function");
 	name = source(follow, member, &len);
 	result = meaning_both(&follow->all, result, follow_get_member(follow, name, len));
@@ -249,8 +242,6 @@ static const struct meaning *pick(struct follow *follow, const struct meaning *o
 	if (strcmp(object->text, "globals()") == 0 || strcmp(object->text, "locals()") == 0 ||
 	    strcmp(object->text, "vars()") == 0 || strcmp(object->text, "sys.modules") == 0)
 		return follow_name(follow, text->text, text->len);
-	if (strcmp(object->text, FOLLOW_FUNCTION) == 0 && strcmp(text->text, "constructor") == 0)
-		return built_path(follow, "Function");
 	picked = meaning_member(&follow->all, object, text->text, text->len);
 	if (picked)
 		picked->is_built = true;
@@ -371,8 +362,8 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 	case NODE_ARROW_FUNCTION:
 		if (follow->language != SCAN_JAVASCRIPT)
 			return NULL;
-		return meaning_new(&follow->all, MEANS_PATH, FOLLOW_FUNCTION,
-				   strlen(FOLLOW_FUNCTION));
+		return meaning_new(&follow->all, MEANS_PATH, MEANING_FUNCTION,
+				   strlen(MEANING_FUNCTION));
 	default:
 		return NULL;
 	}

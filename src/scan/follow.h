@@ -54,8 +54,6 @@ const struct meaning *follow_own_function(struct follow *follow, uint32_t callee
 /* Where a function stands, by its name; what a call hands to one's parameters. */
 void follow_place(struct follow *follow, uint32_t function);
 void follow_handed(struct follow *follow, uint32_t call);
-/* Stands for a function that is written there and then; its constructor makes functions of texts. */
-#define FOLLOW_FUNCTION "(function)"
 /* Imports, assignments, parameters: what gives names their meaning. */
 void follow_define(struct follow *follow, uint32_t node);
 

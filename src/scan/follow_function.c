@@ -49,9 +49,8 @@ static void gives(struct follow *follow, uint32_t function, const struct meaning
 
 	if (!meaning)
 		return;
-	if (name != SYNTAX_NONE && name_key(follow, name, key))
-		meanings_define(&follow->all, key, strlen(key), meaning);
-	node_key(function, key);
+	if (name == SYNTAX_NONE || !name_key(follow, name, key))
+		node_key(function, key);
 	meanings_define(&follow->all, key, strlen(key), meaning);
 }
 

@@ -196,19 +196,21 @@ static void judge_member_name(struct scan_job *job, uint32_t node)
 static void judge_kept(struct scan_job *job, uint32_t node)
 {
 	const struct syntax_node *it = &job->syntax->nodes[node];
-	const struct meaning *path = meaning_of_kind(job->follow->of[node], MEANS_PATH);
-	const struct function_row *row = path ? function_find(job->language, path->text) : NULL;
 	uint32_t above =
 		it->parent == SYNTAX_NONE ? NODE_OTHER : job->syntax->nodes[it->parent].kind;
+	const struct meaning *path;
+	const struct function_row *row;
 
+	if (!(above == NODE_PAIR && it->field == FIELD_VALUE) && above != NODE_LIST &&
+	    above != NODE_RETURN)
+		return;
+	path = meaning_of_kind(job->follow->of[node], MEANS_PATH);
+	row = path ? function_find(job->language, path->text) : NULL;
 	if (!row || row->severity < SEVERITY_MEDIUM || is_allowed(job, path->text) ||
 	    (row->rule != RULE_EXEC && row->rule != RULE_SUBPROCESS))
 		return;
-	if ((above == NODE_PAIR && it->field == FIELD_VALUE) || above == NODE_LIST ||
-	    above == NODE_RETURN) {
-		job->reached |= job_teeth(path->text);
-		job_find(job, it->start, row->rule, SEVERITY_MEDIUM, path->text);
-	}
+	job->reached |= job_teeth(path->text);
+	job_find(job, it->start, row->rule, SEVERITY_MEDIUM, path->text);
 }
 
 static void judge_binary(struct scan_job *job, uint32_t node)

@@ -129,6 +129,14 @@ struct meaning *meaning_member(struct meanings *all, const struct meaning *of, c
 	struct meaning *meaning;
 	size_t before = is_ground(of) ? 0 : of->len;
 
+	/* What makes functions, reached from one. */
+	if (len == strlen("constructor") && memcmp(name, "constructor", len) == 0 &&
+	    strcmp(of->text, MEANING_FUNCTION) == 0) {
+		meaning = meaning_new(all, MEANS_PATH, "Function", strlen("Function"));
+		if (meaning)
+			meaning->is_built = true;
+		return meaning;
+	}
 	if (before + len + 1 > MEANING_PATH_MAX)
 		return NULL;
 	memcpy(path, of->text, before);

@@ -34,6 +34,8 @@ struct meanings {
 #define MEANING_PATH_MAX 200u
 #define MEANING_BYTES_MAX ((size_t)8 << 20)
 #define MEANING_ALSO_MAX 6u
+/* The path of a function that is written there and then. */
+#define MEANING_FUNCTION "(function)"
 
 void meanings_init(struct meanings *all);
 void meanings_done(struct meanings *all);

@@ -26,6 +26,7 @@
 #define LOOP_SECONDS 3
 #define SILENCE_MS 60000
 #define WHY_SIZE 160
+#define TRIM_BYTES 65536u
 
 struct question {
 	uint32_t language;
@@ -110,7 +111,8 @@ static _Noreturn void serve(int fd)
 		if (read_whole(fd, text, question.len) < 0 || answer_one(fd, &question, text) < 0)
 			_exit(1);
 		/* The next text may be long in coming, and the scanner's memory is counted with ours. */
-		(void)malloc_trim(0);
+		if (question.len > TRIM_BYTES)
+			(void)malloc_trim(0);
 	}
 	_exit(0);
 }

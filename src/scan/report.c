@@ -152,6 +152,7 @@ unsigned job_teeth(const char *path)
 					       "pexpect",    "execa",	      "shelljs",
 					       "cross-spawn" };
 
+	path += str_starts(path, "asyncio.subprocess") ? strlen("asyncio.") : 0;
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
 		size_t len = strlen(modules[i]);
 

@@ -233,7 +233,8 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 		return;
 	shell_word_add(shell, destination, &target);
 	/* curl ... > FILE: the file is what came. */
-	if (is_out && shell->fetched.count < FETCHED_MAX && shell_fetches(shell, it->parent))
+	if (is_out && shell->fetched.count < FETCHED_MAX &&
+	    (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
 		strv_add(&shell->fetched, command_name(str_cstr(&target)));
 	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
 		judge_target(shell->job, it->start, str_cstr(&target));
@@ -314,6 +315,14 @@ static void add_value(struct shell *shell, uint32_t value, struct str *out)
 	}
 }
 
+/* Variables whose value a shell, or git, or a pager runs. */
+static bool is_run_later(const struct syntax *syntax, uint32_t name)
+{
+	return syntax_is(syntax, name, "PROMPT_COMMAND") ||
+	       syntax_is(syntax, name, "GIT_SSH_COMMAND") || syntax_is(syntax, name, "LESSOPEN") ||
+	       syntax_is(syntax, name, "PAGER") || syntax_is(syntax, name, "EDITOR");
+}
+
 static void judge_variable(struct shell *shell, uint32_t node)
 {
 	const struct syntax *syntax = shell->syntax;
@@ -334,6 +343,8 @@ static void judge_variable(struct shell *shell, uint32_t node)
 			: NULL);
 	judge_assigned(shell->job, it->start, syntax->text + it->start, it->end - it->start,
 		       str_cstr(&text), text.len);
+	if (is_run_later(syntax, name) && text.len > 0)
+		(void)job_nested(shell->job, it->start, SCAN_SHELL, str_cstr(&text), text.len);
 	if (syntax_is(syntax, name, "LD_PRELOAD"))
 		job_find(shell->job, it->start, RULE_PRIVILEGE, SEVERITY_HIGH, "LD_PRELOAD");
 	if (syntax_is(syntax, name, "HISTFILE") || syntax_is(syntax, name, "HISTSIZE"))

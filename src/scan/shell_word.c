@@ -326,3 +326,15 @@ bool shell_decodes(struct shell *shell, uint32_t node)
 {
 	return any_command(shell, node, command_decodes);
 }
+
+static bool does_unpack(const char *name, const struct strv *words)
+{
+	return (str_starts(name, "base") || strcmp(name, "xxd") == 0 ||
+		strcmp(name, "uudecode") == 0 || strcmp(name, "openssl") == 0) &&
+	       command_decodes(name, words);
+}
+
+bool shell_unpacks(struct shell *shell, uint32_t node)
+{
+	return any_command(shell, node, does_unpack);
+}

@@ -31,5 +31,7 @@ bool shell_output(struct shell *shell, uint32_t from, uint32_t to, struct str *o
 /* Whether something below NODE takes from the network, or decodes. */
 bool shell_fetches(struct shell *shell, uint32_t node);
 bool shell_decodes(struct shell *shell, uint32_t node);
+/* Likewise, from a form in which it cannot be read. */
+bool shell_unpacks(struct shell *shell, uint32_t node);
 
 #endif

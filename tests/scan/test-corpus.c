@@ -4,8 +4,9 @@
  * A corpus file KIND.LANGUAGE holds snippets, each behind a line "%% NAME". Those in corpus/ were there while the rules
  * were made. Those in second/ were written then (69 of 81 found, 2 of 71 blamed) and the rules mended by them; so were
  * those in third/ (45 of 51, 0 of 48), in fourth/ (155 of 179, 0 of 176; written without a look at the rules) and in
- * fifth/, three lots one after the other (64 of 70, 52 of 60, 51 of 60; 1, 0 and 2 blamed of 186). For those in held-out/
- * no rule was changed, and what is told about them is the honest figure.
+ * fifth/, four lots of little but disguise, one after the other (64 of 70, 52 of 60, 51 of 60, 39 of 45; 3 blamed of
+ * 231). For those in held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of
+ * them, what such code is mostly like, came last.
  */
 #include "base/fd.h"
 #include "base/own.h"
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
 		unsigned least;
 		double wanted;
 	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 }, { "third", 45, 95 },
-		      { "fourth", 170, 95 }, { "fifth", 180, 95 }, { "held-out", 25, 80 } };
+		      { "fourth", 170, 95 }, { "fifth", 230, 95 }, { "held-out", 65, 90 } };
 
 	if (!scan_is_built()) {
 		tap_skip(18, "this build has no scanner");

