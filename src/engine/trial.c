@@ -7,7 +7,6 @@
 #include "engine/sandbox_parts.h"
 #include "engine/workspace.h"
 
-#include <sys/prctl.h>
 
 /* Should we be killed, the fork is gone after this all the same. */
 #define FORK_TTL_MS (3600u * 1000)
@@ -57,8 +56,6 @@ static int run_in(const char *name, const struct request *request,
 	    sandbox_lay(&place.sandbox, &spec, err) < 0 ||
 	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
 		return -1;
-	/* An earlier run of this process left it so that a plain user could not map the ids of another; that one has ended. */
-	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	status = execute_spec(&spec, &how, ret_result, err);
 	fd_close(&how.upper_fd);
 	if (stays && status == 0)

@@ -286,6 +286,8 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	launch.is_resident = spec->resident;
 	memcpy(launch.lock_fds, io->lock_fds, sizeof(launch.lock_fds));
 	raise_descriptors();
+	/* As an earlier run of this process left it, a plain user could not map ids; it is closed again below. */
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	owner_name(spec->run_id, start.group_name);
 	if (storage_make(spec, &launch.storage, &launch.storage_fd, err) < 0)
 		return -1;
