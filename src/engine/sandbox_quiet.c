@@ -64,6 +64,8 @@ static size_t read_processes(struct process *ret_list, size_t max)
 	struct dirent *entry;
 	size_t count = 0;
 
+	if (!proc)
+		return 0;
 	while (count < max && dir_next(proc, &entry) > 0) {
 		char path[32], text[512];
 		int parent;

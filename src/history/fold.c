@@ -226,8 +226,8 @@ int fold_spools(struct db *db, const char *state_dir, struct error *err)
 	struct dirent *entry;
 	int got;
 
-	if (!dir && errno == ENOENT)
-		return 0;
+	if (!dir)
+		return errno == ENOENT ? 0 : error_errno(err, ERROR_HOST, "%s", state_dir);
 	while ((got = dir_next(dir, &entry)) > 0) {
 		if ((str_starts(entry->d_name, "spool.") || strcmp(entry->d_name, "spool") == 0) &&
 		    fold_named(db, dirfd(dir), entry->d_name, err) < 0)
