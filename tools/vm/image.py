@@ -9,11 +9,12 @@ from debs import Debs, Unavailable, call, unpack
 
 HERE = Path(__file__).resolve().parent
 ROOT_PACKAGES = """base-files bash dash coreutils util-linux mount procps grep sed findutils tar gzip libc-bin
-    hostname iproute2 git python3 libyaml-0-2 libjansson4""".split()
+    hostname iproute2 git e2fsprogs python3 libyaml-0-2 libjansson4 libsqlite3-0 libarchive13""".split()
 # What linking the second program for another architecture needs; headers of the C library come with the compiler.
-LIBRARY_PACKAGES = "libyaml-dev libyaml-0-2 libjansson-dev libjansson4".split()
+LIBRARY_PACKAGES = """libyaml-dev libyaml-0-2 libjansson-dev libjansson4 libsqlite3-dev libsqlite3-0 libarchive-dev
+    libarchive13 libsodium-dev""".split()
 # Loaded before the root disk can be read, and before the suites ask for overlays.
-MODULES = "virtio_pci virtio_blk ext4 overlay".split()
+MODULES = "virtio_pci virtio_blk ext4 overlay loop quota_v2".split()
 IMAGE_BYTES = 1 << 30
 
 PASSWD = """root:x:0:0:root:/root:/bin/bash
