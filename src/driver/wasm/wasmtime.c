@@ -2,6 +2,7 @@
 #include "driver/wasm/wasmtime.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,14 @@ static int find(void *library, const char *name, void *ret_function, struct erro
 
 int wasmtime_load(int fd, struct wasmtime *ret_engine, struct error *err)
 {
+	static const struct {
+		const char *name;
+		size_t offset;
+	} symbols[] = {
+#define ROW(type, name, parameters) { #name, offsetof(struct wasmtime, name) },
+		WASMTIME_FUNCTIONS(ROW)
+#undef ROW
+	};
 	char path[40];
 	void *library;
 
@@ -28,10 +37,9 @@ int wasmtime_load(int fd, struct wasmtime *ret_engine, struct error *err)
 	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!library)
 		return error_set(err, ERROR_HOST, "cannot load the engine: %.200s", dlerror());
-#define FIND(type, name, parameters)                                  \
-	if (find(library, #name, (void *)&ret_engine->name, err) < 0) \
-		return -1;
-	WASMTIME_FUNCTIONS(FIND)
-#undef FIND
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		if (find(library, symbols[i].name, (char *)ret_engine + symbols[i].offset, err) < 0)
+			return -1;
+	}
 	return 0;
 }

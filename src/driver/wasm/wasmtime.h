@@ -135,6 +135,7 @@ typedef void (*wasmtime_finalizer_t)(void *env);
 
 /* Each function under its own name. */
 struct wasmtime {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): neither a type nor parameters can stand in parentheses */
 #define WASMTIME_MEMBER(type, name, parameters) type(*name) parameters;
 	WASMTIME_FUNCTIONS(WASMTIME_MEMBER)
 #undef WASMTIME_MEMBER
