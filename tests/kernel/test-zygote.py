@@ -150,6 +150,9 @@ def limits(t):
             j = batch.python("while True: pass", fuel="400m")
             t.equal((j["status"], j["limits_hit"], j["fuel_consumed"]), ("limit", ["fuel"], 400_000_000), f"python {j}")
         t.equal(batch.python("pass", fuel="1m")["status"], "limit", "less than its start takes")
+        t.equal(len(batch.below(ZYGOTE)), 2, "whatever the budget: one for the module, one for Python")
+        j = batch.python("while True: pass", fuel="900g", **{"cpu-time": "1s"})
+        t.equal((j["status"], j["limits_hit"]), ("limit", ["cpu-time"]), f"processor time {j}")
         for code in ("while True: pass", "import time; time.sleep(1000)"):
             j = batch.python(code, time="2s", fuel="900g")
             t.equal((j["status"], j["exit_code"], j["limits_hit"]), ("timeout", 124, ["time"]), f"by the clock: {code} {j}")

@@ -25,6 +25,7 @@
 
 #define TICK_MS 100
 #define SPEC_MAX ((size_t)16 << 20)
+#define CPU_TIME_MS ((uint64_t)1000 * 1000 * 1000 * 1000)
 
 struct keeping {
 	const struct driver *driver;
@@ -81,6 +82,13 @@ static uint64_t microseconds(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
 }
 
+/* Any message says that the next run may come. */
+static void tell_nursery(struct keeping *keeping, const struct zygote_message *message)
+{
+	if (!keeping->is_over)
+		keeping->is_over = fd_send(keeping->fd, message, sizeof(*message), NULL, 0) < 0;
+}
+
 static void end_run(struct keeping *keeping, struct zygote_message *ended)
 {
 	const struct rusage *used = &ended->rusage;
@@ -96,8 +104,7 @@ static void end_run(struct keeping *keeping, struct zygote_message *ended)
 	ended->kind = ZYGOTE_ENDED;
 	ended->usage = usage;
 	/* The nursery first: the next run must not find us busy, and have another zygote made. */
-	if (!keeping->is_over)
-		keeping->is_over = fd_send(keeping->fd, ended, sizeof(*ended), NULL, 0) < 0;
+	tell_nursery(keeping, ended);
 	tell(keeping, ended, -1);
 	drop_run(keeping);
 }
@@ -184,6 +191,9 @@ static void hear_zygote(struct keeping *keeping)
 		keeping->driver->sample(keeping->task, &keeping->before);
 	else if (keeping->is_running)
 		end_run(keeping, &message);
+	/* Whoever asked for it did not wait. */
+	if (message.kind == ZYGOTE_READY && !keeping->has_ask)
+		tell_nursery(keeping, &message);
 }
 
 static void hear_nursery(struct keeping *keeping)
@@ -201,11 +211,14 @@ static void hear_run(struct keeping *keeping)
 {
 	const struct zygote_message message = { .kind = ZYGOTE_KILL };
 
-	if (keeping->is_killed)
-		return;
-	keeping->is_killed = true;
-	if (keeping->is_running)
+	if (keeping->is_running) {
+		keeping->is_killed = true;
 		(void)fd_send(keeping->zygote_fd, &message, sizeof(message), NULL, 0);
+		return;
+	}
+	drop_run(keeping);
+	if (keeping->is_ready)
+		tell_nursery(keeping, &message);
 }
 
 static void tick(struct keeping *keeping)
@@ -279,8 +292,8 @@ static int start(struct keeping *keeping, struct error *err)
 		return error_errno(err, ERROR_HOST, "zygote");
 	keeping->zygote_fd = ends[0];
 	io.serve_fd = ends[1];
-	/* The zygote itself has no budget: each run has the whole. */
-	keeping->spec.limits.cpu_time_ms = 0;
+	/* Counted, and never reached: a run's own limit is kept by whoever asked for it. */
+	keeping->spec.limits.cpu_time_ms = CPU_TIME_MS;
 	keeping->driver = driver_find("wasm");
 	int status = keeping->driver->start(&keeping->spec, &io, &keeping->task, err);
 

@@ -67,7 +67,7 @@ static int take_words(struct runner_job *job, int fd, uint32_t argc)
 }
 
 /* The run's own streams, words and directories take the place of the zygote's. */
-static int become_run(struct runner *runner, const int *fds, uint32_t argc)
+static int become_run(struct runner *runner, const struct zygote_message *asked, const int *fds)
 {
 	static char workspace[40], cwd[40];
 	struct runner_job *job = &runner->job;
@@ -83,11 +83,13 @@ static int become_run(struct runner *runner, const int *fds, uint32_t argc)
 		(void)close(fds[RUN_FD_IN + i]);
 	}
 	job->hands[WASM_HAND_REPORT] = fds[RUN_FD_REPORT];
+	job->fuel = asked->fuel;
+	job->time_ms = asked->time_ms;
 	(void)snprintf(workspace, sizeof(workspace), "/proc/self/fd/%d", fds[RUN_FD_WORKSPACE]);
 	(void)snprintf(cwd, sizeof(cwd), "/proc/self/fd/%d", fds[RUN_FD_CWD]);
 	job->workspace_from = workspace;
 	job->cwd_from = cwd;
-	if (take_words(job, fds[RUN_FD_WORDS], argc) < 0 || runner_replace(runner) < 0)
+	if (take_words(job, fds[RUN_FD_WORDS], asked->argc) < 0 || runner_replace(runner) < 0)
 		return -1;
 	(void)close(fds[RUN_FD_WORDS]);
 	if (runner_lock_files(fds[RUN_FD_WORKSPACE],
@@ -173,7 +175,7 @@ static int serve_one(struct runner *runner, const struct zygote_message *asked, 
 	pid_t pid = fork();
 
 	if (pid == 0)
-		return become_run(runner, fds, asked->argc) < 0 ? -1 : 1;
+		return become_run(runner, asked, fds) < 0 ? -1 : 1;
 	close_all(fds, RUN_FD_COUNT);
 	if (pid < 0)
 		_exit(125);

@@ -66,9 +66,10 @@ enum zygote_run_fd {
 
 struct zygote_message {
 	uint32_t kind;
-	struct spec_ids ids; /* RUN: for a new keeper; where root asks, every run has others */
-	bool is_started;     /* RUN: by an interpreter that is started already */
-	uint32_t argc;	     /* RUN: how many of the words are arguments */
+	struct spec_ids ids;	/* RUN: for a new keeper; where root asks, every run has others */
+	bool is_started;	/* RUN: by an interpreter that is started already */
+	uint32_t argc;		/* RUN: how many of the words are arguments */
+	uint64_t fuel, time_ms; /* RUN: its budgets */
 	char key[SHA256_HEX_SIZE]; /* RUN to the nursery */
 	int wait_status;	   /* ENDED */
 	uint64_t began_ns, ended_ns;

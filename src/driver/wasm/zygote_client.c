@@ -1,6 +1,7 @@
 /* A run by a zygote: asked for, waited for, ended. */
 #include "driver/wasm/zygote_client.h"
 
+#include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
@@ -69,6 +70,35 @@ static bool is_of_run(const char *variable)
 	return str_starts(variable, "AISBX_SANDBOX=");
 }
 
+/*
+ * Mounts of the host that the runner or the way to the workspace may need. Others come and go beside us, and whatever
+ * they are, a guest sees nothing of them.
+ */
+static bool needs_tree(const struct spec *spec, const char *path)
+{
+	static const char *const system[] = { "/usr", "/lib", "/lib64", "/bin", "/etc",
+					      "/nix", "/gnu", "/opt",	NULL };
+
+	if (path_is_within(spec->workspace, path))
+		return true;
+	for (const char *const *at = system; *at; at++) {
+		if (path_is_within(path, *at))
+			return true;
+	}
+	return false;
+}
+
+/* Borrows the trees it keeps; the list is the caller's. */
+static void keep_trees(const struct spec *spec, struct spec *shared)
+{
+	shared->trees = xcalloc(spec->tree_count + 1, sizeof(*shared->trees));
+	shared->tree_count = 0;
+	for (size_t i = 0; i < spec->tree_count; i++) {
+		if (needs_tree(spec, spec->trees[i].path))
+			shared->trees[shared->tree_count++] = spec->trees[i];
+	}
+}
+
 /* The spec of the sandbox the zygote lives in: all of this run's but its names, and words beyond the first. */
 static void write_spec(const struct spec *spec, const char *kind, struct str *ret_text,
 		       char ret_key[SHA256_HEX_SIZE])
@@ -81,7 +111,11 @@ static void write_spec(const struct spec *spec, const char *kind, struct str *re
 	shared.run_id = shared.sandbox = shared.hostname = name;
 	shared.trace_id = NULL;
 	shared.ids.host_uid = shared.ids.host_gid = 0;
+	/* These the run brings along, or nobody in the sandbox knows them. */
+	shared.limits.fuel = shared.limits.time_ms = shared.limits.cpu_time_ms = 0;
+	shared.limits.output_bytes = shared.limits.log_bytes = 0;
 	shared.command = shared.env = shared.notes = (struct strv)STRV_INIT;
+	keep_trees(spec, &shared);
 	strv_add(&shared.command, spec->command.items[0]);
 	for (size_t i = 0; i < spec->env.count; i++) {
 		if (!is_of_run(spec->env.items[i]))
@@ -95,6 +129,7 @@ static void write_spec(const struct spec *spec, const char *kind, struct str *re
 	sha256_end(&sum, ret_key);
 	strv_done(&shared.command);
 	strv_done(&shared.env);
+	free(shared.trees);
 }
 
 static void write_words(const struct spec *spec, struct str *ret_text)
@@ -115,6 +150,8 @@ static int ask(struct zygote_task *task, const struct driver_io *io, const struc
 {
 	struct zygote_message message = { .kind = ZYGOTE_RUN,
 					  .ids = task->spec->ids,
+					  .fuel = task->spec->limits.fuel,
+					  .time_ms = task->spec->limits.time_ms,
 					  .is_started = wish->is_started,
 					  .argc = (uint32_t)task->spec->command.count };
 	owned(free_ptr) char *kind =
