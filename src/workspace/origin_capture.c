@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
+#include "workspace/txn_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +173,10 @@ static int capture_all(struct capture *capture, const struct delta *delta, struc
 	for (size_t i = 0; i < delta->count; i++) {
 		const struct delta_entry *entry = &delta->items[i];
 
-		if (!target_relative(workspace, entry->path))
+		const char *relative = target_relative(workspace, entry->path);
+
+		/* What can never be promoted needs no base, and takes long to reach. */
+		if (!relative || walk_is_too_deep(relative))
 			continue;
 		if (capture_path(capture, entry, entry->path, err) < 0)
 			return -1;

@@ -3,6 +3,7 @@
  * umask. As long as the sandbox's version is the one that was promoted, there is nothing left to do about it.
  */
 #include "base/own.h"
+#include "workspace/digest.h"
 #include "workspace/origin_index.h"
 #include "workspace/promotion.h"
 
@@ -31,7 +32,7 @@ static bool is_same_content(const struct view_stack *stack, const struct origin 
 	if (!S_ISREG(side->st.st_mode))
 		return !S_ISLNK(side->st.st_mode);
 	fd = delta_open_side(stack, side);
-	return fd >= 0 && sha256_fd(fd, hex) == 0 && strcmp(hex, promoted->sha256) == 0;
+	return fd >= 0 && digest_fd(fd, hex) == 0 && strcmp(hex, promoted->sha256) == 0;
 }
 
 static bool is_settled(const struct view_stack *stack, const struct origin_records *promoted,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "workspace/digest.h"
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
 #include "workspace/staging_places.h"
@@ -52,7 +53,8 @@ static int keep_theirs(const struct promote *promote, struct item *item, struct 
 {
 	owned(fd_close) int fd = -1;
 
-	if (is_whole(item) || item->type != 'f')
+	/* Of what is that large only the digest is kept. */
+	if (is_whole(item) || item->type != 'f' || item->entry.new.st.st_size > DIGEST_WHOLE_MAX)
 		return 0;
 	fd = promote_open_theirs(promote, item, err);
 	return fd < 0 ? -1 : cas_keep_fd(promote->sandbox->store, fd, item->new_sha256, err);

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "workspace/digest.h"
 #include "workspace/target.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static int digest(int fd, const struct item *item, char ret_hex[static SHA256_HE
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (sha256_fd(fd, ret_hex) < 0)
+	if (digest_fd(fd, ret_hex) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read '%s'",
 				   str_shown(item->path, shown));
 	return 0;

@@ -4,6 +4,7 @@
 #include "base/dir.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "workspace/digest.h"
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
 
@@ -108,7 +109,7 @@ static int digest_base(const struct promote *promote, const struct item *item,
 		return 0;
 	if (origin_open(promote->origins, &item->entry, &item->origin, &fd, err) < 0)
 		return -1;
-	return sha256_fd(fd, ret_hex) == 0
+	return digest_fd(fd, ret_hex) == 0
 		       ? 0
 		       : error_errno(err, ERROR_HOST, "%s", str_shown(item->path, shown));
 }

@@ -8,6 +8,7 @@
 #include "workspace/promote_link.h"
 
 #include "base/own.h"
+#include "workspace/digest.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
 #include "workspace/trigger.h"
@@ -96,7 +97,7 @@ static int is_anchor(const struct promote *promote, struct item *item, const cha
 		return 0;
 	owned(fd_close) int fd = target_open_file(promote->target_fd, path, there);
 
-	if (fd < 0 || sha256_fd(fd, hex) < 0)
+	if (fd < 0 || digest_fd(fd, hex) < 0)
 		return 0;
 	if (promote_digest_theirs(promote, item, err) < 0)
 		return -1;

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
+#include "workspace/txn_walk.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -370,6 +371,18 @@ static int refuse_closed(const struct promote *promote, struct error *err)
 	return 0;
 }
 
+/* It would only fail later, and slowly. */
+static int refuse_deep(const struct promote *promote, struct error *err)
+{
+	for (size_t i = 0; i < promote->count; i++)
+		if (promote->items[i].is_selected && walk_is_too_deep(promote->items[i].path))
+			return error_set(err, ERROR_DENIED,
+					 "directories are nested more than %d deep: that is not "
+					 "promoted; name other paths",
+					 WALK_DEPTH_MAX);
+	return 0;
+}
+
 int promote_select(struct promote *promote, struct error *err)
 {
 	const struct strv *paths = &promote->request->paths;
@@ -385,5 +398,7 @@ int promote_select(struct promote *promote, struct error *err)
 		more = close_selection(promote);
 		more = promote_select_moved(promote) || more;
 	}
-	return refuse_closed(promote, err);
+	if (refuse_closed(promote, err) < 0)
+		return -1;
+	return refuse_deep(promote, err);
 }

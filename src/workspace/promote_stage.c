@@ -2,6 +2,7 @@
 #include "workspace/promote_link.h"
 
 #include "base/own.h"
+#include "workspace/digest.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
 
@@ -18,7 +19,7 @@ static int check_content(int dir_fd, const char *name, const struct item *item, 
 	char hex[SHA256_HEX_SIZE], shown[STR_SHOWN_SIZE];
 
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || sha256_fd(fd, hex) < 0)
+	if (fd < 0 || digest_fd(fd, hex) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read back '%s'",
 				   str_shown(item->path, shown));
 	if (strcmp(hex, want) != 0)

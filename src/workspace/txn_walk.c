@@ -123,6 +123,15 @@ static int walk_from(struct walk *walk, int dir_fd, const char *name)
 	return result;
 }
 
+bool walk_is_too_deep(const char *path)
+{
+	int depth = 0;
+
+	for (path = strchr(path, '/'); path && depth < WALK_DEPTH_MAX; path = strchr(path + 1, '/'))
+		depth++;
+	return depth >= WALK_DEPTH_MAX;
+}
+
 int walk_tree(int dir_fd, const char *name, walk_visit *visit_entry, void *cookie)
 {
 	struct walk walk = { .visit = visit_entry, .cookie = cookie };

@@ -15,6 +15,9 @@ struct walk_entry {
 	bool is_leaving; /* a directory for the second time, after what is in it (walk_tree_both) */
 };
 
+/* Whether relative PATH lies deeper than transactions go: what they move, they walk. */
+bool walk_is_too_deep(const char *path);
+
 typedef int walk_visit(const struct walk_entry *entry, void *cookie);
 
 /*

@@ -1,0 +1,14 @@
+/* The digest by which promotion knows a file's content. */
+#ifndef WORKSPACE_DIGEST_H
+#define WORKSPACE_DIGEST_H
+
+#include "base/sha256.h"
+
+/*
+ * SHA-256 of what FD holds. Beyond 4 GiB that of its length and of those parts that are not zero, with their places: a hole
+ * of a terabyte costs nothing, wherever it is copied to, and one content still has one digest. 0, or -1 with errno.
+ */
+int digest_fd(int fd, char ret_hex[static SHA256_HEX_SIZE]);
+#define DIGEST_WHOLE_MAX (4ll << 30)
+
+#endif
