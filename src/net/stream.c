@@ -65,6 +65,21 @@ static int pass_urgent(struct flow *flow)
 	return 1;
 }
 
+/* Splice found nothing, or the end: perhaps something is in its way. 0, or -1 on a reset. */
+static int find_nothing(struct flow *flow, bool is_end)
+{
+	int passed;
+
+	if (!is_end && errno != EAGAIN && errno != EINTR)
+		return -1;
+	if (!is_end && !flow->is_ready)
+		return 0;
+	passed = pass_urgent(flow);
+	flow->is_ready = false;
+	flow->has_ended |= passed == 0 && is_end;
+	return passed < 0 ? -1 : 0;
+}
+
 /* Fills the pipe when it is empty. 1 when there are bytes to pass on, 0 when not, -1 on a reset. */
 static int fill(struct gateway *gateway, struct flow *flow)
 {
@@ -81,18 +96,8 @@ static int fill(struct gateway *gateway, struct flow *flow)
 		return -1;
 	got = splice(flow->from->fd, NULL, flow->pipe.fds[1], NULL, most,
 		     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-	if (got < 0 && errno != EAGAIN && errno != EINTR)
-		return -1;
-	/* Neither what is said to be there nor the end: perhaps something is in the way. */
-	if (got == 0 || (got < 0 && flow->is_ready)) {
-		int passed = pass_urgent(flow);
-
-		flow->is_ready = false;
-		flow->has_ended |= passed == 0 && got == 0;
-		return passed < 0 ? -1 : 0;
-	}
-	if (got < 0)
-		return 0;
+	if (got <= 0)
+		return find_nothing(flow, got == 0);
 	flow->is_ready = false;
 	flow->held = (size_t)got;
 	if (flow->limit)
