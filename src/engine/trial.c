@@ -7,7 +7,6 @@
 #include "engine/sandbox_parts.h"
 #include "engine/workspace.h"
 
-
 /* Should we be killed, the fork is gone after this all the same. */
 #define FORK_TTL_MS (3600u * 1000)
 
