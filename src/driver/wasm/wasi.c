@@ -199,7 +199,8 @@ static wasm_trap_t *on_call(void *env, wasmtime_caller_t *caller, wasmtime_val_r
 	return NULL;
 }
 
-static wasm_functype_t *type_of(const struct wasmtime *api, const char *parameters, bool has_result)
+static void make_type(const struct wasmtime *api, const char *parameters, bool has_result,
+		      wasm_functype_t **ret_type)
 {
 	wasm_valtype_t *words[PARAMETERS_MAX + 1];
 	wasm_valtype_vec_t in, out;
@@ -211,7 +212,7 @@ static wasm_functype_t *type_of(const struct wasmtime *api, const char *paramete
 	words[count] = api->wasm_valtype_new(WASM_I32);
 	api->wasm_valtype_vec_new(&in, count, words);
 	api->wasm_valtype_vec_new(&out, has_result, words + count);
-	return api->wasm_functype_new(&in, &out);
+	*ret_type = api->wasm_functype_new(&in, &out);
 }
 
 static int link_rows(struct runner *runner, const struct wasi_function *rows, struct error *err)
@@ -222,11 +223,13 @@ static int link_rows(struct runner *runner, const struct wasi_function *rows, st
 		struct runner_binding *binding = &runner->bindings[runner->binding_count++];
 		/* The one that never returns. */
 		bool has_result = strcmp(rows->name, "proc_exit") != 0;
+		wasm_functype_t *type;
 
 		*binding = (struct runner_binding){ runner, rows };
+		make_type(api, rows->parameters, has_result, &type);
 		if (api->wasmtime_linker_define_func_unchecked(
 			    runner->linker, MODULE, strlen(MODULE), rows->name, strlen(rows->name),
-			    type_of(api, rows->parameters, has_result), on_call, binding, NULL))
+			    type, on_call, binding, NULL))
 			return error_set(err, ERROR_HOST, "the engine refuses %s", rows->name);
 	}
 	return 0;

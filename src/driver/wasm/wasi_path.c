@@ -178,7 +178,7 @@ static uint32_t path_filestat_set_times(struct wasi_call *call)
 
 static uint32_t path_create_directory(struct wasi_call *call)
 {
-	struct spot spot;
+	struct spot spot = { .dir_fd = -1 };
 	uint32_t status = find(call, 0, 1, &spot);
 
 	if (!status)
@@ -189,7 +189,7 @@ static uint32_t path_create_directory(struct wasi_call *call)
 
 static uint32_t remove_at(struct wasi_call *call, int flags)
 {
-	struct spot spot;
+	struct spot spot = { .dir_fd = -1 };
 	uint32_t status = find(call, 0, 1, &spot);
 
 	if (!status)
@@ -210,7 +210,7 @@ static uint32_t path_unlink_file(struct wasi_call *call)
 
 static uint32_t path_rename(struct wasi_call *call)
 {
-	struct spot from, to = { .dir_fd = -1 };
+	struct spot from = { .dir_fd = -1 }, to = { .dir_fd = -1 };
 	uint32_t status = find(call, 0, 1, &from);
 
 	if (!status)
@@ -224,11 +224,9 @@ static uint32_t path_rename(struct wasi_call *call)
 
 static uint32_t path_link(struct wasi_call *call)
 {
-	struct spot from, to = { .dir_fd = -1 };
+	struct spot from = { .dir_fd = -1 }, to = { .dir_fd = -1 };
 	uint32_t status = wasi_word(call, 1) & FOLLOW ? WASI_INVAL : find(call, 0, 2, &from);
 
-	if (wasi_word(call, 1) & FOLLOW)
-		return status;
 	if (!status)
 		status = find(call, 4, 5, &to);
 	if (!status)
