@@ -11,6 +11,12 @@ void bounds_init(struct keeper *keeper)
 	keeper->top_fd = open(spec->upper_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	disk_watch_init(&keeper->disk, keeper->top_fd, spec->limits.disk_bytes,
 			spec->limits.inodes);
+	quota_begin(&keeper->quota, keeper->top_fd, spec->limits.disk_bytes, spec->limits.inodes);
+}
+
+void bounds_done(struct keeper *keeper)
+{
+	quota_end(&keeper->quota);
 }
 
 static void end_everybody(struct keeper *keeper)
@@ -32,14 +38,30 @@ static bool is_beyond_memory(const struct keeper *keeper)
 	return usage.memory_bytes > limit;
 }
 
+/* Nobody is ended: the filesystem says no to whoever writes. Told once each time it fills. */
+static void look_at_quota(struct keeper *keeper)
+{
+	bool is_full, is_crammed;
+
+	quota_look(&keeper->quota, &is_full, &is_crammed);
+	keeper->disk_stops += is_full && !keeper->was_full;
+	keeper->inode_stops += is_crammed && !keeper->was_crammed;
+	keeper->was_full = is_full;
+	keeper->was_crammed = is_crammed;
+}
+
 void bounds_look(struct keeper *keeper)
 {
 	if (is_beyond_memory(keeper)) {
 		keeper->oom_kills++;
 		end_everybody(keeper);
 	}
+	if (keeper->quota.is_on)
+		look_at_quota(keeper);
 	if (!disk_watch_is_over(&keeper->disk))
 		return;
+	/* It does not hold, or it would not have come to this. */
+	quota_end(&keeper->quota);
 	if (keeper->disk.is_entries)
 		keeper->inode_stops++;
 	else
@@ -65,6 +87,7 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 							    << LAYER_DISK,
 		.has_group = keeper->launch.has_group,
 		.is_idle = keeper->is_idle,
+		.has_quota = keeper->quota.is_on,
 		.disk_stops = keeper->disk_stops,
 		.inode_stops = keeper->inode_stops,
 		.init_pid = keeper->launch.init_pid,

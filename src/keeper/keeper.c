@@ -39,9 +39,9 @@ int keeper_watch(struct keeper *keeper, int fd)
 /* A layer that the user insists on, or a mandatory one, which the start could not provide. */
 static int refuse_missing(const struct keeper *keeper, struct error *err)
 {
-	/* A top on disk is only watched. */
-	uint32_t lost =
-		(keeper->launch.missing | 1u << LAYER_DISK) & keeper->options->spec->require;
+	/* A top on disk is only watched, where its filesystem has no quota for it. */
+	uint32_t watched = keeper->quota.is_on ? 0 : 1u << LAYER_DISK;
+	uint32_t lost = (keeper->launch.missing | watched) & keeper->options->spec->require;
 
 	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
 		if (lost & (1u << layer))
@@ -69,6 +69,7 @@ static void start_serving(struct keeper *keeper)
 		keeper->is_over = true;
 		return;
 	}
+	quota_settle(&keeper->quota);
 	keeper->is_serving = true;
 	keeper->is_idle = true;
 	keeper->idle_since_ns = clock_now_ns();
@@ -287,6 +288,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 		(void)poll(&end, 1, END_MS);
 		clients_end(keeper);
 	}
+	bounds_done(keeper);
 	launch_done(&keeper->launch, false);
 	_exit(0);
 }

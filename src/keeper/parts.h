@@ -8,6 +8,7 @@
 #include "launch/launch.h"
 #include "launch/moves.h"
 #include "launch/rules.h"
+#include "confine/quota.h"
 #include "observe/disk_watch.h"
 
 #include <stdbool.h>
@@ -38,6 +39,8 @@ struct keeper {
 	uint64_t disk_stops, inode_stops; /* how often whoever filled the top was ended */
 	int top_fd;			  /* of the writable top */
 	struct disk_watch disk;
+	struct quota quota; /* where the filesystem has them; then nobody is ended for the disk */
+	bool was_full, was_crammed;
 	uint64_t idle_since_ns;
 	uint64_t oom_kills, pids_refused;	  /* as last read */
 	struct launch_rules rules;		  /* of the gateway */
@@ -75,6 +78,7 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 
 /* Bounds that nobody else keeps, while somebody is inside; ends everybody who is beyond one. */
 void bounds_init(struct keeper *keeper);
+void bounds_done(struct keeper *keeper);
 void bounds_look(struct keeper *keeper);
 
 /* What the network's gateway says: denials go to the newest command. When the gateway is gone, so is the sandbox. */

@@ -129,7 +129,8 @@ static bool has_truths(const struct attach_message *message)
 	if (message->kind == ATTACH_EXEC)
 		return are_truths(message->exec.tty, 3) && are_truths(&message->exec.is_outside, 1);
 	if (message->kind == ATTACH_FIGURES)
-		return are_truths(&figures->has_group, 1) && are_truths(&figures->is_idle, 1);
+		return are_truths(&figures->has_group, 1) && are_truths(&figures->is_idle, 1) &&
+		       are_truths(&figures->has_quota, 1);
 	if (message->kind == ATTACH_RULE)
 		return are_truths(&message->rule.is_deny, 1) &&
 		       are_truths(&message->rule.is_removal, 1);

@@ -53,10 +53,10 @@ enum attach_kind {
 
 /* What the sandbox has used since it was started, and how well it is walled. */
 struct attach_figures {
-	uint32_t missing;	 /* bit per layer that does not hold */
-	bool has_group, is_idle; /* idle: nobody but init */
-	pid_t init_pid;		 /* on the host */
-	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* times everybody was ended */
+	uint32_t missing;		    /* bit per layer that does not hold */
+	bool has_group, is_idle, has_quota; /* idle: nobody but init; quota: of the top */
+	pid_t init_pid;			    /* on the host */
+	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* times somebody was ended */
 	/* exec: of the asking client's own command, so far; tasks: inside, where no group counts them. */
 	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks;
 };

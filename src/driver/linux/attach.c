@@ -275,7 +275,8 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 		task->now.pids_refused - task->before.pids_refused + task->was_crowded;
 	ret_usage->disk_full = task->now.disk_stops > task->before.disk_stops;
 	ret_usage->inodes_full = task->now.inode_stops > task->before.inode_stops;
-	ret_usage->disk_stopped = ret_usage->disk_full || ret_usage->inodes_full;
+	ret_usage->disk_stopped =
+		(ret_usage->disk_full || ret_usage->inodes_full) && !task->now.has_quota;
 }
 
 const struct driver driver_linux_attach = {

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/notify.h"
+#include "confine/quota.h"
 #include "confine/seccomp_file.h"
 #include "driver/linux/counter.h"
 #include "driver/linux/egress.h"
@@ -38,6 +39,7 @@ struct linux_task {
 	struct moves moves;	    /* renames that wait */
 	int kept_fd;		    /* the top of a named sandbox, or -1 */
 	struct disk_watch disk;
+	struct quota quota;	  /* of the same, where its filesystem has them */
 	struct sock_fprog filter; /* the user's own */
 	struct egress egress;	  /* what the network's gateway tells */
 	struct counter *counter;  /* for changes of its rules, or NULL */
@@ -102,6 +104,7 @@ static void linux_free(struct task *base)
 	counter_close(task->counter);
 	launch_done(&task->launch, false);
 	fd_close(&task->listener_fd);
+	quota_end(&task->quota);
 	fd_close(&task->kept_fd);
 	fd_close(&task->epoll_fd);
 	fd_close(&base->pty_master);
@@ -140,6 +143,7 @@ static void watch_disk(struct linux_task *task)
 	task->kept_fd =
 		spec->upper_dir ? open(spec->upper_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	disk_watch_init(&task->disk, task->kept_fd, spec->limits.disk_bytes, spec->limits.inodes);
+	quota_begin(&task->quota, task->kept_fd, spec->limits.disk_bytes, spec->limits.inodes);
 }
 
 static int linux_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
@@ -220,6 +224,7 @@ static void handle_message(struct linux_task *task, int fd)
 		(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		fd_close(&task->launch.payload_fd);
 		task->task.began_ns = task->launch.began_ns;
+		quota_settle(&task->quota);
 		if (task->task.state == TASK_STARTING && report.event == LAUNCH_RUNNING)
 			task->task.state = TASK_RUNNING;
 		break;
@@ -358,6 +363,18 @@ static void linux_kill(struct task *base)
 	base->state = TASK_ENDED;
 }
 
+/* Whoever fills it is refused by the filesystem; nobody needs to be stopped. */
+static void look_at_quota(struct linux_task *task, struct task_usage *usage)
+{
+	bool is_full, is_crammed;
+
+	quota_look(&task->quota, &is_full, &is_crammed);
+	task->was_full |= is_full;
+	task->was_crammed |= is_crammed;
+	usage->disk_full = task->was_full;
+	usage->inodes_full = task->was_crammed;
+}
+
 static void sample_disk(struct linux_task *task, struct task_usage *usage)
 {
 	struct statfs fs;
@@ -371,6 +388,11 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 		usage->disk_limit_bytes = task->disk.limit_bytes;
 		usage->disk_full = task->was_full;
 		usage->inodes_full = task->was_crammed;
+		/* Should the quota not hold, the watch does. */
+		if (task->quota.is_on && !is_over) {
+			look_at_quota(task, usage);
+			return;
+		}
 		usage->disk_stopped = task->was_full || task->was_crammed;
 		if (usage->disk_stopped)
 			task->task.degraded |= 1u << LAYER_DISK;
