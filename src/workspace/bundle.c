@@ -1,5 +1,8 @@
 /*
- * What is about to be applied as one digest: path, type, mode, owner, content, attributes, and what each starts from.
+ * What is about to be applied as one digest: path, type, mode, owner, content, attributes, and what stands there now.
+ *
+ * How the version that the sandbox started from was found is no part of it: that may be learned in another way the next
+ * time, and where it leads to another judgement, what is applied is another.
  *
  * Numbers as text, texts with their length in front: two different bundles never look alike.
  */
@@ -37,11 +40,15 @@ static int digest_content(const struct promote *promote, struct item *item,
 	return 0;
 }
 
+/* Of a directory, size and time speak of its entries: each of those that matters has a line of its own. */
 static void put_identity(struct str *line, const struct txn_identity *identity)
 {
+	bool is_directory = S_ISDIR(identity->mode);
+
 	str_addf(line, " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRIo32,
-		 identity->exists, identity->ino, identity->btime_ns, identity->size,
-		 identity->mtime_ns, identity->mode);
+		 identity->exists, identity->ino, identity->btime_ns,
+		 is_directory ? 0 : identity->size, is_directory ? 0 : identity->mtime_ns,
+		 identity->mode);
 }
 
 static int seal_item(const struct promote *promote, struct item *item, struct sha256 *sum,
@@ -61,7 +68,6 @@ static int seal_item(const struct promote *promote, struct item *item, struct sh
 	put_text(&line, item->type == 'l' && item->entry.new.link ? item->entry.new.link : "");
 	if (item->anchor)
 		put_text(&line, item->anchor);
-	put_identity(&line, &item->origin.identity);
 	put_identity(&line, &item->now);
 	str_add_char(&line, '\n');
 	sha256_add(sum, str_cstr(&line), line.len);
@@ -74,7 +80,7 @@ int promote_seal(struct promote *promote, struct error *err)
 	struct sha256 sum;
 
 	sha256_start(&sum);
-	sha256_add(&sum, "aisbx-bundle 1\n", strlen("aisbx-bundle 1\n"));
+	sha256_add(&sum, "aisbx-bundle 2\n", strlen("aisbx-bundle 2\n"));
 	for (size_t i = 0; i < promote->count; i++)
 		if (promote->items[i].fate == FATE_APPLIED &&
 		    seal_item(promote, &promote->items[i], &sum, err) < 0)
