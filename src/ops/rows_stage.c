@@ -66,7 +66,7 @@ static const struct op_column artifact_columns[] = {
 
 const struct op artifact_row = {
 	.name = "artifact",
-	.usage = "save NAME PATH... | ls | show ID [PATH] | get ID DST | rm ID",
+	.usage = "save NAME PATH... | ls | show ID [IN] | get ID DST | rm ID",
 	.summary = "keep build outputs of a sandbox, and get them back",
 	.group = GROUP,
 	.words = "save|ls|show|get|rm",
@@ -75,8 +75,8 @@ const struct op artifact_row = {
 	.columns = artifact_columns,
 	.help = "save keeps files as the sandbox has them now, or all it made in a directory,\n"
 		"with size, permissions, sha256, the sandbox and its last run. They outlive the\n"
-		"sandbox. show prints a file (up to 4 MiB), or what a directory has. get\n"
-		"writes one to a file or into a directory, checks its sha256, and\n"
+		"sandbox. show prints a file (up to 4 MiB), or what a directory has; IN is a\n"
+		"path in it. get writes one to a file or into a directory, checks its sha256, and\n"
 		"leaves alone what is there unless --force. rm forgets one; gc frees its room.\n"
 		"\n"
 		"Examples:\n"
