@@ -213,15 +213,27 @@ def test_no_descriptor(home):
 
     tap.ok(reach() == GOOD, "one that works")
     pid, _ = mine(child)
+
+    def settled():
+        """What it holds once the first connection is closed on both sides: the same for a second."""
+        used, since = None, time.monotonic()
+        while time.monotonic() < since + 1:
+            now = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+            if now != used:
+                used, since = now, time.monotonic()
+            time.sleep(0.05)
+        return used
+
     try:
-        used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+        used = settled()
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         none = min(set(range(len(used) + 1)) - used)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (none, before[1]))
     except OSError:
         tap.skip("no descriptor left", "a process that cannot be looked into")
     else:
-        tap.ok([reach(), reach()] == ["ConnectionResetError"] * 2, "no descriptor left: turned away")
+        answers = [reach(), reach()]
+        tap.ok(answers == ["ConnectionResetError"] * 2, "no descriptor left: turned away", (answers, none, sorted(used)))
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         tap.ok(reach() == GOOD, "and one that works again")
     child.stdin.close()
