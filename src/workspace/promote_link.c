@@ -187,7 +187,8 @@ static int link_anchor(const struct promote *promote, const struct item *item,
 				 str_shown(item->anchor, shown));
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (sys_linkat(AT_FDCWD, path, at->dir_fd, at->name, AT_SYMLINK_FOLLOW) == 0) {
-		at->stage->is_shared = true;
+		if (at->stage->shares)
+			at->stage->shares(at->stage, &now);
 		return 1;
 	}
 	if (is_not_permitted())

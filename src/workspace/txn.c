@@ -181,8 +181,11 @@ static int find_staged(const struct txn_stage *stage, size_t op, int *ret_fd,
 }
 
 /* A file of reality's got another name, which its ctime tells: that is no change of anybody else's. */
-static void forgive_link(struct txn *txn, const struct txn_identity *linked)
+static void forgive_link(const struct txn_stage *stage, const struct txn_identity *linked)
 {
+	struct txn *txn = stage->within;
+
+	txn->has_shared = true;
 	for (size_t i = 0; i < txn->count; i++) {
 		struct txn_identity *old = &txn->items[i].old;
 
@@ -196,7 +199,9 @@ static int stage_item(struct txn *txn, const struct txn_plan *plan, size_t index
 	struct txn_item *item = &txn->items[index];
 	const struct txn_op *op = &plan->ops[item->plan_index];
 	char name[TXN_NAME_SIZE];
-	struct txn_stage stage = { .name = name, .find = find_staged, .within = txn };
+	struct txn_stage stage = {
+		.name = name, .shares = forgive_link, .find = find_staged, .within = txn
+	};
 	int fd;
 
 	if (item->kind != TXN_ADD && item->kind != TXN_REPLACE)
@@ -207,9 +212,6 @@ static int stage_item(struct txn *txn, const struct txn_plan *plan, size_t index
 	if (plan->stage(op, &stage, plan->cookie, err) < 0)
 		return -1;
 	txn_identity_of(fd, name, &item->new);
-	if (stage.is_shared)
-		forgive_link(txn, &item->new);
-	txn->has_shared |= stage.is_shared;
 	if (!item->new.exists)
 		return error_set(err, ERROR_INTERNAL, "'%s' was not staged", item->path);
 	if (S_ISDIR(item->new.mode) && txn_tree_of(fd, name, &item->new.tree) < 0)

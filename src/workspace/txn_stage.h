@@ -2,15 +2,17 @@
 #ifndef WORKSPACE_TXN_STAGE_H
 #define WORKSPACE_TXN_STAGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define TXN_STAGED_NAME_SIZE 256
 
+struct txn_identity;
+
 struct txn_stage {
 	int fd;
 	const char *name;
-	bool is_shared; /* set by who stages: it is an object of reality's, which has it under another name */
+	/* Told by who stages: OBJECT of reality's, as it was before, has got another name here or below. NULL: nobody asks. */
+	void (*shares)(const struct txn_stage *stage, const struct txn_identity *object);
 	/*
 	 * Where the object of operation OP of the plan, staged before, lies: another name of it, or of what is below it, can
 	 * be made. The caller closes *ret_fd. 0, or -1 with errno.

@@ -320,6 +320,19 @@ static void test_names(void)
 	       "all as it was");
 }
 
+/* As a rename leaves it: with the time that reality's file has. */
+static void top_renamed(const struct bench *b, const char *from, const char *to, const char *text)
+{
+	owned(free_ptr) char *path = bench_top(b, to);
+	struct stat st;
+
+	top_put(b, to, text, true);
+	if (!real_stat(b, from, &st) ||
+	    utimensat(AT_FDCWD, path, (const struct timespec[]){ st.st_atim, st.st_mtim }, 0) < 0)
+		tap_bail("cannot set a time");
+	top_remove(b, from);
+}
+
 /* Reality moved meanwhile: what was reviewed is what comes, as a file of its own. */
 static void test_names_moved(void)
 {
@@ -329,13 +342,16 @@ static void test_names_moved(void)
 	real_put(&b, "a", "one\n");
 	real_put(&b, "same", "one\n");
 	real_put(&b, "old", "moved\n");
+	real_put(&b, "older", "moved, too\n");
 	bench_start(&b);
 	top_put(&b, "a", "one\n", true);
 	top_name(&b, "a", "second");
 	top_name(&b, "a", "same");
-	top_put(&b, "new", "moved\n", true);
+	top_renamed(&b, "old", "new", "moved\n");
 	top_name(&b, "new", "new-too");
-	top_remove(&b, "old");
+	top_renamed(&b, "older", "newer", "moved, too\n");
+	top_mkdir(&b, "of-it", NULL, NULL);
+	top_name(&b, "newer", "of-it/below");
 	bench_capture(&b);
 	real_put(&b, "a", "edited in reality\n");
 	tap_is_int(bench_promote(&b), 0, "a name of a file that reality edited");
@@ -343,8 +359,8 @@ static void test_names_moved(void)
 		       real_is(&b, "same", "one\n") && !is_one(&b, "a", "same"),
 	       "comes with the content that was seen");
 	tap_ok(is_one(&b, "new", "new-too") && real_is(&b, "new-too", "moved\n") &&
-		       real_is(&b, "old", NULL),
-	       "a file that was renamed and linked has both names");
+		       real_is(&b, "old", NULL) && is_one(&b, "newer", "of-it/below"),
+	       "files that were renamed and linked, also into a new directory, have both names");
 	tap_is_int(bench_undo(&b, NULL), 0, "undone");
 	tap_ok(real_is(&b, "old", "moved\n") && real_is(&b, "new-too", NULL) &&
 		       real_is(&b, "second", NULL),

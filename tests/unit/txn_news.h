@@ -71,9 +71,12 @@ static inline int fixture_stage_name(const struct fixture_new *new, struct txn_s
 
 	if (new->also) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", root, new->also);
+		struct txn_identity object;
 
+		txn_identity_of(AT_FDCWD, path, &object);
 		status = sys_linkat(AT_FDCWD, path, stage->fd, stage->name, 0);
-		stage->is_shared = true;
+		if (stage->shares)
+			stage->shares(stage, &object);
 	} else {
 		status = stage->find(stage, new->second_of - 1, &fd, name);
 		if (status == 0)
