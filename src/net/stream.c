@@ -42,7 +42,9 @@ void stream_stop(struct gateway *gateway, struct flow *flow)
 
 /*
  * Splicing stops in front of an urgent byte, and stays there: it is passed on as such, by hand, with the byte behind it.
- * 1 when there was one, 0 when not, -1 when the other side takes nothing now: rather a reset than bytes that are lost.
+ * 1 when there was one, 0 when not, -1 when the other side takes nothing now: rather a reset than bytes that are lost. And
+ * where bytes are counted out: whether the other side counts an urgent one is its own choice, and what it takes for the end
+ * of a request must be what we do.
  */
 static int pass_urgent(struct flow *flow)
 {
@@ -51,7 +53,8 @@ static int pass_urgent(struct flow *flow)
 
 	if (recv(flow->from->fd, &urgent, 1, MSG_OOB | MSG_DONTWAIT) != 1)
 		return 0;
-	if (send(flow->to->fd, &urgent, 1, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	if (flow->limit ||
+	    send(flow->to->fd, &urgent, 1, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return -1;
 	got = recv(flow->from->fd, &next, 1, MSG_DONTWAIT);
 	if (got < 0)
@@ -59,9 +62,7 @@ static int pass_urgent(struct flow *flow)
 	flow->has_ended = got == 0;
 	if (got == 1 && send(flow->to->fd, &next, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return -1;
-	*flow->counter += (uint64_t)got;
-	if (flow->limit)
-		*flow->limit -= (uint64_t)got;
+	*flow->counter += 1 + (uint64_t)got;
 	return 1;
 }
 

@@ -193,12 +193,15 @@ def say(port, *parts):
         except OSError as e: return type(e).__name__
     return got.decode().replace(' ', '-').split('\\r')[0]
 print(say(7105, b'before', b'!U', b'after'), say(7106), say(8080, b'GET / HT', b'!U', b'TP/1.1\\r\\nHost: good.example\\r\\n\\r\\n'),
-      say(443, b'\\x16\\3\\1\\2\\0\\1', b'!U', b'x' * 600))
+      say(443, b'\\x16\\3\\1\\2\\0\\1', b'!U', b'x' * 600),
+      say(7107, b'POST / HTTP/1.1\\r\\nHost: good.example\\r\\nContent-Length: 7\\r\\n\\r\\nab', b'!U', b'after'))
 """
-    r = run(home, script, "--allow", "good.example:7105-7106", "--allow", "http:good.example:8080", "--allow", "good.example:443")
+    r = run(home, script, "--allow", "good.example:7105-7106", "--allow", "http:good.example:8080", "--allow", "good.example:443",
+            "--allow", "http:good.example:7107")
     tap.ok(lines(r)[:2] == ["heard-beforeUafter", "beforeafter"], "urgent bytes go both ways, and what is behind them", r.get("stdout"))
-    tap.ok(lines(r)[2:] == ["HTTP/1.1-400-Bad-Request", "ConnectionResetError"] or lines(r)[2:] == ["HTTP/1.1-200-OK", "ConnectionResetError"],
+    tap.ok(lines(r)[2:4] == ["HTTP/1.1-400-Bad-Request", "ConnectionResetError"] or lines(r)[2:4] == ["HTTP/1.1-200-OK", "ConnectionResetError"],
            "where bytes are looked at they bar the way, or are none of them", (r.get("stdout"), r.get("denials")))
+    tap.ok(lines(r)[4:] == ["ConnectionResetError"], "a body that is counted has none", (r.get("stdout"), r.get("denials")))
 
 
 def test_no_descriptor(home):
@@ -314,7 +317,8 @@ def main():
     enter()
     with Home("net-peers-") as home:
         build_internet(home)
-        for port, handler in ((7100, silent), (7101, deaf), (7102, flood), (7103, drip), (7104, slam_later), (7105, heed), (7106, shout)):
+        for port, handler in ((7100, silent), (7101, deaf), (7102, flood), (7103, drip), (7104, slam_later), (7105, heed), (7106, shout),
+                              (7107, heed)):
             listen(GOOD, port, handler)
         for test in (test_peers, test_killed_client, test_urgent, test_no_descriptor, test_without_six, test_in_container, test_in_own_container):
             tap.attempt(test, home)
