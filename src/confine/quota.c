@@ -18,6 +18,9 @@
 #define BLOCK 1024u
 /* Less than that is no room for a write of usual size. */
 #define ROOM_MIN (64u << 10)
+/* Small numbers are people's. */
+#define OWN_FIRST 0x40000000u
+#define OWN_MASK 0x3fffffffu
 
 static int control(int fd, unsigned command, uint32_t project, struct if_dqblk *limits)
 {
@@ -29,6 +32,14 @@ static uint32_t project_of(int fd)
 	struct fsxattr attributes = { 0 };
 
 	return ioctl(fd, FS_IOC_FSGETXATTR, &attributes) < 0 ? 0 : attributes.fsx_projid;
+}
+
+/* Given by quota_begin: neither a person's number nor one that came down from the directory above, whose bounds are others'. */
+static bool is_own(int fd, uint32_t project)
+{
+	owned(fd_close) int above = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return (project & ~OWN_MASK) == OWN_FIRST && above >= 0 && project_of(above) != project;
 }
 
 /* INHERITS: what is made in it from now on belongs to the project as well, and nothing of another can be moved there. */
@@ -62,8 +73,7 @@ static uint32_t find_free(int fd)
 
 		if (getrandom(&project, sizeof(project), 0) != sizeof(project))
 			return 0;
-		/* Small numbers are people's. */
-		project = (project & 0x3fffffff) | 0x40000000;
+		project = (project & OWN_MASK) | OWN_FIRST;
 		int status = control(fd, Q_GETQUOTA, project, &found);
 
 		if (status < 0 && errno != ENOENT)
@@ -94,6 +104,8 @@ void quota_begin(struct quota *quota, int fd, uint64_t bytes, uint64_t inodes)
 	quota->project = project_of(fd);
 	if (quota->project == 0 && is_empty(fd))
 		quota->project = find_free(fd);
+	else if (!is_own(fd, quota->project))
+		quota->project = 0;
 	quota->is_on = quota->project && join(fd, quota->project, true) == 0 &&
 		       set_limits(quota, bytes, inodes);
 	if (quota->project && !quota->is_on)

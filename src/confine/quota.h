@@ -17,7 +17,7 @@ struct quota {
 	uint64_t bytes, inodes; /* 0: none */
 };
 
-/* Begins to hold what is, and will be, below FD to these bounds; what is there already must be of one project. */
+/* Begins to hold what is, and will be, below FD to these bounds; what is there already must be of a project begun so. */
 void quota_begin(struct quota *quota, int fd, uint64_t bytes, uint64_t inodes);
 
 /* What is below FD is made: FD itself passes the project on no longer, so that whoever owns it can move things there. */

@@ -132,6 +132,20 @@ def result(home, name, script):
         return {"broken": done}
 
 
+def beside_others(place, kind):
+    """A project that comes down from the directory above has bounds that others set."""
+    theirs = place + "/theirs"
+    os.mkdir(theirs)
+    if run("chattr", "-p", "7", "+P", theirs).returncode:
+        tap.skip(f"{kind}: a project that others have made", "chattr cannot set one")
+        return
+    with home_on(theirs) as home:
+        home.call("create", "box", "--disk", "16m", "--require", "disk")
+        done = sh(home, "box", "echo in")
+        tap.ok(done.returncode != 0 and "disk" in done.stderr, f"{kind}: a project that others have made is no quota of ours", done)
+        home.call("rm", "box")
+
+
 def test_quota(kind, make, options, size):
     with mounted(kind, make, options, size) as place, home_on(place) as home:
         made = home.call("create", "box", "--disk", "16m")
@@ -149,6 +163,7 @@ def test_quota(kind, make, options, size):
         tap.ok(int((told.get("stdout") or "99999").split()[0]) < 32000, f"{kind}: nothing leaves the project", told)
         home.call("stop", "box")
         home.call("rm", "box")
+        beside_others(place, kind)
 
 
 def if_there(test, kind, *how):
