@@ -113,13 +113,14 @@ int launch_rules_change(struct launch_rules *rules, const struct launch *launch,
 	    rule_set_make(&rules->set.allow, &rules->set.deny, &next, err) < 0)
 		return -1;
 	if (rule_set_change(&next, &change, err) < 0 ||
-	    open_missing(rules, launch, &next.policy, err) < 0) {
+	    open_missing(rules, launch, &next.policy, err) < 0 ||
+	    send_order(launch, wish, err) < 0) {
 		rule_set_done(&next);
 		return -1;
 	}
 	rule_set_done(&rules->set);
 	rules->set = next;
-	return send_order(launch, wish, err);
+	return 0;
 }
 
 static int tell(int socket_fd, uint32_t id, const struct strv *texts, bool is_deny)
