@@ -131,6 +131,8 @@ void quota_look(const struct quota *quota, bool *ret_is_full, bool *ret_is_cramm
 
 void quota_end(struct quota *quota)
 {
+	/* A start that failed has not settled. */
+	quota_settle(quota);
 	if (quota->is_on)
 		(void)set_limits(quota, 0, 0);
 	quota->is_on = false;
