@@ -127,7 +127,7 @@ static int hold_files(struct op_call *call, int *ret_fd, struct error *err)
 		strv_add(&words, path);
 		/* Where that fails, so will what comes next, and says why. */
 		if (run_script(call, clear_script, &words, &result, &ignored) == 0)
-			(void)ftruncate(fd, 0);
+			(void)!ftruncate(fd, 0);
 	}
 	*ret_fd = fd_take(&fd);
 	return 0;
@@ -241,11 +241,11 @@ static int put_file(struct op_call *call, int lock_fd, const struct str *bytes,
 	strv_add(&words, sum);
 	if (feed(bytes, err) < 0)
 		return -1;
-	(void)pwrite(lock_fd, path, strlen(path), 0);
+	(void)!pwrite(lock_fd, path, strlen(path), 0);
 	status = run_script(call, write_script, &words, &result, err);
 	/* Ended by itself, it has cleaned up by itself. */
 	if (status == 0 || result.status == RUN_ERROR)
-		(void)ftruncate(lock_fd, 0);
+		(void)!ftruncate(lock_fd, 0);
 	return status;
 }
 

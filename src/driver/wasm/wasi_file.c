@@ -264,7 +264,7 @@ static uint32_t fd_prestat_dir_name(struct wasi_call *call)
 
 static uint8_t type_of(unsigned char type)
 {
-	return wasi_type(DTTOIF(type));
+	return wasi_type((mode_t)DTTOIF((unsigned)type));
 }
 
 /* As much of an entry as fits; one that is cut off says that there is more. */
