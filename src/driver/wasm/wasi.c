@@ -1,9 +1,13 @@
 /* WASI preview 1 of our own: the table of functions and descriptors, and words between guest and host. */
 #include "driver/wasm/wasi.h"
 
+#include "base/fd.h"
+#include "base/own.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -243,36 +247,61 @@ int wasi_link(struct runner *runner, struct error *err)
 	return link_rows(runner, wasi_process_functions, err);
 }
 
-static int open_directory(struct runner *runner, enum runner_place place, const char *from,
+/* HOST is taken. */
+static int give_directory(struct runner *runner, enum runner_place place, int host,
 			  const char *name, struct error *err)
 {
-	int host = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int fd = host < 0 ? -1 : wasi_number(runner, host);
 
 	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "cannot open %s for the module", from);
+		return error_errno(err, ERROR_HOST, "cannot open %s for the module", name);
 	runner->files[fd].name = name;
 	runner->files[fd].place = place;
 	return 0;
 }
 
+/* A directory that is empty and stays so: it is removed already. */
+static int open_nothing(void)
+{
+	char path[] = "/tmp/zygote-XXXXXX";
+	int fd = mkdtemp(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0 && rmdir(path) < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+/*
+ * Until the fork the workspace is an empty directory: an interpreter that starts looks for its library and for code to
+ * begin with there, too, and what it found would be run before all runs, with descriptors that all of them inherit.
+ */
 int wasi_open(struct runner *runner, struct error *err)
 {
 	const struct runner_job *job = &runner->job;
+	const struct {
+		enum runner_place place;
+		const char *name;
+	} rows[] = { { PLACE_CWD, "." },
+		     { PLACE_WORKSPACE, RUNNER_PROJECT },
+		     { PLACE_WORKSPACE, job->workspace },
+		     { PLACE_LIBRARY, job->library },
+		     { PLACE_CWD, "/" } };
+	size_t count = job->library[0] ? 5 : 3;
+	owned(fd_close) int nothing = open_nothing();
 	char library[40];
 
 	for (int i = 0; i < RUNNER_FILES_MAX; i++)
 		runner->files[i] = (struct runner_file){ .host = i <= STDERR_FILENO ? i : -1 };
-	if (open_directory(runner, PLACE_CWD, job->cwd_from, ".", err) < 0 ||
-	    open_directory(runner, PLACE_WORKSPACE, job->workspace_from, RUNNER_PROJECT, err) < 0 ||
-	    open_directory(runner, PLACE_WORKSPACE, job->workspace_from, job->workspace, err) < 0)
-		return -1;
-	if (!job->library[0])
-		return 0;
 	(void)snprintf(library, sizeof(library), "/proc/self/fd/%d", job->hands[WASM_HAND_LIBRARY]);
-	if (open_directory(runner, PLACE_LIBRARY, library, job->library, err) < 0)
-		return -1;
-	return open_directory(runner, PLACE_CWD, job->cwd_from, "/", err);
+	for (size_t i = 0; i < count; i++) {
+		int host = rows[i].place == PLACE_LIBRARY
+				   ? open(library, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				   : fcntl(nothing, F_DUPFD_CLOEXEC, 0);
+
+		if (give_directory(runner, rows[i].place, host, rows[i].name, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int wasi_replace(struct runner *runner)

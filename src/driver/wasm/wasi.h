@@ -76,7 +76,7 @@ int wasi_times(const struct wasi_call *call, size_t slot, uint32_t flags,
 
 /* Links all of it, in place of the engine's. */
 int wasi_link(struct runner *runner, struct error *err);
-/* Opens streams and directories. */
+/* Opens streams, and directories that are empty until wasi_replace. */
 int wasi_open(struct runner *runner, struct error *err);
 /* In a fork: the directories become those that the job names by now, under the numbers they have. 0, or -1 with errno. */
 int wasi_replace(struct runner *runner);

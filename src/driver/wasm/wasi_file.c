@@ -144,8 +144,8 @@ static uint32_t fd_fdstat_set_flags(struct wasi_call *call)
 		return wasi_error();
 	flags &= ~(O_APPEND | O_NONBLOCK);
 	flags |= (wanted & FLAG_APPEND ? O_APPEND : 0) | (wanted & FLAG_NONBLOCK ? O_NONBLOCK : 0);
-	/* The streams are shared with whoever started the run. */
-	if (wasi_word(call, 0) <= STDERR_FILENO)
+	/* The streams are shared with whoever started the run, whatever number they were given since. */
+	if (host <= STDERR_FILENO)
 		return WASI_NOTSUP;
 	return told(fcntl(host, F_SETFL, flags));
 }
