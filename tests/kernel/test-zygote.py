@@ -2,6 +2,7 @@
 """Zygotes of the wasm driver: what is reused, what never is, and that nothing of them stays."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -287,6 +288,78 @@ def modules(t):
     t.equal({(a["stdout"], a["status"], a["fuel_consumed"]) for a in answers}, {("hello\n", "success", answers[0]["fuel_consumed"])}, "all alike")
     t.ok(1 <= len(batch.below(ZYGOTE)) <= 5, "no more zygotes than jobs", batch.below(ZYGOTE))
     t.equal(batch.end(), 0, "its end")
+
+
+PLANT = "import builtins\nbuiltins.planted = open('/mnt/project/channel', 'w+')\n"
+WRITE_PLANTED = "import builtins; f = builtins.planted; f.write('of another run'); f.flush(); print(True)"
+READ_PLANTED = "import builtins; f = builtins.planted; f.seek(0); print(repr(f.read()))"
+
+
+def planted_control(t):
+    """Twice in one interpreter: what one wrote to a file that was open before both, the other reads."""
+    ready(t)
+    t.caller.put("sitecustomize.py", PLANT)
+    result = t.box.run("python", "-c", WRITE_PLANTED + "\n" + READ_PLANTED, flags=("--driver", "wasm", "--env", "PYTHONPATH=/mnt/project"))
+    t.ok("of another run" in result.out, "read", f"{result}")
+
+
+@suite.case("Z09", "no code of the workspace runs before the fork: what it opened all snippets would share", planted_control)
+def planted(t):
+    ready(t)
+    t.caller.put("sitecustomize.py", PLANT)
+    with Batch(t.caller) as batch:
+        for _ in range(2):
+            t.equal(out(t, batch.python(WRITE_PLANTED, env=["PYTHONPATH=/mnt/project"]), "writes"), "True\n", "it has run, as it does plainly")
+            t.equal(out(t, batch.python(READ_PLANTED, env=["PYTHONPATH=/mnt/project"]), "reads"), "''\n", "in each run anew")
+        t.caller.put("lib/python3.12/os.py", "raise SystemExit('of the workspace')\n")
+        t.caller.put("pyvenv.cfg", "home = /mnt/project/bin\n")
+        first, second = (out(t, batch.python("import os; print(hash('x'), os.__file__)"), "beside a library") for _ in range(2))
+        t.equal(first, second, "one interpreter, which has started")
+        t.ok("/usr/local/lib/" in first, "with its own library", first)
+
+
+@suite.case("Z10", "processor time of one snippet is charged to no other, also of one that keeps the supervisor busy")
+def processor_time(t):
+    ready(t)
+    t.caller.put("low/file")
+    with Batch(t.caller) as batch:
+        for _ in range(2):
+            j = batch.python("import os\nwhile True:\n  os.rename('low', 'high'); os.rename('high', 'low')", fuel="900g",
+                             time="100s", **{"cpu-time": "1s"})
+            t.equal((j["status"], j["limits_hit"]), ("limit", ["cpu-time"]), f"it is stopped {j}")
+            j = batch.python("import time\nwhile time.process_time() < 0.4: pass", fuel="900g", **{"cpu-time": "1s"})
+            t.equal((j["status"], j["limits_hit"]), ("success", []), f"the next has all of its own {j}")
+        t.equal(len(batch.below(ZYGOTE)), 1, "by one zygote")
+
+
+@suite.case("Z11", "a zygote is of the module it was asked for, not of what lies there when it starts")
+def swapped(t):
+    ready(t)
+    one, other = (module(t, hello(word), name) for word, name in (("one\n", "one.wasm"), ("other\n", "other.wasm")))
+    path = t.caller.put("swapped.wasm", open(one, "rb").read())
+    with Batch(t.caller) as batch:
+        batch.python("pass")
+        nursery, = batch.below("aisbx-nursery")
+        before = set(descendants(batch.process.pid))
+        os.kill(nursery, signal.SIGSTOP)
+        batch.say(path)
+        quiet = [0]
+
+        def has_asked():
+            # Whoever asks waits for an answer; seen awake it has not come to that. Should it still have, nothing is proved.
+            new = [info[1] for pid, info in descendants(batch.process.pid).items() if pid not in before]
+            quiet[0] = quiet[0] + 1 if new and set(new) == {"S"} else 0
+            return quiet[0] > 20
+
+        until(has_asked)
+        shutil.copyfile(other, path)
+        os.kill(nursery, signal.SIGCONT)
+        answer = batch.hear()
+        t.ok(answer["stdout"] in ("one\n", "other\n"), "it ran", answer)
+        t.equal(out(t, batch.run(path), "the other"), "other\n", "what lies there now")
+        shutil.copyfile(one, path)
+        for _ in range(2):
+            t.equal(out(t, batch.run(path), "the one"), "one\n", "and what lies there then")
 
 
 suite.main()

@@ -24,6 +24,9 @@
 #include <unistd.h>
 
 #define TICK_MS 100
+#define TICK_NS (TICK_MS * UINT64_C(1000000))
+/* Looking at what was used is not cheap: behind a short run that is done once in so many. */
+#define RUNS_PER_LOOK 16
 #define SPEC_MAX ((size_t)16 << 20)
 #define CPU_TIME_MS ((uint64_t)1000 * 1000 * 1000 * 1000)
 
@@ -42,6 +45,8 @@ struct keeping {
 	struct nursery_ask ask; /* the run under way, or that waits */
 	bool has_ask, is_running;
 	uint64_t began_ns;
+	uint64_t looked_ns;	  /* since then: when its usage was told last */
+	unsigned short_runs;	  /* since the last look behind a run */
 	struct task_usage before; /* what was used when it began */
 };
 
@@ -89,6 +94,20 @@ static void tell_nursery(struct keeping *keeping, const struct zygote_message *m
 		keeping->is_over = fd_send(keeping->fd, message, sizeof(*message), NULL, 0) < 0;
 }
 
+/*
+ * What zygote, sandbox and supervisor did for a run is not in what its process used: left alone it would add up, and be
+ * charged to a later one.
+ */
+static void look_anew(struct keeping *keeping)
+{
+	bool was_long = keeping->looked_ns != keeping->began_ns;
+
+	if (keeping->is_over || (!was_long && ++keeping->short_runs < RUNS_PER_LOOK))
+		return;
+	keeping->short_runs = 0;
+	keeping->driver->sample(keeping->task, &keeping->before);
+}
+
 static void end_run(struct keeping *keeping, struct zygote_message *ended)
 {
 	const struct rusage *used = &ended->rusage;
@@ -107,6 +126,7 @@ static void end_run(struct keeping *keeping, struct zygote_message *ended)
 	tell_nursery(keeping, ended);
 	tell(keeping, ended, -1);
 	drop_run(keeping);
+	look_anew(keeping);
 }
 
 /* The sandbox is gone, and a run that was under way with it. */
@@ -164,7 +184,7 @@ static void begin_run(struct keeping *keeping)
 		keeping->is_over = true;
 		return;
 	}
-	keeping->began_ns = started.began_ns = clock_now_ns();
+	keeping->began_ns = keeping->looked_ns = started.began_ns = clock_now_ns();
 	started.missing = keeping->task->degraded;
 	tell(keeping, &started, keeping->view.upper_fd);
 	keeping->is_running = true;
@@ -224,9 +244,12 @@ static void hear_run(struct keeping *keeping)
 static void tick(struct keeping *keeping)
 {
 	struct zygote_message message = { .kind = ZYGOTE_USAGE };
+	uint64_t now_ns = clock_now_ns();
 
-	if (!keeping->is_running)
+	/* By the clock: a run that keeps us busy is looked at as any other. */
+	if (!keeping->is_running || now_ns - keeping->looked_ns < TICK_NS)
 		return;
+	keeping->looked_ns = now_ns;
 	measure(keeping, &message.usage);
 	tell(keeping, &message, -1);
 }
@@ -244,8 +267,7 @@ static void turn(struct keeping *keeping)
 
 	if (ready < 0)
 		return;
-	if (ready == 0)
-		tick(keeping);
+	tick(keeping);
 	if (polls[0].revents)
 		keeping->driver->step(keeping->task);
 	if (polls[1].revents)
@@ -280,12 +302,14 @@ static int read_spec(int fd, struct spec *ret_spec, struct error *err)
 static int start(struct keeping *keeping, struct error *err)
 {
 	struct driver_io io = { .fds = { 0, 1, 2 },
-				.serves_started = keeping->ask.message.is_started };
+				.serves_started = keeping->ask.message.is_started,
+				.serves_module = keeping->ask.message.module_key };
 	int ends[2];
 
 	if (read_spec(keeping->ask.fds[ASK_FD_SPEC], &keeping->spec, err) < 0)
 		return -1;
 	keeping->spec.ids = keeping->ask.message.ids;
+	keeping->ask.message.module_key[SHA256_HEX_SIZE - 1] = '\0';
 	/* Before the sandbox: what starts one cannot be looked into any more. */
 	if (view_maker_start(&keeping->spec, &keeping->maker, err) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)

@@ -42,7 +42,8 @@ struct wasm_task {
 	char *runner;
 	char *library; /* the folder of a language that brings one, or NULL */
 	int epoll_fd, report_fd;
-	int told_fd; /* the runner's end of it, until it is given away */
+	int told_fd;	   /* the runner's end of it, until it is given away */
+	int stream_fds[3]; /* of our own, while a zygote may still refuse the run; else -1 */
 };
 
 extern const struct driver driver_wasm;
@@ -150,10 +151,30 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 	return 0;
 }
 
+/* The caller's are closed once we have started, and their numbers somebody else's. */
+static int keep_streams(struct wasm_task *task)
+{
+	for (int i = 0; i < 3; i++) {
+		task->stream_fds[i] = fcntl(task->io.fds[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (task->stream_fds[i] < 0)
+			return -1;
+		task->io.fds[i] = task->stream_fds[i];
+	}
+	return 0;
+}
+
+/* Whoever reads them waits for their end. */
+static void let_streams_go(struct wasm_task *task)
+{
+	for (int i = 0; i < 3; i++)
+		fd_close(&task->stream_fds[i]);
+}
+
 static void wasm_free(struct task *base)
 {
 	struct wasm_task *task = wasm_task_of(base);
 
+	let_streams_go(task);
 	if (task->inner)
 		task->native->free(task->inner);
 	hands_close(&task->hands);
@@ -213,15 +234,22 @@ static int start_by_zygote(struct wasm_task *task, const struct spec *spec, stru
 	const struct wasm_language *language = task->module.language;
 	const struct zygote_wish wish = {
 		.module_key = task->module.key,
-		.is_started = language && language->is_python && zygote_can_boot(&spec->command),
+		.is_started = language && language->is_python && zygote_can_boot(spec),
 		.report_fd = task->told_fd,
 	};
 
 	if (!task->module.has_compiled || task->io.serve_fd > 0 || !zygote_fits(spec, &task->io) ||
-	    zygote_start(spec, &task->io, &wish, &task->inner, err) < 0)
+	    keep_streams(task) < 0 || zygote_start(spec, &task->io, &wish, &task->inner, err) < 0)
 		return start_native(task, err);
 	task->native = &zygote_driver;
 	return watch(task, task->native->poll_fd(task->inner), err);
+}
+
+/* A zygote is of the code it was asked for, in its compiled form: the module's file may be another by now. */
+static bool is_as_asked(const struct wasm_task *task)
+{
+	return task->io.serve_fd <= 0 ||
+	       (task->module.has_compiled && strcmp(task->module.key, task->io.serves_module) == 0);
 }
 
 static int start_inner(struct wasm_task *task, const struct spec *spec, struct error *err)
@@ -231,6 +259,8 @@ static int start_inner(struct wasm_task *task, const struct spec *spec, struct e
 
 	if (wasm_module_find(&places, spec->command.items[0], &task->module, err) < 0)
 		return -1;
+	if (!is_as_asked(task))
+		return error_set(err, ERROR_HOST, "the module has changed");
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	task->report_fd = ends[0];
@@ -258,6 +288,7 @@ static int wasm_start(const struct spec *spec, const struct driver_io *io, struc
 	task->module = (struct wasm_module)WASM_MODULE_INIT;
 	intake_init(&task->intake, NULL, "", false);
 	task->epoll_fd = task->report_fd = task->told_fd = -1;
+	memset(task->stream_fds, -1, sizeof(task->stream_fds));
 	task->spec = *spec;
 	task->spec.command = task->spec.env = (struct strv)STRV_INIT;
 	task->io = *io;
@@ -322,6 +353,7 @@ static void go_native(struct wasm_task *task)
 
 	task->inner = NULL;
 	if (start_native(task, &err) == 0) {
+		let_streams_go(task);
 		zygote_driver.free(refused);
 		return;
 	}
@@ -344,8 +376,10 @@ static void wasm_step(struct task *base)
 	task->native->step(task->inner);
 	if (zygote_is_refused(task->inner))
 		go_native(task);
-	if (task->inner->state != TASK_STARTING)
+	if (task->inner->state != TASK_STARTING) {
 		fd_close(&task->told_fd);
+		let_streams_go(task);
+	}
 	mirror(task);
 	if (base->state != TASK_ENDED || was_ended)
 		return;

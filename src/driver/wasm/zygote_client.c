@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -45,9 +46,29 @@ bool zygote_fits(const struct spec *spec, const struct driver_io *io)
 	return io->nursery_fd > 0 && !io->has_score && !spec->seccomp && view_fits(spec);
 }
 
-/* Code, or a script; flags of the interpreter's own are for one that is yet to start. */
-bool zygote_can_boot(const struct strv *command)
+/* Variables by which an interpreter finds code at its start; it then has to see the workspace while it starts. */
+static bool names_code(const char *variable)
 {
+	static const char *const names[] = { "PYTHONPATH=",	     "PYTHONHOME=",
+					     "PYTHONPLATLIBDIR=",    "PYTHONWARNINGS=",
+					     "PYTHONPYCACHEPREFIX=", NULL };
+
+	for (const char *const *at = names; *at; at++) {
+		if (str_starts(variable, *at))
+			return true;
+	}
+	return false;
+}
+
+/* Code, or a script; flags of the interpreter's own are for one that is yet to start. */
+bool zygote_can_boot(const struct spec *spec)
+{
+	const struct strv *command = &spec->command;
+
+	for (size_t i = 0; i < spec->env.count; i++) {
+		if (names_code(spec->env.items[i]))
+			return false;
+	}
 	if (command->count < 2)
 		return false;
 	return strcmp(command->items[1], "-c") == 0
@@ -160,6 +181,7 @@ static int ask(struct zygote_task *task, const struct driver_io *io, const struc
 	owned(fd_close) int spec_fd = -1, words_fd = -1, reply_fd = -1;
 	int ends[2];
 
+	(void)snprintf(message.module_key, sizeof(message.module_key), "%s", wish->module_key);
 	write_spec(task->spec, kind, &spec_text, message.key);
 	write_words(task->spec, &words);
 	if (words.len > ZYGOTE_WORDS_MAX || write_file(&spec_text, &spec_fd) < 0 ||

@@ -20,8 +20,8 @@ struct zygote_wish {
 int zygote_start(const struct spec *spec, const struct driver_io *io,
 		 const struct zygote_wish *wish, struct task **ret_task, struct error *err);
 
-/* Whether an interpreter of Python that is started already can be given this command. */
-bool zygote_can_boot(const struct strv *command);
+/* Whether an interpreter of Python that is started already can be given this command, with these variables. */
+bool zygote_can_boot(const struct spec *spec);
 
 /* It has ended before anything ran, because there is no zygote for it: run it without. */
 bool zygote_is_refused(const struct task *task);
