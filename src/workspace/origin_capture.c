@@ -114,25 +114,37 @@ static int capture_promoted(const struct capture *capture, const struct delta_en
 	return keep_base(capture, entry, &origin, err);
 }
 
+/* ENTRY itself, or the old name of something renamed: that is gone from the view. */
+static struct delta_entry entry_at(const struct delta_entry *entry, char *path)
+{
+	struct delta_entry asked = *entry;
+
+	if (path != entry->path) {
+		asked.path = path;
+		asked.op = DELTA_DELETED;
+		asked.from = NULL;
+		asked.new = (struct delta_side){ 0 };
+	}
+	return asked;
+}
+
+static bool is_large(const struct txn_identity *identity)
+{
+	return identity->exists && S_ISREG(identity->mode) && identity->size > ORIGIN_KEPT_MAX;
+}
+
 static int capture_path(struct capture *capture, const struct delta_entry *entry, char *path,
 			struct error *err)
 {
 	struct origin_record record = { .path = path };
 	const struct origin_record *known;
-	struct delta_entry asked = *entry;
+	struct delta_entry asked = entry_at(entry, path);
 	const char *old_name = NULL;
 	struct txn_identity now;
 
 	known = origin_index_record(capture->index, path);
 	if (known)
 		return path == entry->path ? capture_promoted(capture, entry, known, err) : 0;
-	if (path != entry->path) {
-		/* The old name of something renamed: it is gone from the view. */
-		asked.path = path;
-		asked.op = DELTA_DELETED;
-		asked.from = NULL;
-		asked.new = (struct delta_side){ 0 };
-	}
 	origin_index_look(capture->index, origin_base_path(capture->index->stack, &asked), &now);
 	origin_work_out(capture->index, &asked, &now, &record.origin);
 	if (record.origin.quality == ORIGIN_LOST && !now.exists)
@@ -149,9 +161,7 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 		old_name = entry->from;
 	if (old_name && !record.origin.identity.exists)
 		record.origin.from = xstrdup(old_name);
-	if (record.origin.identity.exists && S_ISREG(record.origin.identity.mode) &&
-	    record.origin.identity.size > ORIGIN_KEPT_MAX)
-		capture->is_large = true;
+	capture->is_large |= is_large(&record.origin.identity);
 	origin_records_put(&capture->lines, &record);
 	origin_done(&record.origin);
 	capture->count++;

@@ -189,34 +189,42 @@ static int serve_one(struct runner *runner, const struct zygote_message *asked, 
 	return 0;
 }
 
+/* The next run asked for; without a keeper there is none, and nothing more to do. */
+static void await_run(int control_fd, struct zygote_message *ret_message,
+		      int ret_fds[static ZYGOTE_FDS_MAX])
+{
+	for (;;) {
+		size_t count = 0;
+		ssize_t got = fd_receive(control_fd, ret_message, sizeof(*ret_message), ret_fds,
+					 ZYGOTE_FDS_MAX, &count);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got != (ssize_t)sizeof(*ret_message))
+			_exit(0);
+		if (ret_message->kind == ZYGOTE_RUN && count == RUN_FD_COUNT)
+			return;
+		/* A kill that came too late. */
+		close_all(ret_fds, count);
+	}
+}
+
 int runner_serve(struct runner *runner)
 {
 	const struct zygote_message ready = { .kind = ZYGOTE_READY };
 	int control_fd = runner->job.hands[WASM_HAND_REPORT];
+	int status;
 
 	/* A thread would be missing in the children, with whatever lock it held. */
 	if (!is_alone() || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    fd_send(control_fd, &ready, sizeof(ready), NULL, 0) < 0)
 		return -1;
-	for (;;) {
+	do {
 		struct zygote_message message;
 		int fds[ZYGOTE_FDS_MAX];
-		size_t count = 0;
-		ssize_t got = fd_receive(control_fd, &message, sizeof(message), fds, ZYGOTE_FDS_MAX,
-					 &count);
-		int status;
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got != (ssize_t)sizeof(message))
-			_exit(0);
-		/* A kill that came too late. */
-		if (message.kind != ZYGOTE_RUN || count != RUN_FD_COUNT) {
-			close_all(fds, count);
-			continue;
-		}
+		await_run(control_fd, &message, fds);
 		status = serve_one(runner, &message, fds);
-		if (status != 0)
-			return status < 0 ? -1 : 0;
-	}
+	} while (status == 0);
+	return status < 0 ? -1 : 0;
 }
