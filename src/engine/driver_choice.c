@@ -103,14 +103,15 @@ static bool is_elsewhere(const struct choice *choice, const char *text)
 static bool stays_inside(struct choice *choice, const char *code)
 {
 	for (const char *at = code; *at; at++) {
-		size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
-
 		if ((*at == '"' || *at == '\'') && is_elsewhere(choice, at + 1)) {
 			str_add(&choice->why, "it names paths outside of the workspace");
 			return false;
 		}
-		if (at - code >= 3 && strncmp(at - 3, "os.", 3) == 0 &&
-		    wasm_python_lacks(at, len)) {
+		if (at - code < 3 || strncmp(at - 3, "os.", 3) != 0)
+			continue;
+		size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+
+		if (wasm_python_lacks(at, len)) {
 			str_addf(&choice->why, "WebAssembly has no os.%.*s", (int)len, at);
 			return false;
 		}
