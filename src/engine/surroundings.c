@@ -131,13 +131,16 @@ static void read_links(struct surroundings *around, int home_fd, const char *pre
 	while (dir_next(dir, &entry) > 0) {
 		/* Some filesystems do not tell kinds; what is no link leads to itself. */
 		bool may_be_link = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+
+		if (!may_be_link && entry->d_type != DT_DIR)
+			continue;
 		int len = snprintf(name, sizeof(name), "%s%s", prefix, entry->d_name);
 
 		if (len <= 0 || (size_t)len + 1 >= sizeof(name))
 			continue;
 		if (may_be_link && plan_link_matters(name))
 			add_link(&around->paths, around->host.home, name);
-		if ((may_be_link || entry->d_type == DT_DIR) && plan_link_may_follow(name)) {
+		if (plan_link_may_follow(name)) {
 			name[len] = '/';
 			name[len + 1] = '\0';
 			read_links(around, home_fd, name);
