@@ -11,6 +11,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static int refuse_changed(const struct item *item, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	return error_set(err, ERROR_CONFLICT, "'%s' changed in the sandbox meanwhile",
+			 str_shown(item->path, shown));
+}
+
 /* What lies in the slot must have the digest that was sealed. */
 static int check_content(int dir_fd, const char *name, const struct item *item, struct error *err)
 {
@@ -22,10 +30,7 @@ static int check_content(int dir_fd, const char *name, const struct item *item, 
 	if (fd < 0 || digest_fd(fd, hex) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read back '%s'",
 				   str_shown(item->path, shown));
-	if (strcmp(hex, want) != 0)
-		return error_set(err, ERROR_CONFLICT, "'%s' changed in the sandbox meanwhile",
-				 str_shown(item->path, shown));
-	return 0;
+	return strcmp(hex, want) == 0 ? 0 : refuse_changed(item, err);
 }
 
 static int stage_content(const struct promote *promote, const struct item *item, int dir_fd,
@@ -93,6 +98,20 @@ static int open_place(const struct subtree *tree, const struct item *item, int *
 					  str_shown(item->path, shown));
 }
 
+/*
+ * What was there before the promotion is read now. What it staged itself was read back then, and is what that name was
+ * sealed as: the same as this one, unless the sandbox wrote between the two looks at its file.
+ */
+static int check_linked(const struct promote *promote, const struct item *item,
+			const struct promote_name *at, struct error *err)
+{
+	if (item->anchor)
+		return check_content(at->dir_fd, at->name, item, err);
+	const struct item *first = &promote->items[promote->items[item->leader].staged];
+
+	return strcmp(first->new_sha256, item->new_sha256) == 0 ? 0 : refuse_changed(item, err);
+}
+
 /* As another name of a file that is there already, or anew. */
 static int stage_named(const struct promote *promote, struct item *item,
 		       const struct promote_name *at, struct error *err)
@@ -103,8 +122,7 @@ static int stage_named(const struct promote *promote, struct item *item,
 		return -1;
 	if (linked == 0 && stage_object(promote, item, at->dir_fd, at->name, err) < 0)
 		return -1;
-	/* It was read back when it was written; of what was there before that is still to be done. */
-	if (linked > 0 && check_content(at->dir_fd, at->name, item, err) < 0)
+	if (linked > 0 && check_linked(promote, item, at, err) < 0)
 		return -1;
 	promote_note_staged(promote, item);
 	return 0;
