@@ -20,7 +20,7 @@ static void add(struct origin_records *records, const struct origin_record *reco
 	};
 }
 
-static bool is_large(const struct origin_record *record)
+bool origin_is_unkept(const struct origin_record *record)
 {
 	const struct origin *origin = &record->origin;
 
@@ -51,7 +51,7 @@ static int list(const struct sandbox *sandbox, const struct view_stack *stack, b
 		const struct origin_record *known;
 		struct txn_identity now;
 
-		if (!is_large(record) ||
+		if (!origin_is_unkept(record) ||
 		    origin_records_find(&index->touched, record->path, false) != record)
 			continue;
 		known = find_known(index, record);

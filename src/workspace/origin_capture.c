@@ -21,7 +21,7 @@ struct capture {
 	size_t count;
 	const struct delta_entry **gone; /* by the inode they had */
 	size_t gone_count;
-	bool is_large; /* there were contents too large to be kept */
+	bool is_large; /* there were contents that could not be kept */
 };
 
 static int compare_inodes(const void *a, const void *b)
@@ -128,11 +128,6 @@ static struct delta_entry entry_at(const struct delta_entry *entry, char *path)
 	return asked;
 }
 
-static bool is_large(const struct txn_identity *identity)
-{
-	return identity->exists && S_ISREG(identity->mode) && identity->size > ORIGIN_KEPT_MAX;
-}
-
 static int capture_path(struct capture *capture, const struct delta_entry *entry, char *path,
 			struct error *err)
 {
@@ -161,7 +156,7 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 		old_name = entry->from;
 	if (old_name && !record.origin.identity.exists)
 		record.origin.from = xstrdup(old_name);
-	capture->is_large |= is_large(&record.origin.identity);
+	capture->is_large |= origin_is_unkept(&record);
 	origin_records_put(&capture->lines, &record);
 	origin_done(&record.origin);
 	capture->count++;

@@ -57,6 +57,9 @@ void origin_work_out(const struct origin_index *index, const struct delta_entry 
 int origin_pin(const struct origin_index *index, const struct delta_entry *entry,
 	       struct origin *origin, struct error *err);
 
+/* Whether RECORD's base is a file whose content reality alone has. */
+bool origin_is_unkept(const struct origin_record *record);
+
 /* Digest of attributes: "" for none. */
 void origin_digest_xattrs(const struct xattr_list *list, char ret_hex[static SHA256_HEX_SIZE]);
 
