@@ -127,9 +127,12 @@ static bool is_moot(const struct value *ask)
 	const char *sandbox = value_get_text(ask, "sandbox");
 	const char *wanted = value_get_text(ask, "sandbox_id");
 	struct error ignored;
+
+	if (!ask_is_pending(ask))
+		return false;
 	owned(free_ptr) char *found = sandbox ? ask_sandbox_id(sandbox, &ignored) : NULL;
 
-	return ask_is_pending(ask) && (!found || !wanted || strcmp(found, wanted) != 0);
+	return !found || !wanted || strcmp(found, wanted) != 0;
 }
 
 static bool is_of(const struct value *ask, const char *owner)
