@@ -1,7 +1,7 @@
 /* The filter of an init that does nothing but wait and report: a few calls, so that loading it costs next to nothing. */
 #include "confine/seccomp.h"
 
-#include "confine/seccomp_list.h"
+#include "base/seccomp_list.h"
 
 #include <sys/syscall.h>
 

@@ -1,6 +1,6 @@
-/* What the short filters that are written out by hand share: a few calls allowed, all others refused. Private to confine. */
-#ifndef CONFINE_SECCOMP_LIST_H
-#define CONFINE_SECCOMP_LIST_H
+/* What the short filters that are written out by hand share: a few calls allowed, all others refused. */
+#ifndef BASE_SECCOMP_LIST_H
+#define BASE_SECCOMP_LIST_H
 
 #include <errno.h>
 #include <linux/audit.h>
