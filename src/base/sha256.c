@@ -1,12 +1,13 @@
 /* SHA-256 (FIPS 180-4), for telling whether a file is still the one that was trusted. */
 #include "base/sha256.h"
 
+#include "base/sha256_mix.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Fractional parts of the cube roots of the first 64 primes. */
-static const uint32_t round_constants[64] = {
+const uint32_t sha256_round_constants[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
 	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
 	0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
@@ -38,7 +39,7 @@ static void expand(const uint8_t *block, uint32_t schedule[static 64])
 	}
 }
 
-static void mix(uint32_t state[static 8], const uint8_t *block)
+static void mix_block(uint32_t state[static 8], const uint8_t *block)
 {
 	uint32_t schedule[64];
 	/* Named one by one, they stay in registers: this is a part of every start. */
@@ -49,7 +50,7 @@ static void mix(uint32_t state[static 8], const uint8_t *block)
 	for (size_t i = 0; i < 64; i++) {
 		uint32_t choice = (e & f) ^ (~e & g), majority = (a & b) ^ (a & c) ^ (b & c);
 		uint32_t first = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choice +
-				 round_constants[i] + schedule[i];
+				 sha256_round_constants[i] + schedule[i];
 		uint32_t second = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
 
 		h = g;
@@ -69,6 +70,18 @@ static void mix(uint32_t state[static 8], const uint8_t *block)
 	state[5] += f;
 	state[6] += g;
 	state[7] += h;
+}
+
+void sha256_mix_plain(uint32_t state[static 8], const uint8_t *blocks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		mix_block(state, blocks + i * SHA256_BLOCK);
+}
+
+static void mix(uint32_t state[static 8], const uint8_t *blocks, size_t count)
+{
+	if (!sha256_mix_by_processor(state, blocks, count))
+		sha256_mix_plain(state, blocks, count);
 }
 
 void sha256_start(struct sha256 *sum)
@@ -95,12 +108,12 @@ void sha256_add(struct sha256 *sum, const void *bytes, size_t len)
 		len -= part;
 		if (held + part < SHA256_BLOCK)
 			return;
-		mix(sum->state, sum->block);
+		mix(sum->state, sum->block, 1);
 	}
-	for (; len >= SHA256_BLOCK; at += SHA256_BLOCK, len -= SHA256_BLOCK)
-		mix(sum->state, at);
-	if (len > 0)
-		memcpy(sum->block, at, len);
+	mix(sum->state, at, len / SHA256_BLOCK);
+	at += len - len % SHA256_BLOCK;
+	if (len % SHA256_BLOCK > 0)
+		memcpy(sum->block, at, len % SHA256_BLOCK);
 }
 
 void sha256_end(struct sha256 *sum, char ret_hex[static SHA256_HEX_SIZE])
@@ -115,8 +128,7 @@ void sha256_end(struct sha256 *sum, char ret_hex[static SHA256_HEX_SIZE])
 	tail[rest] = 0x80;
 	for (size_t i = 0; i < 8; i++)
 		tail[tail_len - 1 - i] = (uint8_t)(bits >> (8 * i));
-	for (size_t i = 0; i < tail_len; i += SHA256_BLOCK)
-		mix(sum->state, tail + i);
+	mix(sum->state, tail, tail_len / SHA256_BLOCK);
 	for (size_t i = 0; i < 64; i++)
 		ret_hex[i] = digits[sum->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
 	ret_hex[64] = '\0';
