@@ -1,10 +1,15 @@
-/* A process that wants to end with its parent, across changes of its ids. */
+/* A process that wants to end with its parent. */
 #include "base/parent_end.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+void parent_end_follow(pid_t parent, int sig)
+{
+	parent_end_renew(&(const struct parent_end){ .signal = sig, .parent = parent });
+}
 
 void parent_end_note(struct parent_end *ret_wish)
 {

@@ -1,9 +1,16 @@
-/* A process that wants to end with its parent, across changes of its ids: the kernel forgets that with each of them. */
+/* A process that wants to end with its parent: from its beginning, and across changes of its ids. */
 #ifndef BASE_PARENT_END_H
 #define BASE_PARENT_END_H
 
 #include <sys/types.h>
 
+/*
+ * In a child of PARENT, before anything that may take its time: SIG comes when that ends, and at once when it has ended
+ * already, which a child that only asks the kernel would never hear of. PARENT must have been told before the fork.
+ */
+void parent_end_follow(pid_t parent, int sig);
+
+/* The kernel forgets such a wish with every change of ids. */
 struct parent_end {
 	int signal; /* 0: it does not want to */
 	pid_t parent;

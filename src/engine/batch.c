@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "driver/nursery.h"
 #include "engine/batch_line.h"
 #include "engine/surroundings.h"
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -48,6 +48,7 @@ struct batch {
 	int signal_fd;
 	sigset_t saved_mask;
 	bool is_stopped, all_ran;
+	pid_t pid;		/* our own */
 	struct nursery nursery; /* zygotes for its lines */
 };
 
@@ -114,7 +115,7 @@ static _Noreturn void run_line(const struct batch *batch, const struct batch_lin
 	struct error err = { .code = ERROR_NONE };
 	struct run_result result;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+	parent_end_follow(batch->pid, SIGTERM);
 	(void)sigprocmask(SIG_SETMASK, &batch->saved_mask, NULL);
 	run_result_init(&result);
 	job->has_run = false;
@@ -384,9 +385,11 @@ static void clean_up(struct batch *batch)
 
 int engine_batch(const struct engine_batch *options, bool *ret_all_ran, struct error *err)
 {
-	struct batch batch = {
-		.options = options, .signal_fd = -1, .all_ran = true, .nursery = NURSERY_INIT
-	};
+	struct batch batch = { .options = options,
+			       .signal_fd = -1,
+			       .all_ran = true,
+			       .pid = getpid(),
+			       .nursery = NURSERY_INIT };
 	owned(free_ptr) struct pollfd *polls = NULL;
 	int status;
 

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "engine/copy_pack.h"
 #include "engine/sandbox.h"
 
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,12 +24,13 @@ struct packer {
 	int error_fd; /* says why it failed */
 };
 
-static _Noreturn void pack_main(int dir_fd, const char *path, int out_fd, int error_fd)
+static _Noreturn void pack_main(int dir_fd, const char *path, pid_t parent, int out_fd,
+				int error_fd)
 {
 	const int keep[] = { 2, dir_fd, out_fd, error_fd };
 	struct error err;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	parent_end_follow(parent, SIGKILL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 	if (pack_write(dir_fd, path, out_fd, &err) == 0)
@@ -50,10 +51,11 @@ static int start_packer(int dir_fd, const char *path, struct packer *ret_packer,
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	owned(fd_close) int error_fd = report[0], report_fd = report[1];
+	pid_t parent = getpid();
 	pid_t pid = fork();
 
 	if (pid == 0)
-		pack_main(dir_fd, path, write_fd, report_fd);
+		pack_main(dir_fd, path, parent, write_fd, report_fd);
 	if (pid < 0)
 		return error_errno(err, ERROR_HOST, "start: fork");
 	*ret_packer = (struct packer){ .pid = pid, .error_fd = fd_take(&error_fd) };

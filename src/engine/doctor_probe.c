@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "confine/cgroup.h"
 #include "confine/landlock.h"
 #include "confine/mount.h"
@@ -176,13 +177,13 @@ static int make_upper(struct overlay_layers *layers, int *ret_tmpfs, struct erro
 }
 
 /* Enters the mapped namespace, says so and waits to be killed. */
-static _Noreturn void hold_namespace(const struct host *host, int ready_fd)
+static _Noreturn void hold_namespace(const struct host *host, pid_t parent, int ready_fd)
 {
 	struct error ignored;
 	char word = enter_as_root(host, &ignored) == 0 ? 'y' : 'n';
 
 	/* Taking other ids forgets an earlier request of this kind. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	parent_end_follow(parent, SIGKILL);
 	(void)!write(ready_fd, &word, 1);
 	(void)pause();
 	_exit(0);
@@ -192,14 +193,14 @@ static _Noreturn void hold_namespace(const struct host *host, int ready_fd)
 static int mapped_namespace(const struct host *host, int *ret_fd, struct error *err)
 {
 	char path[64], word = 'n';
+	pid_t parent = getpid(), child;
 	int ready[2];
-	pid_t child;
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	child = fork();
 	if (child == 0)
-		hold_namespace(host, ready[1]);
+		hold_namespace(host, parent, ready[1]);
 	close(ready[1]);
 	if (child > 0 && read(ready[0], &word, 1) == 1 && word == 'y') {
 		(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", (long)child);

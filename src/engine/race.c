@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/json_read.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "engine/race_attempt.h"
 #include "engine/record.h"
 #include "engine/workspace.h"
@@ -20,7 +21,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +111,7 @@ static void give_up(struct race_run *run, struct racer *racer, const char *why)
 static void start(struct race_run *run, struct racer *racer)
 {
 	struct error err = { 0 };
+	pid_t racing = getpid();
 	int ends[2];
 
 	if (attempt_make(run->race, racer->attempt, &racer->names, &err) < 0) {
@@ -124,7 +125,7 @@ static void start(struct race_run *run, struct racer *racer)
 	}
 	racer->pid = fork();
 	if (racer->pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+		parent_end_follow(racing, SIGTERM);
 		(void)sigprocmask(SIG_SETMASK, &run->saved_mask, NULL);
 		attempt_main(run->race, racer->attempt, &racer->names, ends[1]);
 	}

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "gate/gate.h"
 
 #include <errno.h>
@@ -12,19 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TAIL_BYTES 200
 
-_Noreturn static void become_shell(const char *text, const char *target, int output_fd)
+_Noreturn static void become_shell(const char *text, const char *target, pid_t parent,
+				   int output_fd)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)setpgid(0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	parent_end_follow(parent, SIGKILL);
 	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
 	    dup2(output_fd, STDERR_FILENO) < 0 || chdir(target) < 0)
 		_exit(126);
@@ -82,14 +83,14 @@ int stage_check_on_host(const char *text, const char *target, uint64_t time_ms,
 	owned(fd_close) int output = memfd_create("check", MFD_CLOEXEC);
 	owned(str_done) struct str evidence = STR_INIT;
 	bool in_time = false;
+	pid_t parent = getpid(), pid;
 	int status = 0;
-	pid_t pid;
 
 	if (output < 0)
 		return error_errno(err, ERROR_HOST, "a check on the host");
 	pid = fork();
 	if (pid == 0)
-		become_shell(text, target, output);
+		become_shell(text, target, parent, output);
 	if (pid < 0)
 		return error_errno(err, ERROR_HOST, "a check on the host");
 	/* Here as well as there: whoever comes first. */

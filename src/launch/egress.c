@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "base/process.h"
 #include "confine/capability.h"
 #include "confine/seccomp.h"
@@ -50,8 +51,7 @@ static int seal(const struct spec_ids *ids, pid_t supervisor, struct error *err)
 	if (give_up_privileges(ids) < 0)
 		return error_errno(err, ERROR_HOST, "network: the gateway keeps privileges");
 	/* Behind the change of ids, which would clear it. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != supervisor)
-		return error_errno(err, ERROR_HOST, "network: the gateway is alone");
+	parent_end_follow(supervisor, SIGKILL);
 	if (seccomp_load(seccomp_gateway(), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "network: cannot load the gateway's filter");
 	return 0;

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -89,12 +90,12 @@ static int answer_one(int fd, const struct question *question, const char *text)
 }
 
 /* The child's life. */
-static _Noreturn void serve(int fd)
+static _Noreturn void serve(int fd, pid_t parent)
 {
 	const struct rlimit none = { 0, 0 };
 	struct question question;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	parent_end_follow(parent, SIGKILL);
 	(void)prctl(PR_SET_NAME, "aisbx-parser", 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)signal(SIGVTALRM, SIG_DFL);
@@ -121,6 +122,7 @@ static int start(struct parser *parser, struct error *err)
 {
 	owned(fd_close) int own_fd = -1;
 	owned(fd_close) int its_fd = -1;
+	pid_t parent = getpid();
 	int ends[2];
 
 	if (parser->pid > 0)
@@ -131,7 +133,7 @@ static int start(struct parser *parser, struct error *err)
 	its_fd = ends[1];
 	parser->pid = fork();
 	if (parser->pid == 0)
-		serve(its_fd);
+		serve(its_fd, parent);
 	if (parser->pid < 0) {
 		parser->pid = 0;
 		return error_errno(err, ERROR_HOST, "fork");

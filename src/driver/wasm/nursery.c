@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "base/process.h"
 #include "driver/wasm/nursery_parts.h"
 
@@ -12,7 +13,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -128,14 +128,14 @@ static bool make_room(struct place *place)
 static bool start_keeper(struct place *place, struct nursery_ask *ask)
 {
 	struct keeper *keeper = &place->keepers[place->count];
+	pid_t nursery = getpid(), pid;
 	int ends[2];
-	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return false;
 	pid = fork();
 	if (pid == 0)
-		_exit(keeper_main(ends[1], ask));
+		_exit(keeper_main(ends[1], nursery, ask));
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
@@ -225,9 +225,7 @@ static _Noreturn void nursery_main(int fd, pid_t owner)
 
 	if (process_detach(&fd, 1, "aisbx-nursery") < 0)
 		_exit(1);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != owner)
-		_exit(1);
+	parent_end_follow(owner, SIGKILL);
 	while (turn(&place))
 		;
 	while (place.count > 0)

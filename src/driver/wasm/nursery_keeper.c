@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/json_read.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "driver/wasm/nursery_parts.h"
 #include "driver/wasm/view.h"
 #include "spec/codec.h"
@@ -325,7 +326,7 @@ static int start(struct keeping *keeping, struct error *err)
 	return status;
 }
 
-int keeper_main(int fd, struct nursery_ask *ask)
+int keeper_main(int fd, pid_t nursery, struct nursery_ask *ask)
 {
 	struct keeping keeping = { .fd = fd,
 				   .zygote_fd = -1,
@@ -336,17 +337,14 @@ int keeper_main(int fd, struct nursery_ask *ask)
 				   .has_ask = true };
 	int keep[3 + 1 + ASK_FD_COUNT] = { 0, 1, 2, fd };
 	struct error err = { .code = ERROR_NONE };
-	pid_t parent = getppid();
 
+	parent_end_follow(nursery, SIGKILL);
 	/* Those of a process that was detached are gone at the next exec; the zygote needs some. */
 	for (int i = 0; i < 3; i++)
 		(void)fcntl(i, F_SETFD, 0);
 	memcpy(keep + 4, ask->fds, sizeof(ask->fds));
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 	(void)prctl(PR_SET_NAME, "aisbx-zygotes", 0, 0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent)
-		return 1;
 	keeping.is_over = start(&keeping, &err) < 0;
 	while (!keeping.is_over) {
 		/* Given away as soon as the sandbox has it: the end of the zygote must be seen. */

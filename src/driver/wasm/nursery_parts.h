@@ -25,8 +25,8 @@ void nursery_ask_refuse(struct nursery_ask *ask);
 
 /*
  * The keeper of one zygote, in a process of its own: starts its sandbox as the first ASK says, then does that, then
- * what comes on FD, and says on FD when it is ready for the next. Takes ASK. Returns its exit status.
+ * what comes on FD, and says on FD when it is ready for the next. Takes ASK, ends with NURSERY. Returns its exit status.
  */
-int keeper_main(int fd, struct nursery_ask *ask);
+int keeper_main(int fd, pid_t nursery, struct nursery_ask *ask);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "confine/mount.h"
 #include "confine/root_unit.h"
 
@@ -58,14 +59,14 @@ static int open_userns(const struct spec_ids *ids, int *ret_fd, struct error *er
 {
 	owned(fd_close) int proc_fd = -1;
 	int ends[2], status = -1;
+	pid_t maker = getpid(), pid;
 	char path[32];
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	pid = fork();
 	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		parent_end_follow(maker, SIGKILL);
 		if (unshare(CLONE_NEWUSER) == 0 && write(ends[1], "", 1) == 1)
 			(void)pause();
 		_exit(1);
@@ -167,9 +168,7 @@ static _Noreturn void maker_main(struct maker *maker, pid_t parent)
 			 ? open_userns(&maker->spec->ids, &maker->userns_fd, &err)
 			 : enter_userns(&maker->spec->ids, &err);
 	/* A change of ids or capabilities would have undone it. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent)
-		_exit(1);
+	parent_end_follow(parent, SIGKILL);
 	while (status == 0 && recv(maker->client_fd, &byte, 1, 0) == 1)
 		answer(maker);
 	if (status < 0)

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/log.h"
@@ -10,7 +11,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 /*
@@ -90,9 +90,8 @@ static void perform(struct call *call)
 _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
 {
 	/* Killed without a word, the server takes its calls along. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != call->session->server->pid ||
-	    settle(mask, input_fd, report_fd, call->session->server->nursery.run_fd) < 0)
+	parent_end_follow(call->session->server->pid, SIGKILL);
+	if (settle(mask, input_fd, report_fd, call->session->server->nursery.run_fd) < 0)
 		_exit(1);
 	call->work.call.nursery_fd = NURSERY_FD;
 	perform(call);
