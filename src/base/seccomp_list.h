@@ -1,4 +1,9 @@
-/* What the short filters that are written out by hand share: a few calls allowed, all others refused. */
+/*
+ * Filters short enough to be written out by hand: a list of calls, each with its answer, and one answer for all others.
+ *
+ * A list begins with LIST_BEGIN, or with LIST_BEGIN_BESIDE where a filter that checks the ABI is in force already. Its last
+ * line, ALLOWED or REFUSED, is for what was not listed.
+ */
 #ifndef BASE_SECCOMP_LIST_H
 #define BASE_SECCOMP_LIST_H
 
@@ -12,20 +17,32 @@
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "no short filters for this architecture"
 #endif
 
-/* How each begins: a foreign ABI kills, as in the payload's filter; then the number of the call is at hand. */
-#define LIST_BEGIN                                                               \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)), \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),          \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),             \
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+/* Answers. */
+#define ALLOWED BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define REFUSED_WITH(number) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number))
+#define REFUSED REFUSED_WITH(EPERM)
 
-#define ALLOW(call)                                        \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* What of the call is looked at from here on. */
+#define LOOK_AT(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* Goes on if that is so, else skips as many lines. */
+#define IS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
+#define HAS_ANY(bits, skipped) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, (skipped))
 
-/* How each ends: what was not listed is refused. */
-#define LIST_END BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+/* A foreign ABI kills, as in the payload's filter: it has other numbers. */
+#define LIST_BEGIN                                                             \
+	LOOK_AT(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), LIST_BEGIN_BESIDE
+#define LIST_BEGIN_BESIDE LOOK_AT(nr)
+
+#define ALLOW(call) IS(call, 1), ALLOWED
+#define REFUSE(call) IS(call, 1), REFUSED
+#define REFUSE_WITH(call, number) IS(call, 1), REFUSED_WITH(number)
+
+/* Loads one into the calling thread, who gets no new privileges from then on. 0, or -1 with errno. */
+int seccomp_list_load(const struct sock_fprog *program);
 
 #endif

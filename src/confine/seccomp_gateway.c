@@ -43,12 +43,11 @@ const struct sock_fprog *seccomp_gateway(void)
 		ALLOW(SYS_rt_sigreturn),
 		/* A sanitizer asks for it on the way to whatever does not return. */
 		ALLOW(SYS_sigaltstack),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		LIST_END,
+		IS(SYS_socket, 5),
+		LOOK_AT(args[0]),
+		ALLOW(AF_INET),
+		ALLOW(AF_INET6),
+		REFUSED,
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 

@@ -21,7 +21,7 @@ const struct sock_fprog *seccomp_reaper(void)
 		ALLOW(SYS_futex),
 		/* A sanitizer asks for it on the way to whatever does not return. */
 		ALLOW(SYS_sigaltstack),
-		LIST_END,
+		REFUSED,
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 

@@ -7,10 +7,9 @@
  */
 #include "confine/seccomp.h"
 
-#include <errno.h>
+#include "base/seccomp_list.h"
+
 #include <fcntl.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -21,30 +20,19 @@
 #define SET_ID (S_ISUID | S_ISGID)
 /* O_TMPFILE without the directory bit it carries. */
 #define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
-#define LOW_WORD(n) (offsetof(struct seccomp_data, args) + 8 * (n))
 
-#define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-#define PASS BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* A call whose argument N is a mode. */
+#define WITH_MODE(call, n) IS(call, 4), LOOK_AT(args[n]), HAS_ANY(SET_ID, 1), REFUSED, ALLOWED
 
-/* Call NR whose argument N is a mode. */
-#define WITH_MODE(nr, n)                                         \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 4),         \
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW_WORD(n)), \
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SET_ID, 0, 1), REFUSE, PASS
-
-/* Call NR whose argument N has flags and whose next one is a mode if they create. */
-#define WITH_FLAGS(nr, n)                                              \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 6),               \
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW_WORD(n)),       \
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CREATES, 0, 3),   \
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW_WORD((n) + 1)), \
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SET_ID, 0, 1), REFUSE, PASS
+/* A call whose argument N has flags and whose next one is a mode if they create. */
+#define WITH_FLAGS(call, n)                                                         \
+	IS(call, 6), LOOK_AT(args[n]), HAS_ANY(CREATES, 3), LOOK_AT(args[(n) + 1]), \
+		HAS_ANY(SET_ID, 1), REFUSED, ALLOWED
 
 const struct sock_fprog *seccomp_no_set_id(void)
 {
-	/* The architecture is checked by the filter this one stands beside. */
 	static struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		LIST_BEGIN_BESIDE,
 		WITH_MODE(SYS_fchmod, 1),
 		WITH_MODE(SYS_fchmodat, 2),
 		WITH_MODE(SYS_fchmodat2, 2),
@@ -58,9 +46,8 @@ const struct sock_fprog *seccomp_no_set_id(void)
 		WITH_MODE(SYS_creat, 1),
 		WITH_FLAGS(SYS_open, 1),
 #endif
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		PASS,
+		REFUSE_WITH(SYS_openat2, ENOSYS),
+		ALLOWED,
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 

@@ -1,20 +1,12 @@
-/* What the runner of WebAssembly modules cannot do any more once it is sealed. */
+/* What the runner of WebAssembly modules cannot do any more once it is sealed, and its runs once they are. */
 #include "driver/wasm/runner.h"
-#include "tests/tap.h"
+#include "tests/unit/sealed.h"
 
-#include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static int try_exec(void)
-{
-	char *const words[] = { (char[]){ "true" }, NULL };
-
-	execv("/bin/true", words);
-	return errno;
-}
 
 static int try_socket(void)
 {
@@ -26,30 +18,53 @@ static int try_trace(void)
 	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 ? errno : 0;
 }
 
-/* The error's number in a process of its own, 0 when it worked. */
-static int in_child(int (*attempt)(void), bool sealed)
+static int try_new_fork(void)
 {
-	pid_t pid = fork();
-	int status = 0;
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	if (pid == 0)
-		_exit(sealed && runner_seal() < 0 ? 255 : attempt());
-	(void)waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+		_exit(0);
+	return pid < 0 ? errno : 0;
+}
+
+static int try_limit(void)
+{
+	struct rlimit limit;
+
+	return prlimit(getppid(), RLIMIT_CORE, NULL, &limit) < 0 ? errno : 0;
+}
+
+static void *nothing(void *cookie)
+{
+	return cookie;
+}
+
+static int try_thread(void)
+{
+	pthread_t thread;
+	int failed = pthread_create(&thread, NULL, nothing, NULL);
+
+	return failed ? failed : pthread_join(thread, NULL);
 }
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		int (*attempt)(void);
-	} rows[] = { { "executing a program", try_exec },
-		     { "a socket", try_socket },
-		     { "tracing", try_trace } };
+	static const struct sealed_attempt of_all[] = {
+		{ "executing a program", try_exec, EPERM },
+		{ "a socket", try_socket, EPERM },
+		{ "tracing", try_trace, EPERM },
+		{ "a process, for a run", try_fork, 0 },
+	};
+	static const struct sealed_attempt of_runs[] = {
+		{ "a process, by a run", try_fork, EPERM },
+		{ "the same by the newer call", try_new_fork, ENOSYS },
+		{ "a signal to another", try_signal, EPERM },
+		{ "another's limits", try_limit, EPERM },
+		{ "a thread", try_thread, 0 },
+	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		tap_ok(in_child(rows[i].attempt, false) == 0, "control: %s", rows[i].name);
-		tap_ok(in_child(rows[i].attempt, true) == EPERM, "sealed: %s", rows[i].name);
-	}
+	sealed_try(runner_seal, of_all, sizeof(of_all) / sizeof(of_all[0]));
+	sealed_try(runner_seal_run, of_runs, sizeof(of_runs) / sizeof(of_runs[0]));
 	return tap_done();
 }

@@ -6,54 +6,39 @@
 #include "driver/wasm/runner.h"
 
 #include "base/own.h"
+#include "base/seccomp_list.h"
 
-#include <errno.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define REFUSE(nr)                                       \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-
-static int load(const struct sock_fprog *program)
-{
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0);
-}
 
 int runner_seal(void)
 {
 	static struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		LIST_BEGIN_BESIDE,
 		REFUSE(SYS_execve),
 		REFUSE(SYS_execveat),
 		REFUSE(SYS_socket),
 		REFUSE(SYS_ptrace),
 		REFUSE(SYS_process_vm_readv),
 		REFUSE(SYS_process_vm_writev),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		ALLOWED,
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	return load(&program);
+	return seccomp_list_load(&program);
 }
 
 /* The engine may want a thread (to wait for input); a process it never wants. */
 int runner_seal_run(void)
 {
 	static struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		LIST_BEGIN_BESIDE,
 		/* Its flags are in memory, where a filter cannot look: libraries then use the older call. */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		REFUSE_WITH(SYS_clone3, ENOSYS),
 #ifdef SYS_fork
 		REFUSE(SYS_fork),
 		REFUSE(SYS_vfork),
@@ -72,15 +57,16 @@ int runner_seal_run(void)
 		REFUSE(SYS_msgget),
 		REFUSE(SYS_semget),
 		REFUSE(SYS_mq_open),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		IS(SYS_clone, 4),
+		LOOK_AT(args[0]),
+		HAS_ANY(CLONE_THREAD, 1),
+		ALLOWED,
+		REFUSED,
+		ALLOWED,
 	};
 	static const struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	return load(&program);
+	return seccomp_list_load(&program);
 }
 
 /* Of our own: Debian 12's header ends at ABI 2. */
