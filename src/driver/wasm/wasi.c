@@ -103,6 +103,11 @@ uint32_t wasi_error(void)
 	return WASI_IO;
 }
 
+uint32_t wasi_told(int status)
+{
+	return status < 0 ? wasi_error() : WASI_SUCCESS;
+}
+
 int wasi_host(const struct wasi_call *call, uint32_t fd)
 {
 	return fd < RUNNER_FILES_MAX ? call->runner->files[fd].host : -1;
@@ -140,7 +145,7 @@ uint8_t wasi_type(unsigned mode)
 	}
 }
 
-static uint64_t nanoseconds(const struct timespec *time)
+uint64_t wasi_nanoseconds(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
 }
@@ -152,9 +157,9 @@ uint32_t wasi_store_stat(const struct wasi_call *call, uint32_t at, const struct
 				    wasi_type(st->st_mode),
 				    st->st_nlink,
 				    (uint64_t)st->st_size,
-				    nanoseconds(&st->st_atim),
-				    nanoseconds(&st->st_mtim),
-				    nanoseconds(&st->st_ctim) };
+				    wasi_nanoseconds(&st->st_atim),
+				    wasi_nanoseconds(&st->st_mtim),
+				    wasi_nanoseconds(&st->st_ctim) };
 	uint8_t *to = wasi_bytes(call, at, sizeof(words));
 
 	if (to)

@@ -17,16 +17,17 @@
 
 enum wasi_errno {
 	WASI_SUCCESS = 0,
-	WASI_2BIG = 1,
 	WASI_BADF = 8,
 	WASI_FAULT = 21,
 	WASI_INVAL = 28,
 	WASI_IO = 29,
+	WASI_MFILE = 33,
 	WASI_NAMETOOLONG = 37,
-	WASI_NOSYS = 52,
+	WASI_NOENT = 44,
+	WASI_NOTDIR = 54,
 	WASI_NOTSOCK = 57,
 	WASI_NOTSUP = 58,
-	WASI_OVERFLOW = 61,
+	WASI_XDEV = 75,
 	WASI_NOTCAPABLE = 76,
 };
 
@@ -57,20 +58,23 @@ uint64_t wasi_long(const struct wasi_call *call, size_t slot);
 uint32_t wasi_store32(const struct wasi_call *call, uint32_t at, uint32_t value);
 uint32_t wasi_store64(const struct wasi_call *call, uint32_t at, uint64_t value);
 
-/* What errno is called there. */
+/* What errno is called there; and that, or success, for what a call of the kernel returned. */
 uint32_t wasi_error(void);
+uint32_t wasi_told(int status);
 
 /* The host's descriptor of the guest's, or -1. */
 int wasi_host(const struct wasi_call *call, uint32_t fd);
 /* Gives HOST, which is taken, a number; -1 where there is none left. */
 int wasi_number(struct runner *runner, int host);
 
+struct timespec;
+uint64_t wasi_nanoseconds(const struct timespec *time);
+
 /* Fills a file's record at AT. */
 struct stat;
 uint32_t wasi_store_stat(const struct wasi_call *call, uint32_t at, const struct stat *st);
 uint8_t wasi_type(unsigned mode);
 /* Times to set, from FLAGS and two words of 64 bits behind SLOT. */
-struct timespec;
 int wasi_times(const struct wasi_call *call, size_t slot, uint32_t flags,
 	       struct timespec ret_times[2]);
 

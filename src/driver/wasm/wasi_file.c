@@ -21,28 +21,31 @@ static int host_of(const struct wasi_call *call)
 	return wasi_host(call, wasi_word(call, 0));
 }
 
-static uint32_t told(int status)
-{
-	return status < 0 ? wasi_error() : WASI_SUCCESS;
-}
-
-/* The guest's list of ranges (slots 1 and 2) as ours; how many, or -1. More than fit are left for the next call. */
+/*
+ * The guest's list of ranges (slots 1 and 2) as ours; how many, or -1. More than fit are left for the next call, and empty
+ * ones are left out: a list that begins with many of them is no end of a file.
+ */
 static int take_ranges(const struct wasi_call *call, struct iovec ret_ranges[RANGES_MAX])
 {
-	uint32_t count = wasi_word(call, 2) < RANGES_MAX ? wasi_word(call, 2) : RANGES_MAX;
-	const uint8_t *list = wasi_bytes(call, wasi_word(call, 1), count * 8);
+	uint32_t count = wasi_word(call, 2);
+	const uint8_t *list =
+		count > UINT32_MAX / 8 ? NULL : wasi_bytes(call, wasi_word(call, 1), count * 8);
+	int used = 0;
 
-	for (uint32_t i = 0; list && i < count; i++) {
+	if (!list)
+		return -1;
+	for (uint32_t i = 0; i < count && used < RANGES_MAX; i++) {
 		uint32_t range[2];
 		uint8_t *at;
 
-		memcpy(range, list + i * 8, sizeof(range));
+		memcpy(range, list + (size_t)i * 8, sizeof(range));
 		at = wasi_bytes(call, range[0], range[1]);
 		if (!at)
 			return -1;
-		ret_ranges[i] = (struct iovec){ at, range[1] };
+		if (range[1] > 0)
+			ret_ranges[used++] = (struct iovec){ at, range[1] };
 	}
-	return list ? (int)count : -1;
+	return used;
 }
 
 static uint32_t transferred(const struct wasi_call *call, size_t slot, ssize_t count)
@@ -113,7 +116,7 @@ static uint32_t fd_close(struct wasi_call *call)
 	if (host < 0)
 		return WASI_BADF;
 	call->runner->files[wasi_word(call, 0)].host = -1;
-	return told(close(host));
+	return wasi_told(close(host));
 }
 
 static uint32_t fd_fdstat_get(struct wasi_call *call)
@@ -147,7 +150,7 @@ static uint32_t fd_fdstat_set_flags(struct wasi_call *call)
 	/* The streams are shared with whoever started the run, whatever number they were given since. */
 	if (host <= STDERR_FILENO)
 		return WASI_NOTSUP;
-	return told(fcntl(host, F_SETFL, flags));
+	return wasi_told(fcntl(host, F_SETFL, flags));
 }
 
 static uint32_t fd_filestat_get(struct wasi_call *call)
@@ -160,7 +163,7 @@ static uint32_t fd_filestat_get(struct wasi_call *call)
 
 static uint32_t fd_filestat_set_size(struct wasi_call *call)
 {
-	return told(ftruncate(host_of(call), (off_t)wasi_long(call, 1)));
+	return wasi_told(ftruncate(host_of(call), (off_t)wasi_long(call, 1)));
 }
 
 static uint32_t fd_filestat_set_times(struct wasi_call *call)
@@ -169,16 +172,14 @@ static uint32_t fd_filestat_set_times(struct wasi_call *call)
 
 	if (wasi_times(call, 1, wasi_word(call, 3), times) < 0)
 		return WASI_INVAL;
-	return told(futimens(host_of(call), times));
+	return wasi_told(futimens(host_of(call), times));
 }
 
 static uint32_t fd_allocate(struct wasi_call *call)
 {
-	int failed = posix_fallocate(host_of(call), (off_t)wasi_long(call, 1),
-				     (off_t)wasi_long(call, 2));
-
-	errno = failed;
-	return failed ? wasi_error() : WASI_SUCCESS;
+	/* Of the kernel, not of the C library, which writes block by block where the kernel has none. */
+	return wasi_told(
+		fallocate(host_of(call), 0, (off_t)wasi_long(call, 1), (off_t)wasi_long(call, 2)));
 }
 
 static uint32_t fd_advise(struct wasi_call *call)
@@ -188,12 +189,12 @@ static uint32_t fd_advise(struct wasi_call *call)
 
 static uint32_t fd_sync(struct wasi_call *call)
 {
-	return told(fsync(host_of(call)));
+	return wasi_told(fsync(host_of(call)));
 }
 
 static uint32_t fd_datasync(struct wasi_call *call)
 {
-	return told(fdatasync(host_of(call)));
+	return wasi_told(fdatasync(host_of(call)));
 }
 
 static uint32_t fd_seek(struct wasi_call *call)
@@ -291,9 +292,15 @@ static uint32_t fd_readdir(struct wasi_call *call)
 	uint8_t *to = wasi_bytes(call, wasi_word(call, 1), room);
 	int host = host_of(call);
 	char buffer[8192] __attribute__((aligned(8)));
+	struct stat st;
 
 	if (!to)
 		return WASI_FAULT;
+	if (fstat(host, &st) < 0)
+		return wasi_error();
+	/* Asked before: a file would have been wound. */
+	if (!S_ISDIR(st.st_mode))
+		return WASI_NOTDIR;
 	if (lseek(host, (off_t)wasi_long(call, 3), SEEK_SET) < 0)
 		return wasi_error();
 	while (used < room) {

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define FOLLOW 1u
+/* How often a path is looked up that somebody moves about meanwhile. */
+#define ATTEMPTS_MAX 64
 
 enum { OPEN_CREATE = 1, OPEN_DIRECTORY = 2, OPEN_EXCLUSIVE = 4, OPEN_TRUNCATE = 8 };
 #define RIGHT_READ ((uint64_t)1 << 1)
@@ -33,11 +35,6 @@ struct spot {
 	struct path path;
 	const char *name;
 };
-
-static uint32_t told(int status)
-{
-	return status < 0 ? wasi_error() : WASI_SUCCESS;
-}
 
 static uint32_t take_path(const struct wasi_call *call, size_t slot, struct path *ret_path)
 {
@@ -60,11 +57,11 @@ static int open_beneath(int dir_fd, const char *path, uint64_t flags)
 	struct open_how how = { .flags = flags | O_CLOEXEC,
 				.mode = flags & O_CREAT ? 0666 : 0,
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-	int fd;
+	int fd, attempts = 0;
 
 	do
 		fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	while (fd < 0 && (errno == EINTR || errno == EAGAIN) && ++attempts < ATTEMPTS_MAX);
 	return fd;
 }
 
@@ -90,7 +87,7 @@ static uint32_t find(const struct wasi_call *call, size_t fd_slot, size_t slot,
 	slash = strrchr(text, '/');
 	ret_spot->name = slash ? slash + 1 : text;
 	if (!ret_spot->name[0])
-		return slash ? WASI_NOTCAPABLE : 44;
+		return slash ? WASI_NOTCAPABLE : WASI_NOENT;
 	if (strcmp(ret_spot->name, ".") == 0)
 		return WASI_INVAL;
 	if (strcmp(ret_spot->name, "..") == 0 || text[0] == '/')
@@ -99,7 +96,7 @@ static uint32_t find(const struct wasi_call *call, size_t fd_slot, size_t slot,
 		*slash = '\0';
 	ret_spot->dir_fd = open_beneath(wasi_host(call, wasi_word(call, fd_slot)),
 					slash ? text : ".", O_PATH | O_DIRECTORY);
-	return told(ret_spot->dir_fd);
+	return wasi_told(ret_spot->dir_fd);
 }
 
 static uint64_t open_flags(const struct wasi_call *call)
@@ -123,13 +120,16 @@ static uint32_t path_open(struct wasi_call *call)
 	uint32_t status = take_path(call, 2, &path);
 	int host, fd;
 
+	/* A number that nobody is told would stay taken. */
+	if (!status && !wasi_bytes(call, wasi_word(call, 8), sizeof(uint32_t)))
+		status = WASI_FAULT;
 	if (status)
 		return status;
 	host = open_beneath(wasi_host(call, wasi_word(call, 0)), path.text, open_flags(call));
 	if (host < 0)
 		return wasi_error();
 	fd = wasi_number(call->runner, host);
-	return fd < 0 ? 33 : wasi_store32(call, wasi_word(call, 8), (uint32_t)fd);
+	return fd < 0 ? WASI_MFILE : wasi_store32(call, wasi_word(call, 8), (uint32_t)fd);
 }
 
 /* Without rights to what it is: its record can be read, and its times set. */
@@ -142,7 +142,7 @@ static int look(const struct wasi_call *call, uint32_t *ret_status)
 	*ret_status = take_path(call, 2, &path);
 	if (*ret_status == WASI_SUCCESS) {
 		fd = open_beneath(wasi_host(call, wasi_word(call, 0)), path.text, flags);
-		*ret_status = told(fd);
+		*ret_status = wasi_told(fd);
 	}
 	return fd;
 }
@@ -171,7 +171,7 @@ static uint32_t path_filestat_set_times(struct wasi_call *call)
 	fd = look(call, &status);
 	if (fd < 0)
 		return status;
-	status = told(utimensat(fd, "", times, AT_EMPTY_PATH));
+	status = wasi_told(utimensat(fd, "", times, AT_EMPTY_PATH));
 	(void)close(fd);
 	return status;
 }
@@ -182,7 +182,7 @@ static uint32_t path_create_directory(struct wasi_call *call)
 	uint32_t status = find(call, 0, 1, &spot);
 
 	if (!status)
-		status = told(mkdirat(spot.dir_fd, spot.name, 0777));
+		status = wasi_told(mkdirat(spot.dir_fd, spot.name, 0777));
 	leave(&spot);
 	return status;
 }
@@ -193,7 +193,7 @@ static uint32_t remove_at(struct wasi_call *call, int flags)
 	uint32_t status = find(call, 0, 1, &spot);
 
 	if (!status)
-		status = told(unlinkat(spot.dir_fd, spot.name, flags));
+		status = wasi_told(unlinkat(spot.dir_fd, spot.name, flags));
 	leave(&spot);
 	return status;
 }
@@ -208,6 +208,12 @@ static uint32_t path_unlink_file(struct wasi_call *call)
 	return remove_at(call, 0);
 }
 
+/* Two places on two file systems: no path has left its directory. */
+static uint32_t told_of_both(int status)
+{
+	return status < 0 && errno == EXDEV ? (uint32_t)WASI_XDEV : wasi_told(status);
+}
+
 static uint32_t path_rename(struct wasi_call *call)
 {
 	struct spot from = { .dir_fd = -1 }, to = { .dir_fd = -1 };
@@ -215,8 +221,8 @@ static uint32_t path_rename(struct wasi_call *call)
 
 	if (!status)
 		status = find(call, 3, 4, &to);
-	if (!status && renameat(from.dir_fd, from.name, to.dir_fd, to.name) < 0)
-		status = errno == EXDEV ? 75 : wasi_error();
+	if (!status)
+		status = told_of_both(renameat(from.dir_fd, from.name, to.dir_fd, to.name));
 	leave(&from);
 	leave(&to);
 	return status;
@@ -230,7 +236,7 @@ static uint32_t path_link(struct wasi_call *call)
 	if (!status)
 		status = find(call, 4, 5, &to);
 	if (!status)
-		status = told(linkat(from.dir_fd, from.name, to.dir_fd, to.name, 0));
+		status = told_of_both(linkat(from.dir_fd, from.name, to.dir_fd, to.name, 0));
 	leave(&from);
 	leave(&to);
 	return status;
@@ -248,7 +254,7 @@ static uint32_t path_symlink(struct wasi_call *call)
 	if (!status)
 		status = find(call, 2, 3, &spot);
 	if (!status)
-		status = told(symlinkat(target.text, spot.dir_fd, spot.name));
+		status = wasi_told(symlinkat(target.text, spot.dir_fd, spot.name));
 	leave(&spot);
 	return status;
 }
@@ -258,8 +264,10 @@ static uint32_t path_readlink(struct wasi_call *call)
 	uint32_t room = wasi_word(call, 4);
 	char *to = (char *)wasi_bytes(call, wasi_word(call, 3), room);
 	struct spot spot = { .dir_fd = -1 };
-	uint32_t status = to ? find(call, 0, 1, &spot) : WASI_FAULT;
-	ssize_t len = status ? -1 : readlinkat(spot.dir_fd, spot.name, to, room);
+	uint32_t status = to ? find(call, 0, 1, &spot) : (uint32_t)WASI_FAULT;
+	/* To the kernel a length beyond 2^31 is negative. */
+	size_t part = room < PATH_MAX ? room : PATH_MAX;
+	ssize_t len = status ? -1 : readlinkat(spot.dir_fd, spot.name, to, part);
 
 	if (!status)
 		status = len < 0 ? wasi_error()

@@ -69,27 +69,24 @@ static int clock_of(uint32_t id)
 	return id < 4 ? clocks[id] : -1;
 }
 
-static uint64_t nanoseconds(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
-}
-
 static uint32_t clock_res_get(struct wasi_call *call)
 {
+	int clock = clock_of(wasi_word(call, 0));
 	struct timespec time;
 
-	if (clock_getres(clock_of(wasi_word(call, 0)), &time) < 0)
-		return wasi_error();
-	return wasi_store64(call, wasi_word(call, 1), nanoseconds(&time));
+	if (clock < 0 || clock_getres(clock, &time) < 0)
+		return WASI_INVAL;
+	return wasi_store64(call, wasi_word(call, 1), wasi_nanoseconds(&time));
 }
 
 static uint32_t clock_time_get(struct wasi_call *call)
 {
+	int clock = clock_of(wasi_word(call, 0));
 	struct timespec time;
 
-	if (clock_gettime(clock_of(wasi_word(call, 0)), &time) < 0)
-		return wasi_error();
-	return wasi_store64(call, wasi_word(call, 2), nanoseconds(&time));
+	if (clock < 0 || clock_gettime(clock, &time) < 0)
+		return WASI_INVAL;
+	return wasi_store64(call, wasi_word(call, 2), wasi_nanoseconds(&time));
 }
 
 /* From the kernel each time: a generator in our memory would be the same in every fork. */
@@ -129,89 +126,96 @@ static uint32_t proc_raise(struct wasi_call *call)
 	return WASI_NOTSUP;
 }
 
+enum { TAG_CLOCK, TAG_INPUT, TAG_OUTPUT, TAG_COUNT };
+
 struct subscription {
 	uint64_t userdata;
-	uint8_t tag; /* 0: a clock; 1: input; 2: output */
+	uint8_t tag;
 	uint32_t id; /* of the clock, or the descriptor */
 	uint64_t timeout;
 	bool is_absolute;
 	bool is_due;
+	uint8_t error; /* there is nothing to wait for */
 };
 
 static void take_subscription(const uint8_t *from, struct subscription *ret)
 {
 	uint16_t flags;
 
+	*ret = (struct subscription){ .tag = from[8] };
 	memcpy(&ret->userdata, from, 8);
-	ret->tag = from[8];
 	memcpy(&ret->id, from + 16, 4);
 	memcpy(&ret->timeout, from + 24, 8);
 	memcpy(&flags, from + 40, 2);
 	ret->is_absolute = flags & 1;
-	ret->is_due = false;
 }
 
 /* How long from now, in nanoseconds. */
-static uint64_t wait_of(const struct subscription *one)
+static uint64_t wait_of(struct subscription *one)
 {
+	int clock = clock_of(one->id);
 	struct timespec now;
 
+	if (clock < 0 || clock_gettime(clock, &now) < 0) {
+		one->error = WASI_INVAL;
+		return 0;
+	}
 	if (!one->is_absolute)
 		return one->timeout;
-	if (clock_gettime(clock_of(one->id), &now) < 0)
-		return 0;
-	return one->timeout > nanoseconds(&now) ? one->timeout - nanoseconds(&now) : 0;
+	return one->timeout > wasi_nanoseconds(&now) ? one->timeout - wasi_nanoseconds(&now) : 0;
 }
 
-static void put_event(uint8_t *to, const struct subscription *one, bool is_bad)
+/* What poll is to look at for it; how long it may wait, at most. */
+static uint64_t prepare(const struct wasi_call *call, struct subscription *one,
+			struct pollfd *ret_poll)
 {
-	memset(to, 0, EVENT_SIZE);
-	memcpy(to, &one->userdata, 8);
-	to[8] = is_bad ? WASI_BADF : 0;
-	to[10] = one->tag;
-	/* How much can be moved is not known; something can. */
-	to[16] = one->tag != 0 && !is_bad;
+	*ret_poll = (struct pollfd){ .fd = -1 };
+	if (one->tag == TAG_CLOCK)
+		return one->timeout = wait_of(one);
+	ret_poll->fd = wasi_host(call, one->id);
+	ret_poll->events = one->tag == TAG_INPUT ? POLLIN : POLLOUT;
+	one->error = ret_poll->fd < 0 ? WASI_BADF : WASI_SUCCESS;
+	return one->error ? 0 : UINT64_MAX;
 }
 
 /* Waits until one of COUNT is there: descriptors by poll, the nearest clock by its timeout. */
-static int wait_for(const struct wasi_call *call, struct subscription *list, uint32_t count,
-		    struct pollfd *polls)
+static int wait_for(const struct wasi_call *call, struct subscription *list, uint32_t count)
 {
 	uint64_t nearest = UINT64_MAX;
+	struct pollfd polls[EVENTS_MAX];
 	struct timespec wait;
-	bool is_bad = false;
+	int ready;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct subscription *one = &list[i];
+		uint64_t at_most = prepare(call, &list[i], &polls[i]);
 
-		polls[i] = (struct pollfd){ .fd = -1 };
-		if (one->tag == 0) {
-			one->timeout = wait_of(one);
-			one->is_absolute = false;
-			nearest = one->timeout < nearest ? one->timeout : nearest;
-			continue;
-		}
-		polls[i].fd = wasi_host(call, one->id);
-		polls[i].events = one->tag == 1 ? POLLIN : POLLOUT;
-		is_bad |= polls[i].fd < 0;
+		nearest = at_most < nearest ? at_most : nearest;
 	}
-	if (is_bad)
-		nearest = 0;
 	wait = (struct timespec){ (time_t)(nearest / 1000000000u), (long)(nearest % 1000000000u) };
-	int ready = ppoll(polls, count, nearest == UINT64_MAX ? NULL : &wait, NULL);
-
+	ready = ppoll(polls, count, nearest == UINT64_MAX ? NULL : &wait, NULL);
 	/* Those clocks have come that are not behind the one that was waited for. */
 	for (uint32_t i = 0; i < count; i++)
-		list[i].is_due = list[i].tag == 0 ? ready == 0 && list[i].timeout <= nearest
-						  : polls[i].fd < 0 || polls[i].revents;
+		list[i].is_due =
+			list[i].error ||
+			(list[i].tag == TAG_CLOCK ? ready == 0 && list[i].timeout <= nearest
+						  : polls[i].revents != 0);
 	return ready;
+}
+
+static void put_event(uint8_t *to, const struct subscription *one)
+{
+	memset(to, 0, EVENT_SIZE);
+	memcpy(to, &one->userdata, 8);
+	to[8] = one->error;
+	to[10] = one->tag;
+	/* How much can be moved is not known; something can. */
+	to[16] = one->tag != TAG_CLOCK && !one->error;
 }
 
 static uint32_t poll_oneoff(struct wasi_call *call)
 {
 	uint32_t count = wasi_word(call, 2), told = 0;
 	struct subscription list[EVENTS_MAX];
-	struct pollfd polls[EVENTS_MAX];
 	const uint8_t *in;
 	uint8_t *out;
 
@@ -221,14 +225,16 @@ static uint32_t poll_oneoff(struct wasi_call *call)
 	out = wasi_bytes(call, wasi_word(call, 1), count * EVENT_SIZE);
 	if (!in || !out)
 		return WASI_FAULT;
-	for (uint32_t i = 0; i < count; i++)
-		take_subscription(in + i * SUBSCRIPTION_SIZE, &list[i]);
-	if (wait_for(call, list, count, polls) < 0)
+	for (uint32_t i = 0; i < count; i++) {
+		take_subscription(in + (size_t)i * SUBSCRIPTION_SIZE, &list[i]);
+		if (list[i].tag >= TAG_COUNT)
+			return WASI_INVAL;
+	}
+	if (wait_for(call, list, count) < 0)
 		return wasi_error();
 	for (uint32_t i = 0; i < count; i++) {
 		if (list[i].is_due)
-			put_event(out + told++ * EVENT_SIZE, &list[i],
-				  list[i].tag != 0 && polls[i].fd < 0);
+			put_event(out + (size_t)told++ * EVENT_SIZE, &list[i]);
 	}
 	return wasi_store32(call, wasi_word(call, 3), told);
 }
