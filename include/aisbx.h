@@ -126,7 +126,8 @@ AISBX_API enum aisbx_error aisbx_session_open(const struct aisbx_request *reques
 
 /*
  * As aisbx_run, in the session: the request has a command and maybe input, both UTF-8, and no flags. Threads that
- * share a session wait for each other. After AISBX_ERROR_ANSWER the session is of no use any more.
+ * share a session wait for each other; it is its process's own, and a fork that uses it is told
+ * AISBX_ERROR_ARGUMENT. After AISBX_ERROR_ANSWER the session is of no use any more.
  */
 AISBX_API enum aisbx_error aisbx_session_run(struct aisbx_session *session,
 					     const struct aisbx_request *request,

@@ -14,9 +14,16 @@ struct aisbx_session {
 	pthread_mutex_t lock;
 	struct talk talk;
 	pid_t pid;
-	struct str heard; /* beyond the last answer; nothing, as a rule */
+	pid_t owner;	  /* the process it was opened in */
+	struct str heard; /* of the answer to come */
 	bool is_lost;
 };
+
+/* A fork has the pipes as well: what it asked would mix with its parent's, and each could hear the other's answers. */
+static bool is_owned(const struct aisbx_session *session)
+{
+	return session->owner == getpid();
+}
 
 enum aisbx_error aisbx_session_open(const struct aisbx_request *request,
 				    struct aisbx_session **session)
@@ -36,6 +43,7 @@ enum aisbx_error aisbx_session_open(const struct aisbx_request *request,
 		return error;
 	}
 	(void)pthread_mutex_init(&made->lock, NULL);
+	made->owner = getpid();
 	*session = made;
 	return AISBX_OK;
 }
@@ -48,8 +56,11 @@ void aisbx_session_close(struct aisbx_session *session)
 		return;
 	/* The end of its input is its end. */
 	talk_close(&session->talk);
-	(void)wait_for(session->pid, &ignored);
-	(void)pthread_mutex_destroy(&session->lock);
+	/* Of a fork it is no child, and its lock may have been held by a thread that is not there. */
+	if (is_owned(session)) {
+		(void)wait_for(session->pid, &ignored);
+		(void)pthread_mutex_destroy(&session->lock);
+	}
 	str_done(&session->heard);
 	free(session);
 }
@@ -104,12 +115,18 @@ static void collect(struct aisbx_session *session)
 		session->is_lost = true;
 }
 
+static bool has_answer(const struct aisbx_session *session)
+{
+	return memchr(str_cstr(&session->heard), '\n', session->heard.len) != NULL;
+}
+
+/* Until it is answered and all written: one that is too long is answered early, and its rest would be the next line's. */
 static void converse(struct aisbx_session *session, const struct str *line)
 {
 	size_t fed = 0;
 	bool is_fed = false;
 
-	while (!session->is_lost && !memchr(str_cstr(&session->heard), '\n', session->heard.len)) {
+	while (!session->is_lost && !(is_fed && has_answer(session))) {
 		struct pollfd ready[2] = {
 			{ .fd = session->talk.output_read, .events = POLLIN },
 			{ .fd = is_fed ? -1 : session->talk.input_write, .events = POLLOUT },
@@ -133,6 +150,10 @@ static enum aisbx_error take_answer(struct aisbx_session *session, struct aisbx_
 	enum aisbx_error error;
 
 	session->heard = (struct str)STR_INIT;
+	/* Two answers to one line: nobody could say which belongs to the next. */
+	if (!session->is_lost &&
+	    memchr(answer.data, '\n', answer.len) != answer.data + answer.len - 1)
+		session->is_lost = true;
 	if (session->is_lost)
 		return AISBX_ERROR_ANSWER;
 	error = result_read_run(&answer, result);
@@ -148,7 +169,7 @@ enum aisbx_error aisbx_session_run(struct aisbx_session *session,
 	sigset_t before;
 	bool take_back;
 
-	if (!session || !request || !result || request->command.count == 0 ||
+	if (!session || !is_owned(session) || !request || !result || request->command.count == 0 ||
 	    request->flags.count > 0 || !write_line(request, &line))
 		return AISBX_ERROR_ARGUMENT;
 	(void)pthread_mutex_lock(&session->lock);

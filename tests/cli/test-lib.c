@@ -1,6 +1,5 @@
 /* libaisbx: requests, answers of a stand-in for the program, and a caller left as it was. */
-#include "aisbx.h"
-#include "tests/tap.h"
+#include "tests/cli/stand_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,28 +11,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char program[] = "/tmp/aisbx-test-lib.XXXXXX";
-
-/* Makes the stand-in a shell script that answers as told. */
-static void stand_in(const char *script)
-{
-	int fd = open(program, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd < 0 || dprintf(fd, "#!/bin/sh\n%s\n", script) < 0)
-		tap_bail("stand-in");
-	close(fd);
-}
-
-static struct aisbx_request *new_request(void)
-{
-	struct aisbx_request *request = aisbx_request_new();
-	const char *const command[] = { "x", "a  b", "", NULL };
-
-	if (aisbx_request_program(request, program) || aisbx_request_command(request, command))
-		tap_bail("request");
-	return request;
-}
 
 /* Runs with the stand-in's script; NULL unless there was a result. */
 static struct aisbx_result *run_with(const char *script, enum aisbx_error want)
@@ -440,45 +417,9 @@ static void test_threads(void)
 	tap_is_int(good[0] + good[1] + good[2] + good[3], 40, "four threads at once");
 }
 
-/* A session is one program for many runs, each a line and an answer. */
-static void test_session(void)
-{
-	struct aisbx_request *flags = aisbx_request_new(), *request = new_request();
-	struct aisbx_session *session = NULL;
-	struct aisbx_result *result = NULL;
-
-	stand_in("read -r line; printf '{\"status\":\"success\",\"stdout\":\"%s\",\"line\":%s}\\n' "
-		 "\"$*\" \"$line\"\n"
-		 "read -r line; echo '{\"error\":{\"code\":\"denied\",\"message\":\"no\"}}'");
-	aisbx_request_program(flags, program);
-	aisbx_request_set(flags, "driver", "wasm");
-	aisbx_request_stdin(request, "in\"put", 6);
-	tap_is_int(aisbx_session_open(flags, &session), AISBX_OK, "a session");
-	tap_is_int(aisbx_session_run(session, flags, &result), AISBX_ERROR_ARGUMENT, "its flags");
-	tap_is_int(aisbx_session_run(session, request, &result), AISBX_OK, "a run");
-	tap_is_str(aisbx_result_stdout(result, NULL), "run --json --driver=wasm --jobs=1 --batch=-",
-		   "its command line");
-	tap_ok(strstr(aisbx_result_json(result),
-		      "{\"command\":[\"x\",\"a  b\",\"\"],\"stdin\":\"in\\\"put\"}") != NULL,
-	       "its line: %s", aisbx_result_json(result));
-	aisbx_result_free(result);
-	tap_is_int(aisbx_session_run(session, request, &result), AISBX_OK, "one that is refused");
-	tap_is_str(aisbx_result_message(result), "no", "in its words");
-	aisbx_result_free(result);
-	tap_is_int(aisbx_session_run(session, request, &result), AISBX_ERROR_ANSWER, "its end");
-	aisbx_session_close(session);
-	tap_is_int(aisbx_session_open(request, &session), AISBX_ERROR_ARGUMENT, "a command");
-	aisbx_request_free(request);
-	aisbx_request_free(flags);
-}
-
 int main(void)
 {
-	int fd = mkostemp(program, O_CLOEXEC);
-
-	if (fd < 0 || fchmod(fd, 0700) < 0)
-		tap_bail("no stand-in");
-	close(fd);
+	stand_in_begin();
 	test_arguments();
 	test_answers();
 	test_bad_answers();
@@ -492,7 +433,6 @@ int main(void)
 	test_collected();
 	test_threads();
 	test_sharing();
-	test_session();
-	unlink(program);
+	stand_in_end();
 	return tap_done();
 }
