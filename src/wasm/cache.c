@@ -55,12 +55,13 @@ static void file_name(const char *key, char *name, size_t size)
 	(void)snprintf(name, size, "%.64s" SUFFIX, key);
 }
 
-static void remove_entry(int dir_fd, const char *file)
+/* 0, or -1 where it stays. */
+static int remove_entry(int dir_fd, const char *file)
 {
 	owned(free_ptr) char *seal = xasprintf("%s.seal", file);
 
 	(void)unlinkat(dir_fd, seal, 0);
-	(void)unlinkat(dir_fd, file, 0);
+	return unlinkat(dir_fd, file, 0);
 }
 
 int wasm_cache_find(const char *cache_dir, const char *key, struct sealed *ret, bool *ret_removed,
@@ -81,7 +82,7 @@ int wasm_cache_find(const char *cache_dir, const char *key, struct sealed *ret, 
 	found = sealed_look(dir_fd, dir, name, ret, &why);
 	if (found >= 0)
 		return found;
-	remove_entry(dir_fd, name);
+	(void)remove_entry(dir_fd, name);
 	*ret_removed = true;
 	return 0;
 }
@@ -95,7 +96,7 @@ void wasm_cache_remove(const char *cache_dir, const char *key)
 	if (sealed_folder(cache_dir, FOLDER, false, &dir_fd, &ignored) < 0 || dir_fd < 0)
 		return;
 	file_name(key, name, sizeof(name));
-	remove_entry(dir_fd, name);
+	(void)remove_entry(dir_fd, name);
 }
 
 int wasm_draft_start(struct wasm_draft *draft, const char *cache_dir, struct error *err)
@@ -134,32 +135,38 @@ static bool is_of_language(const char *file)
 	return false;
 }
 
-/* Removes the one that was made longest ago while there are too many. */
+/* Whether there are too many, or too large ones; and which of them was made longest ago. */
+static bool is_full(int dir_fd, char ret_oldest[NAME_MAX + 1])
+{
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct timespec when = { 0, 0 };
+	struct dirent *entry;
+	uint64_t bytes = 0;
+	size_t count = 0;
+
+	while (dir_next(dir, &entry) > 0) {
+		struct stat st;
+
+		if (!str_ends(entry->d_name, SUFFIX) || is_of_language(entry->d_name) ||
+		    fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bytes += (uint64_t)st.st_size;
+		if (count++ == 0 || st.st_mtim.tv_sec < when.tv_sec) {
+			when = st.st_mtim;
+			memcpy(ret_oldest, entry->d_name, strlen(entry->d_name) + 1);
+		}
+	}
+	return count >= ENTRIES_MAX || bytes > BYTES_MAX;
+}
+
+/* One that cannot be removed would be the oldest for ever; another run may have been quicker at it. */
 static void make_room(int dir_fd)
 {
-	for (;;) {
-		owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
-		struct dirent *entry;
-		char oldest[NAME_MAX + 1] = "";
-		struct timespec when = { 0, 0 };
-		uint64_t bytes = 0;
-		size_t count = 0;
+	char oldest[NAME_MAX + 1];
 
-		while (dir_next(dir, &entry) > 0) {
-			struct stat st;
-
-			if (!str_ends(entry->d_name, SUFFIX) || is_of_language(entry->d_name) ||
-			    fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-				continue;
-			bytes += (uint64_t)st.st_size;
-			if (count++ == 0 || st.st_mtim.tv_sec < when.tv_sec) {
-				when = st.st_mtim;
-				memcpy(oldest, entry->d_name, strlen(entry->d_name) + 1);
-			}
-		}
-		if (count < ENTRIES_MAX && bytes <= BYTES_MAX)
+	while (is_full(dir_fd, oldest)) {
+		if (remove_entry(dir_fd, oldest) < 0 && errno != ENOENT)
 			return;
-		remove_entry(dir_fd, oldest);
 	}
 }
 
