@@ -362,4 +362,54 @@ def swapped(t):
             t.equal(out(t, batch.run(path), "the one"), "one\n", "and what lies there then")
 
 
+@suite.case("Z12", "recursion and memory without end are one snippet's trouble, also where the kernel ends it")
+def endless_growth(t):
+    ready(t)
+    with Batch(t.caller) as batch:
+        seed = out(t, batch.python("print(hash('x'))", mem="192m", disk="300m"), "before")
+        rows = (("import sys; sys.setrecursionlimit(10**5)\ndef f(): f()\nf()", "RecursionError"),
+                ("x = None\nfor i in range(10**5): x = [x]\nrepr(x)", "RecursionError"),
+                ("x = []\nwhile True: x.append(bytearray(1 << 20))", "MemoryError"))
+        for code, word in rows:
+            j = batch.python(code, mem="192m", disk="300m", fuel="900g")
+            t.ok(j["exit_code"] in (1, 134) and j["signal"] is None, f"{word} {j}")
+            t.ok(word in j["stderr"] or j["exit_code"] == 134, f"in words {j}")
+        # Files are memory, too: with what its own limit lets it have they are more than the sandbox may.
+        j = batch.python("x = bytearray(100 << 20)\nf = open('big', 'wb')\nwhile True: f.write(bytes(1 << 20))", mem="192m", disk="300m")
+        t.ok(j["limits_hit"] in (["mem"], ["fsize"], ["disk"]) or "MemoryError" in j["stderr"], f"it is ended, by whichever limit there is {j}")
+        t.equal(out(t, batch.python("print(hash('x'))", mem="192m", disk="300m"), "behind them"), seed, "the zygote is the one it was")
+        t.equal(len(batch.below(ZYGOTE)), 1, "by one zygote")
+
+
+@suite.case("Z13", "a started interpreter ends at exactly its fuel, as often as one likes")
+def exact_fuel(t):
+    ready(t)
+    code = "x = 1\nfor i in range(1000): x += i\nprint(x)"
+    with Batch(t.caller) as batch:
+        used = {batch.python(code)["fuel_consumed"] for _ in range(3)}
+        t.equal(len(used), 1, f"the same every time: {used}")
+        need = used.pop()
+        for _ in range(2):
+            j = batch.python(code, fuel=str(need))
+            t.equal((j["status"], j["stdout"], j["fuel_consumed"]), ("success", "499501\n", need), f"just enough {j}")
+            for less in (1000, 100000, need // 2):
+                j = batch.python(code, fuel=str(need - less))
+                t.equal((j["status"], j["limits_hit"], j["fuel_consumed"]), ("limit", ["fuel"], need - less), f"{less} too few {j}")
+
+
+@suite.case("Z14", "two who keep zygotes have none in common, not even for the same work")
+def owners(t):
+    ready(t)
+    with Batch(t.caller) as one, Batch(t.caller) as other:
+        seeds = [out(t, batch.python("print(hash('x'))"), "a seed") for batch in (one, other, one, other)]
+        t.ok(seeds[0] == seeds[2] and seeds[1] == seeds[3] and seeds[0] != seeds[1], "each its own interpreter", seeds)
+        t.equal([len(batch.below(ZYGOTE)) for batch in (one, other)], [1, 1], "one each")
+        one.say("python", "-c", "import time; time.sleep(1000)")
+        until(lambda: len(one.below(ZYGOTE)) == 2)
+        t.equal(out(t, other.python("print(2)"), "beside one that is busy"), "2\n", "nobody waits for the other's")
+        t.equal(one.kill(ZYGOTE), 2, "its zygote and its run are ended")
+        t.equal(one.hear()["status"], "killed", "it is told so")
+        t.equal(out(t, other.python("print(hash('x'))"), "the other's"), seeds[1], "the other's is untouched")
+
+
 suite.main()
