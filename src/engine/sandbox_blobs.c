@@ -3,6 +3,7 @@
 #include "engine/git.h"
 #include "engine/sandbox_parts.h"
 #include "workspace/origin_blob.h"
+#include "workspace/target.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #define NANO 1000000000
+/* Of paths in one call: any machine takes that much. */
+#define CALL_BYTES ((size_t)64 << 10)
 
 /* What `ls-files --debug` tells of a file: the first 32 bits of what is longer. */
 struct index_entry {
@@ -20,23 +23,33 @@ struct index_entry {
 	uint32_t ctime_s, ctime_ns, mtime_s, mtime_ns;
 };
 
-/* "100644 BLOB 0\tPATH" and six lines about the file; only what is merged has stage 0. */
-static bool read_entry(const char *text, struct index_entry *ret_entry)
+/*
+ * "100644 BLOB 0\tPATH", a NUL, and five lines about the file. Returns what is behind it, NULL when it is no such entry;
+ * the path is "" where git has no file of its own: only what is merged has stage 0.
+ */
+static const char *read_entry(const char *text, const char *end, const char **ret_path,
+			      struct index_entry *ret_entry)
 {
+	const char *path_end = memchr(text, '\0', (size_t)(end - text));
 	unsigned mode, stage;
-	int used = 0;
+	int used = 0, more = 0;
 
-	if (sscanf(text, "%o %64[0-9a-f] %u\t%n", &mode, ret_entry->blob, &stage, &used) != 3 ||
-	    used == 0 || stage != 0 || (mode & 0170000) != 0100000)
-		return false;
-	const char *rest = strstr(text + used, "\n  ctime: ");
+	if (!path_end ||
+	    sscanf(text, "%o %64[0-9a-f] %u%n", &mode, ret_entry->blob, &stage, &used) != 3 ||
+	    text[used] != '\t')
+		return NULL;
+	*ret_path = stage == 0 && (mode & 0170000) == 0100000 ? text + used + 1 : "";
+	if (sscanf(path_end + 1,
+		   "  ctime: %" SCNu32 ":%" SCNu32 "\n  mtime: %" SCNu32 ":%" SCNu32
+		   "\n  dev: %*u\tino: %" SCNu32 "\n  uid: %*u\tgid: %*u\n  size: %" SCNu32
+		   "\tflags: %*x%n",
+		   &ret_entry->ctime_s, &ret_entry->ctime_ns, &ret_entry->mtime_s,
+		   &ret_entry->mtime_ns, &ret_entry->ino, &ret_entry->size, &more) != 6 ||
+	    more == 0)
+		return NULL;
+	const char *next = path_end + 1 + more;
 
-	return rest &&
-	       sscanf(rest,
-		      "\n  ctime: %" SCNu32 ":%" SCNu32 "\n  mtime: %" SCNu32 ":%" SCNu32
-		      "\n  dev: %*u\tino: %" SCNu32 "\n  uid: %*u\tgid: %*u\n  size: %" SCNu32,
-		      &ret_entry->ctime_s, &ret_entry->ctime_ns, &ret_entry->mtime_s,
-		      &ret_entry->mtime_ns, &ret_entry->ino, &ret_entry->size) == 6;
+	return next + (*next == '\n');
 }
 
 /* Exactly that file, to the nanosecond: what git read then is what it was. */
@@ -49,22 +62,72 @@ static bool is_same(const struct index_entry *entry, const struct txn_identity *
 	       entry->mtime_ns == (uint32_t)(base->mtime_ns % NANO);
 }
 
-/* The name of the blob that RECORD's file was when git last looked at it. */
-static void note_one(const struct git *git, const struct sandbox *sandbox,
-		     struct origin_record *record)
+static void note_entry(const struct git *git, const struct sandbox *sandbox,
+		       struct origin_records *records, const char *path,
+		       const struct index_entry *entry)
 {
-	const char *const words[] = { "--literal-pathspecs", "ls-files", "--stage", "--debug", "--",
-				      record->path,	     NULL };
-	const struct git_call call = { .words = words, .is_real = true };
-	owned(str_done) struct str out = STR_INIT;
-	struct index_entry entry;
+	owned(free_ptr) char *whole =
+		xasprintf("%s/%s", strcmp(git->top, "/") == 0 ? "" : git->top, path);
+	const struct origin_record *found = origin_records_find(records, whole, false);
 	struct error ignored = { 0 };
 
-	if (git_run(git, &call, &out, &ignored) < 0 || !read_entry(str_cstr(&out), &entry) ||
-	    !is_same(&entry, &record->origin.identity))
+	if (!found || !is_same(entry, &found->origin.identity))
 		return;
-	record->origin.link = xstrdup(entry.blob);
+	struct origin_record *record = &records->items[found - records->items];
+
+	free(record->origin.link);
+	record->origin.link = xstrdup(entry->blob);
 	(void)origin_blobs_add(sandbox, record, &ignored);
+}
+
+/* Asks for as many as fit into one call, from FROM on; returns the first that did not. */
+static size_t put_paths(const struct git *git, const struct origin_records *records, size_t from,
+			struct strv *words)
+{
+	size_t bytes = 0;
+
+	while (from < records->count && bytes < CALL_BYTES) {
+		const char *path = target_relative(git->top, records->items[from++].path);
+
+		if (!path || !*path)
+			continue;
+		strv_add(words, path);
+		bytes += strlen(path) + 1;
+	}
+	return from;
+}
+
+/* The names of the blobs that the records' files were when git last looked at them. */
+static void note_all(const struct git *git, const struct sandbox *sandbox,
+		     struct origin_records *records)
+{
+	static const char *const asked[] = {
+		"--literal-pathspecs", "ls-files", "-z", "--stage", "--debug", "--"
+	};
+
+	origin_records_sort(records);
+	for (size_t from = 0; from < records->count;) {
+		owned(strv_done) struct strv words = STRV_INIT;
+		owned(str_done) struct str out = STR_INIT;
+		struct index_entry entry;
+		struct error ignored = { 0 };
+		const char *path;
+
+		for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+			strv_add(&words, asked[i]);
+		from = put_paths(git, records, from, &words);
+		const struct git_call call = { .words = (const char *const *)words.items,
+					       .is_real = true };
+
+		/* Without a path it would list all that there is. */
+		if (words.count == sizeof(asked) / sizeof(asked[0]) ||
+		    git_run(git, &call, &out, &ignored) < 0)
+			continue;
+		const char *at = str_cstr(&out), *end = at + out.len;
+
+		while (at < end && (at = read_entry(at, end, &path, &entry)))
+			note_entry(git, sandbox, records, path, &entry);
+	}
 }
 
 /* "BLOB blob SIZE" and the bytes; git_run takes newlines off the end, which the size gives back. */
@@ -102,17 +165,22 @@ static void fetch_one(const struct git *git, const struct sandbox *sandbox,
 		(void)origin_blobs_add(sandbox, record, &ignored);
 }
 
+static void fetch_all(const struct git *git, const struct sandbox *sandbox,
+		      struct origin_records *records)
+{
+	for (size_t i = 0; i < records->count; i++)
+		fetch_one(git, sandbox, &records->items[i]);
+}
+
 static void ask_git(const struct sandbox *sandbox, struct origin_records *records,
-		    void each(const struct git *git, const struct sandbox *sandbox,
-			      struct origin_record *record))
+		    void ask(const struct git *git, const struct sandbox *sandbox,
+			     struct origin_records *records))
 {
 	struct git git = { 0 };
 	struct error ignored = { 0 };
 
-	if (records->count > 0 && git_open(sandbox->workspace, NULL, &git, &ignored) == 0) {
-		for (size_t i = 0; i < records->count; i++)
-			each(&git, sandbox, &records->items[i]);
-	}
+	if (records->count > 0 && git_open(sandbox->workspace, NULL, &git, &ignored) == 0)
+		ask(&git, sandbox, records);
 	git_close(&git);
 }
 
@@ -122,7 +190,7 @@ void sandbox_note_blobs(const struct sandbox *sandbox, const struct view_stack *
 	struct error ignored = { 0 };
 
 	if (origin_blobs_unknown(sandbox, stack, &records, &ignored) == 0)
-		ask_git(sandbox, &records, note_one);
+		ask_git(sandbox, &records, note_all);
 }
 
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack)
@@ -132,5 +200,5 @@ void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack 
 
 	if (faccessat(sandbox->dir_fd, ORIGIN_BLOBS, F_OK, AT_EACCESS) == 0 &&
 	    origin_blobs_wanted(sandbox, stack, &records, &ignored) == 0)
-		ask_git(sandbox, &records, fetch_one);
+		ask_git(sandbox, &records, fetch_all);
 }

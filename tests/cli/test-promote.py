@@ -263,20 +263,52 @@ def test_base_pinned(home):
     clean(home, "pin")
 
 
+GIT = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
+
+
+def make_repository(home, *names):
+    """Commits the files; those that git saw in the moment they were made are not noted exactly: as a person would, come back later."""
+    git = ["git", "-C", home.work, *GIT]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", *names], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
+    for name in names:
+        os.utime(f"{home.work}/{name}", (1700000000, 1700000000))
+    subprocess.run([*git, "update-index", "--refresh"], check=False, capture_output=True)
+
+
+def test_bases_git(home):
+    """Several at once, of which git has not all, and whose names are no plain words."""
+    if subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0:
+        tap.skip("bases of git's", "no git here")
+        return
+    lines = "".join(f"line {n}\n" for n in range(200000))
+    names = ("f", " a\tb\nc", "dir/a b", "dir/other", "unknown")
+    for name in names:
+        home.put(name, lines)
+    make_repository(home, *names[:4])
+    subprocess.run(["git", "-C", home.work, "rm", "-q", "--cached", "dir/other"], check=True)
+    fresh(home, "all", "for file in * dir/*; do [ -d \"$file\" ] || echo sandbox >> \"$file\"; done")
+    for name in names:
+        home.put(name, "reality\n" + lines)
+    done = home.call("promote", "all", "--strategy", "merge", "--json")
+    lost = sorted(row["path"] for row in json.loads(done.stdout)["conflicts"] if row["kind"] == "base-lost")
+    tap.ok(done.returncode == 3 and lost == ["dir/other", "unknown"], "only what git has not is lost", done)
+    done = home.call("promote", "all", "--strategy", "merge", *names[:3])
+    tap.ok(done.returncode == 0 and all(home.read(name) == "reality\n" + lines + "sandbox\n" for name in names[:3]),
+           "the others are merged with bases from git", done)
+    clean(home, "all")
+
+
 def test_base_git(home):
     """Too large to be kept, but git has it."""
     lines = "".join(f"line {n}\n" for n in range(200000))
-    git = ["git", "-C", home.work, "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    git = ["git", "-C", home.work, *GIT]
     if subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0:
         tap.skip("a base of git's", "no git here")
         return
     home.put("f", lines)
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "add", "f"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
-    # A file that git saw in the moment it was made is not noted exactly: as a person would, come back later.
-    os.utime(home.work + "/f", (1700000000, 1700000000))
-    subprocess.run([*git, "update-index", "--refresh"], check=False, capture_output=True)
+    make_repository(home, "f")
     for name in ("big", "other"):
         fresh(home, name, "echo sandbox >> f")
     home.put("f", "reality\n" + lines)
@@ -762,7 +794,7 @@ def main():
                 tap.ok(False, "a first run", first)
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
-                     test_merge_favours, test_base_pinned, test_base_git, test_into_sandbox,
+                     test_merge_favours, test_base_pinned, test_base_git, test_bases_git, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_links, test_hardlink, test_names,
                      test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
