@@ -184,13 +184,9 @@ static void ask_git(const struct sandbox *sandbox, struct origin_records *record
 	git_close(&git);
 }
 
-void sandbox_note_blobs(const struct sandbox *sandbox, const struct view_stack *stack)
+void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *unkept)
 {
-	owned(origin_records_done) struct origin_records records = { 0 };
-	struct error ignored = { 0 };
-
-	if (origin_blobs_unknown(sandbox, stack, &records, &ignored) == 0)
-		ask_git(sandbox, &records, note_all);
+	ask_git(sandbox, unkept, note_all);
 }
 
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack)

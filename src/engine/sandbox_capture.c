@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/sandbox_parts.h"
-#include "workspace/origin.h"
+#include "workspace/origin_record.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -51,13 +51,12 @@ void sandbox_capture(struct sandbox *sandbox)
 					 .until_ns = clock_now_ns() + CAPTURE_NS };
 
 	if (delta_read(&stack, &options, &delta, &ignored) == 0) {
-		bool is_large = false;
+		owned(origin_records_done) struct origin_records unkept = { 0 };
 
-		if (origin_capture_all(sandbox, &stack, &delta, &is_large, &ignored) == 0 &&
+		if (origin_capture(sandbox, &stack, &delta, &unkept, &ignored) == 0 &&
 		    !delta.is_partial)
 			set_time(sandbox->dir_fd, &now);
-		if (is_large)
-			sandbox_note_blobs(sandbox, &stack);
+		sandbox_note_blobs(sandbox, &unkept);
 		delta_done(&delta);
 	}
 	view_close(&stack);

@@ -38,9 +38,10 @@ void sandbox_capture(struct sandbox *sandbox);
 /* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
 bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
 
-/* sandbox_blobs.c: what git has of bases that are too large to be kept. Best effort, too. */
+/* sandbox_blobs.c: what git has of bases whose content is not kept. Best effort, too. */
+struct origin_records;
 struct view_stack;
-void sandbox_note_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
+void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *unkept);
 /* Before a promotion: takes over what reality has no more. */
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
 

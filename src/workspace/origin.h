@@ -38,12 +38,15 @@ struct origin {
 
 void origin_done(struct origin *origin);
 
-/* After a command or before a seal: records what DELTA (top against reality) touched since last time. O(new copy-ups). */
+struct origin_records;
+
+/*
+ * After a command or before a seal: records what DELTA (top against reality) touched since last time. O(new copy-ups).
+ * Where there are bases among it whose content could not be kept, *ret_unkept (may be NULL) has them, and those of earlier
+ * times that no blob of git's is known of yet (origin_blob.h); it is set in any case.
+ */
 int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
-		   const struct delta *delta, struct error *err);
-/* The same; *ret_is_large: bases were among it that are too large to be kept. */
-int origin_capture_all(struct sandbox *sandbox, const struct view_stack *stack,
-		       const struct delta *delta, bool *ret_is_large, struct error *err);
+		   const struct delta *delta, struct origin_records *ret_unkept, struct error *err);
 
 /* What was written down over all layers of a sandbox, read once for many questions. */
 struct origin_index;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static void add(struct origin_records *records, const struct origin_record *record,
-		const char *blob)
+void origin_blobs_put(struct origin_records *records, const struct origin_record *record,
+		      const char *blob)
 {
 	records->items = xrealloc(records->items, records->count + 1, sizeof(records->items[0]));
 	records->items[records->count++] = (struct origin_record){
@@ -38,14 +38,8 @@ static const struct origin_record *find_known(const struct origin_index *index,
 											  : NULL;
 }
 
-static int list(const struct sandbox *sandbox, const struct view_stack *stack, bool wanted,
-		struct origin_records *ret_records, struct error *err)
+static void list(const struct origin_index *index, bool wanted, struct origin_records *records)
 {
-	struct origin_index *index = NULL;
-
-	*ret_records = (struct origin_records){ 0 };
-	if (origin_index_open(sandbox, stack, &index, err) < 0)
-		return -1;
 	for (size_t i = 0; i < index->touched.count; i++) {
 		const struct origin_record *record = &index->touched.items[i];
 		const struct origin_record *known;
@@ -59,24 +53,28 @@ static int list(const struct sandbox *sandbox, const struct view_stack *stack, b
 		bool is_same = target_is_same(&record->origin.identity, &now);
 
 		if (!wanted && !known && is_same)
-			add(ret_records, record, NULL);
+			origin_blobs_put(records, record, NULL);
 		if (wanted && known && known->origin.link && !known->origin.sha256[0] && !is_same)
-			add(ret_records, record, known->origin.link);
+			origin_blobs_put(records, record, known->origin.link);
 	}
-	origin_index_close(index);
-	return 0;
 }
 
-int origin_blobs_unknown(const struct sandbox *sandbox, const struct view_stack *stack,
-			 struct origin_records *ret_records, struct error *err)
+void origin_blobs_unknown(const struct origin_index *index, struct origin_records *records)
 {
-	return list(sandbox, stack, false, ret_records, err);
+	list(index, false, records);
 }
 
 int origin_blobs_wanted(const struct sandbox *sandbox, const struct view_stack *stack,
 			struct origin_records *ret_records, struct error *err)
 {
-	return list(sandbox, stack, true, ret_records, err);
+	struct origin_index *index = NULL;
+
+	*ret_records = (struct origin_records){ 0 };
+	if (origin_index_open(sandbox, stack, &index, err) < 0)
+		return -1;
+	list(index, true, ret_records);
+	origin_index_close(index);
+	return 0;
 }
 
 int origin_blobs_add(const struct sandbox *sandbox, const struct origin_record *record,

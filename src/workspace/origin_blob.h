@@ -12,11 +12,7 @@
 
 #define ORIGIN_BLOBS "blobs"
 
-/* Large bases that reality still has and no blob is known of. */
-int origin_blobs_unknown(const struct sandbox *sandbox, const struct view_stack *stack,
-			 struct origin_records *ret_records, struct error *err);
-
-/* Those whose blob is known, whose content is not, and that reality has no more. */
+/* Bases whose blob is known, whose content is not, and that reality has no more. */
 int origin_blobs_wanted(const struct sandbox *sandbox, const struct view_stack *stack,
 			struct origin_records *ret_records, struct error *err);
 

@@ -18,10 +18,9 @@ struct capture {
 	struct origin_index *index;
 	const struct delta *delta;
 	struct str lines;
-	size_t count;
 	const struct delta_entry **gone; /* by the inode they had */
 	size_t gone_count;
-	bool is_large; /* there were contents that could not be kept */
+	struct origin_records unkept; /* whose content could not be */
 };
 
 static int compare_inodes(const void *a, const void *b)
@@ -156,10 +155,10 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 		old_name = entry->from;
 	if (old_name && !record.origin.identity.exists)
 		record.origin.from = xstrdup(old_name);
-	capture->is_large |= origin_is_unkept(&record);
+	if (origin_is_unkept(&record))
+		origin_blobs_put(&capture->unkept, &record, NULL);
 	origin_records_put(&capture->lines, &record);
 	origin_done(&record.origin);
-	capture->count++;
 	return 0;
 }
 
@@ -192,35 +191,38 @@ static int capture_all(struct capture *capture, const struct delta *delta, struc
 	return 0;
 }
 
-int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
-		   const struct delta *delta, struct error *err)
+static int write_lines(struct capture *capture, uint64_t at_ns, struct error *err)
 {
-	bool ignored;
-
-	return origin_capture_all(sandbox, stack, delta, &ignored, err);
+	/* Only a list that is whole says of what is missing that it was not touched. */
+	if (!capture->delta->is_partial && at_ns > capture->index->top_at_ns)
+		origin_records_put_time(&capture->lines, at_ns);
+	return capture->lines.len == 0 ? 0
+				       : origin_records_append(capture->index->sandbox->dir_fd,
+							       "touched", &capture->lines, err);
 }
 
-int origin_capture_all(struct sandbox *sandbox, const struct view_stack *stack,
-		       const struct delta *delta, bool *ret_is_large, struct error *err)
+int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
+		   const struct delta *delta, struct origin_records *ret_unkept, struct error *err)
 {
 	uint64_t at_ns = now_ns() - LISTED_BEFORE_NS;
 	struct capture capture = { .delta = delta, .lines = STR_INIT };
 	int status;
 
+	if (ret_unkept)
+		*ret_unkept = (struct origin_records){ 0 };
 	if (origin_index_open(sandbox, stack, &capture.index, err) < 0)
 		return -1;
 	status = capture_all(&capture, delta, err);
-	if (status == 0 && (capture.count > 0 || !delta->is_partial)) {
-		/* Only a list that is whole says of what is missing that it was not touched. */
-		if (!delta->is_partial && at_ns > capture.index->top_at_ns)
-			origin_records_put_time(&capture.lines, at_ns);
-		status = capture.lines.len == 0 ? 0
-						: origin_records_append(sandbox->dir_fd, "touched",
-									&capture.lines, err);
+	if (status == 0)
+		status = write_lines(&capture, at_ns, err);
+	if (status == 0 && ret_unkept && capture.unkept.count > 0) {
+		origin_blobs_unknown(capture.index, &capture.unkept);
+		*ret_unkept = capture.unkept;
+		capture.unkept = (struct origin_records){ 0 };
 	}
+	origin_records_done(&capture.unkept);
 	str_done(&capture.lines);
 	free(capture.gone);
 	origin_index_close(capture.index);
-	*ret_is_large = capture.is_large;
 	return status;
 }

@@ -60,6 +60,12 @@ int origin_pin(const struct origin_index *index, const struct delta_entry *entry
 /* Whether RECORD's base is a file whose content reality alone has. */
 bool origin_is_unkept(const struct origin_record *record);
 
+/* Adds a base of RECORD's path and identity, and the name of its BLOB (may be NULL), to RECORDS. */
+void origin_blobs_put(struct origin_records *records, const struct origin_record *record,
+		      const char *blob);
+/* Adds those that are unkept, that reality still has and no blob is known of. */
+void origin_blobs_unknown(const struct origin_index *index, struct origin_records *records);
+
 /* Digest of attributes: "" for none. */
 void origin_digest_xattrs(const struct xattr_list *list, char ret_hex[static SHA256_HEX_SIZE]);
 

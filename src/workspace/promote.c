@@ -155,7 +155,7 @@ static int capture(const struct promote *promote, struct error *err)
 {
 	if (promote->request->dry_run || promote->request->snapshot)
 		return 0;
-	return origin_capture(promote->sandbox, promote->stack, &promote->delta, err);
+	return origin_capture(promote->sandbox, promote->stack, &promote->delta, NULL, err);
 }
 
 static int work(struct promote *promote, struct error *err)

@@ -42,7 +42,7 @@ static inline void bench_capture(struct bench *bench)
 	bench_view(bench, &stack);
 	options.old_from = stack.count;
 	if (delta_read(&stack, &options, &delta, &bench->err) < 0 ||
-	    origin_capture(&bench->sandbox, &stack, &delta, &bench->err) < 0)
+	    origin_capture(&bench->sandbox, &stack, &delta, NULL, &bench->err) < 0)
 		tap_bail(bench->err.text);
 	delta_done(&delta);
 	view_close(&stack);
