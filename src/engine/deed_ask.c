@@ -1,12 +1,9 @@
 /* What else changes reality, and a program may ask a person for: a way through the stages, a commit. */
-#include "base/json_write.h"
 #include "base/own.h"
 #include "engine/ask_parts.h"
 #include "engine/repo.h"
 #include "engine/stage.h"
 #include "engine/workspace.h"
-
-#include <string.h>
 
 static void move_key(struct value *from, struct value *to, const char *key)
 {
@@ -53,37 +50,20 @@ int ask_fill_stages(const struct engine_ask *ask, const char *sandbox_id, struct
 	return 0;
 }
 
-/* The same stages in the same places as were shown: a pipeline may have changed since. */
-static bool is_same_way(const struct value *shown, const struct value *now)
-{
-	owned(str_done) struct str one = STR_INIT, other = STR_INIT;
-
-	if (!shown || !now)
-		return false;
-	json_write(&one, shown, 0);
-	json_write(&other, now, 0);
-	return strcmp(str_cstr(&one), str_cstr(&other)) == 0;
-}
-
 int ask_apply_stages(struct value *ask, const char *const *env, struct error *err)
 {
 	owned(strv_done) struct strv agreed = STRV_INIT;
-	owned(value_release) struct value *seen = NULL;
 	owned(value_release) struct value *answer = NULL;
 	struct engine_stage stage = { .sandbox = value_get_text(ask, "sandbox"),
 				      .to = value_get_text(ask, "to"),
 				      .bundle = value_get_text(ask, "bundle"),
+				      .stages = value_get(ask, "stages"),
 				      .agreed = &agreed,
 				      .environ = env };
 
-	if (!stage.sandbox || !stage.bundle)
+	if (!stage.sandbox || !stage.bundle || !stage.stages)
 		return error_set(err, ERROR_INPUT, "the request is damaged");
 	ask_read_agreed(ask, &agreed);
-	if (engine_stage_look(&stage, &seen, err) < 0)
-		return -1;
-	if (!is_same_way(value_get(ask, "stages"), value_get(seen, "stages")))
-		return error_set(err, ERROR_CONFLICT,
-				 "the pipeline has changed since it was asked about; ask again");
 	int status = engine_stage_run(&stage, &answer, err);
 
 	if (!answer)

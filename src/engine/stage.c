@@ -244,6 +244,48 @@ static int run_bundle(const struct engine_stage *wish, const struct stage_file *
 	return status;
 }
 
+/* Stages on the way, in the order they are entered in. */
+static struct value *list_stages(const struct stage_file *file, const char *last)
+{
+	const struct pipeline *pipeline = &file->pipeline;
+	struct error ignored;
+	size_t to = last ? pipeline_find(pipeline, last, &ignored) : PIPELINE_NONE;
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < pipeline->count; i++) {
+		size_t index = pipeline->order[i];
+
+		if (!stage_file_is_wanted(pipeline, index, to))
+			continue;
+		struct value *row = value_append(list, value_new_map());
+
+		value_add(row, "name", value_new_text(pipeline->stages[index].name));
+		value_add(row, "target", value_new_text(file->targets[index]));
+	}
+	return list;
+}
+
+/* The same bundle, and the same stages in the same places, as were shown: either may have changed since. */
+static int check_expected(const struct engine_stage *wish, const struct stage_file *file,
+			  const char *bundle, struct error *err)
+{
+	owned(str_done) struct str shown = STR_INIT, now = STR_INIT;
+
+	if (wish->bundle && (!bundle || strcmp(bundle, wish->bundle) != 0))
+		return error_set(err, ERROR_CONFLICT,
+				 "the sandbox has changed since it was asked about; ask again");
+	if (!wish->stages)
+		return 0;
+	owned(value_release) struct value *stages = list_stages(file, wish->to);
+
+	json_write(&shown, wish->stages, 0);
+	json_write(&now, stages, 0);
+	if (strcmp(str_cstr(&shown), str_cstr(&now)) != 0)
+		return error_set(err, ERROR_CONFLICT,
+				 "the pipeline has changed since it was asked about; ask again");
+	return 0;
+}
+
 /* The pipeline, and the bundle sealed in its place. */
 static int prepare(const struct engine_stage *wish, struct stage_file *file,
 		   struct stage_place *place, struct error *err)
@@ -254,11 +296,9 @@ static int prepare(const struct engine_stage *wish, struct stage_file *file,
 	if (read_source(wish->sandbox, &source, err) < 0 ||
 	    stage_file_read(file, wish, source.workspace, err) < 0 ||
 	    stage_file_find_targets(file, wish->to, source.workspace, err) < 0 ||
-	    find_bundle(place, wish->sandbox, &source, &found, err) < 0)
+	    find_bundle(place, wish->sandbox, &source, &found, err) < 0 ||
+	    check_expected(wish, file, found ? place->record.bundle : NULL, err) < 0)
 		return -1;
-	if (wish->bundle && (!found || strcmp(place->record.bundle, wish->bundle) != 0))
-		return error_set(err, ERROR_CONFLICT,
-				 "the sandbox has changed since it was asked about; ask again");
 	return found ? stage_file_check_bundle(file, &place->bundle, source.workspace, err)
 		     : make_bundle(place, wish, &source, file, err);
 }
@@ -275,41 +315,20 @@ int engine_stage_run(const struct engine_stage *wish, struct value **ret_answer,
 	return run_bundle(wish, &file, &place, ret_answer, err);
 }
 
-/* Stages on the way, in the order they are entered in. */
-static struct value *list_stages(const struct stage_file *file, size_t to)
-{
-	const struct pipeline *pipeline = &file->pipeline;
-	struct value *list = value_new_list();
-
-	for (size_t i = 0; i < pipeline->count; i++) {
-		size_t index = pipeline->order[i];
-
-		if (!stage_file_is_wanted(pipeline, index, to))
-			continue;
-		struct value *row = value_append(list, value_new_map());
-
-		value_add(row, "name", value_new_text(pipeline->stages[index].name));
-		value_add(row, "target", value_new_text(file->targets[index]));
-	}
-	return list;
-}
-
 int engine_stage_look(const struct engine_stage *wish, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
 	owned(stage_file_done) struct stage_file file;
 	owned(strv_done) struct strv paths = STRV_INIT;
-	size_t to;
 
 	stage_place_init(&place);
 	stage_file_init(&file);
 	if (prepare(wish, &file, &place, err) < 0)
 		return -1;
-	to = wish->to ? pipeline_find(&file.pipeline, wish->to, err) : PIPELINE_NONE;
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "bundle", value_new_text(place.record.bundle));
 	value_add(*ret_answer, "snapshot", value_new_text(place.record.snapshot));
-	value_add(*ret_answer, "stages", list_stages(&file, to));
+	value_add(*ret_answer, "stages", list_stages(&file, wish->to));
 	value_add(*ret_answer, "files", value_new_int((int64_t)place.bundle.count));
 	for (size_t i = 0; i < place.bundle.count && i < TOLD_PATHS; i++)
 		strv_add(&paths, place.bundle.items[i].path);

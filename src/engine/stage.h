@@ -23,6 +23,7 @@ struct engine_stage {
 	const struct strv *allow_paths; /* as for promote; may be NULL */
 	const struct strv *agreed; /* instead of those: "WHY PATH" as for promote; may be NULL */
 	const char *bundle; /* the one that was looked at: another is ERROR_CONFLICT; NULL: any */
+	const struct value *stages; /* those that were looked at; the same */
 	const char *const *environ;
 	/* Told at each step. May be NULL. */
 	void (*progress)(const char *stage, const char *state, void *cookie);
