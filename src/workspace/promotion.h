@@ -39,7 +39,10 @@ int promotion_save(const struct store *store, const struct promotion_entry *entr
 int promotion_settle(const struct store *store, const struct promotion_entry *entry,
 		     struct error *err);
 
-/* After an undo: what had not moved before it was promoted has not moved now, though the kernel noted renames. */
+/*
+ * After an undo, also one that was killed and finished later: names that only slots still have are given up, and what had
+ * not moved before it was promoted has not moved now, though the kernel noted renames.
+ */
 void promotion_note_restored(const struct store *store, const struct promotion_entry *entry);
 
 /* The mark of a renamed directory; user namespaces know none. */

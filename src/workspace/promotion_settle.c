@@ -95,6 +95,8 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 	owned(str_done) struct str lines = STR_INIT;
 	struct error ignored = { 0 };
 
+	/* A name that goes changes its file: before anything is written down about it. */
+	txn_give_up_names(entry->directory);
 	(void)promotion_turn_redirects(store, entry->id, true, &ignored);
 	if (promotion_open_directory(store, entry->id, &dir_fd, &ignored) < 0 ||
 	    origin_records_read(dir_fd, "paths", &paths, &ignored) < 0 ||

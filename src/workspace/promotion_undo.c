@@ -97,7 +97,6 @@ static int take_back(const struct store *store, struct promotion_entry *entry, s
 		return -1;
 	}
 	txn_result_done(&result);
-	txn_give_up_names(entry->directory);
 	free(entry->state);
 	entry->state = xstrdup("undone");
 	entry->undone_ms = clock_epoch_ms();

@@ -1,4 +1,5 @@
 /* Promotion from layers made by hand: applied, listed, undone; selection, renames, kinds of objects. */
+#include "tests/unit/killed.h"
 #include "tests/unit/promote_fixture.h"
 
 static void test_thin(void)
@@ -320,6 +321,47 @@ static void test_names(void)
 	       "all as it was");
 }
 
+static void undo_newest(void *cookie)
+{
+	(void)bench_undo(cookie, NULL);
+}
+
+/* Whoever finishes an undo that was killed gives up the names that it had brought. */
+static void test_names_killed(void)
+{
+	owned(bench_close) struct bench b;
+	unsigned step = tap_size(11, 5, 1), undone = 0, bad = 0, at;
+	enum killed killed = KILLED_KILLED;
+	struct stat st;
+
+	bench_open(&b);
+	real_put(&b, "a", "one\n");
+	bench_start(&b);
+	top_put(&b, "a", "one\n", true);
+	top_name(&b, "a", "second");
+	bench_capture(&b);
+	for (at = 1; killed == KILLED_KILLED; at += step) {
+		if (real_is(&b, "second", NULL) && bench_promote(&b) < 0)
+			tap_bail(b.err.text);
+		killed = killed_run(undo_newest, &b, at);
+		if (killed == KILLED_UNABLE) {
+			tap_skip(1, "processes may not be traced");
+			return;
+		}
+		if (promotion_recover(&b.store, NULL, &b.err) < 0 || !real_stat(&b, "a", &st))
+			tap_bail(b.err.text);
+		bool is_undone = real_is(&b, "second", NULL);
+
+		if (st.st_nlink != (is_undone ? 1 : 2)) {
+			printf("# killed at %u it has %u names\n", at, (unsigned)st.st_nlink);
+			bad++;
+		}
+		undone += is_undone && killed == KILLED_KILLED;
+	}
+	tap_ok(bad == 0 && undone > 0 && killed == KILLED_FINISHED,
+	       "an undo killed at %u instants, of which %u were too late", at / step, undone);
+}
+
 /* As a rename leaves it: with the time that reality's file has. */
 static void top_renamed(const struct bench *b, const char *from, const char *to, const char *text)
 {
@@ -431,6 +473,7 @@ int main(void)
 	test_kinds();
 	test_hard_link();
 	test_names();
+	test_names_killed();
 	test_names_moved();
 	test_names_swapped();
 	test_trim();
