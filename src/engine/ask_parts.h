@@ -4,6 +4,9 @@
 
 #include "engine/promotion_ask.h"
 
+/* So many paths are shown; their number, and what the answer is bound to, stands for all of them. */
+#define TOLD_PATHS 1000
+
 /* The directory of all of them, locked: decisions and questions come one after the other. */
 int ask_files_open(int *ret_fd, struct error *err);
 int ask_file_read(int dir_fd, const char *id, struct value **ret_ask, struct error *err);

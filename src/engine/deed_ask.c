@@ -89,7 +89,7 @@ int ask_fill_commit(const struct engine_ask *ask, const char *sandbox_id, struct
 	move_key(seen, row, "target");
 	move_key(seen, row, "branch");
 	move_key(seen, row, "promotion_id");
-	value_add(row, "files", value_new_int((int64_t)value_get(seen, "paths")->many.count));
+	move_key(seen, row, "files");
 	move_key(seen, row, "paths");
 	value_add(row, "triggers", value_new_list());
 	value_add(row, "message", value_new_text(ask->message));

@@ -12,9 +12,7 @@
 #include <string.h>
 
 #define SNAP_TRIES 3
-#define TOLD_PATHS 1000
 
-/* The first so many; the digest stands for all of them. */
 static struct value *copy_paths(const struct value *answer, const char *key, struct value *list)
 {
 	const struct value *from = value_get(answer, key);

@@ -2,6 +2,7 @@
 #include "engine/repo.h"
 
 #include "base/own.h"
+#include "engine/ask_parts.h"
 #include "engine/git.h"
 #include "engine/history.h"
 #include "engine/record.h"
@@ -385,11 +386,16 @@ int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer
 
 	if (find(&commit, wish, err) < 0)
 		return -1;
+	const struct strv told = { .items = commit.paths.items,
+				   .count = commit.paths.count < TOLD_PATHS ? commit.paths.count
+									    : TOLD_PATHS };
+
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "target", value_new_text(commit.git.top));
 	value_add(*ret_answer, "branch", value_new_text(commit.branch));
 	value_add(*ret_answer, "promotion_id", value_new_text(commit.id));
-	value_add(*ret_answer, "paths", workspace_paths(&commit.paths));
+	value_add(*ret_answer, "files", value_new_int((int64_t)commit.paths.count));
+	value_add(*ret_answer, "paths", workspace_paths(&told));
 	return 0;
 }
 

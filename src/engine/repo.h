@@ -21,7 +21,7 @@ struct engine_commit {
 int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answer,
 		       struct error *err);
 
-/* What it would be about: {target, branch, promotion_id, paths}. */
+/* What it would be about: {target, branch, promotion_id, files, paths}; of many files, the first paths. */
 int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer,
 		     struct error *err);
 

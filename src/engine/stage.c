@@ -6,6 +6,7 @@
 #include "base/id.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "engine/ask_parts.h"
 #include "engine/gates.h"
 #include "engine/record.h"
 #include "engine/stage_file.h"
@@ -14,8 +15,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-#define TOLD_PATHS 1000
 
 /* The sandbox as it is now: its names, and its place. */
 struct source {

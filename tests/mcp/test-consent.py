@@ -272,6 +272,12 @@ def test_commit(home):
         done = home.data("promotions", "approve", found["request_id"], "--yes")
         tap.ok(done.get("commit") and git("log", "--format=%s").strip() == "add one", "and made when a person says so", done)
         tap.ok(is_refused(server.call("repo_commit", sandbox="c1", message="  ")), "a commit needs a message")
+        change(server, "many", "for i in $(seq 1200); do echo $i > many-$i; done")
+        home.call("promotions", "approve", server.data("promote_request", sandbox="many")["request_id"], "--yes")
+        found = server.data("repo_commit", sandbox="many", message="add many")
+        tap.equal((found.get("files"), len(found.get("paths", []))), (1200, 1000), "of many files the first are shown, all are counted")
+        home.call("promotions", "approve", found["request_id"], "--yes")
+        tap.equal(len(git("ls-files", "many-*").split()), 1200, "and all are committed")
     with Server(home, "--owner", "who", capabilities=ELICITS) as server:
         answering(server, YES, [])
         change(server, "c2", "echo two > two.txt")
