@@ -1,7 +1,6 @@
 /* `artifact save|ls|show|get|rm`: build outputs that outlive their sandbox. */
 #include "base/json_write.h"
 #include "base/own.h"
-#include "base/utf8.h"
 #include "engine/artifact.h"
 #include "engine/history.h"
 #include "ops/rows.h"
@@ -38,6 +37,14 @@ static int save(struct op_call *call, struct error *err)
 }
 
 /* A program that calls gets to see what came of its own runs only. */
+static bool is_seen(const struct op_call *call, struct history *history, const struct value *record)
+{
+	const char *run_id = value_get_text(record, "run_id");
+	struct error ignored;
+
+	return run_id && history_owned(history, run_id, op_sees(call), &ignored) == 0;
+}
+
 static int list(struct op_call *call, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
@@ -52,10 +59,7 @@ static int list(struct op_call *call, struct error *err)
 		return -1;
 	rows = call->answer;
 	for (size_t i = 0; i < rows->many.count; i++) {
-		const char *run_id = value_get_text(rows->many.items[i], "run_id");
-		struct error ignored;
-
-		if (run_id && history_owned(history, run_id, op_sees(call), &ignored) == 0)
+		if (is_seen(call, history, rows->many.items[i]))
 			rows->many.items[kept++] = rows->many.items[i];
 		else
 			value_free(rows->many.items[i]);
@@ -79,14 +83,12 @@ static int get(struct op_call *call, struct error *err)
 static int check_seen(const struct op_call *call, const struct value *record, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
-	const char *run_id = value_get_text(record, "run_id");
-	struct error ignored;
 
 	if (!op_sees(call))
 		return 0;
 	if (engine_history(&history, err) < 0)
 		return -1;
-	if (run_id && history_owned(history, run_id, op_sees(call), &ignored) == 0)
+	if (is_seen(call, history, record))
 		return 0;
 	return error_set(err, ERROR_NOT_FOUND, "no artifact '%s'", call->words.items[1]);
 }
@@ -95,9 +97,8 @@ static int check_seen(const struct op_call *call, const struct value *record, st
 static int show(struct op_call *call, struct error *err)
 {
 	const char *path = call->words.count > 2 ? call->words.items[2] : NULL;
-	owned(str_done) struct str bytes = STR_INIT, encoded = STR_INIT;
+	owned(str_done) struct str bytes = STR_INIT;
 	const char *kind;
-	bool is_text;
 
 	if (engine_artifact_read(call->words.items[1], path, SHOWN_MAX, &call->answer, &bytes,
 				 err) < 0)
@@ -114,15 +115,7 @@ static int show(struct op_call *call, struct error *err)
 		return 0;
 	}
 	value_free(value_take(call->answer, "entries"));
-	is_text = utf8_valid(str_cstr(&bytes), bytes.len) && strlen(str_cstr(&bytes)) == bytes.len;
-	if (!is_text)
-		base64_add(&encoded, bytes.data, bytes.len);
-	value_set(call->answer, "content",
-		  is_text ? value_new_bytes(str_cstr(&bytes), bytes.len)
-			  : value_new_text(str_cstr(&encoded)));
-	value_set(call->answer, "encoding", value_new_text(is_text ? "utf-8" : "base64"));
-	str_add_bytes(&call->text, str_cstr(&bytes), bytes.len);
-	call->is_raw = true;
+	op_tell_content(call, &bytes, false);
 	return 0;
 }
 

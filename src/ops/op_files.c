@@ -9,7 +9,6 @@
 #include "base/own.h"
 #include "base/sha256.h"
 #include "base/units.h"
-#include "base/utf8.h"
 #include "engine/sandbox.h"
 #include "engine/workspace.h"
 #include "ops/rows.h"
@@ -145,29 +144,11 @@ static int read_number(const struct op_call *call, const char *name, int64_t max
 	return text ? units_count(name, text, 0, max, number, err) : 0;
 }
 
-static bool is_text(const struct str *bytes)
-{
-	return utf8_valid(str_cstr(bytes), bytes->len) && strlen(str_cstr(bytes)) == bytes->len;
-}
-
 static bool wants_base64(const struct op_call *call)
 {
 	const char *encoding = op_arg_text(call, "encoding");
 
 	return encoding && strcmp(encoding, "base64") == 0;
-}
-
-static void add_content(struct op_call *call, const struct str *bytes)
-{
-	owned(str_done) struct str encoded = STR_INIT;
-	bool as_text = !wants_base64(call) && is_text(bytes);
-
-	if (!as_text)
-		base64_add(&encoded, bytes->data, bytes->len);
-	value_add(call->answer, "content",
-		  as_text ? value_new_bytes(str_cstr(bytes), bytes->len)
-			  : value_new_text(str_cstr(&encoded)));
-	value_add(call->answer, "encoding", value_new_text(as_text ? "utf-8" : "base64"));
 }
 
 static int read_file(struct op_call *call, struct error *err)
@@ -191,13 +172,11 @@ static int read_file(struct op_call *call, struct error *err)
 	call->answer = value_new_map();
 	value_add(call->answer, "sandbox", value_new_text(call->words.items[1]));
 	value_add(call->answer, "path", value_new_text(call->words.items[2]));
-	add_content(call, bytes);
+	op_tell_content(call, bytes, wants_base64(call));
 	value_add(call->answer, "size", value_new_int(size));
 	value_add(call->answer, "offset", value_new_int(offset));
 	value_add(call->answer, "bytes", value_new_int((int64_t)bytes->len));
 	value_add(call->answer, "truncated", value_new_bool(offset + (int64_t)bytes->len < size));
-	str_add_bytes(&call->text, str_cstr(bytes), bytes->len);
-	call->is_raw = true;
 	return 0;
 }
 
