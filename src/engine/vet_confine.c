@@ -1,4 +1,5 @@
 /* What a signed script finds when it runs: programs and modules of the machine, none that lie about. */
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "engine/sign.h"
 #include "scan/command.h"
@@ -11,10 +12,7 @@ static bool is_system_place(const char *directory)
 	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/opt" };
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-		size_t len = strlen(roots[i]);
-
-		if (strncmp(directory, roots[i], len) == 0 &&
-		    (!directory[len] || directory[len] == '/') && !strstr(directory, "/.."))
+		if (path_is_within(directory, roots[i]) && !strstr(directory, "/.."))
 			return true;
 	}
 	return false;
@@ -49,13 +47,12 @@ static void narrow_path(struct strv *env)
 /* The words that the first line of a script puts before its name; env itself is left out. */
 static void first_line_words(const struct str *bytes, struct strv *ret_words)
 {
-	owned(free_ptr) char *line = xstrndup(bytes->data + 2, strcspn(bytes->data + 2, "\n"));
-	char *rest = NULL;
+	owned(strv_done) struct strv line = STRV_INIT;
 
-	for (char *word = strtok_r(line, " \t\r", &rest); word;
-	     word = strtok_r(NULL, " \t\r", &rest)) {
-		if (ret_words->count > 0 || strcmp(command_name(word), "env") != 0)
-			strv_add(ret_words, word);
+	(void)scan_first_line(str_cstr(bytes), bytes->len, &line);
+	for (size_t i = 0; i < line.count; i++) {
+		if (ret_words->count > 0 || strcmp(command_name(line.items[i]), "env") != 0)
+			strv_add(ret_words, line.items[i]);
 	}
 }
 
@@ -68,10 +65,9 @@ static void isolate_python(const struct vet_signed *what, struct strv *command)
 	owned(strv_done) struct strv words = STRV_INIT;
 	size_t from = 0;
 
-	if (what->code->is_program && what->source->bytes.len > 2 &&
-	    memcmp(what->source->bytes.data, "#!", 2) == 0)
+	if (what->code->is_program)
 		first_line_words(&what->source->bytes, &words);
-	else if (!what->code->is_program)
+	else
 		strv_add(&words, command->items[from++]);
 	if (words.count == 0 || scan_language_of_program(words.items[0]) != SCAN_PYTHON)
 		return;

@@ -206,16 +206,15 @@ static int check_interpreter(const struct vet_signed *what, struct error *err)
 static int check_first_line(const struct vet_signed *what, struct error *err)
 {
 	const struct str *bytes = &what->source->bytes;
-	owned(free_ptr) char *line = NULL;
-	char *rest = NULL, *word;
+	owned(strv_done) struct strv words = STRV_INIT;
+	const char *word;
 
-	if (bytes->len < 2 || memcmp(bytes->data, "#!", 2) != 0)
+	if (!scan_first_line(str_cstr(bytes), bytes->len, &words))
 		return 0;
-	line = xstrndup(bytes->data + 2, strcspn(bytes->data + 2, "\n"));
-	word = strtok_r(line, " \t\r", &rest);
+	word = words.count > 0 ? words.items[0] : NULL;
 	if (word && strcmp(command_name(word), "env") == 0 &&
 	    vet_program_is_system(what->view, word))
-		word = strtok_r(NULL, " \t\r", &rest);
+		word = words.items[1];
 	if (!word || !vet_program_is_system(what->view, word))
 		return error_set(err, ERROR_DENIED,
 				 REFUSED "%s is read by %s, which is not the machine's own",

@@ -72,24 +72,31 @@ enum scan_language scan_language_of_program(const char *program)
 	return scan_language_named(name);
 }
 
-/* "#!/usr/bin/env -S python3 -u": the first word that is an interpreter we know. */
-static enum scan_language of_first_line(const char *text, size_t len)
+bool scan_first_line(const char *text, size_t len, struct strv *ret_words)
 {
 	const char *end = memchr(text, '\n', len);
 	owned(free_ptr) char *line = NULL;
 	char *rest = NULL;
 
 	if (len < 2 || text[0] != '#' || text[1] != '!')
-		return SCAN_UNKNOWN;
+		return false;
 	line = xstrndup(text + 2, (size_t)((end ? end : text + len) - text) - 2);
 	for (char *word = strtok_r(line, " \t\r", &rest); word;
-	     word = strtok_r(NULL, " \t\r", &rest)) {
-		enum scan_language language = scan_language_of_program(word);
+	     word = strtok_r(NULL, " \t\r", &rest))
+		strv_add(ret_words, word);
+	return true;
+}
 
-		if (language != SCAN_UNKNOWN)
-			return language;
-	}
-	return SCAN_UNKNOWN;
+/* "#!/usr/bin/env -S python3 -u": the first word that is an interpreter we know. */
+static enum scan_language of_first_line(const char *text, size_t len)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	enum scan_language language = SCAN_UNKNOWN;
+
+	(void)scan_first_line(text, len, &words);
+	for (size_t i = 0; i < words.count && language == SCAN_UNKNOWN; i++)
+		language = scan_language_of_program(words.items[i]);
+	return language;
 }
 
 enum scan_language scan_language_of(const char *path, const char *text, size_t len)

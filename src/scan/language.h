@@ -2,6 +2,9 @@
 #ifndef SCAN_LANGUAGE_H
 #define SCAN_LANGUAGE_H
 
+#include "base/str.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
 enum scan_language { SCAN_PYTHON, SCAN_JAVASCRIPT, SCAN_SHELL, SCAN_UNKNOWN };
@@ -15,6 +18,9 @@ enum scan_language scan_language_named(const char *name);
 
 /* By the interpreter that would run it: python3.11, /usr/bin/node, bash. */
 enum scan_language scan_language_of_program(const char *program);
+
+/* The words of the first line, "#!/usr/bin/env python3", behind its mark; false when it is no such line. */
+bool scan_first_line(const char *text, size_t len, struct strv *ret_words);
 
 /* By the ending of PATH (NULL: none), else by the first line of the text. */
 enum scan_language scan_language_of(const char *path, const char *text, size_t len);
