@@ -2,6 +2,7 @@
 #include "engine/ask_parts.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/json_read.h"
@@ -11,9 +12,6 @@
 #include "host/host.h"
 #include "workspace/store.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
@@ -35,9 +33,7 @@ int ask_files_open(int *ret_fd, struct error *err)
 	if (host_read_caller(&host, err) < 0)
 		return -1;
 	path = xasprintf("%s/asks", host.state_dir);
-	if (mkdir(host.state_dir, 0700) < 0 && errno != EEXIST)
-		return error_errno(err, ERROR_HOST, "%s", host.state_dir);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (dir_make_all(path) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
 	owned(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -47,16 +43,10 @@ int ask_files_open(int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* Ids are ours: digits and upper case letters, never part of a path otherwise. */
+/* Ids are ours, and never part of a path otherwise. */
 static bool is_id(const char *text)
 {
-	if (strlen(text) != ID_RUN_SIZE - 1)
-		return false;
-	for (; *text; text++) {
-		if (!isdigit((unsigned char)*text) && !(*text >= 'A' && *text <= 'Z'))
-			return false;
-	}
-	return true;
+	return id_run_epoch_ms(text) > 0;
 }
 
 int ask_file_read(int dir_fd, const char *id, struct value **ret_ask, struct error *err)
@@ -88,18 +78,13 @@ int ask_file_write(int dir_fd, const struct value *ask, struct error *err)
 
 static void collect_names(int dir_fd, struct strv *ret_names)
 {
-	owned(fd_close) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
 
-	if (!dir)
-		return;
-	fd_take(&fd);
-	while ((entry = readdir(dir))) {
+	while (dir_next(dir, &entry) > 0) {
 		if (is_id(entry->d_name))
 			strv_add(ret_names, entry->d_name);
 	}
-	(void)closedir(dir);
 	strv_sort(ret_names);
 }
 

@@ -1,9 +1,9 @@
 /* A run that nobody gave a name: found by its run id, or by the name that top shows, and reached while it lives. */
+#include "base/dir.h"
 #include "base/own.h"
 #include "engine/network_parts.h"
 #include "host/host.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,22 +49,21 @@ int network_run_reach(const char *name, struct network_place *place, struct erro
 {
 	owned(host_done) struct host host = { 0 };
 	owned(free_ptr) char *path = NULL;
+	owned(dir_close) DIR *dir = NULL;
+	struct dirent *entry;
 	bool is_there = false;
-	DIR *dir;
 
 	if (host_read_caller(&host, err) < 0)
 		return -1;
 	path = xasprintf("%s/live", host.state_dir);
-	dir = opendir(path);
-	for (struct dirent *entry; dir && place->keeper_fd < 0 && (entry = readdir(dir));) {
+	dir = dir_open(AT_FDCWD, path);
+	while (place->keeper_fd < 0 && dir_next(dir, &entry) > 0) {
 		is_there |= strcmp(entry->d_name, name) == 0;
 		if (!is_called(entry->d_name, name) ||
 		    reach(dirfd(dir), entry->d_name, &place->keeper_fd) < 0)
 			continue;
 		place->run_id = xstrdup(strrchr(entry->d_name, '.') + 1);
 	}
-	if (dir)
-		(void)closedir(dir);
 	if (is_there && !place->run_id)
 		return error_set(
 			err, ERROR_CONFLICT,
