@@ -39,6 +39,24 @@ int fd_write_all(int fd, const void *bytes, size_t len)
 	return 0;
 }
 
+ssize_t fd_read_at(int fd, void *buffer, size_t size, off_t at)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		ssize_t got = pread(fd, (char *)buffer + len, size - len, at + (off_t)len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		len += (size_t)got;
+	}
+	return (ssize_t)len;
+}
+
 int fd_read_all(int fd, size_t limit, struct str *ret_text)
 {
 	char chunk[16384];

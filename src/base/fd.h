@@ -11,6 +11,9 @@
 /* Writes all bytes, over short writes and EINTR. 0, or -1 with errno. */
 int fd_write_all(int fd, const void *bytes, size_t len);
 
+/* Reads SIZE bytes from AT on, over short reads and EINTR; fewer only where the file ends. Length, or -1 with errno. */
+ssize_t fd_read_at(int fd, void *buffer, size_t size, off_t at);
+
 /* Reads the whole file into ret_text, refusing more than LIMIT bytes (EFBIG). 0, or -1 with errno. */
 int fd_read_all(int fd, size_t limit, struct str *ret_text);
 

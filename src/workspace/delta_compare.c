@@ -1,4 +1,5 @@
 /* Two objects of one type: in what they differ. What costs nothing is asked first. */
+#include "base/fd.h"
 #include "base/own.h"
 #include "workspace/delta_parts.h"
 
@@ -36,23 +37,6 @@ static off_t skip_holes(const struct pair *pair, off_t at)
 	return new < old ? new : old;
 }
 
-/* Reads until SIZE bytes are there or the file ends. */
-static ssize_t read_block(int fd, char *ret_block, size_t size, off_t at)
-{
-	size_t have = 0;
-
-	while (have < size) {
-		ssize_t got = pread(fd, ret_block + have, size - have, at + (off_t)have);
-
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		have += (size_t)got;
-	}
-	return (ssize_t)have;
-}
-
 /* Whether they are equal; what cannot be compared to the end counts as changed, and a flag says so. */
 static bool is_equal_content(struct delta_walk *walk, const struct pair *pair, unsigned *flags)
 {
@@ -66,8 +50,8 @@ static bool is_equal_content(struct delta_walk *walk, const struct pair *pair, u
 			*flags |= FLAG_TOO_LARGE;
 			return false;
 		}
-		if (read_block(pair->new, ours, size, at) != (ssize_t)size ||
-		    read_block(pair->old, theirs, size, at) != (ssize_t)size ||
+		if (fd_read_at(pair->new, ours, size, at) != (ssize_t)size ||
+		    fd_read_at(pair->old, theirs, size, at) != (ssize_t)size ||
 		    memcmp(ours, theirs, size) != 0)
 			return false;
 		at += (off_t)size;

@@ -1,6 +1,7 @@
 /* Digests of contents, of sparse ones in the time their data takes. */
 #include "workspace/digest.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
 
@@ -11,25 +12,6 @@
 
 #define PART (64u << 10)
 #define HEAD "aisbx parts\n"
-
-/* As much of the part at AT as there is. */
-static ssize_t read_part(int fd, char *part, off_t at)
-{
-	size_t len = 0;
-
-	while (len < PART) {
-		ssize_t got = pread(fd, part + len, PART - len, at + (off_t)len);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		len += (size_t)got;
-	}
-	return (ssize_t)len;
-}
 
 static bool is_zero(const char *part, size_t len)
 {
@@ -57,7 +39,7 @@ static int add_parts(struct sha256 *sum, int fd, off_t size)
 			return 0;
 		if (data > at)
 			at = data - data % (off_t)PART;
-		ssize_t len = read_part(fd, part, at);
+		ssize_t len = fd_read_at(fd, part, PART, at);
 
 		if (len < 0)
 			return -1;

@@ -49,6 +49,22 @@ static void test_files(void)
 	tap_ok(file_read(AT_FDCWD, "/", 10, &more, &err) < 0, "nor is a directory: %s", err.text);
 }
 
+static void test_places(void)
+{
+	owned(fd_close) int fd = openat(scratch_fd, "f", O_RDONLY | O_CLOEXEC);
+	int pipe_fds[2];
+	char bytes[8] = "";
+
+	tap_ok(fd_read_at(fd, bytes, 3, 2) == 3 && memcmp(bytes, "llo", 3) == 0, "from a place on");
+	tap_is_int(fd_read_at(fd, bytes, sizeof(bytes), 8), 3, "up to the end");
+	tap_is_int(fd_read_at(fd, bytes, sizeof(bytes), 100), 0, "behind it nothing");
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		tap_bail("cannot make a pipe");
+	tap_ok(fd_read_at(pipe_fds[0], bytes, 1, 0) < 0 && errno == ESPIPE, "a pipe has no places");
+	fd_close(&pipe_fds[0]);
+	fd_close(&pipe_fds[1]);
+}
+
 static void test_ends(void)
 {
 	owned(fd_close) int null = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -146,6 +162,7 @@ int main(void)
 		tap_bail("cannot make a scratch directory");
 	scratch_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	test_files();
+	test_places();
 	test_ends();
 	test_passing();
 	test_last_words();
