@@ -97,6 +97,9 @@ void delta_done(struct delta *delta);
 /* Counts the items again, after some were taken out. */
 void delta_count(struct delta *delta);
 
+/* Orders objects by layer, device and inode: 0 for two names of one. */
+int delta_compare_inodes(const struct delta_side *one, const struct delta_side *other);
+
 /* The file behind one side, for reading; -1 with errno. Checks that it is still the object that was compared. */
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side);
 

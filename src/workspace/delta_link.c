@@ -22,7 +22,7 @@ static int compare_numbers(uint64_t one, uint64_t other)
 	return one < other ? -1 : one > other;
 }
 
-static int compare_inodes(const struct delta_side *one, const struct delta_side *other)
+int delta_compare_inodes(const struct delta_side *one, const struct delta_side *other)
 {
 	int order = compare_numbers(one->layer, other->layer);
 
@@ -36,7 +36,7 @@ static int compare_names(const void *a, const void *b)
 {
 	const struct delta_entry *one = *(struct delta_entry *const *)a;
 	const struct delta_entry *other = *(struct delta_entry *const *)b;
-	int order = compare_inodes(&one->new, &other->new);
+	int order = delta_compare_inodes(&one->new, &other->new);
 
 	if (order == 0)
 		order = !(one->flags & FLAG_SAME) - !(other->flags & FLAG_SAME);
@@ -51,7 +51,7 @@ static void tell_group(const struct delta_walk *walk, struct delta_entry **names
 
 	for (size_t i = 1; i < count; i++) {
 		if ((names[i]->flags & FLAG_SAME) &&
-		    compare_inodes(&names[i]->old, &first->old) == 0)
+		    delta_compare_inodes(&names[i]->old, &first->old) == 0)
 			continue;
 		names[i]->flags &= ~FLAG_SAME;
 		names[i]->mate = first->path;
@@ -85,8 +85,8 @@ void delta_find_links(struct delta_walk *walk)
 	if (count > 1)
 		qsort(names, count, sizeof(struct delta_entry *), compare_names);
 	for (size_t start = 0, end; start < count; start = end) {
-		for (end = start;
-		     end < count && compare_inodes(&names[end]->new, &names[start]->new) == 0;)
+		for (end = start; end < count &&
+				  delta_compare_inodes(&names[end]->new, &names[start]->new) == 0;)
 			end++;
 		tell_group(walk, names + start, end - start);
 	}

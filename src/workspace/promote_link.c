@@ -20,25 +20,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static int compare_inodes(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	const struct item *left = *(struct item *const *)a, *right = *(struct item *const *)b;
-	const struct delta_side *one = &left->entry.new, *two = &right->entry.new;
+	int order = delta_compare_inodes(&left->entry.new, &right->entry.new);
 
-	if (one->layer != two->layer)
-		return one->layer < two->layer ? -1 : 1;
-	if (one->st.st_dev != two->st.st_dev)
-		return one->st.st_dev < two->st.st_dev ? -1 : 1;
-	if (one->st.st_ino != two->st.st_ino)
-		return one->st.st_ino < two->st.st_ino ? -1 : 1;
+	if (order != 0)
+		return order;
 	return left < right ? -1 : left > right;
-}
-
-static bool is_same_inode(const struct item *a, const struct item *b)
-{
-	return a->entry.new.layer == b->entry.new.layer &&
-	       a->entry.new.st.st_ino == b->entry.new.st.st_ino &&
-	       a->entry.new.st.st_dev == b->entry.new.st.st_dev;
 }
 
 /* Ties the names of one inode to a ring. */
@@ -54,9 +43,9 @@ void promote_find_mates(struct promote *promote)
 		if (new->exists && S_ISREG(new->st.st_mode) && new->st.st_nlink > 1)
 			linked[count++] = &promote->items[i];
 	}
-	qsort(linked, count, sizeof(struct item *), compare_inodes);
+	qsort(linked, count, sizeof(struct item *), compare_names);
 	for (size_t i = 1, first = 0; i < count; i++) {
-		if (!is_same_inode(linked[first], linked[i])) {
+		if (delta_compare_inodes(&linked[first]->entry.new, &linked[i]->entry.new) != 0) {
 			first = i;
 			continue;
 		}
