@@ -152,14 +152,6 @@ static bool is_not_permitted(void)
 	       errno == EOPNOTSUPP;
 }
 
-static bool is_still(const struct txn_identity *was, const struct txn_identity *now)
-{
-	return now->exists && was->dev == now->dev && was->ino == now->ino &&
-	       was->btime_ns == now->btime_ns && was->size == now->size &&
-	       was->mtime_ns == now->mtime_ns && was->mode == now->mode && was->uid == now->uid &&
-	       was->gid == now->gid;
-}
-
 /* By the descriptor of what was looked at: another file that came to that name meanwhile is not linked. */
 static int link_anchor(const struct promote *promote, const struct item *item,
 		       const struct promote_name *at, struct error *err)
@@ -171,7 +163,7 @@ static int link_anchor(const struct promote *promote, const struct item *item,
 
 	if (fd >= 0)
 		txn_identity_of(fd, "", &now);
-	if (!is_still(&item->anchored, &now))
+	if (item->anchored.dev != now.dev || !target_is_same_object(&item->anchored, &now))
 		return error_set(err, ERROR_CONFLICT, "'%s' changed meanwhile",
 				 str_shown(item->anchor, shown));
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

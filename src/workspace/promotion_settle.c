@@ -81,13 +81,6 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 	return origin_records_append(sandbox_fd, "promoted", &lines, err);
 }
 
-/* The same object as before, but for the time of its last change, which a rename moves. */
-static bool is_same_object(const struct txn_identity *before, struct txn_identity now)
-{
-	now.ctime_ns = before->ctime_ns;
-	return before->exists && target_is_same(before, &now);
-}
-
 void promotion_note_restored(const struct store *store, const struct promotion_entry *entry)
 {
 	owned(origin_records_done) struct origin_records paths = { 0 };
@@ -109,7 +102,7 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 		if (relative)
 			target_look(target_fd, relative, &now);
 		if (paths.items[i].origin.quality != ORIGIN_EXACT ||
-		    !is_same_object(&paths.items[i].origin.identity, now))
+		    !target_is_same_object(&paths.items[i].origin.identity, &now))
 			continue;
 		if (look_and_keep(store, target_fd, entry->target, &paths.items[i], &ignored) == 0)
 			origin_records_put(&lines, &paths.items[i]);

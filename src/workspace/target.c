@@ -98,9 +98,15 @@ bool target_is_same(const struct txn_identity *a, const struct txn_identity *b)
 {
 	if (!a->exists || !b->exists)
 		return a->exists == b->exists;
-	return a->ino == b->ino && a->btime_ns == b->btime_ns && a->size == b->size &&
-	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->mode == b->mode &&
-	       a->uid == b->uid && a->gid == b->gid;
+	return target_is_same_object(a, b) && a->ctime_ns == b->ctime_ns;
+}
+
+bool target_is_same_object(const struct txn_identity *before, const struct txn_identity *now)
+{
+	return before->exists && now->exists && before->ino == now->ino &&
+	       before->btime_ns == now->btime_ns && before->size == now->size &&
+	       before->mtime_ns == now->mtime_ns && before->mode == now->mode &&
+	       before->uid == now->uid && before->gid == now->gid;
 }
 
 char target_type(const struct txn_identity *identity)

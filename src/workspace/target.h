@@ -23,6 +23,9 @@ char *target_read_link(int root_fd, const char *relative);
 /* Whether two looks saw the same object in the same state. Device numbers do not count: they change with a reboot. */
 bool target_is_same(const struct txn_identity *a, const struct txn_identity *b);
 
+/* The same, but for the time of its last change: a rename and another name move that. What was not there is nothing. */
+bool target_is_same_object(const struct txn_identity *before, const struct txn_identity *now);
+
 /* f d l p s c b, 0 when absent. */
 char target_type(const struct txn_identity *identity);
 
