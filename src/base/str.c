@@ -168,6 +168,11 @@ bool strv_has_sorted(const struct strv *list, const char *item)
 	       bsearch(&item, list->items, list->count, sizeof(list->items[0]), compare_items);
 }
 
+bool str_same(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -75,6 +75,8 @@ bool strv_has_sorted(const struct strv *list, const char *item);
  */
 const char *str_shown(const char *text, char buffer[static STR_SHOWN_SIZE]);
 
+/* Whether they are the same text; NULL is the same as NULL only. */
+bool str_same(const char *one, const char *other);
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
 

@@ -122,9 +122,7 @@ static bool is_moot(const struct value *ask)
 
 static bool is_of(const struct value *ask, const char *owner)
 {
-	const char *whose = value_get_text(ask, "owner");
-
-	return whose && owner ? strcmp(whose, owner) == 0 : whose == owner;
+	return str_same(value_get_text(ask, "owner"), owner);
 }
 
 int ask_files_make_room(int dir_fd, const char *owner, struct error *err)
@@ -173,17 +171,15 @@ int engine_ask_list(const char *owner, struct value **ret_list, struct error *er
 	*ret_list = value_new_list();
 	for (size_t i = names.count; i-- > 0;) {
 		struct value *ask = NULL;
-		const char *whose;
 
 		/* A damaged one is nobody's request. */
 		if (ask_file_read(dir_fd, names.items[i], &ask, &ignored) < 0)
 			continue;
-		whose = value_get_text(ask, "owner");
 		if (is_moot(ask))
 			value_set(ask, "state", value_new_text("ended"));
 		if (is_stale(dir_fd, names.items[i], ask))
 			(void)unlinkat(dir_fd, names.items[i], 0);
-		if (!owner || (whose && strcmp(whose, owner) == 0))
+		if (!owner || is_of(ask, owner))
 			value_append(*ret_list, ask);
 		else
 			value_free(ask);

@@ -364,16 +364,11 @@ static int find(struct commit *commit, const struct engine_commit *wish, struct 
 		       : 0;
 }
 
-static bool is_same(const char *one, const char *other)
-{
-	return one && other ? strcmp(one, other) == 0 : one == other;
-}
-
 static int check_expected(const struct commit *commit, const struct engine_commit *wish,
 			  struct error *err)
 {
 	if (!wish->promotion_id ||
-	    (is_same(wish->promotion_id, commit->id) && is_same(wish->branch, commit->branch)))
+	    (str_same(wish->promotion_id, commit->id) && str_same(wish->branch, commit->branch)))
 		return 0;
 	return error_set(err, ERROR_CONFLICT,
 			 "nothing is committed: the newest promotion or the branch is another than "

@@ -18,11 +18,6 @@ const char *run_status_name(enum run_status status)
 	return status_names[status];
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static char *copy_text(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
@@ -33,8 +28,8 @@ void denials_add_like(struct denials *denials, const struct denial *like)
 	for (size_t i = 0; i < denials->count; i++) {
 		struct denial *item = &denials->items[i];
 
-		if (!same_text(item->layer, like->layer) || !same_text(item->what, like->what) ||
-		    !same_text(item->rule, like->rule))
+		if (!str_same(item->layer, like->layer) || !str_same(item->what, like->what) ||
+		    !str_same(item->rule, like->rule))
 			continue;
 		item->count += like->count;
 		return;

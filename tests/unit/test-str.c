@@ -75,6 +75,9 @@ static void test_words(void)
 	tap_is_str(made, "x-3", "xasprintf formats");
 	tap_is_str(cut, "abc", "xstrndup cuts");
 	tap_ok(zeros != NULL, "nothing can be allocated");
+	tap_ok(str_same("a", "a") && !str_same("a", "b") && !str_same("a", NULL) &&
+		       !str_same(NULL, "") && str_same(NULL, NULL),
+	       "str_same");
 	tap_ok(str_starts("abc", "ab") && !str_starts("a", "ab") && str_starts("a", ""),
 	       "str_starts");
 	tap_ok(str_ends("abc", "bc") && !str_ends("c", "bc") && str_ends("a", ""), "str_ends");
