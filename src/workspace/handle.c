@@ -11,12 +11,15 @@
 #define NOTE_HANDLE 21
 #define MAGIC 0xfb
 
+/* As the kernel takes it and gives it. */
+union room {
+	struct file_handle header;
+	char bytes[sizeof(struct file_handle) + HANDLE_MAX];
+};
+
 bool handle_read(int dir_fd, const char *name, struct handle *ret_handle)
 {
-	union {
-		struct file_handle header;
-		char room[sizeof(struct file_handle) + HANDLE_MAX];
-	} handle = { .header = { .handle_bytes = HANDLE_MAX } };
+	union room handle = { .header = { .handle_bytes = HANDLE_MAX } };
 	int mount_id;
 
 	if (dir_fd < 0 || name_to_handle_at(dir_fd, name, &handle.header, &mount_id, 0) < 0)
@@ -25,6 +28,15 @@ bool handle_read(int dir_fd, const char *name, struct handle *ret_handle)
 				       .len = handle.header.handle_bytes };
 	memcpy(ret_handle->bytes, handle.header.f_handle, ret_handle->len);
 	return true;
+}
+
+int handle_open(int near_fd, const struct handle *handle)
+{
+	union room asked = { .header = { .handle_bytes = (unsigned)handle->len,
+					 .handle_type = (int)handle->type } };
+
+	memcpy(asked.header.f_handle, handle->bytes, handle->len);
+	return open_by_handle_at(near_fd, &asked.header, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 bool handle_read_note(int fd, bool is_user, struct handle *ret_handle)

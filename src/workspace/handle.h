@@ -19,6 +19,9 @@ struct handle {
 /* Of the object NAME in DIR_FD. */
 bool handle_read(int dir_fd, const char *name, struct handle *ret_handle);
 
+/* The file of HANDLE for reading; NEAR_FD, no mere place, lies on its filesystem. -1 with errno. Root only. */
+int handle_open(int near_fd, const struct handle *handle);
+
 /* Of what the open FD was copied up from. IS_USER: its layer's notes are attributes of users. */
 bool handle_read_note(int fd, bool is_user, struct handle *ret_handle);
 

@@ -9,7 +9,6 @@
 #include "workspace/txn_parts.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,18 +27,6 @@ static int open_near(const struct origin_index *index, const char *path)
 	owned(fd_close) int place = fd;
 
 	return openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static int open_handle(int near_fd, const struct handle *handle)
-{
-	union {
-		struct file_handle header;
-		char room[sizeof(struct file_handle) + HANDLE_MAX];
-	} asked = { .header = { .handle_bytes = (unsigned)handle->len,
-				.handle_type = (int)handle->type } };
-
-	memcpy(asked.header.f_handle, handle->bytes, handle->len);
-	return open_by_handle_at(near_fd, &asked.header, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 /*
@@ -74,7 +61,7 @@ int origin_pin(const struct origin_index *index, const struct delta_entry *entry
 
 	if (near_fd < 0 || !handle_read_note(copy_fd, false, &note))
 		return 0;
-	owned(fd_close) int fd = open_handle(near_fd, &note);
+	owned(fd_close) int fd = handle_open(near_fd, &note);
 
 	if (fd < 0 || !is_base(fd, copy, &identity) || txn_meta_read(fd, true, &meta) < 0)
 		return 0;

@@ -9,6 +9,7 @@
 #include "base/tree.h"
 #include "workspace/copy.h"
 #include "workspace/fields.h"
+#include "workspace/origin_blob.h"
 #include "workspace/sandbox_record.h"
 #include "workspace/seal.h"
 #include "workspace/store_parts.h"
@@ -121,7 +122,7 @@ static int copy_file(const struct sandbox *from, const struct sandbox *to, const
 /* What promotions of the one it is forked from made of reality holds for the fork, too, and so do its steps. */
 static int copy_notes(const struct sandbox *from, const struct sandbox *to, struct error *err)
 {
-	if (copy_file(from, to, "promoted", err) < 0 || copy_file(from, to, "blobs", err) < 0)
+	if (copy_file(from, to, "promoted", err) < 0 || copy_file(from, to, ORIGIN_BLOBS, err) < 0)
 		return -1;
 	return copy_file(from, to, TODO_FILE, err);
 }
