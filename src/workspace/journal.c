@@ -134,6 +134,13 @@ int journal_cut(struct journal *journal, uint64_t len, uint64_t seq)
 	return sys_fdatasync(journal->fd);
 }
 
+/* The numbers are on disk: one that is no longer written stays free. */
+static bool is_type(uint8_t type)
+{
+	return (type >= JOURNAL_BEGIN && type <= JOURNAL_UNDONE) ||
+	       (type >= JOURNAL_GONE && type <= JOURNAL_TIME);
+}
+
 bool journal_next(const char *bytes, size_t len, size_t *offset, uint64_t seq,
 		  struct journal_record *ret_record)
 {
@@ -145,7 +152,7 @@ bool journal_next(const char *bytes, size_t len, size_t *offset, uint64_t seq,
 
 	if (body_len > JOURNAL_BODY_MAX || body_len > len - *offset - HEADER_SIZE)
 		return false;
-	if (type < JOURNAL_BEGIN || type > JOURNAL_TIME || get(record + 8, 8) != seq ||
+	if (!is_type(type) || get(record + 8, 8) != seq ||
 	    get(record + 4, 4) != checksum(record, body_len))
 		return false;
 	*ret_record = (struct journal_record){

@@ -23,9 +23,8 @@ enum journal_type {
 	JOURNAL_ROLLEDBACK,
 	JOURNAL_UNDO,
 	JOURNAL_UNDONE,
-	JOURNAL_REDO,
-	JOURNAL_GONE, /* is being removed */
-	JOURNAL_TIME, /* a directory's, before anything changed in it; stands among the OPs */
+	JOURNAL_GONE = 13, /* is being removed */
+	JOURNAL_TIME,	   /* a directory's, before anything changed in it; stands among the OPs */
 };
 
 #define JOURNAL_NAME "journal"

@@ -122,8 +122,6 @@ void txn_result_done(struct txn_result *result);
 int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err);
 /* Of one taken back: what it had made other names of reality's files is none of those any more. */
 void txn_give_up_names(const char *directory);
-/* Does an undone one again, with the same checks. */
-int txn_redo(const char *directory, struct txn_result *ret_result, struct error *err);
 
 enum txn_state {
 	TXN_NONE,

@@ -308,23 +308,23 @@ static bool meta_is(struct txn *txn, size_t index, const struct txn_attributes *
 }
 
 /* Whether an item is where the reversal takes it from. -1 with errno when it cannot be told. */
-static int is_as_left(struct txn *txn, size_t index, bool forward)
+static int is_as_left(struct txn *txn, size_t index)
 {
 	const struct txn_item *item = &txn->items[index];
 
 	if (item->kind == TXN_META)
-		return meta_is(txn, index, forward ? &item->old_meta : &item->new_meta);
+		return meta_is(txn, index, &item->new_meta);
 	enum txn_standing standing = txn_standing(txn, index);
 
-	return standing == STANDS_UNSEEN ? -1 : standing == (forward ? STANDS_OLD : STANDS_NEW);
+	return standing == STANDS_UNSEEN ? -1 : standing == STANDS_NEW;
 }
 
-int txn_check_reversal(struct txn *txn, bool forward, struct txn_result *result, struct error *err)
+int txn_check_reversal(struct txn *txn, struct txn_result *result, struct error *err)
 {
 	for (size_t i = 0; i < txn->count; i++)
-		txn->items[i].is_new = !forward;
+		txn->items[i].is_new = true;
 	for (size_t i = 0; i < txn->count; i++) {
-		int is_good = is_as_left(txn, i, forward);
+		int is_good = is_as_left(txn, i);
 
 		if (is_good < 0)
 			return error_errno(err, ERROR_HOST, "cannot look at '%s'",

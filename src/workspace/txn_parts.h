@@ -82,8 +82,8 @@ int txn_sync_parents(struct txn *txn);
 int txn_check_plan(struct txn *txn, struct txn_result *result, struct error *err);
 /* Before COMMIT: they still are. */
 int txn_check_again(struct txn *txn, struct txn_result *result, struct error *err);
-/* Before a finished transaction is taken back, or one taken back done again. */
-int txn_check_reversal(struct txn *txn, bool forward, struct txn_result *result, struct error *err);
+/* Before a finished transaction is taken back. */
+int txn_check_reversal(struct txn *txn, struct txn_result *result, struct error *err);
 
 /* How an item stands. */
 enum txn_standing {

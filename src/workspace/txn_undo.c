@@ -1,4 +1,4 @@
-/* Taking a finished transaction back, doing it again, forgetting it. */
+/* Taking a finished transaction back, forgetting it. */
 #include "base/own.h"
 #include "workspace/sys.h"
 #include "workspace/txn_lock.h"
@@ -14,7 +14,6 @@ enum txn_state txn_state_from(enum journal_type last)
 	case JOURNAL_PREPARED:
 		return TXN_PREPARED;
 	case JOURNAL_COMMIT:
-	case JOURNAL_REDO:
 		return TXN_COMMITTED;
 	case JOURNAL_DONE:
 		return TXN_DONE;
@@ -101,42 +100,40 @@ static int failed(const struct txn *txn, size_t item, struct txn_result *result,
 	return txn_conflict_error(result, err);
 }
 
-static int turn(struct txn *txn, bool forward, struct txn_result *result, struct error *err)
+static int take_back(struct txn *txn, struct txn_result *result, struct error *err)
 {
 	uint64_t len = txn->journal.len, seq = txn->journal.seq;
 	enum journal_type last = txn->last;
 	bool is_stuck;
 	size_t item;
 
-	if (txn_check_reversal(txn, forward, result, err) < 0)
+	if (txn_check_reversal(txn, result, err) < 0)
 		return -1;
-	txn_lease_all(txn, forward, result);
+	txn_lease_all(txn, false, result);
 	if (result->conflict_count > 0)
 		return txn_conflict_error(result, err);
-	if (!forward)
-		txn_times_find(txn);
-	if (txn_log_end(txn, forward ? JOURNAL_REDO : JOURNAL_UNDO) < 0) {
+	txn_times_find(txn);
+	if (txn_log_end(txn, JOURNAL_UNDO) < 0) {
 		(void)give_up(txn, len, seq, last);
 		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
 				   txn->directory);
 	}
-	if (txn_apply_all(txn, forward, &item, &is_stuck) < 0) {
+	if (txn_apply_all(txn, false, &item, &is_stuck) < 0) {
 		failed(txn, item, result, err);
 		return is_stuck ? error_context(err, "promotion %s is stuck", txn->id)
 				: give_up(txn, len, seq, last);
 	}
 	txn_times_restore(txn);
-	if (txn_log_end(txn, forward ? JOURNAL_DONE : JOURNAL_UNDONE) < 0) {
+	if (txn_log_end(txn, JOURNAL_UNDONE) < 0) {
 		error_errno(err, ERROR_HOST, "cannot write the journal of '%s'", txn->directory);
-		if (txn_apply_all(txn, !forward, &item, &is_stuck) < 0)
+		if (txn_apply_all(txn, true, &item, &is_stuck) < 0)
 			return error_context(err, "promotion %s is stuck", txn->id);
 		return give_up(txn, len, seq, last);
 	}
 	return 0;
 }
 
-static int turn_directory(const char *directory, bool forward, struct txn_result *ret_result,
-			  struct error *err)
+int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err)
 {
 	owned(txn_done) struct txn txn;
 	enum txn_state state;
@@ -149,26 +146,14 @@ static int turn_directory(const char *directory, bool forward, struct txn_result
 	/* Recovery would remove what never began; whoever asks for an undo has seen it done. */
 	if (state != TXN_NONE && state != TXN_PREPARED && txn_recover_locked(&txn, &state, err) < 0)
 		return -1;
-	if (state != (forward ? TXN_UNDONE : TXN_DONE))
+	if (state != TXN_DONE)
 		return error_set(err, ERROR_CONFLICT, "promotion %s is %s",
 				 txn.id ? txn.id : directory,
-				 state == TXN_UNDONE ? "undone already"
-				 : state == TXN_DONE ? "not undone"
-						     : "not in force");
-	if (turn(&txn, forward, ret_result, err) < 0)
+				 state == TXN_UNDONE ? "undone already" : "not in force");
+	if (take_back(&txn, ret_result, err) < 0)
 		return -1;
 	ret_result->directory = xstrdup(directory);
 	return 0;
-}
-
-int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err)
-{
-	return turn_directory(directory, false, ret_result, err);
-}
-
-int txn_redo(const char *directory, struct txn_result *ret_result, struct error *err)
-{
-	return turn_directory(directory, true, ret_result, err);
 }
 
 int txn_forget(const char *directory, struct error *err)

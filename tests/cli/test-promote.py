@@ -74,7 +74,7 @@ def test_staging_hidden(home):
         home.call("rm", "live", "one")
     finally:
         del home.env["XDG_DATA_HOME"]
-        # an undone promotion can be done again, so what it replaced is kept; its store goes now
+        # what an undone promotion had brought is kept; its store goes now
         for name in set(os.listdir("/.aisbx")) - before if os.geteuid() == 0 and os.path.isdir("/.aisbx") else ():
             if re.fullmatch("[0-9A-Z]{26}", name):
                 subprocess.run(["rm", "-rf", "/.aisbx/" + name], check=True)

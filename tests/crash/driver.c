@@ -41,13 +41,11 @@ static int run(const char *root, const char *staging, bool swap)
 	return status;
 }
 
-static int turn(const char *directory, bool undo)
+static int undo(const char *directory)
 {
 	struct txn_result result;
 	struct error err = { 0 };
-	int status = report(undo ? txn_undo(directory, &result, &err)
-				 : txn_redo(directory, &result, &err),
-			    &err);
+	int status = report(txn_undo(directory, &result, &err), &err);
 
 	txn_result_done(&result);
 	return status;
@@ -77,8 +75,8 @@ int main(int argc, char **argv)
 		return chdir(argv[2]) < 0 || nftw(".", fixture_describe, 16, FTW_PHYS) != 0;
 	else if (strcmp(verb, "run") == 0 || strcmp(verb, "swap") == 0)
 		return run(argv[2], argc > 3 ? argv[3] : "", strcmp(verb, "swap") == 0);
-	else if (strcmp(verb, "undo") == 0 || strcmp(verb, "redo") == 0)
-		return turn(argv[2], strcmp(verb, "undo") == 0);
+	else if (strcmp(verb, "undo") == 0)
+		return undo(argv[2]);
 	else if (strcmp(verb, "recover") == 0)
 		return recover(argv[2]);
 	else if (strcmp(verb, "forget") == 0)

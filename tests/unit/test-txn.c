@@ -142,10 +142,6 @@ static void test_there_and_back(void)
 	       "undoing it twice is a conflict");
 	txn_result_done(&undone);
 
-	tap_ok(txn_redo(world.result.directory, &undone, &world.err) == 0, "it is done again (%s)",
-	       world.err.text);
-	tap_is_str(content(&world, "replace"), "new content\n", "with the new content");
-	txn_result_done(&undone);
 	tap_ok(txn_forget(world.result.directory, &world.err) == 0 && is_empty(world.staging),
 	       "forgotten, it leaves nothing");
 	world_close(&world);
