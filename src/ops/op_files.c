@@ -220,6 +220,8 @@ static int put_file(struct op_call *call, int lock_fd, const struct str *bytes,
 	strv_add(&words, sum);
 	if (feed(bytes, err) < 0)
 		return -1;
+	/* One that could not be cleared up after may have been longer. */
+	(void)!ftruncate(lock_fd, 0);
 	(void)!pwrite(lock_fd, path, strlen(path), 0);
 	status = run_script(call, write_script, &words, &result, err);
 	/* Ended by itself, it has cleaned up by itself. */
