@@ -96,10 +96,11 @@ static const struct own_object *find_by_handle(const struct origin_own *own,
 					       const struct handle *handle)
 {
 	const struct own_object asked = { .handle = *handle };
+	const struct own_object *found = own->count == 0 ? NULL
+							 : bsearch(&asked, own->items, own->count,
+								   sizeof(asked), compare_objects);
 
-	return own->count == 0
-		       ? NULL
-		       : bsearch(&asked, own->items, own->count, sizeof(asked), compare_objects);
+	return found && handle_is_near(&found->handle, handle) ? found : NULL;
 }
 
 static bool is_there(const struct view_stack *stack, size_t from, const char *path)

@@ -1,5 +1,6 @@
 /* What a change started from: capture, the ladder of bases, staleness, and the records of it. */
 #include "tests/unit/promote_fixture.h"
+#include "workspace/handle.h"
 #include "workspace/origin_record.h"
 
 static struct origin find(struct bench *b, const char *name)
@@ -255,6 +256,55 @@ static void test_records(void)
 	       "another file is refused");
 }
 
+/* Puts the kernel's note of HANDLE on the file; false where attributes cannot be had. */
+static bool put_note(int fd, const struct handle *handle)
+{
+	const size_t head = 5 + HANDLE_UUID;
+	unsigned char note[5 + HANDLE_UUID + HANDLE_MAX] = { 0, 0xfb,
+							     (unsigned char)(head + handle->len), 0,
+							     (unsigned char)handle->type };
+
+	memcpy(note + 5, handle->uuid, HANDLE_UUID);
+	memcpy(note + head, handle->bytes, handle->len);
+	return fsetxattr(fd, DELTA_USER_ORIGIN, note, head + handle->len, 0) == 0;
+}
+
+/* Two filesystems may call their files alike: a note names its own. */
+static void test_handles(void)
+{
+	/* In memory: not every disk has been given a number. */
+	owned(fd_close) int dir_fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct handle own = { 0 }, note = { 0 }, other;
+	static const unsigned char unknown[HANDLE_UUID];
+	char path[] = "/dev/shm/aisbx-test-origin-XXXXXX";
+	owned(fd_close) int fd = mkostemp(path, O_CLOEXEC);
+	bool is_noted =
+		fd >= 0 && handle_read(dir_fd, strrchr(path, '/') + 1, &own) && put_note(fd, &own);
+
+	if (fd >= 0)
+		(void)unlink(path);
+	if (!is_noted) {
+		tap_skip(5, "no handles or attributes here");
+		return;
+	}
+	tap_ok(handle_read_note(fd, true, &note) && handle_compare(&own, &note) == 0 &&
+		       handle_is_near(&own, &note),
+	       "a note names a file as the filesystem does");
+	other = own;
+	memset(other.uuid, 0x5a, sizeof(other.uuid));
+	tap_ok(put_note(fd, &other) && handle_read_note(fd, true, &note) &&
+		       memcmp(note.uuid, other.uuid, HANDLE_UUID) == 0,
+	       "and its filesystem");
+	if (memcmp(own.uuid, unknown, HANDLE_UUID) == 0) {
+		tap_skip(3, "the kernel does not tell filesystems apart");
+		return;
+	}
+	tap_ok(!handle_is_near(&own, &note), "that of another one is not this file's");
+	tap_ok(handle_open(dir_fd, &note) < 0 && errno == ESTALE, "nor is this one opened by it");
+	memset(note.uuid, 0, sizeof(note.uuid));
+	tap_ok(handle_is_near(&own, &note), "one that does not say may be");
+}
+
 int main(void)
 {
 	test_times();
@@ -263,5 +313,6 @@ int main(void)
 	test_layers();
 	test_stale();
 	test_records();
+	test_handles();
 	return tap_done();
 }
