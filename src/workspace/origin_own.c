@@ -19,6 +19,7 @@ struct own_object {
 struct origin_own {
 	bool is_listed;
 	struct own_object *items; /* by handle */
+	const struct own_object **by_times;
 	size_t count, room;
 };
 
@@ -29,6 +30,7 @@ struct origin_own *origin_own_new(void)
 
 void origin_own_free(struct origin_own *own)
 {
+	free(own->by_times);
 	free(own->items);
 	free(own);
 }
@@ -38,6 +40,30 @@ static int compare_objects(const void *a, const void *b)
 	const struct own_object *one = a, *other = b;
 
 	return handle_compare(&one->handle, &other->handle);
+}
+
+static int compare_numbers(int64_t one, int64_t other)
+{
+	return one < other ? -1 : one > other;
+}
+
+static int compare_times(const struct own_object *one, const struct own_object *other)
+{
+	int order = compare_numbers(one->mtime.tv_sec, other->mtime.tv_sec);
+
+	if (order == 0)
+		order = compare_numbers(one->mtime.tv_nsec, other->mtime.tv_nsec);
+	return order ? order : compare_numbers((int64_t)one->size, (int64_t)other->size);
+}
+
+/* Of equals the first listed first. */
+static int compare_pointers(const void *a, const void *b)
+{
+	const struct own_object *one = *(const struct own_object *const *)a;
+	const struct own_object *other = *(const struct own_object *const *)b;
+	int order = compare_times(one, other);
+
+	return order ? order : (one > other) - (one < other);
 }
 
 static void add(struct origin_own *own, const struct view_object *object,
@@ -90,6 +116,11 @@ static void list(const struct origin_index *index)
 	}
 	if (own->count > 1)
 		qsort(own->items, own->count, sizeof(own->items[0]), compare_objects);
+	own->by_times = xcalloc(own->count + 1, sizeof(own->by_times[0]));
+	for (size_t i = 0; i < own->count; i++)
+		own->by_times[i] = &own->items[i];
+	if (own->count > 1)
+		qsort(own->by_times, own->count, sizeof(own->by_times[0]), compare_pointers);
 }
 
 static const struct own_object *find_by_handle(const struct origin_own *own,
@@ -119,16 +150,21 @@ static const struct own_object *find_by_times(const struct origin_index *index,
 					      const struct delta_side *side)
 {
 	const struct origin_own *own = index->own;
+	const struct own_object asked = { .size = (uint64_t)side->st.st_size,
+					  .mtime = side->st.st_mtim };
+	size_t low = 0, high = own->count;
 
-	for (size_t i = 0; i < own->count; i++) {
-		const struct own_object *object = &own->items[i];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		if (object->size == (uint64_t)side->st.st_size &&
-		    object->mtime.tv_nsec == side->st.st_mtim.tv_nsec &&
-		    object->mtime.tv_sec == side->st.st_mtim.tv_sec &&
-		    !is_there(index->stack, side->layer, object->record->path))
-			return object;
+		if (compare_times(own->by_times[middle], &asked) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	for (; low < own->count && compare_times(own->by_times[low], &asked) == 0; low++)
+		if (!is_there(index->stack, side->layer, own->by_times[low]->record->path))
+			return own->by_times[low];
 	return NULL;
 }
 
