@@ -95,6 +95,25 @@ bool ask_is_pending(const struct value *ask)
 	return state && strcmp(state, "pending") == 0;
 }
 
+bool ask_is_shared(int dir_fd, const struct value *ask)
+{
+	const char *id = value_get_text(ask, "request_id");
+	const char *bundle = value_get_text(ask, "bundle");
+	owned(strv_done) struct strv names = STRV_INIT;
+	struct error ignored;
+
+	collect_names(dir_fd, &names);
+	for (size_t i = 0; bundle && i < names.count; i++) {
+		owned(value_release) struct value *other = NULL;
+
+		if (!str_same(names.items[i], id) &&
+		    ask_file_read(dir_fd, names.items[i], &other, &ignored) == 0 &&
+		    ask_is_pending(other) && str_same(value_get_text(other, "bundle"), bundle))
+			return true;
+	}
+	return false;
+}
+
 char *ask_sandbox_id(const char *word, struct error *err)
 {
 	owned(free_ptr) char *name = NULL, *snapshot = NULL;

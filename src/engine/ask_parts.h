@@ -15,6 +15,8 @@ int ask_file_write(int dir_fd, const struct value *ask, struct error *err);
 int ask_files_make_room(int dir_fd, const char *owner, struct error *err);
 
 bool ask_is_pending(const struct value *ask);
+/* Whether another question that waits is about the same bundle. */
+bool ask_is_shared(int dir_fd, const struct value *ask);
 /* The id of the sandbox that has the name now, owned by the caller; NULL with ERR. */
 char *ask_sandbox_id(const char *word, struct error *err);
 

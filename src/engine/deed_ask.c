@@ -38,11 +38,12 @@ int ask_fill_stages(const struct engine_ask *ask, const char *sandbox_id, struct
 	owned(value_release) struct value *seen = NULL;
 
 	(void)sandbox_id;
-	if (engine_stage_look(&stage, &seen, err) < 0 ||
-	    find_triggers(ask->sandbox, value_get_text(seen, "snapshot"), row, ret_refusal, err) <
-		    0)
+	if (engine_stage_look(&stage, &seen, err) < 0)
 		return -1;
 	move_key(seen, row, "bundle");
+	if (find_triggers(ask->sandbox, value_get_text(seen, "snapshot"), row, ret_refusal, err) <
+	    0)
+		return -1;
 	move_key(seen, row, "stages");
 	move_key(seen, row, "files");
 	move_key(seen, row, "paths");

@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "engine/ask_parts.h"
 #include "engine/record.h"
+#include "engine/stage.h"
 #include "engine/workspace_parts.h"
 #include "observe/result.h"
 
@@ -228,6 +229,44 @@ static struct value *new_row(const struct engine_ask *ask, const char *sandbox_i
 	return row;
 }
 
+/* Questions from before there were kinds are about promotions. */
+static size_t kind_of(const struct value *ask)
+{
+	const char *name = value_get_text(ask, "kind");
+
+	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].name, name) == 0)
+			return i;
+	}
+	return ASK_PROMOTION;
+}
+
+/* What was held for the question; stages that are entered keep what they are entered with. */
+static void let_go_of(int dir_fd, const struct value *ask, bool is_approved)
+{
+	const char *bundle = value_get_text(ask, "bundle");
+
+	if (value_is_true(ask, "held"))
+		let_go(value_get_text(ask, "sandbox"));
+	if (kind_of(ask) == ASK_STAGES && !is_approved && bundle && dir_fd >= 0 &&
+	    !ask_is_shared(dir_fd, ask))
+		engine_stage_let_go(bundle);
+}
+
+/* Looks; of a look that fails nothing stays. */
+static int fill(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
+		struct value **ret_answer, struct error *err)
+{
+	owned(fd_close) int dir_fd = -1;
+	struct error ignored;
+
+	if (kinds[ask->kind].fill(ask, sandbox_id, row, ret_answer, err) == 0)
+		return 0;
+	if (ask_files_open(&dir_fd, &ignored) == 0)
+		let_go_of(dir_fd, row, false);
+	return -1;
+}
+
 int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, struct error *err)
 {
 	owned(free_ptr) char *sandbox_id = ask_sandbox_id(ask->sandbox, err);
@@ -241,29 +280,16 @@ int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, str
 	/* Looking takes long, and others may ask meanwhile. */
 	fd_close(&dir_fd);
 	row = new_row(ask, sandbox_id, id);
-	if (kinds[ask->kind].fill(ask, sandbox_id, row, ret_answer, err) < 0)
+	if (fill(ask, sandbox_id, row, ret_answer, err) < 0)
 		return -1;
 	if (ask_files_open(&dir_fd, err) < 0 || ask_files_make_room(dir_fd, ask->owner, err) < 0 ||
 	    ask_file_write(dir_fd, row, err) < 0) {
-		if (value_is_true(row, "held"))
-			let_go(value_get_text(row, "sandbox"));
+		let_go_of(dir_fd, row, false);
 		return -1;
 	}
 	record_named("ask", value_get_text(row, "sandbox"), id);
 	*ret_answer = ptr_take(&row);
 	return 0;
-}
-
-/* Questions from before there were kinds are about promotions. */
-static size_t kind_of(const struct value *ask)
-{
-	const char *name = value_get_text(ask, "kind");
-
-	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i].name, name) == 0)
-			return i;
-	}
-	return ASK_PROMOTION;
 }
 
 int engine_ask_decide(const char *id, bool is_approved, const char *const *env,
@@ -282,8 +308,7 @@ int engine_ask_decide(const char *id, bool is_approved, const char *const *env,
 	value_set(ask, "state", value_new_text(is_approved ? "approved" : "rejected"));
 	if (ask_file_write(dir_fd, ask, err) < 0)
 		return -1;
-	if (value_is_true(ask, "held"))
-		let_go(value_get_text(ask, "sandbox"));
+	let_go_of(dir_fd, ask, is_approved);
 	record_named(is_approved ? "approve" : "reject", value_get_text(ask, "sandbox"), id);
 	*ret_answer = ptr_take(&ask);
 	return 0;

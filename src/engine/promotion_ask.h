@@ -4,8 +4,8 @@
  *
  * What is asked about is a snapshot, made for that, and the bundle it comes to, by its digest: the answer is applied to that
  * and nothing else, whatever becomes of the sandbox meanwhile; should reality have moved so that it comes to something
- * else, nothing is applied. The snapshot goes with the decision; decided ones are kept for a week, for whoever asked to
- * find out.
+ * else, nothing is applied. The snapshot goes with the decision, unless stages were entered with it; decided ones are kept
+ * for a week, for whoever asked to find out.
  */
 #ifndef ENGINE_PROMOTION_ASK_H
 #define ENGINE_PROMOTION_ASK_H

@@ -335,6 +335,17 @@ int engine_stage_look(const struct engine_stage *wish, struct value **ret_answer
 	return 0;
 }
 
+void engine_stage_let_go(const char *bundle)
+{
+	owned(stage_place_close) struct stage_place place;
+	struct error ignored;
+
+	stage_place_init(&place);
+	if (stage_place_open(&place, bundle, &ignored) == 0 &&
+	    stage_place_lock(&place, &ignored) == 0 && place.record.count == 0)
+		(void)engine_snap_drop(place.record.sandbox, place.record.snapshot, &ignored);
+}
+
 int engine_stage_status(const char *bundle, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;

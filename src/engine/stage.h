@@ -45,6 +45,11 @@ int engine_stage_run(const struct engine_stage *stage, struct value **ret_answer
 int engine_stage_look(const struct engine_stage *stage, struct value **ret_answer,
 		      struct error *err);
 
+/*
+ * A look that led to nothing: what was sealed for it goes, unless a stage has been begun with that BUNDLE. As best it can.
+ */
+void engine_stage_let_go(const char *bundle);
+
 /* BUNDLE: its name or the beginning of one: the object above. NULL: a list of them, newest first. */
 int engine_stage_status(const char *bundle, struct value **ret_answer, struct error *err);
 

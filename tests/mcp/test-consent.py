@@ -248,11 +248,33 @@ def test_stages(home):
         change(server, "st4", "echo no > no.txt")
         found = server.data("stage_run", sandbox="st4")
         tap.ok(found.get("state") == "rejected" and not os.path.exists(home.work + "/no.txt"), "no is no", found)
+        tap.equal(snapshots(home, "st4"), [], "and what was sealed to be asked about goes with it")
     with Server(home, "--promote-policy", "gates") as server:
         change(server, "st5", "echo gates > gates.txt")
         found = server.data("stage_run", sandbox="st5")
         tap.ok(found.get("outcome") == "live" and os.path.exists(beside + "/gates.txt"),
                "under gates the pipeline's own checks decide", found)
+
+
+def test_stages_held(home):
+    """What was sealed for a question stays as long as anybody may still need it."""
+    make_pipeline(home)
+    with Server(home) as server:
+        change(server, "h1", "echo held > held.txt")
+        home.call("snap", "h1", "--name", "mine")
+        first, second = (server.data("stage_run", sandbox="h1") for _ in range(2))
+        tap.ok(first["bundle"] == second["bundle"] and len(snapshots(home, "h1")) == 2, "two questions, one bundle", (first, second))
+        home.call("promotions", "reject", first["request_id"])
+        tap.equal(len(snapshots(home, "h1")), 2, "the other question still holds it")
+        home.call("promotions", "reject", second["request_id"])
+        tap.equal(snapshots(home, "h1"), ["mine"], "the last no lets it go")
+        found = server.data("stage_run", sandbox="h1", to="dev")
+        done = home.data("promotions", "approve", found["request_id"], "--yes")
+        tap.ok(done.get("outcome") == "live" and home.read("held.txt") == "held\n", "asked anew, it is sealed anew", done)
+        kept = snapshots(home, "h1")
+        found = server.data("stage_run", sandbox="h1")
+        home.call("promotions", "reject", found["request_id"])
+        tap.equal(snapshots(home, "h1"), kept, "what a stage was entered with stays")
 
 
 def test_commit(home):
@@ -317,6 +339,6 @@ def test_no_other_way(home):
 with Home("mcp-consent-") as home:
     home.put("keep.txt", "keep\n")
     for test in (test_pending, test_binding, test_elicitation, test_modern, test_triggers, test_snapshots, test_stages,
-                 test_commit, test_no_other_way):
+                 test_stages_held, test_commit, test_no_other_way):
         tap.attempt(test, home)
 sys.exit(tap.done())
