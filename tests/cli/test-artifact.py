@@ -4,8 +4,10 @@
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
 """
 
+import base64
 import glob
 import hashlib
+import json
 import os
 import sys
 import time
@@ -54,6 +56,38 @@ def test_directory(home):
     tap.equal([one["path"] for one in rows], ["dist", "dist/app"], "ls is newest first")
 
 
+def test_show(home):
+    """What was saved is read without being written anywhere; text as text, the rest as base64."""
+    raw = b"\0\xff\x1b[2Jraw\n"
+    home.call("exec", "b", "--", "sh", "-c", "mkdir -p show/sub; printf 'caf\\303\\251\\n' > show/text; : > show/none; "
+              "printf '\\000\\377\\033[2Jraw\\n' > 'show/sub/a b'; truncate -s 5M show/large")
+    rows = {row["path"]: row["artifact_id"] for row in home.rows("artifact", "save", "b", "show/text", "show")}
+    text, tree = rows["show/text"], rows["show"]
+    done = home.call("artifact", "show", text, binary=True)
+    tap.ok(done.returncode == 0 and done.stdout == "caf\xe9\n".encode(), "show prints a file as it is", done)
+    shown = home.data("artifact", "show", text[:20])
+    tap.equal((shown.get("content"), shown.get("encoding"), shown.get("artifact_id"), shown.get("path")),
+              ("caf\xe9\n", "utf-8", text, "show/text"), "--json has it beside what is known of it")
+    shown = home.data("artifact", "show", tree)
+    tap.ok(sorted(row["path"] for row in shown.get("entries", [])) == ["large", "none", "sub/a b", "text"]
+           and "content" not in shown, "of a directory the list", shown)
+    listed = json.loads(home.call("artifact", "show", tree).stdout)
+    tap.equal(listed.get("entries"), shown.get("entries"), "for people, too")
+    done = home.call("artifact", "show", tree, "sub/a b", binary=True)
+    tap.ok(done.returncode == 0 and done.stdout == raw, "a file in it by its name, every byte", done)
+    shown = home.data("artifact", "show", tree, "sub/a b")
+    tap.ok(base64.b64decode(shown.get("content", "")) == raw and shown.get("encoding") == "base64"
+           and "entries" not in shown, "which is no text, and said to be base64", shown)
+    tap.equal([home.data("artifact", "show", tree, "none").get(key) for key in ("content", "encoding")], ["", "utf-8"],
+              "an empty one is empty")
+    tap.ok(refused(home.call("artifact", "show", tree, "large"), 4, "artifact get"), "what is large is for artifact get")
+    for words, code in ((("0123456",), 5), ((tree, "nothing"), 5), ((tree, "sub"), 5), ((tree, "../text"), 5),
+                        ((text, "text"), 5), ((), 2), ((tree, "text", "more"), 2)):
+        done = home.call("artifact", "show", *words)
+        tap.ok(refused(done, code), f"show {' '.join(words[1:]) or words}: exit {code}", done)
+    tap.equal(home.call("artifact", "rm", text).returncode + home.call("artifact", "rm", tree).returncode, 0, "both are forgotten")
+
+
 def test_kept(home, row):
     home.call("rm", "b")
     store = home.path + "/.local/share/aisbx/cas"
@@ -92,6 +126,7 @@ def main():
             return tap.done()
         row = test_file(home)
         tap.attempt(test_directory, home)
+        tap.attempt(test_show, home)
         tap.attempt(test_kept, home, row)
         tap.attempt(test_mistakes, home)
     return tap.done()
