@@ -1,5 +1,6 @@
 /*
- * Times several commands in turn: one start of each per round, so that a noisy minute hits all alike.
+ * Times several commands in turn: one start of each per round, so that a noisy minute hits all alike, and each round in
+ * another order: what a command leaves the kernel to clean up slows down whoever comes next.
  *
  * usage: interleave ROUNDS PAUSE_MS UID GID COMMAND... --- COMMAND... ---
  * Prints one line per command: the status of its last start, then microseconds from spawn to reap.
@@ -61,11 +62,21 @@ static double start_once(struct contestant *contestant, posix_spawn_file_actions
 	return now_us() - began;
 }
 
+static void shuffle(int *order, int count)
+{
+	for (int i = count - 1; i > 0; i--) {
+		int other = (int)(random() % (i + 1)), held = order[i];
+
+		order[i] = order[other];
+		order[other] = held;
+	}
+}
+
 int main(int argc, char **argv, char **environment)
 {
 	struct contestant contestants[COMMANDS_MAX] = { 0 };
 	posix_spawn_file_actions_t quiet;
-	int rounds, pause_ms, count;
+	int rounds, pause_ms, count, order[COMMANDS_MAX];
 
 	if (argc < 6)
 		return 2;
@@ -79,13 +90,17 @@ int main(int argc, char **argv, char **environment)
 	for (int fd = 0; fd < 3; fd++)
 		posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY,
 						 0);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		contestants[i].times = calloc((size_t)rounds, sizeof(double));
+		order[i] = i;
+	}
 	for (int round = 0; round < rounds; round++) {
+		shuffle(order, count);
 		for (int i = 0; i < count; i++) {
+			struct contestant *next = &contestants[order[i]];
+
 			usleep((useconds_t)pause_ms * 1000);
-			contestants[i].times[round] =
-				start_once(&contestants[i], &quiet, environment);
+			next->times[round] = start_once(next, &quiet, environment);
 		}
 	}
 	for (int i = 0; i < count; i++) {
