@@ -320,6 +320,28 @@ static bool is_laid(const struct spec *spec, const char *path)
 	return false;
 }
 
+/* What is read by an interpreter, or whatever it is where only signed files may run. */
+static bool is_kept(const struct vet *vet)
+{
+	bool matters = vet->spec->signed_only || (vet->enforces && vet->is_script);
+
+	return matters && vet->has_source && vet->source.is_plain;
+}
+
+static int lay_all(const struct vet *vet, struct vetting *vetting)
+{
+	struct spec *spec = vet->spec;
+
+	if (is_kept(vet) && lay_over(spec, &vet->source, vetting, vet->err) < 0)
+		return -1;
+	for (size_t i = 0; vet->enforces && i < vet->more_count; i++) {
+		if (vet->more[i].is_plain && !is_laid(spec, vet->more[i].path) &&
+		    lay_over(spec, &vet->more[i], vetting, vet->err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int engine_vet(struct spec *spec, bool lives, struct run_result *result,
 	       struct vetting *ret_vetting, struct error *err)
 {
@@ -335,16 +357,5 @@ int engine_vet(struct spec *spec, bool lives, struct run_result *result,
 	if (find_source(&vet) < 0 || (spec->signed_only && check_signature(&vet) < 0) ||
 	    (scans && scan_it(&vet) < 0))
 		return -1;
-	if (lives)
-		return 0;
-	if (vet.has_source && vet.source.is_plain && (vet.is_script || spec->signed_only) &&
-	    (spec->signed_only || vet.enforces) &&
-	    lay_over(spec, &vet.source, ret_vetting, err) < 0)
-		return -1;
-	for (size_t i = 0; vet.enforces && i < vet.more_count; i++) {
-		if (vet.more[i].is_plain && !is_laid(spec, vet.more[i].path) &&
-		    lay_over(spec, &vet.more[i], ret_vetting, err) < 0)
-			return -1;
-	}
-	return 0;
+	return lives ? 0 : lay_all(&vet, ret_vetting);
 }
