@@ -40,9 +40,56 @@ static bool is_known(const struct scan_report *report, const struct scan_finding
 	return false;
 }
 
-/* Takes the finding's texts. */
-static void keep(struct scan_report *report, struct scan_finding *finding)
+/* A byte of the text that the report names: where in it the text within a text stands that JOB is about. */
+static const struct scan_job *outermost(const struct scan_job *job, uint32_t *at)
 {
+	while (job->outer) {
+		*at = job->outer_at;
+		job = job->outer;
+	}
+	return job;
+}
+
+/* The line of a byte of the text, from 0, by bisection. */
+static size_t line_of(const struct scan_job *job, uint32_t at)
+{
+	size_t low = 0, high = job->line_count;
+
+	while (low + 1 < high) {
+		size_t middle = (low + high) / 2;
+
+		if (job->lines[middle] <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How many units of UTF-16 the bytes are: what lies beyond the basic plane takes two. */
+static uint32_t count_units(const char *text, size_t len)
+{
+	uint32_t units = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		units += (c & 0xc0) != 0x80 ? 1u : 0u;
+		units += c >= 0xf0 ? 1u : 0u;
+	}
+	return units;
+}
+
+/* Takes the finding's texts. */
+static void keep(struct scan_job *job, uint32_t at, struct scan_finding *finding)
+{
+	struct scan_report *report = job->report;
+	const struct scan_job *whole = outermost(job, &at);
+	size_t line = line_of(whole, at);
+	uint32_t start = whole->line_count ? whole->lines[line] : 0;
+
+	finding->line = (uint32_t)line + 1;
+	finding->column = at - start + 1;
 	if (finding->severity > report->risk)
 		report->risk = finding->severity;
 	if (report->count >= SCAN_MAX_FINDINGS || is_known(report, finding)) {
@@ -52,32 +99,9 @@ static void keep(struct scan_report *report, struct scan_finding *finding)
 		free(finding->hint);
 		return;
 	}
+	finding->units_column = 1 + count_units(whole->text->bytes + start, at - start);
 	report->findings = xrealloc(report->findings, report->count + 1, sizeof(*report->findings));
 	report->findings[report->count++] = *finding;
-}
-
-/* Line and column of a byte of the text, by bisection. */
-static void locate(const struct scan_job *job, uint32_t at, uint32_t *ret_line,
-		   uint32_t *ret_column)
-{
-	size_t low = 0, high = job->line_count;
-
-	while (job->outer) {
-		at = job->outer_at;
-		job = job->outer;
-		low = 0;
-		high = job->line_count;
-	}
-	while (low + 1 < high) {
-		size_t middle = (low + high) / 2;
-
-		if (job->lines[middle] <= at)
-			low = middle;
-		else
-			high = middle;
-	}
-	*ret_line = (uint32_t)low + 1;
-	*ret_column = at - (job->line_count ? job->lines[low] : 0) + 1;
 }
 
 /* The words of WHAT that come from the text itself are shown bounded and without control bytes. */
@@ -101,12 +125,11 @@ static void find(struct scan_job *job, uint32_t at, enum scan_rule rule,
 		return;
 	if (severity > job->worst)
 		job->worst = severity;
-	locate(job, at, &finding.line, &finding.column);
 	finding.severity = severity;
 	finding.file = xstrdup(job->text->name);
 	finding.message = compose(what, entry && entry->message ? entry->message : row->message);
 	finding.hint = xstrdup(entry && entry->hint ? entry->hint : row->hint);
-	keep(job->report, &finding);
+	keep(job, at, &finding);
 }
 
 void job_find(struct scan_job *job, uint32_t at, enum scan_rule rule, enum scan_severity severity,
@@ -165,7 +188,7 @@ unsigned job_teeth(const char *path)
 void scan_report_refuse(struct scan_report *report, const struct scan_policy *policy,
 			const char *name, const char *why)
 {
-	const struct scan_text text = { .name = name };
+	const struct scan_text text = { .name = name, .bytes = "" };
 	struct scan_job job = {
 		.text = &text, .language = SCAN_UNKNOWN, .policy = policy, .report = report
 	};
@@ -177,7 +200,7 @@ void scan_report_refuse(struct scan_report *report, const struct scan_policy *po
 		report->risk = SEVERITY_HIGH;
 }
 
-static char *rule_id(const struct scan_finding *finding)
+char *scan_finding_rule(const struct scan_finding *finding)
 {
 	return xasprintf("%s.%s", scan_language_name(finding->language),
 			 scan_rules[finding->rule].name);
@@ -186,7 +209,7 @@ static char *rule_id(const struct scan_finding *finding)
 static struct value *finding_value(const struct scan_finding *finding)
 {
 	struct value *row = value_new_map();
-	owned(free_ptr) char *rule = rule_id(finding);
+	owned(free_ptr) char *rule = scan_finding_rule(finding);
 
 	value_add(row, "file", value_new_text(finding->file));
 	value_add(row, "line", value_new_int(finding->line));
@@ -210,7 +233,7 @@ static struct value *reasons(const struct scan_report *report)
 
 		if (finding->severity != report->risk || told[finding->rule]++)
 			continue;
-		rule = rule_id(finding);
+		rule = scan_finding_rule(finding);
 		words = xasprintf("%s, %s:%u: %s", rule, finding->file, finding->line,
 				  finding->message);
 		value_append(list, value_new_text(words));
@@ -241,7 +264,7 @@ void scan_report_words(const struct scan_report *report, struct str *out)
 {
 	for (size_t i = 0; i < report->count; i++) {
 		const struct scan_finding *finding = &report->findings[i];
-		owned(free_ptr) char *rule = rule_id(finding);
+		owned(free_ptr) char *rule = scan_finding_rule(finding);
 
 		str_addf(out, "%s:%u:%u: %s: %s [%s]\n", finding->file, finding->line,
 			 finding->column, scan_severity_name(finding->severity), finding->message,

@@ -19,12 +19,6 @@ static struct value *message(const char *text)
 	return map;
 }
 
-static char *rule_id(const struct scan_finding *finding)
-{
-	return xasprintf("%s.%s", scan_language_name(finding->language),
-			 scan_rules[finding->rule].name);
-}
-
 /* An address relative to where the scan was started; bytes that may not stand there are written as %HH. */
 static struct value *address(const char *file)
 {
@@ -52,14 +46,14 @@ static struct value *location(const struct scan_finding *finding)
 
 	value_add(artifact, "uri", address(finding->file));
 	value_add(region, "startLine", value_new_int(finding->line));
-	value_add(region, "startColumn", value_new_int(finding->column));
+	value_add(region, "startColumn", value_new_int(finding->units_column));
 	return list;
 }
 
 static void add_rule(struct value *rules, const struct scan_finding *finding)
 {
 	const struct scan_rule_row *row = &scan_rules[finding->rule];
-	owned(free_ptr) char *id = rule_id(finding);
+	owned(free_ptr) char *id = scan_finding_rule(finding);
 	struct value *rule = value_append(rules, value_new_map());
 
 	value_add(rule, "id", value_new_text(id));
@@ -73,7 +67,7 @@ static void add_rule(struct value *rules, const struct scan_finding *finding)
 /* The number of the finding's rule in the list, which gets it when it is new. */
 static int64_t index_of(struct value *rules, const struct scan_finding *finding)
 {
-	owned(free_ptr) char *id = rule_id(finding);
+	owned(free_ptr) char *id = scan_finding_rule(finding);
 
 	for (size_t i = 0; i < rules->many.count; i++) {
 		if (strcmp(value_get_text(rules->many.items[i], "id"), id) == 0)
@@ -85,7 +79,7 @@ static int64_t index_of(struct value *rules, const struct scan_finding *finding)
 
 static struct value *result(struct value *rules, const struct scan_finding *finding)
 {
-	owned(free_ptr) char *id = rule_id(finding);
+	owned(free_ptr) char *id = scan_finding_rule(finding);
 	owned(free_ptr) char *words = xasprintf("%s. %s", finding->message, finding->hint);
 	struct value *map = value_new_map();
 

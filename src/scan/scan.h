@@ -26,6 +26,7 @@ struct scan_finding {
 	enum scan_rule rule;
 	enum scan_severity severity;
 	uint32_t line, column; /* from 1; columns are bytes */
+	uint32_t units_column; /* the same in units of UTF-16, which SARIF counts in */
 	char *message;
 	char *hint;
 };
@@ -85,6 +86,9 @@ void scan_report_script(struct scan_report *report, const struct scan_script *sc
 /* Notes that NAME cannot be analysed, for what is not even a text. */
 void scan_report_refuse(struct scan_report *report, const struct scan_policy *policy,
 			const char *name, const char *why);
+
+/* LANGUAGE.RULE; the caller owns it. */
+char *scan_finding_rule(const struct scan_finding *finding);
 
 /* {risk, analysable, findings, reasons, imports, skipped}; the caller owns it. */
 struct value *scan_report_value(const struct scan_report *report);
