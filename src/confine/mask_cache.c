@@ -22,8 +22,10 @@
 
 /* Then those that nobody uses are removed. */
 #define LAYERS_MAX 64
-/* Two changes within one tick look like one; the clocks of some filesystems only know whole seconds. */
-#define SETTLED_NS 2000000000ll
+/* Two changes within one tick look like one. */
+#define TICK_NS 10000000ll
+/* The clocks of some filesystems only know whole seconds, or pairs of them. */
+#define COARSE_TICK_NS 2000000000ll
 #define GONE "gone-"
 
 /* How closely something is looked at. */
@@ -36,7 +38,7 @@ enum stamp {
 /* All that a layer depends on, as bytes. */
 struct key {
 	struct str bytes;
-	int64_t newest_ns;		  /* of all changes that went in */
+	int64_t settled_ns; /* when the last tick of all changes that went in is over */
 	char last[STAMP_COUNT][PATH_MAX]; /* the directory stamped last, with all its parents */
 };
 
@@ -62,8 +64,10 @@ static void add_stamp(struct key *key, const char *path, enum stamp stamp)
 	if (stamp == STAMP_ITSELF)
 		return;
 	str_add_bytes(&key->bytes, &when, sizeof(when));
-	if (when > key->newest_ns)
-		key->newest_ns = when;
+	/* A time between two hundredths of a second is told by a clock that ticks that often at least. */
+	when += when % TICK_NS ? 2 * TICK_NS : COARSE_TICK_NS;
+	if (when > key->settled_ns)
+		key->settled_ns = when;
 }
 
 static bool is_stamped(const char *last, const char *path, size_t len)
@@ -128,7 +132,7 @@ static bool is_settled(const struct key *key)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - key->newest_ns > SETTLED_NS;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec > key->settled_ns;
 }
 
 bool mask_cache_name(const struct spec *spec, const struct mask_layer *like,

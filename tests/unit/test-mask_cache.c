@@ -94,6 +94,33 @@ static void test_rules(void)
 	tap_ok(strcmp(plain, name) != 0 && strlen(name) == 64, "every place has its own");
 }
 
+/* On a busy machine we may come too late to see it: then once more. */
+static bool is_uncertain_at_once(const struct spec *spec, const struct mask_layer *like)
+{
+	char name[SHA256_HEX_SIZE];
+	bool is_certain = true;
+
+	for (int i = 0; i < 1000 && is_certain; i++) {
+		owned(free_ptr) char *path = scratch_write(&scratch, "etc/ssh/last_key", "x");
+
+		is_certain = mask_cache_name(spec, like, name);
+		(void)unlink(path);
+	}
+	return !is_certain;
+}
+
+static bool becomes_certain(const struct spec *spec, const struct mask_layer *like)
+{
+	char name[SHA256_HEX_SIZE];
+
+	for (int i = 0; i < 1000; i++) {
+		if (mask_cache_name(spec, like, name))
+			return true;
+		(void)usleep(10000);
+	}
+	return false;
+}
+
 static void test_settled(void)
 {
 	owned(spec_done) struct spec spec, empty;
@@ -102,9 +129,9 @@ static void test_settled(void)
 
 	make_spec(&spec);
 	spec_init(&empty);
-	free(scratch_write(&scratch, "etc/ssh/last_key", "x"));
-	tap_ok(!mask_cache_name(&spec, &like, name), "what has just changed is not certain");
-	tap_ok(mask_cache_name(&empty, &like, name), "what depends on nothing is");
+	tap_ok(is_uncertain_at_once(&spec, &like), "what has just changed is not certain");
+	tap_ok(becomes_certain(&spec, &like), "a moment later it is");
+	tap_ok(mask_cache_name(&empty, &like, name), "what depends on nothing is at once");
 }
 
 int main(void)
