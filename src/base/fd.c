@@ -59,7 +59,8 @@ ssize_t fd_read_at(int fd, void *buffer, size_t size, off_t at)
 
 int fd_read_all(int fd, size_t limit, struct str *ret_text)
 {
-	char chunk[16384];
+	/* No larger: a part of every start, where a page of the stack that nobody touched before costs as much as a call. */
+	char chunk[4096];
 
 	for (;;) {
 		ssize_t got = read(fd, chunk, sizeof(chunk));
