@@ -21,8 +21,10 @@
 /* So many zygotes at a time, and so long without work. */
 #define KEEPERS_MAX 16
 #define IDLE_NS (300 * UINT64_C(1000000000))
-/* A zygote that could not even start is not tried again at once. */
+/* How long an end is waited for before it is made: a nursery's, and a keeper's. */
 #define CLOSE_MS 5000
+#define KEEPER_MS 2000
+/* A zygote that could not even start is not tried again at once. */
 #define FAILURES_MAX 16
 #define FAILURE_NS (60 * UINT64_C(1000000000))
 
@@ -77,10 +79,22 @@ void nursery_ask_refuse(struct nursery_ask *ask)
 	nursery_ask_done(ask);
 }
 
+/* Waits for the end of a child that was told to; one that cannot hear, because it is halted, is ended. */
+static void see_end(pid_t pid, int end_fd, int patience_ms)
+{
+	struct pollfd end = { .fd = end_fd, .events = POLLIN };
+
+	if (end_fd < 0 || poll(&end, 1, patience_ms) != 1)
+		(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* Takes it out of the list: its end of the stream is its end. */
 static void let_go(struct place *place, size_t index)
 {
 	struct keeper *keeper = &place->keepers[index];
+	owned(fd_close) int end_fd = (int)syscall(SYS_pidfd_open, keeper->pid, 0);
 
 	if (!keeper->was_ready) {
 		struct failure *failure = &place->failures[place->failure_next++ % FAILURES_MAX];
@@ -89,8 +103,7 @@ static void let_go(struct place *place, size_t index)
 		failure->at_ns = clock_now_ns();
 	}
 	fd_close(&keeper->fd);
-	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	see_end(keeper->pid, end_fd, KEEPER_MS);
 	*keeper = place->keepers[--place->count];
 }
 
@@ -228,6 +241,9 @@ static _Noreturn void nursery_main(int fd, pid_t owner)
 	parent_end_follow(owner, SIGKILL);
 	while (turn(&place))
 		;
+	/* All at once, then one by one. */
+	for (size_t i = 0; i < place.count; i++)
+		fd_close(&place.keepers[i].fd);
 	while (place.count > 0)
 		let_go(&place, place.count - 1);
 	_exit(0);
@@ -283,17 +299,11 @@ void nursery_look(struct nursery *nursery)
 
 void nursery_close(struct nursery *nursery)
 {
-	struct pollfd end = { .fd = nursery->end_fd, .events = POLLIN };
-
 	fd_close(&nursery->run_fd);
 	fd_close(&nursery->own_fd);
-	if (nursery->pid > 0) {
-		/* Its keepers go with it in any case; gently they also clean up. */
-		if (poll(&end, 1, CLOSE_MS) != 1)
-			(void)kill(nursery->pid, SIGKILL);
-		while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	/* Its keepers go with it in any case; gently they also clean up. */
+	if (nursery->pid > 0)
+		see_end(nursery->pid, nursery->end_fd, CLOSE_MS);
 	fd_close(&nursery->end_fd);
 	*nursery = (struct nursery)NURSERY_INIT;
 }

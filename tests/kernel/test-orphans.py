@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Owners that are killed, at any moment: whoever was started for them ends, and nothing of it stays.
+
+Moments are random, from AISBX_SEED on; what is checked never depends on them. Processes are halted and ended by number,
+and each is one of our own descendants.
+"""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import wasmtest
+from aisbxtest import Suite
+from batchtest import Batch, until
+from box import slow
+from leftovers import descendants
+from wasmtest import assemble, hello
+
+suite = Suite("owners that are killed", needs_attack=False)
+chance = random.Random(os.environ.get("AISBX_SEED", "orphans"))
+
+FULL = os.environ.get("AISBX_TIER") == "ci"
+NURSERY, KEEPER, ZYGOTE = "aisbx-nursery", "aisbx-zygotes", "aisbx-wasm"
+SLEEP = "import time; time.sleep(1000)"
+
+
+def ready(t):
+    why = wasmtest.install(t.caller)
+    if why:
+        t.skip(why)
+    if not os.path.isdir(os.path.join(t.caller.env["XDG_DATA_HOME"], "aisbx/wasm/python")):
+        t.skip("set-up has not installed the languages")
+
+
+def send(pid, number):
+    """To one of our own, or nobody."""
+    if pid in descendants(os.getpid()):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def named(top, *names):
+    return [pid for pid, info in descendants(top).items() if info[0] in names]
+
+
+def drop(process):
+    """Kills an owner and lets go of it."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            stream.close()
+
+
+def nothing_left(t, what):
+    t.equal(t.suite.watch.problems(), [], what)
+
+
+@suite.case("O01", "a batch, at random moments; also together with its nursery, or with halted keepers",
+            "a shell's children outlive it")
+def batches(t):
+    ready(t)
+    longest = 3 if slow() else 0.7
+    for turn in range(40 if FULL else 12):
+        batch = Batch(t.caller, jobs=2)
+        for number in range(2):
+            batch.say("python", "-c", SLEEP if chance.random() < 0.3 else "print(1)", env=[f"A={number}"])
+        time.sleep(chance.random() * longest)
+        if turn % 4 == 1:
+            for pid in named(batch.process.pid, KEEPER):
+                send(pid, signal.SIGSTOP)
+        if turn % 4 == 2:
+            for pid in named(batch.process.pid, NURSERY):
+                send(pid, signal.SIGSTOP)
+        batch.process.send_signal(signal.SIGKILL)
+        if turn % 4 == 3:
+            for pid in named(os.getpid(), NURSERY):
+                send(pid, signal.SIGKILL)
+        drop(batch.process)
+    nothing_left(t, "nobody is left of any")
+
+
+@suite.case("O02", "a nursery or a keeper alone, at random moments: the batch goes on, and leaves nothing")
+def inner(t):
+    ready(t)
+    with Batch(t.caller, jobs=2) as batch:
+        batch.python("print(1)")
+        for _ in range(30 if FULL else 8):
+            batch.say("python", "-c", "print(1)")
+            time.sleep(chance.random() * (0.5 if slow() else 0.1))
+            victims = named(batch.process.pid, NURSERY, KEEPER, ZYGOTE, "aisbx-view")
+            if victims:
+                send(chance.choice(victims), signal.SIGKILL)
+            answer = batch.hear()
+            t.ok(answer.get("status") in ("success", "killed", "internal") or answer.get("ok") is False, "an answer", answer)
+        t.equal(batch.python("print(2)").get("stdout"), "2\n", "the next line runs")
+    t.ok(batch.process.returncode in (0, 1), "its end", batch.process.returncode)
+
+
+@suite.case("O03", "a halted keeper is in nobody's way: the nursery ends it when it needs its place")
+def halted(t):
+    ready(t)
+    content = assemble(hello("hello\n"))
+    if content is None:
+        t.skip("wat2wasm is not installed (wabt)")
+    path = t.caller.put("hello.wasm", content)
+    t.box.run(path, flags=("--driver", "wasm"))
+    with Batch(t.caller) as batch:
+        for number in range(20):
+            t.equal(batch.run(path, env=[f"A={number}"]).get("stdout"), "hello\n", f"with zygote {number}")
+            if number == 0:
+                for pid in named(batch.process.pid, KEEPER):
+                    send(pid, signal.SIGSTOP)
+        t.ok(until(lambda: len(named(batch.process.pid, ZYGOTE)) <= 16), "sixteen at most")
+
+
+PROFILE = "driver: wasm\n"
+HELLO = (b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+         b'"clientInfo":{"name":"test","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+CALL = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"sandbox_run","arguments":{"command":["python","-c","%s"]}}}\n'
+
+
+@suite.case("O05", "a server for agents, at random moments", "a shell's children outlive it")
+def servers(t):
+    ready(t)
+    profile = t.caller.put_at(os.path.join(t.caller.home, "wasm.yaml"), PROFILE)
+    for turn in range(16 if FULL else 4):
+        server = subprocess.Popen([t.caller.program, "mcp", "--profile", profile], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, cwd=t.caller.workspace, env=t.caller.env, **t.caller.identity())
+        server.stdin.write(HELLO + CALL % (2, b"print(1)") + CALL % (3, SLEEP.encode()))
+        server.stdin.flush()
+        t.ok(b'"id":1' in server.stdout.readline().replace(b" ", b""), "it serves")
+        time.sleep(chance.random() * (3 if slow() else 0.7))
+        if turn % 2:
+            for pid in named(server.pid, KEEPER):
+                send(pid, signal.SIGSTOP)
+        drop(server)
+    nothing_left(t, "nobody is left of any")
+
+
+def exec_of(t, name, script, **env):
+    return subprocess.Popen([t.caller.program, "exec", name, "--", "sh", "-c", script], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=t.caller.workspace,
+                            env={**t.caller.env, **env}, **t.caller.identity())
+
+
+@suite.case("O06", "the first exec of a sandbox, at random moments: its keeper lives, and ends when it is idle",
+            "a shell's children outlive it")
+def keepers(t):
+    names = [f"o6-{turn}" for turn in range(16 if FULL else 6)]
+    for name in names:
+        t.equal(t.box.call("create", name).returncode, 0, "created")
+        process = exec_of(t, name, "sleep 1000", AISBX_KEEPER_IDLE_MS="300")
+        time.sleep(chance.random() * (0.5 if slow() else 0.08))
+        drop(process)
+    nothing_left(t, "keepers end by themselves")
+    for name in names:
+        t.equal(t.box.call("exec", name, "--", "true").returncode, 0, f"{name} can be entered")
+        removed = t.box.call("rm", name)
+        t.equal(removed.returncode, 0, f"and removed: {removed}")
+
+
+suite.main()
