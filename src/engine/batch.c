@@ -22,8 +22,8 @@
 #define READ_SIZE 65536
 /* Answers that wait for an earlier one, per job: a slow line holds others up only so far. */
 #define WAITING_PER_JOB 16
-/* Input, signals, the nursery; then the jobs. */
-#define POLLS_FIXED 3
+/* Input, signals, the nursery, the reader of the answers; then the jobs. */
+#define POLLS_FIXED 4
 #define ANSWER_MAX ((size_t)64 << 20)
 
 struct job {
@@ -46,6 +46,7 @@ struct batch {
 	bool is_ended, is_skipping; /* the rest of a line that is too long */
 	uint64_t number;
 	int signal_fd;
+	int out_fd; /* -1: not looked at any more */
 	sigset_t saved_mask;
 	bool is_stopped, all_ran;
 	pid_t pid;		/* our own */
@@ -303,6 +304,15 @@ static void stop(struct batch *batch)
 	}
 }
 
+/* Whoever asked is gone, killed perhaps: what runs now runs for nobody. */
+static void look_at_reader(struct batch *batch, short events)
+{
+	if (events & (POLLERR | POLLHUP))
+		stop(batch);
+	if (events)
+		batch->out_fd = -1;
+}
+
 static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 {
 	struct signalfd_siginfo info;
@@ -311,6 +321,7 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 				    .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = batch->signal_fd, .events = POLLIN };
 	polls[2] = (struct pollfd){ .fd = nursery_poll_fd(&batch->nursery), .events = POLLIN };
+	polls[3] = (struct pollfd){ .fd = batch->out_fd };
 	for (size_t i = 0; i < batch->count; i++)
 		polls[POLLS_FIXED + i] =
 			(struct pollfd){ .fd = job_at(batch, i)->end_fd, .events = POLLIN };
@@ -324,6 +335,7 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 	}
 	if (polls[1].revents && read(batch->signal_fd, &info, sizeof(info)) > 0)
 		stop(batch);
+	look_at_reader(batch, polls[3].revents);
 	if (polls[0].revents && read_input(batch, err) < 0)
 		return -1;
 	take_lines(batch);
@@ -387,6 +399,7 @@ int engine_batch(const struct engine_batch *options, bool *ret_all_ran, struct e
 {
 	struct batch batch = { .options = options,
 			       .signal_fd = -1,
+			       .out_fd = options->out_fd,
 			       .all_ran = true,
 			       .pid = getpid(),
 			       .nursery = NURSERY_INIT };

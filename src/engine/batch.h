@@ -16,6 +16,7 @@ struct engine_batch {
 	unsigned jobs;		    /* at once; 0: as many as there are cores */
 	const struct request *base; /* the flags of the command line */
 	bool list_changes;
+	int out_fd; /* where answers go: when nobody reads there any more, the batch ends; -1: not known */
 	/* Takes one answer, a JSON object and a newline. -1 ends the batch. */
 	int (*answer)(const struct str *line, void *cookie, struct error *err);
 	void *cookie;

@@ -60,6 +60,7 @@ int op_batch_run(struct op_call *call, struct error *err)
 					    .jobs = (unsigned)count,
 					    .base = &request,
 					    .list_changes = op_arg_switch(call, "name-status"),
+					    .out_fd = call->pass_on ? STDOUT_FILENO : -1,
 					    .answer = take_answer,
 					    .cookie = call };
 

@@ -6,6 +6,7 @@ and each is one of our own descendants.
 """
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,6 +118,35 @@ def halted(t):
                 for pid in named(batch.process.pid, KEEPER):
                     send(pid, signal.SIGSTOP)
         t.ok(until(lambda: len(named(batch.process.pid, ZYGOTE)) <= 16), "sixteen at most")
+
+
+# A program that uses the library: it starts a batch, asks for one run, and waits for the answer.
+HOST = """
+import subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+child.stdin.write(sys.stdin.buffer.readline())
+child.stdin.flush()
+print("asked", flush=True)
+child.stdout.readline()
+"""
+LINES = (b'{"command": ["python", "-c", "import time; time.sleep(1000)"]}\n', b'{"command": ["sleep", "1000"]}\n')
+
+
+@suite.case("O04", "a program with an open session: its runs end with it", "a shell's children outlive it")
+def sessions(t):
+    ready(t)
+    python = shutil.which("python3", path=t.caller.env["PATH"])
+    for driver, line in zip(("wasm", "linux"), LINES):
+        for _ in range(6 if FULL else 2):
+            host = subprocess.Popen([python, "-c", HOST, t.caller.program, "run", "--driver", driver, "--jobs=1", "--batch=-"],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=t.caller.workspace, env=t.caller.env,
+                                    **t.caller.identity())
+            host.stdin.write(line)
+            host.stdin.flush()
+            t.equal(host.stdout.readline(), b"asked\n", "it has asked")
+            time.sleep(chance.random() * (2 if slow() else 0.5))
+            drop(host)
+        nothing_left(t, f"nobody runs for a dead program, {driver}")
 
 
 PROFILE = "driver: wasm\n"
