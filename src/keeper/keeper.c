@@ -270,6 +270,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 		keeper->io.fds[i] = -1;
 	for (size_t i = 0; i < 2; i++)
 		keeper->io.lock_fds[i] = options->lock_fds[i];
+	keeper->io.ends_ms = options->expires_ms;
 	launch_init(&keeper->launch);
 	if (detach(options) < 0)
 		_exit(1);

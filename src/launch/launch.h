@@ -26,6 +26,8 @@ struct launch_io {
 	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
 	/* Locks that are let go only when everybody inside is gone, also if we are killed; borrowed, -1 for none. */
 	int lock_fds[2];
+	/* When a sandbox that stays is over, since 1970: should we not see to that, the janitor ends us. 0: never. */
+	uint64_t ends_ms;
 	/* For a command that is a program of ours; else NULL. Borrowed; each process opens files in its own copy. */
 	struct hands *hands;
 };
@@ -41,6 +43,8 @@ struct launch {
 	bool leaves_things; /* that a janitor must remove */
 	bool is_resident;   /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
 	int lock_fds[2];    /* borrowed */
+	uint64_t ends_ms;   /* as the caller gave it */
+	int self_fd;	    /* pidfd of whoever has to see to that; -1 where nobody has */
 	pid_t janitor_pid;
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 before the command runs, or without one */
 	int upper_fd;	       /* the writable layers, -1 until known */

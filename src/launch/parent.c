@@ -36,7 +36,7 @@
 void launch_init(struct launch *launch)
 {
 	memset(launch, 0, sizeof(*launch));
-	launch->init_fd = launch->control_fd = launch->payload_fd = -1;
+	launch->init_fd = launch->control_fd = launch->payload_fd = launch->self_fd = -1;
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
 	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = launch->network_fd = -1;
 	cgroup_init(&launch->group);
@@ -285,6 +285,9 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	launch_init(&launch);
 	launch.is_resident = spec->resident;
 	memcpy(launch.lock_fds, io->lock_fds, sizeof(launch.lock_fds));
+	launch.ends_ms = io->ends_ms;
+	if (launch.ends_ms)
+		launch.self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	raise_descriptors();
 	/* As an earlier run of this process left it, a plain user could not map ids; it is closed again below. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -480,6 +483,7 @@ void launch_done(struct launch *launch, bool wait)
 		storage_remove(launch->storage);
 	free_ptr(&launch->storage);
 	fd_close(&launch->storage_fd);
+	fd_close(&launch->self_fd);
 	fd_close(&launch->init_fd);
 	/* Last: this is the janitor's sign. */
 	fd_close(&launch->janitor_fd);

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import wasmtest
 from aisbxtest import Suite
 from batchtest import Batch, until
-from box import slow
+from box import patience, slow
 from leftovers import descendants
 from wasmtest import assemble, hello
 
@@ -173,6 +173,15 @@ def servers(t):
     nothing_left(t, "nobody is left of any")
 
 
+def keeper_of(t, name):
+    """Its number; 0 where there is none yet."""
+    try:
+        with open(f"{t.caller.env['XDG_DATA_HOME']}/aisbx/sbx/{name}/keeper") as file:
+            return int((file.read().split() or [0])[0])
+    except FileNotFoundError:
+        return 0
+
+
 def exec_of(t, name, script, **env):
     return subprocess.Popen([t.caller.program, "exec", name, "--", "sh", "-c", script], stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=t.caller.workspace,
@@ -193,6 +202,20 @@ def keepers(t):
         t.equal(t.box.call("exec", name, "--", "true").returncode, 0, f"{name} can be entered")
         removed = t.box.call("rm", name)
         t.equal(removed.returncode, 0, f"and removed: {removed}")
+
+
+@suite.case("O07", "a halted keeper cannot keep its sandbox beyond its time", "no other keeper has one to watch it")
+def late(t):
+    t.equal(t.box.call("create", "--ttl", "20s" if slow() else "6s", "late").returncode, 0, "created")
+    process = exec_of(t, "late", "sleep 1000")
+    try:
+        t.ok(until(lambda: named(keeper_of(t, "late") or -1, "sleep")), "it runs")
+        send(keeper_of(t, "late"), signal.SIGSTOP)
+        t.equal(process.wait(patience(30)), 137, "whoever is inside ends")
+    finally:
+        drop(process)
+    nothing_left(t, "and all that held it")
+    t.ok("late" not in t.box.call("ls", "--json").stdout, "the next command removes it")
 
 
 suite.main()
