@@ -95,6 +95,7 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 		.pids_refused = keeper->pids_refused,
 		.cpu_us = usage.cpu_us,
 		.memory_bytes = usage.memory_bytes,
+		.untold = client->untold,
 	};
 	if (afresh && has_proc && !keeper->launch.has_group)
 		ret_figures->tasks = tree_count(keeper->launch.proc_fd);

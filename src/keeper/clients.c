@@ -1,14 +1,18 @@
 /* The keeper's clients: what they ask for, and what init says to that. */
+#include "base/clock.h"
 #include "base/own.h"
 #include "keeper/parts.h"
 
-#include "base/clock.h"
-
 #include <errno.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* Bytes as the kernel counts them: much of what it takes from us before it lets us wait, and not all. */
+#define UNHEARD_MAX (128 << 10)
 
 /* Only whoever owns the sandbox, whatever the modes of the directories above say. */
 static bool is_owner(int fd)
@@ -92,6 +96,26 @@ static void drop(struct keeper *keeper, struct client *client)
 	(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
 	close(client->fd);
 	*client = keeper->clients[--keeper->client_count];
+}
+
+/* One who is halted would have us wait until he goes on, and everybody else with us. */
+static bool is_listening(const struct client *client)
+{
+	int unheard = 0;
+
+	return ioctl(client->fd, SIOCOUTQ, &unheard) < 0 || unheard < UNHEARD_MAX;
+}
+
+void client_deny(struct client *client, const struct attach_denied *denied)
+{
+	struct attach_message message = { .kind = ATTACH_DENIED, .id = client->id };
+
+	if (!is_listening(client)) {
+		client->untold++;
+		return;
+	}
+	message.denied = *denied;
+	(void)attach_send(client->fd, &message, NULL, 0);
 }
 
 void client_fail(const struct client *client, const struct error *err)

@@ -75,17 +75,15 @@ static struct client *find_client(struct keeper *keeper, pid_t pid)
 
 void denials_tell(struct keeper *keeper, const struct notify_event *event)
 {
-	const struct client *client = find_client(keeper, event->pid);
-	struct attach_message message = { .kind = ATTACH_DENIED };
-	struct attach_denied *denied = &message.denied;
+	struct client *client = find_client(keeper, event->pid);
+	struct attach_denied denied = { 0 };
 
 	if (!client)
 		return;
-	message.id = client->id;
-	(void)snprintf(denied->layer, sizeof(denied->layer), "%s",
+	(void)snprintf(denied.layer, sizeof(denied.layer), "%s",
 		       event->kind == NOTIFY_NET ? "net" : "seccomp");
-	(void)snprintf(denied->what, sizeof(denied->what), "%s", event->what);
-	(void)snprintf(denied->rule, sizeof(denied->rule), "%s", event->rule ? event->rule : "");
-	(void)snprintf(denied->hint, sizeof(denied->hint), "%s", event->hint);
-	(void)attach_send(client->fd, &message, NULL, 0);
+	(void)snprintf(denied.what, sizeof(denied.what), "%s", event->what);
+	(void)snprintf(denied.rule, sizeof(denied.rule), "%s", event->rule ? event->rule : "");
+	(void)snprintf(denied.hint, sizeof(denied.hint), "%s", event->hint);
+	client_deny(client, &denied);
 }

@@ -9,22 +9,17 @@
 #define FLUSH_MS 100
 #define ORDER_MS 2000
 
-static void tell(struct keeper *keeper, const struct client *client,
-		 const struct net_denial *denial)
+static void tell(struct keeper *keeper, struct client *client, const struct net_denial *denial)
 {
-	struct attach_message message = { .kind = ATTACH_DENIED };
-	struct attach_denied *denied = &message.denied;
+	struct attach_denied denied = { .time_ms = denial->time_ms };
 
-	denied->time_ms = denial->time_ms;
-	(void)snprintf(denied->layer, sizeof(denied->layer), "%s", denial->layer);
-	(void)snprintf(denied->what, sizeof(denied->what), "%.90s", denial->what);
-	(void)snprintf(denied->rule, sizeof(denied->rule), "%.90s", denial->rule);
-	(void)snprintf(denied->hint, sizeof(denied->hint), "%.90s", denial->hint);
-	keeper->denied[keeper->denied_count++ % DENIED_KEPT] = *denied;
-	if (!client)
-		return;
-	message.id = client->id;
-	(void)attach_send(client->fd, &message, NULL, 0);
+	(void)snprintf(denied.layer, sizeof(denied.layer), "%s", denial->layer);
+	(void)snprintf(denied.what, sizeof(denied.what), "%.90s", denial->what);
+	(void)snprintf(denied.rule, sizeof(denied.rule), "%.90s", denial->rule);
+	(void)snprintf(denied.hint, sizeof(denied.hint), "%.90s", denial->hint);
+	keeper->denied[keeper->denied_count++ % DENIED_KEPT] = denied;
+	if (client)
+		client_deny(client, &denied);
 }
 
 static void lose(struct keeper *keeper, const struct net_report *report)
@@ -57,7 +52,7 @@ void network_hear(struct keeper *keeper)
 
 struct listener {
 	struct keeper *keeper;
-	const struct client *client;
+	struct client *client;
 };
 
 static void take(struct net_denial *denial, void *cookie)
@@ -68,7 +63,7 @@ static void take(struct net_denial *denial, void *cookie)
 }
 
 /* Asks the gateway and takes what it says up to its answer. Whether it answered in time. */
-static bool ask(struct keeper *keeper, const struct client *client, int patience_ms,
+static bool ask(struct keeper *keeper, struct client *client, int patience_ms,
 		struct net_counts *ret_counts)
 {
 	struct listener listener = { keeper, client };
@@ -76,7 +71,7 @@ static bool ask(struct keeper *keeper, const struct client *client, int patience
 	return launch_rules_await(&keeper->launch, patience_ms, take, &listener, ret_counts);
 }
 
-void network_flush(struct keeper *keeper, const struct client *client)
+void network_flush(struct keeper *keeper, struct client *client)
 {
 	struct net_counts ignored;
 
@@ -105,8 +100,8 @@ void network_tell(struct keeper *keeper, const struct client *client)
 	(void)attach_send(client->fd, &message, NULL, 0);
 }
 
-static int change(struct keeper *keeper, const struct client *client,
-		  const struct attach_rule *rule, struct error *err)
+static int change(struct keeper *keeper, struct client *client, const struct attach_rule *rule,
+		  struct error *err)
 {
 	struct net_counts ignored;
 
@@ -119,8 +114,7 @@ static int change(struct keeper *keeper, const struct client *client,
 	return 0;
 }
 
-void network_change(struct keeper *keeper, const struct client *client,
-		    const struct attach_rule *rule)
+void network_change(struct keeper *keeper, struct client *client, const struct attach_rule *rule)
 {
 	const struct attach_message done = { .kind = ATTACH_DONE, .id = client->id };
 	struct error err;

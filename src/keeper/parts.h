@@ -22,6 +22,7 @@ struct client {
 	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
 	bool is_active; /* an exec is under way */
 	bool has_frozen;
+	uint64_t untold; /* denials that it was not told */
 };
 
 struct keeper {
@@ -69,6 +70,9 @@ void clients_fail(struct keeper *keeper, const struct error *err);
 /* The sandbox is at its end: tells everybody whose command is under way that it is over, and what it had used. */
 void clients_end(struct keeper *keeper);
 
+/* What was refused to its command. One who does not listen is only told how many he missed, and that later. */
+void client_deny(struct client *client, const struct attach_denied *denied);
+
 /* Tells the client it belongs to what was refused inside. */
 void denials_tell(struct keeper *keeper, const struct notify_event *event);
 
@@ -85,14 +89,13 @@ void bounds_look(struct keeper *keeper);
 void network_hear(struct keeper *keeper);
 
 /* Has everything the gateway saw so far told, to that client. Does nothing without a gateway. */
-void network_flush(struct keeper *keeper, const struct client *client);
+void network_flush(struct keeper *keeper, struct client *client);
 
 /* Answers ATTACH_NETWORK: the last denials, then the counts. */
 void network_tell(struct keeper *keeper, const struct client *client);
 
 /* Answers ATTACH_RULE: changes the rules of the running gateway, for connections from now on. */
-void network_change(struct keeper *keeper, const struct client *client,
-		    const struct attach_rule *rule);
+void network_change(struct keeper *keeper, struct client *client, const struct attach_rule *rule);
 
 /* Why its request came to nothing. */
 void client_fail(const struct client *client, const struct error *err);

@@ -218,4 +218,35 @@ def late(t):
     t.ok("late" not in t.box.call("ls", "--json").stdout, "the next command removes it")
 
 
+DENIALS = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+open("up", "w").close()
+while not os.path.exists("go"): time.sleep(0.01)
+for _ in range(3000): libc.mount(None, None, None, 0, None)
+open("done", "w").close()
+time.sleep(1000)
+"""
+
+
+@suite.case("O08", "a client that is halted keeps nobody from the keeper, whatever its command does")
+def deaf(t):
+    t.equal(t.box.call("create", "deaf").returncode, 0, "created")
+    process = subprocess.Popen([t.caller.program, "exec", "--json", "deaf", "--", "python3", "-c", DENIALS], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=t.caller.workspace, env=t.caller.env,
+                               **t.caller.identity())
+    try:
+        t.ok(until(lambda: t.box.call("exec", "deaf", "--", "test", "-e", "up").returncode == 0), "it runs")
+        process.send_signal(signal.SIGSTOP)
+        t.equal(t.box.call("exec", "deaf", "--", "touch", "go").returncode, 0, "it may begin")
+        t.ok(until(lambda: t.box.call("exec", "deaf", "--", "test", "-e", "done").returncode == 0), "others are served, and it goes on")
+        process.send_signal(signal.SIGCONT)
+        t.equal(t.box.call("stop", "deaf").returncode, 0, "stopped")
+        out, _ = process.communicate(timeout=patience(30))
+    finally:
+        drop(process)
+        t.box.call("rm", "deaf")
+    t.ok(b'"mount(2)"' in out, "what it heard it tells", out[-500:])
+
+
 suite.main()

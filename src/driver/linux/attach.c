@@ -114,6 +114,7 @@ static void take_figures(struct attach_task *task, const struct attach_figures *
 		task->before = *figures;
 	task->has_figures = true;
 	task->is_asking = false;
+	task->task.denials.beyond += figures->untold - task->now.untold;
 	task->now = *figures;
 	linux_name_layers(&task->task, figures->missing);
 }
