@@ -3,21 +3,20 @@
 
 Takes the program from AISBX. Speaks TAP. Ends only processes that it started itself.
 """
-import ctypes
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+import family
 from box import patience
 from clitest import AISBX, Home, Tap, refused
+from family import until
 
 tap = Tap()
-PR_SET_CHILD_SUBREAPER = 36
 
 
 def batch(home, lines, *flags, **kw):
@@ -27,42 +26,10 @@ def batch(home, lines, *flags, **kw):
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def wait_for(condition, seconds=20):
-    """Whether it becomes true; never a measure, only the end of hope."""
-    end = time.monotonic() + patience(seconds)
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def fields(pid):
-    """(name, state, parent) of a process; None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            text = file.read()
-    except OSError:
-        return None
-    rest = text[text.rindex(")") + 2:].split()
-    return text[text.index("(") + 1:text.rindex(")")], rest[0], int(rest[1])
-
-
 def ours():
-    """{pid: name} of every living process below this one; it is the reaper of all its orphans."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-    found, before = {}, None
-    everybody = {int(p): fields(p) for p in os.listdir("/proc") if p.isdigit()}
-    while before != len(found):
-        before = len(found)
-        for pid, info in everybody.items():
-            if info and info[1] != "Z" and (info[2] == os.getpid() or info[2] in found):
-                found[pid] = info[0]
-    return found
+    """{pid: name} of every living process below this one; those that ended are taken first."""
+    family.reap()
+    return family.ours()
 
 
 def test_lines(home):
@@ -165,10 +132,10 @@ def test_ends(home):
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         process.stdin.write(lines)
         process.stdin.flush()
-        tap.ok(wait_for(lambda: list(ours().values()).count("sleep") == 3), "three run at once", ours())
+        tap.ok(until(lambda: list(ours().values()).count("sleep") == 3), "three run at once", ours())
         process.send_signal(sig)
         out = process.communicate(timeout=patience(60))[0]
-        tap.ok(wait_for(lambda: not ours()), f"after {name} nobody is left", ours())
+        tap.ok(until(lambda: not ours()), f"after {name} nobody is left", ours())
         got = [json.loads(line)["status"] for line in out.splitlines()]
         tap.equal(got, ["killed"] * (3 if name == "TERM" else 0), "those that ran are told")
     process = subprocess.Popen([AISBX, "run", "--batch", "-"], cwd=home.work, env=home.env, stdin=subprocess.PIPE,
@@ -178,11 +145,11 @@ def test_ends(home):
     process.stdin.close()
     process.wait(timeout=patience(60))
     process.stderr.close()
-    tap.ok(process.returncode != 0 and wait_for(lambda: not ours()), "when nobody reads, it ends", ours())
+    tap.ok(process.returncode != 0 and until(lambda: not ours()), "when nobody reads, it ends", ours())
 
 
 def main():
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    family.adopt()
     for test in (test_lines, test_bad, test_narrow, test_order, test_ends):
         with Home("aisbxtest-batch-") as home:
             tap.attempt(test, home)

@@ -6,7 +6,6 @@ killed (6; 30 with AISBX_LONG; 200 in `make ci` where there is time). The moment
 have such a test of their own (tests/cli/test-stage.py).
 """
 
-import ctypes
 import os
 import random
 import re
@@ -17,14 +16,12 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import leftovers  # noqa: E402
-from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
+from family import adopt, descendants, reap, until  # noqa: E402
 
 tap = Tap()
 ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or (30 if os.environ.get("AISBX_LONG") else 6))
 SEED = int(os.environ.get("AISBX_SEED") or time.time())
-PR_SET_CHILD_SUBREAPER = 36
 
 
 def took(call):
@@ -54,24 +51,9 @@ def killed(home, seconds, *words):
         return True
 
 
-def reap():
-    while True:
-        try:
-            if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                return
-        except ChildProcessError:
-            return
-
-
 def alone():
     """Whether nobody is left of what was killed; keepers and janitors need a moment."""
-    end = time.monotonic() + patience(20)
-    while time.monotonic() < end:
-        reap()
-        if not leftovers.descendants(os.getpid()):
-            return True
-        time.sleep(0.02)
-    return False
+    return until(lambda: reap() or not descendants(os.getpid()))
 
 
 def recorded(home):
@@ -120,7 +102,7 @@ def test_race(home):
         fresh()
         stopped += killed(home, seconds, *words)
         if not alone():
-            left.append(leftovers.descendants(os.getpid()))
+            left.append(descendants(os.getpid()))
         home.call("ls")
         now = content(home)
         torn += now not in (ONE, TWO)
@@ -197,15 +179,12 @@ def test_gc(home):
     tap.equal(lost, 0, "nothing that is in use is lost")
     tap.equal([row["name"] for row in home.rows("ls")], ["stays"], "what was over is gone")
     trash = home.path + "/.local/share/aisbx/trash"
-    end = time.monotonic() + patience(20)
-    while os.path.isdir(trash) and os.listdir(trash) and time.monotonic() < end:
-        time.sleep(0.1)
-    tap.equal(os.listdir(trash) if os.path.isdir(trash) else [], [], "and so is what it was moved aside to")
+    tap.ok(until(lambda: not os.path.isdir(trash) or not os.listdir(trash)), "and so is what it was moved aside to")
     tap.ok(alone(), "nobody is left of it")
 
 
 def main():
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt()
     random.seed(SEED)
     print(f"# seed {SEED}, {ROUNDS} rounds each")
     only = os.environ.get("AISBX_CASES", "").split(",")

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Filesystem isolation: nothing of the host's tree changes, nothing hidden shows (A032 to A053, A175)."""
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from box import end
 import canary
-from leftovers import descendants
+from family import descendants
 
 suite = Suite("filesystem isolation")
 

@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
 from box import end
-from leftovers import descendants
+from family import descendants
 
 suite = Suite("kernel surface")
 

@@ -5,13 +5,12 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
 from box import end, patience, slow
-from leftovers import descendants
+from family import descendants
 
 suite = Suite("terminal, signals, life cycle")
 FULL = os.environ.get("AISBX_TIER") == "ci"

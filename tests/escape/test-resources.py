@@ -11,7 +11,6 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
 from box import end, patience, slow
-from leftovers import descendants
 
 suite = Suite("resources")
 FULL = os.environ.get("AISBX_TIER") == "ci"

@@ -5,7 +5,6 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's
 user. Ends only processes that it started itself, by their numbers.
 """
 import base64
-import ctypes
 import fcntl
 import json
 import os
@@ -18,11 +17,12 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+import family
 from box import patience, slow
 from clitest import AISBX, Home, Tap, refused
+from family import until
 
 tap = Tap()
-PR_SET_CHILD_SUBREAPER = 36
 PIECE = 1 << 20
 # Undumpable: then /proc shows it to nobody.
 HIDES = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print(\"up\", flush=True); time.sleep(3000)"
@@ -65,7 +65,7 @@ def follow(home, exec_id, *, wait="10s"):
 
 def wait_up(home, exec_id):
     """Until a command has written something, or ended."""
-    wait_for(lambda: poll(home, exec_id, "--wait", "10s").get("stdout") != "", 120)
+    until(lambda: poll(home, exec_id, "--wait", "10s").get("stdout") != "", 120)
 
 
 def follow_killed(home, exec_id):
@@ -74,47 +74,10 @@ def follow_killed(home, exec_id):
     return follow(home, exec_id)[2].get("result", {}).get("status")
 
 
-def wait_for(condition, seconds=20):
-    """Whether it becomes true; never a measure, only the end of hope."""
-    end = time.monotonic() + patience(seconds)
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def fields(pid):
-    """(name, state, parent) of a process; None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            text = file.read()
-    except OSError:
-        return None
-    rest = text[text.rindex(")") + 2:].split()
-    return text[text.index("(") + 1:text.rindex(")")], rest[0], int(rest[1])
-
-
-def reap():
-    """Takes the orphans that have ended."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
 def ours():
-    """{pid: name} of every living process below this one; it is the reaper of all its orphans."""
-    reap()
-    found, before = {}, None
-    everybody = {int(p): fields(p) for p in os.listdir("/proc") if p.isdigit()}
-    while before != len(found):
-        before = len(found)
-        for pid, info in everybody.items():
-            if info and info[1] != "Z" and (info[2] == os.getpid() or info[2] in found):
-                found[pid] = info[0]
-    return found
+    """{pid: name} of every living process below this one; those that ended are taken first."""
+    family.reap()
+    return family.ours()
 
 
 def supervisors():
@@ -139,7 +102,7 @@ def test_life(home):
     found = poll(home, exec_id, "--wait", "10s")
     tap.equal([found.get(k) for k in ("exec_id", "sandbox", "state", "result")], [exec_id, "life", "running", None],
               "it runs")
-    tap.ok(wait_for(lambda: poll(home, exec_id).get("stderr_offset") == 4), "and wrote to both streams")
+    tap.ok(until(lambda: poll(home, exec_id).get("stderr_offset") == 4), "and wrote to both streams")
     tap.equal([poll(home, exec_id)[k] for k in ("stdout", "stdout_offset", "stderr", "stderr_offset")],
               ["one\n", 4, "two\n", 4], "which are told apart")
     tap.equal([row["execs"] for row in home.rows("ls") if row["name"] == "life"], [1], "ls counts it")
@@ -156,7 +119,7 @@ def test_life(home):
     tap.equal(len([row for row in home.rows("history") if row["run_id"] == exec_id]), 1, "once")
     said = home.call("poll", exec_id)
     tap.ok(said.stdout == "one\nthree\ntwo\n" and "error, exit code 7" in said.stderr, "poll for people", said)
-    tap.ok(wait_for(lambda: not supervisors()), "its supervisor is gone", ours())
+    tap.ok(until(lambda: not supervisors()), "its supervisor is gone", ours())
     tap.equal(execs(home), [exec_id, exec_id + ".result"], "which leaves its card and its result")
     tap.equal(home.data("inspect", "life")["execs"], [], "it is not listed any more")
     home.call("rm", "life")
@@ -191,7 +154,7 @@ def test_wrong(home):
     tap.ok(not execs_of_others(home, {exec_id, done["exec_id"]}), "refusals leave nothing", execs(home))
     home.call("rm", "wrong")
     tap.equal(follow(home, exec_id)[2]["result"]["status"], "killed", "rm ends what runs in the background")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def execs_of_others(home, ids):
@@ -227,7 +190,7 @@ def test_flood(home):
     home.call("create", "flood")
     size = 8 if slow() else 96
     exec_id = start(home, "flood", f"head -c {size}M /dev/zero; echo end >&2", "--time", "120s")
-    tap.ok(wait_for(lambda: poll(home, exec_id, "--offset", "999999999999", "--wait", "5s")["state"] == "done", 60),
+    tap.ok(until(lambda: poll(home, exec_id, "--offset", "999999999999", "--wait", "5s")["state"] == "done", 60),
            "a flood ends by itself")
     result = poll(home, exec_id, "--offset", "999999999999")["result"]
     kept = os.stat(f"{home.path}/.local/state/aisbx/logs/{exec_id}").st_size
@@ -253,7 +216,7 @@ def test_input(home):
     for word in ("one", "two"):
         found = poll(home, exec_id, "--input", word + "\n", "--wait", "10s")
         tap.equal(found.get("input_bytes"), 4, f"{word} is taken")
-    tap.ok(wait_for(lambda: poll(home, exec_id)["stdout"] == "<one>\n<two>\n"), "and read in order")
+    tap.ok(until(lambda: poll(home, exec_id)["stdout"] == "<one>\n<two>\n"), "and read in order")
     tap.equal(poll(home, exec_id, "--input-end").get("exec_id"), exec_id, "its input is ended")
     out, err, found = follow(home, exec_id)
     tap.ok(out.endswith(b"over\n"), "which the command sees", out)
@@ -267,7 +230,7 @@ def test_input(home):
     exec_id = start(home, "in", "exec <&-; echo closed; sleep 1000")
     poll(home, exec_id, "--wait", "10s")
     # Init and keeper let go of their copies a moment later.
-    tap.ok(wait_for(lambda: refused(home.call("poll", exec_id, "--input", "late"), 3, "closed")),
+    tap.ok(until(lambda: refused(home.call("poll", exec_id, "--input", "late"), 3, "closed")),
            "input that the command closed itself")
     exec_id = start(home, "in", "read x; echo $x; sleep 1000")
     done = home.call("poll", exec_id, "--input", "x\n" + "y" * 100000, "--wait", "1s")
@@ -280,7 +243,7 @@ def test_input(home):
     poll(home, exec_id, "--input-end")
     tap.ok(follow(home, exec_id)[0].decode() == text, "more than a pipe holds, piece by piece")
     home.call("rm", "in")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def test_signals(home):
@@ -298,7 +261,7 @@ def test_signals(home):
     tap.equal([found["result"]["status"], found["result"]["exit_code"], found["result"]["signal"]], ["killed", 143, 15],
               "TERM ends the group")
     count = "ps ax -o args | grep -c '^sleep 1000' || true"
-    tap.ok(wait_for(lambda: home.call("exec", "sig", "--", "sh", "-c", count).stdout == "0\n"), "all of it")
+    tap.ok(until(lambda: home.call("exec", "sig", "--", "sh", "-c", count).stdout == "0\n"), "all of it")
     exec_id = start(home, "sig", "setsid sleep 2000 & echo up; sleep 2000")
     wait_up(home, exec_id)
     bystander = start(home, "sig", "echo up; sleep 3000")
@@ -307,7 +270,7 @@ def test_signals(home):
     out, err, found = follow(home, exec_id)
     tap.equal([found["result"]["status"], found["result"]["exit_code"]], ["killed", 137], "KILL cannot be outlived")
     count = "ps ax -o args | grep -c '^sleep [23]000' || true"
-    tap.ok(wait_for(lambda: home.call("exec", "sig", "--", "sh", "-c", count).stdout == "1\n"),
+    tap.ok(until(lambda: home.call("exec", "sig", "--", "sh", "-c", count).stdout == "1\n"),
            "not by a session of one's own either, and a bystander lives")
     exec_id = start(home, "sig", f"exec python3 -c '{HIDES}'")
     wait_up(home, exec_id)
@@ -321,7 +284,7 @@ def test_signals(home):
     home.call("stop", "sig")
     out, err, found = follow(home, bystander)
     tap.equal(found["result"]["status"], "killed", "stop ends it")
-    tap.ok(wait_for(lambda: not supervisors()), "and its supervisor", ours())
+    tap.ok(until(lambda: not supervisors()), "and its supervisor", ours())
     home.call("rm", "sig")
 
 
@@ -336,13 +299,13 @@ def test_limits(home):
     tap.equal(found["result"]["status"], "timeout", "the sandbox's limit cannot be raised")
     home.call("create", "--ttl", "6s", "brief")
     exec_id = start(home, "brief", "sleep 1000")
-    tap.ok(wait_for(lambda: poll(home, exec_id, "--wait", "5s")["state"] == "done"), "a sandbox's time to live ends it")
+    tap.ok(until(lambda: poll(home, exec_id, "--wait", "5s")["state"] == "done"), "a sandbox's time to live ends it")
     done = launch(home, "lim", "sh", "-c", "echo $A; pwd", flags=("--env", "A=b", "--trace", "t1"))
     out, err, found = follow(home, done["exec_id"])
     tap.ok(out.startswith(b"b\n") and found["result"]["trace_id"] == "t1", "flags of exec hold", (out, found))
     tap.equal(out.decode().split()[-1], home.work, "it starts where its caller is")
     home.call("rm", "lim", "short")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def test_caller(home):
@@ -354,7 +317,7 @@ def test_caller(home):
                           start_new_session=True) as process:
         os.close(write_fd)
         out = process.communicate(timeout=patience(30))[0]
-        os.killpg(process.pid, signal.SIGHUP) if fields(process.pid) else None
+        os.killpg(process.pid, signal.SIGHUP) if family.stat_of(process.pid) else None
     tap.equal(os.read(read_fd, 1), b"", "it keeps no descriptor of its caller's")
     os.close(read_fd)
     exec_id = out.decode().strip()
@@ -367,7 +330,7 @@ def test_caller(home):
     with open(f"{home.path}/.local/share/aisbx/lock") as lock:
         tap.ok(is_free(lock), "nor the store")
     home.call("rm", "call")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def is_free(lock):
@@ -431,13 +394,13 @@ def test_lost(home):
     poll(home, exec_id, "--wait", "10s")
     for pid in supervisors():
         os.kill(pid, signal.SIGKILL)
-    tap.ok(wait_for(lambda: poll(home, exec_id)["state"] == "done"), "it is over")
+    tap.ok(until(lambda: poll(home, exec_id)["state"] == "done"), "it is over")
     found = poll(home, exec_id)
     tap.equal([found["stdout"], found["result"]["status"], found["result"]["exit_code"], found["result"]["run_id"]],
               ["said\n", "killed", 137, exec_id], "killed, and what it wrote is there")
     tap.ok("exec -d" in found["result"]["message"], "with the remedy", found)
     count = "ps ax -o args | grep -c '^sleep 1000' || true"
-    tap.ok(wait_for(lambda: home.call("exec", "lost", "--", "sh", "-c", count).stdout == "0\n"), "its processes are gone")
+    tap.ok(until(lambda: home.call("exec", "lost", "--", "sh", "-c", count).stdout == "0\n"), "its processes are gone")
     done = home.call("poll", exec_id, "--input", "x")
     tap.ok(refused(done, 3, "has ended"), "it takes no input", done)
     tap.equal([row["status"] for row in home.rows("history") if row["run_id"] == exec_id], ["killed"], "in the history too")
@@ -448,7 +411,7 @@ def test_lost(home):
     tap.equal([removed, execs(home)], [[exec_id], []], "for a day, then gc takes it")
     tap.ok(refused(home.call("poll", exec_id), 5, "history"), "then it is unknown")
     home.call("rm", "lost")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def test_kills(home):
@@ -474,7 +437,7 @@ def test_kills(home):
             pass
         told |= set(process.communicate(timeout=patience(60))[0].split())
     tap.ok(told, "some were told their id")
-    tap.ok(wait_for(lambda: not supervisors()), "every supervisor ends", ours())
+    tap.ok(until(lambda: not supervisors()), "every supervisor ends", ours())
     states = {exec_id: poll(home, exec_id) for exec_id in told}
     tap.ok(all(s.get("state") == "done" and s["result"]["status"] in ("success", "killed") for s in states.values()),
            "each is told as done or killed", states)
@@ -484,12 +447,12 @@ def test_kills(home):
     wrong = [e for e, s in states.items() if [r["status"] for r in rows if r["run_id"] == e] != [s["result"]["status"]]]
     tap.ok(not wrong, "as poll says it", wrong)
     count = "ps ax -o args | grep -c '^sleep' || true"
-    tap.ok(wait_for(lambda: home.call("exec", "kills", "--", "sh", "-c", count).stdout == "0\n"),
+    tap.ok(until(lambda: home.call("exec", "kills", "--", "sh", "-c", count).stdout == "0\n"),
            "no process of theirs is left")
     home.data("inspect", "kills")
     tap.ok(not [n for n in execs(home) if n.endswith(".socket")], "nor a socket", execs(home))
     home.call("rm", "kills")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def test_many(home):
@@ -506,11 +469,11 @@ def test_many(home):
     heard = [json.loads(w.communicate(timeout=patience(60))[0]) for w in waiting]
     tap.ok(all(h["stdout"] in ("00\n", "") for h in heard), "those who waited were woken", heard)
     home.call("rm", "many")
-    tap.ok(wait_for(lambda: not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
 
 
 def main():
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    family.adopt()
     tests = (test_life, test_wrong, test_output, test_flood, test_input, test_signals, test_limits, test_caller,
              test_door, test_lost, test_kills, test_many)
     only = os.environ.get("AISBX_CASES", "").split(",")

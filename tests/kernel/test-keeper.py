@@ -5,7 +5,6 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's
 user. Ends only processes that it started itself, by their numbers.
 """
 import concurrent.futures
-import ctypes
 import json
 import os
 import random
@@ -20,9 +19,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from box import patience, slow
 from clitest import AISBX, Home, Tap
+from family import adopt, ours, reap, stat_of, until
 
 tap = Tap()
-PR_SET_CHILD_SUBREAPER = 36
 
 
 def sh(home, name, script, *flags, **kw):
@@ -35,39 +34,6 @@ def spawn(home, name, script, **kw):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
 
 
-def wait_for(condition, seconds=20):
-    """Whether it becomes true; never a measure, only the end of hope."""
-    end = time.monotonic() + patience(seconds)
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def fields(pid):
-    """(name, state, parent) of a process; None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            text = file.read()
-    except OSError:
-        return None
-    rest = text[text.rindex(")") + 2:].split()
-    return text[text.index("(") + 1:text.rindex(")")], rest[0], int(rest[1])
-
-
-def ours():
-    """{pid: name} of every living process below this one; it is the reaper of all its orphans."""
-    found, before = {}, None
-    everybody = {int(p): fields(p) for p in os.listdir("/proc") if p.isdigit()}
-    while before != len(found):
-        before = len(found)
-        for pid, info in everybody.items():
-            if info and info[1] != "Z" and (info[2] == os.getpid() or info[2] in found):
-                found[pid] = info[0]
-    return found
-
-
 def keepers(home, name):
     """Numbers of living keepers that hold the sandbox's lock."""
     path = f"{home.path}/.local/share/aisbx/sbx/{name}/keeper"
@@ -77,25 +43,16 @@ def keepers(home, name):
             links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
         except OSError:
             links = []
-        if comm == "aisbx-keeper" and path in links and (fields(pid) or [0, 0, 0])[2] != 0:
+        if comm == "aisbx-keeper" and path in links and (stat_of(pid) or [0, 0, 0])[2] != 0:
             found.append(pid)
     # Without a right to look at descriptors (not dumpable): those whose child is an init of the same name.
     return found or [p for p, c in ours().items() if c == "aisbx-keeper" and is_keeper(p)]
 
 
 def is_keeper(pid):
-    info = fields(pid)
-    parent = fields(info[2]) if info else None
+    info = stat_of(pid)
+    parent = stat_of(info[2]) if info else None
     return bool(info) and not (parent and parent[0] == "aisbx-keeper")
-
-
-def reap():
-    """Takes the orphans that have ended."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
 
 
 def test_sharing(home):
@@ -108,14 +65,14 @@ def test_sharing(home):
     tap.equal(sh(home, "share", "ls").stdout.split(), [f"f{i}" for i in range(8)], "and all wrote to the same place")
     sh(home, "share", "mkfifo p; (cat p > got) & sleep 100 & echo $! > pid")
     sh(home, "share", "echo through > p")
-    tap.ok(wait_for(lambda: sh(home, "share", "cat got").stdout == "through\n"),
+    tap.ok(until(lambda: sh(home, "share", "cat got").stdout == "through\n"),
            "what an exec leaves in the background lives on, and others reach it")
     done = sh(home, "share", "kill -0 $(cat pid) && kill $(cat pid)")
     tap.ok(done.returncode == 0, "also by signals", done)
     found = home.data("inspect", "share")
     tap.ok(isinstance(found.get("processes"), list), "inspect lists who is there", found)
     done = home.call("stop", "share")
-    tap.ok(done.returncode == 0 and wait_for(lambda: not keepers(home, "share")), "stop ends all of it", done)
+    tap.ok(done.returncode == 0 and until(lambda: not keepers(home, "share")), "stop ends all of it", done)
     tap.equal(sh(home, "share", "cat f3").stdout, "3\n", "and the next exec finds what was written")
     home.call("rm", "share")
 
@@ -125,11 +82,11 @@ def test_ends(home):
     home.call("create", "ends")
     bystander = spawn(home, "ends", "echo up > b; sleep 1000")
     victim = spawn(home, "ends", "echo up > v; setsid sleep 2000 & sleep 3000")
-    tap.ok(wait_for(lambda: sh(home, "ends", "test -e b -a -e v").returncode == 0), "two run side by side")
+    tap.ok(until(lambda: sh(home, "ends", "test -e b -a -e v").returncode == 0), "two run side by side")
     victim.kill()
     victim.communicate()
     count = "ps ax -o args | grep -c '^sleep [23]000' || true"
-    tap.ok(wait_for(lambda: sh(home, "ends", count).stdout == "0\n"), "a client's death ends what it started",
+    tap.ok(until(lambda: sh(home, "ends", count).stdout == "0\n"), "a client's death ends what it started",
            sh(home, "ends", "ps ax"))
     tap.equal(sh(home, "ends", "ps ax -o args | grep -c '^sleep 1000'").stdout, "1\n", "and nobody else")
     done = sh(home, "ends", "sleep 4000 & sleep 5000", "--time", "1s")
@@ -145,7 +102,7 @@ def test_ends(home):
     done = sh(home, "ends", "cat b v; ps ax -o args | grep -c '^sleep' || true")
     tap.equal(done.stdout, "up\nup\n0\n", "the next exec starts anew, with all that was written")
     home.call("rm", "ends")
-    tap.ok(wait_for(lambda: reap() or not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: reap() or not ours()), "nobody is left", ours())
 
 
 def test_kills(home):
@@ -162,24 +119,24 @@ def test_kills(home):
             pass
         process.communicate(timeout=patience(60))
     # Who meets one that is just ending is told so: nobody knows whether his command began, so it is not tried again.
-    tap.ok(wait_for(lambda: sh(home, "kills", "echo alive").stdout == "alive\n"), "entered after kills at random moments",
+    tap.ok(until(lambda: sh(home, "kills", "echo alive").stdout == "alive\n"), "entered after kills at random moments",
            sh(home, "kills", "echo alive"))
     home.call("rm", "kills")
-    tap.ok(wait_for(lambda: reap() or not ours()), "nobody is left", ours())
+    tap.ok(until(lambda: reap() or not ours()), "nobody is left", ours())
 
 
 def test_idle(home):
     home.call("create", "idle")
     sh(home, "idle", "true", AISBX_KEEPER_IDLE_MS="300")
-    tap.ok(wait_for(lambda: reap() or not ours()), "a keeper ends by itself when nobody is inside", ours())
+    tap.ok(until(lambda: reap() or not ours()), "a keeper ends by itself when nobody is inside", ours())
     sh(home, "idle", "(while test ! -e leave; do sleep 0.1; done) & exit 0", AISBX_KEEPER_IDLE_MS="300")
     time.sleep(1)
     tap.equal(len(keepers(home, "idle")), 1, "but not while somebody is")
     sh(home, "idle", "touch leave")
-    tap.ok(wait_for(lambda: reap() or not ours()), "and then it does", ours())
+    tap.ok(until(lambda: reap() or not ours()), "and then it does", ours())
     home.call("create", "--ttl", "1s", "brief")
     sh(home, "brief", "sleep 1000 & exit 0")
-    tap.ok(wait_for(lambda: reap() or not ours()), "a time to live ends whoever is inside", ours())
+    tap.ok(until(lambda: reap() or not ours()), "a time to live ends whoever is inside", ours())
     home.call("rm", "idle")
 
 
@@ -259,7 +216,7 @@ def test_many(home):
         again = list(pool.map(lambda i: sh(home, f"m{i}", "cat me").stdout, range(count)))
     tap.equal(again, ran, "and again")
     home.call("rm", *[f"m{i}" for i in range(count)], timeout=600)
-    tap.ok(wait_for(lambda: reap() or not ours(), 60), "nobody is left", ours())
+    tap.ok(until(lambda: reap() or not ours(), 60), "nobody is left", ours())
 
 
 def test_denials(home):
@@ -358,7 +315,7 @@ def test_freeze(home):
 
     def is_growing():
         before = sh(home, "live", "wc -l < log").stdout
-        return wait_for(lambda: sh(home, "live", "wc -l < log").stdout != before)
+        return until(lambda: sh(home, "live", "wc -l < log").stdout != before)
 
     done = home.call("snap", "live")
     tap.equal(done.returncode, 3, "a snapshot refuses while somebody writes")
@@ -373,7 +330,7 @@ def test_freeze(home):
         asker.wait()
     tap.ok(is_growing(), "also when who asked was killed")
     done = home.call("snap", "live", "--kill")
-    tap.ok(done.returncode == 0 and wait_for(lambda: reap() or not ours()), "or they are ended first", (done, ours()))
+    tap.ok(done.returncode == 0 and until(lambda: reap() or not ours()), "or they are ended first", (done, ours()))
     home.call("rm", "live")
 
 
@@ -452,7 +409,7 @@ def test_dead_keeper(home):
     sh(home, "dead", "true")
     child = subprocess.Popen([AISBX, "exec", "dead", "--", "sleep", "60"], cwd=home.work, env=home.env, text=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    tap.ok(wait_for(lambda: home.data("inspect", "dead").get("processes")), "a command is under way")
+    tap.ok(until(lambda: home.data("inspect", "dead").get("processes")), "a command is under way")
     os.kill(keeper_of(home, "dead"), signal.SIGKILL)
     _, err = child.communicate(timeout=patience(60))
     tap.ok(child.returncode == 137 and "supervisor died" in err and "next exec" in err, "the caller is told", (child.returncode, err))
@@ -460,7 +417,7 @@ def test_dead_keeper(home):
     tap.ok(done.returncode == 0 and done.stdout == "again\n", "the next exec works", done)
     child = subprocess.Popen([AISBX, "exec", "dead", "--", "sleep", "60"], cwd=home.work, env=home.env, text=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    tap.ok(wait_for(lambda: home.data("inspect", "dead").get("processes")), "another command is under way")
+    tap.ok(until(lambda: home.data("inspect", "dead").get("processes")), "another command is under way")
     home.call("stop", "dead")
     _, err = child.communicate(timeout=patience(60))
     tap.ok(child.returncode == 137 and "was stopped" in err, "one that is stopped hears that", (child.returncode, err))
@@ -475,7 +432,7 @@ def test_halted_keeper(home):
         pid = keeper_of(home, "halted")
         os.kill(pid, signal.SIGSTOP)
         done = home.call(verb, "halted", timeout=60)
-        tap.ok(done.returncode == 0 and wait_for(lambda: reap() or not os.path.exists(f"/proc/{pid}")), f"{verb} ends it", done)
+        tap.ok(done.returncode == 0 and until(lambda: reap() or not os.path.exists(f"/proc/{pid}")), f"{verb} ends it", done)
         if verb == "stop":
             tap.equal(sh(home, "halted", "echo again").stdout, "again\n", "and the next exec works")
             home.call("rm", "halted")
@@ -527,11 +484,11 @@ def test_crowd_memory(home):
     found = json.loads(done.stdout or "{}")
     tap.ok("mem" in found.get("limits_hit", []), "memory ran out", {**found, "stderr": ""})
     # those who are left of the crowd go on eating, and who comes meanwhile may be the next to be ended
-    tap.ok(wait_for(lambda: sh(home, "small", "cat /proc/self/oom_score_adj").stdout == "500\n", 60), "commands go first")
+    tap.ok(until(lambda: sh(home, "small", "cat /proc/self/oom_score_adj").stdout == "500\n", 60), "commands go first")
     if os.geteuid() == 0 and "limits" not in found.get("degraded", []):
         # the worst case by force: whatever the kernel chooses, it was memory
         keeper = keeper_of(home, "small")
-        init = [pid for pid, info in ((p, fields(p)) for p in ours()) if info and info[2] == keeper]
+        init = [pid for pid, info in ((p, stat_of(p)) for p in ours()) if info and info[2] == keeper]
         # only once it runs: init takes its own place in the kernel's order again whenever it has started somebody
         child = spawn(home, "small", "echo up; sleep 4; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"")
         child.stdout.readline()
@@ -570,7 +527,7 @@ def test_words(home):
 
 
 def main():
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
              test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
              test_halted_keeper, test_other_version, test_crowd_memory, test_memory, test_words)

@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from clitest import AISBX, Home, Tap
-from internet import GOOD, LAN, PRELUDE, build_internet, enter, lines, listen, run, words_of
+from internet import GOOD, LAN, PRELUDE, build_internet, enter, lines, listen, run
 
 tap = Tap()
 seen, raw = [], []

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """What a clone is: same files, same ids, same place, own kernel directories; and what becomes of changes."""
-import hashlib
 import json
 import os
 import shutil

@@ -2,16 +2,13 @@
 """Standard streams, terminals, exit codes and limits as a caller sees them."""
 import ctypes
 import os
-import pty
 import signal
 import socket
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
-from box import patience
 
 suite = Suite("streams, terminals, codes, limits", needs_attack=False, both_users=False)
 

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import wasmtest
 from aisbxtest import Suite
 from box import slow
-from leftovers import descendants
+from family import descendants
 from wasmtest import NOENT, REFUSED, assemble, hello, opens, program
 
 suite = Suite("the wasm driver", needs_attack=False, both_users=False)

@@ -9,9 +9,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import wasmtest
 from aisbxtest import Suite
-from batchtest import Batch, until
+from batchtest import Batch
 from box import slow
-from leftovers import descendants
+from family import descendants, until
 from wasmtest import assemble, hello, program
 
 suite = Suite("zygotes", needs_attack=False)

@@ -6,7 +6,6 @@ common oracle looks at the canaries, at the processes this suite is an ancestor 
 temporary files.
 """
 import atexit
-import ctypes
 import os
 import shutil
 import signal
@@ -19,11 +18,11 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import canary
+import family
 import leftovers
 from box import Box, find_program, slow
 
 PLAIN_ID = 54321
-PR_SET_CHILD_SUBREAPER = 36
 
 
 class Skip(Exception):
@@ -210,7 +209,7 @@ class Suite:
             print(f"# {row[:1500]}", flush=True)
 
     def prepare(self):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        family.adopt()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit(1))
         program = find_program()

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import internet
 from box import patience
+from family import until
 from internet import EVIL, GOOD, LAN, PRELUDE
 
 # What servers on port 8000 were sent.
@@ -72,7 +72,4 @@ def inside(t, script, *flags, timeout=30):
 
 
 def is_gone(what):
-    end = time.monotonic() + patience(30)
-    while what() and time.monotonic() < end:
-        time.sleep(0.05)
-    return not what()
+    return until(lambda: not what())

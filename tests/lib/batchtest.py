@@ -4,10 +4,9 @@ import os
 import select
 import signal
 import subprocess
-import time
 
 from box import patience
-from leftovers import descendants
+from family import descendants, until
 
 
 class Batch:
@@ -64,11 +63,3 @@ class Batch:
         code = self.process.wait(patience(30))
         self.process.stdout.close()
         return code
-
-
-def until(condition, seconds=30):
-    """Waits for CONDITION; its last answer."""
-    deadline = time.monotonic() + patience(seconds)
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()

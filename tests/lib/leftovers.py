@@ -10,6 +10,7 @@ import signal
 import time
 
 from box import patience
+from family import descendants, until
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 # finished mask layers of root callers are kept on purpose, until the next boot
@@ -18,37 +19,6 @@ KEPT = {"/run/aisbx-masks", "/dev/shm/aisbx-masks"}
 # scratch directories of other suites and tools, which may run at the same time
 OTHERS = re.compile("test|build|bench|copy|brief|install|tour|accept")
 SCRATCH = re.compile("/(aisbxtest-|aisbx-test|canary-)")
-
-
-def stat_of(pid):
-    """(name, state, parent), or None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            text = file.read()
-    except OSError:
-        return None
-    name, rest = text[text.index("(") + 1:].rsplit(")", 1)
-    fields = rest.split()
-    return name, fields[0], int(fields[1])
-
-
-def descendants(top):
-    """{pid: (name, state, parent)} of every process below TOP."""
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            info = stat_of(entry)
-            if info:
-                parents[int(entry)] = info
-    found = {}
-    changed = True
-    while changed:
-        changed = False
-        for pid, info in parents.items():
-            if pid not in found and (info[2] == top or info[2] in found):
-                found[pid] = info
-                changed = True
-    return found
 
 
 def mount_table():
@@ -162,14 +132,19 @@ class Watch:
             found |= {f"{caller.tmp}/{name}" for name in os.listdir(caller.tmp)}
         return found
 
-    def reap(self):
-        """Orphans that ended come to us: they are not leftovers, only unread."""
-        for pid, info in descendants(os.getpid()).items():
-            if info[1] == "Z" and info[2] == os.getpid() and pid not in self.processes:
-                try:
-                    os.waitpid(pid, os.WNOHANG)
-                except ChildProcessError:
-                    pass
+    def new_ones(self):
+        """{pid: about it} of processes below us that were not there before.
+
+        Orphans that ended come to us: they are not leftovers, only unread.
+        """
+        found = {pid: info for pid, info in descendants(os.getpid()).items() if pid not in self.processes}
+        for pid in [pid for pid, info in found.items() if info[1] == "Z" and info[2] == os.getpid()]:
+            del found[pid]
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+        return found
 
     def is_ours(self, mount):
         """Whether a line of the mount table can be the program's doing, and not a mount another suite made itself."""
@@ -177,9 +152,7 @@ class Watch:
 
     def look(self):
         """What is there and was not: what can only be ours, and what may be of others who run at this moment."""
-        self.reap()
-        own = [f"process left: {pid} {info}" for pid, info in descendants(os.getpid()).items()
-               if pid not in self.processes]
+        own = [f"process left: {pid} {info}" for pid, info in self.new_ones().items()]
         own += [f"control group left: {path}" for path in self.groups.left()]
         shared = {f"mount left: {line}" for line in mount_table() - self.mounts if self.is_ours(line)}
         shared |= {f"temporary entry left: {path}" for path in self.temporary() - self.entries}
@@ -208,14 +181,16 @@ class Watch:
 
     def clear(self):
         """Ends what was left, after it was told, so that the next case starts clean."""
-        for pid in descendants(os.getpid()):
-            if pid not in self.processes:
+        def killed():
+            left = self.new_ones()
+            for pid in left:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except OSError:
                     pass
-        time.sleep(0.2)
-        self.reap()
+            return not left
+
+        until(killed, 2)
         for path in self.groups.left():
             try:
                 os.rmdir(path)

@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import Home, Tap  # noqa: E402
+from family import command_lines, until  # noqa: E402
 from mcpclient import Gone, Server, is_refused  # noqa: E402
 
 tap = Tap()
@@ -398,23 +399,7 @@ def test_odd(home):
 
 def sleepers(seconds):
     """Processes of `sleep SECONDS`, wherever they run."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if file.read().split(b"\0")[:2] == [b"sleep", str(seconds).encode()]:
-                    found.append(int(pid))
-        except OSError:
-            continue
-    return found
-
-
-def until(what, timeout=120):
-    """Waits until WHAT is so; whether it came to that."""
-    end = time.monotonic() + timeout
-    while not what() and time.monotonic() < end:
-        time.sleep(0.05)
-    return what()
+    return [pid for pid, words in command_lines() if words[:2] == ["sleep", str(seconds)]]
 
 
 def test_killed(home):

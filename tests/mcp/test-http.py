@@ -18,6 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import AISBX, Home, Tap  # noqa: E402
+from family import shells_with, until  # noqa: E402
 
 tap = Tap()
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -169,18 +170,6 @@ def test_elicitation(web, home):
     tap.ok('"approved"' in rest and home.read("web.txt") == "web\n", "and then it is done", rest)
 
 
-def alive(mark):
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-                if words[0] == b"sh" and any(mark.encode() in word for word in words):
-                    return True
-        except OSError:
-            pass
-    return False
-
-
 def test_gone(web):
     mark = f"mark-{os.getpid()}"
     plain = socket.create_connection(("127.0.0.1", web.port))
@@ -188,14 +177,9 @@ def test_gone(web):
         "name": "sandbox_run", "arguments": {"script": f": {mark}; sleep 999"}}})
     head = "".join(f"{key}: {value}\r\n" for key, value in web.headers().items())
     plain.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
-    while not alive(mark):
-        time.sleep(0.05)
+    until(lambda: shells_with(mark))
     plain.close()
-    until = time.monotonic() + 120
-    while alive(mark) and time.monotonic() < until:
-        web.ask("ping")
-        time.sleep(0.1)
-    tap.ok(not alive(mark), "who goes away has cancelled")
+    tap.ok(until(lambda: web.ask("ping") and not shells_with(mark)), "who goes away has cancelled")
 
 
 def test_broken(web):

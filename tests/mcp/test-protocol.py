@@ -14,6 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from box import slow  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
+from family import command_lines, shells_with, until  # noqa: E402
 from mcpclient import Server, is_refused  # noqa: E402
 
 tap = Tap()
@@ -34,21 +35,7 @@ def code_of(response):
 
 def alive(name):
     """Whether a process with that in its command line exists."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if name.encode() in file.read() and int(pid) != os.getpid():
-                    return True
-        except OSError:
-            pass
-    return False
-
-
-def gone_within(name, seconds=120):
-    until = time.monotonic() + seconds
-    while alive(name) and time.monotonic() < until:
-        time.sleep(0.05)
-    return not alive(name)
+    return any(name in "\0".join(words) and pid != os.getpid() for pid, words in command_lines())
 
 
 def test_versions(home):
@@ -208,10 +195,9 @@ def test_progress_and_cancel(home):
                    if note["params"]["progressToken"] == 7), "in words, where the operation has some", server.notes)
         mark = f"sleep 98765.{os.getpid()}"
         running = server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": mark + " & wait"}})
-        while not alive(mark):
-            time.sleep(0.05)
+        until(lambda: alive(mark))
         server.tell("notifications/cancelled", requestId=running, reason="enough")
-        tap.ok(gone_within(mark), "a cancelled call ends, with everything it started")
+        tap.ok(until(lambda: not alive(mark)), "a cancelled call ends, with everything it started")
         tap.equal(server.ask("ping").get("result"), {}, "the server goes on")
         tap.ok(running not in server.seen, "nothing is answered to it")
         tap.equal(server.settle(), [], "no child is left")
@@ -373,8 +359,7 @@ def test_client_gone(home):
         server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": f": {mark}; sleep 9999"}})
         server.start("tools/call", {"name": "sandbox_exec", "arguments": {"sandbox": f"gone-{how}",
                                                                        "script": f": {mark}; sleep 9998"}})
-        while sum(alive_count(mark)) < 2:
-            time.sleep(0.05)
+        until(lambda: shells_with(mark) == 2)
         if how == "eof":
             server.process.stdin.close()
         elif how == "pipe":
@@ -387,19 +372,9 @@ def test_client_gone(home):
         except subprocess.TimeoutExpired:
             server.process.kill()
             tap.ok(False, f"{how}: the server ends")
-        tap.ok(gone_within(mark), f"{how}: what ran is ended with the client")
+        tap.ok(until(lambda: not alive(mark)), f"{how}: what ran is ended with the client")
         server.close()
     home.call("rm", *[f"gone-{how}" for how in ("eof", "pipe", "term", "kill")])
-
-
-def alive_count(mark):
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-                yield int(words[0] == b"sh" and any(mark.encode() in word for word in words))
-        except OSError:
-            pass
 
 
 def test_one_shot(home):

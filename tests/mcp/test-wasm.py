@@ -9,9 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import wasmtest  # noqa: E402
-from batchtest import until  # noqa: E402
 from clitest import Home, Tap  # noqa: E402
-from leftovers import descendants  # noqa: E402
+from family import descendants, until  # noqa: E402
 from mcpclient import Server  # noqa: E402
 
 tap = Tap()

@@ -1,0 +1,77 @@
+"""Processes told apart by descent: who becomes the reaper of its orphans finds everything it ever started below itself."""
+import ctypes
+import os
+import time
+
+from box import patience
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt():
+    """From now on orphans below this process come to it."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def stat_of(pid):
+    """(name, state, parent), or None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            text = file.read()
+    except OSError:
+        return None
+    name, rest = text[text.index("(") + 1:].rsplit(")", 1)
+    fields = rest.split()
+    return name, fields[0], int(fields[1])
+
+
+def descendants(top):
+    """{pid: (name, state, parent)} of every process below TOP."""
+    children, everybody = {}, {}
+    for entry in os.listdir("/proc"):
+        info = stat_of(entry) if entry.isdigit() else None
+        if info:
+            everybody[int(entry)] = info
+            children.setdefault(info[2], []).append(int(entry))
+    found, next_ones = {}, children.get(top, [])
+    while next_ones:
+        found.update((pid, everybody[pid]) for pid in next_ones)
+        next_ones = [child for pid in next_ones for child in children.get(pid, []) if child not in found]
+    return found
+
+
+def ours():
+    """{pid: name} of every living process below this one."""
+    return {pid: info[0] for pid, info in descendants(os.getpid()).items() if info[1] != "Z"}
+
+
+def command_lines():
+    """(pid, words) of every process there is, of others too."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                yield int(pid), [word.decode(errors="replace") for word in file.read().split(b"\0")]
+        except OSError:
+            pass
+
+
+def shells_with(mark):
+    """How many shells run a script that has MARK in it."""
+    return sum(words[0] == "sh" and any(mark in word for word in words) for _, words in command_lines())
+
+
+def reap():
+    """Takes every child that has ended, orphans among them; for suites that wait for no child by other means then."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def until(condition, seconds=30):
+    """Waits for CONDITION; whether it came true. Never a measure, only the end of hope."""
+    deadline = time.monotonic() + patience(seconds)
+    while not (good := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return bool(good)
