@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from box import slow
 
-suite = Suite("renames", needs_attack=False)
+suite = Suite("renames", needs_attack=False, both_users=False)
 attributes = {}
 
 HEAD = """

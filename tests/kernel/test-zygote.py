@@ -14,7 +14,7 @@ from box import slow
 from family import descendants, until
 from wasmtest import assemble, hello, program
 
-suite = Suite("zygotes", needs_attack=False)
+suite = Suite("zygotes", needs_attack=False, both_users=False)
 
 ZYGOTE = "aisbx-wasm"
 
