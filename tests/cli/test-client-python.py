@@ -9,7 +9,6 @@ import glob
 import importlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -226,5 +225,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -8,7 +8,6 @@ what is about them.
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -106,5 +105,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

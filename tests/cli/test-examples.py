@@ -7,7 +7,6 @@ one directory. The manual: the blocks about named sandboxes.
 
 import os
 import re
-import signal
 import subprocess
 import sys
 
@@ -59,5 +58,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

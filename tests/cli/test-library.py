@@ -7,7 +7,6 @@ Takes the program from AISBX, the tree from AISBX_SOURCE, the build from AISBX_B
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -102,5 +101,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -8,7 +8,6 @@ plain user.
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -451,5 +450,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())
