@@ -19,7 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TOUCHED_MAX (256u << 20)
 #define TWIN_FILE "folded"
 #define TWIN_KIND "aisbx-folded 1"
 

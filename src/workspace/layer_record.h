@@ -5,6 +5,7 @@
 #include "workspace/layer.h"
 
 #define LAYER_PATH_SIZE 48 /* "layers/", an id, "/touched" */
+#define TOUCHED_MAX (256u << 20)
 
 bool layer_id_is_valid(const char *lid);
 

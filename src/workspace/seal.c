@@ -169,6 +169,27 @@ int seal_write_snapshot(const struct sandbox *sandbox, const struct snapshot *sn
 	return store_write(sandbox->dir_fd, path, text.data, text.len, err);
 }
 
+/*
+ * A start that was killed may have left the top passing its project on: nothing of another project can be renamed into
+ * it, and what is made in it is of its own.
+ */
+static int move_touched(const struct sandbox *sandbox, const char *place, struct error *err)
+{
+	const struct store *store = sandbox->store;
+	owned(str_done) struct str text = STR_INIT;
+
+	if (renameat(sandbox->dir_fd, "touched", store->fd, place) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EXDEV)
+		return error_errno(err, ERROR_HOST, "cannot move 'touched'");
+	if (fields_read_bytes(sandbox->dir_fd, "touched", TOUCHED_MAX, &text, err) < 0 ||
+	    store_write(store->fd, place, text.data, text.len, err) < 0)
+		return -1;
+	if (unlinkat(sandbox->dir_fd, "touched", 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot move 'touched'");
+	return 0;
+}
+
 /* From the moved top on; each step may have been done before. The overlay's scratch in it is left to who syncs. */
 static int finish(struct sandbox *sandbox, const struct seal *seal, int pending_fd,
 		  struct error *err)
@@ -177,9 +198,8 @@ static int finish(struct sandbox *sandbox, const struct seal *seal, int pending_
 	char place[LAYER_PATH_SIZE];
 
 	(void)snprintf(place, sizeof(place), "layers/%s/touched", seal->layer.id);
-	if (renameat(sandbox->dir_fd, "touched", store->fd, place) < 0 && errno != ENOENT)
-		return error_errno(err, ERROR_HOST, "cannot move 'touched'");
-	if (seal_write_layer(store, &seal->layer, err) < 0 ||
+	if (move_touched(sandbox, place, err) < 0 ||
+	    seal_write_layer(store, &seal->layer, err) < 0 ||
 	    seal_write_snapshot(sandbox, &seal->snapshot, err) < 0)
 		return -1;
 	memcpy(sandbox->head, seal->head, sizeof(sandbox->head));

@@ -6,6 +6,7 @@ make or mount is skipped, with the reason.
 """
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -30,6 +31,8 @@ QUOTAS = (
     ("ext4", ["mkfs.ext4", "-q", "-F", "-O", "quota,project", "-E", "quotatype=prjquota"], "loop,prjquota", 200 * MEGA),
     ("xfs", ["mkfs.xfs", "-q", "-f"], "loop,prjquota", 320 * MEGA),
 )
+# Projects without quotas: what they keep out is kept out.
+PROJECTS = (("ext4", ["mkfs.ext4", "-q", "-F", "-O", "quota,project"], "loop", 200 * MEGA), KINDS[1])
 
 
 class Unavailable(Exception):
@@ -166,18 +169,45 @@ def test_quota(kind, make, options, size):
         beside_others(place, kind)
 
 
+def test_killed_start(kind, make, options, size):
+    """A start that was killed leaves its top passing the project on: into that nothing of another can be renamed."""
+    with mounted(kind, make, options, size) as place, home_on(place) as home:
+        home.put("f", "old\n")
+        home.call("create", "box")
+        sh(home, "box", "echo new > f")
+        home.call("stop", "box")
+        top = f"{home.path}/.local/share/aisbx/sbx/box/upper"
+        outside = os.path.join(place, "outside")
+        with open(outside, "w", encoding="utf-8"):
+            pass
+        if run("chattr", "-p", "1073741900", "+P", top).returncode:
+            raise Unavailable("chattr cannot set a project")
+        try:
+            os.rename(outside, top + "/outside")
+            raise Unavailable("its projects do not keep anything out")
+        except OSError as problem:
+            tap.equal(problem.errno, errno.EXDEV, f"{kind}: nothing is renamed into a top that a killed start left")
+        done = home.call("snap", "box")
+        tap.ok(done.returncode == 0, f"{kind}: it is saved all the same", done)
+        rows = home.rows("diff", "box")
+        tap.equal([(row["path"], row["base"]) for row in rows], [("f", "exact")], f"{kind}: with what its changes started from")
+        tap.ok(sh(home, "box", "cat f").stdout == "new\n" and home.call("promote", "box", "--kill").returncode == 0,
+               f"{kind}: and goes on")
+        home.call("rm", "box")
+
+
 def if_there(test, kind, *how):
     try:
         test(kind, *how)
     except Unavailable as reason:
-        tap.skip(f"{kind}{' with quotas' if test is test_quota else ''}", reason)
+        tap.skip(f"{kind}{'' if test is test_kind else ' with projects'}", reason)
 
 
 def main():
     if os.geteuid() != 0:
         print("1..0 # SKIP mounting filesystems needs root")
         return 0
-    for test, kinds in ((test_quota, QUOTAS), (test_kind, KINDS)):
+    for test, kinds in ((test_quota, QUOTAS), (test_killed_start, PROJECTS), (test_kind, KINDS)):
         for kind in kinds:
             tap.attempt(if_there, test, *kind)
     return tap.done()
