@@ -2,6 +2,7 @@
 #include "scan/code.h"
 
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/command.h"
 
 #include <stdlib.h>
@@ -12,15 +13,15 @@ struct manner {
 	const char *code;   /* letters before code */
 	const char *module; /* letters before a module's name: nothing to read */
 	const char *valued; /* letters that take a value */
-	const char *words;  /* long options that take the next word, a blank around each */
+	const char *words;  /* long options that take the next word */
 };
 
 static const struct manner manners[SCAN_LANGUAGES] = {
-	[SCAN_PYTHON] = { "c", "m", "WXQ", " --check-hash-based-pycs " },
+	[SCAN_PYTHON] = { "c", "m", "WXQ", "--check-hash-based-pycs" },
 	[SCAN_JAVASCRIPT] = { "ep", "", "rC",
-			      " --require --import --loader --experimental-loader --conditions "
-			      "--input-type --env-file " },
-	[SCAN_SHELL] = { "c", "", "oO", " --rcfile --init-file " },
+			      "--require --import --loader --experimental-loader --conditions "
+			      "--input-type --env-file" },
+	[SCAN_SHELL] = { "c", "", "oO", "--rcfile --init-file" },
 };
 
 void scan_code_done(struct scan_code *code)
@@ -88,121 +89,143 @@ static void read_first(const struct strv *words, size_t at, struct scan_code *co
 	}
 }
 
-enum letters { LETTERS_DONE, LETTERS_ONE_WORD, LETTERS_TWO_WORDS };
+/* How far an option was read. */
+enum reading { READING_LETTERS, READING_DONE, READING_ONE_WORD, READING_TWO_WORDS };
 
-/* -lc CODE, -Ic CODE, -cCODE, -W ignore: what the letters of one word mean. */
-static enum letters read_letters(const struct strv *words, size_t at, struct scan_code *code)
+static enum reading read_letter(const struct strv *words, size_t at, const char *letter,
+				struct scan_code *code)
 {
 	const struct manner *manner = &manners[code->language];
 	const char *next = at + 1 < words->count ? words->items[at + 1] : NULL;
+	const char *value = letter[1] ? letter + 1 : next;
 
-	for (const char *letter = words->items[at] + 1; *letter; letter++) {
-		if (strchr(manner->code, *letter)) {
-			/* A shell takes the next word whatever stands behind the letter; the others, the rest of this one. */
-			if (letter[1] && code->language == SCAN_PYTHON)
-				set_code(code, CODE_TEXT, letter + 1);
-			else if (next)
-				set_code(code, CODE_TEXT, next);
-			return LETTERS_DONE;
-		}
-		if (strchr(manner->module, *letter)) {
-			if (letter[1] || next)
-				set_code(code, CODE_MODULE, letter[1] ? letter + 1 : next);
-			return LETTERS_DONE;
-		}
-		if (code->language == SCAN_JAVASCRIPT && *letter == 'r')
-			add_first(code, letter[1] ? letter + 1 : next);
-		if (code->language == SCAN_SHELL && *letter == 's') {
-			set_code(code, CODE_INCOMES, "-");
-			return LETTERS_DONE;
-		}
-		if (strchr(manner->valued, *letter))
-			return letter[1] ? LETTERS_ONE_WORD : LETTERS_TWO_WORDS;
+	if (strchr(manner->code, *letter)) {
+		/* A shell takes the next word whatever stands behind the letter; Python, the rest of this one. */
+		const char *text = code->language == SCAN_PYTHON ? value : next;
+
+		if (text)
+			set_code(code, CODE_TEXT, text);
+		return READING_DONE;
 	}
-	return LETTERS_ONE_WORD;
+	if (strchr(manner->module, *letter)) {
+		if (value)
+			set_code(code, CODE_MODULE, value);
+		return READING_DONE;
+	}
+	if (code->language == SCAN_SHELL && *letter == 's') {
+		set_code(code, CODE_INCOMES, "-");
+		return READING_DONE;
+	}
+	if (code->language == SCAN_JAVASCRIPT && *letter == 'r')
+		add_first(code, value);
+	if (strchr(manner->valued, *letter))
+		return letter[1] ? READING_ONE_WORD : READING_TWO_WORDS;
+	return READING_LETTERS;
+}
+
+/* -lc CODE, -Ic CODE, -cCODE, -W ignore: what the letters of one word mean. */
+static enum reading read_letters(const struct strv *words, size_t at, struct scan_code *code)
+{
+	enum reading reading = READING_LETTERS;
+
+	for (const char *letter = words->items[at] + 1; *letter && reading == READING_LETTERS;
+	     letter++)
+		reading = read_letter(words, at, letter, code);
+	return reading == READING_LETTERS ? READING_ONE_WORD : reading;
 }
 
 static bool takes_value(const struct manner *manner, const char *word)
 {
-	owned(free_ptr) char *wanted = xasprintf(" %s ", word);
-
-	return strstr(manner->words, wanted) != NULL;
+	return is_among(manner->words, word);
 }
 
 /* Versions and help run nothing. */
 static bool only_tells(const char *word)
 {
-	return strcmp(word, "--version") == 0 || strcmp(word, "--help") == 0 ||
-	       strcmp(word, "-V") == 0 || strcmp(word, "-h") == 0;
+	return is_among("--version --help -V -h", word);
+}
+
+static bool is_option(const char *word, enum scan_language language)
+{
+	return word[0] == '-' || (language == SCAN_SHELL && word[0] == '+');
+}
+
+static enum reading read_option(const struct strv *words, size_t at, struct scan_code *code)
+{
+	const char *word = words->items[at];
+
+	if (only_tells(word))
+		return READING_DONE;
+	if (word[0] == '+')
+		return READING_ONE_WORD;
+	if (!str_starts(word, "--"))
+		return read_letters(words, at, code);
+	if (read_long(words, at, code))
+		return READING_DONE;
+	read_first(words, at, code);
+	return takes_value(&manners[code->language], word) ? READING_TWO_WORDS : READING_ONE_WORD;
 }
 
 static void read_interpreter(const struct strv *words, size_t at, struct scan_code *code)
 {
-	for (at++; at < words->count; at++) {
-		const char *word = words->items[at];
-		bool is_option = word[0] == '-' || (code->language == SCAN_SHELL && word[0] == '+');
+	for (at++; at < words->count && strcmp(words->items[at], "-") != 0; at++) {
+		bool is_end = strcmp(words->items[at], "--") == 0;
+		enum reading reading;
 
-		if (strcmp(word, "-") == 0)
+		at += is_end;
+		if (at == words->count)
 			break;
-		if (strcmp(word, "--") == 0) {
-			at++;
-			is_option = false;
-			if (at == words->count)
-				break;
-			word = words->items[at];
-		}
-		if (!is_option) {
-			set_code(code, CODE_FILE, word);
+		if (is_end || !is_option(words->items[at], code->language)) {
+			set_code(code, CODE_FILE, words->items[at]);
 			return;
 		}
-		if (only_tells(word) || (str_starts(word, "--") && read_long(words, at, code)))
+		reading = read_option(words, at, code);
+		if (reading == READING_DONE)
 			return;
-		if (str_starts(word, "--")) {
-			read_first(words, at, code);
-			at += takes_value(&manners[code->language], word);
-			continue;
-		}
-		switch (word[0] == '+' ? LETTERS_ONE_WORD : read_letters(words, at, code)) {
-		case LETTERS_DONE:
-			return;
-		case LETTERS_ONE_WORD:
-			break;
-		case LETTERS_TWO_WORDS:
-			at++;
-			break;
-		}
+		at += reading == READING_TWO_WORDS;
 	}
 	set_code(code, CODE_INCOMES, "-");
+}
+
+/* The text of -S or --split-string at *AT, which goes on to the word it stands in; NULL when it is another word. */
+static const char *split_text(const struct strv *command, size_t *at)
+{
+	const char *word = command->items[*at];
+
+	if (strcmp(word, "-S") == 0 || strcmp(word, "--split-string") == 0)
+		return *at + 1 < command->count ? command->items[++*at] : "";
+	if (str_starts(word, "--split-string="))
+		return strchr(word, '=') + 1;
+	return str_starts(word, "-S") ? word + 2 : NULL;
+}
+
+static void add_words(struct strv *words, const char *text)
+{
+	owned(free_ptr) char *copy = xstrdup(text);
+	char *rest = NULL;
+
+	for (char *one = strtok_r(copy, " \t", &rest); one; one = strtok_r(NULL, " \t", &rest))
+		strv_add(words, one);
 }
 
 /* env -S "python3 -u x.py": one word that holds several. */
 static bool split_env(const struct strv *command, struct strv *ret_words)
 {
-	for (size_t i = 1; i < command->count; i++) {
-		const char *word = command->items[i], *text = NULL;
+	const char *text = NULL;
+	size_t at = 1;
 
-		if (strcmp(word, "-S") == 0 || strcmp(word, "--split-string") == 0)
-			text = i + 1 < command->count ? command->items[++i] : "";
-		else if (str_starts(word, "-S"))
-			text = word + 2;
-		else if (str_starts(word, "--split-string="))
-			text = strchr(word, '=') + 1;
-		if (text) {
-			owned(free_ptr) char *copy = xstrdup(text);
-			char *rest = NULL;
-
-			strv_add(ret_words, "env");
-			for (char *one = strtok_r(copy, " \t", &rest); one;
-			     one = strtok_r(NULL, " \t", &rest))
-				strv_add(ret_words, one);
-			for (i++; i < command->count; i++)
-				strv_add(ret_words, command->items[i]);
-			return true;
-		}
-		if (word[0] != '-')
+	for (; at < command->count && command->items[at][0] == '-'; at++) {
+		text = split_text(command, &at);
+		if (text)
 			break;
 	}
-	return false;
+	if (!text)
+		return false;
+	strv_add(ret_words, "env");
+	add_words(ret_words, text);
+	for (at++; at < command->count; at++)
+		strv_add(ret_words, command->items[at]);
+	return true;
 }
 
 static void find(const struct strv *words, struct scan_code *code)

@@ -2,6 +2,7 @@
 #include "scan/command.h"
 
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/command_rows.h"
 #include "scan/fold.h"
 
@@ -84,10 +85,7 @@ size_t command_start(const struct strv *words)
 
 bool command_fetches(const char *name)
 {
-	return strcmp(name, "curl") == 0 || strcmp(name, "wget") == 0 ||
-	       strcmp(name, "fetch") == 0 || strcmp(name, "aria2c") == 0 ||
-	       strcmp(name, "lynx") == 0 || strcmp(name, "nc") == 0 || strcmp(name, "ncat") == 0 ||
-	       strcmp(name, "http") == 0 || strcmp(name, "axel") == 0;
+	return is_among("curl wget fetch aria2c lynx nc ncat http axel", name);
 }
 
 static bool has_option(const struct strv *words, const char *option)
@@ -108,41 +106,35 @@ bool command_decodes(const char *name, const struct strv *words)
 	if (strcmp(name, "xxd") == 0)
 		return has_option(words, "-r") || has_option(words, "-rp") ||
 		       has_option(words, "-r -p");
-	return strcmp(name, "rev") == 0 || strcmp(name, "tr") == 0 ||
-	       strcmp(name, "openssl") == 0 || strcmp(name, "gunzip") == 0 ||
-	       strcmp(name, "zcat") == 0 || strcmp(name, "uudecode") == 0 ||
-	       strcmp(name, "gzip") == 0 || strcmp(name, "xz") == 0 || strcmp(name, "sed") == 0;
+	return is_among("rev tr openssl gunzip zcat uudecode gzip xz sed", name);
 }
 
 bool command_is_interpreter(const char *name)
 {
-	static const char *const others[] = { "perl",	 "ruby",  "php",      "lua",
-					      "Rscript", "tclsh", "osascript" };
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (strcmp(others[i], name) == 0)
-			return true;
-	}
-	return scan_language_of_program(name) != SCAN_UNKNOWN;
+	return is_among("perl ruby php lua Rscript tclsh osascript", name) ||
+	       scan_language_of_program(name) != SCAN_UNKNOWN;
 }
 
 /* xargs sh, xargs -I{} sh -c {}, xargs sh -c '"$@"': each line is a program, or the name of one. */
 static bool runs_lines(const struct strv *words, size_t start)
 {
+	const char *mark = "{}";
 	bool is_fed = false;
 
 	for (size_t i = 0; i < start; i++) {
 		const char *name = command_name(words->items[i]);
 
 		is_fed = is_fed || strcmp(name, "xargs") == 0 || strcmp(name, "parallel") == 0;
+		if (strncmp(words->items[i], "-I", 2) == 0)
+			mark = words->items[i][2] ? words->items[i] + 2 : words->items[i + 1];
 	}
 	for (size_t i = start + 1; is_fed && i < words->count; i++) {
 		const char *code = words->items[i];
 
 		if (code[0] != '-')
-			return strcmp(code, "{}") == 0 || strcmp(code, "$@") == 0 ||
-			       strcmp(code, "$0") == 0 || strcmp(code, "$*") == 0 ||
-			       strcmp(code, "\"$@\"") == 0 || code[0] == FOLD_GAP;
+			return strcmp(code, mark) == 0 ||
+			       is_among("{} $@ $0 $* \"$@\" \"$*\" \"$0\"", code) ||
+			       code[0] == FOLD_GAP;
 	}
 	return is_fed;
 }
@@ -236,6 +228,8 @@ static void judge_interpreter(const struct command *command)
 				   : language == SCAN_UNKNOWN ? "er"
 							      : "ep");
 	size_t len = code ? strlen(code) : 0;
+	owned(strv_done) struct strv given = STRV_INIT;
+	bool is_behind = false;
 
 	if (!code)
 		return;
@@ -247,7 +241,15 @@ static void judge_interpreter(const struct command *command)
 		command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
 		return;
 	}
+	for (size_t i = command->start; i < command->words->count; i++) {
+		if (is_behind)
+			strv_add(&given, command->words->items[i]);
+		is_behind = is_behind || command->words->items[i] == code;
+	}
+	if (language == SCAN_SHELL && given.count > 0)
+		command->job->common->given = &given;
 	(void)job_nested(command->job, command->at, language, code, len);
+	command->job->common->given = NULL;
 }
 
 static void check_lists(const struct command *command)
@@ -299,6 +301,9 @@ static void judge_wrapped_text(struct scan_job *job, uint32_t at, const struct s
 static void judge_behind_exec(struct scan_job *job, uint32_t at, const struct strv *words)
 {
 	owned(strv_done) struct strv inner = STRV_INIT;
+	const char *first = words->count > 1 ? words->items[1] : "";
+	/* What is found may be all of it. */
+	const char *where = place_of(first) == PLACE_PLAIN ? "{}" : first;
 	size_t i = 1;
 
 	while (i < words->count && !str_starts(words->items[i], "-exec") &&
@@ -307,7 +312,7 @@ static void judge_behind_exec(struct scan_job *job, uint32_t at, const struct st
 	for (i++; i < words->count && strcmp(words->items[i], ";") != 0 &&
 		  strcmp(words->items[i], "+") != 0 && strcmp(words->items[i], "\\;") != 0;
 	     i++)
-		strv_add(&inner, words->items[i]);
+		strv_add(&inner, strcmp(words->items[i], "{}") == 0 ? where : words->items[i]);
 	if (inner.count > 0)
 		judge_command(job, at, &inner);
 }

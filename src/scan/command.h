@@ -17,6 +17,8 @@ const char *command_name(const char *word);
 bool command_is_interpreter(const char *name);
 /* An interpreter that takes its program from its input, given these words. */
 bool command_reads_code(const struct strv *words);
+/* Whether a command that is known here has a name that PATTERN covers. */
+bool command_may_be(const char *pattern);
 /* Gets things from the network; turns text into other text. */
 bool command_fetches(const char *name);
 bool command_decodes(const char *name, const struct strv *words);

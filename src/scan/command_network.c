@@ -1,5 +1,6 @@
 /* Commands that speak to other machines. */
-#include "base/own.h"
+#include "base/str.h"
+#include "scan/among.h"
 #include "scan/command_rows.h"
 #include "scan/fold.h"
 
@@ -13,12 +14,9 @@ static bool is_here(const char *url)
 /* Of curl and wget: an option that sends something, and what. */
 static bool is_upload(const char *option)
 {
-	static const char words[] =
-		" -d --data --data-binary --data-raw --data-urlencode -F --form -T "
-		"--upload-file --post-file --post-data --body-data --body-file --json ";
-	owned(free_ptr) char *wanted = xasprintf(" %s ", option);
-
-	return strstr(words, wanted) != NULL;
+	return is_among("-d --data --data-binary --data-raw --data-urlencode -F --form -T "
+			"--upload-file --post-file --post-data --body-data --body-file --json",
+			option);
 }
 
 /* How bad it is to send VALUE, which stands behind OPTION. */

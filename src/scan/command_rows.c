@@ -5,6 +5,7 @@
 #include "scan/fold.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ const char *command_word(const struct command *command, size_t position)
 	return at < command->words->count ? command->words->items[at] : NULL;
 }
 
-static bool has(const struct command *command, const char *option)
+bool command_has(const struct command *command, const char *option)
 {
 	const char *one;
 
@@ -71,11 +72,11 @@ static enum scan_severity removal(const char *target, bool is_recursive)
 static void judge_rm(const struct command *command)
 {
 	bool is_recursive = command_has_letter(command, 'r') || command_has_letter(command, 'R') ||
-			    has(command, "--recursive");
+			    command_has(command, "--recursive");
 	bool has_target = false;
 	const char *one;
 
-	if (has(command, "--no-preserve-root"))
+	if (command_has(command, "--no-preserve-root"))
 		command_find(command, RULE_DELETE, SEVERITY_CRITICAL);
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (one[0] == '-')
@@ -100,7 +101,8 @@ static void judge_dd(const struct command *command)
 
 static bool has_exec(const struct command *command)
 {
-	return has(command, "-exec") || has(command, "-execdir") || has(command, "-ok");
+	return command_has(command, "-exec") || command_has(command, "-execdir") ||
+	       command_has(command, "-ok");
 }
 
 static void judge_find(const struct command *command)
@@ -108,18 +110,18 @@ static void judge_find(const struct command *command)
 	const char *first = command_word(command, 0);
 	enum place_kind place = first && first[0] != '-' ? place_of(first) : PLACE_PLAIN;
 
-	if (has(command, "-delete") ||
-	    (has_exec(command) && (has(command, "rm") || has(command, "shred"))))
+	if (command_has(command, "-delete") ||
+	    (has_exec(command) && (command_has(command, "rm") || command_has(command, "shred"))))
 		command_find(command, RULE_DELETE,
 			     place == PLACE_PLAIN || place == PLACE_TEMPORARY ? SEVERITY_LOW
 									      : SEVERITY_CRITICAL);
-	if (has(command, "-perm") && place == PLACE_EVERYTHING &&
-	    (has(command, "-4000") || has(command, "-u=s") || has(command, "/4000") ||
-	     has(command, "-u+s")))
+	if (command_has(command, "-perm") && place == PLACE_EVERYTHING &&
+	    (command_has(command, "-4000") || command_has(command, "-u=s") ||
+	     command_has(command, "/4000") || command_has(command, "-u+s")))
 		command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
-	if (has(command, "-name") && place == PLACE_EVERYTHING &&
-	    (has(command, "id_rsa") || has(command, "*.pem") || has(command, "id_rsa*") ||
-	     has(command, "*.key")))
+	if (command_has(command, "-name") && place == PLACE_EVERYTHING &&
+	    (command_has(command, "id_rsa") || command_has(command, "*.pem") ||
+	     command_has(command, "id_rsa*") || command_has(command, "*.key")))
 		command_find(command, RULE_SECRET_READ, SEVERITY_HIGH);
 }
 
@@ -194,29 +196,20 @@ static void judge_writers(const struct command *command)
 		command_find(command, RULE_OBFUSCATION, SEVERITY_MEDIUM);
 }
 
-static void judge_sed(const struct command *command)
-{
-	const char *last = NULL, *one;
-
-	for (size_t i = 0; (one = command_word(command, i)); i++)
-		last = one;
-	command_judge_readers(command);
-	if (last && (command_has_letter(command, 'i') || has(command, "--in-place")))
-		judge_target(command->job, command->at, last);
-}
-
 static void judge_crontab(const struct command *command)
 {
-	command_find(command, RULE_PERSISTENCE, has(command, "-l") ? SEVERITY_LOW : SEVERITY_HIGH);
+	command_find(command, RULE_PERSISTENCE,
+		     command_has(command, "-l") ? SEVERITY_LOW : SEVERITY_HIGH);
 }
 
 static void judge_systemctl(const struct command *command)
 {
-	if (has(command, "enable") || has(command, "link"))
+	if (command_has(command, "enable") || command_has(command, "link"))
 		command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
-	else if (has(command, "stop") || has(command, "disable") || has(command, "mask"))
+	else if (command_has(command, "stop") || command_has(command, "disable") ||
+		 command_has(command, "mask"))
 		command_find(command, RULE_PRIVILEGE, SEVERITY_HIGH);
-	else if (has(command, "start") || has(command, "restart"))
+	else if (command_has(command, "start") || command_has(command, "restart"))
 		command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
 }
 
@@ -245,13 +238,14 @@ static void judge_kill(const struct command *command)
 
 static void judge_history(const struct command *command)
 {
-	if (has(command, "-c") || has(command, "-cw") || has(command, "-wc"))
+	if (command_has(command, "-c") || command_has(command, "-cw") ||
+	    command_has(command, "-wc"))
 		command_find(command, RULE_OBFUSCATION, SEVERITY_MEDIUM);
 }
 
 static void judge_unset(const struct command *command)
 {
-	if (has(command, "HISTFILE"))
+	if (command_has(command, "HISTFILE"))
 		command_find(command, RULE_OBFUSCATION, SEVERITY_MEDIUM);
 }
 
@@ -275,33 +269,6 @@ static void judge_names(const struct command *command)
 	command_find(command, RULE_NETWORK,
 		     one && strchr(one, FOLD_GAP) && strchr(one, '.') ? SEVERITY_MEDIUM
 								      : SEVERITY_LOW);
-}
-
-static void judge_git(const struct command *command)
-{
-	const char *one = command_word(command, 0);
-
-	if (one && strcmp(one, "push") == 0)
-		command_find(command, RULE_SEND, SEVERITY_LOW);
-	if (one && strcmp(one, "config") == 0 &&
-	    (has(command, "core.hooksPath") || has(command, "core.fsmonitor") ||
-	     has(command, "core.sshCommand")))
-		command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
-}
-
-static void judge_alias(const struct command *command)
-{
-	const char *one;
-
-	for (size_t i = 0; (one = command_word(command, i)); i++) {
-		const char *value = strchr(one, '=');
-
-		if (value && value[1])
-			(void)job_nested(command->job, command->at, SCAN_SHELL, value + 1,
-					 strlen(value + 1));
-		if (str_starts(one, "sudo=") || str_starts(one, "su=") || str_starts(one, "ssh="))
-			command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
-	}
 }
 
 struct command_row {
@@ -369,7 +336,7 @@ static const struct command_row rows[] = {
 	JUDGED("tee", judge_writers),
 	JUDGED("touch", judge_writers),
 	JUDGED("truncate", judge_writers),
-	JUDGED("sed", judge_sed),
+	JUDGED("sed", command_judge_sed),
 	JUDGED("crontab", judge_crontab),
 	JUDGED("systemctl", judge_systemctl),
 	JUDGED("docker", judge_docker),
@@ -383,8 +350,8 @@ static const struct command_row rows[] = {
 	JUDGED("dig", judge_names),
 	JUDGED("nslookup", judge_names),
 	JUDGED("host", judge_names),
-	JUDGED("git", judge_git),
-	JUDGED("alias", judge_alias),
+	JUDGED("git", command_judge_git),
+	JUDGED("alias", command_judge_alias),
 	PLAIN("shred", DELETE, HIGH),
 	PLAIN("wipefs", DEVICE, CRITICAL),
 	PLAIN("fdisk", DEVICE, CRITICAL),
@@ -442,6 +409,21 @@ static const struct command_row rows[] = {
 	PLAIN("gcore", SPY, HIGH),
 	PLAIN("gdb", NATIVE, LOW),
 };
+
+bool command_may_be(const char *pattern)
+{
+	static const char *const others[] = { "sh", "bash", "python3", "node", "perl" };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (fnmatch(pattern, rows[i].name, 0) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (fnmatch(pattern, others[i], 0) == 0)
+			return true;
+	}
+	return false;
+}
 
 void command_judge_rows(const struct command *command)
 {

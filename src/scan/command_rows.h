@@ -16,6 +16,8 @@ void command_find(const struct command *command, enum scan_rule rule, enum scan_
 
 /* The words behind the command's name, one after the other; NULL at the end. */
 const char *command_word(const struct command *command, size_t position);
+/* Whether one of them is OPTION. */
+bool command_has(const struct command *command, const char *option);
 /* -rf, -fr, -r -f: a letter among joined ones. */
 bool command_has_letter(const struct command *command, char letter);
 
@@ -31,6 +33,9 @@ void command_judge_awk(const struct command *command);
 void command_judge_tar(const struct command *command);
 void command_judge_trap(const struct command *command);
 void command_judge_editor(const struct command *command);
+void command_judge_sed(const struct command *command);
+void command_judge_git(const struct command *command);
+void command_judge_alias(const struct command *command);
 
 /* What the command's own row says about it. */
 void command_judge_rows(const struct command *command);

@@ -1,5 +1,6 @@
-/* Commands that are about something else and can also start programs: awk, tar, trap, editors. */
+/* Commands that are about something else and can also start programs: awk, tar, trap, editors, sed, git. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/command_rows.h"
 
 #include <string.h>
@@ -105,5 +106,66 @@ void command_judge_editor(const struct command *command)
 			continue;
 		command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
 		(void)job_nested(command->job, command->at, SCAN_SHELL, code + 1, strlen(code + 1));
+	}
+}
+
+void command_judge_sed(const struct command *command)
+{
+	const char *last = NULL, *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++)
+		last = one;
+	command_judge_readers(command);
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *flags = one[0] == 's' && one[1] ? strrchr(one, one[1]) : NULL;
+
+		/* s/x/y/e runs what comes of it. */
+		if (flags && flags > one + 1 && strchr(flags + 1, 'e') && strlen(flags) < 6)
+			command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+	}
+	if (last && (command_has_letter(command, 'i') || command_has(command, "--in-place")))
+		judge_target(command->job, command->at, last);
+}
+
+void command_judge_git(const struct command *command)
+{
+	const char *one = command_word(command, 0);
+
+	if (one && strcmp(one, "push") == 0)
+		command_find(command, RULE_SEND, SEVERITY_LOW);
+	/* alias.x='!command', as one word or as two. */
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *code = one[0] == '!' ? one : strstr(one, "=!");
+
+		if (code)
+			(void)job_nested(command->job, command->at, SCAN_SHELL,
+					 code + 1 + (code != one),
+					 strlen(code + 1 + (code != one)));
+		if (is_among_bytes(
+			    "core.sshCommand core.fsmonitor core.hooksPath core.pager core.editor "
+			    "diff.external",
+			    one, strcspn(one, "=")) &&
+		    strchr(one, '='))
+			command_find(command, RULE_PERSISTENCE, SEVERITY_MEDIUM);
+	}
+	one = command_word(command, 0);
+	if (one && strcmp(one, "config") == 0 &&
+	    (command_has(command, "core.hooksPath") || command_has(command, "core.fsmonitor") ||
+	     command_has(command, "core.sshCommand")))
+		command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
+}
+
+void command_judge_alias(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *value = strchr(one, '=');
+
+		if (value && value[1])
+			(void)job_nested(command->job, command->at, SCAN_SHELL, value + 1,
+					 strlen(value + 1));
+		if (str_starts(one, "sudo=") || str_starts(one, "su=") || str_starts(one, "ssh="))
+			command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
 	}
 }

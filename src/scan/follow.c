@@ -2,6 +2,7 @@
 #include "scan/follow.h"
 
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/fold.h"
 
 #include <ctype.h>
@@ -36,6 +37,17 @@ uint32_t follow_list(const struct follow *follow, uint32_t node)
 	return list ? list->node : SYNTAX_NONE;
 }
 
+/* The first item of what f(*list) hands over; SYNTAX_NONE when it is something else, or not known. */
+static uint32_t splat_of(const struct follow *follow, uint32_t argument)
+{
+	uint32_t of = follow->syntax->nodes[argument].kind == NODE_SPLAT
+			      ? syntax_first(follow->syntax, argument)
+			      : SYNTAX_NONE;
+	uint32_t list = follow_list(follow, of);
+
+	return list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(follow->syntax, list);
+}
+
 uint32_t follow_argument(const struct follow *follow, uint32_t call, unsigned position)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -49,7 +61,14 @@ uint32_t follow_argument(const struct follow *follow, uint32_t call, unsigned po
 		return position == 0 ? arguments : SYNTAX_NONE;
 	for (at = syntax_first(syntax, arguments); at != SYNTAX_NONE;
 	     at = syntax_next(syntax, at)) {
-		if (syntax->nodes[at].kind == NODE_KEYWORD_ARGUMENT)
+		uint32_t item = splat_of(follow, at);
+
+		for (; item != SYNTAX_NONE; item = syntax_next(syntax, item)) {
+			if (position-- == 0)
+				return item;
+		}
+		if (syntax->nodes[at].kind == NODE_KEYWORD_ARGUMENT ||
+		    splat_of(follow, at) != SYNTAX_NONE)
 			continue;
 		if (position-- == 0)
 			break;
@@ -79,14 +98,8 @@ uint32_t follow_keyword(const struct follow *follow, uint32_t call, const char *
 /* These keep their meaning even where the program has something of the same name: it could be taken back. */
 static bool is_sticky(const char *name, size_t len)
 {
-	static const char *const names[] = { "eval",	"exec",	   "__import__", "Function",
-					     "require", "getattr", "globals",	 "compile" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
-			return true;
-	}
-	return false;
+	return is_among_bytes("eval exec __import__ Function require getattr globals compile", name,
+			      len);
 }
 
 const struct meaning *follow_name(struct follow *follow, const char *name, size_t len)
@@ -109,19 +122,11 @@ const struct meaning *follow_name(struct follow *follow, const char *name, size_
 	return meaning;
 }
 
-static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
-{
-	const struct syntax_node *it = &follow->syntax->nodes[node];
-
-	*ret_len = it->end - it->start;
-	return follow->syntax->text + it->start;
-}
-
 static const struct meaning *number_of(struct follow *follow, uint32_t node)
 {
 	char digits[24] = "";
 	size_t len, used = 0;
-	const char *text = source(follow, node, &len);
+	const char *text = syntax_source(follow->syntax, node, &len);
 	bool is_binary = len > 2 && text[0] == '0' && tolower((unsigned char)text[1]) == 'b';
 	bool is_octal = len > 2 && text[0] == '0' && tolower((unsigned char)text[1]) == 'o';
 
@@ -158,7 +163,7 @@ static const struct meaning *own_member(const struct follow *follow, uint32_t no
 {
 	const struct meaning *meaning;
 	size_t len;
-	const char *text = source(follow, node, &len);
+	const char *text = syntax_source(follow->syntax, node, &len);
 
 	(void)meanings_look_up(&follow->all, text, len, &meaning);
 	return meaning;
@@ -185,14 +190,8 @@ static const struct meaning *built_path(struct follow *follow, const char *path)
 /* pathlib.os is os: modules show the modules they import. */
 static bool is_module_everywhere(const char *name, size_t len)
 {
-	static const char *const modules[] = { "os",	 "sys",	   "subprocess", "builtins",
-					       "socket", "shutil", "importlib",	 "posix" };
-
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-		if (strlen(modules[i]) == len && memcmp(modules[i], name, len) == 0)
-			return true;
-	}
-	return false;
+	return is_among_bytes("os sys subprocess builtins socket shutil importlib posix", name,
+			      len);
 }
 
 static const struct meaning *attribute(struct follow *follow, uint32_t node)
@@ -208,7 +207,7 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 	if (follow->language == SCAN_JAVASCRIPT && is_member_named(follow, node, "constructor") &&
 	    is_member_named(follow, object, "constructor"))
 		return built_path(follow, "Function");
-	name = source(follow, member, &len);
+	name = syntax_source(follow->syntax, member, &len);
 	result = meaning_both(&follow->all, result, follow_get_member(follow, name, len));
 	/* eval.call(null, ...) is eval. */
 	if (follow->language == SCAN_JAVASCRIPT && (syntax_is(follow->syntax, member, "call") ||
@@ -246,6 +245,20 @@ static const struct meaning *pick(struct follow *follow, const struct meaning *o
 	if (picked)
 		picked->is_built = true;
 	return picked;
+}
+
+const struct meaning *follow_pick(struct follow *follow, uint32_t object,
+				  const struct meaning *name)
+{
+	const struct meaning *result = NULL;
+
+	if (strchr(name->text, FOLD_GAP))
+		return NULL;
+	for (const struct meaning *one = follow->of[object]; one; one = one->also) {
+		if (one->kind == MEANS_PATH)
+			result = meaning_both(&follow->all, result, pick(follow, one, name));
+	}
+	return result;
 }
 
 static const struct meaning *item_of(struct follow *follow, uint32_t list, int64_t index)
@@ -287,11 +300,8 @@ static const struct meaning *subscript(struct follow *follow, uint32_t node)
 	if (text)
 		result = meaning_both(&follow->all, result,
 				      follow_get_member(follow, text->text, text->len));
-	for (const struct meaning *one = follow->of[object]; text && one; one = one->also) {
-		if (one->kind == MEANS_PATH)
-			result = meaning_both(&follow->all, result, pick(follow, one, text));
-	}
-	return result;
+	return text ? meaning_both(&follow->all, result, follow_pick(follow, object, text))
+		    : result;
 }
 
 /* What the first, or the last, of its parts means. */
@@ -325,7 +335,7 @@ static const struct meaning *value_of(const struct follow *follow, uint32_t node
 static const struct meaning *meaning_of_node(struct follow *follow, uint32_t node)
 {
 	size_t len;
-	const char *text = source(follow, node, &len);
+	const char *text = syntax_source(follow->syntax, node, &len);
 
 	switch (follow->syntax->nodes[node].kind) {
 	case NODE_IDENTIFIER:
@@ -340,6 +350,7 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 		return follow_binary(follow, node);
 	case NODE_PARENTHESES:
 	case NODE_AWAIT:
+	case NODE_SPLAT:
 	case NODE_INTERPOLATION:
 		return part_of(follow, node, false);
 	case NODE_CONDITIONAL:

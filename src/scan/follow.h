@@ -43,6 +43,9 @@ const struct meaning *follow_string(struct follow *follow, uint32_t node);
 const struct meaning *follow_binary(struct follow *follow, uint32_t node);
 const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other);
+/* What the text NAME picks out of all that OBJECT may be: os.__dict__["system"], globalThis["eval"]. */
+const struct meaning *follow_pick(struct follow *follow, uint32_t object,
+				  const struct meaning *name);
 /* A member of some object of the program: known by its name alone, whatever object it is asked of. */
 void follow_set_member(struct follow *follow, const char *name, size_t len,
 		       const struct meaning *meaning);
@@ -51,6 +54,8 @@ const struct meaning *follow_get_member(const struct follow *follow, const char 
 void follow_returned(struct follow *follow, uint32_t node);
 void follow_body(struct follow *follow, uint32_t node);
 const struct meaning *follow_own_function(struct follow *follow, uint32_t callee);
+/* Whether the name CALLEE is that of a function of the program. */
+bool follow_is_function(const struct follow *follow, uint32_t callee);
 /* Where a function stands, by its name; what a call hands to one's parameters. */
 void follow_place(struct follow *follow, uint32_t function);
 void follow_handed(struct follow *follow, uint32_t call);

@@ -116,20 +116,31 @@ static const struct meaning *module(const struct call *call)
 static const struct meaning *member(const struct call *call)
 {
 	uint32_t object = follow_argument(call->follow, call->node, 0);
-	const struct meaning *name = call_text(call, 1), *result = NULL;
+	const struct meaning *result = NULL;
 
-	for (const struct meaning *one = object == SYNTAX_NONE ? NULL : call->follow->of[object];
-	     one && name; one = one->also) {
-		struct meaning *made =
-			one->kind == MEANS_PATH && !strchr(name->text, FOLD_GAP)
-				? meaning_member(&call->follow->all, one, name->text, name->len)
-				: NULL;
-
-		if (made)
-			made->is_built = true;
-		result = meaning_both(&call->follow->all, result, made);
+	for (const struct meaning *name = call_text(call, 1); name; name = name->also) {
+		if (object != SYNTAX_NONE && name->kind == MEANS_TEXT)
+			result = meaning_both(&call->follow->all, result,
+					      follow_pick(call->follow, object, name));
 	}
 	return result;
+}
+
+/* pkgutil.resolve_name("os:system"), pydoc.locate("os.system"): a path in one text. */
+static const struct meaning *resolved(const struct call *call)
+{
+	const struct meaning *text = call_text(call, 0);
+	owned(free_ptr) char *path = text ? xstrdup(text->text) : NULL;
+	struct meaning *made;
+
+	if (!path || strchr(path, FOLD_GAP))
+		return NULL;
+	for (char *colon = strchr(path, ':'); colon; colon = strchr(colon, ':'))
+		*colon = '.';
+	made = meaning_new(&call->follow->all, MEANS_PATH, path, strlen(path));
+	if (made)
+		made->is_built = true;
+	return made;
 }
 
 /* What is handed over as it is: vars(os), str(text), functools.partial(os.system, ...). */
@@ -221,6 +232,13 @@ static const struct {
 	{ "decodeURI", from_percent },
 	{ "unescape", from_percent },
 	{ "urllib.parse.unquote", from_percent },
+	{ "pkgutil.resolve_name", resolved },
+	{ "pydoc.locate", resolved },
+	{ "django.utils.module_loading.import_string", resolved },
+	{ "require.main.require", module },
+	{ "module.parent.require", module },
+	{ "pydoc.safeimport", module },
+	{ "importlib.machinery.BuiltinImporter.load_module", module },
 	{ "__import__", module },
 	{ "importlib.import_module", module },
 	{ "importlib.__import__", module },
@@ -247,6 +265,14 @@ static const struct {
 	{ "getattr", member },
 	{ "Reflect.get", member },
 	{ "next", same },
+	{ "sorted", same },
+	{ "list", same },
+	{ "tuple", same },
+	{ "dict", same },
+	{ "types.MappingProxyType", same },
+	{ "Object.freeze", same },
+	{ "Object.create", same },
+	{ "structuredClone", same },
 	{ "iter", same },
 	{ "str", same },
 	{ "String", same },

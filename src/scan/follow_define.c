@@ -5,14 +5,6 @@
 
 #define PATTERN_DEPTH_MAX 8u
 
-static const char *source(const struct follow *follow, uint32_t node, size_t *ret_len)
-{
-	const struct syntax_node *it = &follow->syntax->nodes[node];
-
-	*ret_len = it->end - it->start;
-	return follow->syntax->text + it->start;
-}
-
 /* Members have names of their own, which no identifier can have. */
 static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
 {
@@ -57,7 +49,7 @@ static bool is_in_class(const struct syntax *syntax, uint32_t node)
 static void define(struct follow *follow, uint32_t name, const struct meaning *meaning)
 {
 	size_t len;
-	const char *text = source(follow, name, &len);
+	const char *text = syntax_source(follow->syntax, name, &len);
 
 	meanings_define(&follow->all, text, len, meaning);
 	if (meaning_of_kind(meaning, MEANS_PATH) && is_in_class(follow->syntax, name))
@@ -88,11 +80,11 @@ static void python_import(struct follow *follow, uint32_t child)
 
 		if (name == SYNTAX_NONE || alias == SYNTAX_NONE)
 			return;
-		text = source(follow, name, &len);
+		text = syntax_source(follow->syntax, name, &len);
 		define(follow, alias, path_of(follow, text, len));
 		return;
 	}
-	text = source(follow, child, &len);
+	text = syntax_source(follow->syntax, child, &len);
 	if (memchr(text, '.', len))
 		len = (size_t)((const char *)memchr(text, '.', len) - text);
 	meanings_define(&follow->all, text, len, path_of(follow, text, len));
@@ -113,7 +105,7 @@ static void imported_name(struct follow *follow, const struct meaning *module, u
 	}
 	if (name == SYNTAX_NONE || !module)
 		return;
-	text = source(follow, name, &len);
+	text = syntax_source(follow->syntax, name, &len);
 	define(follow, alias, meaning_member(&follow->all, module, text, len));
 }
 
@@ -127,7 +119,7 @@ static void python_from(struct follow *follow, uint32_t node)
 
 	if (from == SYNTAX_NONE)
 		return;
-	text = source(follow, from, &len);
+	text = syntax_source(follow->syntax, from, &len);
 	module = path_of(follow, text, len);
 	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
 	     child = syntax_next(syntax, child)) {
@@ -174,7 +166,7 @@ static const struct meaning *member_of(struct follow *follow, const struct meani
 				       uint32_t name)
 {
 	size_t len;
-	const char *text = source(follow, name, &len);
+	const char *text = syntax_source(follow->syntax, name, &len);
 	const struct meaning *result = follow_get_member(follow, text, len);
 
 	for (; meaning; meaning = meaning->also) {
@@ -324,7 +316,7 @@ static void member_value(struct follow *follow, uint32_t node)
 	    !meaning_of_kind(follow->of[value], MEANS_PATH) ||
 	    syntax->nodes[syntax->nodes[node].parent].kind == NODE_OBJECT_PATTERN)
 		return;
-	name = text ? text->text : source(follow, key, &len);
+	name = text ? text->text : syntax_source(follow->syntax, key, &len);
 	follow_set_member(follow, name, text ? text->len : len, follow->of[value]);
 }
 

@@ -117,6 +117,11 @@ static uint32_t function_of(const struct follow *follow, uint32_t callee)
 	return meaning ? (uint32_t)meaning->number : SYNTAX_NONE;
 }
 
+bool follow_is_function(const struct follow *follow, uint32_t callee)
+{
+	return function_of(follow, callee) != SYNTAX_NONE;
+}
+
 void follow_place(struct follow *follow, uint32_t function)
 {
 	uint32_t name = name_of(follow->syntax, function);
@@ -145,7 +150,8 @@ void follow_handed(struct follow *follow, uint32_t call)
 		if (argument == SYNTAX_NONE)
 			return;
 		if (it->kind == NODE_IDENTIFIER &&
-		    meaning_of_kind(follow->of[argument], MEANS_PATH))
+		    (meaning_of_kind(follow->of[argument], MEANS_PATH) ||
+		     meaning_of_kind(follow->of[argument], MEANS_TEXT)))
 			meanings_define(&follow->all, syntax->text + it->start, it->end - it->start,
 					follow->of[argument]);
 	}

@@ -1,5 +1,6 @@
 /* What methods of texts, and of lists of texts, come to. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/fold.h"
 #include "scan/follow_call.h"
 
@@ -111,11 +112,9 @@ const struct meaning *call_changed(const struct call *call, const struct meaning
 /* Those that give the text as it is, or as a list of its letters. */
 static bool keeps_text(const char *method)
 {
-	static const char words[] = " decode encode strip trim toString valueOf split normalize "
-				    "tobytes lstrip rstrip format ";
-	owned(free_ptr) char *wanted = xasprintf(" %s ", method);
-
-	return strstr(words, wanted) != NULL;
+	return is_among("decode encode strip trim toString valueOf split normalize tobytes lstrip "
+			"rstrip format",
+			method);
 }
 
 /* TEXT.split(SEPARATOR).join(BETWEEN), and [...TEXT].join(""). */
@@ -162,7 +161,7 @@ static const struct meaning *text_method(const struct call *call, const struct m
 		return follow_join(call->follow, text, call_text(call, 0));
 	if (keeps_text(method))
 		return text;
-	if (strstr("reverse toReversed lower upper toLowerCase toUpperCase swapcase", method))
+	if (is_among("reverse toReversed lower upper toLowerCase toUpperCase swapcase", method))
 		return call_changed(call, text, method);
 	return NULL;
 }
@@ -187,6 +186,21 @@ static uint32_t object_of(const struct call *call, uint32_t callee, char method[
 	return syntax_child(syntax, callee, FIELD_OBJECT);
 }
 
+/* {"a": os.system}.get("a"), os.__dict__.get("system"): of other things than modules, get asks for anything. */
+static const struct meaning *got(const struct call *call, uint32_t object,
+				 const struct meaning *name)
+{
+	static const char modules[] =
+		"os subprocess builtins __builtins__ posix shutil process "
+		"child_process globals() locals() vars() sys.modules globalThis";
+	const struct meaning *path = meaning_of_kind(call->follow->of[object], MEANS_PATH);
+	const struct meaning *own = follow_get_member(call->follow, name->text, name->len);
+
+	if (!path || !is_among(modules, path->text))
+		return own;
+	return meaning_both(&call->follow->all, own, follow_pick(call->follow, object, name));
+}
+
 const struct meaning *call_method(const struct call *call, uint32_t callee)
 {
 	char method[32];
@@ -198,10 +212,8 @@ const struct meaning *call_method(const struct call *call, uint32_t callee)
 	/* ["e", "val"].join("") */
 	if (list != SYNTAX_NONE && strcmp(method, "join") == 0)
 		return join_items(call, call_text(call, 0), list);
-	/* {"a": os.system}.get("a") */
 	if (object != SYNTAX_NONE && !text && call_text(call, 0) &&
-	    (strcmp(method, "get") == 0 || strcmp(method, "pop") == 0))
-		return follow_get_member(call->follow, call_text(call, 0)->text,
-					 call_text(call, 0)->len);
+	    is_among("get pop setdefault __getitem__ __getattribute__", method))
+		return got(call, object, call_text(call, 0));
 	return text ? text_method(call, text, method) : NULL;
 }

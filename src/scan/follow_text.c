@@ -44,10 +44,11 @@ static const struct meaning *literal(struct follow *follow, uint32_t node)
 	owned(str_done) struct str out = STR_INIT;
 	bool is_raw, hides = false;
 	struct meaning *made;
-	uint32_t at, end;
+	uint32_t at, end, body;
 
 	if (!find_body(follow, &syntax->nodes[node], &at, &end, &is_raw))
 		return NULL;
+	body = at;
 	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
 	     child = syntax_next(syntax, child)) {
 		const struct syntax_node *it = &syntax->nodes[child];
@@ -61,7 +62,8 @@ static const struct meaning *literal(struct follow *follow, uint32_t node)
 			str_add_bytes(&out, part->text, part->len);
 		else
 			str_add_char(&out, FOLD_GAP);
-		hides = hides || part;
+		/* `${x}` alone is x, whatever that is. */
+		hides = hides || (part && (it->start > body || it->end < end));
 		at = it->end;
 	}
 	add_part(&out, syntax->text + at, end - at, is_raw, &hides);

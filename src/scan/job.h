@@ -34,6 +34,7 @@ struct job_common {
 	size_t nested_bytes;
 	struct str directory; /* where a shell's text has gone by cd; empty: where it began */
 	bool has_moved;
+	const struct strv *given; /* what the next shell text within is given: $0, $1, ... */
 };
 
 struct scan_job {
@@ -48,6 +49,7 @@ struct scan_job {
 	const struct scan_job *outer; /* this text stands in another one, */
 	uint32_t outer_at;	      /* there */
 	unsigned depth;
+	const struct strv *given; /* of a shell's text: from $0 on; NULL: not known */
 	struct job_common *common;
 	unsigned traits;
 	/* Modules that only start programs (judge_teeth), as bits: loaded, and seen to be used. */
@@ -66,6 +68,10 @@ void job_find_entry(struct scan_job *job, uint32_t at, enum scan_rule rule,
 /* Scans a text that JOB would run, in LANGUAGE; its findings stand at AT. The worst of them. */
 enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_language language,
 			      const char *text, size_t len);
+
+/* The worst that would be found in such a text, which is only supposed to be one; nothing is told. */
+enum scan_severity job_probe(struct scan_job *job, enum scan_language language, const char *text,
+			     size_t len);
 
 /* A shell's command may run a file, or go elsewhere. START: where the command itself begins in WORDS. */
 void job_script(struct scan_job *job, const struct strv *words, size_t start);

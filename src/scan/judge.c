@@ -1,5 +1,6 @@
 /* Python and JavaScript: what a program does with the names it uses. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/command.h"
 #include "scan/fold.h"
 #include "scan/functions.h"
@@ -128,12 +129,25 @@ static void judge_code(const struct use *use)
 	use_tell(use, RULE_EXEC, severity);
 }
 
+/* A folder that the program made for itself: tempfile.mkdtemp(). */
+static bool is_temporary(const struct use *use)
+{
+	uint32_t first = use_argument(use, 0);
+	const struct meaning *path =
+		first == SYNTAX_NONE ? NULL
+				     : meaning_of_kind(use->job->follow->of[first], MEANS_PATH);
+
+	return path && !path->also &&
+	       (str_starts(path->text, "tempfile.") || str_starts(path->text, "fs.mkdtemp") ||
+		str_starts(path->text, "fs.promises.mkdtemp"));
+}
+
 static void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree)
 {
 	enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
 	enum scan_severity severity = use->row->severity;
 
-	if (is_known(text))
+	if (is_known(text) || is_temporary(use))
 		severity = SEVERITY_LOW;
 	else
 		use->job->traits |= TRAIT_DELETES;
@@ -240,14 +254,13 @@ static void judge_member(const struct use *use)
 	const struct meaning *path =
 		object == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[object], MEANS_PATH);
 	static const char modules[] =
-		" os subprocess builtins __builtins__ sys shutil socket ctypes "
+		"os subprocess builtins __builtins__ sys shutil socket ctypes "
 		"importlib posix globalThis process child_process global "
-		"window pty ";
-	owned(free_ptr) char *wanted = path ? xasprintf(" %s ", path->text) : NULL;
+		"window pty";
 
 	if (name && judge_is_internal(name->text))
 		job_find(use->job, use->at, RULE_INTROSPECTION, SEVERITY_HIGH, name->text);
-	if (!is_known(name) && wanted && strstr(modules, wanted))
+	if (!is_known(name) && path && is_among(modules, path->text))
 		use_tell(use, RULE_DYNAMIC_NAME, SEVERITY_HIGH);
 }
 

@@ -34,6 +34,27 @@ bool judge_gives_away(const struct scan_job *job, uint32_t node);
 /* Whether there is code in a page's text. */
 bool judge_has_script(const char *text);
 
+/* The bytes of a node, bounded; the caller's to free. */
+char *judge_source(const struct scan_job *job, uint32_t node);
+/* The name behind the last dot or between the last brackets; SYNTAX_NONE when there is none. */
+uint32_t judge_last_name(const struct scan_job *job, uint32_t node);
+/* Whether the policy has nothing against a function. */
+bool judge_is_allowed(const struct scan_job *job, const char *path);
+
+/*
+ * How grave it is to hand a function over, with what stands beside it from FIRST on: cleanup(shutil.rmtree, folder) is
+ * what tests do; reduce(getattr, ...) reaches whatever the names say.
+ */
+enum scan_severity judge_severity_of_passed(const struct scan_job *job,
+					    const struct function_row *row, uint32_t first);
+
+/* A text put together that is a name to be afraid of; a member that only the run knows; a function kept for later. */
+void judge_built_text(struct scan_job *job, uint32_t node);
+void judge_unknown_key(struct scan_job *job, uint32_t node);
+void judge_kept(struct scan_job *job, uint32_t node);
+/* A call of something that is not known. */
+void judge_unknown_call(struct scan_job *job, uint32_t call, uint32_t callee);
+
 /* Whether a member belongs to the interpreter's insides: __globals__. */
 bool judge_is_internal(const char *member);
 

@@ -1,5 +1,6 @@
 /* Python and JavaScript: which nodes of a program are looked at, and what they mean together. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/fold.h"
 #include "scan/judge.h"
 
@@ -9,7 +10,7 @@
 /* More than this made from one short text is there to fill a memory. */
 #define FILL_BYTES 200000000
 
-static char *source(const struct scan_job *job, uint32_t node)
+char *judge_source(const struct scan_job *job, uint32_t node)
 {
 	const struct syntax_node *it = &job->syntax->nodes[node];
 	size_t len = it->end - it->start;
@@ -18,7 +19,7 @@ static char *source(const struct scan_job *job, uint32_t node)
 			len < MEANING_PATH_MAX ? len : MEANING_PATH_MAX);
 }
 
-static bool is_allowed(const struct scan_job *job, const char *path)
+bool judge_is_allowed(const struct scan_job *job, const char *path)
 {
 	return scan_policy_allows(job->policy, job->language, LIST_FUNCTIONS, path);
 }
@@ -28,12 +29,12 @@ static void forbidden(struct scan_job *job, uint32_t at, const char *path)
 	const struct policy_entry *entry =
 		scan_policy_forbids(job->policy, job->language, LIST_FUNCTIONS, path);
 
-	if (entry && !is_allowed(job, path))
+	if (entry && !judge_is_allowed(job, path))
 		job_find_entry(job, at, RULE_FORBIDDEN_FUNCTION, entry, path);
 }
 
-/* One of the functions the callee may be. */
-static void called(struct scan_job *job, uint32_t call, uint32_t at, const struct meaning *path)
+/* One of the functions the callee may be; false when it is none that is known. */
+static bool called(struct scan_job *job, uint32_t call, uint32_t at, const struct meaning *path)
 {
 	const struct function_row *row = function_find(job->language, path->text);
 	const struct use use = { job, call, at, row, path->text };
@@ -41,12 +42,31 @@ static void called(struct scan_job *job, uint32_t call, uint32_t at, const struc
 	forbidden(job, at, path->text);
 	if (row)
 		job->reached |= job_teeth(path->text);
-	if (!row || is_allowed(job, path->text))
-		return;
+	if (!row || judge_is_allowed(job, path->text))
+		return row != NULL;
 	job->traits |= row->traits;
 	if (path->is_built && row->severity > SEVERITY_NONE)
 		job_find(job, at, RULE_DYNAMIC_NAME, SEVERITY_HIGH, path->text);
 	judge_use(&use);
+	return true;
+}
+
+enum scan_severity judge_severity_of_passed(const struct scan_job *job,
+					    const struct function_row *row, uint32_t first)
+{
+	enum scan_severity severity = row->use == USE_TREE ? SEVERITY_LOW : row->severity;
+
+	if (row->use == USE_MEMBER)
+		return SEVERITY_MEDIUM;
+	for (uint32_t at = first; row->use == USE_TREE && at != SYNTAX_NONE;
+	     at = syntax_next(job->syntax, at)) {
+		const struct meaning *text = follow_text(job->follow, at);
+		enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
+
+		if (place != PLACE_PLAIN && place != PLACE_TEMPORARY)
+			severity = SEVERITY_HIGH;
+	}
+	return severity;
 }
 
 /* map(eval, texts), @os.system: a function handed over is as good as called. FIRST: the first of what is handed over. */
@@ -60,18 +80,17 @@ static void passed_on(struct scan_job *job, uint32_t first)
 
 			if (one->kind == MEANS_PATH)
 				forbidden(job, job->syntax->nodes[at].start, one->text);
-			if (!row || row->severity < SEVERITY_MEDIUM || row->use == USE_TIMER ||
-			    is_allowed(job, one->text))
+			if (!row || judge_severity_of_passed(job, row, first) < SEVERITY_MEDIUM ||
+			    row->use == USE_TIMER || judge_is_allowed(job, one->text))
 				continue;
 			job->traits |= row->traits;
-			job_find(job, job->syntax->nodes[at].start, row->rule, row->severity,
-				 one->text);
+			job_find(job, job->syntax->nodes[at].start, row->rule,
+				 judge_severity_of_passed(job, row, first), one->text);
 		}
 	}
 }
 
-/* The name behind the last dot or between the last brackets; SYNTAX_NONE when there is none. */
-static uint32_t last_name(const struct scan_job *job, uint32_t node)
+uint32_t judge_last_name(const struct scan_job *job, uint32_t node)
 {
 	uint32_t kind = job->syntax->nodes[node].kind;
 
@@ -82,7 +101,7 @@ static uint32_t last_name(const struct scan_job *job, uint32_t node)
 
 static bool is_named(const struct scan_job *job, uint32_t node, const char *name)
 {
-	uint32_t last = last_name(job, node);
+	uint32_t last = judge_last_name(job, node);
 
 	return last != SYNTAX_NONE &&
 	       (syntax_is(job->syntax, last, name) || meaning_is_text(job->follow->of[last], name));
@@ -112,30 +131,32 @@ static void judge_call(struct scan_job *job, uint32_t call)
 	uint32_t callee = syntax_child(job->syntax, call, FIELD_CALLEE);
 	uint32_t at = job->syntax->nodes[call].start, arguments;
 	owned(free_ptr) char *written = NULL;
-	bool is_path = false;
+	bool is_path = false, is_known = false;
 
 	if (callee == SYNTAX_NONE)
 		return;
 	if (job->syntax->nodes[callee].kind == NODE_IMPORT_WORD) {
 		const struct meaning import = { .kind = MEANS_PATH, .text = "import" };
 
-		called(job, call, at, &import);
+		(void)called(job, call, at, &import);
 	}
-	written = source(job, callee);
+	written = judge_source(job, callee);
 	for (const struct meaning *one = job->follow->of[callee]; one; one = one->also) {
 		if (one->kind != MEANS_PATH)
 			continue;
 		is_path = is_path || strcmp(one->text, written) == 0;
-		called(job, call, at, one);
+		is_known = called(job, call, at, one) || is_known;
 	}
 	if (!is_path)
 		forbidden(job, at, written);
+	if (!is_known)
+		judge_unknown_call(job, call, callee);
 	if (makes_function(job, call, callee))
 		job_find(job, at, RULE_EXEC, SEVERITY_HIGH, "constructor");
 	if (wires_stream(job, call, callee))
 		job->traits |= TRAIT_REDIRECTS;
 	arguments = syntax_child(job->syntax, call, FIELD_ARGUMENTS);
-	if (arguments != SYNTAX_NONE)
+	if (arguments != SYNTAX_NONE && !is_among("isinstance issubclass", written))
 		passed_on(job, syntax_first(job->syntax, arguments));
 }
 
@@ -147,7 +168,7 @@ static void judge_import(struct scan_job *job, uint32_t node)
 
 	if (from != SYNTAX_NONE) {
 		const struct meaning *text = follow_text(job->follow, from);
-		owned(free_ptr) char *module = text ? xstrdup(text->text) : source(job, from);
+		owned(free_ptr) char *module = text ? xstrdup(text->text) : judge_source(job, from);
 
 		job_import(job, at,
 			   str_starts(module, "node:") ? module + strlen("node:") : module);
@@ -158,7 +179,7 @@ static void judge_import(struct scan_job *job, uint32_t node)
 		uint32_t name = syntax->nodes[child].kind == NODE_ALIASED_IMPORT
 					? syntax_child(syntax, child, FIELD_NAME)
 					: child;
-		owned(free_ptr) char *module = name == SYNTAX_NONE ? NULL : source(job, name);
+		owned(free_ptr) char *module = name == SYNTAX_NONE ? NULL : judge_source(job, name);
 
 		if (module)
 			job_import(job, at, module);
@@ -167,50 +188,21 @@ static void judge_import(struct scan_job *job, uint32_t node)
 
 bool judge_is_internal(const char *member)
 {
-	static const char *const members[] = {
-		"__subclasses__", "__globals__", "__builtins__",     "f_globals",
-		"f_builtins",	  "gi_frame",	 "cr_frame",	     "f_back",
-		"__loader__",	  "_getframe",	 "__getattribute__", "__reduce_ex__"
-	};
-
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		if (strcmp(members[i], member) == 0)
-			return true;
-	}
-	return false;
+	return is_among("__subclasses__ __globals__ __builtins__ f_globals f_builtins gi_frame "
+			"cr_frame f_back __loader__ _getframe __getattribute__ __reduce_ex__",
+			member);
 }
 
 static void judge_member_name(struct scan_job *job, uint32_t node)
 {
-	uint32_t last = last_name(job, node);
+	uint32_t last = judge_last_name(job, node);
 	const struct meaning *text = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
-	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : source(job, last);
+	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : judge_source(job, last);
 	const char *name = text ? text->text : written;
 
 	if (name && judge_is_internal(name))
 		job_find(job, job->syntax->nodes[last].start, RULE_INTROSPECTION, SEVERITY_HIGH,
 			 name);
-}
-
-/* {"a": os.system}, [os.popen], return child_process.exec: kept for later, to be called who knows where. */
-static void judge_kept(struct scan_job *job, uint32_t node)
-{
-	const struct syntax_node *it = &job->syntax->nodes[node];
-	uint32_t above =
-		it->parent == SYNTAX_NONE ? NODE_OTHER : job->syntax->nodes[it->parent].kind;
-	const struct meaning *path;
-	const struct function_row *row;
-
-	if (!(above == NODE_PAIR && it->field == FIELD_VALUE) && above != NODE_LIST &&
-	    above != NODE_RETURN)
-		return;
-	path = meaning_of_kind(job->follow->of[node], MEANS_PATH);
-	row = path ? function_find(job->language, path->text) : NULL;
-	if (!row || row->severity < SEVERITY_MEDIUM || is_allowed(job, path->text) ||
-	    (row->rule != RULE_EXEC && row->rule != RULE_SUBPROCESS))
-		return;
-	job->reached |= job_teeth(path->text);
-	job_find(job, it->start, row->rule, SEVERITY_MEDIUM, path->text);
 }
 
 static void judge_binary(struct scan_job *job, uint32_t node)
@@ -251,11 +243,23 @@ static void judge_named_value(struct scan_job *job, uint32_t node, enum syntax_f
 		       text->text, text->len);
 }
 
+/* "{0.__class__.__init__.__globals__}".format(x): a format that climbs through internals. */
+static bool climbs(const char *text)
+{
+	const char *open = strchr(text, '{');
+
+	return open && strchr(open, '}') &&
+	       (strstr(open, ".__globals__") || strstr(open, ".__subclasses__") ||
+		strstr(open, ".__builtins__") || strstr(open, ".__class__."));
+}
+
 static void judge_string(struct scan_job *job, uint32_t node)
 {
 	const struct syntax_node *it = &job->syntax->nodes[node];
 	const struct meaning *text = meaning_of_kind(job->follow->of[node], MEANS_TEXT);
 
+	if (job->language == SCAN_PYTHON && text && climbs(text->text))
+		job_find(job, it->start, RULE_INTROSPECTION, SEVERITY_MEDIUM, "a format");
 	judge_literal(job, it->start, job->syntax->text + it->start, it->end - it->start,
 		      text && text->is_built);
 }
@@ -293,12 +297,9 @@ static void judge_identifier(struct scan_job *job, uint32_t node)
 /* Variables by which other programs are made to run something first. */
 static bool is_steering(const char *name)
 {
-	static const char words[] = " LD_PRELOAD LD_AUDIT PYTHONSTARTUP PYTHONBREAKPOINT "
-				    "PYTHONINSPECT NODE_OPTIONS BASH_ENV PROMPT_COMMAND "
-				    "GIT_SSH_COMMAND PERL5OPT RUBYOPT ";
-	owned(free_ptr) char *wanted = xasprintf(" %s ", name);
-
-	return !strchr(name, ' ') && strstr(words, wanted);
+	return is_among("LD_PRELOAD LD_AUDIT PYTHONSTARTUP PYTHONBREAKPOINT PYTHONINSPECT "
+			"NODE_OPTIONS BASH_ENV PROMPT_COMMAND GIT_SSH_COMMAND PERL5OPT RUBYOPT",
+			name);
 }
 
 /* document.createElement("script") made the object of LEFT. */
@@ -323,9 +324,9 @@ static void judge_set_member(struct scan_job *job, uint32_t node)
 	const struct syntax *syntax = job->syntax;
 	uint32_t left = syntax_child(syntax, node, FIELD_LEFT);
 	uint32_t right = syntax_child(syntax, node, FIELD_RIGHT);
-	uint32_t last = left == SYNTAX_NONE ? SYNTAX_NONE : last_name(job, left);
+	uint32_t last = left == SYNTAX_NONE ? SYNTAX_NONE : judge_last_name(job, left);
 	const struct meaning *key = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
-	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : source(job, last);
+	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : judge_source(job, last);
 	const char *name = key ? key->text : written;
 	const struct meaning *text = follow_text(job->follow, right);
 
@@ -333,6 +334,9 @@ static void judge_set_member(struct scan_job *job, uint32_t node)
 		return;
 	if (is_steering(name))
 		job_find(job, syntax->nodes[node].start, RULE_PRIVILEGE, SEVERITY_HIGH, name);
+	/* What a package manager runs by itself. */
+	if (text && is_among("preinstall install postinstall prepare prepublish", name))
+		(void)job_nested(job, syntax->nodes[node].start, SCAN_SHELL, text->text, text->len);
 	if (job->language == SCAN_JAVASCRIPT && text && str_ends(name, "HTML") &&
 	    judge_has_script(text->text))
 		job_find(job, syntax->nodes[node].start, RULE_EXEC, SEVERITY_MEDIUM, name);
@@ -348,6 +352,7 @@ static void judge_set_member(struct scan_job *job, uint32_t node)
 
 void judge_node(struct scan_job *job, uint32_t node)
 {
+	judge_built_text(job, node);
 	switch (job->syntax->nodes[node].kind) {
 	case NODE_CALL:
 	case NODE_NEW:
@@ -361,6 +366,7 @@ void judge_node(struct scan_job *job, uint32_t node)
 	case NODE_SUBSCRIPT:
 		judge_member_name(job, node);
 		judge_kept(job, node);
+		judge_unknown_key(job, node);
 		break;
 	case NODE_DECORATOR:
 		passed_on(job, syntax_first(job->syntax, node));

@@ -2,6 +2,7 @@
 #include "scan/meaning.h"
 
 #include "base/str.h"
+#include "scan/among.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,15 +112,10 @@ struct meaning *meaning_list(struct meanings *all, uint32_t node)
 /* Names of the place where all names live add nothing. */
 static bool is_ground(const struct meaning *of)
 {
-	static const char *const grounds[] = { "builtins", "__builtins__", "globalThis", "global",
-					       "self",	   "frames",	   "top",	 "window",
-					       "self()",   "__builtin__" };
-
-	for (size_t i = 0; i < sizeof(grounds) / sizeof(grounds[0]); i++) {
-		if (strcmp(of->text, grounds[i]) == 0)
-			return true;
-	}
-	return false;
+	return is_among_bytes(
+		"builtins __builtins__ globalThis global self frames top window self() "
+		"__builtin__",
+		of->text, of->len);
 }
 
 struct meaning *meaning_member(struct meanings *all, const struct meaning *of, const char *name,
@@ -244,14 +240,14 @@ static void grow(struct meanings *all)
 	free(old.slots);
 }
 
-void meanings_define(struct meanings *all, const char *name, size_t len,
-		     const struct meaning *meaning)
+/* The slot of the name, which gets one when it is new; NULL when it is no name, or all is full. */
+static struct name_slot *make_slot(struct meanings *all, const char *name, size_t len)
 {
 	uint32_t hash = hash_of(name, len);
 	struct name_slot *slot;
 
 	if (len == 0 || len > MEANING_PATH_MAX)
-		return;
+		return NULL;
 	if (all->name_count * 2 >= all->slot_count)
 		grow(all);
 	slot = find_slot(all, name, len, hash);
@@ -259,11 +255,29 @@ void meanings_define(struct meanings *all, const char *name, size_t len,
 		const char *copy = store_text(all, name, len);
 
 		if (!copy)
-			return;
+			return NULL;
 		*slot = (struct name_slot){ .name = copy, .len = (uint32_t)len, .hash = hash };
 		all->name_count++;
 	}
-	slot->meaning = meaning_both(all, slot->meaning, meaning);
+	return slot;
+}
+
+void meanings_define(struct meanings *all, const char *name, size_t len,
+		     const struct meaning *meaning)
+{
+	struct name_slot *slot = make_slot(all, name, len);
+
+	if (slot)
+		slot->meaning = meaning_both(all, slot->meaning, meaning);
+}
+
+void meanings_replace(struct meanings *all, const char *name, size_t len,
+		      const struct meaning *meaning)
+{
+	struct name_slot *slot = make_slot(all, name, len);
+
+	if (slot && meaning)
+		slot->meaning = meaning;
 }
 
 bool meanings_look_up(const struct meanings *all, const char *name, size_t len,

@@ -59,6 +59,9 @@ bool meaning_is_text(const struct meaning *meaning, const char *text);
 /* Adds a meaning to a name; NULL says only that the name is one of the program's own. */
 void meanings_define(struct meanings *all, const char *name, size_t len,
 		     const struct meaning *meaning);
+/* Puts MEANING in the place of what the name meant; NULL leaves that as it is. */
+void meanings_replace(struct meanings *all, const char *name, size_t len,
+		      const struct meaning *meaning);
 /* False when the program never defines the name. */
 bool meanings_look_up(const struct meanings *all, const char *name, size_t len,
 		      const struct meaning **ret_meaning);

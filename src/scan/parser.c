@@ -202,7 +202,7 @@ static bool is_tree(const struct syntax *syntax)
 		unsigned char is_code;
 
 		memcpy(&is_code, &node->is_code, 1);
-		if (node->kind > NODE_WORD || node->field > FIELD_VALUE || is_code > 1 ||
+		if (node->kind > NODE_WORD || node->field > FIELD_VARIABLE || is_code > 1 ||
 		    node->start > node->end || node->end > syntax->len ||
 		    (i == 0 ? node->parent != SYNTAX_NONE : node->parent >= i) ||
 		    node->after <= i || node->after > syntax->count ||

@@ -88,9 +88,9 @@ static const char *const disks[] = { "/dev/sd",	    "/dev/hd",	   "/dev/vd",
 				     "/dev/dm-",    "/dev/disk/",  "/dev/port",
 				     "/dev/loop",   "/dev/md",	   "/proc/sysrq-trigger" };
 
-static const char *const system_roots[] = { "/etc",  "/usr", "/bin",  "/sbin", "/lib",
-					    "/boot", "/var", "/root", "/home", "/opt",
-					    "/dev",  "/sys", "/srv",  "/proc", "/lib64" };
+static const char *const system_roots[] = { "/etc", "/usr",  "/bin",   "/sbin", "/lib",	  "/boot",
+					    "/var", "/root", "/home",  "/opt",	"/dev",	  "/sys",
+					    "/srv", "/proc", "/lib64", "/mnt",	"/media", "/run" };
 
 static bool has_any(const char *path, const char *const *list, size_t count)
 {

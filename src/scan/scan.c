@@ -221,6 +221,20 @@ void scan_command(const struct strv *words, const struct scan_policy *policy,
 	str_done(&common.directory);
 }
 
+/* 0, or -1 with the words why there is too much of it. */
+static int count_nested(struct scan_job *job, size_t len, const char **ret_why)
+{
+	job->common->nested_bytes += len;
+	if (job->common->nested++ >= JOB_NESTED_MAX ||
+	    job->common->nested_bytes > JOB_NESTED_BYTES_MAX)
+		*ret_why = "too much code in code";
+	else if (job->depth + 1 > JOB_DEPTH_MAX)
+		*ret_why = "code in code in code";
+	else
+		return 0;
+	return -1;
+}
+
 enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_language language,
 			      const char *text, size_t len)
 {
@@ -234,20 +248,49 @@ enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_langu
 				  .depth = job->depth + 1,
 				  .common = job->common };
 	struct error ignored;
+	const char *why;
 
-	job->common->nested_bytes += len;
-	if (job->common->nested++ >= JOB_NESTED_MAX ||
-	    job->common->nested_bytes > JOB_NESTED_BYTES_MAX) {
-		refuse(job, at, "too much code in code");
-		return SEVERITY_HIGH;
-	}
-	if (inner.depth > JOB_DEPTH_MAX) {
-		refuse(job, at, "code in code in code");
+	inner.given = job->common->given;
+	job->common->given = NULL;
+	if (count_nested(job, len, &why) < 0) {
+		refuse(job, at, why);
 		return SEVERITY_HIGH;
 	}
 	(void)run(&inner, &ignored);
 	job->traits |= inner.traits;
 	if (inner.worst > job->worst)
 		job->worst = inner.worst;
+	return inner.worst;
+}
+
+enum scan_severity job_probe(struct scan_job *job, enum scan_language language, const char *text,
+			     size_t len)
+{
+	owned(scan_report_done) struct scan_report report;
+	const struct scan_text probed = { .name = "", .bytes = text, .len = len };
+	struct job_common common = { .directory = STR_INIT };
+	struct scan_job inner = { .text = &probed,
+				  .language = language,
+				  .policy = job->policy,
+				  .report = &report,
+				  .outer = job,
+				  .depth = job->depth + 1,
+				  .common = &common };
+	struct error ignored;
+	const char *why;
+
+	scan_report_init(&report);
+	if (count_nested(job, len, &why) < 0)
+		return SEVERITY_NONE;
+	common.nested = job->common->nested;
+	common.nested_bytes = job->common->nested_bytes;
+	/* The parser's process is lent. */
+	report.parser = job->report->parser;
+	(void)run(&inner, &ignored);
+	job->report->parser = report.parser;
+	report.parser = (struct parser)PARSER_INIT;
+	job->common->nested = common.nested;
+	job->common->nested_bytes = common.nested_bytes;
+	str_done(&common.directory);
 	return inner.worst;
 }

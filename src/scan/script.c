@@ -1,5 +1,6 @@
 /* Files that a shell's text would have run, as far as it names them. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/code.h"
 #include "scan/command.h"
 #include "scan/fold.h"
@@ -54,6 +55,30 @@ static void note(struct scan_job *job, const struct scan_code *code, bool is_sur
 	}
 }
 
+static bool goes_elsewhere(const char *name)
+{
+	return is_among("cd pushd popd", name);
+}
+
+static void note_all(struct scan_job *job, const struct scan_code *code)
+{
+	for (size_t i = 0; i < code->also.count; i++) {
+		const struct scan_code also = { .language = code->language,
+						.text = code->also.items[i] };
+
+		note(job, &also, true);
+	}
+	for (unsigned i = 0; code->kind == CODE_MODULE && i < CODE_MODULE_FILES; i++) {
+		owned(free_ptr) char *file = scan_code_module_file(code->text, i);
+		const struct scan_code of = { .language = SCAN_PYTHON, .text = file };
+
+		note(job, &of, false);
+	}
+	/* Of programs by name only those matter that lie in the workspace: they are named by a path. */
+	if (code->kind == CODE_FILE && (!code->is_program || strchr(code->text, '/')))
+		note(job, code, true);
+}
+
 void job_script(struct scan_job *job, const struct strv *words, size_t start)
 {
 	owned(scan_code_done) struct scan_code code = { .kind = CODE_NONE };
@@ -62,31 +87,14 @@ void job_script(struct scan_job *job, const struct strv *words, size_t start)
 
 	if (job->language != SCAN_SHELL)
 		return;
-	if (strcmp(name, "cd") == 0 || strcmp(name, "pushd") == 0 || strcmp(name, "popd") == 0) {
+	if (goes_elsewhere(name)) {
 		move(job, strcmp(name, "popd") == 0 ? NULL : next);
-		return;
-	}
-	if (next && (strcmp(name, ".") == 0 || strcmp(name, "source") == 0)) {
+	} else if (next && (strcmp(name, ".") == 0 || strcmp(name, "source") == 0)) {
 		code.language = SCAN_SHELL;
 		code.text = xstrdup(next);
 		note(job, &code, true);
-		return;
+	} else {
+		scan_code_find(words, &code);
+		note_all(job, &code);
 	}
-	scan_code_find(words, &code);
-	for (size_t i = 0; i < code.also.count; i++) {
-		struct scan_code also = { .language = code.language, .text = code.also.items[i] };
-
-		note(job, &also, true);
-	}
-	if (code.kind == CODE_MODULE) {
-		for (unsigned i = 0; i < CODE_MODULE_FILES; i++) {
-			owned(free_ptr) char *file = scan_code_module_file(code.text, i);
-			struct scan_code of = { .language = SCAN_PYTHON, .text = file };
-
-			note(job, &of, false);
-		}
-	}
-	/* Of programs by name only those matter that lie in the workspace: they are named by a path. */
-	if (code.kind == CODE_FILE && (!code.is_program || strchr(code.text, '/')))
-		note(job, &code, true);
 }

@@ -1,5 +1,6 @@
 /* Shell texts: commands, pipelines into interpreters, redirections, functions that call themselves. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/command.h"
 #include "scan/fold.h"
 #include "scan/shell_word.h"
@@ -104,10 +105,9 @@ static void judge_substituted(struct shell *shell, uint32_t command, const struc
 static bool sets_up(struct shell *shell, uint32_t command, const struct strv *words)
 {
 	static const char programs[] =
-		" ssh-agent dircolors direnv pyenv rbenv nodenv brew opam conda "
-		"starship zoxide mise luarocks lesspipe resize register-python-argcomplete ";
+		"ssh-agent dircolors direnv pyenv rbenv nodenv brew opam conda starship zoxide "
+		"mise luarocks lesspipe resize register-python-argcomplete";
 	owned(strv_done) struct strv inner = STRV_INIT;
-	owned(free_ptr) char *wanted = NULL;
 	uint32_t at = command;
 
 	if (strcmp(words->items[0], "eval") != 0 || words->count != 2 ||
@@ -119,8 +119,7 @@ static bool sets_up(struct shell *shell, uint32_t command, const struct strv *wo
 	at = at < shell->syntax->nodes[command].after ? shell_command_in(shell, at) : SYNTAX_NONE;
 	if (at != SYNTAX_NONE)
 		shell_words(shell, at, &inner);
-	wanted = xasprintf(" %s ", inner.count > 0 ? inner.items[0] : "?");
-	return strstr(programs, wanted) != NULL;
+	return inner.count > 0 && is_among(programs, inner.items[0]);
 }
 
 static void judge_simple(struct shell *shell, uint32_t node)
@@ -137,12 +136,11 @@ static void judge_simple(struct shell *shell, uint32_t node)
 		    str_starts(words.items[i], "/dev/udp/"))
 			judge_target(shell->job, start_of(shell, node), words.items[i]);
 	}
-	/* A name that nobody can tell: $x, $(...). */
-	if (words.items[0][0] == FOLD_GAP && !words.items[0][1] &&
-	    shell->syntax->nodes[node + 1].kind == NODE_COMMAND_NAME)
-		job_find(shell->job, start_of(shell, node), RULE_DYNAMIC_NAME, SEVERITY_LOW, NULL);
+	if (shell->syntax->nodes[node + 1].kind == NODE_COMMAND_NAME)
+		judge_hidden(shell, node, &words);
 	if (!sets_up(shell, node, &words))
 		judge_command(shell->job, start_of(shell, node), &words);
+	shell_effect(shell, &words);
 }
 
 /* What comes before STAGE of a pipe, as far as it matters to an interpreter there. */
@@ -170,6 +168,37 @@ static void judge_fed(struct shell *shell, uint32_t pipeline, uint32_t stage,
 	}
 }
 
+/* echo /home | xargs rm -rf: what comes in stands behind the command, or where its mark is. */
+static void judge_handed(struct shell *shell, uint32_t first, uint32_t stage,
+			 const struct strv *words)
+{
+	owned(str_done) struct str text = STR_INIT;
+	owned(strv_done) struct strv whole = STRV_INIT;
+	size_t start = command_start(words);
+	const char *mark = NULL;
+	bool has_mark = false;
+
+	if (strcmp(command_name(words->items[0]), "xargs") != 0 || start == 0 ||
+	    start >= words->count || !shell_output(shell, first, stage, &text))
+		return;
+	for (size_t i = 1; i < start; i++) {
+		if (str_starts(words->items[i], "-I"))
+			mark = words->items[i][2] ? words->items[i] + 2 : words->items[i + 1];
+	}
+	for (size_t i = start; i < words->count; i++) {
+		bool is_mark = mark && strcmp(words->items[i], mark) == 0;
+
+		has_mark = has_mark || is_mark;
+		if (is_mark)
+			shell_split(str_cstr(&text), &whole);
+		else
+			strv_add(&whole, words->items[i]);
+	}
+	if (!has_mark)
+		shell_split(str_cstr(&text), &whole);
+	judge_command(shell->job, start_of(shell, stage), &whole);
+}
+
 static bool carries_away(const struct strv *words)
 {
 	size_t start = command_start(words);
@@ -180,9 +209,7 @@ static bool carries_away(const struct strv *words)
 		       strv_has(words, "--data-binary") || strv_has(words, "-F");
 	if (strcmp(name, "openssl") == 0)
 		return strv_has(words, "s_client");
-	return strcmp(name, "nc") == 0 || strcmp(name, "ncat") == 0 ||
-	       strcmp(name, "netcat") == 0 || strcmp(name, "socat") == 0 ||
-	       strcmp(name, "ssh") == 0 || strcmp(name, "telnet") == 0;
+	return is_among("nc ncat netcat socat ssh telnet", name);
 }
 
 /* curl ... | tee FILE: the file is what came. */
@@ -216,6 +243,8 @@ static void judge_pipeline(struct shell *shell, uint32_t node)
 		shell_words(shell, command, &words);
 		if (command_reads_code(&words))
 			judge_fed(shell, node, stage, reads_as(&words));
+		if (words.count > 0)
+			judge_handed(shell, first, stage, &words);
 		note_copies(shell, first, stage, &words);
 		if (carries_away(&words))
 			job_find(shell->job, start_of(shell, node), RULE_SEND, SEVERITY_HIGH, NULL);
@@ -256,22 +285,22 @@ static void judge_document(struct shell *shell, uint32_t node)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
 	owned(str_done) struct str text = STR_INIT;
-	const struct syntax *syntax = shell->syntax;
 	enum scan_language language;
 
 	fed_command(shell, node, &words);
+	if (words.count == 0)
+		return;
 	language = reads_as(&words);
-	for (uint32_t at = node + 1; at < syntax->nodes[node].after; at++) {
-		const struct syntax_node *it = &syntax->nodes[at];
-
-		if (syntax->nodes[node].kind == NODE_HERESTRING && it->parent == node)
-			shell_word_add(shell, at, &text);
-		else if (it->kind == NODE_HEREDOC_BODY)
-			str_add_bytes(&text, syntax->text + it->start, it->end - it->start);
+	shell_document(shell, node, &text);
+	/* What is not known must not break a text that is parsed; a name or a part of one does not. */
+	for (size_t i = 0; language != SCAN_SHELL && i < text.len; i++) {
+		if (text.data[i] == FOLD_GAP)
+			text.data[i] = '_';
 	}
 	if (language != SCAN_UNKNOWN && text.len > 0)
 		(void)job_nested(shell->job, start_of(shell, node), language, str_cstr(&text),
 				 text.len);
+	shell_read(shell, &words, str_cstr(&text));
 }
 
 /* :(){ :|:& };: */
@@ -280,6 +309,7 @@ static void judge_function(struct shell *shell, uint32_t node)
 	const struct syntax *syntax = shell->syntax;
 	uint32_t name = syntax_child(syntax, node, FIELD_NAME);
 
+	shell_note_function(shell, node);
 	for (uint32_t at = node + 1; name != SYNTAX_NONE && at < syntax->nodes[node].after; at++) {
 		uint32_t called = syntax->nodes[at].kind == NODE_COMMAND_NAME ? at : SYNTAX_NONE;
 		uint32_t above = called == SYNTAX_NONE
@@ -315,12 +345,30 @@ static void add_value(struct shell *shell, uint32_t value, struct str *out)
 	}
 }
 
+/* x+=y: what the variable was comes first. */
+static void add_former(struct shell *shell, uint32_t name, uint32_t value, struct str *out)
+{
+	const struct syntax_node *it = &shell->syntax->nodes[name];
+	const struct meaning *former = NULL;
+
+	if (it->end >= shell->syntax->nodes[value].start || shell->syntax->text[it->end] != '+')
+		return;
+	(void)meanings_look_up(&shell->variables, shell->syntax->text + it->start,
+			       it->end - it->start, &former);
+	former = meaning_of_kind(former, MEANS_TEXT);
+	if (former)
+		str_add_bytes(out, former->text, former->len);
+}
+
 /* Variables whose value a shell, or git, or a pager runs. */
 static bool is_run_later(const struct syntax *syntax, uint32_t name)
 {
-	return syntax_is(syntax, name, "PROMPT_COMMAND") ||
-	       syntax_is(syntax, name, "GIT_SSH_COMMAND") || syntax_is(syntax, name, "LESSOPEN") ||
-	       syntax_is(syntax, name, "PAGER") || syntax_is(syntax, name, "EDITOR");
+	size_t len;
+	const char *text = syntax_source(syntax, name, &len);
+
+	return is_among_bytes("PROMPT_COMMAND GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER LESSOPEN PAGER "
+			      "EDITOR VISUAL PS0 PS4 BROWSER",
+			      text, len);
 }
 
 static void judge_variable(struct shell *shell, uint32_t node)
@@ -334,19 +382,20 @@ static void judge_variable(struct shell *shell, uint32_t node)
 	if (name == SYNTAX_NONE)
 		return;
 	it = &syntax->nodes[name];
-	if (value != SYNTAX_NONE)
+	if (value != SYNTAX_NONE) {
+		add_former(shell, name, value, &text);
 		add_value(shell, value, &text);
-	meanings_define(
-		&shell->variables, syntax->text + it->start, it->end - it->start,
-		value != SYNTAX_NONE && !strchr(str_cstr(&text), FOLD_GAP)
-			? meaning_new(&shell->variables, MEANS_TEXT, str_cstr(&text), text.len)
-			: NULL);
+	}
+	shell_define(shell, syntax->text + it->start, it->end - it->start,
+		     value == SYNTAX_NONE ? NULL : str_cstr(&text));
 	judge_assigned(shell->job, it->start, syntax->text + it->start, it->end - it->start,
 		       str_cstr(&text), text.len);
 	if (is_run_later(syntax, name) && text.len > 0)
 		(void)job_nested(shell->job, it->start, SCAN_SHELL, str_cstr(&text), text.len);
-	if (syntax_is(syntax, name, "LD_PRELOAD"))
-		job_find(shell->job, it->start, RULE_PRIVILEGE, SEVERITY_HIGH, "LD_PRELOAD");
+	if (is_among_bytes("LD_PRELOAD LD_AUDIT BASH_ENV PYTHONSTARTUP PERL5OPT",
+			   syntax->text + it->start, it->end - it->start))
+		job_find(shell->job, it->start, RULE_PRIVILEGE, SEVERITY_HIGH,
+			 "a variable that has programs run something first");
 	if (syntax_is(syntax, name, "HISTFILE") || syntax_is(syntax, name, "HISTSIZE"))
 		job_find(shell->job, it->start, RULE_OBFUSCATION, SEVERITY_LOW,
 			 "hides its history");
@@ -377,6 +426,9 @@ static void judge_one(struct shell *shell, uint32_t node)
 	case NODE_FUNCTION:
 		judge_function(shell, node);
 		break;
+	case NODE_FOR:
+		shell_loop(shell, node);
+		break;
 	case NODE_STRING:
 	case NODE_RAW_STRING:
 	case NODE_ANSI_STRING:
@@ -391,11 +443,20 @@ static void judge_one(struct shell *shell, uint32_t node)
 
 void judge_shell(struct scan_job *job)
 {
-	struct shell shell = { .job = job, .syntax = job->syntax };
+	struct shell shell = { .job = job, .syntax = job->syntax, .judge = judge_one };
 
+	/* bash -c CODE NAME WORDS: the first is no argument. */
+	for (size_t i = 1; job->given && i < job->given->count; i++)
+		strv_add(&shell.positional, job->given->items[i]);
 	meanings_init(&shell.variables);
+	if (job->given) {
+		shell.given = &shell.positional;
+		if (job->given->count > 0)
+			shell_define(&shell, "0", 1, job->given->items[0]);
+	}
 	for (uint32_t i = 0; i < job->syntax->count; i++)
 		judge_one(&shell, i);
 	meanings_done(&shell.variables);
 	strv_done(&shell.fetched);
+	strv_done(&shell.positional);
 }

@@ -1,17 +1,25 @@
 /* What $NAME and ${NAME...} stand for, as far as the text itself says it. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/fold.h"
 #include "scan/shell_word.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DEPTH_MAX 8u
+/* Longer values are not tried against a pattern end by end. */
+#define STRIP_MAX 256u
 
 /* A name and what stands behind it up to the closing brace. */
 struct expansion {
 	const char *name;
 	size_t name_len;
-	char *rest; /* "" where the whole value is meant */
+	char *rest;	  /* "" where the whole value is meant */
+	bool is_indirect; /* ${!NAME}: the value is a name */
+	bool is_length;	  /* ${#NAME} */
 };
 
 static void expansion_done(struct expansion *expansion)
@@ -19,61 +27,172 @@ static void expansion_done(struct expansion *expansion)
 	free_ptr(&expansion->rest);
 }
 
+/* $@, $*, $1 and the like have names of one letter. */
+static size_t name_length(const char *name, const char *end)
+{
+	size_t len = 0;
+
+	if (name < end && (strchr("@*#?!$-", *name) || isdigit((unsigned char)*name)))
+		return 1;
+	while (name + len < end && (isalnum((unsigned char)name[len]) || name[len] == '_'))
+		len++;
+	return len;
+}
+
 static void split(const char *text, size_t len, struct expansion *ret)
 {
 	const char *name = text + 1, *end = text + len;
 	bool is_braced = len > 3 && *name == '{';
-	size_t name_len = 0;
+	size_t name_len;
 
+	*ret = (struct expansion){ .name = name };
 	name += is_braced;
 	end -= is_braced;
-	while (name + name_len < end &&
-	       (isalnum((unsigned char)name[name_len]) || name[name_len] == '_'))
-		name_len++;
-	*ret = (struct expansion){
-		name, name_len,
-		is_braced ? xstrndup(name + name_len, (size_t)(end - name) - name_len) : xstrdup("")
-	};
+	if (is_braced && end - name > 1 && (*name == '!' || *name == '#')) {
+		ret->is_indirect = *name == '!';
+		ret->is_length = *name == '#';
+		name++;
+	}
+	name_len = name_length(name, end);
+	ret->name = name;
+	ret->name_len = name_len;
+	ret->rest = is_braced ? xstrndup(name + name_len, (size_t)(end - name) - name_len)
+			      : xstrdup("");
 }
 
-static bool is_named(const struct expansion *expansion, const char *name)
+static bool is_named(const struct expansion *expansion, const char *names)
 {
-	return strlen(name) == expansion->name_len &&
-	       strncmp(name, expansion->name, expansion->name_len) == 0;
+	return is_among_bytes(names, expansion->name, expansion->name_len);
 }
 
-/* Of these the value is not known, but it begins with a slash everywhere. */
-static bool is_absolute(const struct expansion *expansion)
+/* What the function or the text was given: $1, $@. False when that is not known. */
+static bool add_given(const struct shell *shell, const char *name, size_t len, struct str *out)
 {
-	return is_named(expansion, "PATH") || is_named(expansion, "PWD") ||
-	       is_named(expansion, "SHELL") || is_named(expansion, "BASH") ||
-	       is_named(expansion, "OLDPWD") || is_named(expansion, "HOME");
+	const struct strv *given = shell->given;
+	size_t at;
+
+	if (!given || len != 1)
+		return false;
+	if (*name == '@' || *name == '*') {
+		for (size_t i = 0; i < given->count; i++)
+			str_addf(out, "%s%s", i ? " " : "", given->items[i]);
+		return true;
+	}
+	at = isdigit((unsigned char)*name) ? (size_t)(*name - '0') : 0;
+	if (at > 0 && at <= given->count)
+		str_add(out, given->items[at - 1]);
+	return at > 0;
 }
 
-/* ${x:2:3} */
+/* Adds the value of a variable; false when the text never says it. */
+static bool add_variable(const struct shell *shell, const char *name, size_t len, struct str *out)
+{
+	const struct meaning *meaning = NULL;
+
+	if (add_given(shell, name, len, out))
+		return true;
+	(void)meanings_look_up(&shell->variables, name, len, &meaning);
+	meaning = meaning_of_kind(meaning, MEANS_TEXT);
+	if (meaning)
+		str_add_bytes(out, meaning->text, meaning->len);
+	return meaning != NULL;
+}
+
+/* Where the expansion at AT ends: behind its name, or its closing brace. */
+static const char *end_of(const char *at)
+{
+	unsigned depth = 0;
+
+	if (at[1] != '{')
+		return at + 1 + name_length(at + 1, at + strlen(at));
+	for (at++; *at; at++) {
+		depth += *at == '{';
+		depth -= *at == '}';
+		if (depth == 0)
+			return at + 1;
+	}
+	return at;
+}
+
+/* The word of ${x:-WORD}, with its quotes off and its own variables in place. */
+static void add_alternative(struct shell *shell, const char *word, struct str *out)
+{
+	while (*word) {
+		const char *end = *word == '$' ? end_of(word) : word;
+
+		if (*word == '$' && shell->depth < DEPTH_MAX && end > word + 1) {
+			shell->depth++;
+			shell_expansion_add(shell, word, (size_t)(end - word), out);
+			shell->depth--;
+			word = end;
+			continue;
+		}
+		if (*word == '`' || *word == '$') {
+			str_add_char(out, FOLD_GAP);
+			return;
+		}
+		word += *word == '\\' && word[1];
+		if (!strchr("'\"", *word))
+			str_add_char(out, *word);
+		word++;
+	}
+}
+
+/* " -3", "(-3)", "2": a place in a text of LEN bytes; false when it is something else. */
+static bool read_place(const char **at, size_t len, size_t *ret_place)
+{
+	bool is_bracketed;
+	char *end;
+	long number;
+
+	*at += strspn(*at, " ");
+	is_bracketed = **at == '(';
+	*at += is_bracketed;
+	number = strtol(*at, &end, 10);
+	if (end == *at || (is_bracketed && *end != ')'))
+		return false;
+	*at = end + is_bracketed;
+	if (number < 0)
+		number = (size_t)-number < len ? number + (long)len : 0;
+	*ret_place = (size_t)number < len ? (size_t)number : len;
+	return true;
+}
+
+/* ${x:2:3}, ${x: -3} */
 static void add_slice(const char *value, const char *rest, struct str *out)
 {
-	size_t len = strlen(value);
-	char *end;
-	unsigned long from = strtoul(rest, &end, 10);
-	unsigned long count = *end == ':' ? strtoul(end + 1, &end, 10) : len;
+	size_t len = strlen(value), from, count;
 
-	if (*end) {
+	if (!read_place(&rest, len, &from)) {
 		str_add_char(out, FOLD_GAP);
 		return;
 	}
-	if (from < len)
-		str_add_bytes(out, value + from, count < len - from ? count : len - from);
+	count = len - from;
+	if (*rest == ':') {
+		rest++;
+		if (!read_place(&rest, count, &count))
+			count = 0;
+	}
+	if (*rest)
+		str_add_char(out, FOLD_GAP);
+	else
+		str_add_bytes(out, value + from, count);
 }
 
-/* ${x[2]}, of a list that is kept with blanks between its items. */
+/* ${x[2]}, of a list that is kept with blanks between its items; the last is -1. */
 static void add_item(const char *value, const char *rest, struct str *out)
 {
 	char *end;
-	unsigned long index = strtoul(rest, &end, 10);
+	long index = strtol(rest, &end, 10);
 
 	if (strcmp(end, "]") != 0) {
 		str_add_char(out, FOLD_GAP);
+		return;
+	}
+	if (index < 0) {
+		const char *last = strrchr(value, ' ');
+
+		str_add(out, last ? last + 1 : value);
 		return;
 	}
 	while (index-- > 0 && *value) {
@@ -83,11 +202,11 @@ static void add_item(const char *value, const char *rest, struct str *out)
 	str_add_bytes(out, value, strcspn(value, " "));
 }
 
-/* ${x//a/b} and ${x/a/b}, of plain letters. */
+/* ${x//a/b}, ${x/a/b}, ${x/#a/b}, of plain letters. */
 static void add_replaced(const char *value, const char *rest, struct str *out)
 {
-	bool is_all = rest[0] == '/';
-	const char *old = rest + is_all, *slash = strchr(old, '/'), *found;
+	bool is_all = rest[0] == '/', is_first = rest[0] == '#';
+	const char *old = rest + (is_all || is_first), *slash = strchr(old, '/'), *found;
 	const char *new = slash ? slash + 1 : "";
 	owned(free_ptr) char *wanted = xstrndup(old, slash ? (size_t)(slash - old) : strlen(old));
 
@@ -95,7 +214,7 @@ static void add_replaced(const char *value, const char *rest, struct str *out)
 		str_add_char(out, FOLD_GAP);
 		return;
 	}
-	while ((found = strstr(value, wanted))) {
+	while ((found = strstr(value, wanted)) && (!is_first || found == value)) {
 		str_add_bytes(out, value, (size_t)(found - value));
 		str_add(out, new);
 		value = found + strlen(wanted);
@@ -105,46 +224,125 @@ static void add_replaced(const char *value, const char *rest, struct str *out)
 	str_add(out, value);
 }
 
-/* ${x,,} and ${x^^} */
-static void add_cased(const char *value, bool is_upper, struct str *out)
+/* ${x#pattern}, ${x%pattern}; doubled: as much as it covers. */
+static void add_stripped(const char *value, const char *rest, struct str *out)
 {
-	for (; *value; value++)
-		str_add_char(out, (char)(is_upper ? toupper((unsigned char)*value)
-						  : tolower((unsigned char)*value)));
+	char side = rest[0];
+	bool is_most = rest[1] == side;
+	const char *pattern = rest + 1 + is_most;
+	size_t len = strlen(value), cut = 0;
+	bool is_cut = false;
+
+	if (strpbrk(pattern, "$`") || len > STRIP_MAX) {
+		str_add_char(out, FOLD_GAP);
+		return;
+	}
+	for (size_t i = 0; i <= len && (is_most || !is_cut); i++) {
+		owned(free_ptr) char *part =
+			side == '#' ? xstrndup(value, i) : xstrdup(value + len - i);
+
+		if (fnmatch(pattern, part, 0) == 0) {
+			cut = i;
+			is_cut = true;
+		}
+	}
+	if (side == '#')
+		str_add(out, value + cut);
+	else
+		str_add_bytes(out, value, len - cut);
+}
+
+/* ${x,,}, ${x^}, ${x@U} */
+static void add_cased(const char *value, bool is_upper, bool is_all, struct str *out)
+{
+	for (bool is_first = true; *value; value++, is_first = false) {
+		int c = (unsigned char)*value;
+
+		if (is_all || is_first)
+			c = is_upper ? toupper(c) : tolower(c);
+		str_add_char(out, (char)c);
+	}
 }
 
 static void add_changed(const char *value, const char *rest, struct str *out)
 {
-	if (!*rest || strcmp(rest, "[@]") == 0 || strcmp(rest, "[*]") == 0)
+	bool ignored;
+
+	if (!*rest || is_among("[@] [*] @P @Q @A :? ?", rest))
 		str_add(out, value);
-	else if (rest[0] == ':' && isdigit((unsigned char)rest[1]))
+	else if (rest[0] == ':')
 		add_slice(value, rest + 1, out);
-	else if (strcmp(rest, ",,") == 0 || strcmp(rest, "^^") == 0)
-		add_cased(value, rest[0] == '^', out);
+	else if (rest[0] == ',' || rest[0] == '^')
+		add_cased(value, rest[0] == '^', rest[1] == rest[0], out);
+	else if (strcmp(rest, "@U") == 0 || strcmp(rest, "@L") == 0)
+		add_cased(value, rest[1] == 'U', true, out);
+	else if (strcmp(rest, "@E") == 0)
+		fold_escapes(out, value, strlen(value), &ignored);
 	else if (rest[0] == '[')
 		add_item(value, rest + 1, out);
 	else if (rest[0] == '/')
 		add_replaced(value, rest + 1, out);
+	else if (rest[0] == '#' || rest[0] == '%')
+		add_stripped(value, rest, out);
 	else
 		str_add_char(out, FOLD_GAP);
+}
+
+/* The word of ${x:-WORD}, ${x-WORD}, ${x:+WORD} and their like; NULL when it is something else. */
+static const char *alternative_in(const char *rest)
+{
+	rest += rest[0] == ':';
+	return *rest && strchr("-=+", *rest) ? rest + 1 : NULL;
+}
+
+/* ${m[key]}: what was given to m[key] by that very name. */
+static bool add_keyed(const struct shell *shell, const struct expansion *expansion, struct str *out)
+{
+	return expansion->rest[0] == '[' &&
+	       add_variable(shell, expansion->name, expansion->name_len + strlen(expansion->rest),
+			    out);
+}
+
+/* Variables that every shell has. */
+static bool add_common(const struct expansion *expansion, struct str *out)
+{
+	/* Of these the value is not known, but it begins with a slash everywhere. */
+	bool is_absolute = is_named(expansion, "PATH PWD SHELL BASH OLDPWD HOME");
+
+	if (is_named(expansion, "IFS"))
+		str_add_char(out, ' ');
+	else if (is_absolute && strcmp(expansion->rest, ":0:1") == 0)
+		str_add_char(out, '/');
+	else if (is_named(expansion, "HOME"))
+		str_add(out, "$HOME");
+	else
+		return false;
+	return true;
 }
 
 void shell_expansion_add(struct shell *shell, const char *text, size_t len, struct str *out)
 {
 	owned(expansion_done) struct expansion expansion;
-	const struct meaning *meaning = NULL;
+	owned(str_done) struct str value = STR_INIT, name = STR_INIT;
+	const char *alternative;
+	bool is_known;
 
 	split(text, len, &expansion);
-	(void)meanings_look_up(&shell->variables, expansion.name, expansion.name_len, &meaning);
-	meaning = meaning_of_kind(meaning, MEANS_TEXT);
-	if (is_named(&expansion, "IFS"))
-		str_add_char(out, ' ');
-	else if (strcmp(expansion.rest, ":0:1") == 0 && is_absolute(&expansion))
-		str_add_char(out, '/');
-	else if (is_named(&expansion, "HOME"))
-		str_add(out, "$HOME");
-	else if (meaning)
-		add_changed(meaning->text, expansion.rest, out);
+	alternative = alternative_in(expansion.rest);
+	if (add_common(&expansion, out) || add_keyed(shell, &expansion, out))
+		return;
+	is_known = add_variable(shell, expansion.name, expansion.name_len, &value);
+	if (expansion.is_indirect && is_known) {
+		name = value;
+		value = (struct str)STR_INIT;
+		is_known = add_variable(shell, str_cstr(&name), name.len, &value);
+	}
+	if (alternative && (!is_known || strchr(expansion.rest, '+') == alternative - 1))
+		add_alternative(shell, alternative, out);
+	else if (is_known && expansion.is_length)
+		str_addf(out, "%zu", value.len);
+	else if (is_known)
+		add_changed(str_cstr(&value), alternative ? "" : expansion.rest, out);
 	else
 		str_add_char(out, FOLD_GAP);
 }

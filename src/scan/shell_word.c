@@ -9,15 +9,6 @@
 #include <string.h>
 
 #define DEPTH_MAX 8u
-#define WORD_MAX 16384u
-
-static const char *source(const struct shell *shell, uint32_t node, size_t *ret_len)
-{
-	const struct syntax_node *it = &shell->syntax->nodes[node];
-
-	*ret_len = it->end - it->start;
-	return shell->syntax->text + it->start;
-}
 
 /* A backslash outside quotes makes the next letter itself. */
 static void add_unescaped(struct str *out, const char *text, size_t len)
@@ -73,10 +64,10 @@ static void add_substitution(struct shell *shell, uint32_t node, struct str *out
 void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
 {
 	size_t len;
-	const char *text = source(shell, node, &len);
+	const char *text = syntax_source(shell->syntax, node, &len);
 	bool ignored;
 
-	if (out->len > WORD_MAX)
+	if (out->len > SHELL_WORD_MAX)
 		return;
 	switch (shell->syntax->nodes[node].kind) {
 	case NODE_RAW_STRING:
@@ -128,11 +119,8 @@ static bool add_braced(const struct str *word, struct strv *words)
 	return true;
 }
 
-/* What an unquoted variable holds is split at blanks. */
-static void add_split(const struct str *word, struct strv *words)
+void shell_split(const char *at, struct strv *words)
 {
-	const char *at = str_cstr(word);
-
 	while (*at) {
 		size_t len = strcspn(at, " \t\n");
 
@@ -171,13 +159,15 @@ static bool is_constant(const struct shell *shell, uint32_t node)
 static bool is_every_item(const struct shell *shell, uint32_t node)
 {
 	size_t len;
-	const char *text = source(shell, node, &len);
+	const char *text = syntax_source(shell->syntax, node, &len);
 
+	if (len == 4 && memcmp(text, "\"$@\"", 4) == 0)
+		return true;
 	return len > 8 && strncmp(text, "\"${", 3) == 0 &&
 	       strncmp(text + len - 5, "[@]}\"", 5) == 0 && memchr(text, '[', len - 5) == NULL;
 }
 
-static void add_word(struct shell *shell, uint32_t node, struct strv *words)
+void shell_add_words(struct shell *shell, uint32_t node, struct strv *words)
 {
 	owned(str_done) struct str word = STR_INIT;
 	uint32_t kind = shell->syntax->nodes[node].kind;
@@ -185,11 +175,11 @@ static void add_word(struct shell *shell, uint32_t node, struct strv *words)
 
 	shell_word_add(shell, node, &word);
 	if (inner != SYNTAX_NONE && is_every_item(shell, inner))
-		add_split(&word, words);
+		shell_split(str_cstr(&word), words);
 	else if (inner != SYNTAX_NONE && (is_quoted(shell, inner) || is_constant(shell, inner)))
 		strv_add(words, str_cstr(&word));
 	else if (!add_braced(&word, words) && kind != NODE_WORD)
-		add_split(&word, words);
+		shell_split(str_cstr(&word), words);
 	else if (kind == NODE_WORD &&
 		 (word.len < 3 || str_cstr(&word)[0] != '{' || !strchr(str_cstr(&word), ',')))
 		strv_add(words, str_cstr(&word));
@@ -205,7 +195,41 @@ void shell_words(struct shell *shell, uint32_t command, struct strv *ret_words)
 
 		if (kind != NODE_REDIRECT && kind != NODE_HERESTRING && kind != NODE_HEREDOC &&
 		    kind != NODE_ASSIGNMENT)
-			add_word(shell, child, ret_words);
+			shell_add_words(shell, child, ret_words);
+	}
+}
+
+/* Variables and substitutions stand in the body; everything else is as it is. */
+static void add_body(struct shell *shell, uint32_t node, struct str *out)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t at = syntax->nodes[node].start;
+
+	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	     child = syntax_next(syntax, child)) {
+		const struct syntax_node *it = &syntax->nodes[child];
+
+		if ((it->kind != NODE_EXPANSION && it->kind != NODE_COMMAND_SUBSTITUTION) ||
+		    it->start < at)
+			continue;
+		str_add_bytes(out, syntax->text + at, it->start - at);
+		shell_word_add(shell, child, out);
+		at = it->end;
+	}
+	str_add_bytes(out, syntax->text + at, syntax->nodes[node].end - at);
+}
+
+void shell_document(struct shell *shell, uint32_t node, struct str *out)
+{
+	const struct syntax *syntax = shell->syntax;
+	bool is_string = syntax->nodes[node].kind == NODE_HERESTRING;
+
+	for (uint32_t at = syntax_first(syntax, node); at != SYNTAX_NONE;
+	     at = syntax_next(syntax, at)) {
+		if (is_string)
+			shell_word_add(shell, at, out);
+		else if (syntax->nodes[at].kind == NODE_HEREDOC_BODY)
+			add_body(shell, at, out);
 	}
 }
 
@@ -216,79 +240,6 @@ uint32_t shell_command_in(const struct shell *shell, uint32_t node)
 			return at;
 	}
 	return SYNTAX_NONE;
-}
-
-/* echo -n words, printf format. */
-static bool print_words(const struct strv *words, size_t start, struct str *out)
-{
-	const char *name = command_name(words->items[start]);
-	bool is_echo = strcmp(name, "echo") == 0, interprets = !is_echo, ignored;
-
-	if (!is_echo && strcmp(name, "printf") != 0)
-		return false;
-	for (size_t i = start + 1; i < words->count; i++) {
-		const char *word = words->items[i];
-
-		if (is_echo && i == start + 1 && word[0] == '-' &&
-		    strspn(word + 1, "neE") == strlen(word + 1)) {
-			interprets = strchr(word, 'e') != NULL;
-			continue;
-		}
-		/* printf '%s' text: the format itself prints nothing. */
-		if (!is_echo && i == start + 1 && i + 1 < words->count && strchr(word, '%'))
-			continue;
-		if (out->len > 0 && is_echo)
-			str_add_char(out, ' ');
-		if (interprets)
-			fold_escapes(out, word, strlen(word), &ignored);
-		else
-			str_add(out, word);
-	}
-	return memchr(str_cstr(out), FOLD_GAP, out->len) == NULL;
-}
-
-static bool decode(const char *name, struct str *text)
-{
-	struct str out = STR_INIT;
-	bool is_done = true;
-
-	if (strcmp(name, "base64") == 0)
-		is_done = fold_base64(&out, str_cstr(text), text->len);
-	else if (strcmp(name, "xxd") == 0)
-		is_done = fold_hex(&out, str_cstr(text), text->len);
-	else if (strcmp(name, "rev") == 0)
-		fold_reverse(&out, str_cstr(text), text->len);
-	else
-		is_done = strcmp(name, "cat") == 0;
-	if (is_done && out.len > 0) {
-		str_done(text);
-		*text = out;
-	} else {
-		str_done(&out);
-	}
-	return is_done;
-}
-
-bool shell_output(struct shell *shell, uint32_t from, uint32_t to, struct str *out)
-{
-	const struct syntax *syntax = shell->syntax;
-	bool is_first = true, is_known = true;
-
-	for (uint32_t at = from; at < to && is_known; at++) {
-		owned(strv_done) struct strv words = STRV_INIT;
-
-		if (syntax->nodes[at].kind != NODE_COMMAND)
-			continue;
-		shell_words(shell, at, &words);
-		if (words.count == 0)
-			return false;
-		is_known = is_first ? print_words(&words, 0, out)
-				    : decode(command_name(words.items[0]), out);
-		is_first = false;
-		/* The commands in its own words have been read with it. */
-		at = syntax->nodes[at].after - 1;
-	}
-	return is_known && !is_first;
 }
 
 typedef bool command_test(const char *name, const struct strv *words);

@@ -5,12 +5,18 @@
 #include "base/str.h"
 #include "scan/job.h"
 
+#define SHELL_WORD_MAX 16384u
+
 struct shell {
 	struct scan_job *job;
 	const struct syntax *syntax;
-	struct meanings variables;
-	struct strv fetched; /* files that a command before took from the network */
-	unsigned depth;	     /* of substitutions being read */
+	struct meanings variables; /* and functions, as NAME() */
+	struct strv fetched;	   /* files that a command before took from the network */
+	unsigned depth;		   /* of substitutions being read */
+	struct strv positional;	   /* what set -- has set */
+	const struct strv *given;  /* $1, $2 and so on; NULL where they are not known */
+	unsigned calls, call_depth;
+	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
 
 /* Adds what the word NODE says; FOLD_GAP where that is not known. */
@@ -19,7 +25,10 @@ void shell_word_add(struct shell *shell, uint32_t node, struct str *out);
 /* The same for $NAME or ${NAME...}, given as it is written. */
 void shell_expansion_add(struct shell *shell, const char *text, size_t len, struct str *out);
 
-/* The words of a command, split and unquoted as the shell does it. */
+/* Adds the words of TEXT, which stand between blanks: what an unquoted variable holds is split so. */
+void shell_split(const char *text, struct strv *words);
+/* The words that one word becomes, split and unquoted as the shell does it; and those of a command. */
+void shell_add_words(struct shell *shell, uint32_t node, struct strv *words);
 void shell_words(struct shell *shell, uint32_t command, struct strv *ret_words);
 
 /* The first command at or below NODE, or SYNTAX_NONE. */
@@ -33,5 +42,19 @@ bool shell_fetches(struct shell *shell, uint32_t node);
 bool shell_decodes(struct shell *shell, uint32_t node);
 /* Likewise, from a form in which it cannot be read. */
 bool shell_unpacks(struct shell *shell, uint32_t node);
+
+/* Adds the text of a here-document or here-string. */
+void shell_document(struct shell *shell, uint32_t node, struct str *out);
+
+/* From here on NAME is VALUE; NULL, or one with gaps, says nothing. */
+void shell_define(struct shell *shell, const char *name, size_t len, const char *value);
+/* What a command does to variables, or within a function of the text; one that reads TEXT; a loop; a function. */
+void shell_effect(struct shell *shell, const struct strv *words);
+void shell_read(struct shell *shell, const struct strv *words, const char *text);
+void shell_loop(struct shell *shell, uint32_t node);
+void shell_note_function(struct shell *shell, uint32_t node);
+
+/* A command by its first word, where that has gaps or is a pattern. */
+void judge_hidden(struct shell *shell, uint32_t node, const struct strv *words);
 
 #endif

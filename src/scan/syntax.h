@@ -57,6 +57,8 @@ uint32_t syntax_child(const struct syntax *syntax, uint32_t node, enum syntax_fi
 /* The first child, or the one after CHILD; SYNTAX_NONE at the end. Comments are passed over. */
 uint32_t syntax_first(const struct syntax *syntax, uint32_t node);
 uint32_t syntax_next(const struct syntax *syntax, uint32_t child);
+/* The bytes of NODE; they do not end in NUL. */
+const char *syntax_source(const struct syntax *syntax, uint32_t node, size_t *ret_len);
 /* Whether the bytes of NODE are exactly WORD. */
 bool syntax_is(const struct syntax *syntax, uint32_t node, const char *word);
 

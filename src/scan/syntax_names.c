@@ -38,6 +38,7 @@ static const struct name_row kinds[] = {
 	{ "command_name", NODE_COMMAND_NAME },
 	{ "command_substitution", NODE_COMMAND_SUBSTITUTION },
 	{ "comment", NODE_COMMENT },
+	{ "comparison_operator", NODE_COMPARISON },
 	{ "concatenated_string", NODE_CONCATENATION },
 	{ "concatenation", NODE_CONCATENATION },
 	{ "conditional_expression", NODE_CONDITIONAL },
@@ -49,6 +50,7 @@ static const struct name_row kinds[] = {
 	{ "exec_statement", NODE_EXEC_STATEMENT },
 	{ "expansion", NODE_EXPANSION },
 	{ "expression_list", NODE_LIST },
+	{ "expression_statement", NODE_EXPRESSION_STATEMENT },
 	{ "field_definition", NODE_PAIR },
 	{ "file_redirect", NODE_REDIRECT },
 	{ "for_in_clause", NODE_FOR },
@@ -78,7 +80,9 @@ static const struct name_row kinds[] = {
 	{ "lambda_parameters", NODE_PARAMETERS },
 	{ "list", NODE_LIST },
 	{ "list_pattern", NODE_OBJECT_PATTERN },
+	{ "list_splat", NODE_SPLAT },
 	{ "member_expression", NODE_ATTRIBUTE },
+	{ "method_definition", NODE_FUNCTION },
 	{ "module", NODE_PROGRAM },
 	{ "named_expression", NODE_NAMED_EXPRESSION },
 	{ "namespace_import", NODE_NAMESPACE_IMPORT },
@@ -98,9 +102,11 @@ static const struct name_row kinds[] = {
 	{ "redirected_statement", NODE_REDIRECTED },
 	{ "return_statement", NODE_RETURN },
 	{ "sequence_expression", NODE_SEQUENCE },
+	{ "shorthand_property_identifier", NODE_IDENTIFIER },
 	{ "shorthand_property_identifier_pattern", NODE_SHORTHAND },
 	{ "simple_expansion", NODE_EXPANSION },
 	{ "slice", NODE_SLICE },
+	{ "spread_element", NODE_SPLAT },
 	{ "string", NODE_STRING },
 	{ "string_content", NODE_STRING_PART },
 	{ "string_fragment", NODE_STRING_PART },
@@ -113,6 +119,9 @@ static const struct name_row kinds[] = {
 	{ "this", NODE_THIS },
 	{ "tuple", NODE_LIST },
 	{ "tuple_pattern", NODE_OBJECT_PATTERN },
+	{ "type", NODE_TYPE },
+	{ "unary_expression", NODE_UNARY },
+	{ "unary_operator", NODE_UNARY },
 	{ "variable_assignment", NODE_ASSIGNMENT },
 	{ "variable_declarator", NODE_ASSIGNMENT },
 	{ "variable_name", NODE_VARIABLE_NAME },
@@ -144,6 +153,7 @@ static const struct name_row fields[] = {
 	{ "source", FIELD_MODULE },
 	{ "subscript", FIELD_INDEX },
 	{ "value", FIELD_VALUE },
+	{ "variable", FIELD_VARIABLE },
 };
 
 static int compare_names(const void *key, const void *row)
@@ -200,6 +210,14 @@ uint32_t syntax_child(const struct syntax *syntax, uint32_t node, enum syntax_fi
 	while (child != SYNTAX_NONE && syntax->nodes[child].field != field)
 		child = syntax_next(syntax, child);
 	return child;
+}
+
+const char *syntax_source(const struct syntax *syntax, uint32_t node, size_t *ret_len)
+{
+	const struct syntax_node *it = &syntax->nodes[node];
+
+	*ret_len = it->end - it->start;
+	return syntax->text + it->start;
 }
 
 bool syntax_is(const struct syntax *syntax, uint32_t node, const char *word)

@@ -5,7 +5,9 @@
  * were made. Those in second/ were written then (69 of 81 found, 2 of 71 blamed) and the rules mended by them; so were
  * those in third/ (45 of 51, 0 of 48), in fourth/ (155 of 179, 0 of 176; written without a look at the rules) and in
  * fifth/, four lots of little but disguise, one after the other (64 of 70, 52 of 60, 51 of 60, 39 of 45; 3 blamed of
- * 231). For those in held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of
+ * 231). Those in sixth/ (104 of 117, 1 of 72) and seventh/ (116 of 127, 1 of 62; 98 of 127 by the rules before sixth/)
+ * are little but disguise, too, with longer programs among the harmless; sixth/ was written without a look at the rules,
+ * seventh/ with the rules mended by sixth/. For those in held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of
  * them, what such code is mostly like, came last.
  */
 #include "base/fd.h"
@@ -124,11 +126,12 @@ int main(int argc, char **argv)
 		const char *folder;
 		unsigned least;
 		double wanted;
-	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 }, { "third", 45, 95 },
-		      { "fourth", 170, 95 }, { "fifth", 230, 95 }, { "held-out", 65, 90 } };
+	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 },  { "third", 45, 95 },
+		      { "fourth", 170, 95 }, { "fifth", 230, 95 },  { "sixth", 70, 95 },
+		      { "seventh", 60, 95 }, { "held-out", 65, 90 } };
 
 	if (!scan_is_built()) {
-		tap_skip(18, "this build has no scanner");
+		tap_skip(24, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)

@@ -1,0 +1,13 @@
+/* Commands that change what passes through them. Private to the scanner's shell files. */
+#ifndef SCAN_SHELL_FILTER_H
+#define SCAN_SHELL_FILTER_H
+
+#include "base/str.h"
+
+/* Puts what the command makes of TEXT in its place; false when that cannot be told. */
+bool shell_filter(const struct strv *words, struct str *text);
+
+/* What printf, with its format at FIRST among the words, prints; false when that cannot be told. */
+bool shell_format(const struct strv *words, size_t first, struct str *out);
+
+#endif
