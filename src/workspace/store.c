@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +53,21 @@ static int check_ours(int fd, const char *path, struct error *err)
 	return 0;
 }
 
+/*
+ * Where sandboxes are made, each directory gets a block group of its own (ext4). Beside its parent, where others make and
+ * delete, every new file costs a search past what was deleted lately: 60 to 200 us instead of 7. Elsewhere it does nothing.
+ */
+void store_spread(int fd)
+{
+	owned(fd_close) int list_fd = openat(fd, "sbx", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int flags = 0;
+
+	if (list_fd < 0 || ioctl(list_fd, FS_IOC_GETFLAGS, &flags) < 0 || flags & FS_TOPDIR_FL)
+		return;
+	flags |= FS_TOPDIR_FL;
+	(void)ioctl(list_fd, FS_IOC_SETFLAGS, &flags);
+}
+
 /* VERSION comes last: a store without it was not finished, and everything is made again where it is missing. */
 static int fill(int fd, struct error *err)
 {
@@ -62,6 +79,7 @@ static int fill(int fd, struct error *err)
 			return error_errno(err, ERROR_HOST, "cannot make '%s' in the store",
 					   places[i]);
 	}
+	store_spread(fd);
 	return store_replace(fd, "VERSION", version, strlen(version), true, err);
 }
 

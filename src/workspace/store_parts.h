@@ -18,6 +18,9 @@ int store_open_lock_file(int dir_fd, const char *name, int *ret_fd, struct error
 /* flock(2), over EINTR. 0, or -1 with errno. */
 int store_flock(int fd, int operation);
 
+/* Has the filesystem put sandboxes apart from each other and from everything else. FD is the store's. */
+void store_spread(int fd);
+
 /* Writes a file in place: for what is only believed when it is whole. */
 int store_write(int dir_fd, const char *name, const void *bytes, size_t len, struct error *err);
 

@@ -96,6 +96,8 @@ static bool work_once(const struct store *store)
 
 static void work(const struct store *store, int lock_fd)
 {
+	/* One that is older than the mark has it from now on. */
+	store_spread(store->fd);
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
 		bool is_useful = work_once(store);
 

@@ -7,7 +7,9 @@
 #include "workspace/unsynced.h"
 
 #include <dirent.h>
+#include <linux/fs.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -233,9 +235,36 @@ static void test_worker(void)
 	tap_ok(!unsynced_is_any(&fixture.store), "then it syncs");
 }
 
+static int flags_of(const char *name)
+{
+	owned(fd_close) int fd = openat(fixture.store.fd, name, O_RDONLY | O_DIRECTORY);
+	int flags = -1;
+
+	return fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ? -1 : flags;
+}
+
+/* Where new sandboxes are made, and only there, directories go to places of their own. */
+static void test_spread(void)
+{
+	owned(fd_close) int fd = openat(fixture.store.fd, "sbx", O_RDONLY | O_DIRECTORY);
+	int flags = flags_of("sbx"), wanted = FS_TOPDIR_FL;
+
+	if (flags < 0 || ioctl(fd, FS_IOC_SETFLAGS, &wanted) < 0) {
+		tap_skip(3, "this filesystem knows no such mark");
+		return;
+	}
+	tap_ok(flags & FS_TOPDIR_FL, "a new store spreads its sandboxes");
+	tap_ok(!(flags_of("layers") & FS_TOPDIR_FL), "and nothing else");
+	flags &= ~FS_TOPDIR_FL;
+	(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	store_spread(fixture.store.fd);
+	tap_ok(flags_of("sbx") & FS_TOPDIR_FL, "one that is older does when it is worked on");
+}
+
 int main(void)
 {
 	fixture_open(&fixture);
+	test_spread();
 	test_refusals();
 	test_files();
 	test_contents();
