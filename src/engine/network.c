@@ -81,32 +81,48 @@ int network_place_plan(struct network_place *place, struct error *err)
 	return status;
 }
 
+/* What the keeper says in front of its answer. */
+static void take_words(const struct attach_message *message, struct network_words *words)
+{
+	if (message->kind == ATTACH_RULE) {
+		strv_take(message->rule.is_deny ? &words->deny : &words->allow,
+			  xstrndup(message->rule.text, sizeof(message->rule.text) - 1));
+	} else if (message->kind == ATTACH_DENIED) {
+		words->denied =
+			xrealloc(words->denied, words->denied_count + 1, sizeof(*words->denied));
+		words->denied[words->denied_count++] = message->denied;
+	}
+}
+
+static int receive(int keeper_fd, struct attach_packet *packet, struct error *err)
+{
+	struct pollfd ready = { .fd = keeper_fd, .events = POLLIN };
+
+	if (poll(&ready, 1, ANSWER_MS) != 1)
+		return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
+	if (attach_receive(keeper_fd, packet) <= 0)
+		return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
+	attach_close(packet);
+	return 0;
+}
+
 /* The next answer; what else the keeper has to say goes into WORDS, where there is one. */
 static int hear(int keeper_fd, struct network_words *words, struct attach_packet *packet,
 		struct error *err)
 {
-	struct pollfd ready = { .fd = keeper_fd, .events = POLLIN };
 	const struct attach_message *message = &packet->message;
 
 	for (;;) {
-		if (poll(&ready, 1, ANSWER_MS) != 1)
-			return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
-		if (attach_receive(keeper_fd, packet) <= 0)
-			return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
-		attach_close(packet);
-		if (message->kind == ATTACH_RULE && words) {
-			strv_take(message->rule.is_deny ? &words->deny : &words->allow,
-				  xstrndup(message->rule.text, sizeof(message->rule.text) - 1));
-		} else if (message->kind == ATTACH_DENIED && words) {
-			words->denied = xrealloc(words->denied, words->denied_count + 1,
-						 sizeof(*words->denied));
-			words->denied[words->denied_count++] = message->denied;
-		} else if (message->kind == ATTACH_NETWORK || message->kind == ATTACH_DONE) {
+		if (receive(keeper_fd, packet, err) < 0)
+			return -1;
+		if (message->kind == ATTACH_NETWORK || message->kind == ATTACH_DONE)
 			return 0;
-		} else if (message->kind == ATTACH_FAILED) {
+		if (message->kind == ATTACH_FAILED) {
 			*err = message->error;
 			return -1;
 		}
+		if (words)
+			take_words(message, words);
 	}
 }
 
