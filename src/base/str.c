@@ -26,6 +26,15 @@ void str_truncate(struct str *text, size_t len)
 	}
 }
 
+void str_drop_front(struct str *text, size_t len)
+{
+	if (len == 0 || text->len == 0)
+		return;
+	if (len < text->len)
+		memmove(text->data, text->data + len, text->len - len);
+	str_truncate(text, len < text->len ? text->len - len : 0);
+}
+
 static void reserve(struct str *text, size_t more)
 {
 	size_t need = text->len + more + 1;

@@ -27,6 +27,8 @@ void str_add_char(struct str *text, char c);
 void str_addf(struct str *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Removes everything beyond len. */
 void str_truncate(struct str *text, size_t len);
+/* Removes the first LEN bytes; what is behind them moves up. */
+void str_drop_front(struct str *text, size_t len);
 /* The text as a C string, "" when nothing was added. Owned by the struct. */
 const char *str_cstr(const struct str *text);
 /* Hands the heap text to the caller and leaves the struct empty. Never NULL. */

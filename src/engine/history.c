@@ -71,8 +71,7 @@ static int take_frames(struct engine_log *log,
 	if (got < 0)
 		return error_set(err, ERROR_INPUT, "the kept output of run %s is damaged",
 				 log->run_id);
-	memmove(log->pending.data, log->pending.data + offset, log->pending.len - offset);
-	str_truncate(&log->pending, log->pending.len - offset);
+	str_drop_front(&log->pending, offset);
 	return 0;
 }
 

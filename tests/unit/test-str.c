@@ -18,6 +18,13 @@ static void test_text(void)
 	tap_is_str(str_cstr(&text), "abc", "truncating never lengthens");
 	str_addf(&text, "-%d-%s", 5, "x");
 	tap_is_str(str_cstr(&text), "abc-5-x", "formatted text is added");
+	str_drop_front(&text, 0);
+	str_drop_front(&text, 4);
+	tap_is_str(str_cstr(&text), "5-x", "the front can be dropped");
+	str_drop_front(&text, 99);
+	tap_is_str(str_cstr(&text), "", "at most all of it");
+	str_drop_front(&text, 1);
+	str_add(&text, "new");
 	str_clear(&text);
 	tap_is_str(str_cstr(&text), "", "clearing leaves nothing");
 	str_addf(&text, "%01000d", 7);

@@ -12,13 +12,10 @@ void rpc_lines_add(struct rpc_lines *lines, const char *bytes, size_t len)
 	struct str *buffer = &lines->buffer;
 
 	if (lines->at > 0) {
-		size_t left = buffer->len - lines->at;
-
-		memmove(buffer->data, buffer->data + lines->at, left);
-		str_truncate(buffer, left);
+		str_drop_front(buffer, lines->at);
 		lines->seen -= lines->at;
 		lines->at = 0;
-		if (left == 0 && buffer->cap > BUFFER_KEPT)
+		if (buffer->len == 0 && buffer->cap > BUFFER_KEPT)
 			str_done(buffer);
 	}
 	str_add_bytes(buffer, bytes, len);
