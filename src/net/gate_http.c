@@ -294,6 +294,7 @@ static int pass_head(struct gateway *gateway, struct connection *connection, cha
 	struct http_secret added;
 	char out[HTTP_OUT_MAX];
 	size_t len;
+	int status;
 
 	if (secret)
 		added = (struct http_secret){ secret->name, secret->value };
@@ -303,9 +304,9 @@ static int pass_head(struct gateway *gateway, struct connection *connection, cha
 	requests->count++;
 	requests->left = head->body == HTTP_LENGTH ? head->body_len : 0;
 	requests->step = head->body == HTTP_CHUNKED ? STEP_CHUNK : STEP_HEAD;
-	len = (size_t)send_bytes(gateway, connection, out, len);
+	status = send_bytes(gateway, connection, out, len);
 	explicit_bzero(out, sizeof(out));
-	return (int)len;
+	return status;
 }
 
 static void wait_for_more(struct gateway *gateway, struct connection *connection, size_t have)

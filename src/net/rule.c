@@ -186,8 +186,9 @@ static int parse_http(const char *text, const char **start, const char **end, st
 	*start = parse_methods(*start, rule);
 	*end = find_path(*start);
 	rule->path = **end ? *end : "/";
-	if (rule->methods_len > 0 && (rule->methods[0] == ',' || strstr(text, ",,") ||
-				      rule->methods[rule->methods_len - 1] == ','))
+	if (rule->methods_len > 0 &&
+	    (rule->methods[0] == ',' || memmem(rule->methods, rule->methods_len, ",,", 2) ||
+	     rule->methods[rule->methods_len - 1] == ','))
 		return refuse(text, "methods are a list such as GET,HEAD", err);
 	if (strchr(rule->path, '?') || !http_path_is_plain(rule->path, strlen(rule->path)))
 		return refuse(

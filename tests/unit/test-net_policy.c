@@ -36,12 +36,14 @@ static const char *const good[] = {
 	"http:[2001:db8::/32]:80/x:1/y",
 	"http:*.a.example:8000-8010/x",
 	"http:GET:80",
+	"http:GET:a.example:80/a,,b",
 };
 static const char *const bad[] = {
 	"",
 	"http:a.example:443",
 	"http:a.example:1-500/x",
 	"http:GET,:a.example:80",
+	"http:GET,,HEAD:a.example:80",
 	"http:a.example:80/../x",
 	"http:a.example:80/a//b",
 	"http:a.example:80/%2e%2e/",
