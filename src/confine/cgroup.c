@@ -23,6 +23,12 @@ void cgroup_init(struct cgroup *group)
 	group->memory = group->pids = group->cpu = group->cpuacct = -1;
 }
 
+struct cgroup_place cgroup_place_of(const struct spec_groups *groups)
+{
+	return (struct cgroup_place){ groups->unified,	 groups->v2_path,  groups->memory_path,
+				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
+}
+
 static int write_number(int dir_fd, const char *file, uint64_t number)
 {
 	char text[24];
@@ -57,10 +63,28 @@ static int add_directory(struct cgroup *group, const char *parent, const char *e
 	return (int)index;
 }
 
+static int limit_cpu_v2(int dir, uint64_t cpu_milli, struct error *err)
+{
+	char text[48];
+
+	(void)snprintf(text, sizeof(text), "%llu %d",
+		       (unsigned long long)(cpu_milli * CPU_PERIOD_US / 1000), CPU_PERIOD_US);
+	return file_write_small(dir, "cpu.max", text) < 0
+		       ? error_errno(err, ERROR_HOST, "cannot limit the CPU")
+		       : 0;
+}
+
+static int limit_cpu_v1(int dir, uint64_t cpu_milli, struct error *err)
+{
+	if (write_number(dir, "cpu.cfs_period_us", CPU_PERIOD_US) < 0 ||
+	    write_number(dir, "cpu.cfs_quota_us", cpu_milli * CPU_PERIOD_US / 1000) < 0)
+		return error_errno(err, ERROR_HOST, "cannot limit the CPU");
+	return 0;
+}
+
 static int limit_v2(struct cgroup *group, const struct spec_limits *limits, struct error *err)
 {
 	int dir = group->dirs[0];
-	char text[48];
 
 	if (limits->mem_bytes && write_number(dir, "memory.max", limits->mem_bytes) < 0)
 		return error_errno(err, ERROR_HOST, "cannot limit memory");
@@ -71,15 +95,9 @@ static int limit_v2(struct cgroup *group, const struct spec_limits *limits, stru
 	(void)file_write_small(dir, "memory.oom.group", "0");
 	if (limits->pids && write_number(dir, "pids.max", limits->pids) < 0)
 		return error_errno(err, ERROR_HOST, "cannot limit the number of processes");
-	if (limits->cpu_milli) {
-		(void)snprintf(text, sizeof(text), "%llu %d",
-			       (unsigned long long)(limits->cpu_milli * CPU_PERIOD_US / 1000),
-			       CPU_PERIOD_US);
-		if (file_write_small(dir, "cpu.max", text) < 0)
-			return error_errno(err, ERROR_HOST, "cannot limit the CPU");
-	} else {
-		(void)file_write_small(dir, "cpu.weight", LOW_WEIGHT);
-	}
+	if (limits->cpu_milli)
+		return limit_cpu_v2(dir, limits->cpu_milli, err);
+	(void)file_write_small(dir, "cpu.weight", LOW_WEIGHT);
 	return 0;
 }
 
@@ -98,11 +116,7 @@ static int limit_v1(struct cgroup *group, const struct spec_limits *limits, stru
 		return error_set(err, ERROR_HOST, "no cpu controller to limit the CPU with");
 	if (group->cpu < 0)
 		return 0;
-	if (write_number(group->dirs[group->cpu], "cpu.cfs_period_us", CPU_PERIOD_US) < 0 ||
-	    write_number(group->dirs[group->cpu], "cpu.cfs_quota_us",
-			 limits->cpu_milli * CPU_PERIOD_US / 1000) < 0)
-		return error_errno(err, ERROR_HOST, "cannot limit the CPU");
-	return 0;
+	return limit_cpu_v1(group->dirs[group->cpu], limits->cpu_milli, err);
 }
 
 /* On a machine without a manager nobody has switched controllers on for groups below the root yet. */
@@ -149,24 +163,61 @@ static int create_v1(struct cgroup *group, const struct cgroup_place *place,
 	return limit_v1(group, limits, err);
 }
 
+static void begin(struct cgroup *group, const struct cgroup_place *place, const char *name)
+{
+	cgroup_init(group);
+	group->unified = place->unified;
+	(void)snprintf(group->name, sizeof(group->name), "%s", name);
+}
+
+/* Hands GROUP over, or removes what there is of it. */
+static int finish(struct cgroup *group, int status, struct cgroup *ret_group)
+{
+	if (status < 0) {
+		(void)cgroup_remove(group, 0);
+		cgroup_done(group);
+		return -1;
+	}
+	*ret_group = *group;
+	return 0;
+}
+
 int cgroup_create(const struct cgroup_place *place, const char *name,
 		  const struct spec_limits *limits, struct cgroup *ret_group, struct error *err)
 {
 	struct cgroup group;
 	int status;
 
-	cgroup_init(&group);
-	group.unified = place->unified;
-	(void)snprintf(group.name, sizeof(group.name), "%s", name);
+	begin(&group, place, name);
 	status = group.unified ? create_v2(&group, place, limits, err)
 			       : create_v1(&group, place, limits, err);
-	if (status < 0) {
-		(void)cgroup_remove(&group, 0);
-		cgroup_done(&group);
-		return -1;
-	}
-	*ret_group = group;
-	return 0;
+	return finish(&group, status, ret_group);
+}
+
+static int create_share(struct cgroup *group, const struct cgroup_place *place, uint64_t cpu_milli,
+			struct error *err)
+{
+	const char *parent = group->unified ? place->v2_path : place->cpu_path;
+
+	if (!parent)
+		return error_set(err, ERROR_HOST, "no cpu controller to limit the CPU with");
+	group->cpu = add_directory(group, parent, group->unified ? "cgroup.procs" : "tasks");
+	if (group->cpu < 0)
+		return error_errno(err, ERROR_HOST, "cannot make a control group");
+	if (!group->unified)
+		return limit_cpu_v1(group->dirs[0], cpu_milli, err);
+	if (faccessat(group->dirs[0], "cpu.max", F_OK, 0) < 0)
+		switch_on_controllers(group);
+	return limit_cpu_v2(group->dirs[0], cpu_milli, err);
+}
+
+int cgroup_create_share(const struct cgroup_place *place, const char *name, uint64_t cpu_milli,
+			struct cgroup *ret_group, struct error *err)
+{
+	struct cgroup group;
+
+	begin(&group, place, name);
+	return finish(&group, create_share(&group, place, cpu_milli, err), ret_group);
 }
 
 int cgroup_enter(const int *enter_fds, size_t count)

@@ -26,6 +26,8 @@ struct cgroup_place {
 	const char *memory_path, *pids_path, *cpu_path, *cpuacct_path;
 };
 
+struct cgroup_place cgroup_place_of(const struct spec_groups *groups);
+
 struct cgroup {
 	bool unified;
 	char name[OWNER_NAME_SIZE];
@@ -50,6 +52,13 @@ void cgroup_init(struct cgroup *group);
  */
 int cgroup_create(const struct cgroup_place *place, const char *name,
 		  const struct spec_limits *limits, struct cgroup *ret_group, struct error *err);
+
+/*
+ * A group that bounds nothing but the CPU: for a process that works for a run, and that the run must neither starve nor
+ * make work without end. As above when it fails.
+ */
+int cgroup_create_share(const struct cgroup_place *place, const char *name, uint64_t cpu_milli,
+			struct cgroup *ret_group, struct error *err);
 
 /* Puts the calling process into all groups. Async-signal-safe. */
 int cgroup_enter(const int *enter_fds, size_t count);

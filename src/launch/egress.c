@@ -2,8 +2,10 @@
 #include "launch/egress.h"
 
 #include "base/fd.h"
+#include "base/id.h"
 #include "base/own.h"
 #include "base/parent_end.h"
+#include "base/price.h"
 #include "base/process.h"
 #include "confine/capability.h"
 #include "confine/seccomp.h"
@@ -74,13 +76,35 @@ static bool can_refuse(const struct spec *spec)
 	return spec->publish.count + spec->secret_header.count > 0;
 }
 
-static _Noreturn void gateway_main(const struct spec *spec, const struct gateway_options *options,
-				   pid_t supervisor)
+/*
+ * What programs inside make the gateway do is done for them: it has as much of the CPU as they have. A share of its own,
+ * for in theirs they could keep it from hearing that a rule has changed.
+ */
+static int make_share(struct launch *launch, const struct spec *spec, struct error *err)
+{
+	const struct cgroup_place place = cgroup_place_of(&spec->groups);
+	char id[ID_RUN_SIZE], name[OWNER_NAME_SIZE];
+
+	if (!spec->limits.cpu_milli || price_without("limits"))
+		return 0;
+	if (id_run(id, err) < 0)
+		return -1;
+	owner_name(id, name);
+	/* As without groups for the run: a named degradation. */
+	if (cgroup_create_share(&place, name, spec->limits.cpu_milli, &launch->gateway_group,
+				&launch->limits_error) < 0)
+		launch->missing |= 1u << LAYER_LIMITS;
+	return 0;
+}
+
+static _Noreturn void gateway_main(const struct spec *spec, const struct launch *launch,
+				   const struct gateway_options *options, pid_t supervisor)
 {
 	struct net_report report = { .kind = NET_REPORT_FAILED };
+	const struct cgroup *group = &launch->gateway_group;
 	struct gateway *gateway = NULL;
 
-	if (detach(options) < 0) {
+	if (cgroup_enter(group->enter, group->count) < 0 || detach(options) < 0) {
 		error_errno(&report.error, ERROR_HOST, "network: the gateway cannot start");
 	} else if (gateway_open(options, &gateway, &report.error) == 0 &&
 		   seal(&spec->ids, supervisor, &report.error) == 0) {
@@ -139,13 +163,13 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 	if (spec->net != NET_ALLOW)
 		return 0;
 	if (net_policy_parse(&spec->allow, &spec->deny, &launch->policy, err) < 0 ||
-	    make_sockets(launch, start, &options, err) < 0)
+	    make_share(launch, spec, err) < 0 || make_sockets(launch, start, &options, err) < 0)
 		return -1;
 	start->policy = &launch->policy;
 	launch->is_publishing = spec->publish.count > 0;
 	launch->gateway_pid = fork();
 	if (launch->gateway_pid == 0)
-		gateway_main(spec, &options, supervisor);
+		gateway_main(spec, launch, &options, supervisor);
 	close(options.report_fd);
 	close(options.inside_fd);
 	if (launch->gateway_pid < 0)

@@ -51,21 +51,27 @@ static void wait_for_end(int watch_fd)
 	} while (got > 0 || (got < 0 && errno == EINTR));
 }
 
+static void keep_group(const struct cgroup *group, int *keep, size_t *count)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		keep[(*count)++] = group->dirs[i];
+		keep[(*count)++] = group->parents[i];
+	}
+}
+
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 {
-	int keep[6 + CGROUP_DIRS_MAX * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
-								   launch->init_fd,
-								   launch->upper_fd,
-								   launch->lock_fds[0],
-								   launch->lock_fds[1],
-								   launch->self_fd };
+	int keep[6 + CGROUP_DIRS_MAX * 2 * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
+								       launch->init_fd,
+								       launch->upper_fd,
+								       launch->lock_fds[0],
+								       launch->lock_fds[1],
+								       launch->self_fd };
 	struct pollfd init_end = { .fd = launch->init_fd, .events = POLLIN };
 	size_t count = 6;
 
-	for (size_t i = 0; i < launch->group.count; i++) {
-		keep[count++] = launch->group.dirs[i];
-		keep[count++] = launch->group.parents[i];
-	}
+	keep_group(&launch->group, keep, &count);
+	keep_group(&launch->gateway_group, keep, &count);
 	for (size_t i = 0; i < launch->held.count; i++)
 		keep[count++] = launch->held.fds[i];
 	fd_close_others(keep, count);
@@ -81,6 +87,7 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 			close(launch->lock_fds[i]);
 	}
 	(void)cgroup_remove(&launch->group, GROUP_END_MS);
+	(void)cgroup_remove(&launch->gateway_group, GROUP_END_MS);
 	cgroup_sweep(&launch->group);
 	storage_remove(launch->storage);
 	_exit(0);

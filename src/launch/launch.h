@@ -56,9 +56,10 @@ struct launch {
 	struct cgroup group;
 	bool has_group;
 	pid_t gateway_pid;
-	int gateway_fd;	    /* what the gateway tells (net/report.h); -1 without one */
-	int network_fd;	    /* the network of a sandbox that has a gateway; else -1 */
-	bool is_publishing; /* ports of the host are open until the gateway is gone */
+	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
+	int gateway_fd;		     /* what the gateway tells (net/report.h); -1 without one */
+	int network_fd;		     /* the network of a sandbox that has a gateway; else -1 */
+	bool is_publishing;	     /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */
 	struct error limits_error; /* why there are no groups */

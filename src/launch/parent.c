@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define GROUP_END_MS 5000
 /* The network namespace is made by the payload: it costs as much as all others and overlaps with the mounts there. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
@@ -40,6 +41,7 @@ void launch_init(struct launch *launch)
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
 	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = launch->network_fd = -1;
 	cgroup_init(&launch->group);
+	cgroup_init(&launch->gateway_group);
 }
 
 static int make_sockets(struct launch *launch, struct start *start, struct error *err)
@@ -146,9 +148,7 @@ static int send_plain(int socket_fd, enum message_kind kind, const int *fds, siz
 static int make_groups(struct launch *launch, const struct start *start, struct error *err)
 {
 	const struct spec *spec = start->spec;
-	const struct spec_groups *groups = &spec->groups;
-	struct cgroup_place place = { groups->unified,	 groups->v2_path,  groups->memory_path,
-				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
+	const struct cgroup_place place = cgroup_place_of(&spec->groups);
 
 	if (!price_without("limits") && cgroup_create(&place, start->group_name, &spec->limits,
 						      &launch->group, &launch->limits_error) == 0)
@@ -237,8 +237,8 @@ static int hand_over(struct launch *launch, const struct start *start, struct er
 		return -1;
 	if (send_plain(launch->control_fd, MESSAGE_READY, NULL, 0, err) < 0)
 		return -1;
-	launch->leaves_things = launch->has_group || launch->upper_fd >= 0 || launch->storage ||
-				launch->is_resident;
+	launch->leaves_things = launch->has_group || launch->gateway_group.count > 0 ||
+				launch->upper_fd >= 0 || launch->storage || launch->is_resident;
 	return 0;
 }
 
@@ -466,9 +466,11 @@ void launch_done(struct launch *launch, bool wait)
 	if (wait && launch->init_pid > 0) {
 		(void)waitpid(launch->init_pid, NULL, 0);
 		if (launch->has_group)
-			(void)cgroup_remove(&launch->group, 5000);
+			(void)cgroup_remove(&launch->group, GROUP_END_MS);
 	}
 	egress_stop(launch);
+	if (launch->janitor_fd < 0)
+		(void)cgroup_remove(&launch->gateway_group, GROUP_END_MS);
 	fd_close(&launch->control_fd);
 	fd_close(&launch->payload_fd);
 	fd_close(&launch->upper_fd);
@@ -478,6 +480,7 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->proc_fd);
 	root_held_done(&launch->held);
 	cgroup_done(&launch->group);
+	cgroup_done(&launch->gateway_group);
 	strv_done(&launch->unit_paths);
 	if (launch->janitor_fd < 0)
 		storage_remove(launch->storage);

@@ -254,13 +254,6 @@ def published(t):
         t.equal(done.code, 125, f"no pair of ports: {bad!r}")
 
 
-def gateway_of(supervisor):
-    for pid, (_, about) in internet.gateways().items():
-        if int(about["PPid"]) == supervisor:
-            return pid
-    return 0
-
-
 @suite.case("A112c", "the door to a run's rules is its user's", "the door is ours; outside there is none")
 def door(t):
     live = f"{t.caller.home}/.local/state/aisbx/live"
@@ -294,11 +287,11 @@ def killed(t):
     child = t.box.popen(["python3", "-uc", PRELUDE + script], flags=A)
     try:
         end = time.monotonic() + patience(30)
-        while not gateway_of(child.pid) and time.monotonic() < end:
+        while not internet.gateway_of(child.pid) and time.monotonic() < end:
             time.sleep(0.02)
         before = len(internet.hits)
         is_gone(lambda: len(internet.hits) <= before)
-        os.kill(gateway_of(child.pid), signal.SIGKILL)
+        os.kill(internet.gateway_of(child.pid), signal.SIGKILL)
         out = child.communicate(timeout=patience(30))
     finally:
         child.kill()
@@ -355,7 +348,7 @@ def floods(t):
     largest = {"gateway": 0, "supervisor": 0}
     end = time.monotonic() + patience(120)
     while child.poll() is None and time.monotonic() < end:
-        pid = gateway_of(child.pid)
+        pid = internet.gateway_of(child.pid)
         for name, who in (("gateway", pid), ("supervisor", child.pid)):
             try:
                 with open(f"/proc/{who}/status") as file:

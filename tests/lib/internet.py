@@ -276,6 +276,11 @@ def gateways():
     return found
 
 
+def gateway_of(supervisor):
+    """The pid of the gateway of a run; 0 when there is none."""
+    return next((pid for pid, (_, about) in gateways().items() if int(about["PPid"]) == supervisor), 0)
+
+
 def listeners():
     with open("/proc/net/tcp") as file:
         return sorted(line.split()[1] for line in file if line.split()[3] == "0A")

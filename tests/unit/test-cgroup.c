@@ -26,6 +26,10 @@ static void test_refused(void)
 	       "no group to make one in: %s", err.text);
 	tap_ok(cgroup_create(&gone, "aisbx-1-T", &limits, &group, &err) < 0 && err.text[0],
 	       "no such place: %s", err.text);
+	tap_ok(cgroup_create_share(&none, "aisbx-1-T", 500, &group, &err) < 0 &&
+		       cgroup_create_share(&gone, "aisbx-1-T", 500, &group, &err) < 0 &&
+		       err.text[0],
+	       "nor a share of the CPU: %s", err.text);
 	tap_is_int((long long)group.count, 0, "nothing was made");
 	cgroup_read(&group, true, &usage);
 	tap_ok(!usage.has_cpu && usage.peak_memory_bytes == 0, "no group has no figures");
