@@ -65,6 +65,8 @@ void call_cancel(struct call *call)
 		return;
 	call->is_cancelled = true;
 	call->channel = NULL;
+	call->session->server->waiting -= call->is_waiting;
+	call->is_waiting = false;
 	if (call->pid) {
 		send_signal(call, SIGTERM);
 		call->kill_ns = clock_now_ns() + KILL_NS;
@@ -266,10 +268,7 @@ static void take_frames(struct call *call)
 		take_frame(call, frame[0], frame + CALL_FRAME_HEAD, len);
 		at += CALL_FRAME_HEAD + len;
 	}
-	if (at == 0)
-		return;
-	memmove(report->data, report->data + at, report->len - at);
-	str_truncate(report, report->len - at);
+	str_drop_front(report, at);
 }
 
 /* Whatever the child wrote by now. */
@@ -312,11 +311,9 @@ static bool has_ended(struct server *server, struct call *call)
 {
 	if (!call->pid && !call->is_answered && !call->is_cancelled)
 		return false;
-	if (!call->pid) {
-		/* Cancelled while it waited for its turn or a person, or it could not be started. */
-		server->waiting -= call->is_waiting;
+	/* Cancelled while it waited for its turn or a person, or it could not be started. */
+	if (!call->pid)
 		return true;
-	}
 	if (call->input_fd >= 0)
 		feed(call);
 	take_report(call);

@@ -12,6 +12,8 @@
 
 /* As long as a client reads so slowly, it is not listened to, and no call is looked after. */
 #define OUT_MAX ((size_t)8 << 20)
+/* Memory that much output took is given back afterwards. */
+#define OUT_KEPT ((size_t)64 << 10)
 /* For calls whose client has said all it had to say, and may still listen. */
 #define GRACE_MS 1000
 
@@ -23,8 +25,14 @@ struct stdio {
 	struct str out;
 	size_t out_at;
 	int signal_fd;
-	bool is_gone; /* nobody reads what we write */
+	bool has_lines; /* more was said than has been listened to */
+	bool is_gone;	/* nobody reads what we write */
 };
+
+static bool is_behind(const struct stdio *stdio)
+{
+	return stdio->out.len - stdio->out_at > OUT_MAX;
+}
 
 static bool send_line(struct channel *channel, const struct str *message, bool is_last)
 {
@@ -52,11 +60,12 @@ static void flush(struct stdio *stdio)
 		return;
 	}
 	stdio->out_at += (size_t)put;
-	if (stdio->out_at < stdio->out.len)
-		return;
-	stdio->out_at = 0;
-	str_clear(&stdio->out);
-	if (stdio->out.cap > ((size_t)64 << 10))
+	/* Not only when all is gone: somebody who is never quite up to date must not make us keep all of it. */
+	if (stdio->out_at > stdio->out.len / 2) {
+		str_drop_front(&stdio->out, stdio->out_at);
+		stdio->out_at = 0;
+	}
+	if (stdio->out.len == 0 && stdio->out.cap > OUT_KEPT)
 		str_done(&stdio->out);
 }
 
@@ -65,11 +74,14 @@ static void take_lines(struct stdio *stdio)
 	const char *line;
 	size_t len;
 
-	for (;;) {
+	/* A short question may have a long answer: it is asked how much waits before each. */
+	for (stdio->has_lines = true; !is_behind(stdio);) {
 		enum rpc_line kind = rpc_lines_next(&stdio->lines, RPC_MESSAGE_MAX, &line, &len);
 
-		if (kind == RPC_LINE_NONE)
+		if (kind == RPC_LINE_NONE) {
+			stdio->has_lines = false;
 			return;
+		}
 		if (kind == RPC_LINE_TOO_LONG)
 			session_refuse(&stdio->channel, RPC_INVALID_REQUEST,
 				       "the message is larger than 4 MiB");
@@ -97,13 +109,17 @@ static bool read_input(struct stdio *stdio)
 static bool turn(struct stdio *stdio)
 {
 	struct pollfd polls[3 + MCP_POLLS_MAX];
-	size_t left = stdio->out.len - stdio->out_at, count = 3;
-	bool is_behind = left > OUT_MAX;
+	size_t count = 3;
+	bool is_late;
 
-	polls[0] = (struct pollfd){ .fd = is_behind ? -1 : STDIN_FILENO, .events = POLLIN };
-	polls[1] = (struct pollfd){ .fd = STDOUT_FILENO, .events = left > 0 ? POLLOUT : 0 };
+	if (stdio->has_lines)
+		take_lines(stdio);
+	is_late = is_behind(stdio);
+	polls[0] = (struct pollfd){ .fd = is_late ? -1 : STDIN_FILENO, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = STDOUT_FILENO,
+				    .events = stdio->out.len > stdio->out_at ? POLLOUT : 0 };
 	polls[2] = (struct pollfd){ .fd = stdio->signal_fd, .events = POLLIN };
-	if (!is_behind)
+	if (!is_late)
 		count += calls_polls(stdio->server, polls + 3, MCP_POLLS_MAX);
 	if (poll(polls, (nfds_t)count, calls_timeout(stdio->server)) < 0)
 		return errno == EINTR;
@@ -111,7 +127,7 @@ static bool turn(struct stdio *stdio)
 		return false;
 	if (polls[0].revents && !read_input(stdio))
 		return false;
-	if (!is_behind)
+	if (!is_late)
 		calls_turn(stdio->server);
 	/* What can be sent goes at once: another turn of the loop is time the client waits. */
 	if (stdio->out.len > stdio->out_at)

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Bounds of `aisbx mcp`, each at its limit: messages, calls, questions, what a slow client leaves unread, sessions, streams.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import json
+import os
+import select
+import socket
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import slow  # noqa: E402
+from clitest import Home, Tap  # noqa: E402
+from family import until  # noqa: E402
+from mcpclient import Server, is_refused  # noqa: E402
+from mcpweb import HELLO, MODERN, Stream, Web, messages  # noqa: E402
+
+tap = Tap()
+MESSAGE_MAX, DEPTH_MAX, VALUES_MAX = 4 << 20, 64, 100000
+RUNNING_MAX, WAITING_MAX, QUESTIONS_MAX, SESSIONS_MAX = 32, 256, 32, 256
+
+
+def ping(number, params):
+    """A request as text, its params given as JSON."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":%s}' % (number, params)
+
+
+def said(server, number, params):
+    """What a ping with these params is answered with: "result", or a code."""
+    server.raw(ping(number, params) + b"\n")
+    found = server.read()
+    return "result" if "result" in found and found["id"] == number else found["error"]["code"]
+
+
+def test_messages(home):
+    with Server(home) as server:
+        room = MESSAGE_MAX - len(ping(1001, b'{"x":""}'))
+        tap.equal(said(server, 1001, b'{"x":"%s"}' % (b"y" * room)), "result", "a message of 4 MiB")
+        tap.equal(said(server, 1001, b'{"x":"%s"}' % (b"y" * (room + 1))), -32600, "a byte more is too large")
+        tap.equal(said(server, 1002, b"{}"), "result", "and the next message is one")
+        # The message and its params are two levels.
+        for more, want in ((0, "result"), (1, -32700)):
+            depth = DEPTH_MAX - 2 + more
+            tap.equal(said(server, 1003, b'{"x":%s%s}' % (b"[" * depth, b"]" * depth)), want, f"depth {DEPTH_MAX + more}")
+        # Besides the numbers: the message, its four members, the list.
+        for more, want in ((0, "result"), (1, -32700)):
+            numbers = VALUES_MAX - 6 + more
+            tap.equal(said(server, 1004, b'{"x":[%s]}' % b",".join([b"1"] * numbers)), want, f"{VALUES_MAX + more} values")
+
+
+def test_calls(home):
+    """As many calls as may run and wait, and one more."""
+    with Server(home) as server:
+        server.call("sandbox_create", sandbox="held")
+        # One that has answered counts until its end.
+        server.settle()
+        held = [server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": "exec sleep 3000"}}) for _ in range(RUNNING_MAX)]
+        held += [server.start("tools/call", {"name": "sandbox_list", "arguments": {}}) for _ in range(WAITING_MAX)]
+        beyond = server.wait(server.start("tools/call", {"name": "sandbox_list", "arguments": {}}))["result"]
+        tap.ok(is_refused(beyond, "256 calls wait"), "the call beyond is refused, and told why", beyond)
+        beyond = server.ask("resources/read", uri="aisbx://sandboxes")
+        tap.ok("too much waits" in beyond["error"]["message"], "so is a resource", beyond)
+        tap.equal(server.result("ping"), {}, "what needs no call is answered")
+        server.tell("notifications/cancelled", requestId=held[-1])
+        more = server.start("tools/call", {"name": "sandbox_list", "arguments": {}})
+        for number in held[:RUNNING_MAX]:
+            server.tell("notifications/cancelled", requestId=number)
+        tap.ok(server.wait(more)["result"].get("isError") is False, "one that was cancelled makes room at once")
+        answered = sum("result" in server.wait(number) for number in held[RUNNING_MAX:-1])
+        tap.equal(answered, WAITING_MAX - 1, "all that waited have their turn")
+        server.call("sandbox_remove", sandbox="held")
+
+
+def test_questions(home):
+    """As many questions as may be open, and one more, which stays a request."""
+    asked = []
+    with Server(home, capabilities={"elicitation": {}}) as server:
+        server.answer_requests = asked.append
+        server.call("sandbox_create", sandbox="asks")
+        server.call("sandbox_exec", sandbox="asks", script="echo a > asked.txt")
+        open_ones = []
+        for _ in range(QUESTIONS_MAX):
+            open_ones.append(server.start("tools/call", {"name": "promote_request", "arguments": {"sandbox": "asks"}}))
+            until(lambda: len(asked) == len(open_ones) or server.wait(server.start("ping")) is None)
+        tap.equal(len(asked), QUESTIONS_MAX, "each is put to the client's user")
+        found = server.data("promote_request", sandbox="asks")
+        tap.ok(found.get("state") == "pending" and len(asked) == QUESTIONS_MAX, "one more waits as a request, and its caller does not", found)
+        server.send({"jsonrpc": "2.0", "id": asked[0]["id"], "result": {"action": "decline"}})
+        tap.equal(server.wait(open_ones[0])["result"]["structuredContent"]["state"], "rejected", "an answer")
+        server.start("tools/call", {"name": "promote_request", "arguments": {"sandbox": "asks"}})
+        tap.ok(until(lambda: len(asked) == QUESTIONS_MAX + 1 or server.wait(server.start("ping")) is None), "makes room for a question", len(asked))
+        server.call("sandbox_remove", sandbox="asks")
+
+
+def test_unread_output(home):
+    """Short questions with long answers, by somebody who does not listen: they are not read any more, and none is lost."""
+    count = 1500
+    with Server(home) as server:
+        size = len(json.dumps(server.result("tools/list")))
+        frames = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}\n' % number for number in range(5000, 5000 + count))
+        sender = threading.Thread(target=lambda: server.raw(frames))
+        sender.start()
+        # The first answer comes when all is read that was there to be read.
+        select.select([server.process.stdout], [], [])
+        found = [server.read()["id"] for _ in range(count)]
+        sender.join()
+        tap.equal(found, list(range(5000, 5000 + count)), "each has its answer, in order")
+        with open(f"/proc/{server.process.pid}/status") as file:
+            most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+        tap.ok(slow() or most < 40 << 10, f"{count} answers of {size >> 10} KiB have waited in at most {most} KiB", most)
+
+
+def stuck_reader(web, body):
+    """A connection on which something was asked and nothing will be read."""
+    data = json.dumps(body).encode()
+    head = "".join(f"{key}: {value}\r\n" for key, value in web.headers(Content_Length=str(len(data))).items())
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one.connect(("127.0.0.1", web.port))
+    one.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + data)
+    return one
+
+
+def test_unread_answers(web):
+    """Answers that nobody reads, up to what may wait: then nothing more is begun, until somebody reads or goes."""
+    web.hello()
+    run = web.ask("tools/call", name="sandbox_run", arguments={"script": "head -c 3900000 /dev/zero | tr '\\0' x"})
+    uri = f"aisbx://runs/{run['result']['structuredContent']['run_id']}/log"
+    read = {"jsonrpc": "2.0", "method": "resources/read", "params": {"uri": uri}}
+    stuck = []
+
+    def is_full():
+        if len(stuck) < 40:
+            stuck.append(stuck_reader(web, {**read, "id": 7000 + len(stuck)}))
+        return web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"})[0] == 503
+    tap.ok(until(is_full), f"{len(stuck)} answers of 4 MB that nobody reads: no more is begun", len(stuck))
+    tap.ok(len(stuck) >= 16, "not before 64 MiB", len(stuck))
+    for one in stuck:
+        one.close()
+    tap.ok(until(lambda: web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"})[0] == 200), "when they have gone, all is as before")
+
+
+def test_unread_stream(web):
+    """A stream that is not read: what does not fit is left out, event by event, and the rest is whole."""
+    web.hello()
+    stream = Stream(web, receive_bytes=4096)
+    with open("/proc/sys/net/ipv4/tcp_wmem") as file:
+        kernel_keeps = int(file.read().split()[2])
+    # Each call makes at least one event as large as the token it brings, and answers in JSON alone.
+    token = "t" * (1 << 20)
+    calls = kernel_keeps // len(token) + 8
+
+    def call(number):
+        web.post({"jsonrpc": "2.0", "id": 8000 + number, "method": "tools/call", "params": {
+            "name": "sandbox_run", "arguments": {"script": "sleep 5"}, "_meta": {"progressToken": token}}}, Accept="application/json")
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    tap.equal(web.ask("ping").get("result"), {}, "nobody waits for it")
+    web.request("DELETE")
+    got = []
+    while (found := stream.next()) is not None:
+        got.append(found)
+    tap.ok(got and all(one["params"]["progressToken"] == token for one in got), "what is in it is whole", len(got))
+    tap.ok(len(got) < calls, f"{len(got)} events were kept for it, of at least {calls}", len(got))
+    stream.connection.close()
+
+
+def test_sessions(web):
+    """As many sessions as are kept, and more: the oldest that nobody uses goes, one that is in use stays."""
+    web.session = None
+    names = []
+    for _ in range(2):
+        names.append(web.post(HELLO)[1]["Mcp-Session-Id"])
+    with Stream(web, Mcp_Session_Id=names[0]) as stream:
+        tap.equal(stream.status, 200, "the oldest has a stream")
+        for _ in range(SESSIONS_MAX):
+            names.append(web.post(HELLO)[1]["Mcp-Session-Id"])
+        status = {name: web.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, Mcp_Session_Id=name)[0] for name in names}
+        tap.equal(status[names[0]], 200, "and outlives all others")
+        tap.equal(status[names[1]], 404, "the next one has gone")
+        tap.equal([status[name] for name in names[-(SESSIONS_MAX - 2):]], [200] * (SESSIONS_MAX - 2), "the youngest are there")
+    found = messages(web.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": MODERN}},
+                              MCP_Protocol_Version="2026-07-28", Mcp_Session_Id=None)[2])
+    tap.ok("result" in found[0], "who needs none is served", found)
+
+
+with Home("mcp-bounds-") as home:
+    for test in (test_messages, test_calls, test_questions, test_unread_output):
+        tap.attempt(test, home)
+    with Web(home) as web:
+        for test in ((test_unread_answers, web), (test_unread_stream, web), (test_sessions, web)):
+            tap.attempt(*test)
+        tap.equal(web.process.poll(), None, "the server lives")
+sys.exit(tap.done())
