@@ -36,14 +36,15 @@ bool op_arg_switch(const struct op_call *call, const char *name)
 
 int op_want_words(const struct op_call *call, size_t min, size_t max, struct error *err)
 {
+	const char *blank = call->op->usage[0] ? " " : "";
 	char shown[STR_SHOWN_SIZE];
 
 	if (call->words.count < min)
 		return error_set(err, ERROR_USAGE, "%s needs more words: aisbx %s %s",
 				 call->op->name, call->op->name, call->op->usage);
 	if (call->words.count > max)
-		return error_set(err, ERROR_USAGE, "%s: one word too many for aisbx %s %s",
-				 str_shown(call->words.items[max], shown), call->op->name,
+		return error_set(err, ERROR_USAGE, "%s: one word too many for aisbx %s%s%s",
+				 str_shown(call->words.items[max], shown), call->op->name, blank,
 				 call->op->usage);
 	return 0;
 }

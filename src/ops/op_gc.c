@@ -12,6 +12,8 @@ int op_gc_run(struct op_call *call, struct error *err)
 	const char *age = op_arg_text(call, "age"), *logs = op_arg_text(call, "logs");
 	int64_t age_ms = AGE_MS, log_bytes = LOG_BYTES;
 
+	if (op_want_words(call, 0, 0, err) < 0)
+		return -1;
 	if ((age && units_duration("--age", age, &age_ms, err) < 0) ||
 	    (logs && units_size("--logs", logs, &log_bytes, err) < 0))
 		return -1;

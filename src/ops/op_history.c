@@ -71,7 +71,8 @@ int op_history_run(struct op_call *call, struct error *err)
 	owned(history_release) struct history *history = NULL;
 	struct history_filter filter;
 
-	if (read_filter(call, &filter, err) < 0 || engine_history(&history, err) < 0 ||
+	if (op_want_words(call, 0, 0, err) < 0 || read_filter(call, &filter, err) < 0 ||
+	    engine_history(&history, err) < 0 ||
 	    history_list(history, &filter, &call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0)

@@ -64,7 +64,8 @@ int op_stats_run(struct op_call *call, struct error *err)
 	owned(history_release) struct history *history = NULL;
 	uint64_t since_ms;
 
-	if (since_read(op_arg_text(call, "since"), &since_ms, err) < 0 ||
+	if (op_want_words(call, 0, 0, err) < 0 ||
+	    since_read(op_arg_text(call, "since"), &since_ms, err) < 0 ||
 	    engine_history(&history, err) < 0 ||
 	    history_stats(history, since_ms, &call->answer, err) < 0)
 		return -1;

@@ -101,7 +101,7 @@ int op_top_run(struct op_call *call, struct error *err)
 	owned(value_release) struct value *rows = NULL;
 	int64_t count;
 
-	if (read_count(call, &count, err) < 0)
+	if (op_want_words(call, 0, 0, err) < 0 || read_count(call, &count, err) < 0)
 		return -1;
 	for (int64_t look = 0; look < count; look++) {
 		struct value *now = NULL;

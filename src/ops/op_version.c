@@ -3,7 +3,8 @@
 
 int op_version_run(struct op_call *call, struct error *err)
 {
-	(void)err;
+	if (op_want_words(call, 0, 0, err) < 0)
+		return -1;
 	call->answer = value_new_map();
 	value_set(call->answer, "version", value_new_text(AISBX_VERSION));
 	value_set(call->answer, "libraries", value_new_bool(engine_reads_yaml));

@@ -110,6 +110,20 @@ def test_usage():
     tap.ok(done.returncode == 2 and one_line(done.stderr), "usage errors of other verbs are 2", done)
     done = call("rnu")
     tap.ok(done.returncode == 2 and one_line(done.stderr) and "run" in done.stderr, "an unknown verb", done)
+    for word in ("", "x" * 50000):
+        done = call(word)
+        tap.ok(done.returncode == 2 and one_line(done.stderr) and "aisbx help" in done.stderr and len(done.stderr) < 200,
+               f"a verb of {len(word)} letters: the way out is still said", done.stderr[:300])
+    done = run("--" + "x" * 50000, "--", "true")
+    tap.ok(done.returncode == 125 and "aisbx help run" in done.stderr and len(done.stderr) < 200, "so it is with a long flag", done.stderr[:300])
+    for verb in ("history", "top", "stats", "doctor", "bench", "gc", "version", "ls"):
+        done = call(verb, "stray")
+        tap.ok(done.returncode == 2 and one_line(done.stderr) and "stray" in done.stderr and not done.stdout,
+               f"{verb} takes no words, and drops none in silence", done)
+    done = call("rm", "nobody")
+    tap.ok(done.returncode == 5 and one_line(done.stderr) and not done.stdout, "what was not removed is a note, no data", done)
+    done = call("mcp", "--owner", "X")
+    tap.ok(done.returncode == 2 and "--owner" in done.stderr and one_line(done.stderr), "an owner that is no name", done)
     error = json.loads(call("rnu", "--json").stdout)
     tap.ok(error["ok"] is False and error["error"]["code"] == "usage" and error["error"]["message"],
            "errors as data", error)

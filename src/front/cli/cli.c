@@ -81,15 +81,17 @@ static int perform(struct showing *showing, char *const *words)
 
 static int unknown_verb(const char *word, struct error *err)
 {
+	char shown[STR_SHOWN_SIZE];
 	struct nearest nearest;
 
 	nearest_init(&nearest, word);
 	for (const struct op *const *at = ops; *at; at++)
 		nearest_try(&nearest, (*at)->name);
+	(void)str_shown(*word ? word : "''", shown);
 	if (nearest.best)
-		return error_set(err, ERROR_USAGE, "%s: unknown verb (did you mean %s?)", word,
+		return error_set(err, ERROR_USAGE, "%s: unknown verb (did you mean %s?)", shown,
 				 nearest.best);
-	return error_set(err, ERROR_USAGE, "%s: unknown verb (aisbx help lists them)", word);
+	return error_set(err, ERROR_USAGE, "%s: unknown verb (aisbx help lists them)", shown);
 }
 
 /* The verb of the first word; flags before a verb are the two everybody tries. */

@@ -52,14 +52,16 @@ static void try_names(struct nearest *nearest, const struct op *op)
 
 static int unknown_flag(const struct op *op, const char *name, struct error *err)
 {
+	char shown[STR_SHOWN_SIZE];
 	struct nearest nearest;
 
 	nearest_init(&nearest, name);
 	try_names(&nearest, op);
+	(void)str_shown(name, shown);
 	if (nearest.best)
-		return error_set(err, ERROR_USAGE, "--%s: unknown flag (did you mean --%s?)", name,
+		return error_set(err, ERROR_USAGE, "--%s: unknown flag (did you mean --%s?)", shown,
 				 nearest.best);
-	return error_set(err, ERROR_USAGE, "--%s: unknown flag (aisbx help %s lists them)", name,
+	return error_set(err, ERROR_USAGE, "--%s: unknown flag (aisbx help %s lists them)", shown,
 			 op->name);
 }
 
@@ -151,9 +153,12 @@ static int parse_word(struct cursor *at, const char *word, struct error *err)
 	if (word[0] == '-' && word[1])
 		return parse_short(at, word, err);
 	/* A guess where the command begins would turn its flags into ours. */
-	if (op->flags & OP_COMMAND && !(op->flags & OP_WORDS))
+	if (op->flags & OP_COMMAND && !(op->flags & OP_WORDS)) {
+		char shown[STR_SHOWN_SIZE];
+
 		return error_set(err, ERROR_USAGE, "put -- before the command: aisbx %s -- %s",
-				 op->name, word);
+				 op->name, str_shown(word, shown));
+	}
 	strv_add(&at->call->words, word);
 	return 0;
 }

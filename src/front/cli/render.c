@@ -156,8 +156,9 @@ void render_answer(const struct op_call *call, const struct render_style *style,
 		return;
 	} else if (call->text.len > 0) {
 		add_words(call, style, out);
-	} else if (answer && answer->kind == VALUE_LIST && call->op->columns) {
-		if (answer->many.count > 0)
+	} else if (answer && answer->kind == VALUE_LIST) {
+		/* Without columns a verb has said what there is to say to people, if only in its notes. */
+		if (call->op->columns && answer->many.count > 0)
 			add_table(call->op->columns, answer, style, out);
 	} else if (answer && answer->kind == VALUE_MAP) {
 		add_fields(answer, out);

@@ -56,7 +56,7 @@ static char *owner_name(const char *given, struct error *err)
 
 static int check_owner(const char *name, struct error *err)
 {
-	return name ? sandbox_check_name(name, err) : 0;
+	return name && sandbox_check_name(name, err) < 0 ? error_context(err, "--owner") : 0;
 }
 
 static int read_policy(const char *word, enum mcp_policy *ret_policy, struct error *err)
