@@ -48,6 +48,9 @@ static int plan_command(const struct planning *planning, struct error *err)
 		return error_set(
 			err, ERROR_USAGE,
 			"no command: write one behind --, or give the profile an entrypoint");
+	if (given->count && !given->items[0][0])
+		return error_set(err, ERROR_USAGE,
+				 "the command is an empty word: name a program behind --");
 	strv_copy(&planning->spec->command, given->count ? given : entrypoint);
 	return 0;
 }

@@ -153,6 +153,18 @@ static int make_workspace(const struct planning *planning, struct error *err)
 		cwd);
 }
 
+/* Whether the caller's directory is there inside, too: a workspace may hold places that a sandbox has of its own. */
+static bool is_seen(const char *cwd, const char *workspace)
+{
+	static const char *const fresh[] = { "/dev", "/proc", "/run", "/sys", "/tmp", "/var/tmp" };
+
+	for (size_t i = 0; i < sizeof(fresh) / sizeof(fresh[0]); i++) {
+		if (path_is_within(cwd, fresh[i]) && !path_is_within(workspace, fresh[i]))
+			return false;
+	}
+	return path_is_within(cwd, workspace);
+}
+
 int plan_workspace(const struct planning *planning, struct error *err)
 {
 	const struct host *host = planning->host;
@@ -165,6 +177,6 @@ int plan_workspace(const struct planning *planning, struct error *err)
 	if (check_workspace(host, workspace, err) < 0)
 		return -1;
 	spec->workspace = xstrdup(workspace);
-	spec->cwd = xstrdup(path_is_within(host->cwd, workspace) ? host->cwd : workspace);
+	spec->cwd = xstrdup(is_seen(host->cwd, workspace) ? host->cwd : workspace);
 	return 0;
 }

@@ -122,6 +122,9 @@ def test_usage():
                f"{verb} takes no words, and drops none in silence", done)
     done = call("rm", "nobody")
     tap.ok(done.returncode == 5 and one_line(done.stderr) and not done.stdout, "what was not removed is a note, no data", done)
+    done = run("--", "")
+    told = json.loads(run("--json", "--", "").stdout)
+    tap.ok(done.returncode == 125 and "empty" in done.stderr and told["status"] == "denied", "a command of no letters", (done, told))
     done = call("mcp", "--owner", "X")
     tap.ok(done.returncode == 2 and "--owner" in done.stderr and one_line(done.stderr), "an owner that is no name", done)
     error = json.loads(call("rnu", "--json").stdout)
@@ -254,6 +257,8 @@ def test_streams():
     tap.ok("A\tmade.txt\n" in done.stdout, "--name-status lists changes", done)
     done = call("run", "--", "pwd", cwd=scratch)
     tap.equal(done.stdout.strip(), scratch, "the caller's directory")
+    done = call("run", "-C", "/", "--", "pwd", cwd="/tmp")
+    tap.equal((done.stdout, done.returncode), ("/\n", 0), "a directory that is the sandbox's own: the top of the workspace")
     with open("/dev/full", "w") as full:
         done = subprocess.run([AISBX, "help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     tap.ok(done.returncode != 0 and "stdout" in done.stderr, "a full disk is not success", done)

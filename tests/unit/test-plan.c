@@ -290,6 +290,10 @@ static void test_workspace_mounts(void)
 	tap_is_int(fixture_tree(&f, "/data")->kind, TREE_OVERLAY,
 		   "a network mount with the workspace");
 	tap_is_str(f.spec.cwd, "/data/proj", "starts at the top when the caller is elsewhere");
+	fixture_text(&f.paths.workspace, "/");
+	fixture_text(&f.host.cwd, "/tmp/some/where");
+	fixture_must_plan(&f);
+	tap_is_str(f.spec.cwd, "/", "or in a place that the sandbox has of its own");
 	fixture_text(&f.paths.workspace, "/mnt/usb/proj");
 	fixture_must_plan(&f);
 	tap_is_int(fixture_tree(&f, "/mnt/usb")->kind, TREE_OVERLAY,
