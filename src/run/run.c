@@ -221,6 +221,24 @@ static bool is_truncated(const struct run *run)
 					 result->err.bytes > result->err.kept.len);
 }
 
+/* A file that took no more, as on a full disk: the command does not know, so its success is none. */
+static void tell_lost(const struct run *run)
+{
+	const struct stream *const streams[] = { &run->stdio.out, &run->stdio.err };
+	struct run_result *result = run->result;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (!streams[i]->lost_errno)
+			continue;
+		strv_addf(&result->notes, "%s: %s: not all that was written has arrived there",
+			  i ? "stderr" : "stdout", strerror(streams[i]->lost_errno));
+		if (result->status != RUN_SUCCESS)
+			continue;
+		result->status = RUN_INTERNAL;
+		result->exit_code = error_run_exit_status(ERROR_HOST);
+	}
+}
+
 static int finish(struct run *run, struct error *err)
 {
 	struct run_result *result = run->result;
@@ -237,6 +255,7 @@ static int finish(struct run *run, struct error *err)
 		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
 	result->truncated = is_truncated(run);
 	verdict_fill(&facts, result);
+	tell_lost(run);
 	verdict_scrub(&run->stdio.words, result);
 	if (run->task->error.code == ERROR_NONE || run->signal) {
 		if (run->options->inspect)

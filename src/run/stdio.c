@@ -99,6 +99,7 @@ static void deliver(struct stdio *stdio, struct stream *stream)
 		return;
 	if (done < 0) {
 		/* Nobody reads any more: the payload gets its SIGPIPE, as it would without us. */
+		stream->lost_errno = errno == EPIPE || errno == EIO ? 0 : errno;
 		stream->start = stream->end = 0;
 		stream->to_fd = -1;
 		if (!stdio->use_pty)

@@ -34,6 +34,7 @@ struct stream {
 	struct scrub scrub;
 	struct str clean;
 	bool to_may_block; /* a pipe, socket or terminal: small portions only */
+	int lost_errno; /* why the caller's file took no more; 0: it did, or nobody reads it any more */
 };
 
 struct stdio {

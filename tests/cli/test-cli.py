@@ -262,6 +262,12 @@ def test_streams():
     with open("/dev/full", "w") as full:
         done = subprocess.run([AISBX, "help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     tap.ok(done.returncode != 0 and "stdout" in done.stderr, "a full disk is not success", done)
+    for script, code in (("echo lost", 125), ("echo lost; exit 3", 3)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([AISBX, "run", "-C", scratch, "--", "sh", "-c", script], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        tap.ok(done.returncode == code and "stdout: No space left" in done.stderr, f"nor is it for a command's output: {script}", done)
+    done = subprocess.run(["sh", "-c", '"$0" run -- seq 100000 | head -n 1', AISBX], cwd=scratch, capture_output=True, text=True, check=False)
+    tap.ok(done.stdout == "1\n" and "arrived" not in done.stderr, "who has read enough has lost nothing", done)
     done = subprocess.run(["sh", "-c", '"$0" version >&- 2>/dev/null; "$0" run -- true <&- >&- 2>&-', AISBX],
                           cwd=scratch, check=False)
     tap.equal(done.returncode, 0, "closed descriptors")
