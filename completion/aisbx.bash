@@ -2,7 +2,7 @@
 _aisbx()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard scan sign files mcp allow deny net profile wasm doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
+	local verbs="run try plan create exec shell poll ls inspect stop rm cp todo snap snaps rollback fork refresh diff status promote undo promotions race gate task stage artifact repo history show logs top stats guard scan sign allow deny net profile files mcp wasm doctor bench gc version help" topics="root workspace conflicts limits exit-codes profiles layers" flags="" words="" i
 
 	if ((COMP_CWORD == 1)); then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs --help --version" -- "$cur")
@@ -497,13 +497,6 @@ _aisbx()
 	sign)
 		flags=" --json -h --help"
 		;;
-	files)
-		flags=" --json -h --help --offset --limit --encoding --old --new --all"
-		words="read write edit ls"
-		;;
-	mcp)
-		flags=" --json -h --help --profile -C --workspace --http --promote-policy --owner --all"
-		;;
 	allow)
 		flags=" --json -h --help --remove -C --workspace"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
@@ -519,6 +512,13 @@ _aisbx()
 	profile)
 		flags=" --json -h --help"
 		words="ls show check trust untrust"
+		;;
+	files)
+		flags=" --json -h --help --offset --limit --encoding --old --new --all"
+		words="read write edit ls"
+		;;
+	mcp)
+		flags=" --json -h --help --profile -C --workspace --http --promote-policy --owner --all"
 		;;
 	wasm)
 		flags=" --json -h --help --from"

@@ -25,7 +25,7 @@ static void plan_names(const struct planning *planning)
 	spec->sandbox = xstrdup(sandbox ? sandbox : "preview");
 	spec->hostname = xstrdup(spec->sandbox);
 	spec->trace_id = copy_or_null(planning->request->trace_id);
-	/* "auto" chooses among the drivers of the build, and there is one that isolates. */
+	/* An "auto" that nobody has decided by now is the driver that takes every command. */
 	spec->driver =
 		xstrdup(settings->driver && strcmp(settings->driver, "auto") != 0 ? settings->driver
 										  : "linux");
