@@ -50,7 +50,11 @@ int lower_open_directory(int dir_fd, const char *name)
 	struct stat st;
 	owned(fd_close) int fd = lower_open(dir_fd, name, &st);
 
-	return fd >= 0 && S_ISDIR(st.st_mode) ? fd_take(&fd) : -1;
+	if (fd >= 0 && S_ISDIR(st.st_mode))
+		return fd_take(&fd);
+	if (fd >= 0)
+		errno = ENOTDIR;
+	return -1;
 }
 
 int lower_open_path(int root_fd, const char *path)

@@ -86,19 +86,20 @@ static void add_restored(struct origin_index *index, const char *promotion)
 }
 
 /* Leaves out what was taken back since: reality is not what those promotions made it. */
-static void drop_undone(struct origin_index *index)
+static int drop_undone(struct origin_index *index, struct error *err)
 {
 	struct origin_records *records = &index->promoted;
 	char last[LAYER_ID_SIZE] = "";
 	bool is_undone = false;
 	size_t kept = 0;
+	int status = 0;
 
 	for (size_t i = 0; i < records->count; i++) {
 		struct origin_record *record = &records->items[i];
 
-		if (strcmp(record->promotion, last) != 0) {
+		if (strcmp(record->promotion, last) != 0 && status == 0) {
 			memcpy(last, record->promotion, sizeof(last));
-			is_undone = promotion_is_undone(index->sandbox->store, last);
+			status = promotion_is_undone(index->sandbox->store, last, &is_undone, err);
 			if (is_undone)
 				add_restored(index, last);
 		}
@@ -108,6 +109,7 @@ static void drop_undone(struct origin_index *index)
 			records->items[kept++] = *record;
 	}
 	records->count = kept;
+	return status;
 }
 
 static int read_records(struct origin_index *index, struct error *err)
@@ -126,8 +128,8 @@ static int read_records(struct origin_index *index, struct error *err)
 	origin_records_sort(&index->touched);
 	if (origin_records_read(index->sandbox->dir_fd, "promoted", &index->promoted, err) < 0)
 		return -1;
-	drop_undone(index);
-	if (origin_records_read(index->sandbox->dir_fd, ORIGIN_BLOBS, &index->blobs, err) < 0)
+	if (drop_undone(index, err) < 0 ||
+	    origin_records_read(index->sandbox->dir_fd, ORIGIN_BLOBS, &index->blobs, err) < 0)
 		return -1;
 	origin_records_sort(&index->blobs);
 	origin_records_sort(&index->promoted);

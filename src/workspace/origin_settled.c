@@ -60,7 +60,11 @@ void origin_drop_settled(const struct sandbox *sandbox, const struct view_stack 
 	if (origin_records_read(sandbox->dir_fd, "promoted", &promoted, &unseen) < 0)
 		return;
 	for (size_t i = 0; i < promoted.count; i++) {
-		if (promotion_is_undone(sandbox->store, promoted.items[i].promotion))
+		bool is_undone;
+
+		if (promotion_is_undone(sandbox->store, promoted.items[i].promotion, &is_undone,
+					&unseen) < 0 ||
+		    is_undone)
 			origin_record_done(&promoted.items[i]);
 		else
 			promoted.items[count++] = promoted.items[i];

@@ -198,14 +198,18 @@ void promotion_drop(const struct store *store, const char *id)
 	(void)unlinkat(all_fd, mark, 0);
 }
 
-bool promotion_is_undone(const struct store *store, const char *id)
+int promotion_is_undone(const struct store *store, const char *id, bool *ret_is_undone,
+			struct error *err)
 {
 	owned(promotion_entry_done) struct promotion_entry entry = { 0 };
-	struct error ignored = { 0 };
 
-	if (!*id || promotion_read(store, id, &entry, &ignored) < 0)
-		return false;
-	return entry.state && strcmp(entry.state, "undone") == 0;
+	*ret_is_undone = false;
+	if (!*id)
+		return 0;
+	if (promotion_read(store, id, &entry, err) < 0)
+		return err->code == ERROR_HOST ? -1 : 0;
+	*ret_is_undone = entry.state && strcmp(entry.state, "undone") == 0;
+	return 0;
 }
 
 /* Ids sort by the time they were made. */

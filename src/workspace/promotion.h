@@ -65,8 +65,9 @@ int promotion_read(const struct store *store, const char *id, struct promotion_e
 int promotion_parse(const char *bytes, size_t len, struct promotion_entry *ret_entry,
 		    struct error *err);
 
-/* Whether it was taken back. One that is no longer known was not. */
-bool promotion_is_undone(const struct store *store, const char *id);
+/* Whether it was taken back. One that is no longer known, or damaged, was not; one that cannot be read now is an error. */
+int promotion_is_undone(const struct store *store, const char *id, bool *ret_is_undone,
+			struct error *err);
 
 /* What it changed, relative to its target. */
 int promotion_paths(const struct store *store, const struct promotion_entry *entry,

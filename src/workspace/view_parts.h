@@ -83,6 +83,11 @@ enum view_probe {
 	VIEW_PROBE_THERE,
 	VIEW_PROBE_WHITEOUT
 };
+/* Errors that say that there is nothing to be had, for the sandbox neither. Any other must not pass for that. */
+bool view_is_nothing(int errnum);
+/* The same of a mark: that there is none. */
+bool view_is_unmarked(int errnum);
+
 enum view_probe view_probe(const struct view_root *root, const struct view_source *at,
 			   const char *name, struct view_stat *ret_stat);
 

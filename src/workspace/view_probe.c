@@ -35,15 +35,22 @@ ssize_t view_mark(const struct view_root *root, size_t layer, int fd, const char
 	return fgetxattr(fd, name, value, size);
 }
 
-/* The other form of a whiteout: an empty file that says so. Asked without opening it. */
-static bool is_marked_whiteout(const struct view_root *root, const struct view_source *at,
-			       const char *name)
+bool view_is_unmarked(int errnum)
+{
+	return errnum == ENODATA || errnum == ENOTSUP || errnum == ERANGE;
+}
+
+/* The other form of a whiteout: an empty file that says so. Asked without opening it. 1, 0, or -1 with errno. */
+static int is_marked_whiteout(const struct view_root *root, const struct view_source *at,
+			      const char *name)
 {
 	char path[64 + NAME_MAX], mark[64];
 
 	mark_name(root, at->layer, "whiteout", mark);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", at->fd, name);
-	return lgetxattr(path, mark, NULL, 0) >= 0;
+	if (lgetxattr(path, mark, NULL, 0) >= 0)
+		return 1;
+	return view_is_unmarked(errno) || view_is_nothing(errno) ? 0 : -1;
 }
 
 static void take_stat(const struct statx *stx, struct view_stat *ret_stat)
@@ -85,8 +92,7 @@ static bool is_shown(const struct view_root *root, const struct view_source *at,
 	return stack->shows(path.data, stack->cookie);
 }
 
-/* Errors that say that there is nothing to be had, for the sandbox neither. */
-static bool is_nothing(int errnum)
+bool view_is_nothing(int errnum)
 {
 	return errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG ||
 	       errnum == EACCES || errnum == ELOOP || errnum == EXDEV || errnum == ESTALE;
@@ -99,16 +105,18 @@ enum view_probe view_probe(const struct view_root *root, const struct view_sourc
 
 	if (statx(at->fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
 		  STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
-		return is_nothing(errno) ? VIEW_PROBE_ABSENT : VIEW_PROBE_FAILED;
+		return view_is_nothing(errno) ? VIEW_PROBE_ABSENT : VIEW_PROBE_FAILED;
 	if (S_ISCHR(stx.stx_mode) && stx.stx_rdev_major == 0 && stx.stx_rdev_minor == 0)
 		return VIEW_PROBE_WHITEOUT;
 	if (is_base(root, at->layer)) {
 		/* An overlay does not see what is mounted on its lower directories. */
 		if ((stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || !is_shown(root, at, name))
 			return VIEW_PROBE_ABSENT;
-	} else if (S_ISREG(stx.stx_mode) && stx.stx_size == 0 &&
-		   is_marked_whiteout(root, at, name)) {
-		return VIEW_PROBE_WHITEOUT;
+	} else if (S_ISREG(stx.stx_mode) && stx.stx_size == 0) {
+		int is_whiteout = is_marked_whiteout(root, at, name);
+
+		if (is_whiteout != 0)
+			return is_whiteout < 0 ? VIEW_PROBE_FAILED : VIEW_PROBE_WHITEOUT;
 	}
 	take_stat(&stx, ret_stat);
 	return VIEW_PROBE_THERE;

@@ -89,8 +89,10 @@ static int open_base(const struct view_root *root)
 {
 	const struct view_stack *stack = root->stack;
 
-	if (stack->shows && !stack->shows(root->unit->path, stack->cookie))
+	if (stack->shows && !stack->shows(root->unit->path, stack->cookie)) {
+		errno = ENOENT;
 		return -1;
+	}
 	return lower_open_root(root->unit->path);
 }
 
@@ -106,12 +108,14 @@ int view_root_open(const struct view_stack *stack, const struct layer_unit *unit
 					  : openat(stack->layer_fds[i], unit->name,
 						   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (fd < 0 && i < stack->count && errno != ENOENT) {
+		/* What reality has no more, or does not show, is nothing to compare with; what cannot be told is an error. */
+		if (fd < 0 ? !(i < stack->count ? errno == ENOENT : view_is_nothing(errno))
+			   : fstat(fd, &st) < 0) {
 			view_root_close(&root);
 			return error_errno(err, ERROR_HOST, "cannot open unit %s of a layer",
 					   unit->name);
 		}
-		if (fd >= 0 && fstat(fd, &st) == 0)
+		if (fd >= 0)
 			add_root(&root, i, fd_take(&fd), &st);
 	}
 	*ret_root = root;

@@ -84,8 +84,8 @@ static void forged(struct seeking *at)
  * Reads the marks of directory FD, found as a part of the name that ends REST bytes before its end and is PART_LEN
  * long: what is looked up below, if anything.
  */
-static void read_marks(struct seeking *at, const struct view_source *dir, size_t part_len,
-		       size_t rest)
+static int read_marks(struct seeking *at, const struct view_source *dir, size_t part_len,
+		      size_t rest)
 {
 	const struct view_root *root = at->seek->root;
 	char value[REDIRECT_MAX];
@@ -94,22 +94,25 @@ static void read_marks(struct seeking *at, const struct view_source *dir, size_t
 	if (len == 1 && value[0] == 'y') {
 		at->stop = true;
 		at->found->is_opaque |= rest == 0 && at->found->dir.count == 0;
-		return;
+		return 0;
 	}
+	if (len < 0 && !view_is_unmarked(errno))
+		return -1;
 	len = view_mark(root, dir->layer, dir->fd, "redirect", value, sizeof(value) - 1);
 	if (len < 0 && errno == ERANGE)
 		forged(at);
 	if (len < 0)
-		return;
+		return view_is_unmarked(errno) ? 0 : -1;
 	value[len] = '\0';
 	/* In a plain user's overlay the kernel follows none. */
 	if (root->stack->user_xattr[dir->layer] || !redirect_is_valid(value, (size_t)len)) {
 		forged(at);
-		return;
+		return 0;
 	}
 	at->is_renamed = true;
 	at->stop &= value[0] != '/';
 	redirect_apply(&at->name, part_len, rest, value);
+	return 0;
 }
 
 static void add_source(struct seeking *at, struct view_source source, const struct view_stat *stat)
@@ -159,7 +162,7 @@ static int step(struct seeking *at, const struct view_source *dir, const char *p
 	int fd = view_open_directory(root, dir, part);
 	size_t part_len = strlen(part);
 
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+	if (fd < 0 && !view_is_nothing(errno))
 		return -1;
 	if (fd < 0) {
 		/* It is there, and nobody can say what it is made of. */
@@ -168,8 +171,13 @@ static int step(struct seeking *at, const struct view_source *dir, const char *p
 		return rest == 0 ? 2 : 0;
 	}
 	*ret_source = view_source_below(dir, part, fd, ret_stat, copy);
-	if (dir->layer < root->stack->count)
-		read_marks(at, ret_source, part_len, rest);
+	if (dir->layer < root->stack->count && read_marks(at, ret_source, part_len, rest) < 0) {
+		int errnum = errno;
+
+		view_source_done(ret_source);
+		errno = errnum;
+		return -1;
+	}
 	return 1;
 }
 

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The whole program failing, or killed, at any system call of promote, undo and recovery, through whichever part it was made.
+
+The suite beside it (test-kill.py) stops the transaction at each of its own calls. Here the program is the one that is
+installed, and every call counts: lists, records, the store, the journal. Whatever happens, the tree is as before or as
+after; what was said to be done is done; and the next call goes on as if nothing had been. Takes the program from AISBX and
+the injector from CRASH_INJECT. AISBX_POINTS: at how many calls each error is tried, spread over all of them; 0 is at every one.
+"""
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+
+INJECT = os.environ["CRASH_INJECT"]
+LONG = os.environ.get("AISBX_LONG") == "1"
+SLOW = os.environ.get("AISBX_SLOW") == "1"
+SEED = int(os.environ.get("AISBX_SEED") or time.time())
+ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "KILL")
+POINTS = int(os.environ.get("AISBX_POINTS") or (2 if SLOW else 60 if LONG else 5))
+KEPT = 20
+WORK = ("echo new > changed; rm gone; mkdir dir; echo in > dir/file; mv moved there; ln -s changed link; chmod 600 closed;"
+        "echo more >> sub/deep")
+tap = Tap()
+
+
+class Bad(AssertionError):
+    """What a run should not have done."""
+
+
+def picture(top):
+    seen = {}
+    for path, dirs, files in os.walk(top):
+        for name in dirs + files:
+            full = os.path.join(path, name)
+            mode = os.lstat(full).st_mode
+            content = os.readlink(full) if stat.S_ISLNK(mode) else None
+            if stat.S_ISREG(mode):
+                with open(full, encoding="utf-8") as file:
+                    content = file.read()
+            seen[os.path.relpath(full, top)] = (mode, content)
+    return seen
+
+
+class World:
+    """A workspace with one sandbox that changed it in every way."""
+
+    def __init__(self, home):
+        self.home, self.count_file = home, os.path.join(home.path, "count")
+        for name in ("changed", "gone", "moved", "closed", "sub/deep", "same"):
+            home.put(name, f"{name}\n")
+        done = home.call("run", "--keep", "box", "--", "sh", "-c", WORK)
+        if done.returncode:
+            raise Bad(f"run: {done}")
+        self.old = picture(home.work)
+        self.must(0, "promote", "box")
+        self.new = picture(home.work)
+        self.must(0, "undo")
+        if picture(home.work) != self.old or self.new == self.old:
+            raise Bad("an undisturbed promotion and its undo")
+        self.middle = 0
+        # as many as are kept: from then on every promotion makes as many calls as the one before
+        for _ in range(KEPT):
+            self.must(0, "promote", "box")
+            self.must(0, "undo")
+
+    def must(self, code, *words):
+        done = self.home.call(*words)
+        if done.returncode != code:
+            raise Bad(f"{words}: {done}")
+        return done
+
+    def state(self):
+        now = picture(self.home.work)
+        return "old" if now == self.old else "new" if now == self.new else f"a mix: {self.odd(now)}"
+
+    def odd(self, now):
+        want = self.new if len(set(now.items()) & set(self.new.items())) > len(set(now.items()) & set(self.old.items())) else self.old
+        return sorted(set(now.items()) ^ set(want.items()))[:6]
+
+    def fault(self, at, word, *words):
+        """The program with that fault; (its exit code, what it said)."""
+        done = subprocess.run([INJECT, str(at), word, self.count_file, AISBX, *words], cwd=self.home.work, env=self.home.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+        return done.returncode, done.stderr + done.stdout
+
+    def count(self, *words):
+        code, said = self.fault(0, "EIO", *words)
+        if code:
+            raise Bad(f"{words}: {code} {said}")
+        with open(self.count_file, encoding="utf-8") as file:
+            return int(file.read())
+
+    def settle(self, where):
+        """The next command puts right what is left; the state that makes."""
+        self.must(0, "promotions")
+        now = self.state()
+        if now not in ("old", "new"):
+            raise Bad(f"{where}: {now}")
+        rows = self.home.rows("promotions")
+        live = [row for row in rows if row["state"] != "undone"]
+        if (now == "new") != bool(live) or any(row["state"] != "live" for row in live):
+            raise Bad(f"{where}: the tree is {now}, the list says {[row['state'] for row in rows]}")
+        left = [name for name in os.listdir(self.home.work) if name.startswith(".aisbx")]
+        if left:
+            raise Bad(f"{where}: left behind: {left}")
+        return now
+
+    def back(self, now):
+        """To the beginning."""
+        if now == "new":
+            self.must(0, "undo")
+        if self.state() != "old":
+            raise Bad("undo does not lead back")
+
+
+def judge(world, where, code, said, done, other):
+    """DONE is the state it was asked for. Who says that it did it has; who says that it did not, has nothing half done."""
+    at_once = world.state()
+    now = world.settle(f"{where}: {code} {said}")
+    if code == 0 and (at_once != done or now != done):
+        raise Bad(f"{where}: said to be done, but it is {at_once}, then {now}")
+    if code not in (0, 137) and at_once not in (other, done):
+        # only a death may leave something for the next command
+        raise Bad(f"{where}: exit {code}, and it is {at_once} ({said})")
+    return now
+
+
+def fail_promote(world, at, word):
+    code, said = world.fault(at, word, "promote", "box")
+    world.back(judge(world, f"promote, call {at}: {word}", code, said, "new", "old"))
+
+
+def fail_undo(world, at, word):
+    world.must(0, "promote", "box")
+    code, said = world.fault(at, word, "undo")
+    world.back(judge(world, f"undo, call {at}: {word}", code, said, "old", "new"))
+
+
+def fail_recovery(world, at, word):
+    """Killed between the first change of the tree and the last; then whoever puts that right fails, too."""
+    world.fault(world.middle, "KILL", "promote", "box")
+    was = world.state()
+    code, said = world.fault(at, word, "promotions")
+    where = f"promote killed at {world.middle} ({was}), recovery, call {at}: {word}"
+    world.back(judge(world, where, 137 if code else code, said, world.state(), "old"))
+
+
+def find_middle(world, calls):
+    """The first call at which being killed leaves the tree changed, though not all of it; 0 when there is none."""
+    low, high, found = 1, calls, 0
+    while low <= high:
+        at = (low + high) // 2
+        world.fault(at, "KILL", "promote", "box")
+        now = world.state()
+        world.back(world.settle(f"killed at {at}"))
+        if now == "old":
+            low = at + 1
+        else:
+            found, high = at if now != "new" else found, at - 1
+    return found
+
+
+def points(count):
+    """Of each error, calls to fail at: all of them, or some that are spread over the whole."""
+    for word in ERRORS:
+        step = max(1, count // POINTS) if POINTS else 1
+        for at in range(1 + random.randrange(step), count + 1, step):
+            yield at, word
+
+
+def loop(world, name, count, one):
+    bad, runs = [], 0
+    for at, word in points(count):
+        runs += 1
+        try:
+            one(world, at, word)
+        except Bad as problem:
+            bad.append(str(problem))
+            try:
+                world.back(world.settle("after that"))
+            except Bad as stuck:
+                bad.append(f"and then: {stuck}")
+                break
+        if len(bad) > 8:
+            break
+    tap.ok(not bad, f"{name}: {count} calls ({runs} runs, seed {SEED})", "\n".join(bad))
+
+
+def main():
+    random.seed(SEED)
+    with Home("aisbx-wh.") as home:
+        if home.call("run", "--", "true").returncode != 0:
+            tap.skip("the whole program failing", "no sandbox here")
+            return tap.done()
+        try:
+            world = World(home)
+            world.back(world.settle("the beginning"))
+            promote = world.count("promote", "box")
+            undo = world.count("undo")
+            world.middle = find_middle(world, promote)
+        except Bad as problem:
+            tap.ok(False, "an undisturbed run", str(problem))
+            return tap.done()
+        loop(world, "promote", promote, fail_promote)
+        loop(world, "undo", undo, fail_undo)
+        tap.ok(world.middle, "a death in the middle leaves something to put right")
+        if world.middle:
+            world.fault(world.middle, "KILL", "promote", "box")
+            recovery = world.count("promotions")
+            world.back(world.settle("recovery"))
+            loop(world, "recovery", recovery, fail_recovery)
+        home.call("rm", "box")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())
