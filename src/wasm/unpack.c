@@ -1,52 +1,113 @@
-/* The one door to libarchive. */
+/*
+ * The one door to libarchive, which is loaded when there is something to unpack, and never linked: it brings a dozen
+ * libraries along, and a program that has them is slower to start and to fork, whatever it does.
+ */
 #include "wasm/unpack.h"
 
 #include "base/own.h"
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <dlfcn.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#define LIBRARY "libarchive.so.13"
 #define BLOCK_BYTES 65536
 /* A package has some dozen files. */
 #define ENTRIES_MAX 10000
 
-static void archive_release(struct archive **archive)
+#define FUNCTIONS(F)                       \
+	F(archive_read_new)                \
+	F(archive_read_free)               \
+	F(archive_read_support_format_zip) \
+	F(archive_read_open_fd)            \
+	F(archive_read_next_header)        \
+	F(archive_read_data_into_fd)       \
+	F(archive_error_string)            \
+	F(archive_entry_filetype)          \
+	F(archive_entry_pathname)          \
+	F(archive_entry_size)
+
+/* Each function under its own name, as the library's header declares it. */
+struct library {
+#define MEMBER(name) __typeof__(&name) name;
+	FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+struct package {
+	const struct library *library;
+	struct archive *archive;
+};
+
+static int load(struct library *ret_library, struct error *err)
 {
-	if (*archive)
-		archive_read_free(*archive);
+	static const struct {
+		const char *name;
+		size_t offset;
+	} rows[] = {
+#define ROW(name) { #name, offsetof(struct library, name) },
+		FUNCTIONS(ROW)
+#undef ROW
+	};
+	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		void *found = handle ? dlsym(handle, rows[i].name) : NULL;
+
+		if (!found)
+			return error_set(err, ERROR_HOST,
+					 "unpacking needs " LIBRARY
+					 " (Debian: libarchive13): %.200s",
+					 dlerror());
+		memcpy((char *)ret_library + rows[i].offset, &found, sizeof(found));
+	}
+	return 0;
 }
 
-static int write_entry(struct archive *archive, struct archive_entry *entry, uint64_t bytes,
+static void package_close(struct package *package)
+{
+	if (package->archive)
+		package->library->archive_read_free(package->archive);
+}
+
+static int write_entry(const struct package *package, struct archive_entry *entry, uint64_t bytes,
 		       int to_fd, struct error *err)
 {
-	if (archive_entry_filetype(entry) != AE_IFREG ||
-	    (uint64_t)archive_entry_size(entry) != bytes)
+	const struct library *library = package->library;
+
+	if (library->archive_entry_filetype(entry) != AE_IFREG ||
+	    (uint64_t)library->archive_entry_size(entry) != bytes)
 		return error_set(err, ERROR_INPUT, "the package is not the one that was expected");
-	if (archive_read_data_into_fd(archive, to_fd) != ARCHIVE_OK)
+	if (library->archive_read_data_into_fd(package->archive, to_fd) != ARCHIVE_OK)
 		return error_set(err, ERROR_HOST, "cannot unpack: %.200s",
-				 archive_error_string(archive));
+				 library->archive_error_string(package->archive));
 	return 0;
 }
 
 int wasm_unpack(int package_fd, const char *member, uint64_t bytes, int to_fd, struct error *err)
 {
-	owned(archive_release) struct archive *archive = archive_read_new();
+	struct library library;
+	owned(package_close) struct package package = { &library, NULL };
 	struct archive_entry *entry;
 
-	if (!archive || lseek(package_fd, 0, SEEK_SET) < 0 ||
-	    archive_read_support_format_zip(archive) != ARCHIVE_OK ||
-	    archive_read_open_fd(archive, package_fd, BLOCK_BYTES) != ARCHIVE_OK)
+	if (load(&library, err) < 0)
+		return -1;
+	package.archive = library.archive_read_new();
+	if (!package.archive || lseek(package_fd, 0, SEEK_SET) < 0 ||
+	    library.archive_read_support_format_zip(package.archive) != ARCHIVE_OK ||
+	    library.archive_read_open_fd(package.archive, package_fd, BLOCK_BYTES) != ARCHIVE_OK)
 		return error_set(err, ERROR_INPUT, "the package cannot be read");
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
 		const char *name;
 
-		if (archive_read_next_header(archive, &entry) != ARCHIVE_OK)
+		if (library.archive_read_next_header(package.archive, &entry) != ARCHIVE_OK)
 			break;
-		name = archive_entry_pathname(entry);
+		name = library.archive_entry_pathname(entry);
 		if (name && strcmp(name, member) == 0)
-			return write_entry(archive, entry, bytes, to_fd, err);
+			return write_entry(&package, entry, bytes, to_fd, err);
 	}
 	return error_set(err, ERROR_INPUT, "the package has no %s", member);
 }
