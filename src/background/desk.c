@@ -2,29 +2,27 @@
 #include "background/desk.h"
 
 #include "base/fd.h"
+#include "base/local_socket.h"
 #include "base/own.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define WAITING_MAX 64
 #define EVENTS_MAX 16
 
-/* By descriptor: the path of the directory may be longer than an address has room for. */
-static void address_of(int dir_fd, const char *id, struct sockaddr_un *ret_address)
+#define NAME_SIZE 40
+
+static const char *name_of(const char *id, char name[static NAME_SIZE])
 {
-	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	(void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
-		       "/proc/self/fd/%d/%.26s.socket", dir_fd, id);
+	(void)snprintf(name, NAME_SIZE, "%.26s.socket", id);
+	return name;
 }
 
 static int watch(const struct desk *desk, int fd)
@@ -36,15 +34,12 @@ static int watch(const struct desk *desk, int fd)
 
 int desk_open(struct desk *desk, int dir_fd, const char *id, int input_fd, struct error *err)
 {
-	struct sockaddr_un address;
+	char name[NAME_SIZE];
 
-	address_of(dir_fd, id, &address);
 	*desk = (struct desk){ .input_fd = input_fd };
-	desk->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	desk->listen_fd = local_socket_listen(dir_fd, name_of(id, name), WAITING_MAX);
 	desk->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (desk->listen_fd < 0 || desk->epoll_fd < 0 || fchmod(desk->listen_fd, 0600) < 0 ||
-	    bind(desk->listen_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(desk->listen_fd, WAITING_MAX) < 0 || watch(desk, desk->listen_fd) < 0) {
+	if (desk->listen_fd < 0 || desk->epoll_fd < 0 || watch(desk, desk->listen_fd) < 0) {
 		error_errno(err, ERROR_HOST, "the socket of the command");
 		desk_close(desk);
 		return -1;
@@ -61,20 +56,11 @@ void desk_close(struct desk *desk)
 	fd_close(&desk->input_fd);
 }
 
-/* Only whoever started it, whatever the modes of the directories above say. */
-static bool is_owner(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
-
 static void accept_one(struct desk *desk)
 {
 	owned(fd_close) int fd = accept4(desk->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0 || !is_owner(fd) || desk->count == DESK_CLIENTS_MAX || watch(desk, fd) < 0)
+	if (fd < 0 || !local_socket_is_ours(fd) || desk->count == DESK_CLIENTS_MAX || watch(desk, fd) < 0)
 		return;
 	desk->clients[desk->count++] = (struct desk_client){ .fd = fd_take(&fd) };
 }
@@ -182,13 +168,9 @@ int desk_attend(struct desk *desk, bool is_ready, uint64_t kept_out, uint64_t ke
 
 int desk_connect(int dir_fd, const char *id)
 {
-	owned(fd_close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address;
+	char name[NAME_SIZE];
 
-	address_of(dir_fd, id, &address);
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return -1;
-	return fd_take(&fd);
+	return local_socket_connect(dir_fd, name_of(id, name));
 }
 
 int desk_ask(int fd, struct desk_message *message, int wait_ms, int *ret_fd)

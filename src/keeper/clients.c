@@ -1,5 +1,6 @@
 /* The keeper's clients: what they ask for, and what init says to that. */
 #include "base/clock.h"
+#include "base/local_socket.h"
 #include "base/own.h"
 #include "keeper/parts.h"
 
@@ -13,15 +14,6 @@
 
 /* Bytes as the kernel counts them: much of what it takes from us before it lets us wait, and not all. */
 #define UNHEARD_MAX (128 << 10)
-
-/* Only whoever owns the sandbox, whatever the modes of the directories above say. */
-static bool is_owner(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
 
 static int accept_one(const struct keeper *keeper)
 {
@@ -40,7 +32,7 @@ void clients_accept(struct keeper *keeper)
 
 		if (fd < 0)
 			return;
-		if (!is_owner(fd) || keeper->client_count == CLIENTS_MAX ||
+		if (!local_socket_is_ours(fd) || keeper->client_count == CLIENTS_MAX ||
 		    keeper_watch(keeper, fd) < 0) {
 			close(fd);
 			continue;

@@ -1,6 +1,7 @@
 /* Where others of the same user reach a run while it lives. */
 #include "driver/linux/counter.h"
 
+#include "base/local_socket.h"
 #include "base/own.h"
 
 #include <fcntl.h>
@@ -9,30 +10,22 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define ANSWER_MS 2000
 #define DENIED_TOLD 32
 
-/* Bound under a short name first: an address has no room for a long one. */
-static int bind_socket(const struct counter *counter, int fd)
+/* Under a short name first: an address has no room for a long one. */
+static int open_socket(const struct counter *counter)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const char *run_id = counter->run.spec->run_id;
+	owned(fd_close) int fd = -1;
 	char brief[64];
 
-	(void)snprintf(brief, sizeof(brief), ".%.60s", run_id);
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
-		       counter->dir_fd, brief);
-	if (fchmod(fd, 0600) < 0 ||
-	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return -1;
-	if (listen(fd, COUNTER_CLIENTS) == 0 &&
-	    renameat(counter->dir_fd, brief, counter->dir_fd, counter->name) == 0)
-		return 0;
+	(void)snprintf(brief, sizeof(brief), ".%.60s", counter->run.spec->run_id);
+	fd = local_socket_listen(counter->dir_fd, brief, COUNTER_CLIENTS);
+	if (fd >= 0 && renameat(counter->dir_fd, brief, counter->dir_fd, counter->name) == 0)
+		return fd_take(&fd);
 	(void)unlinkat(counter->dir_fd, brief, 0);
 	return -1;
 }
@@ -46,7 +39,6 @@ static int watch(const struct counter *counter, int fd)
 
 struct counter *counter_open(const struct counter_run *run, int dir_fd, int epoll_fd)
 {
-	owned(fd_close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct counter *counter = xcalloc(1, sizeof(*counter));
 
 	counter->run = *run;
@@ -54,26 +46,20 @@ struct counter *counter_open(const struct counter_run *run, int dir_fd, int epol
 	counter->listen_fd = -1;
 	counter->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
 	counter->name = xasprintf(".%s.%s", run->spec->sandbox, run->spec->run_id);
-	if (fd < 0 || counter->dir_fd < 0 || bind_socket(counter, fd) < 0) {
-		counter_close(counter);
-		return NULL;
-	}
-	counter->listen_fd = fd_take(&fd);
-	if (watch(counter, counter->listen_fd) == 0)
+	if (counter->dir_fd >= 0)
+		counter->listen_fd = open_socket(counter);
+	if (counter->listen_fd >= 0 && watch(counter, counter->listen_fd) == 0)
 		return counter;
 	counter_close(counter);
 	return NULL;
 }
 
-/* Only this user, whatever the modes of the directories above say; and nobody makes the run wait for long. */
+/* Only this user; and nobody makes the run wait for long. */
 static bool is_welcome(int fd)
 {
 	const struct timeval patience = { .tv_sec = ANSWER_MS / 1000 };
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       peer.uid == geteuid() &&
+	return local_socket_is_ours(fd) &&
 	       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0;
 }
 

@@ -1,0 +1,50 @@
+/* Sockets in directories of one user's own. */
+#include "base/local_socket.h"
+
+#include "base/own.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void address_of(int dir_fd, const char *name, struct sockaddr_un *ret_address)
+{
+	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	(void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
+		       "/proc/self/fd/%d/%.80s", dir_fd, name);
+}
+
+int local_socket_listen(int dir_fd, const char *name, int waiting_max)
+{
+	owned(fd_close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	address_of(dir_fd, name, &address);
+	/* The mode of the socket is what the file gets. */
+	if (fd < 0 || fchmod(fd, 0600) < 0 ||
+	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, waiting_max) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+int local_socket_connect(int dir_fd, const char *name)
+{
+	owned(fd_close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+
+	address_of(dir_fd, name, &address);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+bool local_socket_is_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}

@@ -1,0 +1,19 @@
+/* Sockets in directories of one user's own, by which his processes find each other. */
+#ifndef BASE_LOCAL_SOCKET_H
+#define BASE_LOCAL_SOCKET_H
+
+#include <stdbool.h>
+
+/*
+ * A listening socket NAME in DIR_FD, for its owner only; it keeps messages apart and does not block. By descriptor: the
+ * path of the directory may be longer than an address has room for. -1 with errno.
+ */
+int local_socket_listen(int dir_fd, const char *name, int waiting_max);
+
+/* Connects to it; blocks where whoever asks is to wait. -1 with errno: ENOENT or ECONNREFUSED when nobody listens. */
+int local_socket_connect(int dir_fd, const char *name);
+
+/* Whether the other end is this user's, whatever the modes of the directories above say. */
+bool local_socket_is_ours(int fd);
+
+#endif
