@@ -221,6 +221,32 @@ static void remove_unused(int cache_fd)
 	}
 }
 
+/* A draft gets another name first: should its maker live after all, it finds it gone, and not half of it. */
+static bool remove_draft(int cache_fd, const char *name)
+{
+	char gone[sizeof(GONE) + NAME_MAX];
+
+	if (str_starts(name, GONE))
+		return tree_remove(cache_fd, name) == 0;
+	if (!owner_is_gone(name))
+		return false;
+	(void)snprintf(gone, sizeof(gone), GONE "%s", name);
+	return renameat2(cache_fd, name, cache_fd, gone, RENAME_NOREPLACE) == 0 &&
+	       tree_remove(cache_fd, gone) == 0;
+}
+
+/* Of those who were killed while they made one; PARENT, when not NULL, is what the removed ones are told under. */
+static void remove_drafts(int cache_fd, const char *parent, struct strv *removed)
+{
+	owned(dir_close) DIR *dir = dir_open(cache_fd, ".");
+	struct dirent *entry;
+
+	while (dir_next(dir, &entry) > 0) {
+		if (remove_draft(cache_fd, entry->d_name) && parent)
+			strv_addf(removed, "%s/" MASK_CACHE_NAME "/%s", parent, entry->d_name);
+	}
+}
+
 /* The draft is this run's alone: no other can write to it, or remove it before its name says that we are gone. */
 static int make_layer(const struct spec *spec, const struct mask_layer *like, int cache_fd,
 		      const char *name)
@@ -290,23 +316,10 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 	}
 	if (!settled)
 		return -1;
+	remove_drafts(cache_fd, NULL, NULL);
 	if (count_layers(cache_fd) >= LAYERS_MAX)
 		remove_unused(cache_fd);
 	return make_layer(spec, like, cache_fd, name);
-}
-
-/* A draft gets another name first: should its maker live after all, it finds it gone, and not half of it. */
-static bool remove_draft(int cache_fd, const char *name)
-{
-	char gone[sizeof(GONE) + NAME_MAX];
-
-	if (str_starts(name, GONE))
-		return tree_remove(cache_fd, name) == 0;
-	if (!owner_is_gone(name))
-		return false;
-	(void)snprintf(gone, sizeof(gone), GONE "%s", name);
-	return renameat2(cache_fd, name, cache_fd, gone, RENAME_NOREPLACE) == 0 &&
-	       tree_remove(cache_fd, gone) == 0;
 }
 
 void mask_cache_sweep(struct strv *removed)
@@ -315,13 +328,8 @@ void mask_cache_sweep(struct strv *removed)
 
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		owned(fd_close) int cache_fd = open_place(parents[i], false);
-		owned(dir_close) DIR *dir = cache_fd < 0 ? NULL : dir_open(cache_fd, ".");
-		struct dirent *entry;
 
-		while (dir_next(dir, &entry) > 0) {
-			if (remove_draft(cache_fd, entry->d_name))
-				strv_addf(removed, "%s/" MASK_CACHE_NAME "/%s", parents[i],
-					  entry->d_name);
-		}
+		if (cache_fd >= 0)
+			remove_drafts(cache_fd, parents[i], removed);
 	}
 }

@@ -1,4 +1,4 @@
-/* Housekeeping: control groups, layers and drafts of runs whose janitor was killed too. */
+/* Housekeeping: what runs leave that were killed, and their janitors with them. */
 #include "engine/engine.h"
 
 #include "background/place.h"
@@ -7,6 +7,7 @@
 #include "confine/mask_cache.h"
 #include "host/host.h"
 #include "launch/storage.h"
+#include "run/live.h"
 
 #include <string.h>
 
@@ -50,6 +51,14 @@ static void remove_drafts(struct value *answer)
 	tell(&removed, "masks", "its maker is gone", answer);
 }
 
+static void remove_live(const char *state_dir, struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	live_sweep(state_dir, &removed);
+	tell(&removed, "live", "its supervisor is gone", answer);
+}
+
 /* Cards and results of commands in the background, a day after their end. */
 static void remove_execs(const char *state_dir, struct value *answer)
 {
@@ -75,6 +84,7 @@ int engine_gc(struct value **ret_answer, struct error *err)
 	remove_stale_groups(&host.cgroup, answer);
 	remove_stale_layers(host.state_dir, answer);
 	remove_drafts(answer);
+	remove_live(host.state_dir, answer);
 	remove_execs(host.state_dir, answer);
 	*ret_answer = answer;
 	return 0;

@@ -9,46 +9,28 @@
 #include "host/host.h"
 #include "observe/process_io.h"
 #include "observe/result.h"
+#include "run/live.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #define LIVE_BYTES_MAX ((size_t)512 << 10)
 #define WARN_PERCENT 80
 
-/* What a killed run left: its file, and the socket it could be reached by (driver/linux/counter.h). */
-static void remove_left(int dir_fd, const char *run_id)
-{
-	owned(free_ptr) char *ending = xasprintf(".%s", run_id);
-	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
-	struct dirent *entry;
-
-	while (dir_next(dir, &entry) > 0) {
-		if (entry->d_name[0] == '.' && str_ends(entry->d_name, ending))
-			(void)unlinkat(dir_fd, entry->d_name, 0);
-	}
-	(void)unlinkat(dir_fd, run_id, 0);
-}
-
 /* The run's own line; NULL when it is gone. What nobody holds was left by a killed one, and goes. */
 static struct value *read_line(int dir_fd, const char *name)
 {
-	owned(fd_close) int fd =
-		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	owned(str_done) struct str text = STR_INIT;
+	owned(fd_close) int fd = -1;
 	struct value *line = NULL;
 	struct error ignored;
 
-	if (fd < 0)
+	if (live_remove_left(dir_fd, name))
 		return NULL;
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
-		remove_left(dir_fd, name);
-		return NULL;
-	}
-	if (fd_read_all(fd, LIVE_BYTES_MAX, &text) < 0 ||
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fd_read_all(fd, LIVE_BYTES_MAX, &text) < 0 ||
 	    json_read(str_cstr(&text), text.len, NULL, &line, &ignored) < 0)
 		return NULL;
 	if (line->kind == VALUE_MAP && value_get_text(line, "run_id"))

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -71,12 +72,6 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 	return 0;
 }
 
-void storage_remove(const char *path)
-{
-	if (path)
-		(void)tree_remove(AT_FDCWD, path);
-}
-
 /* Locks NAME when nobody holds it. The lock on the directory above is not kept: removing can take its time. */
 static int claim(int parent_fd, const char *name)
 {
@@ -91,9 +86,9 @@ static int claim(int parent_fd, const char *name)
 	return fd_take(&fd);
 }
 
-void storage_sweep(const char *state_dir, struct strv *removed)
+/* REMOVED, when not NULL, gets their paths. */
+static void sweep(const char *parent, struct strv *removed)
 {
-	owned(free_ptr) char *parent = xasprintf("%s/layers", state_dir);
 	owned(dir_close) DIR *dir = opendir(parent);
 	struct dirent *entry;
 
@@ -103,7 +98,25 @@ void storage_sweep(const char *state_dir, struct strv *removed)
 		if (entry->d_name[0] == '.')
 			continue;
 		fd = claim(dirfd(dir), entry->d_name);
-		if (fd >= 0 && tree_remove(dirfd(dir), entry->d_name) == 0)
+		if (fd >= 0 && tree_remove(dirfd(dir), entry->d_name) == 0 && removed)
 			strv_addf(removed, "%s/%s", parent, entry->d_name);
 	}
+}
+
+void storage_remove(const char *path)
+{
+	owned(free_ptr) char *parent =
+		path ? xstrndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
+
+	if (!path)
+		return;
+	(void)tree_remove(AT_FDCWD, path);
+	sweep(parent, NULL);
+}
+
+void storage_sweep(const char *state_dir, struct strv *removed)
+{
+	owned(free_ptr) char *parent = xasprintf("%s/layers", state_dir);
+
+	sweep(parent, removed);
 }

@@ -27,7 +27,7 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 /* Opens and locks it once more: init needs a descriptor of its own mount namespace. */
 int storage_open(const char *path, int *ret_fd, struct error *err);
 
-/* Removes the directory at PATH (may be NULL) with all that was written. */
+/* Removes the directory at PATH (may be NULL) with all that was written, and what killed runs left beside it. */
 void storage_remove(const char *path);
 
 /* Removes those whose processes are all gone, and adds their paths to *removed. */

@@ -2,6 +2,7 @@
 #include "run/live.h"
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/json_write.h"
 #include "base/own.h"
 
@@ -96,4 +97,39 @@ void live_done(struct live *live)
 		(void)unlinkat(live->dir_fd, live->spec->run_id, 0);
 	fd_close(&live->fd);
 	fd_close(&live->dir_fd);
+}
+
+static void remove_socket(int dir_fd, const char *run_id)
+{
+	owned(free_ptr) char *ending = xasprintf(".%s", run_id);
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
+
+	while (dir_next(dir, &entry) > 0) {
+		if (entry->d_name[0] == '.' && str_ends(entry->d_name, ending))
+			(void)unlinkat(dir_fd, entry->d_name, 0);
+	}
+}
+
+bool live_remove_left(int dir_fd, const char *run_id)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, run_id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return false;
+	remove_socket(dir_fd, run_id);
+	return unlinkat(dir_fd, run_id, 0) == 0;
+}
+
+void live_sweep(const char *state_dir, struct strv *removed)
+{
+	owned(free_ptr) char *path = xasprintf("%s/live", state_dir);
+	owned(dir_close) DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir_next(dir, &entry) > 0) {
+		if (entry->d_name[0] != '.' && live_remove_left(dirfd(dir), entry->d_name))
+			strv_addf(removed, "%s/%s", path, entry->d_name);
+	}
 }

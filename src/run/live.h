@@ -24,4 +24,12 @@ void live_init(struct live *live, const struct spec *spec, uint64_t started_ms);
 void live_update(struct live *live, const struct task_usage *usage);
 void live_done(struct live *live);
 
+/*
+ * Whether the run whose file in DIR_FD is called RUN_ID was killed. Then the file goes, and the socket it could be reached by
+ * (driver/linux/counter.h).
+ */
+bool live_remove_left(int dir_fd, const char *run_id);
+/* The same for all in STATE_DIR; adds the paths of those that went. */
+void live_sweep(const char *state_dir, struct strv *removed);
+
 #endif

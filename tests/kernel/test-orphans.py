@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import leftovers
 import wasmtest
 from aisbxtest import Suite
 from batchtest import Batch, until
@@ -247,6 +248,32 @@ def deaf(t):
         drop(process)
         t.box.call("rm", "deaf")
     t.ok(b'"mount(2)"' in out, "what it heard it tells", out[-500:])
+
+
+@suite.case("O09", "a run that was killed while it made a mask for all: the next one to make one removes what it had",
+            "what is left is made by hand", callers=("root",))
+def drafts(t):
+    first = t.box.run("true")
+    places = [place for place in leftovers.KEPT if os.path.isdir(place)]
+    if not places:
+        t.skip("no masks are kept here")
+    with subprocess.Popen(["true"]) as dead:
+        dead.wait()
+    name = f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{dead.pid}-{first.json['run_id']}"
+    for place in places:
+        os.makedirs(f"{place}/{name}/etc")
+    os.mkdir(os.path.join(t.caller.workspace, "fresh"))
+
+    def is_gone():
+        # None is made of what has changed within the last two seconds.
+        t.equal(t.box.run("true", workspace=os.path.join(t.caller.workspace, "fresh")).code, 0, "a run")
+        return not all(os.path.exists(f"{place}/{name}") for place in places)
+
+    try:
+        t.ok(until(is_gone), "it is gone", os.listdir(places[0]))
+    finally:
+        for place in places:
+            shutil.rmtree(f"{place}/{name}", ignore_errors=True)
 
 
 suite.main()

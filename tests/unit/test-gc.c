@@ -96,6 +96,45 @@ static void test_making(void)
 	       "and looked at when that is over");
 }
 
+/* Who ends as one should also sees to what others left beside it. */
+static void test_neighbours(void)
+{
+	owned(free_ptr) char *own = scratch_path(&scratch, "state/aisbx/layers/OWN");
+	owned(free_ptr) char *held_path = scratch_path(&scratch, "state/aisbx/layers/HELD");
+	owned(fd_close) int held = -1;
+	struct error err;
+
+	free(scratch_write(&scratch, "state/aisbx/layers/OWN/u0/file", "x"));
+	free(scratch_write(&scratch, "state/aisbx/layers/DEAD/u0/file", "x"));
+	free(scratch_write(&scratch, "state/aisbx/layers/HELD/u0/file", "x"));
+	if (storage_open(held_path, &held, &err) < 0)
+		tap_bail(err.text);
+	storage_remove(own);
+	tap_ok(!exists("state/aisbx/layers/OWN") && !exists("state/aisbx/layers/DEAD"),
+	       "with one's own layers those of the dead are removed");
+	tap_ok(exists("state/aisbx/layers/HELD/u0/file"), "and nobody else's");
+}
+
+/* Files by which a run shows what it uses. */
+static void test_live(void)
+{
+	owned(value_release) struct value *answer = NULL;
+	owned(free_ptr) char *held_path = scratch_write(&scratch, "state/aisbx/live/HELD", "x");
+	owned(fd_close) int held = open(held_path, O_RDONLY | O_CLOEXEC);
+	struct error err = { 0 };
+
+	free(scratch_write(&scratch, "state/aisbx/live/DEAD", "x"));
+	free(scratch_write(&scratch, "state/aisbx/live/.s-1.DEAD", "x"));
+	free(scratch_write(&scratch, "state/aisbx/live/.s-2.HELD", "x"));
+	if (held < 0 || flock(held, LOCK_EX | LOCK_NB) < 0)
+		tap_bail("cannot hold the file");
+	tap_ok(engine_gc(&answer, &err) == 0 && !exists("state/aisbx/live/DEAD") &&
+		       !exists("state/aisbx/live/.s-1.DEAD"),
+	       "a dead run's file goes, and its socket");
+	tap_ok(exists("state/aisbx/live/HELD") && exists("state/aisbx/live/.s-2.HELD"),
+	       "a living run's stay");
+}
+
 static void test_nothing(void)
 {
 	owned(strv_done) struct strv removed = STRV_INIT;
@@ -113,6 +152,8 @@ int main(void)
 		tap_bail("cannot set a variable");
 	test_sweep();
 	test_making();
+	test_neighbours();
+	test_live();
 	test_nothing();
 	scratch_close(&scratch);
 	return tap_done();
