@@ -25,6 +25,18 @@ static int accept_one(const struct keeper *keeper)
 	return fd;
 }
 
+/* Whoever comes too late hears why, and not that the sandbox was stopped. */
+static void turn_away(int fd)
+{
+	const struct client client = { .fd = fd };
+	struct error err;
+
+	error_set(&err, ERROR_CONFLICT, "%d others use the sandbox at this moment; try again later",
+		  CLIENTS_MAX);
+	client_fail(&client, &err);
+	close(fd);
+}
+
 void clients_accept(struct keeper *keeper)
 {
 	for (;;) {
@@ -32,13 +44,14 @@ void clients_accept(struct keeper *keeper)
 
 		if (fd < 0)
 			return;
-		if (!local_socket_is_ours(fd) || keeper->client_count == CLIENTS_MAX ||
-		    keeper_watch(keeper, fd) < 0) {
+		if (!local_socket_is_ours(fd)) {
 			close(fd);
-			continue;
+		} else if (keeper->client_count == CLIENTS_MAX || keeper_watch(keeper, fd) < 0) {
+			turn_away(fd);
+		} else {
+			keeper->clients[keeper->client_count++] =
+				(struct client){ .fd = fd, .id = ++keeper->next_id };
 		}
-		keeper->clients[keeper->client_count++] =
-			(struct client){ .fd = fd, .id = ++keeper->next_id };
 	}
 }
 

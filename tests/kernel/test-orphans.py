@@ -6,8 +6,10 @@ and each is one of our own descendants.
 """
 import os
 import random
+import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -274,6 +276,30 @@ def drafts(t):
     finally:
         for place in places:
             shutil.rmtree(f"{place}/{name}", ignore_errors=True)
+
+
+@suite.case("O10", "connections that nobody closes: whoever finds no more room is told so", callers=("root",))
+def crowded(t):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4096:
+        t.skip("too few descriptors are permitted")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
+    t.equal(t.box.call("create", "crowded").returncode, 0, "created")
+    t.equal(t.box.call("exec", "crowded", "--", "true").returncode, 0, "entered")
+    clients = []
+    try:
+        for _ in range(1024):
+            clients.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            clients[-1].connect(f"{t.caller.env['XDG_DATA_HOME']}/aisbx/sbx/crowded/socket")
+        done = t.box.call("exec", "crowded", "--", "true")
+        t.ok(done.returncode == 125 and "1024 others use the sandbox" in done.stderr, "told", done)
+    finally:
+        for client in clients:
+            client.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        again = until(lambda: t.box.call("exec", "crowded", "--", "true").returncode == 0)
+        t.box.call("rm", "crowded")
+    t.ok(again, "with the others gone it is entered again")
 
 
 suite.main()

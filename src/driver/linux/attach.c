@@ -78,6 +78,19 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	return status;
 }
 
+/* One that hung up on us may have said why before. */
+static void prefer_reason_of_keeper(struct attach_task *task, struct error *err)
+{
+	struct attach_packet *packet = &task->packet;
+
+	if ((err->errnum != EPIPE && err->errnum != ECONNRESET) ||
+	    attach_receive(task->fd, packet) <= 0)
+		return;
+	if (packet->message.kind == ATTACH_FAILED)
+		*err = packet->message.error;
+	attach_close(packet);
+}
+
 static int attach_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
 			struct error *err)
 {
@@ -90,6 +103,7 @@ static int attach_start(const struct spec *spec, const struct driver_io *io, str
 	task->spec = spec;
 	task->fd = io->enter_fd;
 	if (send_command(task, io, err) < 0) {
+		prefer_reason_of_keeper(task, err);
 		attach_free(&task->task);
 		return -1;
 	}
@@ -188,6 +202,7 @@ static void attach_step(struct task *base)
 	} else {
 		error_set(&err, ERROR_HOST, "the sandbox was stopped");
 		err.errnum = ECONNRESET;
+		prefer_reason_of_keeper(task, &err);
 		/* Stopped while the command ran: ended, as by a signal. */
 		if (base->state == TASK_RUNNING && !task->has_ended) {
 			base->wait_status = SIGKILL;
