@@ -46,6 +46,21 @@ static int reopen(int fd)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* One call copies 2 GiB at most. A file that has become shorter meanwhile is copied as it is. */
+static int copy_bytes(int from, int to, off_t size)
+{
+	while (size > 0) {
+		ssize_t sent = sendfile(to, from, NULL, (size_t)size);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return (int)sent;
+		size -= sent;
+	}
+	return 0;
+}
+
 /* A single file cannot be an overlay: its copy-on-write form is a copy in the writable layer. */
 static int add_file_copy(struct root_builder *builder, const struct spec_bind *bind, off_t size,
 			 struct error *err)
@@ -59,7 +74,7 @@ static int add_file_copy(struct root_builder *builder, const struct spec_bind *b
 	owned(fd_close) int fd = -1;
 	const struct spec_ids *ids = &builder->spec->ids;
 
-	if (from < 0 || to < 0 || (size && sendfile(to, from, NULL, (size_t)size) != size))
+	if (from < 0 || to < 0 || copy_bytes(from, to, size) < 0)
 		return error_errno(err, ERROR_HOST, "copy of %s", bind->source);
 	if (builder->userns_fd >= 0 &&
 	    fchown(to, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
