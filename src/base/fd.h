@@ -36,7 +36,7 @@ int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t
 ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_t max,
 		   size_t *ret_count);
 
-/* Closes every descriptor but those listed (at most 32; negative ones are ignored). No heap. */
+/* Closes every descriptor but those listed (negative ones are ignored). No heap. */
 void fd_close_others(const int *keep, size_t count);
 
 #endif

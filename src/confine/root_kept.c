@@ -199,9 +199,12 @@ static int add_sealed(struct root_builder *builder, const char *name, struct ove
 		/* Units come and go with the mounts of the host. */
 		if (fd < 0 && errno == ENOENT)
 			continue;
-		if (fd < 0 || layers->lower_count == SPEC_LAYERS_MAX) {
-			fd_close(&fd);
+		if (fd < 0)
 			return error_errno(err, ERROR_HOST, "layer %s", sealed->items[i]);
+		if (layers->lower_count == SPEC_LAYERS_MAX) {
+			close(fd);
+			return error_set(err, ERROR_INTERNAL, "more than %d layers",
+					 SPEC_LAYERS_MAX);
 		}
 		layers->lowers[layers->lower_count++] = fd;
 	}

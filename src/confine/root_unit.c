@@ -373,7 +373,10 @@ int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd,
 	layers.lowers[layers.lower_count++] = fd;
 	if (mount_layers(builder, &layers, ret_fd, err) < 0)
 		return -1;
-	return kept_settle(builder, &unit, true, err);
+	if (kept_settle(builder, &unit, true, err) == 0)
+		return 0;
+	fd_close(ret_fd);
+	return -1;
 }
 
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,

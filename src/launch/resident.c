@@ -48,9 +48,8 @@ struct resident {
 	const struct start *start;
 	struct sealing sealing;
 	int signal_fd;
-	int order_fd; /* whether we or somebody else goes first when memory runs out */
-	int lock_fds
-		[2]; /* held until the first request: by then there is a janitor who holds them */
+	int order_fd;	 /* whether we or somebody else goes first when memory runs out */
+	int lock_fds[2]; /* until the first request: by then there is a janitor who holds them */
 	struct member members[MEMBERS_MAX];
 	size_t count;
 	struct mover mover;
@@ -107,6 +106,7 @@ static int seal(struct resident *resident, struct error *err)
 {
 	const struct start *start = resident->start;
 	const struct message ready = { .kind = MESSAGE_EXEC };
+
 	if (take_nothing(err) < 0 || seal_session(&resident->sealing, err) < 0)
 		return -1;
 	order_behind(resident);

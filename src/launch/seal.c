@@ -62,8 +62,8 @@ int seal_privileges(struct error *err)
 
 /*
  * The supervisor can look at everybody inside: when it stops a run, and now and then where no cgroup counts (there
- * RLIMIT_NPROC is the wall). It is not asked before each
- * new process: a signal that arrives before it hears of one makes fork return EINTR, which shells take for the end.
+ * RLIMIT_NPROC is the wall). It is not asked before each new process: a signal that arrives before it hears of one makes
+ * fork return EINTR, which shells take for the end.
  */
 static int prepare_counting(const struct sealing *sealing, struct error *err)
 {
