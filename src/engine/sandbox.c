@@ -7,6 +7,7 @@
 #include "driver/driver.h"
 #include "engine/execute.h"
 #include "engine/owner.h"
+#include "engine/protect.h"
 #include "engine/record.h"
 #include "engine/rule_list.h"
 #include "engine/sandbox_parts.h"
@@ -14,6 +15,7 @@
 #include "workspace/promote.h"
 
 #include <string.h>
+#include <unistd.h>
 
 int engine_store(struct store *ret_store, struct error *err)
 {
@@ -90,17 +92,21 @@ static int plan_once(const struct request *request, struct surroundings *around,
 		     struct spec *ret_spec, struct error *err)
 {
 	struct request trial = *request;
+	owned(settings_done) struct settings settings;
 	struct strv command = STRV_INIT;
 	struct secrets secrets = { 0 };
 	int status;
 
+	settings_init(&settings);
 	/* A sandbox has no command, but a plan needs one. */
 	strv_add(&command, "true");
 	if (trial.command.count == 0)
 		trial.command = command;
 	status = surroundings_read(request, around, err) < 0
 			 ? -1
-			 : execute_plan(&trial, around, ret_spec, NULL, err);
+			 : execute_plan(&trial, around, ret_spec, &settings, err);
+	if (status == 0)
+		status = protect_check(&settings, err);
 	if (status == 0)
 		status = secrets_read(&ret_spec->secrets, &secrets, err);
 	secrets_done(&secrets);
@@ -228,20 +234,24 @@ int engine_run_kept(const struct request *request, const char *name, uint64_t tt
 			       .owner = request->owner,
 			       .asked_ns = clock_now_ns(),
 			       .upper_fd = -1 };
+	owned(settings_done) struct settings settings;
 	owned(spec_done) struct spec spec;
 	struct error ignored;
 	int status;
 
+	settings_init(&settings);
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || surroundings_read(request, &around, err) < 0 ||
-	    execute_plan(request, &around, &spec, NULL, err) < 0 ||
+	    execute_plan(request, &around, &spec, &settings, err) < 0 ||
+	    protect_check(&settings, err) < 0 ||
 	    make(&place, request, &create, &around, &spec, err) < 0)
 		return -1;
 	if (sandbox_relock(&place.sandbox, SANDBOX_SHARED, err) < 0 ||
 	    sandbox_lay(&place.sandbox, &spec, err) < 0 ||
-	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
+	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0 ||
+	    protect_start(&settings, &place.sandbox, getpid(), err) < 0)
 		return -1;
 	status = execute_spec(&spec, &how, ret_result, err);
 	fd_close(&how.upper_fd);

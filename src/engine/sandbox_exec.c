@@ -9,6 +9,7 @@
 #include "base/own.h"
 #include "engine/execute.h"
 #include "engine/profile_load.h"
+#include "engine/protect.h"
 #include "engine/sandbox_card.h"
 #include "engine/sandbox_parts.h"
 #include "keeper/keeper.h"
@@ -79,6 +80,8 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 	if (execute_plan(&memory->request, &memory->around, &memory->spec, &memory->settings, err) <
 	    0)
 		return -1;
+	if (protect_check(&memory->settings, err) < 0)
+		return -1;
 	memory->spec.resident = true;
 	return sandbox_lay(sandbox, &memory->spec, err);
 }
@@ -132,7 +135,9 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
 		return -1;
 	options.listen_fd = listen_fd;
-	if (keeper_start(&options, err) < 0)
+	pid_t keeper = keeper_start(&options, err);
+
+	if (keeper < 0 || protect_start(&memory->settings, sandbox, keeper, err) < 0)
 		return -1;
 	*ret_fd = fd_take(&fd);
 	return 0;

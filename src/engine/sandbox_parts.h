@@ -45,6 +45,13 @@ void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *un
 /* Before a promotion: takes over what reality has no more. */
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
 
+/*
+ * After a promotion that stopped: for files whose base is lost, what git had there when the sandbox was made. Whether there
+ * was one that nobody knew of.
+ */
+struct promotion;
+bool sandbox_fetch_ancestors(const struct sandbox *sandbox, const struct promotion *promotion);
+
 /* "idmapped", "forest", "project", "project-idmapped". */
 const char *sandbox_root_name(enum root_mode root);
 

@@ -99,7 +99,7 @@ struct engine_promote {
 	const char *artifact, *to; /* both or none */
 	const char *snapshot;	   /* NULL: the present, or that of the name */
 	const char *digest; /* the bundle that was looked at: anything else is refused; NULL */
-	bool swap, dry_run, into_sandbox;
+	bool swap, dry_run, into_sandbox, approx_base;
 	enum quiet_how how;
 };
 

@@ -115,6 +115,9 @@ struct value *workspace_conflict_event(const struct conflict *conflict,
 	value_add(event, "names", workspace_paths(&conflict->names));
 	value_add(event, "resolution", value_new_text(conflict->resolution));
 	value_add(event, "loser", value_new_text(conflict->loser[0] ? conflict->loser : NULL));
-	value_add(event, "choices", workspace_choices(conflict->kind));
+	struct value *choices = value_add(event, "choices", workspace_choices(conflict->kind));
+
+	if (conflict->base_quality == ORIGIN_APPROX && strcmp(conflict->kind, "base-lost") == 0)
+		value_append(choices, value_new_text("approx-base"));
 	return event;
 }

@@ -5,7 +5,7 @@
 #include "base/value.h"
 #include "workspace/promote.h"
 
-/* What may be done about a conflict of that kind: strategies, "into-sandbox", "refresh", "retry". */
+/* What may be done about a conflict of that kind: strategies, "into-sandbox", "approx-base", "refresh", "retry". */
 struct value *workspace_choices(const char *kind);
 
 /*

@@ -92,6 +92,7 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 		.to = promote->to,
 		.dry_run = promote->dry_run,
 		.into_sandbox = promote->into_sandbox,
+		.approx_base = promote->approx_base,
 		.snapshot = promote->snapshot,
 		.digest = promote->digest,
 		.sandbox_name = sandbox->name,
@@ -116,6 +117,13 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 		return -1;
 	sandbox_fetch_blobs(&opened->sandbox, &stack);
 	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
+	/* Git may know more about what was lost; that is asked only when it is in the way. */
+	if (status < 0 && err->code == ERROR_CONFLICT &&
+	    sandbox_fetch_ancestors(&opened->sandbox, &promotion)) {
+		promotion_done(&promotion);
+		*err = (struct error){ 0 };
+		status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
+	}
 	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
 		*ret_answer = describe(&promotion, request, &opened->sandbox);
 	promotion_done(&promotion);

@@ -294,11 +294,11 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 	_exit(0);
 }
 
-int keeper_start(const struct keeper_options *options, struct error *err)
+pid_t keeper_start(const struct keeper_options *options, struct error *err)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
 		keeper_main(options);
-	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : 0;
+	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : pid;
 }

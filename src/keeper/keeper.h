@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct keeper_options {
 	const struct spec *spec; /* a resident one */
@@ -34,8 +35,8 @@ struct keeper_options {
 /* The second lock: the keeper's, who writes into it which process it is. */
 #define KEEPER_LOCK "keeper"
 
-/* Forks the keeper. It keeps nothing of the caller's but what the options name. */
-int keeper_start(const struct keeper_options *options, struct error *err);
+/* Forks the keeper, and returns its number. It keeps nothing of the caller's but what the options name. */
+pid_t keeper_start(const struct keeper_options *options, struct error *err);
 
 /* A listening socket in directory DIR_FD, instead of one that nobody listens to any more. Close-on-exec. */
 int keeper_listen(int dir_fd, int *ret_fd, struct error *err);

@@ -35,6 +35,9 @@ static int check_flags(const struct op_call *call, const struct engine_promote *
 	if (promote->artifact && call->words.count > 1)
 		return error_set(err, ERROR_USAGE,
 				 "--artifact takes one thing out; name no other paths");
+	if (promote->approx_base && (!promote->strategy || !str_starts(promote->strategy, "merge")))
+		return error_set(err, ERROR_USAGE,
+				 "--approx-base is for merging: add --strategy merge");
 	if (promote->snapshot && strchr(call->words.items[0], '@'))
 		return error_set(err, ERROR_USAGE, "%s and --snap both name a snapshot",
 				 call->words.items[0]);
@@ -120,6 +123,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 		.swap = op_arg_switch(call, "swap"),
 		.dry_run = op_arg_switch(call, "dry-run"),
 		.into_sandbox = op_arg_switch(call, "into-sandbox"),
+		.approx_base = op_arg_switch(call, "approx-base"),
 	};
 	int outcome, status;
 

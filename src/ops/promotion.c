@@ -275,6 +275,7 @@ static void add_choices(struct str *out, const char *sandbox, const struct value
 	} rows[] = {
 		{ "theirs", "the sandbox's:", " --strategy theirs" },
 		{ "ours", "reality's:    ", " --strategy ours" },
+		{ "approx-base", "from git's:   ", " --strategy merge --approx-base" },
 		{ "into-sandbox", "by hand:      ", " --strategy merge --into-sandbox" },
 		{ "retry", "when closed:  ", "" },
 	};

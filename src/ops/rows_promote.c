@@ -64,6 +64,10 @@ static const struct op_param promote_params[] = {
 	{ .name = "into-sandbox",
 	  .kind = PARAM_SWITCH,
 	  .help = "put merged files, with markers, into the sandbox to be resolved there" },
+	{ .name = "approx-base",
+	  .kind = PARAM_SWITCH,
+	  .help = "where the version a change started from is lost, merge from what git had "
+		  "before" },
 	{ .name = "kill", .kind = PARAM_SWITCH, .help = "with processes alive: end them first" },
 	{ .name = "gate",
 	  .kind = PARAM_LIST,
@@ -78,6 +82,7 @@ static const struct op_param try_params[] = {
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
+	{ .name = "protect-base", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = "yes",
 	  .letter = 'y',
 	  .kind = PARAM_SWITCH,

@@ -79,6 +79,8 @@ static const char conflicts_text[] =
 	"  --strategy merge+ours     merge; reality's lines where they overlap\n"
 	"  --strategy lww            whichever was changed later\n"
 	"  --into-sandbox            markers go into the sandbox, to be resolved there\n"
+	"  --approx-base             with merge: where the version a change started from\n"
+	"                            is lost, take what git had before it\n"
 	"\n"
 	"Paths narrow it: aisbx promote fix-1 src/a.c --strategy theirs. The version\n"
 	"that was not taken is kept in the store; its path is printed.\n"

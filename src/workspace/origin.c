@@ -25,7 +25,9 @@
 
 const char *origin_quality_name(enum origin_quality quality)
 {
-	static const char *const names[] = { "exact", "pinned", "captured", "git", "lost" };
+	static const char *const names[] = {
+		"exact", "pinned", "captured", "git", "approx", "lost"
+	};
 
 	return names[quality];
 }
@@ -209,7 +211,7 @@ static bool is_content_known(const struct origin_record *record)
 	       !S_ISREG(record->origin.identity.mode);
 }
 
-/* Too large to be kept, but git has it, and somebody asked git for it. */
+/* Too large to be kept at once; but it was before reality changed it, or git has it and was asked for it. */
 static void find_blob(const struct origin_index *index, const struct origin_record *record,
 		      struct origin *origin)
 {
@@ -219,28 +221,39 @@ static void find_blob(const struct origin_index *index, const struct origin_reco
 	if (!blob || !blob->origin.sha256[0] ||
 	    !target_is_same(&blob->origin.identity, &record->origin.identity))
 		return;
-	origin->quality = ORIGIN_GIT;
+	origin->quality = blob->origin.quality == ORIGIN_CAPTURED ? ORIGIN_CAPTURED : ORIGIN_GIT;
 	memcpy(origin->sha256, blob->origin.sha256, SHA256_HEX_SIZE);
 }
 
-int origin_find(const struct origin_index *index, const struct delta_entry *entry,
-		struct origin *ret_origin, struct error *err)
+/* Lost, but git had something there when the sandbox was made, and somebody asked git for it. */
+static void find_ancestor(const struct origin_index *index, const char *path, struct origin *origin)
+{
+	const struct origin_record *blob = origin_records_find(&index->blobs, path, true);
+
+	if (!blob || blob->origin.quality != ORIGIN_APPROX || !blob->origin.sha256[0])
+		return;
+	origin->quality = ORIGIN_APPROX;
+	origin->identity = blob->origin.identity;
+	memcpy(origin->sha256, blob->origin.sha256, SHA256_HEX_SIZE);
+}
+
+static void find_base(const struct origin_index *index, const struct delta_entry *entry,
+		      struct origin *ret_origin)
 {
 	const struct origin_record *record = origin_index_record(index, entry->path);
 	struct txn_identity now;
 
-	(void)err;
 	origin_index_look(index, origin_base_path(index->stack, entry), &now);
 	*ret_origin = (struct origin){ 0 };
 	if (!record) {
 		origin_work_out(index, entry, &now, ret_origin);
-		return 0;
+		return;
 	}
 	*ret_origin = record->origin;
 	ret_origin->link = record->origin.link ? xstrdup(record->origin.link) : NULL;
 	ret_origin->from = record->origin.from ? xstrdup(record->origin.from) : NULL;
 	if (record->origin.quality == ORIGIN_LOST)
-		return 0;
+		return;
 	/* Captures say "exact", promotions have a name. */
 	ret_origin->is_merged_in =
 		record->origin.quality == ORIGIN_CAPTURED && !record->promotion[0];
@@ -250,6 +263,15 @@ int origin_find(const struct origin_index *index, const struct delta_entry *entr
 		find_blob(index, record, ret_origin);
 	else if (record->origin.quality != ORIGIN_PINNED)
 		ret_origin->quality = ORIGIN_CAPTURED;
+}
+
+int origin_find(const struct origin_index *index, const struct delta_entry *entry,
+		struct origin *ret_origin, struct error *err)
+{
+	(void)err;
+	find_base(index, entry, ret_origin);
+	if (ret_origin->quality == ORIGIN_LOST)
+		find_ancestor(index, entry->path, ret_origin);
 	return 0;
 }
 

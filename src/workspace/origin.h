@@ -19,6 +19,7 @@ enum origin_quality {
 	ORIGIN_PINNED,	 /* read from the inode that reality has removed or replaced */
 	ORIGIN_CAPTURED, /* copied while it was exact */
 	ORIGIN_GIT,	 /* a blob of git's, of a file that was exactly that when it was taken */
+	ORIGIN_APPROX, /* what git had there before: an ancestor, taken for the base only by order */
 	ORIGIN_LOST,
 };
 

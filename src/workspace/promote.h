@@ -69,6 +69,7 @@ struct promote_request {
 	const char *artifact; /* with TO: one file or directory of the view to a place of reality */
 	const char *to;
 	bool dry_run;
+	bool approx_base;     /* where the base is lost, take what git had there before for it */
 	bool into_sandbox;    /* merged files with markers go into the sandbox instead of reality */
 	const char *snapshot; /* promote that snapshot instead of the present; NULL */
 	const char *digest;   /* of the bundle that was reviewed: anything else is refused; NULL */

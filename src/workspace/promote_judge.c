@@ -114,13 +114,30 @@ static int digest_base(const struct promote *promote, const struct item *item,
 		       : error_errno(err, ERROR_HOST, "%s", str_shown(item->path, shown));
 }
 
+/* An ancestor is no base unless somebody says so: what was made and taken back since then would come again. */
+bool promote_has_base(const struct promote *promote, const struct origin *origin)
+{
+	return origin->quality != ORIGIN_LOST &&
+	       (origin->quality != ORIGIN_APPROX || promote->request->approx_base);
+}
+
+/* Git knows neither modes nor owners nor attributes: where the two sides differ in one, nobody can say who changed it. */
+static void blur_base(const struct aspects *ours, const struct aspects *theirs,
+		      struct aspects *base)
+{
+	base->mode = ours->mode == theirs->mode ? ours->mode : UINT32_MAX;
+	base->uid = ours->uid == theirs->uid ? ours->uid : UINT32_MAX;
+	base->gid = ours->gid == theirs->gid ? ours->gid : UINT32_MAX;
+	base->xattrs = strcmp(ours->xattrs, theirs->xattrs) == 0 ? ours->xattrs : "?";
+}
+
 /* The base, or NULL when it is lost. That something was there is enough to see that reality has it no more. */
 static int base_aspects(const struct promote *promote, const struct item *item,
 			struct aspect_texts *texts, struct aspects *base,
 			const struct aspects **ret_base, struct error *err)
 {
 	*ret_base = NULL;
-	if (item->origin.quality == ORIGIN_LOST) {
+	if (!promote_has_base(promote, &item->origin)) {
 		if (!item->origin.identity.exists || item->now.exists)
 			return 0;
 		*base = (struct aspects){
@@ -189,6 +206,8 @@ static int judge_versions(struct promote *promote, struct item *item, struct err
 		base.uid = ours.uid;
 		base.gid = ours.gid;
 	}
+	if (known && item->origin.quality == ORIGIN_APPROX)
+		blur_base(&ours, &theirs, &base);
 	conflict_judge(known, &ours, &theirs, &item->verdict);
 	if (known && promote->is_workspace)
 		merge_attributes(promote, item, known->xattrs);

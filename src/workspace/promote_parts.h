@@ -100,6 +100,8 @@ int promote_note_moved(const struct promote *promote, struct error *err);
 
 /* promote_judge.c, promote_resolve.c, promote_tree.c */
 int promote_judge(struct promote *promote, struct error *err);
+/* Whether what a change started from is known well enough to compare with. */
+bool promote_has_base(const struct promote *promote, const struct origin *origin);
 int promote_resolve(struct promote *promote, struct item *item, struct error *err);
 /* What the object is made of when each aspect is taken from the side its verdict says. */
 int promote_compose(struct promote *promote, struct item *item, struct error *err);

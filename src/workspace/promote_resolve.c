@@ -92,7 +92,8 @@ static const char *read_texts(struct promote *promote, struct item *item,
 		return "binary";
 	if (!real->origin.identity.exists)
 		return NULL;
-	if (origin_open(promote->origins, &real->entry, &real->origin, &base, &ignored) < 0)
+	if (!promote_has_base(promote, &real->origin) ||
+	    origin_open(promote->origins, &real->entry, &real->origin, &base, &ignored) < 0)
 		return "base-lost";
 	return read_text(base, &texts[0]) ? NULL : "binary";
 }

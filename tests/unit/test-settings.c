@@ -31,6 +31,7 @@ static void test_table(void)
 		"net",
 		"scan",
 		"require-signature",
+		"protect-base",
 		"home",
 		"hide",
 		"workspace-secrets",

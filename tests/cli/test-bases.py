@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""What a change started from, where nobody could write it down in time: git's older version, and reality watched.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a
+plain user.
+"""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from box import patience
+from clitest import AISBX, Home, Tap, refused
+
+tap = Tap()
+LINES = "".join(f"line {n}\n" for n in range(40))
+
+
+def clean(home, *names):
+    """Removes sandboxes and what lies in the workspace."""
+    home.call("rm", *names)
+    subprocess.run(["find", home.work, "-mindepth", "1", "-delete"], check=True)
+
+
+def test_base_approx(home):
+    """Edited in place before anybody wrote down what it was: git's older version serves, by order only."""
+    if subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0:
+        tap.skip("a base by approximation", "no git here")
+        return
+    git = ["git", "-C", home.work, "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    home.put("f", LINES)
+    home.put("mode", LINES)
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "f", "mode"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True, env={**home.env, "GIT_COMMITTER_DATE": "1700000000 +0000"})
+    home.call("create", "lost")
+    child = subprocess.Popen([AISBX, "exec", "lost", "--", "sh", "-c",
+                              "echo sandbox >> f; echo sandbox >> mode; chmod 755 mode; echo told; read word"],
+                             cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    told = child.stdout.readline()
+    for name in ("f", "mode"):
+        # in place: no old inode is left to be read
+        with open(os.path.join(home.work, name), "r+") as file:
+            file.write("reality\n" + LINES)
+    # what git has by now is no ancestor: a merge from it would lose reality's edit
+    subprocess.run([*git, "commit", "-q", "-a", "-m", "two"], check=True)
+    child.communicate("go\n")
+    tap.equal(told, "told\n", "a command that appends, and waits")
+    before = home.read("f")
+    done = home.call("promote", "lost", "f", "--json")
+    conflicts = json.loads(done.stdout)["conflicts"]
+    tap.ok(done.returncode == 3 and [(c["kind"], c["base"]["quality"]) for c in conflicts] == [("base-lost", "approx")]
+           and "approx-base" in conflicts[0]["choices"], "git's older version is told, and nothing is done with it", done)
+    tap.equal({r["path"]: r["base"] for r in home.rows("diff", "lost")}["f"], "approx", "diff says so from then on")
+    done = home.call("promote", "lost", "f", "--strategy", "merge")
+    tap.ok(done.returncode == 3 and "--approx-base" in done.stdout and home.read("f") == before,
+           "merge does not take it for the base, and says how", done)
+    done = home.call("promote", "lost", "f", "--strategy", "theirs", "--approx-base")
+    tap.ok(refused(done, 2, "--strategy merge"), "without a merge there is no use for it", done)
+    done = home.call("promote", "lost", "mode", "--strategy", "merge", "--approx-base")
+    tap.ok(refused(done, 3, "mode"), "git knows no modes: a difference stays a conflict", done)
+    done = home.call("promote", "lost", "f", "--strategy", "merge", "--approx-base")
+    tap.ok(done.returncode == 0 and home.read("f") == "reality\n" + LINES + "sandbox\n", "by order it is merged from that", done)
+    subprocess.run("rm -rf .git", shell=True, cwd=home.work, check=True)
+    clean(home, "lost")
+
+
+def wait_for(condition):
+    """Whether it becomes true; never a measure, only the end of hope."""
+    end = time.monotonic() + patience(30)
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def start(home, name, script):
+    """A command in the sandbox that says a word when SCRIPT is done, and waits for one."""
+    child = subprocess.Popen([AISBX, "exec", name, "--", "sh", "-c", script + "; echo told; read word"], cwd=home.work,
+                             env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child.stdout.readline()
+    return child
+
+
+def in_place(home, name, text):
+    with open(os.path.join(home.work, name), "r+") as file:
+        file.write(text)
+
+
+def noted(home, name, file):
+    """Whether the base of FILE is written down."""
+    try:
+        with open(f"{home.path}/.local/share/aisbx/sbx/{name}/touched", encoding="utf-8") as touched:
+            return any(line.endswith(f"/{file}\n") for line in touched)
+    except OSError:
+        return False
+
+
+def marked(home, file):
+    """Whether the kernel asks somebody before this file is opened."""
+    inode = f"ino:{os.stat(os.path.join(home.work, file)).st_ino:x} "
+    for place in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        try:
+            with open(place, encoding="utf-8") as info:
+                if any(line.startswith("fanotify ") and inode in line for line in info):
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+def edited_meanwhile(home, name, *flags):
+    """A small file is edited in place while the command that changed it still runs: what promote makes of that."""
+    home.put("f", LINES)
+    home.call("create", name, *flags)
+    child = start(home, name, "echo sandbox >> f")
+    if flags:
+        tap.ok(wait_for(lambda: noted(home, name, "f")), "what is copied up is written down at once")
+    in_place(home, "f", "reality\n" + LINES)
+    child.communicate("go\n")
+    return home.call("promote", name, "--strategy", "merge")
+
+
+def edited_later(home, name, *flags, edit=in_place):
+    """A large file is edited when the command has ended: what promote makes of that."""
+    large = "".join(f"line {n}\n" for n in range(200000))
+    home.put("large", large)
+    home.call("create", name, *flags)
+    home.call("exec", name, "--", "sh", "-c", "echo sandbox >> large")
+    if flags:
+        tap.ok(wait_for(lambda: marked(home, "large")), "a large base is marked")
+    edit(home, "large", "reality\n" + large)
+    done = home.call("promote", name, "--kill", "--strategy", "merge")
+    return done, home.read("large") == "reality\n" + large + "sandbox\n"
+
+
+def replace(home, name, text):
+    home.put(name + ".new", text)
+    os.rename(os.path.join(home.work, name + ".new"), os.path.join(home.work, name))
+
+
+def test_protect(home):
+    """With --protect-base no edit of reality's loses what a change started from; without it, these do."""
+    if os.geteuid() != 0:
+        done = home.call("create", "guarded", "--protect-base")
+        tap.ok(done.returncode != 0 and "root" in done.stderr and not home.rows("ls"), "to protect bases takes root", done)
+        return
+    done = edited_meanwhile(home, "open")
+    tap.ok(refused(done, 3, "base-lost"), "unprotected, an edit beside a running command loses the base", done)
+    clean(home, "open")
+    done = edited_meanwhile(home, "guarded", "--protect-base")
+    tap.ok(done.returncode == 0 and home.read("f") == "reality\n" + LINES + "sandbox\n", "protected, it is merged", done)
+    clean(home, "guarded")
+    done, _ = edited_later(home, "open")
+    tap.ok(refused(done, 3, "base-lost"), "unprotected, an edit of a large file loses its base", done)
+    clean(home, "open")
+    done, is_merged = edited_later(home, "guarded", "--protect-base")
+    tap.ok(done.returncode == 0 and is_merged, "protected, its content was kept before it changed", done)
+    clean(home, "guarded")
+    done, is_merged = edited_later(home, "guarded", "--protect-base", edit=replace)
+    tap.ok(done.returncode == 0 and is_merged, "and when it is replaced", done)
+    clean(home, "guarded")
+
+
+def test_protect_ends(home):
+    """The process that is asked ends with the sandbox, keeps what was left, and stops nobody."""
+    if os.geteuid() != 0:
+        tap.skip("protection ends", "needs root")
+        return
+    large = "".join(f"line {n}\n" for n in range(200000))
+    home.put("large", large)
+    home.call("create", "guarded", "--protect-base")
+    home.call("exec", "guarded", "--", "sh", "-c", "echo sandbox >> large")
+    tap.ok(wait_for(lambda: marked(home, "large")), "a large base is marked")
+    home.call("stop", "guarded")
+    tap.ok(wait_for(lambda: not marked(home, "large")), "with the sandbox its marks are gone")
+    in_place(home, "large", "reality\n" + large)
+    done = home.call("promote", "guarded", "--strategy", "merge")
+    tap.ok(done.returncode == 0 and home.read("large") == "reality\n" + large + "sandbox\n", "what was left is kept", done)
+    clean(home, "guarded")
+    done = home.call("run", "--keep", "once", "--protect-base", "--", "true")
+    tap.ok(done.returncode == 0, "also for a single run that is kept", done)
+    clean(home, "once")
+
+
+def main():
+    with Home("aisbx-ba.") as home:
+        first = home.call("run", "--", "true")
+        if first.returncode != 0:
+            if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
+                tap.skip("bases", "no user namespaces for this user here")
+            else:
+                tap.ok(False, "a first run", first)
+            return tap.done()
+        for test in (test_base_approx, test_protect, test_protect_ends):
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())
