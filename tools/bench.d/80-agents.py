@@ -7,8 +7,15 @@ import time
 from measure import Budget, percentile, table
 
 TITLE = "Agents over MCP"
-CALL = {"jsonrpc": "2.0", "method": "tools/call",
-        "params": {"name": "sandbox_run", "arguments": {"command": ["/bin/true"]}}}
+BOX = "bench"
+
+
+def call(tool, **arguments):
+    return {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+RUN = call("sandbox_run", command=["/bin/true"])
+EXEC = call("sandbox_exec", sandbox=BOX, command=["/bin/true"])
 
 
 class Server:
@@ -27,6 +34,13 @@ class Server:
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
+    def timed(self, message, times):
+        """Asks, and adds the milliseconds it took; whether it went well."""
+        began = time.perf_counter()
+        answer = self.ask(message)
+        times.append((time.perf_counter() - began) * 1000)
+        return answer["result"].get("structuredContent", {}).get("status") == "success"
+
     def memory_mib(self):
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
@@ -36,28 +50,39 @@ class Server:
         self.process.wait()
 
 
+def measure_one(bench, caller):
+    """{what: p50 in milliseconds}, and the memory of a server that waits; None when something failed."""
+    server = Server(bench, caller)
+    idle = server.memory_mib()
+    server.ask(call("sandbox_create", sandbox=BOX))
+    times = {key: [] for key in ("tool run", "tool exec", "run", "version", "spawn")}
+    is_well = server.timed(EXEC, [])
+    for _ in range(bench.rounds):
+        is_well = is_well and server.timed(RUN, times["tool run"]) and server.timed(EXEC, times["tool exec"])
+        found = bench.interleave(caller, {"run": [bench.program, "run", "--", "/bin/true"],
+                                          "version": [bench.program, "version"], "spawn": ["/bin/true"]}, 1)
+        for key, (_, taken) in found.items():
+            times[key] += taken
+    bench.call(caller, [bench.program, "rm", BOX], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server.close()
+    return ({key: percentile(sorted(taken), 0.5) for key, taken in times.items()}, idle) if is_well else None
+
+
 def run(bench):
-    words = ["`sandbox_run` of `true` over an open connection, beside `run -- true` less `version` (both p50, in turn), and"
-             " the memory of a server that waits.", ""]
+    words = ["`sandbox_run` of `true` over an open connection, beside `run -- true` less `version`; `sandbox_exec` of `true` in a"
+             " sandbox that is there, beside a plain spawn (all p50, in turn); and the memory of a server that waits.", ""]
     rows = []
     for caller in bench.callers:
-        server = Server(bench, caller)
-        idle = server.memory_mib()
-        tool, command, version = [], [], []
-        for _ in range(bench.rounds):
-            began = time.perf_counter()
-            answer = server.ask(CALL)
-            tool.append((time.perf_counter() - began) * 1000)
-            if answer["result"]["structuredContent"]["status"] != "success":
-                return f"Not measured: {answer}"
-            found = bench.interleave(caller, {"run": [bench.program, "run", "--", "/bin/true"],
-                                              "version": [bench.program, "version"]}, 1)
-            command += found["run"][1]
-            version += found["version"][1]
-        server.close()
-        net = percentile(sorted(command), 0.5) - percentile(sorted(version), 0.5)
-        p50 = percentile(sorted(tool), 0.5)
-        rows.append([caller.name, f"{p50:.2f}", f"{net:.2f}", f"{p50 / net:.2f}", f"{idle:.1f}"])
-        bench.budgets.append(Budget(f"MCP sandbox_run of true against run, {caller.name}", 1.3, p50 / net, ""))
-        bench.budgets.append(Budget(f"idle MCP server, {caller.name}", 8, idle, "MiB"))
-    return "\n".join(words + [table(["as", "tool p50 ms", "run less version p50 ms", "ratio", "idle MiB"], rows)])
+        found = measure_one(bench, caller)
+        if not found:
+            return "Not measured: a tool failed."
+        p50, idle = found
+        net = p50["run"] - p50["version"]
+        ratios = p50["tool run"] / net, p50["tool exec"] / p50["spawn"]
+        rows.append([caller.name, f"{p50['tool run']:.2f}", f"{net:.2f}", f"{ratios[0]:.2f}", f"{p50['tool exec']:.2f}",
+                     f"{p50['spawn']:.2f}", f"{ratios[1]:.2f}", f"{idle:.1f}"])
+        bench.budgets += [Budget(f"MCP sandbox_run of true against run, {caller.name}", 1.3, ratios[0], ""),
+                          Budget(f"MCP sandbox_exec of true against a spawn, {caller.name}", 1.5, ratios[1], ""),
+                          Budget(f"idle MCP server, {caller.name}", 8, idle, "MiB")]
+    return "\n".join(words + [table(["as", "run ms", "run less version ms", "ratio", "exec ms", "spawn ms", "ratio", "idle MiB"],
+                                    rows)])
