@@ -60,7 +60,8 @@ static void accept_one(struct desk *desk)
 {
 	owned(fd_close) int fd = accept4(desk->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0 || !local_socket_is_ours(fd) || desk->count == DESK_CLIENTS_MAX || watch(desk, fd) < 0)
+	if (fd < 0 || !local_socket_is_ours(fd) || desk->count == DESK_CLIENTS_MAX ||
+	    watch(desk, fd) < 0)
 		return;
 	desk->clients[desk->count++] = (struct desk_client){ .fd = fd_take(&fd) };
 }

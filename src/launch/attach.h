@@ -57,9 +57,8 @@ struct attach_figures {
 	bool has_group, is_idle, has_quota; /* idle: nobody but init; quota: of the top */
 	pid_t init_pid;			    /* on the host */
 	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* times somebody was ended */
-	/* exec: of the asking client's own command, so far; tasks: inside, where no group counts them. */
-	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks;
-	uint64_t untold; /* denials that the asking client missed, because it did not listen */
+	/* exec: of the asker's own command, so far; tasks: inside, where no group counts; untold: denials it did not hear of. */
+	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks, untold;
 };
 
 /* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/secrets.h). */

@@ -74,7 +74,8 @@ static bool lives_on(enum wish wish)
 int main(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
-	tap_ok(lives_on(WISH_UNCHECKED), "control: who asks too late, and only the kernel, lives on");
+	tap_ok(lives_on(WISH_UNCHECKED),
+	       "control: who asks too late, and only the kernel, lives on");
 	tap_ok(!lives_on(WISH_BEHIND), "who asks too late ends at once");
 	tap_ok(!lives_on(WISH_BEFORE), "who asks in time ends with its parent");
 	return tap_done();
