@@ -411,6 +411,19 @@ def test_links(home):
         tap.ok(file.read() == "mine\n" and not os.path.exists(outside + "/f"), "a parent swapped for a link is not followed", done)
     subprocess.run(["rm", "-r", home.work + "/d", outside], check=True)
     clean(home, "l")
+    # A116 as it is written: through a link inside, to where the keys of the host are
+    keys = home.path + "/.ssh"
+    os.mkdir(keys, 0o700)
+    with open(keys + "/authorized_keys", "w") as file:
+        file.write("mine\n")
+    fresh(home, "l", f"mkdir -p {keys}; ln -s {keys} d; echo evil > d/authorized_keys; echo fine > fine.txt; test -L d")
+    for flags in ((), ("--allow-path", "d")):
+        done = home.call("promote", "l", *flags)
+        with open(keys + "/authorized_keys") as file:
+            tap.ok(file.read() == "mine\n" and done.returncode == (0 if flags else 4),
+                   f"keys behind a link are never written, {'also when the link is agreed to' if flags else 'and the link asks'}", done)
+    subprocess.run(["rm", "-r", keys], check=True)
+    clean(home, "l")
 
 
 def test_hardlink(home):
@@ -523,6 +536,22 @@ def test_modes(home):
     tap.ok(done.returncode == 0 and os.stat(home.work + "/suid").st_mode & 0o7777 == 0o4755, "--allow-privilege", done)
     tap.ok(stat.S_ISFIFO(os.stat(home.work + "/pipe").st_mode), "a fifo is one")
     clean(home, "m")
+    script = ("import os, socket; s = socket.socket(socket.AF_UNIX); s.bind('sock'); os.mkdir('g'); os.chmod('g', 0o2755)\n"
+              "open('sgid', 'w').close(); os.chmod('sgid', 0o2755); open('sticky', 'w').close(); os.chmod('sticky', 0o1644)\n"
+              "open('noted', 'w').close(); os.setxattr('noted', 'user.note', b'kept'); os.mkdir('d'); os.chmod('d', 0o1755)\n"
+              "try: os.mknod('dev', 0o20666, os.makedev(1, 3)); print('DEVICE')\n"
+              "except OSError: pass\n")
+    done = home.call("run", "--keep", "m", "--", "python3", "-c", script)
+    tap.ok(done.returncode == 0 and "DEVICE" not in done.stdout, "nobody inside makes a device", done)
+    told = home.data("promote", "m")
+    asked = {(row["path"], row["flag"]) for row in told.get("consent", [])}
+    tap.ok(("sgid", "--allow-privilege") in asked and not os.path.exists(home.work + "/sgid"), "setgid needs consent", told)
+    done = home.call("promote", "m", "sticky", "noted", "d", "sock")
+    tap.ok(done.returncode == 0 and not os.path.lexists(home.work + "/sock"), "a socket is left out, and that is no failure", done)
+    tap.equal((os.stat(home.work + "/sticky").st_mode & 0o7000, os.stat(home.work + "/d").st_mode & 0o7000), (0, 0o1000),
+              "sticky means something for directories only")
+    tap.equal(os.getxattr(home.work + "/noted", "user.note"), b"kept", "attributes of the user's go along")
+    clean(home, "m")
 
 
 def test_outside(home):
@@ -531,11 +560,20 @@ def test_outside(home):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with open(target, "w") as file:
         file.write("mine\n")
-    fresh(home, "o", f"echo in > in.txt; echo changed > {target} || true")
+    gone = home.path + "/.cache/gone.txt"
+    with open(gone, "w") as file:
+        file.write("mine\n")
+    with open("/etc/passwd", "rb") as file:
+        passwd = file.read()
+    fresh(home, "o", f"echo in > in.txt; echo changed > {target} || true; rm -f {gone}; echo evil:x:0:0::/:/bin/sh >> /etc/passwd; "
+                     f"rm -f /etc/hostname; true")
     listed = home.call("diff", "o", "--name-status").stdout
     done = home.call("promote", "o")
     with open(target) as file:
         tap.equal(file.read(), "mine\n", "nothing outside is applied")
+    with open("/etc/passwd", "rb") as file:
+        tap.ok(file.read() == passwd and os.path.exists(gone), "no deletion either, nor an edit of /etc")
+    os.unlink(gone)
     tap.ok(done.returncode == 0 and home.read("in.txt") == "in\n", "what is inside is", done)
     tap.ok(target in listed or "outside" not in listed, "listed by its absolute path", listed)
     os.unlink(target)
@@ -686,7 +724,7 @@ def test_ownership(home):
     about = [os.stat(os.path.join(home.work, name)) for name in ("d", "d/x", "y")]
     tap.ok(done.returncode == 0 and {(a.st_uid, a.st_gid) for a in about} == {(os.geteuid(), os.getegid())},
            "what is promoted is the caller's", (done, about))
-    tap.equal(about[2].st_mode & 0o777, 0o600, "a mode that was set is kept")
+    tap.equal([a.st_mode & 0o777 for a in about], [0o750, 0o640, 0o600], "less what the caller's umask takes away")
     clean(home, "own")
 
 
