@@ -7,13 +7,12 @@ bool is_among_bytes(const char *words, const char *word, size_t len)
 {
 	if (len == 0 || memchr(word, ' ', len))
 		return false;
-	while (*words) {
-		size_t next = strcspn(words, " ");
-
-		if (next == len && memcmp(words, word, len) == 0)
+	while (words) {
+		if (*words == *word && strncmp(words, word, len) == 0 &&
+		    (words[len] == ' ' || !words[len]))
 			return true;
-		words += next;
-		words += *words == ' ';
+		words = strchr(words, ' ');
+		words += words != NULL;
 	}
 	return false;
 }

@@ -436,7 +436,7 @@ void command_judge_rows(const struct command *command)
 			command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (strcmp(rows[i].name, command->name) != 0)
+		if (rows[i].name[0] != command->name[0] || strcmp(rows[i].name, command->name) != 0)
 			continue;
 		if (rows[i].judge)
 			rows[i].judge(command);

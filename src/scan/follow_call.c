@@ -284,7 +284,8 @@ static const struct {
 static const struct meaning *known_function(const struct call *call, const struct meaning *path)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (strcmp(functions[i].path, path->text) == 0)
+		if (functions[i].path[0] == path->text[0] &&
+		    strcmp(functions[i].path, path->text) == 0)
 			return functions[i].come_to(call);
 	}
 	return NULL;

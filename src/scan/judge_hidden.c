@@ -250,22 +250,23 @@ static bool matters_when_kept(const struct scan_job *job, const struct function_
 void judge_kept(struct scan_job *job, uint32_t node)
 {
 	const struct syntax *syntax = job->syntax;
-	uint32_t above = syntax->nodes[node].parent;
 	const struct meaning *path = meaning_of_kind(job->follow->of[node], MEANS_PATH);
-	const struct function_row *row = path ? function_find(job->language, path->text) : NULL;
+	const struct function_row *row;
+	uint32_t at = node, above = syntax->nodes[node].parent;
 
-	if (!row || judge_is_allowed(job, path->text) || !matters_when_kept(job, row, above))
-		return;
 	/* What hands a value on unchanged stands for it. */
-	while (above != SYNTAX_NONE && !is_mere_name(syntax, node) &&
+	while (path && above != SYNTAX_NONE && !is_mere_name(syntax, at) &&
 	       (syntax->nodes[above].kind == NODE_PARENTHESES ||
 		syntax->nodes[above].kind == NODE_CONDITIONAL ||
 		syntax->nodes[above].kind == NODE_SEQUENCE)) {
-		node = above;
-		above = syntax->nodes[node].parent;
+		at = above;
+		above = syntax->nodes[at].parent;
 	}
-	if (above == SYNTAX_NONE || is_mere_name(syntax, node) || is_elsewhere(syntax, node))
+	if (!path || above == SYNTAX_NONE || is_mere_name(syntax, at) || is_elsewhere(syntax, at))
+		return;
+	row = function_find(job->language, path->text);
+	if (!row || judge_is_allowed(job, path->text) || !matters_when_kept(job, row, above))
 		return;
 	job->reached |= job_teeth(path->text);
-	job_find(job, syntax->nodes[node].start, row->rule, SEVERITY_MEDIUM, path->text);
+	job_find(job, syntax->nodes[at].start, row->rule, SEVERITY_MEDIUM, path->text);
 }

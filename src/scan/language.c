@@ -54,7 +54,8 @@ enum scan_language scan_language_named(const char *name)
 	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || name[len - 1] == '.'))
 		len--;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strlen(names[i].word) == len && strncmp(names[i].word, name, len) == 0)
+		if (names[i].word[0] == name[0] && strlen(names[i].word) == len &&
+		    strncmp(names[i].word, name, len) == 0)
 			return names[i].language;
 	}
 	return SCAN_UNKNOWN;

@@ -137,6 +137,9 @@ static bool is_everything(const char *path)
 
 enum place_kind place_of(const char *path)
 {
+	/* Most words are no places: each that is known has one of these in it. */
+	if (!strpbrk(path, "./~$-*: L\\"))
+		return PLACE_PLAIN;
 	if (is_everything(path))
 		return PLACE_EVERYTHING;
 	if (begins_with_any(path, disks, COUNT(disks)))

@@ -1,15 +1,15 @@
 /*
  * The one door to tree-sitter: bytes in, a flat list of nodes out.
  *
- * Hostile text is bounded three ways. The parser counts its own memory (ts_set_allocator) and is told to stop when it
+ * Hostile text is bounded three ways. The parser's memory is counted (syntax_memory.h) and is told to stop when it
  * is over; it has a deadline; and the list of nodes has a most length and depth. Whatever is beyond is not analysable.
  */
 #include "scan/syntax.h"
 
 #include "base/own.h"
 #include "base/str.h"
+#include "scan/syntax_memory.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tree_sitter/api.h>
@@ -20,39 +20,7 @@ const TSLanguage *tree_sitter_bash(void);
 
 const bool syntax_is_built = true;
 
-/* The library's allocator has no cookie, so its account is the thread's. */
-static _Thread_local size_t memory_used;
 static _Thread_local size_t is_over; /* the parser's cancellation flag */
-
-static void *account(void *memory)
-{
-	memory_used += memory ? malloc_usable_size(memory) : 0;
-	if (memory_used > SYNTAX_MAX_MEMORY)
-		is_over = 1;
-	return memory;
-}
-
-static void *counted_malloc(size_t size)
-{
-	return account(xmalloc(size ? size : 1));
-}
-
-static void *counted_calloc(size_t count, size_t size)
-{
-	return account(xcalloc(count ? count : 1, size ? size : 1));
-}
-
-static void *counted_realloc(void *old, size_t size)
-{
-	memory_used -= old ? malloc_usable_size(old) : 0;
-	return account(xrealloc(old, 1, size ? size : 1));
-}
-
-static void counted_free(void *memory)
-{
-	memory_used -= memory ? malloc_usable_size(memory) : 0;
-	free(memory);
-}
 
 static const TSLanguage *grammar_of(enum scan_language language)
 {
@@ -69,36 +37,39 @@ static const TSLanguage *grammar_of(enum scan_language language)
 	return NULL;
 }
 
+/* More than any of the grammars has; what is beyond has no meaning here. */
+#define SYMBOLS_MAX 1024u
+#define FIELDS_MAX 256u
+
+/* The names of a grammar as kinds and fields of ours, looked up once: one process parses many texts. */
 struct tables {
-	uint16_t *kinds;
-	uint8_t *fields;
+	bool is_filled;
+	uint16_t kinds[SYMBOLS_MAX];
+	uint8_t fields[FIELDS_MAX];
 };
 
-static void tables_done(struct tables *tables)
+static const struct tables *tables_of(enum scan_language language, const TSLanguage *grammar)
 {
-	free(tables->kinds);
-	free(tables->fields);
-}
-
-static void tables_fill(struct tables *tables, const TSLanguage *grammar)
-{
-	uint32_t kinds = ts_language_symbol_count(grammar);
+	static _Thread_local struct tables all[SCAN_LANGUAGES];
+	struct tables *tables = &all[language];
+	uint32_t symbols = ts_language_symbol_count(grammar);
 	uint32_t fields = ts_language_field_count(grammar);
 
-	tables->kinds = xcalloc(kinds + 1, sizeof(*tables->kinds));
-	tables->fields = xcalloc(fields + 2, sizeof(*tables->fields));
-	for (uint32_t i = 0; i < kinds; i++)
+	if (tables->is_filled)
+		return tables;
+	for (uint32_t i = 0; i < symbols && i < SYMBOLS_MAX; i++)
 		tables->kinds[i] =
 			(uint16_t)syntax_kind_of(ts_language_symbol_name(grammar, (TSSymbol)i));
-	for (uint32_t i = 1; i <= fields; i++)
+	for (uint32_t i = 1; i <= fields && i < FIELDS_MAX; i++)
 		tables->fields[i] = (uint8_t)syntax_field_of(
 			ts_language_field_name_for_id(grammar, (TSFieldId)i));
+	tables->is_filled = true;
+	return tables;
 }
 
 struct builder {
 	struct syntax *syntax;
 	const struct tables *tables;
-	uint32_t symbols;
 	size_t capacity;
 	uint32_t open; /* the node being filled */
 	unsigned depth;
@@ -117,7 +88,7 @@ static enum syntax_kind kind_of(const struct builder *builder, TSNode node)
 
 	if (symbol == (TSSymbol)-1)
 		return NODE_ERROR;
-	return symbol < builder->symbols ? builder->tables->kinds[symbol] : NODE_OTHER;
+	return symbol < SYMBOLS_MAX ? builder->tables->kinds[symbol] : NODE_OTHER;
 }
 
 /* Adds the cursor's node; tokens without a name count only where they are operators. */
@@ -125,7 +96,8 @@ static bool add_node(struct builder *builder, const TSTreeCursor *cursor)
 {
 	struct syntax *syntax = builder->syntax;
 	TSNode node = ts_tree_cursor_current_node(cursor);
-	uint8_t field = builder->tables->fields[ts_tree_cursor_current_field_id(cursor)];
+	TSFieldId id = ts_tree_cursor_current_field_id(cursor);
+	uint8_t field = id < FIELDS_MAX ? builder->tables->fields[id] : FIELD_NONE;
 	bool is_named = ts_node_is_named(node);
 	enum syntax_kind kind = is_named ? kind_of(builder, node) : NODE_OPERATOR;
 
@@ -210,15 +182,12 @@ static void parser_release(TSParser **parser)
 	ts_parser_delete(*parser);
 }
 
-static int parse(TSParser *parser, const TSLanguage *grammar, struct syntax *syntax,
+static int parse(TSParser *parser, enum scan_language language, struct syntax *syntax,
 		 struct error *err)
 {
-	owned(tables_done) struct tables tables = { 0 };
+	const TSLanguage *grammar = grammar_of(language);
 	owned(tree_release) TSTree *tree = NULL;
-	struct builder builder = { .syntax = syntax,
-				   .tables = &tables,
-				   .symbols = ts_language_symbol_count(grammar),
-				   .open = SYNTAX_NONE };
+	struct builder builder = { .syntax = syntax, .open = SYNTAX_NONE };
 
 	if (!ts_parser_set_language(parser, grammar))
 		return error_set(err, ERROR_INTERNAL, "the grammar is of another version");
@@ -229,28 +198,34 @@ static int parse(TSParser *parser, const TSLanguage *grammar, struct syntax *syn
 		return error_set(err, ERROR_INPUT, "%s",
 				 is_over ? "parsing takes too much memory"
 					 : "parsing takes too long");
-	tables_fill(&tables, grammar);
+	builder.tables = tables_of(language, grammar);
 	return flatten(&builder, ts_tree_root_node(tree), err);
+}
+
+static int parse_alone(enum scan_language language, struct syntax *syntax, struct error *err)
+{
+	owned(parser_release) TSParser *parser = ts_parser_new();
+
+	return parse(parser, language, syntax, err);
 }
 
 int syntax_parse(enum scan_language language, const char *text, size_t len,
 		 struct syntax *ret_syntax, struct error *err)
 {
-	const TSLanguage *grammar = grammar_of(language);
-	owned(parser_release) TSParser *parser = NULL;
+	int result;
 
 	*ret_syntax = (struct syntax){ .text = text, .len = len };
-	if (!grammar)
+	if (!grammar_of(language))
 		return error_set(err, ERROR_INPUT, "the language is not known");
 	if (len > SYNTAX_MAX_BYTES)
 		return error_set(err, ERROR_INPUT, "longer than %zu bytes", SYNTAX_MAX_BYTES);
-	ts_set_allocator(counted_malloc, counted_calloc, counted_realloc, counted_free);
-	memory_used = 0;
 	is_over = 0;
-	parser = ts_parser_new();
-	if (parse(parser, grammar, ret_syntax, err) < 0) {
+	syntax_memory_begin(SYNTAX_MAX_MEMORY, &is_over);
+	ts_set_allocator(syntax_malloc, syntax_calloc, syntax_realloc, syntax_free);
+	result = parse_alone(language, ret_syntax, err);
+	/* Nothing of the library's is left now. */
+	syntax_memory_end();
+	if (result < 0)
 		syntax_done(ret_syntax);
-		return -1;
-	}
-	return 0;
+	return result;
 }
