@@ -30,6 +30,19 @@ static enum rpc_line skip(struct rpc_lines *lines)
 	return RPC_LINE_TOO_LONG;
 }
 
+/* No end is in sight: the beginning of a line is waited for, unless it is too long already. */
+static enum rpc_line wait_for_end(struct rpc_lines *lines, size_t max)
+{
+	const struct str *buffer = &lines->buffer;
+
+	lines->seen = buffer->len;
+	if (lines->is_skipping)
+		lines->at = buffer->len;
+	else if (buffer->len - lines->at > max)
+		return skip(lines);
+	return RPC_LINE_NONE;
+}
+
 enum rpc_line rpc_lines_next(struct rpc_lines *lines, size_t max, const char **ret_line,
 			     size_t *ret_len)
 {
@@ -39,28 +52,21 @@ enum rpc_line rpc_lines_next(struct rpc_lines *lines, size_t max, const char **r
 		const char *start = buffer->data + lines->at;
 		const char *end =
 			memchr(buffer->data + lines->seen, '\n', buffer->len - lines->seen);
-		size_t len = end ? (size_t)(end - start) : buffer->len - lines->at;
 		bool skipped = lines->is_skipping;
+		size_t len;
 
-		if (!end) {
-			lines->seen = buffer->len;
-			if (skipped)
-				lines->at = buffer->len;
-			else if (len > max)
-				return skip(lines);
-			return RPC_LINE_NONE;
-		}
+		if (!end)
+			return wait_for_end(lines, max);
+		len = (size_t)(end - start);
 		lines->at += len + 1;
 		lines->seen = lines->at;
 		lines->is_skipping = false;
-		if (skipped)
-			continue;
-		if (len > max)
+		if (!skipped && len > max)
 			return RPC_LINE_TOO_LONG;
 		if (len > 0 && start[len - 1] == '\r')
 			len--;
 		/* An empty line says nothing, and is no mistake worth an answer. */
-		if (len == 0)
+		if (skipped || len == 0)
 			continue;
 		*ret_line = start;
 		*ret_len = len;
