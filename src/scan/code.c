@@ -92,6 +92,13 @@ static void read_first(const struct strv *words, size_t at, struct scan_code *co
 /* How far an option was read. */
 enum reading { READING_LETTERS, READING_DONE, READING_ONE_WORD, READING_TWO_WORDS };
 
+static enum reading bring(struct scan_code *code, enum scan_code_kind kind, const char *text)
+{
+	if (text)
+		set_code(code, kind, text);
+	return READING_DONE;
+}
+
 static enum reading read_letter(const struct strv *words, size_t at, const char *letter,
 				struct scan_code *code)
 {
@@ -99,23 +106,13 @@ static enum reading read_letter(const struct strv *words, size_t at, const char 
 	const char *next = at + 1 < words->count ? words->items[at + 1] : NULL;
 	const char *value = letter[1] ? letter + 1 : next;
 
-	if (strchr(manner->code, *letter)) {
-		/* A shell takes the next word whatever stands behind the letter; Python, the rest of this one. */
-		const char *text = code->language == SCAN_PYTHON ? value : next;
-
-		if (text)
-			set_code(code, CODE_TEXT, text);
-		return READING_DONE;
-	}
-	if (strchr(manner->module, *letter)) {
-		if (value)
-			set_code(code, CODE_MODULE, value);
-		return READING_DONE;
-	}
-	if (code->language == SCAN_SHELL && *letter == 's') {
-		set_code(code, CODE_INCOMES, "-");
-		return READING_DONE;
-	}
+	/* A shell takes the next word whatever stands behind the letter; Python, the rest of this one. */
+	if (strchr(manner->code, *letter))
+		return bring(code, CODE_TEXT, code->language == SCAN_PYTHON ? value : next);
+	if (strchr(manner->module, *letter))
+		return bring(code, CODE_MODULE, value);
+	if (code->language == SCAN_SHELL && *letter == 's')
+		return bring(code, CODE_INCOMES, "-");
 	if (code->language == SCAN_JAVASCRIPT && *letter == 'r')
 		add_first(code, value);
 	if (strchr(manner->valued, *letter))

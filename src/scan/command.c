@@ -46,7 +46,7 @@ static int find_wrapper(const char *name)
 {
 	name = is_loader(name) ? "ld-linux" : name;
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
-		if (strcmp(wrappers[i].name, name) == 0)
+		if (wrappers[i].name[0] == name[0] && strcmp(wrappers[i].name, name) == 0)
 			return (int)i;
 	}
 	return -1;

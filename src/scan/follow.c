@@ -187,8 +187,7 @@ static const struct meaning *built_path(struct follow *follow, const char *path)
 	return meaning;
 }
 
-/* pathlib.os is os: modules show the modules they import. */
-static bool is_module_everywhere(const char *name, size_t len)
+bool follow_is_module_everywhere(const char *name, size_t len)
 {
 	return is_among_bytes("os sys subprocess builtins socket shutil importlib posix", name,
 			      len);
@@ -225,7 +224,7 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 			continue;
 		result = meaning_both(&follow->all, result,
 				      meaning_member(&follow->all, one, name, len));
-		if (follow->language == SCAN_PYTHON && is_module_everywhere(name, len))
+		if (follow->language == SCAN_PYTHON && follow_is_module_everywhere(name, len))
 			result = meaning_both(&follow->all, result,
 					      meaning_new(&follow->all, MEANS_PATH, name, len));
 	}

@@ -36,6 +36,8 @@ const struct meaning *follow_text(const struct follow *follow, uint32_t node);
 /* The items of a list a node means, from SYNTAX_NONE if it is none. */
 uint32_t follow_list(const struct follow *follow, uint32_t node);
 
+/* Whether modules of Python show the module NAME because they import it: pathlib.os is os. */
+bool follow_is_module_everywhere(const char *name, size_t len);
 /* What NAME means where it stands alone. Private to follow's files, as is the next one. */
 const struct meaning *follow_name(struct follow *follow, const char *name, size_t len);
 const struct meaning *follow_call(struct follow *follow, uint32_t call);

@@ -107,6 +107,8 @@ static void imported_name(struct follow *follow, const struct meaning *module, u
 		return;
 	text = syntax_source(follow->syntax, name, &len);
 	define(follow, alias, meaning_member(&follow->all, module, text, len));
+	if (follow->language == SCAN_PYTHON && follow_is_module_everywhere(text, len))
+		define(follow, alias, path_of(follow, text, len));
 }
 
 static void python_from(struct follow *follow, uint32_t node)

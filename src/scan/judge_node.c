@@ -197,12 +197,20 @@ static void judge_member_name(struct scan_job *job, uint32_t node)
 {
 	uint32_t last = judge_last_name(job, node);
 	const struct meaning *text = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
-	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : judge_source(job, last);
-	const char *name = text ? text->text : written;
+	owned(free_ptr) char *written = NULL;
+	const char *name;
+	size_t len;
 
-	if (name && judge_is_internal(name))
+	if (last == SYNTAX_NONE)
+		return;
+	name = text ? text->text : syntax_source(job->syntax, last, &len);
+	/* All of those have one of these in them. */
+	if (!memchr(name, '_', text ? text->len : len))
+		return;
+	written = text ? NULL : judge_source(job, last);
+	if (judge_is_internal(text ? text->text : written))
 		job_find(job, job->syntax->nodes[last].start, RULE_INTROSPECTION, SEVERITY_HIGH,
-			 name);
+			 text ? text->text : written);
 }
 
 static void judge_binary(struct scan_job *job, uint32_t node)
@@ -318,36 +326,45 @@ bool judge_has_script(const char *text)
 	       strcasestr(text, "onload=") || strcasestr(text, "javascript:");
 }
 
-/* os.environ["LD_PRELOAD"] = ..., image.src = "..." + document.cookie, script.src = "https://...". */
+/* image.src = "..." + document.cookie, script.src = "https://...": what a page makes of it. */
+static void judge_page_member(struct scan_job *job, uint32_t left, uint32_t right, const char *name)
+{
+	const struct meaning *text = follow_text(job->follow, right);
+	uint32_t at = job->syntax->nodes[left].start;
+
+	if (text && str_ends(name, "HTML") && judge_has_script(text->text))
+		job_find(job, at, RULE_EXEC, SEVERITY_MEDIUM, name);
+	if (!is_among("src href location", name))
+		return;
+	if (judge_gives_away(job, right))
+		job_find(job, at, RULE_SEND, SEVERITY_HIGH, name);
+	else if (is_script(job, left) && text && strstr(text->text, "//"))
+		job_find(job, at, RULE_EXEC, SEVERITY_MEDIUM, text->text);
+}
+
+/* os.environ["LD_PRELOAD"] = ..., package.scripts.postinstall = ... */
 static void judge_set_member(struct scan_job *job, uint32_t node)
 {
 	const struct syntax *syntax = job->syntax;
 	uint32_t left = syntax_child(syntax, node, FIELD_LEFT);
 	uint32_t right = syntax_child(syntax, node, FIELD_RIGHT);
 	uint32_t last = left == SYNTAX_NONE ? SYNTAX_NONE : judge_last_name(job, left);
-	const struct meaning *key = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
-	owned(free_ptr) char *written = last == SYNTAX_NONE ? NULL : judge_source(job, last);
-	const char *name = key ? key->text : written;
-	const struct meaning *text = follow_text(job->follow, right);
+	const struct meaning *key, *text = follow_text(job->follow, right);
+	owned(free_ptr) char *written = NULL;
+	const char *name;
 
-	if (!name || right == SYNTAX_NONE)
+	if (last == SYNTAX_NONE || right == SYNTAX_NONE)
 		return;
+	key = follow_text(job->follow, last);
+	written = judge_source(job, last);
+	name = key ? key->text : written;
 	if (is_steering(name))
 		job_find(job, syntax->nodes[node].start, RULE_PRIVILEGE, SEVERITY_HIGH, name);
 	/* What a package manager runs by itself. */
 	if (text && is_among("preinstall install postinstall prepare prepublish", name))
 		(void)job_nested(job, syntax->nodes[node].start, SCAN_SHELL, text->text, text->len);
-	if (job->language == SCAN_JAVASCRIPT && text && str_ends(name, "HTML") &&
-	    judge_has_script(text->text))
-		job_find(job, syntax->nodes[node].start, RULE_EXEC, SEVERITY_MEDIUM, name);
-	if (job->language != SCAN_JAVASCRIPT ||
-	    (strcmp(name, "src") != 0 && strcmp(name, "href") != 0 &&
-	     strcmp(name, "location") != 0))
-		return;
-	if (judge_gives_away(job, right))
-		job_find(job, syntax->nodes[node].start, RULE_SEND, SEVERITY_HIGH, name);
-	else if (is_script(job, left) && text && strstr(text->text, "//"))
-		job_find(job, syntax->nodes[node].start, RULE_EXEC, SEVERITY_MEDIUM, text->text);
+	if (job->language == SCAN_JAVASCRIPT)
+		judge_page_member(job, left, right, name);
 }
 
 void judge_node(struct scan_job *job, uint32_t node)

@@ -5,25 +5,12 @@
 #include "scan/fold.h"
 #include "scan/shell_word.h"
 
+#include <ctype.h>
 #include <string.h>
-
-#define FETCHED_MAX 64
 
 static uint32_t start_of(const struct shell *shell, uint32_t node)
 {
 	return shell->syntax->nodes[node].start;
-}
-
-/* The language a command's input would be run as; SCAN_UNKNOWN when it is no code. */
-static enum scan_language reads_as(const struct strv *words)
-{
-	size_t start = command_start(words);
-
-	if (start >= words->count || !command_reads_code(words))
-		return SCAN_UNKNOWN;
-	if (strcmp(words->items[start], ".") == 0 || strcmp(words->items[start], "source") == 0)
-		return SCAN_SHELL;
-	return scan_language_of_program(words->items[start]);
 }
 
 /* Also with other letters in front: -so FILE. */
@@ -38,7 +25,7 @@ static bool is_output_flag(const char *word)
 static void note_fetched(struct shell *shell, const char *name, const struct strv *words,
 			 size_t start)
 {
-	for (size_t i = start; i < words->count && shell->fetched.count < FETCHED_MAX; i++) {
+	for (size_t i = start; i < words->count && shell->fetched.count < SHELL_FETCHED_MAX; i++) {
 		const char *word = words->items[i];
 
 		if (i + 1 < words->count && is_output_flag(word))
@@ -143,112 +130,14 @@ static void judge_simple(struct shell *shell, uint32_t node)
 	shell_effect(shell, &words);
 }
 
-/* What comes before STAGE of a pipe, as far as it matters to an interpreter there. */
-static void judge_fed(struct shell *shell, uint32_t pipeline, uint32_t stage,
-		      enum scan_language language)
+/* The command whose input NODE, a redirection, is. */
+static void fed_command(struct shell *shell, uint32_t node, struct strv *ret_words)
 {
-	const struct syntax *syntax = shell->syntax;
-	uint32_t at = start_of(shell, pipeline), first = syntax_first(syntax, pipeline);
-	owned(str_done) struct str text = STR_INIT;
-	bool fetches = false, decodes = false;
+	uint32_t parent = shell->syntax->nodes[node].parent;
+	uint32_t command = parent == SYNTAX_NONE ? SYNTAX_NONE : shell_command_in(shell, parent);
 
-	for (uint32_t child = first; child != stage && child != SYNTAX_NONE;
-	     child = syntax_next(syntax, child)) {
-		fetches = fetches || shell_fetches(shell, child);
-		decodes = decodes || shell_decodes(shell, child);
-	}
-	if (fetches) {
-		job_find(shell->job, at, RULE_PIPE, SEVERITY_CRITICAL, NULL);
-	} else if (shell_output(shell, first, stage, &text) && language != SCAN_UNKNOWN) {
-		(void)job_nested(shell->job, at, language, str_cstr(&text), text.len);
-		job_find(shell->job, at, RULE_PIPE, decodes ? SEVERITY_HIGH : SEVERITY_LOW, NULL);
-	} else {
-		job_find(shell->job, at, RULE_PIPE, decodes ? SEVERITY_HIGH : SEVERITY_MEDIUM,
-			 NULL);
-	}
-}
-
-/* echo /home | xargs rm -rf: what comes in stands behind the command, or where its mark is. */
-static void judge_handed(struct shell *shell, uint32_t first, uint32_t stage,
-			 const struct strv *words)
-{
-	owned(str_done) struct str text = STR_INIT;
-	owned(strv_done) struct strv whole = STRV_INIT;
-	size_t start = command_start(words);
-	const char *mark = NULL;
-	bool has_mark = false;
-
-	if (strcmp(command_name(words->items[0]), "xargs") != 0 || start == 0 ||
-	    start >= words->count || !shell_output(shell, first, stage, &text))
-		return;
-	for (size_t i = 1; i < start; i++) {
-		if (str_starts(words->items[i], "-I"))
-			mark = words->items[i][2] ? words->items[i] + 2 : words->items[i + 1];
-	}
-	for (size_t i = start; i < words->count; i++) {
-		bool is_mark = mark && strcmp(words->items[i], mark) == 0;
-
-		has_mark = has_mark || is_mark;
-		if (is_mark)
-			shell_split(str_cstr(&text), &whole);
-		else
-			strv_add(&whole, words->items[i]);
-	}
-	if (!has_mark)
-		shell_split(str_cstr(&text), &whole);
-	judge_command(shell->job, start_of(shell, stage), &whole);
-}
-
-static bool carries_away(const struct strv *words)
-{
-	size_t start = command_start(words);
-	const char *name = start < words->count ? command_name(words->items[start]) : "";
-
-	if (strcmp(name, "curl") == 0)
-		return strv_has(words, "-T") || strv_has(words, "@-") || strv_has(words, "-d") ||
-		       strv_has(words, "--data-binary") || strv_has(words, "-F");
-	if (strcmp(name, "openssl") == 0)
-		return strv_has(words, "s_client");
-	return is_among("nc ncat netcat socat ssh telnet", name);
-}
-
-/* curl ... | tee FILE: the file is what came. */
-static void note_copies(struct shell *shell, uint32_t first, uint32_t stage,
-			const struct strv *words)
-{
-	size_t start = command_start(words);
-	bool fetches = false;
-
-	if (start >= words->count || strcmp(command_name(words->items[start]), "tee") != 0)
-		return;
-	for (uint32_t at = first; at != stage && at != SYNTAX_NONE;
-	     at = syntax_next(shell->syntax, at))
-		fetches = fetches || shell_fetches(shell, at);
-	for (size_t i = start + 1;
-	     fetches && i < words->count && shell->fetched.count < FETCHED_MAX; i++)
-		strv_add(&shell->fetched, command_name(words->items[i]));
-}
-
-static void judge_pipeline(struct shell *shell, uint32_t node)
-{
-	const struct syntax *syntax = shell->syntax;
-	uint32_t first = syntax_first(syntax, node);
-
-	for (uint32_t stage = first; stage != SYNTAX_NONE; stage = syntax_next(syntax, stage)) {
-		owned(strv_done) struct strv words = STRV_INIT;
-		uint32_t command = shell_command_in(shell, stage);
-
-		if (stage == first || command == SYNTAX_NONE)
-			continue;
-		shell_words(shell, command, &words);
-		if (command_reads_code(&words))
-			judge_fed(shell, node, stage, reads_as(&words));
-		if (words.count > 0)
-			judge_handed(shell, first, stage, &words);
-		note_copies(shell, first, stage, &words);
-		if (carries_away(&words))
-			job_find(shell->job, start_of(shell, node), RULE_SEND, SEVERITY_HIGH, NULL);
-	}
+	if (command != SYNTAX_NONE)
+		shell_words(shell, command, ret_words);
 }
 
 static void judge_redirect(struct shell *shell, uint32_t node)
@@ -261,24 +150,22 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 	if (destination == SYNTAX_NONE)
 		return;
 	shell_word_add(shell, destination, &target);
+	/* sh <&3: code from a descriptor that something else was opened on. */
+	if (!is_out && memchr(shell->syntax->text + it->start, '&', it->end - it->start)) {
+		owned(strv_done) struct strv words = STRV_INIT;
+
+		fed_command(shell, node, &words);
+		if (words.count > 0 && command_reads_code(&words))
+			job_find(shell->job, it->start, RULE_PIPE, SEVERITY_MEDIUM, NULL);
+	}
 	/* curl ... > FILE: the file is what came. */
-	if (is_out && shell->fetched.count < FETCHED_MAX &&
+	if (is_out && shell->fetched.count < SHELL_FETCHED_MAX &&
 	    (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
 		strv_add(&shell->fetched, command_name(str_cstr(&target)));
 	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
 		judge_target(shell->job, it->start, str_cstr(&target));
 	else if (place_of(str_cstr(&target)) == PLACE_SECRET)
 		job_find(shell->job, it->start, RULE_SECRET_READ, SEVERITY_HIGH, str_cstr(&target));
-}
-
-/* The command whose input NODE, a here-document or here-string, is. */
-static void fed_command(struct shell *shell, uint32_t node, struct strv *ret_words)
-{
-	uint32_t parent = shell->syntax->nodes[node].parent;
-	uint32_t command = parent == SYNTAX_NONE ? SYNTAX_NONE : shell_command_in(shell, parent);
-
-	if (command != SYNTAX_NONE)
-		shell_words(shell, command, ret_words);
 }
 
 static void judge_document(struct shell *shell, uint32_t node)
@@ -290,7 +177,7 @@ static void judge_document(struct shell *shell, uint32_t node)
 	fed_command(shell, node, &words);
 	if (words.count == 0)
 		return;
-	language = reads_as(&words);
+	language = shell_reads_as(&words);
 	shell_document(shell, node, &text);
 	/* What is not known must not break a text that is parsed; a name or a part of one does not. */
 	for (size_t i = 0; language != SCAN_SHELL && i < text.len; i++) {
@@ -414,7 +301,7 @@ static void judge_one(struct shell *shell, uint32_t node)
 		judge_simple(shell, node);
 		break;
 	case NODE_PIPELINE:
-		judge_pipeline(shell, node);
+		shell_judge_pipeline(shell, node);
 		break;
 	case NODE_REDIRECT:
 		judge_redirect(shell, node);
@@ -441,6 +328,31 @@ static void judge_one(struct shell *shell, uint32_t node)
 	}
 }
 
+/* cu\<end of line>rl: the shell joins such lines before it looks for words; the grammar does not. */
+static void judge_joined(struct scan_job *job)
+{
+	owned(str_done) struct str joined = STR_INIT;
+	const char *text = job->text->bytes, *end = text + job->text->len, *at = text, *found;
+	uint32_t first = 0;
+
+	while ((found = memmem(at, (size_t)(end - at), "\\\n", 2))) {
+		bool is_within = found > text && found + 2 < end &&
+				 isalnum((unsigned char)found[-1]) &&
+				 isalnum((unsigned char)found[2]);
+
+		str_add_bytes(&joined, at, (size_t)(found - at));
+		if (!is_within)
+			str_add_bytes(&joined, found, 2);
+		else if (first == 0)
+			first = (uint32_t)(found - text);
+		at = found + 2;
+	}
+	if (first == 0)
+		return;
+	str_add_bytes(&joined, at, (size_t)(end - at));
+	(void)job_nested(job, first, SCAN_SHELL, str_cstr(&joined), joined.len);
+}
+
 void judge_shell(struct scan_job *job)
 {
 	struct shell shell = { .job = job, .syntax = job->syntax, .judge = judge_one };
@@ -456,6 +368,7 @@ void judge_shell(struct scan_job *job)
 	}
 	for (uint32_t i = 0; i < job->syntax->count; i++)
 		judge_one(&shell, i);
+	judge_joined(job);
 	meanings_done(&shell.variables);
 	strv_done(&shell.fetched);
 	strv_done(&shell.positional);

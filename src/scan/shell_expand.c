@@ -202,6 +202,29 @@ static void add_item(const char *value, const char *rest, struct str *out)
 	str_add_bytes(out, value, strcspn(value, " "));
 }
 
+/* ${x[@]:1:2}: items, from a number on. */
+static void add_items(const char *value, const char *rest, struct str *out)
+{
+	char *end;
+	unsigned long from = strtoul(rest, &end, 10);
+	unsigned long count = *end == ':' ? strtoul(end + 1, &end, 10) : SHELL_WORD_MAX;
+
+	if (*end) {
+		str_add_char(out, FOLD_GAP);
+		return;
+	}
+	for (unsigned long i = 0; *value && i < from + count; i++) {
+		size_t len = strcspn(value, " ");
+
+		if (i > from)
+			str_add_char(out, ' ');
+		if (i >= from)
+			str_add_bytes(out, value, len);
+		value += len;
+		value += *value == ' ';
+	}
+}
+
 /* ${x//a/b}, ${x/a/b}, ${x/#a/b}, of plain letters. */
 static void add_replaced(const char *value, const char *rest, struct str *out)
 {
@@ -278,6 +301,8 @@ static void add_changed(const char *value, const char *rest, struct str *out)
 		add_cased(value, rest[1] == 'U', true, out);
 	else if (strcmp(rest, "@E") == 0)
 		fold_escapes(out, value, strlen(value), &ignored);
+	else if (str_starts(rest, "[@]:") || str_starts(rest, "[*]:"))
+		add_items(value, rest + 4, out);
 	else if (rest[0] == '[')
 		add_item(value, rest + 1, out);
 	else if (rest[0] == '/')

@@ -161,10 +161,13 @@ static bool is_every_item(const struct shell *shell, uint32_t node)
 	size_t len;
 	const char *text = syntax_source(shell->syntax, node, &len);
 
-	if (len == 4 && memcmp(text, "\"$@\"", 4) == 0)
+	owned(free_ptr) char *word = xstrndup(text, len);
+	const char *items = strstr(word, "[@]");
+
+	if (strcmp(word, "\"$@\"") == 0)
 		return true;
-	return len > 8 && strncmp(text, "\"${", 3) == 0 &&
-	       strncmp(text + len - 5, "[@]}\"", 5) == 0 && memchr(text, '[', len - 5) == NULL;
+	return str_starts(word, "\"${") && items && items == strchr(word, '[') &&
+	       (items[3] == '}' || items[3] == ':') && strcmp(word + len - 2, "}\"") == 0;
 }
 
 void shell_add_words(struct shell *shell, uint32_t node, struct strv *words)

@@ -6,6 +6,7 @@
 #include "scan/job.h"
 
 #define SHELL_WORD_MAX 16384u
+#define SHELL_FETCHED_MAX 64u
 
 struct shell {
 	struct scan_job *job;
@@ -53,6 +54,10 @@ void shell_effect(struct shell *shell, const struct strv *words);
 void shell_read(struct shell *shell, const struct strv *words, const char *text);
 void shell_loop(struct shell *shell, uint32_t node);
 void shell_note_function(struct shell *shell, uint32_t node);
+
+/* The language a command's input would be run as; SCAN_UNKNOWN when it is no code. */
+enum scan_language shell_reads_as(const struct strv *words);
+void shell_judge_pipeline(struct shell *shell, uint32_t node);
 
 /* A command by its first word, where that has gaps or is a pattern. */
 void judge_hidden(struct shell *shell, uint32_t node, const struct strv *words);

@@ -7,7 +7,8 @@
  * fifth/, four lots of little but disguise, one after the other (64 of 70, 52 of 60, 51 of 60, 39 of 45; 3 blamed of
  * 231). Those in sixth/ (104 of 117, 1 of 72) and seventh/ (116 of 127, 1 of 62; 98 of 127 by the rules before sixth/)
  * are little but disguise, too, with longer programs among the harmless; sixth/ was written without a look at the rules,
- * seventh/ with the rules mended by sixth/. For those in held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of
+ * seventh/ with the rules mended by sixth/, and eighth/ (50 of 56, 1 of 21; 41 of 56 by the rules before sixth/) with
+ * those mended by seventh/, after which the rules were mended once more. For those in held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of
  * them, what such code is mostly like, came last.
  */
 #include "base/fd.h"
@@ -126,12 +127,12 @@ int main(int argc, char **argv)
 		const char *folder;
 		unsigned least;
 		double wanted;
-	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 },  { "third", 45, 95 },
-		      { "fourth", 170, 95 }, { "fifth", 230, 95 },  { "sixth", 70, 95 },
-		      { "seventh", 60, 95 }, { "held-out", 65, 90 } };
+	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 }, { "third", 45, 95 },
+		      { "fourth", 170, 95 }, { "fifth", 230, 95 }, { "sixth", 70, 95 },
+		      { "seventh", 60, 95 }, { "eighth", 20, 95 }, { "held-out", 65, 90 } };
 
 	if (!scan_is_built()) {
-		tap_skip(24, "this build has no scanner");
+		tap_skip(27, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)
