@@ -141,7 +141,11 @@ int sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsi
 		errno = is_unknown ? EINVAL : EXDEV;
 		return -1;
 	}
-	return SYS(renameat2(from_fd, from, to_fd, to, flags));
+	int got = SYS(renameat2(from_fd, from, to_fd, to, flags));
+
+	if (got == 0)
+		sys_fault_note_rename(from_fd, from, to_fd, to, flags);
+	return got;
 }
 
 int sys_fchmod(int fd, mode_t mode)
@@ -180,19 +184,26 @@ int sys_lsetxattr(const char *path, const char *name, const void *value, size_t 
 	return SYS(lsetxattr(path, name, value, len, 0));
 }
 
+static int noted(const char *what, int fd, int got)
+{
+	if (got == 0 && !sys_fault_nosync())
+		sys_fault_note_sync(what, fd);
+	return got;
+}
+
 int sys_fsync(int fd)
 {
-	return SYS(sys_fault_nosync() ? 0 : fsync(fd));
+	return noted("sync", fd, SYS(sys_fault_nosync() ? 0 : fsync(fd)));
 }
 
 int sys_fdatasync(int fd)
 {
-	return SYS(sys_fault_nosync() ? 0 : fdatasync(fd));
+	return noted("sync", fd, SYS(sys_fault_nosync() ? 0 : fdatasync(fd)));
 }
 
 int sys_syncfs(int fd)
 {
-	return SYS(sys_fault_nosync() ? 0 : syncfs(fd));
+	return noted("syncfs", fd, SYS(sys_fault_nosync() ? 0 : syncfs(fd)));
 }
 
 void sys_start_writing(int fd)

@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are the same number with the same flags. */
 #define IOC_SHUTDOWN _IOR('X', 125, uint32_t)
@@ -160,4 +163,45 @@ static bool is_slot(int fd)
 bool sys_fault_exdev(int from_fd, int to_fd)
 {
 	return faults_get()->exdev && is_slot(from_fd) != is_slot(to_fd);
+}
+
+static void path_of(int fd, char ret_path[static PATH_MAX])
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, ret_path, PATH_MAX - 1);
+
+	ret_path[len < 0 ? 0 : len] = '\0';
+}
+
+static void note(const char *line, int len)
+{
+	const char *path = getenv("AISBX_FAULT_LOG");
+	owned(fd_close) int fd =
+		path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0 && (len < 0 || write(fd, line, (size_t)len) != len))
+		abort();
+}
+
+void sys_fault_note_rename(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+	char from_dir[PATH_MAX], to_dir[PATH_MAX], line[4 * PATH_MAX];
+
+	path_of(from_fd, from_dir);
+	path_of(to_fd, to_dir);
+	note(line, snprintf(line, sizeof(line), "rename %u\t%s/%s\t%s/%s\n", flags, from_dir, from,
+			    to_dir, to));
+}
+
+void sys_fault_note_sync(const char *what, int fd)
+{
+	char path[PATH_MAX], line[2 * PATH_MAX];
+	struct stat st = { 0 };
+
+	path_of(fd, path);
+	(void)fstat(fd, &st);
+	note(line,
+	     snprintf(line, sizeof(line), "%s %lld\t%s\n", what, (long long)st.st_size, path));
 }

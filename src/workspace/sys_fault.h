@@ -11,7 +11,8 @@
  *   nosync               syncs do nothing: the negative control
  *   noexchange           no flag of renameat2 is known, as on old network filesystems
  *   exdev                nothing can be renamed into or out of a directory called slot, as between project quotas
- * AISBX_FAULT_COUNT names a file that the number of calls made is written to at the end.
+ * AISBX_FAULT_COUNT names a file that the number of calls made is written to at the end. AISBX_FAULT_LOG names one that every
+ * rename ("rename FLAGS, FROM, TO", with tabs) and every sync that took place ("sync SIZE, PATH"; "syncfs 0, PATH") is written to.
  */
 #ifndef WORKSPACE_SYS_FAULT_H
 #define WORKSPACE_SYS_FAULT_H
@@ -27,6 +28,10 @@ size_t sys_fault_len(size_t len);
 bool sys_fault_nosync(void);
 bool sys_fault_noexchange(void);
 bool sys_fault_exdev(int from_fd, int to_fd);
+/* That it was done. */
+void sys_fault_note_rename(int from_fd, const char *from, int to_fd, const char *to,
+			   unsigned flags);
+void sys_fault_note_sync(const char *what, int fd);
 #else
 static inline int sys_fault(void)
 {
@@ -53,6 +58,22 @@ static inline bool sys_fault_exdev(int from_fd, int to_fd)
 	(void)from_fd;
 	(void)to_fd;
 	return false;
+}
+
+static inline void sys_fault_note_rename(int from_fd, const char *from, int to_fd, const char *to,
+					 unsigned flags)
+{
+	(void)from_fd;
+	(void)from;
+	(void)to_fd;
+	(void)to;
+	(void)flags;
+}
+
+static inline void sys_fault_note_sync(const char *what, int fd)
+{
+	(void)what;
+	(void)fd;
 }
 #endif
 
