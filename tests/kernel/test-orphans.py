@@ -106,7 +106,7 @@ def inner(t):
     t.ok(batch.process.returncode in (0, 1), "its end", batch.process.returncode)
 
 
-@suite.case("O03", "a halted keeper is in nobody's way: the nursery ends it when it needs its place")
+@suite.case("O03", "a halted keeper is in nobody's way: it is given no run, and ended when its place is needed")
 def halted(t):
     ready(t)
     content = assemble(hello("hello\n"))
@@ -118,8 +118,11 @@ def halted(t):
         for number in range(20):
             t.equal(batch.run(path, env=[f"A={number}"]).get("stdout"), "hello\n", f"with zygote {number}")
             if number == 0:
-                for pid in named(batch.process.pid, KEEPER):
+                pids = named(batch.process.pid, KEEPER)
+                for pid in pids:
                     send(pid, signal.SIGSTOP)
+                t.ok(until(lambda: {descendants(os.getpid())[pid][1] for pid in pids} == {"T"}), "it is halted")
+                t.equal(batch.run(path, env=["A=0"]).get("stdout"), "hello\n", "the same again, with another")
         t.ok(until(lambda: len(named(batch.process.pid, ZYGOTE)) <= 16), "sixteen at most")
 
 
