@@ -276,6 +276,15 @@ def languages(t):
     t.equal(env.out, "yes 1\n", f"{env}")
 
 
+@suite.case("W02a", "Python at a terminal, and without one")
+def terminal(t):
+    ready(t, True)
+    code = "import os; print([os.isatty(fd) for fd in (0, 1, 2)], input())"
+    status, shown = t.box.on_pty("python", "-c", code, flags=("--driver", "wasm"), send=b"typed\n")
+    t.ok(status == 0 and b"[True, True, True] typed" in shown, "a terminal", (status, shown))
+    t.equal(python(t, code, stdin=b"piped\n").out, "[False, False, False] piped\n", "pipes")
+
+
 @suite.case("W02b", "scientific Python, where somebody installed it")
 def scientific(t):
     ready(t)

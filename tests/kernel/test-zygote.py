@@ -241,6 +241,8 @@ def reach(t):
         for _ in range(2):
             answers = eval(out(t, batch.python(REACH), "the attack"))
             t.ok("reached" not in answers and len(answers) == 14, "refused", answers)
+        plain = eval(t.box.run("python", "-c", REACH, flags=("--driver", "wasm")).out)
+        t.equal(plain, answers, "and alike in a run of its own, which has the same WASI")
         text = out(t, batch.python("import os; os.rename('x', 'z'); print(os.listdir('z')); os.makedirs('a/b/c'); "
                                    "os.rename('a/b', 'b'); print(os.listdir('b'), os.path.realpath('b'))"), "renames")
         t.equal(text.splitlines()[0], "['y']", "directories can be renamed")

@@ -20,6 +20,7 @@ enum wasm_hand {
 
 /* The runner's first argument. */
 #define WASM_MODE_RUN "run"
+#define WASM_MODE_RUN_PYTHON "run-python" /* likewise, with our own WASI (wasi.h) */
 #define WASM_MODE_COMPILE_RUN "compile-and-run"
 #define WASM_MODE_COMPILE "compile"
 #define WASM_MODE_SERVE "serve" /* a zygote: run what is asked for, in a fork each (zygote.h) */

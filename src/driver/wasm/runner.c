@@ -261,6 +261,7 @@ static int read_job(int argc, char **argv, char **environ_given, struct runner_j
 		.is_compiling = strcmp(mode, WASM_MODE_COMPILE) == 0,
 		.is_zygote = str_starts(mode, WASM_MODE_SERVE),
 		.is_python = strcmp(mode, WASM_MODE_SERVE_PYTHON) == 0,
+		.has_own_wasi = str_ends(mode, "-python"),
 		.fuel = strtoull(argv[WASM_ARG_FUEL], NULL, 10),
 		.memory_bytes = strtoull(argv[WASM_ARG_MEMORY], NULL, 10),
 		.time_ms = strtoull(argv[WASM_ARG_TIME], NULL, 10),
@@ -273,7 +274,7 @@ static int read_job(int argc, char **argv, char **environ_given, struct runner_j
 		.argv = (const char *const *)argv + WASM_ARG_GUEST,
 		.environ = (const char *const *)environ_given,
 	};
-	job->has_compiled = job->is_zygote || strcmp(mode, WASM_MODE_RUN) == 0;
+	job->has_compiled = job->is_zygote || str_starts(mode, WASM_MODE_RUN);
 	return read_hands(job->hands, job->library[0] ? WASM_HAND_COUNT : WASM_HAND_LIBRARY);
 }
 

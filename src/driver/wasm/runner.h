@@ -18,6 +18,7 @@ struct runner_job {
 	bool is_compiling;		       /* compile, and no more */
 	bool is_zygote;			       /* runs come later, one fork each */
 	bool is_python;			       /* that starts the interpreter before they come */
+	bool has_own_wasi;		       /* ours, not the engine's: a language we know */
 	const char *workspace, *cwd;	       /* as the guest knows them */
 	const char *workspace_from, *cwd_from; /* where they are */
 	const char *library;		       /* "" for none */
@@ -87,6 +88,9 @@ int runner_make_store(struct runner *runner, struct error *err);
 
 /* That, and gives it directories, streams, variables and arguments. */
 int runner_prepare(struct runner *runner, struct error *err);
+
+/* Those of our own environment that are meant for the guest, for our own WASI. */
+int runner_pick_variables(struct runner *runner, struct error *err);
 
 /* As runner_seal, for the fork that becomes a run: it starts nobody, and reaches nobody beside it. */
 int runner_seal_run(void);

@@ -177,8 +177,7 @@ ssize_t runner_boot(struct runner *runner, void *to, size_t len)
 	return (ssize_t)len;
 }
 
-/* Those of our own environment that are meant for the guest. */
-static int pick_variables(struct runner *runner)
+int runner_pick_variables(struct runner *runner, struct error *err)
 {
 	const char *const *given = runner->job.environ;
 	size_t count = 0, used = 0;
@@ -190,7 +189,7 @@ static int pick_variables(struct runner *runner)
 		if (given[i][0] == WASM_ENV_MARK)
 			runner->variables[used++] = given[i];
 	}
-	return runner->variables ? 0 : -1;
+	return runner->variables ? 0 : error_errno(err, ERROR_HOST, "variables");
 }
 
 int runner_python(struct runner *runner, struct error *err)
@@ -200,9 +199,8 @@ int runner_python(struct runner *runner, struct error *err)
 	words[2] = runner->job.library[0] ? script_with_numpy : script;
 	runner->job.argv = words;
 	runner->job.argc = 3;
-	if (pick_variables(runner) < 0)
-		return error_errno(err, ERROR_HOST, "zygote");
-	if (runner_make_store(runner, err) < 0 || wasi_open(runner, err) < 0)
+	if (runner_pick_variables(runner, err) < 0 || runner_make_store(runner, err) < 0 ||
+	    wasi_open(runner, err) < 0)
 		return -1;
 	/* The start of the interpreter is ours: whatever budget the runs have, it comes to its end. */
 	if (runner->api.wasmtime_context_set_fuel(runner->context, RUNNER_FUEL_OF_START))

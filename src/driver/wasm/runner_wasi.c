@@ -151,7 +151,7 @@ int runner_link(struct runner *runner, struct error *err)
 	const struct wasmtime *api = &runner->api;
 
 	runner->linker = api->wasmtime_linker_new(runner->engine);
-	if (runner->job.is_python)
+	if (runner->job.has_own_wasi)
 		return wasi_link(runner, err) < 0 ? -1 : define_call(runner, err);
 	if (api->wasmtime_linker_define_wasi(runner->linker))
 		return error_set(err, ERROR_HOST, "the engine has no WASI");
@@ -172,7 +172,16 @@ int runner_make_store(struct runner *runner, struct error *err)
 	return 0;
 }
 
+/* A run of its own: there is nothing to be told on standard input. */
+static int give_own_world(struct runner *runner, struct error *err)
+{
+	runner->is_booted = true;
+	return runner_pick_variables(runner, err) < 0 ? -1 : wasi_open(runner, err);
+}
+
 int runner_prepare(struct runner *runner, struct error *err)
 {
-	return runner_make_store(runner, err) < 0 ? -1 : give_world(runner, err);
+	if (runner_make_store(runner, err) < 0)
+		return -1;
+	return runner->job.has_own_wasi ? give_own_world(runner, err) : give_world(runner, err);
 }

@@ -276,10 +276,26 @@ static int open_nothing(void)
 	return fd;
 }
 
+static const char *place_of(const struct runner_job *job, enum runner_place place)
+{
+	return place == PLACE_CWD ? job->cwd_from : job->workspace_from;
+}
+
 /*
- * Until the fork the workspace is an empty directory: an interpreter that starts looks for its library and for code to
- * begin with there, too, and what it found would be run before all runs, with descriptors that all of them inherit.
+ * A zygote's workspace is an empty directory until the fork: an interpreter that starts looks for its library and for code
+ * to begin with there, too, and what it found would be run before all runs, with descriptors that all of them inherit.
  */
+static int open_place(const struct runner_job *job, enum runner_place place, int nothing)
+{
+	char library[40];
+
+	if (place != PLACE_LIBRARY && job->is_zygote)
+		return fcntl(nothing, F_DUPFD_CLOEXEC, 0);
+	(void)snprintf(library, sizeof(library), "/proc/self/fd/%d", job->hands[WASM_HAND_LIBRARY]);
+	return open(place == PLACE_LIBRARY ? library : place_of(job, place),
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 int wasi_open(struct runner *runner, struct error *err)
 {
 	const struct runner_job *job = &runner->job;
@@ -292,16 +308,12 @@ int wasi_open(struct runner *runner, struct error *err)
 		     { PLACE_LIBRARY, job->library },
 		     { PLACE_CWD, "/" } };
 	size_t count = job->library[0] ? 5 : 3;
-	owned(fd_close) int nothing = open_nothing();
-	char library[40];
+	owned(fd_close) int nothing = job->is_zygote ? open_nothing() : -1;
 
 	for (int i = 0; i < RUNNER_FILES_MAX; i++)
 		runner->files[i] = (struct runner_file){ .host = i <= STDERR_FILENO ? i : -1 };
-	(void)snprintf(library, sizeof(library), "/proc/self/fd/%d", job->hands[WASM_HAND_LIBRARY]);
 	for (size_t i = 0; i < count; i++) {
-		int host = rows[i].place == PLACE_LIBRARY
-				   ? open(library, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				   : fcntl(nothing, F_DUPFD_CLOEXEC, 0);
+		int host = open_place(job, rows[i].place, nothing);
 
 		if (give_directory(runner, rows[i].place, host, rows[i].name, err) < 0)
 			return -1;
@@ -313,13 +325,11 @@ int wasi_replace(struct runner *runner)
 {
 	for (int i = 0; i < RUNNER_FILES_MAX; i++) {
 		const struct runner_file *file = &runner->files[i];
-		const char *from = file->place == PLACE_CWD ? runner->job.cwd_from
-							    : runner->job.workspace_from;
 		int fd;
 
 		if (file->host < 0 || !file->name || file->place == PLACE_LIBRARY)
 			continue;
-		fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = open(place_of(&runner->job, file->place), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0 || dup3(fd, file->host, O_CLOEXEC) < 0 || close(fd) < 0)
 			return -1;
 	}

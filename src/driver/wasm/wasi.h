@@ -1,10 +1,10 @@
 /*
- * WASI preview 1 of our own, for interpreters that are started before they are forked.
+ * WASI preview 1 of our own, for Python: its interpreters are started before they are forked.
  *
- * The engine's has threads beneath it as soon as a file is opened, and threads are missing in a fork. This one is plain
- * calls of the kernel: one table of descriptors, which a fork takes along, and paths that the kernel itself keeps beneath
- * the directory they start at (RESOLVE_BENEATH). It is given to the languages we know by their hash and to nobody else;
- * beneath it stands the same sandbox.
+ * The engine's has threads beneath it as soon as a file is opened: threads are missing in a fork, and each call waits for
+ * one of them. This one is plain calls of the kernel: one table of descriptors, which a fork takes along, and paths that
+ * the kernel itself keeps beneath the directory they start at (RESOLVE_BENEATH). It is given to the languages we know by
+ * their hash and to nobody else; beneath it stands the same sandbox.
  */
 #ifndef DRIVER_WASM_WASI_H
 #define DRIVER_WASM_WASI_H
@@ -80,7 +80,7 @@ int wasi_times(const struct wasi_call *call, size_t slot, uint32_t flags,
 
 /* Links all of it, in place of the engine's. */
 int wasi_link(struct runner *runner, struct error *err);
-/* Opens streams, and directories that are empty until wasi_replace. */
+/* Opens streams and directories; those of a zygote are empty until wasi_replace. */
 int wasi_open(struct runner *runner, struct error *err);
 /* In a fork: the directories become those that the job names by now, under the numbers they have. 0, or -1 with errno. */
 int wasi_replace(struct runner *runner);

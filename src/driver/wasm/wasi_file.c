@@ -15,6 +15,8 @@
 #define FLAG_APPEND 1u
 #define FLAG_NONBLOCK 4u
 #define ENTRY_SIZE 24u
+#define RIGHT_SEEK ((uint64_t)1 << 2)
+#define RIGHT_TELL ((uint64_t)1 << 5)
 
 static int host_of(const struct wasi_call *call)
 {
@@ -123,6 +125,7 @@ static uint32_t fd_fdstat_get(struct wasi_call *call)
 {
 	uint8_t *to = wasi_bytes(call, wasi_word(call, 1), 24);
 	int host = host_of(call), flags = fcntl(host, F_GETFL);
+	uint64_t rights;
 	struct stat st;
 
 	if (flags < 0 || fstat(host, &st) < 0)
@@ -133,8 +136,10 @@ static uint32_t fd_fdstat_get(struct wasi_call *call)
 	to[0] = wasi_type(st.st_mode);
 	to[2] = (uint8_t)((flags & O_APPEND ? FLAG_APPEND : 0) |
 			  (flags & O_NONBLOCK ? FLAG_NONBLOCK : 0));
-	/* Rights are the kernel's here. */
-	memset(to + 8, 0xff, 16);
+	/* Rights are the kernel's here; but that nobody can seek in it is how a guest knows a terminal. */
+	rights = isatty(host) ? ~(RIGHT_SEEK | RIGHT_TELL) : UINT64_MAX;
+	memcpy(to + 8, &rights, 8);
+	memset(to + 16, 0xff, 8);
 	return WASI_SUCCESS;
 }
 

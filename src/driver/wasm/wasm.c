@@ -105,7 +105,10 @@ static const char *mode_of(const struct wasm_task *task)
 {
 	if (task->io.serve_fd > 0)
 		return task->io.serves_started ? WASM_MODE_SERVE_PYTHON : WASM_MODE_SERVE;
-	return task->module.has_compiled ? WASM_MODE_RUN : WASM_MODE_COMPILE_RUN;
+	if (!task->module.has_compiled)
+		return WASM_MODE_COMPILE_RUN;
+	return task->module.language && task->module.language->is_python ? WASM_MODE_RUN_PYTHON
+									 : WASM_MODE_RUN;
 }
 
 static void make_command(struct wasm_task *task, const struct spec *given)
