@@ -104,6 +104,14 @@ static struct value *convert(json_t *json)
 	return value_new_null();
 }
 
+/* In words of the file's, not of the library's. */
+static const char *explain(const json_error_t *problem, char shown[static STR_SHOWN_SIZE])
+{
+	if (json_error_code(problem) == json_error_null_character)
+		return "a text cannot hold a NUL (\\u0000)";
+	return str_shown(problem->text, shown);
+}
+
 int json_read(const char *bytes, size_t len, const struct json_limits *limits, struct value **ret,
 	      struct error *err)
 {
@@ -123,7 +131,7 @@ int json_read(const char *bytes, size_t len, const struct json_limits *limits, s
 
 	if (!json)
 		return error_set(err, ERROR_INPUT, "line %d column %d: %s", problem.line,
-				 problem.column, str_shown(problem.text, shown));
+				 problem.column, explain(&problem, shown));
 	*ret = convert(json);
 	json_decref(json);
 	return 0;

@@ -245,7 +245,7 @@ static void test_refused(void)
 		{ "{} x", "line 1" },
 		{ "99999999999999999999", "line 1" },
 		{ "1e999", "line 1" },
-		{ "\"\\u0000\"", "line 1" },
+		{ "\"\\u0000\"", "cannot hold a NUL" },
 		{ "\"\\ud800\"", "line 1" },
 		{ "\"\xff\"", "" },
 		{ "\"a\nb\"", "line 1" },
