@@ -94,26 +94,36 @@ def in_place(home, name, text):
         file.write(text)
 
 
-def noted(home, name, file):
+def noted(home, name, file, record="touched"):
     """Whether the base of FILE is written down."""
     try:
-        with open(f"{home.path}/.local/share/aisbx/sbx/{name}/touched", encoding="utf-8") as touched:
+        with open(f"{home.path}/.local/share/aisbx/sbx/{name}/{record}", encoding="utf-8") as touched:
             return any(line.endswith(f"/{file}\n") for line in touched)
     except OSError:
         return False
 
 
 def marked(home, file):
-    """Whether the kernel asks somebody before this file is opened."""
+    """The number of the process that the kernel asks before this file is opened; 0: there is none."""
     inode = f"ino:{os.stat(os.path.join(home.work, file)).st_ino:x} "
     for place in glob.glob("/proc/[0-9]*/fdinfo/*"):
         try:
             with open(place, encoding="utf-8") as info:
                 if any(line.startswith("fanotify ") and inode in line for line in info):
-                    return True
+                    return int(place.split("/")[2])
         except OSError:
             pass
-    return False
+    return 0
+
+
+def waits(pid):
+    """Whether the process sleeps in the kernel's question."""
+    with open(f"/proc/{pid}/wchan", encoding="utf-8") as file:
+        where = file.read()
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        state = file.read().rpartition(")")[2].split()[0]
+    # some kernels do not say where
+    return "fanotify" in where or (where in ("", "0") and state in "DS")
 
 
 def edited_meanwhile(home, name, *flags):
@@ -137,6 +147,8 @@ def edited_later(home, name, *flags, edit=in_place):
     if flags:
         tap.ok(wait_for(lambda: marked(home, "large")), "a large base is marked")
     edit(home, "large", "reality\n" + large)
+    if flags and edit is replace:
+        tap.ok(wait_for(lambda: noted(home, name, "large", "blobs")), "one that is replaced is taken over")
     done = home.call("promote", name, "--kill", "--strategy", "merge")
     return done, home.read("large") == "reality\n" + large + "sandbox\n"
 
@@ -184,6 +196,18 @@ def test_protect_ends(home):
     in_place(home, "large", "reality\n" + large)
     done = home.call("promote", "guarded", "--strategy", "merge")
     tap.ok(done.returncode == 0 and home.read("large") == "reality\n" + large + "sandbox\n", "what was left is kept", done)
+    clean(home, "guarded")
+    home.put("large", large)
+    home.call("create", "guarded", "--protect-base")
+    home.call("exec", "guarded", "--", "sh", "-c", "echo sandbox >> large")
+    wait_for(lambda: marked(home, "large"))
+    asked = marked(home, "large")
+    os.kill(asked, signal.SIGSTOP)
+    reader = subprocess.Popen(["cat", "large"], cwd=home.work, stdout=subprocess.DEVNULL)
+    tap.ok(wait_for(lambda: waits(reader.pid)), "control: who is not answered waits")
+    os.kill(asked, signal.SIGKILL)
+    tap.equal(reader.wait(timeout=patience(30)), 0, "should it die, nobody waits for its answer any more")
+    tap.equal(home.call("exec", "guarded", "--", "true").returncode, 0, "and the sandbox goes on")
     clean(home, "guarded")
     done = home.call("run", "--keep", "once", "--protect-base", "--", "true")
     tap.ok(done.returncode == 0, "also for a single run that is kept", done)
