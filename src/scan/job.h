@@ -92,8 +92,8 @@ void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t l
 void judge_assigned(struct scan_job *job, uint32_t at, const char *name, size_t name_len,
 		    const char *text, size_t len);
 
-/* A shell text. */
-void judge_shell(struct scan_job *job);
+/* A shell text; false when there was too much of it to be followed. */
+bool judge_shell(struct scan_job *job);
 
 /* Places in the file system, by text. */
 enum place_kind {

@@ -166,7 +166,8 @@ static int run(struct scan_job *job, struct error *err)
 	if (syntax.is_broken)
 		refuse(job, syntax.broken_at, "the text is broken here");
 	if (job->language == SCAN_SHELL) {
-		judge_shell(job);
+		if (!judge_shell(job))
+			refuse(job, 0, "too much to follow");
 		judge_whole(job);
 	} else {
 		follow_and_judge(job);

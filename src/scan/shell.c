@@ -353,9 +353,10 @@ static void judge_joined(struct scan_job *job)
 	(void)job_nested(job, first, SCAN_SHELL, str_cstr(&joined), joined.len);
 }
 
-void judge_shell(struct scan_job *job)
+bool judge_shell(struct scan_job *job)
 {
 	struct shell shell = { .job = job, .syntax = job->syntax, .judge = judge_one };
+	bool is_whole;
 
 	/* bash -c CODE NAME WORDS: the first is no argument. */
 	for (size_t i = 1; job->given && i < job->given->count; i++)
@@ -369,7 +370,9 @@ void judge_shell(struct scan_job *job)
 	for (uint32_t i = 0; i < job->syntax->count; i++)
 		judge_one(&shell, i);
 	judge_joined(job);
+	is_whole = !shell.variables.is_full;
 	meanings_done(&shell.variables);
 	strv_done(&shell.fetched);
 	strv_done(&shell.positional);
+	return is_whole;
 }

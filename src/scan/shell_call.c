@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So many calls of the text's own functions are followed, one within the other and in all. */
+/* So deep do calls of the text's own functions go, and so many nodes are looked at again for them and for loops. */
 #define CALL_DEPTH_MAX 4u
-#define CALLS_MAX 500u
+#define AGAIN_MAX 20000u
 #define KEY_SIZE 128
 
 void shell_define(struct shell *shell, const char *name, size_t len, const char *value)
@@ -54,13 +54,24 @@ static uint32_t function_of(const struct shell *shell, const char *name)
 	return meaning ? (uint32_t)meaning->number : SYNTAX_NONE;
 }
 
+/* Whether all that is below NODE may be looked at once more. */
+static bool may_look_again(struct shell *shell, uint32_t node)
+{
+	uint32_t count = shell->syntax->nodes[node].after - node;
+
+	if (count > AGAIN_MAX - shell->again)
+		return false;
+	shell->again += count;
+	return true;
+}
+
 /* f() { "$@"; }; f rm -rf / */
 static void call(struct shell *shell, uint32_t function, const struct strv *words)
 {
 	const struct strv *before = shell->given;
 	owned(strv_done) struct strv given = STRV_INIT;
 
-	if (shell->call_depth >= CALL_DEPTH_MAX || shell->calls++ >= CALLS_MAX)
+	if (shell->call_depth >= CALL_DEPTH_MAX || !may_look_again(shell, function))
 		return;
 	for (size_t i = 1; i < words->count; i++)
 		strv_add(&given, words->items[i]);
@@ -139,7 +150,7 @@ void shell_loop(struct shell *shell, uint32_t node)
 	const char *text;
 	size_t len;
 
-	if (name == SYNTAX_NONE || body == SYNTAX_NONE || shell->calls >= CALLS_MAX)
+	if (name == SYNTAX_NONE || body == SYNTAX_NONE)
 		return;
 	for (uint32_t at = syntax_first(syntax, node); at != SYNTAX_NONE;
 	     at = syntax_next(syntax, at)) {
@@ -149,10 +160,9 @@ void shell_loop(struct shell *shell, uint32_t node)
 	text = syntax_source(syntax, name, &len);
 	for (size_t i = 0; i < values.count; i++) {
 		shell_define(shell, text, len, values.items[i]);
-		shell->calls++;
-		for (uint32_t at = body; i + 1 < values.count && at < syntax->nodes[body].after &&
-					 shell->calls < CALLS_MAX;
-		     at++) {
+		if (i + 1 == values.count || !may_look_again(shell, body))
+			break;
+		for (uint32_t at = body; at < syntax->nodes[body].after; at++) {
 			if (syntax->nodes[at].kind == NODE_ASSIGNMENT)
 				shell->judge(shell, at);
 		}

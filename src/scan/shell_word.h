@@ -16,7 +16,8 @@ struct shell {
 	unsigned depth;		   /* of substitutions being read */
 	struct strv positional;	   /* what set -- has set */
 	const struct strv *given;  /* $1, $2 and so on; NULL where they are not known */
-	unsigned calls, call_depth;
+	uint32_t again;		   /* nodes looked at once more: bodies of functions and loops */
+	unsigned call_depth;
 	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
 

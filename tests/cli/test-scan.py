@@ -141,7 +141,8 @@ def test_unreadable(home):
 
 # Each took the scanner with it once: more parts below one node than the parser's library can count, and a loop in a grammar.
 HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100000, "ifs.sh": "if " * 100000,
-           "sums.sh": "$((" * 100000, "cases.sh": "case x in " * 50000, "evals.sh": "eval 'eval \"eval x\"'\n" * 20000}
+           "sums.sh": "$((" * 100000, "cases.sh": "case x in " * 50000, "names.sh": "".join(f"v{i}=a\n" for i in range(90000)),
+           "evals.sh": "eval 'eval \"eval x\"'\n" * 20000}
 
 
 def test_hostile(home):
