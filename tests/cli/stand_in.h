@@ -11,14 +11,19 @@
 
 static char program[] = "/tmp/aisbx-test-lib.XXXXXX";
 
-/* Makes the script answer as told. */
+/* Makes the script answer as told. A new file each time: one that was started may not have read its own yet. */
 static inline void stand_in(const char *script)
 {
-	int fd = open(program, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	char draft[sizeof(program) + 4];
+	int fd;
 
+	(void)snprintf(draft, sizeof(draft), "%s.new", program);
+	fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
 	if (fd < 0 || dprintf(fd, "#!/bin/sh\n%s\n", script) < 0)
 		tap_bail("stand-in");
 	close(fd);
+	if (rename(draft, program) < 0)
+		tap_bail("stand-in");
 }
 
 static inline struct aisbx_request *new_request(void)
