@@ -109,9 +109,15 @@ static uint32_t outer_events(const struct connection *connection)
 	       (!down->has_ended && down->held == 0 ? EPOLLIN : 0);
 }
 
+/*
+ * A client of whom nothing is wanted now may reset its connection all the same, and a server that does not read would
+ * never tell. Told once each: an end that nobody can take yet would be reported for ever.
+ */
 static int watch(struct gateway *gateway, struct connection *connection)
 {
-	if (source_watch(gateway, &connection->inner, inner_events(connection)) < 0)
+	uint32_t events = inner_events(connection);
+
+	if (source_watch(gateway, &connection->inner, events ? events : EPOLLET) < 0)
 		return -1;
 	return connection->outer.fd < 0
 		       ? 0
