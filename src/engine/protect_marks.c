@@ -43,8 +43,9 @@ struct watcher {
 	int group_fd, order_fd;
 };
 
-/* Keeps the content of FD as RECORD's, whose identity it still has. */
-static void keep(const char *store_path, const char *name, int fd, struct origin_record *record)
+/* Keeps the content of FD, which was HELD a moment ago, as RECORD's. */
+static void keep(const char *store_path, const char *name, int fd, const struct txn_identity *held,
+		 struct origin_record *record)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	struct error ignored = { 0 };
@@ -56,7 +57,8 @@ static void keep(const char *store_path, const char *name, int fd, struct origin
 		return;
 	place.has_sandbox = true;
 	record->origin.quality = ORIGIN_CAPTURED;
-	if (cas_keep_fd(&place.store, fd, record->origin.sha256, &ignored) == 0)
+	if (origin_keep(&place.store, fd, held, record->origin.sha256, &ignored) == 0 &&
+	    record->origin.sha256[0])
 		(void)origin_blobs_add(&place.sandbox, record, &ignored);
 }
 
@@ -80,7 +82,9 @@ static void keep_asked(const struct watcher *watcher, int fd)
 		return;
 	path[len] = '\0';
 	txn_identity_of(fd, "", &record.origin.identity);
-	keep(watcher->store_path, watcher->sandbox->name, fd, &record);
+	const struct txn_identity held = record.origin.identity;
+
+	keep(watcher->store_path, watcher->sandbox->name, fd, &held, &record);
 }
 
 static void answer(const struct watcher *watcher, const struct fanotify_event_metadata *event)
@@ -238,7 +242,7 @@ static bool settle(const struct protect_marks *marks, const struct sandbox *sand
 	if (held.size != base->size || held.mtime_ns != base->mtime_ns)
 		return false;
 	(void)send_order(marks, ORDER_FORGET, mark->fd);
-	keep(sandbox->store->path, sandbox->name, mark->fd, &mark->record);
+	keep(sandbox->store->path, sandbox->name, mark->fd, &held, &mark->record);
 	return false;
 }
 
@@ -285,6 +289,7 @@ void protect_marks_end(struct protect_marks *marks, const struct sandbox *sandbo
 		struct protect_mark *mark = &marks->items[i];
 
 		if (send_order(marks, ORDER_FORGET, mark->fd))
-			keep(sandbox->store->path, sandbox->name, mark->fd, &mark->record);
+			keep(sandbox->store->path, sandbox->name, mark->fd,
+			     &mark->record.origin.identity, &mark->record);
 	}
 }

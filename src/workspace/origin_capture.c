@@ -70,6 +70,19 @@ static const char *find_old_name(struct capture *capture, uint64_t ino)
 		       : NULL;
 }
 
+int origin_keep(const struct store *store, int fd, const struct txn_identity *identity,
+		char ret_hex[static SHA256_HEX_SIZE], struct error *err)
+{
+	struct txn_identity now;
+
+	if (cas_keep_fd(store, fd, ret_hex, err) < 0)
+		return -1;
+	txn_identity_of(fd, "", &now);
+	if (!target_is_same(identity, &now))
+		ret_hex[0] = '\0';
+	return 0;
+}
+
 /* Content of small files and the digest of attributes, for the day reality has moved on. */
 static int keep_base(const struct capture *capture, const struct delta_entry *entry,
 		     struct origin *origin, struct error *err)
@@ -91,7 +104,7 @@ static int keep_base(const struct capture *capture, const struct delta_entry *en
 	/* Unreadable for us, or replaced this moment: without content it is told by its identity alone. */
 	if (fd < 0)
 		return 0;
-	return cas_keep_fd(index->sandbox->store, fd, origin->sha256, err);
+	return origin_keep(index->sandbox->store, fd, &origin->identity, origin->sha256, err);
 }
 
 /* Changed again after a promotion: what that made of reality is the base, and its content is worth keeping now. */

@@ -57,6 +57,13 @@ void origin_work_out(const struct origin_index *index, const struct delta_entry 
 int origin_pin(const struct origin_index *index, const struct delta_entry *entry,
 	       struct origin *origin, struct error *err);
 
+/*
+ * Keeps the content of FD, whose IDENTITY was told before it is read. What is changed meanwhile is not that any more: then
+ * there is no digest (""), since a base that reality had only later would hide reality's change.
+ */
+int origin_keep(const struct store *store, int fd, const struct txn_identity *identity,
+		char ret_hex[static SHA256_HEX_SIZE], struct error *err);
+
 /* Whether RECORD's base is a file whose content reality alone has. */
 bool origin_is_unkept(const struct origin_record *record);
 

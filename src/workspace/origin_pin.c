@@ -65,8 +65,11 @@ int origin_pin(const struct origin_index *index, const struct delta_entry *entry
 
 	if (fd < 0 || !is_base(fd, copy, &identity) || txn_meta_read(fd, true, &meta) < 0)
 		return 0;
-	if (cas_keep_fd(index->sandbox->store, fd, origin->sha256, err) < 0)
+	if (origin_keep(index->sandbox->store, fd, &identity, origin->sha256, err) < 0)
 		return -1;
+	/* Whoever had it open wrote to it. */
+	if (!origin->sha256[0])
+		return 0;
 	origin_digest_xattrs(&meta.xattrs, origin->xattrs);
 	origin->quality = ORIGIN_PINNED;
 	origin->identity = identity;

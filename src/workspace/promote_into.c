@@ -27,9 +27,14 @@ static int rebase(struct promote *promote, struct item *item, struct str *lines,
 		.path = item->entry.path,
 		.origin = { .quality = ORIGIN_CAPTURED, .identity = item->now },
 	};
+	char shown[STR_SHOWN_SIZE];
 
-	if (fd < 0 || cas_keep_fd(promote->sandbox->store, fd, record.origin.sha256, err) < 0)
+	if (fd < 0 ||
+	    origin_keep(promote->sandbox->store, fd, &item->now, record.origin.sha256, err) < 0)
 		return -1;
+	if (!record.origin.sha256[0])
+		return error_set(err, ERROR_CONFLICT, "'%s' is being changed this moment",
+				 str_shown(item->path, shown));
 	memcpy(record.origin.xattrs, item->origin.xattrs, SHA256_HEX_SIZE);
 	origin_records_put(lines, &record);
 	return 0;

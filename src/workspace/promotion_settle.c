@@ -54,7 +54,7 @@ static int look_and_keep(const struct store *store, int target_fd, const char *t
 	    origin->identity.size > ORIGIN_KEPT_MAX)
 		return 0;
 	fd = target_open_file(target_fd, relative, &origin->identity);
-	return fd < 0 ? 0 : cas_keep_fd(store, fd, origin->sha256, err);
+	return fd < 0 ? 0 : origin_keep(store, fd, &origin->identity, origin->sha256, err);
 }
 
 int promotion_settle(const struct store *store, const struct promotion_entry *entry,

@@ -5,12 +5,15 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's
 plain user.
 """
 
+import ctypes
 import glob
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -214,6 +217,53 @@ def test_protect_ends(home):
     clean(home, "once")
 
 
+def on_first_read(path, deed):
+    """Has DEED done when somebody is about to read PATH, who waits for it. Returns the thread; None where the kernel does not ask."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    class_content, mark_add, access_perm, allow = 0x4, 0x1, 0x20000, 1
+    group = libc.fanotify_init(class_content | 1, os.O_RDONLY)
+    if group < 0:
+        return None
+    if libc.fanotify_mark(group, mark_add, ctypes.c_uint64(access_perm), -100, os.fsencode(path)) < 0:
+        os.close(group)
+        return None
+
+    def answer():
+        fd = struct.unpack_from("=IBBHQii", os.read(group, 4096))[5]
+        deed()
+        os.write(group, struct.pack("=iI", fd, allow))
+        os.close(fd)
+        # whoever else is asked goes on
+        os.close(group)
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_base_changed_while_read(home):
+    """Reality edits a file in the very moment its content is kept as a base: that edit must not pass for the base."""
+    if os.geteuid() != 0:
+        tap.skip("a base that changes while it is read", "only root can have a reader wait")
+        return
+    edited = LINES.replace("line", "LINE", 1)
+    home.put("f", LINES)
+    home.call("create", "late")
+    child = start(home, "late", "echo sandbox >> f")
+    thread = on_first_read(os.path.join(home.work, "f"), lambda: in_place(home, "f", "LINE"))
+    if not thread:
+        child.communicate("go\n")
+        tap.skip("a base that changes while it is read", "this kernel does not ask")
+        clean(home, "late")
+        return
+    child.communicate("go\n")
+    thread.join(patience(30))
+    tap.equal(home.read("f"), edited, "control: reality was edited while its content was read")
+    done = home.call("promote", "late")
+    tap.ok(refused(done, 3, "base-lost") and home.read("f") == edited, "the edit is seen, and stays", done)
+    clean(home, "late")
+
+
 def main():
     with Home("aisbx-ba.") as home:
         first = home.call("run", "--", "true")
@@ -223,7 +273,7 @@ def main():
             else:
                 tap.ok(False, "a first run", first)
             return tap.done()
-        for test in (test_base_approx, test_protect, test_protect_ends):
+        for test in (test_base_approx, test_base_changed_while_read, test_protect, test_protect_ends):
             tap.attempt(test, home)
     return tap.done()
 
