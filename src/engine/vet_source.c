@@ -76,6 +76,16 @@ static bool turn(const struct view_object *object, size_t up_to, struct str *pat
 	return true;
 }
 
+/* Whether a part of the sandbox is mounted below: then the way there is made of directories, whatever the host has. */
+static bool leads_to_unit(const struct view_stack *stack, const char *prefix)
+{
+	for (size_t i = 0; i < stack->units->count; i++) {
+		if (path_is_within(stack->units->items[i].path, prefix))
+			return true;
+	}
+	return false;
+}
+
 enum step { STEP_ABSENT, STEP_TURNED, STEP_ON, STEP_THERE };
 
 /* Looks at the part of PATH up to END. The object is the caller's to free with STEP_THERE and STEP_ON. */
@@ -90,7 +100,9 @@ static enum step look_at(const struct view_stack *stack, struct str *path, size_
 		return STEP_ABSENT;
 	if (object->kind != VIEW_ABSENT && !S_ISLNK(object->st.st_mode))
 		return end == path->len ? STEP_THERE : STEP_ON;
-	if (object->kind != VIEW_ABSENT && turn(object, end, path))
+	if (object->kind == VIEW_ABSENT)
+		step = leads_to_unit(stack, prefix) ? STEP_ON : STEP_ABSENT;
+	else if (turn(object, end, path))
 		step = STEP_TURNED;
 	view_object_done(object);
 	return step;
@@ -112,33 +124,85 @@ static enum step look(const struct view_stack *stack, struct str *path, struct v
 	return STEP_ABSENT;
 }
 
-/* A file of a named sandbox, -1 when its layers have none. Links are followed as they are inside. */
-static int open_in_layers(const struct spec *spec, const char *name, struct vet_source *source)
+/* Follows the links of PATH as they are inside, and opens what is there; -1 when nothing is. */
+static int open_in_stack(const struct view_stack *stack, struct str *path,
+			 struct vet_source *source)
+{
+	struct view_object object;
+	enum step step = STEP_TURNED;
+	int fd;
+
+	for (unsigned i = 0; i < LINKS_MAX && step == STEP_TURNED; i++)
+		step = look(stack, path, &object);
+	if (step != STEP_THERE)
+		return -1;
+	source->is_own = object.kind == VIEW_LAYER;
+	fd = view_open_file(&object);
+	view_object_done(&object);
+	return fd;
+}
+
+/* Which mount of the host it is on; 0 when that cannot be told. */
+static uint64_t mount_of(const char *path)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &stx) < 0 ||
+	    !(stx.stx_mask & STATX_MNT_ID))
+		return 0;
+	return stx.stx_mnt_id;
+}
+
+/*
+ * Whether no layer can have anything of PATH. Each mount of the host has a unit from the moment the sandbox starts with it,
+ * which may be this very moment; but nobody runs there before the last of them is listed. Where links lead, layers may
+ * have a say again; and outside of the workspace a sandbox has places that are in no layer.
+ */
+static bool is_untouched(const struct view_stack *stack, const struct spec *spec, const char *path)
+{
+	const struct layer_units *units = stack->units;
+	owned(free_ptr) char *real = NULL;
+	uint64_t mount;
+
+	if (units->count == 0)
+		return true;
+	if (!path_is_within(path, spec->workspace))
+		return false;
+	real = realpath(path, NULL);
+	mount = mount_of(path);
+	if (!real || strcmp(real, path) != 0 || mount == 0)
+		return false;
+	for (size_t i = 0; i < units->count; i++) {
+		if (path_is_within(path, units->items[i].path) &&
+		    mount_of(units->items[i].path) == mount)
+			return false;
+	}
+	return true;
+}
+
+/* A file of a named sandbox, -1 when its layers have none. False where no layer has a say: it is the host's. */
+static bool open_in_layers(const struct spec *spec, const char *name, struct vet_source *source,
+			   int *ret_fd)
 {
 	owned(opened_close) struct opened opened;
 	owned(str_done) struct str path = STR_INIT;
-	struct view_object object;
 	struct view_stack stack;
-	enum step step = STEP_TURNED;
 	struct error ignored;
-	int fd = -1;
+	bool is_theirs;
 
+	*ret_fd = -1;
 	opened_init(&opened);
 	normalise(name, &path);
 	if (path.len == 0 || opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
 	    engine_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
-		return -1;
-	for (unsigned i = 0; i < LINKS_MAX && step == STEP_TURNED; i++)
-		step = look(&stack, &path, &object);
-	if (step == STEP_THERE) {
-		source->is_own = object.kind == VIEW_LAYER;
-		fd = view_open_file(&object);
-		view_object_done(&object);
-	}
+		return true;
+	is_theirs = !is_untouched(&stack, spec, str_cstr(&path));
+	if (is_theirs)
+		*ret_fd = open_in_stack(&stack, &path, source);
 	view_close(&stack);
 	free_ptr(&source->real);
-	source->real = fd < 0 ? NULL : str_detach(&path);
-	return fd;
+	source->real = *ret_fd < 0 ? NULL : str_detach(&path);
+	return is_theirs;
 }
 
 /* A mount of the user's that shows another file there. */
@@ -159,8 +223,8 @@ static int open_one(const struct vet_view *view, const char *path, struct vet_so
 	int fd;
 
 	source->is_own = strcmp(host, path) != 0;
-	if (view->has_layers && !source->is_own)
-		return open_in_layers(view->spec, path, source);
+	if (view->has_layers && !source->is_own && open_in_layers(view->spec, path, source, &fd))
+		return fd;
 	/* What is hidden inside is not what would be run. */
 	if (!source->is_own && !mask_shows(view->spec, path)) {
 		errno = ENOENT;

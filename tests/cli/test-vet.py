@@ -7,11 +7,12 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home o
 import json
 import os
 import shutil
+import subprocess
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from clitest import Home, Tap  # noqa: E402
+from clitest import AISBX, Home, Tap  # noqa: E402
 
 tap = Tap()
 PYTHON = "/usr/bin/python3"
@@ -129,6 +130,30 @@ def test_signature(home):
     home.call("rm", "s")
 
 
+def test_mounts(home):
+    """A workspace on a mount of its own: while the sandbox starts, when it runs, and what it wrote there itself."""
+    if os.geteuid() != 0:
+        tap.skip("a mount of its own", "only root can mount")
+        return
+    script = """
+mkdir own && mount -t tmpfs own own && cd own && cp ../good.py ../good.py.sig ../bad.py . || exit 9
+for name in a b c d; do
+    "$0" create $name --require-signature && "$0" exec $name -- "$1" good.py || exit 1
+    ! "$0" exec $name -- "$1" bad.py || exit 2
+    "$0" rm $name
+done
+echo 'open("good.py", "a").write("# more")' > writes.py && "$0" sign writes.py && "$0" create e --require-signature || exit 3
+"$0" exec e -- "$1" good.py && "$0" exec e -- "$1" writes.py || exit 4
+! "$0" exec e -- "$1" good.py || exit 5
+"$0" rm e
+"""
+    done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, AISBX, PYTHON], cwd=home.work,
+                          env=home.env, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    tap.ok(done.returncode == 0 and done.stdout.count("fine\n") == 5 and done.stderr.count("bad.py is not signed") == 4,
+           "a workspace on a mount of its own", done)
+    tap.ok("good.py was changed" in done.stderr, "and what the sandbox has there is what is checked", done)
+
+
 def test_shadows(home):
     """Unsigned code that comes before the machine's own when a signed script asks for it by name."""
     run = ("run", "--require-signature")
@@ -218,7 +243,7 @@ def main():
             for test in (test_scan, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_shadows, test_keys, test_swap):
+        for test in (test_signature, test_mounts, test_shadows, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 
