@@ -40,6 +40,20 @@ static int rebase(struct promote *promote, struct item *item, struct str *lines,
 	return 0;
 }
 
+/* Reality may move at any time: the sandbox's version goes only when there is a base for what takes its place. */
+static int replace(struct promote *promote, struct item *item, struct str *lines, struct error *err)
+{
+	size_t len = lines->len;
+
+	if (rebase(promote, item, lines, err) < 0)
+		return -1;
+	if (top_write_file(promote->sandbox, promote->stack, item->entry.path, &item->merged,
+			   &item->meta, err) == 0)
+		return 0;
+	str_truncate(lines, len);
+	return -1;
+}
+
 static struct conflict *conflict_of(struct promotion *promotion, const char *path)
 {
 	for (size_t i = 0; i < promotion->conflict_count; i++)
@@ -62,10 +76,7 @@ static int take_in(struct promote *promote, struct item *item, struct str *lines
 	(void)promote_merge_item(promote, item, MERGE_MARK, conflict, err);
 	if (!item->merged.data)
 		return 0;
-	if (!promote->request->dry_run &&
-	    (top_write_file(promote->sandbox, promote->stack, item->entry.path, &item->merged,
-			    &item->meta, err) < 0 ||
-	     rebase(promote, item, lines, err) < 0))
+	if (!promote->request->dry_run && replace(promote, item, lines, err) < 0)
 		return -1;
 	conflict->resolution = "into-sandbox";
 	strv_add(&promote->promotion->merged, item->path);
@@ -75,13 +86,15 @@ static int take_in(struct promote *promote, struct item *item, struct str *lines
 int promote_into_sandbox(struct promote *promote, struct error *err)
 {
 	owned(str_done) struct str lines = STR_INIT;
+	struct error unwritten = { 0 };
+	int status = 0;
 
-	for (size_t i = 0; i < promote->count; i++)
-		if (is_mergeable(&promote->items[i]) &&
-		    take_in(promote, &promote->items[i], &lines, err) < 0)
-			return -1;
-	if (lines.len > 0 &&
-	    origin_records_append(promote->sandbox->dir_fd, "promoted", &lines, err) < 0)
-		return -1;
-	return promote_check_open(promote, err);
+	for (size_t i = 0; i < promote->count && status == 0; i++)
+		if (is_mergeable(&promote->items[i]))
+			status = take_in(promote, &promote->items[i], &lines, err);
+	/* Also of those before one that failed: they are merged. */
+	if (lines.len > 0 && origin_records_append(promote->sandbox->dir_fd, "promoted", &lines,
+						   status == 0 ? err : &unwritten) < 0)
+		status = -1;
+	return status == 0 ? promote_check_open(promote, err) : -1;
 }

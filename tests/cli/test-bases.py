@@ -9,6 +9,7 @@ import ctypes
 import glob
 import json
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -217,28 +218,41 @@ def test_protect_ends(home):
     clean(home, "once")
 
 
-def on_first_read(path, deed):
-    """Has DEED done when somebody is about to read PATH, who waits for it. Returns the thread; None where the kernel does not ask."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    class_content, mark_add, access_perm, allow = 0x4, 0x1, 0x20000, 1
-    group = libc.fanotify_init(class_content | 1, os.O_RDONLY)
-    if group < 0:
-        return None
-    if libc.fanotify_mark(group, mark_add, ctypes.c_uint64(access_perm), -100, os.fsencode(path)) < 0:
-        os.close(group)
-        return None
+class Reads:
+    """Has DEED done when PATH is about to be read for the NTH time; who reads waits for it. Root only."""
 
-    def answer():
-        fd = struct.unpack_from("=IBBHQii", os.read(group, 4096))[5]
-        deed()
-        os.write(group, struct.pack("=iI", fd, allow))
-        os.close(fd)
-        # whoever else is asked goes on
-        os.close(group)
+    def __init__(self, path, deed, nth=1):
+        class_content, mark_add, access_perm = 0x4, 0x1, 0x20000
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.deed, self.nth, self.is_done = deed, nth, False
+        self.group = libc.fanotify_init(class_content | 1, os.O_RDONLY)
+        self.is_asked = self.group >= 0 and libc.fanotify_mark(
+            self.group, mark_add, ctypes.c_uint64(access_perm), -100, os.fsencode(path)) == 0
+        self.end = os.pipe()
+        self.thread = threading.Thread(target=self.answer, daemon=True)
+        if self.is_asked:
+            self.thread.start()
 
-    thread = threading.Thread(target=answer, daemon=True)
-    thread.start()
-    return thread
+    def answer(self):
+        allow = 1
+        while self.group in select.select([self.group, self.end[0]], [], [])[0]:
+            # one at a time: no more fits
+            fd = struct.unpack_from("=IBBHQii", os.read(self.group, 24))[5]
+            self.nth -= 1
+            if self.nth == 0:
+                self.deed()
+                self.is_done = True
+            os.write(self.group, struct.pack("=iI", fd, allow))
+            os.close(fd)
+
+    def close(self):
+        os.close(self.end[1])
+        if self.is_asked:
+            self.thread.join(patience(30))
+        # whoever is asked still goes on
+        for fd in (self.end[0], self.group):
+            if fd >= 0:
+                os.close(fd)
 
 
 def test_base_changed_while_read(home):
@@ -250,18 +264,43 @@ def test_base_changed_while_read(home):
     home.put("f", LINES)
     home.call("create", "late")
     child = start(home, "late", "echo sandbox >> f")
-    thread = on_first_read(os.path.join(home.work, "f"), lambda: in_place(home, "f", "LINE"))
-    if not thread:
-        child.communicate("go\n")
+    reads = Reads(os.path.join(home.work, "f"), lambda: in_place(home, "f", "LINE"))
+    child.communicate("go\n")
+    reads.close()
+    if not reads.is_asked:
         tap.skip("a base that changes while it is read", "this kernel does not ask")
         clean(home, "late")
         return
-    child.communicate("go\n")
-    thread.join(patience(30))
     tap.equal(home.read("f"), edited, "control: reality was edited while its content was read")
     done = home.call("promote", "late")
     tap.ok(refused(done, 3, "base-lost") and home.read("f") == edited, "the edit is seen, and stays", done)
     clean(home, "late")
+
+
+def test_reality_moves_into_sandbox(home):
+    """Reality edits a file while its conflict is taken into the sandbox: the sandbox's version goes only for one with a base."""
+    if os.geteuid() != 0:
+        tap.skip("reality moves while a conflict is taken in", "only root can have a reader wait")
+        return
+    seen, wrong = [], []
+    for nth in range(1, 8):
+        home.put("f", LINES)
+        home.call("run", "--keep", "in", "--", "sed", "-i", "s/line 3$/sandbox/", "f")
+        in_place(home, "f", LINES.replace("line 3\n", "real 3\n"))
+        reads = Reads(os.path.join(home.work, "f"), lambda: in_place(home, "f", "LINE"), nth)
+        done = home.call("promote", "in", "--strategy", "merge", "--into-sandbox")
+        reads.close()
+        has = home.call("exec", "in", "--", "cat", "f").stdout
+        if reads.is_done:
+            seen.append(nth)
+            if "this moment" in done.stderr and has != LINES.replace("line 3\n", "sandbox\n"):
+                wrong.append((nth, done, has))
+        clean(home, "in")
+    if not reads.is_asked:
+        tap.skip("reality moves while a conflict is taken in", "this kernel does not ask")
+        return
+    tap.ok(len(seen) > 2, "control: reality was edited at one read after the other", seen)
+    tap.equal(wrong, [], "whenever that is, the sandbox's version stays where it is not taken in")
 
 
 def main():
@@ -273,7 +312,8 @@ def main():
             else:
                 tap.ok(False, "a first run", first)
             return tap.done()
-        for test in (test_base_approx, test_base_changed_while_read, test_protect, test_protect_ends):
+        for test in (test_base_approx, test_base_changed_while_read, test_reality_moves_into_sandbox, test_protect,
+                     test_protect_ends):
             tap.attempt(test, home)
     return tap.done()
 
