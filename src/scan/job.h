@@ -12,6 +12,8 @@
 /* So much of it in one text: each is parsed for itself, and time is bounded. */
 #define JOB_NESTED_MAX 2000u
 #define JOB_NESTED_BYTES_MAX ((size_t)4 << 20)
+/* So many bytes are put in place of words, all in all: a variable of a few letters stands for much. */
+#define JOB_WORDS_MAX ((size_t)64 << 20)
 
 /* What one text does that is worse together than each alone. */
 enum job_trait {
@@ -32,6 +34,7 @@ enum job_trait {
 struct job_common {
 	unsigned nested; /* texts within it, so far */
 	size_t nested_bytes;
+	size_t words;	      /* bytes that shells' words became */
 	struct str directory; /* where a shell's text has gone by cd; empty: where it began */
 	bool has_moved;
 	const struct strv *given; /* what the next shell text within is given: $0, $1, ... */

