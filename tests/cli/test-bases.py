@@ -6,6 +6,7 @@ plain user.
 """
 
 import ctypes
+import errno
 import glob
 import json
 import os
@@ -206,6 +207,9 @@ def test_protect_ends(home):
     home.call("exec", "guarded", "--", "sh", "-c", "echo sandbox >> large")
     wait_for(lambda: marked(home, "large"))
     asked = marked(home, "large")
+    # For 0 is everybody of our own group.
+    if not asked:
+        raise AssertionError("nobody is asked before the file is opened")
     os.kill(asked, signal.SIGSTOP)
     reader = subprocess.Popen(["cat", "large"], cwd=home.work, stdout=subprocess.DEVNULL)
     tap.ok(wait_for(lambda: waits(reader.pid)), "control: who is not answered waits")
@@ -216,6 +220,58 @@ def test_protect_ends(home):
     done = home.call("run", "--keep", "once", "--protect-base", "--", "true")
     tap.ok(done.returncode == 0, "also for a single run that is kept", done)
     clean(home, "once")
+
+
+def is_guarded(home):
+    """Whether a process watches the top of a sandbox in this home."""
+    for place in glob.glob("/proc/[0-9]*/comm"):
+        try:
+            with open(place, encoding="utf-8") as file:
+                if file.read() == "aisbx-guard\n" and any(os.readlink(fd).startswith(home.path + "/")
+                                                          for fd in glob.glob(os.path.dirname(place) + "/fd/*")):
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+def without(*calls):
+    """For preexec_fn: from here on these calls, (name, error), fail."""
+    numbers = {"x86_64": {"inotify_init1": 294, "fanotify_init": 300}, "aarch64": {"inotify_init1": 26, "fanotify_init": 262}}
+    rows = [(0x20, 0, 0, 0)]  # the number
+    for name, error in calls:
+        rows += [(0x15, 0, 1, numbers[os.uname().machine][name]), (0x06, 0, 0, 0x50000 | error)]
+    rows.append((0x06, 0, 0, 0x7FFF0000))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *row) for row in rows))
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(rows), ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def load():
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+            os._exit(99)
+
+    load.held = (code, program)
+    return load
+
+
+def test_protect_missing(home):
+    """Where bases cannot be protected nothing runs as if they were."""
+    if os.geteuid() != 0:
+        tap.skip("protection that cannot be had", "needs root")
+        return
+
+    def call(load, *words):
+        return subprocess.run([AISBX, *words], cwd=home.work, env=home.env, capture_output=True, text=True, preexec_fn=load, check=False)
+
+    done = call(without(("fanotify_init", errno.EPERM)), "create", "guarded", "--protect-base")
+    tap.ok(done.returncode != 0 and "fanotify" in done.stderr and not home.rows("ls"), "root whom the kernel does not ask is told so", done)
+    home.call("create", "guarded", "--protect-base")
+    done = call(without(("inotify_init1", errno.EMFILE)), "exec", "guarded", "--", "true")
+    tap.ok(done.returncode != 0 and "--protect-base" in done.stderr, "no command runs when the watch cannot begin", done)
+    child = start(home, "guarded", "true")
+    tap.ok(wait_for(lambda: is_guarded(home)), "and the next one is protected again")
+    child.communicate("go\n")
+    clean(home, "guarded")
 
 
 class Reads:
@@ -313,7 +369,7 @@ def main():
                 tap.ok(False, "a first run", first)
             return tap.done()
         for test in (test_base_approx, test_base_changed_while_read, test_reality_moves_into_sandbox, test_protect,
-                     test_protect_ends):
+                     test_protect_ends, test_protect_missing):
             tap.attempt(test, home)
     return tap.done()
 
