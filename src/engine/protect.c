@@ -43,8 +43,10 @@ static bool is_asked(const struct settings *settings)
 
 int protect_check(const struct settings *settings, struct error *err)
 {
-	if (!is_asked(settings) || geteuid() == 0)
+	if (!is_asked(settings))
 		return 0;
+	if (geteuid() == 0)
+		return protect_marks_check(err);
 	return error_set(err, ERROR_DENIED,
 			 "--protect-base needs root: only root is asked by the kernel before a "
 			 "file is changed; leave it out, or run as root");

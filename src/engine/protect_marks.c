@@ -146,11 +146,26 @@ static _Noreturn void watcher_main(const struct watcher *watcher)
 	}
 }
 
+static int open_group(void)
+{
+	return fanotify_init(FAN_CLASS_PRE_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK,
+			     O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+}
+
+int protect_marks_check(struct error *err)
+{
+	owned(fd_close) int group_fd = open_group();
+
+	return group_fd >= 0 ? 0
+			     : error_errno(err, ERROR_DENIED,
+					   "--protect-base: the kernel will not ask before a file "
+					   "is changed (fanotify), for which it wants "
+					   "CAP_SYS_ADMIN outside any container; leave it out");
+}
+
 void protect_marks_init(struct protect_marks *marks, const struct sandbox *sandbox)
 {
-	owned(fd_close) int group_fd =
-		fanotify_init(FAN_CLASS_PRE_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK,
-			      O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+	owned(fd_close) int group_fd = open_group();
 	struct watcher watcher = { .sandbox = sandbox,
 				   .store_path = sandbox->store->path,
 				   .group_fd = group_fd };

@@ -18,6 +18,9 @@ struct protect_marks {
 	size_t count;
 };
 
+/* Whether marks can be set at all; the error says what is missing. */
+int protect_marks_check(struct error *err);
+
 /*
  * Forks who holds the marks and answers the kernel's questions, for the life of this process: what we open ourselves is
  * asked about, too. Should it die, the marks go with it, and nobody waits.

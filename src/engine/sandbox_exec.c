@@ -17,9 +17,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -137,8 +139,14 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	options.listen_fd = listen_fd;
 	pid_t keeper = keeper_start(&options, err);
 
-	if (keeper < 0 || protect_start(&memory->settings, sandbox, keeper, err) < 0)
+	if (keeper < 0)
 		return -1;
+	if (protect_start(&memory->settings, sandbox, keeper, err) < 0) {
+		/* The next command would find it, and run unprotected. */
+		(void)kill(keeper, SIGKILL);
+		(void)waitpid(keeper, NULL, 0);
+		return -1;
+	}
 	*ret_fd = fd_take(&fd);
 	return 0;
 }
