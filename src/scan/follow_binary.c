@@ -44,7 +44,7 @@ static const struct meaning *format(struct follow *follow, const struct meaning 
 	uint32_t item = list == SYNTAX_NONE ? right : syntax_first(follow->syntax, list);
 	struct meaning *made;
 
-	for (size_t i = 0; i < text->len; i++) {
+	for (size_t i = 0; i < text->len && out.len <= MEANING_TEXT_MAX; i++) {
 		const struct meaning *part;
 
 		if (text->text[i] != '%' || i + 1 == text->len) {

@@ -28,8 +28,8 @@ static const struct meaning *join_items(const struct call *call, const struct me
 	owned(str_done) struct str out = STR_INIT;
 	bool is_first = true;
 
-	for (uint32_t at = syntax_first(syntax, list); at != SYNTAX_NONE;
-	     at = syntax_next(syntax, at)) {
+	for (uint32_t at = syntax_first(syntax, list);
+	     at != SYNTAX_NONE && out.len <= MEANING_TEXT_MAX; at = syntax_next(syntax, at)) {
 		const struct meaning *part = follow_text(call->follow, at);
 
 		if (!is_first && between)
@@ -69,7 +69,7 @@ static const struct meaning *replaced(const struct call *call, const struct mean
 
 	if (!new || (!old && !letters) || (old && old->len == 0))
 		return NULL;
-	for (const char *c = text->text; letters && *c; c++) {
+	for (const char *c = text->text; letters && *c && out.len <= MEANING_TEXT_MAX; c++) {
 		if (strchr(letters, *c))
 			str_add_bytes(&out, new->text, new->len);
 		else
@@ -77,7 +77,7 @@ static const struct meaning *replaced(const struct call *call, const struct mean
 	}
 	if (letters)
 		return call_made_text(call, &out);
-	while ((found = strstr(at, old->text))) {
+	while (out.len <= MEANING_TEXT_MAX && (found = strstr(at, old->text))) {
 		str_add_bytes(&out, at, (size_t)(found - at));
 		str_add_bytes(&out, new->text, new->len);
 		at = found + old->len;
@@ -132,7 +132,7 @@ static const struct meaning *joined_again(const struct call *call, const struct 
 		separator = call_text(&split, 0);
 	if (!separator || separator->len == 0)
 		return text;
-	while ((found = strstr(at, separator->text))) {
+	while (out.len <= MEANING_TEXT_MAX && (found = strstr(at, separator->text))) {
 		str_add_bytes(&out, at, (size_t)(found - at));
 		if (between)
 			str_add_bytes(&out, between->text, between->len);

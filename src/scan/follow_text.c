@@ -49,7 +49,8 @@ static const struct meaning *literal(struct follow *follow, uint32_t node)
 	if (!find_body(follow, &syntax->nodes[node], &at, &end, &is_raw))
 		return NULL;
 	body = at;
-	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
+	for (uint32_t child = syntax_first(syntax, node);
+	     child != SYNTAX_NONE && out.len <= MEANING_TEXT_MAX;
 	     child = syntax_next(syntax, child)) {
 		const struct syntax_node *it = &syntax->nodes[child];
 		const struct meaning *part;

@@ -34,7 +34,7 @@ enum job_trait {
 struct job_common {
 	unsigned nested; /* texts within it, so far */
 	size_t nested_bytes;
-	size_t words;	      /* bytes that shells' words became */
+	size_t words;	      /* bytes that words of commands became */
 	struct str directory; /* where a shell's text has gone by cd; empty: where it began */
 	bool has_moved;
 	const struct strv *given; /* what the next shell text within is given: $0, $1, ... */
@@ -75,6 +75,9 @@ enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_langu
 /* The worst that would be found in such a text, which is only supposed to be one; nothing is told. */
 enum scan_severity job_probe(struct scan_job *job, enum scan_language language, const char *text,
 			     size_t len);
+
+/* Counts BYTES of work; false when there was so much that the rest is not followed, and the text not analysable. */
+bool job_spend(struct scan_job *job, size_t bytes);
 
 /* A shell's command may run a file, or go elsewhere. START: where the command itself begins in WORDS. */
 void job_script(struct scan_job *job, const struct strv *words, size_t start);

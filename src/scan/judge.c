@@ -54,6 +54,9 @@ static void judge_shell_text(const struct use *use)
 	use_tell(use, RULE_SUBPROCESS, severity);
 }
 
+/* What a word costs, however short it is. */
+#define WORD_COST 32u
+
 static void add_words(const struct use *use, uint32_t node, struct strv *words)
 {
 	const struct follow *follow = use->job->follow;
@@ -68,6 +71,8 @@ static void add_words(const struct use *use, uint32_t node, struct strv *words)
 	for (uint32_t at = syntax_first(follow->syntax, list); at != SYNTAX_NONE;
 	     at = syntax_next(follow->syntax, at)) {
 		text = follow_text(follow, at);
+		if (!job_spend(use->job, WORD_COST + (text ? text->len : 0)))
+			return;
 		strv_add(words, text ? text->text : gap);
 	}
 }

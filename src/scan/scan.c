@@ -46,6 +46,13 @@ static void refuse(struct scan_job *job, uint32_t at, const char *why)
 		job->report->risk = SEVERITY_HIGH;
 }
 
+bool job_spend(struct scan_job *job, size_t bytes)
+{
+	if (job->common->words <= JOB_WORDS_MAX)
+		job->common->words += bytes;
+	return job->common->words <= JOB_WORDS_MAX;
+}
+
 static void visit(struct follow *follow, uint32_t node)
 {
 	judge_node(follow->cookie, node);
@@ -61,7 +68,7 @@ static void follow_and_judge(struct scan_job *job)
 	job->follow = &follow;
 	follow_run(&follow);
 	judge_whole(job);
-	if (follow.all.is_full)
+	if (follow.all.is_full || !job_spend(job, 0))
 		refuse(job, 0, "too much to follow");
 	job->follow = NULL;
 }

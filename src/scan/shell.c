@@ -370,7 +370,7 @@ bool judge_shell(struct scan_job *job)
 	for (uint32_t i = 0; i < job->syntax->count; i++)
 		judge_one(&shell, i);
 	judge_joined(job);
-	is_whole = !shell.variables.is_full && shell_spend(&shell, 0);
+	is_whole = !shell.variables.is_full && job_spend(job, 0);
 	meanings_done(&shell.variables);
 	strv_done(&shell.fetched);
 	strv_done(&shell.positional);

@@ -272,7 +272,7 @@ static void add_stripped(struct shell *shell, const char *value, const char *res
 	bool is_cut = false;
 
 	if (strpbrk(pattern, "$`") || len > STRIP_MAX ||
-	    !shell_spend(shell, len * len * strlen(pattern) / TRIES_PER_BYTE)) {
+	    !job_spend(shell->job, len * len * strlen(pattern) / TRIES_PER_BYTE)) {
 		str_add_char(out, FOLD_GAP);
 		return;
 	}

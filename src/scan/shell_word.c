@@ -12,15 +12,6 @@
 /* What a word costs, however short it is. */
 #define WORD_COST 32u
 
-bool shell_spend(struct shell *shell, size_t bytes)
-{
-	struct job_common *common = shell->job->common;
-
-	if (common->words <= JOB_WORDS_MAX)
-		common->words += bytes;
-	return common->words <= JOB_WORDS_MAX;
-}
-
 /* A backslash outside quotes makes the next letter itself. */
 static void add_unescaped(struct str *out, const char *text, size_t len)
 {
@@ -115,10 +106,10 @@ void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
 {
 	size_t before = out->len;
 
-	if (before > SHELL_WORD_MAX || !shell_spend(shell, WORD_COST))
+	if (before > SHELL_WORD_MAX || !job_spend(shell->job, WORD_COST))
 		return;
 	add_word(shell, node, out);
-	(void)shell_spend(shell, out->len - before);
+	(void)job_spend(shell->job, out->len - before);
 }
 
 /* {rm,-rf,/} is three words. */
@@ -140,7 +131,7 @@ static bool add_braced(const struct str *word, struct strv *words)
 
 void shell_split(struct shell *shell, const char *at, struct strv *words)
 {
-	while (*at && shell_spend(shell, WORD_COST)) {
+	while (*at && job_spend(shell->job, WORD_COST)) {
 		size_t len = strcspn(at, " \t\n");
 
 		if (len > 0)
@@ -269,7 +260,7 @@ typedef bool command_test(const char *name, const struct strv *words);
 static bool any_command(struct shell *shell, uint32_t node, command_test *test)
 {
 	/* Asked for each of many that stand in each other: going through them counts, too. */
-	for (uint32_t at = node; at < shell->syntax->nodes[node].after && shell_spend(shell, 1);
+	for (uint32_t at = node; at < shell->syntax->nodes[node].after && job_spend(shell->job, 1);
 	     at++) {
 		owned(strv_done) struct strv words = STRV_INIT;
 		size_t start;

@@ -21,9 +21,6 @@ struct shell {
 	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
 
-/* Counts BYTES of work; false when there was so much that the rest is not followed, and the text not analysable. */
-bool shell_spend(struct shell *shell, size_t bytes);
-
 /* Adds what the word NODE says; FOLD_GAP where that is not known. */
 void shell_word_add(struct shell *shell, uint32_t node, struct str *out);
 

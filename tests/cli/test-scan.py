@@ -146,11 +146,15 @@ HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100
            "given.sh": "set -- " + "a " * 5000 + "\n" + "echo $@ $@ $@ $@\n" * 20000,
            "marks.sh": "echo " + "a " * 8000 + "| xargs -I{} echo " + "{} " * 60000,
            "strips.sh": f"y={'a' * 256}\n" + f"echo ${{y##*[{'b' * 400}]z}}\n" * 2000,
+           "lists.py": f"import subprocess\nx='{'a' * 16000}'\nl=[{'x,' * 1000}]\n" + "subprocess.run(l)\n" * 5000,
            "groups.sh": "{\n" * 300 + "a b c\n" * 20000 + "} >x\n" * 300}
-# Of each a few letters became gigabytes.
+# Of each a few letters became gigabytes, at once or one after the other.
 GROWING = {"twice.sh": "set -- a b\n" + "set -- $@ $@\n" * 40, "quoted.sh": "set -- a b\n" + 'set -- "$@" "$@"\n' * 40,
            "replaced.sh": f"y={'a' * 16000}\necho ${{y//a/{'b' * 300000}}}\n",
            "sed.sh": f"y={'a' * 16000}\necho $(echo $y | sed s/a/{'b' * 300000}/g)\n",
+           "replaced.py": f"x='{'a' * 8000}'\ny='{'b' * 16000}'\n" + "x.replace('a', y)\n" * 3000,
+           "joined.js": f"x='{'a' * 8000}'\ny='{'b' * 16000}'\n" + "x.replace(/a/g, y);x.split('a').join(y)\n" * 2000,
+           "literal.js": f"let x='{'a' * 16000}';let z=`{'${x}' * 50000}`\n",
            "default.sh": f"y={'a' * 16000}\necho ${{x:-{'$y' * 10000}}}\n"}
 
 
