@@ -99,7 +99,9 @@ static void deliver(struct stdio *stdio, struct stream *stream)
 		return;
 	if (done < 0) {
 		/* Nobody reads any more: the payload gets its SIGPIPE, as it would without us. */
-		stream->lost_errno = errno == EPIPE || errno == EIO ? 0 : errno;
+		bool is_unread = errno == EPIPE || (errno == EIO && stream->to_may_block);
+
+		stream->lost_errno = is_unread ? 0 : errno;
 		stream->start = stream->end = 0;
 		stream->to_fd = -1;
 		if (!stdio->use_pty)

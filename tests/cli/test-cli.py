@@ -266,6 +266,10 @@ def test_streams():
         with open("/dev/full", "w") as full:
             done = subprocess.run([AISBX, "run", "-C", scratch, "--", "sh", "-c", script], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         tap.ok(done.returncode == code and "stdout: No space left" in done.stderr, f"nor is it for a command's output: {script}", done)
+    # A file that fails as a broken disk does: nothing is mapped at its beginning.
+    with open("/proc/self/mem", "r+b", buffering=0) as broken:
+        done = subprocess.run([AISBX, "run", "-C", scratch, "--", "echo", "lost"], stdout=broken, stderr=subprocess.PIPE, text=True, check=False)
+    tap.ok(done.returncode == 125 and "stdout: Input/output error" in done.stderr, "nor is a broken one", done)
     done = subprocess.run(["sh", "-c", '"$0" run -- seq 100000 | head -n 1', AISBX], cwd=scratch, capture_output=True, text=True, check=False)
     tap.ok(done.stdout == "1\n" and "arrived" not in done.stderr, "who has read enough has lost nothing", done)
     done = subprocess.run(["sh", "-c", '"$0" version >&- 2>/dev/null; "$0" run -- true <&- >&- 2>&-', AISBX],
