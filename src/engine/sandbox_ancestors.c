@@ -61,7 +61,7 @@ static bool find_commit(const struct git *git, uint64_t base_ns,
 static bool find_blob(const struct git *git, const char *commit, const char *path,
 		      struct origin_record *record)
 {
-	const char *const words[] = { "ls-tree", commit, "--", path, NULL };
+	const char *const words[] = { "--literal-pathspecs", "ls-tree", commit, "--", path, NULL };
 	const struct git_call call = { .words = words };
 	owned(str_done) struct str out = STR_INIT;
 	char blob[SHA256_HEX_SIZE];

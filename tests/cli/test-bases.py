@@ -41,18 +41,22 @@ def test_base_approx(home):
     git = ["git", "-C", home.work, "-c", "user.name=t", "-c", "user.email=t@localhost"]
     home.put("f", LINES)
     home.put("mode", LINES)
+    # for git this is the f at the top, unless it is told otherwise
+    os.mkdir(os.path.join(home.work, ":"))
+    other = LINES.replace("line", "word")
+    home.put(":/f", other)
     subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "add", "f", "mode"], check=True)
+    subprocess.run([*git, "add", "--all", "."], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "one"], check=True, env={**home.env, "GIT_COMMITTER_DATE": "1700000000 +0000"})
     home.call("create", "lost")
     child = subprocess.Popen([AISBX, "exec", "lost", "--", "sh", "-c",
-                              "echo sandbox >> f; echo sandbox >> mode; chmod 755 mode; echo told; read word"],
+                              "for file in f mode :/f; do echo sandbox >> $file; done; chmod 755 mode; echo told; read word"],
                              cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     told = child.stdout.readline()
-    for name in ("f", "mode"):
+    for name, text in (("f", LINES), ("mode", LINES), (":/f", other)):
         # in place: no old inode is left to be read
         with open(os.path.join(home.work, name), "r+") as file:
-            file.write("reality\n" + LINES)
+            file.write("reality\n" + text)
     # what git has by now is no ancestor: a merge from it would lose reality's edit
     subprocess.run([*git, "commit", "-q", "-a", "-m", "two"], check=True)
     child.communicate("go\n")
@@ -72,6 +76,8 @@ def test_base_approx(home):
     tap.ok(refused(done, 3, "mode"), "git knows no modes: a difference stays a conflict", done)
     done = home.call("promote", "lost", "f", "--strategy", "merge", "--approx-base")
     tap.ok(done.returncode == 0 and home.read("f") == "reality\n" + LINES + "sandbox\n", "by order it is merged from that", done)
+    done = home.call("promote", "lost", ":/f", "--strategy", "merge", "--approx-base")
+    tap.ok(done.returncode == 0 and home.read(":/f") == "reality\n" + other + "sandbox\n", "and from that file, whatever its name", done)
     subprocess.run("rm -rf .git", shell=True, cwd=home.work, check=True)
     clean(home, "lost")
 
