@@ -109,6 +109,20 @@ static bool sets_up(struct shell *shell, uint32_t command, const struct strv *wo
 	return inner.count > 0 && is_among(programs, inner.items[0]);
 }
 
+/* x=rm; (x=ls); $x -rf /: the name may be what it was as well. */
+static void judge_former(struct shell *shell, uint32_t node, const struct strv *now)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	if (!shell_name_varies(shell, node))
+		return;
+	shell->is_former = true;
+	shell_words(shell, node, &words);
+	shell->is_former = false;
+	if (words.count > 0 && strcmp(words.items[0], now->items[0]) != 0)
+		judge_command(shell->job, start_of(shell, node), &words);
+}
+
 static void judge_simple(struct shell *shell, uint32_t node)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
@@ -127,6 +141,7 @@ static void judge_simple(struct shell *shell, uint32_t node)
 		judge_hidden(shell, node, &words);
 	if (!sets_up(shell, node, &words))
 		judge_command(shell->job, start_of(shell, node), &words);
+	judge_former(shell, node, &words);
 	shell_effect(shell, &words);
 }
 
@@ -273,6 +288,9 @@ static void judge_variable(struct shell *shell, uint32_t node)
 		add_former(shell, name, value, &text);
 		add_value(shell, value, &text);
 	}
+	/* The first node is the whole text. */
+	shell_keep(shell, syntax->text + it->start, it->end - it->start,
+		   syntax->nodes[node].parent == 0);
 	shell_define(shell, syntax->text + it->start, it->end - it->start,
 		     value == SYNTAX_NONE ? NULL : str_cstr(&text));
 	judge_assigned(shell->job, it->start, syntax->text + it->start, it->end - it->start,

@@ -22,6 +22,58 @@ void shell_define(struct shell *shell, const char *name, size_t len, const char 
 				  : NULL);
 }
 
+/* "NAME=", likewise no variable's name. */
+static bool former_key(const char *name, size_t len, char key[static KEY_SIZE])
+{
+	return len > 0 && len < KEY_SIZE &&
+	       snprintf(key, KEY_SIZE, "%.*s=", (int)len, name) < KEY_SIZE;
+}
+
+static const struct meaning *text_of(const struct shell *shell, const char *name, size_t len)
+{
+	const struct meaning *meaning = NULL;
+
+	(void)meanings_look_up(&shell->variables, name, len, &meaning);
+	return meaning_of_kind(meaning, MEANS_TEXT);
+}
+
+const struct meaning *shell_variable(const struct shell *shell, const char *name, size_t len)
+{
+	const struct meaning *former = NULL;
+	char key[KEY_SIZE];
+
+	if (shell->is_former && former_key(name, len, key))
+		former = text_of(shell, key, strlen(key));
+	return former ? former : text_of(shell, name, len);
+}
+
+void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure)
+{
+	const struct meaning *now = text_of(shell, name, len), *former;
+	char key[KEY_SIZE];
+
+	if (!now || !former_key(name, len, key))
+		return;
+	former = text_of(shell, key, strlen(key));
+	if (is_sure ? former != NULL : !former && now->len > 0)
+		meanings_replace(
+			&shell->variables, key, strlen(key),
+			is_sure ? NULL
+				: meaning_new(&shell->variables, MEANS_TEXT, now->text, now->len));
+}
+
+bool shell_name_varies(const struct shell *shell, uint32_t command)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t name = syntax_child(syntax, command, FIELD_NAME);
+
+	for (uint32_t at = name; name != SYNTAX_NONE && at < syntax->nodes[name].after; at++) {
+		if (syntax->nodes[at].kind == NODE_EXPANSION)
+			return true;
+	}
+	return false;
+}
+
 /* "NAME()", which no variable can be called. */
 static bool function_key(const char *name, size_t len, char key[static KEY_SIZE])
 {
@@ -163,7 +215,10 @@ void shell_loop(struct shell *shell, uint32_t node)
 		if (i + 1 == values.count || !may_look_again(shell, body))
 			break;
 		for (uint32_t at = body; at < syntax->nodes[body].after; at++) {
-			if (syntax->nodes[at].kind == NODE_ASSIGNMENT)
+			/* for x in rm ls; do $x ...: each is run. */
+			if (syntax->nodes[at].kind == NODE_ASSIGNMENT ||
+			    (syntax->nodes[at].kind == NODE_COMMAND &&
+			     shell_name_varies(shell, at)))
 				shell->judge(shell, at);
 		}
 	}

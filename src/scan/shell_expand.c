@@ -100,12 +100,11 @@ static bool add_given(const struct shell *shell, const char *name, size_t len, s
 /* Adds the value of a variable; false when the text never says it. */
 static bool add_variable(const struct shell *shell, const char *name, size_t len, struct str *out)
 {
-	const struct meaning *meaning = NULL;
+	const struct meaning *meaning;
 
 	if (add_given(shell, name, len, out))
 		return true;
-	(void)meanings_look_up(&shell->variables, name, len, &meaning);
-	meaning = meaning_of_kind(meaning, MEANS_TEXT);
+	meaning = shell_variable(shell, name, len);
 	if (meaning)
 		str_add_bytes(out, meaning->text, meaning->len);
 	return meaning != NULL;

@@ -18,6 +18,7 @@ struct shell {
 	const struct strv *given;  /* $1, $2 and so on; NULL where they are not known */
 	uint32_t again;		   /* nodes looked at once more: bodies of functions and loops */
 	unsigned call_depth;
+	bool is_former; /* variables are what they were before an assignment that may not count */
 	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
 
@@ -50,6 +51,12 @@ void shell_document(struct shell *shell, uint32_t node, struct str *out);
 
 /* From here on NAME is VALUE; NULL, or one with gaps, says nothing. */
 void shell_define(struct shell *shell, const char *name, size_t len, const char *value);
+/* What NAME is, or was before an assignment that may not count; NULL when that is not known. */
+const struct meaning *shell_variable(const struct shell *shell, const char *name, size_t len);
+/* NAME is about to change; unless IS_SURE, it may also stay what it is: in a branch, a shell of its own, a command's own. */
+void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure);
+/* Whether the name of COMMAND is made of variables. */
+bool shell_name_varies(const struct shell *shell, uint32_t command);
 /* What a command does to variables, or within a function of the text; one that reads TEXT; a loop; a function. */
 void shell_effect(struct shell *shell, const struct strv *words);
 void shell_read(struct shell *shell, const struct strv *words, const char *text);

@@ -175,6 +175,23 @@ def test_hostile(home):
     tap.ok({"javascript.not-analysable", "shell.pipe-to-interpreter"} <= found, "what lies beside it is read all the same", found)
 
 
+# What is assigned where it does not count: a branch, a shell or a function of its own, one command, an earlier round.
+DECOYS = ["x=rm; if true; then :; else x=ls; fi; $x -rf /", "x=rm\n(x=ls)\n$x -rf /", "x=rm\ng(){ local x=ls; }\ng\n$x -rf /",
+          "x=rm\necho a | x=ls\n$x -rf /", "x=rm; x=ls true; $x -rf /", "for x in rm ls; do $x -rf /; done",
+          "x=rm; case a in b) x=ls;; esac; (x=ls); $x -rf /", "a=(echo rm); ${a[@]: -1} -rf /"]
+PLAIN = ["x=rm\nx=ls\n$x -l /", "for c in git curl python3; do $c --version; done",
+         "CC=gcc\nif [ -n \"$1\" ]; then CC=clang; fi\n$CC -o a a.c"]
+
+
+def test_decoys(home):
+    for text in DECOYS:
+        done = home.call("scan", "--lang", "shell", "-", stdin=text + "\n")
+        tap.ok(done.returncode == 1 and ("critical" in done.stdout or "high" in done.stdout), f"seen: {text!r}", done)
+    for text in PLAIN:
+        done = home.call("scan", "--lang", "shell", "-", stdin=text + "\n")
+        tap.equal(done.returncode, 0, f"harmless: {text!r}")
+
+
 POLICY = """
 python:
   forbidden_imports: [socket]
@@ -225,7 +242,8 @@ def main():
         if "no scanner" in done.stderr:
             tap.skip("scan", "this build has no scanner")
             return tap.done()
-        for test in (test_object, test_formats, test_sarif, test_exits, test_unreadable, test_hostile, test_policy):
+        for test in (test_object, test_formats, test_sarif, test_exits, test_unreadable, test_hostile, test_decoys,
+                     test_policy):
             tap.attempt(test, home)
     return tap.done()
 
