@@ -285,6 +285,16 @@ def terminal(t):
     t.equal(python(t, code, stdin=b"piped\n").out, "[False, False, False] piped\n", "pipes")
 
 
+@suite.case("W02c", "Python: a slash behind a name means a directory")
+def slash(t):
+    ready(t)
+    code = ("import os\nopen('f', 'w').close(); os.symlink('f', 'l'); os.mkdir('d')\n"
+            "for act in (lambda: os.unlink('f/'), lambda: os.unlink('l/'), lambda: os.rename('f/', 'g')):\n"
+            "    try:\n        act(); print('done')\n    except NotADirectoryError:\n        print('refused')\n"
+            "os.rename('d/', 'e/'); os.rmdir('e/'); print([n for n in 'fled' if os.path.lexists(n)])")
+    t.equal(python(t, code).out, "refused\nrefused\nrefused\n['f', 'l']\n", "a file stays")
+
+
 @suite.case("W02b", "scientific Python, where somebody installed it")
 def scientific(t):
     ready(t)

@@ -34,6 +34,7 @@ struct spot {
 	int dir_fd;
 	struct path path;
 	const char *name;
+	bool has_slash; /* behind the name: only a directory is meant */
 };
 
 static uint32_t take_path(const struct wasi_call *call, size_t slot, struct path *ret_path)
@@ -82,6 +83,7 @@ static uint32_t find(const struct wasi_call *call, size_t fd_slot, size_t slot,
 	ret_spot->dir_fd = -1;
 	if (status)
 		return status;
+	ret_spot->has_slash = len > 1 && text[len - 1] == '/';
 	while (len > 1 && text[len - 1] == '/')
 		text[--len] = '\0';
 	slash = strrchr(text, '/');
@@ -97,6 +99,16 @@ static uint32_t find(const struct wasi_call *call, size_t fd_slot, size_t slot,
 	ret_spot->dir_fd = open_beneath(wasi_host(call, wasi_word(call, fd_slot)),
 					slash ? text : ".", O_PATH | O_DIRECTORY);
 	return wasi_told(ret_spot->dir_fd);
+}
+
+/* Whether what is to be taken away is no directory, though a slash behind its name says so. */
+static bool is_misnamed(const struct spot *spot)
+{
+	struct stat st;
+
+	return spot->has_slash &&
+	       fstatat(spot->dir_fd, spot->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !S_ISDIR(st.st_mode);
 }
 
 static uint64_t open_flags(const struct wasi_call *call)
@@ -192,6 +204,8 @@ static uint32_t remove_at(struct wasi_call *call, int flags)
 	struct spot spot = { .dir_fd = -1 };
 	uint32_t status = find(call, 0, 1, &spot);
 
+	if (!status && is_misnamed(&spot))
+		status = WASI_NOTDIR;
 	if (!status)
 		status = wasi_told(unlinkat(spot.dir_fd, spot.name, flags));
 	leave(&spot);
@@ -221,6 +235,8 @@ static uint32_t path_rename(struct wasi_call *call)
 
 	if (!status)
 		status = find(call, 3, 4, &to);
+	if (!status && (is_misnamed(&from) || is_misnamed(&to)))
+		status = WASI_NOTDIR;
 	if (!status)
 		status = told_of_both(renameat(from.dir_fd, from.name, to.dir_fd, to.name));
 	leave(&from);
