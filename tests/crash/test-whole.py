@@ -24,6 +24,7 @@ SEED = int(os.environ.get("AISBX_SEED") or time.time())
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "KILL")
 POINTS = int(os.environ.get("AISBX_POINTS") or (2 if SLOW else 60 if LONG else 5))
 KEPT = 20
+SEARCHES = 20
 WORK = ("echo new > changed; rm gone; mkdir dir; echo in > dir/file; mv moved there; ln -s changed link; chmod 600 closed;"
         "echo more >> sub/deep")
 tap = Tap()
@@ -151,19 +152,26 @@ def fail_recovery(world, at, word):
     world.back(judge(world, where, 137 if code else code, said, world.state(), "old"))
 
 
+def killed_at(world, at):
+    """The state that a promotion killed at that call leaves; then back."""
+    world.fault(at, "KILL", "promote", "box")
+    now = world.state()
+    world.back(world.settle(f"killed at {at}"))
+    return now
+
+
 def find_middle(world, calls):
-    """The first call at which being killed leaves the tree changed, though not all of it; 0 when there is none."""
-    low, high, found = 1, calls, 0
-    while low <= high:
-        at = (low + high) // 2
-        world.fault(at, "KILL", "promote", "box")
-        now = world.state()
-        world.back(world.settle(f"killed at {at}"))
-        if now == "old":
-            low = at + 1
-        else:
-            found, high = at if now != "new" else found, at - 1
-    return found
+    """A call at which being killed leaves the tree changed, though not all of it; 0 when there is none."""
+    # Each death leaves the next promotion a few calls more to make: what is looked for moves on, and can be missed.
+    for _ in range(SEARCHES):
+        low, high = 1, 2 * calls
+        while low <= high:
+            at = (low + high) // 2
+            now = killed_at(world, at)
+            if now not in ("old", "new"):
+                return at
+            low, high = (at + 1, high) if now == "old" else (low, at - 1)
+    return 0
 
 
 def points(count):
