@@ -22,8 +22,9 @@ static int sealed_outcome(int (*seal)(void), int (*attempt)(void))
 	pid_t pid = fork();
 	int status = 0;
 
+	/* By its bare call: before _exit a sanitizer makes one that no seal permits, and ends with 1, which is EPERM. */
 	if (pid == 0)
-		_exit(seal && seal() < 0 ? 255 : attempt());
+		(void)syscall(SYS_exit_group, seal && seal() < 0 ? 255 : attempt());
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
