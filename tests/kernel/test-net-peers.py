@@ -194,9 +194,9 @@ def test_urgent(home):
 def say(port, *parts):
     with socket.create_connection(('good.example', port), 10) as s:
         s.settimeout(30)
-        for part in parts: s.send(part[1:], socket.MSG_OOB) if part[:1] == b'!' else s.sendall(part)
         got = b''
         try:
+            for part in parts: s.send(part[1:], socket.MSG_OOB) if part[:1] == b'!' else s.sendall(part)
             while b'after' not in got and b'HTTP' not in got and (more := s.recv(200)): got += more
         except OSError as e: return type(e).__name__
     return got.decode().replace(' ', '-').split('\\r')[0]

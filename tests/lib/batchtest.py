@@ -1,4 +1,5 @@
 """A batch that is talked to line by line, and the zygotes beneath it."""
+import contextlib
 import json
 import os
 import select
@@ -54,7 +55,9 @@ class Batch:
         """Ends every process of this batch that is called so; each is one of our own descendants."""
         pids = self.below(name)
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            # One may go along with another.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         until(lambda: not set(pids) & set(self.below(name)))
         return len(pids)
 
