@@ -1,7 +1,9 @@
 /* Old promotions: what they replaced is no longer kept. */
 #include "workspace/promotion.h"
 
+#include "base/clock.h"
 #include "base/dir.h"
+#include "base/id.h"
 #include "base/own.h"
 
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #define KEPT_BYTES (5ull << 30)
 #define RECORDS_MAX 1000
 #define TRIM_DIRECTORIES_MAX 100000u
+#define TORSO_MS 60000u
 
 /* Bytes a transaction keeps; a floor when somebody changes it meanwhile. */
 static uint64_t bytes_of(const char *directory)
@@ -79,14 +82,34 @@ static size_t count_target(struct tally *tally, const char *target)
 	return ++tally->counts[at];
 }
 
+/*
+ * Killed before it was noted at all: nothing but a directory. Who makes one locks it, though not in the same moment; one
+ * that is old and not locked has nobody.
+ */
+static void drop_torso(const struct store *store, const char *id, struct strv *removed)
+{
+	owned(fd_close) int lock_fd = -1;
+	struct error ignored = { 0 };
+
+	if (id_run_epoch_ms(id) + TORSO_MS > clock_epoch_ms() ||
+	    promotion_lock(store, id, &lock_fd, &ignored) < 0)
+		return;
+	promotion_drop(store, id);
+	if (removed)
+		strv_add(removed, id);
+}
+
 static void trim_one(const struct store *store, const char *id, size_t newer, struct tally *tally,
 		     struct strv *removed)
 {
 	owned(promotion_entry_done) struct promotion_entry entry = { 0 };
 	struct error ignored = { 0 };
 
-	if (promotion_read(store, id, &entry, &ignored) < 0)
+	if (promotion_read(store, id, &entry, &ignored) < 0) {
+		if (ignored.code == ERROR_NOT_FOUND)
+			drop_torso(store, id, removed);
 		return;
+	}
 	/* Records cost little, but not nothing. */
 	if (newer >= RECORDS_MAX && !entry.directory)
 		promotion_drop(store, id);
