@@ -1,11 +1,10 @@
 /* SHA-256 (FIPS 180-4), for telling whether a file is still the one that was trusted. */
 #include "base/sha256.h"
 
+#include "base/fd.h"
 #include "base/sha256_mix.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 const uint32_t sha256_round_constants[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
@@ -150,17 +149,11 @@ int sha256_fd(int fd, char ret_hex[static SHA256_HEX_SIZE])
 	off_t at = 0;
 
 	sha256_start(&sum);
-	for (;;) {
-		ssize_t got = pread(fd, buffer, sizeof(buffer), at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
+	for (ssize_t got = sizeof(buffer); got == (ssize_t)sizeof(buffer); at += got) {
+		got = fd_read_at(fd, buffer, sizeof(buffer), at);
 		if (got < 0)
 			return -1;
-		if (got == 0)
-			break;
 		sha256_add(&sum, buffer, (size_t)got);
-		at += got;
 	}
 	sha256_end(&sum, ret_hex);
 	return 0;
