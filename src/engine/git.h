@@ -44,4 +44,7 @@ struct git_call {
 int git_run(const struct git *git, const struct git_call *call, struct str *ret_output,
 	    struct error *err);
 
+/* The bytes of the blob called NAME; false when there is none. */
+bool git_read_blob(const struct git *git, const char *name, struct str *ret_bytes);
+
 #endif

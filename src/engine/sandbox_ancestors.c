@@ -76,26 +76,16 @@ static bool find_blob(const struct git *git, const char *commit, const char *pat
 	return true;
 }
 
-/* "BLOB blob SIZE" and the bytes; git_run takes newlines off the end, which the size gives back. */
 static bool keep_blob(const struct git *git, const struct sandbox *sandbox,
 		      struct origin_record *record)
 {
-	static const char *const words[] = { "cat-file", "--batch", NULL };
-	owned(free_ptr) char *name = xasprintf("%s\n", record->origin.link);
-	const struct git_call call = { .words = words, .input = name, .input_len = strlen(name) };
-	owned(str_done) struct str out = STR_INIT;
+	owned(str_done) struct str bytes = STR_INIT;
 	struct error ignored = { 0 };
-	uint64_t size;
 
-	if (git_run(git, &call, &out, &ignored) < 0 ||
-	    sscanf(str_cstr(&out), "%*64[0-9a-f] blob %" SCNu64, &size) != 1)
+	if (!git_read_blob(git, record->origin.link, &bytes))
 		return false;
-	size_t start = strcspn(str_cstr(&out), "\n") + 1;
-
-	while (out.len < start + size)
-		str_add_char(&out, '\n');
-	record->origin.identity.size = size;
-	return cas_keep_bytes(sandbox->store, str_cstr(&out) + start, size, record->origin.sha256,
+	record->origin.identity.size = bytes.len;
+	return cas_keep_bytes(sandbox->store, str_cstr(&bytes), bytes.len, record->origin.sha256,
 			      &ignored) == 0;
 }
 

@@ -130,37 +130,17 @@ static void note_all(const struct git *git, const struct sandbox *sandbox,
 	}
 }
 
-/* "BLOB blob SIZE" and the bytes; git_run takes newlines off the end, which the size gives back. */
-static bool read_blob(struct str *out, uint64_t size)
-{
-	const char *head = str_cstr(out), *end = strchr(head, '\n');
-	uint64_t told;
-
-	if (!end || sscanf(head, "%*64[0-9a-f] blob %" SCNu64, &told) != 1 || told != size)
-		return false;
-	size_t start = (size_t)(end - head) + 1;
-
-	while (out->len - start < size)
-		str_add_char(out, '\n');
-	memmove(out->data, out->data + start, size);
-	str_truncate(out, size);
-	return true;
-}
-
 static void fetch_one(const struct git *git, const struct sandbox *sandbox,
 		      struct origin_record *record)
 {
-	static const char *const words[] = { "cat-file", "--batch", NULL };
-	owned(free_ptr) char *name = xasprintf("%s\n", record->origin.link);
-	const struct git_call call = { .words = words, .input = name, .input_len = strlen(name) };
-	owned(str_done) struct str out = STR_INIT;
+	owned(str_done) struct str bytes = STR_INIT;
 	struct error ignored = { 0 };
 
 	/* A filter of git's may make a file of another length of it: then it is not what was there. */
-	if (git_run(git, &call, &out, &ignored) < 0 ||
-	    !read_blob(&out, record->origin.identity.size))
+	if (!git_read_blob(git, record->origin.link, &bytes) ||
+	    bytes.len != record->origin.identity.size)
 		return;
-	if (cas_keep_bytes(sandbox->store, str_cstr(&out), out.len, record->origin.sha256,
+	if (cas_keep_bytes(sandbox->store, str_cstr(&bytes), bytes.len, record->origin.sha256,
 			   &ignored) == 0)
 		(void)origin_blobs_add(sandbox, record, &ignored);
 }
