@@ -206,13 +206,12 @@ static _Noreturn void guard_main(struct guard *guard, const struct sandbox *sand
 int protect_start(const struct settings *settings, const struct sandbox *sandbox, pid_t holder,
 		  struct error *err)
 {
-	struct sandbox *maker = (struct sandbox *)(uintptr_t)sandbox;
 	owned(fd_close) int upper_fd = -1;
 	owned(fd_close) int end_fd = -1, notify_fd = -1;
 
 	if (!is_asked(settings))
 		return 0;
-	if (protect_check(settings, err) < 0 || sandbox_open_upper(maker, &upper_fd, err) < 0)
+	if (protect_check(settings, err) < 0 || sandbox_open_upper(sandbox, &upper_fd, err) < 0)
 		return -1;
 	end_fd = (int)syscall(SYS_pidfd_open, holder, 0);
 	notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

@@ -39,10 +39,7 @@ static int open_stack(const struct sandbox *sandbox, const char *name, struct vi
 	int upper_fd = -1, status;
 
 	if (!name) {
-		/* Opening it may make it. */
-		struct sandbox *maker = (struct sandbox *)(uintptr_t)sandbox;
-
-		if (sandbox_open_upper(maker, &upper_fd, err) < 0)
+		if (sandbox_open_upper(sandbox, &upper_fd, err) < 0)
 			return -1;
 		if (view_open(sandbox->store, sandbox->head, upper_fd, ret_stack, err) < 0)
 			return -1;

@@ -380,7 +380,7 @@ int sandbox_open(const struct store *store, const char *name, enum sandbox_lock 
 	return 0;
 }
 
-int sandbox_open_upper(struct sandbox *sandbox, int *ret_fd, struct error *err)
+int sandbox_open_upper(const struct sandbox *sandbox, int *ret_fd, struct error *err)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(sandbox->dir_fd, "upper", flags);

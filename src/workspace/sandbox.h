@@ -96,7 +96,7 @@ int sandbox_discard(const struct store *store, const char *name, struct error *e
 void sandbox_sweep(const struct store *store, struct strv *removed);
 
 /* Opens (making it where absent) the writable top. */
-int sandbox_open_upper(struct sandbox *sandbox, int *ret_fd, struct error *err);
+int sandbox_open_upper(const struct sandbox *sandbox, int *ret_fd, struct error *err);
 
 /* Bytes on disk of the top and of the layers it wrote itself; bounded walk. */
 uint64_t sandbox_disk_bytes(const struct sandbox *sandbox);
