@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "confine/mask.h"
 #include "engine/workspace_parts.h"
+#include "workspace/txn_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,17 +143,6 @@ static int open_in_stack(const struct view_stack *stack, struct str *path,
 	return fd;
 }
 
-/* Which mount of the host it is on; 0 when that cannot be told. */
-static uint64_t mount_of(const char *path)
-{
-	struct statx stx;
-
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &stx) < 0 ||
-	    !(stx.stx_mask & STATX_MNT_ID))
-		return 0;
-	return stx.stx_mnt_id;
-}
-
 /*
  * Whether no layer can have anything of PATH. Each mount of the host has a unit from the moment the sandbox starts with it,
  * which may be this very moment; but nobody runs there before the last of them is listed. Where links lead, layers may
@@ -169,12 +159,12 @@ static bool is_untouched(const struct view_stack *stack, const struct spec *spec
 	if (!path_is_within(path, spec->workspace))
 		return false;
 	real = realpath(path, NULL);
-	mount = mount_of(path);
+	mount = mount_of(AT_FDCWD, path);
 	if (!real || strcmp(real, path) != 0 || mount == 0)
 		return false;
 	for (size_t i = 0; i < units->count; i++) {
 		if (path_is_within(path, units->items[i].path) &&
-		    mount_of(units->items[i].path) == mount)
+		    mount_of(AT_FDCWD, units->items[i].path) == mount)
 			return false;
 	}
 	return true;
@@ -265,6 +255,16 @@ static int open_program(const struct vet_view *view, const char *name, struct ve
 	return -1;
 }
 
+/* A name without a slash is looked for in the PATH, where it is a program's. */
+static int open_named(const struct vet_view *view, const char *name, bool is_program,
+		      struct vet_source *source)
+{
+	if (is_program && !strchr(name, '/'))
+		return open_program(view, name, source);
+	source->path = absolute(view->spec->cwd, name);
+	return open_one(view, source->path, source);
+}
+
 int vet_source_read(const struct vet_view *view, const char *name, bool is_program,
 		    struct vet_source *ret_source, struct error *err)
 {
@@ -272,12 +272,7 @@ int vet_source_read(const struct vet_view *view, const char *name, bool is_progr
 	struct stat st;
 
 	*ret_source = (struct vet_source){ .path = NULL };
-	if (is_program && !strchr(name, '/')) {
-		fd = open_program(view, name, ret_source);
-	} else {
-		ret_source->path = absolute(view->spec->cwd, name);
-		fd = open_one(view, ret_source->path, ret_source);
-	}
+	fd = open_named(view, name, is_program, ret_source);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	ret_source->mode = st.st_mode;
@@ -296,12 +291,7 @@ bool vet_program_is_system(const struct vet_view *view, const char *name)
 	owned(fd_close) int fd = -1;
 	struct stat st;
 
-	if (strchr(name, '/')) {
-		source.path = absolute(view->spec->cwd, name);
-		fd = open_one(view, source.path, &source);
-	} else {
-		fd = open_program(view, name, &source);
-	}
+	fd = open_named(view, name, true, &source);
 	if (fd < 0 || source.is_own || !source.real || fstat(fd, &st) < 0)
 		return false;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
