@@ -7,6 +7,7 @@
  */
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/parent_end.h"
 #include "engine/protect_parts.h"
 #include "engine/sandbox_parts.h"
 #include "workspace/origin_blob.h"
@@ -41,6 +42,7 @@ struct watcher {
 	const struct sandbox *sandbox; /* as it was when we began: its names */
 	const char *store_path;
 	int group_fd, order_fd;
+	pid_t guard_pid; /* whose child we are */
 };
 
 /* Keeps the content of FD, which was HELD a moment ago, as RECORD's. */
@@ -134,7 +136,7 @@ static _Noreturn void watcher_main(const struct watcher *watcher)
 	struct pollfd polls[] = { { .fd = watcher->group_fd, .events = POLLIN },
 				  { .fd = watcher->order_fd, .events = POLLIN } };
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	parent_end_follow(watcher->guard_pid, SIGKILL);
 	(void)prctl(PR_SET_NAME, "aisbx-marks", 0, 0, 0);
 	for (;;) {
 		if (poll(polls, 2, -1) < 0 && errno != EINTR)
@@ -168,7 +170,8 @@ void protect_marks_init(struct protect_marks *marks, const struct sandbox *sandb
 	owned(fd_close) int group_fd = open_group();
 	struct watcher watcher = { .sandbox = sandbox,
 				   .store_path = sandbox->store->path,
-				   .group_fd = group_fd };
+				   .group_fd = group_fd,
+				   .guard_pid = getpid() };
 	int ends[2];
 
 	marks->watch_fd = -1;
