@@ -16,12 +16,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import leftovers
-import wasmtest
 from aisbxtest import Suite
 from batchtest import Batch, until
 from box import patience, slow
 from leftovers import descendants
-from wasmtest import assemble, hello
+from wasmtest import assemble, hello, ready
 
 suite = Suite("owners that are killed", needs_attack=False)
 chance = random.Random(os.environ.get("AISBX_SEED", "orphans"))
@@ -29,14 +28,6 @@ chance = random.Random(os.environ.get("AISBX_SEED", "orphans"))
 FULL = os.environ.get("AISBX_TIER") == "ci"
 NURSERY, KEEPER, ZYGOTE = "aisbx-nursery", "aisbx-zygotes", "aisbx-wasm"
 SLEEP = "import time; time.sleep(1000)"
-
-
-def ready(t):
-    why = wasmtest.install(t.caller)
-    if why:
-        t.skip(why)
-    if not os.path.isdir(os.path.join(t.caller.env["XDG_DATA_HOME"], "aisbx/wasm/python")):
-        t.skip("set-up has not installed the languages")
 
 
 def send(pid, number):

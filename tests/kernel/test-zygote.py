@@ -7,24 +7,15 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import wasmtest
 from aisbxtest import Suite
 from batchtest import Batch
 from box import slow
 from family import descendants, until
-from wasmtest import assemble, hello, program
+from wasmtest import assemble, hello, program, ready
 
 suite = Suite("zygotes", needs_attack=False, both_users=False)
 
 ZYGOTE = "aisbx-wasm"
-
-
-def ready(t):
-    why = wasmtest.install(t.caller)
-    if why:
-        t.skip(why)
-    if not os.path.isdir(os.path.join(t.caller.env["XDG_DATA_HOME"], "aisbx/wasm/python")):
-        t.skip("set-up has not installed the languages")
 
 
 def module(t, text, name):

@@ -50,6 +50,17 @@ class Home:
         return subprocess.run([AISBX, *words], capture_output=True, cwd=cwd or self.work, env={**self.env, **env},
                               timeout=timeout, check=False, **source, **how)
 
+    def can_run(self, tap, what):
+        """Whether sandboxes can be had here. If not, that is said: the kernel's refusal is no fault of ours, any other is."""
+        first = self.call("run", "--", "true")
+        if first.returncode == 0:
+            return True
+        if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
+            tap.skip(what, "no user namespaces for this user here")
+        else:
+            tap.ok(False, "a first run", first)
+        return False
+
     def rows(self, *words, **kw):
         """The objects a verb prints with --json; [] when it prints none."""
         done = self.call(*words, "--json", **kw)

@@ -40,6 +40,15 @@ def install(caller, languages=True):
     return None
 
 
+def ready(t):
+    """Engine and languages for a case, or a reason to skip it."""
+    why = install(t.caller)
+    if why:
+        t.skip(why)
+    if not os.path.isdir(os.path.join(t.caller.env["XDG_DATA_HOME"], "aisbx/wasm/python")):
+        t.skip("set-up has not installed the languages")
+
+
 class Caller:
     """Whoever runs the suite, in a home of its own (clitest)."""
 
