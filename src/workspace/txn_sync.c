@@ -131,16 +131,17 @@ int txn_sync_parents(struct txn *txn)
 		touched += txn->parents[i].is_touched;
 	if (touched > PARENTS_MAX && sync_places(txn) < 0)
 		return -1;
+	/* First the slots: a directory that came out of one is in its place for good before what was put into it is. */
+	for (size_t i = 0; i < txn->place_count && touched > 0 && touched <= PARENTS_MAX; i++) {
+		if (*txn->places[i].path && sys_fsync(txn->places[i].fd) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < txn->parent_count; i++) {
 		struct txn_parent *parent = &txn->parents[i];
 
 		if (parent->is_touched && touched <= PARENTS_MAX && sync_parent(txn, parent) < 0)
 			return -1;
 		parent->is_touched = false;
-	}
-	for (size_t i = 0; i < txn->place_count && touched > 0 && touched <= PARENTS_MAX; i++) {
-		if (*txn->places[i].path && sys_fsync(txn->places[i].fd) < 0)
-			return -1;
 	}
 	return 0;
 }
