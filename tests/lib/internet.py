@@ -177,7 +177,7 @@ def build_internet(home):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for address in (GOOD, EVIL, NAMES_AT, METADATA, LAN):
         subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
-    six = subprocess.run("ip addr add 2001:db8::10/128 dev lo && ip -6 route add local 2000::/3 dev lo", shell=True,
+    six = subprocess.run("ip addr add 2001:db8::10/128 dev lo nodad && ip -6 route add local 2000::/3 dev lo", shell=True,
                          capture_output=True, check=False).returncode == 0
     threading.Thread(target=serve_names, daemon=True).start()
     threading.Thread(target=serve_datagrams, daemon=True).start()
