@@ -66,6 +66,8 @@ static int seal_item(const struct promote *promote, struct item *item, struct sh
 	put_text(&line, content);
 	put_text(&line, xattrs);
 	put_text(&line, item->type == 'l' && item->entry.new.link ? item->entry.new.link : "");
+	if (item->type == 'c' || item->type == 'b')
+		str_addf(&line, " %" PRIu64, (uint64_t)promote_device(item));
 	if (item->anchor)
 		put_text(&line, item->anchor);
 	put_identity(&line, &item->now);

@@ -22,7 +22,7 @@ static const struct {
 
 static bool is_same_content(const struct aspects *a, const struct aspects *b)
 {
-	return a->type == b->type && strcmp(a->content, b->content) == 0;
+	return a->type == b->type && a->device == b->device && strcmp(a->content, b->content) == 0;
 }
 
 static bool is_same(const struct aspects *a, const struct aspects *b)

@@ -11,6 +11,7 @@
 struct aspects {
 	char type; /* f d l p s c b; 0 when absent */
 	uint32_t mode, uid, gid;
+	uint64_t device; /* number of a device; else 0 */
 	const char
 		*content; /* digest of a file's bytes, target of a link; any text, compared only */
 	const char *xattrs; /* digest, "" for none */

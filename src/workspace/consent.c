@@ -138,13 +138,22 @@ static void ask_for(struct promote *promote, const struct item *item)
 			ask(promote, item, reason);
 }
 
-/* Sockets belong to a process that is gone. */
+static bool is_below_socket(const struct promote *promote, const struct item *item)
+{
+	for (size_t at = item->parent; at != NO_ITEM; at = promote->items[at].parent)
+		if (promote->items[at].type == 's')
+			return true;
+	return false;
+}
+
+/* Sockets belong to a process that is gone. Where one took a directory's place, the directory stays with all it has. */
 static void skip_sockets(struct promote *promote)
 {
 	for (size_t i = 0; i < promote->count; i++) {
 		struct item *item = &promote->items[i];
 
-		if (item->type != 's' || item->fate != FATE_APPLIED)
+		if (item->fate != FATE_APPLIED ||
+		    (item->type != 's' && !is_below_socket(promote, item)))
 			continue;
 		item->fate = FATE_LEFT;
 		strv_add(&promote->promotion->skipped, item->path);

@@ -84,3 +84,8 @@ int promote_keep(const struct promote *promote, const char *hex, struct error *e
 		return error_errno(err, ERROR_HOST, "cannot note what lost a conflict");
 	return 0;
 }
+
+dev_t promote_device(const struct item *item)
+{
+	return item->content == CONTENT_OURS ? (dev_t)item->now.size : item->entry.new.st.st_rdev;
+}

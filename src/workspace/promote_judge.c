@@ -14,6 +14,8 @@
 /* The identity of a layer's object, as far as a stat tells it. */
 static void identity_of_side(const struct delta_side *side, struct txn_identity *ret_identity)
 {
+	bool is_device = S_ISCHR(side->st.st_mode) || S_ISBLK(side->st.st_mode);
+
 	*ret_identity = (struct txn_identity){ 0 };
 	if (!side->exists)
 		return;
@@ -22,7 +24,7 @@ static void identity_of_side(const struct delta_side *side, struct txn_identity 
 		.dev = side->st.st_dev,
 		.ino = side->st.st_ino,
 		.btime_ns = side->btime_ns,
-		.size = (uint64_t)side->st.st_size,
+		.size = is_device ? side->st.st_rdev : (uint64_t)side->st.st_size,
 		.mtime_ns = side->st.st_mtim.tv_sec * 1000000000 + side->st.st_mtim.tv_nsec,
 		.ctime_ns = side->st.st_ctim.tv_sec * 1000000000 + side->st.st_ctim.tv_nsec,
 		.mode = side->st.st_mode,
@@ -95,6 +97,8 @@ static void aspects_of(const struct txn_identity *identity, const char *sha256, 
 		ret_aspects->content = sha256;
 	else if (ret_aspects->type == 'l')
 		ret_aspects->content = link ? link : "";
+	else if (ret_aspects->type == 'c' || ret_aspects->type == 'b')
+		ret_aspects->device = identity->size;
 }
 
 /* Digest of the base's content, where the base is the live file of the workspace. */

@@ -118,6 +118,8 @@ int promote_open_theirs(const struct promote *promote, const struct item *item, 
 int promote_open_ours(const struct promote *promote, const struct item *item, struct error *err);
 int promote_digest_theirs(const struct promote *promote, struct item *item, struct error *err);
 int promote_digest_ours(const struct promote *promote, struct item *item, struct error *err);
+/* The number of the device that reality gets. */
+dev_t promote_device(const struct item *item);
 
 /* Notes that content HEX lost a conflict: as long as the sandbox is there, it is not collected. */
 int promote_keep(const struct promote *promote, const char *hex, struct error *err);

@@ -53,7 +53,7 @@ static int stage_node(const struct item *item, int dir_fd, const char *name, str
 	struct stage_meta meta = item->meta;
 
 	meta.mode |= item->type == 'c' ? S_IFCHR : S_IFBLK;
-	return stage_device(dir_fd, name, item->entry.new.st.st_rdev, &meta, err);
+	return stage_device(dir_fd, name, promote_device(item), &meta, err);
 }
 
 static int stage_object(const struct promote *promote, const struct item *item, int dir_fd,

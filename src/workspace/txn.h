@@ -38,7 +38,7 @@ enum txn_kind {
 struct txn_identity {
 	bool exists;
 	uint64_t dev, ino, btime_ns;
-	uint64_t size;
+	uint64_t size; /* of a device: its number */
 	int64_t mtime_ns, ctime_ns;
 	uint32_t mode, uid, gid;
 	uint64_t tree; /* of a directory: sum over all that is below (txn_tree_of); 0: not taken */

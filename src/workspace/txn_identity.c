@@ -21,7 +21,9 @@ static void from_statx(const struct statx *st, struct txn_identity *ret_identity
 		.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
 		.ino = st->stx_ino,
 		.btime_ns = st->stx_mask & STATX_BTIME ? (uint64_t)nanoseconds(&st->stx_btime) : 0,
-		.size = st->stx_size,
+		.size = S_ISCHR(st->stx_mode) || S_ISBLK(st->stx_mode)
+				? makedev(st->stx_rdev_major, st->stx_rdev_minor)
+				: st->stx_size,
 		.mtime_ns = nanoseconds(&st->stx_mtime),
 		.ctime_ns = nanoseconds(&st->stx_ctime),
 		.mode = st->stx_mode,
