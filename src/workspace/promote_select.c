@@ -166,6 +166,19 @@ static bool has_below(const struct promote *promote, const char *path)
 	return low < promote->count && str_starts(promote->items[low].path, start);
 }
 
+/* Whether reality has something else where the sandbox made a directory above the item: that is replaced after renames. */
+static bool is_below_replaced(const struct promote *promote, const struct item *item)
+{
+	struct txn_identity now;
+
+	for (size_t at = item->parent; at != NO_ITEM; at = promote->items[at].parent) {
+		target_look(promote->target_fd, promote->items[at].path, &now);
+		if (now.exists && target_type(&now) != 'd')
+			return true;
+	}
+	return false;
+}
+
 /*
  * A renamed directory is one step that takes along whatever reality has in it, if reality has it where it was, the
  * new name is free, and nothing else happened to either name.
@@ -178,7 +191,7 @@ static bool is_movable(const struct promote *promote, const struct item *item)
 	if (!gone || item->entry.aspects != ASPECT_PATH || !promote->is_workspace ||
 	    gone->parent != NO_ITEM)
 		return false;
-	if (has_below(promote, gone->path))
+	if (has_below(promote, gone->path) || is_below_replaced(promote, item))
 		return false;
 	target_look(promote->target_fd, gone->path, &from);
 	target_look(promote->target_fd, item->path, &to);

@@ -162,6 +162,32 @@ static void test_renamed_directory(void)
 	tap_is_int(bench_promote(&b), 0, "the new name is taken: entry by entry");
 }
 
+/* The directory it comes into takes a file's place: that is no place to rename into before. */
+static void test_renamed_into_replaced(void)
+{
+	owned(bench_close) struct bench b;
+
+	if (geteuid() != 0) {
+		tap_skip(3, "a plain user's overlay renames no directories");
+		return;
+	}
+	bench_open(&b);
+	real_put(&b, "file", "one\n");
+	real_put(&b, "dir/a", "one\n");
+	bench_start(&b);
+	top_mkdir(&b, "file", "opaque", "y");
+	top_mkdir(&b, "file/dir", "redirect", "/dir");
+	top_remove(&b, "dir");
+	bench_capture(&b);
+	tap_is_int(bench_promote(&b), 0, "a directory renamed into what was a file");
+	tap_ok(real_is(&b, "file/dir/a", "one\n") && real_is(&b, "dir/a", NULL) &&
+		       bench_changes(&b) == 0,
+	       "is there");
+	tap_ok(bench_undo(&b, NULL) == 0 && real_is(&b, "dir/a", "one\n") &&
+		       real_is(&b, "file", "one\n"),
+	       "and undone");
+}
+
 /* Renamed, promoted, sealed, undone: the sandbox still shows what it showed. */
 static void test_renamed_and_sealed(void)
 {
@@ -436,6 +462,7 @@ int main(void)
 	test_undo_large();
 	test_selection();
 	test_renamed_directory();
+	test_renamed_into_replaced();
 	test_renamed_and_sealed();
 	test_kinds();
 	test_hard_link();
