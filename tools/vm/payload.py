@@ -69,15 +69,21 @@ def suites(folder, wanted, chosen):
 
 def is_needed(path):
     """Leaves objects and logs of the build at home."""
-    return path.suffix not in (".o", ".a", ".log", ".ninja", ".d") and not path.name.startswith(".ninja")
+    return path.suffix not in (".o", ".a", ".log", ".ninja", ".d") and not path.name.startswith((".ninja", "compile_"))
 
 
-def add_tree(tar, source, name):
+def is_named(folder, tests):
+    """Leaves those programs of the build's tests at home that none of the chosen ones names: most of its bytes."""
+    named = {word for test in tests for word in [*test["command"], *test["env"].values()]}
+    return lambda path: folder / "tests" not in path.parents or inside(str(path), folder) in named
+
+
+def add_tree(tar, source, name, wanted=lambda path: True):
     for folder, folders, files in os.walk(source):
         folders[:] = [each for each in folders if each not in (".git", "meson-private", "meson-logs", "meson-info")]
         for each in files:
             path = Path(folder) / each
-            if is_needed(path) and not path.is_symlink():
+            if is_needed(path) and wanted(path) and not path.is_symlink():
                 tar.add(path, f"{name}/{path.relative_to(source)}", filter=owned_by_root)
 
 
@@ -100,7 +106,7 @@ def pack(guest, folder, tests):
         add_tree(tar, install, ".")
         for name in ("tests", "profiles", "include", "tools", "examples"):
             add_tree(tar, SOURCE / name, f"./{INSIDE.relative_to('/')}/{name}")
-        add_tree(tar, folder, f"./{INSIDE.relative_to('/')}/build")
+        add_tree(tar, folder, f"./{INSIDE.relative_to('/')}/build", is_named(folder, tests))
         for name in ("guest-init", "guest-suites"):
             tar.add(HERE / name, f"./vm/{name}", filter=owned_by_root)
         tar.add(plan, "./vm/tests.json", filter=owned_by_root)
