@@ -3,6 +3,9 @@
 
 #include <stdbool.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 /* Remainders of one byte for the reflected polynomial 0x82f63b78. */
 static const uint32_t remainders[256] = {
@@ -72,12 +75,28 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_instruction(uint32_t se
 		crc = __builtin_ia32_crc32qi((uint32_t)crc, *at);
 	return ~(uint32_t)crc;
 }
+
+/*
+ * Asked by hand, and once: the compiler's own way brings along a constructor that asks a dozen times at every start of
+ * the program, and each time a virtual machine is left for the answer.
+ */
+static bool has_instruction(void)
+{
+	static enum { UNKNOWN, PRESENT, ABSENT } answer;
+	unsigned eax, ebx, ecx, edx;
+
+	if (answer == UNKNOWN) {
+		__cpuid(1, eax, ebx, ecx, edx);
+		answer = ecx & bit_SSE4_2 ? PRESENT : ABSENT;
+	}
+	return answer == PRESENT;
+}
 #endif
 
 uint32_t crc32c(uint32_t seed, const void *bytes, size_t len)
 {
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("sse4.2"))
+	if (has_instruction())
 		return crc32c_instruction(seed, bytes, len);
 #endif
 	return crc32c_portable(seed, bytes, len);
