@@ -31,7 +31,7 @@ struct attach_task {
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
 	struct rusage usage;
-	struct attach_packet packet;
+	struct attach_packet *packet; /* with room for far more than most of them take */
 };
 
 static struct attach_task *attach_task_of(struct task *task)
@@ -45,6 +45,7 @@ static void attach_free(struct task *base)
 	strv_done(&base->layers);
 	strv_done(&base->upper_paths);
 	denials_done(&base->denials);
+	free(attach_task_of(base)->packet);
 	free(attach_task_of(base));
 }
 
@@ -81,7 +82,7 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 /* One that hung up on us may have said why before. */
 static void prefer_reason_of_keeper(struct attach_task *task, struct error *err)
 {
-	struct attach_packet *packet = &task->packet;
+	struct attach_packet *packet = task->packet;
 
 	if ((err->errnum != EPIPE && err->errnum != ECONNRESET) ||
 	    attach_receive(task->fd, packet) <= 0)
@@ -102,6 +103,8 @@ static int attach_start(const struct spec *spec, const struct driver_io *io, str
 				    .isolation = "namespaces" };
 	task->spec = spec;
 	task->fd = io->enter_fd;
+	/* Not cleared: that would be most of the memory a client touches. */
+	task->packet = xmalloc(sizeof(*task->packet));
 	if (send_command(task, io, err) < 0) {
 		prefer_reason_of_keeper(task, err);
 		attach_free(&task->task);
@@ -141,7 +144,7 @@ static void tell(struct attach_task *task, struct attach_denied *denied)
 
 static void hear(struct attach_task *task)
 {
-	struct attach_packet *packet = &task->packet;
+	struct attach_packet *packet = task->packet;
 	struct attach_message *message = &packet->message;
 
 	switch (message->kind) {
@@ -197,7 +200,7 @@ static void attach_step(struct task *base)
 	struct attach_task *task = attach_task_of(base);
 	struct error err;
 
-	if (attach_receive(task->fd, &task->packet) > 0) {
+	if (attach_receive(task->fd, task->packet) > 0) {
 		hear(task);
 	} else {
 		error_set(&err, ERROR_HOST, "the sandbox was stopped");
