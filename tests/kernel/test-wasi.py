@@ -340,6 +340,27 @@ def renumber(t):
     t.equal(done.answers, [0, 0, 0, BADF, BADF], "without directories there are no files")
 
 
+LATE = {
+    "closed and opened anew": [("fd_close", 2), OPEN],
+    "a file in its place": [OPEN, ("fd_renumber", 6, 2), OPEN],
+    "moved, closed, opened": [("fd_renumber", 2, 1), ("fd_close", 1), OPEN, OPEN],
+    "every number closed": [*[("fd_close", fd) for fd in (0, 1, 2, 4, 5)], *[OPEN] * 8],
+}
+
+
+@suite.case("R16", "what the runner says at the end reaches standard error, whatever became of its number")
+def late_words(t):
+    for name, rows in LATE.items():
+        prepare(t)
+        file = os.path.join(t.caller.workspace, "file")
+        before = "".join(f"(drop {line(call, words)})" for call, *words in rows) + "(unreachable)"
+        done = run(t, guest([], WORDS, before=before))
+        with open(file, "rb") as content:
+            kept = content.read()
+        t.equal((done.outcome, kept), (TRAPPED, b"0123456789"), f"{name}: nothing is written to the guest's files")
+        t.ok("unreachable code" in done.err, f"{name}: it is told", done.err)
+
+
 def entries(content):
     found, at = [], 0
     while at + 24 <= len(content):
