@@ -1,7 +1,7 @@
 /*
  * A batch: many small runs, one JSON line in and one out for each, several at once.
  *
- * Each line is a run of its own in a process of its own, forked from the one that reads: no program is loaded anew.
+ * Each line is a run of its own, done by a worker forked from the one that reads (batch_worker.h): no program is loaded anew.
  * Answers come in the order of the lines, each as soon as all before it are out. Only in the program with libraries.
  */
 #ifndef ENGINE_BATCH_H

@@ -25,7 +25,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (surroundings_read(request, &around, err) < 0)
+	if (surroundings_read_again(request, options->memory, &around, err) < 0)
 		return -1;
 	if (execute_plan(request, &around, &spec, NULL, err) < 0)
 		return -1;

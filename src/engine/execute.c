@@ -148,6 +148,7 @@ struct inspection {
 	int upper_fd; /* a top that stays, or -1 */
 	bool list;
 	uint64_t *ret_newest_ns; /* may be NULL */
+	bool *ret_is_unused;	 /* likewise */
 };
 
 /* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
@@ -229,6 +230,9 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 		.list = inspection->list ? &result->changed : NULL,
 	};
 
+	/* Code that was vetted was so by this process. */
+	if (inspection->ret_is_unused)
+		*inspection->ret_is_unused = task->is_lent && !spec->scan && !spec->signed_only;
 	if (inspection->upper_fd >= 0)
 		scan_top(&scan, inspection->upper_fd);
 	else
@@ -285,7 +289,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 		 struct error *err)
 {
 	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
-					 how->ret_newest_ns };
+					 how->ret_newest_ns, how->options->ret_is_unused };
 	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,

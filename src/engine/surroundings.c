@@ -159,8 +159,14 @@ static void read_home_links(struct surroundings *around)
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err)
 {
+	return surroundings_read_again(request, NULL, ret_around, err);
+}
+
+int surroundings_read_again(const struct request *request, struct host_memory *memory,
+			    struct surroundings *ret_around, struct error *err)
+{
 	memset(ret_around, 0, sizeof(*ret_around));
-	if (host_read(&ret_around->host, err) < 0)
+	if (host_read_again(memory, &ret_around->host, err) < 0)
 		return -1;
 	if (find_workspace(request, ret_around, err) < 0)
 		return -1;

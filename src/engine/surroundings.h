@@ -20,6 +20,10 @@ struct surroundings {
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err);
 
+/* The same with what MEMORY has of it, unless that is NULL (host/host.h). */
+int surroundings_read_again(const struct request *request, struct host_memory *memory,
+			    struct surroundings *ret_around, struct error *err);
+
 void surroundings_done(struct surroundings *around);
 
 #endif

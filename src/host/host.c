@@ -65,7 +65,8 @@ static void find_root(struct host *host)
 	}
 }
 
-static int read_all(struct host *host, struct error *err)
+/* MEMORY may be NULL. */
+static int read_all(struct host_memory *memory, struct host *host, struct error *err)
 {
 	static const struct host_id_files files = {
 		.passwd = "/etc/passwd",
@@ -76,7 +77,7 @@ static int read_all(struct host *host, struct error *err)
 	owned(fd_close) int fd = -1;
 
 	if (host_read_ids(host, &files, err) < 0 || host_read_dirs(host, files.passwd, err) < 0 ||
-	    host_read_mounts(host, err) < 0)
+	    (memory ? host_recall_mounts(memory, host, err) : host_read_mounts(host, err)) < 0)
 		return -1;
 	find_root(host);
 	/* A kernel without cgroups is fit for use, with limits degraded. */
@@ -89,17 +90,22 @@ static int read_all(struct host *host, struct error *err)
 	return 0;
 }
 
-int host_read(struct host *ret_host, struct error *err)
+int host_read_again(struct host_memory *memory, struct host *ret_host, struct error *err)
 {
 	struct host host;
 
 	memset(&host, 0, sizeof(host));
-	if (read_all(&host, err) < 0) {
+	if (read_all(memory, &host, err) < 0) {
 		host_done(&host);
 		return -1;
 	}
 	*ret_host = host;
 	return 0;
+}
+
+int host_read(struct host *ret_host, struct error *err)
+{
+	return host_read_again(NULL, ret_host, err);
 }
 
 int host_read_caller(struct host *ret_host, struct error *err)
@@ -119,7 +125,8 @@ void host_done(struct host *host)
 	free(host->user);
 	free(host->home);
 	free(host->cwd);
-	host_mounts_free(host->mounts, host->mount_count);
+	if (!host->borrows_mounts)
+		host_mounts_free(host->mounts, host->mount_count);
 	host_cgroup_done(&host->cgroup);
 	free(host->data_dir);
 	free(host->state_dir);

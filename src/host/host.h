@@ -61,6 +61,7 @@ struct host {
 	uint32_t id_count;
 	struct host_mount *mounts; /* in mountinfo's order */
 	size_t mount_count;
+	bool borrows_mounts; /* they are a memory's */
 	struct host_cgroup cgroup;
 	bool root_idmappable; /* assumed for the filesystem type of /; launch still tries */
 	char *data_dir, *state_dir, *cache_dir, *config_dir, *runtime_dir; /* ours, per rules 1 */
@@ -68,6 +69,27 @@ struct host {
 
 /* Reads what a launch needs; cheap (one pass over mountinfo, no forks). */
 int host_read(struct host *ret_host, struct error *err);
+
+/*
+ * The mounts as they were last read, for a process that reads its facts again and again. They are read anew when the
+ * kernel says that some have changed, and after a second: directories on the way to a mount are renamed without a word.
+ */
+struct host_memory {
+	struct host_mount *mounts;
+	size_t count;
+	int fd;		  /* of mountinfo; -1: nothing is remembered */
+	uint64_t read_ns; /* CLOCK_MONOTONIC */
+};
+
+#define HOST_MEMORY_INIT       \
+	{                      \
+		NULL, 0, -1, 0 \
+	}
+
+/* As host_read, with the mounts in MEMORY, which must outlive what is returned and is not to be used before that is done. */
+int host_read_again(struct host_memory *memory, struct host *ret_host, struct error *err);
+void host_memory_done(struct host_memory *memory);
+
 /* Only who the caller is, where it stands, and its store and records, for whoever starts nothing. */
 int host_read_caller(struct host *ret_host, struct error *err);
 

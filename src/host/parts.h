@@ -12,6 +12,9 @@ struct host_id_files {
 /* Fills mounts of HOST and looks at the local ones. */
 int host_read_mounts(struct host *host, struct error *err);
 
+/* The same from MEMORY, where that still holds. */
+int host_recall_mounts(struct host_memory *memory, struct host *host, struct error *err);
+
 /* Fills uid, gid, privileged, in_initial_userns, is_host_root and the id range. */
 int host_read_ids(struct host *host, const struct host_id_files *files, struct error *err);
 

@@ -390,6 +390,37 @@ def exact_fuel(t):
                 t.equal((j["status"], j["limits_hit"], j["fuel_consumed"]), ("limit", ["fuel"], need - less), f"{less} too few {j}")
 
 
+def supervisors(batch):
+    """Those who do the lines; of all our descendants only they are called as we are."""
+    return {pid for pid in batch.below("aisbx-more") if pid != batch.process.pid}
+
+
+@suite.case("Z15", "one process supervises line after line: nothing of one is there in the next, and one that is killed is replaced")
+def workers(t):
+    ready(t)
+    t.caller.put("below/here", "")
+    looks = "import os, sys; print(sys.stdin.read(), sorted(os.listdir('.')), os.environ.get('A'))"
+    with Batch(t.caller) as batch:
+        alone = out(t, batch.python(looks), "first")
+        first = supervisors(batch)
+        out(t, batch.python(looks, stdin="x" * 100_000, cwd="below", env=["A=1"]), "with input, a directory and a variable")
+        t.equal(out(t, batch.python(looks), "third"), alone, "none of these are left")
+        for bad in (b"{", b"[]", b'{"command": 3}', b'{"nonsense": 1}', b'"' + b"x" * 900_000, b"[" * 1000):
+            batch.process.stdin.write(bad + b"\n")
+            batch.process.stdin.flush()
+            t.equal(batch.hear().get("ok"), False, f"refused: {bad[:20]!r}")
+        t.equal((out(t, batch.python(looks), "behind bad lines"), supervisors(batch)), (alone, first), "by the same process")
+        t.equal(len(out(t, batch.python("print('y' * 900_000)"), "a long answer")), 900_001, "whole")
+        t.equal(out(t, batch.python(looks), "behind a long answer"), alone, "and no more than that")
+        t.ok(len(first) == 1, "one supervisor for all of them", first)
+        for pid in first:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not first & supervisors(batch))
+        t.equal(out(t, batch.python(looks), "after its end"), alone, "another one")
+        t.ok(supervisors(batch) and not first & supervisors(batch), "took over", supervisors(batch))
+    t.equal(batch.process.returncode, 1, "some lines were not run")
+
+
 @suite.case("Z14", "two who keep zygotes have none in common, not even for the same work")
 def owners(t):
     ready(t)

@@ -412,6 +412,27 @@ static void test_here(void)
 	tap_ok(!host.home && host.mount_count == 0, "nothing is left after host_done");
 }
 
+/* Facts that are read again have the mounts that are remembered, for a while. */
+static void test_memory(void)
+{
+	struct host_memory memory = HOST_MEMORY_INIT;
+	struct host first, again;
+	struct error err;
+
+	if (!tap_ok(host_read_again(&memory, &first, &err) == 0, "facts with a memory"))
+		return;
+	tap_ok(first.mount_count > 0 && first.mounts == memory.mounts, "their mounts are in it");
+	host_done(&first);
+	/* As if it had been read long ago: it is read anew. */
+	memory.read_ns = 0;
+	tap_ok(host_read_again(&memory, &again, &err) == 0 && memory.read_ns != 0 &&
+		       again.mount_count == memory.count,
+	       "what is old is read again");
+	host_done(&again);
+	host_memory_done(&memory);
+	tap_ok(memory.fd < 0 && memory.count == 0, "nothing is left of it");
+}
+
 int main(void)
 {
 	test_mountinfo();
@@ -421,6 +442,7 @@ int main(void)
 	test_cgroup_v1();
 	test_cgroup_v2();
 	test_here();
+	test_memory();
 	test_dirs();
 	test_system_homes();
 	return tap_done();

@@ -222,7 +222,11 @@ int zygote_start(const struct spec *spec, const struct driver_io *io,
 	struct zygote_task *task = xcalloc(1, sizeof(*task));
 
 	task->task = (struct task){
-		.driver = &zygote_driver, .pty_master = -1, .upper_fd = -1, .isolation = "wasm"
+		.driver = &zygote_driver,
+		.pty_master = -1,
+		.upper_fd = -1,
+		.isolation = "wasm",
+		.is_lent = true,
 	};
 	task->spec = spec;
 	task->fd = -1;
