@@ -7,14 +7,21 @@ bool is_among_bytes(const char *words, const char *word, size_t len)
 {
 	if (len == 0 || memchr(word, ' ', len))
 		return false;
-	while (words) {
-		if (*words == *word && strncmp(words, word, len) == 0 &&
-		    (words[len] == ' ' || !words[len]))
+	/* A word at a time by hand: they are short, and looked through for nearly every name of a text. */
+	for (;;) {
+		size_t same = 0;
+
+		while (same < len && words[same] == word[same] && words[same])
+			same++;
+		words += same;
+		if (same == len && (*words == ' ' || !*words))
 			return true;
-		words = strchr(words, ' ');
-		words += words != NULL;
+		while (*words && *words != ' ')
+			words++;
+		if (!*words)
+			return false;
+		words++;
 	}
-	return false;
 }
 
 bool is_among(const char *words, const char *word)

@@ -172,11 +172,6 @@ static int flatten(struct builder *builder, TSNode root, struct error *err)
 	return result;
 }
 
-static void tree_release(TSTree **tree)
-{
-	ts_tree_delete(*tree);
-}
-
 static void parser_release(TSParser **parser)
 {
 	ts_parser_delete(*parser);
@@ -186,13 +181,14 @@ static int parse(TSParser *parser, enum scan_language language, struct syntax *s
 		 struct error *err)
 {
 	const TSLanguage *grammar = grammar_of(language);
-	owned(tree_release) TSTree *tree = NULL;
+	TSTree *tree;
 	struct builder builder = { .syntax = syntax, .open = SYNTAX_NONE };
 
 	if (!ts_parser_set_language(parser, grammar))
 		return error_set(err, ERROR_INTERNAL, "the grammar is of another version");
 	ts_parser_set_timeout_micros(parser, SYNTAX_MAX_MICROSECONDS);
 	ts_parser_set_cancellation_flag(parser, &is_over);
+	/* Never deleted: that goes through all of it once more, and its memory is given back whole. */
 	tree = ts_parser_parse_string(parser, NULL, syntax->text, (uint32_t)syntax->len);
 	if (!tree)
 		return error_set(err, ERROR_INPUT, "%s",
@@ -223,7 +219,7 @@ int syntax_parse(enum scan_language language, const char *text, size_t len,
 	syntax_memory_begin(SYNTAX_MAX_MEMORY, &is_over);
 	ts_set_allocator(syntax_malloc, syntax_calloc, syntax_realloc, syntax_free);
 	result = parse_alone(language, ret_syntax, err);
-	/* Nothing of the library's is left now. */
+	/* Nothing of the library's is in use now. */
 	syntax_memory_end();
 	if (result < 0)
 		syntax_done(ret_syntax);

@@ -10,7 +10,7 @@
 
 /* From here on the calling thread's blocks count; *IS_OVER becomes 1 when they take more than MOST bytes. */
 void syntax_memory_begin(size_t most, size_t *is_over);
-/* Gives everything back. */
+/* Gives everything back, whether it was freed or not. */
 void syntax_memory_end(void);
 
 void *syntax_malloc(size_t size);
