@@ -1,4 +1,5 @@
 /* What a path is about, told from its text. */
+#include "base/own.h"
 #include "base/str.h"
 #include "scan/job.h"
 
@@ -135,11 +136,14 @@ static bool is_everything(const char *path)
 	return false;
 }
 
-enum place_kind place_of(const char *path)
+/* What package managers keep to fetch again; to empty it is what every image of a container does. */
+static bool is_cache(const char *path)
 {
-	/* Most words are no places: each that is known has one of these in it. */
-	if (!strpbrk(path, "./~$-*: L\\"))
-		return PLACE_PLAIN;
+	return str_starts(path, "/var/lib/apt/lists/") || str_starts(path, "/var/cache/");
+}
+
+static enum place_kind place_of_clean(const char *path)
+{
 	if (is_everything(path))
 		return PLACE_EVERYTHING;
 	if (begins_with_any(path, disks, COUNT(disks)))
@@ -155,10 +159,65 @@ enum place_kind place_of(const char *path)
 	if (str_starts(path, "/tmp/") || str_starts(path, "/var/tmp/") ||
 	    str_starts(path, "/dev/shm/") || strcmp(path, "/dev/null") == 0 ||
 	    str_starts(path, "/dev/std") || str_starts(path, "/dev/fd/") ||
-	    strcmp(path, "/dev/tty") == 0 || str_starts(path, "/proc/self/fd"))
+	    strcmp(path, "/dev/tty") == 0 || str_starts(path, "/proc/self/fd") || is_cache(path))
 		return PLACE_TEMPORARY;
 	return begins_with_any(path, system_roots, COUNT(system_roots)) ? PLACE_SYSTEM
 									: PLACE_PLAIN;
+}
+
+/* Longer ones are taken as they are. */
+#define SPELLING_MAX 512u
+
+/* Where the last part of OUT begins; a root or a home, which is the first, has none before it. */
+static void climb(struct str *out)
+{
+	size_t len = out->len;
+
+	while (len > 0 && out->data[len - 1] != '/')
+		len--;
+	/* Above a home there are all homes, and above the root the root. */
+	if (len <= 1)
+		str_clear(out);
+	else
+		str_truncate(out, len - 1);
+}
+
+/* /tmp/../home, //etc, /./usr: in the one spelling that is known. */
+static void respell(const char *path, struct str *out)
+{
+	const char *at = path + strcspn(path, "/");
+
+	str_add_bytes(out, path, (size_t)(at - path));
+	while (*at) {
+		size_t len = strcspn(++at, "/");
+
+		if (len == 2 && memcmp(at, "..", 2) == 0) {
+			climb(out);
+		} else if (len > 0 && !(len == 1 && *at == '.')) {
+			str_add_char(out, '/');
+			str_add_bytes(out, at, len);
+		}
+		at += len;
+	}
+	if (out->len == 0)
+		str_add_char(out, '/');
+}
+
+enum place_kind place_of(const char *path)
+{
+	owned(str_done) struct str clean = STR_INIT;
+	enum place_kind as_written;
+
+	/* Most words are no places: each that is known has one of these in it. */
+	if (!strpbrk(path, "./~$-*: L\\"))
+		return PLACE_PLAIN;
+	as_written = place_of_clean(path);
+	if ((as_written != PLACE_PLAIN && as_written != PLACE_TEMPORARY) ||
+	    !strchr("/~$", path[0]) || (!strstr(path, "//") && !strstr(path, "/.")) ||
+	    strlen(path) > SPELLING_MAX)
+		return as_written;
+	respell(path, &clean);
+	return place_of_clean(str_cstr(&clean));
 }
 
 bool place_is_metadata(const char *url)
