@@ -33,7 +33,7 @@ static const struct {
 	{ "flock", 1, "wE" },	    { "taskset", 1, "" },	{ "prlimit", 0, "" },
 	{ "unshare", 0, "" },	    { "runuser", 0, "ugG" },	{ "ltrace", 0, "eo" },
 	{ "systemd-run", 0, "pu" }, { "parallel", 0, "jN" },	{ "firejail", 0, "" },
-	{ "ld-linux", 0, "" },
+	{ "ld-linux", 0, "" },	    { "coproc", 0, "" },
 };
 
 /* The loader starts a program that is named to it, whatever its version. */
@@ -139,6 +139,25 @@ static bool runs_lines(const struct strv *words, size_t start)
 	return is_fed;
 }
 
+/* make -f -, make -f/dev/stdin: rules that come in. */
+static bool reads_rules(const struct strv *words, size_t at)
+{
+	for (at++; at < words->count; at++) {
+		const char *word = words->items[at];
+		const char *file = str_starts(word, "--file=")	     ? word + strlen("--file=")
+				   : str_starts(word, "--makefile=") ? word + strlen("--makefile=")
+				   : str_starts(word, "-f")	     ? word + 2
+								     : NULL;
+
+		if (file && !*file && at + 1 < words->count)
+			file = words->items[at + 1];
+		/* The grammar leaves a lone - out. */
+		if (file && (!*file || is_among("- /dev/stdin", file)))
+			return true;
+	}
+	return false;
+}
+
 /* Without a script, or with -s or - in its place. */
 bool command_reads_code(const struct strv *words)
 {
@@ -150,6 +169,8 @@ bool command_reads_code(const struct strv *words)
 		return true;
 	if (strcmp(name, "source") == 0 || strcmp(name, ".") == 0)
 		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
+	if (is_among("make gmake", name))
+		return reads_rules(words, at);
 	if (!command_is_interpreter(name))
 		return false;
 	for (at++; at < words->count; at++) {
@@ -206,8 +227,11 @@ static const char *code_of(const struct strv *words, size_t at, const char *lett
 /* Code of a language that is not parsed here: words that speak for themselves. */
 static void judge_unread(const struct command *command, const char *code)
 {
-	static const char *const words[] = { "exec",   "system", "popen", "eval",   "fork",
-					     "unlink", "spawn",	 "open(", "base64", "shell" };
+	static const char *const words[] = { "exec",	"system", "popen",    "eval",
+					     "fork",	"unlink", "spawn",    "open(",
+					     "base64",	"shell",  "rmtree",   "remove_tree",
+					     "rm_r",	"qx",	  "`",	      "File.delete",
+					     "chmod 0", "Net::",  "os.remove" };
 	bool is_net = strcasestr(code, "socket") || strcasestr(code, "sockopen") ||
 		      strstr(code, "/inet/");
 	bool is_grave = is_net;
@@ -217,6 +241,36 @@ static void judge_unread(const struct command *command, const char *code)
 	command_find(command, RULE_EXEC, is_grave ? SEVERITY_HIGH : SEVERITY_LOW);
 	if (is_net)
 		command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
+}
+
+void judge_foreign(struct scan_job *job, uint32_t at, const struct strv *words, const char *code)
+{
+	struct command command = {
+		.job = job, .at = at, .words = words, .start = command_start(words)
+	};
+	owned(str_done) struct str recipes = STR_INIT;
+
+	if (command.start >= words->count)
+		return;
+	command.name = command_name(words->items[command.start]);
+	if (!is_among("make gmake", command.name)) {
+		judge_unread(&command, code);
+		return;
+	}
+	/* The lines of a rule are a shell's, each behind a tab. */
+	for (const char *line = code; *line; line += *line == '\n') {
+		size_t len = strcspn(line, "\n");
+
+		if (*line == '\t') {
+			size_t marks = 1 + strspn(line + 1, "@-+ ");
+
+			str_add_bytes(&recipes, line + marks, len - marks);
+			str_add_char(&recipes, '\n');
+		}
+		line += len;
+	}
+	if (recipes.len > 0)
+		(void)job_nested(job, at, SCAN_SHELL, str_cstr(&recipes), recipes.len);
 }
 
 static void judge_interpreter(const struct command *command)
@@ -329,6 +383,9 @@ void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 	command.name = command_name(words->items[start]);
 	job_script(job, words, start);
 	check_lists(&command);
+	/* Started beside this one, to be written to later. */
+	if (strcmp(words->items[0], "coproc") == 0 && command_reads_code(words))
+		command_find(&command, RULE_PIPE, SEVERITY_MEDIUM);
 	if (scan_policy_allows(job->policy, SCAN_SHELL, LIST_COMMANDS, command.name))
 		return;
 	if (strcmp(command.name, "find") == 0)

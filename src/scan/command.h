@@ -23,6 +23,9 @@ bool command_may_be(const char *pattern);
 bool command_fetches(const char *name);
 bool command_decodes(const char *name, const struct strv *words);
 
+/* CODE that comes into an interpreter whose language is not parsed here: perl, make. */
+void judge_foreign(struct scan_job *job, uint32_t at, const struct strv *words, const char *code);
+
 /* A place that something is written to. */
 void judge_target(struct scan_job *job, uint32_t at, const char *path);
 

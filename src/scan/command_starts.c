@@ -1,4 +1,4 @@
-/* Commands that are about something else and can also start programs: awk, tar, trap, editors, sed, git. */
+/* Commands that are about something else and can also start programs: awk, tar, trap, editors, git. */
 #include "base/own.h"
 #include "scan/among.h"
 #include "scan/command_rows.h"
@@ -107,24 +107,6 @@ void command_judge_editor(const struct command *command)
 		command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
 		(void)job_nested(command->job, command->at, SCAN_SHELL, code + 1, strlen(code + 1));
 	}
-}
-
-void command_judge_sed(const struct command *command)
-{
-	const char *last = NULL, *one;
-
-	for (size_t i = 0; (one = command_word(command, i)); i++)
-		last = one;
-	command_judge_readers(command);
-	for (size_t i = 0; (one = command_word(command, i)); i++) {
-		const char *flags = one[0] == 's' && one[1] ? strrchr(one, one[1]) : NULL;
-
-		/* s/x/y/e runs what comes of it. */
-		if (flags && flags > one + 1 && strchr(flags + 1, 'e') && strlen(flags) < 6)
-			command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
-	}
-	if (last && (command_has_letter(command, 'i') || command_has(command, "--in-place")))
-		judge_target(command->job, command->at, last);
 }
 
 void command_judge_git(const struct command *command)

@@ -8,6 +8,9 @@
 #include <ctype.h>
 #include <string.h>
 
+/* So many words of a declaration are looked at for options. */
+#define OPTIONS_MAX 8u
+
 static uint32_t start_of(const struct shell *shell, uint32_t node)
 {
 	return shell->syntax->nodes[node].start;
@@ -63,6 +66,18 @@ static void judge_fetched(struct shell *shell, uint32_t command, const struct st
 	}
 }
 
+/* . <(echo ...), python3 <(printf ...): a file that is written there and then. */
+static void judge_written(struct shell *shell, uint32_t command, uint32_t file, const char *name)
+{
+	enum scan_language language = scan_language_of_program(name);
+	owned(str_done) struct str text = STR_INIT;
+
+	if (shell_output(shell, file, shell->syntax->nodes[file].after, &text))
+		(void)job_nested(shell->job, start_of(shell, command),
+				 language == SCAN_UNKNOWN ? SCAN_SHELL : language, str_cstr(&text),
+				 text.len);
+}
+
 /* bash <(curl ...), eval "$(... | base64 -d)", sh -c "$(wget -O- ...)". */
 static void judge_substituted(struct shell *shell, uint32_t command, const struct strv *words)
 {
@@ -84,6 +99,8 @@ static void judge_substituted(struct shell *shell, uint32_t command, const struc
 		else if (shell_decodes(shell, at))
 			job_find(shell->job, start_of(shell, command), RULE_PIPE, SEVERITY_HIGH,
 				 name);
+		else if (kind == NODE_PROCESS_SUBSTITUTION)
+			judge_written(shell, command, at, name);
 		at = syntax->nodes[at].after - 1;
 	}
 }
@@ -123,36 +140,24 @@ static void judge_former(struct shell *shell, uint32_t node, const struct strv *
 		judge_command(shell->job, start_of(shell, node), &words);
 }
 
-static void judge_simple(struct shell *shell, uint32_t node)
+/* alias l=rm; l -rf / */
+static void judge_aliased(struct shell *shell, uint32_t node, const struct strv *words)
 {
-	owned(strv_done) struct strv words = STRV_INIT;
+	owned(strv_done) struct strv named = STRV_INIT;
+	owned(str_done) struct str text = STR_INIT;
 
-	shell_words(shell, node, &words);
-	if (words.count == 0)
+	if (!shell_unalias(shell, words, &named))
 		return;
-	judge_fetched(shell, node, &words);
-	judge_substituted(shell, node, &words);
-	for (size_t i = 1; i < words.count; i++) {
-		if (str_starts(words.items[i], "/dev/tcp/") ||
-		    str_starts(words.items[i], "/dev/udp/"))
-			judge_target(shell->job, start_of(shell, node), words.items[i]);
+	judge_command(shell->job, start_of(shell, node), &named);
+	shell_effect(shell, &named);
+	/* alias l='true; rm': more than one command. */
+	for (size_t i = 0; i < named.count; i++) {
+		str_add(&text, i ? " " : "");
+		str_add(&text, named.items[i]);
 	}
-	if (shell->syntax->nodes[node + 1].kind == NODE_COMMAND_NAME)
-		judge_hidden(shell, node, &words);
-	if (!sets_up(shell, node, &words))
-		judge_command(shell->job, start_of(shell, node), &words);
-	judge_former(shell, node, &words);
-	shell_effect(shell, &words);
-}
-
-/* The command whose input NODE, a redirection, is. */
-static void fed_command(struct shell *shell, uint32_t node, struct strv *ret_words)
-{
-	uint32_t parent = shell->syntax->nodes[node].parent;
-	uint32_t command = parent == SYNTAX_NONE ? SYNTAX_NONE : shell_command_in(shell, parent);
-
-	if (command != SYNTAX_NONE)
-		shell_words(shell, command, ret_words);
+	if (strpbrk(str_cstr(&text), ";|&<>`$("))
+		(void)job_nested(shell->job, start_of(shell, node), SCAN_SHELL, str_cstr(&text),
+				 text.len);
 }
 
 static void judge_redirect(struct shell *shell, uint32_t node)
@@ -165,11 +170,19 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 	if (destination == SYNTAX_NONE)
 		return;
 	shell_word_add(shell, destination, &target);
+	/* bash < <(echo ...), mapfile -t x < <(...) */
+	if (!is_out && shell->syntax->nodes[destination].kind == NODE_PROCESS_SUBSTITUTION) {
+		owned(str_done) struct str text = STR_INIT;
+
+		if (shell_output(shell, destination, shell->syntax->nodes[destination].after,
+				 &text))
+			shell_feed(shell, node, str_cstr(&text));
+	}
 	/* sh <&3: code from a descriptor that something else was opened on. */
 	if (!is_out && memchr(shell->syntax->text + it->start, '&', it->end - it->start)) {
 		owned(strv_done) struct strv words = STRV_INIT;
 
-		fed_command(shell, node, &words);
+		shell_fed_command(shell, node, &words);
 		if (words.count > 0 && command_reads_code(&words))
 			job_find(shell->job, it->start, RULE_PIPE, SEVERITY_MEDIUM, NULL);
 	}
@@ -185,24 +198,10 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 
 static void judge_document(struct shell *shell, uint32_t node)
 {
-	owned(strv_done) struct strv words = STRV_INIT;
 	owned(str_done) struct str text = STR_INIT;
-	enum scan_language language;
 
-	fed_command(shell, node, &words);
-	if (words.count == 0)
-		return;
-	language = shell_reads_as(&words);
 	shell_document(shell, node, &text);
-	/* What is not known must not break a text that is parsed; a name or a part of one does not. */
-	for (size_t i = 0; language != SCAN_SHELL && i < text.len; i++) {
-		if (text.data[i] == FOLD_GAP)
-			text.data[i] = '_';
-	}
-	if (language != SCAN_UNKNOWN && text.len > 0)
-		(void)job_nested(shell->job, start_of(shell, node), language, str_cstr(&text),
-				 text.len);
-	shell_read(shell, &words, str_cstr(&text));
+	shell_feed(shell, node, str_cstr(&text));
 }
 
 /* :(){ :|:& };: */
@@ -273,6 +272,34 @@ static bool is_run_later(const struct syntax *syntax, uint32_t name)
 			      text, len);
 }
 
+/* declare -n x=y, local -n x=y */
+static bool is_reference(const struct syntax *syntax, uint32_t assignment)
+{
+	uint32_t above = syntax->nodes[assignment].parent;
+
+	if (above == SYNTAX_NONE || syntax->nodes[above].kind != NODE_DECLARATION)
+		return false;
+	for (uint32_t at = syntax_first(syntax, above), i = 0;
+	     i < OPTIONS_MAX && at != SYNTAX_NONE && at < assignment;
+	     at = syntax_next(syntax, at), i++) {
+		size_t len;
+		const char *word = syntax_source(syntax, at, &len);
+
+		if (len > 1 && word[0] == '-' && memchr(word, 'n', len))
+			return true;
+	}
+	return false;
+}
+
+/* a=1 b=2<end of line>command: to the grammar they are the command's own; to the shell they come before it. */
+static bool is_line_before(const struct shell *shell, uint32_t assignment)
+{
+	const struct syntax_node *it = &shell->syntax->nodes[assignment];
+
+	return it->kind == NODE_ASSIGNMENT && it->parent == shell->lines_of &&
+	       it->end <= shell->lines_end;
+}
+
 static void judge_variable(struct shell *shell, uint32_t node)
 {
 	const struct syntax *syntax = shell->syntax;
@@ -288,11 +315,19 @@ static void judge_variable(struct shell *shell, uint32_t node)
 		add_former(shell, name, value, &text);
 		add_value(shell, value, &text);
 	}
+	if (is_reference(syntax, node)) {
+		shell_refer(shell, syntax->text + it->start, it->end - it->start, str_cstr(&text));
+		return;
+	}
 	/* The first node is the whole text. */
 	shell_keep(shell, syntax->text + it->start, it->end - it->start,
 		   syntax->nodes[node].parent == 0);
 	shell_define(shell, syntax->text + it->start, it->end - it->start,
 		     value == SYNTAX_NONE ? NULL : str_cstr(&text));
+	if (syntax_is(syntax, name, "IFS") &&
+	    (syntax->nodes[syntax->nodes[node].parent].kind != NODE_COMMAND ||
+	     is_line_before(shell, node)))
+		shell->has_separators = true;
 	judge_assigned(shell->job, it->start, syntax->text + it->start, it->end - it->start,
 		       str_cstr(&text), text.len);
 	if (is_run_later(syntax, name) && text.len > 0)
@@ -306,13 +341,60 @@ static void judge_variable(struct shell *shell, uint32_t node)
 			 "hides its history");
 }
 
+static void judge_lines_before(struct shell *shell, uint32_t command)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t first = syntax_first(syntax, command);
+	uint32_t name = first != SYNTAX_NONE && syntax->nodes[first].kind == NODE_ASSIGNMENT
+				? syntax_child(syntax, command, FIELD_NAME)
+				: SYNTAX_NONE;
+	const char *from = syntax->text + start_of(shell, command), *line;
+
+	line = name == SYNTAX_NONE
+		       ? NULL
+		       : memrchr(from, '\n', (size_t)(syntax->text + start_of(shell, name) - from));
+	if (!line)
+		return;
+	shell->lines_of = command;
+	shell->lines_end = (uint32_t)(line - syntax->text);
+	for (uint32_t at = first; at < name; at = syntax_next(syntax, at)) {
+		if (is_line_before(shell, at))
+			judge_variable(shell, at);
+	}
+}
+
+static void judge_simple(struct shell *shell, uint32_t node)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	judge_lines_before(shell, node);
+	shell_words(shell, node, &words);
+	if (words.count == 0)
+		return;
+	judge_fetched(shell, node, &words);
+	judge_substituted(shell, node, &words);
+	for (size_t i = 1; i < words.count; i++) {
+		if (str_starts(words.items[i], "/dev/tcp/") ||
+		    str_starts(words.items[i], "/dev/udp/"))
+			judge_target(shell->job, start_of(shell, node), words.items[i]);
+	}
+	if (shell->syntax->nodes[node + 1].kind == NODE_COMMAND_NAME)
+		judge_hidden(shell, node, &words);
+	if (!sets_up(shell, node, &words))
+		judge_command(shell->job, start_of(shell, node), &words);
+	judge_former(shell, node, &words);
+	judge_aliased(shell, node, &words);
+	shell_effect(shell, &words);
+}
+
 static void judge_one(struct shell *shell, uint32_t node)
 {
 	const struct syntax_node *it = &shell->syntax->nodes[node];
 
 	switch (it->kind) {
 	case NODE_ASSIGNMENT:
-		judge_variable(shell, node);
+		if (!is_line_before(shell, node))
+			judge_variable(shell, node);
 		break;
 	case NODE_COMMAND:
 	case NODE_DECLARATION:
@@ -373,7 +455,9 @@ static void judge_joined(struct scan_job *job)
 
 bool judge_shell(struct scan_job *job)
 {
-	struct shell shell = { .job = job, .syntax = job->syntax, .judge = judge_one };
+	struct shell shell = {
+		.job = job, .syntax = job->syntax, .judge = judge_one, .lines_of = SYNTAX_NONE
+	};
 	bool is_whole;
 
 	/* bash -c CODE NAME WORDS: the first is no argument. */
@@ -388,7 +472,7 @@ bool judge_shell(struct scan_job *job)
 	for (uint32_t i = 0; i < job->syntax->count; i++)
 		judge_one(&shell, i);
 	judge_joined(job);
-	is_whole = !shell.variables.is_full && job_spend(job, 0);
+	is_whole = !shell.is_cut && !shell.variables.is_full && job_spend(job, 0);
 	meanings_done(&shell.variables);
 	strv_done(&shell.fetched);
 	strv_done(&shell.positional);

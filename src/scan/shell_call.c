@@ -5,28 +5,24 @@
 #include "scan/shell_filter.h"
 #include "scan/shell_word.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* So deep do calls of the text's own functions go, and so many nodes are looked at again for them and for loops. */
-#define CALL_DEPTH_MAX 4u
-#define AGAIN_MAX 20000u
+/* So often may one function be among those being looked at, and so many nodes are looked at again for them and for loops. */
+#define RECURSION_MAX 4u
+#define AGAIN_MAX 200000u
+/* A name of a name of a name. */
+#define REFERENCES_MAX 4u
 #define KEY_SIZE 128
 
-void shell_define(struct shell *shell, const char *name, size_t len, const char *value)
+/* NAME and END behind it; false when it is too long. */
+static bool make_key(const char *name, size_t len, const char *end, char key[static KEY_SIZE])
 {
-	bool is_known = value && !strchr(value, FOLD_GAP);
-
-	meanings_replace(&shell->variables, name, len,
-			 is_known ? meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value))
-				  : NULL);
-}
-
-/* "NAME=", likewise no variable's name. */
-static bool former_key(const char *name, size_t len, char key[static KEY_SIZE])
-{
-	return len > 0 && len < KEY_SIZE &&
-	       snprintf(key, KEY_SIZE, "%.*s=", (int)len, name) < KEY_SIZE;
+	if (len == 0 || len + strlen(end) >= KEY_SIZE)
+		return false;
+	memcpy(key, name, len);
+	memcpy(key + len, end, strlen(end) + 1);
+	return true;
 }
 
 static const struct meaning *text_of(const struct shell *shell, const char *name, size_t len)
@@ -37,11 +33,56 @@ static const struct meaning *text_of(const struct shell *shell, const char *name
 	return meaning_of_kind(meaning, MEANS_TEXT);
 }
 
+void shell_refer(struct shell *shell, const char *name, size_t len, const char *value)
+{
+	char key[KEY_SIZE];
+
+	if (!make_key(name, len, "&", key) || strchr(value, FOLD_GAP))
+		return;
+	meanings_replace(&shell->variables, key, strlen(key),
+			 meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value)));
+	shell->has_references = true;
+}
+
+/* The variable that a name stands for: itself, unless declare -n made it another's. */
+static void refer(const struct shell *shell, const char **name, size_t *len)
+{
+	const struct meaning *other;
+	char key[KEY_SIZE];
+
+	for (unsigned i = 0; shell->has_references && i < REFERENCES_MAX; i++) {
+		if (!make_key(*name, *len, "&", key))
+			return;
+		other = text_of(shell, key, strlen(key));
+		if (!other)
+			return;
+		*name = other->text;
+		*len = other->len;
+	}
+}
+
+void shell_define(struct shell *shell, const char *name, size_t len, const char *value)
+{
+	bool is_known = value && !strchr(value, FOLD_GAP);
+
+	refer(shell, &name, &len);
+	meanings_replace(&shell->variables, name, len,
+			 is_known ? meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value))
+				  : NULL);
+}
+
+/* "NAME=", likewise no variable's name. */
+static bool former_key(const char *name, size_t len, char key[static KEY_SIZE])
+{
+	return make_key(name, len, "=", key);
+}
+
 const struct meaning *shell_variable(const struct shell *shell, const char *name, size_t len)
 {
 	const struct meaning *former = NULL;
 	char key[KEY_SIZE];
 
+	refer(shell, &name, &len);
 	if (shell->is_former && former_key(name, len, key))
 		former = text_of(shell, key, strlen(key));
 	return former ? former : text_of(shell, name, len);
@@ -49,9 +90,11 @@ const struct meaning *shell_variable(const struct shell *shell, const char *name
 
 void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure)
 {
-	const struct meaning *now = text_of(shell, name, len), *former;
+	const struct meaning *now, *former;
 	char key[KEY_SIZE];
 
+	refer(shell, &name, &len);
+	now = text_of(shell, name, len);
 	if (!now || !former_key(name, len, key))
 		return;
 	former = text_of(shell, key, strlen(key));
@@ -62,22 +105,28 @@ void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure)
 				: meaning_new(&shell->variables, MEANS_TEXT, now->text, now->len));
 }
 
-bool shell_name_varies(const struct shell *shell, uint32_t command)
+static bool varies(const struct shell *shell, uint32_t from)
 {
 	const struct syntax *syntax = shell->syntax;
-	uint32_t name = syntax_child(syntax, command, FIELD_NAME);
 
-	for (uint32_t at = name; name != SYNTAX_NONE && at < syntax->nodes[name].after; at++) {
+	for (uint32_t at = from; at < syntax->nodes[from].after && job_spend(shell->job, 1); at++) {
 		if (syntax->nodes[at].kind == NODE_EXPANSION)
 			return true;
 	}
 	return false;
 }
 
+bool shell_name_varies(const struct shell *shell, uint32_t command)
+{
+	uint32_t name = syntax_child(shell->syntax, command, FIELD_NAME);
+
+	return name != SYNTAX_NONE && varies(shell, name);
+}
+
 /* "NAME()", which no variable can be called. */
 static bool function_key(const char *name, size_t len, char key[static KEY_SIZE])
 {
-	return len > 0 && snprintf(key, KEY_SIZE, "%.*s()", (int)len, name) < KEY_SIZE;
+	return make_key(name, len, "()", key);
 }
 
 void shell_note_function(struct shell *shell, uint32_t node)
@@ -90,7 +139,7 @@ void shell_note_function(struct shell *shell, uint32_t node)
 	if (name == SYNTAX_NONE)
 		return;
 	text = syntax_source(shell->syntax, name, &len);
-	if (len < KEY_SIZE && function_key(text, len, key))
+	if (function_key(text, len, key))
 		meanings_replace(&shell->variables, key, strlen(key),
 				 meaning_number(&shell->variables, node));
 }
@@ -100,7 +149,7 @@ static uint32_t function_of(const struct shell *shell, const char *name)
 	const struct meaning *meaning = NULL;
 	char key[KEY_SIZE];
 
-	if (strlen(name) < KEY_SIZE && function_key(name, strlen(name), key))
+	if (function_key(name, strlen(name), key))
 		(void)meanings_look_up(&shell->variables, key, strlen(key), &meaning);
 	meaning = meaning_of_kind(meaning, MEANS_NUMBER);
 	return meaning ? (uint32_t)meaning->number : SYNTAX_NONE;
@@ -111,28 +160,48 @@ static bool may_look_again(struct shell *shell, uint32_t node)
 {
 	uint32_t count = shell->syntax->nodes[node].after - node;
 
-	if (count > AGAIN_MAX - shell->again)
+	if (count > AGAIN_MAX - shell->again) {
+		shell->is_cut = true;
 		return false;
+	}
 	shell->again += count;
 	return true;
+}
+
+/* A function that calls itself is gone through a few times; one far down the line must be reached, too. */
+static bool may_call(struct shell *shell, uint32_t function)
+{
+	unsigned open = 0;
+
+	for (unsigned i = 0; i < shell->call_depth; i++)
+		open += shell->calls[i] == function;
+	if (open >= (shell->call_depth < RECURSION_MAX ? RECURSION_MAX : 1))
+		return false;
+	if (shell->call_depth < SHELL_CALLS_MAX)
+		return may_look_again(shell, function);
+	shell->is_cut = true;
+	return false;
 }
 
 /* f() { "$@"; }; f rm -rf / */
 static void call(struct shell *shell, uint32_t function, const struct strv *words)
 {
-	const struct strv *before = shell->given;
+	struct strv *before = shell->given;
+	size_t shifted = shell->shifted;
 	owned(strv_done) struct strv given = STRV_INIT;
 
-	if (shell->call_depth >= CALL_DEPTH_MAX || !may_look_again(shell, function))
+	if (!may_call(shell, function))
 		return;
 	for (size_t i = 1; i < words->count; i++)
 		strv_add(&given, words->items[i]);
 	shell->given = &given;
-	shell->call_depth++;
+	shell->shifted = 0;
+	shell->calls[shell->call_depth++] = function;
 	for (uint32_t at = function + 1; at < shell->syntax->nodes[function].after; at++)
 		shell->judge(shell, at);
 	shell->call_depth--;
 	shell->given = before;
+	shell->shifted = shifted;
 }
 
 /* printf -v NAME FORMAT WORDS */
@@ -147,10 +216,21 @@ static void print_into(struct shell *shell, const struct strv *words)
 /* set -- WORDS: what $1 and $@ are from here on. */
 static void set_given(struct shell *shell, const struct strv *words)
 {
-	strv_done(&shell->positional);
+	if (!shell->given)
+		shell->given = &shell->positional;
+	strv_done(shell->given);
 	for (size_t i = 2; i < words->count; i++)
-		strv_add(&shell->positional, words->items[i]);
-	shell->given = &shell->positional;
+		strv_add(shell->given, words->items[i]);
+	shell->shifted = 0;
+}
+
+/* shift, shift 2 */
+static void shift(struct shell *shell, const struct strv *words)
+{
+	unsigned long count = words->count > 1 ? strtoul(words->items[1], NULL, 10) : 1;
+
+	if (shell->given && count <= shell->given->count - shell->shifted)
+		shell->shifted += count;
 }
 
 void shell_effect(struct shell *shell, const struct strv *words)
@@ -163,33 +243,28 @@ void shell_effect(struct shell *shell, const struct strv *words)
 	else if (words->count > 3 && strcmp(name, "printf") == 0 &&
 		 strcmp(words->items[1], "-v") == 0)
 		print_into(shell, words);
-	else if (words->count > 1 && strcmp(name, "set") == 0 &&
-		 strcmp(words->items[1], "--") == 0 && shell->call_depth == 0)
+	else if (words->count > 1 && strcmp(name, "set") == 0 && strcmp(words->items[1], "--") == 0)
 		set_given(shell, words);
+	else if (strcmp(name, "shift") == 0)
+		shift(shell, words);
+	else if (strcmp(name, "alias") == 0 || strcmp(name, "hash") == 0)
+		shell_note_alias(shell, words);
 }
 
-void shell_read(struct shell *shell, const struct strv *words, const char *text)
+bool shell_look_again(struct shell *shell, uint32_t node)
 {
-	size_t at = command_start(words);
+	const struct syntax *syntax = shell->syntax;
 
-	if (at >= words->count || strcmp(words->items[at], "read") != 0)
-		return;
-	for (at++; at < words->count; at++) {
-		const char *name = words->items[at];
-		bool is_last = at + 1 == words->count;
-		size_t len;
-
-		if (name[0] == '-')
-			continue;
-		text += strspn(text, " \t\n");
-		len = is_last ? strcspn(text, "\n") : strcspn(text, " \t\n");
-		if (len > 0) {
-			owned(free_ptr) char *value = xstrndup(text, len);
-
-			shell_define(shell, name, strlen(name), value);
-		}
-		text += len;
+	if (!may_look_again(shell, node))
+		return false;
+	for (uint32_t at = node; at < syntax->nodes[node].after; at++) {
+		/* for x in rm ls; do $x ...: each is run. */
+		if (syntax->nodes[at].kind == NODE_ASSIGNMENT ||
+		    (syntax->nodes[at].kind == NODE_COMMAND &&
+		     (varies(shell, at) || syntax->nodes[at + 1].kind == NODE_ASSIGNMENT)))
+			shell->judge(shell, at);
 	}
+	return true;
 }
 
 /* for x in r m; do c=$c$x; done: each but the last round for what it assigns; the last is gone through as it stands. */
@@ -212,14 +287,7 @@ void shell_loop(struct shell *shell, uint32_t node)
 	text = syntax_source(syntax, name, &len);
 	for (size_t i = 0; i < values.count; i++) {
 		shell_define(shell, text, len, values.items[i]);
-		if (i + 1 == values.count || !may_look_again(shell, body))
+		if (i + 1 == values.count || !shell_look_again(shell, body))
 			break;
-		for (uint32_t at = body; at < syntax->nodes[body].after; at++) {
-			/* for x in rm ls; do $x ...: each is run. */
-			if (syntax->nodes[at].kind == NODE_ASSIGNMENT ||
-			    (syntax->nodes[at].kind == NODE_COMMAND &&
-			     shell_name_varies(shell, at)))
-				shell->judge(shell, at);
-		}
 	}
 }

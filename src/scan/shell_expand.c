@@ -80,20 +80,21 @@ static bool is_too_long(struct str *out)
 static bool add_given(const struct shell *shell, const char *name, size_t len, struct str *out)
 {
 	const struct strv *given = shell->given;
-	size_t at;
+	/* A shift may not count, either. */
+	size_t gone = shell->is_former ? 0 : shell->shifted, at;
 
 	if (!given || len != 1)
 		return false;
 	if (*name == '@' || *name == '*') {
-		for (size_t i = 0; i < given->count && !is_too_long(out); i++) {
-			str_add(out, i ? " " : "");
+		for (size_t i = gone; i < given->count && !is_too_long(out); i++) {
+			str_add(out, i > gone ? " " : "");
 			str_add(out, given->items[i]);
 		}
 		return true;
 	}
 	at = isdigit((unsigned char)*name) ? (size_t)(*name - '0') : 0;
-	if (at > 0 && at <= given->count)
-		str_add(out, given->items[at - 1]);
+	if (at > 0 && at + gone <= given->count)
+		str_add(out, given->items[at + gone - 1]);
 	return at > 0;
 }
 

@@ -131,13 +131,17 @@ static bool add_braced(const struct str *word, struct strv *words)
 
 void shell_split(struct shell *shell, const char *at, struct strv *words)
 {
+	char separators[SHELL_SEPARATORS_SIZE] = " \t\n";
+
+	if (shell->has_separators)
+		shell_separators(shell, separators);
 	while (*at && job_spend(shell->job, WORD_COST)) {
-		size_t len = strcspn(at, " \t\n");
+		size_t len = strcspn(at, separators);
 
 		if (len > 0)
 			strv_take(words, xstrndup(at, len));
 		at += len;
-		at += strspn(at, " \t\n");
+		at += strspn(at, separators);
 	}
 }
 

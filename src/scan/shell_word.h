@@ -7,6 +7,8 @@
 
 #define SHELL_WORD_MAX 16384u
 #define SHELL_FETCHED_MAX 64u
+/* So deep do calls of the text's own functions go. */
+#define SHELL_CALLS_MAX 12u
 
 struct shell {
 	struct scan_job *job;
@@ -15,9 +17,17 @@ struct shell {
 	struct strv fetched;	   /* files that a command before took from the network */
 	unsigned depth;		   /* of substitutions being read */
 	struct strv positional;	   /* what set -- has set */
-	const struct strv *given;  /* $1, $2 and so on; NULL where they are not known */
+	struct strv *given;	   /* $1, $2 and so on; NULL where they are not known */
+	size_t shifted;		   /* so many of them are gone */
 	uint32_t again;		   /* nodes looked at once more: bodies of functions and loops */
+	uint32_t calls[SHELL_CALLS_MAX]; /* functions being looked at */
 	unsigned call_depth;
+	bool is_cut;	     /* there was more to look at again than may be */
+	bool has_references; /* some names stand for other names */
+	bool has_aliases;
+	/* Assignments in this command that end before this byte come before it. */
+	uint32_t lines_of, lines_end;
+	bool has_separators; /* IFS is another, for words as well */
 	bool is_former; /* variables are what they were before an assignment that may not count */
 	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
@@ -62,6 +72,22 @@ void shell_effect(struct shell *shell, const struct strv *words);
 void shell_read(struct shell *shell, const struct strv *words, const char *text);
 void shell_loop(struct shell *shell, uint32_t node);
 void shell_note_function(struct shell *shell, uint32_t node);
+/* declare -n NAME=VALUE: from here on NAME is another name of the variable VALUE. */
+void shell_refer(struct shell *shell, const char *name, size_t len, const char *value);
+/* Goes once more through what varies below NODE; false when there was too much of it. */
+bool shell_look_again(struct shell *shell, uint32_t node);
+/* Other names of commands: alias l=rm, hash -p /bin/rm l. */
+void shell_note_alias(struct shell *shell, const struct strv *words);
+/* The words with the alias in front of them put in place; false when there is none. */
+bool shell_unalias(struct shell *shell, const struct strv *words, struct strv *ret_words);
+/* Room for blanks and what IFS has. */
+#define SHELL_SEPARATORS_SIZE 32
+/* Blanks, and what IFS says: it may be the command's own, or no longer count. */
+void shell_separators(const struct shell *shell, char out[static SHELL_SEPARATORS_SIZE]);
+/* The words of the command whose input NODE, a redirection, is. */
+void shell_fed_command(struct shell *shell, uint32_t node, struct strv *ret_words);
+/* NODE, a redirection, gives TEXT to its command: code to an interpreter, lines to read. */
+void shell_feed(struct shell *shell, uint32_t node, const char *text);
 
 /* The language a command's input would be run as; SCAN_UNKNOWN when it is no code. */
 enum scan_language shell_reads_as(const struct strv *words);

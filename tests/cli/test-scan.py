@@ -147,7 +147,11 @@ HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100
            "marks.sh": "echo " + "a " * 8000 + "| xargs -I{} echo " + "{} " * 60000,
            "strips.sh": f"y={'a' * 256}\n" + f"echo ${{y##*[{'b' * 400}]z}}\n" * 2000,
            "lists.py": f"import subprocess\nx='{'a' * 16000}'\nl=[{'x,' * 1000}]\n" + "subprocess.run(l)\n" * 5000,
-           "groups.sh": "{\n" * 300 + "a b c\n" * 20000 + "} >x\n" * 300}
+           "groups.sh": "{\n" * 300 + "a b c\n" * 20000 + "} >x\n" * 300,
+           # More than is looked at again: functions that call functions, a loop of many rounds.
+           "calls.sh": "".join(f"f{i}() {{ " + f'f{i + 1} "$@"; ' * 10 + "}\n" for i in range(9)) + 'f9() { "$@"; }\nf0 ls\n',
+           "chain.sh": "".join(f'f{i}() {{ f{i + 1} "$@"; }}\n' for i in range(30)) + 'f30() { "$@"; }\nf0 rm -rf /\n',
+           "rounds.sh": "for a in " + "x " * 20000 + "; do\n" + "b=$a$b; $a y\n" * 20 + "done\n"}
 # Of each a few letters became gigabytes, at once or one after the other.
 GROWING = {"twice.sh": "set -- a b\n" + "set -- $@ $@\n" * 40, "quoted.sh": "set -- a b\n" + 'set -- "$@" "$@"\n' * 40,
            "replaced.sh": f"y={'a' * 16000}\necho ${{y//a/{'b' * 300000}}}\n",
