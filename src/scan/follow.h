@@ -61,6 +61,10 @@ bool follow_is_function(const struct follow *follow, uint32_t callee);
 /* Where a function stands, by its name; what a call hands to one's parameters. */
 void follow_place(struct follow *follow, uint32_t function);
 void follow_handed(struct follow *follow, uint32_t call);
+/* All names of MODULE are there: from MODULE import *. */
+void follow_wildcard(struct follow *follow, const char *module);
+/* The names in PATTERN, from what is taken apart. */
+void follow_destructure(struct follow *follow, uint32_t pattern, const struct meaning *right);
 /* Imports, assignments, parameters: what gives names their meaning. */
 void follow_define(struct follow *follow, uint32_t node);
 

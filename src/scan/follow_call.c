@@ -151,6 +151,21 @@ static const struct meaning *same(const struct call *call)
 	return first == SYNTAX_NONE ? NULL : call->follow->of[first];
 }
 
+/* Object.assign({}, fs): what any of them is. */
+static const struct meaning *any_of(const struct call *call)
+{
+	const struct meaning *result = NULL;
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t at = follow_argument(call->follow, call->node, i);
+
+		if (at == SYNTAX_NONE)
+			break;
+		result = meaning_both(&call->follow->all, result, call->follow->of[at]);
+	}
+	return result;
+}
+
 /* os.path.join("/home", name): a path, with gaps where its parts are not known. */
 static const struct meaning *joined(const struct call *call)
 {
@@ -204,6 +219,18 @@ static const struct meaning *element(const struct call *call)
 static const struct meaning *requirer(const struct call *call)
 {
 	return meaning_new(&call->follow->all, MEANS_PATH, "require", strlen("require"));
+}
+
+/* globals().update(vars(os)): its names are all there from here on. */
+static const struct meaning *spread_out(const struct call *call)
+{
+	uint32_t first = follow_argument(call->follow, call->node, 0);
+	const struct meaning *module =
+		first == SYNTAX_NONE ? NULL : meaning_of_kind(call->follow->of[first], MEANS_PATH);
+
+	if (module)
+		follow_wildcard(call->follow, module->text);
+	return NULL;
 }
 
 static const struct {
@@ -278,7 +305,15 @@ static const struct {
 	{ "String", same },
 	{ "functools.partial", same },
 	{ "util.promisify", same },
-	{ "Object.assign", same },
+	{ "Object.assign", any_of },
+	{ "Object.setPrototypeOf", any_of },
+	{ "Promise.resolve", same },
+	{ "globals().update", spread_out },
+	{ "locals().update", spread_out },
+	{ "vars().update", spread_out },
+	{ "Proxy", same },
+	{ "WeakRef", same },
+	{ "Object.getOwnPropertyDescriptor", member },
 };
 
 static const struct meaning *known_function(const struct call *call, const struct meaning *path)

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #define PATTERN_DEPTH_MAX 8u
+#define WILDCARDS_MAX 8u
+/* A name keeps a few meanings only; so many items are tried for them. */
+#define LOOP_ITEMS_MAX 1024u
 
 /* Members have names of their own, which no identifier can have. */
 static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
@@ -111,6 +114,12 @@ static void imported_name(struct follow *follow, const struct meaning *module, u
 		define(follow, alias, path_of(follow, text, len));
 }
 
+void follow_wildcard(struct follow *follow, const char *module)
+{
+	if (follow->wildcards.count < WILDCARDS_MAX && !strv_has(&follow->wildcards, module))
+		strv_add(&follow->wildcards, module);
+}
+
 static void python_from(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -125,9 +134,8 @@ static void python_from(struct follow *follow, uint32_t node)
 	module = path_of(follow, text, len);
 	for (uint32_t child = syntax_first(syntax, node); child != SYNTAX_NONE;
 	     child = syntax_next(syntax, child)) {
-		if (syntax->nodes[child].kind == NODE_WILDCARD_IMPORT && module &&
-		    follow->wildcards.count < 8 && !strv_has(&follow->wildcards, module->text))
-			strv_add(&follow->wildcards, module->text);
+		if (syntax->nodes[child].kind == NODE_WILDCARD_IMPORT && module)
+			follow_wildcard(follow, module->text);
 		else if (syntax->nodes[child].field == FIELD_NAME)
 			imported_name(follow, module, child);
 	}
@@ -191,20 +199,28 @@ static void destructure(struct follow *follow, uint32_t pattern, const struct me
 	     child = syntax_next(syntax, child)) {
 		uint32_t key = syntax_child(syntax, child, FIELD_KEY);
 		uint32_t value = syntax_child(syntax, child, FIELD_VALUE);
+		/* {x = default} */
+		uint32_t left = syntax_child(syntax, child, FIELD_LEFT);
+		uint32_t name = left == SYNTAX_NONE ? child : left;
 		bool is_pair = syntax->nodes[child].kind == NODE_PAIR && key != SYNTAX_NONE &&
 			       value != SYNTAX_NONE;
 
-		if (syntax->nodes[child].kind == NODE_SHORTHAND)
-			define(follow, child, member_of(follow, right, child));
+		if (syntax->nodes[name].kind == NODE_SHORTHAND)
+			define(follow, name, member_of(follow, right, name));
 		else if (is_pair && syntax->nodes[value].kind == NODE_OBJECT_PATTERN &&
 			 depth < PATTERN_DEPTH_MAX)
 			destructure(follow, value, member_of(follow, right, key), depth + 1);
 		else if (is_pair)
 			define(follow, value, member_of(follow, right, key));
-		else if (syntax->nodes[child].kind == NODE_IDENTIFIER)
-			define(follow, child, item == SYNTAX_NONE ? NULL : follow->of[item]);
+		else if (syntax->nodes[name].kind == NODE_IDENTIFIER)
+			define(follow, name, item == SYNTAX_NONE ? NULL : follow->of[item]);
 		item = item == SYNTAX_NONE ? SYNTAX_NONE : syntax_next(syntax, item);
 	}
+}
+
+void follow_destructure(struct follow *follow, uint32_t pattern, const struct meaning *right)
+{
+	destructure(follow, pattern, right, 0);
 }
 
 static void assign(struct follow *follow, uint32_t left, uint32_t right)
@@ -216,7 +232,8 @@ static void assign(struct follow *follow, uint32_t left, uint32_t right)
 	kind = follow->syntax->nodes[left].kind;
 	if (kind == NODE_OBJECT_PATTERN && right != SYNTAX_NONE)
 		destructure(follow, left, follow->of[right], 0);
-	else if (kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE || kind == NODE_SUBSCRIPT)
+	else if (kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE || kind == NODE_SUBSCRIPT ||
+		 kind == NODE_SHORTHAND)
 		define(follow, left, right == SYNTAX_NONE ? NULL : follow->of[right]);
 }
 
@@ -239,9 +256,14 @@ static void augmented(struct follow *follow, uint32_t node)
 	uint32_t left = syntax_child(follow->syntax, node, FIELD_LEFT);
 	uint32_t right = syntax_child(follow->syntax, node, FIELD_RIGHT);
 
-	if (left != SYNTAX_NONE && right != SYNTAX_NONE && follow_text(follow, left))
+	if (left == SYNTAX_NONE || right == SYNTAX_NONE)
+		return;
+	if (follow_text(follow, left))
 		define(follow, left,
 		       follow_join(follow, follow_text(follow, left), follow_text(follow, right)));
+	/* x ??= require("fs") */
+	else if (meaning_of_kind(follow->of[right], MEANS_PATH))
+		define(follow, left, follow->of[right]);
 }
 
 /* A parameter's name is the program's own; its default is one thing it may mean. */
@@ -255,9 +277,26 @@ static void parameters(struct follow *follow, uint32_t node)
 
 		if (syntax->nodes[child].kind == NODE_IDENTIFIER)
 			define(follow, child, NULL);
+		else if (syntax->nodes[child].kind == NODE_OBJECT_PATTERN)
+			destructure(follow, child, NULL, 0);
 		else if (inner != SYNTAX_NONE && syntax->nodes[inner].kind == NODE_IDENTIFIER)
 			define(follow, inner, NULL);
 	}
+}
+
+/* for f in glob.glob("/home/a*"): a name below what stands before the pattern. */
+static const struct meaning *matched(struct follow *follow, uint32_t call)
+{
+	const struct meaning *pattern =
+		follow->syntax->nodes[call].kind == NODE_CALL
+			? follow_text(follow, follow_argument(follow, call, 0))
+			: NULL;
+	const struct meaning before = { .kind = MEANS_TEXT,
+					.text = pattern ? pattern->text : "",
+					.len = pattern ? (uint32_t)strcspn(pattern->text, "*?[")
+						       : 0 };
+
+	return before.len > 0 ? follow_join(follow, &before, NULL) : NULL;
 }
 
 /* for p in Path("x").rglob("*"): what a directory gives is of the same kind as the directory. */
@@ -267,6 +306,9 @@ static const struct meaning *entry_of(struct follow *follow, uint32_t right)
 	const struct meaning *from =
 		right == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[right], MEANS_PATH);
 
+	if (from &&
+	    (strcmp(from->text, "glob.glob()") == 0 || strcmp(from->text, "glob.iglob()") == 0))
+		return matched(follow, right);
 	if (!from || !str_starts(from->text, "pathlib.Path().") || !str_ends(from->text, "()"))
 		return NULL;
 	return meaning_new(&follow->all, MEANS_PATH, path, sizeof(path) - 1);
@@ -282,8 +324,8 @@ static void loop(struct follow *follow, uint32_t node)
 	if (left == SYNTAX_NONE || syntax->nodes[left].kind != NODE_IDENTIFIER)
 		return;
 	define(follow, left, entry_of(follow, right));
-	for (uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list);
-	     item != SYNTAX_NONE; item = syntax_next(syntax, item)) {
+	for (uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list), i = 0;
+	     i < LOOP_ITEMS_MAX && item != SYNTAX_NONE; item = syntax_next(syntax, item), i++) {
 		if (meaning_of_kind(follow->of[item], MEANS_PATH) ||
 		    meaning_of_kind(follow->of[item], MEANS_TEXT))
 			define(follow, left, follow->of[item]);

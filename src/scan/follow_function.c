@@ -7,6 +7,9 @@
 
 /* A function without a name is known by its node, as no identifier is. */
 #define KEY_SIZE (MEANING_PATH_MAX + 16)
+/* So many values are handed over at one place, and patterns of such a size taken apart. */
+#define HANDED_MAX 64u
+#define PATTERN_NODES_MAX 512u
 
 /* "NAME()" for a node that names something; false when it is too long. */
 static bool name_key(const struct follow *follow, uint32_t name, char key[static KEY_SIZE])
@@ -16,7 +19,8 @@ static bool name_key(const struct follow *follow, uint32_t name, char key[static
 
 	if (len == 0 || len >= MEANING_PATH_MAX)
 		return false;
-	(void)snprintf(key, KEY_SIZE, "%.*s()", (int)len, follow->syntax->text + it->start);
+	memcpy(key, follow->syntax->text + it->start, len);
+	memcpy(key + len, "()", sizeof("()"));
 	return true;
 }
 
@@ -133,26 +137,83 @@ void follow_place(struct follow *follow, uint32_t function)
 	meanings_define(&follow->all, key, strlen(key), meaning_number(&follow->all, function));
 }
 
+/* What ARGUMENT means is what the parameter means, too; a function handed over is called by the parameter's name. */
+static void hand(struct follow *follow, uint32_t parameter, uint32_t argument)
+{
+	const struct syntax_node *it = &follow->syntax->nodes[parameter];
+	const struct meaning *meaning = follow->of[argument];
+	uint32_t kind = follow->syntax->nodes[argument].kind;
+	char key[KEY_SIZE];
+
+	if (it->kind == NODE_OBJECT_PATTERN && it->after - parameter <= PATTERN_NODES_MAX)
+		follow_destructure(follow, parameter, meaning);
+	if (it->kind != NODE_IDENTIFIER)
+		return;
+	if ((kind == NODE_FUNCTION || kind == NODE_ARROW_FUNCTION) &&
+	    name_key(follow, parameter, key)) {
+		key[strlen(key) - 1] = '@';
+		meanings_define(&follow->all, key, strlen(key),
+				meaning_number(&follow->all, argument));
+	}
+	if (meaning_of_kind(meaning, MEANS_PATH) || meaning_of_kind(meaning, MEANS_TEXT))
+		meanings_define(&follow->all, follow->syntax->text + it->start, it->end - it->start,
+				meaning);
+}
+
+/* The first parameter of a function, or SYNTAX_NONE. */
+static uint32_t first_parameter(const struct syntax *syntax, uint32_t function)
+{
+	uint32_t child = syntax_first(syntax, function);
+
+	/* x => ... has its only one there and then. */
+	if (syntax->nodes[function].kind == NODE_ARROW_FUNCTION && child != SYNTAX_NONE &&
+	    syntax->nodes[child].kind == NODE_IDENTIFIER)
+		return child;
+	while (child != SYNTAX_NONE && syntax->nodes[child].kind != NODE_PARAMETERS)
+		child = syntax_next(syntax, child);
+	return child == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, child);
+}
+
+/* promise.then(f => ...), [a, b].forEach(f => ...): what comes out of the object is what the function is given. */
+static void hand_out(struct follow *follow, uint32_t call, uint32_t callee)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t function = follow_argument(follow, call, 0), object, name, parameter, list;
+
+	if (syntax->nodes[callee].kind != NODE_ATTRIBUTE || function == SYNTAX_NONE ||
+	    (syntax->nodes[function].kind != NODE_FUNCTION &&
+	     syntax->nodes[function].kind != NODE_ARROW_FUNCTION))
+		return;
+	object = syntax_child(syntax, callee, FIELD_OBJECT);
+	name = syntax_child(syntax, callee, FIELD_MEMBER);
+	parameter = first_parameter(syntax, function);
+	if (object == SYNTAX_NONE || name == SYNTAX_NONE || parameter == SYNTAX_NONE)
+		return;
+	if (syntax_is(syntax, name, "then"))
+		hand(follow, parameter, object);
+	list = follow_list(follow, object);
+	list = list == SYNTAX_NONE ? list : syntax_first(syntax, list);
+	for (uint32_t item = list, i = 0; i < HANDED_MAX && item != SYNTAX_NONE;
+	     item = syntax_next(syntax, item), i++)
+		hand(follow, parameter, item);
+}
+
 void follow_handed(struct follow *follow, uint32_t call)
 {
 	const struct syntax *syntax = follow->syntax;
 	uint32_t callee = syntax_child(syntax, call, FIELD_CALLEE);
 	uint32_t function = callee == SYNTAX_NONE ? SYNTAX_NONE : function_of(follow, callee);
-	uint32_t child = function == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, function);
+	uint32_t child = function == SYNTAX_NONE ? SYNTAX_NONE : first_parameter(syntax, function);
 
-	while (child != SYNTAX_NONE && syntax->nodes[child].kind != NODE_PARAMETERS)
-		child = syntax_next(syntax, child);
-	child = child == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, child);
-	for (unsigned i = 0; child != SYNTAX_NONE; i++, child = syntax_next(syntax, child)) {
+	if (callee != SYNTAX_NONE && follow->language == SCAN_JAVASCRIPT)
+		hand_out(follow, call, callee);
+	for (unsigned i = 0; i < HANDED_MAX && child != SYNTAX_NONE;
+	     i++, child = syntax_next(syntax, child)) {
 		uint32_t argument = follow_argument(follow, call, i);
-		const struct syntax_node *it = &syntax->nodes[child];
 
-		if (argument == SYNTAX_NONE)
+		/* Of x => ... the body is what comes next. */
+		if (argument == SYNTAX_NONE || syntax->nodes[child].field == FIELD_BODY)
 			return;
-		if (it->kind == NODE_IDENTIFIER &&
-		    (meaning_of_kind(follow->of[argument], MEANS_PATH) ||
-		     meaning_of_kind(follow->of[argument], MEANS_TEXT)))
-			meanings_define(&follow->all, syntax->text + it->start, it->end - it->start,
-					follow->of[argument]);
+		hand(follow, child, argument);
 	}
 }

@@ -212,6 +212,9 @@ const struct meaning *call_method(const struct call *call, uint32_t callee)
 	/* ["e", "val"].join("") */
 	if (list != SYNTAX_NONE && strcmp(method, "join") == 0)
 		return join_items(call, call_text(call, 0), list);
+	/* A promise, a weak reference: what is in it. */
+	if (object != SYNTAX_NONE && strcmp(method, "deref") == 0)
+		return call->follow->of[object];
 	if (object != SYNTAX_NONE && !text && call_text(call, 0) &&
 	    is_among("get pop setdefault __getitem__ __getattribute__", method))
 		return got(call, object, call_text(call, 0));

@@ -147,9 +147,34 @@ static bool is_temporary(const struct use *use)
 		str_starts(path->text, "fs.promises.mkdtemp"));
 }
 
+/* "/" + name: whatever there is in the root. */
+static bool is_below_root(const struct meaning *text)
+{
+	size_t slashes = text ? strspn(text->text, "/") : 0;
+
+	return slashes > 0 && text->text[slashes] == FOLD_GAP;
+}
+
+/* Of all that a text may be, the one that is worst to delete; *TEXT becomes it. */
+static enum place_kind worst_place(const struct meaning **text)
+{
+	enum place_kind place = *text ? place_of((*text)->text) : PLACE_PLAIN;
+
+	for (const struct meaning *one = *text; one; one = one->also) {
+		if (one->kind != MEANS_TEXT || (place != PLACE_PLAIN && place != PLACE_TEMPORARY))
+			continue;
+		if (is_below_root(one) || (place_of(one->text) != PLACE_PLAIN &&
+					   place_of(one->text) != PLACE_TEMPORARY)) {
+			place = place_of(one->text);
+			*text = one;
+		}
+	}
+	return place;
+}
+
 static void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree)
 {
-	enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
+	enum place_kind place = worst_place(&text);
 	enum scan_severity severity = use->row->severity;
 
 	if (is_known(text) || is_temporary(use))
@@ -160,6 +185,8 @@ static void judge_deletion(const struct use *use, const struct meaning *text, bo
 		severity = SEVERITY_CRITICAL;
 	else if (place != PLACE_PLAIN && place != PLACE_TEMPORARY)
 		severity = is_tree ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	else if (is_below_root(text))
+		severity = SEVERITY_HIGH;
 	else if (is_tree && text && text->text[0] == FOLD_GAP && text->len == 1)
 		severity = use->row->severity;
 	use_tell(use, RULE_DELETE, severity);

@@ -86,7 +86,8 @@ static bool is_store(const struct scan_job *job, const char *path)
 static bool is_ground(const struct scan_job *job, const char *path)
 {
 	return is_among(job->language == SCAN_PYTHON ? "globals() locals() vars()"
-						     : "globalThis window global self frames top",
+						     : "globalThis window global self frames top "
+						       "fs fs.promises fs/promises",
 			path);
 }
 
@@ -162,11 +163,87 @@ static enum scan_severity probe(struct scan_job *job, uint32_t call, unsigned po
 	return job_probe(job, SCAN_SHELL, str_cstr(&text), text.len);
 }
 
+static bool says_recursive(const struct syntax *syntax, uint32_t pair)
+{
+	uint32_t kind = syntax->nodes[pair].kind;
+	uint32_t key = kind == NODE_PAIR	       ? syntax_child(syntax, pair, FIELD_KEY)
+		       : kind == NODE_KEYWORD_ARGUMENT ? syntax_child(syntax, pair, FIELD_NAME)
+						       : SYNTAX_NONE;
+	uint32_t value = key == SYNTAX_NONE ? SYNTAX_NONE : syntax_child(syntax, pair, FIELD_VALUE);
+
+	return value != SYNTAX_NONE && syntax_is(syntax, key, "recursive") &&
+	       !syntax_is(syntax, value, "false") && !syntax_is(syntax, value, "False");
+}
+
+/* Whether an argument is an object that says {recursive: true}, or recursive=True. */
+static bool is_recursive(const struct scan_job *job, uint32_t call)
+{
+	const struct syntax *syntax = job->syntax;
+	uint32_t arguments = syntax_child(syntax, call, FIELD_ARGUMENTS);
+	uint32_t at = arguments == SYNTAX_NONE ? arguments : syntax_first(syntax, arguments);
+
+	for (; at != SYNTAX_NONE; at = syntax_next(syntax, at)) {
+		if (says_recursive(syntax, at))
+			return true;
+		for (uint32_t pair = syntax_first(syntax, at); pair != SYNTAX_NONE;
+		     pair = syntax_next(syntax, pair)) {
+			if (says_recursive(syntax, pair))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the callee is called as what removes files, and hardly anything else is. */
+static bool is_named_removal(const struct scan_job *job, uint32_t callee)
+{
+	uint32_t member = judge_last_name(job, callee);
+	const struct meaning *text =
+		member == SYNTAX_NONE ? NULL : follow_text(job->follow, member);
+	owned(free_ptr) char *name =
+		text ? xstrdup(text->text)
+		     : judge_source(job, member == SYNTAX_NONE ? callee : member);
+
+	return is_among("rmSync rmdirSync unlinkSync unlink rmdir rmtree removedirs truncateSync",
+			name) &&
+	       !follow_is_function(job->follow, callee);
+}
+
+/* Whether nothing speaks against it: what only reads or makes goes through trees, too. */
+static bool may_remove(const struct scan_job *job, uint32_t callee)
+{
+	uint32_t member = job->syntax->nodes[callee].kind == NODE_ATTRIBUTE
+				  ? judge_last_name(job, callee)
+				  : SYNTAX_NONE;
+	owned(free_ptr) char *name = member == SYNTAX_NONE ? NULL : judge_source(job, member);
+
+	return name ? !is_among("mkdir mkdirSync watch readdir readdirSync cp cpSync opendir glob "
+				"iglob listdir walk",
+				name)
+		    : is_dynamic(job, callee);
+}
+
+/* thing.rmSync("/home"), fs[name]("/", {recursive: true}): told by what it is given. */
+static void judge_given(struct scan_job *job, uint32_t call, uint32_t callee)
+{
+	const struct meaning *text =
+		follow_text(job->follow, follow_argument(job->follow, call, 0));
+	enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
+
+	if (place == PLACE_PLAIN || place == PLACE_TEMPORARY)
+		return;
+	if (is_named_removal(job, callee) ||
+	    (place == PLACE_EVERYTHING && is_recursive(job, call) && may_remove(job, callee)))
+		job_find(job, job->syntax->nodes[call].start, RULE_DELETE, SEVERITY_HIGH,
+			 text->text);
+}
+
 void judge_unknown_call(struct scan_job *job, uint32_t call, uint32_t callee)
 {
 	enum scan_severity worst = SEVERITY_NONE;
 
 	judge_rare_member(job, call, callee);
+	judge_given(job, call, callee);
 	for (unsigned i = 0; i < 2 && worst < SEVERITY_HIGH && is_dynamic(job, callee); i++)
 		worst = probe(job, call, i);
 	if (worst >= SEVERITY_HIGH)

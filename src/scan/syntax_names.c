@@ -88,6 +88,7 @@ static const struct name_row kinds[] = {
 	{ "namespace_import", NODE_NAMESPACE_IMPORT },
 	{ "new_expression", NODE_NEW },
 	{ "number", NODE_NUMBER },
+	{ "object_assignment_pattern", NODE_ASSIGNMENT },
 	{ "object_pattern", NODE_OBJECT_PATTERN },
 	{ "pair", NODE_PAIR },
 	{ "pair_pattern", NODE_PAIR },
