@@ -8,8 +8,11 @@
  * 231). Those in sixth/ (104 of 117, 1 of 72) and seventh/ (116 of 127, 1 of 62; 98 of 127 by the rules before sixth/)
  * are little but disguise, too, with longer programs among the harmless; sixth/ was written without a look at the rules,
  * seventh/ with the rules mended by sixth/, and eighth/ (50 of 56, 1 of 21; 41 of 56 by the rules before sixth/) with
- * those mended by seventh/, after which the rules were mended once more. For those in held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of
- * them, what such code is mostly like, came last.
+ * those mended by seventh/, after which the rules were mended once more. Those in ninth/ (135 of 148, 1 of 101; all
+ * misses in shell texts) were written next, and with the rules mended by them those in tenth/ (170 of 213, 3 of 62;
+ * most misses in JavaScript that never names child_process; nine more of its shell texts, places spelt otherwise, were
+ * written with the hole in sight). For those in held-out/ no rule was changed, and what is told about them is the
+ * honest figure; the latter half of them, what such code is mostly like, came last.
  */
 #include "base/fd.h"
 #include "base/own.h"
@@ -127,12 +130,13 @@ int main(int argc, char **argv)
 		const char *folder;
 		unsigned least;
 		double wanted;
-	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 }, { "third", 45, 95 },
-		      { "fourth", 170, 95 }, { "fifth", 230, 95 }, { "sixth", 70, 95 },
-		      { "seventh", 60, 95 }, { "eighth", 20, 95 }, { "held-out", 65, 90 } };
+	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 },  { "third", 45, 95 },
+		      { "fourth", 170, 95 }, { "fifth", 230, 95 },  { "sixth", 70, 95 },
+		      { "seventh", 60, 95 }, { "eighth", 20, 95 },  { "ninth", 100, 95 },
+		      { "tenth", 60, 95 },   { "held-out", 65, 90 } };
 
 	if (!scan_is_built()) {
-		tap_skip(27, "this build has no scanner");
+		tap_skip(33, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)
