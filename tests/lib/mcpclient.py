@@ -116,7 +116,15 @@ class Server:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
+    def spare(self):
+        """The numbers of children that wait for a call."""
+        return [pid for pid in self.processes() if comm(pid) == "aisbx-spare"]
+
     def children(self):
+        """Those that perform one."""
+        return [pid for pid in self.processes() if comm(pid) != "aisbx-spare"]
+
+    def processes(self):
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             return file.read().split()
 
@@ -126,6 +134,24 @@ class Server:
         while self.children() and time.monotonic() < until:
             time.sleep(0.02)
         return self.children()
+
+
+def comm(pid):
+    """The name of a process; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def state(pid):
+    """The letter of a process' state; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def is_refused(result, *words):

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from box import slow  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 from family import command_lines, shells_with, until  # noqa: E402
-from mcpclient import Server, is_refused  # noqa: E402
+from mcpclient import Server, is_refused, state  # noqa: E402
 
 tap = Tap()
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
@@ -342,13 +342,39 @@ def test_no_leak(home):
         for _ in range(20):
             server.data("sandbox_run", command=["true"])
         server.settle()
+        until(server.spare)
         memory, descriptors = server.memory_kib(), server.descriptors()
         for _ in range(100):
             server.data("sandbox_run", command=["true"])
         tap.equal(server.settle(), [], "no children")
+        until(server.spare)
         tap.equal(server.descriptors(), descriptors, "100 calls later, as many descriptors")
         memory_is(server, memory + 256, f"and as much memory: {memory} KiB, then {server.memory_kib()} KiB")
         tap.ok(memory <= 8 * 1024 or "ASAN_OPTIONS" in os.environ, f"which is at most 8 MiB: {memory} KiB")
+
+
+def test_spare(home):
+    """A child that waits for the next call: it may take it, be too small for it, or be gone."""
+    with Server(home) as server:
+        tap.equal(server.spare(), [], "no call, nobody who waits for one")
+        server.data("sandbox_create", sandbox="spare")
+        tap.ok(until(server.spare), "after a call somebody waits for the next")
+        first = server.spare()
+        text = server.data("sandbox_exec", sandbox="spare", command=["printf", "%s", "\u00fc \t'\""], env={"A": "1"})
+        tap.equal(text.get("stdout"), "\u00fc \t'\"", "who takes it hears every word")
+        tap.ok(until(lambda: server.spare() and server.spare() != first), "and another one waits")
+        wide = server.data("sandbox_exec", sandbox="spare", command=["printf", "%s", "x" * 50000])
+        tap.equal(wide.get("stdout_bytes"), 50000, "a long request is none for it")
+        again = server.call("sandbox_exec", sandbox="spare", command=[])
+        tap.ok(again.get("isError") is True, "nor is a wrong one", again)
+        for pid in server.spare():
+            os.kill(int(pid), signal.SIGKILL)
+            until(lambda pid=pid: state(pid) in ("Z", ""))
+        tap.equal(server.data("sandbox_exec", sandbox="spare", command=["true"]).get("status"), "success", "killed, it is not missed")
+        server.data("sandbox_remove", sandbox="spare")
+        until(server.spare)
+        last = server.spare()
+    tap.ok(last and until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in last)), "it ends with its server", last)
 
 
 def test_client_gone(home):
@@ -392,6 +418,7 @@ def test_one_shot(home):
 
 with Home("mcp-protocol-") as home:
     for test in (test_versions, test_before_handshake, test_broken, test_huge, test_ids, test_frames_only, test_caps,
-                 test_progress_and_cancel, test_levels, test_messages, test_resources, test_crowd, test_no_leak, test_client_gone, test_one_shot):
+                 test_progress_and_cancel, test_levels, test_messages, test_resources, test_crowd, test_no_leak, test_spare,
+                 test_client_gone, test_one_shot):
         test(home)
 sys.exit(tap.done())

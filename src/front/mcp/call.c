@@ -34,6 +34,7 @@ static void call_free(struct call *call)
 	value_free(call->id);
 	value_free(call->progress_token);
 	value_free(call->question);
+	str_done(&call->request);
 	free(call->resource);
 	tool_call_done(&call->work);
 	str_done(&call->report);
@@ -132,7 +133,7 @@ static void send_progress(struct call *call, const char *what, size_t len)
 }
 
 /* Makes the pipes and the child. */
-static void call_begin(struct server *server, struct call *call)
+static void make_child(struct server *server, struct call *call)
 {
 	int report[2], input[2] = { -1, -1 };
 
@@ -146,7 +147,6 @@ static void call_begin(struct server *server, struct call *call)
 		answer_lost(call, "no pipe for the input; call again later");
 		return;
 	}
-	call->started_ns = call->told_ns = clock_now_ns();
 	call->pid = fork();
 	if (call->pid == 0)
 		call_child(call, &server->child_mask, input[0], report[1]);
@@ -161,9 +161,18 @@ static void call_begin(struct server *server, struct call *call)
 		return;
 	}
 	call->pid_fd = (int)syscall(SYS_pidfd_open, call->pid, 0);
-	(void)fcntl(call->report_fd, F_SETFL, O_NONBLOCK);
 	if (call->input_fd >= 0)
 		(void)fcntl(call->input_fd, F_SETFL, O_NONBLOCK);
+}
+
+static void call_begin(struct server *server, struct call *call)
+{
+	call->started_ns = call->told_ns = clock_now_ns();
+	if (!spare_take(server, call))
+		make_child(server, call);
+	if (!call->pid)
+		return;
+	(void)fcntl(call->report_fd, F_SETFL, O_NONBLOCK);
 	server->running++;
 }
 
@@ -412,5 +421,6 @@ void calls_end(struct server *server, unsigned grace_ms)
 		call_free(call);
 	}
 	server->waiting = 0;
+	spare_end(server);
 	nursery_close(&server->nursery);
 }

@@ -10,6 +10,9 @@
 #include "front/mcp/resources.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,5 +98,79 @@ _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd,
 		_exit(1);
 	call->work.call.nursery_fd = NURSERY_FD;
 	perform(call);
+	_exit(0);
+}
+
+/* Of a program, not of a sanitizer's books. */
+#define WARM_MAX (4ul << 20)
+
+/*
+ * A copied process is given each page again when it runs over it or writes to it: better now than when somebody waits.
+ * Where the kernel cannot, it comes as it always did.
+ */
+static void warm_up(void)
+{
+	owned(str_done) struct str maps = STR_INIT;
+	struct error ignored;
+
+	if (file_read(AT_FDCWD, "/proc/self/maps", 1 << 20, &maps, &ignored) < 0)
+		return;
+	for (const char *line = str_cstr(&maps), *next; *line; line = next) {
+		unsigned long from, to;
+		char rights[5];
+
+		next = line + strcspn(line, "\n");
+		next += *next == '\n';
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || to - from > WARM_MAX)
+			continue;
+		if (rights[1] == 'w' && rights[3] == 'p')
+			(void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+		else if (rights[2] == 'x')
+			(void)madvise((void *)from, to - from, MADV_POPULATE_READ);
+	}
+}
+
+/* Waits for the order and reads what it says; false when the server wants nothing any more. */
+static bool take_order(struct call_order *ret_order, struct rpc_message *ret_message)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+	struct rpc_fault fault;
+
+	if (fd_read_all(STDIN_FILENO, sizeof(*ret_order) + SPARE_REQUEST_MAX, &bytes) < 0 ||
+	    bytes.len <= sizeof(*ret_order))
+		return false;
+	memcpy(ret_order, bytes.data, sizeof(*ret_order));
+	return dup2(STDOUT_FILENO, STDIN_FILENO) >= 0 &&
+	       rpc_read(bytes.data + sizeof(*ret_order), bytes.len - sizeof(*ret_order),
+			ret_message, &fault) == 0;
+}
+
+_Noreturn void call_child_ahead(struct server *server, int order_fd, int report_fd)
+{
+	struct session session = { .server = server };
+	struct call call = { .session = &session };
+	struct rpc_message message;
+	struct call_order order;
+	struct error err;
+	char name[16] = "";
+
+	parent_end_follow(server->pid, SIGKILL);
+	/* Nobody who looks is to take it for a call that goes on and on. */
+	(void)prctl(PR_GET_NAME, name);
+	(void)prctl(PR_SET_NAME, SPARE_NAME);
+	if (settle(&server->child_mask, order_fd, report_fd, server->nursery.run_fd) < 0)
+		_exit(1);
+	warm_up();
+	if (!take_order(&order, &message))
+		_exit(1);
+	(void)prctl(PR_SET_NAME, name);
+	call.version = order.version;
+	call.log_level = order.log_level;
+	call.progress_token = order.shows_progress ? value_new_bool(true) : NULL;
+	tool_call_init(&call.work, order.tool, &server->ceiling, server->environ);
+	if (tool_call_read(&call.work, value_get(message.params, "arguments"), &err) < 0)
+		_exit(1);
+	call.work.call.nursery_fd = NURSERY_FD;
+	perform(&call);
 	_exit(0);
 }

@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/http.h"
+#include "front/mcp/stdio.h"
 #include "ops/rows.h"
 
 #include <limits.h>
@@ -80,7 +81,8 @@ int op_mcp_run(struct op_call *call, struct error *err)
 {
 	struct server server = { .environ = call->environ,
 				 .pid = getpid(),
-				 .nursery = NURSERY_INIT };
+				 .nursery = NURSERY_INIT,
+				 .spare = SPARE_INIT };
 	const char *address = op_arg_text(call, "http");
 	owned(free_ptr) char *owner = NULL;
 	int status;

@@ -3,7 +3,7 @@
  *
  *   bytes ──channel──> session: methods answered at once, or
  *                      call:    a tool in a forked child of the server, its answer through a pipe
- *                              ──channel──> bytes
+ *                              ──channel──> bytes    (one is made ahead: front/mcp/spare.h)
  *
  * The server itself has one thread and never waits for anybody: a child performs the operation, so ending the child ends
  * the operation with everything it started, and nothing an operation does to memory, descriptors or signals stays here.
@@ -11,6 +11,7 @@
 #ifndef FRONT_MCP_SERVER_H
 #define FRONT_MCP_SERVER_H
 
+#include "front/mcp/spare.h"
 #include "front/rpc/message.h"
 #include "ops/tool.h"
 
@@ -64,8 +65,9 @@ struct call {
 	pid_t pid; /* 0: waits for its turn */
 	int pid_fd, report_fd, input_fd;
 	size_t input_at;
-	struct str report; /* frames not complete yet */
-	char *resource;	   /* the answer is that resource; NULL: a tool's */
+	struct str report;  /* frames not complete yet */
+	struct str request; /* as it came, where that is all there is to the call; else empty */
+	char *resource;	    /* the answer is that resource; NULL: a tool's */
 	bool is_waiting, is_answered, is_cancelled;
 	bool may_ask;		/* the client can put a question to its user */
 	unsigned log_level;	/* least severity that is told; MCP_QUIET: none */
@@ -88,14 +90,15 @@ struct server {
 	struct put_question *questions; /* consent.c's */
 	bool is_ending;
 	struct nursery nursery; /* zygotes for the runs of its tools */
+	struct spare spare;
 };
 
 /* What one request is about. */
 struct request_view {
 	struct session *session;
 	struct channel *channel;
-	const struct value *id;
-	const struct value *params; /* NULL: none */
+	const struct value *id, *params;   /* params may be NULL: none */
+	const struct rpc_message *message; /* which these are of */
 	enum mcp_version version;
 	bool may_ask; /* the client can put a question to its user */
 	unsigned log_level;
@@ -143,8 +146,5 @@ void call_refuse(struct call *call, const struct error *err);
 
 /* Ends come as a readable descriptor; a broken pipe is no reason to end. */
 int server_watch_signals(struct server *server, int *ret_fd, struct error *err);
-
-/* Serves one client on standard input and output until it is gone. */
-int stdio_serve(struct server *server, struct error *err);
 
 #endif

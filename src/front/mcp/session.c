@@ -146,6 +146,7 @@ static void receive_request(struct session *session, struct channel *channel,
 					.channel = channel,
 					.id = message->id,
 					.params = message->params,
+					.message = message,
 					.version = session->version,
 					.may_ask = session->elicits,
 					.log_level = session->level };

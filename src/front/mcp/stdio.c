@@ -1,7 +1,8 @@
 /* One client on standard input and output: newline-delimited messages, nothing else. */
+#include "front/mcp/stdio.h"
+
 #include "base/fd.h"
 #include "base/own.h"
-#include "front/mcp/server.h"
 #include "front/rpc/lines.h"
 
 #include <errno.h>
@@ -115,6 +116,9 @@ static bool turn(struct stdio *stdio)
 	if (stdio->has_lines)
 		take_lines(stdio);
 	is_late = is_behind(stdio);
+	/* Nobody waits for anything: time for what the next call would have to wait for. */
+	if (stdio->server->running == 0 && stdio->out.len == stdio->out_at)
+		spare_prepare(stdio->server);
 	polls[0] = (struct pollfd){ .fd = is_late ? -1 : STDIN_FILENO, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = STDOUT_FILENO,
 				    .events = stdio->out.len > stdio->out_at ? POLLOUT : 0 };

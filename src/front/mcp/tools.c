@@ -112,5 +112,11 @@ void tools_call(const struct request_view *request)
 		tool_call_done(&work);
 		return;
 	}
-	call_queue(server, call_make(request, &work));
+	struct call *call = call_make(request, &work);
+
+	/* What a person has a say in is more than what the client asked for. */
+	if (!(tool->flags & (TOOL_ASKS | TOOL_PROMOTES)) &&
+	    request->message->len <= SPARE_REQUEST_MAX)
+		str_add_bytes(&call->request, request->message->bytes, request->message->len);
+	call_queue(server, call);
 }

@@ -82,7 +82,7 @@ int rpc_read(const char *bytes, size_t len, struct rpc_message *ret_message,
 					    .depth = RPC_DEPTH_MAX,
 					    .values = RPC_VALUES_MAX,
 					    .nul = true };
-	struct rpc_message message = { .kind = RPC_REQUEST };
+	struct rpc_message message = { .kind = RPC_REQUEST, .bytes = bytes, .len = len };
 	struct error err;
 
 	*ret_fault = (struct rpc_fault){ .id = NULL };

@@ -27,6 +27,8 @@ struct rpc_message {
 	const struct value *id;	    /* string or integer; NULL in notifications */
 	const char *method;	    /* NULL in responses */
 	const struct value *params; /* NULL where absent */
+	const char *bytes;	    /* what was read; the caller's */
+	size_t len;
 };
 
 /* What is wrong with a message, and whom to tell. */

@@ -1,0 +1,101 @@
+/* A child made ahead of the call it will perform. */
+#include "front/mcp/spare.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "front/mcp/call_child.h"
+#include "front/mcp/server.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void forget(struct spare *spare)
+{
+	fd_close(&spare->pid_fd);
+	fd_close(&spare->order_fd);
+	fd_close(&spare->report_fd);
+	spare->pid = 0;
+}
+
+/* Somebody may have ended it: it does nothing anybody would miss. */
+static bool is_there(struct spare *spare)
+{
+	if (spare->pid && waitpid(spare->pid, NULL, WNOHANG) != 0)
+		forget(spare);
+	return spare->pid != 0;
+}
+
+void spare_prepare(struct server *server)
+{
+	struct spare *spare = &server->spare;
+	int order[2], report[2];
+
+	if (!spare->is_wanted || server->is_ending || is_there(spare))
+		return;
+	if (pipe2(order, O_CLOEXEC) < 0)
+		return;
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		close(order[0]);
+		close(order[1]);
+		return;
+	}
+	pid_t pid = fork();
+
+	if (pid == 0)
+		call_child_ahead(server, order[0], report[1]);
+	close(order[0]);
+	close(report[1]);
+	*spare = (struct spare){ .is_wanted = pid > 0,
+				 .pid = pid > 0 ? pid : 0,
+				 .pid_fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
+				 .order_fd = order[1],
+				 .report_fd = report[0] };
+	/* No room for another process now; the next call says so, or that there is again. */
+	if (pid < 0)
+		forget(spare);
+}
+
+static bool hand_over(const struct spare *spare, const struct call *call)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+	struct call_order order;
+
+	memset(&order, 0, sizeof(order));
+	order.tool = call->work.tool;
+	order.version = call->version;
+	order.log_level = call->log_level;
+	order.shows_progress = call->progress_token != NULL;
+	str_add_bytes(&bytes, &order, sizeof(order));
+	str_add_bytes(&bytes, call->request.data, call->request.len);
+	/* An empty pipe takes all of it at once, or nothing. */
+	return write(spare->order_fd, bytes.data, bytes.len) == (ssize_t)bytes.len;
+}
+
+bool spare_take(struct server *server, struct call *call)
+{
+	struct spare *spare = &server->spare;
+
+	spare->is_wanted = true;
+	if (call->request.len == 0 || call->work.has_input || !is_there(spare) ||
+	    !hand_over(spare, call))
+		return false;
+	call->pid = spare->pid;
+	call->pid_fd = fd_take(&spare->pid_fd);
+	call->report_fd = fd_take(&spare->report_fd);
+	forget(spare);
+	return true;
+}
+
+void spare_end(struct server *server)
+{
+	struct spare *spare = &server->spare;
+	pid_t pid = spare->pid;
+
+	forget(spare);
+	/* Without anybody to order something it ends at once. */
+	if (pid)
+		(void)waitpid(pid, NULL, 0);
+}
