@@ -125,6 +125,29 @@ static void test_wide(void)
 	tap_ok(none.is_partial && none.count < 100, "no time, no entries");
 }
 
+/* Whiteouts of what never was cost a payload nothing: they are no changes, and hide none. */
+static void test_whiteouts(void)
+{
+	unsigned count = tap_size(2000, 5000, 200000);
+	owned(layers_close) struct layers l;
+
+	layers_open(&l, 1, true);
+	layers_put(&l, 1, "d/there", "x");
+	layers_put(&l, 0, "d/new", "x");
+	layers_white(&l, 0, "d/there");
+	for (unsigned i = 0; i < count; i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "d/%u", i);
+		layers_white(&l, 0, name);
+	}
+	owned(delta_done) struct delta delta = layers_delta(&l, plain);
+	owned(free_ptr) char *got = layers_shown(&l, &delta);
+
+	tap_is_str(got, "A d/new; D d/there", "%u whiteouts of nothing", count);
+	tap_ok(!delta.is_partial, "and all of them were looked at");
+}
+
 static void put_sparse(const struct layers *l, size_t layer, const char *name, const char *text)
 {
 	owned(free_ptr) char *path = layers_path(l, layer, name);
@@ -227,6 +250,7 @@ int main(void)
 	test_units();
 	test_sparse();
 	test_wide();
+	test_whiteouts();
 	test_deep();
 	return tap_done();
 }
