@@ -28,13 +28,23 @@ static void seal(const struct scratch *at, const char *file, const char *sum)
 		abort();
 }
 
+/* A file that nobody else may write, whatever umask a caller has: others are never believed. */
+static char *put_file(const struct scratch *at, const char *name, const char *text)
+{
+	char *path = scratch_write(at, name, text);
+
+	if (chmod(path, 0644) < 0)
+		abort();
+	return path;
+}
+
 static void test_seals(void)
 {
 	struct sealed found = SEALED_INIT;
 	struct scratch at;
 
 	scratch_open(&at);
-	owned(free_ptr) char *path = scratch_write(&at, "f", "a");
+	owned(free_ptr) char *path = put_file(&at, "f", "a");
 
 	tap_ok(look(&at, "nothing", &found) == 0, "what is not there");
 	tap_ok(look(&at, "f", &found) == -1, "a file without a seal");
@@ -43,13 +53,13 @@ static void test_seals(void)
 	tap_is_str(found.sha256, SUM_A, "and its hash");
 	sealed_done(&found);
 
-	owned(free_ptr) char *copy = scratch_write(&at, "g", "a");
+	owned(free_ptr) char *copy = put_file(&at, "g", "a");
 
 	(void)rename(copy, path);
 	tap_ok(look(&at, "f", &found) == 1, "another file of the same content");
 	sealed_done(&found);
 	free_ptr(&path);
-	path = scratch_write(&at, "f", "b");
+	path = put_file(&at, "f", "b");
 	tap_ok(look(&at, "f", &found) == -1, "another content");
 	seal(&at, "f", SUM_A);
 	tap_ok(look(&at, "f", &found) == 1,
