@@ -131,6 +131,10 @@ int op_run_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "--jobs is for --batch: one command is one job");
 	if (op_request(call, &request, err) < 0)
 		return -1;
+	if (!keep && request.flags.protect_base)
+		return error_set(err, ERROR_USAGE,
+				 "--protect-base is for what is kept: a run that is thrown away "
+				 "has nothing to promote; add --keep NAME");
 	/* promote does not know what that file says about writing. */
 	if (keep && request.settings_file)
 		return error_set(err, ERROR_DENIED,

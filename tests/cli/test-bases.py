@@ -171,6 +171,8 @@ def replace(home, name, text):
 
 def test_protect(home):
     """With --protect-base no edit of reality's loses what a change started from; without it, these do."""
+    done = home.call("run", "--protect-base", "--", "touch", "f")
+    tap.ok(refused(done, 125, "--keep"), "for a run that is thrown away there is nothing to protect", done)
     if os.geteuid() != 0:
         done = home.call("create", "guarded", "--protect-base")
         tap.ok(done.returncode != 0 and "root" in done.stderr and not home.rows("ls"), "to protect bases takes root", done)
