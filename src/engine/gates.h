@@ -11,6 +11,9 @@
 int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_tests,
 		    struct error *err);
 
+/* Whether all of these are expressions: asked before anything else, a mistake in writing is the first thing to tell. */
+int engine_gates_check_words(const struct strv *exprs, struct error *err);
+
 struct engine_gates {
 	const char *sandbox; /* NAME, or NAME@SNAP: its files as they were then */
 	const struct strv *exprs;

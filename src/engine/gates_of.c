@@ -5,6 +5,19 @@
 #include "engine/profile_load.h"
 #include "engine/sandbox.h"
 #include "engine/workspace_parts.h"
+#include "gate/gate.h"
+
+int engine_gates_check_words(const struct strv *exprs, struct error *err)
+{
+	for (size_t i = 0; i < exprs->count; i++) {
+		struct gate gate = { 0 };
+
+		if (gate_parse(exprs->items[i], &gate, err) < 0)
+			return -1;
+		gate_done(&gate);
+	}
+	return 0;
+}
 
 int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_tests,
 		    struct error *err)

@@ -56,10 +56,11 @@ static int check_gates(struct op_call *call, struct error *err)
 	owned(value_release) struct value *answer = NULL;
 	bool pass;
 
-	if (engine_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
+	if ((given && engine_gates_check_words(given, err) < 0) ||
+	    engine_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
 		return -1;
-	for (size_t i = 0; given && i < given->count; i++)
-		strv_add(&exprs, given->items[i]);
+	if (given)
+		strv_copy(&exprs, given);
 	if (exprs.count == 0)
 		return 0;
 	if (!engine_gate_check)

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from clitest import AISBX, Home, Tap  # noqa: E402
+from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
 CALC = "def mean(xs):\n    return sum(xs) / (len(xs) + 1)\n"
@@ -161,6 +161,9 @@ def test_gates(home):
     tap.ok("by-gate" not in home.call("diff", "gated", "--name-status").stdout, "what a gate writes does not stay")
     tap.equal([row["name"] for row in home.rows("ls") if row["name"].startswith("gate")], ["gated"], "nor its copy")
     tap.equal(home.call("gate", "check", "nobody", "diff.files<=2").returncode, 5, "an unknown sandbox is not found")
+    for words in (["gate", "check", "nobody", "diff.files=<2"], ["promote", "nobody", "--gate", "diff.files=<2"]):
+        done = home.call(*words)
+        tap.ok(refused(done, 2, "=<2"), f"{words[0]}: what is no condition is told first", done)
     done = home.call("promote", "gated", "--gate", "diff.files<=1")
     tap.ok(done.returncode == 4 and not os.path.exists(home.work + "/one"), "promote refuses when a gate does", done)
     done = home.call("promote", "gated", "--gate", "diff.files<=2", "--gate", "cmd:test -e two")
