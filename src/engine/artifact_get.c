@@ -269,9 +269,11 @@ int engine_artifact_read(const char *id, const char *path, size_t max, struct va
 	if (!row)
 		return -1;
 	sha256 = value_get_text(row, "sha256");
-	/* Of a directory there is a list, of a link its own words. */
-	if ((path || !kind || strcmp(kind, "directory") != 0) && !value_get_text(row, "link") &&
-	    read_content(&get.store, sha256 ? sha256 : "", max, ret_bytes, err) < 0)
+	/* Of a directory there is a list, of a link where it leads. */
+	if (value_get_text(row, "link"))
+		value_set(get.record, "link", value_new_text(value_get_text(row, "link")));
+	else if ((path || !kind || strcmp(kind, "directory") != 0) &&
+		 read_content(&get.store, sha256 ? sha256 : "", max, ret_bytes, err) < 0)
 		return -1;
 	*ret_record = ptr_take(&get.record);
 	return 0;

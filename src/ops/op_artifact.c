@@ -93,7 +93,7 @@ static int check_seen(const struct op_call *call, const struct value *record, st
 	return error_set(err, ERROR_NOT_FOUND, "no artifact '%s'", call->words.items[1]);
 }
 
-/* {..., content, encoding} of a file, {..., entries} of a directory. */
+/* {..., content, encoding} of a file, {..., entries} of a directory, {..., link} of a link in one. */
 static int show(struct op_call *call, struct error *err)
 {
 	const char *path = call->words.count > 2 ? call->words.items[2] : NULL;
@@ -115,6 +115,12 @@ static int show(struct op_call *call, struct error *err)
 		return 0;
 	}
 	value_free(value_take(call->answer, "entries"));
+	if (value_get_text(call->answer, "link")) {
+		str_add(&call->text, "a symbolic link to ");
+		words_add_path(&call->text, value_get_text(call->answer, "link"));
+		str_add_char(&call->text, '\n');
+		return 0;
+	}
 	op_tell_content(call, &bytes, false);
 	return 0;
 }

@@ -60,7 +60,7 @@ def test_show(home):
     """What was saved is read without being written anywhere; text as text, the rest as base64."""
     raw = b"\0\xff\x1b[2Jraw\n"
     home.call("exec", "b", "--", "sh", "-c", "mkdir -p show/sub; printf 'caf\\303\\251\\n' > show/text; : > show/none; "
-              "printf '\\000\\377\\033[2Jraw\\n' > 'show/sub/a b'; truncate -s 5M show/large")
+              "printf '\\000\\377\\033[2Jraw\\n' > 'show/sub/a b'; truncate -s 5M show/large; ln -s ../elsewhere show/link")
     rows = {row["path"]: row["artifact_id"] for row in home.rows("artifact", "save", "b", "show/text", "show")}
     text, tree = rows["show/text"], rows["show"]
     done = home.call("artifact", "show", text, binary=True)
@@ -69,7 +69,7 @@ def test_show(home):
     tap.equal((shown.get("content"), shown.get("encoding"), shown.get("artifact_id"), shown.get("path")),
               ("caf\xe9\n", "utf-8", text, "show/text"), "--json has it beside what is known of it")
     shown = home.data("artifact", "show", tree)
-    tap.ok(sorted(row["path"] for row in shown.get("entries", [])) == ["large", "none", "sub/a b", "text"]
+    tap.ok(sorted(row["path"] for row in shown.get("entries", [])) == ["large", "link", "none", "sub/a b", "text"]
            and "content" not in shown, "of a directory the list", shown)
     listed = json.loads(home.call("artifact", "show", tree).stdout)
     tap.equal(listed.get("entries"), shown.get("entries"), "for people, too")
@@ -80,6 +80,9 @@ def test_show(home):
            and "entries" not in shown, "which is no text, and said to be base64", shown)
     tap.equal([home.data("artifact", "show", tree, "none").get(key) for key in ("content", "encoding")], ["", "utf-8"],
               "an empty one is empty")
+    tap.equal(home.call("artifact", "show", tree, "link").stdout, "a symbolic link to ../elsewhere\n", "of a link, where it leads")
+    shown = home.data("artifact", "show", tree, "link")
+    tap.ok(shown.get("link") == "../elsewhere" and "content" not in shown, "--json, too", shown)
     tap.ok(refused(home.call("artifact", "show", tree, "large"), 4, "artifact get"), "what is large is for artifact get")
     for words, code in ((("0123456",), 5), ((tree, "nothing"), 5), ((tree, "sub"), 5), ((tree, "../text"), 5),
                         ((text, "text"), 5), ((), 2), ((tree, "text", "more"), 2)):
