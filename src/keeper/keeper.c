@@ -36,23 +36,6 @@ int keeper_watch(struct keeper *keeper, int fd)
 	return epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* A layer that the user insists on, or a mandatory one, which the start could not provide. */
-static int refuse_missing(const struct keeper *keeper, struct error *err)
-{
-	/* A top on disk is only watched, where its filesystem has no quota for it. */
-	uint32_t watched = keeper->quota.is_on ? 0 : 1u << LAYER_DISK;
-	uint32_t lost = (keeper->launch.missing | watched) & keeper->options->spec->require;
-
-	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
-		if (lost & (1u << layer))
-			return error_set(
-				err, ERROR_DENIED,
-				"layer %s is required, but does not hold here; see `aisbx doctor`",
-				layer_name(layer));
-	}
-	return 0;
-}
-
 static void take_listener(struct keeper *keeper, int fd)
 {
 	keeper->listener_fd = fd;
@@ -62,9 +45,12 @@ static void take_listener(struct keeper *keeper, int fd)
 
 static void start_serving(struct keeper *keeper)
 {
+	/* A top on disk is only watched, where its filesystem has no quota for it. */
+	uint32_t watched = keeper->quota.is_on ? 0 : 1u << LAYER_DISK;
 	struct error err;
 
-	if (refuse_missing(keeper, &err) < 0) {
+	if (launch_refuse_missing(&keeper->launch, watched, keeper->options->spec->require, &err) <
+	    0) {
 		clients_fail(keeper, &err);
 		keeper->is_over = true;
 		return;

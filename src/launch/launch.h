@@ -97,6 +97,10 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 /* Handles one message that is waiting on control_fd or payload_fd; does not block when one is readable. */
 void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report);
 
+/* Fails where a layer of REQUIRED is missing: by the start, or of ALSO_MISSING, which the caller found. */
+int launch_refuse_missing(const struct launch *launch, uint32_t also_missing, uint32_t required,
+			  struct error *err);
+
 /* A rename that somebody inside waits for (a notification's id): paths, and O_PATH descriptors of what they start at. */
 struct launch_move {
 	uint64_t id;

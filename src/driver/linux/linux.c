@@ -79,24 +79,6 @@ void linux_name_layers(struct task *task, uint32_t missing)
 	task->degraded = missing;
 }
 
-/* A layer the user insisted on, or a mandatory one, that the start could not provide. */
-static int refuse_missing(struct linux_task *task, struct error *err)
-{
-	uint32_t lost = task->launch.missing & task->spec->require;
-
-	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
-		if (!(lost & (1u << layer)))
-			continue;
-		if (layer == LAYER_LIMITS)
-			return error_set(err, ERROR_DENIED, "layer limits is required, but: %.300s",
-					 task->launch.limits_error.text);
-		return error_set(err, ERROR_DENIED,
-				 "layer %s is required, but does not hold here; see `aisbx doctor`",
-				 layer_name(layer));
-	}
-	return 0;
-}
-
 static void linux_free(struct task *base)
 {
 	struct linux_task *task = linux_task_of(base);
@@ -174,7 +156,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	    watch(task, task->launch.control_fd, err) < 0 ||
 	    watch(task, task->launch.payload_fd, err) < 0 ||
 	    (task->launch.gateway_fd >= 0 && watch(task, task->launch.gateway_fd, err) < 0) ||
-	    refuse_missing(task, err) < 0) {
+	    launch_refuse_missing(&task->launch, 0, spec->require, err) < 0) {
 		linux_free(&task->task);
 		return -1;
 	}
