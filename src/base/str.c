@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Memory that much text took is given back afterwards. */
+#define PASSED_KEPT ((size_t)64 << 10)
+
 void str_done(struct str *text)
 {
 	free(text->data);
@@ -88,6 +91,17 @@ void str_addf(struct str *text, const char *format, ...)
 	(void)vsnprintf(text->data + text->len, (size_t)need + 1, format, args);
 	va_end(args);
 	text->len += (size_t)need;
+}
+
+void str_pass(struct str *text, size_t *at, size_t len)
+{
+	*at += len;
+	if (*at > text->len / 2) {
+		str_drop_front(text, *at);
+		*at = 0;
+	}
+	if (text->len == 0 && text->cap > PASSED_KEPT)
+		str_done(text);
 }
 
 const char *str_cstr(const struct str *text)

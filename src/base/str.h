@@ -29,6 +29,12 @@ void str_addf(struct str *text, const char *format, ...) __attribute__((format(p
 void str_truncate(struct str *text, size_t len);
 /* Removes the first LEN bytes; what is behind them moves up. */
 void str_drop_front(struct str *text, size_t len);
+/*
+ * LEN more bytes behind *AT are done with, by somebody who takes the text from its front: what is done goes once it is
+ * the larger part, so that one who is never quite up to date does not make us keep all; with nothing left, so does much
+ * memory.
+ */
+void str_pass(struct str *text, size_t *at, size_t len);
 /* The text as a C string, "" when nothing was added. Owned by the struct. */
 const char *str_cstr(const struct str *text);
 /* Hands the heap text to the caller and leaves the struct empty. Never NULL. */

@@ -3,6 +3,30 @@
 #include "base/str.h"
 #include "tests/tap.h"
 
+/* One who takes a byte while two are added never has it all: what is kept stays in proportion to what waits. */
+static void test_pass(void)
+{
+	owned(str_done) struct str text = STR_INIT;
+	size_t at = 0;
+
+	str_add(&text, "abcdef");
+	str_pass(&text, &at, 2);
+	tap_ok(at == 2 && text.len == 6, "a few bytes taken from the front stay");
+	str_pass(&text, &at, 2);
+	tap_ok(at == 0 && strcmp(str_cstr(&text), "ef") == 0, "with most of it taken they go");
+	for (int i = 0; i < 100000; i++) {
+		str_add(&text, "xy");
+		str_pass(&text, &at, 1);
+	}
+	tap_is_int((long long)(text.len - at), 100002, "what waits is whole");
+	tap_ok(at <= text.len / 2 + 1, "and not more than that is kept beside it");
+	str_pass(&text, &at, text.len - at);
+	tap_ok(at == 0 && text.len == 0 && !text.data, "with nothing left, the memory goes");
+	str_add(&text, "ab");
+	str_pass(&text, &at, 2);
+	tap_ok(at == 0 && text.len == 0 && text.data, "a little memory stays");
+}
+
 static void test_text(void)
 {
 	owned(str_done) struct str text = STR_INIT;
@@ -105,6 +129,7 @@ static void test_words(void)
 int main(void)
 {
 	test_text();
+	test_pass();
 	test_vectors();
 	test_sorted();
 	test_words();

@@ -13,8 +13,6 @@
 
 /* As long as a client reads so slowly, it is not listened to, and no call is looked after. */
 #define OUT_MAX ((size_t)8 << 20)
-/* Memory that much output took is given back afterwards. */
-#define OUT_KEPT ((size_t)64 << 10)
 /* For calls whose client has said all it had to say, and may still listen. */
 #define GRACE_MS 1000
 
@@ -60,14 +58,7 @@ static void flush(struct stdio *stdio)
 		stdio->is_gone = errno != EAGAIN && errno != EINTR;
 		return;
 	}
-	stdio->out_at += (size_t)put;
-	/* Not only when all is gone: somebody who is never quite up to date must not make us keep all of it. */
-	if (stdio->out_at > stdio->out.len / 2) {
-		str_drop_front(&stdio->out, stdio->out_at);
-		stdio->out_at = 0;
-	}
-	if (stdio->out.len == 0 && stdio->out.cap > OUT_KEPT)
-		str_done(&stdio->out);
+	str_pass(&stdio->out, &stdio->out_at, (size_t)put);
 }
 
 static void take_lines(struct stdio *stdio)

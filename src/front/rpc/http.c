@@ -87,16 +87,7 @@ static ssize_t read_stream(void *cookie, uint64_t position, char *buffer, size_t
 		return 0;
 	}
 	memcpy(buffer, request->out.data + request->out_at, len);
-	request->out_at += len;
-	if (request->out_at == request->out.len) {
-		str_done(&request->out);
-		request->out_at = 0;
-	}
-	/* A client that is never quite up to date must not make us keep all it has read. */
-	if (request->out_at > request->out.len / 2) {
-		str_drop_front(&request->out, request->out_at);
-		request->out_at = 0;
-	}
+	str_pass(&request->out, &request->out_at, len);
 	return (ssize_t)len;
 }
 
