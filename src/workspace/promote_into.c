@@ -54,17 +54,41 @@ static int replace(struct promote *promote, struct item *item, struct str *lines
 	return -1;
 }
 
-static struct conflict *conflict_of(struct promotion *promotion, const char *path)
+static int compare_paths(const void *a, const void *b)
 {
-	for (size_t i = 0; i < promotion->conflict_count; i++)
-		if (strcmp(promotion->conflicts[i].path, path) == 0)
-			return &promotion->conflicts[i];
-	return NULL;
+	const struct conflict *const *left = a, *const *right = b;
+
+	return strcmp((*left)->path, (*right)->path);
 }
 
-static int take_in(struct promote *promote, struct item *item, struct str *lines, struct error *err)
+/* The promotion's conflicts in the order of their paths: each file asks for its own, and there may be as many of both. */
+static struct conflict **sort_conflicts(struct promotion *promotion)
 {
-	struct conflict *conflict = conflict_of(promote->promotion, item->path);
+	struct conflict **sorted =
+		xcalloc(promotion->conflict_count + 1, sizeof(struct conflict *));
+
+	for (size_t i = 0; i < promotion->conflict_count; i++)
+		sorted[i] = &promotion->conflicts[i];
+	qsort(sorted, promotion->conflict_count, sizeof(struct conflict *), compare_paths);
+	return sorted;
+}
+
+static int compare_path(const void *path, const void *conflict)
+{
+	return strcmp(path, (*(struct conflict *const *)conflict)->path);
+}
+
+static struct conflict *conflict_of(struct conflict *const *sorted, size_t count, const char *path)
+{
+	struct conflict *const *found =
+		bsearch(path, sorted, count, sizeof(struct conflict *), compare_path);
+
+	return found ? *found : NULL;
+}
+
+static int take_in(struct promote *promote, struct item *item, struct conflict *conflict,
+		   struct str *lines, struct error *err)
+{
 
 	if (!conflict)
 		return 0;
@@ -86,12 +110,20 @@ static int take_in(struct promote *promote, struct item *item, struct str *lines
 int promote_into_sandbox(struct promote *promote, struct error *err)
 {
 	owned(str_done) struct str lines = STR_INIT;
+	struct conflict **sorted = sort_conflicts(promote->promotion);
 	struct error unwritten = { 0 };
 	int status = 0;
 
-	for (size_t i = 0; i < promote->count && status == 0; i++)
-		if (is_mergeable(&promote->items[i]))
-			status = take_in(promote, &promote->items[i], &lines, err);
+	for (size_t i = 0; i < promote->count && status == 0; i++) {
+		struct item *item = &promote->items[i];
+
+		if (is_mergeable(item))
+			status = take_in(
+				promote, item,
+				conflict_of(sorted, promote->promotion->conflict_count, item->path),
+				&lines, err);
+	}
+	free(sorted);
 	/* Also of those before one that failed: they are merged. */
 	if (lines.len > 0 && origin_records_append(promote->sandbox->dir_fd, "promoted", &lines,
 						   status == 0 ? err : &unwritten) < 0)
