@@ -370,13 +370,13 @@ _aisbx()
 		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --jobs --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	try)
-		flags=" --json -h --help --profile -C --workspace --no-net --trace --require-signature --protect-base -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --require-signature --protect-base -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	plan)
 		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	create)
-		flags=" --json -h --help --profile -C --workspace --no-net --ttl --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --ttl --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	exec)
 		flags=" --json -h --help -d --detach --time --cpu-time --output --scan --require-signature --env --secret --trace"
@@ -451,7 +451,7 @@ _aisbx()
 		words="request approve reject"
 		;;
 	race)
-		flags=" --json -h --help -c --attempt -f --file --check --prefer --jobs --first --promote --strategy --base --profile -C --workspace --no-net --trace --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help -c --attempt -f --file --check --prefer --jobs --first --promote --strategy --base --profile -C --workspace --no-net --trace --settings --require-signature --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		words="diff"
 		;;
 	gate)

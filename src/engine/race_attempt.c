@@ -50,6 +50,8 @@ int attempt_make(const struct engine_race *race, const struct race_attempt *atte
 
 	request_for(race, attempt, &attempt->command, &request);
 	request.profile = race->request->profile ? xstrdup(race->request->profile) : NULL;
+	if (race->request->settings_file)
+		request.settings_file = xstrdup(race->request->settings_file);
 	if (base || race->request->workspace)
 		request.workspace = xstrdup(base ? base : race->request->workspace);
 	return engine_create(&request, &create, err);

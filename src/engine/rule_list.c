@@ -166,7 +166,8 @@ int rule_list_apply(const struct request *request, const char *config_dir, const
 {
 	owned(strv_done) struct strv unused = STRV_INIT;
 	/* A settings file says all that may be reached; what was allowed here before must not widen it unseen. */
-	struct strv *allow = request->settings_file ? &unused : &profile->allow;
+	struct strv *allow =
+		request->settings_file || request->only_flags ? &unused : &profile->allow;
 
 	if (workspace && config_dir &&
 	    rule_list_of_workspace(config_dir, workspace, allow, &profile->deny, err) < 0)

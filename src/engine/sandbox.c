@@ -11,6 +11,7 @@
 #include "engine/record.h"
 #include "engine/rule_list.h"
 #include "engine/sandbox_parts.h"
+#include "engine/settings_file.h"
 #include "host/host.h"
 #include "workspace/promote.h"
 
@@ -122,6 +123,21 @@ static uint64_t expiry(const struct request *request, uint64_t ttl_ms)
 	return lives_ms ? clock_epoch_ms() + lives_ms : 0;
 }
 
+/* What a start reads again. WORDS must be empty. */
+static int write_words(const struct request *request, const struct surroundings *around,
+		       const struct spec *spec, struct strv *words, struct error *err)
+{
+	owned(request_done) struct request kept;
+
+	request_init(&kept);
+	if (request->settings_file &&
+	    settings_file_keep(request, around->paths.workspace, &kept, words, err) < 0)
+		return -1;
+	sandbox_words_write(request->settings_file ? &kept : request, around->host.cwd,
+			    spec->workspace_made, words);
+	return 0;
+}
+
 static int make(struct sandbox_place *place, const struct request *request,
 		const struct engine_create *create, const struct surroundings *around,
 		const struct spec *spec, struct error *err)
@@ -137,7 +153,8 @@ static int make(struct sandbox_place *place, const struct request *request,
 		.head = "",
 	};
 
-	sandbox_words_write(request, around->host.cwd, spec->workspace_made, &words);
+	if (write_words(request, around, spec, &words, err) < 0)
+		return -1;
 	if (engine_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;

@@ -3,6 +3,7 @@
 #include "engine/sandbox_parts.h"
 #include "profile/path.h"
 #include "profile/show.h"
+#include "workspace/write_rule.h"
 
 #include <string.h>
 
@@ -11,6 +12,9 @@
 
 /* The same for one that a program made: what it was made with is held to its profile at each start. */
 #define ONLY_NARROWS "--only-narrows"
+
+/* And for one whose flags were a settings file's: nothing else opens anything. */
+#define ONLY_FLAGS "--only-flags"
 
 bool sandbox_makes_workspace(const struct sandbox *sandbox)
 {
@@ -76,6 +80,8 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 		add_pair(ret_words, &MADE_WORKSPACE[2], "yes");
 	if (request->only_narrows)
 		add_pair(ret_words, &ONLY_NARROWS[2], "yes");
+	if (request->only_flags)
+		add_pair(ret_words, &ONLY_FLAGS[2], "yes");
 	if (request->profile && profile_is_file(request->profile))
 		add_path(ret_words, "profile", cwd, request->profile);
 	else if (request->profile)
@@ -96,8 +102,12 @@ int sandbox_words_read(const struct strv *words, struct request *request, struct
 		const struct setting_row *row =
 			str_starts(name, "--") ? setting_find(name + 2) : NULL;
 
-		if (strcmp(name, MADE_WORKSPACE) == 0)
+		if (strcmp(name, MADE_WORKSPACE) == 0 || write_rule_is_word(name))
 			continue;
+		if (strcmp(name, ONLY_FLAGS) == 0) {
+			request->only_flags = true;
+			continue;
+		}
 		if (strcmp(name, ONLY_NARROWS) == 0) {
 			request->only_narrows = true;
 			continue;

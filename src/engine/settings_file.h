@@ -13,6 +13,13 @@ int settings_file_apply(const struct request *request, const char *workspace,
 			struct settings *settings, struct strv *notes, struct error *err);
 
 /*
+ * The file that REQUEST names as flags of *RET_KEPT (request_init was called) and words about writing, for a sandbox that
+ * is kept: what the file says later, whoever changed it, is nothing to it.
+ */
+int settings_file_keep(const struct request *request, const char *workspace,
+		       struct request *ret_kept, struct strv *words, struct error *err);
+
+/*
  * Adds to SETTINGS where the paths to hide (theirs and the request's) really lie, when links lead there: masks know no
  * links.
  */

@@ -135,11 +135,6 @@ int op_run_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "--protect-base is for what is kept: a run that is thrown away "
 				 "has nothing to promote; add --keep NAME");
-	/* promote does not know what that file says about writing. */
-	if (keep && request.settings_file)
-		return error_set(err, ERROR_DENIED,
-				 "--settings and --keep: what is kept can be applied, and the "
-				 "file's rules for writing cannot be enforced then; drop --keep");
 	if (keep)
 		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
 	else

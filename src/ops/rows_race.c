@@ -39,6 +39,8 @@ static const struct op_param race_params[] = {
 	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = NULL },
 };
 

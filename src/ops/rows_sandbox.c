@@ -13,6 +13,10 @@ static const struct op_param create_params[] = {
 	  .help = "the directory worked in; default: the enclosing git root or the current one" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "ttl", .metavar = "TIME", .help = "remove it after this time: 30m, 2h, 7d" },
+	{ .name = "settings",
+	  .metavar = "FILE",
+	  .help = "rules of srt's settings file, as for run; what it says of writing, promote "
+		  "asks about" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "exec in it only files whose signature holds (see aisbx sign)" },

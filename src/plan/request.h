@@ -10,6 +10,7 @@ struct request {
 	char *workspace;     /* -C; NULL for the enclosing git root or the current directory */
 	char *trace_id;	     /* NULL when none */
 	char *settings_file; /* --settings: of another sandbox's kind; NULL when none */
+	bool only_flags;     /* the flags say all that may be reached: they were such a file's */
 	struct strv command; /* empty: the profile's entrypoint */
 	const char *const *environ; /* the caller's; borrowed */
 	bool interactive;	    /* stdin and stdout are a terminal: no wall limit by default */

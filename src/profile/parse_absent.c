@@ -24,3 +24,18 @@ __attribute__((weak)) int srt_parse(const char *bytes, size_t len, const struct 
 	(void)notes;
 	return error_set(err, ERROR_INTERNAL, "%s: this program cannot read JSON", place->origin);
 }
+
+__attribute__((weak)) int srt_parse_writes(const char *bytes, size_t len,
+					   const struct srt_place *place,
+					   struct srt_writes *ret_writes, struct error *err)
+{
+	(void)bytes;
+	(void)len;
+	(void)ret_writes;
+	return error_set(err, ERROR_INTERNAL, "%s: this program cannot read JSON", place->origin);
+}
+
+__attribute__((weak)) void srt_writes_done(struct srt_writes *writes)
+{
+	(void)writes;
+}

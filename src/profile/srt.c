@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "profile/srt_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define ENTRIES_MAX 1000
@@ -185,27 +186,60 @@ static int read_file(struct srt_reader *reader, const struct value *file)
 	return srt_check_paths(reader, file);
 }
 
-int srt_parse(const char *bytes, size_t len, const struct srt_place *place,
-	      struct settings *ret_settings, struct strv *notes, struct error *err)
+void srt_writes_done(struct srt_writes *writes)
+{
+	strv_done(&writes->allow);
+	strv_done(&writes->deny);
+	free(writes->unclear);
+	*writes = (struct srt_writes){ .unclear = NULL };
+}
+
+static int parse(const char *bytes, size_t len, struct srt_reader *reader)
 {
 	const struct json_limits limits = { .bytes = SRT_MAX_BYTES, .depth = 16 };
 	owned(value_release) struct value *file = NULL;
+	int status;
+
+	if (json_read(bytes, len, &limits, &file, reader->file.err) < 0)
+		return error_context(reader->file.err, "%s", reader->file.origin);
+	status = read_file(reader, file);
+	strv_done(&reader->allow_read);
+	return status;
+}
+
+int srt_parse_writes(const char *bytes, size_t len, const struct srt_place *place,
+		     struct srt_writes *ret_writes, struct error *err)
+{
+	owned(settings_done) struct settings settings;
+	owned(strv_done) struct strv notes = STRV_INIT;
+	struct srt_reader reader = {
+		.file = { .origin = place->origin, .err = err },
+		.place = place,
+		.settings = &settings,
+		.notes = &notes,
+		.writes = ret_writes,
+	};
+
+	settings_init(&settings);
+	*ret_writes = (struct srt_writes){ .unclear = NULL };
+	return parse(bytes, len, &reader);
+}
+
+int srt_parse(const char *bytes, size_t len, const struct srt_place *place,
+	      struct settings *ret_settings, struct strv *notes, struct error *err)
+{
+	owned(srt_writes_done) struct srt_writes unused = { .unclear = NULL };
 	struct settings settings;
 	struct srt_reader reader = {
 		.file = { .origin = place->origin, .err = err },
 		.place = place,
 		.settings = &settings,
 		.notes = notes,
-		.allow_read = STRV_INIT,
+		.writes = &unused,
 	};
 
-	if (json_read(bytes, len, &limits, &file, err) < 0)
-		return error_context(err, "%s", place->origin);
 	settings_init(&settings);
-	int status = read_file(&reader, file);
-
-	strv_done(&reader.allow_read);
-	if (status < 0) {
+	if (parse(bytes, len, &reader) < 0) {
 		settings_done(&settings);
 		return -1;
 	}

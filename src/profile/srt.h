@@ -22,11 +22,23 @@ struct srt_place {
 	const char *workspace; /* NULL where a run would get an empty one */
 };
 
+/* What the file says about writing, for who applies to reality what a sandbox wrote. */
+struct srt_writes {
+	struct strv allow; /* absolute and clean; *, ? and [ stand for others, ** for whole paths */
+	struct strv deny;
+	char *unclear; /* an entry of deny that cannot be understood; NULL: none */
+};
+
 /*
  * Parses one file. Sets net, allow, deny and hide (absolute paths); NOTES grows by what is permitted there and not given
  * here. The caller owns *ret_settings (settings_done). Needs jansson: linked into aisbx-more, not into the hot program.
  */
 int srt_parse(const char *bytes, size_t len, const struct srt_place *place,
 	      struct settings *ret_settings, struct strv *notes, struct error *err);
+
+/* The same, for its rules about writing. To be released in any case. */
+int srt_parse_writes(const char *bytes, size_t len, const struct srt_place *place,
+		     struct srt_writes *ret_writes, struct error *err);
+void srt_writes_done(struct srt_writes *writes);
 
 #endif

@@ -11,7 +11,8 @@ struct srt_reader {
 	struct settings *settings;
 	struct strv *notes;
 	struct strv allow_read; /* absolute and clean */
-	bool writes;		/* it speaks of places to write to */
+	struct srt_writes *writes;
+	bool says_writes; /* it speaks of places to write to */
 };
 
 /* What becomes of a key. */

@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "profile/srt_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *srt_path_text(const struct srt_reader *reader, const struct value *item,
@@ -86,24 +87,55 @@ static int take_allow_read(struct srt_reader *reader, const struct value *item, 
 	return 0;
 }
 
+/* The path to write to; NULL where it cannot be understood, which concerns those who write to reality, not a run. */
+static char *read_write_path(struct srt_reader *reader, const struct value *item, const char *key)
+{
+	struct error unclear = { 0 };
+	struct srt_reader silent = *reader;
+	char *path;
+
+	silent.file.err = &unclear;
+	path = read_path(&silent, item, key);
+	if (path && strchr(path, '{')) {
+		free(path);
+		path = NULL;
+	}
+	return path;
+}
+
 /* A run writes nothing of reality: there is nothing to shut. */
 static int take_deny_write(struct srt_reader *reader, const struct value *item, const char *key)
 {
 	bool literal;
+	const char *text = srt_path_text(reader, item, key, &literal);
+	char *path;
 
-	return srt_path_text(reader, item, key, &literal) ? 0 : -1;
+	if (!text)
+		return -1;
+	path = read_write_path(reader, item, key);
+	if (path)
+		strv_take(&reader->writes->deny, path);
+	else if (!reader->writes->unclear)
+		reader->writes->unclear = xstrdup(text);
+	return 0;
 }
 
 /* Nor is anything opened, which somebody who waits for a file would miss. */
 static int take_allow_write(struct srt_reader *reader, const struct value *item, const char *key)
 {
-	if (take_deny_write(reader, item, key) < 0)
+	bool literal;
+	char *path;
+
+	if (!srt_path_text(reader, item, key, &literal))
 		return -1;
-	if (!reader->writes)
+	path = read_write_path(reader, item, key);
+	if (path)
+		strv_take(&reader->writes->allow, path);
+	if (!reader->says_writes)
 		strv_addf(reader->notes,
 			  "%s: %s: what is written goes into the sandbox, not to reality",
 			  reader->place->origin, key);
-	reader->writes = true;
+	reader->says_writes = true;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "workspace/consent_rule.h"
 #include "workspace/target.h"
+#include "workspace/write_rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,14 @@ static bool is_own_profile(const struct sandbox *sandbox, const char *relative)
 	return false;
 }
 
+static bool is_forbidden(const struct promote *promote, const char *relative)
+{
+	const char *target = promote->target;
+	owned(free_ptr) char *path = xasprintf("%s/%s", target[1] ? target : "", relative);
+
+	return write_rules_forbid(&promote->sandbox->settings, path);
+}
+
 static unsigned reasons_of(const struct promote *promote, const struct item *item)
 {
 	const struct item *real = reality_of(promote, item);
@@ -109,7 +118,8 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 	};
 
 	return consent_reasons(&what) |
-	       (is_own_profile(promote->sandbox, item->path) ? CONSENT_TRIGGER : 0);
+	       (is_own_profile(promote->sandbox, item->path) ? CONSENT_TRIGGER : 0) |
+	       (is_forbidden(promote, item->path) ? CONSENT_UNWRITABLE : 0);
 }
 
 static bool is_allowed(const struct promote *promote, const struct item *item, unsigned reason)
@@ -124,7 +134,7 @@ static bool is_allowed(const struct promote *promote, const struct item *item, u
 	}
 	if (request->allow_all)
 		return true;
-	if (reason == CONSENT_TRIGGER || reason == CONSENT_LINK)
+	if (reason == CONSENT_TRIGGER || reason == CONSENT_LINK || reason == CONSENT_UNWRITABLE)
 		return is_allowed_path(promote, item->path);
 	return reason == CONSENT_DEVICE ? request->allow_special : request->allow_privilege;
 }

@@ -37,6 +37,7 @@ static const struct {
 	{ "given to another account", "--allow-privilege" },
 	{ "device node", "--allow-special" },
 	{ "taken from outside the workspace", "--allow-privilege" },
+	{ "not to be written, by the sandbox's settings file", "--allow-path" },
 };
 
 static size_t index_of(unsigned reason)

@@ -23,8 +23,9 @@ enum consent_reason {
 	CONSENT_OWNER = 1 << 8,	    /* somebody else's than before */
 	CONSENT_DEVICE = 1 << 9,
 	CONSENT_OUTSIDE = 1 << 10, /* content of reality's that the sandbox may never have read */
+	CONSENT_UNWRITABLE = 1 << 11, /* the sandbox's rules about writing (write_rule.h) */
 };
-#define CONSENT_REASONS 11
+#define CONSENT_REASONS 12
 
 struct consent_side {
 	char type; /* f d l p s c b; 0: nothing there */

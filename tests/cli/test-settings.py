@@ -89,8 +89,56 @@ def test_write(home):
     done = home.call("run", "--settings", file, "--", "sh", "-c", "echo x > a.txt; echo x > new; rm -rf conf")
     tap.ok("goes into the sandbox" in done.stderr, "allowWrite: where writes go is said", done)
     tap.equal(home.tree(), before, "reality is as before")
-    done = home.call("run", "--settings", file, "--keep", "kept", "--", "true")
-    tap.ok(refused(done, 125, "--keep") and home.call("inspect", "kept").returncode == 5, "not with --keep", done)
+
+
+def test_kept_writes(home):
+    """What is kept can be applied: what the file says of writing is asked about then."""
+    home.put("src/a.txt", "a\n")
+    home.put("src/fixed.txt", "a\n")
+    file = settings(home, filesystem={"allowWrite": ["src", "*.log"], "denyWrite": ["src/fixed.txt", "**/.env"]})
+    script = "echo x > src/a.txt; echo x > src/fixed.txt; echo x > src/.env; echo x > one.log; echo x > other"
+    for words in (["run", "--keep", "kept", "--settings", file, "--", "sh", "-c", script], ["create", "kept", "--settings", file]):
+        done = home.call(*words)
+        if words[0] == "create":
+            home.call("exec", "kept", "--", "sh", "-c", script)
+        # Whoever changes the file now changes nothing.
+        os.truncate(file, 0)
+        asked = home.data("promote", "kept", "--kill")
+        paths = sorted(row["path"] for row in asked.get("consent", []) if "settings file" in row["why"])
+        tap.equal(paths, ["other", "src/.env", "src/fixed.txt"], f"{words[0]}: what may not be written is asked about")
+        tap.equal((home.read("src/a.txt"), os.path.exists(home.work + "/one.log")), ("a\n", False), "nothing is applied")
+        done = home.call("promote", "kept", "src/a.txt", "one.log", "--kill")
+        tap.ok(done.returncode == 0 and home.read("src/a.txt") == "x\n", "what may be is", done)
+        done = home.call("promote", "kept", "src/fixed.txt", "--allow-path", "src/fixed.txt", "--kill")
+        tap.ok(done.returncode == 0 and home.read("src/fixed.txt") == "x\n", "and what a person says", done)
+        home.call("undo")
+        home.call("undo")
+        home.call("rm", "kept")
+        file = settings(home, filesystem={"allowWrite": ["src", "*.log"], "denyWrite": ["src/fixed.txt", "**/.env"]})
+    done = home.call("create", "kept", "--settings", settings(home, filesystem={"denyWrite": ["../up"]}))
+    tap.ok(refused(done, 4, "../up") and home.call("inspect", "kept").returncode == 5, "what cannot be enforced is refused", done)
+
+
+def test_kept_verbs(home):
+    """try, create and race take the file, and hold to it at each start."""
+    home.put("conf/secret.txt", "SECRET\n")
+    file = settings(home, filesystem={"denyRead": ["conf"], "allowWrite": ["."]})
+    done = home.call("try", "-n", "--settings", file, "--", "cat", "conf/secret.txt")
+    tap.ok("SECRET" not in done.stdout and done.returncode == 1, "try", done)
+    name = done.stdout.split()[-1]
+    home.call("create", "kept", "--settings", file)
+    os.unlink(file)
+    for sandbox in (name, "kept"):
+        done = home.call("exec", sandbox, "--", "cat", "conf/secret.txt")
+        tap.ok("SECRET" not in done.stdout and done.returncode == 1, f"exec in {sandbox[:4]}", done)
+        home.call("rm", sandbox)
+    file = settings(home, filesystem={"denyRead": ["conf"], "allowWrite": ["."]})
+    done = home.call("race", "--settings", file, "-c", "a=cat conf/secret.txt > found")
+    tap.equal(done.returncode, 1, "race")
+    done = home.call("race", "-c", "a=cat conf/secret.txt > found")
+    tap.equal(done.returncode, 0, "which finds it without")
+    for row in home.rows("ls"):
+        home.call("rm", row["name"])
 
 
 def test_network(home):
@@ -124,6 +172,14 @@ def test_network(home):
     tap.ok("reached" in done.stdout, "a rule kept for the workspace", (kept, done))
     done = home.call("run", "--settings", file, "--", "bash", "-c", script.format("host.local"))
     tap.ok("reached" not in done.stdout, "does not widen the file", done)
+    file = settings(home)
+    home.call("create", "shut", "--profile", profile, "--settings", file)
+    done = home.call("exec", "shut", "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" not in done.stdout, "a sandbox that is kept: neither profile nor kept rule widens it", done)
+    home.call("create", "own", "--settings", file, "--allow", f"host.local:{port}")
+    done = home.call("exec", "own", "--", "bash", "-c", script.format("host.local"))
+    tap.ok("reached" in done.stdout, "a flag does", done)
+    home.call("rm", "shut", "own")
     server.close()
 
 
@@ -157,7 +213,8 @@ def main():
         if first.returncode != 0:
             tap.skip("settings", "a first run is refused here: " + first.stderr.strip())
             return tap.done()
-        for test in (test_hide, test_hide_kept, test_read, test_write, test_network, test_refused):
+        for test in (test_hide, test_hide_kept, test_read, test_write, test_kept_writes, test_kept_verbs,
+                     test_network, test_refused):
             tap.attempt(test, home)
     return tap.done()
 

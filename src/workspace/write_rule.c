@@ -1,0 +1,46 @@
+/* Rules about writing: what they say of one path. */
+#include "workspace/write_rule.h"
+
+#include "base/own.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+/* PATH, or a directory above it. */
+static bool covers(const char *pattern, const char *path, int flags)
+{
+	owned(free_ptr) char *part = xstrdup(path);
+
+	for (;;) {
+		if (strcmp(pattern, part) == 0 || fnmatch(pattern, part, flags | FNM_NOESCAPE) == 0)
+			return true;
+		char *slash = strrchr(part, '/');
+
+		if (!slash)
+			return strcmp(pattern, "/") == 0;
+		*slash = '\0';
+	}
+}
+
+bool write_rules_forbid(const struct strv *words, const char *path)
+{
+	bool are_there = false, is_allowed = false;
+
+	for (size_t i = 0; i + 1 < words->count; i += 2) {
+		const char *name = words->items[i], *pattern = words->items[i + 1];
+
+		are_there |= strcmp(name, WRITE_RULES) == 0;
+		/* A star stands for as much as it can where it forbids, and for as little where it permits. */
+		if (strcmp(name, WRITE_DENY) == 0 && covers(pattern, path, 0))
+			return true;
+		if (strcmp(name, WRITE_ALLOW) == 0 && covers(pattern, path, FNM_PATHNAME))
+			is_allowed = true;
+	}
+	return are_there && !is_allowed;
+}
+
+bool write_rule_is_word(const char *word)
+{
+	return strcmp(word, WRITE_RULES) == 0 || strcmp(word, WRITE_ALLOW) == 0 ||
+	       strcmp(word, WRITE_DENY) == 0;
+}
