@@ -1,0 +1,48 @@
+/* Rules about writing: which paths they leave to a person. */
+#include "base/own.h"
+#include "tests/tap.h"
+#include "workspace/write_rule.h"
+
+static void rule(struct strv *words, const char *name, const char *value)
+{
+	strv_add(words, name);
+	strv_add(words, value);
+}
+
+int main(void)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	tap_ok(!write_rules_forbid(&words, "/w/a"), "without rules everything may be written");
+	rule(&words, "--mem", "1g");
+	tap_ok(!write_rules_forbid(&words, "/w/a"), "other words are none");
+	rule(&words, WRITE_RULES, "yes");
+	tap_ok(write_rules_forbid(&words, "/w/a"), "rules that allow nothing forbid everything");
+	rule(&words, WRITE_ALLOW, "/w/src");
+	tap_ok(!write_rules_forbid(&words, "/w/src") && !write_rules_forbid(&words, "/w/src/a/b"),
+	       "a path, and what lies below it");
+	tap_ok(write_rules_forbid(&words, "/w/srcs") && write_rules_forbid(&words, "/w"),
+	       "not what only begins so, and not what lies above");
+	rule(&words, WRITE_ALLOW, "/w/*.log");
+	tap_ok(!write_rules_forbid(&words, "/w/a.log") && !write_rules_forbid(&words, "/w/.log"),
+	       "a pattern");
+	tap_ok(write_rules_forbid(&words, "/w/x/a.log"),
+	       "a star that permits stays in its directory");
+	rule(&words, WRITE_DENY, "/w/**/.env");
+	tap_ok(write_rules_forbid(&words, "/w/src/.env") &&
+		       write_rules_forbid(&words, "/w/src/a/b/.env/c"),
+	       "one that forbids does not, and beats what is allowed");
+	tap_ok(!write_rules_forbid(&words, "/w/src/.envy"), "whole names only");
+	rule(&words, WRITE_DENY, "/w/src/[x]");
+	tap_ok(write_rules_forbid(&words, "/w/src/x") && write_rules_forbid(&words, "/w/src/[x]"),
+	       "a path with brackets is meant as it stands, too");
+	strv_add(&words, WRITE_ALLOW);
+	tap_ok(write_rules_forbid(&words, "/w/other"), "a word without a value says nothing");
+	strv_done(&words);
+	rule(&words, WRITE_RULES, "yes");
+	rule(&words, WRITE_ALLOW, "/");
+	tap_ok(!write_rules_forbid(&words, "/any/where"), "everything can be allowed");
+	rule(&words, WRITE_DENY, "/");
+	tap_ok(write_rules_forbid(&words, "/any/where"), "and forbidden");
+	return tap_done();
+}
