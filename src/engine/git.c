@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,27 +203,6 @@ int git_run(const struct git *git, const struct git_call *call, struct str *ret_
 	while (ret_output->len > 0 && ret_output->data[ret_output->len - 1] == '\n')
 		str_truncate(ret_output, ret_output->len - 1);
 	return 0;
-}
-
-bool git_read_blob(const struct git *git, const char *name, struct str *ret_bytes)
-{
-	static const char *const words[] = { "cat-file", "--batch", NULL };
-	owned(free_ptr) char *line = xasprintf("%s\n", name);
-	const struct git_call call = { .words = words, .input = line, .input_len = strlen(line) };
-	struct error ignored = { 0 };
-	uint64_t size;
-
-	/* "NAME blob SIZE" and the bytes; newlines were taken off the end, which the size gives back. */
-	if (git_run(git, &call, ret_bytes, &ignored) < 0 ||
-	    sscanf(str_cstr(ret_bytes), "%*64[0-9a-f] blob %" SCNu64, &size) != 1)
-		return false;
-	size_t start = strcspn(str_cstr(ret_bytes), "\n") + 1;
-
-	while (ret_bytes->len < start + size)
-		str_add_char(ret_bytes, '\n');
-	str_drop_front(ret_bytes, start);
-	str_truncate(ret_bytes, size);
-	return true;
 }
 
 static void choose_env(struct git *git, const char *path, const char *const *env)

@@ -44,7 +44,12 @@ struct git_call {
 int git_run(const struct git *git, const struct git_call *call, struct str *ret_output,
 	    struct error *err);
 
-/* The bytes of the blob called NAME; false when there is none. */
-bool git_read_blob(const struct git *git, const char *name, struct str *ret_bytes);
+/*
+ * Hands each of the blobs called NAMES to TAKE, in order, with the index of its name and the bytes for as long as the call
+ * lasts; those that git does not have are left out.
+ */
+void git_read_blobs(const struct git *git, const struct strv *names,
+		    void (*take)(void *cookie, size_t index, const char *bytes, size_t len),
+		    void *cookie);
 
 #endif

@@ -57,73 +57,130 @@ static bool find_commit(const struct git *git, uint64_t base_ns,
 	return is_found;
 }
 
-/* The name and mode of what COMMIT has at PATH (below the top of the work tree); only files. */
-static bool find_blob(const struct git *git, const char *commit, const char *path,
-		      struct origin_record *record)
-{
-	const char *const words[] = { "--literal-pathspecs", "ls-tree", commit, "--", path, NULL };
-	const struct git_call call = { .words = words };
-	owned(str_done) struct str out = STR_INIT;
-	char blob[SHA256_HEX_SIZE];
-	struct error ignored = { 0 };
-	unsigned mode;
-
-	if (git_run(git, &call, &out, &ignored) < 0 ||
-	    sscanf(str_cstr(&out), "%o blob %64[0-9a-f]", &mode, blob) != 2 || !S_ISREG(mode))
-		return false;
-	record->origin.identity.mode = mode;
-	record->origin.link = xstrdup(blob);
-	return true;
-}
-
-static bool keep_blob(const struct git *git, const struct sandbox *sandbox,
-		      struct origin_record *record)
-{
-	owned(str_done) struct str bytes = STR_INIT;
-	struct error ignored = { 0 };
-
-	if (!git_read_blob(git, record->origin.link, &bytes))
-		return false;
-	record->origin.identity.size = bytes.len;
-	return cas_keep_bytes(sandbox->store, str_cstr(&bytes), bytes.len, record->origin.sha256,
-			      &ignored) == 0;
-}
-
-static bool fetch(const struct git *git, const struct sandbox *sandbox, const char *commit,
-		  const struct conflict *conflict)
-{
-	owned(origin_record_done) struct origin_record record = {
-		.path = xasprintf("%s/%s", sandbox->workspace, conflict->path),
-		.origin = { .quality = ORIGIN_APPROX, .identity = { .exists = true } },
-	};
-	const char *path = target_relative(git->top, record.path);
-	struct error ignored = { 0 };
-
-	return path && find_blob(git, commit, path, &record) && keep_blob(git, sandbox, &record) &&
-	       origin_blobs_add(sandbox, &record, &ignored) == 0;
-}
-
 static bool is_wanted(const struct conflict *conflict)
 {
 	return strcmp(conflict->kind, "base-lost") == 0 && conflict->base_quality == ORIGIN_LOST &&
 	       conflict->ours.type == 'f' && conflict->theirs.type == 'f';
 }
 
+/* The files that are to be asked for, sorted. */
+static void list_wanted(const struct sandbox *sandbox, const struct promotion *promotion,
+			struct origin_records *ret_records)
+{
+	ret_records->items = xcalloc(promotion->conflict_count + 1, sizeof(*ret_records->items));
+	for (size_t i = 0; i < promotion->conflict_count; i++) {
+		const struct conflict *conflict = &promotion->conflicts[i];
+
+		if (is_wanted(conflict))
+			ret_records->items[ret_records->count++] = (struct origin_record){
+				.path = xasprintf("%s/%s", sandbox->workspace, conflict->path),
+				.origin = { .quality = ORIGIN_APPROX,
+					    .identity = { .exists = true } },
+			};
+	}
+	origin_records_sort(ret_records);
+}
+
+/* "MODE blob NAME\tPATH": the name and mode of a file. */
+static void note_blob(const struct git *git, const char *entry, struct origin_records *records)
+{
+	const char *path = strchr(entry, '\t');
+	owned(free_ptr) char *whole = NULL;
+	const struct origin_record *found;
+	char blob[SHA256_HEX_SIZE];
+	unsigned mode;
+
+	if (!path || sscanf(entry, "%o blob %64[0-9a-f]", &mode, blob) != 2 || !S_ISREG(mode))
+		return;
+	whole = xasprintf("%s/%s", strcmp(git->top, "/") == 0 ? "" : git->top, path + 1);
+	found = origin_records_find(records, whole, false);
+	if (!found || found->origin.link)
+		return;
+	struct origin_record *record = &records->items[found - records->items];
+
+	record->origin.identity.mode = mode;
+	record->origin.link = xstrdup(blob);
+}
+
+/* What COMMIT has at the records' paths. */
+static void find_blobs(const struct git *git, const char *commit, struct origin_records *records)
+{
+	for (size_t from = 0; from < records->count;) {
+		owned(strv_done) struct strv words = STRV_INIT;
+		owned(str_done) struct str out = STR_INIT;
+		struct error ignored = { 0 };
+		size_t asked;
+
+		strv_add(&words, "--literal-pathspecs");
+		strv_add(&words, "ls-tree");
+		strv_add(&words, "-z");
+		strv_add(&words, commit);
+		strv_add(&words, "--");
+		asked = words.count;
+		from = sandbox_put_paths(git, records, from, &words);
+		const struct git_call call = { .words = (const char *const *)words.items };
+
+		/* Without a path it would list all that there is. */
+		if (words.count == asked || git_run(git, &call, &out, &ignored) < 0)
+			continue;
+		const char *at = str_cstr(&out), *end = at + out.len;
+
+		for (; at < end; at += strlen(at) + 1)
+			note_blob(git, at, records);
+	}
+}
+
+struct fetching {
+	const struct sandbox *sandbox;
+	struct origin_record **records; /* by the index of their names */
+	bool is_news;
+};
+
+static void take_blob(void *cookie, size_t index, const char *bytes, size_t len)
+{
+	struct fetching *fetching = cookie;
+	struct origin_record *record = fetching->records[index];
+	struct error ignored = { 0 };
+
+	record->origin.identity.size = len;
+	if (cas_keep_bytes(fetching->sandbox->store, bytes, len, record->origin.sha256, &ignored) ==
+		    0 &&
+	    origin_blobs_add(fetching->sandbox, record, &ignored) == 0)
+		fetching->is_news = true;
+}
+
+/* Keeps those that git has; whether there were any. */
+static bool fetch(const struct git *git, const struct sandbox *sandbox,
+		  struct origin_records *records)
+{
+	struct fetching fetching = { .sandbox = sandbox };
+	owned(strv_done) struct strv names = STRV_INIT;
+
+	fetching.records = xcalloc(records->count + 1, sizeof(struct origin_record *));
+	for (size_t i = 0; i < records->count; i++) {
+		if (!records->items[i].origin.link)
+			continue;
+		fetching.records[names.count] = &records->items[i];
+		strv_add(&names, records->items[i].origin.link);
+	}
+	git_read_blobs(git, &names, take_blob, &fetching);
+	free(fetching.records);
+	return fetching.is_news;
+}
+
 bool sandbox_fetch_ancestors(const struct sandbox *sandbox, const struct promotion *promotion)
 {
+	owned(origin_records_done) struct origin_records records = { 0 };
 	char commit[SHA256_HEX_SIZE] = "";
 	struct git git = { 0 };
 	struct error ignored = { 0 };
-	bool has_git = false, is_news = false;
+	bool is_news = false;
 
-	for (size_t i = 0; i < promotion->conflict_count; i++) {
-		if (!is_wanted(&promotion->conflicts[i]))
-			continue;
-		if (!has_git && (git_open(sandbox->workspace, NULL, &git, &ignored) < 0 ||
-				 !find_commit(&git, sandbox->base_ns, commit)))
-			break;
-		has_git = true;
-		is_news |= fetch(&git, sandbox, commit, &promotion->conflicts[i]);
+	list_wanted(sandbox, promotion, &records);
+	if (records.count > 0 && git_open(sandbox->workspace, NULL, &git, &ignored) == 0 &&
+	    find_commit(&git, sandbox->base_ns, commit)) {
+		find_blobs(&git, commit, &records);
+		is_news = fetch(&git, sandbox, &records);
 	}
 	git_close(&git);
 	return is_news;

@@ -80,9 +80,8 @@ static void note_entry(const struct git *git, const struct sandbox *sandbox,
 	(void)origin_blobs_add(sandbox, record, &ignored);
 }
 
-/* Asks for as many as fit into one call, from FROM on; returns the first that did not. */
-static size_t put_paths(const struct git *git, const struct origin_records *records, size_t from,
-			struct strv *words)
+size_t sandbox_put_paths(const struct git *git, const struct origin_records *records, size_t from,
+			 struct strv *words)
 {
 	size_t bytes = 0;
 
@@ -115,7 +114,7 @@ static void note_all(const struct git *git, const struct sandbox *sandbox,
 
 		for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
 			strv_add(&words, asked[i]);
-		from = put_paths(git, records, from, &words);
+		from = sandbox_put_paths(git, records, from, &words);
 		const struct git_call call = { .words = (const char *const *)words.items,
 					       .is_real = true };
 
@@ -130,26 +129,33 @@ static void note_all(const struct git *git, const struct sandbox *sandbox,
 	}
 }
 
-static void fetch_one(const struct git *git, const struct sandbox *sandbox,
-		      struct origin_record *record)
+struct fetching {
+	const struct sandbox *sandbox;
+	struct origin_records *records;
+};
+
+static void take_blob(void *cookie, size_t index, const char *bytes, size_t len)
 {
-	owned(str_done) struct str bytes = STR_INIT;
+	const struct fetching *fetching = cookie;
+	struct origin_record *record = &fetching->records->items[index];
 	struct error ignored = { 0 };
 
 	/* A filter of git's may make a file of another length of it: then it is not what was there. */
-	if (!git_read_blob(git, record->origin.link, &bytes) ||
-	    bytes.len != record->origin.identity.size)
-		return;
-	if (cas_keep_bytes(sandbox->store, str_cstr(&bytes), bytes.len, record->origin.sha256,
-			   &ignored) == 0)
-		(void)origin_blobs_add(sandbox, record, &ignored);
+	if (len == record->origin.identity.size &&
+	    cas_keep_bytes(fetching->sandbox->store, bytes, len, record->origin.sha256, &ignored) ==
+		    0)
+		(void)origin_blobs_add(fetching->sandbox, record, &ignored);
 }
 
 static void fetch_all(const struct git *git, const struct sandbox *sandbox,
 		      struct origin_records *records)
 {
+	struct fetching fetching = { .sandbox = sandbox, .records = records };
+	owned(strv_done) struct strv names = STRV_INIT;
+
 	for (size_t i = 0; i < records->count; i++)
-		fetch_one(git, sandbox, &records->items[i]);
+		strv_add(&names, records->items[i].origin.link);
+	git_read_blobs(git, &names, take_blob, &fetching);
 }
 
 static void ask_git(const struct sandbox *sandbox, struct origin_records *records,

@@ -41,6 +41,10 @@ bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
 /* sandbox_blobs.c: what git has of bases whose content is not kept. Best effort, too. */
 struct origin_records;
 struct view_stack;
+struct git;
+/* Adds as many of the records' paths to the words of one call of git as it takes, from FROM on; the first that it did not. */
+size_t sandbox_put_paths(const struct git *git, const struct origin_records *records, size_t from,
+			 struct strv *words);
 void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *unkept);
 /* Before a promotion: takes over what reality has no more. */
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);

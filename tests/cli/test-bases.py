@@ -33,6 +33,38 @@ def clean(home, *names):
     subprocess.run(["find", home.work, "-mindepth", "1", "-delete"], check=True)
 
 
+def test_base_approx_many(home):
+    """More of them than one call of git is asked for, whatever they end in."""
+    if subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0:
+        tap.skip("bases by approximation", "no git here")
+        return
+    git = ["git", "-C", home.work, "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    texts = {f"n{n}": f"{n}\n" + LINES + "\n" * (n % 4) + ("x" if n % 3 == 0 else "") for n in range(150)}
+    for name, text in texts.items():
+        home.put(name, text)
+    subprocess.run([*git, "init", "-q"], check=True)
+    # one that git does not have stands between those it has
+    subprocess.run([*git, "add", "--all", ".", ":!n77"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True, env={**home.env, "GIT_COMMITTER_DATE": "1700000000 +0000"})
+    home.call("create", "lost")
+    child = subprocess.Popen([AISBX, "exec", "lost", "--", "sh", "-c", "for file in n*; do "
+                              "printf 'sandbox ' | cat - $file > /tmp/t; cat /tmp/t > $file; done; echo told; read word"],
+                             cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child.stdout.readline()
+    for name, text in texts.items():
+        with open(os.path.join(home.work, name), "r+") as file:
+            file.write(text + "reality\n")
+    child.communicate("go\n")
+    found = {row["path"]: row["base"]["quality"] for row in home.data("promote", "lost", "--kill").get("conflicts", [])}
+    tap.equal(sorted(name for name in texts if found.get(name) != "approx"), ["n77"], "git's older versions are found")
+    names = [name for name in texts if name != "n77"]
+    done = home.call("promote", "lost", *names, "--strategy", "merge", "--approx-base", "--kill")
+    wrong = [name for name in names if home.read(name) != "sandbox " + texts[name] + "reality\n"]
+    # an edit behind a line without an end touches that line: it is a conflict only where the sandbox changed it, too
+    tap.ok(done.returncode == 0 and not wrong, "each is merged from its own", (done, wrong[:5]))
+    clean(home, "lost")
+
+
 def test_base_approx(home):
     """Edited in place before anybody wrote down what it was: git's older version serves, by order only."""
     if subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0:
@@ -371,7 +403,7 @@ def main():
     with Home("aisbx-ba.") as home:
         if not home.can_run(tap, "bases"):
             return tap.done()
-        for test in (test_base_approx, test_base_changed_while_read, test_reality_moves_into_sandbox, test_protect,
+        for test in (test_base_approx, test_base_approx_many, test_base_changed_while_read, test_reality_moves_into_sandbox, test_protect,
                      test_protect_ends, test_protect_missing):
             tap.attempt(test, home)
     return tap.done()

@@ -1,0 +1,91 @@
+/* Blobs out of git's store, many at a call: a process for each would be most of the work. */
+#include "engine/git.h"
+
+#include "base/own.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_BLOBS 64
+/* "NAME blob SIZE" */
+#define HEAD_MAX 128
+
+struct asking {
+	const struct git *git;
+	const struct strv *names;
+	void (*take)(void *cookie, size_t index, const char *bytes, size_t len);
+	void *cookie;
+};
+
+/* The answer that begins at AT: whether it is a blob, where its bytes begin, how many they are. */
+static bool read_head(const struct str *out, size_t at, size_t *ret_start, size_t *ret_size)
+{
+	const char *from = out->data + at;
+	const char *line_end = memchr(from, '\n', out->len - at);
+	size_t len = line_end ? (size_t)(line_end - from) : out->len - at;
+	char head[HEAD_MAX];
+	uint64_t size;
+
+	*ret_start = at + len + (line_end ? 1 : 0);
+	*ret_size = 0;
+	if (len >= sizeof(head))
+		return false;
+	memcpy(head, from, len);
+	head[len] = '\0';
+	if (sscanf(head, "%*64[0-9a-f] blob %" SCNu64, &size) != 1)
+		return false;
+	*ret_size = size;
+	return true;
+}
+
+static void take_answers(const struct asking *asking, size_t from, size_t count, struct str *out)
+{
+	size_t at = 0, start, size;
+
+	for (size_t i = 0; i < count && at < out->len; i++) {
+		bool is_blob = read_head(out, at, &start, &size);
+
+		/* Newlines were taken off the end of all, which the size gives back. */
+		while (is_blob && i + 1 == count && out->len < start + size)
+			str_add_char(out, '\n');
+		if (size > out->len - start)
+			return;
+		if (is_blob)
+			asking->take(asking->cookie, from + i, out->data + start, size);
+		at = start + size + (is_blob ? 1 : 0);
+	}
+}
+
+static void ask_for(const struct asking *asking, size_t from, size_t count)
+{
+	static const char *const words[] = { "cat-file", "--batch", NULL };
+	owned(str_done) struct str lines = STR_INIT, out = STR_INIT;
+	struct error ignored = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		str_addf(&lines, "%s\n", asking->names->items[from + i]);
+	const struct git_call call = { .words = words,
+				       .input = lines.data,
+				       .input_len = lines.len };
+
+	if (git_run(asking->git, &call, &out, &ignored) == 0)
+		take_answers(asking, from, count, &out);
+	/* Together they may be more than is taken at a time. */
+	else if (count > 1)
+		for (size_t i = 0; i < count; i++)
+			ask_for(asking, from + i, 1);
+}
+
+void git_read_blobs(const struct git *git, const struct strv *names,
+		    void (*take)(void *cookie, size_t index, const char *bytes, size_t len),
+		    void *cookie)
+{
+	const struct asking asking = { .git = git, .names = names, .take = take, .cookie = cookie };
+
+	for (size_t from = 0; from < names->count; from += CALL_BLOBS) {
+		size_t left = names->count - from;
+
+		ask_for(&asking, from, left < CALL_BLOBS ? left : CALL_BLOBS);
+	}
+}
