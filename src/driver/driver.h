@@ -110,6 +110,7 @@ struct driver {
 	/* Releases everything; kills first when still running. Leaves no process, mount or group behind. */
 	void (*free)(struct task *task);
 
+	unsigned answer_ms; /* a start that is not under way by then is given up; 0: waited for */
 	bool takes_secrets; /* hands the io's secrets to the command */
 
 	/* How a command enters a sandbox of this driver that runs already; NULL where none can stay. */

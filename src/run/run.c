@@ -41,8 +41,10 @@ struct run {
 	int signal_fd;
 	sigset_t saved_mask;
 	bool is_running; /* the command was executed */
+	bool is_given_up;
 	bool has_pty;
 	uint64_t asked_ns, started_ns;
+	uint64_t entered_ns; /* the driver was told to start */
 	enum watch_verdict stopped_by;
 	int signal;
 };
@@ -113,6 +115,8 @@ static bool patience(const struct run *run, struct timespec *ret_wait)
 	uint64_t wait = watch_ms < 0 ? UINT64_MAX : (uint64_t)watch_ms * 1000000;
 	uint64_t look = stdio_next_look_ns(&run->stdio), now = clock_now_ns();
 
+	if (!run->is_running && run->driver->answer_ms)
+		wait = (uint64_t)run->driver->answer_ms * 1000000;
 	if (look)
 		wait = look <= now ? 0 : (look - now < wait ? look - now : wait);
 	*ret_wait = (struct timespec){ (time_t)(wait / 1000000000), (long)(wait % 1000000000) };
@@ -162,6 +166,22 @@ static void take_sample(struct run *run)
 	note_nearness(run);
 }
 
+/* Who has to start the command says nothing: halted, as likely as not, and then nobody knows for how long. */
+static void give_up(struct run *run)
+{
+	uint64_t limit_ns = (uint64_t)run->driver->answer_ms * 1000000;
+
+	if (!limit_ns || run->is_running || clock_now_ns() - run->entered_ns < limit_ns)
+		return;
+	error_set(
+		&run->task->error, ERROR_HOST,
+		"the sandbox '%s' does not answer: its supervisor is halted or stuck; `aisbx stop "
+		"%s` ends it, and the next exec starts it anew",
+		run->spec->sandbox, run->spec->sandbox);
+	run->task->state = TASK_ENDED;
+	run->is_given_up = true;
+}
+
 static void attend(struct run *run, bool is_ready)
 {
 	const struct run_log *log = &run->log;
@@ -196,6 +216,8 @@ static void turn(struct run *run)
 		handle_signal(run);
 	if (desk)
 		attend(run, polls[2].revents != 0);
+	if (run->task->state == TASK_STARTING)
+		give_up(run);
 	if (run->task->state == TASK_ENDED)
 		return;
 	run->stopped_by = watch_look(&run->watch, run->task);
@@ -248,8 +270,9 @@ static int finish(struct run *run, struct error *err)
 	uint64_t now = run->task->ended_ns ? run->task->ended_ns : clock_now_ns();
 
 	run->driver->sample(run->task, &usage);
-	stdio_finish(&run->stdio, run->stopped_by != WATCH_GO_ON || run->signal ? PATIENCE_MS : -1,
-		     run->signal_fd);
+	bool is_cut_short = run->stopped_by != WATCH_GO_ON || run->signal || run->is_given_up;
+
+	stdio_finish(&run->stdio, is_cut_short ? PATIENCE_MS : -1, run->signal_fd);
 	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
 	result->start_ms =
 		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
@@ -296,6 +319,7 @@ static int run_task(struct run *run, struct error *err)
 		stdio_keep_out(&run->stdio, run->options->secrets);
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
 		return -1;
+	run->entered_ns = clock_now_ns();
 	stdio_started(&run->stdio);
 	while (run->task->state != TASK_ENDED)
 		turn(run);

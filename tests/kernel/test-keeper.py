@@ -425,7 +425,13 @@ def test_dead_keeper(home):
 
 
 def test_halted_keeper(home):
-    """A keeper that was stopped cannot answer: stop and rm end it, and nobody else."""
+    """A keeper that was stopped cannot answer: exec says so, stop and rm end it, and nobody else."""
+    home.call("create", "silent")
+    sh(home, "silent", "true")
+    os.kill(keeper_of(home, "silent"), signal.SIGSTOP)
+    # the shell tells the code: whoever reaps below may be quicker than we are
+    waiting = subprocess.Popen(["sh", "-c", '"$0" exec silent -- true; echo "code $?"', AISBX], cwd=home.work, env=home.env,
+                               text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for verb in ("stop", "rm"):
         home.call("create", "halted")
         sh(home, "halted", "true")
@@ -436,6 +442,11 @@ def test_halted_keeper(home):
         if verb == "stop":
             tap.equal(sh(home, "halted", "echo again").stdout, "again\n", "and the next exec works")
             home.call("rm", "halted")
+    out, err = waiting.communicate(timeout=patience(120))
+    tap.ok(out == "code 125\n" and "aisbx stop silent" in err, "exec does not wait for ever", (out, err))
+    home.call("stop", "silent")
+    tap.equal(sh(home, "silent", "echo again").stdout, "again\n", "as it says, stop helps")
+    home.call("rm", "silent")
 
 
 STRANGER = """

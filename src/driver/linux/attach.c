@@ -18,6 +18,8 @@
 /* How long the end of what was killed is waited for, and an answer of the keeper. */
 #define KILL_MS 5000
 #define ANSWER_MS 1000
+/* How long a keeper may take to start a command, and with it the sandbox, on a machine that has much else to do. */
+#define START_MS 30000
 /* A shorter command that succeeded cannot have met a limit worth a question. */
 #define QUICK_NS 10000000u
 
@@ -310,5 +312,6 @@ const struct driver driver_linux_attach = {
 	.resize = linux_resize,
 	.signal = attach_signal,
 	.free = attach_free,
+	.answer_ms = START_MS,
 	.takes_secrets = true,
 };
