@@ -173,9 +173,10 @@ static const char layers_text[] =
 	"  limits    cgroup limits, else rlimits and a watchdog\n"
 	"  disk      an exact quota of what is written  (may be absent)\n"
 	"\n"
-	"One that must hold and cannot refuses the run (--allow-degraded LAYER is for\n"
-	"those, but this version cannot run without any); --require LAYER makes\n"
-	"one that may be absent mandatory, and one that is absent stands in degraded.\n"
+	"One that must hold and cannot refuses the run. --allow-degraded LAYER says\n"
+	"that you would do without one; none that must hold can be given up, and the\n"
+	"refusal says what would be left of the sandbox. --require LAYER makes one that\n"
+	"may be absent mandatory, and one that is absent stands in degraded.\n"
 	"aisbx doctor tries each of them on this machine.\n"
 	"What a layer refused stands in denials, with the rule and the way out.\n";
 

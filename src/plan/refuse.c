@@ -24,6 +24,30 @@ static int refuse_driver(const struct settings *settings, struct error *err)
 	return 0;
 }
 
+/*
+ * What would be left of a sandbox without each of those that must hold. None can be given up: what is built on top of
+ * one (the copy, the rules, the end of all processes) would be promised and not kept.
+ */
+static const char *why_mandatory(enum layer layer)
+{
+	static const char *const words[LAYER_COUNT] = {
+		[LAYER_USER] = "all others are built in it, and the command would keep your rights",
+		[LAYER_MOUNT] = "there would be no copy, and every write would reach this machine",
+		[LAYER_PID] = "nothing would end what the command leaves behind",
+		[LAYER_NET] =
+			"the command would have this machine's network, and no rule would hold",
+		[LAYER_IPC] = "the command would reach the shared memory of your other programs",
+		[LAYER_UTS] = "its start, and every command that enters later, is built on it",
+		[LAYER_SECCOMP] =
+			"the kernel would answer every call, also those that undo the others",
+		[LAYER_OVERLAY] =
+			"there would be no copy, and every write would reach this machine",
+		[LAYER_MASKS] = "the command would see your credentials",
+	};
+
+	return words[layer];
+}
+
 /* Layers that may be absent anyway can be named: that changes nothing, and is no lie. */
 static int refuse_degraded(const struct settings *settings, struct error *err)
 {
@@ -33,9 +57,9 @@ static int refuse_degraded(const struct settings *settings, struct error *err)
 
 		if (layer != LAYER_COUNT && layer_is_mandatory(layer))
 			return error_set(err, ERROR_DENIED,
-					 "--allow-degraded %s: this build cannot run without that "
-					 "layer; `aisbx doctor` says how to get it",
-					 name);
+					 "--allow-degraded %s: not without that layer: %s; `aisbx "
+					 "doctor` says how to get it",
+					 name, why_mandatory(layer));
 	}
 	return 0;
 }

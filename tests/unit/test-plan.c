@@ -91,6 +91,24 @@ static void test_settings(void)
 	fixture_close(&f);
 }
 
+/* None that must hold can be given up; the refusal says why, for each of them. */
+static void test_mandatory(void)
+{
+	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
+		struct fixture f;
+
+		fixture_open(&f);
+		fixture_flag(&f, "allow-degraded", layer_name(layer));
+		if (layer_is_mandatory(layer))
+			tap_ok(!fixture_plan(&f) && f.err.code == ERROR_DENIED &&
+				       !strstr(f.err.text, "(null)"),
+			       "%s", f.err.text);
+		else
+			tap_ok(fixture_plan(&f), "%s may be absent", layer_name(layer));
+		fixture_close(&f);
+	}
+}
+
 static void test_refusals(void)
 {
 	static const char *const flags[][2] = {
@@ -98,7 +116,6 @@ static void test_refusals(void)
 		{ "driver", "docker" },
 		{ "fuel", "1g" },
 		{ "root", "alpine" },
-		{ "allow-degraded", "net" },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -468,6 +485,7 @@ int main(void)
 {
 	test_defaults();
 	test_settings();
+	test_mandatory();
 	test_refusals();
 	test_command();
 	test_ids();
