@@ -168,6 +168,9 @@ int surroundings_read_again(const struct request *request, struct host_memory *m
 	memset(ret_around, 0, sizeof(*ret_around));
 	if (host_read_again(memory, &ret_around->host, err) < 0)
 		return -1;
+	if (!ret_around->host.cwd[0])
+		return error_set(err, ERROR_HOST,
+				 "the current directory was removed: change to one that is there");
 	if (find_workspace(request, ret_around, err) < 0)
 		return -1;
 	read_git_identity(ret_around);

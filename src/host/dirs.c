@@ -193,12 +193,13 @@ static int check_home(const struct host *host, struct error *err)
 /* The current directory, home, and where the store and the records are. */
 static int read_places(struct host *host, const char *passwd, bool needs_name, struct error *err)
 {
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX] = "";
 
-	if (!getcwd(cwd, sizeof(cwd)))
+	/* Who looks after sandboxes may stand in a directory that is gone; what runs something needs one. */
+	if (!getcwd(cwd, sizeof(cwd)) && errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "the current directory");
 	/* The kernel says so of a directory outside this process's root. */
-	if (cwd[0] != '/')
+	if (cwd[0] && cwd[0] != '/')
 		return error_set(err, ERROR_HOST,
 				 "the current directory cannot be reached by a path");
 	host->cwd = xstrdup(cwd);

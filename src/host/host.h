@@ -53,7 +53,7 @@ struct host {
 	bool is_host_root;	/* uid is the machine's root, seen from a user namespace inside */
 	char *user;
 	char *home; /* resolved, absolute */
-	char *cwd;
+	char *cwd;  /* "" when it was removed */
 	uint64_t memory_bytes;
 	unsigned cores;
 	uint64_t open_files; /* how many this process may have; 0 when unknown */

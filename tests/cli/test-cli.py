@@ -250,6 +250,24 @@ def test_result():
     tap.ok(not done.stderr and done.stdout.count("\n") == 1, "--json prints one object and nothing else", done)
 
 
+def from_nowhere(*words):
+    """A call from a directory that was removed."""
+    script = 'mkdir "$1/gone" && cd "$1/gone" && rmdir "$1/gone" && shift && exec "$@"'
+    return subprocess.run(["sh", "-c", script, "sh", scratch, AISBX, *words], capture_output=True, text=True, check=False)
+
+
+def test_nowhere():
+    """Who looks after sandboxes may stand in a directory that is gone; who runs something is told."""
+    for words in (["ls"], ["history"], ["doctor"], ["version"], ["promotions"], ["profile", "ls"]):
+        done = from_nowhere(*words)
+        tap.equal(done.returncode, 0, f"{' '.join(words)}: {done.stderr.strip()}")
+    done = from_nowhere("rm", "no-such-sandbox")
+    tap.equal(done.returncode, 5, "rm looks for what it is to remove")
+    for words, code in ((["run", "--", "true"], 125), (["create", "x"], 70), (["plan", "--", "true"], 70)):
+        done = from_nowhere(*words)
+        tap.ok(done.returncode == code and one_line(done.stderr) and "was removed" in done.stderr, f"{words[0]} is refused", done)
+
+
 def test_streams():
     tap.equal(run("--", "cat", stdin="hello").stdout, "hello", "stdin passes")
     tap.equal(run("--", "true", stdin="x" * 200000).returncode, 0, "unread stdin is no harm")
@@ -334,6 +352,7 @@ def main():
     first = run("--", "true")
     if first.returncode == 0:
         test_codes()
+        test_nowhere()
         test_result()
         test_streams()
     elif subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
