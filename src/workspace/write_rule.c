@@ -6,13 +6,34 @@
 #include <fnmatch.h>
 #include <string.h>
 
+/* In patterns: any directories, also none. A pattern with more of them forbids everything, or permits nothing. */
+#define ANY_DEPTH "/**/"
+#define ANY_DEPTH_MAX 8u
+
+/* As fnmatch, to which ANY_DEPTH is one directory or more. FROM: where the next of them is looked for. */
+static bool matches(const char *pattern, size_t from, const char *path, int flags, unsigned count)
+{
+	const char *open = strstr(pattern + from, ANY_DEPTH);
+	owned(free_ptr) char *without = NULL;
+	size_t at;
+
+	if (!open)
+		return fnmatch(pattern, path, flags | FNM_NOESCAPE) == 0;
+	if (count == ANY_DEPTH_MAX)
+		return !(flags & FNM_PATHNAME);
+	at = (size_t)(open - pattern);
+	without = xasprintf("%.*s%s", (int)at, pattern, open + strlen(ANY_DEPTH) - 1);
+	return matches(pattern, at + strlen(ANY_DEPTH) - 1, path, flags, count + 1) ||
+	       matches(without, at, path, flags, count + 1);
+}
+
 /* PATH, or a directory above it. */
 static bool covers(const char *pattern, const char *path, int flags)
 {
 	owned(free_ptr) char *part = xstrdup(path);
 
 	for (;;) {
-		if (strcmp(pattern, part) == 0 || fnmatch(pattern, part, flags | FNM_NOESCAPE) == 0)
+		if (strcmp(pattern, part) == 0 || matches(pattern, 0, part, flags, 0))
 			return true;
 		char *slash = strrchr(part, '/');
 

@@ -33,6 +33,15 @@ int main(void)
 		       write_rules_forbid(&words, "/w/src/a/b/.env/c"),
 	       "one that forbids does not, and beats what is allowed");
 	tap_ok(!write_rules_forbid(&words, "/w/src/.envy"), "whole names only");
+	rule(&words, WRITE_DENY, "/w/src/**/**/k/**/*.pem");
+	tap_ok(write_rules_forbid(&words, "/w/src/k/a.pem") &&
+		       write_rules_forbid(&words, "/w/src/a/k/b/a.pem") &&
+		       !write_rules_forbid(&words, "/w/src/ok/a.pem"),
+	       "directories that are left open may be none");
+	rule(&words, WRITE_ALLOW, "/w/.env");
+	rule(&words, WRITE_ALLOW, "/w/a.env");
+	tap_ok(write_rules_forbid(&words, "/w/.env") && !write_rules_forbid(&words, "/w/a.env"),
+	       "also where everything begins");
 	rule(&words, WRITE_DENY, "/w/src/[x]");
 	tap_ok(write_rules_forbid(&words, "/w/src/x") && write_rules_forbid(&words, "/w/src/[x]"),
 	       "a path with brackets is meant as it stands, too");
@@ -44,5 +53,12 @@ int main(void)
 	tap_ok(!write_rules_forbid(&words, "/any/where"), "everything can be allowed");
 	rule(&words, WRITE_DENY, "/");
 	tap_ok(write_rules_forbid(&words, "/any/where"), "and forbidden");
+	strv_done(&words);
+	rule(&words, WRITE_RULES, "yes");
+	rule(&words, WRITE_ALLOW, "/**/1/**/2/**/3/**/4/**/5/**/6/**/7/**/8/**/9");
+	tap_ok(write_rules_forbid(&words, "/1/2/3/4/5/6/7/8/9"), "too open to permit anything");
+	rule(&words, WRITE_ALLOW, "/");
+	rule(&words, WRITE_DENY, "/**/1/**/2/**/3/**/4/**/5/**/6/**/7/**/8/**/9");
+	tap_ok(write_rules_forbid(&words, "/1/2/3/4/5/6/7/8/9"), "which still forbids");
 	return tap_done();
 }
