@@ -126,6 +126,8 @@ int promote_keep(const struct promote *promote, const char *hex, struct error *e
 
 /* consent.c */
 int promote_ask(struct promote *promote, struct error *err);
+/* Whether nothing that reality has below FROM is to be asked about for being called TO from now on. */
+bool promote_carries_quietly(const struct promote *promote, const char *from, const char *to);
 /* The mode that the item, of MODE in the sandbox, gets in reality. */
 mode_t promote_mode(const struct promote *promote, const struct item *item, mode_t mode);
 

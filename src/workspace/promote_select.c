@@ -181,7 +181,7 @@ static bool is_below_replaced(const struct promote *promote, const struct item *
 
 /*
  * A renamed directory is one step that takes along whatever reality has in it, if reality has it where it was, the
- * new name is free, and nothing else happened to either name.
+ * new name is free, nothing else happened to either name, and nothing in it is to be asked about for its new place.
  */
 static bool is_movable(const struct promote *promote, const struct item *item)
 {
@@ -195,7 +195,8 @@ static bool is_movable(const struct promote *promote, const struct item *item)
 		return false;
 	target_look(promote->target_fd, gone->path, &from);
 	target_look(promote->target_fd, item->path, &to);
-	return target_type(&from) == 'd' && !to.exists;
+	return target_type(&from) == 'd' && !to.exists &&
+	       promote_carries_quietly(promote, gone->path, item->path);
 }
 
 static bool needs_plain(const struct promote *promote)

@@ -391,6 +391,28 @@ def test_consent_before_conflict(home):
     clean(home, "b")
 
 
+def test_consent_carried(home):
+    """A directory that goes by one rename takes along what its new, or old, place makes run."""
+    for old, new, asked in (("plain/tasks.json", ".vscode/tasks.json", [".vscode/tasks.json"]),
+                            (".husky/pre-push", "off/pre-push", [".husky/pre-push"]),
+                            ("lib/a.txt", "lib2/a.txt", []), ("lib/Makefile", "lib2/Makefile", [])):
+        home.put(old, "x\n")
+        fresh(home, "c", f"mv {os.path.dirname(old)} {os.path.dirname(new)}")
+        found = home.data("promote", "c")
+        tap.equal([row["path"] for row in found.get("consent", [])], asked, f"{old} renamed to {new} with its directory")
+        done = home.call("promote", "c", "--allow-path", ".") if asked else None
+        tap.ok(home.read(new) == "x\n" and not os.path.exists(home.work + "/" + old), "and applied with a word, or without", done)
+        done = home.call("undo")
+        tap.ok(home.read(old) == "x\n" and not os.path.exists(home.work + "/" + new), "and taken back", done)
+        clean(home, "c")
+    home.put("a/b/f", "x\n")
+    os.symlink("../../f", home.work + "/a/b/link")
+    fresh(home, "c", "mv a/b b")
+    found = home.data("promote", "c")
+    tap.equal([row["path"] for row in found.get("consent", [])], ["b/link"], "a link that leads out from its new place")
+    clean(home, "c")
+
+
 def test_links(home):
     """A115, A116: links never lead a promotion out of the workspace."""
     outside = home.path + "/outside"
@@ -828,8 +850,8 @@ def main():
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
                      test_merge_favours, test_base_pinned, test_base_git, test_bases_git, test_into_sandbox,
-                     test_consent, test_consent_before_conflict, test_links, test_hardlink, test_names,
-                     test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
+                     test_consent, test_consent_before_conflict, test_consent_carried, test_links, test_hardlink,
+                     test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_try, test_try_asks, test_kill):

@@ -115,6 +115,11 @@ def test_kept_writes(home):
         home.call("undo")
         home.call("rm", "kept")
         file = settings(home, filesystem={"allowWrite": ["src", "*.log"], "denyWrite": ["src/fixed.txt", "**/.env"]})
+    file = settings(home, filesystem={"allowWrite": ["."], "denyWrite": ["src/fixed.txt", "**/.env", "away/**/a.txt"]})
+    home.call("run", "--keep", "kept", "--settings", file, "--", "sh", "-c", "echo x > .env; mv src away")
+    paths = sorted(row["path"] for row in home.data("promote", "kept").get("consent", []) if "settings file" in row["why"])
+    tap.equal(paths, [".env", "away/a.txt", "src/fixed.txt"], "with no directory between, and in one that is renamed")
+    home.call("rm", "kept")
     done = home.call("create", "kept", "--settings", settings(home, filesystem={"denyWrite": ["../up"]}))
     tap.ok(refused(done, 4, "../up") and home.call("inspect", "kept").returncode == 5, "what cannot be enforced is refused", done)
 
