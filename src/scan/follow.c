@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many values are given to parameters and loops: a pattern counts as often as it is handed something. */
+#define HANDED_MAX 2000000u
+
 void follow_init(struct follow *follow, const struct syntax *syntax, enum scan_language language)
 {
 	*follow = (struct follow){ .syntax = syntax, .language = language };
@@ -102,6 +105,16 @@ static bool is_sticky(const char *name, size_t len)
 			      len);
 }
 
+bool follow_spend(struct follow *follow, uint32_t count)
+{
+	if (count > HANDED_MAX - follow->handed) {
+		follow->all.is_full = true;
+		return false;
+	}
+	follow->handed += count;
+	return true;
+}
+
 const struct meaning *follow_name(struct follow *follow, const char *name, size_t len)
 {
 	const struct meaning *meaning;
@@ -111,7 +124,7 @@ const struct meaning *follow_name(struct follow *follow, const char *name, size_
 		return meaning;
 	meaning = meaning_both(&follow->all, meaning,
 			       meaning_new(&follow->all, MEANS_PATH, name, len));
-	for (size_t i = 0; i < follow->wildcards.count && i < 4; i++) {
+	for (size_t i = 0; i < follow->wildcards.count; i++) {
 		const struct meaning module = { .text = follow->wildcards.items[i],
 						.len = (uint32_t)strlen(
 							follow->wildcards.items[i]) };

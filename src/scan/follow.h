@@ -17,6 +17,7 @@ struct follow {
 	struct meanings all;
 	const struct meaning **of; /* by node */
 	struct strv wildcards;	   /* modules whose names are all there: from os import * */
+	uint32_t handed;	   /* values given to parameters and loops, so far */
 	/* Called the second time for each node that has ended; may be NULL. */
 	void (*visit)(struct follow *follow, uint32_t node);
 	void *cookie; /* of visit */
@@ -26,6 +27,9 @@ void follow_init(struct follow *follow, const struct syntax *syntax, enum scan_l
 void follow_done(struct follow *follow);
 /* Over the whole text, twice. */
 void follow_run(struct follow *follow);
+
+/* Counts what is given to parameters and loops; false when that is more than is followed: the text is not analysable. */
+bool follow_spend(struct follow *follow, uint32_t count);
 
 /* The argument at POSITION (keywords do not count), or SYNTAX_NONE. */
 uint32_t follow_argument(const struct follow *follow, uint32_t call, unsigned position);

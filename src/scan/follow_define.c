@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define PATTERN_DEPTH_MAX 8u
-#define WILDCARDS_MAX 8u
+/* A name keeps as many paths. */
+#define WILDCARDS_MAX (2 * MEANING_ALSO_MAX - 2)
 /* A name keeps a few meanings only; so many items are tried for them. */
 #define LOOP_ITEMS_MAX 1024u
 
@@ -116,8 +117,12 @@ static void imported_name(struct follow *follow, const struct meaning *module, u
 
 void follow_wildcard(struct follow *follow, const char *module)
 {
-	if (follow->wildcards.count < WILDCARDS_MAX && !strv_has(&follow->wildcards, module))
+	if (strv_has(&follow->wildcards, module))
+		return;
+	if (follow->wildcards.count < WILDCARDS_MAX)
 		strv_add(&follow->wildcards, module);
+	else
+		follow->all.is_full = true;
 }
 
 static void python_from(struct follow *follow, uint32_t node)
@@ -325,7 +330,8 @@ static void loop(struct follow *follow, uint32_t node)
 		return;
 	define(follow, left, entry_of(follow, right));
 	for (uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list), i = 0;
-	     i < LOOP_ITEMS_MAX && item != SYNTAX_NONE; item = syntax_next(syntax, item), i++) {
+	     i < LOOP_ITEMS_MAX && item != SYNTAX_NONE && follow_spend(follow, 1);
+	     item = syntax_next(syntax, item), i++) {
 		if (meaning_of_kind(follow->of[item], MEANS_PATH) ||
 		    meaning_of_kind(follow->of[item], MEANS_TEXT))
 			define(follow, left, follow->of[item]);

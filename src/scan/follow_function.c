@@ -145,6 +145,8 @@ static void hand(struct follow *follow, uint32_t parameter, uint32_t argument)
 	uint32_t kind = follow->syntax->nodes[argument].kind;
 	char key[KEY_SIZE];
 
+	if (!follow_spend(follow, it->kind == NODE_OBJECT_PATTERN ? it->after - parameter : 1))
+		return;
 	if (it->kind == NODE_OBJECT_PATTERN && it->after - parameter <= PATTERN_NODES_MAX)
 		follow_destructure(follow, parameter, meaning);
 	if (it->kind != NODE_IDENTIFIER)

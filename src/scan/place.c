@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "scan/job.h"
 
+#include <limits.h>
 #include <string.h>
 
 static const char *const secrets[] = {
@@ -165,8 +166,8 @@ static enum place_kind place_of_clean(const char *path)
 									: PLACE_PLAIN;
 }
 
-/* Longer ones are taken as they are. */
-#define SPELLING_MAX 512u
+/* Longer ones no kernel takes. */
+#define SPELLING_MAX PATH_MAX
 
 /* Where the last part of OUT begins; a root or a home, which is the first, has none before it. */
 static void climb(struct str *out)

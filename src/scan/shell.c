@@ -8,8 +8,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* So many words of a declaration are looked at for options. */
-#define OPTIONS_MAX 8u
+/* So many options of a declaration are looked at, which nobody needs. */
+#define OPTIONS_MAX 32u
 
 static uint32_t start_of(const struct shell *shell, uint32_t node)
 {
@@ -24,17 +24,29 @@ static bool is_output_flag(const char *word)
 	return str_ends(word, "o") || str_ends(word, "O") || strcmp(word, "--output") == 0;
 }
 
+static void add_fetched(struct shell *shell, const char *path)
+{
+	const char *name = command_name(path);
+
+	if (strv_has(&shell->fetched, name))
+		return;
+	if (shell->fetched.count < SHELL_FETCHED_MAX)
+		strv_add(&shell->fetched, name);
+	else
+		shell->is_cut = true;
+}
+
 /* What the command NAME takes from the network, from word START on. */
 static void note_fetched(struct shell *shell, const char *name, const struct strv *words,
 			 size_t start)
 {
-	for (size_t i = start; i < words->count && shell->fetched.count < SHELL_FETCHED_MAX; i++) {
+	for (size_t i = start; i < words->count; i++) {
 		const char *word = words->items[i];
 
 		if (i + 1 < words->count && is_output_flag(word))
-			strv_add(&shell->fetched, command_name(words->items[i + 1]));
+			add_fetched(shell, words->items[i + 1]);
 		else if (strcmp(name, "wget") == 0 && strstr(word, "://") && *command_name(word))
-			strv_add(&shell->fetched, command_name(word));
+			add_fetched(shell, word);
 	}
 }
 
@@ -187,9 +199,8 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 			job_find(shell->job, it->start, RULE_PIPE, SEVERITY_MEDIUM, NULL);
 	}
 	/* curl ... > FILE: the file is what came. */
-	if (is_out && shell->fetched.count < SHELL_FETCHED_MAX &&
-	    (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
-		strv_add(&shell->fetched, command_name(str_cstr(&target)));
+	if (is_out && (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
+		add_fetched(shell, str_cstr(&target));
 	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
 		judge_target(shell->job, it->start, str_cstr(&target));
 	else if (place_of(str_cstr(&target)) == PLACE_SECRET)
@@ -273,20 +284,27 @@ static bool is_run_later(const struct syntax *syntax, uint32_t name)
 }
 
 /* declare -n x=y, local -n x=y */
-static bool is_reference(const struct syntax *syntax, uint32_t assignment)
+static bool is_reference(struct shell *shell, uint32_t assignment)
 {
+	const struct syntax *syntax = shell->syntax;
 	uint32_t above = syntax->nodes[assignment].parent;
 
 	if (above == SYNTAX_NONE || syntax->nodes[above].kind != NODE_DECLARATION)
 		return false;
-	for (uint32_t at = syntax_first(syntax, above), i = 0;
-	     i < OPTIONS_MAX && at != SYNTAX_NONE && at < assignment;
+	for (uint32_t at = syntax_first(syntax, above), i = 0; at != SYNTAX_NONE && at < assignment;
 	     at = syntax_next(syntax, at), i++) {
 		size_t len;
 		const char *word = syntax_source(syntax, at, &len);
 
+		/* Options come before names. */
+		if (syntax->nodes[at].kind == NODE_ASSIGNMENT)
+			return false;
 		if (len > 1 && word[0] == '-' && memchr(word, 'n', len))
 			return true;
+		if (i == OPTIONS_MAX) {
+			shell->is_cut = true;
+			return false;
+		}
 	}
 	return false;
 }
@@ -315,7 +333,7 @@ static void judge_variable(struct shell *shell, uint32_t node)
 		add_former(shell, name, value, &text);
 		add_value(shell, value, &text);
 	}
-	if (is_reference(syntax, node)) {
+	if (is_reference(shell, node)) {
 		shell_refer(shell, syntax->text + it->start, it->end - it->start, str_cstr(&text));
 		return;
 	}

