@@ -42,14 +42,24 @@ static bool remove_simple(int dir_fd, const char *name)
 	return unlinkat(dir_fd, name, 0) == 0 || unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
 }
 
+static bool is_taken(int number)
+{
+	return number == ENOTEMPTY || number == EEXIST || number == ENOTDIR;
+}
+
+/* Names may be taken: by a removal that was killed, or by somebody who knows them. */
 static void lift(struct removal *removal, int dir_fd, const char *name)
 {
 	char above[32];
+	int status;
 
-	(void)snprintf(above, sizeof(above), ".lifted-%u", removal->lifted++);
 	/* Moving a directory changes its own entry for the parent, so it must be writable. */
 	open_up(dir_fd, name);
-	if (renameat(dir_fd, name, removal->top_fd, above) == 0)
+	do {
+		(void)snprintf(above, sizeof(above), ".lifted-%u", removal->lifted++);
+		status = renameat(dir_fd, name, removal->top_fd, above);
+	} while (status < 0 && is_taken(errno));
+	if (status == 0)
 		removal->moved = true;
 }
 

@@ -49,6 +49,15 @@ static void make_closed(int dir_fd)
 	(void)fchmodat(dir_fd, "outer/closed", 0, 0);
 }
 
+/* What a removal leaves that is killed: a directory by the name that the next one gives first. */
+static void make_lifted(int dir_fd)
+{
+	if (mkdirat(dir_fd, "half", 0755) < 0 || mkdirat(dir_fd, "half/.lifted-0", 0755) < 0 ||
+	    mkdirat(dir_fd, "half/.lifted-0/inner", 0755) < 0)
+		tap_bail("no half removed directory");
+	make_file(dir_fd, "half/.lifted-0/inner/file");
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/aisbx-test-tree-XXXXXX";
@@ -76,6 +85,8 @@ int main(void)
 	tap_is_int(tree_remove(top, "kept"), 0, "a plain directory goes");
 	(void)symlinkat("nowhere", top, "dangling");
 	tap_is_int(tree_remove(top, "dangling"), 0, "a link goes as itself");
+	make_lifted(top);
+	tap_is_int(tree_remove(top, "half"), 0, "what a killed removal left goes");
 	tap_is_int(rmdir(dir), 0, "the directory above is empty again");
 	fd_close(&top);
 	fd_close(&outside);
