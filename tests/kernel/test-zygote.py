@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from batchtest import Batch
 from box import slow
-from family import descendants, until
+from family import descendants, stat_of, until
 from wasmtest import assemble, hello, program, ready
 
 suite = Suite("zygotes", needs_attack=False, both_users=False)
@@ -325,6 +325,17 @@ def processor_time(t):
         t.equal(len(batch.below(ZYGOTE)), 1, "by one zygote")
 
 
+def supervisors(batch):
+    """Those who do the lines; of all our descendants only they are called as we are."""
+    return {pid for pid in batch.below("aisbx-more") if pid != batch.process.pid}
+
+
+def sleeps(pid):
+    """How often it has waited for something."""
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
+
+
 @suite.case("Z11", "a zygote is of the module it was asked for, not of what lies there when it starts")
 def swapped(t):
     ready(t)
@@ -333,18 +344,19 @@ def swapped(t):
     with Batch(t.caller) as batch:
         batch.python("pass")
         nursery, = batch.below("aisbx-nursery")
-        before = set(descendants(batch.process.pid))
+        worker, = supervisors(batch)
+        until(lambda: stat_of(worker)[1] == "S")
+        before = sleeps(worker)
         os.kill(nursery, signal.SIGSTOP)
         batch.say(path)
         quiet = [0]
 
         def has_asked():
-            # Whoever asks waits for an answer; seen awake it has not come to that. Should it still have, nothing is proved.
-            new = [info[1] for pid, info in descendants(batch.process.pid).items() if pid not in before]
-            quiet[0] = quiet[0] + 1 if new and set(new) == {"S"} else 0
+            # Who has woken and sleeps on waits for an answer. Should it still not have asked, nothing is proved.
+            quiet[0] = quiet[0] + 1 if sleeps(worker) > before and stat_of(worker)[1] == "S" else 0
             return quiet[0] > 20
 
-        until(has_asked)
+        t.ok(until(has_asked), "who does the line has asked", stat_of(worker))
         shutil.copyfile(other, path)
         os.kill(nursery, signal.SIGCONT)
         answer = batch.hear()
@@ -388,11 +400,6 @@ def exact_fuel(t):
             for less in (1000, 100000, need // 2):
                 j = batch.python(code, fuel=str(need - less))
                 t.equal((j["status"], j["limits_hit"], j["fuel_consumed"]), ("limit", ["fuel"], need - less), f"{less} too few {j}")
-
-
-def supervisors(batch):
-    """Those who do the lines; of all our descendants only they are called as we are."""
-    return {pid for pid in batch.below("aisbx-more") if pid != batch.process.pid}
 
 
 @suite.case("Z15", "one process supervises line after line: nothing of one is there in the next, and one that is killed is replaced")
