@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from box import slow  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
-from family import command_lines, shells_with, until  # noqa: E402
+from family import command_lines, halt, shells_with, until  # noqa: E402
 from mcpclient import Server, is_refused, state  # noqa: E402
 
 tap = Tap()
@@ -371,10 +371,14 @@ def test_spare(home):
             os.kill(int(pid), signal.SIGKILL)
             until(lambda pid=pid: state(pid) in ("Z", ""))
         tap.equal(server.data("sandbox_exec", sandbox="spare", command=["true"]).get("status"), "success", "killed, it is not missed")
+        until(server.spare)
+        halted = halt(server.spare())
+        tap.equal(server.data("sandbox_exec", sandbox="spare", command=["true"]).get("status"), "success", "halted, it is not waited for")
+        tap.ok(halted and not any(map(state, halted)), "and put away", halted)
         server.data("sandbox_remove", sandbox="spare")
         until(server.spare)
-        last = server.spare()
-    tap.ok(last and until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in last)), "it ends with its server", last)
+        last = halt(server.spare())
+    tap.ok(last and until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in last)), "it ends with its server, halted or not", last)
 
 
 def test_client_gone(home):

@@ -6,7 +6,9 @@
 #include "front/mcp/call_child.h"
 #include "front/mcp/server.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,11 +22,27 @@ static void forget(struct spare *spare)
 	spare->pid = 0;
 }
 
-/* Somebody may have ended it: it does nothing anybody would miss. */
+/* Killed: it may be unable to hear that nobody needs it any more, and has nothing that anybody would miss. */
+static void put_away(struct spare *spare)
+{
+	pid_t pid = spare->pid;
+
+	(void)syscall(SYS_pidfd_send_signal, spare->pid_fd, SIGKILL, NULL, 0);
+	forget(spare);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Somebody may have ended it, or halted it: then a call that it is given would never begin. */
 static bool is_there(struct spare *spare)
 {
-	if (spare->pid && waitpid(spare->pid, NULL, WNOHANG) != 0)
-		forget(spare);
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!spare->pid)
+		return false;
+	if (waitid(P_PID, (id_t)spare->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid != 0)
+		put_away(spare);
 	return spare->pid != 0;
 }
 
@@ -42,6 +60,7 @@ void spare_prepare(struct server *server)
 		close(order[1]);
 		return;
 	}
+	(void)fcntl(order[1], F_SETFL, O_NONBLOCK);
 	pid_t pid = fork();
 
 	if (pid == 0)
@@ -70,7 +89,7 @@ static bool hand_over(const struct spare *spare, const struct call *call)
 	order.shows_progress = call->progress_token != NULL;
 	str_add_bytes(&bytes, &order, sizeof(order));
 	str_add_bytes(&bytes, call->request.data, call->request.len);
-	/* An empty pipe takes all of it at once, or nothing. */
+	/* An empty pipe takes all of it at once; one that is smaller than most is not waited for. */
 	return write(spare->order_fd, bytes.data, bytes.len) == (ssize_t)bytes.len;
 }
 
@@ -79,9 +98,12 @@ bool spare_take(struct server *server, struct call *call)
 	struct spare *spare = &server->spare;
 
 	spare->is_wanted = true;
-	if (call->request.len == 0 || call->work.has_input || !is_there(spare) ||
-	    !hand_over(spare, call))
+	if (call->request.len == 0 || call->work.has_input || !is_there(spare))
 		return false;
+	if (!hand_over(spare, call)) {
+		put_away(spare);
+		return false;
+	}
 	call->pid = spare->pid;
 	call->pid_fd = fd_take(&spare->pid_fd);
 	call->report_fd = fd_take(&spare->report_fd);
@@ -91,11 +113,6 @@ bool spare_take(struct server *server, struct call *call)
 
 void spare_end(struct server *server)
 {
-	struct spare *spare = &server->spare;
-	pid_t pid = spare->pid;
-
-	forget(spare);
-	/* Without anybody to order something it ends at once. */
-	if (pid)
-		(void)waitpid(pid, NULL, 0);
+	if (server->spare.pid)
+		put_away(&server->spare);
 }
