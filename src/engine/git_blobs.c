@@ -5,9 +5,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* Of one call; what git says is taken up to somewhat more. All of it is in memory. */
 #define CALL_BLOBS 64
+#define CALL_BYTES ((uint64_t)60 << 20)
+#define NOT_TAKEN UINT64_MAX
 /* "NAME blob SIZE" */
 #define HEAD_MAX 128
 
@@ -71,10 +75,33 @@ static void ask_for(const struct asking *asking, size_t from, size_t count)
 
 	if (git_run(asking->git, &call, &out, &ignored) == 0)
 		take_answers(asking, from, count, &out);
-	/* Together they may be more than is taken at a time. */
+	/* One that is broken ends the answer. */
 	else if (count > 1)
 		for (size_t i = 0; i < count; i++)
 			ask_for(asking, from + i, 1);
+}
+
+/* The bytes of each; NOT_TAKEN for what is no blob, is not there, or is larger than an answer may be. */
+static void measure(const struct asking *asking, uint64_t *ret_sizes)
+{
+	static const char *const words[] = { "cat-file", "--batch-check", NULL };
+	owned(str_done) struct str lines = STR_INIT, out = STR_INIT;
+	struct error ignored = { 0 };
+	size_t at = 0, size;
+
+	for (size_t i = 0; i < asking->names->count; i++) {
+		str_addf(&lines, "%s\n", asking->names->items[i]);
+		ret_sizes[i] = NOT_TAKEN;
+	}
+	const struct git_call call = { .words = words,
+				       .input = lines.data,
+				       .input_len = lines.len };
+
+	if (asking->names->count == 0 || git_run(asking->git, &call, &out, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < asking->names->count && at < out.len; i++)
+		if (read_head(&out, at, &at, &size) && size <= CALL_BYTES)
+			ret_sizes[i] = size;
 }
 
 void git_read_blobs(const struct git *git, const struct strv *names,
@@ -82,10 +109,21 @@ void git_read_blobs(const struct git *git, const struct strv *names,
 		    void *cookie)
 {
 	const struct asking asking = { .git = git, .names = names, .take = take, .cookie = cookie };
+	uint64_t *sizes = xcalloc(names->count + 1, sizeof(uint64_t));
 
-	for (size_t from = 0; from < names->count; from += CALL_BLOBS) {
-		size_t left = names->count - from;
+	measure(&asking, sizes);
+	for (size_t from = 0, count; from < names->count; from += count ? count : 1) {
+		uint64_t bytes = 0;
 
-		ask_for(&asking, from, left < CALL_BLOBS ? left : CALL_BLOBS);
+		for (count = 0; from + count < names->count && count < CALL_BLOBS; count++) {
+			uint64_t size = sizes[from + count];
+
+			if (size == NOT_TAKEN || (count > 0 && size > CALL_BYTES - bytes))
+				break;
+			bytes += size;
+		}
+		if (count > 0)
+			ask_for(&asking, from, count);
 	}
+	free(sizes);
 }
