@@ -73,7 +73,7 @@ static void hear(struct batch *batch, struct batch_hand *hand)
 	struct error err;
 
 	if (!job) {
-		batch_worker_end(&hand->worker);
+		batch_worker_dismiss(&hand->worker);
 		return;
 	}
 	hand->job = NULL;
@@ -105,7 +105,7 @@ static int start(struct batch *batch, struct job *job, const char *bytes, size_t
 	struct batch_hand *hand = find_hand(batch);
 
 	if (hand->worker.pid > 0 && batch_worker_give(&hand->worker, job->number, bytes, len) < 0)
-		batch_worker_end(&hand->worker);
+		batch_worker_dismiss(&hand->worker);
 	if (hand->worker.pid == 0) {
 		if (batch_worker_start(&batch->work, &hand->worker, err) < 0)
 			return -1;
@@ -321,8 +321,14 @@ static int prepare(struct batch *batch, struct error *err)
 static void clean_up(struct batch *batch)
 {
 	stop(batch);
-	for (unsigned i = 0; i < batch->jobs; i++)
-		batch_worker_end(&batch->hands[i].worker);
+	for (unsigned i = 0; i < batch->jobs; i++) {
+		struct batch_hand *hand = &batch->hands[i];
+
+		if (hand->job)
+			batch_worker_end(&hand->worker);
+		else
+			batch_worker_dismiss(&hand->worker);
+	}
 	for (size_t i = 0; i < batch->count; i++)
 		str_done(&job_at(batch, i)->answer);
 	nursery_close(&batch->nursery);

@@ -239,7 +239,12 @@ int batch_worker_give(const struct batch_worker *worker, uint64_t number, const 
 		      size_t len)
 {
 	const struct line_note note = { number };
+	siginfo_t info = { .si_pid = 0 };
 
+	/* One that is halted would never begin. Asked of the kernel, which tells a parent, and not taken note of. */
+	if (waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid != 0)
+		return -1;
 	return write_post(worker->post_fd, bytes, len) < 0
 		       ? -1
 		       : fd_send(worker->fd, &note, sizeof(note), NULL, 0);
@@ -262,6 +267,12 @@ void batch_worker_end(struct batch_worker *worker)
 	int ignored;
 
 	let_go(worker, &ignored);
+}
+
+void batch_worker_dismiss(struct batch_worker *worker)
+{
+	(void)syscall(SYS_pidfd_send_signal, worker->end_fd, SIGKILL, NULL, 0);
+	batch_worker_end(worker);
 }
 
 /* It has ended: what it left behind is the answer, if its status says so. */

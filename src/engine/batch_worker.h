@@ -53,8 +53,11 @@ int batch_worker_give(const struct batch_worker *worker, uint64_t number, const 
  */
 int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run);
 
-/* Waits for the end of one that was told to, or has nothing to do. */
+/* Waits for the end of one that was told to. */
 void batch_worker_end(struct batch_worker *worker);
+
+/* Ends one that has no line, and so nothing that anybody would miss; it may be unable to hear of it. */
+void batch_worker_dismiss(struct batch_worker *worker);
 
 /* What stands for an answer where a line could not be run. */
 void batch_write_error(uint64_t number, const struct error *err, struct str *ret_answer);

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from batchtest import Batch
 from box import slow
-from family import descendants, stat_of, until
+from family import descendants, halt, stat_of, until
 from wasmtest import assemble, hello, program, ready
 
 suite = Suite("zygotes", needs_attack=False, both_users=False)
@@ -402,7 +402,7 @@ def exact_fuel(t):
                 t.equal((j["status"], j["limits_hit"], j["fuel_consumed"]), ("limit", ["fuel"], need - less), f"{less} too few {j}")
 
 
-@suite.case("Z15", "one process supervises line after line: nothing of one is there in the next, and one that is killed is replaced")
+@suite.case("Z15", "one process supervises line after line: nothing of one is there in the next, and one that is killed or halted is replaced")
 def workers(t):
     ready(t)
     t.caller.put("below/here", "")
@@ -425,6 +425,11 @@ def workers(t):
         until(lambda: not first & supervisors(batch))
         t.equal(out(t, batch.python(looks), "after its end"), alone, "another one")
         t.ok(supervisors(batch) and not first & supervisors(batch), "took over", supervisors(batch))
+        second = halt(supervisors(batch))
+        t.equal(out(t, batch.python(looks), "beside a halted one"), alone, "another one")
+        t.ok(not second & supervisors(batch), "which nobody waits for", second)
+        # Nor at the end, which is here.
+        halt(supervisors(batch))
     t.equal(batch.process.returncode, 1, "some lines were not run")
 
 
