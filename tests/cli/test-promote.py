@@ -393,9 +393,11 @@ def test_consent_before_conflict(home):
 
 def test_consent_carried(home):
     """A directory that goes by one rename takes along what its new, or old, place makes run."""
+    # What a plain user renames is copied, and told entry by entry in any case.
+    told = [] if os.geteuid() == 0 else ["lib/Makefile", "lib2/Makefile"]
     for old, new, asked in (("plain/tasks.json", ".vscode/tasks.json", [".vscode/tasks.json"]),
                             (".husky/pre-push", "off/pre-push", [".husky/pre-push"]),
-                            ("lib/a.txt", "lib2/a.txt", []), ("lib/Makefile", "lib2/Makefile", [])):
+                            ("lib/a.txt", "lib2/a.txt", []), ("lib/Makefile", "lib2/Makefile", told)):
         home.put(old, "x\n")
         fresh(home, "c", f"mv {os.path.dirname(old)} {os.path.dirname(new)}")
         found = home.data("promote", "c")
