@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +71,14 @@ bool process_kill(int64_t pid, uint64_t ticks, bool if_halted)
 	if (if_halted && state != 'T' && state != 't')
 		return false;
 	return syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
+bool process_can_go_on(pid_t child)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)child, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == 0;
 }
 
 void process_heed_signals(void)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Whether process PID can be the one that was there at THEN_MS (since the epoch): it lives and did not begin later, give
@@ -20,6 +21,9 @@ uint64_t process_began(int64_t pid);
  * can do nothing any more. Whether it was ended.
  */
 bool process_kill(int64_t pid, uint64_t ticks, bool if_halted);
+
+/* Whether CHILD, which the caller made, can go on: neither ended nor halted. Asked of the kernel, and not taken note of. */
+bool process_can_go_on(pid_t child);
 
 /* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */
 void process_heed_signals(void);

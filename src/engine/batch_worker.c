@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "base/parent_end.h"
+#include "base/process.h"
 #include "engine/batch_line.h"
 #include "engine/engine.h"
 #include "host/host.h"
@@ -239,11 +240,9 @@ int batch_worker_give(const struct batch_worker *worker, uint64_t number, const 
 		      size_t len)
 {
 	const struct line_note note = { number };
-	siginfo_t info = { .si_pid = 0 };
 
-	/* One that is halted would never begin. Asked of the kernel, which tells a parent, and not taken note of. */
-	if (waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
-	    info.si_pid != 0)
+	/* One that is halted would never begin. */
+	if (!process_can_go_on(worker->pid))
 		return -1;
 	return write_post(worker->post_fd, bytes, len) < 0
 		       ? -1

@@ -7,6 +7,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static void test_can_go_on(void)
+{
+	siginfo_t info;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	tap_ok(process_can_go_on(pid), "a child that waits can go on");
+	(void)kill(pid, SIGSTOP);
+	(void)waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT);
+	tap_ok(!process_can_go_on(pid) && !process_can_go_on(pid),
+	       "one that is halted cannot, also when asked again");
+	(void)kill(pid, SIGKILL);
+	(void)waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	tap_ok(!process_can_go_on(pid), "nor one that has ended");
+	(void)waitpid(pid, NULL, 0);
+	tap_ok(!process_can_go_on(pid), "nor one that is no child any more");
+}
+
 int main(void)
 {
 	pid_t pid = fork();
@@ -32,5 +53,6 @@ int main(void)
 		       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
 	       "one that is halted is ended");
 	tap_ok(!process_kill(pid, began, false), "and is gone then");
+	test_can_go_on();
 	return tap_done();
 }

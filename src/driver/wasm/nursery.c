@@ -161,23 +161,15 @@ static bool start_keeper(struct place *place, struct nursery_ask *ask)
 	return true;
 }
 
-/* A run that is given to it would never begin. Asked of the kernel, which tells a parent, and not taken note of. */
-static bool is_halted(const struct keeper *keeper)
-{
-	siginfo_t info = { .si_pid = 0 };
-
-	return waitid(P_PID, (id_t)keeper->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-	       info.si_pid == keeper->pid;
-}
-
 static void serve(struct place *place, struct nursery_ask *ask)
 {
 	ask->message.key[SHA256_HEX_SIZE - 1] = '\0';
 	for (size_t i = 0; i < place->count; i++) {
 		struct keeper *keeper = &place->keepers[i];
 
+		/* A run that is given to one that is halted would never begin. */
 		if (keeper->is_busy || strcmp(keeper->key, ask->message.key) != 0 ||
-		    is_halted(keeper) ||
+		    !process_can_go_on(keeper->pid) ||
 		    fd_send(keeper->fd, &ask->message, sizeof(ask->message), ask->fds,
 			    ASK_FD_COUNT) < 0)
 			continue;

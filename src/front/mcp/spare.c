@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/server.h"
 
@@ -36,12 +37,7 @@ static void put_away(struct spare *spare)
 /* Somebody may have ended it, or halted it: then a call that it is given would never begin. */
 static bool is_there(struct spare *spare)
 {
-	siginfo_t info = { .si_pid = 0 };
-
-	if (!spare->pid)
-		return false;
-	if (waitid(P_PID, (id_t)spare->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
-	    info.si_pid != 0)
+	if (spare->pid && !process_can_go_on(spare->pid))
 		put_away(spare);
 	return spare->pid != 0;
 }
