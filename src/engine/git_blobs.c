@@ -61,10 +61,12 @@ static void take_answers(const struct asking *asking, size_t from, size_t count,
 	}
 }
 
-static void ask_for(const struct asking *asking, size_t from, size_t count)
+/* What `git cat-file HOW` says of COUNT of the names. */
+static int ask(const struct asking *asking, const char *how, size_t from, size_t count,
+	       struct str *ret_out)
 {
-	static const char *const words[] = { "cat-file", "--batch", NULL };
-	owned(str_done) struct str lines = STR_INIT, out = STR_INIT;
+	const char *const words[] = { "cat-file", how, NULL };
+	owned(str_done) struct str lines = STR_INIT;
 	struct error ignored = { 0 };
 
 	for (size_t i = 0; i < count; i++)
@@ -73,7 +75,14 @@ static void ask_for(const struct asking *asking, size_t from, size_t count)
 				       .input = lines.data,
 				       .input_len = lines.len };
 
-	if (git_run(asking->git, &call, &out, &ignored) == 0)
+	return git_run(asking->git, &call, ret_out, &ignored);
+}
+
+static void ask_for(const struct asking *asking, size_t from, size_t count)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	if (ask(asking, "--batch", from, count, &out) == 0)
 		take_answers(asking, from, count, &out);
 	/* One that is broken ends the answer. */
 	else if (count > 1)
@@ -84,22 +93,14 @@ static void ask_for(const struct asking *asking, size_t from, size_t count)
 /* The bytes of each; NOT_TAKEN for what is no blob, is not there, or is larger than an answer may be. */
 static void measure(const struct asking *asking, uint64_t *ret_sizes)
 {
-	static const char *const words[] = { "cat-file", "--batch-check", NULL };
-	owned(str_done) struct str lines = STR_INIT, out = STR_INIT;
-	struct error ignored = { 0 };
-	size_t at = 0, size;
+	owned(str_done) struct str out = STR_INIT;
+	size_t count = asking->names->count, at = 0, size;
 
-	for (size_t i = 0; i < asking->names->count; i++) {
-		str_addf(&lines, "%s\n", asking->names->items[i]);
+	for (size_t i = 0; i < count; i++)
 		ret_sizes[i] = NOT_TAKEN;
-	}
-	const struct git_call call = { .words = words,
-				       .input = lines.data,
-				       .input_len = lines.len };
-
-	if (asking->names->count == 0 || git_run(asking->git, &call, &out, &ignored) < 0)
+	if (count == 0 || ask(asking, "--batch-check", 0, count, &out) < 0)
 		return;
-	for (size_t i = 0; i < asking->names->count && at < out.len; i++)
+	for (size_t i = 0; i < count && at < out.len; i++)
 		if (read_head(&out, at, &at, &size) && size <= CALL_BYTES)
 			ret_sizes[i] = size;
 }
