@@ -65,8 +65,10 @@ def session(block):
 
 
 def shell(home, line):
-    """LINE as a person would type it, with the program on the PATH."""
-    return subprocess.run(["sh", "-c", line], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
+    """LINE as a person would type it, with the program on the PATH and, for Python itself, the package installed."""
+    # Not for all of them: a place of packages that the clone shows is a reason to refuse a signed script.
+    env = home.env | ({"PYTHONPATH": os.path.join(SOURCE, "clients", "python")} if line.startswith("python3 ") else {})
+    return subprocess.run(["sh", "-c", line], cwd=home.work, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120,
                           check=False)
 
@@ -90,7 +92,7 @@ def furnish(home):
     os.mkdir(home.path + "/bin")
     os.symlink(AISBX, home.path + "/bin/aisbx")
     home.env |= {"PATH": home.path + "/bin:" + home.env.get("PATH", "/usr/bin:/bin"), "AISBX": AISBX,
-                 "PYTHONPATH": os.path.join(SOURCE, "clients", "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+                 "PYTHONDONTWRITEBYTECODE": "1"}
     home.put("../.ssh/id_ed25519", "the private key\n")
     home.put("../.token", "secret\n", 0o600)
     home.put("thesis.txt", "three years of work\n")
