@@ -30,7 +30,7 @@ static const struct quota quotas[] = {
 	{ "sys/net/ipv4/ip_unprivileged_port_start", "0", false },
 };
 
-int sysctl_apply_early(int proc_fd, struct error *err)
+int sysctl_apply_early(int proc_fd, bool has_ipc, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(quotas) / sizeof(quotas[0]); i++) {
 		const struct quota *quota = &quotas[i];
@@ -41,7 +41,8 @@ int sysctl_apply_early(int proc_fd, struct error *err)
 			return error_errno(err, ERROR_HOST, "cannot set %s", quota->path);
 	}
 	/* SysV shared memory, 1 GiB: charged to the cgroup anyway; a map without uid 0 may not write this one. */
-	(void)file_write_small(proc_fd, "sys/kernel/shmall", "262144");
+	if (has_ipc)
+		(void)file_write_small(proc_fd, "sys/kernel/shmall", "262144");
 	return 0;
 }
 

@@ -10,8 +10,10 @@
 
 #include "base/error.h"
 
-/* All but the bound on mount namespaces. PROC_FD: root of a proc instance. No heap. */
-int sysctl_apply_early(int proc_fd, struct error *err);
+#include <stdbool.h>
+
+/* All but the bound on mount namespaces. PROC_FD: root of a proc instance; HAS_IPC: shared memory is its own. No heap. */
+int sysctl_apply_early(int proc_fd, bool has_ipc, struct error *err);
 
 /* Opens the bound on mount namespaces for writing, while it can be: /proc/sys becomes read-only. -1 with errno. */
 int sysctl_open_last(int proc_fd);

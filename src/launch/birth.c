@@ -14,12 +14,23 @@
 /* The network namespace is made by the payload: it costs as much as all others and overlaps with the mounts there. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
+/* What a sandbox can be built without, by the caller's leave; everything else leans on the others. */
+static const struct {
+	uint64_t flag;
+	enum layer layer;
+} dispensable[] = {
+	{ CLONE_NEWIPC, LAYER_IPC },
+	{ CLONE_NEWUTS, LAYER_UTS },
+};
+
+#define DISPENSABLE (sizeof(dispensable) / sizeof(dispensable[0]))
+
 static int refusal(struct error *err)
 {
 	if (errno == ENOSPC)
-		return error_set(
-			err, ERROR_DENIED,
-			"user namespaces are used up here: raise user.max_user_namespaces");
+		return error_set(err, ERROR_DENIED,
+				 "namespaces are used up here: raise user.max_user_namespaces, or "
+				 "the one that `aisbx doctor` names");
 	if (errno == EPERM || errno == EACCES)
 		return error_set(err, ERROR_DENIED,
 				 "this kernel refuses user namespaces to you; "
@@ -38,21 +49,49 @@ static bool lend_uid(const struct spec_ids *ids)
 	return setresuid((uid_t)-1, ids->host_uid, (uid_t)-1) == 0;
 }
 
-int birth_init(struct launch *launch, const struct start *start, struct error *err)
+/* The pid; in the child it does not return. -1 with errno. */
+static long clone_with(uint64_t namespaces, int *ret_pidfd, const struct start *start)
 {
 	struct clone_args args = {
-		.flags = NAMESPACES | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
-		.pidfd = (uintptr_t)&launch->init_fd,
+		.flags = namespaces | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+		.pidfd = (uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD,
 	};
-	struct parent_end wish;
-
-	parent_end_note(&wish);
-	bool lent = lend_uid(&start->spec->ids);
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	if (pid == 0)
 		init_main(start);
+	return pid;
+}
+
+/* With as many namespaces as there can be: all, or all but one that the caller would do without, or but two. */
+static long clone_most(struct launch *launch, struct start *start)
+{
+	long pid = clone_with(NAMESPACES, &launch->init_fd, start);
+
+	for (unsigned set = 1; pid < 0 && set < 1u << DISPENSABLE; set++) {
+		uint64_t without = 0;
+
+		start->missing = 0;
+		for (unsigned i = 0; i < DISPENSABLE; i++) {
+			if (set >> i & 1) {
+				without |= dispensable[i].flag;
+				start->missing |= 1u << dispensable[i].layer;
+			}
+		}
+		if (!(start->missing & ~start->spec->allow_degraded))
+			pid = clone_with(NAMESPACES & ~without, &launch->init_fd, start);
+	}
+	return pid;
+}
+
+int birth_init(struct launch *launch, struct start *start, struct error *err)
+{
+	struct parent_end wish;
+
+	parent_end_note(&wish);
+	bool lent = lend_uid(&start->spec->ids);
+	long pid = clone_most(launch, start);
 	int saved = errno;
 
 	if (lent)
@@ -66,5 +105,6 @@ int birth_init(struct launch *launch, const struct start *start, struct error *e
 	if (pid < 0)
 		return refusal(err);
 	launch->init_pid = (pid_t)pid;
+	launch->missing |= start->missing;
 	return 0;
 }

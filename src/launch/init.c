@@ -78,7 +78,8 @@ static int isolate(const struct start *start, struct error *err)
 		return -1;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make mounts private");
-	if (sethostname(start->spec->hostname, strlen(start->spec->hostname)) < 0)
+	if (!(start->missing & 1u << LAYER_UTS) &&
+	    sethostname(start->spec->hostname, strlen(start->spec->hostname)) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set the host name");
 	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "cannot enter /") : 0;
 }

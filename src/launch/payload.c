@@ -100,6 +100,14 @@ static int furnish(const struct payload *payload, struct error *err)
 	return furnish_send(payload->start, payload->release_fd, network_fd, &fresh, err);
 }
 
+static int set_quotas(const struct payload *payload, struct error *err)
+{
+	bool has_ipc = !(payload->start->missing & 1u << LAYER_IPC);
+
+	return price_without("quotas") ? 0
+				       : sysctl_apply_early(payload->sealing.proc_fd, has_ipc, err);
+}
+
 static int seal(struct payload *payload, struct error *err)
 {
 	struct sealing *sealing = &payload->sealing;
@@ -121,8 +129,7 @@ static int seal(struct payload *payload, struct error *err)
 		close(groups.items[i]);
 	if (rlimit_apply(&payload->start->spec->limits, !sealing->has_group) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");
-	if ((!price_without("quotas") && sysctl_apply_early(payload->sealing.proc_fd, err) < 0) ||
-	    take_descriptors(payload, err) < 0)
+	if (set_quotas(payload, err) < 0 || take_descriptors(payload, err) < 0)
 		return -1;
 	seal_signals();
 	umask(022);
@@ -161,8 +168,7 @@ _Noreturn void helper_main(const struct start *start, int release_fd)
 	    handshake_expect(start->payload_fd, MESSAGE_GROUPS, &message, &groups, &err) < 0 ||
 	    identity_take(&start->spec->ids, &err) < 0 || furnish(&payload, &err) < 0 ||
 	    seal_groups(&payload.sealing, groups.items, groups.count, &err) < 0 ||
-	    (!price_without("quotas") && sysctl_apply_early(payload.sealing.proc_fd, &err) < 0) ||
-	    send_groups(&payload, &groups, &err) < 0)
+	    set_quotas(&payload, &err) < 0 || send_groups(&payload, &groups, &err) < 0)
 		fail(&payload, &err);
 	_exit(0);
 }

@@ -173,10 +173,11 @@ static const char layers_text[] =
 	"  limits    cgroup limits, else rlimits and a watchdog\n"
 	"  disk      an exact quota of what is written  (may be absent)\n"
 	"\n"
-	"One that must hold and cannot refuses the run. --allow-degraded LAYER says\n"
-	"that you would do without one; none that must hold can be given up, and the\n"
-	"refusal says what would be left of the sandbox. --require LAYER makes one that\n"
-	"may be absent mandatory, and one that is absent stands in degraded.\n"
+	"One that must hold and cannot refuses the run. --allow-degraded ipc or uts\n"
+	"says that you would do without it where the kernel has none; the result then\n"
+	"names it in degraded. The others cannot be given up, and the refusal says what\n"
+	"would be left of the sandbox. --require LAYER makes one that may be absent\n"
+	"mandatory, and one that is absent stands in degraded.\n"
 	"aisbx doctor tries each of them on this machine.\n"
 	"What a layer refused stands in denials, with the rule and the way out.\n";
 

@@ -25,7 +25,7 @@ static int refuse_driver(const struct settings *settings, struct error *err)
 }
 
 /*
- * What would be left of a sandbox without each of those that must hold. None can be given up: what is built on top of
+ * What would be left of a sandbox without each of those that must hold. These cannot be given up: what is built on top of
  * one (the copy, the rules, the end of all processes) would be promised and not kept.
  */
 static const char *why_mandatory(enum layer layer)
@@ -36,8 +36,6 @@ static const char *why_mandatory(enum layer layer)
 		[LAYER_PID] = "nothing would end what the command leaves behind",
 		[LAYER_NET] =
 			"the command would have this machine's network, and no rule would hold",
-		[LAYER_IPC] = "the command would reach the shared memory of your other programs",
-		[LAYER_UTS] = "its start, and every command that enters later, is built on it",
 		[LAYER_SECCOMP] =
 			"the kernel would answer every call, also those that undo the others",
 		[LAYER_OVERLAY] =
@@ -48,14 +46,17 @@ static const char *why_mandatory(enum layer layer)
 	return words[layer];
 }
 
-/* Layers that may be absent anyway can be named: that changes nothing, and is no lie. */
+/*
+ * Of those that must hold, the two that nothing is built on may be waived where the kernel has none. Layers that may be
+ * absent anyway can be named: that changes nothing, and is no lie.
+ */
 static int refuse_degraded(const struct settings *settings, struct error *err)
 {
 	for (size_t i = 0; i < settings->allow_degraded.count; i++) {
 		const char *name = settings->allow_degraded.items[i];
 		enum layer layer = layer_find(name);
 
-		if (layer != LAYER_COUNT && layer_is_mandatory(layer))
+		if (layer != LAYER_COUNT && layer_is_mandatory(layer) && !layer_is_waivable(layer))
 			return error_set(err, ERROR_DENIED,
 					 "--allow-degraded %s: not without that layer: %s; `aisbx "
 					 "doctor` says how to get it",

@@ -85,7 +85,7 @@ const struct setting_row setting_rows[] = {
 	{ "require", SETTING_LIST, BOTH, AT(require), "LAYER", NULL,
 	  "refuse to run without this layer", 0, 0 },
 	{ "allow-degraded", SETTING_LIST, BOTH, AT(allow_degraded), "LAYER", NULL,
-	  "run although this layer is missing; never one that must hold", 0, 0 },
+	  "run where the kernel has no such layer: ipc, uts, and what may be absent", 0, 0 },
 	{ "entrypoint", SETTING_LIST, ONLY_PROFILE, AT(entrypoint), "ARG", NULL,
 	  "command when none is given", 0, 0 },
 	{ "tests", SETTING_LIST, ONLY_PROFILE, AT(tests), "CMD", NULL,

@@ -35,6 +35,11 @@ bool layer_is_mandatory(enum layer layer)
 	return mandatory >> layer & 1;
 }
 
+bool layer_is_waivable(enum layer layer)
+{
+	return layer == LAYER_IPC || layer == LAYER_UTS;
+}
+
 bool root_is_idmapped(enum root_mode root)
 {
 	return root == ROOT_IDMAPPED || root == ROOT_PROJECT_IDMAPPED;

@@ -40,6 +40,8 @@ const char *layer_name(enum layer layer);
 enum layer layer_find(const char *name);
 /* Without one of these a run is refused; the others may be absent and are named as degraded. */
 bool layer_is_mandatory(enum layer layer);
+/* Of those, the ones that nothing else is built on: a caller may do without where the kernel has none. */
+bool layer_is_waivable(enum layer layer);
 
 enum root_mode {
 	ROOT_IDMAPPED, /* root caller: overlays over idmapped clones of the host's mounts */

@@ -403,6 +403,39 @@ def no_user_namespaces(t):
     t.ok(plain.returncode == 125 and 0 < len(plain.stderr.strip().splitlines()) <= 4, "in a line or two", plain)
 
 
+def without_namespaces(*kinds):
+    """A surrounding whose kernel refuses namespaces of these kinds."""
+    script = "".join(f"echo 0 > /proc/sys/user/max_{kind}_namespaces && " for kind in kinds)
+    return ["unshare", "-Ur", "sh", "-c", script + 'exec "$@"', "sh"]
+
+
+@suite.case("R23", "a namespace that its owner would do without is tried, and named where the kernel has none")
+def waived_namespaces(t):
+    if os.geteuid() == 0:
+        t.skip("root's bounds are those of the whole machine")
+    waivers = {"ipc": ["--allow-degraded", "ipc"], "uts": ["--allow-degraded", "uts"]}
+    for kinds in (["ipc"], ["uts"], ["ipc", "uts"]):
+        argv, flags = without_namespaces(*kinds), [word for kind in kinds for word in waivers[kind]]
+        refused = around(t, argv, ["echo", "RAN"], flags[2:])
+        t.ok(refused.code == 125 and "RAN" not in refused.out, f"{kinds}: not without leave for all", refused)
+        result = around(t, argv, ["sh", "-c", "readlink /proc/self/ns/ipc /proc/self/ns/uts"], flags)
+        t.equal(result.code, 0, f"{kinds}: it runs: {result}")
+        t.equal(set(kinds) - set(result.json["degraded"]), set(), f"{kinds}: named as degraded")
+        t.equal(set(kinds) & set(result.json["layers"]), set(), f"{kinds}: not among the layers")
+        own = {kind for kind, seen in zip(waivers, result.out.split()) if seen != os.readlink(f"/proc/self/ns/{kind}")}
+        t.equal(own, set(waivers) - set(kinds), f"{kinds}: the others are its own")
+    given = t.box.run("readlink", "/proc/self/ns/ipc", flags=waivers["ipc"] + waivers["uts"])
+    t.ok(given.code == 0 and given.out.strip() != os.readlink("/proc/self/ns/ipc"), "where there is one, it has one", given)
+    t.equal({"ipc", "uts"} & set(given.json["degraded"]), set(), "and nothing is degraded")
+    for kind in ("net", "pid", "mount", "user"):
+        result = around(t, without_namespaces("ipc"), ["echo", "RAN"], ["--allow-degraded", kind])
+        t.ok(result.code == 125 and "RAN" not in result.out, f"{kind} cannot be waived", result)
+    t.caller.put(".aisbx.yaml", "allow-degraded: [ipc]\n")
+    result = around(t, without_namespaces("ipc"), ["echo", "RAN"])
+    t.ok(result.code == 125 and "RAN" not in result.out, "nor does a workspace's own profile", result)
+    os.unlink(os.path.join(t.caller.workspace, ".aisbx.yaml"))
+
+
 @suite.case("R20", "without control groups the limits are degraded by name")
 def no_control_groups(t):
     if os.geteuid() != 0:
