@@ -205,6 +205,8 @@ void judge_target(struct scan_job *job, uint32_t at, const char *path)
 	case PLACE_TEMPORARY:
 		break;
 	}
+	if (place_is_obeyed(path))
+		job_find(job, at, RULE_PERSISTENCE, SEVERITY_MEDIUM, path);
 	if (str_starts(path, "/dev/tcp/") || str_starts(path, "/dev/udp/"))
 		job_find(job, at, RULE_REVERSE_SHELL, SEVERITY_CRITICAL, path);
 }

@@ -65,6 +65,19 @@ void command_judge_fetch(const struct command *command)
 		     is_local ? SEVERITY_LOW : severity);
 }
 
+/* Packages, which are code, taken from where anybody on the way can put in another. */
+void command_judge_packages(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		if (strstr(one, "http://") && !is_here(one)) {
+			command_find(command, RULE_NETWORK, SEVERITY_MEDIUM);
+			return;
+		}
+	}
+}
+
 void command_judge_netcat(const struct command *command)
 {
 	bool starts = command_has_letter(command, 'e') || command_has_letter(command, 'c');

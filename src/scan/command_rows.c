@@ -54,8 +54,9 @@ static enum scan_severity removal(const char *target, bool is_recursive)
 	case PLACE_ACCOUNTS:
 	case PLACE_DISK:
 		return is_recursive ? SEVERITY_CRITICAL : SEVERITY_HIGH;
-	case PLACE_PLAIN:
 	case PLACE_TEMPORARY:
+		return SEVERITY_LOW;
+	case PLACE_PLAIN:
 		break;
 	}
 	if (is_recursive &&
@@ -296,6 +297,11 @@ static const struct command_row rows[] = {
 	JUDGED("chmod", judge_chmod),
 	JUDGED("chown", judge_owner),
 	JUDGED("curl", command_judge_fetch),
+	JUDGED("pip", command_judge_packages),
+	JUDGED("pip3", command_judge_packages),
+	JUDGED("npm", command_judge_packages),
+	JUDGED("yarn", command_judge_packages),
+	JUDGED("gem", command_judge_packages),
 	JUDGED("wget", command_judge_fetch),
 	JUDGED("nc", command_judge_netcat),
 	JUDGED("ncat", command_judge_netcat),

@@ -23,6 +23,7 @@ bool command_has_letter(const struct command *command, char letter);
 
 /* curl and wget; nc and its relatives; copies to other machines. */
 void command_judge_fetch(const struct command *command);
+void command_judge_packages(const struct command *command);
 void command_judge_netcat(const struct command *command);
 void command_judge_copy_away(const struct command *command);
 

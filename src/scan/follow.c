@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "scan/among.h"
 #include "scan/fold.h"
+#include "scan/weigh.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,11 +12,14 @@
 
 /* So many values are given to parameters and loops: a pattern counts as often as it is handed something. */
 #define HANDED_MAX 2000000u
+/* Longer texts are not put together in more than one way. */
+#define ALTERNATIVE_MAX 256u
 
 void follow_init(struct follow *follow, const struct syntax *syntax, enum scan_language language)
 {
 	*follow = (struct follow){ .syntax = syntax, .language = language };
 	meanings_init(&follow->all);
+	follow->all.weigh = language == SCAN_PYTHON ? weigh_python : weigh_javascript;
 	follow->of = xcalloc(syntax->count + 1, sizeof(const struct meaning *));
 }
 
@@ -149,7 +153,27 @@ static const struct meaning *number_of(struct follow *follow, uint32_t node)
 	return meaning_number(&follow->all, strtol(digits, NULL, is_binary ? 2 : is_octal ? 8 : 0));
 }
 
-const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
+const struct meaning *follow_alternative(const struct meaning *text, unsigned which)
+{
+	const struct meaning *one = text;
+
+	while (which > 0 && one) {
+		one = meaning_next(one);
+		which--;
+	}
+	return one && one->len <= ALTERNATIVE_MAX ? one : text;
+}
+
+unsigned follow_alternatives(const struct meaning *text)
+{
+	unsigned count = 0;
+
+	for (; text; text = meaning_next(text))
+		count++;
+	return count;
+}
+
+static const struct meaning *join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other)
 {
 	owned(str_done) struct str text = STR_INIT;
@@ -169,6 +193,19 @@ const struct meaning *follow_join(struct follow *follow, const struct meaning *o
 	if (joined)
 		joined->is_built = true;
 	return joined;
+}
+
+const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
+				  const struct meaning *other)
+{
+	unsigned left = follow_alternatives(one), right = follow_alternatives(other);
+	const struct meaning *all = NULL;
+
+	for (unsigned i = left > right ? left : right; i > 0; i--)
+		all = meaning_both(&follow->all, all,
+				   join(follow, follow_alternative(one, i - 1),
+					follow_alternative(other, i - 1)));
+	return all;
 }
 
 /* A member that is set somewhere in the program: self.runner = os.system. */

@@ -47,6 +47,10 @@ const struct meaning *follow_name(struct follow *follow, const char *name, size_
 const struct meaning *follow_call(struct follow *follow, uint32_t call);
 const struct meaning *follow_string(struct follow *follow, uint32_t node);
 const struct meaning *follow_binary(struct follow *follow, uint32_t node);
+/* Of what a text may be, the one at WHICH, or the first; how many there are. */
+const struct meaning *follow_alternative(const struct meaning *text, unsigned which);
+unsigned follow_alternatives(const struct meaning *text);
+/* Both in a row, in each way they may be: each of what either may be comes up once. */
 const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other);
 /* What the text NAME picks out of all that OBJECT may be: os.__dict__["system"], globalThis["eval"]. */
@@ -62,6 +66,8 @@ void follow_body(struct follow *follow, uint32_t node);
 const struct meaning *follow_own_function(struct follow *follow, uint32_t callee);
 /* Whether the name CALLEE is that of a function of the program. */
 bool follow_is_function(const struct follow *follow, uint32_t callee);
+/* Whether the item at POSITION of a list is worth a name's memory: what comes late in a long one counts by its weight. */
+bool follow_may_matter(const struct follow *follow, uint32_t item, uint32_t position);
 /* Where a function stands, by its name; what a call hands to one's parameters. */
 void follow_place(struct follow *follow, uint32_t function);
 void follow_handed(struct follow *follow, uint32_t call);

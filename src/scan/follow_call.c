@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* So many parts of a path are looked at. */
+#define JOINED_MAX 32u
+
 /* Adds the characters that the numbers below LIST stand for; false when one is no number. */
 static bool add_numbers(const struct call *call, uint32_t list, struct str *out)
 {
@@ -151,12 +154,28 @@ static const struct meaning *same(const struct call *call)
 	return first == SYNTAX_NONE ? NULL : call->follow->of[first];
 }
 
+/* JSON.stringify(process.env): in another form, and still what it was. */
+static const struct meaning *carried(const struct call *call)
+{
+	uint32_t first = follow_argument(call->follow, call->node, 0);
+
+	return first == SYNTAX_NONE ? NULL : meaning_of_kind(call->follow->of[first], MEANS_PATH);
+}
+
+/* Buffer.from(text, "hex"), Buffer.from(data) */
+static const struct meaning *buffer(const struct call *call)
+{
+	const struct meaning *text = by_encoding(call);
+
+	return text ? text : carried(call);
+}
+
 /* Object.assign({}, fs): what any of them is. */
 static const struct meaning *any_of(const struct call *call)
 {
 	const struct meaning *result = NULL;
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < JOINED_MAX; i++) {
 		uint32_t at = follow_argument(call->follow, call->node, i);
 
 		if (at == SYNTAX_NONE)
@@ -166,18 +185,21 @@ static const struct meaning *any_of(const struct call *call)
 	return result;
 }
 
-/* os.path.join("/home", name): a path, with gaps where its parts are not known. */
-static const struct meaning *joined(const struct call *call)
+/* One way to join them: of what each may be, the alternative WHICH. *ROUNDS becomes how many there are. */
+static const struct meaning *join_parts(const struct call *call, unsigned which, unsigned *rounds)
 {
 	owned(str_done) struct str out = STR_INIT;
 	bool is_any = false;
 
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < JOINED_MAX; i++) {
 		uint32_t at = follow_argument(call->follow, call->node, i);
 		const struct meaning *text = follow_text(call->follow, at);
 
 		if (at == SYNTAX_NONE)
 			break;
+		if (follow_alternatives(text) > *rounds)
+			*rounds = follow_alternatives(text);
+		text = follow_alternative(text, which);
 		if (text && text->text[0] == '/')
 			str_clear(&out);
 		else if (out.len > 0 && out.data[out.len - 1] != '/')
@@ -189,6 +211,17 @@ static const struct meaning *joined(const struct call *call)
 			str_add_char(&out, FOLD_GAP);
 	}
 	return is_any ? meaning_new(&call->follow->all, MEANS_TEXT, str_cstr(&out), out.len) : NULL;
+}
+
+/* os.path.join("/home", name): a path, with gaps where its parts are not known. */
+static const struct meaning *joined(const struct call *call)
+{
+	unsigned rounds = 1;
+	const struct meaning *first = join_parts(call, 0, &rounds), *all = NULL;
+
+	for (unsigned i = rounds - 1; first && i > 0; i--)
+		all = meaning_both(&call->follow->all, all, join_parts(call, i, &rounds));
+	return meaning_both(&call->follow->all, all, first);
 }
 
 static const struct meaning *home(const struct call *call)
@@ -242,7 +275,11 @@ static const struct {
 	{ "String.fromCodePoint", characters },
 	{ "bytes", numbers },
 	{ "bytearray", numbers },
-	{ "Buffer.from", by_encoding },
+	{ "Buffer.from", buffer },
+	{ "JSON.stringify", carried },
+	{ "Object.entries", carried },
+	{ "encodeURIComponent", carried },
+	{ "btoa", carried },
 	{ "codecs.decode", by_encoding },
 	{ "base64.b64decode", from_base64 },
 	{ "base64.urlsafe_b64decode", from_base64 },

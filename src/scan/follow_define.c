@@ -6,8 +6,6 @@
 #define PATTERN_DEPTH_MAX 8u
 /* A name keeps as many paths. */
 #define WILDCARDS_MAX (2 * MEANING_ALSO_MAX - 2)
-/* A name keeps a few meanings only; so many items are tried for them. */
-#define LOOP_ITEMS_MAX 1024u
 
 /* Members have names of their own, which no identifier can have. */
 static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
@@ -319,6 +317,16 @@ static const struct meaning *entry_of(struct follow *follow, uint32_t right)
 	return meaning_new(&follow->all, MEANS_PATH, path, sizeof(path) - 1);
 }
 
+bool follow_may_matter(const struct follow *follow, uint32_t item, uint32_t position)
+{
+	const struct meaning *path = meaning_of_kind(follow->of[item], MEANS_PATH);
+	const struct meaning *text = meaning_of_kind(follow->of[item], MEANS_TEXT);
+
+	if (position < MEANING_ALSO_MAX)
+		return path || text;
+	return (path && follow->all.weigh(path) > 0) || (text && follow->all.weigh(text) > 0);
+}
+
 static void loop(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
@@ -330,10 +338,9 @@ static void loop(struct follow *follow, uint32_t node)
 		return;
 	define(follow, left, entry_of(follow, right));
 	for (uint32_t item = list == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, list), i = 0;
-	     i < LOOP_ITEMS_MAX && item != SYNTAX_NONE && follow_spend(follow, 1);
+	     item != SYNTAX_NONE && follow_spend(follow, 1);
 	     item = syntax_next(syntax, item), i++) {
-		if (meaning_of_kind(follow->of[item], MEANS_PATH) ||
-		    meaning_of_kind(follow->of[item], MEANS_TEXT))
+		if (follow_may_matter(follow, item, i))
 			define(follow, left, follow->of[item]);
 	}
 }

@@ -195,9 +195,11 @@ static void hand_out(struct follow *follow, uint32_t call, uint32_t callee)
 		hand(follow, parameter, object);
 	list = follow_list(follow, object);
 	list = list == SYNTAX_NONE ? list : syntax_first(syntax, list);
-	for (uint32_t item = list, i = 0; i < HANDED_MAX && item != SYNTAX_NONE;
-	     item = syntax_next(syntax, item), i++)
-		hand(follow, parameter, item);
+	for (uint32_t item = list, i = 0; item != SYNTAX_NONE && follow_spend(follow, 1);
+	     item = syntax_next(syntax, item), i++) {
+		if (i < HANDED_MAX || follow_may_matter(follow, item, i))
+			hand(follow, parameter, item);
+	}
 }
 
 void follow_handed(struct follow *follow, uint32_t call)

@@ -38,7 +38,9 @@ static void add_part(struct str *out, const char *bytes, size_t len, bool is_raw
 		fold_escapes(out, bytes, len, hides);
 }
 
-static const struct meaning *literal(struct follow *follow, uint32_t node)
+/* One way to read the literal: of what is put into it, the alternative WHICH. *ROUNDS becomes how many there are. */
+static const struct meaning *read_literal(struct follow *follow, uint32_t node, unsigned which,
+					  unsigned *rounds)
 {
 	const struct syntax *syntax = follow->syntax;
 	owned(str_done) struct str out = STR_INIT;
@@ -59,6 +61,9 @@ static const struct meaning *literal(struct follow *follow, uint32_t node)
 			continue;
 		add_part(&out, syntax->text + at, it->start - at, is_raw, &hides);
 		part = follow_text(follow, child);
+		if (follow_alternatives(part) > *rounds)
+			*rounds = follow_alternatives(part);
+		part = follow_alternative(part, which);
 		if (part)
 			str_add_bytes(&out, part->text, part->len);
 		else
@@ -72,6 +77,18 @@ static const struct meaning *literal(struct follow *follow, uint32_t node)
 	if (made)
 		made->is_built = hides;
 	return made;
+}
+
+static const struct meaning *literal(struct follow *follow, uint32_t node)
+{
+	unsigned rounds = 1;
+	const struct meaning *first = read_literal(follow, node, 0, &rounds), *all = NULL;
+
+	if (!first || rounds == 1)
+		return first;
+	for (unsigned i = rounds - 1; i > 0; i--)
+		all = meaning_both(&follow->all, all, read_literal(follow, node, i, &rounds));
+	return meaning_both(&follow->all, all, first);
 }
 
 const struct meaning *follow_string(struct follow *follow, uint32_t node)

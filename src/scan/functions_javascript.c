@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Longer names no function that is known has. */
+#define FUNCTION_MAX 64u
+
 const struct function_row javascript_functions[] = {
 	{ "eval", RULE_EXEC, SEVERITY_HIGH, USE_CODE, 0 },
 	{ "Function", RULE_EXEC, SEVERITY_HIGH, USE_CODE, 0 },
@@ -36,12 +39,47 @@ const struct function_row javascript_functions[] = {
 	{ "child_process.exec", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
 	{ "child_process.execSync", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
 	{ "child_process.*", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
+	{ "zx.$", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
+	{ "bun.$", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
+	{ "Bun.$", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
 	{ "shelljs.exec", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
 	{ "execa*", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
 	{ "cross-spawn*", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
 	{ "Deno.run", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
 	{ "Deno.Command", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
 	{ "Bun.spawn*", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
+	{ "Deno.dlopen", RULE_NATIVE, SEVERITY_HIGH, USE_PLAIN, 0 },
+	{ "Deno.kill", RULE_EXHAUSTION, SEVERITY_LOW, USE_KILL, 0 },
+	{ "Deno.remove*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
+	{ "Deno.truncate*", RULE_DELETE, SEVERITY_LOW, USE_FILE, 0 },
+	{ "Deno.readDir*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
+	{ "Deno.read*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Deno.open*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Deno.copyFile*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Deno.rename*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Deno.symlink*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Deno.link*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Deno.write*", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
+	{ "Deno.create*", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
+	{ "Deno.chmod*", RULE_PRIVILEGE, SEVERITY_NONE, USE_MODE, 0 },
+	{ "Deno.connect*", RULE_NETWORK, SEVERITY_MEDIUM, USE_PLAIN, TRAIT_NETWORK },
+	{ "Bun.write", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
+	{ "Bun.file", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "Bun.connect", RULE_NETWORK, SEVERITY_MEDIUM, USE_PLAIN, TRAIT_NETWORK },
+	/* QuickJS, which has modules of these names. */
+	{ "os.exec", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_WORDS, TRAIT_SHELL },
+	{ "os.remove", RULE_DELETE, SEVERITY_LOW, USE_TREE, 0 },
+	{ "os.readdir", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
+	{ "os.kill", RULE_EXHAUSTION, SEVERITY_LOW, USE_KILL, 0 },
+	{ "os.open", RULE_SECRET_READ, SEVERITY_NONE, USE_OPEN, 0 },
+	{ "std.popen", RULE_SUBPROCESS, SEVERITY_HIGH, USE_SHELL, TRAIT_SHELL },
+	{ "std.open", RULE_SECRET_READ, SEVERITY_NONE, USE_OPEN, 0 },
+	{ "std.loadFile", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "std.writeFile", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
+	{ "std.evalScript", RULE_EXEC, SEVERITY_HIGH, USE_CODE, 0 },
+	{ "std.loadScript", RULE_DYNAMIC_IMPORT, SEVERITY_MEDIUM, USE_PLAIN, 0 },
+	{ "std.urlGet", RULE_NETWORK, SEVERITY_LOW, USE_URL, TRAIT_NETWORK },
+	{ "cluster.setup*", RULE_SUBPROCESS, SEVERITY_MEDIUM, USE_PLAIN, 0 },
 	{ "cluster.fork", RULE_EXHAUSTION, SEVERITY_LOW, USE_LOOPED, 0 },
 	{ "process.kill", RULE_EXHAUSTION, SEVERITY_LOW, USE_KILL, 0 },
 	{ "net.connect*", RULE_NETWORK, SEVERITY_MEDIUM, USE_PLAIN, TRAIT_NETWORK },
@@ -67,32 +105,25 @@ const struct function_row javascript_functions[] = {
 	{ "WebSocket", RULE_NETWORK, SEVERITY_MEDIUM, USE_URL, TRAIT_NETWORK },
 	{ "navigator.sendBeacon", RULE_SEND, SEVERITY_HIGH, USE_SEND, TRAIT_NETWORK | TRAIT_SENDS },
 	{ "fs.rm*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
-	{ "fs.promises.rm*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
-	{ "fs/promises.rm*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
 	{ "rimraf*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
 	{ "fs-extra.remove*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
 	{ "fs-extra.emptyDir*", RULE_DELETE, SEVERITY_MEDIUM, USE_TREE, 0 },
 	{ "fs.unlink*", RULE_DELETE, SEVERITY_LOW, USE_FILE, 0 },
-	{ "fs.promises.unlink", RULE_DELETE, SEVERITY_LOW, USE_FILE, 0 },
-	{ "fs/promises.unlink", RULE_DELETE, SEVERITY_LOW, USE_FILE, 0 },
 	{ "fs.truncate*", RULE_DELETE, SEVERITY_LOW, USE_FILE, 0 },
 	{ "fs.readdir*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
-	{ "fs.promises.readdir", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
-	{ "fs/promises.readdir", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
 	{ "fs.read*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
-	{ "fs.promises.read*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
-	{ "fs/promises.read*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
 	{ "fs.createReadStream", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "fs.opendir*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
+	{ "fs.glob*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, TRAIT_WALKS },
+	{ "fs.cp*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "fs.link*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
+	{ "fs.rename*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
 	{ "fs.copyFile*", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
 	{ "fs.open*", RULE_SECRET_READ, SEVERITY_NONE, USE_OPEN, 0 },
 	{ "path.join", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
 	{ "path.resolve", RULE_SECRET_READ, SEVERITY_NONE, USE_READ, 0 },
 	{ "fs.write*", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
 	{ "fs.appendFile*", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
-	{ "fs.promises.writeFile", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
-	{ "fs.promises.appendFile", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
-	{ "fs/promises.writeFile", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
-	{ "fs/promises.appendFile", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
 	{ "fs.createWriteStream", RULE_PERSISTENCE, SEVERITY_NONE, USE_WRITE, TRAIT_WRITES },
 	{ "fs.symlink*", RULE_PERSISTENCE, SEVERITY_NONE, USE_READ, 0 },
 	{ "fs.chmod*", RULE_PRIVILEGE, SEVERITY_NONE, USE_MODE, 0 },
@@ -126,12 +157,41 @@ static bool covers(const char *pattern, const char *path)
 	return strcmp(pattern, path) == 0;
 }
 
-const struct function_row *function_find(enum scan_language language, const char *path)
+static const struct function_row *find_in(const struct function_row *row, const char *path)
 {
-	const struct function_row *row =
-		language == SCAN_PYTHON ? python_functions : javascript_functions;
-
 	while (row->path && (row->path[0] != path[0] || !covers(row->path, path)))
 		row++;
 	return row->path ? row : NULL;
+}
+
+/* What a module has that does the same as fs, with promises or with more beside; NULL. */
+static const char *as_fs(const char *path)
+{
+	static const char *const modules[] = {
+		"fs/promises.", "fs.promises.", "fs-extra.",
+		"graceful-fs.", "mz/fs.",	"fs-extra.promises."
+	};
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+		if (str_starts(path, modules[i]))
+			return path + strlen(modules[i]);
+	}
+	return NULL;
+}
+
+const struct function_row *function_find(enum scan_language language, const char *path)
+{
+	const struct function_row *row;
+	const char *member;
+	char other[FUNCTION_MAX + sizeof("fs.")];
+
+	if (language == SCAN_PYTHON)
+		return find_in(python_functions, path);
+	row = find_in(javascript_functions, path);
+	member = row ? NULL : as_fs(path);
+	if (!member || strlen(member) > FUNCTION_MAX)
+		return row;
+	memcpy(other, "fs.", strlen("fs."));
+	memcpy(other + strlen("fs."), member, strlen(member) + 1);
+	return find_in(javascript_functions, other);
 }

@@ -26,8 +26,10 @@ enum job_trait {
 	TRAIT_WRITES = 1 << 6,
 	TRAIT_DECODES = 1 << 7,
 	TRAIT_SENDS = 1 << 8,
-	TRAIT_WALKS_ALL = 1 << 9, /* through everything there is */
-	TRAIT_DELETES = 1 << 10,  /* what only the run knows */
+	TRAIT_WALKS_ALL = 1 << 9,   /* through everything there is */
+	TRAIT_DELETES = 1 << 10,    /* what only the run knows */
+	TRAIT_OVERWRITES = 1 << 11, /* likewise */
+	TRAIT_SELF = 1 << 12,	    /* reads its own text */
 };
 
 /* What a text and the texts within it share. */
@@ -113,6 +115,8 @@ enum place_kind {
 	PLACE_TEMPORARY,
 };
 enum place_kind place_of(const char *path);
+/* Settings that name programs to run: harmless to read, not to write. */
+bool place_is_obeyed(const char *path);
 /* Where a cloud machine is given its credentials. */
 bool place_is_metadata(const char *url);
 

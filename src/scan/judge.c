@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t use_argument(const struct use *use, unsigned position)
-{
-	return follow_argument(use->job->follow, use->node, position);
-}
-
 const struct meaning *use_text(const struct use *use, unsigned position)
 {
 	return follow_text(use->job->follow, use_argument(use, position));
@@ -35,6 +30,14 @@ static bool is_known(const struct meaning *text)
 	return text && !strchr(text->text, FOLD_GAP);
 }
 
+/* Whether the argument may be something else than what is known of it. */
+static bool has_more(const struct use *use, unsigned position)
+{
+	uint32_t argument = use_argument(use, position);
+
+	return argument != SYNTAX_NONE && meaning_has_more(use->job->follow->of[argument]);
+}
+
 void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity severity)
 {
 	if (severity > SEVERITY_NONE)
@@ -45,15 +48,19 @@ void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity sev
 static void judge_shell_text(const struct use *use)
 {
 	const struct meaning *text = use_text(use, 0);
-	enum scan_severity severity = use->row->severity;
+	bool is_sure = text && !has_more(use, 0);
 
-	if (text)
+	for (; text; text = meaning_next(text)) {
 		(void)job_nested(use->job, use->at, SCAN_SHELL, text->text, text->len);
-	if (is_known(text) && severity > SEVERITY_MEDIUM)
-		severity = SEVERITY_MEDIUM;
-	use_tell(use, RULE_SUBPROCESS, severity);
+		is_sure = is_sure && is_known(text);
+	}
+	use_tell(use, RULE_SUBPROCESS,
+		 is_sure && use->row->severity > SEVERITY_MEDIUM ? SEVERITY_MEDIUM
+								 : use->row->severity);
 }
 
+/* So many arguments are looked at; what hides behind them is a program that nobody writes. */
+#define ARGUMENTS_MAX 64u
 /* What a word costs, however short it is. */
 #define WORD_COST 32u
 
@@ -88,7 +95,7 @@ static void judge_words(const struct use *use)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
 
-	for (unsigned i = 0; i < 8 && use_argument(use, i) != SYNTAX_NONE; i++)
+	for (unsigned i = 0; i < ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++)
 		add_words(use, use_argument(use, i), &words);
 	use_tell(use, RULE_SUBPROCESS, use->row->severity);
 	/* os.execl("/bin/sh", "sh", ...) and spawn modes: the program comes first, its own name may follow. */
@@ -123,11 +130,12 @@ static void judge_code(const struct use *use)
 
 	/* new Function("a", "b", "return a + b"): the last is the code. */
 	if (strcmp(use->path, "Function") == 0) {
-		while (use_argument(use, last + 1) != SYNTAX_NONE && last < 8)
+		while (use_argument(use, last + 1) != SYNTAX_NONE && last < ARGUMENTS_MAX)
 			last++;
 	}
-	text = use_text(use, last);
-	if (is_known(text)) {
+	for (text = use_text(use, last); text; text = meaning_next(text)) {
+		if (!is_known(text))
+			continue;
 		(void)job_nested(use->job, use->at, use->job->language, text->text, text->len);
 		severity = text->is_built ? SEVERITY_HIGH : severity;
 	}
@@ -192,9 +200,9 @@ static void judge_deletion(const struct use *use, const struct meaning *text, bo
 	use_tell(use, RULE_DELETE, severity);
 }
 
-static void judge_reading(const struct use *use, const struct meaning *text)
+static void judge_read_place(const struct use *use, const struct meaning *text)
 {
-	enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
+	enum place_kind place = place_of(text->text);
 
 	if (place == PLACE_SECRET) {
 		use->job->traits |= TRAIT_SECRET;
@@ -212,17 +220,33 @@ static void judge_reading(const struct use *use, const struct meaning *text)
 	}
 }
 
-static void judge_writing(const struct use *use, const struct meaning *text)
+/* Whatever it may be, it may be read. */
+static void judge_reading(const struct use *use, const struct meaning *text)
 {
-	enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
+	for (; text; text = meaning_next(text))
+		judge_read_place(use, text);
+}
 
-	use->job->traits |= TRAIT_WRITES;
-	if (place == PLACE_START || place == PLACE_ACCOUNTS || place == PLACE_SECRET)
+static void judge_written_place(const struct use *use, const struct meaning *text)
+{
+	enum place_kind place = place_of(text->text);
+
+	if (place == PLACE_START || place == PLACE_ACCOUNTS || place == PLACE_SECRET ||
+	    place_is_obeyed(text->text))
 		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_HIGH, text->text);
 	if (place == PLACE_SYSTEM)
 		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_MEDIUM, text->text);
 	if (place == PLACE_DISK)
 		job_find(use->job, use->at, RULE_DEVICE, SEVERITY_CRITICAL, text->text);
+}
+
+static void judge_writing(const struct use *use, const struct meaning *text)
+{
+	use->job->traits |= TRAIT_WRITES | (is_known(text) ? 0 : TRAIT_OVERWRITES);
+	if (judge_goes_on(use->job, use->node))
+		use_tell(use, RULE_EXHAUSTION, SEVERITY_HIGH);
+	for (; text; text = meaning_next(text))
+		judge_written_place(use, text);
 }
 
 static void judge_opening(const struct use *use)
@@ -238,15 +262,21 @@ static void judge_opening(const struct use *use)
 		judge_writing(use, use_text(use, 0));
 	if (!mode || !strpbrk(mode->text, "wax"))
 		judge_reading(use, use_text(use, 0));
+	judge_own_text(use);
 }
 
-static void judge_places(const struct use *use)
+/* Of what each argument may be, the alternative WHICH; how many there are. */
+static unsigned judge_places_once(const struct use *use, unsigned which)
 {
 	owned(str_done) struct str whole = STR_INIT;
+	unsigned rounds = 1;
 
-	for (unsigned i = 0; i < 8 && use_argument(use, i) != SYNTAX_NONE; i++) {
+	for (unsigned i = 0; i < ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++) {
 		const struct meaning *text = use_text(use, i);
 
+		if (follow_alternatives(text) > rounds)
+			rounds = follow_alternatives(text);
+		text = follow_alternative(text, which);
 		if (text)
 			str_addf(&whole, "%s%s", whole.len ? "/" : "", text->text);
 	}
@@ -255,6 +285,18 @@ static void judge_places(const struct use *use)
 
 		judge_reading(use, &text);
 	}
+	return rounds;
+}
+
+static void judge_places(const struct use *use)
+{
+	unsigned rounds = judge_places_once(use, 0);
+
+	/* What stands behind may be an option. */
+	judge_reading(use, use_text(use, 0));
+	judge_own_text(use);
+	for (unsigned i = 1; i < rounds; i++)
+		(void)judge_places_once(use, i);
 }
 
 static void judge_module(const struct use *use)

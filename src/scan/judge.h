@@ -22,6 +22,11 @@ void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity sev
 /* An option KEY among the call's arguments that is not false. */
 bool use_has_option(const struct use *use, const char *key);
 
+/* Notes that a program reads its own text. */
+void judge_own_text(const struct use *use);
+/* Whether a call stands in a loop that has no end and never waits. */
+bool judge_goes_on(const struct scan_job *job, uint32_t node);
+
 /* USE_URL, USE_SEND, USE_LOOKUP, USE_LISTEN. */
 void judge_url(const struct use *use);
 void judge_send(const struct use *use);

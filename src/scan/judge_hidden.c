@@ -51,7 +51,8 @@ static bool is_rare_member(const char *name)
 		"getoutput getstatusoutput rmtree fork_exec posix_spawn posix_spawnp execv execve "
 		"execl execlp execvp execvpe spawnl spawnv spawnlp spawnvp dlopen "
 		"getBuiltinModule runInThisContext runInNewContext runInContext import_module "
-		"load_module __import__ _load create_subprocess_shell create_subprocess_exec "
+		"load_module __import__ _load _compile create_subprocess_shell "
+		"create_subprocess_exec "
 		"Popen runsource runcode PyRun_SimpleString",
 		name);
 }

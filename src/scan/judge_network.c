@@ -21,6 +21,8 @@ bool judge_gives_away(const struct scan_job *job, uint32_t node)
 		    strcmp(path->text, "document.cookie") == 0 ||
 		    str_starts(path->text, "os.environ.copy") || str_starts(path->text, "open()") ||
 		    str_starts(path->text, "fs.readFileSync()") ||
+		    str_starts(path->text, "process.env.toString") ||
+		    str_starts(path->text, "Deno.env.toObject") ||
 		    str_starts(path->text, "localStorage"))
 			return true;
 	}
@@ -29,6 +31,9 @@ bool judge_gives_away(const struct scan_job *job, uint32_t node)
 
 static bool is_here(const char *url)
 {
+	/* To where the page came from. */
+	if (url[0] == '/' && url[1] != '/')
+		return true;
 	return strstr(url, "//localhost") || strstr(url, "//127.0.0.1") || strstr(url, "//[::1]");
 }
 
@@ -38,7 +43,7 @@ static void judge_sending(const struct use *use, enum scan_severity severity)
 
 	if (url && place_is_metadata(url->text))
 		job_find(use->job, use->at, RULE_SECRET_READ, SEVERITY_HIGH, url->text);
-	if (url && is_here(url->text))
+	if (url && is_here(url->text) && severity <= SEVERITY_MEDIUM)
 		severity = SEVERITY_LOW;
 	else if (judge_gives_away(use->job,
 				  syntax_child(use->job->syntax, use->node, FIELD_ARGUMENTS)))
@@ -54,6 +59,7 @@ bool use_has_option(const struct use *use, const char *key)
 
 	for (uint32_t at = arguments;
 	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
+		uint32_t above = syntax->nodes[at].parent;
 		uint32_t name = syntax->nodes[at].kind == NODE_PAIR
 					? syntax_child(syntax, at, FIELD_KEY)
 					: SYNTAX_NONE;
@@ -62,6 +68,11 @@ bool use_has_option(const struct use *use, const char *key)
 
 		if (value != SYNTAX_NONE && syntax_is(syntax, name, key) &&
 		    !syntax_is(syntax, value, "false"))
+			return true;
+		/* { body } is { body: body }. */
+		if (syntax->nodes[at].kind == NODE_IDENTIFIER && above != arguments &&
+		    syntax->nodes[above].parent == arguments &&
+		    syntax->nodes[above].kind == NODE_OTHER && syntax_is(syntax, at, key))
 			return true;
 	}
 	return false;

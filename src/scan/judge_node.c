@@ -126,6 +126,21 @@ static bool wires_stream(const struct scan_job *job, uint32_t call, uint32_t cal
 	       (is_named(job, first, "stdin") || is_named(job, callee, "stdout"));
 }
 
+/* Reflect.apply(f, x, [a]) */
+static bool applied(struct scan_job *job, uint32_t call)
+{
+	uint32_t function = follow_argument(job->follow, call, 0);
+	const struct meaning *one = function == SYNTAX_NONE ? NULL : job->follow->of[function];
+	bool is_known = false;
+
+	for (; one; one = one->also) {
+		if (one->kind == MEANS_PATH)
+			is_known =
+				called(job, call, job->syntax->nodes[call].start, one) || is_known;
+	}
+	return is_known;
+}
+
 static void judge_call(struct scan_job *job, uint32_t call)
 {
 	uint32_t callee = syntax_child(job->syntax, call, FIELD_CALLEE);
@@ -147,6 +162,8 @@ static void judge_call(struct scan_job *job, uint32_t call)
 		is_path = is_path || strcmp(one->text, written) == 0;
 		is_known = called(job, call, at, one) || is_known;
 	}
+	if (job->language == SCAN_JAVASCRIPT && strcmp(written, "Reflect.apply") == 0)
+		is_known = applied(job, call) || is_known;
 	if (!is_path)
 		forbidden(job, at, written);
 	if (!is_known)
@@ -342,6 +359,28 @@ static void judge_page_member(struct scan_job *job, uint32_t left, uint32_t righ
 		job_find(job, at, RULE_EXEC, SEVERITY_MEDIUM, text->text);
 }
 
+/* What a package manager runs by itself. */
+static void judge_package_script(struct scan_job *job, uint32_t at, const char *name,
+				 const struct meaning *text)
+{
+	if (text && is_among("preinstall install postinstall prepare prepublish", name))
+		(void)job_nested(job, at, SCAN_SHELL, text->text, text->len);
+}
+
+/* {postinstall: "..."} */
+static void judge_pair(struct scan_job *job, uint32_t pair)
+{
+	uint32_t key = syntax_child(job->syntax, pair, FIELD_KEY);
+	uint32_t value = syntax_child(job->syntax, pair, FIELD_VALUE);
+	const struct meaning *name = follow_text(job->follow, key);
+	owned(free_ptr) char *written = key == SYNTAX_NONE ? NULL : judge_source(job, key);
+
+	judge_named_value(job, pair, FIELD_KEY, FIELD_VALUE);
+	if (written)
+		judge_package_script(job, job->syntax->nodes[pair].start,
+				     name ? name->text : written, follow_text(job->follow, value));
+}
+
 /* os.environ["LD_PRELOAD"] = ..., package.scripts.postinstall = ... */
 static void judge_set_member(struct scan_job *job, uint32_t node)
 {
@@ -360,9 +399,7 @@ static void judge_set_member(struct scan_job *job, uint32_t node)
 	name = key ? key->text : written;
 	if (is_steering(name))
 		job_find(job, syntax->nodes[node].start, RULE_PRIVILEGE, SEVERITY_HIGH, name);
-	/* What a package manager runs by itself. */
-	if (text && is_among("preinstall install postinstall prepare prepublish", name))
-		(void)job_nested(job, syntax->nodes[node].start, SCAN_SHELL, text->text, text->len);
+	judge_package_script(job, syntax->nodes[node].start, name, text);
 	if (job->language == SCAN_JAVASCRIPT)
 		judge_page_member(job, left, right, name);
 }
@@ -415,7 +452,7 @@ void judge_node(struct scan_job *job, uint32_t node)
 		judge_named_value(job, node, FIELD_NAME, FIELD_VALUE);
 		break;
 	case NODE_PAIR:
-		judge_named_value(job, node, FIELD_KEY, FIELD_VALUE);
+		judge_pair(job, node);
 		break;
 	case NODE_BINARY:
 		judge_binary(job, node);
@@ -442,6 +479,12 @@ void judge_whole(struct scan_job *job)
 		job_find(job, 0, RULE_SEND, SEVERITY_CRITICAL, "reads credentials and the network");
 	if ((job->traits & (TRAIT_WALKS_ALL | TRAIT_DELETES)) == (TRAIT_WALKS_ALL | TRAIT_DELETES))
 		job_find(job, 0, RULE_DELETE, SEVERITY_CRITICAL, "goes through everything");
+	if ((job->traits & (TRAIT_WALKS_ALL | TRAIT_OVERWRITES)) ==
+	    (TRAIT_WALKS_ALL | TRAIT_OVERWRITES))
+		job_find(job, 0, RULE_DELETE, SEVERITY_HIGH, "goes through everything and writes");
+	if ((job->traits & (TRAIT_SELF | TRAIT_OVERWRITES)) == (TRAIT_SELF | TRAIT_OVERWRITES))
+		job_find(job, 0, RULE_PERSISTENCE, SEVERITY_MEDIUM,
+			 "reads itself, and writes elsewhere");
 	if ((job->traits & ransom) == ransom)
 		job_find(job, 0, RULE_DELETE, SEVERITY_CRITICAL,
 			 "goes through a tree and writes it back encrypted");

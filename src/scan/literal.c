@@ -216,6 +216,23 @@ static void strip_quotes(const char **text, size_t *len)
 		(*len)--;
 }
 
+/* A letter to somebody whose files are gone: what is to be paid, and what for. */
+static bool is_ransom_note(const char *text, size_t len)
+{
+	static const char *const coins[] = { "bitcoin", "btc", "monero", "xmr", "bc1q" };
+	static const char *const deeds[] = { "decrypt", "files back", "encrypted", "ransom",
+					     "locked" };
+	owned(free_ptr) char *lower = len >= 24 ? lowered(text, len, 2000) : NULL;
+	bool has_coin = false, has_deed = false;
+
+	for (size_t i = 0; lower && i < sizeof(coins) / sizeof(coins[0]); i++) {
+		has_coin = has_coin || strstr(lower, coins[i]);
+		has_deed = has_deed || strstr(lower, deeds[i]);
+	}
+	/* A letter has several words. */
+	return has_coin && has_deed && strchr(lower, ' ');
+}
+
 void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t len, bool hides)
 {
 	strip_quotes(&text, &len);
@@ -224,6 +241,8 @@ void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t l
 	if (is_encoded(text, len))
 		job_find(job, at, RULE_OBFUSCATION,
 			 is_picture(text) ? SEVERITY_LOW : SEVERITY_MEDIUM, "a long encoded text");
+	if (is_ransom_note(text, len))
+		job_find(job, at, RULE_DELETE, SEVERITY_HIGH, "a letter that asks for a ransom");
 	if (hides && count_escapes(text, len) >= ESCAPES)
 		job_find(job, at, RULE_OBFUSCATION, SEVERITY_MEDIUM, "a text made of escapes");
 }

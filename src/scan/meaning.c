@@ -167,27 +167,119 @@ static unsigned length(const struct meaning *chain)
 	return count;
 }
 
+/* The chain with ONE in front of it; the chain as it is when there is no room. */
+static const struct meaning *put(struct meanings *all, const struct meaning *chain,
+				 const struct meaning *one)
+{
+	struct meaning *copy = store(all, sizeof(*copy));
+
+	if (!copy)
+		return chain;
+	*copy = *one;
+	copy->also = chain;
+	return copy;
+}
+
+static unsigned weight(const struct meanings *all, const struct meaning *one)
+{
+	return all->weigh ? all->weigh(one) : 0;
+}
+
+/* The least grave of a chain, of several such the oldest; NULL when all are graver than ONE. */
+static const struct meaning *lightest(const struct meanings *all, const struct meaning *chain,
+				      const struct meaning *one)
+{
+	const struct meaning *least = NULL;
+	unsigned most = weight(all, one);
+
+	for (; chain; chain = chain->also) {
+		/* Paths have more room, and keep it. */
+		if ((chain->kind == MEANS_PATH) == (one->kind == MEANS_PATH) &&
+		    weight(all, chain) <= most) {
+			least = chain;
+			most = weight(all, chain);
+		}
+	}
+	return least;
+}
+
+/* The chain without OUT, in the same order; chains are shared, so the old one stays. */
+static const struct meaning *without(struct meanings *all, const struct meaning *chain,
+				     const struct meaning *out)
+{
+	const struct meaning *kept[2 * MEANING_ALSO_MAX], *made = NULL;
+	unsigned count = 0;
+
+	for (; chain && count < 2 * MEANING_ALSO_MAX; chain = chain->also) {
+		if (chain != out)
+			kept[count++] = chain;
+	}
+	while (count > 0)
+		made = put(all, made, kept[--count]);
+	return made;
+}
+
+static const struct meaning *put_more(struct meanings *all, const struct meaning *chain,
+				      const struct meaning *one)
+{
+	struct meaning more = *one;
+
+	more.has_more = true;
+	return put(all, chain, &more);
+}
+
+static const struct meaning *mark_more(struct meanings *all, const struct meaning *chain)
+{
+	return meaning_has_more(chain) ? chain : put_more(all, chain->also, chain);
+}
+
+/* There is no room for ONE: it takes the place of a lighter one, or it is only known that there is more. */
+static const struct meaning *crowd(struct meanings *all, const struct meaning *chain,
+				   const struct meaning *one)
+{
+	const struct meaning *out;
+
+	/* What it meant last stays first: a text is made longer step by step. */
+	if (chain->kind == one->kind && weight(all, chain) <= weight(all, one))
+		return put_more(all, chain->also, one);
+	out = lightest(all, chain, one);
+	return out ? put_more(all, without(all, chain, out), one) : mark_more(all, chain);
+}
+
 const struct meaning *meaning_both(struct meanings *all, const struct meaning *one,
 				   const struct meaning *other)
 {
-	const struct meaning *chain = one;
+	const struct meaning *chain = one, *others[2 * MEANING_ALSO_MAX];
+	unsigned count = 0;
 
 	if (!one || !other)
 		return one ? one : other;
-	for (; other; other = other->also) {
-		unsigned most = other->kind == MEANS_PATH ? 2 * MEANING_ALSO_MAX : MEANING_ALSO_MAX;
-		struct meaning *copy;
+	for (; other && count < 2 * MEANING_ALSO_MAX; other = other->also)
+		others[count++] = other;
+	/* From the end on, so that what comes first stays first. */
+	while (count > 0) {
+		const struct meaning *next = others[--count];
+		unsigned most = next->kind == MEANS_PATH ? 2 * MEANING_ALSO_MAX : MEANING_ALSO_MAX;
 
-		if (find_same(chain, other) || length(chain) >= most)
-			continue;
-		copy = store(all, sizeof(*copy));
-		if (!copy)
-			break;
-		*copy = *other;
-		copy->also = chain;
-		chain = copy;
+		if (!find_same(chain, next))
+			chain = length(chain) < most ? put(all, chain, next)
+						     : crowd(all, chain, next);
+		else if (next->has_more)
+			chain = mark_more(all, chain);
 	}
 	return chain;
+}
+
+bool meaning_has_more(const struct meaning *meaning)
+{
+	while (meaning && !meaning->has_more)
+		meaning = meaning->also;
+	return meaning != NULL;
+}
+
+const struct meaning *meaning_next(const struct meaning *one)
+{
+	return meaning_of_kind(one->also, one->kind);
 }
 
 const struct meaning *meaning_of_kind(const struct meaning *meaning, enum meaning_kind kind)
@@ -262,13 +354,27 @@ static struct name_slot *make_slot(struct meanings *all, const char *name, size_
 	return slot;
 }
 
+/* The chain with the text ONE, which is in it, in front: what a name was given last it means first. */
+static const struct meaning *latest(struct meanings *all, const struct meaning *chain,
+				    const struct meaning *one)
+{
+	const struct meaning *found = one && one->kind == MEANS_TEXT ? find_same(chain, one) : NULL;
+
+	if (!found || found == chain)
+		return chain;
+	return put(all, without(all, chain, found), found);
+}
+
 void meanings_define(struct meanings *all, const char *name, size_t len,
 		     const struct meaning *meaning)
 {
 	struct name_slot *slot = make_slot(all, name, len);
 
 	if (slot)
-		slot->meaning = meaning_both(all, slot->meaning, meaning);
+		slot->meaning = latest(all, meaning_both(all, slot->meaning, meaning), meaning);
+	/* A name that is too long to be kept, for something that may be called. */
+	else if (len > MEANING_PATH_MAX && meaning_of_kind(meaning, MEANS_PATH))
+		all->is_full = true;
 }
 
 void meanings_replace(struct meanings *all, const char *name, size_t len,

@@ -14,6 +14,7 @@ enum meaning_kind { MEANS_PATH, MEANS_TEXT, MEANS_NUMBER, MEANS_LIST };
 struct meaning {
 	enum meaning_kind kind;
 	bool is_built;	  /* made from pieces, decoded, or reached by a text: disguised */
+	bool has_more;	  /* it may also be what there was no room for, which was less grave */
 	const char *text; /* path or text; NUL-terminated as well */
 	uint32_t len;
 	uint32_t node; /* of lists */
@@ -27,13 +28,15 @@ struct meanings {
 	struct name_slot *slots; /* hash of names */
 	uint32_t slot_count, name_count;
 	size_t bytes;
+	/* How grave it is to mean this; may be NULL. Where there is no room for all, the gravest stay. */
+	unsigned (*weigh)(const struct meaning *meaning);
 	bool is_full; /* nothing more is remembered: the text is not analysable */
 };
 
 #define MEANING_TEXT_MAX 16384u
 #define MEANING_PATH_MAX 200u
 #define MEANING_BYTES_MAX ((size_t)8 << 20)
-#define MEANING_ALSO_MAX 6u
+#define MEANING_ALSO_MAX 8u
 /* The path of a function that is written there and then. */
 #define MEANING_FUNCTION "(function)"
 
@@ -48,12 +51,17 @@ struct meaning *meaning_list(struct meanings *all, uint32_t node);
 /* "a.b" from "a" and "b"; either may be long. */
 struct meaning *meaning_member(struct meanings *all, const struct meaning *of, const char *name,
 			       size_t len);
-/* One chain of both, at most MEANING_ALSO_MAX long; paths are kept rather than others. */
+/*
+ * One chain of both, at most MEANING_ALSO_MAX long; paths are kept rather than others, and of one kind the graver ones.
+ */
 const struct meaning *meaning_both(struct meanings *all, const struct meaning *one,
 				   const struct meaning *other);
 
-/* The first of a kind, or NULL. */
+/* The first of a kind, or NULL; the one of the same kind behind ONE. */
 const struct meaning *meaning_of_kind(const struct meaning *meaning, enum meaning_kind kind);
+const struct meaning *meaning_next(const struct meaning *one);
+/* Whether it may be something else, too, that is not kept. */
+bool meaning_has_more(const struct meaning *meaning);
 bool meaning_is_text(const struct meaning *meaning, const char *text);
 
 /* Adds a meaning to a name; NULL says only that the name is one of the program's own. */

@@ -140,7 +140,17 @@ static bool is_everything(const char *path)
 /* What package managers keep to fetch again; to empty it is what every image of a container does. */
 static bool is_cache(const char *path)
 {
-	return str_starts(path, "/var/lib/apt/lists/") || str_starts(path, "/var/cache/");
+	static const char *const homes[] = { "~/.cache/", "$HOME/.cache/", "${HOME}/.cache/" };
+
+	return str_starts(path, "/var/lib/apt/lists/") || str_starts(path, "/var/cache/") ||
+	       begins_with_any(path, homes, COUNT(homes));
+}
+
+/* What is in another process. */
+static bool is_memory(const char *path)
+{
+	return str_starts(path, "/proc/") &&
+	       (str_ends(path, "/mem") || str_ends(path, "/environ") || str_ends(path, "/kcore"));
 }
 
 static enum place_kind place_of_clean(const char *path)
@@ -149,9 +159,9 @@ static enum place_kind place_of_clean(const char *path)
 		return PLACE_EVERYTHING;
 	if (begins_with_any(path, disks, COUNT(disks)))
 		return PLACE_DISK;
-	if (has_any(path, secrets, COUNT(secrets)) || strcmp(path, ".ssh") == 0 ||
-	    str_ends(path, "/.ssh") || str_ends(path, "/.ssh/") || str_ends(path, "id_rsa") ||
-	    str_ends(path, "id_ed25519") || str_ends(path, "/.aws"))
+	if (has_any(path, secrets, COUNT(secrets)) || is_memory(path) ||
+	    strcmp(path, ".ssh") == 0 || str_ends(path, "/.ssh") || str_ends(path, "/.ssh/") ||
+	    str_ends(path, "id_rsa") || str_ends(path, "id_ed25519") || str_ends(path, "/.aws"))
 		return PLACE_SECRET;
 	if (strcmp(path, "/etc/passwd") == 0)
 		return PLACE_ACCOUNTS;
@@ -219,6 +229,18 @@ enum place_kind place_of(const char *path)
 		return as_written;
 	respell(path, &clean);
 	return place_of_clean(str_cstr(&clean));
+}
+
+bool place_is_obeyed(const char *path)
+{
+	static const char *const names[] = {
+		".gitconfig",	   ".git/config",  ".config/git/config",
+		".vimrc",	   ".inputrc",	   ".tmux.conf",
+		".emacs",	   ".config/nvim", ".vscode/tasks.json",
+		".pam_environment"
+	};
+
+	return has_any(path, names, COUNT(names));
 }
 
 bool place_is_metadata(const char *url)

@@ -402,6 +402,7 @@ static void judge_simple(struct shell *shell, uint32_t node)
 		judge_command(shell->job, start_of(shell, node), &words);
 	judge_former(shell, node, &words);
 	judge_aliased(shell, node, &words);
+	shell_mark(shell, node, &words);
 	shell_effect(shell, &words);
 }
 

@@ -1,5 +1,6 @@
 /* What commands do to the shell that reads them: variables they set, functions of the text that they call. */
 #include "base/own.h"
+#include "scan/among.h"
 #include "scan/command.h"
 #include "scan/fold.h"
 #include "scan/shell_filter.h"
@@ -185,7 +186,40 @@ static bool runs_down(const struct shell *shell, const struct strv *words)
 	return words->count > 1 && words->count - 1 < had;
 }
 
-/* A function that calls itself is gone through a few times; one far down the line must be reached, too. */
+void shell_mark(struct shell *shell, uint32_t command, const struct strv *words)
+{
+	uint32_t *mark;
+
+	if (shell->call_depth == 0 ||
+	    (!shell_name_varies(shell, command) &&
+	     !is_among("eval source . sh bash dash zsh ksh exec env command", words->items[0])))
+		return;
+	mark = &shell->marks[shell->call_depth - 1];
+	for (size_t i = 0; i < words->count; i++) {
+		for (const char *at = words->items[i]; *at; at++)
+			*mark = (*mark ^ (unsigned char)*at) * 16777619u;
+		*mark = (*mark ^ ' ') * 16777619u;
+	}
+}
+
+/* Whether the last two rounds of a function that calls itself ran the same: then further ones will, too. */
+static bool is_settled(const struct shell *shell, uint32_t function)
+{
+	uint32_t marks[2] = { 0, 0 };
+	unsigned rounds = 0;
+
+	/* A round is what the function ran, and what those ran that it called on the way to itself. */
+	for (unsigned i = shell->call_depth; i > 0 && rounds < 2; i--) {
+		marks[rounds] = marks[rounds] * 16777619u + shell->marks[i - 1];
+		rounds += shell->calls[i - 1] == function;
+	}
+	return marks[0] == marks[1];
+}
+
+/*
+ * A function that calls itself is gone through a few times, and on while each round runs something else; one far down
+ * the line must be reached, too. What would run something else still after many rounds is not analysable.
+ */
 static bool may_call(struct shell *shell, uint32_t function, const struct strv *words)
 {
 	unsigned open = 0;
@@ -195,12 +229,40 @@ static bool may_call(struct shell *shell, uint32_t function, const struct strv *
 	/* f() { shift; f "$@"; }: what is at the end may be run in the end. */
 	if (open > 0 && runs_down(shell, words))
 		open = 0;
-	if (open >= (shell->call_depth < RECURSION_MAX ? RECURSION_MAX : 1))
+	if (open >= (shell->call_depth < RECURSION_MAX ? RECURSION_MAX : 1) &&
+	    is_settled(shell, function)) {
+		shell->stopped = function;
 		return false;
+	}
 	if (shell->call_depth < SHELL_CALLS_MAX)
 		return may_look_again(shell, function);
 	shell->is_cut = true;
 	return false;
+}
+
+static bool is_open(const struct shell *shell, uint32_t function)
+{
+	for (unsigned i = 0; i < shell->call_depth; i++) {
+		if (shell->calls[i] == function)
+			return true;
+	}
+	return false;
+}
+
+/* A round of a function has ended; f() { f; c=${c#?}; $c; } runs something else after each call of itself. */
+static void end_round(struct shell *shell, uint32_t function)
+{
+	uint32_t mark = shell->marks[shell->call_depth];
+
+	if (shell->stopped != function)
+		return;
+	if (is_open(shell, function)) {
+		shell->returned = mark;
+		shell->marks[shell->call_depth - 1] = 0;
+		return;
+	}
+	shell->is_cut = shell->is_cut || mark != shell->returned;
+	shell->stopped = 0;
 }
 
 /* f() { "$@"; }; f rm -rf / */
@@ -216,10 +278,12 @@ static void call(struct shell *shell, uint32_t function, const struct strv *word
 		strv_add(&given, words->items[i]);
 	shell->given = &given;
 	shell->shifted = 0;
+	shell->marks[shell->call_depth] = 0;
 	shell->calls[shell->call_depth++] = function;
 	for (uint32_t at = function + 1; at < shell->syntax->nodes[function].after; at++)
 		shell->judge(shell, at);
 	shell->call_depth--;
+	end_round(shell, function);
 	shell->given = before;
 	shell->shifted = shifted;
 }

@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX 8u
 /* Longer values are not tried against a pattern end by end. */
-#define STRIP_MAX 256u
+#define STRIP_MAX 2048u
 /* So many steps of a pattern cost as much as a byte of a word. */
 #define TRIES_PER_BYTE 16u
 
@@ -271,6 +271,7 @@ static void add_stripped(struct shell *shell, const char *value, const char *res
 	size_t len = strlen(value), cut = 0;
 	bool is_cut = false;
 
+	shell->is_cut = shell->is_cut || len > STRIP_MAX;
 	if (strpbrk(pattern, "$`") || len > STRIP_MAX ||
 	    !job_spend(shell->job, len * len * strlen(pattern) / TRIES_PER_BYTE)) {
 		str_add_char(out, FOLD_GAP);

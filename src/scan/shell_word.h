@@ -8,7 +8,7 @@
 #define SHELL_WORD_MAX 16384u
 #define SHELL_FETCHED_MAX 256u
 /* So deep do calls of the text's own functions go. */
-#define SHELL_CALLS_MAX 12u
+#define SHELL_CALLS_MAX 40u
 
 struct shell {
 	struct scan_job *job;
@@ -20,8 +20,12 @@ struct shell {
 	struct strv *given;	   /* $1, $2 and so on; NULL where they are not known */
 	size_t shifted;		   /* so many of them are gone */
 	uint32_t again;		   /* nodes looked at once more: bodies of functions and loops */
-	uint32_t calls[SHELL_CALLS_MAX]; /* functions being looked at */
+	uint32_t calls[SHELL_CALLS_MAX]; /* functions being looked at, */
+	uint32_t marks[SHELL_CALLS_MAX]; /* and what each has run so far that varies, as a sum */
 	unsigned call_depth;
+	uint32_t
+		stopped; /* a function that was not gone through once more; 0, which is the text, when there is none */
+	uint32_t returned;   /* the mark of its round that ended last, from the call of itself on */
 	bool is_cut;	     /* there was more to look at again than may be */
 	bool has_references; /* some names stand for other names */
 	bool has_aliases;
@@ -67,6 +71,8 @@ const struct meaning *shell_variable(const struct shell *shell, const char *name
 void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure);
 /* Whether the name of COMMAND is made of variables. */
 bool shell_name_varies(const struct shell *shell, uint32_t command);
+/* A command whose name varies, or that runs its words as code, has become WORDS. */
+void shell_mark(struct shell *shell, uint32_t command, const struct strv *words);
 /* What a command does to variables, or within a function of the text; one that reads TEXT; a loop; a function. */
 void shell_effect(struct shell *shell, const struct strv *words);
 void shell_read(struct shell *shell, const struct strv *words, const char *text);

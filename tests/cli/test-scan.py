@@ -151,7 +151,7 @@ HOSTILE = {"children.js": "class A extends " * 30000, "waits.js": "await " * 100
            "handed.js": f"let m=require('fs')\nfunction f({{{','.join(f'a{i}' for i in range(500))}}}){{}}\n" + "f(m);" * 30000,
            # More than is looked at again: functions that call functions, a loop of many rounds.
            "calls.sh": "".join(f"f{i}() {{ " + f'f{i + 1} "$@"; ' * 10 + "}\n" for i in range(9)) + 'f9() { "$@"; }\nf0 ls\n',
-           "chain.sh": "".join(f'f{i}() {{ f{i + 1} "$@"; }}\n' for i in range(30)) + 'f30() { "$@"; }\nf0 rm -rf /\n',
+           "chain.sh": "".join(f'f{i}() {{ f{i + 1} "$@"; }}\n' for i in range(60)) + 'f60() { "$@"; }\nf0 rm -rf /\n',
            "rounds.sh": "for a in " + "x " * 20000 + "; do\n" + "b=$a$b; $a y\n" * 20 + "done\n"}
 # Of each a few letters became gigabytes, at once or one after the other.
 GROWING = {"twice.sh": "set -- a b\n" + "set -- $@ $@\n" * 40, "quoted.sh": "set -- a b\n" + 'set -- "$@" "$@"\n' * 40,
@@ -165,6 +165,7 @@ GROWING = {"twice.sh": "set -- a b\n" + "set -- $@ $@\n" * 40, "quoted.sh": "set
 
 # What is deeper, longer or more than is followed: each of these ends in rm -rf /, and none may pass for harmless.
 LONG = "n" * 150
+MANY = ", ".join(f"'d{i}'" for i in range(30))
 BEYOND = {"longname.sh": f'{LONG}() {{ "$@"; }}\n{LONG} rm -rf /\n',
           "longalias.sh": f"alias {LONG}=rm\n{LONG} -rf /\n",
           "aliases.sh": "".join(f"alias a{i}=a{i + 1}\n" for i in range(30)) + "alias a30=rm\na0 -rf /\n",
@@ -176,7 +177,31 @@ BEYOND = {"longname.sh": f'{LONG}() {{ "$@"; }}\n{LONG} rm -rf /\n',
           "words.sh": f"x='{'-v ' * 6000} -rf /'\nrm $x\n",
           "fetched.sh": "".join(f"curl -so f{i} http://a/{i}\n" for i in range(300)) + "sh f299\n",
           "dots.sh": f"rm -rf /tmp{'/.' * 600}/../home\n",
-          "imports.py": "".join(f"from m{i} import *\n" for i in range(20)) + "from os import *\nsystem('rm -rf /')\n"}
+          "imports.py": "".join(f"from m{i} import *\n" for i in range(20)) + "from os import *\nsystem('rm -rf /')\n",
+          # Of many things that a name may be, the grave one first, last, or put together piece by piece.
+          "first.py": f"import os\nfor c in ['rm -rf /', {MANY}]:\n    os.system(c)\n",
+          "last.py": f"import shutil\nfor p in [{MANY}, '/']:\n    shutil.rmtree(p)\n",
+          "branch.py": "import os, sys\nc = 'rm -rf /'\nif len(sys.argv) > 1:\n    c = 'ls'\nos.system(c)\n",
+          "late.py": "import shutil\n" + "".join(f"x = 'd{i}'\n" for i in range(30)) + "x = '/'\nshutil.rmtree(x)\n",
+          "pieces.py": "import os\nc = ''\n" + "".join(f"c += '{one}'\n" for one in "rm -rf /home") + "os.system(c)\n",
+          "secret.py": f"for p in ['/etc/shadow', {MANY}]:\n    print(open(p).read())\n",
+          "named.py": f"import os\n{LONG * 2} = os\n{LONG * 2}.system('rm -rf /')\n",
+          "arguments.py": "import os\nos.execlp('env', 'env', " + "'A=1', " * 30 + "'rm', '-rf', '/')\n",
+          "each.js": f"const fs = require('fs');\n[{MANY}, {MANY}, {MANY}, '/home'].forEach(p => fs.rmSync(p, {{recursive: true}}));\n",
+          "template.js": "const fs = require('fs'), os = require('os');\nfor (const n of ['a', 'b', '.ssh/id_rsa', 'c'])\n"
+                         "  console.log(fs.readFileSync(`${os.homedir()}/${n}`));\n",
+          # A function that calls itself and runs something else each time: before the call, after it, by way of another.
+          "eaten.sh": f"f() {{ c=${{c#?}}; $c; f; }}\nc='{'a' * 20}rm -rf /'\nf\n",
+          "evaluated.sh": f"f() {{ c=${{c#?}}; eval \"$c\"; f; }}\nc='{'a' * 20}rm -rf /'\nf\n",
+          "after.sh": f"f() {{ [ $n = 99 ] || f; c=${{c#?}}; $c; }}\nc='{'a' * 20}rm -rf /'\nf\n",
+          "another.sh": f"a() {{ c=${{c#?}}; b; }}\nb() {{ $c; a; }}\nc='{'a' * 15}rm -rf /'\na\n",
+          "endless.sh": f"f() {{ c=${{c#?}}; $c; f; }}\nc='{'a' * 300}rm -rf /'\nf\n"}
+# Functions that call themselves and do the same each time, and lists that are only long.
+AGAIN = {"retry.sh": 'retry() { n=$((n+1)); [ $n -gt 5 ] && return 1; "$@" || { sleep 1; retry "$@"; }; }\nretry make test\n',
+         "list.sh": 'rest() { "$1"; shift; rest "$@"; }\nrest ls pwd id date make build test lint\n',
+         "tree.sh": 'walk() { for f in "$1"/*; do [ -d "$f" ] && walk "$f"; "$cmd" "$f"; done; }\ncmd=echo\nwalk .\n',
+         "factorial.sh": "f() { if [ $1 -le 1 ]; then echo 1; else echo $(($1 * $(f $(($1 - 1))))); fi; }\nf 6\n",
+         "folders.py": f"import shutil\nfor p in [{MANY}]:\n    shutil.rmtree(p)\n"}
 
 
 def test_beyond(home):
@@ -184,6 +209,10 @@ def test_beyond(home):
         home.put("beyond/" + name, text)
         answer = home.data("scan", "beyond/" + name)
         tap.ok(answer.get("risk") in ("high", "critical"), f"{name}: found, or not analysable", answer)
+    for name, text in AGAIN.items():
+        home.put("again/" + name, text)
+        answer = home.data("scan", "again/" + name)
+        tap.ok(answer.get("analysable") and answer.get("risk") in ("none", "low"), f"{name}: looked through, and harmless", answer)
 
 
 def test_hostile(home):
