@@ -142,6 +142,16 @@ static int create_v2(struct cgroup *group, const struct cgroup_place *place,
 	return limit_v2(group, limits, err);
 }
 
+/* What this run has no use for, it still clears up behind others. */
+static int add_if_used(struct cgroup *group, const char *parent, bool is_used)
+{
+	if (parent && is_used)
+		return add_directory(group, parent, "tasks");
+	if (parent)
+		strv_add(&group->unused, parent);
+	return -1;
+}
+
 /* Groups of v1 cost 30 to 80 us each: only those are made that keep a promise of this run. */
 static int create_v1(struct cgroup *group, const struct cgroup_place *place,
 		     const struct spec_limits *limits, struct error *err)
@@ -154,11 +164,9 @@ static int create_v1(struct cgroup *group, const struct cgroup_place *place,
 	group->pids = add_directory(group, place->pids_path, "tasks");
 	if (group->pids < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a pids group");
-	if (place->cpu_path && limits->cpu_milli)
-		group->cpu = add_directory(group, place->cpu_path, "tasks");
-	if (place->cpuacct_path && limits->cpu_time_ms)
-		group->cpuacct = add_directory(group, place->cpuacct_path, "tasks");
-	else if (!place->cpuacct_path)
+	group->cpu = add_if_used(group, place->cpu_path, limits->cpu_milli > 0);
+	group->cpuacct = add_if_used(group, place->cpuacct_path, limits->cpu_time_ms > 0);
+	if (!place->cpuacct_path)
 		group->cpuacct = group->cpu;
 	return limit_v1(group, limits, err);
 }
@@ -314,7 +322,7 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 	return 0;
 }
 
-/* PATH, when not NULL, is what the removed ones are told under. */
+/* PATH is what the removed ones are told under, where somebody wants to know. */
 static void sweep_directory(int parent_fd, const char *path, struct strv *removed)
 {
 	owned(dir_close) DIR *dir = dir_open(parent_fd, ".");
@@ -323,7 +331,7 @@ static void sweep_directory(int parent_fd, const char *path, struct strv *remove
 	while (dir_next(dir, &entry) > 0) {
 		/* A group with processes in it stays: removing it fails. */
 		if (owner_is_gone(entry->d_name) &&
-		    unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0 && path)
+		    unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0 && removed)
 			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}
 }
@@ -332,6 +340,8 @@ void cgroup_sweep(const struct cgroup *group)
 {
 	for (size_t i = 0; i < group->count; i++)
 		sweep_directory(group->parents[i], NULL, NULL);
+	for (size_t i = 0; i < group->unused.count; i++)
+		cgroup_sweep_place(group->unused.items[i], NULL);
 }
 
 void cgroup_sweep_place(const char *path, struct strv *removed)
@@ -349,5 +359,6 @@ void cgroup_done(struct cgroup *group)
 		close(group->parents[i]);
 		close(group->enter[i]);
 	}
+	strv_done(&group->unused);
 	cgroup_init(group);
 }

@@ -36,6 +36,7 @@ struct cgroup {
 	int enter[CGROUP_DIRS_MAX]; /* write "0" here to enter */
 	size_t count;
 	int memory, pids, cpu, cpuacct; /* index into dirs, or -1 */
+	struct strv unused;		/* where others may have groups, and this run has none */
 };
 
 struct cgroup_usage {

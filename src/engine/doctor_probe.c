@@ -305,8 +305,11 @@ static int try_limits(const struct probe *probe, struct error *err)
 	(void)snprintf(name, sizeof(name), "doctor-%ld", (long)getpid());
 	if (cgroup_create(&place, name, &limits, &group, err) < 0)
 		return -1;
-	if (cgroup_remove(&group, 1000) < 0)
-		return error_errno(err, ERROR_HOST, "a control group cannot be removed");
+	int removed = cgroup_remove(&group, 1000);
+
+	cgroup_done(&group);
+	if (removed < 0)
+		return error_set(err, ERROR_HOST, "a control group cannot be removed");
 	(void)snprintf(probe->result->detail, sizeof(probe->result->detail), "cgroup %s",
 		       place.unified ? "v2" : "v1");
 	return 0;
