@@ -289,6 +289,10 @@ static int listen_for_signals(struct batch *batch, struct error *err)
 	sigaddset(&mask, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &mask, &batch->work.mask);
 	batch->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A reader who went away is seen by the write that fails; the signal ends us when all have been cleared up behind. */
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGPIPE);
+	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
 	return batch->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
 }
 

@@ -19,6 +19,7 @@ import leftovers
 from aisbxtest import Suite
 from batchtest import Batch, until
 from box import patience, slow
+from family import halt
 from leftovers import descendants
 from wasmtest import assemble, hello, ready
 
@@ -56,6 +57,25 @@ def nothing_left(t, what):
     t.equal(t.suite.watch.problems(), [], what)
 
 
+def nothing_stays(t, what):
+    """Who is killed while it starts has nobody yet to clear up behind it: its processes end, and the next run does the rest."""
+    until(lambda: not t.suite.watch.new_ones())
+    t.equal(t.box.run("true").code, 0, "the next run")
+    nothing_left(t, what)
+
+
+def halt_all(pids):
+    for pid in pids:
+        send(pid, signal.SIGSTOP)
+    return pids
+
+
+def go_on(pids):
+    """A process that is halted between its fork and its wish to end with its parent hears of nothing until it goes on."""
+    for pid in pids:
+        send(pid, signal.SIGCONT)
+
+
 @suite.case("O01", "a batch, at random moments; also together with its nursery, or with halted keepers",
             "a shell's children outlive it")
 def batches(t):
@@ -66,18 +86,22 @@ def batches(t):
         for number in range(2):
             batch.say("python", "-c", SLEEP if chance.random() < 0.3 else "print(1)", env=[f"A={number}"])
         time.sleep(chance.random() * longest)
-        if turn % 4 == 1:
-            for pid in named(batch.process.pid, KEEPER):
-                send(pid, signal.SIGSTOP)
-        if turn % 4 == 2:
-            for pid in named(batch.process.pid, NURSERY):
-                send(pid, signal.SIGSTOP)
+        halted = []
+        if turn % 4 in (1, 2):
+            halted = halt_all(named(batch.process.pid, KEEPER if turn % 4 == 1 else NURSERY))
         batch.process.send_signal(signal.SIGKILL)
         if turn % 4 == 3:
             for pid in named(os.getpid(), NURSERY):
                 send(pid, signal.SIGKILL)
         drop(batch.process)
-    nothing_left(t, "nobody is left of any")
+        go_on(halted)
+    nothing_stays(t, "nobody is left of any")
+    for who in (KEEPER, NURSERY, "aisbx-view"):
+        batch = Batch(t.caller)
+        t.equal(batch.python("print(1)").get("stdout"), "1\n", "all have started")
+        t.ok(halt(named(batch.process.pid, who)), f"halted: {who}")
+        drop(batch.process)
+        nothing_left(t, f"halted for good, {who} ends with the others")
 
 
 @suite.case("O02", "a nursery or a keeper alone, at random moments: the batch goes on, and leaves nothing")
@@ -163,11 +187,10 @@ def servers(t):
         server.stdin.flush()
         t.ok(b'"id":1' in server.stdout.readline().replace(b" ", b""), "it serves")
         time.sleep(chance.random() * (3 if slow() else 0.7))
-        if turn % 2:
-            for pid in named(server.pid, KEEPER):
-                send(pid, signal.SIGSTOP)
+        halted = halt_all(named(server.pid, KEEPER)) if turn % 2 else []
         drop(server)
-    nothing_left(t, "nobody is left of any")
+        go_on(halted)
+    nothing_stays(t, "nobody is left of any")
 
 
 def keeper_of(t, name):
@@ -270,6 +293,22 @@ def drafts(t):
     finally:
         for place in places:
             shutil.rmtree(f"{place}/{name}", ignore_errors=True)
+
+
+@suite.case("O11", "a control group of a run that was killed while it started: the next run removes it, also where it has none itself",
+            "what is left is made by hand", callers=("root",))
+def groups(t):
+    mine = t.suite.watch.groups.mine
+    if not mine:
+        t.skip("no control groups of version 1 here")
+    with subprocess.Popen(["true"]) as dead:
+        dead.wait()
+    name = f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{dead.pid}-{t.box.run('true').json['run_id']}"
+    for place in mine:
+        if place.split("/")[4] in ("memory", "pids", "cpu", "cpuacct"):
+            os.mkdir(f"{place}/{name}")
+    t.equal(t.box.run("true").code, 0, "a run")
+    nothing_left(t, "it is gone everywhere")
 
 
 @suite.case("O10", "connections that nobody closes: whoever finds no more room is told so", callers=("root",))

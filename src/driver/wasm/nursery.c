@@ -21,9 +21,13 @@
 /* So many zygotes at a time, and so long without work. */
 #define KEEPERS_MAX 16
 #define IDLE_NS (300 * UINT64_C(1000000000))
-/* How long an end is waited for before it is made: a nursery's, and a keeper's. */
-#define CLOSE_MS 5000
-#define KEEPER_MS 2000
+/*
+ * How long an end is waited for before it is made: a nursery's, and a keeper's. On a busy machine a sandbox takes seconds
+ * to start and to end, and one that is killed in the midst of it leaves things for the next run to remove.
+ */
+#define CLOSE_MS 60000
+#define KEEPER_MS 30000
+#define LOOK_MS 50
 /* A zygote that could not even start is not tried again at once. */
 #define FAILURES_MAX 16
 #define FAILURE_NS (60 * UINT64_C(1000000000))
@@ -79,13 +83,16 @@ void nursery_ask_refuse(struct nursery_ask *ask)
 	nursery_ask_done(ask);
 }
 
-/* Waits for the end of a child that was told to; one that cannot hear, because it is halted, is ended. */
+/* Waits for the end of a child that was told to; one that cannot hear, because it is halted, is ended at once. */
 static void see_end(pid_t pid, int end_fd, int patience_ms)
 {
 	struct pollfd end = { .fd = end_fd, .events = POLLIN };
+	uint64_t late_ns = clock_now_ns() + (uint64_t)patience_ms * 1000000;
 
-	if (end_fd < 0 || poll(&end, 1, patience_ms) != 1)
-		(void)kill(pid, SIGKILL);
+	while (end_fd >= 0 && process_can_go_on(pid) && clock_now_ns() < late_ns)
+		(void)poll(&end, 1, LOOK_MS);
+	/* Nobody else has its number before it is waited for. */
+	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }

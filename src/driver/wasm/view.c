@@ -161,13 +161,14 @@ static _Noreturn void maker_main(struct maker *maker, pid_t parent)
 	char byte;
 	int status;
 
+	parent_end_follow(parent, SIGKILL);
 	fd_close_others((const int[]){ 0, 1, 2, maker->client_fd }, 4);
 	(void)prctl(PR_SET_NAME, "aisbx-view", 0, 0, 0);
 	umask(0);
 	status = maker->spec->root == ROOT_IDMAPPED
 			 ? open_userns(&maker->spec->ids, &maker->userns_fd, &err)
 			 : enter_userns(&maker->spec->ids, &err);
-	/* A change of ids or capabilities would have undone it. */
+	/* Again: a change of ids or capabilities undoes it. */
 	parent_end_follow(parent, SIGKILL);
 	while (status == 0 && recv(maker->client_fd, &byte, 1, 0) == 1)
 		answer(maker);
