@@ -2,6 +2,7 @@
 #include "engine/ceiling.h"
 
 #include "base/own.h"
+#include "engine/owner.h"
 #include "engine/profile_load.h"
 #include "engine/surroundings.h"
 #include "engine/workspace_parts.h"
@@ -102,19 +103,14 @@ static int find_beyond(const char *word, const struct settings *settings, const 
 }
 
 /* What the sandbox was made with comes to SETTINGS; *ret_is_same when that is one of the ceiling's own profiles, narrowed. */
-static int read_settings(const char *word, const struct ceiling_profiles *profiles,
+static int read_settings(const struct sandbox *sandbox, const struct ceiling_profiles *profiles,
 			 const char *const *env, struct profile_pin *made, bool *ret_is_same,
 			 struct error *err)
 {
-	owned(free_ptr) char *name = NULL, *snapshot = NULL;
-	owned(opened_close) struct opened opened;
 	owned(request_done) struct request request;
 
-	opened_init(&opened);
 	request_init(&request);
-	workspace_split_name(word, &name, &snapshot);
-	if (opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_sandbox_request(&opened.sandbox, &request, err) < 0 ||
+	if (engine_sandbox_request(sandbox, &request, err) < 0 ||
 	    engine_pin_profile(request.profile ? request.profile : "default", env, made, err) < 0)
 		return -1;
 	*ret_is_same = request.only_narrows && strv_has(&profiles->digests, made->digest);
@@ -123,16 +119,31 @@ static int read_settings(const char *word, const struct ceiling_profiles *profil
 	return 0;
 }
 
-int engine_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
-			  const char *const *env, struct error *err)
+/* Opened once for both questions: they are of the same sandbox. */
+static int open_owned(const char *word, const char *owner, struct opened *opened, struct error *err)
 {
+	owned(free_ptr) char *name = NULL, *snapshot = NULL;
+
+	workspace_split_name(word, &name, &snapshot);
+	if (opened_open(opened, name, SANDBOX_UNLOCKED, err) < 0)
+		return opened->has_store ? owner_refuse(name, err) : -1;
+	return owner_has(&opened->sandbox, owner) ? 0 : owner_refuse(name, err);
+}
+
+int engine_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
+			  const char *owner, const char *const *env, struct error *err)
+{
+	owned(opened_close) struct opened opened;
 	struct profile_pin made = { .digest = "" };
 	owned(free_ptr) char *beyond = NULL;
 	bool is_same = false;
 	int status;
 
+	opened_init(&opened);
+	if (open_owned(sandbox, owner, &opened, err) < 0)
+		return -1;
 	settings_init(&made.settings);
-	status = read_settings(sandbox, profiles, env, &made, &is_same, err);
+	status = read_settings(&opened.sandbox, profiles, env, &made, &is_same, err);
 	for (size_t i = 0; status == 0 && !is_same && i < profiles->words.count; i++) {
 		free_ptr(&beyond);
 		status = find_beyond(profiles->words.items[i], &made.settings, env, &beyond, err);

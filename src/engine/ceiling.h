@@ -26,8 +26,11 @@ int engine_ceiling_read(struct ceiling_profiles *profiles, const char *const *en
 int engine_ceiling_check(const struct ceiling_profiles *profiles, const char *const *env,
 			 struct error *err);
 
-/* ERROR_DENIED when the sandbox (NAME or NAME@SNAP) may do more than any of them allows. */
+/*
+ * Whether the sandbox (NAME or NAME@SNAP) is OWNER's (engine/owner.h); ERROR_DENIED when it may do more than any of the
+ * profiles allows.
+ */
 int engine_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
-			  const char *const *env, struct error *err);
+			  const char *owner, const char *const *env, struct error *err);
 
 #endif

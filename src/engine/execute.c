@@ -149,6 +149,7 @@ struct inspection {
 	bool list;
 	uint64_t *ret_newest_ns; /* may be NULL */
 	bool *ret_is_unused;	 /* likewise */
+	bool is_elsewhere;	 /* in a sandbox that somebody else keeps */
 };
 
 /* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
@@ -232,7 +233,8 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 
 	/* Code that was vetted was so by this process. */
 	if (inspection->ret_is_unused)
-		*inspection->ret_is_unused = task->is_lent && !spec->scan && !spec->signed_only;
+		*inspection->ret_is_unused = (task->is_lent || inspection->is_elsewhere) &&
+					     !spec->scan && !spec->signed_only;
 	if (inspection->upper_fd >= 0)
 		scan_top(&scan, inspection->upper_fd);
 	else
@@ -288,8 +290,12 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
-	struct inspection inspection = { spec, how->upper_fd, how->options->list_changes,
-					 how->ret_newest_ns, how->options->ret_is_unused };
+	struct inspection inspection = { spec,
+					 how->upper_fd,
+					 how->options->list_changes,
+					 how->ret_newest_ns,
+					 how->options->ret_is_unused,
+					 how->enter_fd > 0 };
 	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,

@@ -8,6 +8,18 @@
 
 #include <string.h>
 
+bool owner_has(const struct sandbox *sandbox, const char *owner)
+{
+	return !owner || (sandbox->owner && strcmp(sandbox->owner, owner) == 0);
+}
+
+int owner_refuse(const char *name, struct error *err)
+{
+	return error_set(err, ERROR_NOT_FOUND,
+			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
+			 name);
+}
+
 /* SINCE_MS: and was there then, so that it is not another of the same name. */
 static bool is_owned(const struct store *store, const char *name, const char *owner,
 		     uint64_t since_ms)
@@ -18,8 +30,7 @@ static bool is_owned(const struct store *store, const char *name, const char *ow
 
 	if (sandbox_open(store, name, SANDBOX_UNLOCKED, &sandbox, &ignored) < 0)
 		return false;
-	same = (!owner || (sandbox.owner && strcmp(sandbox.owner, owner) == 0)) &&
-	       sandbox.created_ms <= since_ms;
+	same = owner_has(&sandbox, owner) && sandbox.created_ms <= since_ms;
 	sandbox_close(&sandbox);
 	return same;
 }
@@ -52,20 +63,10 @@ int engine_owner_has_room(const char *owner, struct error *err)
 static int owns_since(const char *name, const char *owner, uint64_t since_ms, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
-	owned(free_ptr) char *plain = xstrndup(name, strcspn(name, "@"));
 
-	if (sandbox_check_name(plain, err) < 0 || engine_store(&store, err) < 0)
+	if (sandbox_check_name(name, err) < 0 || engine_store(&store, err) < 0)
 		return -1;
-	if (is_owned(&store, plain, owner, since_ms))
-		return 0;
-	return error_set(err, ERROR_NOT_FOUND,
-			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
-			 plain);
-}
-
-int engine_owns(const char *name, const char *owner, struct error *err)
-{
-	return owns_since(name, owner, UINT64_MAX, err);
+	return is_owned(&store, name, owner, since_ms) ? 0 : owner_refuse(name, err);
 }
 
 int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err)

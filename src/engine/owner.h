@@ -3,7 +3,10 @@
 #define ENGINE_OWNER_H
 
 #include "base/error.h"
+#include "workspace/sandbox.h"
 #include "workspace/store.h"
+
+#include <stdbool.h>
 
 #define OWNED_TTL_MS (UINT64_C(24) * 3600 * 1000)
 #define OWNED_MAX 100
@@ -14,13 +17,19 @@ int owner_has_room(const struct store *store, const char *owner, struct error *e
 /* The same in the caller's store. */
 int engine_owner_has_room(const char *owner, struct error *err);
 
-/*
- * Whether NAME (NAME@SNAP too) is a sandbox of OWNER's (NULL: anybody's). ERROR_USAGE for what is no name; ERROR_NOT_FOUND for all
- * others alike: whether somebody else has one of that name is nobody's business.
- */
-int engine_owns(const char *name, const char *owner, struct error *err);
+/* Whether SANDBOX is OWNER's (NULL: anybody's). */
+bool owner_has(const struct sandbox *sandbox, const char *owner);
 
-/* The same for the sandbox of a command in the background: *ret_sandbox, owned by the caller. */
+/*
+ * ERROR_NOT_FOUND for a sandbox that is not there, and for one that is not the caller's: whether somebody else has one of
+ * that name is nobody's business.
+ */
+int owner_refuse(const char *name, struct error *err);
+
+/*
+ * Whether the sandbox of a command in the background is OWNER's, and was there when it started: *ret_sandbox, owned by
+ * the caller; else as owner_refuse.
+ */
 int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err);
 
 #endif

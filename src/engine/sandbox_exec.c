@@ -308,7 +308,12 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 	dir_fd = fd_take(&place.sandbox.dir_fd);
 	sandbox_place_close(&place);
 	entry->how.enter_fd = fd;
-	return run_inside(entry, dir_fd, result, err);
+	int status = run_inside(entry, dir_fd, result, err);
+
+	/* It has a child now. */
+	if (entry->how.options->ret_is_unused)
+		*entry->how.options->ret_is_unused = false;
+	return status;
 }
 
 /* 1 when nobody keeps the sandbox. */

@@ -90,6 +90,7 @@ struct op_call {
 	bool is_patch;	  /* text is a unified diff: coloured as one */
 	bool is_raw; /* text goes out as it is, also to a terminal: the caller asked for that */
 	int exit_status;
+	bool is_unused; /* the process that performed it is as fit for another call as before */
 };
 
 struct op_arg {

@@ -63,7 +63,8 @@ int op_exec_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
-	struct engine_run_options options = { .capture = call->json };
+	struct engine_run_options options = { .capture = call->json,
+					      .ret_is_unused = &call->is_unused };
 	int outcome;
 
 	run_result_init(&result);

@@ -65,6 +65,7 @@ enum tool_flags {
 		1 << 9, /* runs no command of the caller's: one that does nothing stands for all */
 	TOOL_FAILS = 1 << 10, /* a status of the verb other than 0 is a failure */
 	TOOL_RUNS = 1 << 4,   /* the answer is that of a run */
+	TOOL_TIDY = 1 << 11,  /* mostly leaves its process fit for another call */
 	TOOL_WHOLE = 1 << 5,  /* all arguments together are the verb's standard input, as JSON */
 };
 

@@ -75,7 +75,7 @@ const struct tool sandbox_exec_tool = {
 	.verb = "exec",
 	.args = exec_args,
 	.fields = run_fields,
-	.flags = TOOL_RUNS,
+	.flags = TOOL_RUNS | TOOL_TIDY,
 };
 
 static const struct tool_arg no_args[] = { END_ARGS };

@@ -368,7 +368,7 @@ def test_spare(home):
         first = server.spare()
         text = server.data("sandbox_exec", sandbox="spare", command=["printf", "%s", "\u00fc \t'\""], env={"A": "1"})
         tap.equal(text.get("stdout"), "\u00fc \t'\"", "who takes it hears every word")
-        tap.ok(until(lambda: server.spare() and server.spare() != first), "and another one waits")
+        tap.ok(until(lambda: set(server.spare()) - set(first)), "and another one waits")
         wide = server.data("sandbox_exec", sandbox="spare", command=["printf", "%s", "x" * 50000])
         tap.equal(wide.get("stdout_bytes"), 50000, "a long request is none for it")
         again = server.call("sandbox_exec", sandbox="spare", command=[])
@@ -385,6 +385,44 @@ def test_spare(home):
         until(server.spare)
         last = halt(server.spare())
     tap.ok(last and until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in last)), "it ends with its server, halted or not", last)
+
+
+def test_used(home):
+    """A child whose call left nothing behind performs the next one, and nothing of the one before is in that."""
+    with Server(home) as server:
+        def run(script, **more):
+            return server.data("sandbox_exec", sandbox="used", script=script, **more)
+
+        server.data("sandbox_create", sandbox="used")
+        run("echo one > kept")
+        until(server.spare)
+        run("true")
+        tap.ok(until(lambda: len(server.spare()) == 2), "one that performed a call waits beside a fresh one", server.spare())
+        both = set(server.spare())
+        tap.equal([run("echo $WORD", env={"WORD": str(i)}).get("stdout") for i in range(5)], [f"{i}\n" for i in range(5)],
+                  "call after call is answered")
+        tap.equal(set(server.spare()), both, "by the same child")
+        plain = run("ls /proc/self/fd; echo \"<$WORD>\"")
+        tap.equal(plain.get("stdout"), "0\n1\n2\n3\n<>\n", "without a word or a descriptor of the one before")
+        tap.equal(run("read word; echo \"<$word>\"").get("stdout"), "<>\n", "and with nothing to read")
+        server.data("sandbox_stop", sandbox="used")
+        tap.equal(run("cat kept").get("stdout"), "one\n", "stopped in between, the sandbox is started anew")
+        server.data("sandbox_remove", sandbox="used")
+        tap.ok(server.call("sandbox_exec", sandbox="used", command=["true"]).get("isError"), "removed, it is gone")
+        server.data("sandbox_create", sandbox="used")
+        tap.equal(run("cat kept || echo none").get("stdout"), "none\n", "another of that name is another")
+        until(server.spare)
+        run("true")
+        until(lambda: len(server.spare()) == 2)
+        began = server.start("tools/call", {"name": "sandbox_exec", "arguments": {"sandbox": "used", "script": "sleep 9997"}})
+        busy = until(server.children) and server.children()
+        server.tell("notifications/cancelled", requestId=began)
+        tap.ok(busy and until(lambda: not any(state(pid) for pid in busy)), "one whose call is cancelled takes no other", busy)
+        tap.equal(run("echo again").get("stdout"), "again\n", "and the next call has another")
+        halted = halt(server.spare())
+        tap.equal(run("echo again").get("stdout"), "again\n", "halted, they are not waited for")
+        tap.ok(halted and not any(map(state, halted)), "and put away", halted)
+        server.data("sandbox_remove", sandbox="used")
 
 
 def test_client_gone(home):
@@ -429,6 +467,6 @@ def test_one_shot(home):
 with Home("mcp-protocol-") as home:
     for test in (test_versions, test_before_handshake, test_broken, test_huge, test_ids, test_frames_only, test_caps,
                  test_progress_and_cancel, test_levels, test_messages, test_resources, test_crowd, test_no_leak, test_spare,
-                 test_client_gone, test_one_shot):
+                 test_used, test_client_gone, test_one_shot):
         test(home)
 sys.exit(tap.done())

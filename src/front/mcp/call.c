@@ -2,7 +2,8 @@
  * Tools at work: each in a child, at most so many at a time, first come first served.
  *
  * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at,
- * Q a question that comes before the answer, L a message for the log, F why there is no resource.
+ * Q a question that comes before the answer, L a message for the log, F why there is no resource, N that it takes
+ * another call.
  */
 #include "base/clock.h"
 #include "base/fd.h"
@@ -41,6 +42,7 @@ static void call_free(struct call *call)
 	fd_close(&call->pid_fd);
 	fd_close(&call->report_fd);
 	fd_close(&call->input_fd);
+	fd_close(&call->order_fd);
 	free(call);
 }
 
@@ -193,7 +195,8 @@ struct call *call_make(const struct request_view *request, struct tool_call *wor
 			       .work = *work,
 			       .pid_fd = -1,
 			       .report_fd = -1,
-			       .input_fd = -1 };
+			       .input_fd = -1,
+			       .order_fd = -1 };
 	return call;
 }
 
@@ -252,6 +255,8 @@ static void take_frame(struct call *call, char kind, const char *bytes, size_t l
 		send_progress(call, bytes, len);
 	else if (kind == CALL_FRAME_LOG)
 		log_pass_on(call, bytes, len);
+	else if (kind == CALL_FRAME_NEXT)
+		call->is_ready = call->order_fd >= 0;
 	else if (kind == CALL_FRAME_FAILURE && !call->is_answered)
 		answer_failure(call, bytes, len);
 	else if (kind == CALL_FRAME_QUESTION && !call->question)
@@ -311,6 +316,7 @@ static bool reap(struct call *call)
 	fd_close(&call->pid_fd);
 	fd_close(&call->report_fd);
 	fd_close(&call->input_fd);
+	fd_close(&call->order_fd);
 	if (!call->is_answered && !call->is_cancelled && !call->asked)
 		answer_lost(call, "the operation ended without an answer; see the history");
 	return true;
@@ -326,6 +332,11 @@ static bool has_ended(struct server *server, struct call *call)
 	if (call->input_fd >= 0)
 		feed(call);
 	take_report(call);
+	if (call->is_ready && spare_return(server, call)) {
+		server->running--;
+		return true;
+	}
+	call->is_ready = false;
 	if (call->kill_ns && clock_now_ns() > call->kill_ns)
 		send_signal(call, SIGKILL);
 	if (clock_now_ns() - call->told_ns > TICK_NS)

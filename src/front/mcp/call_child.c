@@ -1,4 +1,4 @@
-/* The child that performs one call of a tool. */
+/* The child that performs a call of a tool, or one after another. */
 #include "front/mcp/call_child.h"
 
 #include "base/fd.h"
@@ -9,10 +9,12 @@
 #include "front/mcp/log.h"
 #include "front/mcp/resources.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,16 +25,25 @@
 #define REPORT_FD 9
 /* The way to the server's zygotes. */
 #define NURSERY_FD 10
+/* Where calls come from, to one that waits for them. */
+#define ORDER_FD 11
+
+static void add_frame(struct str *frames, char kind, const char *bytes, size_t len)
+{
+	uint32_t size = (uint32_t)len;
+
+	str_add_char(frames, kind);
+	str_add_bytes(frames, &size, sizeof(size));
+	str_add_bytes(frames, bytes, len);
+}
 
 static void write_frame(char kind, const char *bytes, size_t len)
 {
-	char head[CALL_FRAME_HEAD] = { kind };
-	uint32_t size = (uint32_t)len;
+	owned(str_done) struct str frames = STR_INIT;
 
-	memcpy(head + 1, &size, sizeof(size));
+	add_frame(&frames, kind, bytes, len);
 	/* Should the server be gone, so is whoever would read this. */
-	if (fd_write_all(REPORT_FD, head, sizeof(head)) == 0)
-		(void)fd_write_all(REPORT_FD, bytes, len);
+	(void)fd_write_all(REPORT_FD, frames.data, frames.len);
 }
 
 static void write_log(const struct str *message)
@@ -66,7 +77,8 @@ static int settle(const sigset_t *mask, int input_fd, int report_fd, int nursery
 	return sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-static void perform(struct call *call)
+/* What the call has to say in the end, as a frame. */
+static void perform(struct call *call, struct str *frames)
 {
 	owned(str_done) struct str out = STR_INIT, question = STR_INIT;
 	struct error err = { .code = ERROR_NONE };
@@ -74,7 +86,7 @@ static void perform(struct call *call)
 	if (call->resource) {
 		bool good = resource_write(call, &out);
 
-		write_frame(good ? CALL_FRAME_ANSWER : CALL_FRAME_FAILURE, out.data, out.len);
+		add_frame(frames, good ? CALL_FRAME_ANSWER : CALL_FRAME_FAILURE, out.data, out.len);
 		return;
 	}
 	if (call->progress_token)
@@ -87,17 +99,20 @@ static void perform(struct call *call)
 	    consent_needed(&call->work, call->session->server->policy, &question))
 		write_frame(CALL_FRAME_QUESTION, question.data, question.len);
 	answer_write(&call->work, status, &err, call->version, &out);
-	write_frame(CALL_FRAME_ANSWER, out.data, out.len);
+	add_frame(frames, CALL_FRAME_ANSWER, out.data, out.len);
 }
 
 _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
 {
+	struct str frames = STR_INIT;
+
 	/* Killed without a word, the server takes its calls along. */
 	parent_end_follow(call->session->server->pid, SIGKILL);
 	if (settle(mask, input_fd, report_fd, call->session->server->nursery.run_fd) < 0)
 		_exit(1);
 	call->work.call.nursery_fd = NURSERY_FD;
-	perform(call);
+	perform(call, &frames);
+	(void)fd_write_all(REPORT_FD, frames.data, frames.len);
 	_exit(0);
 }
 
@@ -130,47 +145,91 @@ static void warm_up(void)
 	}
 }
 
-/* Waits for the order and reads what it says; false when the server wants nothing any more. */
+/* Waits for an order and reads what it says; false when the server wants nothing any more. */
 static bool take_order(struct call_order *ret_order, struct rpc_message *ret_message)
 {
-	owned(str_done) struct str bytes = STR_INIT;
+	char bytes[sizeof(*ret_order) + SPARE_REQUEST_MAX];
 	struct rpc_fault fault;
+	size_t len = 0, whole = sizeof(*ret_order);
 
-	if (fd_read_all(STDIN_FILENO, sizeof(*ret_order) + SPARE_REQUEST_MAX, &bytes) < 0 ||
-	    bytes.len <= sizeof(*ret_order))
+	while (len < whole) {
+		ssize_t got = read(ORDER_FD, bytes + len, sizeof(bytes) - len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		len += (size_t)got;
+		if (len < sizeof(*ret_order))
+			continue;
+		memcpy(ret_order, bytes, sizeof(*ret_order));
+		if (ret_order->len > SPARE_REQUEST_MAX)
+			return false;
+		whole = sizeof(*ret_order) + ret_order->len;
+	}
+	return rpc_read(bytes + sizeof(*ret_order), ret_order->len, ret_message, &fault) == 0;
+}
+
+/* Nobody is to find anything here of the call before: no descriptor, and nobody who was started and may end some time. */
+static bool is_fit(const struct call *call)
+{
+	const int kept[] = { 0, 1, 2, REPORT_FD, NURSERY_FD, ORDER_FD };
+	siginfo_t info;
+
+	if (!call->work.call.is_unused ||
+	    waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD)
 		return false;
-	memcpy(ret_order, bytes.data, sizeof(*ret_order));
-	return dup2(STDOUT_FILENO, STDIN_FILENO) >= 0 &&
-	       rpc_read(bytes.data + sizeof(*ret_order), bytes.len - sizeof(*ret_order),
-			ret_message, &fault) == 0;
+	fd_close_others(kept, sizeof(kept) / sizeof(kept[0]));
+	return true;
+}
+
+/* One call; false when it was the last. */
+static bool perform_next(struct session *session, const char *name, bool is_last)
+{
+	owned(str_done) struct str frames = STR_INIT;
+	struct call call = { .session = session };
+	struct rpc_message message;
+	struct call_order order;
+	struct error err;
+
+	if (!take_order(&order, &message))
+		return false;
+	(void)prctl(PR_SET_NAME, name);
+	call.version = order.version;
+	call.log_level = order.log_level;
+	call.progress_token = order.shows_progress ? value_new_bool(true) : NULL;
+	tool_call_init(&call.work, order.tool, &session->server->ceiling, session->server->environ);
+	if (tool_call_read(&call.work, value_get(message.params, "arguments"), &err) < 0)
+		return false;
+	call.work.call.nursery_fd = NURSERY_FD;
+	perform(&call, &frames);
+	is_last = is_last || !is_fit(&call);
+	if (!is_last) {
+		tool_call_done(&call.work);
+		value_free(call.progress_token);
+		rpc_message_done(&message);
+		(void)prctl(PR_SET_NAME, SPARE_NAME);
+		add_frame(&frames, CALL_FRAME_NEXT, "", 0);
+	}
+	(void)fd_write_all(REPORT_FD, frames.data, frames.len);
+	return !is_last;
 }
 
 _Noreturn void call_child_ahead(struct server *server, int order_fd, int report_fd)
 {
 	struct session session = { .server = server };
-	struct call call = { .session = &session };
-	struct rpc_message message;
-	struct call_order order;
-	struct error err;
 	char name[16] = "";
+	unsigned count = 1;
 
 	parent_end_follow(server->pid, SIGKILL);
 	/* Nobody who looks is to take it for a call that goes on and on. */
 	(void)prctl(PR_GET_NAME, name);
 	(void)prctl(PR_SET_NAME, SPARE_NAME);
-	if (settle(&server->child_mask, order_fd, report_fd, server->nursery.run_fd) < 0)
+	if (settle(&server->child_mask, order_fd, report_fd, server->nursery.run_fd) < 0 ||
+	    dup3(STDIN_FILENO, ORDER_FD, O_CLOEXEC) < 0 || dup2(STDOUT_FILENO, STDIN_FILENO) < 0)
 		_exit(1);
 	warm_up();
-	if (!take_order(&order, &message))
-		_exit(1);
-	(void)prctl(PR_SET_NAME, name);
-	call.version = order.version;
-	call.log_level = order.log_level;
-	call.progress_token = order.shows_progress ? value_new_bool(true) : NULL;
-	tool_call_init(&call.work, order.tool, &server->ceiling, server->environ);
-	if (tool_call_read(&call.work, value_get(message.params, "arguments"), &err) < 0)
-		_exit(1);
-	call.work.call.nursery_fd = NURSERY_FD;
-	perform(&call);
+	while (perform_next(&session, name, count == SPARE_CALLS_MAX))
+		count++;
 	_exit(0);
 }

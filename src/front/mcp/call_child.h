@@ -10,19 +10,21 @@
 #define CALL_FRAME_QUESTION 'Q'
 #define CALL_FRAME_FAILURE 'F'
 #define CALL_FRAME_LOG 'L'
+#define CALL_FRAME_NEXT 'N'
 
-/* What a child made ahead gets before the request. Pointers mean the same to both: one is the other's copy. */
+/* What a child that waited gets before the request. Pointers mean the same to both: one is the other's copy. */
 struct call_order {
 	const struct tool *tool;
 	enum mcp_version version;
 	unsigned log_level;
 	bool shows_progress;
+	size_t len; /* of the request */
 };
 
 /* Runs in the child and never returns. INPUT_FD is -1 where there is none. */
 _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd);
 
-/* Likewise, for a call that has not come yet: one is read from ORDER_FD (front/mcp/spare.h). */
+/* Likewise, for calls that have not come yet: they are read from ORDER_FD (front/mcp/spare.h). */
 _Noreturn void call_child_ahead(struct server *server, int order_fd, int report_fd);
 
 #endif

@@ -82,7 +82,7 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	struct server server = { .environ = call->environ,
 				 .pid = getpid(),
 				 .nursery = NURSERY_INIT,
-				 .spare = SPARE_INIT };
+				 .spares = SPARES_INIT };
 	const char *address = op_arg_text(call, "http");
 	owned(free_ptr) char *owner = NULL;
 	int status;

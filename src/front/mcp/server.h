@@ -3,7 +3,7 @@
  *
  *   bytes ──channel──> session: methods answered at once, or
  *                      call:    a tool in a forked child of the server, its answer through a pipe
- *                              ──channel──> bytes    (one is made ahead: front/mcp/spare.h)
+ *                              ──channel──> bytes    (some wait for it: front/mcp/spare.h)
  *
  * The server itself has one thread and never waits for anybody: a child performs the operation, so ending the child ends
  * the operation with everything it started, and nothing an operation does to memory, descriptors or signals stays here.
@@ -64,11 +64,12 @@ struct call {
 	struct tool_call work;
 	pid_t pid; /* 0: waits for its turn */
 	int pid_fd, report_fd, input_fd;
+	int order_fd; /* to a child that may take another call behind this one; else -1 */
 	size_t input_at;
 	struct str report;  /* frames not complete yet */
 	struct str request; /* as it came, where that is all there is to the call; else empty */
 	char *resource;	    /* the answer is that resource; NULL: a tool's */
-	bool is_waiting, is_answered, is_cancelled;
+	bool is_waiting, is_answered, is_cancelled, is_ready;
 	bool may_ask;		/* the client can put a question to its user */
 	unsigned log_level;	/* least severity that is told; MCP_QUIET: none */
 	struct value *question; /* what a person has to decide; NULL: nothing */
@@ -90,7 +91,7 @@ struct server {
 	struct put_question *questions; /* consent.c's */
 	bool is_ending;
 	struct nursery nursery; /* zygotes for the runs of its tools */
-	struct spare spare;
+	struct spares spares;
 };
 
 /* What one request is about. */
@@ -110,7 +111,6 @@ void session_receive(struct session *session, struct channel *channel, const cha
 /* The message that was too long to be read. */
 void session_refuse(struct channel *channel, int code, const char *text);
 void session_init(struct session *session, struct server *server);
-
 const char *mcp_version_name(enum mcp_version version);
 /* MCP_NONE for one we do not speak. */
 enum mcp_version mcp_version_find(const char *name);

@@ -1,4 +1,4 @@
-/* A child made ahead of the call it will perform. */
+/* Children that wait for the call they will perform. */
 #include "front/mcp/spare.h"
 
 #include "base/fd.h"
@@ -42,14 +42,17 @@ static bool is_there(struct spare *spare)
 	return spare->pid != 0;
 }
 
+bool spare_is_due(struct server *server)
+{
+	return server->spares.is_wanted && !server->is_ending && !is_there(&server->spares.fresh);
+}
+
 void spare_prepare(struct server *server)
 {
-	struct spare *spare = &server->spare;
+	struct spare *spare = &server->spares.fresh;
 	int order[2], report[2];
 
-	if (!spare->is_wanted || server->is_ending || is_there(spare))
-		return;
-	if (pipe2(order, O_CLOEXEC) < 0)
+	if (!spare_is_due(server) || pipe2(order, O_CLOEXEC) < 0)
 		return;
 	if (pipe2(report, O_CLOEXEC) < 0) {
 		close(order[0]);
@@ -63,12 +66,12 @@ void spare_prepare(struct server *server)
 		call_child_ahead(server, order[0], report[1]);
 	close(order[0]);
 	close(report[1]);
-	*spare = (struct spare){ .is_wanted = pid > 0,
-				 .pid = pid > 0 ? pid : 0,
+	*spare = (struct spare){ .pid = pid > 0 ? pid : 0,
 				 .pid_fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
 				 .order_fd = order[1],
 				 .report_fd = report[0] };
 	/* No room for another process now; the next call says so, or that there is again. */
+	server->spares.is_wanted = pid > 0;
 	if (pid < 0)
 		forget(spare);
 }
@@ -83,18 +86,16 @@ static bool hand_over(const struct spare *spare, const struct call *call)
 	order.version = call->version;
 	order.log_level = call->log_level;
 	order.shows_progress = call->progress_token != NULL;
+	order.len = call->request.len;
 	str_add_bytes(&bytes, &order, sizeof(order));
 	str_add_bytes(&bytes, call->request.data, call->request.len);
 	/* An empty pipe takes all of it at once; one that is smaller than most is not waited for. */
 	return write(spare->order_fd, bytes.data, bytes.len) == (ssize_t)bytes.len;
 }
 
-bool spare_take(struct server *server, struct call *call)
+static bool give(struct spare *spare, struct call *call)
 {
-	struct spare *spare = &server->spare;
-
-	spare->is_wanted = true;
-	if (call->request.len == 0 || call->work.has_input || !is_there(spare))
+	if (!is_there(spare))
 		return false;
 	if (!hand_over(spare, call)) {
 		put_away(spare);
@@ -102,13 +103,47 @@ bool spare_take(struct server *server, struct call *call)
 	}
 	call->pid = spare->pid;
 	call->pid_fd = fd_take(&spare->pid_fd);
+	call->order_fd = fd_take(&spare->order_fd);
 	call->report_fd = fd_take(&spare->report_fd);
 	forget(spare);
 	return true;
 }
 
+bool spare_take(struct server *server, struct call *call)
+{
+	struct spares *spares = &server->spares;
+	bool is_tidy = call->work.tool->flags & TOOL_TIDY;
+
+	spares->is_wanted = true;
+	if (call->request.len == 0 || call->work.has_input)
+		return false;
+	/* One that can be had back is left to calls that give it back. */
+	return give(is_tidy ? &spares->used : &spares->fresh, call) ||
+	       give(is_tidy ? &spares->fresh : &spares->used, call);
+}
+
+bool spare_return(struct server *server, struct call *call)
+{
+	struct spare *used = &server->spares.used;
+
+	/* A signal may be on its way to the child of a call that was cancelled; words behind its last one are none of ours. */
+	if (!call->is_answered || call->is_cancelled || server->is_ending || call->report.len > 0 ||
+	    call->report_fd < 0 || is_there(used)) {
+		fd_close(&call->order_fd);
+		return false;
+	}
+	*used = (struct spare){ .pid = call->pid,
+				.pid_fd = fd_take(&call->pid_fd),
+				.order_fd = fd_take(&call->order_fd),
+				.report_fd = fd_take(&call->report_fd) };
+	call->pid = 0;
+	return true;
+}
+
 void spare_end(struct server *server)
 {
-	if (server->spare.pid)
-		put_away(&server->spare);
+	if (server->spares.fresh.pid)
+		put_away(&server->spares.fresh);
+	if (server->spares.used.pid)
+		put_away(&server->spares.used);
 }

@@ -1,9 +1,10 @@
 /*
- * A child made ahead of the call it will perform: the fork is much of what a small call takes, and between calls the
- * server has nothing better to do.
+ * Children that wait for the call they will perform: making one is much of what a small call takes, and so is its end.
  *
- * It gets the request itself and reads that again, so that it knows what a child made for the call would have known. Calls
- * that come to more than their request (input for the verb, a person's answer) have a child of their own.
+ * A fresh one is made while nobody wants anything of the server. One whose call left nothing behind in it (a command in
+ * a sandbox that somebody else keeps) is used: it says so behind the answer, and waits for another call. Each gets the
+ * request itself and reads that again, so that it knows what a child made for the call would have known. Calls that come
+ * to more than their request (input for the verb, a person's answer) have a child of their own.
  */
 #ifndef FRONT_MCP_SPARE_H
 #define FRONT_MCP_SPARE_H
@@ -20,9 +21,18 @@
 struct call;
 struct server;
 
+/* A quiet time before one is made: whoever asks again at once need not wait for that. */
+#define SPARE_QUIET_MS 1
+/* So many calls to a child, whatever they leave behind. */
+#define SPARE_CALLS_MAX 256
+
 struct spare {
 	pid_t pid; /* 0: there is none */
 	int pid_fd, order_fd, report_fd;
+};
+
+struct spares {
+	struct spare fresh, used;
 	bool is_wanted; /* calls have come */
 };
 
@@ -30,12 +40,20 @@ struct spare {
 	{                                                     \
 		.pid_fd = -1, .order_fd = -1, .report_fd = -1 \
 	}
+#define SPARES_INIT                                     \
+	{                                               \
+		.fresh = SPARE_INIT, .used = SPARE_INIT \
+	}
 
-/* Makes one, when there is none and a call has come before: whoever never calls needs none. */
+/* Whether one is to be made: there is none, and a call has come before; whoever never calls needs none. */
+bool spare_is_due(struct server *server);
 void spare_prepare(struct server *server);
 
-/* Has it perform the call, and puts it into the call as its child. False: there is none, or the call is not for it. */
+/* Has one perform the call, and puts it into the call as its child. False: there is none, or the call is not for it. */
 bool spare_take(struct server *server, struct call *call);
+
+/* The call's child has answered and takes another. False: it is not wanted; it was told to end. */
+bool spare_return(struct server *server, struct call *call);
 
 void spare_end(struct server *server);
 

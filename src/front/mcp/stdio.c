@@ -102,22 +102,27 @@ static bool turn(struct stdio *stdio)
 {
 	struct pollfd polls[3 + MCP_POLLS_MAX];
 	size_t count = 3;
-	bool is_late;
+	bool is_late, is_quiet;
+	int found;
 
 	if (stdio->has_lines)
 		take_lines(stdio);
 	is_late = is_behind(stdio);
-	/* Nobody waits for anything: time for what the next call would have to wait for. */
-	if (stdio->server->running == 0 && stdio->out.len == stdio->out_at)
-		spare_prepare(stdio->server);
 	polls[0] = (struct pollfd){ .fd = is_late ? -1 : STDIN_FILENO, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = STDOUT_FILENO,
 				    .events = stdio->out.len > stdio->out_at ? POLLOUT : 0 };
 	polls[2] = (struct pollfd){ .fd = stdio->signal_fd, .events = POLLIN };
 	if (!is_late)
 		count += calls_polls(stdio->server, polls + 3, MCP_POLLS_MAX);
-	if (poll(polls, (nfds_t)count, calls_timeout(stdio->server)) < 0)
+	/* Nobody waits for anything: time for what the next call would have to wait for. */
+	is_quiet = stdio->server->running == 0 && stdio->out.len == stdio->out_at &&
+		   spare_is_due(stdio->server);
+	found = poll(polls, (nfds_t)count,
+		     is_quiet ? SPARE_QUIET_MS : calls_timeout(stdio->server));
+	if (found < 0)
 		return errno == EINTR;
+	if (found == 0 && is_quiet)
+		spare_prepare(stdio->server);
 	if (polls[2].revents || polls[1].revents & (POLLERR | POLLNVAL))
 		return false;
 	if (polls[0].revents && !read_input(stdio))
