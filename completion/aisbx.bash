@@ -44,6 +44,10 @@ _aisbx()
 		COMPREPLY=()
 		return
 		;;
+	--batch-time)
+		COMPREPLY=()
+		return
+		;;
 	--settings)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
@@ -367,7 +371,7 @@ _aisbx()
 	esac
 	case ${COMP_WORDS[1]} in
 	run)
-		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --jobs --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --jobs --batch-time --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	try)
 		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --require-signature --protect-base -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"

@@ -1,14 +1,17 @@
 /* A batch: lines in, a process each, answers out in their order. */
 #include "engine/batch.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/units.h"
 #include "driver/nursery.h"
 #include "engine/batch_line.h"
 #include "engine/batch_worker.h"
 #include "engine/surroundings.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -47,7 +50,8 @@ struct batch {
 	uint64_t number;
 	int signal_fd;
 	int out_fd; /* -1: not looked at any more */
-	bool is_stopped, all_ran;
+	bool is_stopped, is_late, all_ran;
+	uint64_t end_ns;	/* CLOCK_MONOTONIC; 0: none */
 	struct nursery nursery; /* zygotes for its lines */
 };
 
@@ -242,6 +246,39 @@ static void look_at_reader(struct batch *batch, short events)
 		batch->out_fd = -1;
 }
 
+/* How long may be waited, for poll. */
+static int patience(const struct batch *batch)
+{
+	uint64_t now_ns = clock_now_ns(), left_ms;
+
+	if (batch->end_ns == 0 || batch->is_stopped)
+		return -1;
+	/* Rounded up: a moment too early would be no end yet. */
+	left_ms = now_ns < batch->end_ns ? (batch->end_ns - now_ns) / 1000000 + 1 : 0;
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+/* Its own time is over: as if it was told to end, and the first line that is not run any more is told of. */
+static void look_at_clock(struct batch *batch)
+{
+	const char *bytes;
+	struct error err;
+	char time[32];
+	size_t len;
+
+	if (batch->end_ns == 0 || batch->is_stopped || clock_now_ns() < batch->end_ns)
+		return;
+	stop(batch);
+	batch->is_late = true;
+	if (batch->count == batch->ring_size || !next_line(batch, &bytes, &len))
+		return;
+	units_format_duration(batch->options->time_ms, time);
+	error_set(&err, ERROR_DENIED, "--batch-time %s is over: not run, nor any line behind it",
+		  time);
+	*job_at(batch, batch->count) = (struct job){ .number = ++batch->number };
+	answer_error(job_at(batch, batch->count++), &err);
+}
+
 static void poll_hands(const struct batch *batch, struct pollfd *polls)
 {
 	for (unsigned i = 0; i < batch->jobs; i++) {
@@ -262,7 +299,7 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 	polls[2] = (struct pollfd){ .fd = nursery_poll_fd(&batch->nursery), .events = POLLIN };
 	polls[3] = (struct pollfd){ .fd = batch->out_fd };
 	poll_hands(batch, polls + POLLS_FIXED);
-	if (poll(polls, POLLS_FIXED + 2 * batch->jobs, -1) < 0)
+	if (poll(polls, POLLS_FIXED + 2 * batch->jobs, patience(batch)) < 0)
 		return errno == EINTR ? 0 : error_errno(err, ERROR_HOST, "poll");
 	if (polls[2].revents)
 		nursery_step(&batch->nursery);
@@ -273,6 +310,7 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 	if (polls[1].revents && read(batch->signal_fd, &info, sizeof(info)) > 0)
 		stop(batch);
 	look_at_reader(batch, polls[3].revents);
+	look_at_clock(batch);
 	if (polls[0].revents && read_input(batch, err) < 0)
 		return -1;
 	take_lines(batch);
@@ -344,7 +382,7 @@ static void clean_up(struct batch *batch)
 	(void)sigprocmask(SIG_SETMASK, &batch->work.mask, NULL);
 }
 
-int engine_batch(const struct engine_batch *options, bool *ret_all_ran, struct error *err)
+int engine_batch(const struct engine_batch *options, enum batch_end *ret_end, struct error *err)
 {
 	struct batch batch = { .options = options,
 			       .signal_fd = -1,
@@ -355,6 +393,8 @@ int engine_batch(const struct engine_batch *options, bool *ret_all_ran, struct e
 	owned(free_ptr) struct pollfd *polls = NULL;
 	int status;
 
+	if (options->time_ms > 0)
+		batch.end_ns = clock_now_ns() + (uint64_t)options->time_ms * 1000000;
 	(void)sigprocmask(SIG_SETMASK, NULL, &batch.work.mask);
 	batch.work.base = &batch.base;
 	status = prepare(&batch, err);
@@ -363,7 +403,9 @@ int engine_batch(const struct engine_batch *options, bool *ret_all_ran, struct e
 	       (batch.count > 0 ||
 		(!batch.is_stopped && !(batch.is_ended && batch.at == batch.input.len))))
 		status = turn(&batch, polls, err);
-	*ret_all_ran = batch.all_ran && !batch.is_stopped;
+	*ret_end = batch.is_late			? BATCH_LATE
+		   : batch.all_ran && !batch.is_stopped ? BATCH_ALL_RAN
+							: BATCH_SOME_RAN;
 	clean_up(&batch);
 	return status;
 }

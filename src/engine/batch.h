@@ -11,10 +11,17 @@
 
 #define BATCH_JOBS_MAX 256
 
+enum batch_end {
+	BATCH_ALL_RAN,
+	BATCH_SOME_RAN,
+	BATCH_LATE, /* its time was over first: what ran was ended, what had not begun was not run */
+};
+
 struct engine_batch {
 	int fd;			    /* lines are read from it as they come */
 	unsigned jobs;		    /* at once; 0: as many as there are cores */
 	const struct request *base; /* the flags of the command line */
+	int64_t time_ms;	    /* for all of it; 0: as long as it takes */
 	bool list_changes;
 	int out_fd; /* where answers go: when nobody reads there any more, the batch ends; -1: not known */
 	/* Takes one answer, a JSON object and a newline. -1 ends the batch. */
@@ -23,9 +30,9 @@ struct engine_batch {
 };
 
 /*
- * *ret_all_ran: every line was run, whatever came of its command. A line that cannot be run is answered by {"ok":false,
+ * *ret_end: whether every line was run, whatever came of its command. A line that cannot be run is answered by {"ok":false,
  * "line","error":{code, message}} or, refused by the plan, by a result that says so; the batch goes on.
  */
-int engine_batch(const struct engine_batch *batch, bool *ret_all_ran, struct error *err);
+int engine_batch(const struct engine_batch *batch, enum batch_end *ret_end, struct error *err);
 
 #endif

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* As that of one run whose time is over. */
+#define EXIT_LATE 124
+
 static int take_answer(const struct str *line, void *cookie, struct error *err)
 {
 	struct op_call *call = cookie;
@@ -45,20 +48,22 @@ static int check_words(const struct op_call *call, struct error *err)
 
 int op_batch_run(struct op_call *call, struct error *err)
 {
-	const char *jobs = op_arg_text(call, "jobs");
+	const char *jobs = op_arg_text(call, "jobs"), *time = op_arg_text(call, "batch-time");
 	owned(request_done) struct request request;
 	owned(fd_close) int fd = -1;
-	bool all_ran = false;
-	int64_t count = 0;
+	enum batch_end end = BATCH_SOME_RAN;
+	int64_t count = 0, time_ms = 0;
 
 	request_init(&request);
 	if (check_words(call, err) < 0 || op_request(call, &request, err) < 0 ||
 	    (jobs && units_count("--jobs", jobs, 1, BATCH_JOBS_MAX, &count, err) < 0) ||
+	    (time && units_duration("--batch-time", time, &time_ms, err) < 0) ||
 	    open_lines(op_arg_text(call, "batch"), &fd, err) < 0)
 		return -1;
 	const struct engine_batch batch = { .fd = fd,
 					    .jobs = (unsigned)count,
 					    .base = &request,
+					    .time_ms = time_ms,
 					    .list_changes = op_arg_switch(call, "name-status"),
 					    .out_fd = call->pass_on ? STDOUT_FILENO : -1,
 					    .answer = take_answer,
@@ -67,8 +72,8 @@ int op_batch_run(struct op_call *call, struct error *err)
 	/* Lines are data, whether somebody said --json or not. */
 	call->json = true;
 	request.interactive = false;
-	if (engine_batch(&batch, &all_ran, err) < 0)
+	if (engine_batch(&batch, &end, err) < 0)
 		return -1;
-	call->exit_status = all_ran ? 0 : 1;
+	call->exit_status = end == BATCH_ALL_RAN ? 0 : end == BATCH_LATE ? EXIT_LATE : 1;
 	return 0;
 }

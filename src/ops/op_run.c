@@ -129,6 +129,8 @@ int op_run_run(struct op_call *call, struct error *err)
 		return run_batch(call, err);
 	if (op_arg_text(call, "jobs"))
 		return error_set(err, ERROR_USAGE, "--jobs is for --batch: one command is one job");
+	if (op_arg_text(call, "batch-time"))
+		return error_set(err, ERROR_USAGE, "--batch-time is for --batch: use --time");
 	if (op_request(call, &request, err) < 0)
 		return -1;
 	if (!keep && request.flags.protect_base)

@@ -40,6 +40,10 @@ static const struct op_param run_params[] = {
 	{ .name = "jobs",
 	  .metavar = "N",
 	  .help = "with --batch: runs at once; default as many as there are cores" },
+	{ .name = "batch-time",
+	  .metavar = "DURATION",
+	  .help = "with --batch: for all lines together; then runs are ended, and the exit is "
+		  "124" },
 	{ .name = "settings",
 	  .metavar = "FILE",
 	  .help = "rules of srt's settings file; what cannot be enforced is refused" },

@@ -148,9 +148,36 @@ def test_ends(home):
     tap.ok(process.returncode != 0 and until(lambda: not ours()), "when nobody reads, it ends", ours())
 
 
+def test_time(home):
+    """Its own time ends what runs, and what waits, also where nothing comes at all."""
+    process = subprocess.Popen([AISBX, "run", "--batch", "-", "--jobs", "1", "--batch-time", "4s"], cwd=home.work, env=home.env,
+                               text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write("".join(json.dumps({"script": text}) + "\n" for text in ("sleep 1000", "echo 2", "echo 3")))
+    process.stdin.flush()
+    got = [json.loads(line) for line in process.stdout]
+    tap.equal(process.wait(timeout=patience(60)), 124, "a batch whose time is over exits with 124")
+    process.stdin.close()
+    process.stdout.close()
+    tap.ok(len(got) == 2 and got[0].get("status") != "success", "what ran was ended, and told", got)
+    tap.ok(got[-1].get("line") == 2 and "--batch-time 4s" in got[-1].get("error", {}).get("message", ""),
+           "the first line that was not run is answered with the reason", got)
+    tap.ok(until(lambda: not ours()), "nobody is left", ours())
+    process = subprocess.Popen([AISBX, "run", "--batch", "-", "--batch-time", "1s"], cwd=home.work, env=home.env,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    tap.equal([process.stdout.read(), process.wait(timeout=patience(60))], [b"", 124], "nor does it wait for lines any longer")
+    process.stdin.close()
+    process.stdout.close()
+    code, got = batch(home, [{"script": "echo 1"}], "--batch-time", "1h")
+    tap.equal([code, got[0]["stdout"]], [0, "1\n"], "one that ends before it is over is as any other")
+    done = home.call("run", "--batch-time", "1s", "--", "true")
+    tap.ok(done.returncode == 125 and "--batch-time is for --batch" in done.stderr, "it is for batches", done)
+    code, got = batch(home, [{"script": "echo 1", "batch-time": "1s"}])
+    tap.ok(code == 1 and got[0].get("ok") is False, "and not for a line", got)
+
+
 def main():
     family.adopt()
-    for test in (test_lines, test_bad, test_narrow, test_order, test_ends):
+    for test in (test_lines, test_bad, test_narrow, test_order, test_ends, test_time):
         with Home("aisbxtest-batch-") as home:
             tap.attempt(test, home)
     return tap.done()
