@@ -7,9 +7,11 @@
 #include "history/history.h"
 
 /*
- * Removes expired sandboxes, layers and contents nobody refers to, promotions beyond their bounds, the trash, and
- * history beyond BOUNDS; appends {kind, path, detail} for each to ANSWER.
+ * Removes expired sandboxes, layers and contents nobody refers to, promotions beyond their bounds, what promotions of
+ * stores that are gone keep, the trash, and history beyond BOUNDS; appends {kind, path, detail} for each to ANSWER. What
+ * was left, and why, goes to NOTES.
  */
-int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct error *err);
+int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct strv *notes,
+		   struct error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* `gc`: housekeeping after runs that were killed, and of what is kept no longer than its bounds. */
+#include "base/own.h"
 #include "base/units.h"
 #include "engine/gc_kept.h"
 #include "ops/rows.h"
@@ -21,8 +22,13 @@ int op_gc_run(struct op_call *call, struct error *err)
 					       .rows = RUNS_KEPT,
 					       .log_bytes = (uint64_t)log_bytes };
 
-	if (engine_gc(&call->answer, err) < 0 || engine_gc_kept(&bounds, call->answer, err) < 0)
+	owned(strv_done) struct strv notes = STRV_INIT;
+
+	if (engine_gc(&call->answer, err) < 0 ||
+	    engine_gc_kept(&bounds, call->answer, &notes, err) < 0)
 		return -1;
+	for (size_t i = 0; i < notes.count; i++)
+		str_addf(&call->notes, "aisbx: %s\n", notes.items[i]);
 	if (call->answer->many.count == 0)
 		str_add(&call->text, "nothing was left behind\n");
 	return 0;
