@@ -16,6 +16,7 @@
 
 struct choice {
 	const struct request *request;
+	const struct settings *profile;
 	const struct surroundings *around;
 	struct str why;
 };
@@ -153,8 +154,7 @@ static bool takes(struct choice *choice)
 	const char *word = request->command.count > 0 ? request->command.items[0] : "";
 	const struct wasm_language *language = wasm_language_find(word);
 
-	if (request->flags.allow.count > 0 ||
-	    (request->flags.net && strcmp(request->flags.net, "allow") == 0)) {
+	if (plan_wants_network(&request->flags, choice->profile)) {
 		str_add(&choice->why, "WebAssembly has no network");
 		return false;
 	}
@@ -172,10 +172,10 @@ static bool takes(struct choice *choice)
 	return true;
 }
 
-const char *driver_choose(const struct request *request, const struct surroundings *around,
-			  struct strv *notes)
+const char *driver_choose(const struct request *request, const struct settings *profile,
+			  const struct surroundings *around, struct strv *notes)
 {
-	struct choice choice = { request, around, STR_INIT };
+	struct choice choice = { request, profile, around, STR_INIT };
 	const char *driver = takes(&choice) ? "wasm" : "linux";
 
 	strv_addf(notes, "driver %s, because %s", driver, str_cstr(&choice.why));

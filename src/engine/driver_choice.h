@@ -7,7 +7,7 @@
 #include "plan/request.h"
 
 /* "wasm" or "linux"; says which and why in NOTES. Reads the code that is about to run, and runs nothing. */
-const char *driver_choose(const struct request *request, const struct surroundings *around,
-			  struct strv *notes);
+const char *driver_choose(const struct request *request, const struct settings *profile,
+			  const struct surroundings *around, struct strv *notes);
 
 #endif

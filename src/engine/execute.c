@@ -104,7 +104,7 @@ static int choose_driver(struct request *request, const struct settings *profile
 		return 0;
 	if (!engine_reads_yaml)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
-	*ret_driver = xstrdup(driver_choose(request, around, notes));
+	*ret_driver = xstrdup(driver_choose(request, profile, around, notes));
 	request->flags.driver = *ret_driver;
 	/* What counts instructions is of no use to a native command, and was said for the other case. */
 	if (strcmp(*ret_driver, "wasm") != 0)

@@ -10,12 +10,8 @@ static bool says_allow(const char *net)
 	return strcmp(net, "allow") == 0;
 }
 
-/* Flags beat the profile; a rule to allow says `net: allow` without saying it. */
-static bool wants_gateway(const struct planning *planning)
+bool plan_wants_network(const struct settings *flags, const struct settings *settings)
 {
-	const struct settings *flags = &planning->request->flags;
-	const struct settings *settings = planning->settings;
-
 	if (flags->net)
 		return says_allow(flags->net);
 	if (flags->allow.count > 0 || flags->publish.count > 0)
@@ -61,7 +57,8 @@ int plan_network(const struct planning *planning, struct error *err)
 		return error_set(err, ERROR_USAGE, "--net %s and %s contradict", flags->net,
 				 flags->allow.count > 0 ? "--allow" : "--publish");
 	strv_copy(&spec->deny, &settings->deny);
-	spec->net = wants_gateway(planning) ? NET_ALLOW : NET_NONE;
+	spec->net = plan_wants_network(&planning->request->flags, planning->settings) ? NET_ALLOW
+										      : NET_NONE;
 	if (spec->net == NET_ALLOW) {
 		strv_copy(&spec->allow, &settings->allow);
 		strv_copy(&spec->publish, &settings->publish);

@@ -47,6 +47,9 @@ typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_
  */
 char *plan_default_workspace(const struct host *host, plan_look look, void *cookie);
 
+/* Whether it is to be let out. Flags beat the profile; a rule to allow says `net: allow` without saying it. */
+bool plan_wants_network(const struct settings *flags, const struct settings *settings);
+
 /*
  * PROFILE is the merged profile (built in, user's, narrowed by the workspace's); the request's flags are
  * laid over it here. A pure function: no file is opened, no process started.

@@ -499,6 +499,9 @@ def automatic(t):
         t.ok(j["driver"] == driver and f"driver {driver}, because" in note and why in note, f"{command}", (j["driver"], note))
     j = t.box.run("python3", "-c", "print(1)", flags=("--driver", "auto", "--allow", "example.org:443")).json
     t.equal(j["driver"], "linux", "what may use the network is native")
+    profile = t.caller.put("net.yaml", "allow: [example.org:443]\n")
+    j = t.box.run("python3", "-c", "print(1)", flags=("--driver", "auto", "--profile", profile)).json
+    t.ok(j["driver"] == "linux" and "no network" in " ".join(j["notes"]), "also where a profile says so", j)
 
 
 @suite.case("W09", "a language whose compiled form is gone is compiled first, and that is said")
