@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "engine/batch_line.h"
 #include "engine/engine.h"
+#include "engine/surroundings.h"
 #include "host/host.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ struct labour {
 	const struct batch_work *work;
 	int fd, post_fd;
 	int cwd_fd; /* where lines start that do not say where */
-	struct host_memory memory;
+	struct surroundings_memory memory;
 	unsigned lines; /* so far */
 };
 
@@ -98,9 +99,10 @@ static int open_input(const struct str *input)
 /* Nothing of the batch's own, of other workers or of the line before is held any longer. */
 static void close_others(const struct labour *labour)
 {
-	const int keep[] = { STDIN_FILENO,	STDOUT_FILENO,		 STDERR_FILENO,
-			     labour->fd,	labour->post_fd,	 labour->cwd_fd,
-			     labour->memory.fd, labour->work->nursery_fd };
+	const int keep[] = { STDIN_FILENO,	     STDOUT_FILENO,
+			     STDERR_FILENO,	     labour->fd,
+			     labour->post_fd,	     labour->cwd_fd,
+			     labour->memory.host.fd, labour->work->nursery_fd };
 
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 }
@@ -219,7 +221,7 @@ int batch_worker_start(const struct batch_work *work, struct batch_worker *ret_w
 		struct labour labour = { .work = work,
 					 .fd = ends[1],
 					 .post_fd = worker.post_fd,
-					 .memory = HOST_MEMORY_INIT };
+					 .memory = { .host = HOST_MEMORY_INIT } };
 
 		worker_main(&labour);
 	}

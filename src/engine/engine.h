@@ -20,7 +20,8 @@ struct engine_run_options {
 	bool list_changes; /* fill the result's `changed` (--name-status) */
 	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
 	bool compiles;	   /* this run is there to compile a language of the wasm driver */
-	struct host_memory *memory; /* facts that this process has read before; NULL: none */
+	struct surroundings_memory
+		*memory;     /* facts that this process has read before; NULL: none */
 	bool *ret_is_unused; /* this process is as fit for another run as before; NULL: nobody asks */
 };
 

@@ -1,7 +1,6 @@
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
 #include "engine/surroundings.h"
 
-#include "base/dir.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
@@ -105,68 +104,17 @@ static void read_git_identity(struct surroundings *around)
 	around->paths.git_email = around->git_email;
 }
 
-static void add_link(struct plan_paths *paths, const char *home, const char *name)
-{
-	char path[PATH_MAX], target[PATH_MAX];
-	int len = snprintf(path, sizeof(path), "%s/%s", home, name);
-
-	/* A link that leads nowhere shows nothing. */
-	if (len <= 0 || (size_t)len >= sizeof(path) || !realpath(path, target))
-		return;
-	paths->links = xrealloc(paths->links, paths->link_count + 1, sizeof(*paths->links));
-	paths->links[paths->link_count++] =
-		(struct plan_link){ .name = xstrdup(name), .target = xstrdup(target) };
-}
-
-/*
- * One pass over the names of HOME and of those few directories below it that credentials lie in, and a closer look at
- * links that matter. PREFIX is "" or ends in a slash, so that such a directory may be a link as well.
- */
-static void read_links(struct surroundings *around, int home_fd, const char *prefix)
-{
-	owned(dir_close) DIR *dir = dir_open(home_fd, *prefix ? prefix : ".");
-	struct dirent *entry;
-	char name[PATH_MAX];
-
-	while (dir_next(dir, &entry) > 0) {
-		/* Some filesystems do not tell kinds; what is no link leads to itself. */
-		bool may_be_link = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
-
-		if (!may_be_link && entry->d_type != DT_DIR)
-			continue;
-		int len = snprintf(name, sizeof(name), "%s%s", prefix, entry->d_name);
-
-		if (len <= 0 || (size_t)len + 1 >= sizeof(name))
-			continue;
-		if (may_be_link && plan_link_matters(name))
-			add_link(&around->paths, around->host.home, name);
-		if (plan_link_may_follow(name)) {
-			name[len] = '/';
-			name[len + 1] = '\0';
-			read_links(around, home_fd, name);
-		}
-	}
-}
-
-static void read_home_links(struct surroundings *around)
-{
-	owned(fd_close) int home_fd = open(around->host.home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (home_fd >= 0)
-		read_links(around, home_fd, "");
-}
-
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err)
 {
 	return surroundings_read_again(request, NULL, ret_around, err);
 }
 
-int surroundings_read_again(const struct request *request, struct host_memory *memory,
+int surroundings_read_again(const struct request *request, struct surroundings_memory *memory,
 			    struct surroundings *ret_around, struct error *err)
 {
 	memset(ret_around, 0, sizeof(*ret_around));
-	if (host_read_again(memory, &ret_around->host, err) < 0)
+	if (host_read_again(memory ? &memory->host : NULL, &ret_around->host, err) < 0)
 		return -1;
 	if (!ret_around->host.cwd[0])
 		return error_set(err, ERROR_HOST,
@@ -174,7 +122,7 @@ int surroundings_read_again(const struct request *request, struct host_memory *m
 	if (find_workspace(request, ret_around, err) < 0)
 		return -1;
 	read_git_identity(ret_around);
-	read_home_links(ret_around);
+	home_links_read(ret_around->host.home, memory ? &memory->home : NULL, &ret_around->paths);
 	staging_places_read(ret_around->host.data_dir, &ret_around->paths.staging);
 	if (id_run(ret_around->run_id, err) < 0 || id_short("s", ret_around->sandbox, err) < 0)
 		return -1;

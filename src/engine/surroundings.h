@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "engine/home_links.h"
 #include "host/host.h"
 #include "plan/plan.h"
 #include "plan/request.h"
@@ -16,12 +17,18 @@ struct surroundings {
 	char *git_name, *git_email;
 };
 
+/* What a process that looks around again and again has seen before. */
+struct surroundings_memory {
+	struct host_memory host;
+	struct home_memory home;
+};
+
 /* Looks around; cheap. On failure nothing has to be released, but may be. */
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err);
 
 /* The same with what MEMORY has of it, unless that is NULL (host/host.h). */
-int surroundings_read_again(const struct request *request, struct host_memory *memory,
+int surroundings_read_again(const struct request *request, struct surroundings_memory *memory,
 			    struct surroundings *ret_around, struct error *err);
 
 void surroundings_done(struct surroundings *around);
