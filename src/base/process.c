@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,11 +67,19 @@ bool process_kill(int64_t pid, uint64_t ticks, bool if_halted)
 	char state = '?';
 
 	/* Looked at behind the descriptor: that is nobody else's any more. */
-	if (fd < 0 || !ticks || began_ticks(pid, &state) != ticks)
+	if (fd < 0 || !ticks || began_ticks(pid, &state) != ticks || state == 'Z' || state == 'X')
 		return false;
 	if (if_halted && state != 'T' && state != 't')
 		return false;
 	return syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
+bool process_wait_end(int64_t pid, uint64_t ticks, int ms)
+{
+	owned(fd_close) int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+
+	return fd < 0 || process_began(pid) != ticks || poll(&end, 1, ms) == 1;
 }
 
 bool process_can_go_on(pid_t child)

@@ -18,9 +18,12 @@ uint64_t process_began(int64_t pid);
 
 /*
  * Ends the process that had number PID when it began at TICKS, and nobody else. With IF_HALTED only when it is stopped and
- * can do nothing any more. Whether it was ended.
+ * can do nothing any more. Whether it was ended; one that nobody has waited for yet has been before.
  */
 bool process_kill(int64_t pid, uint64_t ticks, bool if_halted);
+
+/* Waits at most MS until the process that began so has ended; whether it has. */
+bool process_wait_end(int64_t pid, uint64_t ticks, int ms);
 
 /* Whether CHILD, which the caller made, can go on: neither ended nor halted. Asked of the kernel, and not taken note of. */
 bool process_can_go_on(pid_t child);

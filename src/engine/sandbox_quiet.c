@@ -177,41 +177,66 @@ void sandbox_processes_done(struct sandbox_processes *processes)
 	*processes = (struct sandbox_processes){ 0 };
 }
 
-/* One that hangs up without ending is of another version and does not know our words: it is killed. */
-static int make_sure(int dir_fd, struct error *err)
+/*
+ * One that hangs up without ending is of another version and does not know our words: it is killed. Whoever else answers
+ * has been started since, for a command that nobody wants to end.
+ */
+static int make_sure(int dir_fd, const struct keeper_who *who, struct error *err)
 {
 	owned(fd_close) int fd = -1;
-	struct pollfd ended = { .events = 0 };
 
-	if (!sandbox_reach(dir_fd, &fd))
-		return 0;
-	ended.fd = fd;
-	if (keeper_kill(dir_fd, false) && poll(&ended, 1, ANSWER_MS) == 1)
+	if (!sandbox_reach(dir_fd, &fd) || !keeper_kill(who, false) || keeper_wait(who, ANSWER_MS))
 		return 0;
 	return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
 }
 
+/* A connection, and who is at its other end. */
+struct reached {
+	int fd;
+	struct keeper_who who;
+};
+
+static void reached_close(struct reached *reached)
+{
+	fd_close(&reached->fd);
+}
+
+static bool reach(int dir_fd, struct reached *ret_reached)
+{
+	(void)keeper_find(dir_fd, &ret_reached->who);
+	return sandbox_reach(dir_fd, &ret_reached->fd);
+}
+
+/* One that is silent: by now it has said who it is, also when it was about to start. */
+static bool end_silent(int dir_fd, struct reached *reached)
+{
+	struct pollfd ready = { .fd = reached->fd, .events = POLLIN };
+
+	(void)keeper_find(dir_fd, &reached->who);
+	return poll(&ready, 1, 0) == 0 && keeper_kill(&reached->who, false);
+}
+
 /* Waits for the keeper's end: its socket's. Everybody inside is gone by then. One that does not listen is killed. */
-static int stop(int dir_fd, int fd, struct error *err)
+static int stop(int dir_fd, struct reached *reached, struct error *err)
 {
 	const struct attach_message message = { .kind = ATTACH_STOP };
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	struct pollfd ready = { .fd = reached->fd, .events = POLLIN };
 
-	if (attach_send(fd, &message, NULL, 0) < 0 && errno != EPIPE)
+	if (attach_send(reached->fd, &message, NULL, 0) < 0 && errno != EPIPE)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
-	(void)keeper_kill(dir_fd, true);
+	(void)keeper_kill(&reached->who, true);
 	for (bool is_killed = false;;) {
 		int count = poll(&ready, 1, ANSWER_MS);
 
-		if (count != 1 && !is_killed && keeper_kill(dir_fd, false)) {
+		if (count != 1 && !is_killed && end_silent(dir_fd, reached)) {
 			is_killed = true;
 			continue;
 		}
 		if (count != 1)
 			return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
-		if (attach_receive(fd, packet) <= 0)
-			return make_sure(dir_fd, err);
+		if (attach_receive(reached->fd, packet) <= 0)
+			return make_sure(dir_fd, &reached->who, err);
 		attach_close(packet);
 	}
 }
@@ -268,13 +293,21 @@ static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct err
 	return 0;
 }
 
-/* Behind a keeper's end its janitor takes the mounts down and then lets go: on a busy machine that takes its time. */
-static int lock_after_stop(struct sandbox *sandbox, struct error *err)
+/*
+ * Behind a keeper's end its janitor takes the mounts down and then lets go: on a busy machine that takes its time. A
+ * command may have come in between and started another; who ends everybody ends that one, too.
+ */
+static int lock_after_stop(struct sandbox *sandbox, enum quiet_how how, struct error *err)
 {
 	for (unsigned i = 0; i < LET_GO_TRIES; i++) {
+		owned(reached_close) struct reached next = { .fd = -1 };
+
 		if (sandbox_relock(sandbox, SANDBOX_EXCLUSIVE, err) == 0)
 			return 0;
 		if (err->code != ERROR_CONFLICT)
+			return -1;
+		if (how == QUIET_KILL && reach(sandbox->dir_fd, &next) &&
+		    stop(sandbox->dir_fd, &next, err) < 0)
 			return -1;
 	}
 	return -1;
@@ -283,10 +316,10 @@ static int lock_after_stop(struct sandbox *sandbox, struct error *err)
 int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err)
 {
 	struct sandbox_processes alive = { 0 };
-	owned(fd_close) int fd = -1;
+	owned(reached_close) struct reached reached = { .fd = -1 };
 
 	*ret_frozen = false;
-	if (sandbox_reach(sandbox->dir_fd, &fd)) {
+	if (reach(sandbox->dir_fd, &reached)) {
 		int status = how == QUIET_KILL ? 0 : find_alive(sandbox, &alive, err);
 
 		if (status > 0 && how == QUIET_REFUSE)
@@ -295,11 +328,11 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 		if (status < 0)
 			return -1;
 		if (status > 0 && how == QUIET_FREEZE)
-			return freeze(sandbox, &fd, ret_frozen, err);
-		if (stop(sandbox->dir_fd, fd, err) < 0)
+			return freeze(sandbox, &reached.fd, ret_frozen, err);
+		if (stop(sandbox->dir_fd, &reached, err) < 0)
 			return -1;
 	}
-	return lock_after_stop(sandbox, err);
+	return lock_after_stop(sandbox, how, err);
 }
 
 int engine_thaw(struct sandbox *sandbox, struct error *err)
@@ -313,7 +346,7 @@ int engine_thaw(struct sandbox *sandbox, struct error *err)
 int engine_stop(const char *name, bool *ret_ended, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	owned(fd_close) int fd = -1;
+	owned(reached_close) struct reached reached = { .fd = -1 };
 
 	*ret_ended = false;
 	if (engine_store(&place.store, err) < 0)
@@ -322,8 +355,8 @@ int engine_stop(const char *name, bool *ret_ended, struct error *err)
 	if (sandbox_open(&place.store, name, SANDBOX_UNLOCKED, &place.sandbox, err) < 0)
 		return -1;
 	place.has_sandbox = true;
-	if (!sandbox_reach(place.sandbox.dir_fd, &fd))
+	if (!reach(place.sandbox.dir_fd, &reached))
 		return 0;
 	*ret_ended = true;
-	return stop(place.sandbox.dir_fd, fd, err);
+	return stop(place.sandbox.dir_fd, &reached, err);
 }

@@ -216,14 +216,28 @@ static void say_who(const struct keeper_options *options)
 		(void)!pwrite(options->lock_fds[1], text, (size_t)len, 0);
 }
 
-bool keeper_kill(int dir_fd, bool if_halted)
+bool keeper_find(int dir_fd, struct keeper_who *ret_who)
 {
-	char text[64];
 	unsigned long long ticks = 0;
+	char text[64];
 	int pid = 0;
 
-	return file_read_small(dir_fd, KEEPER_LOCK, text, sizeof(text)) > 0 &&
-	       sscanf(text, "%d %llu", &pid, &ticks) == 2 && process_kill(pid, ticks, if_halted);
+	*ret_who = (struct keeper_who){ 0 };
+	if (file_read_small(dir_fd, KEEPER_LOCK, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%d %llu", &pid, &ticks) != 2)
+		return false;
+	*ret_who = (struct keeper_who){ pid, ticks };
+	return true;
+}
+
+bool keeper_kill(const struct keeper_who *who, bool if_halted)
+{
+	return who->pid > 0 && process_kill(who->pid, who->ticks, if_halted);
+}
+
+bool keeper_wait(const struct keeper_who *who, int ms)
+{
+	return process_wait_end(who->pid, who->ticks, ms);
 }
 
 static int launch(struct keeper *keeper, struct error *err)

@@ -44,10 +44,25 @@ int keeper_listen(int dir_fd, int *ret_fd, struct error *err);
 /* Connects to the one in DIR_FD; ERROR_NOT_FOUND when nobody listens. */
 int keeper_connect(int dir_fd, int *ret_fd, struct error *err);
 
+/* Which process a keeper is: a number alone may be another's by then. */
+struct keeper_who {
+	int pid; /* 0: it has not said yet */
+	uint64_t ticks;
+};
+
 /*
- * Ends the keeper of the sandbox in DIR_FD by force, and with it everybody inside; with IF_HALTED only one that is stopped
- * and cannot answer. Whether there was one.
+ * Who keeps the sandbox in DIR_FD, as it said itself; false when nobody ever has. Asked before a connection is made, or
+ * while it is open, that is whoever is at its other end, or one that is dead: there is one keeper at a time.
  */
-bool keeper_kill(int dir_fd, bool if_halted);
+bool keeper_find(int dir_fd, struct keeper_who *ret_who);
+
+/*
+ * Ends that keeper by force, and with it everybody inside, and nobody who keeps the sandbox after it; with IF_HALTED only
+ * when it is stopped and cannot answer. Whether it lived.
+ */
+bool keeper_kill(const struct keeper_who *who, bool if_halted);
+
+/* Waits at most MS for its end; whether it has ended. */
+bool keeper_wait(const struct keeper_who *who, int ms);
 
 #endif

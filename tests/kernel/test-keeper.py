@@ -475,6 +475,50 @@ def test_other_version(home):
     home.call("rm", "old")
 
 
+HEIR = """
+import os, signal, socket, sys
+os.chdir(sys.argv[1])
+def keep():
+    ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.bind("socket")
+    ours.listen()
+    ticks = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
+    open("keeper", "w").write(f"{os.getpid()} {ticks}\\n")
+    return ours
+ours = keep()
+print("ready", flush=True)
+client = ours.accept()[0]
+client.recv(65536)
+os.unlink("socket")
+if os.fork() == 0:
+    client.close()
+    ours.close()
+    ours = keep()
+    print(os.getpid(), flush=True)
+    signal.pause()
+signal.pause()
+"""
+
+
+def test_heir(home):
+    """Stop ends the keeper it saw; one that a command has started by then goes on."""
+    home.call("create", "heir")
+    place = f"{home.path}/.local/share/aisbx/sbx/heir"
+    with subprocess.Popen([sys.executable, "-c", HEIR, place], stdout=subprocess.PIPE, text=True) as first:
+        first.stdout.readline()
+        with subprocess.Popen([AISBX, "stop", "heir"], env=home.env, stdout=subprocess.PIPE, text=True) as stop:
+            heir = int(first.stdout.readline())
+            first.kill()
+            out, _ = stop.communicate(timeout=patience(60))
+        tap.ok(stop.returncode == 0 and out == "stopped heir\n", "it has ended", (stop.returncode, out))
+        until(lambda: (stat_of(heir) or "gZ")[1] in "SZ")
+        tap.ok((stat_of(heir) or "gZ")[1] == "S", "and the next one lives", stat_of(heir))
+        os.kill(heir, signal.SIGKILL)
+        until(lambda: (stat_of(heir) or "gZ")[1] == "Z")
+    tap.equal(sh(home, "heir", "echo again").stdout, "again\n", "which is found dead by whoever comes then")
+    home.call("rm", "heir")
+
+
 CROWD = """
 import os, sys, time
 for i in range(60):
@@ -541,7 +585,7 @@ def main():
     adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
              test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
-             test_halted_keeper, test_other_version, test_crowd_memory, test_memory, test_words)
+             test_halted_keeper, test_other_version, test_heir, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:

@@ -49,9 +49,14 @@ int main(void)
 	       "one that can still answer is left alone, when that is asked for");
 	(void)kill(pid, SIGSTOP);
 	(void)waitpid(pid, &status, WUNTRACED);
-	tap_ok(process_kill(pid, began, true) && waitpid(pid, &status, 0) == pid &&
-		       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+	tap_ok(!process_wait_end(pid, began, 0) && process_wait_end(pid, began + 1, 0),
+	       "it is there, and who had its number before is not");
+	tap_ok(process_kill(pid, began, true) && process_wait_end(pid, began, -1),
 	       "one that is halted is ended");
+	tap_ok(!process_kill(pid, began, false), "that nobody waited for it is no life");
+	tap_ok(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+		       WTERMSIG(status) == SIGKILL,
+	       "by force");
 	tap_ok(!process_kill(pid, began, false), "and is gone then");
 	test_can_go_on();
 	return tap_done();
