@@ -216,21 +216,28 @@ static void strip_quotes(const char **text, size_t *len)
 		(*len)--;
 }
 
-/* A letter to somebody whose files are gone: what is to be paid, and what for. */
+static bool has_any(const char *text, size_t len, const char *const *words)
+{
+	for (; *words; words++) {
+		if (memmem(text, len, *words, strlen(*words)))
+			return true;
+	}
+	return false;
+}
+
+/* A letter to somebody whose files are gone: what is to be paid, and what for. It has several words. */
 static bool is_ransom_note(const char *text, size_t len)
 {
-	static const char *const coins[] = { "bitcoin", "btc", "monero", "xmr", "bc1q" };
-	static const char *const deeds[] = { "decrypt", "files back", "encrypted", "ransom",
-					     "locked" };
-	owned(free_ptr) char *lower = len >= 24 ? lowered(text, len, 2000) : NULL;
-	bool has_coin = false, has_deed = false;
+	static const char *const coins[] = { "itcoin", "ITCOIN", "BTC", "btc",	"onero",
+					     "ONERO",  "XMR",	 "xmr", "bc1q", NULL };
+	static const char *const deeds[] = { "decrypt", "files back", "encrypted",
+					     "ransom",	"locked",     NULL };
+	owned(free_ptr) char *lower = NULL;
 
-	for (size_t i = 0; lower && i < sizeof(coins) / sizeof(coins[0]); i++) {
-		has_coin = has_coin || strstr(lower, coins[i]);
-		has_deed = has_deed || strstr(lower, deeds[i]);
-	}
-	/* A letter has several words. */
-	return has_coin && has_deed && strchr(lower, ' ');
+	if (len < 24 || !memchr(text, ' ', len) || !has_any(text, len, coins))
+		return false;
+	lower = lowered(text, len, 2000);
+	return has_any(lower, strlen(lower), deeds);
 }
 
 void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t len, bool hides)

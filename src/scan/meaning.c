@@ -182,6 +182,8 @@ static const struct meaning *put(struct meanings *all, const struct meaning *cha
 
 static unsigned weight(const struct meanings *all, const struct meaning *one)
 {
+	if (one->weight > 0)
+		return one->weight - 1u;
 	return all->weigh ? all->weigh(one) : 0;
 }
 
@@ -225,6 +227,7 @@ static const struct meaning *put_more(struct meanings *all, const struct meaning
 	struct meaning more = *one;
 
 	more.has_more = true;
+	more.weight = (uint8_t)(weight(all, one) + 1);
 	return put(all, chain, &more);
 }
 

@@ -15,6 +15,7 @@ struct meaning {
 	enum meaning_kind kind;
 	bool is_built;	  /* made from pieces, decoded, or reached by a text: disguised */
 	bool has_more;	  /* it may also be what there was no room for, which was less grave */
+	uint8_t weight;	  /* one more than it weighs; 0: nobody has weighed it yet */
 	const char *text; /* path or text; NUL-terminated as well */
 	uint32_t len;
 	uint32_t node; /* of lists */
