@@ -110,6 +110,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 		.context = 3,
 		.columns = diff->columns,
 		.nul = diff->nul,
+		.settings = &sandbox->settings,
 	};
 	int status = 0;
 

@@ -162,15 +162,20 @@ static void add_agreement(struct str *out, const struct value *consents)
 	for (size_t i = 0; i < consents->many.count; i++) {
 		const struct value *one = consents->many.items[i];
 		const char *flag = value_get_text(one, "flag");
+		owned(str_done) struct str words = STR_INIT;
 
-		if (!flag || (!names_path(flag) && strv_has(&said, flag)))
+		if (!flag)
 			continue;
-		strv_add(&said, flag);
-		str_addf(out, " %s", flag);
-		if (!names_path(flag))
+		str_add(&words, flag);
+		if (names_path(flag)) {
+			str_add_char(&words, ' ');
+			add_shell_path(&words, one);
+		}
+		/* A path may be asked about for several reasons. */
+		if (strv_has(&said, str_cstr(&words)))
 			continue;
-		str_add_char(out, ' ');
-		add_shell_path(out, one);
+		strv_add(&said, str_cstr(&words));
+		str_addf(out, " %s", str_cstr(&words));
 	}
 }
 

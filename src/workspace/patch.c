@@ -6,6 +6,7 @@
 #include "workspace/consent_rule.h"
 #include "workspace/patch_parts.h"
 #include "workspace/target.h"
+#include "workspace/write_rule.h"
 
 #include <errno.h>
 #include <string.h>
@@ -195,6 +196,11 @@ mode_t patch_promoted_mode(const struct patch_run *run, const struct delta_entry
 	return consent_mode(is_own ? &new : &old, &new);
 }
 
+static bool is_unwritable(const struct patch_run *run, const struct delta_entry *entry)
+{
+	return run->options->settings && write_rules_forbid(run->options->settings, entry->path);
+}
+
 /* What promotion would ask about the change. Attributes are read where there are any that matter. */
 static unsigned asks_of(const struct patch_run *run, int root_fd, const struct delta_entry *entry)
 {
@@ -226,7 +232,7 @@ static unsigned asks_of(const struct patch_run *run, int root_fd, const struct d
 	what.old.xattrs = &old;
 	what.new.xattrs = &new;
 	what.new.mode = patch_promoted_mode(run, entry);
-	return consent_reasons(&what);
+	return consent_reasons(&what) | (is_unwritable(run, entry) ? CONSENT_UNWRITABLE : 0);
 }
 
 /* First what promotion asks about, then the rest of the workspace, then what lies outside. */

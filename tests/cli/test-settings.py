@@ -106,6 +106,11 @@ def test_kept_writes(home):
         asked = home.data("promote", "kept", "--kill")
         paths = sorted(row["path"] for row in asked.get("consent", []) if "settings file" in row["why"])
         tap.equal(paths, ["other", "src/.env", "src/fixed.txt"], f"{words[0]}: what may not be written is asked about")
+        shown = [line for line in home.call("diff", "kept").stdout.splitlines() if "settings file" in line]
+        tap.equal([line.split()[1].rstrip(":") for line in shown], paths, "diff says so, and why")
+        refusal = home.call("promote", "kept", "--kill")
+        agree = next((line for line in (refusal.stdout + refusal.stderr).splitlines() if line.startswith("agree:")), "")
+        tap.equal([agree.count(f"--allow-path {path}") for path in paths], [1, 1, 1], "one line agrees to each of them, once")
         tap.equal((home.read("src/a.txt"), os.path.exists(home.work + "/one.log")), ("a\n", False), "nothing is applied")
         done = home.call("promote", "kept", "src/a.txt", "one.log", "--kill")
         tap.ok(done.returncode == 0 and home.read("src/a.txt") == "x\n", "what may be is", done)
