@@ -8,7 +8,6 @@ import base64
 import fcntl
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import family
 from box import patience, slow
+from chance import chance
 from clitest import AISBX, Home, Tap, refused
 from family import until
 
@@ -417,7 +417,7 @@ def test_lost(home):
 def test_kills(home):
     """Kills at random moments: whatever is hit, nothing is left, and every run stands in the history once."""
     home.call("create", "kills")
-    source = random.Random(os.environ.get("AISBX_SEED", "background"))
+    source = chance("background")
     script = "echo x; sleep 0.05; echo y"
     began = time.monotonic()
     follow(home, start(home, "kills", script))

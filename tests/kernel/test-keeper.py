@@ -7,7 +7,6 @@ user. Ends only processes that it started itself, by their numbers.
 import concurrent.futures
 import json
 import os
-import random
 import signal
 import socket
 import stat
@@ -18,6 +17,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from box import patience, slow
+from chance import chance
 from clitest import AISBX, Home, Tap
 from family import adopt, ours, reap, stat_of, until
 
@@ -108,7 +108,7 @@ def test_ends(home):
 def test_kills(home):
     """Kills at random moments: the sandbox is always entered again, and nothing stays."""
     home.call("create", "kills")
-    source = random.Random(os.environ.get("AISBX_SEED", "keeper"))
+    source = chance("keeper")
     for _ in range(6 if slow() else 25):
         process = spawn(home, "kills", "echo x >> log; sleep 0.05")
         time.sleep(source.random() * 0.08)
@@ -321,7 +321,7 @@ def test_freeze(home):
     tap.equal(done.returncode, 3, "a snapshot refuses while somebody writes")
     done = home.call("snap", "live", "--freeze")
     tap.ok(done.returncode == 0 and is_growing(), "halted for a snapshot, they go on afterwards", done)
-    source = random.Random(os.environ.get("AISBX_SEED", "freeze"))
+    source = chance("freeze")
     for _ in range(8):
         asker = subprocess.Popen([AISBX, "snap", "live", "--freeze"], cwd=home.work, env=home.env,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

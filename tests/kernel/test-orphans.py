@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Owners that are killed, at any moment: whoever was started for them ends, and nothing of it stays.
 
-Moments are random, from AISBX_SEED on; what is checked never depends on them. Processes are halted and ended by number,
+Moments are random, by a seed (chance.py); what is checked never depends on them. Processes are halted and ended by number,
 and each is one of our own descendants.
 """
 import os
-import random
 import resource
 import shutil
 import signal
@@ -19,12 +18,13 @@ import leftovers
 from aisbxtest import Suite
 from batchtest import Batch, until
 from box import patience, slow
+from chance import chance
 from family import halt
 from leftovers import descendants
 from wasmtest import assemble, hello, ready
 
 suite = Suite("owners that are killed", needs_attack=False)
-chance = random.Random(os.environ.get("AISBX_SEED", "orphans"))
+moments = chance("orphans")
 
 FULL = os.environ.get("AISBX_TIER") == "ci"
 NURSERY, KEEPER, ZYGOTE = "aisbx-nursery", "aisbx-zygotes", "aisbx-wasm"
@@ -84,8 +84,8 @@ def batches(t):
     for turn in range(40 if FULL else 12):
         batch = Batch(t.caller, jobs=2)
         for number in range(2):
-            batch.say("python", "-c", SLEEP if chance.random() < 0.3 else "print(1)", env=[f"A={number}"])
-        time.sleep(chance.random() * longest)
+            batch.say("python", "-c", SLEEP if moments.random() < 0.3 else "print(1)", env=[f"A={number}"])
+        time.sleep(moments.random() * longest)
         halted = []
         if turn % 4 in (1, 2):
             halted = halt_all(named(batch.process.pid, KEEPER if turn % 4 == 1 else NURSERY))
@@ -111,10 +111,10 @@ def inner(t):
         batch.python("print(1)")
         for _ in range(30 if FULL else 8):
             batch.say("python", "-c", "print(1)")
-            time.sleep(chance.random() * (0.5 if slow() else 0.1))
+            time.sleep(moments.random() * (0.5 if slow() else 0.1))
             victims = named(batch.process.pid, NURSERY, KEEPER, ZYGOTE, "aisbx-view")
             if victims:
-                send(chance.choice(victims), signal.SIGKILL)
+                send(moments.choice(victims), signal.SIGKILL)
             answer = batch.hear()
             t.ok(answer.get("status") in ("success", "killed", "internal") or answer.get("ok") is False, "an answer", answer)
         t.equal(batch.python("print(2)").get("stdout"), "2\n", "the next line runs")
@@ -165,7 +165,7 @@ def sessions(t):
             host.stdin.write(line)
             host.stdin.flush()
             t.equal(host.stdout.readline(), b"asked\n", "it has asked")
-            time.sleep(chance.random() * (2 if slow() else 0.5))
+            time.sleep(moments.random() * (2 if slow() else 0.5))
             drop(host)
         nothing_left(t, f"nobody runs for a dead program, {driver}")
 
@@ -186,7 +186,7 @@ def servers(t):
         server.stdin.write(HELLO + CALL % (2, b"print(1)") + CALL % (3, SLEEP.encode()))
         server.stdin.flush()
         t.ok(b'"id":1' in server.stdout.readline().replace(b" ", b""), "it serves")
-        time.sleep(chance.random() * (3 if slow() else 0.7))
+        time.sleep(moments.random() * (3 if slow() else 0.7))
         halted = halt_all(named(server.pid, KEEPER)) if turn % 2 else []
         drop(server)
         go_on(halted)
@@ -215,7 +215,7 @@ def keepers(t):
     for name in names:
         t.equal(t.box.call("create", name).returncode, 0, "created")
         process = exec_of(t, name, "sleep 1000", AISBX_KEEPER_IDLE_MS="300")
-        time.sleep(chance.random() * (0.5 if slow() else 0.08))
+        time.sleep(moments.random() * (0.5 if slow() else 0.08))
         drop(process)
     nothing_left(t, "keepers end by themselves")
     for name in names:

@@ -9,6 +9,7 @@
 #include "workspace/snapshot_parts.h"
 
 #include <sys/mount.h>
+#include <time.h>
 
 #define STEPS 12
 #define ROUNDS 12
@@ -252,8 +253,10 @@ static void play_all(bool user_xattr)
 {
 	const char *wanted = getenv("AISBX_TEST_SEEDS");
 	unsigned long count = wanted ? strtoul(wanted, NULL, 10) : tap_size(3, 4, 20);
-	const char *one = getenv("AISBX_TEST_SEED");
-	unsigned long first = one ? strtoul(one, NULL, 10) : 1;
+	const char *one = getenv("AISBX_SEED"), *is_long = getenv("AISBX_LONG");
+	/* The same before each landing; others where there is time for more. Each is named in what is printed. */
+	unsigned long fresh = is_long && strcmp(is_long, "1") == 0 ? (unsigned long)time(NULL) : 1;
+	unsigned long first = one ? strtoul(one, NULL, 10) : fresh;
 
 	for (unsigned long seed = first; seed < first + (one ? 1 : count); seed++)
 		tap_ok(play(seed, user_xattr), "history %lu with %s marks", seed,
