@@ -1,4 +1,4 @@
-/* Processes: their numbers, and leaving the one that started us behind. */
+/* Processes: their numbers, what they used, and leaving the one that started us behind. */
 #include "base/process.h"
 
 #include "base/clock.h"
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -88,6 +89,19 @@ bool process_can_go_on(pid_t child)
 
 	return waitid(P_PID, (id_t)child, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0;
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+struct process_used process_used_of(const struct rusage *usage)
+{
+	return (struct process_used){
+		.cpu_us = microseconds(&usage->ru_utime) + microseconds(&usage->ru_stime),
+		.peak_memory_bytes = (uint64_t)usage->ru_maxrss * 1024,
+	};
 }
 
 void process_heed_signals(void)

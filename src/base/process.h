@@ -1,4 +1,4 @@
-/* Processes: whether a number still means who it meant, and leaving the one that started us behind. */
+/* Processes: whether a number still means who it meant, what they used, and leaving the one that started us behind. */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
@@ -27,6 +27,17 @@ bool process_wait_end(int64_t pid, uint64_t ticks, int ms);
 
 /* Whether CHILD, which the caller made, can go on: neither ended nor halted. Asked of the kernel, and not taken note of. */
 bool process_can_go_on(pid_t child);
+
+/*
+ * What a process has used, in figures of ours: struct rusage is not of one size with all C libraries, and programs with
+ * different ones tell each other.
+ */
+struct process_used {
+	uint64_t cpu_us, peak_memory_bytes;
+};
+
+struct rusage;
+struct process_used process_used_of(const struct rusage *usage);
 
 /* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */
 void process_heed_signals(void);

@@ -97,11 +97,13 @@ static void take_words(const struct attach_message *message, struct network_word
 static int receive(int keeper_fd, struct attach_packet *packet, struct error *err)
 {
 	struct pollfd ready = { .fd = keeper_fd, .events = POLLIN };
+	int got;
 
 	if (poll(&ready, 1, ANSWER_MS) != 1)
 		return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
-	if (attach_receive(keeper_fd, packet) <= 0)
-		return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
+	got = attach_receive(keeper_fd, packet);
+	if (got <= 0)
+		return attach_lost(got, err);
 	attach_close(packet);
 	return 0;
 }

@@ -29,14 +29,16 @@ static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct at
 {
 	const struct attach_message message = { .kind = kind };
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	int got;
 
 	if (attach_send(fd, &message, NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
 	for (;;) {
 		if (poll(&ready, 1, ANSWER_MS) != 1)
 			return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
-		if (attach_receive(fd, packet) <= 0)
-			return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
+		got = attach_receive(fd, packet);
+		if (got <= 0)
+			return attach_lost(got, err);
 		attach_close(packet);
 		if (packet->message.kind == answer)
 			return 0;

@@ -191,11 +191,23 @@ static void start_exec(struct keeper *keeper, struct client *client)
 		strv_done(&words[i]);
 }
 
+/* To one of another version most likely; errors look the same to all of them. */
+static void tell_loss(const struct client *client, int got)
+{
+	struct error err;
+
+	attach_lost(got, &err);
+	client_fail(client, &err);
+}
+
 void client_step(struct keeper *keeper, struct client *client)
 {
 	struct attach_packet *packet = &keeper->packet;
+	int got = attach_receive(client->fd, packet);
 
-	if (attach_receive(client->fd, packet) <= 0) {
+	if (got < 0)
+		tell_loss(client, got);
+	if (got <= 0) {
 		drop(keeper, client);
 		return;
 	}

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define HEAD_SIZE offsetof(struct attach_message, exec)
+/* Of the messages: a keeper may be of a program that has been replaced since, and one side must say so. */
+#define VERSION 2
 /* As much as the kernel takes for one exec, and a little. */
 #define WORDS_MAX (8u << 20)
 
@@ -90,6 +92,7 @@ int attach_send_exec(int socket_fd, struct attach_message *message,
 		return -1;
 	}
 	message->kind = ATTACH_EXEC;
+	message->exec.version = VERSION;
 	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		message->exec.counts[i] = (uint32_t)words[i].count;
 	message->exec.body_len = (uint32_t)body.len;
@@ -152,6 +155,8 @@ static bool is_whole(const struct attach_packet *packet, size_t got)
 		return false;
 	if (message->kind != ATTACH_EXEC)
 		return got == fixed && packet->fd_count <= (message->kind == ATTACH_TERMINAL);
+	if (message->exec.version != VERSION)
+		return false;
 	if (message->exec.is_outside)
 		return got == fixed && packet->fd_count > 0 && message->exec.body_len <= WORDS_MAX;
 	return got == fixed + message->exec.body_len && message->exec.body_len <= ATTACH_BODY_MAX;
@@ -175,6 +180,16 @@ int attach_receive(int socket_fd, struct attach_packet *ret_packet)
 	if (ret_packet->message.kind == ATTACH_EXEC && !ret_packet->message.exec.is_outside)
 		memmove(ret_packet->body, bytes + fixed, ret_packet->message.exec.body_len);
 	return 1;
+}
+
+int attach_lost(int got, struct error *err)
+{
+	if (got < 0 && errno == EBADMSG)
+		return error_set(
+			err, ERROR_HOST,
+			"another version of aisbx supervises the sandbox, and is not "
+			"understood; `aisbx stop` ends it, and the next exec starts it anew");
+	return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
 }
 
 void attach_close(struct attach_packet *packet)

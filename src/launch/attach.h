@@ -22,13 +22,10 @@
 #define LAUNCH_ATTACH_H
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/str.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/resource.h>
-#include <sys/types.h>
 
 enum attach_kind {
 	ATTACH_EXEC = 1, /* to keeper, to init: a command; words follow */
@@ -72,7 +69,8 @@ enum attach_group {
 };
 
 struct attach_exec {
-	bool tty[3];			/* the sandbox's own pty instead of a descriptor */
+	uint32_t version; /* first, where one that knows of none sees a truth value that is none */
+	bool tty[3];	  /* the sandbox's own pty instead of a descriptor */
 	uint32_t cpu_seconds;		/* 0: as the sandbox was made */
 	uint32_t counts[ATTACH_GROUPS]; /* words of each group */
 	uint32_t body_len;		/* bytes of all words, each with its NUL */
@@ -91,7 +89,6 @@ struct attach_network {
 };
 
 #define ATTACH_RULE_SIZE 512
-
 struct attach_rule {
 	bool is_deny, is_removal;
 	char text[ATTACH_RULE_SIZE];
@@ -112,7 +109,7 @@ struct attach_message {
 			int wait_status;
 			bool is_crowded; /* it ended among as many processes as were permitted */
 			bool is_stopped; /* with the whole sandbox, which somebody asked for */
-			struct rusage usage;
+			struct process_used used;
 		} ended;
 		pid_t pid;  /* STARTED: inside */
 		int signal; /* SIGNAL */
@@ -133,12 +130,15 @@ struct attach_packet {
 /* Sends a message without words. 0, or -1 with errno. No heap. */
 int attach_send(int socket_fd, const struct attach_message *message, const int *fds, size_t count);
 
-/* Sends EXEC: fills the counts, and adds the words. */
+/* Sends EXEC: fills version and counts, and adds the words. */
 int attach_send_exec(int socket_fd, struct attach_message *message,
 		     const struct strv words[ATTACH_GROUPS], const int *fds, size_t count);
 
 /* 1; 0 at the end of the stream; -1 with errno, EBADMSG for what no side of ours sends. No heap. */
 int attach_receive(int socket_fd, struct attach_packet *ret_packet);
+
+/* Says why attach_receive, which gave GOT, gives nothing more. Returns -1. */
+int attach_lost(int got, struct error *err);
 
 /* Closes descriptors that nobody took. */
 void attach_close(struct attach_packet *packet);

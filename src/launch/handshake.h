@@ -24,11 +24,11 @@
 #define LAUNCH_HANDSHAKE_H
 
 #include "base/error.h"
+#include "base/process.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
 
 enum message_kind {
 	MESSAGE_MAPPED = 1, /* to init: id maps are written */
@@ -60,7 +60,7 @@ struct message {
 		struct {
 			int wait_status;
 			bool is_crowded;
-			struct rusage usage;
+			struct process_used used;
 		} ended;
 		struct {
 			uint32_t len;

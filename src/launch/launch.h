@@ -3,6 +3,7 @@
 #define LAUNCH_LAUNCH_H
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/secrets.h"
 #include "confine/cgroup.h"
 #include "confine/root.h"
@@ -12,7 +13,6 @@
 
 #include <linux/filter.h>
 #include <stdbool.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 /* Descriptors for the payload's 0, 1, 2; -1 with tty set means the sandbox's own pty. Borrowed. */
@@ -73,7 +73,7 @@ enum launch_event {
 	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
 	LAUNCH_TERMINAL, /* ret_fd: pty master */
 	LAUNCH_MOVED,	 /* the rename move_id was prepared, or cannot be */
-	LAUNCH_ENDED,	 /* status and usage are filled */
+	LAUNCH_ENDED,	 /* status and what it used are filled */
 	LAUNCH_FAILED,	 /* ret_error */
 };
 
@@ -83,7 +83,7 @@ struct launch_report {
 	uint64_t move_id;
 	int wait_status;
 	uint64_t ended_ns; /* when it did */
-	struct rusage usage;
+	struct process_used used;
 	bool is_crowded; /* the command ended among as many processes as were permitted */
 	struct error error;
 };

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -322,7 +323,7 @@ static void report_message(struct launch *launch, const struct message *message,
 		report->event = LAUNCH_ENDED;
 		report->wait_status = message->ended.wait_status;
 		report->ended_ns = message->at_ns;
-		report->usage = message->ended.usage;
+		report->used = message->ended.used;
 		report->is_crowded = message->ended.is_crowded;
 		break;
 	case MESSAGE_FAILED:

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,11 +29,13 @@ struct reaper {
 static _Noreturn void report_end(const struct reaper *reaper, int status)
 {
 	struct message message = { .kind = MESSAGE_ENDED, .at_ns = clock_now_ns() };
+	struct rusage usage = { 0 };
 
 	message.ended.wait_status = status;
 	message.ended.is_crowded = crowd_is_there(reaper->pids);
 	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
-	(void)getrusage(RUSAGE_CHILDREN, &message.ended.usage);
+	(void)getrusage(RUSAGE_CHILDREN, &usage);
+	message.ended.used = process_used_of(&usage);
 	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
 	_exit(0);
 }

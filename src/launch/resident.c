@@ -29,6 +29,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -270,7 +271,7 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		if (member->pid != pid)
 			continue;
 		message.ended.wait_status = status;
-		message.ended.usage = *usage;
+		message.ended.used = process_used_of(usage);
 		/* Where a group counts, it tells. */
 		if (!resident->sealing.has_group)
 			message.ended.is_crowded =

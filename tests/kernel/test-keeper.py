@@ -450,25 +450,75 @@ def test_halted_keeper(home):
 
 
 STRANGER = """
-import os, socket, sys
+import fcntl, os, socket, sys
 os.chdir(sys.argv[1])
 ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 ours.bind("socket")
 ours.listen()
 ticks = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
-open("keeper", "w").write(f"{os.getpid()} {ticks}\\n")
+lock = open("keeper", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print(os.getpid(), ticks, file=lock, flush=True)
 print("ready", flush=True)
 while True:
     ours.accept()[0].close()
 """
 
 
+# The same, but it starts the command, and then tells its end in more bytes than anybody expects, and waits.
+CHATTERER = STRANGER.replace("    ours.accept()[0].close()", """    client = ours.accept()[0]
+    client.recv(1 << 16)
+    client.send((10).to_bytes(4, sys.byteorder) + bytes(12))
+    client.send((12).to_bytes(4, sys.byteorder) + bytes(300))
+    client.recv(1 << 16)
+""")
+
+
+def place_of(home, name):
+    """Makes a sandbox that was entered once, and has no keeper any more; gives its directory."""
+    place = f"{home.path}/.local/share/aisbx/sbx/{name}"
+    home.call("create", name)
+    sh(home, name, "true")
+    with open(f"{place}/card", "rb") as file:
+        card = file.read()
+    home.call("stop", name)
+    with open(f"{place}/card", "wb") as file:
+        file.write(card)
+    if os.path.exists(f"{place}/socket"):
+        os.unlink(f"{place}/socket")
+    return place
+
+
+def test_other_words(home):
+    """A keeper, or a client, that speaks as another version does: both sides say so, and nobody waits for ever."""
+    place = place_of(home, "words")
+    with subprocess.Popen([sys.executable, "-c", CHATTERER, place], stdout=subprocess.PIPE) as stranger:
+        stranger.stdout.readline()
+        done = sh(home, "words", "true", timeout=patience(60))
+        tap.ok(done.returncode == 125 and "another version" in done.stderr and "aisbx stop" in done.stderr,
+               "a packet of the wrong size ends the waiting", done)
+        done = home.call("stop", "words", timeout=60)
+        tap.ok(done.returncode == 0 and stranger.wait(patience(30)) == -signal.SIGKILL, "it can be stopped", done)
+    tap.equal(sh(home, "words", "echo again").stdout, "again\n", "and the next exec is understood")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        door = os.open(place, os.O_PATH)
+        client.connect(f"/proc/self/fd/{door}/socket")
+        os.close(door)
+        client.settimeout(patience(60))
+        client.send((1).to_bytes(4, sys.byteorder) + bytes(60))
+        tap.ok(b"another version" in client.recv(1 << 16), "an old client hears it from the keeper")
+        tap.equal(client.recv(1 << 16), b"", "which hangs up then")
+    tap.equal(sh(home, "words", "echo still").stdout, "still\n", "and stays for the others")
+    home.call("rm", "words")
+
+
 def test_other_version(home):
     """A keeper that hangs up on what it does not know is ended all the same, and only then said to be."""
-    home.call("create", "old")
-    place = f"{home.path}/.local/share/aisbx/sbx/old"
+    place = place_of(home, "old")
     with subprocess.Popen([sys.executable, "-c", STRANGER, place], stdout=subprocess.PIPE) as stranger:
         stranger.stdout.readline()
+        done = sh(home, "old", "true", timeout=patience(60))
+        tap.ok(done.returncode == 125 and "another version" in done.stderr and "aisbx stop old" in done.stderr, "exec says what may be", done)
         done = home.call("stop", "old", timeout=60)
         tap.ok(done.returncode == 0 and stranger.wait(patience(30)) == -signal.SIGKILL, "one of another version is ended", done)
     tap.equal(sh(home, "old", "echo again").stdout, "again\n", "and the next exec works")
@@ -585,7 +635,7 @@ def main():
     adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
              test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
-             test_halted_keeper, test_other_version, test_heir, test_crowd_memory, test_memory, test_words)
+             test_halted_keeper, test_other_version, test_other_words, test_heir, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:
         if only == [""] or test.__name__ in only:

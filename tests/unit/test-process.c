@@ -4,6 +4,7 @@
 #include "tests/tap.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,18 @@ static void test_can_go_on(void)
 	tap_ok(!process_can_go_on(pid), "nor one that has ended");
 	(void)waitpid(pid, NULL, 0);
 	tap_ok(!process_can_go_on(pid), "nor one that is no child any more");
+}
+
+static void test_used(void)
+{
+	const struct rusage usage = { .ru_utime = { .tv_sec = 2, .tv_usec = 600000 },
+				      .ru_stime = { .tv_sec = 1, .tv_usec = 400001 },
+				      .ru_maxrss = 5 };
+	struct process_used used = process_used_of(&usage);
+
+	tap_is_int((long long)used.cpu_us, 4000001, "both kinds of time");
+	tap_is_int((long long)used.peak_memory_bytes, 5 * 1024, "memory in bytes");
+	tap_is_int((long long)sizeof(used), 16, "of one size everywhere");
 }
 
 int main(void)
@@ -59,5 +72,6 @@ int main(void)
 	       "by force");
 	tap_ok(!process_kill(pid, began, false), "and is gone then");
 	test_can_go_on();
+	test_used();
 	return tap_done();
 }

@@ -32,7 +32,7 @@ struct attach_task {
 	bool was_crowded; /* as many processes as permitted were there at the end */
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
-	struct rusage usage;
+	struct process_used used;
 	struct attach_packet *packet; /* with room for far more than most of them take */
 };
 
@@ -81,13 +81,25 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	return status;
 }
 
+static void say_hung_up(const struct attach_task *task, struct error *err)
+{
+	error_set(err, ERROR_HOST,
+		  "the sandbox '%s' was stopped, or another version of aisbx supervises it; "
+		  "`aisbx stop %s` ends that, and the next exec starts it anew",
+		  task->spec->sandbox, task->spec->sandbox);
+	/* It may just have been about to end: the caller tries once more. */
+	err->errnum = ECONNRESET;
+}
+
 /* One that hung up on us may have said why before. */
 static void prefer_reason_of_keeper(struct attach_task *task, struct error *err)
 {
 	struct attach_packet *packet = task->packet;
 
-	if ((err->errnum != EPIPE && err->errnum != ECONNRESET) ||
-	    attach_receive(task->fd, packet) <= 0)
+	if (err->errnum != EPIPE && err->errnum != ECONNRESET)
+		return;
+	say_hung_up(task, err);
+	if (attach_receive(task->fd, packet) <= 0)
 		return;
 	if (packet->message.kind == ATTACH_FAILED)
 		*err = packet->message.error;
@@ -172,7 +184,7 @@ static void hear(struct attach_task *task)
 		task->ended_ns = clock_now_ns();
 		task->task.ended_ns = message->at_ns;
 		task->task.wait_status = message->ended.wait_status;
-		task->usage = message->ended.usage;
+		task->used = message->ended.used;
 		task->was_crowded = message->ended.is_crowded;
 		if (message->ended.is_stopped)
 			task->task.note = "ended, because the sandbox was stopped meanwhile";
@@ -197,25 +209,36 @@ static void hear(struct attach_task *task)
 	attach_close(packet);
 }
 
+/* Nothing more comes, or nothing that makes sense. */
+static void lose(struct attach_task *task, int got)
+{
+	struct task *base = &task->task;
+	struct error err;
+
+	if (got < 0) {
+		attach_lost(got, &err);
+		fail(task, &err);
+	} else if (base->state == TASK_RUNNING) {
+		/* Stopped while the command ran: ended, as by a signal. */
+		base->wait_status = SIGKILL;
+		base->note = "ended, because the sandbox's supervisor died (somebody killed "
+			     "it, or memory ran out); the next exec starts it anew";
+	} else {
+		say_hung_up(task, &err);
+		fail(task, &err);
+	}
+}
+
 static void attach_step(struct task *base)
 {
 	struct attach_task *task = attach_task_of(base);
-	struct error err;
+	int got = attach_receive(task->fd, task->packet);
 
-	if (attach_receive(task->fd, task->packet) > 0) {
+	if (got > 0) {
 		hear(task);
 	} else {
-		error_set(&err, ERROR_HOST, "the sandbox was stopped");
-		err.errnum = ECONNRESET;
-		prefer_reason_of_keeper(task, &err);
-		/* Stopped while the command ran: ended, as by a signal. */
-		if (base->state == TASK_RUNNING && !task->has_ended) {
-			base->wait_status = SIGKILL;
-			base->note =
-				"ended, because the sandbox's supervisor died (somebody killed "
-				"it, or memory ran out); the next exec starts it anew";
-		} else if (!task->has_ended)
-			fail(task, &err);
+		if (!task->has_ended)
+			lose(task, got);
 		task->has_ended = task->has_figures = task->is_gone = true;
 	}
 	/* Init may be quicker to tell the end than the keeper the beginning. */
@@ -288,8 +311,8 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 		task->is_asking = true;
 		send_kind(task, ATTACH_LOOK);
 	}
-	ret_usage->cpu_us = task->has_ended ? linux_cpu_us(&task->usage) : task->now.exec_cpu_us;
-	ret_usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
+	ret_usage->cpu_us = task->has_ended ? task->used.cpu_us : task->now.exec_cpu_us;
+	ret_usage->peak_memory_bytes = task->used.peak_memory_bytes;
 	ret_usage->pids = task->now.tasks;
 	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
 	ret_usage->pids_refused =

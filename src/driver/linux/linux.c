@@ -31,8 +31,8 @@ struct linux_task {
 	struct launch_io io;
 	int epoll_fd;
 	int listener_fd;
-	struct rusage usage;
-	bool has_usage;
+	struct process_used used;
+	bool has_used;
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
 	bool was_full, was_crammed; /* the writable layer was seen full: of bytes, of files */
 	bool was_crowded;	    /* as many processes as permitted were there at the end */
@@ -224,8 +224,8 @@ static void handle_message(struct linux_task *task, int fd)
 	case LAUNCH_ENDED:
 		task->task.wait_status = report.wait_status;
 		task->task.ended_ns = report.ended_ns;
-		task->usage = report.usage;
-		task->has_usage = true;
+		task->used = report.used;
+		task->has_used = true;
 		task->was_crowded = report.is_crowded;
 		task->task.state = TASK_ENDED;
 		break;
@@ -325,10 +325,9 @@ static void take_usage(struct linux_task *task)
 	if (task->launch.proc_fd < 0)
 		return;
 	tree_sample(task->launch.proc_fd, &tree);
-	task->usage.ru_utime.tv_sec = (time_t)(tree.cpu_us / 1000000);
-	task->usage.ru_utime.tv_usec = (suseconds_t)(tree.cpu_us % 1000000);
-	task->usage.ru_maxrss = (long)(tree.memory_bytes / 1024);
-	task->has_usage = true;
+	task->used.cpu_us = tree.cpu_us;
+	task->used.peak_memory_bytes = tree.memory_bytes;
+	task->has_used = true;
 }
 
 static void linux_kill(struct task *base)
@@ -392,19 +391,13 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 	usage->inodes_full = task->was_crammed;
 }
 
-uint64_t linux_cpu_us(const struct rusage *usage)
-{
-	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
-	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
 static void sample_without_group(struct linux_task *task, struct task_usage *usage)
 {
 	struct tree_usage tree;
 
-	if (task->has_usage) {
-		usage->cpu_us = linux_cpu_us(&task->usage);
-		usage->peak_memory_bytes = (uint64_t)task->usage.ru_maxrss * 1024;
+	if (task->has_used) {
+		usage->cpu_us = task->used.cpu_us;
+		usage->peak_memory_bytes = task->used.peak_memory_bytes;
 	} else {
 		tree_sample(task->launch.proc_fd, &tree);
 		usage->cpu_us = tree.cpu_us;
@@ -430,7 +423,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 		return;
 	}
 	cgroup_read(&task->launch.group, base->state == TASK_ENDED, &group);
-	ret_usage->cpu_us = group.has_cpu ? group.cpu_us : linux_cpu_us(&task->usage);
+	ret_usage->cpu_us = group.has_cpu ? group.cpu_us : task->used.cpu_us;
 	ret_usage->memory_bytes = group.memory_bytes;
 	ret_usage->peak_memory_bytes = group.peak_memory_bytes;
 	ret_usage->pids = group.pids;

@@ -17,6 +17,5 @@ void linux_name_layers(struct task *task, uint32_t missing);
 /* Shared by both: vtable functions that do not depend on how the sandbox was reached, and a command's own time. */
 int linux_check(const struct spec *spec, struct error *err);
 void linux_resize(struct task *task, unsigned rows, unsigned columns);
-uint64_t linux_cpu_us(const struct rusage *usage);
 
 #endif

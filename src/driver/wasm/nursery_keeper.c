@@ -83,11 +83,6 @@ static void measure(struct keeping *keeping, struct task_usage *ret_usage)
 	};
 }
 
-static uint64_t microseconds(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 /* Any message says that the next run may come. */
 static void tell_nursery(struct keeping *keeping, const struct zygote_message *message)
 {
@@ -111,14 +106,13 @@ static void look_anew(struct keeping *keeping)
 
 static void end_run(struct keeping *keeping, struct zygote_message *ended)
 {
-	const struct rusage *used = &ended->rusage;
 	struct task_usage usage = { 0 };
 
 	/* Only a process that was killed can have been killed for its memory; looking is not cheap. */
 	if (WIFSIGNALED(ended->wait_status))
 		measure(keeping, &usage);
-	usage.cpu_us = microseconds(&used->ru_utime) + microseconds(&used->ru_stime);
-	usage.peak_memory_bytes = (uint64_t)used->ru_maxrss * 1024;
+	usage.cpu_us = ended->used.cpu_us;
+	usage.peak_memory_bytes = ended->used.peak_memory_bytes;
 	keeping->before.cpu_us += usage.cpu_us;
 	keeping->before.oom_kills += usage.oom_kills;
 	ended->kind = ZYGOTE_ENDED;

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -172,6 +173,7 @@ static int serve_one(struct runner *runner, const struct zygote_message *asked, 
 {
 	int control_fd = runner->job.hands[WASM_HAND_REPORT];
 	struct zygote_message ended = { .kind = ZYGOTE_ENDED, .began_ns = clock_now_ns() };
+	struct rusage usage = { 0 };
 	pid_t pid = fork();
 
 	if (pid == 0)
@@ -181,8 +183,9 @@ static int serve_one(struct runner *runner, const struct zygote_message *asked, 
 		_exit(125);
 	bool is_kept = attend(control_fd, pid);
 
-	while (wait4(pid, &ended.wait_status, 0, &ended.rusage) < 0 && errno == EINTR)
+	while (wait4(pid, &ended.wait_status, 0, &usage) < 0 && errno == EINTR)
 		;
+	ended.used = process_used_of(&usage);
 	ended.ended_ns = clock_now_ns();
 	if (!is_kept || fd_send(control_fd, &ended, sizeof(ended), NULL, 0) < 0 || has_company())
 		_exit(0);

@@ -22,11 +22,11 @@
 #ifndef DRIVER_WASM_ZYGOTE_H
 #define DRIVER_WASM_ZYGOTE_H
 
+#include "base/process.h"
 #include "base/sha256.h"
 #include "driver/driver.h"
 
 #include <stdint.h>
-#include <sys/resource.h>
 
 enum zygote_kind {
 	ZYGOTE_READY = 1, /* zygote to keeper, keeper to nursery: the next one may come */
@@ -74,9 +74,9 @@ struct zygote_message {
 	char module_key[SHA256_HEX_SIZE]; /* RUN: for a new keeper, who finds the module anew */
 	int wait_status;		  /* ENDED */
 	uint64_t began_ns, ended_ns;
-	struct rusage rusage;	 /* ENDED */
-	struct task_usage usage; /* USAGE, ENDED; of this run alone */
-	uint32_t missing;	 /* STARTED: layers that do not hold */
+	struct process_used used; /* ENDED */
+	struct task_usage usage;  /* USAGE, ENDED; of this run alone */
+	uint32_t missing;	  /* STARTED: layers that do not hold */
 };
 
 /* The words of a run, as they stand in their file. */
