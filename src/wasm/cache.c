@@ -135,6 +135,11 @@ static bool is_of_language(const char *file)
 	return false;
 }
 
+static bool is_older(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
 /* Whether there are too many, or too large ones; and which of them was made longest ago. */
 static bool is_full(int dir_fd, char ret_oldest[NAME_MAX + 1])
 {
@@ -151,7 +156,7 @@ static bool is_full(int dir_fd, char ret_oldest[NAME_MAX + 1])
 		    fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		bytes += (uint64_t)st.st_size;
-		if (count++ == 0 || st.st_mtim.tv_sec < when.tv_sec) {
+		if (count++ == 0 || is_older(&st.st_mtim, &when)) {
 			when = st.st_mtim;
 			memcpy(ret_oldest, entry->d_name, strlen(entry->d_name) + 1);
 		}
