@@ -25,7 +25,10 @@
 #define ENTRIES_MAX 64
 #define BYTES_MAX (512ULL << 20)
 
-/* Code is made for the processor at hand: a home that two machines share must not mix them. */
+/*
+ * Code is made for the processor at hand: a home that two machines share must not mix them. On x86 C libraries make
+ * something else of the kernel's word, each in its way, and the processor is asked itself.
+ */
 static void add_processor(struct str *text)
 {
 #ifdef __x86_64__
@@ -35,8 +38,9 @@ static void add_processor(struct str *text)
 		str_addf(text, " %x %x", c, d);
 	if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
 		str_addf(text, " %x %x", b, c);
-#endif
+#else
 	str_addf(text, " %lx %lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+#endif
 }
 
 void wasm_cache_key(const char *module_sha256, char ret_key[static SHA256_HEX_SIZE])
