@@ -24,7 +24,7 @@ void parent_end_renew(const struct parent_end *wish)
 	if (wish->signal != 0) {
 		(void)prctl(PR_SET_PDEATHSIG, wish->signal, 0, 0, 0);
 		if (getppid() != wish->parent)
-			(void)raise(wish->signal);
+			(void)kill(getpid(), wish->signal);
 	}
 	errno = saved;
 }

@@ -16,7 +16,7 @@ static rlim_t smaller(rlim_t a, rlim_t b)
 }
 
 /* Never above the caller's own hard limit: raising needs a privilege, and the caller's bound keeps holding. */
-static int set_limit(__rlimit_resource_t resource, uint64_t soft, uint64_t hard)
+static int set_limit(int resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit limit;
 
