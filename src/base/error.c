@@ -47,6 +47,13 @@ int error_set(struct error *err, enum error_code code, const char *format, ...)
 	return -1;
 }
 
+const char *error_words(int errnum)
+{
+	const char *words = strerrordesc_np(errnum);
+
+	return words ? words : "unknown error";
+}
+
 int error_errno(struct error *err, enum error_code code, const char *format, ...)
 {
 	int errnum = errno;
@@ -59,11 +66,7 @@ int error_errno(struct error *err, enum error_code code, const char *format, ...
 	format_text(err, format, args);
 	va_end(args);
 	used = strlen(err->text);
-	/* strerrordesc_np needs no locale and no heap: safe between clone and exec. */
-	const char *words = strerrordesc_np(errnum);
-
-	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-		       words ? words : "unknown error");
+	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", error_words(errnum));
 	return -1;
 }
 

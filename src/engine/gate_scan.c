@@ -51,7 +51,7 @@ static int scan_entry(struct gate_scan *scan, const struct delta_entry *entry, s
 			return 0;
 		scan_report_refuse(&scan->report, scan->policy, name,
 				   fd >= 0 && errno == EFBIG ? "longer than 1 MiB"
-							     : strerror(errno));
+							     : error_words(errno));
 		return 0;
 	}
 	if (is_skipped(scan, entry, name, &bytes))

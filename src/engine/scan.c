@@ -57,7 +57,7 @@ static int scan_fd(struct walk *walk, int fd, const char *name, struct error *er
 	if (fd_read_all(fd, SYNTAX_MAX_BYTES, &bytes) == 0)
 		return scan_bytes(walk, name, &bytes, err);
 	scan_report_refuse(walk->report, walk->policy, name,
-			   errno == EFBIG ? "longer than 1 MiB" : strerror(errno));
+			   errno == EFBIG ? "longer than 1 MiB" : error_words(errno));
 	return 0;
 }
 

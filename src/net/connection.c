@@ -1,4 +1,5 @@
 /* TCP through the gateway: decide, dial the decided address, splice both ways, pass on ends and resets. */
+#include "base/error.h"
 #include "base/own.h"
 #include "net/connection.h"
 
@@ -135,7 +136,7 @@ static void tell_upstream(struct gateway *gateway, const struct connection *conn
 		return;
 	decide(gateway, &connection->address, connection->port, &decision);
 	refusal.name = decision.name;
-	tell_failed(gateway, &refusal, strerror(errnum));
+	tell_failed(gateway, &refusal, error_words(errnum));
 }
 
 static void finish_connect(struct gateway *gateway, struct connection *connection)
@@ -293,7 +294,7 @@ static void take_connection(struct gateway *gateway, struct source *listener, in
 			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (outer < 0) {
-		tell_failed(gateway, &refusal, strerror(errno));
+		tell_failed(gateway, &refusal, error_words(errno));
 		reset_on_close(fd);
 		return;
 	}

@@ -1,4 +1,5 @@
 /* UDP through the gateway, where a rule says so: one socket outside for each pair of peers inside. */
+#include "base/error.h"
 #include "base/own.h"
 #include "net/lookup.h"
 
@@ -169,7 +170,7 @@ static struct udp_flow *flow_of(struct gateway *gateway, const struct origin *or
 	}
 	flow = open_flow(gateway, origin, port, &decision.dial);
 	if (!flow)
-		tell_failed(gateway, &refusal, strerror(errno));
+		tell_failed(gateway, &refusal, error_words(errno));
 	return flow;
 }
 

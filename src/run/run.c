@@ -253,7 +253,7 @@ static void tell_lost(const struct run *run)
 		if (!streams[i]->lost_errno)
 			continue;
 		strv_addf(&result->notes, "%s: %s: not all that was written has arrived there",
-			  i ? "stderr" : "stdout", strerror(streams[i]->lost_errno));
+			  i ? "stderr" : "stdout", error_words(streams[i]->lost_errno));
 		if (result->status != RUN_SUCCESS)
 			continue;
 		result->status = RUN_INTERNAL;

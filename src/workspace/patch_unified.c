@@ -1,6 +1,7 @@
 /* A delta as git writes patches, with what git has no words for in lines it skips. */
 #include "workspace/patch_parts.h"
 
+#include "base/error.h"
 #include "base/own.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static void add_why_no_text(struct str *out, const char *name, const struct patc
 	else if (content->errnum == ESTALE)
 		str_add(out, ": changed again meanwhile; ask once more\n");
 	else
-		str_addf(out, ": cannot be read: %s\n", strerrordesc_np(content->errnum));
+		str_addf(out, ": cannot be read: %s\n", error_words(content->errnum));
 }
 
 /* git apply refuses this line, as it should: the patch does not hold the change. */

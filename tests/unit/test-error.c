@@ -22,6 +22,7 @@ static void test_texts(void)
 	errno = 99999;
 	error_errno(&err, ERROR_HOST, "x");
 	tap_is_str(err.text, "x: unknown error", "an unknown number has words");
+	tap_is_str(error_words(EIO), "Input/output error", "words alone");
 	memset(word, 'a', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
 	error_set(&err, ERROR_INPUT, "%s", word);
