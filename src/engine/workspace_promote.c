@@ -169,16 +169,26 @@ static int find_here(const struct store *store, char **ret_id, struct error *err
 	owned(free_ptr) char *here = getcwd(NULL, 0);
 	struct promotion_record *items = NULL;
 	size_t count = 0;
+	int status = 0;
 
 	if (!here)
 		return error_errno(err, ERROR_HOST, "where am I");
 	if (promotion_list(store, NULL, &items, &count, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count && !*ret_id; i++) {
-		if (strcmp(items[i].state, "live") == 0 && path_is_within(here, items[i].target))
+	for (size_t i = 0; i < count && !*ret_id && status == 0; i++) {
+		if (strcmp(items[i].state, PROMOTION_UNREADABLE) == 0)
+			status =
+				error_set(err, ERROR_HOST,
+					  "promotion %s cannot be read, and may be the one to take "
+					  "back: say which (aisbx undo ID)",
+					  items[i].id);
+		else if (strcmp(items[i].state, "live") == 0 &&
+			 path_is_within(here, items[i].target))
 			*ret_id = xstrdup(items[i].id);
 	}
 	promotion_records_free(items, count);
+	if (status < 0)
+		return -1;
 	if (!*ret_id)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "no promotion to take back in %s (aisbx promotions lists them; "

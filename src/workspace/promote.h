@@ -99,13 +99,16 @@ int promote_run(struct sandbox *sandbox, struct view_stack *stack,
 		struct error *err);
 
 /* One line of the list of promotions. */
+#define PROMOTION_UNREADABLE "unreadable"
+
 struct promotion_record {
 	char id[LAYER_ID_SIZE];
 	char *sandbox, *target, *owner;
 	char digest[SHA256_HEX_SIZE];
 	uint64_t made_ms, undone_ms;
 	uint64_t files;
-	const char *state; /* "live", "undone", "pending", "stuck", "kept" (too old to be undone) */
+	/* "live", "undone", "pending", "stuck", "kept" (too old to be undone), or PROMOTION_UNREADABLE and nothing else */
+	const char *state;
 	struct strv paths;
 };
 

@@ -66,6 +66,17 @@ static int add_record(const struct store *store, struct promotion_entry *entry,
 	return status;
 }
 
+/* What is not known of it is not passed over: who looks for the newest must not find the one before it. */
+static void add_unread(const char *id, struct promotion_record *record)
+{
+	*record = (struct promotion_record){
+		.sandbox = xstrdup(""),
+		.target = xstrdup(""),
+		.state = PROMOTION_UNREADABLE,
+	};
+	memcpy(record->id, id, sizeof(record->id));
+}
+
 int promotion_list(const struct store *store, const char *target,
 		   struct promotion_record **ret_items, size_t *ret_count, struct error *err)
 {
@@ -76,15 +87,18 @@ int promotion_list(const struct store *store, const char *target,
 
 	for (size_t i = 0; i < ids.count && status == 0; i++) {
 		owned(promotion_entry_done) struct promotion_entry entry = { 0 };
-		struct error ignored = { 0 };
+		struct error why = { 0 };
+		bool is_read = promotion_read(store, ids.items[i], &entry, &why) == 0;
 
-		/* One that cannot be read, or goes this moment, hides no other. */
-		if (promotion_read(store, ids.items[i], &entry, &ignored) < 0 ||
-		    (target && strcmp(entry.target, target) != 0))
+		/* One that goes this moment, or cannot be read, hides no other. */
+		if (is_read ? target && strcmp(entry.target, target) != 0
+			    : target || why.code == ERROR_NOT_FOUND)
 			continue;
 		items = xrealloc(items, count + 1, sizeof(items[0]));
-		if (add_record(store, &entry, &items[count++], &ignored) < 0)
-			continue;
+		if (is_read)
+			(void)add_record(store, &entry, &items[count++], &why);
+		else
+			add_unread(ids.items[i], &items[count++]);
 	}
 	strv_done(&ids);
 	if (status < 0)

@@ -39,10 +39,15 @@ static int find_newest(const struct store *store, const struct strv *ids, const 
 {
 	for (size_t i = 0; i < ids->count; i++) {
 		owned(promotion_entry_done) struct promotion_entry entry = { 0 };
-		struct error ignored = { 0 };
 
-		if (promotion_read(store, ids->items[i], &entry, &ignored) < 0 ||
-		    strcmp(entry.state, "live") != 0 ||
+		*err = (struct error){ 0 };
+		/* One that cannot be read may be the newest; one that goes this moment is not. */
+		if (promotion_read(store, ids->items[i], &entry, err) < 0) {
+			if (err->code != ERROR_NOT_FOUND)
+				return -1;
+			continue;
+		}
+		if (strcmp(entry.state, "live") != 0 ||
 		    (target && strcmp(entry.target, target) != 0))
 			continue;
 		memcpy(ret_id, ids->items[i], LAYER_ID_SIZE);

@@ -821,6 +821,31 @@ def test_undo_conflict(home):
     clean(home, "u")
 
 
+def test_undo_unreadable(home):
+    home.put("a.txt", "a\n")
+    home.put("b.txt", "b\n")
+    fresh(home, "u", "echo 1 > a.txt")
+    older = json.loads(home.call("promote", "u", "--json").stdout)["promotion_id"]
+    home.call("exec", "u", "--", "sh", "-c", "echo 2 > b.txt")
+    newer = json.loads(home.call("promote", "u", "--json").stdout)["promotion_id"]
+    record = os.path.join(home.path, ".local/share/aisbx/promotions", newer, "record")
+    with open(record, "rb") as file:
+        content = file.read()
+    with open(record, "wb") as file:
+        file.write(b"nonsense\n")
+    done = home.call("undo")
+    tap.ok(refused(done, 70, newer) and (home.read("a.txt"), home.read("b.txt")) == ("1\n", "2\n"),
+           "where the newest cannot be read, undo does not take back the one before it", done)
+    states = {row["promotion_id"]: row["state"] for row in home.rows("promotions")}
+    tap.equal((states.get(newer), states.get(older)), ("unreadable", "live"), "the list has both")
+    with open(record, "wb") as file:
+        file.write(content)
+    home.call("undo")
+    home.call("undo")
+    tap.equal((home.read("a.txt"), home.read("b.txt")), ("a\n", "b\n"), "read again, both are taken back in turn")
+    clean(home, "u")
+
+
 def test_try(home):
     home.put("a.txt", "a\n")
     done = home.call("try", "-n", "--", "sh", "-c", "echo said; echo b > a.txt")
@@ -903,7 +928,7 @@ def main():
                      test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
-                     test_try, test_try_asks, test_kill):
+                     test_undo_unreadable, test_try, test_try_asks, test_kill):
             tap.attempt(test, home)
     return tap.done()
 
