@@ -156,7 +156,8 @@ static int hash_path(struct commit *commit, int top_fd, const char *path, struct
 	struct txn_identity now;
 	char type;
 
-	target_look(top_fd, path, &now);
+	if (target_look(top_fd, path, &now) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
 	type = target_type(&now);
 	if (type == 'l') {
 		link = target_read_link(top_fd, path);
@@ -192,14 +193,15 @@ static int hash_paths(struct commit *commit, struct error *err)
 	for (size_t i = 0; i < commit->paths.count; i++) {
 		struct txn_identity now;
 
-		target_look(top_fd, commit->paths.items[i], &now);
+		(void)target_look(top_fd, commit->paths.items[i], &now);
 		if (!now.exists && hash_path(commit, top_fd, commit->paths.items[i], err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < commit->paths.count; i++) {
 		struct txn_identity now;
 
-		target_look(top_fd, commit->paths.items[i], &now);
+		if (target_look(top_fd, commit->paths.items[i], &now) < 0)
+			return error_errno(err, ERROR_HOST, "%s", commit->paths.items[i]);
 		if (now.exists && target_type(&now) != 'd' &&
 		    hash_path(commit, top_fd, commit->paths.items[i], err) < 0)
 			return -1;

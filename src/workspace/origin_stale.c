@@ -121,7 +121,8 @@ static void look_at(struct drift_walk *walk, int dir_fd, const char *name, char 
 	struct staleness *staleness = walk->staleness;
 	struct txn_identity now;
 
-	txn_identity_of(dir_fd, name, &now);
+	if (txn_identity_of(dir_fd, name, &now) < 0)
+		staleness->is_partial = true;
 	if (target_type(&now) == 'd') {
 		strv_add(&walk->ahead, relative);
 		return;

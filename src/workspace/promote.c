@@ -119,7 +119,8 @@ static int wait_for_git(struct promote *promote, struct error *err)
 	struct item lock = { .path = ".git/index.lock", .place = ".git/index.lock" };
 
 	for (int i = 0; i < GIT_WAIT_STEPS; i++) {
-		target_look(promote->target_fd, lock.path, &lock.now);
+		if (target_look(promote->target_fd, lock.path, &lock.now) < 0)
+			return error_errno(err, ERROR_HOST, "cannot look at '%s'", lock.path);
 		if (!lock.now.exists || promote->request->dry_run)
 			return 0;
 		(void)nanosleep(&step, NULL);

@@ -282,7 +282,9 @@ static int judge_object(struct promote *promote, struct item *item, struct error
 				 "'%s' leads through a symbolic link: say --to with the directory "
 				 "that it leads to",
 				 str_shown(item->path, shown));
-	target_look(promote->target_fd, item->path, &item->now);
+	if (target_look(promote->target_fd, item->path, &item->now) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at '%s'",
+				   str_shown(item->path, shown));
 	if (item->now.exists && is_directory && target_type(&item->now) == 'd')
 		item->fate = FATE_LEFT;
 	else if (item->now.exists && is_directory != (target_type(&item->now) == 'd'))

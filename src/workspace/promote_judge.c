@@ -284,7 +284,12 @@ static bool is_unseen(const struct promote *promote, const struct item *item)
 
 static int judge_item(struct promote *promote, struct item *item, struct error *err)
 {
-	target_look(promote->target_fd, item->place, &item->now);
+	char shown[STR_SHOWN_SIZE];
+
+	/* What cannot be seen is not gone: a deletion would count as done. */
+	if (target_look(promote->target_fd, item->place, &item->now) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at '%s'",
+				   str_shown(item->place, shown));
 	if (target_type(&item->now) == 'l')
 		item->now_link = target_read_link(promote->target_fd, item->place);
 	if (origin_find(promote->origins, &item->entry, &item->origin, err) < 0)

@@ -32,9 +32,8 @@ static const char *look(int target_fd, const char *target, struct origin_record 
 	const char *relative = target_relative(target, record->path);
 	struct origin *origin = &record->origin;
 
-	if (!relative)
+	if (!relative || target_look(target_fd, relative, &origin->identity) < 0)
 		return NULL;
-	target_look(target_fd, relative, &origin->identity);
 	if (target_type(&origin->identity) == 'l') {
 		free(origin->link);
 		origin->link = target_read_link(target_fd, relative);

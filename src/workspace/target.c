@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "workspace/sys.h"
+#include "workspace/view_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,14 +49,15 @@ bool target_is_own_name(const char *name)
 	return strcmp(name, ".aisbx") == 0 || strcmp(name, ".aisbx-txn") == 0;
 }
 
-void target_look(int root_fd, const char *relative, struct txn_identity *ret_identity)
+int target_look(int root_fd, const char *relative, struct txn_identity *ret_identity)
 {
 	owned(fd_close) int fd = -1;
 	const char *name;
 
 	*ret_identity = (struct txn_identity){ 0 };
-	if (target_parent(root_fd, relative, &fd, &name) == 0)
-		txn_identity_of(fd, *name ? name : ".", ret_identity);
+	if (target_parent(root_fd, relative, &fd, &name) < 0)
+		return view_is_nothing(errno) ? 0 : -1;
+	return txn_identity_of(fd, *name ? name : ".", ret_identity);
 }
 
 int target_open_file(int root_fd, const char *relative, const struct txn_identity *identity)

@@ -11,8 +11,8 @@ int target_open(const char *path, int *ret_fd, struct error *err);
 /* The directory of RELATIVE below ROOT_FD; *ret_name points into RELATIVE. -1 with errno when there is none. */
 int target_parent(int root_fd, const char *relative, int *ret_fd, const char **ret_name);
 
-/* What is at RELATIVE; absent when it, or a directory on the way to it, is not there. */
-void target_look(int root_fd, const char *relative, struct txn_identity *ret_identity);
+/* What is at RELATIVE; absent when it, or a directory on the way to it, is not there. -1 with errno when it cannot be told. */
+int target_look(int root_fd, const char *relative, struct txn_identity *ret_identity);
 
 /* The regular file at RELATIVE for reading, when it still is IDENTITY; -1 with errno. */
 int target_open_file(int root_fd, const char *relative, const struct txn_identity *identity);

@@ -134,7 +134,8 @@ int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *
 	if (txn_lock_root(plan->target.root, &txn->root_fd, err) < 0 ||
 	    store_boot_id(txn->boot_id, err) < 0)
 		return -1;
-	txn_identity_of(txn->root_fd, "", &root);
+	if (txn_identity_of(txn->root_fd, "", &root) < 0)
+		return error_errno(err, ERROR_HOST, "%s", plan->target.root);
 	txn->root = mount_path_of(txn->root_fd);
 	if (!txn->root)
 		return error_set(err, ERROR_HOST, "target '%s' has no path", plan->target.root);

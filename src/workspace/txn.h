@@ -44,7 +44,11 @@ struct txn_identity {
 	uint64_t tree; /* of a directory: sum over all that is below (txn_tree_of); 0: not taken */
 };
 
-void txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity);
+/*
+ * What NAME is now; "nothing" is an answer, and is what *ret_identity says when it could not be told, too: then -1 with
+ * errno, and whoever would act upon nothing being there must not.
+ */
+int txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity);
 
 /*
  * The sum over names, inodes, sizes, times and modes of all that is below directory NAME; never 0. To be kept in an

@@ -137,7 +137,8 @@ static const char *check_meta(struct txn *txn, size_t index)
 
 	if (fd < 0)
 		return gone_or_trouble();
-	txn_identity_of(fd, "", &got);
+	if (txn_identity_of(fd, "", &got) < 0)
+		return trouble;
 	if (!is_as_planned(item, &got))
 		return "changed";
 	item->old = got;
@@ -170,22 +171,25 @@ static const char *check_destination(struct txn *txn, size_t index)
 		return NULL;
 	if (txn_where(txn, index, true, &fd, &name) < 0)
 		return gone_or_trouble();
-	txn_identity_of(fd, name, &got);
+	if (txn_identity_of(fd, name, &got) < 0)
+		return trouble;
 	if (got.exists && !txn_is_ours(txn, index, item->to, &got))
 		return "changed";
 	txn_times_note(&txn->parents[item->to_parent], fd);
 	return directory_refuses(fd);
 }
 
-/* What is at an item's path; it counts as free when an earlier item takes it away. */
-static void look(struct txn *txn, size_t index, int fd, const char *name,
-		 struct txn_identity *ret_got)
+/* What is at an item's path; it counts as free when an earlier item takes it away. -1 with errno when it cannot be told. */
+static int look(struct txn *txn, size_t index, int fd, const char *name,
+		struct txn_identity *ret_got)
 {
 	const struct txn_item *item = &txn->items[index];
 
-	txn_identity_of(fd, name, ret_got);
+	if (txn_identity_of(fd, name, ret_got) < 0)
+		return -1;
 	if (ret_got->exists && !item->old.exists && txn_is_ours(txn, index, item->path, ret_got))
 		*ret_got = (struct txn_identity){ 0 };
+	return 0;
 }
 
 static const char *check_item(struct txn *txn, size_t index, const struct swaps *swaps)
@@ -202,7 +206,8 @@ static const char *check_item(struct txn *txn, size_t index, const struct swaps 
 		return NULL;
 	if (txn_where(txn, index, false, &fd, &name) < 0)
 		return gone_or_trouble();
-	look(txn, index, fd, name, &got);
+	if (look(txn, index, fd, name, &got) < 0)
+		return trouble;
 	if (!is_as_planned(item, &got))
 		return "changed";
 	refused = check_tree(item, fd, name);

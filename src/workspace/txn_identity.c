@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "workspace/txn_parts.h"
 #include "workspace/txn_walk.h"
+#include "workspace/view_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,14 +33,16 @@ static void from_statx(const struct statx *st, struct txn_identity *ret_identity
 	};
 }
 
-void txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity)
+int txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity)
 {
 	struct statx st;
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
 
 	*ret_identity = (struct txn_identity){ 0 };
-	if (statx(dir_fd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) == 0)
-		from_statx(&st, ret_identity);
+	if (statx(dir_fd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
+		return view_is_nothing(errno) ? 0 : -1;
+	from_statx(&st, ret_identity);
+	return 0;
 }
 
 /* FNV-1a, then mixed, so that a sum over many tells which. */

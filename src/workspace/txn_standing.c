@@ -25,8 +25,7 @@ static int look_at_slot(struct txn *txn, size_t item, bool as_backup,
 
 	if (txn_slot(txn, item, as_backup, &fd, slot) < 0)
 		return is_gone() ? 0 : -1;
-	txn_identity_of(fd, slot, ret_identity);
-	return 0;
+	return txn_identity_of(fd, slot, ret_identity);
 }
 
 static int look_at_path(struct txn *txn, size_t item, bool to, struct txn_identity *ret_identity)
@@ -36,8 +35,7 @@ static int look_at_path(struct txn *txn, size_t item, bool to, struct txn_identi
 
 	if (txn_where(txn, item, to, &fd, &name) < 0)
 		return is_gone() ? 0 : -1;
-	txn_identity_of(fd, name, ret_identity);
-	return 0;
+	return txn_identity_of(fd, name, ret_identity);
 }
 
 /* 0, or -1 with errno when it cannot be told. */
@@ -148,8 +146,8 @@ static enum txn_standing meta_standing(struct txn *txn, size_t index)
 
 	if (fd < 0 && !is_gone())
 		return STANDS_UNSEEN;
-	if (fd >= 0)
-		txn_identity_of(fd, "", &there);
+	if (fd >= 0 && txn_identity_of(fd, "", &there) < 0)
+		return STANDS_UNSEEN;
 	if (!txn_is_same(txn, &item->old, &there))
 		return STANDS_LOST;
 	bool is_new = (there.mode & 07777) == item->new_meta.mode &&
