@@ -3,7 +3,6 @@
 #include "base/own.h"
 #include "engine/sandbox_parts.h"
 #include "workspace/origin_record.h"
-#include "workspace/uncover.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -58,7 +57,6 @@ void sandbox_capture(struct sandbox *sandbox)
 		    !delta.is_partial)
 			set_time(sandbox->dir_fd, &now);
 		sandbox_note_blobs(sandbox, &unkept);
-		uncover_new(&stack, &delta, sandbox->workspace);
 		delta_done(&delta);
 	}
 	view_close(&stack);

@@ -100,40 +100,6 @@ def test_staging_hidden(home):
             time.sleep(0.1)
 
 
-def test_one_directory(home):
-    """Both sides make a directory of one name: it is one, with what both put into it."""
-    home.put("was/old", "old\n")
-    home.call("create", "both", "-C", home.work)
-    sh(home, "both", "mkdir -p new/deep was/new; echo s > new/s; echo s > new/deep/s; echo same > new/same; echo s > new/differs;"
-       " echo s > was/new/s; rm -r was/old; mkdir was/old; echo s > was/old/s")
-    for path, text in (("new/r", "r"), ("new/deep/r", "r"), ("new/same", "same"), ("new/differs", "r"), ("was/new/r", "r")):
-        home.put(path, text + "\n")
-    rows = {row["path"]: row["op"] for row in home.rows("diff", "both")}
-    tap.ok(not {"new/r", "new/deep/r", "was/new/r", "new/same"} & set(rows) and rows.get("new/deep/s") == "added",
-           "what the sandbox never saw it did not remove", rows)
-    done = home.call("promote", "both", "--json")
-    tap.ok([row["path"] for row in json.loads(done.stdout)["conflicts"]] == ["new/differs"] and done.returncode == 3,
-           "only what differs is a conflict", done)
-    home.call("refresh", "both")
-    seen = sh(home, "both", "find new was -type f | sort | tr '\\n' ' '").stdout
-    tap.equal(seen, "new/deep/r new/deep/s new/differs new/r new/s new/same was/new/r was/new/s was/old/s ", "refreshed, it sees all")
-    done = home.call("promote", "both", "--strategy", "theirs")
-    made = {path: home.read(path) for path in ("new/r", "new/s", "new/deep/r", "new/deep/s", "was/new/r", "was/new/s", "new/differs")}
-    tap.ok(done.returncode == 0 and made == {path: ("r\n" if path.endswith("/r") else "s\n") for path in made}, "all of it is there", made)
-    done = home.call("undo")
-    tap.ok(done.returncode == 0 and home.read("new/differs") == "r\n" and home.read("was/old") == "old\n"
-           and not os.path.exists(home.work + "/new/s"), "and undone", done)
-    # A snapshot has a directory, and the top another instead of it: that one hides.
-    home.call("rm", "both")
-    home.call("create", "over", "-C", home.work)
-    sh(home, "over", "mkdir twice; echo 1 > twice/first")
-    home.call("snap", "over")
-    sh(home, "over", "rm -r twice; mkdir twice; echo 2 > twice/second")
-    sh(home, "over", "true")
-    tap.equal(sh(home, "over", "ls twice").stdout, "second\n", "what hides something of a snapshot goes on hiding it")
-    clean(home, "over")
-
-
 def test_apply(home):
     home.put("src/edit.txt", LINES)
     home.put("gone.txt", "gone\n")
@@ -922,7 +888,7 @@ def main():
     with Home("aisbx-pr.") as home:
         if not home.can_run(tap, "promotion"):
             return tap.done()
-        for test in (test_staging_hidden, test_one_directory, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
+        for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
                      test_merge_favours, test_base_pinned, test_base_git, test_bases_git, test_into_sandbox,
                      test_consent, test_consent_before_conflict, test_consent_carried, test_links, test_hardlink,
                      test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
