@@ -7,11 +7,9 @@
 #include "history/history.h"
 
 /*
- * Removes expired sandboxes, layers and contents nobody refers to, promotions beyond their bounds, what promotions of
- * stores that are gone keep, the trash, and history beyond BOUNDS; appends {kind, path, detail} for each to ANSWER. What
- * was left, and why, goes to NOTES.
+ * Removes expired sandboxes, layers and contents nobody refers to, promotions beyond their bounds, the trash, and
+ * history beyond BOUNDS; appends {kind, path, detail} for each to ANSWER.
  */
-int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct strv *notes,
-		   struct error *err);
+int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct error *err);
 
 #endif

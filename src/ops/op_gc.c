@@ -1,5 +1,4 @@
 /* `gc`: housekeeping after runs that were killed, and of what is kept no longer than its bounds. */
-#include "base/own.h"
 #include "base/units.h"
 #include "engine/gc_kept.h"
 #include "ops/rows.h"
@@ -22,13 +21,8 @@ int op_gc_run(struct op_call *call, struct error *err)
 					       .rows = RUNS_KEPT,
 					       .log_bytes = (uint64_t)log_bytes };
 
-	owned(strv_done) struct strv notes = STRV_INIT;
-
-	if (engine_gc(&call->answer, err) < 0 ||
-	    engine_gc_kept(&bounds, call->answer, &notes, err) < 0)
+	if (engine_gc(&call->answer, err) < 0 || engine_gc_kept(&bounds, call->answer, err) < 0)
 		return -1;
-	for (size_t i = 0; i < notes.count; i++)
-		str_addf(&call->notes, "aisbx: %s\n", notes.items[i]);
 	if (call->answer->many.count == 0)
 		str_add(&call->text, "nothing was left behind\n");
 	return 0;

@@ -207,9 +207,8 @@ static const struct op gc_row = {
 	.help = "Every run cleans up after itself, and after those that were killed\n"
 		"before it; gc does the same without running anything. What belongs\n"
 		"to a living run is not touched. It also removes expired sandboxes,\n"
-		"layers that nothing refers to, promotions too old to be undone or of\n"
-		"a store that is gone, and history beyond its age and size; it says\n"
-		"what it removed, and what it could not look at.\n",
+		"layers that nothing refers to, promotions too old to be undone, and\n"
+		"history beyond its age and size; it says what it removed.\n",
 	.run = op_gc_run,
 };
 

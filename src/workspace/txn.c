@@ -1,7 +1,5 @@
 /* A transaction from its plan to DONE. */
-#include "base/clean_path.h"
 #include "base/own.h"
-#include "workspace/staging_mark.h"
 #include "workspace/store.h"
 #include "workspace/sys.h"
 #include "workspace/txn_lock.h"
@@ -141,7 +139,6 @@ int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *
 		return error_set(err, ERROR_HOST, "target '%s' has no path", plan->target.root);
 	txn->root_dev = root.dev;
 	txn->root_ino = root.ino;
-	txn->store_staging = plan->target.store_staging;
 	txn->is_same_boot = true;
 	txn->id = xstrdup(plan->id);
 	txn->digest = xstrdup(plan->digest ? plan->digest : "");
@@ -228,9 +225,6 @@ static int prepare(struct txn *txn, const struct txn_plan *plan, struct error *e
 {
 	if (plan->begun && plan->begun(txn->directory, plan->cookie, err) < 0)
 		return -1;
-	/* Noted by its store, it may be more than an empty directory. */
-	if (txn->store_staging && !path_is_within(txn->directory, txn->store_staging))
-		staging_mark(txn->dir_fd, txn->store_staging);
 	if (journal_create(txn->dir_fd, &txn->journal) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a journal in '%s'",
 				   txn->directory);

@@ -5,7 +5,6 @@
  * slots, wherever they are, so it names them before it makes them.
  */
 #include "base/own.h"
-#include "workspace/staging_mark.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
 #include "workspace/txn_mount.h"
@@ -276,10 +275,7 @@ static int make_place(struct txn *txn, struct txn_place *place)
 	if (above_fd < 0 || sys_mkdirat(above_fd, txn->id, 0700) < 0)
 		return -1;
 	place->fd = sys_openat(above_fd, txn->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-	if (place->fd < 0)
-		return -1;
-	staging_mark(place->fd, txn->store_staging);
-	return sys_fsync(above_fd);
+	return place->fd < 0 ? -1 : sys_fsync(above_fd);
 }
 
 int txn_place_all(struct txn *txn, struct error *err)

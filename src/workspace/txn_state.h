@@ -72,7 +72,6 @@ struct txn {
 	int swapped_fd;	 /* the target, when the transaction is on the directory above */
 	struct journal journal;
 	char *id, *digest, *owner, *root;
-	const char *store_staging; /* of whoever began it; borrowed, NULL: unknown */
 	uint64_t root_dev, root_ino;
 	char boot_id[37];
 	bool is_swap;		/* the item replaces the target directory itself */
