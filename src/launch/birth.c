@@ -64,12 +64,18 @@ static long clone_with(uint64_t namespaces, int *ret_pidfd, const struct start *
 	return pid;
 }
 
+static bool is_refusal(void)
+{
+	return errno == EINVAL || errno == ENOSPC || errno == EPERM;
+}
+
 /* With as many namespaces as there can be: all, or all but one that the caller would do without, or but two. */
 static long clone_most(struct launch *launch, struct start *start)
 {
 	long pid = clone_with(NAMESPACES, &launch->init_fd, start);
 
-	for (unsigned set = 1; pid < 0 && set < 1u << DISPENSABLE; set++) {
+	/* Only what says that there is none: memory may be there the next moment. */
+	for (unsigned set = 1; pid < 0 && is_refusal() && set < 1u << DISPENSABLE; set++) {
 		uint64_t without = 0;
 
 		start->missing = 0;
