@@ -94,6 +94,18 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 		add_mount(ret_words, cwd, &flags->mounts[i]);
 }
 
+/* Whether that is no setting, but says something about them; or about what is kept, which is nobody's here. */
+static bool take_mark(const char *name, struct request *request)
+{
+	bool only_flags = strcmp(name, ONLY_FLAGS) == 0;
+	bool only_narrows = strcmp(name, ONLY_NARROWS) == 0;
+
+	request->only_flags |= only_flags;
+	request->only_narrows |= only_narrows;
+	return only_flags || only_narrows || strcmp(name, MADE_WORKSPACE) == 0 ||
+	       write_rule_is_word(name);
+}
+
 int sandbox_words_read(const struct strv *words, struct request *request, struct error *err)
 {
 	for (size_t i = 0; i < words->count; i += 2) {
@@ -102,16 +114,8 @@ int sandbox_words_read(const struct strv *words, struct request *request, struct
 		const struct setting_row *row =
 			str_starts(name, "--") ? setting_find(name + 2) : NULL;
 
-		if (strcmp(name, MADE_WORKSPACE) == 0 || write_rule_is_word(name))
+		if (take_mark(name, request))
 			continue;
-		if (strcmp(name, ONLY_FLAGS) == 0) {
-			request->only_flags = true;
-			continue;
-		}
-		if (strcmp(name, ONLY_NARROWS) == 0) {
-			request->only_narrows = true;
-			continue;
-		}
 		if (value && strcmp(name, "--profile") == 0) {
 			free(request->profile);
 			request->profile = xstrdup(value);

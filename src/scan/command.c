@@ -139,15 +139,22 @@ static bool runs_lines(const struct strv *words, size_t start)
 	return is_fed;
 }
 
+/* What follows the name of the option that names a file of rules, or NULL. */
+static const char *after_rules_option(const char *word)
+{
+	static const char *const names[] = { "--file=", "--makefile=", "-f" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_starts(word, names[i]))
+			return word + strlen(names[i]);
+	return NULL;
+}
+
 /* make -f -, make -f/dev/stdin: rules that come in. */
 static bool reads_rules(const struct strv *words, size_t at)
 {
 	for (at++; at < words->count; at++) {
-		const char *word = words->items[at];
-		const char *file = str_starts(word, "--file=")	     ? word + strlen("--file=")
-				   : str_starts(word, "--makefile=") ? word + strlen("--makefile=")
-				   : str_starts(word, "-f")	     ? word + 2
-								     : NULL;
+		const char *file = after_rules_option(words->items[at]);
 
 		if (file && !*file && at + 1 < words->count)
 			file = words->items[at + 1];
@@ -159,20 +166,8 @@ static bool reads_rules(const struct strv *words, size_t at)
 }
 
 /* Without a script, or with -s or - in its place. */
-bool command_reads_code(const struct strv *words)
+static bool reads_script(const struct strv *words, size_t at, bool is_shell)
 {
-	size_t at = command_start(words);
-	const char *name = at < words->count ? command_name(words->items[at]) : "";
-	bool is_shell = scan_language_of_program(name) == SCAN_SHELL;
-
-	if (command_is_interpreter(name) && runs_lines(words, at))
-		return true;
-	if (strcmp(name, "source") == 0 || strcmp(name, ".") == 0)
-		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
-	if (is_among("make gmake", name))
-		return reads_rules(words, at);
-	if (!command_is_interpreter(name))
-		return false;
 	for (at++; at < words->count; at++) {
 		const char *word = words->items[at];
 
@@ -184,6 +179,20 @@ bool command_reads_code(const struct strv *words)
 			return false;
 	}
 	return true;
+}
+
+bool command_reads_code(const struct strv *words)
+{
+	size_t at = command_start(words);
+	const char *name = at < words->count ? command_name(words->items[at]) : "";
+
+	if (strcmp(name, "source") == 0 || strcmp(name, ".") == 0)
+		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
+	if (is_among("make gmake", name))
+		return reads_rules(words, at);
+	return command_is_interpreter(name) &&
+	       (runs_lines(words, at) ||
+		reads_script(words, at, scan_language_of_program(name) == SCAN_SHELL));
 }
 
 void judge_target(struct scan_job *job, uint32_t at, const char *path)

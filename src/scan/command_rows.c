@@ -2,10 +2,10 @@
 #include "scan/command_rows.h"
 
 #include "base/own.h"
+#include "base/wildcard.h"
 #include "scan/fold.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -421,11 +421,11 @@ bool command_may_be(const char *pattern)
 	static const char *const others[] = { "sh", "bash", "python3", "node", "perl" };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (fnmatch(pattern, rows[i].name, 0) == 0)
+		if (wildcard_matches(pattern, rows[i].name, 0))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (fnmatch(pattern, others[i], 0) == 0)
+		if (wildcard_matches(pattern, others[i], 0))
 			return true;
 	}
 	return false;

@@ -173,6 +173,28 @@ unsigned follow_alternatives(const struct meaning *text)
 	return count;
 }
 
+const struct meaning *follow_part(const struct meaning *part, unsigned which, unsigned *rounds)
+{
+	unsigned count = follow_alternatives(part);
+
+	if (count > *rounds)
+		*rounds = count;
+	return follow_alternative(part, which);
+}
+
+const struct meaning *follow_each_way(struct follow *follow, uint32_t node,
+				      const struct meaning *(*read)(struct follow *follow,
+								    uint32_t node, unsigned which,
+								    unsigned *rounds))
+{
+	unsigned rounds = 1;
+	const struct meaning *first = read(follow, node, 0, &rounds), *all = NULL;
+
+	for (unsigned i = rounds - 1; first && i > 0; i--)
+		all = meaning_both(&follow->all, all, read(follow, node, i, &rounds));
+	return meaning_both(&follow->all, all, first);
+}
+
 static const struct meaning *join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other)
 {

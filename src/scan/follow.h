@@ -50,6 +50,16 @@ const struct meaning *follow_binary(struct follow *follow, uint32_t node);
 /* Of what a text may be, the one at WHICH, or the first; how many there are. */
 const struct meaning *follow_alternative(const struct meaning *text, unsigned which);
 unsigned follow_alternatives(const struct meaning *text);
+/*
+ * What READ makes of NODE, in each way its parts may be: of each part it takes the alternative WHICH, and *ROUNDS becomes
+ * how many there are. What is made of the first comes first.
+ */
+const struct meaning *follow_each_way(struct follow *follow, uint32_t node,
+				      const struct meaning *(*read)(struct follow *follow,
+								    uint32_t node, unsigned which,
+								    unsigned *rounds));
+/* Of PART the alternative WHICH, and *ROUNDS is at least as many as it has. */
+const struct meaning *follow_part(const struct meaning *part, unsigned which, unsigned *rounds);
 /* Both in a row, in each way they may be: each of what either may be comes up once. */
 const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
 				  const struct meaning *other);

@@ -185,21 +185,20 @@ static const struct meaning *any_of(const struct call *call)
 	return result;
 }
 
-/* One way to join them: of what each may be, the alternative WHICH. *ROUNDS becomes how many there are. */
-static const struct meaning *join_parts(const struct call *call, unsigned which, unsigned *rounds)
+/* One way to join them (follow_each_way). */
+static const struct meaning *join_parts(struct follow *follow, uint32_t node, unsigned which,
+					unsigned *rounds)
 {
 	owned(str_done) struct str out = STR_INIT;
 	bool is_any = false;
 
 	for (unsigned i = 0; i < JOINED_MAX; i++) {
-		uint32_t at = follow_argument(call->follow, call->node, i);
-		const struct meaning *text = follow_text(call->follow, at);
+		uint32_t at = follow_argument(follow, node, i);
+		const struct meaning *text;
 
 		if (at == SYNTAX_NONE)
 			break;
-		if (follow_alternatives(text) > *rounds)
-			*rounds = follow_alternatives(text);
-		text = follow_alternative(text, which);
+		text = follow_part(follow_text(follow, at), which, rounds);
 		if (text && text->text[0] == '/')
 			str_clear(&out);
 		else if (out.len > 0 && out.data[out.len - 1] != '/')
@@ -210,18 +209,13 @@ static const struct meaning *join_parts(const struct call *call, unsigned which,
 		else
 			str_add_char(&out, FOLD_GAP);
 	}
-	return is_any ? meaning_new(&call->follow->all, MEANS_TEXT, str_cstr(&out), out.len) : NULL;
+	return is_any ? meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len) : NULL;
 }
 
 /* os.path.join("/home", name): a path, with gaps where its parts are not known. */
 static const struct meaning *joined(const struct call *call)
 {
-	unsigned rounds = 1;
-	const struct meaning *first = join_parts(call, 0, &rounds), *all = NULL;
-
-	for (unsigned i = rounds - 1; first && i > 0; i--)
-		all = meaning_both(&call->follow->all, all, join_parts(call, i, &rounds));
-	return meaning_both(&call->follow->all, all, first);
+	return follow_each_way(call->follow, call->node, join_parts);
 }
 
 static const struct meaning *home(const struct call *call)

@@ -190,6 +190,19 @@ static const struct meaning *member_of(struct follow *follow, const struct meani
 	return result;
 }
 
+static void destructure(struct follow *follow, uint32_t pattern, const struct meaning *right,
+			unsigned depth);
+
+/* spawn: s and a: {b}. */
+static void define_pair(struct follow *follow, uint32_t value, const struct meaning *meaning,
+			unsigned depth)
+{
+	if (follow->syntax->nodes[value].kind == NODE_OBJECT_PATTERN && depth < PATTERN_DEPTH_MAX)
+		destructure(follow, value, meaning, depth + 1);
+	else
+		define(follow, value, meaning);
+}
+
 /* const {exec, spawn: s, a: {b}} = require("child_process"), and a, b = os, sys. */
 static void destructure(struct follow *follow, uint32_t pattern, const struct meaning *right,
 			unsigned depth)
@@ -210,11 +223,8 @@ static void destructure(struct follow *follow, uint32_t pattern, const struct me
 
 		if (syntax->nodes[name].kind == NODE_SHORTHAND)
 			define(follow, name, member_of(follow, right, name));
-		else if (is_pair && syntax->nodes[value].kind == NODE_OBJECT_PATTERN &&
-			 depth < PATTERN_DEPTH_MAX)
-			destructure(follow, value, member_of(follow, right, key), depth + 1);
 		else if (is_pair)
-			define(follow, value, member_of(follow, right, key));
+			define_pair(follow, value, member_of(follow, right, key), depth);
 		else if (syntax->nodes[name].kind == NODE_IDENTIFIER)
 			define(follow, name, item == SYNTAX_NONE ? NULL : follow->of[item]);
 		item = item == SYNTAX_NONE ? SYNTAX_NONE : syntax_next(syntax, item);

@@ -38,7 +38,7 @@ static void add_part(struct str *out, const char *bytes, size_t len, bool is_raw
 		fold_escapes(out, bytes, len, hides);
 }
 
-/* One way to read the literal: of what is put into it, the alternative WHICH. *ROUNDS becomes how many there are. */
+/* One way to read the literal (follow_each_way). */
 static const struct meaning *read_literal(struct follow *follow, uint32_t node, unsigned which,
 					  unsigned *rounds)
 {
@@ -60,10 +60,7 @@ static const struct meaning *read_literal(struct follow *follow, uint32_t node, 
 		if (it->kind != NODE_INTERPOLATION || it->start < at || it->end > end)
 			continue;
 		add_part(&out, syntax->text + at, it->start - at, is_raw, &hides);
-		part = follow_text(follow, child);
-		if (follow_alternatives(part) > *rounds)
-			*rounds = follow_alternatives(part);
-		part = follow_alternative(part, which);
+		part = follow_part(follow_text(follow, child), which, rounds);
 		if (part)
 			str_add_bytes(&out, part->text, part->len);
 		else
@@ -81,14 +78,7 @@ static const struct meaning *read_literal(struct follow *follow, uint32_t node, 
 
 static const struct meaning *literal(struct follow *follow, uint32_t node)
 {
-	unsigned rounds = 1;
-	const struct meaning *first = read_literal(follow, node, 0, &rounds), *all = NULL;
-
-	if (!first || rounds == 1)
-		return first;
-	for (unsigned i = rounds - 1; i > 0; i--)
-		all = meaning_both(&follow->all, all, read_literal(follow, node, i, &rounds));
-	return meaning_both(&follow->all, all, first);
+	return follow_each_way(follow, node, read_literal);
 }
 
 const struct meaning *follow_string(struct follow *follow, uint32_t node)

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Longer names no function that is known has. */
@@ -191,7 +192,6 @@ const struct function_row *function_find(enum scan_language language, const char
 	member = row ? NULL : as_fs(path);
 	if (!member || strlen(member) > FUNCTION_MAX)
 		return row;
-	memcpy(other, "fs.", strlen("fs."));
-	memcpy(other + strlen("fs."), member, strlen(member) + 1);
+	(void)snprintf(other, sizeof(other), "fs.%s", member);
 	return find_in(javascript_functions, other);
 }

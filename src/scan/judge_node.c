@@ -141,6 +141,15 @@ static bool applied(struct scan_job *job, uint32_t call)
 	return is_known;
 }
 
+/* import("x") */
+static void imported(struct scan_job *job, uint32_t call, uint32_t callee)
+{
+	const struct meaning import = { .kind = MEANS_PATH, .text = "import" };
+
+	if (job->syntax->nodes[callee].kind == NODE_IMPORT_WORD)
+		(void)called(job, call, job->syntax->nodes[call].start, &import);
+}
+
 static void judge_call(struct scan_job *job, uint32_t call)
 {
 	uint32_t callee = syntax_child(job->syntax, call, FIELD_CALLEE);
@@ -150,11 +159,7 @@ static void judge_call(struct scan_job *job, uint32_t call)
 
 	if (callee == SYNTAX_NONE)
 		return;
-	if (job->syntax->nodes[callee].kind == NODE_IMPORT_WORD) {
-		const struct meaning import = { .kind = MEANS_PATH, .text = "import" };
-
-		(void)called(job, call, at, &import);
-	}
+	imported(job, call, callee);
 	written = judge_source(job, callee);
 	for (const struct meaning *one = job->follow->of[callee]; one; one = one->also) {
 		if (one->kind != MEANS_PATH)

@@ -182,22 +182,8 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 	if (destination == SYNTAX_NONE)
 		return;
 	shell_word_add(shell, destination, &target);
-	/* bash < <(echo ...), mapfile -t x < <(...) */
-	if (!is_out && shell->syntax->nodes[destination].kind == NODE_PROCESS_SUBSTITUTION) {
-		owned(str_done) struct str text = STR_INIT;
-
-		if (shell_output(shell, destination, shell->syntax->nodes[destination].after,
-				 &text))
-			shell_feed(shell, node, str_cstr(&text));
-	}
-	/* sh <&3: code from a descriptor that something else was opened on. */
-	if (!is_out && memchr(shell->syntax->text + it->start, '&', it->end - it->start)) {
-		owned(strv_done) struct strv words = STRV_INIT;
-
-		shell_fed_command(shell, node, &words);
-		if (words.count > 0 && command_reads_code(&words))
-			job_find(shell->job, it->start, RULE_PIPE, SEVERITY_MEDIUM, NULL);
-	}
+	if (!is_out)
+		shell_feed_from(shell, node, destination);
 	/* curl ... > FILE: the file is what came. */
 	if (is_out && (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
 		add_fetched(shell, str_cstr(&target));

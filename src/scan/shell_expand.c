@@ -1,11 +1,11 @@
 /* What $NAME and ${NAME...} stand for, as far as the text itself says it. */
 #include "base/own.h"
+#include "base/wildcard.h"
 #include "scan/among.h"
 #include "scan/fold.h"
 #include "scan/shell_word.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,7 +281,7 @@ static void add_stripped(struct shell *shell, const char *value, const char *res
 		owned(free_ptr) char *part =
 			side == '#' ? xstrndup(value, i) : xstrdup(value + len - i);
 
-		if (fnmatch(pattern, part, 0) == 0) {
+		if (wildcard_matches(pattern, part, 0)) {
 			cut = i;
 			is_cut = true;
 		}

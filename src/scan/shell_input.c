@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-void shell_fed_command(struct shell *shell, uint32_t node, struct strv *ret_words)
+/* The words of the command whose input NODE, a redirection, is. */
+static void fed_command(struct shell *shell, uint32_t node, struct strv *ret_words)
 {
 	uint32_t parent = shell->syntax->nodes[node].parent;
 	uint32_t command = parent == SYNTAX_NONE ? SYNTAX_NONE : shell_command_in(shell, parent);
@@ -50,6 +51,17 @@ static void read_items(struct shell *shell, const char *name, const char *text,
 	shell_define(shell, name, strlen(name), items);
 }
 
+/* The length of what NAME gets, which ends where one of ENDS is. */
+static size_t read_value(struct shell *shell, const char *name, const char *text, const char *ends)
+{
+	size_t len = strcspn(text, ends);
+	owned(free_ptr) char *value = xstrndup(text, len);
+
+	if (len > 0)
+		shell_define(shell, name, strlen(name), value);
+	return len;
+}
+
 void shell_read(struct shell *shell, const struct strv *words, const char *text)
 {
 	size_t at = command_start(words);
@@ -60,10 +72,11 @@ void shell_read(struct shell *shell, const struct strv *words, const char *text)
 	if (at >= words->count || (!is_list && strcmp(words->items[at], "read") != 0))
 		return;
 	shell_separators(shell, separators);
+	const char *between = is_list ? "\n" : separators;
+
 	for (at++; at < words->count; at++) {
 		const char *name = words->items[at];
 		bool is_last = at + 1 == words->count;
-		size_t len;
 
 		if (name[0] == '-') {
 			at += takes_value(name, is_list);
@@ -71,17 +84,11 @@ void shell_read(struct shell *shell, const struct strv *words, const char *text)
 			continue;
 		}
 		if (is_list || is_array) {
-			read_items(shell, name, text, is_list ? "\n" : separators);
+			read_items(shell, name, text, between);
 			return;
 		}
-		text += strspn(text, separators);
-		len = strcspn(text, is_last ? "\n" : separators);
-		if (len > 0) {
-			owned(free_ptr) char *value = xstrndup(text, len);
-
-			shell_define(shell, name, strlen(name), value);
-		}
-		text += len;
+		text += strspn(text, between);
+		text += read_value(shell, name, text, is_last ? "\n" : between);
 	}
 }
 
@@ -122,7 +129,7 @@ void shell_feed(struct shell *shell, uint32_t node, const char *text)
 	enum scan_language language;
 	uint32_t above = shell->syntax->nodes[node].parent, first;
 
-	shell_fed_command(shell, node, &words);
+	fed_command(shell, node, &words);
 	if (words.count == 0)
 		return;
 	language = shell_reads_as(&words);
@@ -136,4 +143,23 @@ void shell_feed(struct shell *shell, uint32_t node, const char *text)
 		read_in_loop(shell, first, &words, text);
 	else
 		shell_read(shell, &words, text);
+}
+
+void shell_feed_from(struct shell *shell, uint32_t node, uint32_t destination)
+{
+	const struct syntax_node *it = &shell->syntax->nodes[node];
+	const struct syntax_node *from = &shell->syntax->nodes[destination];
+	owned(strv_done) struct strv words = STRV_INIT;
+	owned(str_done) struct str text = STR_INIT;
+
+	/* bash < <(echo ...), mapfile -t x < <(...) */
+	if (from->kind == NODE_PROCESS_SUBSTITUTION &&
+	    shell_output(shell, destination, from->after, &text))
+		shell_feed(shell, node, str_cstr(&text));
+	/* sh <&3: code from a descriptor that something else was opened on. */
+	if (!memchr(shell->syntax->text + it->start, '&', it->end - it->start))
+		return;
+	fed_command(shell, node, &words);
+	if (words.count > 0 && command_reads_code(&words))
+		job_find(shell->job, it->start, RULE_PIPE, SEVERITY_MEDIUM, NULL);
 }

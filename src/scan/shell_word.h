@@ -90,10 +90,10 @@ bool shell_unalias(struct shell *shell, const struct strv *words, struct strv *r
 #define SHELL_SEPARATORS_SIZE 256
 /* Blanks, and what IFS says: it may be the command's own, or no longer count. */
 void shell_separators(const struct shell *shell, char out[static SHELL_SEPARATORS_SIZE]);
-/* The words of the command whose input NODE, a redirection, is. */
-void shell_fed_command(struct shell *shell, uint32_t node, struct strv *ret_words);
 /* NODE, a redirection, gives TEXT to its command: code to an interpreter, lines to read. */
 void shell_feed(struct shell *shell, uint32_t node, const char *text);
+/* The same for what DESTINATION, a command or a descriptor in its place, gives. */
+void shell_feed_from(struct shell *shell, uint32_t node, uint32_t destination);
 
 /* The language a command's input would be run as; SCAN_UNKNOWN when it is no code. */
 enum scan_language shell_reads_as(const struct strv *words);

@@ -13,7 +13,10 @@ static void take(struct str *out, const struct text *text, size_t from, size_t t
 {
 	if (from > to || to > text->count)
 		abort();
-	str_add_bytes(out, text->bytes + text->starts[from], text->starts[to] - text->starts[from]);
+	/* A text of nothing may have no bytes at all to count from. */
+	if (from < to)
+		str_add_bytes(out, text->bytes + text->starts[from],
+			      text->starts[to] - text->starts[from]);
 }
 
 static void check_script(const struct text *old, const struct text *new)

@@ -72,23 +72,31 @@ static bool is_barred(const struct server *server, const struct tool *tool, stru
 	return false;
 }
 
-void tools_call(const struct request_view *request)
+/* The tool that is meant, or NULL: the request has failed then. */
+static const struct tool *named_tool(const struct request_view *request)
 {
-	struct server *server = request->session->server;
 	const struct value *named = request->params ? value_get(request->params, "name") : NULL;
 	const char *name = named && named->kind == VALUE_TEXT ? named->text.bytes : NULL;
 	bool is_whole = name && strlen(name) == named->text.len;
 	const struct tool *tool = is_whole ? tool_find(name) : NULL;
 	char shown[STR_SHOWN_SIZE], text[160];
+
+	if (tool)
+		return tool;
+	(void)snprintf(text, sizeof(text), "no tool '%s'", name ? str_shown(name, shown) : "");
+	request_fail(request, RPC_INVALID_PARAMS, text, NULL);
+	return NULL;
+}
+
+void tools_call(const struct request_view *request)
+{
+	struct server *server = request->session->server;
+	const struct tool *tool = named_tool(request);
 	struct tool_call work;
 	struct error err;
 
-	if (!tool) {
-		(void)snprintf(text, sizeof(text), "no tool '%s'",
-			       name ? str_shown(name, shown) : "");
-		request_fail(request, RPC_INVALID_PARAMS, text, NULL);
+	if (!tool)
 		return;
-	}
 	if (is_barred(server, tool, &err)) {
 		refuse(request, &err);
 		return;
