@@ -56,8 +56,6 @@ bench:
 	@tools/bench
 
 test-vm:
-	@tools/setup vm
-	@tools/build release
 	@tools/test-vm
 
 format:

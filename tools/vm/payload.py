@@ -16,8 +16,8 @@ INSIDE = Path("/opt/aisbx")  # the source tree in the guest; the build folder is
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
-def build(guest):
-    """Builds for the guest's architecture and returns the build folder."""
+def configure(guest):
+    """Sets a build for the guest's architecture up and returns its folder."""
     folder = guest.folder / "build"
     machine = MACHINES[guest.arch]
     cross = []
@@ -28,11 +28,19 @@ def build(guest):
     if not (folder / "build.ninja").exists():
         shutil.rmtree(folder, ignore_errors=True)
         call(["meson", "setup", folder, "-Dprefix=/usr/local", "-Dlibexecdir=libexec", *cross], cwd=SOURCE)
-    built = subprocess.run(["ninja", "-C", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    return folder
+
+
+def build(guest, folder, jobs):
+    """What is installed, and what the jobs name: most programs of the build are tests that no guest runs."""
+    targets = json.loads(call(["meson", "introspect", "--targets", folder]))
+    wanted = [os.path.relpath(file, folder) for target in targets if target["installed"] for file in target["filename"]]
+    made = str(INSIDE / "build") + "/"
+    wanted += {word[len(made):] for word in named(jobs) if word.startswith(made)}
+    built = subprocess.run(["ninja", "-C", folder, *wanted], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                            check=False)
     if built.returncode:
         raise SystemExit(built.stdout[-4000:] + f"\ntest-vm: the build for {guest.arch} failed")
-    return folder
 
 
 def inside(word, folder):
@@ -47,24 +55,30 @@ def inside(word, folder):
 
 
 def suites(folder, wanted, chosen):
-    """Tests of the wanted suites as [{name, command, env, timeout, who}]; CHOSEN words narrow them by name."""
+    """Programs of the wanted suites as [{name, command, env, timeout, who}], one for each caller; CHOSEN words narrow
+    them by name. What the suites start first because it takes long comes last here, where time may be short."""
     found = []
-    for test in json.loads(call(["meson", "introspect", "--tests", folder])):
-        suite = {name.split(":")[-1] for name in test["suite"]}
-        if not suite & set(wanted):
+    for test in sorted(json.loads(call(["meson", "introspect", "--tests", folder])), key=lambda row: row["priority"]):
+        suite = next((each for each in (name.split(":")[-1] for name in test["suite"]) if each in wanted), None)
+        name = f"{suite}/{test['name']}"
+        if not suite or chosen and not any(word in name for word in chosen):
             continue
-        if chosen and not any(word in test["name"] for word in chosen):
-            continue
-        found.append({
-            "name": test["name"],
-            "command": [inside(str(word), folder) for word in test["cmd"]],
-            "env": {key: inside(value, folder) for key, value in test["env"].items()
-                    if key not in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "MSAN_OPTIONS", "MALLOC_PERTURB_")},
-            "timeout": test["timeout"],
-            # These change to a plain caller by themselves.
-            "who": os.environ.get("VM_WHO", "root" if "escape" in suite else "root user").split(),
-        })
+        # Attacks change to a plain caller by themselves.
+        for who in os.environ.get("VM_WHO", "root" if suite == "escape" else "root user").split():
+            found.append({
+                "name": name,
+                "command": [inside(str(word), folder) for word in test["cmd"]],
+                "env": {key: inside(value, folder) for key, value in test["env"].items()
+                        if key not in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "MSAN_OPTIONS", "MALLOC_PERTURB_")},
+                "timeout": test["timeout"],
+                "who": who,
+            })
     return found
+
+
+def named(jobs):
+    """Every word that may be a file of theirs."""
+    return {word for job in jobs for word in [*job["command"], *job["env"].values()]}
 
 
 def is_needed(path):
@@ -72,10 +86,10 @@ def is_needed(path):
     return path.suffix not in (".o", ".a", ".log", ".ninja", ".d") and not path.name.startswith((".ninja", "compile_"))
 
 
-def is_named(folder, tests):
+def is_named(folder, jobs):
     """Leaves those programs of the build's tests at home that none of the chosen ones names: most of its bytes."""
-    named = {word for test in tests for word in [*test["command"], *test["env"].values()]}
-    return lambda path: folder / "tests" not in path.parents or inside(str(path), folder) in named
+    words = named(jobs)
+    return lambda path: folder / "tests" not in path.parents or inside(str(path), folder) in words
 
 
 def add_tree(tar, source, name, wanted=lambda path: True):
@@ -94,22 +108,25 @@ def owned_by_root(member):
     return member
 
 
-def pack(guest, folder, tests):
-    """The payload as a tar on a disk of its own: no image to build for a run."""
+def pack(guest, folder, jobs):
+    """The payload as a tar on a disk of its own: no image to build for a run. The caller removes it."""
+    if not jobs:
+        raise Unavailable("nothing to run")
     install = guest.folder / "install"
     shutil.rmtree(install, ignore_errors=True)
     call(["meson", "install", "-C", folder, "--no-rebuild"], env={**os.environ, "DESTDIR": str(install)})
     plan = guest.folder / "tests.json"
-    plan.write_text(json.dumps(tests))
-    payload = guest.folder / "payload.tar"
+    plan.write_text(json.dumps(jobs))
+    for old in guest.folder.glob("payload-*.tar"):
+        if not Path("/proc", old.stem.partition("-")[2]).exists():
+            old.unlink()
+    payload = guest.folder / f"payload-{os.getpid()}.tar"
     with tarfile.open(payload, "w", format=tarfile.GNU_FORMAT) as tar:
         add_tree(tar, install, ".")
         for name in ("tests", "profiles", "include", "tools", "examples"):
             add_tree(tar, SOURCE / name, f"./{INSIDE.relative_to('/')}/{name}")
-        add_tree(tar, folder, f"./{INSIDE.relative_to('/')}/build", is_named(folder, tests))
+        add_tree(tar, folder, f"./{INSIDE.relative_to('/')}/build", is_named(folder, jobs))
         for name in ("guest-init", "guest-suites"):
             tar.add(HERE / name, f"./vm/{name}", filter=owned_by_root)
         tar.add(plan, "./vm/tests.json", filter=owned_by_root)
-    if not payload.stat().st_size:
-        raise Unavailable("nothing to run")
     return payload
