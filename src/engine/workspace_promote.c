@@ -163,52 +163,21 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	return status;
 }
 
-/* The newest live promotion whose target the caller stands in; the id is copied. */
-static int find_here(const struct store *store, char **ret_id, struct error *err)
-{
-	owned(free_ptr) char *here = getcwd(NULL, 0);
-	struct promotion_record *items = NULL;
-	size_t count = 0;
-	int status = 0;
-
-	if (!here)
-		return error_errno(err, ERROR_HOST, "where am I");
-	if (promotion_list(store, NULL, &items, &count, err) < 0)
-		return -1;
-	for (size_t i = 0; i < count && !*ret_id && status == 0; i++) {
-		if (strcmp(items[i].state, PROMOTION_UNREADABLE) == 0)
-			status =
-				error_set(err, ERROR_HOST,
-					  "promotion %s cannot be read, and may be the one to take "
-					  "back: say which (aisbx undo ID)",
-					  items[i].id);
-		else if (strcmp(items[i].state, "live") == 0 &&
-			 path_is_within(here, items[i].target))
-			*ret_id = xstrdup(items[i].id);
-	}
-	promotion_records_free(items, count);
-	if (status < 0)
-		return -1;
-	if (!*ret_id)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no promotion to take back in %s (aisbx promotions lists them; "
-				 "aisbx undo ID takes any of them back)",
-				 here);
-	return 0;
-}
-
 int engine_undo(const char *id, struct value **ret_answer, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	owned(strv_done) struct strv paths = STRV_INIT;
-	owned(free_ptr) char *found = NULL;
+	owned(free_ptr) char *here = NULL;
 	char undone[LAYER_ID_SIZE] = "";
 
 	if (engine_store(&store, err) < 0)
 		return -1;
-	if (!id && find_here(&store, &found, err) < 0)
-		return -1;
-	if (promotion_undo(&store, id ? id : found, NULL, undone, &paths, err) < 0)
+	if (!id) {
+		here = getcwd(NULL, 0);
+		if (!here)
+			return error_errno(err, ERROR_HOST, "where am I");
+	}
+	if (promotion_undo(&store, id, here, undone, &paths, err) < 0)
 		return -1;
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "promotion_id", value_new_text(undone));

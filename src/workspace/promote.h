@@ -117,8 +117,11 @@ int promotion_list(const struct store *store, const char *target,
 		   struct promotion_record **ret_items, size_t *ret_count, struct error *err);
 void promotion_records_free(struct promotion_record *items, size_t count);
 
-/* Takes promotion ID back; NULL: the newest live one, of TARGET when that is given. Fills *ret_id. */
-int promotion_undo(const struct store *store, const char *id, const char *target,
+/*
+ * Takes promotion ID back, by the beginning of its name; NULL: the newest in force whose target the directory HERE lies
+ * in. *ret_id is the whole name.
+ */
+int promotion_undo(const struct store *store, const char *id, const char *here,
 		   char ret_id[static LAYER_ID_SIZE], struct strv *ret_paths, struct error *err);
 
 /* Finishes or reverses what killed processes left; cheap when there is nothing. At the start of any command. */

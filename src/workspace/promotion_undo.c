@@ -1,6 +1,7 @@
 /* Promotions taken back. */
 #include "workspace/promotion.h"
 
+#include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "workspace/txn_trust.h"
@@ -33,30 +34,30 @@ static int find_id(const struct strv *ids, const char *prefix, char ret_id[stati
 	return 0;
 }
 
-/* The newest that is in force. */
-static int find_newest(const struct store *store, const struct strv *ids, const char *target,
+/* The newest in force whose target HERE lies in. One that cannot be read may be that; one that goes this moment is not. */
+static int find_newest(const struct store *store, const struct strv *ids, const char *here,
 		       char ret_id[static LAYER_ID_SIZE], struct error *err)
 {
 	for (size_t i = 0; i < ids->count; i++) {
 		owned(promotion_entry_done) struct promotion_entry entry = { 0 };
+		struct error why = { 0 };
+		bool is_read = promotion_read(store, ids->items[i], &entry, &why) == 0;
 
-		*err = (struct error){ 0 };
-		/* One that cannot be read may be the newest; one that goes this moment is not. */
-		if (promotion_read(store, ids->items[i], &entry, err) < 0) {
-			if (err->code != ERROR_NOT_FOUND)
-				return -1;
-			continue;
-		}
-		if (strcmp(entry.state, "live") != 0 ||
-		    (target && strcmp(entry.target, target) != 0))
+		if (!is_read && why.code != ERROR_NOT_FOUND)
+			return error_set(err, ERROR_HOST,
+					 "promotion %s cannot be read, and may be the one to take "
+					 "back: say which (aisbx undo ID)",
+					 ids->items[i]);
+		if (!is_read || strcmp(entry.state, "live") != 0 ||
+		    !path_is_within(here, entry.target))
 			continue;
 		memcpy(ret_id, ids->items[i], LAYER_ID_SIZE);
 		return 0;
 	}
-	if (target)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "nothing was promoted to '%s' that could be undone", target);
-	return error_set(err, ERROR_NOT_FOUND, "nothing was promoted that could be undone");
+	return error_set(err, ERROR_NOT_FOUND,
+			 "no promotion to take back in %s (aisbx promotions lists them; aisbx undo "
+			 "ID takes any of them back)",
+			 here);
 }
 
 static int check_undoable(const struct promotion_entry *entry, struct error *err)
@@ -109,7 +110,7 @@ static int take_back(const struct store *store, struct promotion_entry *entry, s
 	return promotion_save(store, entry, false, err);
 }
 
-int promotion_undo(const struct store *store, const char *id, const char *target,
+int promotion_undo(const struct store *store, const char *id, const char *here,
 		   char ret_id[static LAYER_ID_SIZE], struct strv *ret_paths, struct error *err)
 {
 	owned(promotion_entry_done) struct promotion_entry entry = { 0 };
@@ -119,8 +120,7 @@ int promotion_undo(const struct store *store, const char *id, const char *target
 
 	if (promotion_recover(store, NULL, err) < 0 || promotion_ids(store, &ids, err) < 0)
 		return -1;
-	status =
-		id ? find_id(&ids, id, ret_id, err) : find_newest(store, &ids, target, ret_id, err);
+	status = id ? find_id(&ids, id, ret_id, err) : find_newest(store, &ids, here, ret_id, err);
 	strv_done(&ids);
 	if (status < 0 || promotion_lock(store, ret_id, &lock_fd, err) < 0 ||
 	    promotion_read(store, ret_id, &entry, err) < 0 || check_undoable(&entry, err) < 0 ||

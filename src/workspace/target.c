@@ -60,6 +60,16 @@ int target_look(int root_fd, const char *relative, struct txn_identity *ret_iden
 	return txn_identity_of(fd, *name ? name : ".", ret_identity);
 }
 
+int target_see(int root_fd, const char *relative, struct txn_identity *ret_identity,
+	       struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (target_look(root_fd, relative, ret_identity) == 0)
+		return 0;
+	return error_errno(err, ERROR_HOST, "cannot look at '%s'", str_shown(relative, shown));
+}
+
 int target_open_file(int root_fd, const char *relative, const struct txn_identity *identity)
 {
 	owned(fd_close) int dir_fd = -1, fd = -1;

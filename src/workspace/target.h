@@ -14,6 +14,10 @@ int target_parent(int root_fd, const char *relative, int *ret_fd, const char **r
 /* What is at RELATIVE; absent when it, or a directory on the way to it, is not there. -1 with errno when it cannot be told. */
 int target_look(int root_fd, const char *relative, struct txn_identity *ret_identity);
 
+/* The same for those who act upon it: what cannot be told is an error, and not taken for gone. */
+int target_see(int root_fd, const char *relative, struct txn_identity *ret_identity,
+	       struct error *err);
+
 /* The regular file at RELATIVE for reading, when it still is IDENTITY; -1 with errno. */
 int target_open_file(int root_fd, const char *relative, const struct txn_identity *identity);
 

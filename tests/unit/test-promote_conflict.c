@@ -1,6 +1,9 @@
 /* Promotion against a reality that moved: each conflict, each strategy, and the two versions taken into the sandbox. */
 #include "tests/unit/promote_fixture.h"
 
+#include "base/sha256.h"
+#include "workspace/cas.h"
+
 #define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
 
 static const struct conflict *conflict_at(const struct bench *b, const char *path)
@@ -196,6 +199,35 @@ static void test_kinds(void)
 	       "and all of it comes back");
 }
 
+/* A directory that the sandbox removed, and reality put a file into meanwhile: it goes by decision only, and is kept. */
+static void test_unseen(void)
+{
+	owned(bench_close) struct bench b;
+	owned(fd_close) int kept = -1;
+	char hex[SHA256_HEX_SIZE];
+
+	bench_open(&b);
+	real_put(&b, "tree/seen", "one\n");
+	bench_start(&b);
+	top_remove(&b, "tree");
+	bench_capture(&b);
+	bench_tick();
+	real_put(&b, "tree/unseen", "nobody else has it\n");
+	sha256_hex("nobody else has it\n", 19, hex);
+	b.request.strategy = STRATEGY_THEIRS;
+	b.request.dry_run = true;
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "tree/unseen", "nobody else has it\n") &&
+		       cas_open(&b.store, hex, &kept, &b.err) < 0,
+	       "a dry run takes and keeps nothing");
+	b.request.dry_run = false;
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "tree", NULL), "the sandbox wins at once");
+	check_kind(&b, "tree/unseen", "base-lost");
+	tap_is_int(cas_open(&b.store, hex, &kept, &b.err), 0, "what it never saw is kept");
+	tap_ok(bench_undo(&b, NULL) == 0 && real_is(&b, "tree/seen", "one\n") &&
+		       real_is(&b, "tree/unseen", "nobody else has it\n"),
+	       "and comes back");
+}
+
 static void test_renames(void)
 {
 	owned(bench_close) struct bench b;
@@ -321,6 +353,7 @@ int main(void)
 	test_ways();
 	test_aspects();
 	test_kinds();
+	test_unseen();
 	test_renames();
 	test_lost();
 	test_into_sandbox();

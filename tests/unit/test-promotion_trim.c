@@ -1,4 +1,4 @@
-/* Promotions that are old, or that never were: what of them goes, and what stays. */
+/* Promotions that are old, or that never were: what of them goes, and what stays; and how one is named. */
 #include "base/id.h"
 #include "tests/unit/promote_fixture.h"
 #include "workspace/promotion.h"
@@ -83,9 +83,39 @@ static void test_torsos(void)
 	tap_ok(has_torso(&b, b.promotion.id), "and a whole one");
 }
 
+/* A promotion is named by a beginning that no other has; a record that speaks of another one is nobody's. */
+static void test_named(void)
+{
+	owned(bench_close) struct bench b;
+	char wrong[sizeof("promotions/") + LAYER_ID_SIZE], right[sizeof(wrong)];
+
+	bench_open(&b);
+	bench_start(&b);
+	top_put(&b, "first", "one\n", false);
+	bench_capture(&b);
+	tap_is_int(bench_promote(&b), 0, "promoted");
+	(void)snprintf(right, sizeof(right), "promotions/%s", b.promotion.id);
+	(void)snprintf(wrong, sizeof(wrong), "%s", right);
+	wrong[strlen(wrong) - 1] = wrong[strlen(wrong) - 1] == '0' ? '1' : '0';
+	if (renameat(b.store.fd, right, b.store.fd, wrong) < 0)
+		tap_bail("cannot rename a promotion");
+	tap_ok(bench_undo(&b, strrchr(wrong, '/') + 1) < 0 && b.err.code == ERROR_INPUT &&
+		       real_is(&b, "first", "one\n"),
+	       "a record under another's name is not believed");
+	tap_ok(bench_undo(&b, NULL) < 0 && b.err.code == ERROR_HOST &&
+		       real_is(&b, "first", "one\n"),
+	       "nor passed over");
+	if (mkdirat(b.store.fd, right, 0700) < 0)
+		tap_bail("cannot make a promotion");
+	tap_ok(bench_undo(&b, "0") < 0 && b.err.code == ERROR_USAGE &&
+		       real_is(&b, "first", "one\n"),
+	       "a beginning that two have names none");
+}
+
 int main(void)
 {
 	test_trim();
 	test_torsos();
+	test_named();
 	return tap_done();
 }
