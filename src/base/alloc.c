@@ -1,24 +1,16 @@
 /* Allocation that aborts when memory is out: a file of its own, so that analysers take its word for it. */
 #include "base/str.h"
 
-#include <signal.h>
+#include "base/die.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void *or_die(void *memory)
 {
-	static const char words[] = "aisbx: out of memory\n";
-
-	if (!memory) {
-		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
-
-		(void)ignored;
-		/* Not abort(): in a process cloned by hand musl's would signal the thread it was cloned from. */
-		(void)kill(getpid(), SIGABRT);
-		_exit(127);
-	}
+	if (!memory)
+		die("out of memory");
 	return memory;
 }
 

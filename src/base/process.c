@@ -104,6 +104,17 @@ struct process_used process_used_of(const struct rusage *usage)
 	};
 }
 
+void process_heard_signals(sigset_t *ret_set)
+{
+	sigemptyset(ret_set);
+	sigaddset(ret_set, SIGINT);
+	sigaddset(ret_set, SIGTERM);
+	sigaddset(ret_set, SIGHUP);
+	sigaddset(ret_set, SIGQUIT);
+	sigaddset(ret_set, SIGWINCH);
+	sigaddset(ret_set, SIGPIPE);
+}
+
 void process_heed_signals(void)
 {
 	/* Asked of the kernel: the library refuses two of them, which would stay as they came. */

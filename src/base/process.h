@@ -2,6 +2,7 @@
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,9 @@ struct process_used {
 
 struct rusage;
 struct process_used process_used_of(const struct rusage *usage);
+
+/* What whoever runs a command hears for itself and for all that belongs to the command. */
+void process_heard_signals(sigset_t *ret_set);
 
 /* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */
 void process_heed_signals(void);

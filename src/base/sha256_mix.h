@@ -12,7 +12,10 @@ extern const uint32_t sha256_round_constants[64];
 /* In plain C. */
 void sha256_mix_plain(uint32_t state[static 8], const uint8_t *blocks, size_t count);
 
-/* By instructions made for it, where the processor has them: several times as fast. False, and nothing done, elsewhere. */
+/*
+ * By instructions made for it, where the processor has them: several times as fast. False, and nothing done, elsewhere, or
+ * where nobody knows yet and so few blocks are not worth asking.
+ */
 bool sha256_mix_by_processor(uint32_t state[static 8], const uint8_t *blocks, size_t count);
 
 #endif

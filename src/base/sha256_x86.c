@@ -1,16 +1,14 @@
 /* SHA-256 by the SHA extensions of x86. */
 #include "base/sha256_mix.h"
 
-#if defined(__x86_64__) && defined(__has_include)
-#if __has_include(<sys/platform/x86.h>)
-#define HAS_SHA_INSTRUCTIONS
-#endif
-#endif
-
-#ifdef HAS_SHA_INSTRUCTIONS
+#ifdef __x86_64__
 
 #include <immintrin.h>
+#if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
+#else
+#include <cpuid.h>
+#endif
 
 #define FOR_SHA __attribute__((target("sha,sse4.1,ssse3")))
 
@@ -85,10 +83,37 @@ FOR_SHA static void mix_all(uint32_t state[static 8], const uint8_t *blocks, siz
 	store(state, halves);
 }
 
+#ifdef CPU_FEATURE_ACTIVE
+/* What the C library found out when it started: asking the processor is dear in a virtual machine. */
+static bool has_instructions(size_t count)
+{
+	(void)count;
+	return CPU_FEATURE_ACTIVE(SHA) && CPU_FEATURE_ACTIVE(SSE4_1);
+}
+#else
+/* A few blocks are mixed sooner than the answer would be there. */
+#define WORTH_ASKING 32
+
+/* This C library has found out nothing: asked by hand, and once. */
+static bool has_instructions(size_t count)
+{
+	static enum { UNKNOWN, PRESENT, ABSENT } answer;
+	unsigned eax, ebx = 0, ecx = 0, edx, more;
+
+	if (answer == UNKNOWN && count >= WORTH_ASKING) {
+		bool is_there = __get_cpuid_count(7, 0, &eax, &ebx, &more, &edx) &&
+				(ebx & bit_SHA) && __get_cpuid(1, &eax, &ebx, &ecx, &edx) &&
+				(ecx & bit_SSE4_1);
+
+		answer = is_there ? PRESENT : ABSENT;
+	}
+	return answer == PRESENT;
+}
+#endif
+
 bool sha256_mix_by_processor(uint32_t state[static 8], const uint8_t *blocks, size_t count)
 {
-	/* What the C library found out when it started: asking the processor is dear in a virtual machine. */
-	if (!CPU_FEATURE_ACTIVE(SHA) || !CPU_FEATURE_ACTIVE(SSE4_1))
+	if (!has_instructions(count))
 		return false;
 	mix_all(state, blocks, count);
 	return true;

@@ -5,11 +5,11 @@
 #include "base/dir.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "base/wildcard.h"
 #include "confine/mask_metadata.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -320,7 +320,7 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 	owned(dir_close) DIR *dir = opendir(dir_path[0] ? dir_path : "/");
 
 	while (status == 0 && dir_next(dir, &entry) > 0) {
-		if (fnmatch(slash + 1, entry->d_name, 0) != 0)
+		if (!wildcard_matches(slash + 1, entry->d_name, 0))
 			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
 		const char *below = path + strlen(builder->layer->path);

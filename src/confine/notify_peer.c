@@ -1,6 +1,8 @@
 /* Socket addresses that a payload handed to the kernel, made readable for a denial. */
 #include "confine/notify_peer.h"
 
+#include "base/ip_text.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +15,7 @@ static void decode_inet(const struct in_addr *addr, in_port_t port, struct peer 
 	peer->family = AF_INET;
 	peer->port = ntohs(port);
 	peer->is_own = number >> 24 == 127 || number == 0;
-	(void)inet_ntop(AF_INET, addr, peer->address, sizeof(peer->address));
+	ip_text_v4((const uint8_t *)&addr->s_addr, peer->address);
 }
 
 static void decode_inet6(const struct sockaddr_in6 *addr, struct peer *peer)
@@ -29,7 +31,7 @@ static void decode_inet6(const struct sockaddr_in6 *addr, struct peer *peer)
 	peer->port = ntohs(addr->sin6_port);
 	peer->is_own =
 		IN6_IS_ADDR_LOOPBACK(&addr->sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&addr->sin6_addr);
-	(void)inet_ntop(AF_INET6, &addr->sin6_addr, peer->address, sizeof(peer->address));
+	ip_text_v6(addr->sin6_addr.s6_addr, peer->address);
 }
 
 static void decode_unix(const char *path, size_t len, struct peer *peer)

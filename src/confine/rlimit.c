@@ -3,6 +3,10 @@
 
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(rlim_t) == sizeof(uint64_t), "the kernel's limits have 64 bits");
 
 #define LOW_NICE 5
 #define SIGNALS_MAX 1024
@@ -15,16 +19,22 @@ static rlim_t smaller(rlim_t a, rlim_t b)
 	return a < b ? a : b;
 }
 
+/* The number of a limit is an enumeration in one C library and an int in another; the kernel's call takes both. */
+static int exchange_limit(int resource, const struct rlimit *next, struct rlimit *ret_before)
+{
+	return (int)syscall(SYS_prlimit64, 0, resource, next, ret_before);
+}
+
 /* Never above the caller's own hard limit: raising needs a privilege, and the caller's bound keeps holding. */
 static int set_limit(int resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit limit;
 
-	if (getrlimit(resource, &limit) < 0)
+	if (exchange_limit(resource, NULL, &limit) < 0)
 		return -1;
 	limit.rlim_max = smaller(limit.rlim_max, hard);
 	limit.rlim_cur = smaller(soft, limit.rlim_max);
-	return setrlimit(resource, &limit);
+	return exchange_limit(resource, &limit, NULL);
 }
 
 int rlimit_apply(const struct spec_limits *limits, bool no_group)

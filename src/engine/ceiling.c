@@ -2,6 +2,7 @@
 #include "engine/ceiling.h"
 
 #include "base/own.h"
+#include "base/real_path.h"
 #include "engine/owner.h"
 #include "engine/profile_load.h"
 #include "engine/surroundings.h"
@@ -48,7 +49,7 @@ static char *workspace_here(const char *const *env, struct error *err)
 	request.environ = env;
 	if (surroundings_read(&request, &around, err) < 0)
 		return NULL;
-	return realpath(around.paths.workspace ? around.paths.workspace : around.host.cwd, NULL);
+	return path_real(around.paths.workspace ? around.paths.workspace : around.host.cwd);
 }
 
 int engine_ceiling_read(struct ceiling_profiles *profiles, const char *const *env,

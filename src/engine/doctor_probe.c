@@ -332,7 +332,8 @@ static int try_disk(const struct probe *probe, struct error *err)
 		return error_set(err, ERROR_HOST, "a tmpfs holds more than its size");
 	if (!probe->host->privileged && !storage_fits_tmpfs()) {
 		probe->result->is_weaker = true;
-		(void)error_set(err, ERROR_HOST, "layers are on disk, as large as it lets them be");
+		(void)error_set(err, ERROR_HOST,
+				"layers are on disk; who fills them is ended, not refused");
 	}
 	(void)snprintf(probe->result->detail, sizeof(probe->result->detail),
 		       "tmpfs of bounded size");

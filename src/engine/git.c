@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "base/tree.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static const char *variable(const char *const *env, const char *name)
 /* Absolute, and not in what a sandbox's changes go to. */
 static bool is_safe_place(const char *directory, const char *target)
 {
-	owned(free_ptr) char *real = directory[0] == '/' ? realpath(directory, NULL) : NULL;
+	owned(free_ptr) char *real = directory[0] == '/' ? path_real(directory) : NULL;
 
 	return real && !path_is_within(real, target);
 }

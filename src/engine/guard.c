@@ -3,12 +3,12 @@
 
 #include "base/clean_path.h"
 #include "base/own.h"
+#include "base/wildcard.h"
 #include "engine/record.h"
 #include "engine/surroundings.h"
 #include "plan/mask_list.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <linux/limits.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static bool is_at_or_below(const char *path, const char *dir, const char *name)
 	for (const char *end = path; *end;) {
 		end += 1 + strcspn(end + 1, "/");
 		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		if (fnmatch(pattern, part, FNM_PATHNAME) == 0)
+		if (wildcard_matches(pattern, part, WILDCARD_PATH))
 			return true;
 	}
 	return false;

@@ -5,6 +5,7 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -31,7 +32,7 @@ static void add_link(const struct look *look, const char *name)
 	struct plan_paths *paths = look->paths;
 
 	/* A link that leads nowhere shows nothing. */
-	if (len <= 0 || (size_t)len >= sizeof(path) || !realpath(path, target))
+	if (len <= 0 || (size_t)len >= sizeof(path) || !path_real_into(path, target))
 		return;
 	paths->links = xrealloc(paths->links, paths->link_count + 1, sizeof(*paths->links));
 	paths->links[paths->link_count++] =
@@ -79,6 +80,26 @@ static void forget(const struct look *look)
 		look->memory->is_whole = false;
 }
 
+static void read_links(const struct look *look, const char *prefix);
+
+/* NAME has room for a slash behind it. Some filesystems do not tell kinds; what is no link leads to itself. */
+static void look_at(const struct look *look, char *name, size_t len, unsigned char kind)
+{
+	bool may_be_link = kind == DT_LNK || kind == DT_UNKNOWN;
+	bool may_follow = plan_link_may_follow(name);
+	bool matters = may_be_link && plan_link_matters(name);
+
+	if (matters || (may_be_link && may_follow))
+		forget(look);
+	if (matters)
+		add_link(look, name);
+	if (!may_follow)
+		return;
+	name[len] = '/';
+	name[len + 1] = '\0';
+	read_links(look, name);
+}
+
 /*
  * One pass over the names of the home and of those few directories below it that credentials lie in, and a closer look at
  * links that matter. PREFIX is "" or ends in a slash, so that such a directory may be a link as well.
@@ -91,24 +112,13 @@ static void read_links(const struct look *look, const char *prefix)
 
 	remember(look, dir, *prefix ? prefix : ".");
 	while (dir_next(dir, &entry) > 0) {
-		/* Some filesystems do not tell kinds; what is no link leads to itself. */
-		bool may_be_link = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
-
-		if (!may_be_link && entry->d_type != DT_DIR)
+		if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN &&
+		    entry->d_type != DT_DIR)
 			continue;
 		int len = snprintf(name, sizeof(name), "%s%s", prefix, entry->d_name);
 
-		if (len <= 0 || (size_t)len + 1 >= sizeof(name))
-			continue;
-		if (may_be_link && (plan_link_matters(name) || plan_link_may_follow(name)))
-			forget(look);
-		if (may_be_link && plan_link_matters(name))
-			add_link(look, name);
-		if (plan_link_may_follow(name)) {
-			name[len] = '/';
-			name[len + 1] = '\0';
-			read_links(look, name);
-		}
+		if (len > 0 && (size_t)len + 1 < sizeof(name))
+			look_at(look, name, (size_t)len, entry->d_type);
 	}
 }
 

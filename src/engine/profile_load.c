@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/nearest.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "base/yaml.h"
 #include "engine/profile_workspace.h"
 #include "engine/settings_file.h"
@@ -91,7 +92,7 @@ static int unknown_profile(const char *name, struct error *err)
 static int add_file(struct chain *chain, const char *path, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
-	owned(free_ptr) char *real = realpath(path, NULL);
+	owned(free_ptr) char *real = path_real(path);
 	owned(free_ptr) char *dir = NULL;
 
 	if (!real)
@@ -131,7 +132,7 @@ static int add_relative(struct chain *chain, const char *word, struct error *err
 /* A user's `default` that extends `default` means the built-in one. */
 static bool is_last(const struct chain *chain, const char *path)
 {
-	owned(free_ptr) char *real = realpath(path, NULL);
+	owned(free_ptr) char *real = path_real(path);
 
 	return real && chain->count > 0 && strcmp(chain->paths[chain->count - 1], real) == 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "base/sha256.h"
 #include "base/yaml.h"
 #include "engine/profile_load.h"
@@ -200,12 +201,12 @@ static char *place_of(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	owned(free_ptr) char *dir = slash ? xstrndup(file, (size_t)(slash - file)) : xstrdup(".");
-	owned(free_ptr) char *real = realpath(file, NULL);
+	owned(free_ptr) char *real = path_real(file);
 	owned(free_ptr) char *real_dir = NULL;
 
 	if (real)
 		return ptr_take(&real);
-	real_dir = realpath(*dir ? dir : "/", NULL);
+	real_dir = path_real(*dir ? dir : "/");
 	return real_dir ? xasprintf("%s/%s", real_dir[1] ? real_dir : "", slash ? slash + 1 : file)
 			: xstrdup(file);
 }

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "base/yaml.h"
 #include "engine/profile_load.h"
 #include "engine/trust.h"
@@ -54,7 +55,7 @@ static int read_found(const char *dir, struct found_file *file, struct error *er
 					 YAML_MAX_BYTES);
 		return error_errno(err, ERROR_HOST, "%s", path);
 	}
-	file->dir = realpath(dir, NULL);
+	file->dir = path_real(dir);
 	if (!file->dir)
 		return error_errno(err, ERROR_HOST, "%s", dir);
 	file->path = xasprintf("%s/" WORKSPACE_PROFILE, file->dir[1] ? file->dir : "");

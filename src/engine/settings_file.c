@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "profile/srt.h"
 #include "workspace/write_rule.h"
 
@@ -28,7 +29,7 @@ static char *target_of(const char *path)
 	owned(free_ptr) char *head = xstrdup(path);
 	owned(free_ptr) char *real = NULL;
 
-	while (!(real = realpath(head, NULL))) {
+	while (!(real = path_real(head))) {
 		char *slash = strrchr(head, '/');
 
 		if (!slash || slash == head)
@@ -45,7 +46,7 @@ static char *target_of(const char *path)
 static int read_file(const struct request *request, const char *workspace, struct str *ret_text,
 		     struct srt_place *ret_place, char **ret_cwd, struct error *err)
 {
-	*ret_cwd = realpath(".", NULL);
+	*ret_cwd = path_real(".");
 	if (!*ret_cwd)
 		return error_errno(err, ERROR_HOST, "the current directory");
 	*ret_place = (struct srt_place){
@@ -120,7 +121,7 @@ int settings_file_keep(const struct request *request, const char *workspace,
 	owned(strv_done) struct strv notes = STRV_INIT;
 	owned(str_done) struct str text = STR_INIT;
 	owned(free_ptr) char *cwd = NULL;
-	struct srt_place place;
+	struct srt_place place = { 0 };
 
 	if (read_file(request, workspace, &text, &place, &cwd, err) < 0 ||
 	    srt_parse(str_cstr(&text), text.len, &place, &ret_kept->flags, &notes, err) < 0)

@@ -91,9 +91,8 @@ static int look(struct filling *fill, const struct bundle_change *change,
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (target_look(fill->target_fd, change->path, ret_look) < 0)
-		return error_errno(err, ERROR_HOST, "cannot look at '%s'",
-				   str_shown(change->path, shown));
+	if (target_see(fill->target_fd, change->path, ret_look, err) < 0)
+		return -1;
 	ret_now->type = target_type(ret_look);
 	ret_now->mtime_s = ret_look->mtime_ns > 0 ? (uint64_t)ret_look->mtime_ns / 1000000000 : 0;
 	if (ret_now->type == 'l') {

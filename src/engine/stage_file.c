@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "base/sha256.h"
 #include "base/yaml.h"
 #include "engine/profile_load.h"
@@ -40,9 +41,9 @@ static int find_file(struct stage_file *file, const char *given, const char *wor
 	owned(free_ptr) char *beside = xasprintf("%s/" FILE_NAME, workspace);
 	owned(free_ptr) char *own = config_dir ? xasprintf("%s/" FILE_NAME, config_dir) : NULL;
 
-	file->path = realpath(given ? given : beside, NULL);
+	file->path = path_real(given ? given : beside);
 	if (!file->path && !given && own)
-		file->path = realpath(own, NULL);
+		file->path = path_real(own);
 	if (file->path)
 		return 0;
 	if (given)
@@ -94,7 +95,7 @@ int stage_file_read(struct stage_file *file, const struct engine_stage *wish, co
 		    struct error *err)
 {
 	owned(free_ptr) char *config_dir = engine_config_dir(wish->environ);
-	owned(free_ptr) char *own_dir = config_dir ? realpath(config_dir, NULL) : NULL;
+	owned(free_ptr) char *own_dir = config_dir ? path_real(config_dir) : NULL;
 	owned(str_done) struct str text = STR_INIT;
 
 	if (find_file(file, wish->file, workspace, config_dir, err) < 0)
@@ -127,7 +128,7 @@ static int find_target(struct stage_file *file, size_t index, const char *worksp
 	char shown[STR_SHOWN_SIZE];
 	struct stat st;
 
-	file->targets[index] = realpath(path, NULL);
+	file->targets[index] = path_real(path);
 	if (!file->targets[index] || stat(path, &st) < 0)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "%s:%u: the target '%s' of stage '%s' is not there; make the "
@@ -189,7 +190,7 @@ int engine_pipeline_trust(const char *file, const char *const *env, bool *ret_is
 			  struct value **ret_answer, struct error *err)
 {
 	owned(free_ptr) char *config_dir = engine_config_dir(env);
-	owned(free_ptr) char *path = realpath(file, NULL);
+	owned(free_ptr) char *path = path_real(file);
 	owned(pipeline_done) struct pipeline pipeline;
 	owned(value_release) struct value *tree = NULL;
 	owned(str_done) struct str text = STR_INIT;

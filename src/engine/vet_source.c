@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "confine/mask.h"
 #include "engine/workspace_parts.h"
 #include "workspace/txn_mount.h"
@@ -158,7 +159,7 @@ static bool is_untouched(const struct view_stack *stack, const struct spec *spec
 		return true;
 	if (!path_is_within(path, spec->workspace))
 		return false;
-	real = realpath(path, NULL);
+	real = path_real(path);
 	mount = mount_of(AT_FDCWD, path);
 	if (!real || strcmp(real, path) != 0 || mount == 0)
 		return false;
@@ -222,7 +223,7 @@ static int open_one(const struct vet_view *view, const char *path, struct vet_so
 	}
 	fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	free_ptr(&source->real);
-	source->real = fd < 0 ? NULL : realpath(path, NULL);
+	source->real = fd < 0 ? NULL : path_real(path);
 	return fd;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clean_path.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "guard/readers.h"
 
 #include <linux/limits.h>
@@ -66,7 +67,7 @@ static bool is_roots_alone(const char *path)
 	char part[PATH_MAX];
 	struct stat st;
 
-	if (!realpath(path, part))
+	if (!path_real_into(path, part))
 		return false;
 	for (;;) {
 		char *slash = strrchr(part, '/');
@@ -139,7 +140,7 @@ static bool resolve(const struct guard_request *request, const char *word, char 
 
 	if (used <= 0 || (size_t)used >= sizeof(path))
 		return false;
-	if (realpath(path, ret_path))
+	if (path_real_into(path, ret_path))
 		return true;
 	for (int i = 0; i < LINKS_MAX && follow(path); i++)
 		;
@@ -147,11 +148,14 @@ static bool resolve(const struct guard_request *request, const char *word, char 
 		while (len > 0 && path[--len] != '/')
 			;
 		(void)snprintf(part, sizeof(part), "%.*s", (int)len, path);
-	} while (len > 0 && !realpath(part, dir));
+	} while (len > 0 && !path_real_into(part, dir));
 	/* Up from what is not there: nobody can say where that leads. */
 	if (strstr(path + len, "/.."))
 		return false;
-	used = snprintf(ret_path, PATH_MAX, "%s%s", len > 0 ? dir : "", path + len);
+	owned(free_ptr) char *joined = xasprintf("%s%s", len > 0 ? dir : "", path + len);
+	owned(free_ptr) char *clean = path_clean(joined);
+
+	used = clean ? snprintf(ret_path, PATH_MAX, "%s", clean) : 0;
 	return used > 0 && used < PATH_MAX;
 }
 

@@ -1,5 +1,6 @@
 /* Directories of the caller: home, the current one, and where aisbx keeps its own things. */
 #include "base/own.h"
+#include "base/real_path.h"
 #include "host/parts.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static char *resolve(const char *path)
 	for (;;) {
 		char real[PATH_MAX];
 
-		if (realpath(head, real)) {
+		if (path_real_into(head, real)) {
 			const char *rest = whole + len;
 
 			rest += strspn(rest, "/");

@@ -1,6 +1,8 @@
 /* Addresses of IPv4 and IPv6 as plain bytes, and which of them are nobody's on the internet. */
 #include "net/address.h"
 
+#include "base/ip_text.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +75,10 @@ bool net_address_parse(const char *text, struct net_address *ret_address)
 
 void net_address_format(const struct net_address *address, char out[static NET_ADDRESS_SIZE])
 {
-	(void)inet_ntop(address->is_v6 ? AF_INET6 : AF_INET, address->bytes, out, NET_ADDRESS_SIZE);
+	if (address->is_v6)
+		ip_text_v6(address->bytes, out);
+	else
+		ip_text_v4(address->bytes, out);
 }
 
 void net_place_format(const struct net_address *address, uint16_t port,

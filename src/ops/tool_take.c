@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "base/real_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,7 +290,7 @@ static int take_file(struct tool_call *call, const struct tool_arg *arg, const c
 		     struct error *err)
 {
 	owned(free_ptr) char *here = getcwd(NULL, 0);
-	owned(free_ptr) char *real = realpath(path, NULL);
+	owned(free_ptr) char *real = path_real(path);
 	char shown[STR_SHOWN_SIZE];
 
 	if (!here || !real || !path_is_within(real, here))

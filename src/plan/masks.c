@@ -7,10 +7,10 @@
  */
 #include "base/clean_path.h"
 #include "base/own.h"
+#include "base/wildcard.h"
 #include "plan/mask_list.h"
 #include "plan/parts.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,7 +208,7 @@ static const char *rest_behind(const char *name, const char *link)
 	if (strncmp(name, link, len) == 0 && (name[len] == '/' || !name[len]))
 		return name + len + (name[len] == '/');
 	/* Only a last part is a pattern. */
-	if (strchr(name, '*') && fnmatch(name, link, FNM_PATHNAME) == 0)
+	if (strchr(name, '*') && wildcard_matches(name, link, WILDCARD_PATH))
 		return name + strlen(name);
 	return NULL;
 }
@@ -343,7 +343,7 @@ static void add_credential_aliases(const struct planning *planning, struct entri
 
 		/* The mount may be made of something the pattern stands for. */
 		if (!alias && is_pattern &&
-		    fnmatch(path, from, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
+		    wildcard_matches(path, from, WILDCARD_PATH | WILDCARD_BELOW))
 			add(entries, MASK_HIDE, RANK_CREDENTIAL, xstrdup(to));
 		if (alias)
 			add(entries, is_pattern ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,

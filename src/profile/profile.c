@@ -1,9 +1,9 @@
 /* Profiles without a parser: their life cycle, the built-in ones, and settings told in words. */
 #include "profile/profile.h"
 
+#include "base/die.h"
 #include "profile/builtin.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void profile_init(struct profile *profile)
@@ -40,5 +40,5 @@ void profile_apply_pairs(struct settings *settings, const struct profile_pair *p
 	for (; pairs->key; pairs++)
 		if (settings_set(settings, setting_find(pairs->key), pairs->key, pairs->value,
 				 &err) < 0)
-			abort();
+			die("a built-in profile has a setting that is none");
 }

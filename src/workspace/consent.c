@@ -2,6 +2,7 @@
 #include "workspace/promote_parts.h"
 
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/consent_rule.h"
 #include "workspace/target.h"
 #include "workspace/write_rule.h"
@@ -69,7 +70,7 @@ static bool is_own_profile(const struct sandbox *sandbox, const char *relative)
 
 	for (size_t i = 0; i + 1 < words->count; i += 2) {
 		owned(free_ptr) char *real = strcmp(words->items[i], "--profile") == 0
-						     ? realpath(words->items[i + 1], NULL)
+						     ? path_real(words->items[i + 1])
 						     : NULL;
 
 		if (real && strcmp(real, path) == 0)

@@ -2,6 +2,7 @@
 #include "workspace/promote.h"
 
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/promote_parts.h"
 #include "workspace/snapshot.h"
 #include "workspace/target.h"
@@ -102,7 +103,7 @@ static int open_target(struct promote *promote, struct error *err)
 	owned(free_ptr) char *real = NULL;
 
 	if (target) {
-		real = realpath(target, NULL);
+		real = path_real(target);
 		if (!real)
 			return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST,
 					   "target '%s'", target);
@@ -119,8 +120,8 @@ static int wait_for_git(struct promote *promote, struct error *err)
 	struct item lock = { .path = ".git/index.lock", .place = ".git/index.lock" };
 
 	for (int i = 0; i < GIT_WAIT_STEPS; i++) {
-		if (target_look(promote->target_fd, lock.path, &lock.now) < 0)
-			return error_errno(err, ERROR_HOST, "cannot look at '%s'", lock.path);
+		if (target_see(promote->target_fd, lock.path, &lock.now, err) < 0)
+			return -1;
 		if (!lock.now.exists || promote->request->dry_run)
 			return 0;
 		(void)nanosleep(&step, NULL);

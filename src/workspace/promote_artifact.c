@@ -8,6 +8,7 @@
 
 #include "base/dir.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/target.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ static int set_nearest_target(struct artifact *artifact, struct error *err)
 		if (is_directory(*above ? above : "/"))
 			break;
 	}
-	promote->target = realpath(*above ? above : "/", NULL);
+	promote->target = path_real(*above ? above : "/");
 	if (!promote->target)
 		return error_errno(err, ERROR_HOST, "%s", artifact->goal);
 	rest = xstrdup(artifact->goal + strlen(above));
@@ -282,9 +283,8 @@ static int judge_object(struct promote *promote, struct item *item, struct error
 				 "'%s' leads through a symbolic link: say --to with the directory "
 				 "that it leads to",
 				 str_shown(item->path, shown));
-	if (target_look(promote->target_fd, item->path, &item->now) < 0)
-		return error_errno(err, ERROR_HOST, "cannot look at '%s'",
-				   str_shown(item->path, shown));
+	if (target_see(promote->target_fd, item->path, &item->now, err) < 0)
+		return -1;
 	if (item->now.exists && is_directory && target_type(&item->now) == 'd')
 		item->fate = FATE_LEFT;
 	else if (item->now.exists && is_directory != (target_type(&item->now) == 'd'))

@@ -284,12 +284,9 @@ static bool is_unseen(const struct promote *promote, const struct item *item)
 
 static int judge_item(struct promote *promote, struct item *item, struct error *err)
 {
-	char shown[STR_SHOWN_SIZE];
-
-	/* What cannot be seen is not gone: a deletion would count as done. */
-	if (target_look(promote->target_fd, item->place, &item->now) < 0)
-		return error_errno(err, ERROR_HOST, "cannot look at '%s'",
-				   str_shown(item->place, shown));
+	/* Of what is gone a deletion would count as done. */
+	if (target_see(promote->target_fd, item->place, &item->now, err) < 0)
+		return -1;
 	if (target_type(&item->now) == 'l')
 		item->now_link = target_read_link(promote->target_fd, item->place);
 	if (origin_find(promote->origins, &item->entry, &item->origin, err) < 0)

@@ -2,12 +2,12 @@
 #include "workspace/promote_link.h"
 
 #include "base/own.h"
+#include "base/wildcard.h"
 #include "workspace/origin_index.h"
 #include "workspace/target.h"
 #include "workspace/txn_walk.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,7 +253,7 @@ bool promote_matches(const char *pattern, const char *workspace, const char *pat
 		return true;
 	if (strncmp(pattern, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
 		return true;
-	return fnmatch(pattern, path, 0) == 0;
+	return wildcard_matches(pattern, path, 0);
 }
 
 static int select_pattern(struct promote *promote, const char *pattern, struct error *err)

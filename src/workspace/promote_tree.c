@@ -50,9 +50,8 @@ static int list_directory(struct promote *promote, const char *path, struct strv
 
 		if (!is_agreed(promote, below) && names->count < NAMES_MAX)
 			strv_add(names, below);
-		if (target_look(promote->target_fd, below, &now) < 0)
-			return error_errno(err, ERROR_HOST, "cannot look at '%s'",
-					   str_shown(below, shown));
+		if (target_see(promote->target_fd, below, &now, err) < 0)
+			return -1;
 		if (target_type(&now) == 'd')
 			strv_take(ahead, ptr_take(&below));
 	}
@@ -121,12 +120,11 @@ static int keep_unseen(struct promote *promote, const struct strv *names, struct
 {
 	for (size_t i = 0; i < names->count && !promote->request->dry_run; i++) {
 		struct txn_identity now;
-		char hex[SHA256_HEX_SIZE], shown[STR_SHOWN_SIZE];
+		char hex[SHA256_HEX_SIZE];
 		owned(fd_close) int fd = -1;
 
-		if (target_look(promote->target_fd, names->items[i], &now) < 0)
-			return error_errno(err, ERROR_HOST, "cannot look at '%s'",
-					   str_shown(names->items[i], shown));
+		if (target_see(promote->target_fd, names->items[i], &now, err) < 0)
+			return -1;
 		if (target_type(&now) == 'f')
 			fd = target_open_file(promote->target_fd, names->items[i], &now);
 		if (fd >= 0 && (cas_keep_fd(promote->sandbox->store, fd, hex, err) < 0 ||

@@ -13,6 +13,7 @@
 #include "workspace/promotion.h"
 
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/fields.h"
 #include "workspace/sys.h"
 #include "workspace/target.h"
@@ -35,7 +36,7 @@ static char *place_of(const struct store *store, int layer_fd)
 	const char *below;
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", layer_fd);
-	real = realpath(link, NULL);
+	real = path_real(link);
 	below = real ? target_relative(store->path, real) : NULL;
 	return below ? xstrdup(below) : NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "base/clean_path.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/txn_parts.h"
 
 #include <linux/limits.h>
@@ -80,7 +81,8 @@ int txn_match(const char *directory, const char *target, bool was_done, struct e
 	owned(free_ptr) char *said = txn.root ? target_of(&txn, target) : NULL;
 
 	/* The journal has the path that the target had behind all links. */
-	if (said && strcmp(said, target) != 0 && realpath(target, real) && strcmp(said, real) != 0)
+	if (said && strcmp(said, target) != 0 && path_real_into(target, real) &&
+	    strcmp(said, real) != 0)
 		return error_set(err, ERROR_DENIED,
 				 "the journal in '%s' is about '%.300s', the promotion was to "
 				 "'%.300s': it is left alone",

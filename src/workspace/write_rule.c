@@ -2,15 +2,15 @@
 #include "workspace/write_rule.h"
 
 #include "base/own.h"
+#include "base/wildcard.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 /* In patterns: any directories, also none. A pattern with more of them forbids everything, or permits nothing. */
 #define ANY_DEPTH "/**/"
 #define ANY_DEPTH_MAX 8u
 
-/* As fnmatch, to which ANY_DEPTH is one directory or more. FROM: where the next of them is looked for. */
+/* As a pattern, to which ANY_DEPTH is one directory or more. FROM: where the next of them is looked for. */
 static bool matches(const char *pattern, size_t from, const char *path, int flags, unsigned count)
 {
 	const char *open = strstr(pattern + from, ANY_DEPTH);
@@ -18,9 +18,9 @@ static bool matches(const char *pattern, size_t from, const char *path, int flag
 	size_t at;
 
 	if (!open)
-		return fnmatch(pattern, path, flags | FNM_NOESCAPE) == 0;
+		return wildcard_matches(pattern, path, flags | WILDCARD_PLAIN);
 	if (count == ANY_DEPTH_MAX)
-		return !(flags & FNM_PATHNAME);
+		return !(flags & WILDCARD_PATH);
 	at = (size_t)(open - pattern);
 	without = xasprintf("%.*s%s", (int)at, pattern, open + strlen(ANY_DEPTH) - 1);
 	return matches(pattern, at + strlen(ANY_DEPTH) - 1, path, flags, count + 1) ||
@@ -54,7 +54,7 @@ bool write_rules_forbid(const struct strv *words, const char *path)
 		/* A star stands for as much as it can where it forbids, and for as little where it permits. */
 		if (strcmp(name, WRITE_DENY) == 0 && covers(pattern, path, 0))
 			return true;
-		if (strcmp(name, WRITE_ALLOW) == 0 && covers(pattern, path, FNM_PATHNAME))
+		if (strcmp(name, WRITE_ALLOW) == 0 && covers(pattern, path, WILDCARD_PATH))
 			is_allowed = true;
 	}
 	return are_there && !is_allowed;

@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -339,6 +340,39 @@ def test_handover():
     tap.ok(done.returncode == 125 and one_line(done.stderr), "for run, as 125", done)
 
 
+def sealed_part(program):
+    """From where to where the program may be written to only before main (PT_GNU_RELRO), and whether it has a place of its own."""
+    with open(program, "rb") as file:
+        head = file.read(4096)
+    kind, start, size, count = (struct.unpack_from(form, head, at)[0] for form, at in (("<H", 16), ("<Q", 32), ("<H", 54), ("<H", 56)))
+    for at in range(start, start + size * count, size):
+        if struct.unpack_from("<I", head, at)[0] == 0x6474E552:
+            begin, length = struct.unpack_from("<Q", head, at + 16)[0], struct.unpack_from("<Q", head, at + 40)[0]
+            return begin // 4096 * 4096, (begin + length) // 4096 * 4096, kind == 2
+    return None
+
+
+def test_sealed():
+    """The supervisor holds addresses in memory that nobody can write to any more, whatever C library started it."""
+    part = sealed_part(AISBX)
+    tap.ok(part and part[1] > part[0], "there is a part to be sealed", part)
+    with subprocess.Popen([AISBX, "run", "-C", scratch, "--", "sh", "-c", "echo up; read x"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as child:
+        child.stdout.readline()
+        try:
+            with open(f"/proc/{child.pid}/maps") as file:
+                rows = [line.split() for line in file if line.rstrip().endswith("/" + os.path.basename(AISBX))]
+        except PermissionError:
+            rows = None
+        child.communicate("end\n", timeout=60)
+    if not rows:
+        return tap.skip("the supervisor's memory", "nobody may look at it")
+    places = [tuple(int(end, 16) for end in row[0].split("-")) + (row[1],) for row in rows]
+    origin = 0 if part[2] else min(place[0] for place in places)
+    inside = [place for place in places if place[0] < origin + part[1] and place[1] > origin + part[0]]
+    tap.ok(inside and not any("w" in place[2] for place in inside), "and in a running supervisor it is", rows)
+
+
 def main():
     test_help()
     test_version()
@@ -355,6 +389,7 @@ def main():
         test_nowhere()
         test_result()
         test_streams()
+        test_sealed()
     elif subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
         tap.skip("real sandboxes", "no user namespaces for this user here")
     else:

@@ -32,6 +32,7 @@ static void test_inet(void)
 	check_inet("128.0.0.1", "128.0.0.1:443", false);
 	check_inet("::1", "[::1]:443", true);
 	check_inet("::", "[::]:443", true);
+	check_inet("::1.2.3.4", "[::1.2.3.4]:443", false);
 	check_inet("2001:db8::1", "[2001:db8::1]:443", false);
 	check_inet("::ffff:1.2.3.4", "1.2.3.4:443", false);
 	check_inet("::ffff:127.0.0.1", "127.0.0.1:443", true);
