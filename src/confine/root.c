@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often wait_until_top looks before it sleeps between two looks. */
+/* How often root_await_top looks before it sleeps between two looks. */
 #define YIELDS_MAX 100
 #define THREAD_STACK 16384
 
@@ -71,7 +71,7 @@ static int is_top(bool *ret_is_top)
 	return 0;
 }
 
-static int wait_until_top(struct error *err)
+int root_await_top(struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 	bool is_alone = false;
@@ -100,7 +100,7 @@ static int take_old_away(void *unused)
 
 /*
  * The old root is gone at once, but the call returns only when all processors have taken notice (RCU), which nobody has
- * to wait for: a thread does, which has nothing else to do.
+ * to wait for: a thread does, which has nothing else to do. Making that takes its time, too: root_await_top comes later.
  */
 int root_let_go(struct error *err)
 {
@@ -118,5 +118,5 @@ int root_let_go(struct error *err)
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (thread < 0 && umount2("/", MNT_DETACH) < 0)
 		return error_errno(err, ERROR_HOST, "cannot let go of the host's root");
-	return wait_until_top(err);
+	return 0;
 }

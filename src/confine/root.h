@@ -73,7 +73,10 @@ int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *
 /* Makes ROOT_FD the root of this mount namespace. The old one is stacked on it: reached by "/..", and by nothing else. */
 int root_pivot(int root_fd, struct error *err);
 
-/* Takes the old root away, and everything of the host with it; nothing is above the new one then. */
+/* Has the old root taken away, and everything of the host with it; nobody is to be let in before root_await_top returns. */
 int root_let_go(struct error *err);
+
+/* Returns when nothing is above the new root any more. */
+int root_await_top(struct error *err);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct hands;
+struct launch_ahead;
 
 /* Descriptors for the payload's 0, 1, 2; borrowed. -1 with tty set: the sandbox's own pty. */
 struct driver_io {
@@ -29,6 +30,8 @@ struct driver_io {
 	struct hands
 		*hands; /* for a driver that runs a program of ours by another driver; else NULL */
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
+	struct launch_ahead *
+		*ahead; /* what begin() gave for this start, which takes it; NULL: nothing */
 	int nursery_fd; /* of somebody who keeps zygotes for runs as this one (driver/wasm); 0: nobody */
 	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
 	bool serves_started; /* one whose interpreter is started already */
@@ -81,6 +84,13 @@ struct driver {
 
 	/* Whether this spec can be enforced here; must not change anything. 0, or -1 with the sentence. */
 	int (*check)(const struct spec *spec, struct error *err);
+
+	/*
+	 * Begins what a start needs in any case, for a spec with these ids that is being made; NULL where that cannot be done,
+	 * in a driver that cannot, too. What no start takes is abandoned.
+	 */
+	struct launch_ahead *(*begin)(const struct spec_ids *ids);
+	void (*abandon)(struct launch_ahead *ahead);
 
 	/* Starts the command; SPEC and IO are borrowed until free(). The task is in TASK_STARTING. */
 	int (*start)(const struct spec *spec, const struct driver_io *io, struct task **ret_task,

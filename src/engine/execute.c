@@ -300,6 +300,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
 					   .nursery_fd = how->options->nursery_fd,
+					   .ahead = how->ahead,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,

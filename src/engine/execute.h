@@ -21,6 +21,7 @@ struct execute_apart {
 struct execute {
 	const struct engine_run_options *options;
 	struct execute_apart *apart; /* NULL: the caller waits */
+	struct launch_ahead **ahead; /* begun for it, which takes it; NULL: nothing */
 	const char *owner;	     /* whose run this is, as in a request */
 	uint64_t asked_ns;
 	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */

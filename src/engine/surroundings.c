@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/staging_places.h"
 
 #include <errno.h>
@@ -33,6 +34,14 @@ static bool look_at(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret
 	return true;
 }
 
+/* Links below /proc and /dev lead wherever some process stands: no name for a place to work in. */
+static bool is_of_processes(const char *path)
+{
+	while (path[0] == '/' && path[1] == '/')
+		path++;
+	return str_starts(path, "/proc/") || str_starts(path, "/dev/");
+}
+
 static int find_workspace(const struct request *request, struct surroundings *around,
 			  struct error *err)
 {
@@ -43,12 +52,11 @@ static int find_workspace(const struct request *request, struct surroundings *ar
 		paths->workspace = plan_default_workspace(&around->host, look_at, NULL);
 		return 0;
 	}
-	/* Links below /proc and /dev lead wherever some process stands: no name for a place to work in. */
-	if (str_starts(request->workspace, "/proc/") || str_starts(request->workspace, "/dev/"))
+	if (is_of_processes(request->workspace))
 		return error_set(err, ERROR_USAGE, "-C %s: name the directory itself",
 				 request->workspace);
 	paths->workspace_given = true;
-	paths->workspace = realpath(request->workspace, NULL);
+	paths->workspace = path_real(request->workspace);
 	if (!paths->workspace)
 		return error_errno(err, ERROR_USAGE, "-C %s", request->workspace);
 	if (stat(paths->workspace, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -107,27 +115,35 @@ static void read_git_identity(struct surroundings *around)
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err)
 {
-	return surroundings_read_again(request, NULL, ret_around, err);
+	if (surroundings_find(request, ret_around, err) < 0)
+		return -1;
+	return surroundings_look(NULL, ret_around, err);
 }
 
-int surroundings_read_again(const struct request *request, struct surroundings_memory *memory,
-			    struct surroundings *ret_around, struct error *err)
+int surroundings_find(const struct request *request, struct surroundings *ret_around,
+		      struct error *err)
 {
 	memset(ret_around, 0, sizeof(*ret_around));
-	if (host_read_again(memory ? &memory->host : NULL, &ret_around->host, err) < 0)
+	if (host_read_self(&ret_around->host, err) < 0)
 		return -1;
 	if (!ret_around->host.cwd[0])
 		return error_set(err, ERROR_HOST,
 				 "the current directory was removed: change to one that is there");
-	if (find_workspace(request, ret_around, err) < 0)
+	return find_workspace(request, ret_around, err);
+}
+
+int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
+		      struct error *err)
+{
+	if (host_read_rest(memory ? &memory->host : NULL, &around->host, err) < 0)
 		return -1;
-	read_git_identity(ret_around);
-	home_links_read(ret_around->host.home, memory ? &memory->home : NULL, &ret_around->paths);
-	staging_places_read(ret_around->host.data_dir, &ret_around->paths.staging);
-	if (id_run(ret_around->run_id, err) < 0 || id_short("s", ret_around->sandbox, err) < 0)
+	read_git_identity(around);
+	home_links_read(around->host.home, memory ? &memory->home : NULL, &around->paths);
+	staging_places_read(around->host.data_dir, &around->paths.staging);
+	if (id_run(around->run_id, err) < 0 || id_short("s", around->sandbox, err) < 0)
 		return -1;
-	ret_around->paths.run_id = ret_around->run_id;
-	ret_around->paths.sandbox = ret_around->sandbox;
+	around->paths.run_id = around->run_id;
+	around->paths.sandbox = around->sandbox;
 	return 0;
 }
 

@@ -27,9 +27,11 @@ struct surroundings_memory {
 int surroundings_read(const struct request *request, struct surroundings *ret_around,
 		      struct error *err);
 
-/* The same with what MEMORY has of it, unless that is NULL (host/host.h). */
-int surroundings_read_again(const struct request *request, struct surroundings_memory *memory,
-			    struct surroundings *ret_around, struct error *err);
+/* The same in its two halves: who calls and where it works; then everything else, with what MEMORY has of it unless NULL. */
+int surroundings_find(const struct request *request, struct surroundings *ret_around,
+		      struct error *err);
+int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
+		      struct error *err);
 
 void surroundings_done(struct surroundings *around);
 

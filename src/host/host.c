@@ -14,15 +14,15 @@
 
 static unsigned count_cores(void)
 {
-	cpu_set_t set;
-	long online;
+	/* One is for 1024 of them. */
+	cpu_set_t sets[8];
+	int count;
 
-	CPU_ZERO(&set);
-	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-		return (unsigned)CPU_COUNT(&set);
-	/* More processors than the set has room for. */
-	online = sysconf(_SC_NPROCESSORS_ONLN);
-	return online > 0 ? (unsigned)online : 1;
+	memset(sets, 0, sizeof(sets));
+	if (sched_getaffinity(0, sizeof(sets), sets) < 0)
+		return 1;
+	count = CPU_COUNT_S(sizeof(sets), sets);
+	return count > 0 ? (unsigned)count : 1;
 }
 
 static uint64_t count_memory(void)
@@ -65,19 +65,29 @@ static void find_root(struct host *host)
 	}
 }
 
-/* MEMORY may be NULL. */
-static int read_all(struct host_memory *memory, struct host *host, struct error *err)
+int host_read_self(struct host *ret_host, struct error *err)
 {
 	static const struct host_id_files files = {
 		.passwd = "/etc/passwd",
 		.subuid = "/etc/subuid",
 		.subgid = "/etc/subgid",
 	};
+
+	memset(ret_host, 0, sizeof(*ret_host));
+	if (host_read_ids(ret_host, &files, err) < 0 ||
+	    host_read_dirs(ret_host, files.passwd, err) < 0) {
+		host_done(ret_host);
+		return -1;
+	}
+	return 0;
+}
+
+int host_read_rest(struct host_memory *memory, struct host *host, struct error *err)
+{
 	owned(str_done) struct str groups = STR_INIT;
 	owned(fd_close) int fd = -1;
 
-	if (host_read_ids(host, &files, err) < 0 || host_read_dirs(host, files.passwd, err) < 0 ||
-	    (memory ? host_recall_mounts(memory, host, err) : host_read_mounts(host, err)) < 0)
+	if ((memory ? host_recall_mounts(memory, host, err) : host_read_mounts(host, err)) < 0)
 		return -1;
 	find_root(host);
 	/* A kernel without cgroups is fit for use, with limits degraded. */
@@ -90,22 +100,18 @@ static int read_all(struct host_memory *memory, struct host *host, struct error 
 	return 0;
 }
 
-int host_read_again(struct host_memory *memory, struct host *ret_host, struct error *err)
+int host_read(struct host *ret_host, struct error *err)
 {
 	struct host host;
 
-	memset(&host, 0, sizeof(host));
-	if (read_all(memory, &host, err) < 0) {
+	if (host_read_self(&host, err) < 0)
+		return -1;
+	if (host_read_rest(NULL, &host, err) < 0) {
 		host_done(&host);
 		return -1;
 	}
 	*ret_host = host;
 	return 0;
-}
-
-int host_read(struct host *ret_host, struct error *err)
-{
-	return host_read_again(NULL, ret_host, err);
 }
 
 int host_read_caller(struct host *ret_host, struct error *err)

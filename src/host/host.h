@@ -86,8 +86,12 @@ struct host_memory {
 		NULL, 0, -1, 0 \
 	}
 
-/* As host_read, with the mounts in MEMORY, which must outlive what is returned and is not to be used before that is done. */
-int host_read_again(struct host_memory *memory, struct host *ret_host, struct error *err);
+/*
+ * host_read in its two halves: who the caller is and where it stands, then the machine around it. The mounts are in MEMORY
+ * unless that is NULL; it must outlive HOST and is not to be used before that is done.
+ */
+int host_read_self(struct host *ret_host, struct error *err);
+int host_read_rest(struct host_memory *memory, struct host *host, struct error *err);
 void host_memory_done(struct host_memory *memory);
 
 /* Only who the caller is, where it stands, and its store and records, for whoever starts nothing. */

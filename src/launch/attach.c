@@ -13,6 +13,16 @@
 #define HEAD_SIZE offsetof(struct attach_message, exec)
 /* Of the messages: a keeper may be of a program that has been replaced since, and one side must say so. */
 #define VERSION 2
+/* Both sides need not have the same C library, nor the same compiler: where one of these changes, so does VERSION. */
+_Static_assert(HEAD_SIZE == 16, "of every message");
+_Static_assert(sizeof(struct attach_exec) == 44, "of VERSION");
+_Static_assert(sizeof(struct attach_figures) == 88, "of VERSION");
+_Static_assert(sizeof(struct attach_denied) == 312, "of VERSION");
+_Static_assert(sizeof(struct attach_network) == 32, "of VERSION");
+_Static_assert(sizeof(struct attach_rule) == 514, "of VERSION");
+_Static_assert(sizeof(struct error) == 508, "of VERSION");
+_Static_assert(sizeof(((struct attach_message *)NULL)->ended) == 24, "of VERSION");
+_Static_assert(sizeof(struct attach_message) == 536, "of VERSION");
 /* As much as the kernel takes for one exec, and a little. */
 #define WORDS_MAX (8u << 20)
 

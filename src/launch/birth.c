@@ -2,12 +2,14 @@
 #include "launch/birth.h"
 
 #include "base/parent_end.h"
+#include "launch/handshake.h"
 
 #include <errno.h>
 #include <linux/sched.h>
 #include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +26,37 @@ static const struct {
 };
 
 #define DISPENSABLE (sizeof(dispensable) / sizeof(dispensable[0]))
+
+/*
+ * Descriptors on their way through sockets are counted per user and compared with the sender's soft limit: a neighbour
+ * with many on their way would keep us from starting. Our children do the same; the command gets its own.
+ */
+void birth_raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int make_sockets(struct launch *launch, struct start *start, struct error *err)
+{
+	int control[2], payload[2];
+
+	if (handshake_pair(control, err) < 0)
+		return -1;
+	launch->control_fd = start->supervisor_control_fd = control[0];
+	start->control_fd = control[1];
+	if (handshake_pair(payload, err) < 0) {
+		close(control[1]);
+		return -1;
+	}
+	launch->payload_fd = start->supervisor_payload_fd = payload[0];
+	start->payload_fd = payload[1];
+	return 0;
+}
 
 static int refusal(struct error *err)
 {
@@ -70,7 +103,7 @@ static bool is_refusal(void)
 }
 
 /* With as many namespaces as there can be: all, or all but one that the caller would do without, or but two. */
-static long clone_most(struct launch *launch, struct start *start)
+static long clone_most(struct launch *launch, struct start *start, uint32_t may_lack)
 {
 	long pid = clone_with(NAMESPACES, &launch->init_fd, start);
 
@@ -85,19 +118,22 @@ static long clone_most(struct launch *launch, struct start *start)
 				start->missing |= 1u << dispensable[i].layer;
 			}
 		}
-		if (!(start->missing & ~start->spec->allow_degraded))
+		if (!(start->missing & ~may_lack))
 			pid = clone_with(NAMESPACES & ~without, &launch->init_fd, start);
 	}
 	return pid;
 }
 
-int birth_init(struct launch *launch, struct start *start, struct error *err)
+int birth_init(struct launch *launch, struct start *start, const struct spec_ids *ids,
+	       uint32_t may_lack, struct error *err)
 {
 	struct parent_end wish;
 
+	if (make_sockets(launch, start, err) < 0)
+		return -1;
 	parent_end_note(&wish);
-	bool lent = lend_uid(&start->spec->ids);
-	long pid = clone_most(launch, start);
+	bool lent = lend_uid(ids);
+	long pid = clone_most(launch, start, may_lack);
 	int saved = errno;
 
 	if (lent)

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "confine/capability.h"
 #include "confine/seccomp.h"
+#include "launch/handshake.h"
 #include "net/gateway.h"
 #include "net/inside.h"
 #include "net/report.h"
@@ -123,13 +124,13 @@ static int make_sockets(struct launch *launch, struct start *start, struct gatew
 {
 	int report[2], inside[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
-		return error_errno(err, ERROR_HOST, "start: socket");
+	if (handshake_pair(report, err) < 0)
+		return -1;
 	launch->gateway_fd = start->supervisor_gateway_fd = report[0];
 	options->report_fd = report[1];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, inside) < 0) {
+	if (handshake_pair(inside, err) < 0) {
 		close(report[1]);
-		return error_errno(err, ERROR_HOST, "start: socket");
+		return -1;
 	}
 	options->inside_fd = inside[0];
 	start->inside_fd = inside[1];

@@ -5,9 +5,27 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define HEAD_SIZE offsetof(struct message, error)
+
+int handshake_pair(int ret_ends[static 2], struct error *err)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
+		return error_errno(err, ERROR_HOST, "start: socket");
+	return 0;
+}
+
+void handshake_await_end(int socket_fd)
+{
+	char byte;
+	ssize_t got;
+
+	do {
+		got = read(socket_fd, &byte, 1);
+	} while (got > 0 || (got < 0 && errno == EINTR));
+}
 
 /* Of a message of that kind, without its text. */
 static size_t fixed_size(enum message_kind kind)
@@ -25,6 +43,7 @@ static size_t fixed_size(enum message_kind kind)
 	case MESSAGE_MOVE:
 	case MESSAGE_MOVED:
 		return HEAD_SIZE + offsetof(__typeof__(any->move), bytes);
+	case MESSAGE_PLAN:
 	case MESSAGE_MAPPED:
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
@@ -42,6 +61,7 @@ static size_t fixed_size(enum message_kind kind)
 static size_t fds_max(enum message_kind kind)
 {
 	switch (kind) {
+	case MESSAGE_PLAN:
 	case MESSAGE_GROUPS:
 		return MESSAGE_FDS_MAX;
 	case MESSAGE_MOVE:
@@ -80,7 +100,7 @@ int handshake_send(int socket_fd, const struct message *message, const int *fds,
 /* Whether GOT bytes are exactly what the message says it is; reads nothing behind them. */
 static bool is_whole(const struct message *message, size_t got, size_t fd_count)
 {
-	if (got < HEAD_SIZE || message->kind < MESSAGE_MAPPED || message->kind > MESSAGE_FAILED)
+	if (got < HEAD_SIZE || message->kind < MESSAGE_PLAN || message->kind > MESSAGE_FAILED)
 		return false;
 	size_t fixed = fixed_size(message->kind);
 

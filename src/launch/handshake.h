@@ -4,6 +4,7 @@
  *   supervisor            init (pid 1 inside)               payload
  *   ----------            -------------------               -------
  *   clone3  ------------> fork ---------------------------> own network, a proc of its own
+ *   (PLAN --------------> and ----------------------------> where those were begun ahead of it)
  *   id maps, MAPPED ----> take the ids, fresh /proc ...       the network ---> init
  *   cgroups, GROUPS --------------------------------------> take the ids, enter groups, seal itself
  *   overlays, PART* ----> (plain users: builds them,          PROC (without cgroups) ---> supervisor
@@ -31,10 +32,12 @@
 #include <stdint.h>
 
 enum message_kind {
-	MESSAGE_MAPPED = 1, /* to init: id maps are written */
-	MESSAGE_PART,	    /* to init: a mount (descriptor) and its place (text) */
-	MESSAGE_READY,	    /* to init: all parts sent, groups made */
-	MESSAGE_GROUPS,	    /* to payload: descriptors to enter by */
+	MESSAGE_PLAN =
+		1, /* to init and payload, where they were begun before it (ahead.h); to payload: its descriptors */
+	MESSAGE_MAPPED, /* to init: id maps are written */
+	MESSAGE_PART,	/* to init: a mount (descriptor) and its place (text) */
+	MESSAGE_READY,	/* to init: all parts sent, groups made */
+	MESSAGE_GROUPS, /* to payload: descriptors to enter by */
 	MESSAGE_PROC, /* from payload: a proc of the sandbox, where the supervisor must count itself */
 	MESSAGE_NETWORK, /* from payload, where there is a gateway: its network, for rules to come */
 	MESSAGE_LISTENER, /* from payload: the filter's listener */
@@ -73,6 +76,12 @@ struct message {
 		} move;
 	};
 };
+
+/* Two ends to speak by, close-on-exec. */
+int handshake_pair(int ret_ends[static 2], struct error *err);
+
+/* Returns when nobody has the other end any more; what is said until then is not heard. */
+void handshake_await_end(int socket_fd);
 
 /* Sends only as much of the message as its kind needs. No heap. 0, or -1 with errno. */
 int handshake_send(int socket_fd, const struct message *message, const int *fds, size_t count);

@@ -17,6 +17,8 @@
 #include "confine/network.h"
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
+#include "launch/ahead.h"
+#include "launch/birth.h"
 #include "launch/check.h"
 #include "launch/furnish.h"
 #include "launch/handshake.h"
@@ -39,8 +41,8 @@
 
 struct assembly {
 	const struct start *start;
-	int release_fd; /* to the payload */
-	int network_fd; /* of the payload, -1 until it has sent it */
+	int release_fd;		  /* to the payload */
+	struct furnish_gift gift; /* of the payload, -1 until it has sent it */
 	struct fresh fresh;
 };
 
@@ -165,7 +167,7 @@ static int clone_group(const struct start *start)
 /* With its network the payload says that it has made its last mount, too. */
 static int hear_of_payload(struct assembly *assembly, struct error *err)
 {
-	int got = furnish_receive(assembly->start, assembly->release_fd, &assembly->network_fd,
+	int got = furnish_receive(assembly->start, assembly->release_fd, &assembly->gift,
 				  &assembly->fresh, err);
 
 	/* It has said why itself, and comes first with that. */
@@ -189,9 +191,15 @@ static int assemble(struct assembly *assembly, struct error *err)
 		return -1;
 	group_fd = clone_group(start);
 	if (fresh_attach(start->spec, &assembly->fresh, root_fd, group_fd, err) < 0 ||
-	    root_pivot(root_fd, err) < 0)
+	    root_pivot(root_fd, err) < 0 || root_let_go(err) < 0)
 		return -1;
 	return price_without("check") ? 0 : check_mounts(&parts, err);
+}
+
+/* What was begun ahead never does, and does not know its spec when it is asked first. */
+static bool stays(const struct start *start)
+{
+	return !start->is_ahead && start->spec->resident;
 }
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
@@ -199,12 +207,12 @@ static pid_t fork_payload(const struct start *start, int *ret_release, struct er
 	int ends[2];
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_errno(err, ERROR_HOST, "start: socket");
+	if (handshake_pair(ends, err) < 0)
+		return -1;
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
-		if (start->spec->resident)
+		if (stays(start))
 			helper_main(start, ends[0]);
 		payload_main(start, ends[0]);
 	}
@@ -241,9 +249,9 @@ static void step_aside(const struct start *start)
  */
 static int join_network(struct assembly *assembly, struct error *err)
 {
-	if (assembly->network_fd < 0 && hear_of_payload(assembly, err) < 0)
+	if (assembly->gift.network_fd < 0 && hear_of_payload(assembly, err) < 0)
 		return -1;
-	owned(fd_close) int network_fd = fd_take(&assembly->network_fd);
+	owned(fd_close) int network_fd = fd_take(&assembly->gift.network_fd);
 
 	if (setns(network_fd, CLONE_NEWNET) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
@@ -251,14 +259,16 @@ static int join_network(struct assembly *assembly, struct error *err)
 }
 
 /*
- * Everything but the control socket goes; then no capability, and a filter: as the payload's where init still has
- * files to move, else one that permits waiting and reporting.
+ * Everything but the control socket goes, and what let_proc_go is for; then no capability, and a filter: as the payload's
+ * where init still has files to move, else one that permits waiting and reporting.
  */
-static int seal(const struct start *start, struct error *err)
+static int seal(const struct assembly *assembly, struct error *err)
 {
-	bool only_reaps = root_is_idmapped(start->spec->root);
+	const int keep[] = { assembly->start->control_fd, assembly->release_fd,
+			     assembly->gift.proc_fd };
+	bool only_reaps = root_is_idmapped(assembly->start->spec->root);
 
-	fd_close_others(&start->control_fd, 1);
+	fd_close_others(keep, 3);
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
 	if (!price_without("seccomp") &&
@@ -267,16 +277,46 @@ static int seal(const struct start *start, struct error *err)
 	return 0;
 }
 
+/* The payload loses its own, and its end of the socket, in exec; whoever is last waits for long (furnish.h). */
+static void let_proc_go(struct assembly *assembly)
+{
+	handshake_await_end(assembly->release_fd);
+	fd_close(&assembly->release_fd);
+	fd_close(&assembly->gift.proc_fd);
+}
+
+/* The payload goes on, and init needs nothing more that it has. */
+static int release(struct assembly *assembly, struct error *err)
+{
+	if (send(assembly->release_fd, "", 1, MSG_NOSIGNAL) == 1) {
+		if (seal(assembly, err) < 0)
+			return -1;
+		let_proc_go(assembly);
+		return 0;
+	}
+	/* A payload that died before has said why itself; any other waits for this, and we for it. */
+	if (errno == EPIPE)
+		return 0;
+	return error_errno(err, ERROR_HOST, "init: cannot release the command");
+}
+
 _Noreturn void init_main(const struct start *start)
 {
-	struct assembly assembly = { start, -1, -1, FRESH_INIT };
+	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT };
 	struct error err = { 0 };
 	pid_t payload;
 
 	close(start->supervisor_control_fd);
 	close(start->supervisor_payload_fd);
 	umask(0);
+	birth_raise_descriptors();
 	(void)die_with_supervisor();
+	/*
+	 * What is meant for the caller's group is the supervisor's to hear, or to ignore as the caller had it: the payload would
+	 * find it when it opens its mask, and die of it. One that stays has a session of its own later, as no leader of a group.
+	 */
+	if (!stays(start))
+		(void)setpgid(0, 0);
 	/*
 	 * What the caller ignores is nothing to the command, and we could not wait for children with SIGCHLD ignored. Handlers
 	 * went with CLONE_CLEAR_SIGHAND, which leaves the ignored ones.
@@ -287,21 +327,23 @@ _Noreturn void init_main(const struct start *start)
 	if (payload < 0)
 		fail(start, &err);
 	/* One that stays is asked for commands there. */
-	if (!start->spec->resident)
+	if (!stays(start))
 		close(start->payload_fd);
-	step_aside(start);
+	if (!start->is_ahead)
+		step_aside(start);
+	else if (ahead_await(start, start->control_fd, NULL, &err) < 0)
+		fail(start, &err);
 	if (isolate(start, &err) < 0 ||
 	    (!furnish_by_payload(start->spec) && furnish_make(start, &assembly.fresh, &err) < 0) ||
 	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0)
 		fail(start, &err);
-	if (start->spec->resident) {
+	if (stays(start)) {
 		resident_main(start, assembly.release_fd, assembly.fresh.quota_fd, &err);
 		fail(start, &err);
 	}
-	if (sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0 || root_let_go(&err) < 0)
+	if (sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0 || root_await_top(&err) < 0)
 		fail(start, &err);
-	/* A payload that died before has said why itself: nothing to release. */
-	if (send(assembly.release_fd, "", 1, MSG_NOSIGNAL) == 1 && seal(start, &err) < 0)
+	if (release(&assembly, &err) < 0)
 		fail(start, &err);
 	reap_main(start, payload);
 }

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "launch/handshake.h"
 #include "launch/storage.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -39,16 +39,6 @@ static void wait_until_late(const struct launch *launch, int watch_fd)
 			return;
 	}
 	(void)syscall(SYS_pidfd_send_signal, launch->self_fd, SIGKILL, NULL, 0);
-}
-
-static void wait_for_end(int watch_fd)
-{
-	char byte;
-	ssize_t got;
-
-	do {
-		got = read(watch_fd, &byte, 1);
-	} while (got > 0 || (got < 0 && errno == EINTR));
 }
 
 static void keep_group(const struct cgroup *group, int *keep, size_t *count)
@@ -79,7 +69,7 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	(void)prctl(PR_SET_NAME, "aisbx-janitor", 0, 0, 0);
 	if (launch->self_fd >= 0)
 		wait_until_late(launch, watch_fd);
-	wait_for_end(watch_fd);
+	handshake_await_end(watch_fd);
 	(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
 	(void)poll(&init_end, 1, INIT_END_MS);
 	for (size_t i = 0; i < 2; i++) {

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct launch_ahead;
+
 /* Descriptors for the payload's 0, 1, 2; -1 with tty set means the sandbox's own pty. Borrowed. */
 struct launch_io {
 	int fds[3];
@@ -30,6 +32,8 @@ struct launch_io {
 	uint64_t ends_ms;
 	/* For a command that is a program of ours; else NULL. Borrowed; each process opens files in its own copy. */
 	struct hands *hands;
+	struct launch_ahead *
+		*ahead; /* what was begun for this start, which takes it; NULL: nothing */
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */
@@ -89,6 +93,15 @@ struct launch_report {
 };
 
 void launch_init(struct launch *launch);
+
+/*
+ * Begins a start while its plan is made: its processes and namespaces, the network among them, which are half of its time.
+ * Goes no further than that: nothing of it reads a file, and without a plan it ends with us. NULL where it cannot be done:
+ * the start then does it all, and says why.
+ */
+struct launch_ahead *launch_begin(const struct spec_ids *ids);
+/* For one that no start has taken; NULL is none. Returns when all of it is gone. */
+void launch_abandon(struct launch_ahead *ahead);
 
 /* Clones, maps, limits and builds; returns while the start goes on in the children. */
 int launch_start(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch,

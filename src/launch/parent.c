@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "base/price.h"
 #include "confine/landlock.h"
+#include "launch/ahead.h"
 #include "launch/birth.h"
 #include "launch/egress.h"
 #include "launch/handshake.h"
@@ -23,7 +24,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,23 +39,6 @@ void launch_init(struct launch *launch)
 	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = launch->network_fd = -1;
 	cgroup_init(&launch->group);
 	cgroup_init(&launch->gateway_group);
-}
-
-static int make_sockets(struct launch *launch, struct start *start, struct error *err)
-{
-	int control[2], payload[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
-		return error_errno(err, ERROR_HOST, "start: socket");
-	launch->control_fd = start->supervisor_control_fd = control[0];
-	start->control_fd = control[1];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, payload) < 0) {
-		close(control[1]);
-		return error_errno(err, ERROR_HOST, "start: socket");
-	}
-	launch->payload_fd = start->supervisor_payload_fd = payload[0];
-	start->payload_fd = payload[1];
-	return 0;
 }
 
 static int write_maps(const struct spec_ids *ids, int proc_fd, struct error *err)
@@ -144,8 +127,8 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	if (!launch->leaves_things || launch->janitor_pid > 0 || price_without("janitor"))
 		return 0;
 	/* A socket: descriptors whose closing takes long are sent to the janitor in the end. */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_errno(err, ERROR_HOST, "start: socket");
+	if (handshake_pair(ends, err) < 0)
+		return -1;
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
@@ -202,20 +185,6 @@ static void prefer_reason_of_children(struct launch *launch, struct error *err)
 	}
 }
 
-/*
- * Descriptors on their way through sockets are counted per user and compared with the sender's soft limit: a neighbour
- * with many on their way would keep us from starting. Our children inherit the limit; the command gets its own.
- */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int launch_start(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch,
 		 struct error *err)
 {
@@ -230,7 +199,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	launch.ends_ms = io->ends_ms;
 	if (launch.ends_ms)
 		launch.self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	raise_descriptors();
+	birth_raise_descriptors();
 	/* As an earlier run of this process left it, a plain user could not map ids; it is closed again below. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	owner_name(spec->run_id, start.group_name);
@@ -242,7 +211,8 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
 	if (root_check_binds(spec, err) < 0 || egress_start(&launch, &start, err) < 0 ||
-	    make_sockets(&launch, &start, err) < 0 || birth_init(&launch, &start, err) < 0) {
+	    (!ahead_take(&launch, &start) &&
+	     birth_init(&launch, &start, &spec->ids, spec->allow_degraded, err) < 0)) {
 		launch_done(&launch, false);
 		return -1;
 	}
@@ -336,6 +306,7 @@ static void report_message(struct launch *launch, const struct message *message,
 		if (launch->is_resident)
 			step_behind_exec(launch, report);
 		break;
+	case MESSAGE_PLAN:
 	case MESSAGE_MAPPED:
 	case MESSAGE_PART:
 	case MESSAGE_READY:
@@ -406,7 +377,8 @@ void launch_done(struct launch *launch, bool wait)
 	if (!wait && launch->init_pid > 0 && fork_janitor(launch, &ignored) < 0)
 		wait = true;
 	if (wait && launch->init_pid > 0) {
-		(void)waitpid(launch->init_pid, NULL, 0);
+		while (waitpid(launch->init_pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		if (launch->has_group)
 			(void)cgroup_remove(&launch->group, GROUP_END_MS);
 	}
@@ -416,8 +388,8 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->control_fd);
 	fd_close(&launch->payload_fd);
 	fd_close(&launch->upper_fd);
-	/* The last descriptor of a detached mount: see struct root_held. */
-	if (launch->proc_fd >= 0 && launch->janitor_fd >= 0)
+	/* Of one that stayed it is the last descriptor of a detached mount: see struct root_held. */
+	if (launch->is_resident && launch->proc_fd >= 0 && launch->janitor_fd >= 0)
 		(void)fd_send(launch->janitor_fd, "p", 1, &launch->proc_fd, 1);
 	fd_close(&launch->proc_fd);
 	root_held_done(&launch->held);

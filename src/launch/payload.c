@@ -17,6 +17,7 @@
 #include "confine/rlimit.h"
 #include "confine/seccomp.h"
 #include "confine/sysctl.h"
+#include "launch/ahead.h"
 #include "launch/command.h"
 #include "launch/egress.h"
 #include "launch/furnish.h"
@@ -41,6 +42,7 @@ struct payload {
 	const struct start *start;
 	int release_fd;
 	struct sealing sealing;
+	struct launch_io io; /* the start's, with descriptors of this process */
 };
 
 static _Noreturn void fail(const struct payload *payload, const struct error *err)
@@ -55,7 +57,7 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 
 static int take_hands(const struct payload *payload, struct error *err)
 {
-	struct hands *hands = payload->start->io->hands;
+	struct hands *hands = payload->io.hands;
 
 	return hands ? hands_open(hands, payload->sealing.proc_fd, err) : 0;
 }
@@ -63,7 +65,7 @@ static int take_hands(const struct payload *payload, struct error *err)
 /* Where a pty will be, the caller's own descriptor stays until then: a free number would be given away. */
 static int take_descriptors(const struct payload *payload, struct error *err)
 {
-	const struct launch_io *io = payload->start->io;
+	const struct launch_io *io = &payload->io;
 
 	for (int i = 0; i < 3; i++) {
 		if (io->fds[i] >= 0 && dup2(io->fds[i], i) < 0)
@@ -88,6 +90,7 @@ static int furnish(const struct payload *payload, struct error *err)
 	const struct message network = { .kind = MESSAGE_NETWORK };
 	struct fresh fresh = FRESH_INIT;
 	owned(fd_close) int network_fd = network_open(payload->sealing.proc_fd);
+	const struct furnish_gift gift = { network_fd, payload->sealing.proc_fd };
 
 	if (network_fd < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot open the network");
@@ -97,7 +100,7 @@ static int furnish(const struct payload *payload, struct error *err)
 	if (payload->start->inside_fd >= 0 &&
 	    handshake_send(payload->start->payload_fd, &network, &network_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the network");
-	return furnish_send(payload->start, payload->release_fd, network_fd, &fresh, err);
+	return furnish_send(payload->start, payload->release_fd, &gift, &fresh, err);
 }
 
 static int set_quotas(const struct payload *payload, struct error *err)
@@ -108,6 +111,17 @@ static int set_quotas(const struct payload *payload, struct error *err)
 				       : sysctl_apply_early(payload->sealing.proc_fd, has_ipc, err);
 }
 
+/* Nothing before needs it: who was begun ahead waits here. */
+static int learn_plan(struct payload *payload, struct error *err)
+{
+	const struct start *start = payload->start;
+
+	if (start->is_ahead)
+		return ahead_await(start, start->payload_fd, &payload->io, err);
+	payload->io = *start->io;
+	return 0;
+}
+
 static int seal(struct payload *payload, struct error *err)
 {
 	struct sealing *sealing = &payload->sealing;
@@ -115,7 +129,7 @@ static int seal(struct payload *payload, struct error *err)
 	struct message message;
 
 	_Static_assert(CGROUP_DIRS_MAX <= MESSAGE_FDS_MAX, "one message carries all groups");
-	if (own_network(payload, err) < 0)
+	if (own_network(payload, err) < 0 || learn_plan(payload, err) < 0)
 		return -1;
 	/* This message also says that the id maps are written. */
 	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) <
@@ -225,10 +239,10 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	if (wait_for_release(&payload) < 0)
 		_exit(125); /* init failed and has said why */
 	if (enter_directory(start->spec, &err) < 0 ||
-	    terminal_attach(start->io, start->payload_fd, &err) < 0)
+	    terminal_attach(&payload.io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);
 	if (start->landlock_abi >= 2 && !price_without("landlock") &&
-	    !(start->io->hands && start->io->hands->locks_itself) &&
+	    !(payload.io.hands && payload.io.hands->locks_itself) &&
 	    landlock_apply(start->landlock_abi) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
 		fail(&payload, &err);
@@ -237,7 +251,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		error_errno(&err, ERROR_HOST, "cannot lower the priority");
 		fail(&payload, &err);
 	}
-	if (keep_descriptors(start->io) < 0) {
+	if (keep_descriptors(&payload.io) < 0) {
 		error_errno(&err, ERROR_HOST, "cannot close descriptors");
 		fail(&payload, &err);
 	}
@@ -245,13 +259,13 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	if (handshake_send(start->payload_fd, &ready, NULL, 0) < 0)
 		_exit(125); /* the supervisor is gone */
 	/* Last of all: it may take away what we still needed. */
-	if (start->io->extra_filter && seccomp_load(start->io->extra_filter, false, NULL) < 0) {
+	if (payload.io.extra_filter && seccomp_load(payload.io.extra_filter, false, NULL) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s",
 			    start->spec->seccomp);
 		fail(&payload, &err);
 	}
-	if (start->io->hands)
-		hands_exec(start->io->hands, &start->spec->command, &start->spec->env, &err);
+	if (payload.io.hands)
+		hands_exec(payload.io.hands, &start->spec->command, &start->spec->env, &err);
 	else
 		command_exec(&start->spec->command, &start->spec->env, &err);
 	fail(&payload, &err);

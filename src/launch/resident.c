@@ -355,7 +355,7 @@ void resident_main(const struct start *start, int helper_fd, int quota_fd, struc
 	resident->mover.control_fd = start->control_fd;
 	memcpy(resident->lock_fds, start->io->lock_fds, sizeof(resident->lock_fds));
 	if (take_groups(resident, helper_fd, err) < 0 || sysctl_apply_last(quota_fd, err) < 0 ||
-	    root_let_go(err) < 0 || open_signals(&resident->signal_fd, err) < 0 ||
+	    root_await_top(err) < 0 || open_signals(&resident->signal_fd, err) < 0 ||
 	    seal(resident, err) < 0)
 		return;
 	reap(resident);

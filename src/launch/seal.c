@@ -11,6 +11,7 @@
 #include "launch/storage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
@@ -68,8 +69,14 @@ int seal_privileges(struct error *err)
 static int prepare_counting(const struct sealing *sealing, struct error *err)
 {
 	const struct message message = { .kind = MESSAGE_PROC };
+	bool is_held = !sealing->start->spec->resident; /* by init, which outlives it (furnish.h) */
+	owned(fd_close) int within =
+		is_held ? openat(sealing->proc_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (handshake_send(sealing->start->payload_fd, &message, &sealing->proc_fd, 1) < 0)
+	if (is_held && within < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot open a proc");
+	if (handshake_send(sealing->start->payload_fd, &message,
+			   is_held ? &within : &sealing->proc_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
 }

@@ -4,7 +4,7 @@
  * A plain user's overlays mark directories with attributes of the user.* kind, which tmpfs has from 6.6 on; without
  * them no directory of the host could be deleted or renamed inside. There the layers are a directory of the state
  * directory: named after the run, locked as long as any process of the sandbox lives, removed by the janitor.
- * Such a layer has no size limit of its own.
+ * Such a layer has no size limit of its own; the run watches it.
  */
 #ifndef LAUNCH_STORAGE_H
 #define LAUNCH_STORAGE_H

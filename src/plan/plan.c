@@ -56,12 +56,9 @@ static int plan_command(const struct planning *planning, struct error *err)
 }
 
 /* Host uid 0 is in no map: without capabilities it still owns every file of the kernel's configuration. */
-static int plan_ids(const struct planning *planning, struct error *err)
+int plan_ids(const struct host *host, struct spec_ids *ret_ids, struct error *err)
 {
-	const struct host *host = planning->host;
-	struct spec_ids *ids = &planning->spec->ids;
-
-	*ids = (struct spec_ids){
+	*ret_ids = (struct spec_ids){
 		.uid = host->uid,
 		.gid = host->gid,
 		.host_uid = host->uid,
@@ -69,8 +66,8 @@ static int plan_ids(const struct planning *planning, struct error *err)
 		.count = 1,
 	};
 	if (host->privileged) {
-		ids->host_uid = ids->host_gid = host->id_base;
-		ids->count = host->id_count;
+		ret_ids->host_uid = ret_ids->host_gid = host->id_base;
+		ret_ids->count = host->id_count;
 		return 0;
 	}
 	if (host->uid == 0 && host->in_initial_userns)
@@ -84,7 +81,7 @@ static int plan_ids(const struct planning *planning, struct error *err)
 			"uid %u in this user namespace is the machine's root, which no sandbox is "
 			"given: run outside of the namespace, or map another id into it",
 			(unsigned)host->uid);
-	ids->nested = host->uid == 0;
+	ret_ids->nested = host->uid == 0;
 	return 0;
 }
 
@@ -165,7 +162,8 @@ static int plan_all(const struct planning *planning, struct error *err)
 	plan_names(planning);
 	plan_groups(planning);
 	if (plan_command(planning, err) < 0 || plan_binds(planning, err) < 0 ||
-	    plan_workspace(planning, err) < 0 || plan_ids(planning, err) < 0 ||
+	    plan_workspace(planning, err) < 0 ||
+	    plan_ids(planning->host, &planning->spec->ids, err) < 0 ||
 	    plan_policy(planning, err) < 0 || plan_masks(planning, err) < 0)
 		return -1;
 	plan_trees(planning);

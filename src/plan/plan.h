@@ -47,6 +47,9 @@ typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_
  */
 char *plan_default_workspace(const struct host *host, plan_look look, void *cookie);
 
+/* The ids of a sandbox of this caller's; refused where there are none that are not the machine's root. */
+int plan_ids(const struct host *host, struct spec_ids *ret_ids, struct error *err);
+
 /* Whether it is to be let out. Flags beat the profile; a rule to allow says `net: allow` without saying it. */
 bool plan_wants_network(const struct settings *flags, const struct settings *settings);
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "run/live.h"
 #include "run/log.h"
 #include "run/stdio.h"
@@ -53,13 +54,7 @@ static int listen_for_signals(struct run *run, struct error *err)
 {
 	sigset_t mask;
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
-	sigaddset(&mask, SIGQUIT);
-	sigaddset(&mask, SIGWINCH);
-	sigaddset(&mask, SIGPIPE);
+	process_heard_signals(&mask);
 	sigprocmask(SIG_BLOCK, &mask, &run->saved_mask);
 	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	return run->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
@@ -100,6 +95,7 @@ static void note_progress(struct run *run)
 		run->is_running = true;
 		run->started_ns = run->task->began_ns ? run->task->began_ns : clock_now_ns();
 		run->watch.has_group = !(run->task->degraded & (1u << LAYER_LIMITS));
+		run->watch.has_disk |= (run->task->degraded & (1u << LAYER_DISK)) != 0;
 		watch_started(&run->watch);
 	}
 	if (!run->has_pty && run->task->pty_master >= 0) {
@@ -315,6 +311,7 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.enter_env = run->options->enter_env;
 	run->stdio.io.nursery_fd = run->options->nursery_fd;
 	run->stdio.io.secrets = run->options->secrets;
+	run->stdio.io.ahead = run->options->ahead;
 	if (run->options->secrets)
 		stdio_keep_out(&run->stdio, run->options->secrets);
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)

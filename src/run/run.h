@@ -29,6 +29,8 @@ struct run_options {
 	int enter_fd;
 	const struct strv *enter_env;
 	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
+	struct launch_ahead *
+		*ahead;	   /* begun for this run, which takes it (driver's begin); NULL: nothing */
 	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
 	bool has_score;	   /* descriptor 3 of this process is the command's, too */
 	bool capture;	   /* keep the streams in the result instead of passing them on */

@@ -269,6 +269,13 @@ def deaf(t):
     t.ok(b'"mount(2)"' in out, "what it heard it tells", out[-500:])
 
 
+def name_of_dead(run):
+    """What things are called that a run of a supervisor that is no more has made."""
+    with subprocess.Popen(["true"]) as dead:
+        dead.wait()
+    return f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{dead.pid}-{run.json['run_id']}"
+
+
 @suite.case("O09", "a run that was killed while it made a mask for all: the next one to make one removes what it had",
             "what is left is made by hand", callers=("root",))
 def drafts(t):
@@ -276,9 +283,7 @@ def drafts(t):
     places = [place for place in leftovers.KEPT if os.path.isdir(place)]
     if not places:
         t.skip("no masks are kept here")
-    with subprocess.Popen(["true"]) as dead:
-        dead.wait()
-    name = f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{dead.pid}-{first.json['run_id']}"
+    name = name_of_dead(first)
     for place in places:
         os.makedirs(f"{place}/{name}/etc")
     os.mkdir(os.path.join(t.caller.workspace, "fresh"))
@@ -301,9 +306,7 @@ def groups(t):
     mine = t.suite.watch.groups.mine
     if not mine:
         t.skip("no control groups of version 1 here")
-    with subprocess.Popen(["true"]) as dead:
-        dead.wait()
-    name = f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{dead.pid}-{t.box.run('true').json['run_id']}"
+    name = name_of_dead(t.box.run("true"))
     for place in mine:
         if place.split("/")[4] in ("memory", "pids", "cpu", "cpuacct"):
             os.mkdir(f"{place}/{name}")

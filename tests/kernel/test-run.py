@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What a clone is: same files, same ids, same place, own kernel directories; and what becomes of changes."""
+import ctypes
+import errno
 import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -409,7 +412,7 @@ def without_namespaces(*kinds):
     return ["unshare", "-Ur", "sh", "-c", script + 'exec "$@"', "sh"]
 
 
-@suite.case("R23", "a namespace that its owner would do without is tried, and named where the kernel has none")
+@suite.case("R26", "a namespace that its owner would do without is tried, and named where the kernel has none")
 def waived_namespaces(t):
     if os.geteuid() == 0:
         t.skip("root's bounds are those of the whole machine")
@@ -465,6 +468,60 @@ def in_container(t):
         t.ok(project.code in (0, 125), "--root project", project)
     else:
         t.equal((result.code, result.out), (0, "content\n"), f"runs: {result}")
+
+
+@suite.case("R27", "a start that was begun before its plan goes on with that, or is gone")
+def begun_ahead(t):
+    def left_over():
+        """Who was given to us when a call ended: an init that still ends itself, behind a run that answered."""
+        found = set()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                name, _, rest = open(f"/proc/{pid}/stat").read().partition("(")[2].rpartition(")")
+            except OSError:
+                continue
+            if rest.split()[1] == str(os.getpid()) and not name.startswith("aisbx-"):
+                found.add((pid, name))
+        return found
+
+    long = {f"LONG_{i}": str(i) * 120000 for i in range(4)}
+    flags = [word for name in long for word in ("--pass-env", name)]
+    result = sh(t, "echo ${#LONG_0} ${#LONG_1} ${#LONG_2} ${#LONG_3} ${LONG_3%%33*}", env=long, flags=flags)
+    t.equal((result.code, result.out), (0, "120000 120000 120000 120000\n"), f"a plan that is longer than its place: {result.code} {result.err[:300]}")
+    short = {"SHORT": "x" * 50000}
+    result = sh(t, "echo ${#SHORT}; cat; echo to-stderr >&2; exit 7", env=short, flags=["--pass-env", "SHORT"], stdin=b"fed\n")
+    t.equal((result.code, result.out, result.json["stderr"]), (7, "50000\nfed\n", "to-stderr\n"), "one that fits, with its streams")
+    before = left_over()
+    for flags, why in ((["--root", "no-such-image"], "no-such-image"), (["--ro", "/no/such/place:/x"], "/no/such/place"),
+                       (["-C", "/no/such/workspace"], "/no/such/workspace")):
+        refused = t.box.run("echo", "RAN", flags=flags)
+        t.ok(refused.code == 125 and "RAN" not in refused.out, f"{flags}: refused", refused)
+        t.ok(why in refused.err or why in str(refused.json), f"{flags}: by name", refused)
+    t.equal(left_over() - before, set(), "and nobody is left of any")
+    for fds in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):
+        argv = ["sh", "-c", f"exec \"$@\" {fds}", "sh"]
+        closed = around(t, argv, ["sh", "-c", "test -e /proc/self/fd/0 && test -e /proc/self/fd/1 && test -e /proc/self/fd/2"])
+        t.equal(closed.code, 0, f"{fds}: a caller without a descriptor: {closed}")
+
+
+@suite.case("R25", "a command that cannot be released is refused, and nobody waits for it")
+def never_released(t):
+    number = {"x86_64": 44, "aarch64": 206}.get(os.uname().machine)
+    if number is None:
+        return t.skip("send has another number here")
+
+    def without_send():
+        """As with no memory left for it. Nothing of a run without a network sends this way but the release."""
+        lines = struct.pack("=" + "HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, number, 0x06, 0, 0, 0x50000 | errno.ENOMEM, 0x06, 0, 0, 0x7FFF0000)
+        keep = ctypes.create_string_buffer(lines)
+        program = ctypes.create_string_buffer(struct.pack("@HP", 4, ctypes.addressof(keep)))
+        libc = ctypes.CDLL(None)
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+            raise OSError("no filter")
+
+    result = t.box.run("echo", "RAN", preexec_fn=without_send)
+    t.ok(result.code == 125 and "RAN" not in result.out, "refused", result)
+    t.ok("release" in str(result.json), "with the reason", result)
 
 
 suite.main()

@@ -9,6 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
+import family
+from box import patience
 
 suite = Suite("streams, terminals, codes, limits", needs_attack=False, both_users=False)
 
@@ -98,6 +100,19 @@ def codes(t):
     t.equal(t.box.run("sh", "-c", "exit 3").status, "error", "status of a failing command")
 
 
+@suite.case("S06c", "what is sent to the caller's group reaches nobody of the sandbox")
+def own_group(t):
+    with t.box.popen(["sh", "-c", "echo up; read line; echo $line"], as_json=False, stdin=subprocess.PIPE) as run:
+        up = run.stdout.readline()
+        below = family.descendants(run.pid)
+        groups = {pid: os.getpgid(pid) for pid in {info[2] for info in below.values()} - {run.pid}}
+        out, err = run.communicate(b"heard\n", timeout=patience(60))
+    t.equal(up + out, b"up\nheard\n", f"the command runs: {err}")
+    t.ok(groups or "AISBX_VIA" in os.environ, "it has an init", below)
+    for init, group in groups.items():
+        t.equal(group, init, "which leads a group of its own")
+
+
 @suite.case("S06b", "signals that the caller ignores do their work inside")
 def ignored_signals(t):
     def ignore():
@@ -147,7 +162,7 @@ def limits(t):
     cases = [
         (["--time", "1s"], ["sleep", "30"], "time", ("timeout",), (124,)),
         (["--mem", "64m"], ["python3", "-c", "x = bytearray(400 << 20)"], "mem", ("oom", "error"), (137, 1)),
-        (["--disk", "8m"], ["sh", "-c", "dd if=/dev/zero of=big bs=1M count=100 2>/dev/null"], "disk", ("error", "limit"), (1,)),
+        (["--disk", "8m"], ["sh", "-c", "dd if=/dev/zero of=big bs=1M count=100 2>/dev/null"], "disk", ("error", "limit"), (1, 137)),
         (["--output", "1k"], ["sh", "-c", "yes | head -c 100000"], "output", ("success",), (0,)),
         (["--cpu-time", "1s", "--time", "100s"], ["sh", "-c", "while :; do :; done"], "cpu-time", ("limit",), (137, 152)),
     ]

@@ -128,6 +128,17 @@ static void watch_disk(struct linux_task *task)
 	quota_begin(&task->quota, task->kept_fd, spec->limits.disk_bytes, spec->limits.inodes);
 }
 
+/* Nor has one that is on disk because the kernel's tmpfs cannot hold it. It was made for this run, and is empty. */
+static void watch_storage(struct linux_task *task)
+{
+	const struct spec_limits *limits = &task->spec->limits;
+
+	if (task->disk.fd >= 0 || !task->launch.storage)
+		return;
+	disk_watch_init(&task->disk, task->launch.storage_fd, limits->disk_bytes, limits->inodes);
+	task->disk.has_walked = true;
+}
+
 static int linux_start(const struct spec *spec, const struct driver_io *io, struct task **ret_task,
 		       struct error *err)
 {
@@ -150,6 +161,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	task->io.has_score = io->has_score;
 	task->io.hands = io->hands;
 	task->io.secrets = io->secrets;
+	task->io.ahead = io->ahead;
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (open_hands(task, err) < 0 || compile_filter(task, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
@@ -160,6 +172,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		linux_free(&task->task);
 		return -1;
 	}
+	watch_storage(task);
 	linux_name_layers(&task->task, task->launch.missing);
 	*ret_task = &task->task;
 	return 0;
@@ -360,7 +373,7 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 {
 	struct statfs fs;
 
-	if (task->kept_fd >= 0) {
+	if (task->disk.fd >= 0) {
 		bool is_over = disk_watch_is_over(&task->disk);
 
 		task->was_full |= is_over && !task->disk.is_entries;
@@ -456,6 +469,8 @@ const struct driver driver_linux = {
 	.name = "linux",
 	.summary = "this machine, copy-on-write, in namespaces of its own",
 	.check = linux_check,
+	.begin = launch_begin,
+	.abandon = launch_abandon,
 	.start = linux_start,
 	.poll_fd = linux_poll_fd,
 	.step = linux_step,
