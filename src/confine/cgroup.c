@@ -16,6 +16,7 @@
 
 #define CPU_PERIOD_US 100000
 #define LOW_WEIGHT "50"
+#define SWEEP_PAUSE_MS 5
 
 void cgroup_init(struct cgroup *group)
 {
@@ -322,34 +323,58 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 	return 0;
 }
 
-/* PATH is what the removed ones are told under, where somebody wants to know. */
-static void sweep_directory(int parent_fd, const char *path, struct strv *removed)
+/*
+ * PATH is what the removed ones are told under, where somebody wants to know. Returns whether there is one whose processes
+ * are still ending; a group with processes in it cannot be removed.
+ */
+static bool sweep_directory(int parent_fd, const char *path, struct strv *removed)
 {
 	owned(dir_close) DIR *dir = dir_open(parent_fd, ".");
 	struct dirent *entry;
+	bool is_ending = false;
 
 	while (dir_next(dir, &entry) > 0) {
-		/* A group with processes in it stays: removing it fails. */
-		if (owner_is_gone(entry->d_name) &&
-		    unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) == 0 && removed)
+		if (!owner_is_gone(entry->d_name))
+			continue;
+		if (unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) < 0)
+			is_ending |= errno == EBUSY && owner_is_young(entry->d_name);
+		else if (removed)
 			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}
+	return is_ending;
 }
 
-void cgroup_sweep(const struct cgroup *group)
+static bool sweep_place(const char *path, struct strv *removed)
 {
+	owned(fd_close) int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	return fd >= 0 && sweep_directory(fd, path, removed);
+}
+
+static bool sweep_beside(const struct cgroup *group)
+{
+	bool is_ending = false;
+
 	for (size_t i = 0; i < group->count; i++)
-		sweep_directory(group->parents[i], NULL, NULL);
+		is_ending |= sweep_directory(group->parents[i], NULL, NULL);
 	for (size_t i = 0; i < group->unused.count; i++)
-		cgroup_sweep_place(group->unused.items[i], NULL);
+		is_ending |= sweep_place(group->unused.items[i], NULL);
+	return is_ending;
+}
+
+void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms)
+{
+	for (unsigned waited = 0; sweep_beside(group) && waited < timeout_ms;
+	     waited += SWEEP_PAUSE_MS) {
+		struct timespec pause = { .tv_nsec = SWEEP_PAUSE_MS * 1000000 };
+
+		(void)nanosleep(&pause, NULL);
+	}
 }
 
 void cgroup_sweep_place(const char *path, struct strv *removed)
 {
-	owned(fd_close) int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd >= 0)
-		sweep_directory(fd, path, removed);
+	(void)sweep_place(path, removed);
 }
 
 void cgroup_done(struct cgroup *group)

@@ -70,8 +70,11 @@ void cgroup_read(const struct cgroup *group, bool ended, struct cgroup_usage *re
 /* Ends every process in the groups (where the kernel offers it) and removes them; waits up to TIMEOUT_MS. */
 int cgroup_remove(const struct cgroup *group, unsigned timeout_ms);
 
-/* Removes what dead supervisors left beside this group: killed between making groups and having a janitor. */
-void cgroup_sweep(const struct cgroup *group);
+/*
+ * Removes what dead supervisors left beside this group: killed between making groups and having a janitor. Their processes
+ * may still be ending, which is waited for up to TIMEOUT_MS.
+ */
+void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms);
 
 /* The same in the directory PATH (NULL: none); adds what was removed to *removed. */
 void cgroup_sweep_place(const char *path, struct strv *removed);

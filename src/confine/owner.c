@@ -1,19 +1,21 @@
 /* Names that tell whose a thing is. */
 #include "confine/owner.h"
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/process.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What is not in use yet is young: making a group and entering it takes milliseconds. */
 #define CLOCK_SLACK_MS 5000
 #define FOREIGN_OLD_MS (3600u * 1000)
+#define YOUNG_MS (10u * 1000)
 
 /* The inode of our pid namespace; 0, which none has, when it cannot be told. */
 static unsigned long long pid_namespace(void)
@@ -29,14 +31,20 @@ void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE])
 		       run_id);
 }
 
-/* A name without a run's id says nothing about its age. */
+/* A name without a run's id says nothing about its age, and counts as neither. */
 static bool is_old(const char *run_id)
 {
 	uint64_t made_ms = id_run_epoch_ms(run_id);
-	struct timespec now;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return made_ms && (uint64_t)now.tv_sec * 1000 > made_ms + FOREIGN_OLD_MS;
+	return made_ms && clock_epoch_ms() > made_ms + FOREIGN_OLD_MS;
+}
+
+bool owner_is_young(const char *name)
+{
+	const char *run_id = strrchr(name, '-');
+	uint64_t made_ms = run_id ? id_run_epoch_ms(run_id + 1) : 0;
+
+	return made_ms && clock_epoch_ms() <= made_ms + YOUNG_MS;
 }
 
 bool owner_is_gone(const char *name)

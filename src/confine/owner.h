@@ -15,4 +15,7 @@ void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE]);
  */
 bool owner_is_gone(const char *name);
 
+/* Whether the run in NAME began so lately that its processes may still be ending, if it was killed in its start. */
+bool owner_is_young(const char *name);
+
 #endif

@@ -21,6 +21,7 @@
 
 #define INIT_END_MS 10000
 #define GROUP_END_MS 10000
+#define SWEEP_MS 10000
 /* What a supervisor gets to end by itself when the sandbox's time is over. */
 #define LATE_MS 5000
 /* The clock may be set while we wait for it. */
@@ -78,7 +79,7 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	}
 	(void)cgroup_remove(&launch->group, GROUP_END_MS);
 	(void)cgroup_remove(&launch->gateway_group, GROUP_END_MS);
-	cgroup_sweep(&launch->group);
 	storage_remove(launch->storage);
+	cgroup_sweep(&launch->group, SWEEP_MS);
 	_exit(0);
 }

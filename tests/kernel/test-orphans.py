@@ -314,6 +314,25 @@ def groups(t):
     nothing_left(t, "it is gone everywhere")
 
 
+@suite.case("O11b", "the same while its last process is still ending: whoever removes it waits for that",
+            "what is left is made by hand", callers=("root",))
+def groups_in_use(t):
+    places = [place for place in t.suite.watch.groups.mine if place.split("/")[4] in ("memory", "pids")]
+    if not places:
+        t.skip("no control groups of version 1 here")
+    name = name_of_dead(t.box.run("true"))
+    with subprocess.Popen(["sleep", "1000"]) as last:
+        for place in places:
+            os.mkdir(f"{place}/{name}")
+            with open(f"{place}/{name}/cgroup.procs", "w") as file:
+                file.write(str(last.pid))
+        t.equal(t.box.run("true").code, 0, "a run")
+        time.sleep(0.3)
+        t.ok(all(os.path.isdir(f"{place}/{name}") for place in places), "what is in use stays")
+        last.kill()
+    nothing_left(t, "then it is gone everywhere")
+
+
 @suite.case("O10", "connections that nobody closes: whoever finds no more room is told so", callers=("root",))
 def crowded(t):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

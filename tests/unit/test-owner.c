@@ -45,6 +45,11 @@ static void test_names(void)
 	tap_ok(id_run(run_id, &err) == 0, "a run of now");
 	owner_name(run_id, name);
 	tap_ok(!owner_is_gone(name), "a living supervisor's thing is not gone");
+	tap_ok(owner_is_young(name), "it is young");
+	owner_name("01JCABCDEFGHJKMNPQRSTVWXYZ", name);
+	tap_ok(!owner_is_young(name) && !owner_is_young("aisbx-1-2-RUN") &&
+		       !owner_is_young("system.slice"),
+	       "one of long ago is not, nor is what has no time");
 }
 
 static void test_gone(void)
