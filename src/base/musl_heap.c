@@ -21,6 +21,7 @@
 #define MAPPED (LARGEST + 1)
 #define ARENA_SIZE ((size_t)256 << 10)
 #define PAGE ((size_t)4096)
+#define SIZE_MOST (PTRDIFF_MAX - PAGE - sizeof(struct chunk))
 
 #define TAKEN 0x7a6b3e55u
 #define FREED 0x1d94c0a3u
@@ -139,7 +140,7 @@ static void *take(size_t size, bool *ret_is_zero)
 	uint32_t class;
 
 	*ret_is_zero = true;
-	if (size > PTRDIFF_MAX - PAGE - sizeof(struct chunk)) {
+	if (size > SIZE_MOST) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -192,6 +193,15 @@ void free(void *memory)
 	waiting[chunk->class] = now;
 }
 
+/* What has a mapping of its own grows and shrinks in it, or moves with it: nothing is copied. */
+static void *change_mapped(struct chunk *chunk, size_t size)
+{
+	size_t whole = (size + sizeof(*chunk) + PAGE - 1) & ~(PAGE - 1);
+	struct chunk *now = mremap(chunk, chunk->size + sizeof(*chunk), whole, MREMAP_MAYMOVE);
+
+	return now == MAP_FAILED ? NULL : hand_out(now, whole - sizeof(*now), MAPPED);
+}
+
 void *realloc(void *memory, size_t size)
 {
 	struct chunk *chunk;
@@ -203,6 +213,8 @@ void *realloc(void *memory, size_t size)
 	chunk = chunk_of(memory);
 	if (size <= chunk->size && (chunk->class < MAPPED || size > chunk->size / 2))
 		return memory;
+	if (chunk->class == MAPPED && size > (size_t)1 << LARGEST && size <= SIZE_MOST)
+		return change_mapped(chunk, size);
 	got = take(size, &is_zero);
 	if (got) {
 		memcpy(got, memory, chunk->size < size ? chunk->size : size);

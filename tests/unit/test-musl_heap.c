@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -130,6 +131,35 @@ static void test_bounds(void)
 	free(none);
 }
 
+/* Pages of MEMORY that hold something. */
+static size_t count_pages(void *memory, size_t size)
+{
+	static unsigned char pages[LARGE / 4096 * 3];
+	size_t held = 0, count = size / 4096;
+
+	if (count > sizeof(pages) || mincore((char *)memory - 16, size, pages) < 0)
+		return SIZE_MAX;
+	for (size_t i = 0; i < count; i++)
+		held += pages[i] & 1;
+	return held;
+}
+
+/* What nobody wrote to stays without a page: a copy would have touched it. */
+static void test_growth(void)
+{
+	char *memory = malloc(LARGE);
+
+	memory[0] = 'a';
+	memory[LARGE - 1] = 'b';
+	memory = realloc(memory, 2 * LARGE);
+	tap_ok(memory && memory[0] == 'a' && memory[LARGE - 1] == 'b', "a large one grows");
+	tap_ok(count_pages(memory, 2 * LARGE) < 8, "without a copy");
+	memory = realloc(memory, LARGE / 3);
+	tap_ok(memory && memory[0] == 'a' && count_pages(memory, LARGE / 3) < 8,
+	       "and shrinks without one");
+	free(memory);
+}
+
 static void give_twice(void *volatile memory)
 {
 	free(memory);
@@ -250,6 +280,7 @@ int main(void)
 {
 	test_random();
 	test_bounds();
+	test_growth();
 	check_told(give_twice, true, "freed twice");
 	check_told(give_middle, true, "freed in its middle");
 	check_told(give_odd, true, "freed a byte behind");
