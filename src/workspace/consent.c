@@ -3,7 +3,6 @@
 
 #include "base/own.h"
 #include "base/real_path.h"
-#include "workspace/consent_rule.h"
 #include "workspace/target.h"
 #include "workspace/write_rule.h"
 
@@ -59,7 +58,7 @@ mode_t promote_mode(const struct promote *promote, const struct item *item, mode
 	const struct consent_side new = { .type = item->type, .mode = mode };
 	bool is_own = delta_is_own(promote->stack, &item->entry.new, promote->sandbox->workspace);
 
-	return consent_mode(is_own ? &new : &old, &new);
+	return consent_mode(&promote->caller, is_own ? &new : &old, &new);
 }
 
 /* What the sandbox was made with is read again at its next start: by then it would be what the sandbox wrote. */
@@ -98,6 +97,7 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 	if (item->xattrs.count > 0 && promote->is_workspace && real->entry.old.exists)
 		(void)delta_xattrs(promote->stack, &real->entry.old, &had, &ignored);
 	const struct consent_case what = {
+		.caller = &promote->caller,
 		.path = item->path,
 		.root = promote->target,
 		.root_fd = promote->target_fd,

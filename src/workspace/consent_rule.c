@@ -93,15 +93,16 @@ static bool is_same_type(const struct consent_case *what)
 }
 
 /* Set and put back at once: there is no other way to ask that works everywhere, and meanwhile it is the narrowest. */
-static mode_t caller_umask(void)
+struct consent_caller consent_caller(void)
 {
 	mode_t mask = umask(077);
 
 	(void)umask(mask);
-	return mask;
+	return (struct consent_caller){ .umask = mask, .is_root = geteuid() == 0 };
 }
 
-mode_t consent_mode(const struct consent_side *old, const struct consent_side *new)
+mode_t consent_mode(const struct consent_caller *caller, const struct consent_side *old,
+		    const struct consent_side *new)
 {
 	mode_t mode = new->mode & 07777;
 
@@ -110,7 +111,7 @@ mode_t consent_mode(const struct consent_side *old, const struct consent_side *n
 		mode &= ~(mode_t)S_ISVTX;
 	if (new->type == 'l' || (old->type != 0 && old->type == new->type))
 		return mode;
-	return mode & ~(caller_umask() & 0777);
+	return mode & ~(caller->umask & 0777);
 }
 
 static const struct xattr_item *find_attribute(const struct xattr_list *list, const char *name)
@@ -248,7 +249,8 @@ static unsigned reasons_of_mode(const struct consent_case *what)
 		found |= CONSENT_SETUID;
 	if ((what->new.mode & ~kept &S_ISGID) && !is_inherited_group(what))
 		found |= CONSENT_SETGID;
-	if (is_same_type(what) && (what->new.mode & ~had &((caller_umask() & S_IWGRP) | S_IWOTH)))
+	if (is_same_type(what) &&
+	    (what->new.mode & ~had &((what->caller->umask & S_IWGRP) | S_IWOTH)))
 		found |= CONSENT_WRITABLE;
 	return found;
 }
@@ -259,7 +261,7 @@ static bool is_given_away(const struct consent_case *what)
 	owned(above_done) struct above above = { 0 };
 	uid_t uid = what->new.uid;
 
-	if (geteuid() != 0 || uid == 0 || (is_same_type(what) && what->old.uid == uid))
+	if (!what->caller->is_root || uid == 0 || (is_same_type(what) && what->old.uid == uid))
 		return false;
 	look_above(what, &above);
 	return !above.exists || above.uid != uid;
@@ -276,25 +278,37 @@ static bool is_repository(int root_fd, const char *dir)
 	return head_fd >= 0 && objects_fd >= 0;
 }
 
-/* What git would run or obey in a repository that has none of the usual names. */
-static bool is_in_disguise(const struct consent_case *what)
+/* A name by which git would run or obey something, were it in a repository; it begins at REST. */
+static bool is_obeyed(const char *rest, size_t len)
 {
 	static const char *const names[] = { "config", "config.worktree", "hooks",
 					     "info",   "commondir",	  "gitdir" };
-	owned(free_ptr) char *dir = xasprintf("./%s", what->path);
 
-	for (char *slash = strrchr(dir, '/'); what->root_fd >= 0 && slash;
-	     slash = strrchr(dir, '/')) {
-		const char *rest = what->path + (slash + 1 - dir - 2);
-		size_t len = strcspn(rest, "/");
-
-		*slash = '\0';
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (len == strlen(names[i]) && strncasecmp(rest, names[i], len) == 0 &&
-			    trigger_why_in_git(rest) && is_repository(what->root_fd, dir))
-				return true;
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncasecmp(rest, names[i], len) == 0 && names[i][len] == '\0')
+			return trigger_why_in_git(rest);
 	return false;
+}
+
+/* Something like that in a repository that has none of the usual names. */
+static bool is_in_disguise(const struct consent_case *what)
+{
+	size_t len;
+
+	if (what->root_fd < 0)
+		return false;
+	for (const char *rest = what->path;; rest += len + 1) {
+		len = strcspn(rest, "/");
+		if (is_obeyed(rest, len)) {
+			owned(free_ptr) char *dir =
+				xasprintf("./%.*s.", (int)(rest - what->path), what->path);
+
+			if (is_repository(what->root_fd, dir))
+				return true;
+		}
+		if (rest[len] == '\0')
+			return false;
+	}
 }
 
 /* Places of the system's own, where whatever is put is sooner or later read or run by others. */

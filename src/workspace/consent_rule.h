@@ -35,7 +35,14 @@ struct consent_side {
 	const struct xattr_list *xattrs; /* NULL: none */
 };
 
+/* Who asks; the same for all changes, and read once. */
+struct consent_caller {
+	mode_t umask;
+	bool is_root;
+};
+
 struct consent_case {
+	const struct consent_caller *caller;
 	const char *path; /* relative to ROOT */
 	const char *root; /* absolute: what a link must not lead out of */
 	int root_fd;	  /* the same in reality: new entries inherit from there; -1: not known */
@@ -46,6 +53,8 @@ struct consent_case {
 	bool is_elsewhere;    /* ROOT is not the workspace: the whole path says what it is */
 };
 
+struct consent_caller consent_caller(void);
+
 /* CONSENT_* bits. */
 unsigned consent_reasons(const struct consent_case *what);
 
@@ -54,7 +63,8 @@ const char *consent_words(unsigned reason, const char *path);
 const char *consent_flag(unsigned reason);
 
 /* The mode that reality gets: what is new there is made as if the caller had made it, under the caller's umask. */
-mode_t consent_mode(const struct consent_side *old, const struct consent_side *new);
+mode_t consent_mode(const struct consent_caller *caller, const struct consent_side *old,
+		    const struct consent_side *new);
 
 /* Whether a link at PATH below ROOT leads out of it, by its words alone; one that climbs after it went down may. */
 bool consent_leads_out(const char *root, const char *path, const char *target);

@@ -3,7 +3,6 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "workspace/consent_rule.h"
 #include "workspace/patch_parts.h"
 #include "workspace/target.h"
 #include "workspace/write_rule.h"
@@ -193,7 +192,7 @@ mode_t patch_promoted_mode(const struct patch_run *run, const struct delta_entry
 	const struct consent_side old = side_of(&entry->old), new = side_of(&entry->new);
 	bool is_own = delta_is_own(run->stack, &entry->new, run->options->workspace);
 
-	return consent_mode(is_own ? &new : &old, &new);
+	return consent_mode(&run->caller, is_own ? &new : &old, &new);
 }
 
 static bool is_unwritable(const struct patch_run *run, const struct delta_entry *entry)
@@ -218,6 +217,7 @@ static unsigned asks_of(const struct patch_run *run, int root_fd, const struct d
 			(void)delta_xattrs(run->stack, &entry->old, &old, &unseen);
 	}
 	struct consent_case what = {
+		.caller = &run->caller,
 		.path = patch_name(entry->path, workspace),
 		.root = workspace,
 		.root_fd = root_fd,
@@ -261,11 +261,14 @@ static void put_in_order(struct patch_run *run, const struct delta *delta)
 char *patch_label(const struct patch_run *run, const struct delta_side *side, const char *path)
 {
 	const char *name = patch_name(path, run->options->workspace);
-
+	struct str label = STR_INIT;
 	bool is_marked = S_ISDIR(side->st.st_mode) && strcmp(name, ".") != 0 &&
 			 name[strlen(name) - 1] != '/';
 
-	return xasprintf("%s%s", name, is_marked ? "/" : "");
+	str_add(&label, name);
+	if (is_marked)
+		str_add_char(&label, '/');
+	return str_detach(&label);
 }
 
 /* With NULs names stand as they are; else a name that would break the line is quoted. */
@@ -313,6 +316,7 @@ int patch_write(const struct view_stack *stack, const struct delta *delta,
 				 .err = err,
 				 .entries = entries,
 				 .asks = asks,
+				 .caller = consent_caller(),
 				 .is_partial = delta->is_partial };
 
 	put_in_order(&run, delta);

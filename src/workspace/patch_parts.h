@@ -2,6 +2,7 @@
 #ifndef WORKSPACE_PATCH_PARTS_H
 #define WORKSPACE_PATCH_PARTS_H
 
+#include "workspace/consent_rule.h"
 #include "workspace/patch.h"
 #include "workspace/textdiff.h"
 
@@ -13,6 +14,7 @@ struct patch_run {
 	const struct delta_entry **entries; /* in the order they are shown */
 	unsigned *asks; /* of each: why promotion asks about it (consent_rule.h) */
 	size_t count;
+	struct consent_caller caller;
 	bool is_partial;
 };
 

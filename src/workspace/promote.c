@@ -197,6 +197,7 @@ static int attempt(struct sandbox *sandbox, struct view_stack *stack,
 		.stack = stack,
 		.request = request,
 		.promotion = promotion,
+		.caller = consent_caller(),
 		.target_fd = -1,
 		.lock_fd = -1,
 	};

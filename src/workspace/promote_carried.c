@@ -29,7 +29,8 @@ static unsigned reasons_at(const struct promote *promote, const struct walk_entr
 					   .mode = entry->st->stx_mode & 07777,
 					   .uid = entry->st->stx_uid,
 					   .gid = entry->st->stx_gid };
-	const struct consent_case what = { .path = path,
+	const struct consent_case what = { .caller = &promote->caller,
+					   .path = path,
 					   .root = promote->target,
 					   .root_fd = promote->target_fd,
 					   .old = side,

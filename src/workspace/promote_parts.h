@@ -3,6 +3,7 @@
 #define WORKSPACE_PROMOTE_PARTS_H
 
 #include "workspace/conflict.h"
+#include "workspace/consent_rule.h"
 #include "workspace/promotion.h"
 #include "workspace/stage.h"
 
@@ -68,17 +69,16 @@ struct promote {
 	struct delta delta;
 	struct origin_index *origins;
 	struct item *items; /* sorted by path */
-	size_t count;
 	struct moved *moved;
-	size_t moved_count;
-	struct strv texts; /* paths that are nobody else's */
-	char *target;	   /* absolute */
+	struct txn_op *ops;
+	size_t count, moved_count, op_count; /* of these three */
+	struct strv texts;		     /* paths that are nobody else's */
+	char *target;			     /* absolute */
 	int target_fd;
 	bool is_workspace; /* the target is the sandbox's own workspace */
+	struct consent_caller caller;
 	struct promotion_entry entry;
 	int lock_fd; /* of the entry, once it is begun */
-	struct txn_op *ops;
-	size_t op_count;
 };
 
 /* promote_select.c */

@@ -14,80 +14,86 @@
 
 #define NAME_MAX_BYTES 255
 
-/* Beginnings and ends of names, where there are too many to list. */
+/* Beginnings and ends of names, where there are too many to list. Every name is held against all of them. */
 struct affix {
 	const char *start, *end, *why;
+	size_t start_len, end_len;
 };
 
+#define AFFIX(start, end, why)                                      \
+	{                                                           \
+		start, end, why, sizeof(start) - 1, sizeof(end) - 1 \
+	}
+
 static const struct affix affixes[] = {
-	{ ".", "rc", WHY_SHELL },
-	{ ".", "rc.js", WHY_BUILD },
-	{ ".", "rc.cjs", WHY_BUILD },
-	{ ".", "rc.mjs", WHY_BUILD },
-	{ ".", "rc.ts", WHY_BUILD },
-	{ ".", "rc.json", WHY_BUILD },
-	{ ".", "rc.yml", WHY_BUILD },
-	{ ".", "rc.yaml", WHY_BUILD },
-	{ ".", "rc.toml", WHY_BUILD },
-	{ "", ".config.js", WHY_BUILD },
-	{ "", ".config.cjs", WHY_BUILD },
-	{ "", ".config.mjs", WHY_BUILD },
-	{ "", ".config.ts", WHY_BUILD },
-	{ "", ".config.mts", WHY_BUILD },
-	{ "", ".config.cts", WHY_BUILD },
-	{ "", ".conf.js", WHY_BUILD },
-	{ "gulpfile.", "", WHY_BUILD },
-	{ "gruntfile.", "", WHY_BUILD },
-	{ "", ".mk", WHY_BUILD },
-	{ "", ".mak", WHY_BUILD },
-	{ "", ".cmake", WHY_BUILD },
-	{ "", ".bzl", WHY_BUILD },
-	{ "", ".bazel", WHY_BUILD },
-	{ "", ".gradle", WHY_BUILD },
-	{ "", ".gradle.kts", WHY_BUILD },
-	{ "", ".sbt", WHY_BUILD },
-	{ "", ".rake", WHY_BUILD },
-	{ "", ".gemspec", WHY_BUILD },
-	{ "", ".cabal", WHY_BUILD },
-	{ "", ".csproj", WHY_BUILD },
-	{ "", ".vcxproj", WHY_BUILD },
-	{ "", ".fsproj", WHY_BUILD },
-	{ "", ".vbproj", WHY_BUILD },
-	{ "", ".props", WHY_BUILD },
-	{ "", ".targets", WHY_BUILD },
-	{ "makefile.", "", WHY_BUILD },
-	{ "requirements", ".txt", WHY_DEPENDENCY },
-	{ ".env.", "", WHY_ENVIRONMENT },
-	{ "", ".pth", WHY_PYTHON },
-	{ "", "-gdb.py", WHY_SHELL },
-	{ "", "-gdb.gdb", WHY_SHELL },
-	{ "", "-gdb.scm", WHY_SHELL },
-	{ "", ".code-workspace", WHY_EDITOR },
-	{ "", ".sublime-project", WHY_EDITOR },
-	{ "", ".iml", WHY_EDITOR },
-	{ "jenkinsfile.", "", WHY_CI },
-	{ "azure-pipelines", ".yml", WHY_CI },
-	{ "azure-pipelines", ".yaml", WHY_CI },
-	{ "", ".gitlab-ci.yml", WHY_CI },
-	{ "lefthook.", "", WHY_HOOK },
-	{ ".lintstagedrc", "", WHY_HOOK },
-	{ "dockerfile.", "", WHY_CONTAINER },
-	{ "", ".dockerfile", WHY_CONTAINER },
-	{ "containerfile.", "", WHY_CONTAINER },
-	{ "docker-compose.", "", WHY_CONTAINER },
-	{ "compose.", ".yml", WHY_CONTAINER },
-	{ "compose.", ".yaml", WHY_CONTAINER },
-	{ ".aider", "", WHY_AGENT },
-	{ ".aisbx", "", WHY_AGENT },
-	{ ".claude", "", WHY_AGENT },
-	{ "", ".mdc", WHY_AGENT },
-	{ "", ".instructions.md", WHY_AGENT },
-	{ "", ".service", WHY_UNIT },
-	{ "", ".socket", WHY_UNIT },
-	{ "", ".timer", WHY_UNIT },
-	{ "", ".automount", WHY_UNIT },
-	{ "", ".desktop", WHY_UNIT },
-	{ "", ".crontab", WHY_CRON },
+	AFFIX(".", "rc", WHY_SHELL),
+	AFFIX(".", "rc.js", WHY_BUILD),
+	AFFIX(".", "rc.cjs", WHY_BUILD),
+	AFFIX(".", "rc.mjs", WHY_BUILD),
+	AFFIX(".", "rc.ts", WHY_BUILD),
+	AFFIX(".", "rc.json", WHY_BUILD),
+	AFFIX(".", "rc.yml", WHY_BUILD),
+	AFFIX(".", "rc.yaml", WHY_BUILD),
+	AFFIX(".", "rc.toml", WHY_BUILD),
+	AFFIX("", ".config.js", WHY_BUILD),
+	AFFIX("", ".config.cjs", WHY_BUILD),
+	AFFIX("", ".config.mjs", WHY_BUILD),
+	AFFIX("", ".config.ts", WHY_BUILD),
+	AFFIX("", ".config.mts", WHY_BUILD),
+	AFFIX("", ".config.cts", WHY_BUILD),
+	AFFIX("", ".conf.js", WHY_BUILD),
+	AFFIX("gulpfile.", "", WHY_BUILD),
+	AFFIX("gruntfile.", "", WHY_BUILD),
+	AFFIX("", ".mk", WHY_BUILD),
+	AFFIX("", ".mak", WHY_BUILD),
+	AFFIX("", ".cmake", WHY_BUILD),
+	AFFIX("", ".bzl", WHY_BUILD),
+	AFFIX("", ".bazel", WHY_BUILD),
+	AFFIX("", ".gradle", WHY_BUILD),
+	AFFIX("", ".gradle.kts", WHY_BUILD),
+	AFFIX("", ".sbt", WHY_BUILD),
+	AFFIX("", ".rake", WHY_BUILD),
+	AFFIX("", ".gemspec", WHY_BUILD),
+	AFFIX("", ".cabal", WHY_BUILD),
+	AFFIX("", ".csproj", WHY_BUILD),
+	AFFIX("", ".vcxproj", WHY_BUILD),
+	AFFIX("", ".fsproj", WHY_BUILD),
+	AFFIX("", ".vbproj", WHY_BUILD),
+	AFFIX("", ".props", WHY_BUILD),
+	AFFIX("", ".targets", WHY_BUILD),
+	AFFIX("makefile.", "", WHY_BUILD),
+	AFFIX("requirements", ".txt", WHY_DEPENDENCY),
+	AFFIX(".env.", "", WHY_ENVIRONMENT),
+	AFFIX("", ".pth", WHY_PYTHON),
+	AFFIX("", "-gdb.py", WHY_SHELL),
+	AFFIX("", "-gdb.gdb", WHY_SHELL),
+	AFFIX("", "-gdb.scm", WHY_SHELL),
+	AFFIX("", ".code-workspace", WHY_EDITOR),
+	AFFIX("", ".sublime-project", WHY_EDITOR),
+	AFFIX("", ".iml", WHY_EDITOR),
+	AFFIX("jenkinsfile.", "", WHY_CI),
+	AFFIX("azure-pipelines", ".yml", WHY_CI),
+	AFFIX("azure-pipelines", ".yaml", WHY_CI),
+	AFFIX("", ".gitlab-ci.yml", WHY_CI),
+	AFFIX("lefthook.", "", WHY_HOOK),
+	AFFIX(".lintstagedrc", "", WHY_HOOK),
+	AFFIX("dockerfile.", "", WHY_CONTAINER),
+	AFFIX("", ".dockerfile", WHY_CONTAINER),
+	AFFIX("containerfile.", "", WHY_CONTAINER),
+	AFFIX("docker-compose.", "", WHY_CONTAINER),
+	AFFIX("compose.", ".yml", WHY_CONTAINER),
+	AFFIX("compose.", ".yaml", WHY_CONTAINER),
+	AFFIX(".aider", "", WHY_AGENT),
+	AFFIX(".aisbx", "", WHY_AGENT),
+	AFFIX(".claude", "", WHY_AGENT),
+	AFFIX("", ".mdc", WHY_AGENT),
+	AFFIX("", ".instructions.md", WHY_AGENT),
+	AFFIX("", ".service", WHY_UNIT),
+	AFFIX("", ".socket", WHY_UNIT),
+	AFFIX("", ".timer", WHY_UNIT),
+	AFFIX("", ".automount", WHY_UNIT),
+	AFFIX("", ".desktop", WHY_UNIT),
+	AFFIX("", ".crontab", WHY_CRON),
 };
 
 /* What git itself writes at every commit and which makes nothing run. */
@@ -164,11 +170,12 @@ static const char *why_of_affix(const char *name)
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < sizeof(affixes) / sizeof(affixes[0]); i++) {
-		size_t start = strlen(affixes[i].start), end = strlen(affixes[i].end);
+		const struct affix *affix = &affixes[i];
 
-		if (len > start + end && strncmp(name, affixes[i].start, start) == 0 &&
-		    strcmp(name + len - end, affixes[i].end) == 0)
-			return affixes[i].why;
+		if (len > affix->start_len + affix->end_len &&
+		    memcmp(name, affix->start, affix->start_len) == 0 &&
+		    memcmp(name + len - affix->end_len, affix->end, affix->end_len) == 0)
+			return affix->why;
 	}
 	return NULL;
 }

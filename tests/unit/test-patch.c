@@ -3,6 +3,8 @@
 
 #include "workspace/patch.h"
 
+#include <sys/syscall.h>
+
 static int keep(void *cookie, const char *bytes, size_t len, struct error *err)
 {
 	(void)err;
@@ -31,6 +33,33 @@ static char *shown(const struct layers *layers, struct delta_options how, enum p
 	if (patch_write(&layers->stack, &delta, &options, &sink, &err) < 0)
 		printf("# %s\n", err.text);
 	return str_detach(&text);
+}
+
+/* In front of the C library's. */
+static unsigned umask_calls;
+
+mode_t umask(mode_t mask)
+{
+	umask_calls++;
+	return (mode_t)syscall(SYS_umask, mask);
+}
+
+/* Of a thousand changes each would have called the kernel twice. */
+static void test_asked_once(void)
+{
+	owned(layers_close) struct layers l;
+	owned(free_ptr) char *text = NULL;
+
+	layers_open(&l, 1, true);
+	for (int i = 0; i < 50; i++) {
+		owned(free_ptr) char *name = xasprintf("new-%d", i);
+
+		layers_put(&l, 0, name, "x\n");
+	}
+	umask_calls = 0;
+	text = shown(&l, (struct delta_options){ 0 }, PATCH_NAME_STATUS);
+	tap_ok(strstr(text, "A\tnew-49\n"), "many changes");
+	tap_is_int(umask_calls, 2, "the caller's umask is read and put back once for all of them");
 }
 
 static void test_names(void)
@@ -188,6 +217,7 @@ static void test_failures(void)
 
 int main(void)
 {
+	test_asked_once();
 	test_names();
 	test_order();
 	test_attributes();
