@@ -175,7 +175,10 @@ int engine_undo(const char *id, struct value **ret_answer, struct error *err)
 	if (!id) {
 		here = getcwd(NULL, 0);
 		if (!here)
-			return error_errno(err, ERROR_HOST, "where am I");
+			return error_set(
+				err, ERROR_HOST,
+				"the current directory was removed: change to one that is "
+				"there, or name the promotion (aisbx promotions lists them)");
 	}
 	if (promotion_undo(&store, id, here, undone, &paths, err) < 0)
 		return -1;

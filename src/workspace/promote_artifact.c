@@ -74,17 +74,32 @@ static char *clean(const char *above, const char *path, struct error *err)
 	return str_detach(&out);
 }
 
+/* PATH as an absolute one, from where the caller is; NULL with an error. */
+static char *goal_of(const char *path, struct error *err)
+{
+	owned(free_ptr) char *here = *path == '/' ? xstrdup("/") : getcwd(NULL, 0);
+	char shown[STR_SHOWN_SIZE];
+
+	if (here && *here == '/')
+		return clean(here, path, err);
+	error_set(err, ERROR_HOST,
+		  "'%s' says nothing here: the current directory was removed; change to one that "
+		  "is there, or write the whole path",
+		  str_shown(path, shown));
+	return NULL;
+}
+
 static int set_places(struct artifact *artifact, struct error *err)
 {
 	const struct promote_request *request = artifact->promote->request;
-	owned(free_ptr) char *here = getcwd(NULL, 0), *goal = NULL, *name = NULL;
+	owned(free_ptr) char *goal = NULL, *name = NULL;
 
 	if (!request->to || !*request->to) {
 		error_set(err, ERROR_USAGE, "--artifact needs --to: where it should go");
 		return -1;
 	}
 	artifact->source = clean(artifact->promote->sandbox->workspace, request->artifact, err);
-	goal = artifact->source ? clean(here ? here : "/", request->to, err) : NULL;
+	goal = artifact->source ? goal_of(request->to, err) : NULL;
 	if (!goal)
 		return -1;
 	name = last_name(artifact->source);

@@ -264,9 +264,14 @@ def test_nowhere():
         tap.equal(done.returncode, 0, f"{' '.join(words)}: {done.stderr.strip()}")
     done = from_nowhere("rm", "no-such-sandbox")
     tap.equal(done.returncode, 5, "rm looks for what it is to remove")
-    for words, code in ((["run", "--", "true"], 125), (["create", "x"], 70), (["plan", "--", "true"], 70)):
+    call("run", "--keep", "nowhere", "-C", scratch, "--", "sh", "-c", "echo made > made.txt")
+    for words, code in ((["run", "--", "true"], 125), (["create", "x"], 70), (["plan", "--", "true"], 70), (["undo"], 70),
+                        (["promote", "nowhere", "--artifact", "made.txt", "--to", "aisbx-test-goal/x"], 70),
+                        (["cp", "nowhere:made.txt", "aisbx-test-goal"], 70)):
         done = from_nowhere(*words)
         tap.ok(done.returncode == code and one_line(done.stderr) and "was removed" in done.stderr, f"{words[0]} is refused", done)
+    tap.ok(not os.path.exists("/aisbx-test-goal"), "and / is not taken for what is gone")
+    call("rm", "nowhere")
 
 
 def test_streams():

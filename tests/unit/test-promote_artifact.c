@@ -60,6 +60,33 @@ static void test_artifact(void)
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_USAGE, "a place is needed");
 }
 
+/* A relative place is one below the current directory, never below / for want of it. Nothing is applied: it is a dry run. */
+static void test_nowhere(void)
+{
+	owned(bench_close) struct bench b;
+	owned(fd_close) int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	owned(free_ptr) char *whole = NULL, *gone = NULL;
+
+	bench_open(&b);
+	bench_start(&b);
+	top_put(&b, "new.txt", "built\n", false);
+	bench_capture(&b);
+	scratch_mkdir(&b.scratch, "gone");
+	gone = scratch_path(&b.scratch, "gone");
+	if (before < 0 || chdir(gone) < 0 || rmdir(gone) < 0)
+		tap_bail("a directory that is gone");
+	whole = xasprintf("%s/goal", b.scratch.dir);
+	b.request.artifact = "new.txt";
+	b.request.dry_run = true;
+	b.request.to = "goal";
+	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_HOST &&
+		       strstr(b.err.text, "was removed"),
+	       "from a directory that was removed there is no way to a relative place");
+	b.request.to = whole;
+	tap_is_int(bench_promote(&b), 0, "but to a whole path");
+	(void)fchdir(before);
+}
+
 /* Another copy of the tree as target. */
 static void test_target(void)
 {
@@ -202,6 +229,7 @@ static void test_torn(void)
 int main(void)
 {
 	test_artifact();
+	test_nowhere();
 	test_target();
 	test_snapshot();
 	test_torn();
