@@ -193,16 +193,18 @@ static struct value *describe_record(const struct promotion_record *record)
 {
 	struct value *row = value_new_map();
 	bool live = strcmp(record->state, "live") == 0;
+	bool is_known = strcmp(record->state, PROMOTION_UNREADABLE) != 0;
 
 	value_add(row, "promotion_id", value_new_text(record->id));
-	value_add(row, "sandbox", value_new_text(record->sandbox));
-	value_add(row, "target", value_new_text(record->target));
+	value_add(row, "sandbox", value_new_text(is_known ? record->sandbox : NULL));
+	value_add(row, "target", value_new_text(is_known ? record->target : NULL));
 	value_add(row, "state", value_new_text(record->state));
 	value_add(row, "made", workspace_time(record->made_ms));
 	value_add(row, "undone", workspace_time(record->undone_ms));
-	value_add(row, "files", value_new_int((int64_t)record->files));
-	value_add(row, "paths", workspace_paths(&record->paths));
-	value_add(row, "bundle", value_new_text(record->digest));
+	value_add(row, "files",
+		  is_known ? value_new_int((int64_t)record->files) : value_new_null());
+	value_add(row, "paths", is_known ? workspace_paths(&record->paths) : value_new_null());
+	value_add(row, "bundle", value_new_text(is_known ? record->digest : NULL));
 	value_add(row, "owner", value_new_text(record->owner));
 	set_undo(row, live ? record->id : "");
 	return row;

@@ -16,13 +16,15 @@ static void add_row(struct strv *cells, const struct value *row)
 	struct str cell = STR_INIT;
 	int64_t files = 0;
 
-	(void)value_get_int(row, "files", &files);
 	strv_add(cells, value_get_text(row, value_get_text(row, "request_id") ? "request_id"
 									      : "promotion_id"));
 	words_add_age(&cell, words_moment(row, "made"));
 	strv_take(cells, str_detach(&cell));
 	strv_add(cells, value_get_text(row, "state"));
-	strv_addf(cells, "%lld", (long long)files);
+	if (value_get_int(row, "files", &files))
+		strv_addf(cells, "%lld", (long long)files);
+	else
+		strv_add(cells, "unknown");
 	strv_add(cells, value_get_text(row, "sandbox") ? value_get_text(row, "sandbox") : "");
 	words_add_path(&cell, value_get_text(row, "target") ? value_get_text(row, "target") : "");
 	strv_take(cells, str_detach(&cell));

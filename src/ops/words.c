@@ -141,7 +141,9 @@ void words_add_age(struct str *out, uint64_t then_ms)
 	uint64_t now_ms = clock_epoch_ms();
 	uint64_t seconds = now_ms > then_ms ? (now_ms - then_ms) / 1000 : 0;
 
-	if (seconds < 2)
+	if (then_ms == 0)
+		str_add(out, "unknown");
+	else if (seconds < 2)
 		str_add(out, "just now");
 	else if (seconds < 120)
 		str_addf(out, "%llu s ago", (unsigned long long)seconds);

@@ -28,7 +28,7 @@ void words_add_quoted(struct str *out, const char *text, size_t max);
 /* A command from a list of its words, on one line of at most MAX bytes; "..." ends what is cut. */
 void words_add_command(struct str *out, const struct value *words, size_t max);
 
-/* How long ago, roughly: "just now", "15 min ago", "3 h ago", "2 days ago". THEN in ms since the epoch. */
+/* How long ago, roughly: "just now", "15 min ago", "3 h ago", "2 days ago". THEN in ms since the epoch; 0: "unknown". */
 void words_add_age(struct str *out, uint64_t then_ms);
 
 /* The moment that value_get_text(row, KEY) names ("2026-11-15T00:00:00.000Z"), in ms since the epoch; 0 for none. */

@@ -789,8 +789,12 @@ def test_undo_unreadable(home):
     done = home.call("undo")
     tap.ok(refused(done, 70, newer) and (home.read("a.txt"), home.read("b.txt")) == ("1\n", "2\n"),
            "where the newest cannot be read, undo does not take back the one before it", done)
-    states = {row["promotion_id"]: row["state"] for row in home.rows("promotions")}
-    tap.equal((states.get(newer), states.get(older)), ("unreadable", "live"), "the list has both")
+    rows = {row["promotion_id"]: row for row in home.rows("promotions")}
+    tap.equal((rows[newer]["state"], rows[older]["state"]), ("unreadable", "live"), "the list has both")
+    tap.equal([rows[newer].get(key, "absent") for key in ("made", "files", "paths", "sandbox", "target", "bundle")], [None] * 6,
+              "and says nothing of what it could not read")
+    line = [line.split() for line in home.call("promotions").stdout.splitlines() if newer in line]
+    tap.equal(line, [[newer, "unknown", "unreadable", "unknown"]], "to people neither")
     with open(record, "wb") as file:
         file.write(content)
     home.call("undo")

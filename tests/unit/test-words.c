@@ -97,7 +97,10 @@ static void check_age(uint64_t ago_s, const char *want)
 static void test_moments(void)
 {
 	owned(value_release) struct value *row = value_new_map();
+	owned(str_done) struct str never = STR_INIT;
 
+	words_add_age(&never, 0);
+	tap_is_str(str_cstr(&never), "unknown", "no moment is not fifty years ago");
 	check_age(0, "just now");
 	check_age(15 * 60 + 5, "15 min ago");
 	check_age(3 * 3600 + 5, "3 h ago");
