@@ -384,9 +384,11 @@ static int build(struct forest *forest, struct error *err)
 int root_forest_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 		      struct error *err)
 {
-	struct forest forest = { { spec, ret_parts, userns_fd, false, -1, ROOT_KEPT_NOTHING }, -1 };
+	struct forest forest = { .skeleton_fd = -1 };
 	int status;
 
+	unit_begin(&forest.builder, spec, ret_parts, userns_fd);
+	forest.builder.is_on_disk = ret_parts->upper_fd >= 0;
 	/* On the same tmpfs as the layers: what is written to a bare HOME counts against the same limit. */
 	if (ret_parts->upper_fd < 0 &&
 	    (unit_storage(&forest.builder, err) < 0 ||
@@ -395,5 +397,6 @@ int root_forest_build(const struct spec *spec, int userns_fd, struct root_parts 
 	forest.builder.is_attached = userns_fd < 0;
 	status = kept_open(&forest.builder, err) < 0 ? -1 : build(&forest, err);
 	kept_close(&forest.builder);
+	unit_done(&forest.builder);
 	return status;
 }

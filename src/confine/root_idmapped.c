@@ -80,9 +80,11 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 static int build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,
 		 struct error *err)
 {
-	struct root_builder builder = { spec, ret_parts, userns_fd, false, -1, ROOT_KEPT_NOTHING };
-	int status = unit_storage(&builder, err) < 0 ? -1 : kept_open(&builder, err);
+	struct root_builder builder;
+	int status;
 
+	unit_begin(&builder, spec, ret_parts, userns_fd);
+	status = unit_storage(&builder, err) < 0 ? -1 : kept_open(&builder, err);
 	for (size_t i = 0; status == 0 && i < spec->tree_count; i++)
 		status = add_tree(&builder, &spec->trees[i], err);
 	if (status == 0)

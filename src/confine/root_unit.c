@@ -10,12 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* For masks alone: some hundred entries without content. */
+#define MASKS_SIZE (16u << 20)
+#define MASKS_INODES 100000
 
 void root_parts_init(struct root_parts *parts)
 {
@@ -44,12 +49,30 @@ void root_parts_done(struct root_parts *parts)
 	parts->count = 0;
 }
 
+void unit_begin(struct root_builder *ret_builder, const struct spec *spec, struct root_parts *parts,
+		int userns_fd)
+{
+	*ret_builder = (struct root_builder){
+		.spec = spec,
+		.parts = parts,
+		.userns_fd = userns_fd,
+		.source_fd = -1,
+		.kept = { .top_fd = -1, .mapped_fd = -1, .layers_fd = -1, .units = STR_INIT },
+		.beside_fd = -1,
+	};
+}
+
 int unit_storage(struct root_builder *builder, struct error *err)
 {
 	const struct spec_limits *limits = &builder->spec->limits;
 
 	return mount_tmpfs(limits->disk_bytes, limits->inodes, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 			   &builder->parts->upper_fd, err);
+}
+
+void unit_done(struct root_builder *builder)
+{
+	fd_close(&builder->beside_fd);
 }
 
 int unit_add_part(struct root_builder *builder, int mount_fd, const char *target, struct error *err)
@@ -181,6 +204,39 @@ static bool has_masks_below(const struct spec *spec, const char *path)
 	return false;
 }
 
+/* Whether the storage lies inside SOURCE; its path may have been said with links. */
+static bool is_stored_inside(const struct root_builder *builder, const char *source)
+{
+	char link[32], path[PATH_MAX];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", builder->parts->upper_fd);
+	ssize_t len = readlink(link, path, sizeof(path) - 1);
+
+	path[len > 0 ? len : 0] = '\0';
+	return path_is_within(path, source);
+}
+
+/*
+ * A directory for a layer that lies above SOURCE and is not written to. The kernel refuses one that lies inside SOURCE, as
+ * it does in a storage on disk when the home is shown whole; a tmpfs of its own holds masks of any kernel.
+ */
+static int make_mask(struct root_builder *builder, const char *source, int *ret_fd,
+		     struct error *err)
+{
+	size_t index = builder->parts->unit_paths.count;
+	int dir_fd = builder->parts->upper_fd;
+
+	if (builder->is_on_disk && is_stored_inside(builder, source)) {
+		if (builder->beside_fd < 0 &&
+		    (mount_tmpfs(MASKS_SIZE, MASKS_INODES, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+				 &builder->beside_fd, err) < 0 ||
+		     mount_park(builder->beside_fd, err) < 0))
+			return -1;
+		dir_fd = builder->beside_fd;
+	}
+	return make_directory(dir_fd, 'm', index, ret_fd, err);
+}
+
 /* Takes *FD over until the sandbox is gone: the lock on it says that the layer is in use. */
 static bool hold(struct root_held *held, int *fd)
 {
@@ -194,7 +250,6 @@ static bool hold(struct root_held *held, int *fd)
 static int add_mask(struct root_builder *builder, struct mask_layer *mask,
 		    struct overlay_layers *layers, struct error *err)
 {
-	size_t index = builder->parts->unit_paths.count;
 	owned(fd_close) int kept_fd = mask->ids ? mask_cache_open(builder->spec, mask) : -1;
 	int *slot = &layers->lowers[layers->lower_count];
 
@@ -206,7 +261,7 @@ static int add_mask(struct root_builder *builder, struct mask_layer *mask,
 		}
 		fd_close(slot); /* tmpfs before 6.3 */
 	}
-	if (make_directory(builder->parts->upper_fd, 'm', index, slot, err) < 0)
+	if (make_mask(builder, mask->path, slot, err) < 0)
 		return -1;
 	mask->dir_fd = *slot;
 	layers->lower_count++;
@@ -256,8 +311,7 @@ static int add_empty(struct root_builder *builder, struct mask_layer *mask,
 {
 	int *slot = &layers->lowers[layers->lower_count];
 
-	if (make_directory(builder->parts->upper_fd, 'm', builder->parts->unit_paths.count, slot,
-			   err) < 0)
+	if (make_mask(builder, mask->path, slot, err) < 0)
 		return -1;
 	layers->lower_count++;
 	mask->dir_fd = *slot;

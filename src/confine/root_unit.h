@@ -20,15 +20,19 @@ struct root_builder {
 	bool is_attached; /* old kernel: layers must be attached in this mount namespace */
 	int source_fd; /* what was checked, in place of the next source's path; -1: take the path */
 	struct root_kept kept;
+	bool is_on_disk; /* the storage is a directory of the host's */
+	int beside_fd; /* then a tmpfs for masks that must not lie inside what they mask; -1 until one does */
 };
 
-#define ROOT_KEPT_NOTHING                   \
-	{                                   \
-		-1, -1, -1, STR_INIT, false \
-	}
+/* Nothing made and nothing kept yet. */
+void unit_begin(struct root_builder *ret_builder, const struct spec *spec, struct root_parts *parts,
+		int userns_fd);
 
 /* Makes the tmpfs that holds all writable layers. */
 int unit_storage(struct root_builder *builder, struct error *err);
+
+/* Lets go of what only making units needed. */
+void unit_done(struct root_builder *builder);
 
 /* A clone of the storage's NAME, as a mount of its own. */
 int unit_clone_stored(struct root_builder *builder, const char *name, int *ret_fd,

@@ -130,10 +130,9 @@ static int make(const struct maker *maker, struct root_parts *parts, int ret[ANS
 		struct error *err)
 {
 	const struct spec *spec = maker->spec;
-	struct root_builder builder = {
-		spec, parts, maker->userns_fd, false, -1, ROOT_KEPT_NOTHING
-	};
+	struct root_builder builder;
 
+	unit_begin(&builder, spec, parts, maker->userns_fd);
 	if (unit_storage(&builder, err) < 0 ||
 	    unit_add_overlay(&builder, spec->workspace, spec->workspace, true, err) < 0)
 		return -1;
