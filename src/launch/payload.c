@@ -103,6 +103,19 @@ static int furnish(const struct payload *payload, struct error *err)
 	return furnish_send(payload->start, payload->release_fd, &gift, &fresh, err);
 }
 
+/* Layers on disk are only looked at now and then: a single file at least does not grow beyond what all may have. */
+static int set_limits(const struct payload *payload, struct error *err)
+{
+	struct spec_limits limits = payload->start->spec->limits;
+
+	if (payload->start->storage && limits.disk_bytes &&
+	    (!limits.fsize_bytes || limits.fsize_bytes > limits.disk_bytes))
+		limits.fsize_bytes = limits.disk_bytes;
+	if (rlimit_apply(&limits, !payload->sealing.has_group) < 0)
+		return error_errno(err, ERROR_HOST, "cannot set limits");
+	return 0;
+}
+
 static int set_quotas(const struct payload *payload, struct error *err)
 {
 	bool has_ipc = !(payload->start->missing & 1u << LAYER_IPC);
@@ -141,9 +154,8 @@ static int seal(struct payload *payload, struct error *err)
 		return -1;
 	for (size_t i = 0; i < groups.count; i++)
 		close(groups.items[i]);
-	if (rlimit_apply(&payload->start->spec->limits, !sealing->has_group) < 0)
-		return error_errno(err, ERROR_HOST, "cannot set limits");
-	if (set_quotas(payload, err) < 0 || take_descriptors(payload, err) < 0)
+	if (set_limits(payload, err) < 0 || set_quotas(payload, err) < 0 ||
+	    take_descriptors(payload, err) < 0)
 		return -1;
 	seal_signals();
 	umask(022);

@@ -81,6 +81,15 @@ static void fill_out_of_fuel(const struct verdict_facts *facts, struct run_resul
 		  (unsigned long long)facts->spec->limits.fuel);
 }
 
+/* Where layers are watched, one file is refused what all may have together (payload.c); fill_met says so. */
+static bool is_of_disk(const struct verdict_facts *facts)
+{
+	const struct spec_limits *limits = &facts->spec->limits;
+
+	return facts->usage->disk_full &&
+	       (!limits->fsize_bytes || limits->disk_bytes < limits->fsize_bytes);
+}
+
 static void fill_signalled(const struct verdict_facts *facts, struct run_result *result, int sig)
 {
 	set_end(result, RUN_KILLED, 128 + sig, sig);
@@ -89,8 +98,9 @@ static void fill_signalled(const struct verdict_facts *facts, struct run_result 
 		hit(result, "cpu-time");
 		note(result, "ended by its CPU time limit (raise it with --cpu-time)");
 	}
-	if (sig == SIGXFSZ) {
+	if (sig == SIGXFSZ)
 		result->status = RUN_LIMIT;
+	if (sig == SIGXFSZ && !is_of_disk(facts)) {
 		hit(result, "fsize");
 		add_size(result, "ended: it wrote a file larger than ",
 			 facts->spec->limits.fsize_bytes, " (raise it with --fsize)");
