@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "tests/unit/scratch.h"
 #include "workspace/stage.h"
+#include "workspace/target.h"
 #include "workspace/txn.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ static bool plan_files(struct plan_of_files *files, const char *root, const char
 		    read_at(fd, op->path, files->before[i], sizeof(files->before[i])) < 0)
 			return false;
 		txn_identity_of(fd, op->path, &again);
-		if (memcmp(&again, &op->old, sizeof(again)) != 0)
+		if (!target_is_same(&again, &op->old))
 			return false;
 	}
 	files->plan = (struct txn_plan){
