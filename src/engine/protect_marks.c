@@ -306,8 +306,9 @@ void protect_marks_end(struct protect_marks *marks, const struct sandbox *sandbo
 	for (size_t i = 0; i < marks->count; i++) {
 		struct protect_mark *mark = &marks->items[i];
 
-		if (send_order(marks, ORDER_FORGET, mark->fd))
-			keep(sandbox->store->path, sandbox->name, mark->fd,
-			     &mark->record.origin.identity, &mark->record);
+		/* Marked until it is kept: who opens it meanwhile waits for the other copy, not for this one. */
+		keep(sandbox->store->path, sandbox->name, mark->fd, &mark->record.origin.identity,
+		     &mark->record);
+		(void)send_order(marks, ORDER_FORGET, mark->fd);
 	}
 }
