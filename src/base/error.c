@@ -54,6 +54,12 @@ const char *error_words(int errnum)
 	return words ? words : "unknown error";
 }
 
+/* Where the caller's own limits say no, and only the caller can do something about it. */
+static const char *remedy_of(int errnum)
+{
+	return errnum == EMFILE ? " (raise ulimit -n, or hand fewer of them down)" : "";
+}
+
 int error_errno(struct error *err, enum error_code code, const char *format, ...)
 {
 	int errnum = errno;
@@ -66,7 +72,8 @@ int error_errno(struct error *err, enum error_code code, const char *format, ...
 	format_text(err, format, args);
 	va_end(args);
 	used = strlen(err->text);
-	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", error_words(errnum));
+	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s%s", error_words(errnum),
+		       remedy_of(errnum));
 	return -1;
 }
 

@@ -159,14 +159,18 @@ int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t
 	}
 }
 
-static void keep_descriptors(struct msghdr *message, int *ret_fds, size_t max, size_t *ret_count)
+/* How many came, with those that are not kept. */
+static size_t keep_descriptors(struct msghdr *message, int *ret_fds, size_t max, size_t *ret_count)
 {
+	size_t came = 0;
+
 	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head;
 	     head = CMSG_NXTHDR(message, head)) {
 		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
 			continue;
 		size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
+		came += count;
 		for (size_t i = 0; i < count; i++) {
 			int fd;
 
@@ -177,6 +181,7 @@ static void keep_descriptors(struct msghdr *message, int *ret_fds, size_t max, s
 				close(fd);
 		}
 	}
+	return came;
 }
 
 ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_t max,
@@ -203,9 +208,17 @@ ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_
 	do {
 		got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
 	} while (got < 0 && (errno == EINTR || errno == ECONNRESET));
-	if (got >= 0)
-		keep_descriptors(&message, ret_fds, max, ret_count);
-	return got;
+	if (got < 0)
+		return got;
+	size_t came = keep_descriptors(&message, ret_fds, max, ret_count);
+
+	/* There was room for more of them here, but none in this process: the kernel keeps that to itself. */
+	if (!(message.msg_flags & MSG_CTRUNC) || came == FDS_PER_MESSAGE)
+		return got;
+	while (*ret_count > 0)
+		close(ret_fds[--*ret_count]);
+	errno = EMFILE;
+	return -1;
 }
 
 void fd_close_others(const int *keep, size_t count)

@@ -31,7 +31,8 @@ int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t
 
 /*
  * Receives one message; descriptors are close-on-exec and owned by the caller, *ret_count of them (at most MAX;
- * surplus ones are closed). Length, 0 at end, or -1 with errno. No heap.
+ * surplus ones are closed). Length, 0 at end, or -1 with errno; EMFILE when this process may not have as many as came, and then
+ * it has none of them, but the bytes. No heap.
  */
 ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_t max,
 		   size_t *ret_count);

@@ -198,6 +198,9 @@ int mount_overlay(const struct overlay_layers *layers, int *ret_fd, struct error
 {
 	if (try_overlay(layers, true, ret_fd, err) == 0)
 		return 0;
+	/* The other form needs no fewer descriptors, and would hide what the matter is. */
+	if (err->errnum == EMFILE)
+		return -1;
 	/* Before 6.5 "lowerdir+" is accepted and only the creation fails: so the old form is tried last. */
 	return try_overlay(layers, false, ret_fd, err);
 }

@@ -185,8 +185,13 @@ static int overlay_by_path(struct root_builder *builder, const struct overlay_la
 static int mount_layers(struct root_builder *builder, const struct overlay_layers *layers,
 			int *ret_fd, struct error *err)
 {
-	if (!builder->is_attached && mount_overlay(layers, ret_fd, err) == 0)
-		return 0;
+	if (!builder->is_attached) {
+		if (mount_overlay(layers, ret_fd, err) == 0)
+			return 0;
+		/* The other way needs no fewer descriptors. */
+		if (err->errnum == EMFILE)
+			return -1;
+	}
 	return overlay_by_path(builder, layers, ret_fd, err);
 }
 

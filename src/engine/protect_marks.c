@@ -122,7 +122,8 @@ static bool take_order(const struct watcher *watcher)
 	int fd = -1;
 	char what;
 
-	if (fd_receive(watcher->order_fd, &what, 1, &fd, 1, &count) != 1)
+	/* What cannot be taken is not watched; who waits for an answer gets one. */
+	if (fd_receive(watcher->order_fd, &what, 1, &fd, 1, &count) != 1 && errno != EMFILE)
 		return false;
 	if (count == 1) {
 		order(watcher->group_fd, what == ORDER_MARK ? FAN_MARK_ADD : FAN_MARK_REMOVE, fd);

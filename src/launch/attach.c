@@ -199,6 +199,8 @@ int attach_lost(int got, struct error *err)
 			err, ERROR_HOST,
 			"another version of aisbx supervises the sandbox, and is not "
 			"understood; `aisbx stop` ends it, and the next exec starts it anew");
+	if (got < 0 && errno == EMFILE)
+		return error_errno(err, ERROR_HOST, "what the sandbox's keeper sent");
 	return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");
 }
 

@@ -259,6 +259,9 @@ static void take_sockets(struct gateway *gateway)
 	size_t count = 0;
 	ssize_t got = fd_receive(gateway->inside.fd, what, sizeof(what), fds, INSIDE_BATCH, &count);
 
+	/* As many as it may have are open: these are refused by being closed. */
+	if (got < 0 && errno == EMFILE)
+		return;
 	/* The end, said or not: nobody sends any more. */
 	if (got <= 0 || what[0].kind == INSIDE_END) {
 		source_close(gateway, &gateway->inside);
@@ -304,8 +307,11 @@ static void hear_supervisor(struct gateway *gateway)
 	struct net_order order;
 	int fds[INSIDE_BATCH];
 	size_t count = 0;
+	int got = net_order_receive(gateway->report.fd, &order, fds, &count);
 
-	if (net_order_receive(gateway->report.fd, &order, fds, &count) <= 0) {
+	if (got < 0 && errno == EMFILE)
+		return;
+	if (got <= 0) {
 		gateway->is_over = true;
 		return;
 	}

@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import struct
@@ -274,6 +275,23 @@ def test_nowhere():
     call("rm", "nowhere")
 
 
+def test_descriptors():
+    """Started with so many descriptors that its own do not fit: it works, or says which limit that is, and nothing odd."""
+    told, odd = 0, []
+    for count in range(24, 62):
+        def crowd(count=count):
+            for number in range(3, 3 + count):
+                os.dup2(0, number)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        done = subprocess.run([AISBX, "run", "-C", scratch, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, close_fds=False, preexec_fn=crowd, check=False)
+        is_told = done.returncode == 125 and "Too many open files (raise ulimit -n" in done.stderr
+        told += is_told
+        if done.returncode != 0 and not is_told:
+            odd.append((count, done.returncode, done.stderr))
+    tap.ok(told > 0 and not odd, "descriptors that are used up are told as that", odd)
+
+
 def test_streams():
     tap.equal(run("--", "cat", stdin="hello").stdout, "hello", "stdin passes")
     tap.equal(run("--", "true", stdin="x" * 200000).returncode, 0, "unread stdin is no harm")
@@ -392,6 +410,7 @@ def main():
     if first.returncode == 0:
         test_codes()
         test_nowhere()
+        test_descriptors()
         test_result()
         test_streams()
         test_sealed()

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -154,6 +155,37 @@ static void test_closing_others(void)
 	       "all but those named are closed");
 }
 
+/* Descriptors that find no place are no message with fewer of them: what counts them would go on without. */
+static void test_no_room(void)
+{
+	const int two[] = { 0, 1 };
+	struct rlimit before, narrow;
+	int pair[2], got[2];
+	size_t count = 9;
+	char byte;
+
+	if (getrlimit(RLIMIT_NOFILE, &before) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		tap_bail("cannot make a socket pair");
+	narrow = before;
+	for (int room = 0; room < 2; room++) {
+		/* The lowest number that is free is the last that is permitted, or one beyond it. */
+		int next = dup(0);
+
+		close(next);
+		narrow.rlim_cur = (rlim_t)(next + room);
+		(void)fd_send(pair[0], "x", 1, two, 2);
+		(void)setrlimit(RLIMIT_NOFILE, &narrow);
+		errno = 0;
+		tap_ok(fd_receive(pair[1], &byte, 1, got, 2, &count) < 0 && errno == EMFILE &&
+			       count == 0,
+		       "room for %d of two descriptors is told", room);
+		(void)setrlimit(RLIMIT_NOFILE, &before);
+	}
+	fd_close(&pair[0]);
+	fd_close(&pair[1]);
+}
+
 int main(void)
 {
 	char path[] = "/tmp/aisbx-test-fd-XXXXXX";
@@ -165,6 +197,7 @@ int main(void)
 	test_places();
 	test_ends();
 	test_passing();
+	test_no_room();
 	test_last_words();
 	test_closing_others();
 	(void)unlinkat(scratch_fd, "f", 0);
