@@ -3,27 +3,52 @@
 
 #include "base/clock.h"
 #include "base/dir.h"
+#include "base/fd.h"
 #include "base/own.h"
+#include "base/str.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* What others write moves the free space as well: less than this is no reason to walk. */
 #define MOVED_MIN (1u << 20)
 #define MOVED_ENTRIES_MIN 64
 #define WALK_NS 50000000u
-#define DEPTH_MAX 64
+/* So many directories stay open on the way down; above those the way back is by name, and looked at. */
+#define KEPT_OPEN 64
 #define REST_FACTOR 10
 /* On a busy machine a short walk is cut, too: it is done again, but what is always too large is not walked for ever. */
 #define CUT_RETRIES 5
 
-struct walk {
-	DIR *stack[DEPTH_MAX];
-	size_t depth;
+/* A directory on the way down. */
+struct level {
+	int fd;		  /* to look things up in; -1: closed meanwhile */
+	struct str below; /* names of directories in it, each with its NUL */
+	size_t at;	  /* the next of them */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* What was counted. */
+struct figures {
 	uint64_t bytes, entries;
+	bool is_cut;	/* ran out of time, or lost its way */
+	bool is_closed; /* something is shut to the caller */
+};
+
+struct walk {
+	struct level *levels;
+	size_t depth, room;
 	uint64_t until_ns;
-	bool is_cut;
+	struct figures found;
 };
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uint64_t limit_entries)
@@ -33,26 +58,172 @@ void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uin
 				      .limit_entries = limit_entries };
 }
 
-static void push(struct walk *walk, int dir_fd, const char *name)
+static void note_failure(struct walk *walk)
 {
-	DIR *list = walk->depth == DEPTH_MAX ? NULL : dir_open(dir_fd, name);
-
-	if (list)
-		walk->stack[walk->depth++] = list;
+	walk->found.is_closed |= errno == EACCES;
 }
 
-static void count(struct walk *walk, int dir_fd, const char *name)
+static void count(struct walk *walk, struct level *level, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+	if (fstatat(level->fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
+		note_failure(walk);
 		return;
+	}
 	/* Whiteouts share one inode, and other names of a file share its blocks. */
-	walk->bytes += (uint64_t)st.st_blocks * 512 /
-		       (st.st_nlink && !S_ISDIR(st.st_mode) ? st.st_nlink : 1);
-	walk->entries++;
+	walk->found.bytes += (uint64_t)st.st_blocks * 512 /
+			     (st.st_nlink && !S_ISDIR(st.st_mode) ? st.st_nlink : 1);
+	walk->found.entries++;
 	if (S_ISDIR(st.st_mode))
-		push(walk, dir_fd, name);
+		str_add_bytes(&level->below, name, strlen(name) + 1);
+}
+
+/* Counts what is in a directory. False when that cannot be told. */
+static bool list(struct walk *walk, struct level *level)
+{
+	owned(dir_close) DIR *dir = dir_open(level->fd, ".");
+	struct dirent *entry;
+
+	if (!dir)
+		return false;
+	while (!walk->found.is_cut && dir_next(dir, &entry) > 0) {
+		count(walk, level, entry->d_name);
+		walk->found.is_cut = clock_now_ns() >= walk->until_ns;
+	}
+	return true;
+}
+
+static void level_done(struct level *level)
+{
+	fd_close(&level->fd);
+	str_done(&level->below);
+}
+
+static void enter(struct walk *walk, int dir_fd, const char *name)
+{
+	struct level level = { .fd = openat(dir_fd, name,
+					    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
+	struct stat st;
+
+	if (level.fd < 0 || fstat(level.fd, &st) < 0 || !list(walk, &level)) {
+		note_failure(walk);
+		level_done(&level);
+		return;
+	}
+	level.dev = st.st_dev;
+	level.ino = st.st_ino;
+	if (walk->depth > KEPT_OPEN)
+		fd_close(&walk->levels[walk->depth - 1].fd);
+	if (walk->depth == walk->room) {
+		walk->room = walk->room ? 2 * walk->room : 16;
+		walk->levels = xrealloc(walk->levels, walk->room, sizeof(*walk->levels));
+	}
+	walk->levels[walk->depth++] = level;
+}
+
+/* Opens LEVEL again from the one below it, if that is still below it. */
+static bool open_again(struct level *level, int below_fd)
+{
+	struct stat st;
+
+	level->fd = openat(below_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (level->fd < 0 || fstat(level->fd, &st) < 0 || st.st_dev != level->dev ||
+	    st.st_ino != level->ino)
+		fd_close(&level->fd);
+	return level->fd >= 0;
+}
+
+/* Up to the next directory that is open or can be: who moves them about does not end the walk. */
+static void leave(struct walk *walk)
+{
+	struct level left = walk->levels[--walk->depth];
+
+	while (walk->depth > 0 && walk->levels[walk->depth - 1].fd < 0 &&
+	       !open_again(&walk->levels[walk->depth - 1], left.fd)) {
+		walk->found.is_cut = true;
+		level_done(&walk->levels[--walk->depth]);
+	}
+	level_done(&left);
+}
+
+/* Depth first. What comes later than the bound is not counted: the figures are a floor. */
+static struct figures walk_below(int fd, uint64_t until_ns)
+{
+	struct walk walk = { .until_ns = until_ns };
+
+	enter(&walk, fd, ".");
+	while (walk.depth > 0) {
+		struct level *level = &walk.levels[walk.depth - 1];
+		size_t at = level->at;
+
+		if (clock_now_ns() >= until_ns || at == level->below.len) {
+			walk.found.is_cut |= at < level->below.len;
+			leave(&walk);
+			continue;
+		}
+		level->at += strlen(level->below.data + at) + 1;
+		enter(&walk, level->fd, level->below.data + at);
+	}
+	free(walk.levels);
+	return walk.found;
+}
+
+static bool write_maps(uid_t uid, gid_t gid)
+{
+	char map[64];
+
+	(void)snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	if (file_write_small(AT_FDCWD, "/proc/self/uid_map", map) < 0)
+		return false;
+	(void)snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	return file_write_small(AT_FDCWD, "/proc/self/setgroups", "deny") == 0 &&
+	       file_write_small(AT_FDCWD, "/proc/self/gid_map", map) == 0;
+}
+
+/* In a user namespace of its own the caller may read whatever belongs to it, whatever its mode. */
+static bool take_rights(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	bool is_done;
+
+	if (unshare(CLONE_NEWUSER) < 0)
+		return false;
+	/* The files of a process that others of this user may not look into belong to root. */
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	is_done = write_maps(uid, gid);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return is_done;
+}
+
+/*
+ * A directory that its owner shut, which is the payload, would hide all it holds. Its mode is the payload's own affair, so
+ * it is not changed: a child looks once more that may. Where there is none, what was counted before stands.
+ */
+static void walk_closed(int fd, uint64_t until_ns, struct figures *found)
+{
+	owned(fd_close) int told_fd = -1, tell_fd = -1;
+	struct figures told;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	told_fd = ends[0];
+	tell_fd = ends[1];
+	pid = fork();
+	if (pid == 0) {
+		if (!take_rights())
+			_exit(1);
+		told = walk_below(fd, until_ns);
+		_exit(write(tell_fd, &told, sizeof(told)) != (ssize_t)sizeof(told));
+	}
+	fd_close(&tell_fd);
+	if (pid > 0 && read(told_fd, &told, sizeof(told)) == (ssize_t)sizeof(told))
+		*found = told;
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 static bool is_unfinished(const struct disk_watch *watch)
@@ -61,36 +232,26 @@ static bool is_unfinished(const struct disk_watch *watch)
 }
 
 /* Of a walk that was cut, less than before says nothing. */
-static void take_figures(struct disk_watch *watch, const struct walk *walk)
+static void take_figures(struct disk_watch *watch, const struct figures *found)
 {
-	bool is_floor = walk->is_cut && watch->has_walked;
+	bool is_floor = found->is_cut && watch->has_walked;
 
-	watch->cut_count = walk->is_cut ? watch->cut_count + 1 : 0;
-	if (!is_floor || walk->bytes > watch->bytes)
-		watch->bytes = walk->bytes;
-	if (!is_floor || walk->entries > watch->entries)
-		watch->entries = walk->entries;
+	watch->cut_count = found->is_cut ? watch->cut_count + 1 : 0;
+	if (!is_floor || found->bytes > watch->bytes)
+		watch->bytes = found->bytes;
+	if (!is_floor || found->entries > watch->entries)
+		watch->entries = found->entries;
 	watch->has_walked |= !is_unfinished(watch);
 }
 
-/* Depth first; deeper than the bound, or later than it, nothing is counted: the figures are a floor. */
 static void walk_tree(struct disk_watch *watch)
 {
 	uint64_t start_ns = clock_now_ns();
-	struct walk walk = { .until_ns = start_ns + WALK_NS };
+	struct figures found = walk_below(watch->fd, start_ns + WALK_NS);
 
-	push(&walk, watch->fd, ".");
-	while (walk.depth > 0) {
-		DIR *list = walk.stack[walk.depth - 1];
-		struct dirent *entry;
-
-		walk.is_cut |= clock_now_ns() >= walk.until_ns;
-		if (!walk.is_cut && dir_next(list, &entry) > 0)
-			count(&walk, dirfd(list), entry->d_name);
-		else
-			dir_close(&walk.stack[--walk.depth]);
-	}
-	take_figures(watch, &walk);
+	if (found.is_closed)
+		walk_closed(watch->fd, clock_now_ns() + WALK_NS, &found);
+	take_figures(watch, &found);
 	watch->rest_until_ns = clock_now_ns() + (clock_now_ns() - start_ns) * REST_FACTOR;
 }
 

@@ -363,6 +363,11 @@ def test_disk(home):
     done = home.call("run", "--json", "--disk", "24m", "--time", "60s", "--keep", "disk2", "--", "sh", "-c", fill)
     found = json.loads(done.stdout or "{}")
     tap.equal([found.get("status"), found.get("limits_hit")], ["limit", ["disk"]], "the same by run --keep")
+    hidden = "mkdir -p hid && chmod 300 hid && cd hid && " + fill
+    done = home.call("exec", "--json", "--time", "60s", "disk", "--", "sh", "-c", hidden)
+    found = json.loads(done.stdout) if done.stdout else {}
+    tap.equal([found.get("status"), found.get("limits_hit")], ["limit", ["disk"]], "what is written to a directory nobody may list counts")
+    tap.equal(sh(home, "disk", "stat -c %a hid").stdout, "300\n", "and its mode is left alone")
     home.call("rm", "disk", "disk2")
 
 
