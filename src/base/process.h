@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What to say when one more cannot be had; errno says the rest. */
+#define PROCESS_REFUSED "start: no further process (ulimit -u or a control group bounds them)"
+
 /*
  * Whether process PID can be the one that was there at THEN_MS (since the epoch): it lives and did not begin later, give
  * or take SLACK_MS for a clock that was set meanwhile. Numbers are given again and again on a busy machine.

@@ -149,7 +149,7 @@ static int start(struct supervisor *supervisor, int other_fd, struct error *err)
 	pid_t pid = fork();
 
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "start: fork");
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
 	if (pid == 0) {
 		close(other_fd);
 		pid = fork();

@@ -230,7 +230,7 @@ int batch_worker_start(const struct batch_work *work, struct batch_worker *ret_w
 	if (worker.pid > 0)
 		worker.end_fd = (int)syscall(SYS_pidfd_open, worker.pid, 0);
 	if (worker.pid < 0 || worker.end_fd < 0) {
-		error_errno(err, ERROR_HOST, "start: fork");
+		error_errno(err, ERROR_HOST, PROCESS_REFUSED);
 		batch_worker_end(&worker);
 		return -1;
 	}

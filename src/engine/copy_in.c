@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/parent_end.h"
+#include "base/process.h"
 #include "engine/copy_pack.h"
 #include "engine/sandbox.h"
 
@@ -57,7 +58,7 @@ static int start_packer(int dir_fd, const char *path, struct packer *ret_packer,
 	if (pid == 0)
 		pack_main(dir_fd, path, parent, write_fd, report_fd);
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "start: fork");
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
 	*ret_packer = (struct packer){ .pid = pid, .error_fd = fd_take(&error_fd) };
 	if (dup2(read_fd, STDIN_FILENO) < 0)
 		return error_errno(err, ERROR_HOST, "the archive");

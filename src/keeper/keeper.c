@@ -300,5 +300,5 @@ pid_t keeper_start(const struct keeper_options *options, struct error *err)
 
 	if (pid == 0)
 		keeper_main(options);
-	return pid < 0 ? error_errno(err, ERROR_HOST, "start: fork") : pid;
+	return pid < 0 ? error_errno(err, ERROR_HOST, PROCESS_REFUSED) : pid;
 }

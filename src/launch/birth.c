@@ -2,6 +2,7 @@
 #include "launch/birth.h"
 
 #include "base/parent_end.h"
+#include "base/process.h"
 #include "launch/handshake.h"
 
 #include <errno.h>
@@ -68,7 +69,8 @@ static int refusal(struct error *err)
 		return error_set(err, ERROR_DENIED,
 				 "this kernel refuses user namespaces to you; "
 				 "`aisbx doctor` says what to do");
-	return error_errno(err, ERROR_HOST, "cannot make namespaces");
+	return error_errno(err, ERROR_HOST, "%s",
+			   errno == EAGAIN ? PROCESS_REFUSED : "cannot make namespaces");
 }
 
 /*

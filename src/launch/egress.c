@@ -174,7 +174,7 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 	close(options.report_fd);
 	close(options.inside_fd);
 	if (launch->gateway_pid < 0)
-		return error_errno(err, ERROR_HOST, "start: fork");
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
 	return can_refuse(spec) ? await_gateway(launch, err) : 0;
 }
 

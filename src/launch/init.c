@@ -219,7 +219,7 @@ static pid_t fork_payload(const struct start *start, int *ret_release, struct er
 	close(ends[0]);
 	if (pid < 0) {
 		close(ends[1]);
-		return error_errno(err, ERROR_HOST, "start: fork");
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
 	}
 	*ret_release = ends[1];
 	return pid;

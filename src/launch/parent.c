@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/price.h"
+#include "base/process.h"
 #include "confine/landlock.h"
 #include "launch/ahead.h"
 #include "launch/birth.h"
@@ -137,7 +138,7 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	close(ends[0]);
 	if (pid < 0) {
 		close(ends[1]);
-		return error_errno(err, ERROR_HOST, "start: fork");
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
 	}
 	launch->janitor_fd = ends[1];
 	launch->janitor_pid = pid;

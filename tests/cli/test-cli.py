@@ -292,6 +292,22 @@ def test_descriptors():
     tap.ok(told > 0 and not odd, "descriptors that are used up are told as that", odd)
 
 
+def test_processes():
+    """Root's are not counted. How many others of this user run besides is not known here."""
+    if os.geteuid() == 0:
+        tap.skip("processes that are used up", "root may have any number")
+        return
+    told, odd = 0, []
+    for count in range(1, 6):
+        done = subprocess.run([AISBX, "run", "-C", scratch, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              preexec_fn=lambda count=count: resource.setrlimit(resource.RLIMIT_NPROC, (count, count)), check=False)
+        is_told = done.returncode == 125 and "no further process (ulimit -u" in done.stderr
+        told += is_told
+        if done.returncode != 0 and not is_told:
+            odd.append((count, done.returncode, done.stderr))
+    tap.ok(told > 0 and not odd, "processes that are used up are told as that", odd)
+
+
 def test_streams():
     tap.equal(run("--", "cat", stdin="hello").stdout, "hello", "stdin passes")
     tap.equal(run("--", "true", stdin="x" * 200000).returncode, 0, "unread stdin is no harm")
@@ -411,6 +427,7 @@ def main():
         test_codes()
         test_nowhere()
         test_descriptors()
+        test_processes()
         test_result()
         test_streams()
         test_sealed()
