@@ -44,7 +44,10 @@ bool owner_is_young(const char *name)
 	const char *run_id = strrchr(name, '-');
 	uint64_t made_ms = run_id ? id_run_epoch_ms(run_id + 1) : 0;
 
-	return made_ms && clock_epoch_ms() <= made_ms + YOUNG_MS;
+	uint64_t now_ms = clock_epoch_ms();
+
+	/* What is of tomorrow was made before the clock was set back, and would stay young until then. */
+	return made_ms && made_ms <= now_ms + CLOCK_SLACK_MS && now_ms <= made_ms + YOUNG_MS;
 }
 
 bool owner_is_gone(const char *name)

@@ -50,6 +50,16 @@ static void keep_group(const struct cgroup *group, int *keep, size_t *count)
 	}
 }
 
+/* The sweep may wait for the sandboxes of others; what was ours is not held any longer for that, nor the caller's directory. */
+static void let_go(const struct launch *launch)
+{
+	if (launch->upper_fd >= 0)
+		close(launch->upper_fd);
+	for (size_t i = 0; i < launch->held.count; i++)
+		close(launch->held.fds[i]);
+	(void)!chdir("/");
+}
+
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 {
 	int keep[6 + CGROUP_DIRS_MAX * 2 * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
@@ -80,6 +90,7 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	(void)cgroup_remove(&launch->group, GROUP_END_MS);
 	(void)cgroup_remove(&launch->gateway_group, GROUP_END_MS);
 	storage_remove(launch->storage);
+	let_go(launch);
 	cgroup_sweep(&launch->group, SWEEP_MS);
 	_exit(0);
 }

@@ -314,6 +314,28 @@ def groups(t):
     nothing_left(t, "it is gone everywhere")
 
 
+def janitors(place):
+    """Those among the processes of a control group."""
+    found = []
+    with open(f"{place}/cgroup.procs") as file:
+        for pid in file.read().split():
+            try:
+                with open(f"/proc/{pid}/comm") as comm:
+                    found += [pid] if comm.read() == "aisbx-janitor\n" else []
+            except OSError:
+                pass
+    return found
+
+
+def holds_nothing(pid):
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        return os.readlink(f"/proc/{pid}/cwd") == "/" and not [
+            link for link in links if link.startswith("/") and not link.startswith("/sys/fs/cgroup/")]
+    except OSError:
+        return False
+
+
 @suite.case("O11b", "the same while its last process is still ending: whoever removes it waits for that",
             "what is left is made by hand", callers=("root",))
 def groups_in_use(t):
@@ -328,8 +350,11 @@ def groups_in_use(t):
                 file.write(str(last.pid))
         t.equal(t.box.run("true").code, 0, "a run")
         time.sleep(0.3)
-        t.ok(all(os.path.isdir(f"{place}/{name}") for place in places), "what is in use stays")
+        stays = all(os.path.isdir(f"{place}/{name}") for place in places)
+        holds_none = until(lambda: any(holds_nothing(pid) for pid in janitors(places[0])), 5)
         last.kill()
+    t.ok(stays, "what is in use stays")
+    t.ok(holds_none, "who waits for it holds no directory and no layer of its own")
     nothing_left(t, "then it is gone everywhere")
 
 

@@ -50,6 +50,8 @@ static void test_names(void)
 	tap_ok(!owner_is_young(name) && !owner_is_young("aisbx-1-2-RUN") &&
 		       !owner_is_young("system.slice"),
 	       "one of long ago is not, nor is what has no time");
+	owner_name("7ZZZZZZZZZGHJKMNPQRSTVWXYZ", name);
+	tap_ok(!owner_is_young(name), "nor is one of tomorrow: the clock was set back since");
 }
 
 static void test_gone(void)
