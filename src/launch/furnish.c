@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 /* The gift, and all of struct fresh that is of use when it is made. */
 enum { NETWORK, OWN_PROC, GIFTS, TMPFS = GIFTS, PROC, SYS, DEV, QUOTA, FD_COUNT };
@@ -65,9 +66,12 @@ int furnish_send(const struct start *start, int socket_fd, const struct furnish_
 		[QUOTA] = fresh->quota_fd,
 	};
 
-	if (fd_send(socket_fd, "", 1, fds, count_of(start)) < 0)
-		return error_errno(err, ERROR_HOST, "start: cannot send the network");
-	return 0;
+	if (fd_send(socket_fd, "", 1, fds, count_of(start)) == 0)
+		return 0;
+	/* Init is gone, and has said why; what we could say would come before that. */
+	if (errno == EPIPE)
+		_exit(125);
+	return error_errno(err, ERROR_HOST, "start: cannot send the network");
 }
 
 int furnish_receive(const struct start *start, int socket_fd, struct furnish_gift *ret_gift,

@@ -22,7 +22,7 @@ struct furnish_gift {
 	int proc_fd; /* the payload's own proc, a detached mount */
 };
 
-/* From the payload to init: that, and where it is furnish_by_payload what it made. Nothing is closed. */
+/* From the payload to init: that, and where it is furnish_by_payload what it made. Nothing is closed. Without init it ends. */
 int furnish_send(const struct start *start, int socket_fd, const struct furnish_gift *gift,
 		 const struct fresh *fresh, struct error *err);
 
