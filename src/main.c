@@ -85,6 +85,8 @@ int main(int argc, char **argv, char **environment)
 		fill_standard_descriptors();
 	/* A caller that ignores it would leave us unable to wait for our children. */
 	(void)signal(SIGCHLD, SIG_DFL);
+	/* Where the caller's files may not grow that far, a write fails and is told; it must not end a supervisor half-way. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	status = cli_main(argc, argv, env);
 	if (status != CLI_NEEDS_LIBRARIES)
 		return status;

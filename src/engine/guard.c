@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,10 +130,19 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 
 int engine_run_directly(const struct strv *command, int *ret_status, struct error *err)
 {
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
 	pid_t pid;
-	int status, failure = posix_spawnp(&pid, command->items[0], NULL, NULL, command->items,
-					   environ);
+	int status, failure;
 
+	/* What we ignore for ourselves is nothing to the command. */
+	(void)sigemptyset(&defaults);
+	(void)sigaddset(&defaults, SIGXFSZ);
+	(void)posix_spawnattr_init(&attributes);
+	(void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	failure = posix_spawnp(&pid, command->items[0], NULL, &attributes, command->items, environ);
+	(void)posix_spawnattr_destroy(&attributes);
 	if (failure) {
 		errno = failure;
 		return error_errno(err, ERROR_HOST, "%s", command->items[0]);

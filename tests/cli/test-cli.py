@@ -308,6 +308,13 @@ def test_processes():
     tap.ok(told > 0 and not odd, "processes that are used up are told as that", odd)
 
 
+def test_small_files():
+    """A caller whose files may not grow is told so; nobody dies of it without a word."""
+    done = subprocess.run(["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", AISBX, "run", "-C", scratch, "--", "true"],
+                          capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 125 and one_line(done.stderr) and "File too large" in done.stderr, "run says why", done)
+
+
 def test_streams():
     tap.equal(run("--", "cat", stdin="hello").stdout, "hello", "stdin passes")
     tap.equal(run("--", "true", stdin="x" * 200000).returncode, 0, "unread stdin is no harm")
@@ -428,6 +435,7 @@ def main():
         test_nowhere()
         test_descriptors()
         test_processes()
+        test_small_files()
         test_result()
         test_streams()
         test_sealed()
