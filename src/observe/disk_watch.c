@@ -297,6 +297,11 @@ bool disk_watch_is_over(struct disk_watch *watch)
 		watch->entries > entries);
 }
 
+void disk_watch_wake(struct disk_watch *watch)
+{
+	watch->rest_until_ns = 0;
+}
+
 bool disk_watch_is_full(const struct disk_watch *watch)
 {
 	return (watch->limit_bytes && watch->bytes > watch->limit_bytes) ||

@@ -180,6 +180,11 @@ int main(void)
 	       "shrinking is welcome");
 	grow("b", PART);
 	tap_ok(look_until(&watch, 3 * PART), "growing again is not");
+	grow("c", PART);
+	watch.rest_until_ns = clock_now_ns() + 2 * PATIENCE_NS;
+	tap_ok(!look(&watch), "nobody looks in a rest");
+	disk_watch_wake(&watch);
+	tap_ok(look_until(&watch, 4 * PART), "but in the end");
 	close(fd);
 	test_hidden();
 	scratch_close(&scratch);

@@ -429,6 +429,8 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	struct cgroup_usage group;
 
 	*ret_usage = (struct task_usage){ 0 };
+	if (base->state == TASK_ENDED)
+		disk_watch_wake(&task->disk);
 	sample_disk(task, ret_usage);
 	if (!task->launch.has_group) {
 		ret_usage->pids_refused = task->was_crowded;
