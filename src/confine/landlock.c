@@ -36,12 +36,15 @@ static size_t ruleset_size(int abi)
 	return abi >= 4 ? offsetof(struct ruleset, scoped) : sizeof(uint64_t);
 }
 
-/* Renames between directories are denied to every landlocked process unless a rule grants them. */
-static int allow_renames(int ruleset_fd)
+/*
+ * Renames between directories are denied to every landlocked process unless a rule grants them. Executed is what lies below
+ * the sandbox's root, and nothing else: at its exec the payload's /proc/self/exe still is the host's aisbx, on the host's
+ * mount, and whoever ran that could be reached through it.
+ */
+static int allow_inside(int ruleset_fd, uint64_t access)
 {
 	owned(fd_close) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct landlock_path_beneath_attr rule = { .allowed_access = ACCESS_FS_REFER,
-						   .parent_fd = root_fd };
+	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = root_fd };
 
 	if (root_fd < 0)
 		return -1;
@@ -49,11 +52,12 @@ static int allow_renames(int ruleset_fd)
 			    0);
 }
 
-int landlock_apply(int abi)
+int landlock_apply(int abi, bool executes_outside)
 {
+	uint64_t inside = ACCESS_FS_REFER | (executes_outside ? 0 : LANDLOCK_ACCESS_FS_EXECUTE);
 	struct ruleset rules = {
-		.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
-				     ACCESS_FS_REFER,
+		.handled_access_fs =
+			LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | inside,
 		.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
 	};
 
@@ -65,7 +69,7 @@ int landlock_apply(int abi)
 	owned(fd_close) int fd =
 		(int)syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0);
 
-	if (fd < 0 || allow_renames(fd) < 0)
+	if (fd < 0 || allow_inside(fd, inside) < 0)
 		return -1;
 	return (int)syscall(SYS_landlock_restrict_self, fd, 0);
 }

@@ -155,7 +155,7 @@ static int try_landlock(const struct probe *probe, struct error *err)
 
 	if (abi <= 0)
 		return error_set(err, ERROR_HOST, "this kernel offers no Landlock");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || landlock_apply(abi) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || landlock_apply(abi, false) < 0)
 		return error_errno(err, ERROR_HOST, "Landlock ABI %d", abi);
 	(void)snprintf(probe->result->detail, sizeof(probe->result->detail), "ABI %d", abi);
 	return 0;

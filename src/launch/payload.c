@@ -255,7 +255,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		fail(&payload, &err);
 	if (start->landlock_abi >= 2 && !price_without("landlock") &&
 	    !(payload.io.hands && payload.io.hands->locks_itself) &&
-	    landlock_apply(start->landlock_abi) < 0) {
+	    landlock_apply(start->landlock_abi, payload.io.hands != NULL) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
 		fail(&payload, &err);
 	}

@@ -129,7 +129,7 @@ static int seal(struct resident *resident, struct error *err)
 	if (seal_privileges(err) < 0)
 		return -1;
 	if (start->landlock_abi >= 2 && !price_without("landlock") &&
-	    landlock_apply(start->landlock_abi) < 0)
+	    landlock_apply(start->landlock_abi, false) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot apply Landlock");
 	if (!price_without("seccomp") && seal_filter(&resident->sealing, err) < 0)
 		return -1;

@@ -231,6 +231,19 @@ def descriptors(t):
     t.ok("ESCAPED" not in result.out, "no way out", result.out)
 
 
+@suite.case("A037c", "the host's own program, which a command's first exec could still name",
+            "outside it is a program like others")
+def own_program(t):
+    if "landlock" in t.box.run("true").json["degraded"]:
+        t.skip("no Landlock here")
+    script = t.caller.put("by-script", "#!/proc/self/exe version\n", 0o755)
+    for words in (["/proc/self/exe", "version"], [script], ["/proc/thread-self/exe", "version"]):
+        result = t.box.run(*words)
+        t.equal(result.code, 126, f"not executed: {result}")
+    result = t.box.run("sh", "-c", "cp /bin/true . && ./true && exec /proc/self/exe -c 'exit 7'")
+    t.equal(result.code, 7, f"what lies inside is: {result}")
+
+
 def held_inside(supervisor):
     """Who of the sandbox has which path open, by number."""
     found = []
