@@ -74,6 +74,11 @@ static void advise_namespaces(const struct doctor_machine *machine, int errnum, 
 {
 	bool is_root = machine->host->uid == 0;
 
+	if (getenv("AISBX_SANDBOX")) {
+		str_add(why, "this is a sandbox of aisbx already");
+		str_add(remedy, "run aisbx outside of it");
+		return;
+	}
 	if (sysctl_value(machine, "user/max_user_namespaces", 1) == 0) {
 		str_add(why, "user.max_user_namespaces is 0");
 		return advise_sysctl(remedy, "user.max_user_namespaces", "15000");

@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/securebits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -61,6 +62,11 @@ static int make_sockets(struct launch *launch, struct start *start, struct error
 
 static int refusal(struct error *err)
 {
+	/* The filter around us answers so that C libraries fall back to what it can judge. */
+	if (errno == ENOSYS && getenv("AISBX_SANDBOX"))
+		return error_set(err, ERROR_DENIED,
+				 "this is a sandbox already, and there is none inside another: run "
+				 "aisbx outside");
 	if (errno == ENOSPC)
 		return error_set(err, ERROR_DENIED,
 				 "namespaces are used up here: raise user.max_user_namespaces, or "

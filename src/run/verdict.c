@@ -32,8 +32,11 @@ static void add_size(struct run_result *result, const char *before, uint64_t byt
 	else if (bytes >= 1u << 20)
 		strv_addf(&result->notes, "%s%llu MiB%s", before, (unsigned long long)(bytes >> 20),
 			  after);
-	else
+	else if (bytes >= 1u << 10)
 		strv_addf(&result->notes, "%s%llu KiB%s", before, (unsigned long long)(bytes >> 10),
+			  after);
+	else
+		strv_addf(&result->notes, "%s%llu bytes%s", before, (unsigned long long)bytes,
 			  after);
 }
 

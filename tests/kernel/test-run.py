@@ -350,9 +350,11 @@ def nested(t):
     program = t.caller.workspace + "/aisbx-copy"
     shutil.copy2(t.caller.program, program)
     result = t.box.run("./aisbx-copy", "run", "--", "true", timeout=20)
+    advice = t.box.run("./aisbx-copy", "doctor", timeout=20)
     os.unlink(program)
     t.equal(result.code, 125, f"refused: {result}")
-    t.ok(result.err_inside.strip() != "", "says why", result)
+    t.ok("this is a sandbox already" in result.err_inside, "says why", result)
+    t.ok("sandbox of aisbx already" in advice.out and "sysctl -w user.max" not in advice.out, "and what to do", advice.out)
 
 
 @suite.case("R18", "the home's tool chains are visible, the rest is not")
