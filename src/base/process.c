@@ -140,6 +140,8 @@ int process_detach(const int *keep, size_t count, const char *name)
 
 	/* What the first caller ignores is nothing to the others. */
 	process_heed_signals();
+	/* As in main: a file that may not grow is an error, and not the end. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	fd_close_others(keep, count);

@@ -143,6 +143,9 @@ def test_wrong(home):
     done = home.call("exec", "-d", "nobody", "--", "true")
     tap.ok(refused(done, 125, "nobody"), "a sandbox that is not there", done)
     tap.ok(refused(home.call("exec", "-d", "wrong"), 125, "no command"), "no command")
+    done = subprocess.run(["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", AISBX, "exec", "-d", "wrong", "--", "true"],
+                          capture_output=True, text=True, cwd=home.work, env=home.env, check=False)
+    tap.ok(refused(done, 125, "File too large"), "files that may not grow", done)
     exec_id = start(home, "wrong", "sleep 1000")
     for flags, word in ((("--offset", "-1"), "--offset"), (("--offset", "x"), "--offset"),
                         (("--wait", "soon"), "--wait"), (("--signal", "NONE"), "TERM"), (("--signal", "9"), "TERM")):
