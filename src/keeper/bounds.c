@@ -50,7 +50,7 @@ static void look_at_quota(struct keeper *keeper)
 	keeper->was_crammed = is_crammed;
 }
 
-void bounds_look(struct keeper *keeper)
+void bounds_look(struct keeper *keeper, bool at_last)
 {
 	if (is_beyond_memory(keeper)) {
 		keeper->oom_kills++;
@@ -58,7 +58,7 @@ void bounds_look(struct keeper *keeper)
 	}
 	if (keeper->quota.is_on)
 		look_at_quota(keeper);
-	if (!disk_watch_is_over(&keeper->disk))
+	if (!(at_last ? disk_watch_is_over_at_last : disk_watch_is_over)(&keeper->disk))
 		return;
 	/* It does not hold, or it would not have come to this. */
 	quota_end(&keeper->quota);

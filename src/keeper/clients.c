@@ -230,7 +230,7 @@ void client_step(struct keeper *keeper, struct client *client)
 	case ATTACH_LOOK:
 		network_flush(keeper, client);
 		/* A command may have ended before the next look at what it wrote. */
-		bounds_look(keeper);
+		bounds_look(keeper, !client->is_active);
 		send_figures(keeper, client, true);
 		break;
 	case ATTACH_NETWORK:

@@ -145,7 +145,7 @@ static void look(struct keeper *keeper)
 	bool is_alone = keeper->is_idle && keeper->client_count == 0;
 
 	if (keeper->is_serving && !keeper->is_idle)
-		bounds_look(keeper);
+		bounds_look(keeper, false);
 	if (options->expires_ms && clock_epoch_ms() >= options->expires_ms)
 		keeper->is_over = true;
 	if (is_alone && clock_now_ns() - keeper->idle_since_ns >= options->idle_ms * 1000000)

@@ -80,10 +80,13 @@ void denials_tell(struct keeper *keeper, const struct notify_event *event);
 void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,
 		    struct attach_figures *ret_figures);
 
-/* Bounds that nobody else keeps, while somebody is inside; ends everybody who is beyond one. */
+/*
+ * Bounds that nobody else keeps, while somebody is inside; ends everybody who is beyond one. AT_LAST: a command has ended,
+ * and is told what it met.
+ */
 void bounds_init(struct keeper *keeper);
 void bounds_done(struct keeper *keeper);
-void bounds_look(struct keeper *keeper);
+void bounds_look(struct keeper *keeper, bool at_last);
 
 /* What the network's gateway says: denials go to the newest command. When the gateway is gone, so is the sandbox. */
 void network_hear(struct keeper *keeper);

@@ -297,9 +297,15 @@ bool disk_watch_is_over(struct disk_watch *watch)
 		watch->entries > entries);
 }
 
-void disk_watch_wake(struct disk_watch *watch)
+bool disk_watch_is_over_at_last(struct disk_watch *watch)
 {
-	watch->rest_until_ns = 0;
+	bool is_over;
+
+	do {
+		watch->rest_until_ns = 0;
+		is_over = disk_watch_is_over(watch);
+	} while (!is_over && is_unfinished(watch));
+	return is_over;
 }
 
 bool disk_watch_is_full(const struct disk_watch *watch)
@@ -311,4 +317,6 @@ bool disk_watch_is_full(const struct disk_watch *watch)
 void disk_watch_begin_again(struct disk_watch *watch)
 {
 	watch->has_walked = false;
+	/* In a rest the next would write unseen, and be taken for what was there. */
+	watch->rest_until_ns = 0;
 }

@@ -27,8 +27,8 @@ void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
 /* Whether it is beyond a limit and has grown since the last look: what only shrinks is left alone. */
 bool disk_watch_is_over(struct disk_watch *watch);
 
-/* The next look is the last, and what will be told: it does not wait for the end of a rest. */
-void disk_watch_wake(struct disk_watch *watch);
+/* The same of a look that is the last, and is what will be told: no rest is kept before it, and it is seen to its end. */
+bool disk_watch_is_over_at_last(struct disk_watch *watch);
 
 /* Whether it was beyond a limit when it was last walked. */
 bool disk_watch_is_full(const struct disk_watch *watch);

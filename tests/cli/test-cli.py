@@ -287,7 +287,8 @@ def test_descriptors():
                               text=True, close_fds=False, preexec_fn=crowd, check=False)
         is_told = done.returncode == 125 and "Too many open files (raise ulimit -n" in done.stderr
         told += is_told
-        if done.returncode != 0 and not is_told:
+        # One that is linked with libraries, as for a sanitizer, does not even begin without a descriptor.
+        if done.returncode != 0 and not is_told and "shared libraries" not in done.stderr:
             odd.append((count, done.returncode, done.stderr))
     tap.ok(told > 0 and not odd, "descriptors that are used up are told as that", odd)
 
@@ -298,8 +299,10 @@ def test_processes():
         tap.skip("processes that are used up", "root may have any number")
         return
     told, odd = 0, []
+    # To look for leaks takes a process, which is what there is none of.
+    env = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     for count in range(1, 6):
-        done = subprocess.run([AISBX, "run", "-C", scratch, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run([AISBX, "run", "-C", scratch, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env,
                               preexec_fn=lambda count=count: resource.setrlimit(resource.RLIMIT_NPROC, (count, count)), check=False)
         is_told = done.returncode == 125 and "no further process (ulimit -u" in done.stderr
         told += is_told

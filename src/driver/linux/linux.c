@@ -374,7 +374,9 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 	struct statfs fs;
 
 	if (task->disk.fd >= 0) {
-		bool is_over = disk_watch_is_over(&task->disk);
+		bool is_over = task->task.state == TASK_ENDED
+				       ? disk_watch_is_over_at_last(&task->disk)
+				       : disk_watch_is_over(&task->disk);
 
 		task->was_full |= is_over && !task->disk.is_entries;
 		task->was_crammed |= is_over && task->disk.is_entries;
@@ -429,8 +431,6 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	struct cgroup_usage group;
 
 	*ret_usage = (struct task_usage){ 0 };
-	if (base->state == TASK_ENDED)
-		disk_watch_wake(&task->disk);
 	sample_disk(task, ret_usage);
 	if (!task->launch.has_group) {
 		ret_usage->pids_refused = task->was_crowded;
