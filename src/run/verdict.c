@@ -84,12 +84,13 @@ static void fill_out_of_fuel(const struct verdict_facts *facts, struct run_resul
 		  (unsigned long long)facts->spec->limits.fuel);
 }
 
-/* Where layers are watched, one file is refused what all may have together (payload.c); fill_met says so. */
+/* Where a run's layers are on disk, one file is refused what all may have together (payload.c); fill_met says so. */
 static bool is_of_disk(const struct verdict_facts *facts)
 {
 	const struct spec_limits *limits = &facts->spec->limits;
 
-	return facts->usage->disk_full &&
+	return facts->task->degraded & 1u << LAYER_DISK && !facts->spec->upper_dir &&
+	       limits->disk_bytes &&
 	       (!limits->fsize_bytes || limits->disk_bytes < limits->fsize_bytes);
 }
 
@@ -142,7 +143,7 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 	}
 	if (facts->usage->disk_stopped && result->signal == SIGKILL)
 		result->status = RUN_LIMIT;
-	if (facts->usage->disk_full) {
+	if (facts->usage->disk_full || (result->signal == SIGXFSZ && is_of_disk(facts))) {
 		hit(result, "disk");
 		add_size(result, "the writable layer was full at ", limits->disk_bytes,
 			 " (remove something, or raise it with --disk)");

@@ -95,6 +95,31 @@ static void test_own_ends(void)
 	end_done(&end);
 }
 
+/* In layers that are watched, a file is refused what all may have together. */
+static void test_watched_layers(void)
+{
+	struct end end;
+
+	end_init(&end);
+	end.spec.limits.disk_bytes = 8 << 10;
+	end.task.degraded = 1u << LAYER_DISK;
+	end.task.wait_status = SIGXFSZ;
+	verdict_fill(&end.facts, &end.result);
+	tap_ok(is(&end.result, RUN_LIMIT, 128 + SIGXFSZ, SIGXFSZ) &&
+		       strv_has(&end.result.limits_hit, "disk") &&
+		       !strv_has(&end.result.limits_hit, "fsize") && says(&end.result, "8 KiB"),
+	       "a file as large as the disk is the disk's limit");
+	end_done(&end);
+	end_init(&end);
+	end.spec.limits.disk_bytes = 1 << 20;
+	end.task.degraded = 1u << LAYER_DISK;
+	end.task.wait_status = SIGXFSZ;
+	verdict_fill(&end.facts, &end.result);
+	tap_ok(strv_has(&end.result.limits_hit, "fsize") && end.result.limits_hit.count == 1,
+	       "a smaller limit of files is their own");
+	end_done(&end);
+}
+
 static void stopped(struct end *end, enum watch_verdict by)
 {
 	end_init(end);
@@ -207,6 +232,7 @@ static void test_what_held(void)
 int main(void)
 {
 	test_own_ends();
+	test_watched_layers();
 	test_stopped();
 	test_signal_to_us();
 	test_kernel_kept_memory();
