@@ -26,29 +26,39 @@ static int open_sandbox(const struct store *store, const struct promotion_entry 
 	return fd;
 }
 
-/* What the target has now. */
-static const char *look(int target_fd, const char *target, struct origin_record *record)
+/* What the target has now. What cannot be told is an error: noted as nothing, it would be the base of what comes next. */
+static int look(int target_fd, const char *target, struct origin_record *record, struct error *err)
 {
 	const char *relative = target_relative(target, record->path);
 	struct origin *origin = &record->origin;
+	struct txn_identity now;
+	char *link;
 
-	if (!relative || target_look(target_fd, relative, &origin->identity) < 0)
-		return NULL;
-	if (target_type(&origin->identity) == 'l') {
+	if (!relative)
+		return 0;
+	if (target_see(target_fd, relative, &now, err) < 0)
+		return -1;
+	if (target_type(&now) == 'l') {
+		link = target_read_link(target_fd, relative);
+		if (!link)
+			return error_errno(err, ERROR_HOST, "cannot read a link");
 		free(origin->link);
-		origin->link = target_read_link(target_fd, relative);
+		origin->link = link;
 	}
-	return relative;
+	origin->identity = now;
+	return 0;
 }
 
 /* The same with the content, where it is small. */
 static int look_and_keep(const struct store *store, int target_fd, const char *target,
 			 struct origin_record *record, struct error *err)
 {
-	const char *relative = look(target_fd, target, record);
+	const char *relative = target_relative(target, record->path);
 	struct origin *origin = &record->origin;
 	owned(fd_close) int fd = -1;
 
+	if (look(target_fd, target, record, err) < 0)
+		return -1;
 	if (!relative || target_type(&origin->identity) != 'f' ||
 	    origin->identity.size > ORIGIN_KEPT_MAX)
 		return 0;
@@ -73,8 +83,9 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 		return -1;
 	for (size_t i = 0; i < paths.count; i++) {
 		/* Contents are kept by the next capture, of what was changed again by then. */
-		if (paths.items[i].origin.quality == ORIGIN_EXACT)
-			(void)look(target_fd, entry->target, &paths.items[i]);
+		if (paths.items[i].origin.quality == ORIGIN_EXACT &&
+		    look(target_fd, entry->target, &paths.items[i], err) < 0)
+			return -1;
 		origin_records_put(&lines, &paths.items[i]);
 	}
 	return origin_records_append(sandbox_fd, "promoted", &lines, err);
@@ -98,8 +109,8 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 		const char *relative = target_relative(entry->target, paths.items[i].path);
 		struct txn_identity now = { 0 };
 
-		if (relative)
-			target_look(target_fd, relative, &now);
+		if (!relative || target_look(target_fd, relative, &now) < 0)
+			continue;
 		if (paths.items[i].origin.quality != ORIGIN_EXACT ||
 		    !target_is_same_object(&paths.items[i].origin.identity, &now))
 			continue;
