@@ -221,7 +221,7 @@ def main():
             return tap.done()
         loop(world, "promote", promote, fail_promote)
         # An undo takes little time, and what it fails to note shows only in the promotion behind it.
-        loop(world, "undo", undo, fail_undo, times=4)
+        loop(world, "undo", undo, fail_undo, times=2)
         tap.ok(world.middle, "a death in the middle leaves something to put right")
         if world.middle:
             world.fault(world.middle, "KILL", "promote", "box")
