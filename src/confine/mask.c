@@ -5,7 +5,6 @@
 #include "base/dir.h"
 #include "base/own.h"
 #include "base/str.h"
-#include "base/wildcard.h"
 #include "confine/mask_metadata.h"
 
 #include <errno.h>
@@ -27,84 +26,6 @@ struct builder {
 	char made[PATH_MAX]; /* the directory made last, with all its parents */
 	struct strv merged;  /* directories that show the host's content, in the order made */
 };
-
-/* The first mask whose path is not before PATH[0..len); masks are sorted by path. */
-static size_t lower_bound(const struct spec *spec, const char *path, size_t len)
-{
-	size_t low = 0, high = spec->mask_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strncmp(spec->masks[middle].path, path, len) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The rule for exactly PATH[0..len), or NULL. Of several for one path KEEP wins. */
-static const struct spec_mask *rule_at(const struct spec *spec, const char *path, size_t len)
-{
-	const struct spec_mask *found = NULL;
-
-	for (size_t i = lower_bound(spec, path, len); i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-
-		if (strncmp(mask->path, path, len) != 0 || mask->path[len] != '\0')
-			break;
-		if (mask_is_of_directory(mask->kind) && (!found || mask->kind == MASK_KEEP))
-			found = mask;
-	}
-	return found;
-}
-
-/* The deepest rule on the way to PATH; strictly above it unless INCLUSIVE. */
-static const struct spec_mask *deepest_rule(const struct spec *spec, const char *path,
-					    bool inclusive)
-{
-	size_t len = strlen(path);
-	const struct spec_mask *found = inclusive ? rule_at(spec, path, len) : NULL;
-
-	while (!found && len > 1) {
-		while (path[--len] != '/')
-			;
-		if (len > 0)
-			found = rule_at(spec, path, len);
-	}
-	return found;
-}
-
-bool mask_shows(const struct spec *spec, const char *path)
-{
-	const struct spec_mask *rule = deepest_rule(spec, path, true);
-
-	return !rule || rule->kind == MASK_KEEP;
-}
-
-static bool parent_shows(const struct spec *spec, const char *path)
-{
-	const struct spec_mask *rule = deepest_rule(spec, path, false);
-
-	return !rule || rule->kind == MASK_KEEP;
-}
-
-bool mask_keeps_below(const struct spec *spec, const char *path)
-{
-	for (size_t i = 0; i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-
-		if ((mask->kind == MASK_KEEP || mask->kind == MASK_FILE) &&
-		    path_is_within(mask->path, path) && strcmp(mask->path, path) != 0)
-			return true;
-	}
-	for (size_t i = 0; i < spec->bind_count; i++) {
-		if (path_is_within(spec->binds[i].target, path))
-			return true;
-	}
-	return false;
-}
 
 static int set_xattr(const struct builder *builder, const char *below, const char *key,
 		     const char *value)
@@ -204,16 +125,17 @@ static int hide_directory(struct builder *builder, const char *path, const struc
 {
 	int dir_fd = builder->layer->dir_fd;
 
-	/* Empty and opaque: owner and mode are all there is to see of it. */
-	if (mkdirat(dir_fd, below, 0755) < 0)
-		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "mask for %s", path);
+	/* Empty and opaque: owner and mode are all there is to see of it. One that leads to something kept is there already. */
+	if (mkdirat(dir_fd, below, 0755) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "mask for %s", path);
 	if (mask_copy_owner(builder->layer, st, below, err) < 0)
 		return -1;
 	if (set_xattr(builder, below, "opaque", "y") == 0)
 		return 0;
 	/* No extended attributes on this tmpfs (before 6.6): the directory disappears instead. */
-	if (unlinkat(dir_fd, below, AT_REMOVEDIR) < 0 ||
-	    mknodat(dir_fd, below, S_IFCHR, makedev(0, 0)) < 0)
+	if (unlinkat(dir_fd, below, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
+		return 0; /* it has: another rule hides it, too */
+	if (mknodat(dir_fd, below, S_IFCHR, makedev(0, 0)) < 0)
 		return error_errno(err, ERROR_HOST, "mask for %s", path);
 	return 0;
 }
@@ -271,7 +193,7 @@ static int keep(struct builder *builder, const char *path, const struct stat *st
 {
 	char redirect[PATH_MAX + 1];
 
-	if (parent_shows(builder->spec, path))
+	if (mask_parent_shows(builder->spec, path))
 		return 0;
 	if (S_ISLNK(st->st_mode))
 		return keep_link(builder, path, below, err);
@@ -314,15 +236,16 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 	struct stat st;
 	int status = 0;
 
-	(void)snprintf(dir_path, sizeof(dir_path), "%.*s", (int)(slash - pattern), pattern);
-	if (!mask_shows(builder->spec, dir_path))
+	if (!mask_parent_shows(builder->spec, pattern))
 		return 0;
+	(void)snprintf(dir_path, sizeof(dir_path), "%.*s", (int)(slash - pattern), pattern);
 	owned(dir_close) DIR *dir = opendir(dir_path[0] ? dir_path : "/");
 
 	while (status == 0 && dir_next(dir, &entry) > 0) {
-		if (!wildcard_matches(slash + 1, entry->d_name, 0))
-			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
+		/* What a rule keeps by its name stays, whatever the pattern says. */
+		if (!mask_pattern_match(pattern, path) || mask_shows(builder->spec, path))
+			continue;
 		const char *below = path + strlen(builder->layer->path);
 
 		if (lstat(path, &st) == 0)
@@ -341,7 +264,7 @@ static int hide_absent(struct builder *builder, const char *path, const char *be
 	char part[PATH_MAX], host[PATH_MAX];
 	struct stat st;
 
-	if (mask_shows(builder->spec, path) || !parent_shows(builder->spec, path))
+	if (mask_shows(builder->spec, path) || !mask_parent_shows(builder->spec, path))
 		return 0;
 	for (size_t end = strcspn(below, "/");; end += 1 + strcspn(below + end + 1, "/")) {
 		if (end >= sizeof(part))
@@ -372,7 +295,7 @@ static int apply_to_path(struct builder *builder, const struct spec_mask *mask, 
 	/* A KEEP for the very same path wins: nothing to hide then. */
 	if (mask_shows(spec, mask->path))
 		return 0;
-	if (parent_shows(spec, mask->path))
+	if (mask_parent_shows(spec, mask->path))
 		return hide(builder, mask->path, &st, below, err);
 	return mask->kind == MASK_EMPTY ? make_path(builder, below, strlen(below), err) : 0;
 }
@@ -404,8 +327,8 @@ static int add_mount_point(struct builder *builder, const struct spec_bind *bind
 	below += strspn(below, "/");
 	if (!*below || stat(bind->source, &source) < 0)
 		return 0;
-	if (parent_shows(builder->spec, bind->target) && mask_shows(builder->spec, bind->target) &&
-	    lstat(bind->target, &target) == 0 &&
+	if (mask_parent_shows(builder->spec, bind->target) &&
+	    mask_shows(builder->spec, bind->target) && lstat(bind->target, &target) == 0 &&
 	    S_ISDIR(source.st_mode) == S_ISDIR(target.st_mode) && !S_ISLNK(target.st_mode))
 		return 0;
 	if (S_ISDIR(source.st_mode))

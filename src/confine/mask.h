@@ -10,7 +10,7 @@
 #define CONFINE_MASK_H
 
 #include "base/error.h"
-#include "spec/spec.h"
+#include "spec/mask.h"
 
 #include <stdbool.h>
 
@@ -20,12 +20,6 @@ struct mask_layer {
 	bool user_xattr;	    /* inside a user namespace: user.overlay.*, no redirects */
 	const struct spec_ids *ids; /* ids to shift owners by; NULL leaves them to the creator */
 };
-
-/* Whether PATH itself shows its real content under the spec's masks. */
-bool mask_shows(const struct spec *spec, const char *path);
-
-/* Whether something kept or a file of ours lies below PATH, or a bind at or below it. */
-bool mask_keeps_below(const struct spec *spec, const char *path);
 
 /* Fills the layer with all masks below its path, and with mount points for binds and separate overlays. */
 int mask_build(const struct spec *spec, const struct mask_layer *layer, struct error *err);

@@ -1,6 +1,7 @@
 /* The environment inside: an allow-list of the caller's variables, our own marks, and what was named one by one. */
 #include "base/own.h"
 #include "plan/parts.h"
+#include "spec/mask.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void put_visible(struct spec *spec, const char *pair, size_t name_len)
 		size_t len = strcspn(at, ":");
 		owned(free_ptr) char *part = xstrndup(at, len);
 
-		if (part[0] == '/' && plan_shows(spec, part)) {
+		if (part[0] == '/' && mask_shows(spec, part)) {
 			str_add_char(&out, out.len == name_len ? '=' : ':');
 			str_add(&out, part);
 		}

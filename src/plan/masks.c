@@ -10,6 +10,7 @@
 #include "base/wildcard.h"
 #include "plan/mask_list.h"
 #include "plan/parts.h"
+#include "spec/mask.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,15 +95,26 @@ static bool hides(const struct entry *entry)
 	return entry->kind == MASK_HIDE || entry->kind == MASK_EMPTY;
 }
 
+/* Whether a pattern hides PATH, or a directory that it lies in. */
+static bool is_matched(const struct entries *entries, const char *path)
+{
+	for (size_t i = 0; i < entries->count; i++) {
+		if (entries->items[i].kind == MASK_GLOB &&
+		    mask_pattern_match(entries->items[i].path, path))
+			return true;
+	}
+	return false;
+}
+
 /* Whether ENTRY changes anything below a place that is hidden or not. */
-static bool matters(const struct entry *entry, bool is_hidden)
+static bool matters(const struct entries *entries, const struct entry *entry, bool is_hidden)
 {
 	switch (entry->kind) {
 	case MASK_HIDE:
 	case MASK_GLOB:
 		return !is_hidden;
 	case MASK_KEEP:
-		return is_hidden;
+		return is_hidden || is_matched(entries, entry->path);
 	case MASK_EMPTY: /* has to exist, also below an empty one */
 	case MASK_FILE:
 		break;
@@ -138,7 +150,7 @@ static void write_entries(struct spec *spec, struct entries *entries)
 			continue;
 		while (depth > 0 && !path_is_within(entry->path, open[depth - 1]->path))
 			depth--;
-		if (!matters(entry, depth > 0 && hides(open[depth - 1])))
+		if (!matters(entries, entry, depth > 0 && hides(open[depth - 1])))
 			continue;
 		put_mask(spec, entry);
 		if (mask_is_of_directory(entry->kind) && depth < sizeof(open) / sizeof(open[0]))
@@ -318,6 +330,9 @@ static void add_aliases(const struct planning *planning, struct entries *entries
 			continue;
 		owned(free_ptr) char *alias = plan_alias(entry.path, from, to);
 
+		/* The mount may be made of something the pattern stands for. */
+		if (!alias && entry.kind == MASK_GLOB && mask_pattern_match(entry.path, from))
+			add(entries, MASK_HIDE, entry.rank, xstrdup(to));
 		if (!alias || (entry.rank == RANK_PLACE && strcmp(alias, to) == 0 &&
 			       !is_twin_of_home(entry.path, home, from, to)))
 			continue;
@@ -342,8 +357,7 @@ static void add_credential_aliases(const struct planning *planning, struct entri
 		owned(free_ptr) char *alias = plan_alias(path, from, to);
 
 		/* The mount may be made of something the pattern stands for. */
-		if (!alias && is_pattern &&
-		    wildcard_matches(path, from, WILDCARD_PATH | WILDCARD_BELOW))
+		if (!alias && is_pattern && mask_pattern_match(path, from))
 			add(entries, MASK_HIDE, RANK_CREDENTIAL, xstrdup(to));
 		if (alias)
 			add(entries, is_pattern ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,
@@ -416,7 +430,8 @@ static void add_hidden(struct entries *entries, const struct strv *paths)
 			struct entry *entry = &entries->items[i];
 
 			if (entry->kind == MASK_KEEP && entry->rank == RANK_TOOL &&
-			    path_is_within(entry->path, path))
+			    (path_is_within(entry->path, path) ||
+			     (strchr(path, '*') && mask_pattern_match(path, entry->path))))
 				entry->kind = MASK_HIDE;
 		}
 		add(entries, strchr(path, '*') ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,
@@ -454,20 +469,6 @@ int plan_masks(const struct planning *planning, struct error *err)
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);
 	return 0;
-}
-
-bool plan_shows(const struct spec *spec, const char *path)
-{
-	const struct spec_mask *deepest = NULL;
-
-	/* Sorted with parents first: the last rule that holds PATH is the deepest. */
-	for (size_t i = 0; i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-
-		if (mask_is_of_directory(mask->kind) && path_is_within(path, mask->path))
-			deepest = mask;
-	}
-	return !deepest || deepest->kind == MASK_KEEP;
 }
 
 bool plan_keeps_within(const struct spec *spec, const char *path)

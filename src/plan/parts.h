@@ -27,9 +27,6 @@ void plan_environment(const struct planning *planning);
 /* What --hide asks for, as clean absolute paths; each is refused where it could not be hidden. */
 int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct error *err);
 
-/* Whether PATH shows the host's content inside: the deepest mask on the way to it decides. */
-bool plan_shows(const struct spec *spec, const char *path);
-
 /* Whether a directory at or below PATH is kept visible. */
 bool plan_keeps_within(const struct spec *spec, const char *path);
 

@@ -7,6 +7,7 @@
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "plan/parts.h"
+#include "spec/mask.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void plan_mount(const struct planning *planning, const struct host_mount 
 				strncmp(mount->fstype, "fuse", 4) == 0 ? "fuse"
 				: strcmp(mount->fstype, "autofs") == 0 ? "autofs"
 								       : "network filesystem");
-	if (!plan_shows(spec, mount->point) && !plan_keeps_within(spec, mount->point))
+	if (!mask_shows(spec, mount->point) && !plan_keeps_within(spec, mount->point))
 		return add_tree(spec, TREE_HIDDEN, mount, "masked");
 	if (!mount->dev)
 		return add_tree(spec, TREE_HIDDEN, mount, "not accessible");

@@ -134,6 +134,21 @@ static int keep_unseen(struct promote *promote, const struct strv *names, struct
 	return 0;
 }
 
+/* Whether masks hid one of the names, which are relative to the target, from the sandbox. */
+static bool has_hidden(const struct promote *promote, const struct strv *names)
+{
+	const struct view_stack *stack = promote->stack;
+
+	for (size_t i = 0; promote->is_workspace && stack->shows && i < names->count; i++) {
+		owned(free_ptr) char *path =
+			xasprintf("%s/%s", promote->sandbox->workspace, names->items[i]);
+
+		if (!stack->shows(path, stack->cookie))
+			return true;
+	}
+	return false;
+}
+
 static int guard_tree(struct promote *promote, struct item *item, struct error *err)
 {
 	struct strv names = STRV_INIT;
@@ -156,6 +171,9 @@ static int guard_tree(struct promote *promote, struct item *item, struct error *
 	}
 	if (names.count > 0) {
 		outcome = conflict_outcome(promote->request->strategy, &verdict, &never);
+		/* No strategy decides about files that the sandbox was not allowed to see. */
+		if (outcome == OUTCOME_THEIRS && has_hidden(promote, &names))
+			outcome = OUTCOME_OPEN;
 		drop_conflicts_below(promote->promotion, item->path);
 		struct conflict *conflict = promote_add_conflict(promote, item, verdict.kind);
 

@@ -36,7 +36,36 @@ static void test_rules(void)
 		       mask_shows(&spec, "/home/u/work/.env/public/x"),
 	       "at any depth");
 	tap_ok(mask_shows(&spec, "/var/log"), "of two rules for one path KEEP wins");
-	tap_ok(mask_shows(&spec, "/srv/a_key"), "a pattern is no rule for a directory");
+	tap_ok(!mask_shows(&spec, "/srv/a_key") && !mask_shows(&spec, "/srv/a_key/below") &&
+		       mask_shows(&spec, "/srv/a_key.pub") && mask_shows(&spec, "/srv/sub/a_key"),
+	       "a pattern holds for names of its directory, and what lies below them");
+}
+
+/* Patterns by place: literal directories, names that sort before and after the pattern, rules for the same name. */
+static void test_patterns(void)
+{
+	owned(spec_done) struct spec spec;
+
+	spec_init(&spec);
+	spec_add_mask(&spec, MASK_GLOB, "/*.root");
+	spec_add_mask(&spec, MASK_GLOB, "/odd/[ab]/*.pem");
+	spec_add_mask(&spec, MASK_GLOB, "/ws/*.pem");
+	spec_add_mask(&spec, MASK_KEEP, "/ws/kept.pem");
+	spec_add_mask(&spec, MASK_HIDE, "/ws/kept.pem/not");
+	spec_add_mask(&spec, MASK_KEEP, "/ws/x.pem/kept");
+	tap_ok(!mask_shows(&spec, "/a.root") && mask_shows(&spec, "/a/b.root"), "in the root");
+	tap_ok(!mask_shows(&spec, "/odd/[ab]/x.pem") && mask_shows(&spec, "/odd/a/x.pem"),
+	       "only the last part is a pattern");
+	tap_ok(mask_shows(&spec, "/ws/kept.pem") && mask_shows(&spec, "/ws/kept.pem/below") &&
+		       !mask_shows(&spec, "/ws/kept.pem/not/x"),
+	       "a rule that names the path stands above the pattern");
+	tap_ok(!mask_shows(&spec, "/ws/x.pem") && mask_shows(&spec, "/ws/x.pem/kept/y") &&
+		       !mask_shows(&spec, "/ws/x.pem/other"),
+	       "a deeper rule decides");
+	tap_ok(!mask_parent_shows(&spec, "/ws/x.pem/kept") && mask_parent_shows(&spec, "/ws/x.pem"),
+	       "the parent is judged alike");
+	tap_ok(mask_pattern_match("/ws/*.pem", "/ws/a.pem/b") == 9, "the part that matches");
+	tap_ok(mask_pattern_match("/ws/*.pem", "/ws/") == 0, "an empty name matches nothing");
 }
 
 static void test_kept_below(void)
@@ -243,6 +272,7 @@ static void test_metadata(void)
 int main(void)
 {
 	test_rules();
+	test_patterns();
 	test_kept_below();
 	test_layer();
 	test_mount_points();

@@ -3,13 +3,8 @@
 #include "plan/parts.h"
 
 #include "base/own.h"
+#include "spec/mask.h"
 #include "tests/unit/plan_fixture.h"
-
-/* Whether something hides PATH: a rule above it, or a pattern that is the path itself. */
-static bool is_hidden(const struct fixture *fixture, const char *path)
-{
-	return !plan_shows(&fixture->spec, path) || fixture_has_mask(fixture, MASK_GLOB, path);
-}
 
 static bool all_hidden(const struct fixture *fixture, const char *dir, const char *const *names)
 {
@@ -18,7 +13,7 @@ static bool all_hidden(const struct fixture *fixture, const char *dir, const cha
 	for (; *names; names++) {
 		owned(free_ptr) char *path = plan_join(dir, *names);
 
-		if (is_hidden(fixture, path))
+		if (!mask_shows(&fixture->spec, path))
 			continue;
 		printf("# visible: %s\n", path);
 		good = false;
@@ -37,17 +32,17 @@ static void test_usual(void)
 	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "every credential of HOME is hidden");
 	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/home/u"), "HOME exists and is empty");
 	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/home"), "so is the directory of homes");
-	tap_ok(!plan_shows(&f.spec, "/home/u/.newtoken"),
+	tap_ok(!mask_shows(&f.spec, "/home/u/.newtoken"),
 	       "what the list does not know is hidden too");
-	tap_ok(!plan_shows(&f.spec, "/home/other/notes"), "other users are hidden");
-	tap_ok(!plan_shows(&f.spec, "/root/x"), "root's home is hidden");
-	tap_ok(plan_shows(&f.spec, "/home/u/work/src/a.c"), "the workspace is seen");
-	tap_ok(!plan_shows(&f.spec, "/home/u/workbench"), "a name that starts like it is not");
-	tap_ok(plan_shows(&f.spec, "/home/u/.cargo/bin/cargo"), "tool chains are seen");
-	tap_ok(!plan_shows(&f.spec, "/home/u/.cargo/credentials.toml"),
+	tap_ok(!mask_shows(&f.spec, "/home/other/notes"), "other users are hidden");
+	tap_ok(!mask_shows(&f.spec, "/root/x"), "root's home is hidden");
+	tap_ok(mask_shows(&f.spec, "/home/u/work/src/a.c"), "the workspace is seen");
+	tap_ok(!mask_shows(&f.spec, "/home/u/workbench"), "a name that starts like it is not");
+	tap_ok(mask_shows(&f.spec, "/home/u/.cargo/bin/cargo"), "tool chains are seen");
+	tap_ok(!mask_shows(&f.spec, "/home/u/.cargo/credentials.toml"),
 	       "not what lies beside them");
-	tap_ok(plan_shows(&f.spec, "/usr/bin/env"), "the system is seen");
-	tap_ok(plan_shows(&f.spec, "/etc/ssh/ssh_config"), "also beside what a pattern hides");
+	tap_ok(mask_shows(&f.spec, "/usr/bin/env"), "the system is seen");
+	tap_ok(mask_shows(&f.spec, "/etc/ssh/ssh_config"), "also beside what a pattern hides");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/etc/ssh/*_key"), "host keys go by a pattern");
 	tap_ok(!fixture_mask(&f, "/home/u/.ssh"), "no rule for what is invisible anyway");
 	tap_ok(!fixture_mask(&f, "/home/u/.gitconfig"),
@@ -67,11 +62,11 @@ static void test_hide(void)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		strv_add(&f.request.flags.hide, paths[i]);
 	fixture_must_plan(&f);
-	tap_ok(!plan_shows(&f.spec, "/home/u/.cargo/bin/cargo"), "a hidden tool chain is gone");
-	tap_ok(!plan_shows(&f.spec, "/home/u/work/secret"), "a path of the workspace");
-	tap_ok(!plan_shows(&f.spec, "/srv/data/x"), "one of the host");
+	tap_ok(!mask_shows(&f.spec, "/home/u/.cargo/bin/cargo"), "a hidden tool chain is gone");
+	tap_ok(!mask_shows(&f.spec, "/home/u/work/secret"), "a path of the workspace");
+	tap_ok(!mask_shows(&f.spec, "/srv/data/x"), "one of the host");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/opt/*.key"), "a pattern");
-	tap_ok(plan_shows(&f.spec, "/home/u/work/src"),
+	tap_ok(mask_shows(&f.spec, "/home/u/work/src"),
 	       "the workspace is seen below what is hidden");
 	fixture_close(&f);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -95,16 +90,16 @@ static void test_own(const char *home_mode)
 	fixture_text(&f.host.cache_dir, "/home/u/.pyenv/cache/aisbx");
 	fixture_text(&f.host.state_dir, "/home/u/work/.state/aisbx");
 	fixture_must_plan(&f);
-	tap_ok(!plan_shows(&f.spec, "/big/disk/aisbx/sbx"), "%s: the store elsewhere is hidden",
+	tap_ok(!mask_shows(&f.spec, "/big/disk/aisbx/sbx"), "%s: the store elsewhere is hidden",
 	       home_mode);
-	tap_ok(plan_shows(&f.spec, "/big/disk/other"), "%s: not what lies beside it", home_mode);
-	tap_ok(!plan_shows(&f.spec, "/home/u/.pyenv/cache/aisbx"), "%s: hidden in a tool chain",
+	tap_ok(mask_shows(&f.spec, "/big/disk/other"), "%s: not what lies beside it", home_mode);
+	tap_ok(!mask_shows(&f.spec, "/home/u/.pyenv/cache/aisbx"), "%s: hidden in a tool chain",
 	       home_mode);
-	tap_ok(!plan_shows(&f.spec, "/home/u/work/.state/aisbx/spool"),
+	tap_ok(!mask_shows(&f.spec, "/home/u/work/.state/aisbx/spool"),
 	       "%s: hidden in the workspace", home_mode);
-	tap_ok(!plan_shows(&f.spec, "/home/u/.config/aisbx/trust"), "%s: so is the configuration",
+	tap_ok(!mask_shows(&f.spec, "/home/u/.config/aisbx/trust"), "%s: so is the configuration",
 	       home_mode);
-	tap_ok(!plan_shows(&f.spec, "/run/user/1000/aisbx/socket"), "%s: and the sockets",
+	tap_ok(!mask_shows(&f.spec, "/run/user/1000/aisbx/socket"), "%s: and the sockets",
 	       home_mode);
 	fixture_close(&f);
 }
@@ -116,11 +111,11 @@ static void test_full_home(void)
 	fixture_open(&f);
 	fixture_flag(&f, "home", "full");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/home/u/notes.txt"), "home: full shows the home");
+	tap_ok(mask_shows(&f.spec, "/home/u/notes.txt"), "home: full shows the home");
 	tap_is_int((long long)f.spec.notes.count, 1, "and says so");
 	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "but no credential of the list");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/home/u/.*_history"), "histories go by a pattern");
-	tap_ok(!plan_shows(&f.spec, "/home/other"), "other users stay hidden");
+	tap_ok(!mask_shows(&f.spec, "/home/other"), "other users stay hidden");
 	fixture_close(&f);
 }
 
@@ -132,29 +127,29 @@ static void test_odd_workspaces(void)
 	f.paths.workspace_given = true;
 	fixture_text(&f.paths.workspace, "/home/u");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/home/u/notes.txt"), "HOME as the workspace is seen");
+	tap_ok(mask_shows(&f.spec, "/home/u/notes.txt"), "HOME as the workspace is seen");
 	tap_ok(all_hidden(&f, "/home/u", mask_home_hidden), "without its credentials");
 	fixture_text(&f.paths.workspace, "/home/u/.config");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/home/u/.config/nvim"), "a part of HOME as the workspace");
-	tap_ok(!plan_shows(&f.spec, "/home/u/.config/gh/hosts.yml"),
+	tap_ok(mask_shows(&f.spec, "/home/u/.config/nvim"), "a part of HOME as the workspace");
+	tap_ok(!mask_shows(&f.spec, "/home/u/.config/gh/hosts.yml"),
 	       "without the credentials in it");
-	tap_ok(!plan_shows(&f.spec, "/home/u/.ssh/id_rsa"), "and without those beside it");
+	tap_ok(!mask_shows(&f.spec, "/home/u/.ssh/id_rsa"), "and without those beside it");
 	fixture_text(&f.paths.workspace, "/home/u/.aws/tool");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/home/u/.aws/tool/main.c"),
+	tap_ok(mask_shows(&f.spec, "/home/u/.aws/tool/main.c"),
 	       "a workspace in a hidden directory");
-	tap_ok(!plan_shows(&f.spec, "/home/u/.aws/credentials"), "shows nothing beside it");
+	tap_ok(!mask_shows(&f.spec, "/home/u/.aws/credentials"), "shows nothing beside it");
 	fixture_text(&f.paths.workspace, "/var/log/app");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/var/log/app/x") && !plan_shows(&f.spec, "/var/log/syslog"),
+	tap_ok(mask_shows(&f.spec, "/var/log/app/x") && !mask_shows(&f.spec, "/var/log/syslog"),
 	       "the same in a hidden place of the system");
 	fixture_text(&f.paths.workspace, "/srv");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/srv/x"), "a hidden place itself, when it is named");
+	tap_ok(mask_shows(&f.spec, "/srv/x"), "a hidden place itself, when it is named");
 	fixture_text(&f.paths.workspace, "/");
 	fixture_must_plan(&f);
-	tap_ok(!plan_shows(&f.spec, "/home/u/.ssh") && !plan_shows(&f.spec, "/etc/shadow"),
+	tap_ok(!mask_shows(&f.spec, "/home/u/.ssh") && !mask_shows(&f.spec, "/etc/shadow"),
 	       "all of / as the workspace unhides nothing");
 	fixture_close(&f);
 }
@@ -167,17 +162,17 @@ static void test_homes(void)
 	fixture_text(&f.host.home, "/");
 	fixture_text(&f.paths.workspace, "/opt/job");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/usr/bin"), "a home of / is not emptied");
+	tap_ok(mask_shows(&f.spec, "/usr/bin"), "a home of / is not emptied");
 	tap_ok(all_hidden(&f, "/", mask_home_hidden), "but its credentials are hidden");
 	fixture_text(&f.host.home, "/root");
 	fixture_must_plan(&f);
 	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/root") &&
-		       plan_shows(&f.spec, "/root/.rustup/toolchains"),
+		       mask_shows(&f.spec, "/root/.rustup/toolchains"),
 	       "root's own home: empty but for tool chains");
 	fixture_text(&f.host.home, "/var/lib/docker/u");
 	fixture_must_plan(&f);
 	tap_ok(fixture_has_mask(&f, MASK_EMPTY, "/var/lib/docker/u") &&
-		       !plan_shows(&f.spec, "/var/lib/docker/volumes"),
+		       !mask_shows(&f.spec, "/var/lib/docker/volumes"),
 	       "a home below a hidden directory exists; nothing beside it is seen");
 	fixture_close(&f);
 }
@@ -262,18 +257,18 @@ static void test_aliases(void)
 			  "7 1 8:1 / /again rw - ext4 a rw\n"
 			  "8 1 8:1 /opt /opt rw - ext4 a rw\n");
 	fixture_must_plan(&f);
-	tap_ok(!plan_shows(&f.spec, "/pool/@home/u/.ssh/id_rsa"),
+	tap_ok(!mask_shows(&f.spec, "/pool/@home/u/.ssh/id_rsa"),
 	       "a subvolume's parent shows no home");
-	tap_ok(!plan_shows(&f.spec, "/pool/@home/u/.local/share/aisbx"), "and not the store");
-	tap_ok(plan_shows(&f.spec, "/pool/other"), "what is not hidden by its first name is seen");
-	tap_ok(plan_shows(&f.spec, "/opt/pyenv/bin"), "a tool chain bound elsewhere is seen");
-	tap_ok(plan_shows(&f.spec, "/www/index.html"),
+	tap_ok(!mask_shows(&f.spec, "/pool/@home/u/.local/share/aisbx"), "and not the store");
+	tap_ok(mask_shows(&f.spec, "/pool/other"), "what is not hidden by its first name is seen");
+	tap_ok(mask_shows(&f.spec, "/opt/pyenv/bin"), "a tool chain bound elsewhere is seen");
+	tap_ok(mask_shows(&f.spec, "/www/index.html"),
 	       "a part of /srv that was bound to be seen is");
-	tap_ok(!plan_shows(&f.spec, "/keys/host.key"),
+	tap_ok(!mask_shows(&f.spec, "/keys/host.key"),
 	       "a credential directory bound elsewhere is not");
-	tap_ok(!plan_shows(&f.spec, "/again/etc/shadow"), "the root bound a second time");
+	tap_ok(!mask_shows(&f.spec, "/again/etc/shadow"), "the root bound a second time");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/again/etc/ssh/*_key"), "patterns too");
-	tap_ok(!plan_shows(&f.spec, "/again/root/x"), "and places");
+	tap_ok(!mask_shows(&f.spec, "/again/root/x"), "and places");
 	tap_ok(!fixture_mask(&f, "/opt"), "a directory bound onto itself has one name");
 	fixture_close(&f);
 }
@@ -292,32 +287,32 @@ static void test_home_twins(void)
 			  "6 1 8:1 /home /homes rw - ext4 a rw\n");
 	fixture_must_plan(&f);
 	tap_ok(all_hidden(&f, "/opt/al", mask_home_hidden), "HOME bound elsewhere");
-	tap_ok(!plan_shows(&f.spec, "/opt/al/notes"), "is as empty as HOME");
-	tap_ok(!plan_shows(&f.spec, "/opt/cfg/gh/hosts.yml"), "a part of HOME bound elsewhere");
-	tap_ok(plan_shows(&f.spec, "/opt/cfg/nvim"), "is seen but for its credentials");
-	tap_ok(plan_shows(&f.spec, "/projects/x"), "one that holds none is seen");
-	tap_ok(!plan_shows(&f.spec, "/opt/cl/x"), "one that a pattern names is not");
-	tap_ok(!plan_shows(&f.spec, "/homes/other/x"), "the directory of homes bound elsewhere");
+	tap_ok(!mask_shows(&f.spec, "/opt/al/notes"), "is as empty as HOME");
+	tap_ok(!mask_shows(&f.spec, "/opt/cfg/gh/hosts.yml"), "a part of HOME bound elsewhere");
+	tap_ok(mask_shows(&f.spec, "/opt/cfg/nvim"), "is seen but for its credentials");
+	tap_ok(mask_shows(&f.spec, "/projects/x"), "one that holds none is seen");
+	tap_ok(!mask_shows(&f.spec, "/opt/cl/x"), "one that a pattern names is not");
+	tap_ok(!mask_shows(&f.spec, "/homes/other/x"), "the directory of homes bound elsewhere");
 	fixture_text(&f.paths.workspace, "/opt/al");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/opt/al/notes"), "as the workspace it is seen");
+	tap_ok(mask_shows(&f.spec, "/opt/al/notes"), "as the workspace it is seen");
 	tap_ok(all_hidden(&f, "/opt/al", mask_home_hidden), "without credentials");
 	fixture_text(&f.paths.workspace, "/opt/al/.config");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/opt/al/.config/nvim") &&
-		       !plan_shows(&f.spec, "/opt/al/.config/gh"),
+	tap_ok(mask_shows(&f.spec, "/opt/al/.config/nvim") &&
+		       !mask_shows(&f.spec, "/opt/al/.config/gh"),
 	       "a part of it as the workspace");
 	fixture_mount(&f, "1 0 8:1 / / rw - ext4 a rw\n"
 			  "2 1 8:1 /data/u /home/u rw - ext4 a rw\n");
 	fixture_text(&f.paths.workspace, "/data/u/work");
 	fixture_must_plan(&f);
-	tap_ok(!plan_shows(&f.spec, "/data/u/.ssh") && !plan_shows(&f.spec, "/data/u/notes"),
+	tap_ok(!mask_shows(&f.spec, "/data/u/.ssh") && !mask_shows(&f.spec, "/data/u/notes"),
 	       "where HOME is bound from shows nothing of it");
-	tap_ok(plan_shows(&f.spec, "/data/u/work/x"), "but the workspace");
+	tap_ok(mask_shows(&f.spec, "/data/u/work/x"), "but the workspace");
 	fixture_mount(&f, "1 0 8:1 /home/u / rw - ext4 a rw\n"
 			  "2 1 8:1 /home/u /home/u rw - ext4 a rw\n");
 	fixture_must_plan(&f);
-	tap_ok(plan_shows(&f.spec, "/usr/bin") && !plan_shows(&f.spec, "/.ssh"),
+	tap_ok(mask_shows(&f.spec, "/usr/bin") && !mask_shows(&f.spec, "/.ssh"),
 	       "a root that is HOME is not emptied");
 	fixture_close(&f);
 }
@@ -348,18 +343,18 @@ static void test_links(void)
 	f.paths.links = given;
 	f.paths.link_count = sizeof(links) / sizeof(links[0]);
 	fixture_must_plan(&f);
-	tap_ok(!plan_shows(&f.spec, "/opt/keys/id_rsa"), "a linked directory is hidden");
-	tap_ok(!plan_shows(&f.spec, "/data/config/gh/hosts.yml"), "what lies below a link");
-	tap_ok(plan_shows(&f.spec, "/data/config/nvim"), "not what is no credential there");
-	tap_ok(!plan_shows(&f.spec, "/data/claude"), "a link that a pattern names");
+	tap_ok(!mask_shows(&f.spec, "/opt/keys/id_rsa"), "a linked directory is hidden");
+	tap_ok(!mask_shows(&f.spec, "/data/config/gh/hosts.yml"), "what lies below a link");
+	tap_ok(mask_shows(&f.spec, "/data/config/nvim"), "not what is no credential there");
+	tap_ok(!mask_shows(&f.spec, "/data/claude"), "a link that a pattern names");
 	tap_ok(fixture_has_mask(&f, MASK_GLOB, "/data/m2/settings*.xml"), "a pattern behind one");
-	tap_ok(!plan_shows(&f.spec, "/data/clouds/rclone.conf") &&
-		       !plan_shows(&f.spec, "/data/gradle"),
+	tap_ok(!mask_shows(&f.spec, "/data/clouds/rclone.conf") &&
+		       !mask_shows(&f.spec, "/data/gradle"),
 	       "links in directories of HOME");
 	tap_ok(!fixture_mask(&f, "/dev/null"), "a history that is thrown away");
-	tap_ok(!plan_shows(&f.spec, "/etc/gpg"), "also in /etc");
-	tap_ok(plan_shows(&f.spec, "/usr/share/docker"), "no part of the system");
-	tap_ok(plan_shows(&f.spec, "/work/job"), "and nothing that holds the workspace");
+	tap_ok(!mask_shows(&f.spec, "/etc/gpg"), "also in /etc");
+	tap_ok(mask_shows(&f.spec, "/usr/share/docker"), "no part of the system");
+	tap_ok(mask_shows(&f.spec, "/work/job"), "and nothing that holds the workspace");
 	tap_ok(plan_link_matters(".ssh") && plan_link_matters(".local") &&
 		       plan_link_matters("a.kdbx"),
 	       "names that may lead to a credential");

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""What is hidden stays hidden, in every view: patterns by place and kind, inside, from outside, and when applied.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own. The names are chosen at random:
+AISBX_SEED repeats a choice, AISBX_ROUNDS makes more of them.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+
+tap = Tap()
+SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 32))
+ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 2)
+chance = random.Random(SEED)
+
+# Pattern, what matches, what does not. The first letters sort before and after the star.
+PATTERNS = [
+    ("*.pem", ["server.pem", "!odd.pem", "a b.pem", "-x.pem"], ["server.pem.txt", "pem"]),
+    (".env.*", [".env.local", ".env.*"], [".envrc", "env.x"]),
+    ("*_key", ["host_key", "+_key"], ["host_key.pub"]),
+    ("id_*", ["id_rsa", "id_"], ["idle"]),
+    (".tok*", [".token", ".tok"], [".to"]),
+    ("*", ["anything", ".hidden"], []),
+]
+PLACES = ["", "keys", "deep/er", "[ab]"]
+SECRET = "SECRET-of-the-host"
+
+
+def make_hidden(home, kind, path):
+    """Something of that kind at PATH that holds the secret."""
+    if kind == "directory":
+        home.put(path + "/below", SECRET + "\n")
+    elif kind == "link":
+        home.put("plain-target", "no secret\n")
+        os.makedirs(os.path.dirname(os.path.join(home.work, path)), exist_ok=True)
+        os.symlink("/etc/hostname", os.path.join(home.work, path))
+    elif kind == "program":
+        home.put(path, f"#!/bin/sh\necho {SECRET}\n", 0o755)
+    else:
+        home.put(path, SECRET + "\n")
+
+
+def choose(place):
+    """One pattern for a place: (pattern, hidden names with their kinds, visible names)."""
+    pattern, hidden, seen = chance.choice(PATTERNS[:-1] if place == "" else PATTERNS)
+    kinds = [chance.choice(["file", "file", "directory", "program", "link"]) for _ in hidden]
+    join = (lambda name: f"{place}/{name}" if place else name)
+    return join(pattern), [(kind, join(name)) for kind, name in zip(kinds, hidden)], [join(name) for name in seen]
+
+
+# Every way for a program to meet a name; prints what it met.
+PROBE = """
+import json, os, subprocess, sys
+for path in sys.argv[1:]:
+    met = []
+    for how, call in (("stat", lambda: os.lstat(path)), ("open", lambda: open(path).read()),
+                      ("link", lambda: os.readlink(path)), ("below", lambda: open(path + "/below").read()),
+                      ("exec", lambda: subprocess.run(["./" + path], check=True, capture_output=True))):
+        try:
+            call()
+            met.append(how)
+        except (OSError, subprocess.SubprocessError):
+            pass
+    if os.path.basename(path) in os.listdir(os.path.dirname(path) or "."):
+        met.append("readdir")
+    print(json.dumps([path, met]))
+"""
+
+
+def allowed(kind):
+    """A hidden directory is an empty one."""
+    return {"stat", "readdir"} if kind == "directory" else set()
+
+
+def look_inside(home, name, hidden, seen, what):
+    done = home.call("exec", name, "--", "python3", "-c", PROBE, *[path for _, path in hidden], *seen)
+    met = {path: set(how) for path, how in map(json.loads, done.stdout.splitlines())}
+    wrong = {path: sorted(met.get(path, {"nothing"})) for kind, path in hidden if met.get(path, {"?"}) - allowed(kind)}
+    tap.ok(not wrong, f"{what}: nothing hidden is met inside", wrong or done)
+    tap.ok(all("open" in met.get(path, ()) for path in seen), f"{what}: what no pattern names is seen", (met, done.stderr))
+
+
+def look_from_outside(home, name, hidden, what):
+    """Each hidden path by every verb that reads for a caller outside."""
+    leaks = []
+    for kind, path in hidden:
+        for target in [path] + ([path + "/below"] if kind == "directory" else []):
+            for words in (["artifact", "save", name, target], ["files", "read", name, target]):
+                done = home.call(*words, "--json")
+                if done.returncode == 0 or SECRET in done.stdout:
+                    leaks.append((words, done.stdout))
+            copy = os.path.join(home.path, "copied")
+            done = home.call("cp", f"{name}:{target}", copy)
+            if os.path.isfile(copy) and SECRET in home.read(copy):
+                leaks.append(("cp", target))
+    tap.ok(not leaks, f"{what}: no verb reads what is hidden", leaks)
+
+
+def host_has_all(home, hidden):
+    missing = [path for _, path in hidden if not os.path.lexists(os.path.join(home.work, path))]
+    return missing + [path for kind, path in hidden if kind == "directory" and SECRET not in home.read(path + "/below")]
+
+
+def test_round(number):
+    with Home("aisbx-hidden-") as home:
+        places = chance.sample(PLACES, 3)
+        chosen = [choose(place) for place in places]
+        hidden = [one for _, some, _ in chosen for one in some]
+        seen = [name for _, _, some in chosen for name in some]
+        flags = [word for pattern, _, _ in chosen for word in ("--hide", pattern)]
+        what = f"{number}: " + " ".join(pattern for pattern, _, _ in chosen)
+        for kind, path in hidden:
+            make_hidden(home, kind, path)
+        for path in seen:
+            home.put(path, "seen\n")
+        tap.equal(home.call("create", "h", *flags).returncode, 0, f"{what}: created")
+        spec = json.loads(home.call("plan", "--json", *flags, "--", "true").stdout or "{}")
+        tap.ok(all(any(mask["kind"] == "glob" and mask["path"].endswith("/" + pattern) for mask in spec.get("masks", []))
+                   for pattern, _, _ in chosen), f"{what}: plan lists the patterns", spec.get("masks"))
+        look_inside(home, "h", hidden, seen, what)
+        look_from_outside(home, "h", hidden, what)
+        # The sandbox removes what it sees of each place, and writes a file of its own where something is hidden.
+        for place in places:
+            home.call("exec", "h", "--", "sh", "-c", 'rm -rf -- "$1"/* "$1"/.[!.]*; [ "$1" = . ] || rm -rf -- "$1"', "sh",
+                      place or ".")
+        diff = home.call("diff", "h")
+        listed = [row.get("path") for row in home.rows("diff", "h")]
+        names = [path for _, path in hidden] + [path + "/below" for kind, path in hidden if kind == "directory"]
+        tap.ok(SECRET not in diff.stdout and not set(names) & set(listed),
+               f"{what}: diff shows nothing hidden as removed", (diff.stdout, listed))
+        agreed = [word for path in listed for word in ("--allow-path", path)]
+        done = home.call("promote", "h", *agreed)
+        tap.ok(not host_has_all(home, hidden), f"{what}: a promotion removes nothing hidden", (host_has_all(home, hidden), done))
+        home.call("promote", "h", *agreed, "--strategy", "theirs")
+        tap.ok(not host_has_all(home, hidden), f"{what}: whatever the strategy", host_has_all(home, hidden))
+        tap.ok(not any(os.path.lexists(os.path.join(home.work, path)) for path in seen)
+               or done.returncode != 0, f"{what}: what was seen and removed goes, or is told", done)
+
+
+def test_own_file(home):
+    """The sandbox's own file under a hidden name is no change of the hidden one, and never replaces it unasked."""
+    home.put("keys/x.pem", SECRET + "\n")
+    home.call("create", "own", "--hide", "keys/*.pem")
+    home.call("exec", "own", "--", "sh", "-c", "mkdir -p keys; echo mine > keys/x.pem")
+    diff = home.call("diff", "own", "--patch")
+    tap.ok(SECRET not in diff.stdout + diff.stderr, "a file of its own under a hidden name: no content of the host's", diff)
+    tap.equal(home.call("promote", "own", "--allow-path", "keys/x.pem").returncode, 3, "promoting it is a conflict")
+    tap.equal(home.read("keys/x.pem"), SECRET + "\n", "and the hidden file stays")
+
+
+def test_mount_points(home):
+    """A mount that lies where a pattern hides, and one made of a file that a pattern hides."""
+    if os.geteuid() != 0:
+        tap.skip("mount points", "only root can mount")
+        return
+    for name in ("disk.pem", "other"):
+        os.makedirs(os.path.join(home.work, name))
+    home.put("real.pem", SECRET + "\n")
+    home.put("file.pem", "x\n")
+    home.put("alias", "x\n")
+    mounts = ("mount -t tmpfs none disk.pem && echo " + SECRET + " > disk.pem/x && "
+              "mount --bind alias file.pem && mount --bind real.pem alias && ")
+    for flags in ("", "--root project "):
+        line = (f"{mounts} exec {AISBX} run {flags}--hide '*.pem' -- sh -c 'cat disk.pem/x file.pem alias; "
+                "ls -a disk.pem; echo done'")
+        done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", line], cwd=home.work, env=home.env,
+                              capture_output=True, text=True, check=False, timeout=300)
+        tap.ok(SECRET not in done.stdout and done.stdout.endswith("done\n"), f"mount points {flags}: hidden as names are", done)
+
+
+def main():
+    print(f"# AISBX_SEED={SEED}")
+    with Home("aisbx-hidden-") as home:
+        if not home.can_run(tap, "hidden"):
+            return tap.done()
+        test_own_file(home)
+        test_mount_points(home)
+    for number in range(ROUNDS):
+        test_round(number)
+    return tap.done()
+
+
+sys.exit(main())
