@@ -105,6 +105,23 @@ static bool is_in_workspace(const struct spec *spec, const char *path)
 	       !strchr(path + len + 1, '/');
 }
 
+/* The names that a pattern hides now: the directory's own stamp, which covers them elsewhere, is not in the key. */
+static void add_matches(struct key *key, const char *pattern)
+{
+	char dir_path[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+	struct dirent *entry;
+
+	(void)snprintf(dir_path, sizeof(dir_path), "%.*s", (int)(strrchr(pattern, '/') - pattern),
+		       pattern);
+	owned(dir_close) DIR *dir = opendir(dir_path);
+
+	while (dir_next(dir, &entry) > 0) {
+		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
+		if (mask_pattern_match(pattern, path))
+			add_stamp(key, path, STAMP_ITSELF);
+	}
+}
+
 /*
  * What is kept shows its own metadata, and its neighbours are no business of the layer. Of the workspace not even its
  * changes: nearly every run has some, and would leave a layer behind.
@@ -116,7 +133,10 @@ static void add_mask(struct key *key, const struct spec *spec, const struct spec
 
 	if (mask->kind != MASK_KEEP && is_in_workspace(spec, mask->path)) {
 		add_parents(key, top, mask->path, STAMP_ITSELF);
-		add_stamp(key, mask->path, STAMP_ITSELF);
+		if (mask->kind == MASK_GLOB)
+			add_matches(key, mask->path);
+		else
+			add_stamp(key, mask->path, STAMP_ITSELF);
 		return;
 	}
 	if (mask->kind != MASK_KEEP) {
@@ -141,7 +161,7 @@ bool mask_cache_name(const struct spec *spec, const struct mask_layer *like,
 	struct key key = { .bytes = STR_INIT, .last = { "-", "-" } };
 	const uint32_t ids[] = { spec->ids.uid, spec->ids.gid, spec->ids.count };
 
-	add_text(&key, "4"); /* of the format */
+	add_text(&key, "5"); /* of the format */
 	add_text(&key, like->path);
 	str_add_bytes(&key.bytes, ids, sizeof(ids));
 	for (size_t i = 0; i < spec->mask_count; i++) {

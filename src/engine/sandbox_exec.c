@@ -12,6 +12,7 @@
 #include "engine/protect.h"
 #include "engine/sandbox_card.h"
 #include "engine/sandbox_parts.h"
+#include "engine/sandbox_patterns.h"
 #include "keeper/keeper.h"
 #include "plan/plan.h"
 
@@ -133,6 +134,7 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	owned(fd_close) int listen_fd = -1, fd = -1;
 
 	if (write_card(sandbox, memory, err) < 0 ||
+	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, err) < 0 ||
 	    keeper_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||
 	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
 		return -1;
@@ -316,15 +318,46 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 	return status;
 }
 
+/* Ends a sandbox in which PATH, made by the host since its start, would be seen; with processes alive it is refused. */
+static int end_outdated(const struct entry *entry, const char *path, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	char shown[STR_SHOWN_SIZE];
+	bool is_frozen;
+
+	if (engine_store(&place.store, err) < 0)
+		return -1;
+	place.has_store = true;
+	if (sandbox_open(&place.store, entry->name, SANDBOX_UNLOCKED, &place.sandbox, err) < 0)
+		return -1;
+	place.has_sandbox = true;
+	if (engine_quiet(&place.sandbox, QUIET_REFUSE, &is_frozen, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	return error_set(
+		err, ERROR_CONFLICT,
+		"%s was made after '%s' was started, which is not to see it, and processes "
+		"are running there; end them with `aisbx stop %s` and try again",
+		str_shown(path, shown), entry->name, entry->name);
+}
+
 /* 1 when nobody keeps the sandbox. */
 static int exec_quickly(struct entry *entry, struct run_result *result, struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", entry->host->data_dir, entry->name);
 	owned(fd_close) int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned(free_ptr) char *outdated = NULL;
 	owned(fd_close) int fd = -1;
 
 	if (dir_fd < 0 || !sandbox_reach(dir_fd, &fd))
 		return 1;
+	if (sandbox_patterns_compare(dir_fd, &outdated, err) < 0)
+		return -1;
+	if (outdated) {
+		fd_close(&fd);
+		return end_outdated(entry, outdated, err) < 0 ? -1 : 1;
+	}
 	entry->how.enter_fd = fd;
 	return run_inside(entry, dir_fd, result, err);
 }

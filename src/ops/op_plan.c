@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "ops/rows.h"
 #include "spec/codec.h"
+#include "spec/mask.h"
 #include "spec/spec.h"
 
 #include <string.h>
@@ -209,6 +210,21 @@ static void write_page(struct str *out, const struct spec *spec)
 		add_row(out, "note", spec->notes.items[i]);
 }
 
+/* A mask layer holds names, and a pattern is turned into names before each command: later ones are in no layer. */
+static void note_gaps(struct spec *spec)
+{
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (mask->kind == MASK_GLOB && mask_parent_shows(spec, mask->path))
+			strv_addf(
+				&spec->notes,
+				"%s: a file that the host makes under such a name while a command "
+				"runs is visible to that command",
+				mask->path);
+	}
+}
+
 int op_plan_run(struct op_call *call, struct error *err)
 {
 	owned(request_done) struct request request;
@@ -218,6 +234,7 @@ int op_plan_run(struct op_call *call, struct error *err)
 	spec_init(&spec);
 	if (op_request(call, &request, err) < 0 || engine_plan(&request, &spec, err) < 0)
 		return -1;
+	note_gaps(&spec);
 	if (call->json)
 		call->answer = spec_to_value(&spec);
 	else

@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import AISBX, Home, Tap  # noqa: E402
@@ -123,6 +124,8 @@ def test_round(number):
         spec = json.loads(home.call("plan", "--json", *flags, "--", "true").stdout or "{}")
         tap.ok(all(any(mask["kind"] == "glob" and mask["path"].endswith("/" + pattern) for mask in spec.get("masks", []))
                    for pattern, _, _ in chosen), f"{what}: plan lists the patterns", spec.get("masks"))
+        tap.ok(all(any(f"/{pattern}: " in note for note in spec.get("notes", [])) for pattern, _, _ in chosen),
+               f"{what}: and the gap they leave", spec.get("notes"))
         look_inside(home, "h", hidden, seen, what)
         look_from_outside(home, "h", hidden, what)
         # The sandbox removes what it sees of each place, and writes a file of its own where something is hidden.
@@ -154,6 +157,40 @@ def test_own_file(home):
     tap.equal(home.read("keys/x.pem"), SECRET + "\n", "and the hidden file stays")
 
 
+def test_later(home):
+    """What the host makes under a hidden name while a sandbox lives is hidden from the next command."""
+    flags = ["--hide", "*.pem", "--hide", "sub/*.key", "--hide", "none/yet/*"]
+    look = "cat new.pem sub/new.key none/yet/x kept/x.pem; ls -A . sub; echo done"
+    home.put("sub/seen", "x\n")
+    home.put("kept/x.pem", "seen\n")
+    home.call("create", "later", *flags)
+    home.call("exec", "later", "--", "true")
+    for name in ("new.pem", "sub/new.key", "none/yet/x"):
+        home.put(name, SECRET + "\n")
+        done = home.call("exec", "later", "--", "sh", "-c", look)
+        listed = done.stdout.split("\n")
+        tap.ok(SECRET not in done.stdout and listed[-2:-1] == ["done"] and os.path.basename(name) not in listed
+               and "seen" in listed, f"{name}, made later, is hidden from the next command", done)
+    home.call("exec", "later", "--", "touch", "/dev/shm/mark")
+    done = home.call("exec", "later", "--", "test", "-e", "/dev/shm/mark")
+    tap.equal(done.returncode, 0, "with nothing new the sandbox lives on")
+    home.call("exec", "-d", "later", "--", "sleep", "300")
+    home.put("second.pem", SECRET + "\n")
+    done = home.call("exec", "later", "--", "cat", "second.pem")
+    tap.ok(done.returncode == 125 and SECRET not in done.stdout and "aisbx stop later" in done.stderr,
+           "with processes alive the command is refused, and the way out named", done)
+    home.call("stop", "later")
+    done = home.call("exec", "later", "--", "sh", "-c", "cat second.pem; echo done")
+    tap.equal(done.stdout, "done\n", "and then it runs, without the file")
+    # Root's mask layers are kept between runs; time enough for that to happen.
+    for name in ("third.pem", "fourth.pem"):
+        time.sleep(2.1)
+        home.call("run", "--hide", "*.pem", "--", "true")
+        home.put(name, SECRET + "\n")
+        done = home.call("run", "--hide", "*.pem", "--", "sh", "-c", f"cat {name}; echo done")
+        tap.equal(done.stdout, "done\n", f"{name}, made between two runs, is hidden from the second")
+
+
 def test_mount_points(home):
     """A mount that lies where a pattern hides, and one made of a file that a pattern hides."""
     if os.geteuid() != 0:
@@ -181,6 +218,8 @@ def main():
             return tap.done()
         test_own_file(home)
         test_mount_points(home)
+    with Home("aisbx-hidden-") as home:
+        test_later(home)
     for number in range(ROUNDS):
         test_round(number)
     return tap.done()
