@@ -206,6 +206,8 @@ static struct value *describe_record(const struct promotion_record *record)
 	value_add(row, "paths", is_known ? workspace_paths(&record->paths) : value_new_null());
 	value_add(row, "bundle", value_new_text(is_known ? record->digest : NULL));
 	value_add(row, "owner", value_new_text(record->owner));
+	if (record->note)
+		value_add(row, "note", value_new_text(record->note));
 	set_undo(row, live ? record->id : "");
 	return row;
 }

@@ -65,6 +65,19 @@ static void tell_pending(struct op_call *call)
 	}
 }
 
+/* Why promotions are unfinished. */
+static void note_unfinished(struct op_call *call)
+{
+	for (size_t i = 0; i < call->answer->many.count; i++) {
+		const char *note = value_get_text(call->answer->many.items[i], "note");
+
+		if (!note)
+			continue;
+		words_add_line(&call->notes, note);
+		str_add_char(&call->notes, '\n');
+	}
+}
+
 static int list(struct op_call *call, struct error *err)
 {
 	static const char *const titles[COLUMNS] = { "ID",    "MADE",	 "STATE",
@@ -88,6 +101,7 @@ static int list(struct op_call *call, struct error *err)
 		add_row(&cells, call->answer->many.items[i]);
 	words_add_table(&call->text, &cells, COLUMNS);
 	tell_pending(call);
+	note_unfinished(call);
 	return 0;
 }
 

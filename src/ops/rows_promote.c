@@ -214,8 +214,10 @@ const struct op promotions_row = {
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_PAGED,
 	.params = promotions_params,
-	.help = "Finishes or reverses what was interrupted on the way. The last 20 of a\n"
-		"target can be undone.\n"
+	.help = "Finishes or reverses what was interrupted on the way. What cannot be yet\n"
+		"(its target is away, a disk refuses) stays pending, with a note that says\n"
+		"why, and keeps other promotions and undos from that target only. The last\n"
+		"20 of a target can be undone.\n"
 		"\n"
 		"Agents ask for promotions over MCP, and request does so by hand: what a\n"
 		"sandbox changed is kept as a question, in a snapshot that goes with the\n"

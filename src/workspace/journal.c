@@ -72,6 +72,7 @@ int journal_open(int dir_fd, struct journal *ret_journal, struct str *ret_bytes)
 		journal.seq++;
 	str_truncate(ret_bytes, offset);
 	journal.len = offset;
+	journal.written = journal.seq;
 	journal.fd = fd_take(&fd);
 	*ret_journal = journal;
 	return 0;
@@ -116,10 +117,14 @@ int journal_write(struct journal *journal, bool durable)
 		int saved = errno;
 
 		(void)!ftruncate(journal->fd, (off_t)journal->len);
+		/* A record that failed must not appear with the next one. */
+		str_clear(&journal->waiting);
+		journal->seq = journal->written;
 		errno = saved;
 		return -1;
 	}
 	journal->len += journal->waiting.len;
+	journal->written = journal->seq;
 	str_clear(&journal->waiting);
 	return 0;
 }
@@ -128,7 +133,7 @@ int journal_cut(struct journal *journal, uint64_t len, uint64_t seq)
 {
 	str_clear(&journal->waiting);
 	journal->len = len;
-	journal->seq = seq;
+	journal->seq = journal->written = seq;
 	if (sys_ftruncate(journal->fd, (off_t)len) < 0)
 		return -1;
 	return sys_fdatasync(journal->fd);

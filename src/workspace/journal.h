@@ -34,6 +34,7 @@ enum journal_type {
 struct journal {
 	int fd;
 	uint64_t seq;	    /* of the next record */
+	uint64_t written;   /* the sequence number behind what is written */
 	uint64_t len;	    /* what is written and whole */
 	struct str waiting; /* records not written yet */
 };
@@ -52,7 +53,7 @@ void journal_close(struct journal *journal);
 
 /* Adds a record to those waiting. */
 void journal_add(struct journal *journal, enum journal_type type, const struct str *body);
-/* Writes those waiting; DURABLE: waits for the disk. On failure the file is as before. 0, or -1 with errno. */
+/* Writes those waiting; DURABLE: waits for the disk. On failure the file is as before, and they are dropped. 0, or -1 with errno. */
 int journal_write(struct journal *journal, bool durable);
 /* Takes everything behind LEN away again, down to record SEQ. Needs no space. 0, or -1 with errno. */
 int journal_cut(struct journal *journal, uint64_t len, uint64_t seq);

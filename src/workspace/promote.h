@@ -109,6 +109,7 @@ struct promotion_record {
 	uint64_t files;
 	/* "live", "undone", "pending", "stuck", "kept" (too old to be undone), or PROMOTION_UNREADABLE and nothing else */
 	const char *state;
+	char *note; /* of one that is unfinished: why; or NULL */
 	struct strv paths;
 };
 
@@ -124,7 +125,10 @@ void promotion_records_free(struct promotion_record *items, size_t count);
 int promotion_undo(const struct store *store, const char *id, const char *here,
 		   char ret_id[static LAYER_ID_SIZE], struct strv *ret_paths, struct error *err);
 
-/* Finishes or reverses what killed processes left; cheap when there is nothing. At the start of any command. */
+/*
+ * Finishes or reverses what was cut short; cheap when there is nothing. At the start of any command. What stays unfinished
+ * (its target is away, or a disk refuses) is noted and tried again by the next one. -1 only when the list cannot be read.
+ */
 int promotion_recover(const struct store *store, struct strv *ret_notes, struct error *err);
 
 /* Keeps the last 20 of a target, and 5 GiB; the others can no longer be undone. */

@@ -9,6 +9,7 @@
 #include "workspace/target.h"
 #include "workspace/staging_places.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /* Looking at each costs; beyond that they find out by themselves. */
@@ -104,24 +105,34 @@ static int note_directory(const char *directory, void *cookie, struct error *err
 	owned(free_ptr) char *place =
 		xstrndup(directory, (size_t)(strrchr(directory, '/') - directory));
 
+	owned(free_ptr) char *above = promotion_place_above(directory);
+	struct txn_identity there;
+
 	promote_forget_staged(promote);
+	if (txn_identity_of(AT_FDCWD, above, &there) < 0 || !there.exists)
+		return error_errno(err, ERROR_HOST, "cannot look at '%s'", above);
 	free(promote->entry.directory);
 	promote->entry.directory = xstrdup(directory);
+	promote->entry.place_ino = there.ino;
+	promote->entry.place_btime_ns = there.btime_ns;
 	if (staging_places_add(promote->sandbox->store, place, err) < 0)
 		return -1;
 	return promotion_save(promote->sandbox->store, &promote->entry, true, err);
 }
 
 /* What lies in a directory of staging is finished or removed only if this store has begun it there. */
-static bool is_known(const char *directory, void *cookie)
+static int is_known(const char *directory, void *cookie, struct error *err)
 {
 	const struct promote *promote = cookie;
 	owned(promotion_entry_done) struct promotion_entry entry = { 0 };
-	struct error ignored;
+	struct error why = { 0 };
 
-	return promotion_read(promote->sandbox->store, strrchr(directory, '/') + 1, &entry,
-			      &ignored) == 0 &&
-	       entry.directory && strcmp(entry.directory, directory) == 0;
+	if (promotion_read(promote->sandbox->store, strrchr(directory, '/') + 1, &entry, &why) == 0)
+		return entry.directory && strcmp(entry.directory, directory) == 0;
+	if (why.code != ERROR_HOST)
+		return 0;
+	*err = why;
+	return -1;
 }
 
 static void take_conflicts(struct promote *promote, const struct txn_result *result)
@@ -149,7 +160,7 @@ static uint64_t staged_bytes(const struct promote *promote)
 	return sum;
 }
 
-static int run(struct promote *promote, struct error *err)
+static int run(struct promote *promote, bool *ret_is_left, struct error *err)
 {
 	owned(free_ptr) char *staging = xasprintf("%s/staging", promote->sandbox->store->path);
 	struct txn_result result = { 0 };
@@ -170,6 +181,7 @@ static int run(struct promote *promote, struct error *err)
 	};
 	int status = txn_run(&plan, &result, err);
 
+	*ret_is_left = result.is_left;
 	take_conflicts(promote, &result);
 	txn_result_done(&result);
 	return status;
@@ -213,6 +225,7 @@ static void list_siblings(const struct promote *promote)
 int promote_apply(struct promote *promote, struct error *err)
 {
 	const struct store *store = promote->sandbox->store;
+	bool is_left = false;
 
 	if (promote->op_count == 0)
 		return 0;
@@ -220,9 +233,12 @@ int promote_apply(struct promote *promote, struct error *err)
 		list_applied(promote);
 		return 0;
 	}
-	if (begin(promote, err) < 0 || run(promote, err) < 0) {
-		/* Reality is as it was, so nothing happened that could be listed. */
-		promotion_drop(store, promote->entry.id);
+	if (promotion_finish_target(store, promote->target, err) < 0)
+		return -1;
+	if (begin(promote, err) < 0 || run(promote, &is_left, err) < 0) {
+		/* The record leads the next command to what could be neither finished nor reversed, or not be removed. */
+		if (!is_left)
+			promotion_drop(store, promote->entry.id);
 		return -1;
 	}
 	memcpy(promote->promotion->id, promote->entry.id, sizeof(promote->entry.id));

@@ -26,6 +26,18 @@ void promotion_entry_done(struct promotion_entry *entry)
 	*entry = (struct promotion_entry){ 0 };
 }
 
+char *promotion_place_above(const char *directory)
+{
+	owned(free_ptr) char *above = xstrdup(directory);
+
+	for (int i = 0; i < 2; i++) {
+		char *slash = strrchr(above, '/');
+
+		slash[slash == above] = '\0';
+	}
+	return ptr_take(&above);
+}
+
 int promotion_open_directory(const struct store *store, const char *name, int *ret_fd,
 			     struct error *err)
 {
@@ -50,6 +62,10 @@ static void put_entry(struct str *text, const struct promotion_entry *entry)
 		fields_put(text, "owner", entry->owner);
 	if (entry->directory)
 		fields_put(text, "directory", entry->directory);
+	if (entry->place_ino) {
+		fields_put_number(text, "place-inode", entry->place_ino);
+		fields_put_number(text, "place-birth", entry->place_btime_ns);
+	}
 	fields_put(text, "state", entry->state);
 	fields_put(text, "digest", entry->digest);
 	fields_put_number(text, "made", entry->made_ms);
@@ -92,6 +108,8 @@ int promotion_parse(const char *bytes, size_t len, struct promotion_entry *ret_e
 	entry.target = xstrdup(fields_get(&fields, "target"));
 	entry.owner = optional(&fields, "owner");
 	entry.directory = optional(&fields, "directory");
+	entry.place_ino = fields_number(&fields, "place-inode");
+	entry.place_btime_ns = fields_number(&fields, "place-birth");
 	entry.state = xstrdup(fields_get(&fields, "state"));
 	entry.made_ms = fields_number(&fields, "made");
 	entry.undone_ms = fields_number(&fields, "undone");
@@ -167,7 +185,10 @@ int promotion_lock(const struct store *store, const char *id, int *ret_lock_fd, 
 	if (promotion_open_directory(store, id, &fd, err) < 0)
 		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set(err, ERROR_CONFLICT, "promotion %s is being worked on", id);
+		return errno == EWOULDBLOCK
+			       ? error_set(err, ERROR_CONFLICT, "promotion %s is being worked on",
+					   id)
+			       : error_errno(err, ERROR_HOST, "cannot lock promotion %s", id);
 	*ret_lock_fd = fd_take(&fd);
 	return 0;
 }
@@ -194,8 +215,9 @@ void promotion_drop(const struct store *store, const char *id)
 
 	if (promotion_open_directory(store, "", &all_fd, &ignored) < 0)
 		return;
-	(void)tree_remove(all_fd, id);
-	(void)unlinkat(all_fd, mark, 0);
+	/* As long as anything is left of it, the mark makes the next command try again. */
+	if (tree_remove(all_fd, id) == 0)
+		(void)unlinkat(all_fd, mark, 0);
 }
 
 int promotion_is_undone(const struct store *store, const char *id, bool *ret_is_undone,

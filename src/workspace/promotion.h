@@ -16,8 +16,9 @@
 struct promotion_entry {
 	char id[LAYER_ID_SIZE];
 	char *sandbox, *sandbox_id, *target, *owner; /* owner may be NULL */
-	char *directory; /* of the transaction; NULL while there is none */
-	char *state;	 /* "pending", "live", "undone", "stuck", "kept" */
+	char *directory;		    /* of the transaction; NULL while there is none */
+	uint64_t place_ino, place_btime_ns; /* of what promotion_place_above names; 0: not known */
+	char *state;			    /* "pending", "live", "undone", "stuck", "kept" */
 	char digest[SHA256_HEX_SIZE];
 	uint64_t made_ms, undone_ms, files;
 };
@@ -56,6 +57,16 @@ int promotion_note_marks(const struct store *store, const struct view_stack *sta
 			 const struct strv *marks, int promotion_fd, struct error *err);
 int promotion_turn_redirects(const struct store *store, const char *id, bool is_back,
 			     struct error *err);
+
+/*
+ * Finishes or reverses promotion ID, or what is unfinished of TARGET. 0 also when another process works on it; -1: it stays
+ * unfinished, and ERR says why.
+ */
+int promotion_finish(const struct store *store, const char *id, struct error *err);
+int promotion_finish_target(const struct store *store, const char *target, struct error *err);
+
+/* The directory that holds the staging directory of a transaction in DIRECTORY: one of the user's, which stays. Owned. */
+char *promotion_place_above(const char *directory);
 
 /* As if it had never been begun. */
 void promotion_drop(const struct store *store, const char *id);

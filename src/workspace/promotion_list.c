@@ -42,9 +42,20 @@ void promotion_records_free(struct promotion_record *items, size_t count)
 		free(items[i].sandbox);
 		free(items[i].target);
 		free(items[i].owner);
+		free(items[i].note);
 		strv_done(&items[i].paths);
 	}
 	free(items);
+}
+
+/* Why it is unfinished; NULL when it is not, or while another process works on it. */
+static char *unfinished_note(const struct store *store, const char *id, const char *state)
+{
+	struct error why = { 0 };
+
+	if (strcmp(state, "pending") != 0 && strcmp(state, "stuck") != 0)
+		return NULL;
+	return promotion_finish(store, id, &why) < 0 ? xstrdup(why.text) : NULL;
 }
 
 static int add_record(const struct store *store, struct promotion_entry *entry,
@@ -58,6 +69,7 @@ static int add_record(const struct store *store, struct promotion_entry *entry,
 		.files = entry->files,
 		.state = state_of(entry),
 	};
+	record->note = unfinished_note(store, entry->id, record->state);
 	memcpy(record->id, entry->id, sizeof(record->id));
 	memcpy(record->digest, entry->digest, sizeof(record->digest));
 	int status = promotion_paths(store, entry, &record->paths, err);

@@ -34,6 +34,11 @@ static int find_id(const struct strv *ids, const char *prefix, char ret_id[stati
 	return 0;
 }
 
+static bool is_unfinished(const struct promotion_entry *entry)
+{
+	return strcmp(entry->state, "pending") == 0 || strcmp(entry->state, "stuck") == 0;
+}
+
 /* The newest in force whose target HERE lies in. One that cannot be read may be that; one that goes this moment is not. */
 static int find_newest(const struct store *store, const struct strv *ids, const char *here,
 		       char ret_id[static LAYER_ID_SIZE], struct error *err)
@@ -42,6 +47,10 @@ static int find_newest(const struct store *store, const struct strv *ids, const 
 		owned(promotion_entry_done) struct promotion_entry entry = { 0 };
 		struct error why = { 0 };
 		bool is_read = promotion_read(store, ids->items[i], &entry, &why) == 0;
+
+		if (is_read && is_unfinished(&entry) && path_is_within(here, entry.target) &&
+		    promotion_finish(store, ids->items[i], err) < 0)
+			return -1;
 
 		if (!is_read && why.code != ERROR_NOT_FOUND)
 			return error_set(err, ERROR_HOST,
@@ -64,10 +73,8 @@ static int check_undoable(const struct promotion_entry *entry, struct error *err
 {
 	if (strcmp(entry->state, "undone") == 0)
 		return error_set(err, ERROR_CONFLICT, "promotion %s is undone already", entry->id);
-	if (strcmp(entry->state, "stuck") == 0)
-		return error_set(err, ERROR_CONFLICT,
-				 "promotion %s is stuck; both versions are in '%s'", entry->id,
-				 entry->directory ? entry->directory : "");
+	if (is_unfinished(entry))
+		return error_set(err, ERROR_CONFLICT, "promotion %s is being worked on", entry->id);
 	if (strcmp(entry->state, "live") != 0 || !entry->directory)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "promotion %s is too old: what it replaced is no longer kept",
@@ -98,8 +105,9 @@ static int take_back(const struct store *store, struct promotion_entry *entry, s
 		return -1;
 	if (txn_undo(entry->directory, &result, err) < 0) {
 		explain(&result, entry->id, err);
+		if (!result.is_left)
+			(void)promotion_save(store, entry, false, &saving);
 		txn_result_done(&result);
-		(void)promotion_save(store, entry, false, &saving);
 		return -1;
 	}
 	txn_result_done(&result);
@@ -108,6 +116,16 @@ static int take_back(const struct store *store, struct promotion_entry *entry, s
 	entry->undone_ms = clock_epoch_ms();
 	promotion_note_restored(store, entry);
 	return promotion_save(store, entry, false, err);
+}
+
+/* What is unfinished of the same target comes first. */
+static int finish_target_of(const struct store *store, const char *id, struct error *err)
+{
+	owned(promotion_entry_done) struct promotion_entry entry = { 0 };
+
+	return promotion_read(store, id, &entry, err) < 0
+		       ? -1
+		       : promotion_finish_target(store, entry.target, err);
 }
 
 int promotion_undo(const struct store *store, const char *id, const char *here,
@@ -122,7 +140,8 @@ int promotion_undo(const struct store *store, const char *id, const char *here,
 		return -1;
 	status = id ? find_id(&ids, id, ret_id, err) : find_newest(store, &ids, here, ret_id, err);
 	strv_done(&ids);
-	if (status < 0 || promotion_lock(store, ret_id, &lock_fd, err) < 0 ||
+	if (status < 0 || finish_target_of(store, ret_id, err) < 0 ||
+	    promotion_lock(store, ret_id, &lock_fd, err) < 0 ||
 	    promotion_read(store, ret_id, &entry, err) < 0 || check_undoable(&entry, err) < 0 ||
 	    promotion_paths(store, &entry, ret_paths, err) < 0)
 		return -1;

@@ -139,6 +139,7 @@ int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *
 		return error_set(err, ERROR_HOST, "target '%s' has no path", plan->target.root);
 	txn->root_dev = root.dev;
 	txn->root_ino = root.ino;
+	txn->root_btime_ns = root.btime_ns;
 	txn->is_same_boot = true;
 	txn->id = xstrdup(plan->id);
 	txn->digest = xstrdup(plan->digest ? plan->digest : "");
@@ -271,6 +272,8 @@ static int commit(struct txn *txn, struct txn_result *result, struct error *err)
 	}
 	if (txn_log_end(txn, JOURNAL_DONE) < 0) {
 		error_errno(err, ERROR_HOST, "cannot write the journal of '%s'", txn->directory);
+		/* Should the reversal be cut short, recovery goes on with it. */
+		(void)txn_log_end(txn, JOURNAL_ABORT);
 		txn->is_stuck = txn_apply_all(txn, false, &item, &is_stuck) < 0;
 		return -1;
 	}
@@ -296,13 +299,14 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 		result->directory = xstrdup(txn->directory);
 		return 0;
 	}
-	if (txn->is_stuck) {
-		result->directory = xstrdup(txn->directory);
-		return error_context(err, "promotion %s is stuck", txn->id);
-	}
-	/* What cannot be removed now the next promotion removes. */
-	if (txn_place_remove(txn, &ignored) < 0)
-		(void)txn_place_remove(txn, &ignored);
+	result->is_left = true;
+	if (txn->is_stuck)
+		return error_context(err,
+				     "promotion %s is unfinished (the next aisbx command finishes "
+				     "or reverses it)",
+				     txn->id);
+	result->is_left =
+		txn_place_remove(txn, &ignored) < 0 && txn_place_remove(txn, &ignored) < 0;
 	return -1;
 }
 
@@ -336,7 +340,7 @@ int txn_run_plain(const struct txn_plan *plan, bool is_swap, struct txn_result *
 
 	/* Between directories with different keys or quotas nothing can be renamed: then the slots lie beside. */
 	attempt.is_beside = true;
-	if (status < 0 && err->errnum == EXDEV && !result->directory && result->conflict_count == 0)
+	if (status < 0 && err->errnum == EXDEV && !result->is_left && result->conflict_count == 0)
 		status = run_once(plan, &attempt, result, err);
 	return status;
 }

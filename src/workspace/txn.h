@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "workspace/txn_identity.h"
 #include "workspace/txn_stage.h"
 #include "workspace/xattr.h"
 
@@ -33,28 +34,6 @@ enum txn_kind {
 	TXN_MOVE,	 /* path to another path, which must be free; keeps the inode */
 	TXN_META,	 /* mode, owner, times, attributes of a directory, in place */
 };
-
-/* What an object was when it was last looked at. */
-struct txn_identity {
-	bool exists;
-	uint64_t dev, ino, btime_ns;
-	uint64_t size; /* of a device: its number */
-	int64_t mtime_ns, ctime_ns;
-	uint32_t mode, uid, gid;
-	uint64_t tree; /* of a directory: sum over all that is below (txn_tree_of); 0: not taken */
-};
-
-/*
- * What NAME is now; "nothing" is an answer, and is what *ret_identity says when it could not be told, too: then -1 with
- * errno, and whoever would act upon nothing being there must not.
- */
-int txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity);
-
-/*
- * The sum over names, inodes, sizes, times and modes of all that is below directory NAME; never 0. To be kept in an
- * identity: then a change anywhere below is seen up to the moment the directory is displaced. 0, or -1 with errno.
- */
-int txn_tree_of(int dir_fd, const char *name, uint64_t *ret_tree);
 
 struct txn_meta {
 	uint32_t mode, uid, gid;
@@ -96,8 +75,11 @@ struct txn_plan {
 	 */
 	int (*stage)(const struct txn_op *op, struct txn_stage *stage, void *cookie,
 		     struct error *err);
-	/* Whether the unfinished transaction in DIRECTORY is one of the caller's: others are left alone. NULL: all are. */
-	bool (*is_known)(const char *directory, void *cookie);
+	/*
+	 * Whether the unfinished transaction in DIRECTORY is one of the caller's: others are left alone. 1, 0, or -1 when it
+	 * cannot be told. NULL: all are.
+	 */
+	int (*is_known)(const char *directory, void *cookie, struct error *err);
 	void *cookie;
 };
 
@@ -113,15 +95,20 @@ struct txn_result {
 	struct txn_conflict *conflicts;
 	size_t conflict_count;
 	char *directory; /* of the transaction, absolute: where the undo record is */
+	bool is_left;	 /* it failed, and something is left for txn_recover */
 };
 
-/* 0 applied; -1 with ERROR_CONFLICT and the conflicts, or another error: then reality is as it was. */
+/*
+ * 0 applied; -1 with ERROR_CONFLICT and the conflicts, or another error: then reality is as it was, or the result says that
+ * something is left.
+ */
 int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct error *err);
 void txn_result_done(struct txn_result *result);
 
 /*
  * Takes a finished transaction back. ERROR_CONFLICT names targets that no longer are what was promoted; then nothing
- * changed. A transaction that was undone already is ERROR_CONFLICT too.
+ * changed. A transaction that was undone already is ERROR_CONFLICT too. After any other failure the result may say that
+ * something is left.
  */
 int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err);
 /* Of one taken back: what it had made other names of reality's files is none of those any more. */

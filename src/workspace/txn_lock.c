@@ -16,7 +16,8 @@
 bool txn_lock_own(int dir_fd)
 {
 	/* Filesystems that know no locks have no second user either, as far as we can tell. */
-	return flock(dir_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+	return flock(dir_fd, LOCK_EX | LOCK_NB) == 0 || errno == EOPNOTSUPP || errno == ENOSYS ||
+	       errno == EINVAL || errno == ENOLCK;
 }
 
 /* Whether PATH still is the directory FD. */

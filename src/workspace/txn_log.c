@@ -36,6 +36,7 @@ void txn_log_begin(struct txn *txn)
 	body_add_u64(&body, txn->root_dev);
 	body_add_u64(&body, txn->root_ino);
 	body_add_u8(&body, txn->is_swap);
+	body_add_u64(&body, txn->root_btime_ns);
 	journal_add(&txn->journal, JOURNAL_BEGIN, &body);
 	str_done(&body);
 }
@@ -52,6 +53,9 @@ static int parse_begin(struct txn *txn, struct body_reader *reader)
 	txn->root_dev = body_u64(reader);
 	txn->root_ino = body_u64(reader);
 	txn->is_swap = body_u8(reader);
+	/* Journals of the first version end here. */
+	if (reader->left > 0)
+		txn->root_btime_ns = body_u64(reader);
 	if (reader->is_bad || version != TXN_VERSION || txn->root || root[0] != '/' ||
 	    strlen(boot_id) >= sizeof(txn->boot_id) || !txn_path_is_clean(id) || strchr(id, '/'))
 		return -1;

@@ -130,11 +130,11 @@ static int stuck(const struct txn *txn, const struct ways *ways, enum txn_state 
 	return error_set(
 		err, ERROR_CONFLICT,
 		"promotion %s was cut short and '%s' was changed since; both versions are kept "
-		"in '%s'",
+		"in '%s' (take what you need, then remove '%s' to give the promotion up)",
 		txn->id,
 		str_shown(ways->hinders == TXN_NONE_INDEX ? "" : txn->items[ways->hinders].path,
 			  shown),
-		txn->directory);
+		txn->directory, txn->directory);
 }
 
 /* Back to before it began, and nothing of it left. */
@@ -208,14 +208,17 @@ int txn_recover(const char *directory, enum txn_state *ret_state, struct error *
 	return txn_recover_locked(&txn, ret_state, err);
 }
 
-/* Whether the transaction NAME in BASE_FD may need something done; the cheap answer for the many that do not. */
-static bool is_unfinished(int base_fd, const char *name)
+/*
+ * Whether the transaction NAME in BASE_FD may need something done; the cheap answer for the many that do not. -1 with errno
+ * when it cannot be told.
+ */
+static int is_unfinished(int base_fd, const char *name)
 {
 	owned(fd_close) int fd =
 		openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
-		return false;
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
 	int last = journal_last(fd);
 
 	return last != JOURNAL_DONE && last != JOURNAL_UNDONE && txn_lock_own(fd);
@@ -235,8 +238,12 @@ static int recover_one(const char *base, const char *name, const struct txn *min
 	owned(txn_done) struct txn txn;
 	enum txn_state state;
 
+	int is_known = plan->is_known ? plan->is_known(directory, plan->cookie, err) : 1;
+
 	txn_init(&txn);
-	if (plan->is_known && !plan->is_known(directory, plan->cookie)) {
+	if (is_known < 0)
+		return -1;
+	if (!is_known) {
 		/* Killed before it was noted, a transaction has left an empty directory, and nothing else. */
 		(void)unlinkat(AT_FDCWD, directory, AT_REMOVEDIR);
 		return 0;
@@ -245,34 +252,55 @@ static int recover_one(const char *base, const char *name, const struct txn *min
 		return is_none_of_ours(err) ? 0 : -1;
 	if (txn.root && strcmp(txn.root, mine->root) != 0)
 		return 0;
+	if (txn.root && (txn.root_ino != mine->root_ino ||
+			 (txn.root_btime_ns && txn.root_btime_ns != mine->root_btime_ns)))
+		return error_set(
+			err, ERROR_CONFLICT,
+			"'%s' is not the directory that promotion %s was to (remove '%s' to "
+			"give that up)",
+			mine->root, txn.id, directory);
 	txn.root_fd = txn.root ? fcntl(mine->root_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (txn_where_prepare(&txn, err) < 0)
 		return -1;
 	return txn_recover_locked(&txn, &state, err);
 }
 
+/* Names of what lies in BASE_FD; 0, or -1 with errno. */
+static int list_names(int base_fd, struct strv *ret_names)
+{
+	owned(dir_close) DIR *dir = dir_open(base_fd, ".");
+	struct dirent *entry;
+	int more;
+
+	while ((more = dir_next(dir, &entry)) > 0) {
+		if (entry->d_name[0] != '.')
+			strv_add(ret_names, entry->d_name);
+	}
+	return more;
+}
+
 int txn_recover_others(const struct txn *mine, const struct txn_plan *plan, const char *base,
 		       struct error *err)
 {
 	owned(fd_close) int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct strv names = STRV_INIT;
-	owned(dir_close) DIR *dir = fd >= 0 ? dir_open(fd, ".") : NULL;
-	struct dirent *entry;
-	int result = 0;
+	owned(strv_done) struct strv names = STRV_INIT;
 
-	if (!dir)
+	/* What is no directory, or not ours to read, holds nothing of ours. */
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
 		return 0;
-	while (dir_next(dir, &entry) > 0) {
-		if (entry->d_name[0] != '.')
-			strv_add(&names, entry->d_name);
-	}
-	/* A directory of somebody else's may say anything. */
-	bool is_own = txn_is_private(fd);
+	if (fd < 0 || list_names(fd, &names) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at '%s'", base);
+	/* In a directory that others may write to a journal can say anything. */
+	if (!txn_is_private(fd))
+		return 0;
+	for (size_t i = 0; i < names.count; i++) {
+		int is_left = is_unfinished(fd, names.items[i]);
 
-	for (size_t i = 0; i < names.count && is_own && result == 0; i++) {
-		if (is_unfinished(fd, names.items[i]))
-			result = recover_one(base, names.items[i], mine, plan, err);
+		if (is_left < 0)
+			return error_errno(err, ERROR_HOST, "cannot look at '%s/%s'", base,
+					   names.items[i]);
+		if (is_left && recover_one(base, names.items[i], mine, plan, err) < 0)
+			return -1;
 	}
-	strv_done(&names);
-	return result;
+	return 0;
 }

@@ -73,6 +73,7 @@ struct txn {
 	struct journal journal;
 	char *id, *digest, *owner, *root;
 	uint64_t root_dev, root_ino;
+	uint64_t root_btime_ns; /* 0: not known */
 	char boot_id[37];
 	bool is_swap;		/* the item replaces the target directory itself */
 	bool is_same_boot;	/* device numbers mean the same */

@@ -203,12 +203,11 @@ static int check_late_writers(struct swap *swap, struct txn_result *result, stru
 	for (size_t i = 0; i < swap->old.count; i++) {
 		if (!txn_lease_is_broken(&swap->old.items[i]))
 			continue;
-		if (txn_undo(result->directory, &undone, err) < 0) {
-			txn_result_done(&undone);
-			return -1;
-		}
+		result->is_left = txn_undo(result->directory, &undone, err) < 0;
 		txn_result_done(&undone);
-		(void)txn_forget(result->directory, &ignored);
+		if (result->is_left)
+			return -1;
+		result->is_left = txn_forget(result->directory, &ignored) < 0;
 		free(result->directory);
 		result->directory = NULL;
 		txn_conflict_add(result, &swap->old, i, "busy");

@@ -42,10 +42,17 @@ static int open_root(struct txn *txn, struct error *err)
 
 	if (txn_lock_root(txn->root, &txn->root_fd, err) < 0)
 		return -1;
-	txn_identity_of(txn->root_fd, "", &root);
-	if (root.ino != txn->root_ino || (txn->is_same_boot && root.dev != txn->root_dev))
-		return error_set(err, ERROR_CONFLICT, "'%s' is not the directory it was",
-				 txn->root);
+	if (txn_identity_of(txn->root_fd, "", &root) < 0)
+		return error_errno(err, ERROR_HOST, "target '%s'", txn->root);
+	/* Numbers of removed inodes are used again. */
+	bool is_born_then = !txn->root_btime_ns || txn->root_btime_ns == root.btime_ns;
+
+	if (root.ino != txn->root_ino || !is_born_then ||
+	    (txn->is_same_boot && root.dev != txn->root_dev))
+		return error_set(err, ERROR_CONFLICT,
+				 "'%s' is not the directory it was (put that back, or remove '%s' "
+				 "to give the promotion up)",
+				 txn->root, txn->directory);
 	return 0;
 }
 
@@ -69,7 +76,9 @@ int txn_open_locked(struct txn *txn, const char *directory, struct error *err)
 	if (txn->is_swap && txn->count == 1 && lock_swapped(txn, err) < 0)
 		return -1;
 	if (open_root(txn, err) < 0) {
-		bool is_needed = txn_state_from(txn->last) != TXN_NONE || txn->beside.count > 0;
+		enum txn_state state = txn_state_from(txn->last);
+		bool is_needed =
+			(state != TXN_NONE && state != TXN_PREPARED) || txn->beside.count > 0;
 
 		fd_close(&txn->root_fd);
 		if (is_needed)
@@ -79,14 +88,23 @@ int txn_open_locked(struct txn *txn, const char *directory, struct error *err)
 }
 
 /* The direction failed and everything is as it was before: so must the journal be. */
-static int give_up(struct txn *txn, uint64_t len, uint64_t seq, enum journal_type last)
+static int give_up(struct txn *txn, uint64_t len, uint64_t seq, enum journal_type last,
+		   struct txn_result *result)
 {
 	int saved = errno;
 
-	(void)journal_cut(&txn->journal, len, seq);
+	result->is_left = journal_cut(&txn->journal, len, seq) < 0;
 	txn->last = last;
 	errno = saved;
 	return -1;
+}
+
+static int stay_stuck(const struct txn *txn, struct txn_result *result, struct error *err)
+{
+	result->is_left = true;
+	return error_context(
+		err, "the undo of promotion %s is unfinished (the next aisbx command finishes it)",
+		txn->id);
 }
 
 static int failed(const struct txn *txn, size_t item, struct txn_result *result, struct error *err)
@@ -114,21 +132,21 @@ static int take_back(struct txn *txn, struct txn_result *result, struct error *e
 		return txn_conflict_error(result, err);
 	txn_times_find(txn);
 	if (txn_log_end(txn, JOURNAL_UNDO) < 0) {
-		(void)give_up(txn, len, seq, last);
+		(void)give_up(txn, len, seq, last, result);
 		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
 				   txn->directory);
 	}
 	if (txn_apply_all(txn, false, &item, &is_stuck) < 0) {
 		failed(txn, item, result, err);
-		return is_stuck ? error_context(err, "promotion %s is stuck", txn->id)
-				: give_up(txn, len, seq, last);
+		return is_stuck ? stay_stuck(txn, result, err)
+				: give_up(txn, len, seq, last, result);
 	}
 	txn_times_restore(txn);
 	if (txn_log_end(txn, JOURNAL_UNDONE) < 0) {
 		error_errno(err, ERROR_HOST, "cannot write the journal of '%s'", txn->directory);
 		if (txn_apply_all(txn, true, &item, &is_stuck) < 0)
-			return error_context(err, "promotion %s is stuck", txn->id);
-		return give_up(txn, len, seq, last);
+			return stay_stuck(txn, result, err);
+		return give_up(txn, len, seq, last, result);
 	}
 	return 0;
 }

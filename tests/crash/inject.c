@@ -1,9 +1,11 @@
 /*
- * Runs a program and lets one of its system calls fail, or kills it there: whatever file it touches, through whichever part.
+ * Runs a program and lets system calls of it fail, or kills it there: whatever file it touches, through whichever part.
  *
- * usage: inject N WORD COUNT_FILE PROGRAM [ARGS]
- * WORD: KILL, or the name of an error. N 0: nothing happens. Calls are those listed below, of the program and of whoever it
- * starts, as they come; how many there were is written to COUNT_FILE. The exit status is the program's, 137 when killed.
+ * usage: inject FAULTS COUNT_FILE PROGRAM [ARGS]
+ * FAULTS: a list with commas of [CALL/]N[+]:WORD. Call N fails; with CALL (of those in `named`) the Nth of these; with + that
+ * one and all that follow. WORD: KILL, or the name of an error. N 0: nothing happens. Calls are those listed below, of the
+ * program and of the processes it starts, in their order; their number is written to COUNT_FILE. The exit status is the
+ * program's, 137 when killed.
  */
 #include "base/fd.h"
 #include "base/own.h"
@@ -51,7 +53,25 @@ static const struct {
 	int number;
 } errors[] = {
 	{ "KILL", 0 },	      { "ENOSPC", ENOSPC }, { "EIO", EIO },	  { "EDQUOT", EDQUOT },
-	{ "EMFILE", EMFILE }, { "EINTR", EINTR },   { "ENOMEM", ENOMEM },
+	{ "EMFILE", EMFILE }, { "EINTR", EINTR },   { "ENOMEM", ENOMEM }, { "EROFS", EROFS },
+};
+
+static const struct {
+	const char *word;
+	int number;
+} named[] = {
+	{ "renameat2", SYS_renameat2 },
+	{ "flock", SYS_flock },
+	{ "statx", SYS_statx },
+};
+
+#define FAULTS_MAX 8
+
+struct fault {
+	int call; /* -1: any */
+	unsigned long at, count;
+	bool goes_on;
+	int error; /* 0: kill */
 };
 
 static _Noreturn void give_up(const char *what)
@@ -68,6 +88,34 @@ static int find_error(const char *word)
 	}
 	(void)fprintf(stderr, "inject: no error %s\n", word);
 	exit(2);
+}
+
+static int find_call(const char *word)
+{
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		if (strcmp(named[i].word, word) == 0)
+			return named[i].number;
+	}
+	(void)fprintf(stderr, "inject: no call %s\n", word);
+	exit(2);
+}
+
+/* Reads one of FAULTS; TEXT is cut up. */
+static struct fault read_fault(char *text)
+{
+	struct fault fault = { .call = -1 };
+	char *slash = strchr(text, '/'), *end;
+
+	if (slash) {
+		*slash = '\0';
+		fault.call = find_call(text);
+		text = slash + 1;
+	}
+	fault.at = strtoul(text, &end, 10);
+	fault.goes_on = *end == '+';
+	end += fault.goes_on;
+	fault.error = find_error(*end == ':' ? end + 1 : "");
+	return fault;
 }
 
 /* One comparison a call, then the two answers. */
@@ -103,9 +151,29 @@ static _Noreturn void become(int socket_fd, char **argv)
 struct injection {
 	int fd;
 	pid_t pid;
-	unsigned long at, count;
-	int error; /* 0: kill */
+	unsigned long count;
+	struct fault faults[FAULTS_MAX];
+	size_t fault_count;
 };
+
+/* The fault that call NUMBER meets, or NULL. */
+static const struct fault *meet(struct injection *injection, int number)
+{
+	const struct fault *met = NULL;
+
+	injection->count++;
+	for (size_t i = 0; i < injection->fault_count; i++) {
+		struct fault *fault = &injection->faults[i];
+
+		if (fault->call >= 0 && fault->call != number)
+			continue;
+		fault->count++;
+		if (fault->at &&
+		    (fault->count == fault->at || (fault->goes_on && fault->count > fault->at)))
+			met = fault;
+	}
+	return met;
+}
 
 /* False when nobody is left. */
 static bool answer(struct injection *injection)
@@ -119,10 +187,12 @@ static bool answer(struct injection *injection)
 		return errno == EINTR || errno == ENOENT;
 	said.id = asked.id;
 	said.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	if (++injection->count == injection->at && injection->error) {
+	const struct fault *fault = meet(injection, asked.data.nr);
+
+	if (fault && fault->error) {
 		said.flags = 0;
-		said.error = -injection->error;
-	} else if (injection->count == injection->at) {
+		said.error = -fault->error;
+	} else if (fault) {
 		(void)kill(injection->pid, SIGKILL);
 	}
 	/* Whoever asked may be dead by now. */
@@ -155,21 +225,24 @@ int main(int argc, char **argv)
 	int ends[2], status;
 	char byte;
 
-	if (argc < 5)
+	if (argc < 4)
 		return 2;
-	injection.at = strtoul(argv[1], NULL, 10);
-	injection.error = find_error(argv[2]);
+	for (char *rest = argv[1], *one; (one = strsep(&rest, ","));) {
+		if (injection.fault_count == FAULTS_MAX)
+			return 2;
+		injection.faults[injection.fault_count++] = read_fault(one);
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		give_up("socketpair");
 	injection.pid = fork();
 	if (injection.pid == 0)
-		become(ends[1], argv + 4);
+		become(ends[1], argv + 3);
 	close(ends[1]);
 	if (fd_receive(ends[0], &byte, 1, &injection.fd, 1, &got) != 1 || got != 1)
 		give_up("inject: the child's filter");
 	serve(&injection);
 	while (waitpid(injection.pid, &status, 0) < 0 && errno == EINTR)
 		;
-	tell_count(argv[3], injection.count);
+	tell_count(argv[2], injection.count);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

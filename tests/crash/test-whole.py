@@ -85,9 +85,10 @@ class World:
         want = self.new if len(set(now.items()) & set(self.new.items())) > len(set(now.items()) & set(self.old.items())) else self.old
         return sorted(set(now.items()) ^ set(want.items()))[:6]
 
-    def fault(self, at, word, *words):
-        """The program with that fault; (its exit code, what it said)."""
-        done = subprocess.run([INJECT, str(at), word, self.count_file, AISBX, *words], cwd=self.home.work, env=self.home.env,
+    def fault(self, at, word, *words, then=()):
+        """The program with that fault, and others THEN (pairs of call and word); (its exit code, what it printed)."""
+        faults = ",".join(f"{n}:{what}" for n, what in ((at, word), *then))
+        done = subprocess.run([INJECT, faults, self.count_file, AISBX, *words], cwd=self.home.work, env=self.home.env,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
         return done.returncode, done.stderr + done.stdout
 

@@ -128,11 +128,12 @@ static int stage_nothing(const struct txn_op *op, struct txn_stage *slot, void *
 	return fd < 0 ? error_errno(err, ERROR_HOST, "stage") : 0;
 }
 
-static bool knows_none(const char *directory, void *cookie)
+static int knows_none(const char *directory, void *cookie, struct error *err)
 {
 	(void)directory;
 	(void)cookie;
-	return false;
+	(void)err;
+	return 0;
 }
 
 /* A whole journal of the right owner that the store never heard of: a repository may bring one. */
