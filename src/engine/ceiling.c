@@ -112,7 +112,7 @@ static int read_settings(const struct sandbox *sandbox, const struct ceiling_pro
 
 	request_init(&request);
 	if (engine_sandbox_request(sandbox, &request, err) < 0 ||
-	    engine_pin_profile(request.profile ? request.profile : "default", env, made, err) < 0)
+	    engine_pin_request(&request, env, made, err) < 0)
 		return -1;
 	*ret_is_same = request.only_narrows && strv_has(&profiles->digests, made->digest);
 	settings_merge(&made->settings, &request.flags);

@@ -6,10 +6,13 @@
 #include "base/own.h"
 #include "base/real_path.h"
 #include "base/yaml.h"
+#include "engine/engine.h"
 #include "engine/profile_workspace.h"
 #include "engine/settings_file.h"
 #include "profile/path.h"
 #include "profile/profile.h"
+#include "workspace/fields.h"
+#include "workspace/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +30,7 @@ struct chain {
 	const struct profile_builtin *builtin; /* beyond the last link, or NULL */
 	enum profile_language language;	       /* of the command; PROFILE_LANGUAGES: none */
 	struct sha256 *sum;		       /* of everything that was read; may be NULL */
+	struct str *copy; /* of everything that was read, as it is kept; may be NULL */
 };
 
 static void chain_done(struct chain *chain)
@@ -65,6 +69,10 @@ bool engine_profile_needs_yaml(const struct request *request, const char *worksp
 	owned(free_ptr) char *own = user_path(config_dir, name);
 	owned(free_ptr) char *found = NULL;
 
+	if (request->kept_profile && (*request->kept_profile || request->settings_file))
+		return true;
+	if (request->kept_profile)
+		free_ptr(&own);
 	if (request->settings_file || profile_is_file(name) || !profile_builtin_find(name) ||
 	    exists(own))
 		return true;
@@ -88,12 +96,32 @@ static int unknown_profile(const char *name, struct error *err)
 			 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
 }
 
+/* Parses what the file REAL holds, which an error calls ORIGIN, and adds it as the next link. */
+static int add_text(struct chain *chain, const char *real, const char *origin,
+		    const struct str *text, struct error *err)
+{
+	owned(free_ptr) char *dir = xstrndup(real, (size_t)(strrchr(real, '/') - real));
+
+	if (profile_parse(str_cstr(text), text->len, origin, dir, &chain->links[chain->count],
+			  err) < 0)
+		return -1;
+	if (chain->sum) {
+		sha256_add(chain->sum, real, strlen(real) + 1);
+		sha256_add(chain->sum, str_cstr(text), text->len + 1);
+	}
+	if (chain->copy) {
+		fields_put(chain->copy, "path", real);
+		fields_put(chain->copy, "text", str_cstr(text));
+	}
+	chain->paths[chain->count++] = xstrdup(real);
+	return 0;
+}
+
 /* Reads, parses and adds the file as the next link. */
 static int add_file(struct chain *chain, const char *path, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 	owned(free_ptr) char *real = path_real(path);
-	owned(free_ptr) char *dir = NULL;
 
 	if (!real)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
@@ -104,17 +132,9 @@ static int add_file(struct chain *chain, const char *path, struct error *err)
 	if (chain->count == CHAIN_DEPTH)
 		return error_set(err, ERROR_INPUT, "%s: more than %d profiles extend each other",
 				 real, CHAIN_DEPTH);
-	dir = xstrndup(real, (size_t)(strrchr(real, '/') - real));
-	if (file_read(AT_FDCWD, real, YAML_MAX_BYTES, &text, err) < 0 ||
-	    profile_parse(str_cstr(&text), text.len, path, dir, &chain->links[chain->count], err) <
-		    0)
+	if (file_read(AT_FDCWD, real, YAML_MAX_BYTES, &text, err) < 0)
 		return -1;
-	if (chain->sum) {
-		sha256_add(chain->sum, real, strlen(real) + 1);
-		sha256_add(chain->sum, str_cstr(&text), text.len + 1);
-	}
-	chain->paths[chain->count++] = ptr_take(&real);
-	return 0;
+	return add_text(chain, real, path, &text, err);
 }
 
 /* A file beside the last link, or beside nothing: where the caller stands. */
@@ -164,6 +184,50 @@ static int follow(struct chain *chain, struct error *err)
 	return 0;
 }
 
+/* All links of a copy that a sandbox keeps. */
+static int add_kept(struct chain *chain, const char *kept, struct error *err)
+{
+	owned(fields_done) struct fields fields = { 0 };
+	const char *builtin, *path = NULL;
+
+	if (fields_parse(kept, strlen(kept), SANDBOX_PROFILE_KIND, &fields, err) < 0)
+		return error_context(err, "the profile that the sandbox keeps");
+	for (size_t i = 0; i < fields.count; i++) {
+		const struct field *field = &fields.items[i];
+		struct str text = STR_INIT;
+		int status;
+
+		if (strcmp(field->key, "path") == 0)
+			path = field->value;
+		if (strcmp(field->key, "text") != 0)
+			continue;
+		if (!path || path[0] != '/' || chain->count == CHAIN_DEPTH)
+			return error_set(err, ERROR_INPUT,
+					 "the profile that the sandbox keeps is damaged");
+		str_add(&text, field->value);
+		status = add_text(chain, path, path, &text, err);
+		str_done(&text);
+		if (status < 0)
+			return -1;
+	}
+	builtin = fields_get(&fields, "builtin");
+	chain->builtin = *builtin ? profile_builtin_find(builtin) : NULL;
+	return *builtin && !chain->builtin ? unknown_profile(builtin, err) : 0;
+}
+
+/* The profile of a request; that of a sandbox is the one it was made with. */
+static int fill_chain(struct chain *chain, const struct request *request, struct error *err)
+{
+	const char *word = request->profile ? request->profile : "default";
+
+	if (request->kept_profile && *request->kept_profile)
+		return add_kept(chain, request->kept_profile, err);
+	/* Made with a built-in one: none of the user's that has its name by now. */
+	if (request->kept_profile)
+		chain->config_dir = NULL;
+	return add_word(chain, word, err) < 0 ? -1 : follow(chain, err);
+}
+
 /* From the farthest ancestor to the one that was named: the nearer word replaces. */
 static void merge_chain(const struct chain *chain, struct settings *ret_settings)
 {
@@ -191,8 +255,59 @@ int engine_resolve_profile(const char *word, const char *config_dir, const struc
 	return 0;
 }
 
+static void end_digest(struct chain *chain, char ret_digest[static SHA256_HEX_SIZE])
+{
+	if (chain->builtin)
+		sha256_add(chain->sum, chain->builtin->name, strlen(chain->builtin->name) + 1);
+	sha256_end(chain->sum, ret_digest);
+}
+
+int engine_keep_profile(const struct request *request, char **ret_kept, struct error *err)
+{
+	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
+	owned(str_done) struct str copy = STR_INIT;
+	char digest[SHA256_HEX_SIZE];
+	struct sha256 sum;
+	owned(chain_done) struct chain chain = {
+		.config_dir = config_dir, .language = PROFILE_LANGUAGES, .sum = &sum, .copy = &copy
+	};
+
+	if (request->kept_profile) {
+		*ret_kept = xstrdup(request->kept_profile);
+		return 0;
+	}
+	if (!engine_reads_yaml && engine_profile_needs_yaml(request, NULL))
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	sha256_start(&sum);
+	fields_begin(&copy, SANDBOX_PROFILE_KIND);
+	if (fill_chain(&chain, request, err) < 0)
+		return -1;
+	if (chain.builtin)
+		fields_put(&copy, "builtin", chain.builtin->name);
+	end_digest(&chain, digest);
+	fields_put(&copy, "sha256", digest);
+	fields_end(&copy);
+	if (copy.len > FIELDS_BYTES_MAX)
+		return error_set(err, ERROR_INPUT,
+				 "%s and what it extends are too large to be kept with a sandbox "
+				 "(at most %u KiB)",
+				 chain.paths[0], FIELDS_BYTES_MAX >> 10);
+	*ret_kept = chain.count > 0 ? str_detach(&copy) : xstrdup("");
+	return 0;
+}
+
 int engine_pin_profile(const char *word, const char *const *env, struct profile_pin *ret_pin,
 		       struct error *err)
+{
+	owned(request_done) struct request request;
+
+	request_init(&request);
+	request.profile = xstrdup(word);
+	return engine_pin_request(&request, env, ret_pin, err);
+}
+
+int engine_pin_request(const struct request *request, const char *const *env,
+		       struct profile_pin *ret_pin, struct error *err)
 {
 	owned(free_ptr) char *config_dir = engine_config_dir(env);
 	struct sha256 sum;
@@ -202,11 +317,9 @@ int engine_pin_profile(const char *word, const char *const *env, struct profile_
 
 	*ret_pin = (struct profile_pin){ .digest = "" };
 	sha256_start(&sum);
-	if (add_word(&chain, word, err) < 0 || follow(&chain, err) < 0)
+	if (fill_chain(&chain, request, err) < 0)
 		return -1;
-	if (chain.builtin)
-		sha256_add(&sum, chain.builtin->name, strlen(chain.builtin->name) + 1);
-	sha256_end(&sum, ret_pin->digest);
+	end_digest(&chain, ret_pin->digest);
 	merge_chain(&chain, &ret_pin->settings);
 	for (size_t i = 0; i < chain.count; i++)
 		strv_add(&ret_pin->paths, chain.paths[i]);
@@ -238,13 +351,15 @@ int engine_extend_profile(struct profile *profile, const char *path, const char 
 int engine_load_profile(const struct request *request, const char *workspace,
 			struct settings *ret_settings, struct strv *notes, struct error *err)
 {
-	const char *word = request->profile ? request->profile : "default";
 	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
-	owned(free_ptr) char *path = NULL;
+	owned(chain_done) struct chain chain = { .config_dir = config_dir,
+						 .language =
+							 profile_language_of(&request->command) };
 	struct settings settings;
 
-	if (engine_resolve_profile(word, config_dir, &request->command, &settings, &path, err) < 0)
+	if (fill_chain(&chain, request, err) < 0)
 		return -1;
+	merge_chain(&chain, &settings);
 	if (settings_file_apply(request, workspace, &settings, notes, err) < 0 ||
 	    (workspace &&
 	     workspace_profile_apply(workspace, config_dir, &settings, notes, err) < 0)) {

@@ -26,6 +26,14 @@ bool engine_profile_needs_yaml(const struct request *request, const char *worksp
 int engine_load_profile(const struct request *request, const char *workspace,
 			struct settings *ret_settings, struct strv *notes, struct error *err);
 
+/*
+ * Named sandboxes keep the profile they are made with: every file of it, with path and digest. A start reads the copy, so
+ * that the masks by which a diff or a promotion is judged are those under which the commands ran, whatever became of the
+ * files; flags are kept in the same way. *ret_kept is owned by the caller; "" when the profile is a built-in one, which
+ * the sandbox then keeps even if the user makes a profile of that name later.
+ */
+int engine_keep_profile(const struct request *request, char **ret_kept, struct error *err);
+
 /* The user's ~/.config/aisbx, owned by the caller; NULL when ENV has no usable HOME. */
 char *engine_config_dir(const char *const *env);
 
@@ -46,6 +54,9 @@ struct profile_pin {
 /* The profile WORD names, for any command. To be released in any case. */
 int engine_pin_profile(const char *word, const char *const *env, struct profile_pin *ret_pin,
 		       struct error *err);
+/* The same of a request, which may be a sandbox's. */
+int engine_pin_request(const struct request *request, const char *const *env,
+		       struct profile_pin *ret_pin, struct error *err);
 void profile_pin_done(struct profile_pin *pin);
 
 #endif

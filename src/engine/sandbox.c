@@ -7,12 +7,14 @@
 #include "driver/driver.h"
 #include "engine/execute.h"
 #include "engine/owner.h"
+#include "engine/profile_load.h"
 #include "engine/protect.h"
 #include "engine/record.h"
 #include "engine/rule_list.h"
 #include "engine/sandbox_parts.h"
 #include "engine/settings_file.h"
 #include "host/host.h"
+#include "workspace/fields.h"
 #include "workspace/promote.h"
 
 #include <string.h>
@@ -56,13 +58,26 @@ const char *sandbox_root_name(enum root_mode root)
 	return "project";
 }
 
+/* "" for one that was made with a built-in profile. */
+static int read_kept_profile(const struct sandbox *sandbox, char **ret_kept, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	if (fields_read_bytes(sandbox->dir_fd, SANDBOX_PROFILE, FIELDS_BYTES_MAX, &text, err) < 0 &&
+	    err->code != ERROR_NOT_FOUND)
+		return error_context(err, "the profile of '%s'", sandbox->name);
+	*ret_kept = xstrdup(str_cstr(&text));
+	return 0;
+}
+
 int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_request,
 			   struct error *err)
 {
 	struct request request;
 
 	request_init(&request);
-	if (sandbox_words_read(&sandbox->settings, &request, err) < 0) {
+	if (sandbox_words_read(&sandbox->settings, &request, err) < 0 ||
+	    read_kept_profile(sandbox, &request.kept_profile, err) < 0) {
 		request_done(&request);
 		return -1;
 	}
@@ -149,6 +164,7 @@ static int make(struct sandbox_place *place, const struct request *request,
 		.root = sandbox_root_name(spec->root),
 		.owner = request->owner,
 		.settings = &words,
+		.profile = request->kept_profile,
 		.expires_ms = expiry(request, create->ttl_ms),
 		.head = "",
 	};
@@ -179,16 +195,23 @@ static int check_stays(const struct spec *spec, struct error *err)
 			 spec->driver, spec->driver);
 }
 
-int engine_create(const struct request *request, const struct engine_create *create,
+int engine_create(const struct request *given, const struct engine_create *create,
 		  struct error *err)
 {
+	struct request with_profile = *given; /* borrows everything else */
+	const struct request *request = &with_profile;
+	owned(free_ptr) char *profile = NULL;
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(surroundings_done) struct surroundings around = { 0 };
 	owned(spec_done) struct spec spec;
 
 	spec_init(&spec);
 	if (sandbox_check_name(create->name, err) < 0 ||
-	    plan_once(request, &around, &spec, err) < 0 || check_stays(&spec, err) < 0 ||
+	    engine_keep_profile(given, &profile, err) < 0)
+		return -1;
+	/* What is planned is what is kept. */
+	with_profile.kept_profile = profile;
+	if (plan_once(request, &around, &spec, err) < 0 || check_stays(&spec, err) < 0 ||
 	    make(&place, request, create, &around, &spec, err) < 0)
 		return -1;
 	record_named("create", create->name, place.sandbox.id);
@@ -240,10 +263,13 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 	return spec_check(spec, err);
 }
 
-int engine_run_kept(const struct request *request, const char *name, uint64_t ttl_ms,
+int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
 		    const struct engine_run_options *options, struct run_result *ret_result,
 		    struct error *err)
 {
+	struct request with_profile = *given; /* borrows everything else */
+	const struct request *request = &with_profile;
+	owned(free_ptr) char *profile = NULL;
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(surroundings_done) struct surroundings around = { 0 };
 	const struct engine_create create = { .name = name, .ttl_ms = ttl_ms };
@@ -260,7 +286,10 @@ int engine_run_kept(const struct request *request, const char *name, uint64_t tt
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (sandbox_check_name(name, err) < 0 || surroundings_read(request, &around, err) < 0 ||
+	if (sandbox_check_name(name, err) < 0 || engine_keep_profile(given, &profile, err) < 0)
+		return -1;
+	with_profile.kept_profile = profile;
+	if (surroundings_read(request, &around, err) < 0 ||
 	    execute_plan(request, &around, &spec, &settings, err) < 0 ||
 	    protect_check(&settings, err) < 0 ||
 	    make(&place, request, &create, &around, &spec, err) < 0)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "workspace/fields.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -278,6 +279,19 @@ static struct value *describe_processes(const struct sandbox_processes *processe
 	return list;
 }
 
+/* The profile it was made with: the file and the digest of all its files; null for a built-in one. */
+static void add_profile(struct value *row, const struct sandbox *sandbox)
+{
+	owned(fields_done) struct fields fields = { 0 };
+	struct error ignored;
+	bool is_kept = fields_read(sandbox->dir_fd, SANDBOX_PROFILE, SANDBOX_PROFILE_KIND, &fields,
+				   &ignored) == 0;
+
+	value_add(row, "profile", value_new_text(is_kept ? fields_get(&fields, "path") : NULL));
+	value_add(row, "profile_sha256",
+		  value_new_text(is_kept ? fields_get(&fields, "sha256") : NULL));
+}
+
 int engine_inspect(const char *name, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
@@ -293,6 +307,7 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 	value_add(row, "workspace", value_new_text(opened.sandbox.workspace));
 	value_add(row, "root", value_new_text(opened.sandbox.root));
 	value_add(row, "settings", value_from_strv(&opened.sandbox.settings));
+	add_profile(row, &opened.sandbox);
 	value_add(row, "base_taken", workspace_time(opened.sandbox.base_ns / 1000000));
 	value_add(row, "snapshot", value_new_text(opened.sandbox.at[0] ? opened.sandbox.at : NULL));
 	value_add(row, "kept_alive", value_new_bool(processes.has_keeper));

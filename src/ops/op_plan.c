@@ -1,4 +1,5 @@
 /* `plan`: what run would launch, as a page for people or as the spec itself. */
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "base/units.h"
 #include "ops/rows.h"
@@ -216,7 +217,8 @@ static void note_gaps(struct spec *spec)
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		const struct spec_mask *mask = &spec->masks[i];
 
-		if (mask->kind == MASK_GLOB && mask_parent_shows(spec, mask->path))
+		if (mask->kind == MASK_GLOB && path_is_within(mask->path, spec->workspace) &&
+		    mask_parent_shows(spec, mask->path))
 			strv_addf(
 				&spec->notes,
 				"%s: a file that the host makes under such a name while a command "

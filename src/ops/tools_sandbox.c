@@ -96,6 +96,7 @@ const struct tool sandbox_list_tool = {
 
 static const struct tool_field inspect_fields[] = {
 	{ "name", "string", NULL },	     { "base", "string", NULL },
+	{ "profile", "string", NULL },	     { "profile_sha256", "string", NULL },
 	{ "state", "string", NULL },	     { "created", "string", NULL },
 	{ "expires", "string", NULL },	     { "snapshots", "integer", NULL },
 	{ "changes", "object", NULL },	     { "disk_bytes", "integer", NULL },

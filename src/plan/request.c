@@ -14,6 +14,7 @@ void request_done(struct request *request)
 {
 	settings_done(&request->flags);
 	free(request->profile);
+	free(request->kept_profile);
 	free(request->workspace);
 	free(request->trace_id);
 	free(request->settings_file);

@@ -6,7 +6,8 @@
 
 struct request {
 	struct settings flags;
-	char *profile;	     /* name or file of --profile; NULL for the default */
+	char *profile; /* name or file of --profile; NULL for the default */
+	char *kept_profile; /* of a named sandbox: what that was when it was made (profile_load.h); NULL: to be found */
 	char *workspace;     /* -C; NULL for the enclosing git root or the current directory */
 	char *trace_id;	     /* NULL when none */
 	char *settings_file; /* --settings: of another sandbox's kind; NULL when none */

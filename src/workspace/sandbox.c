@@ -122,7 +122,9 @@ static int copy_file(const struct sandbox *from, const struct sandbox *to, const
 /* What promotions of the one it is forked from made of reality holds for the fork, too, and so do its steps. */
 static int copy_notes(const struct sandbox *from, const struct sandbox *to, struct error *err)
 {
-	if (copy_file(from, to, "promoted", err) < 0 || copy_file(from, to, ORIGIN_BLOBS, err) < 0)
+	if (copy_file(from, to, "promoted", err) < 0 ||
+	    copy_file(from, to, ORIGIN_BLOBS, err) < 0 ||
+	    copy_file(from, to, SANDBOX_PROFILE, err) < 0)
 		return -1;
 	return copy_file(from, to, TODO_FILE, err);
 }
@@ -139,6 +141,10 @@ static int fill_draft(const struct sandbox *sandbox, const struct sandbox_make *
 		return error_set(err, ERROR_USAGE, "these are too many settings to keep");
 	if (write_record(sandbox->dir_fd, "meta", &meta, err) < 0 ||
 	    write_record(sandbox->dir_fd, "head", &head, err) < 0)
+		return -1;
+	if (make->profile && *make->profile &&
+	    store_write(sandbox->dir_fd, SANDBOX_PROFILE, make->profile, strlen(make->profile),
+			err) < 0)
 		return -1;
 	if (make->like && copy_notes(make->like, sandbox, err) < 0)
 		return -1;

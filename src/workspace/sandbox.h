@@ -5,6 +5,7 @@
  *   sbx/NAME/head     the layer it stands on, "" for the base; with when and in which boot the base was taken, and
  *                     when it ends, if ever
  *   sbx/NAME/upper/   its writable top, shaped as a layer
+ *   sbx/NAME/profile  a copy of the profile it was made with, unless that is a built-in one; what starts read
  *   sbx/NAME/touched  base identities of what the top touched (origin.h)
  *   sbx/NAME/todo     steps of whoever works in it (todo.h)
  *   sbx/NAME/promoted what promotions made of reality, from then on the base (origin_record.h)
@@ -21,6 +22,8 @@
 #include "workspace/layer.h"
 
 #define SANDBOX_NAME_MAX 63
+#define SANDBOX_PROFILE "profile"
+#define SANDBOX_PROFILE_KIND "aisbx-profile 1"
 
 struct sandbox {
 	const struct store *store; /* borrowed */
@@ -53,6 +56,8 @@ int sandbox_check_name(const char *name, struct error *err);
 struct sandbox_make {
 	const char *name, *workspace, *root, *owner;
 	const struct strv *settings;
+	const char *
+		profile; /* a copy of the profile's files (SANDBOX_PROFILE); NULL or "": a built-in one */
 	uint64_t expires_ms;
 	const char *head;	    /* "" or the layer to start from */
 	const struct sandbox *like; /* with a head: whose base it shares; else NULL */

@@ -215,6 +215,53 @@ def test_trust(runs):
     os.unlink(path)
 
 
+def test_named(works):
+    """A named sandbox keeps the profile it was made with, whatever becomes of the file."""
+    if not works:
+        tap.skip("profiles of named sandboxes", runs_not)
+        return
+    repo = work + "/named"
+    own = home + "/.config/aisbx/profiles/"
+    for name in ("secret", "second", "third"):
+        write(f"{repo}/{name}", "seen\n")
+    write(own + "common.yaml", "extends: default\nhide: [second]\n")
+    write(own + "default.yaml", "extends: default\nhide: [secret]\npids: 77\n")
+    write(own + "mine.yaml", "extends: common\nhide: [secret, third]\npids: 77\n")
+    path = write(work + "/by-file.yaml", "extends: default\nhide: [secret]\n")
+
+    def seen(name):
+        return call("exec", name, "--", "sh", "-c", "cat secret", cwd=repo)
+
+    for name, words in (("plain", []), ("mine", ["--profile", "mine"]), ("file", ["--profile", path])):
+        done = call("create", name, *words, cwd=repo)
+        tap.ok(done.returncode == 0 and "seen" not in seen(name).stdout, f"{name}: exec obeys the user's own profile", done)
+        done = call("diff", name, cwd=repo)
+        tap.ok(done.returncode == 0, f"{name}: later verbs find it", done)
+        about = json.loads(call("inspect", name, "--json", cwd=repo).stdout or "{}")
+        tap.ok((about.get("profile") or "").endswith(".yaml") and len(about.get("profile_sha256") or "") == 64,
+               f"{name}: inspect has its path and digest", about)
+    done = call("run", "--keep", "kept", "--", "true", cwd=repo)
+    tap.ok(done.returncode == 0 and "seen" not in seen("kept").stdout, "run --keep obeys it, and so does exec then", done)
+    call("fork", "mine", "twin", cwd=repo)
+    # Changed, gone, or only now there: what was kept counts.
+    write(own + "default.yaml", "extends: default\n")
+    os.unlink(own + "mine.yaml")
+    os.unlink(own + "common.yaml")
+    os.unlink(path)
+    for name in ("plain", "mine", "file", "kept", "twin"):
+        call("stop", name, cwd=repo)
+        done = seen(name)
+        tap.ok("seen" not in done.stdout and "No such file" in done.stderr, f"{name}: with the file changed or gone as well", done)
+    os.unlink(own + "default.yaml")
+    call("create", "built-in", cwd=repo)
+    write(own + "default.yaml", "extends: default\nhide: [secret]\n")
+    tap.ok(seen("built-in").stdout.startswith("seen"), "one made with a built-in profile keeps that")
+    done = call("create", "none", "--profile", "mine", cwd=repo)
+    tap.ok(done.returncode == 5 and "profile" in done.stderr, "a missing profile is an error when a sandbox is made", done)
+    call("rm", "plain", "mine", "file", "kept", "twin", "built-in", cwd=repo)
+    os.unlink(own + "default.yaml")
+
+
 top = tempfile.mkdtemp(prefix="aisbx-test-profile-")
 os.chmod(top, 0o755)
 home, work = os.path.realpath(top) + "/home", os.path.realpath(top) + "/work"
@@ -224,8 +271,13 @@ first = call("run", "--", "true")
 works, runs_not = first.returncode == 0, (first.stderr.strip() or "runs are refused here")[:100]
 sanitized = "asan" in subprocess.run(["ldd", AISBX], capture_output=True, text=True, check=False).stdout
 try:
-    for test in (test_forms, test_own, test_mistakes, test_bombs, test_widening, test_trust):
+    for test in (test_forms, test_own, test_mistakes, test_bombs, test_widening, test_trust, test_named):
         test(works)
 finally:
-    shutil.rmtree(top)
+    # What empties the store's trash, or ends with a sandbox, may still be at it.
+    for _ in range(100):
+        shutil.rmtree(top, ignore_errors=True)
+        if not os.path.exists(top):
+            break
+        time.sleep(0.1)
 sys.exit(tap.done())
