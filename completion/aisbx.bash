@@ -28,6 +28,10 @@ _aisbx()
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
+	--env-fd)
+		COMPREPLY=()
+		return
+		;;
 	--trace)
 		COMPREPLY=()
 		return
@@ -69,6 +73,10 @@ _aisbx()
 		return
 		;;
 	--input)
+		COMPREPLY=()
+		return
+		;;
+	--input-fd)
 		COMPREPLY=()
 		return
 		;;
@@ -371,19 +379,19 @@ _aisbx()
 	esac
 	case ${COMP_WORDS[1]} in
 	run)
-		flags=" --json -h --help --profile -C --workspace --no-net --name-status --trace --keep --batch --jobs --batch-time --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --name-status --env-fd --trace --keep --batch --jobs --batch-time --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	try)
-		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --require-signature --protect-base -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --env-fd --trace --settings --require-signature --protect-base -y --yes -n --no --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	plan)
-		flags=" --json -h --help --profile -C --workspace --no-net --trace --settings --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --env-fd --trace --settings --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	create)
-		flags=" --json -h --help --profile -C --workspace --no-net --ttl --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
+		flags=" --json -h --help --profile -C --workspace --no-net --env-fd --ttl --settings --require-signature --protect-base --cpu --mem --pids --disk --inodes --time --cpu-time --fsize --nofile --output --fuel --driver --root --net --allow --deny --publish --secret-header --ro --rw --rw-through --env --pass-env --secret --scan --home --hide --workspace-secrets --splice --seccomp --require --allow-degraded"
 		;;
 	exec)
-		flags=" --json -h --help -d --detach --time --cpu-time --output --scan --require-signature --env --secret --trace"
+		flags=" --json -h --help -d --detach --time --cpu-time --output --scan --require-signature --env --env-fd --secret --trace"
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	shell)
@@ -391,7 +399,7 @@ _aisbx()
 		words=$(command ls "${XDG_DATA_HOME:-$HOME/.local/share}/aisbx/sbx" 2>/dev/null)
 		;;
 	poll)
-		flags=" --json -h --help --offset --stderr-offset --wait --input --input-end --signal"
+		flags=" --json -h --help --offset --stderr-offset --wait --input --input-fd --input-end --signal"
 		;;
 	ls)
 		flags=" --json -h --help"

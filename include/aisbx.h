@@ -52,7 +52,8 @@ enum aisbx_error {
 	AISBX_ERROR_ARGUMENT, /* a NULL where none may be, or a name that is no flag's */
 	AISBX_ERROR_PROGRAM,  /* the program aisbx could not be started */
 	AISBX_ERROR_SYSTEM,   /* no descriptors, no processes left */
-	AISBX_ERROR_ANSWER    /* the program died or gave an answer that is not one */
+	AISBX_ERROR_ANSWER,   /* the program died or gave an answer that is not one */
+	AISBX_ERROR_TIME      /* the program took too long and was ended: aisbx_request_limit */
 };
 
 /* What came of a command. */
@@ -91,7 +92,8 @@ AISBX_API void aisbx_request_free(struct aisbx_request *request);
 /*
  * Says what a flag of the verb to be called (such as `aisbx run`) says: NAME without dashes ("mem", "time", "profile", "env"),
  * VALUE as on the command line, NULL for a switch ("no-net"). Lists grow, of others the last value
- * counts. The workspace is "workspace". Whether the value makes sense is told by the run.
+ * counts. The workspace is "workspace". Variables ("env") reach the program by descriptor, everything else on its command
+ * line, which every user of the machine can read. Whether the value makes sense is told by the run.
  */
 AISBX_API enum aisbx_error aisbx_request_set(struct aisbx_request *request, const char *name,
 					     const char *value);
@@ -104,12 +106,19 @@ AISBX_API enum aisbx_error aisbx_request_command(struct aisbx_request *request,
 AISBX_API enum aisbx_error aisbx_request_stdin(struct aisbx_request *request, const void *bytes,
 					       size_t len);
 
+/*
+ * How long a call may take, in milliseconds, beyond the time of a command it runs; 600000 at first. The command's
+ * time is what "time" says, or a day. Of a session the limit holds that it was opened with.
+ */
+AISBX_API enum aisbx_error aisbx_request_limit(struct aisbx_request *request,
+					       unsigned long milliseconds);
+
 /* The absolute path of the program aisbx, where it was not installed with the library; copied. */
 AISBX_API enum aisbx_error aisbx_request_program(struct aisbx_request *request, const char *path);
 
 /*
  * Runs the command and waits for it. With AISBX_OK there is a result, also when the command failed
- * or was refused; otherwise *result is untouched. Set "time", or the wait has the profile's limit
+ * or was refused; otherwise *result is untouched. Set "time", or the command has the profile's limit
  * only.
  */
 AISBX_API enum aisbx_error aisbx_run(const struct aisbx_request *request,
@@ -175,7 +184,8 @@ AISBX_API enum aisbx_error aisbx_diff(const struct aisbx_request *request, const
 				      struct aisbx_result **result);
 
 /*
- * Applies its changes to reality, all or nothing; those at PATHS (ended by NULL), or all when that is NULL.
+ * Applies its changes to reality, all or nothing; those at PATHS (ended by NULL; an empty list applies
+ * nothing), or all when that is NULL.
  * With the flag "dry-run" it only says what it would do; "strategy" decides conflicts, "allow-path" agrees
  * to what could make something run. The text "promotion_id" is what aisbx_undo takes. A conflict has the
  * code "conflict", a missing agreement "consent"; the JSON then names each place.
@@ -198,7 +208,8 @@ AISBX_API enum aisbx_error aisbx_list(const struct aisbx_request *request,
 /*
  * A file of the sandbox: relative paths start at the top of its workspace, and it is read and written with
  * what a command in it may do. What was read is the result's stdout; directories that lead to a file to
- * be written are made. A file that is not there has the status AISBX_FAILURE, and stderr says so.
+ * be written are made. A file that is not there, or is none (a pipe, a device), has the status AISBX_FAILURE, and
+ * stderr says so.
  */
 AISBX_API enum aisbx_error aisbx_read_file(const struct aisbx_request *request, const char *name,
 					   const char *path, struct aisbx_result **result);

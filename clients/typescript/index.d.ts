@@ -172,6 +172,13 @@ export function run(cmd: Command, options?: RunOptions): Promise<RunResult>
 /** Takes a promotion back (default: the last one of this directory's workspace); the paths that are as before. */
 export function undo(promotion?: string | Promotion): Promise<string[]>
 
+/**
+ * Sets how long the program is waited for, in milliseconds: `callMs` is what a call may take beyond the time of a
+ * command it runs (ten minutes at first), `commandMs` what a command may take without a `timeoutMs` of its own (a day at
+ * first). A program that takes longer is ended, and ProgramError thrown with the code "timeout".
+ */
+export function setLimits(limits: { callMs?: number, commandMs?: number }): void
+
 /** A command in the background; it lives on when this program is gone. */
 export class CommandHandle {
   readonly execId: string
@@ -184,7 +191,7 @@ export class CommandHandle {
   poll(waitMs?: Duration): Promise<RunResult | null>
   /** Waits for its end; throws as `commands.run` does. */
   wait(options?: Pick<CommandOptions, 'onStdout' | 'onStderr'>): Promise<RunResult>
-  sendStdin(data: string): Promise<void>
+  sendStdin(data: string | Uint8Array): Promise<void>
   closeStdin(): Promise<void>
   /** Sends it a signal (default "KILL", and then waits for its end); false when it has ended already. */
   kill(signal?: string): Promise<boolean>
@@ -247,7 +254,7 @@ export class Sandbox {
   diff(): Promise<Change[]>
   /** The same as a unified diff that `git apply` takes. */
   patch(): Promise<string>
-  /** Applies its changes (or those at `paths`) to reality, all or nothing. */
+  /** Applies its changes (or those at `paths` alone: none for an empty array) to reality, all or nothing. */
   promote(paths?: readonly string[], options?: PromoteOptions): Promise<Promotion>
   /** Takes today's reality as its base. */
   refresh(): Promise<void>
@@ -258,7 +265,7 @@ export class SandboxError extends Error {
   readonly code: string
   readonly hint: string | null
 }
-/** The program is not there, or gave no answer that can be read. */
+/** The program is not there, was killed, took too long, or gave no answer that can be read. */
 export class ProgramError extends SandboxError {}
 /** A name, a flag or a value makes no sense. */
 export class UsageError extends SandboxError {}

@@ -3,6 +3,7 @@
 // Names are spelt out, so that `import { Sandbox } from 'aisbx'` finds them as well.
 const { Commands, CommandHandle } = require('./lib/commands.js')
 const { Files } = require('./lib/files.js')
+const { setLimits } = require('./lib/program.js')
 const { Sandbox, run, undo } = require('./lib/sandbox.js')
 const {
   CommandExitError, ConflictError, ConsentError, DeniedError, NotFoundError, ProgramError, SandboxError, TimeoutError,
@@ -24,5 +25,6 @@ module.exports = {
   TimeoutError,
   UsageError,
   run,
+  setLimits,
   undo
 }

@@ -30,7 +30,7 @@ static enum aisbx_error ask_run(const struct ask *ask, struct aisbx_result **res
 	if (!result)
 		return AISBX_ERROR_ARGUMENT;
 	error = process_ask(ask, &answer, &exit_status);
-	return error ? error : result_read_run(&answer, result);
+	return error ? error : result_read_run(&answer, exit_status, result);
 }
 
 /* A verb about what is called NAME, and nothing else. */
@@ -47,7 +47,7 @@ static enum aisbx_error ask_name(const struct aisbx_request *request, const char
 
 enum aisbx_error aisbx_run(const struct aisbx_request *request, struct aisbx_result **result)
 {
-	owned(ask_done) struct ask ask = { .request = request, .verb = "run" };
+	owned(ask_done) struct ask ask = { .request = request, .verb = "run", .is_run = true };
 
 	if (!request)
 		return AISBX_ERROR_ARGUMENT;
@@ -75,7 +75,7 @@ enum aisbx_error aisbx_create(const struct aisbx_request *request, const char *n
 enum aisbx_error aisbx_exec(const struct aisbx_request *request, const char *name,
 			    struct aisbx_result **result)
 {
-	owned(ask_done) struct ask ask = { .request = request, .verb = "exec" };
+	owned(ask_done) struct ask ask = { .request = request, .verb = "exec", .is_run = true };
 
 	if (!request || !is_word(name) || request->command.count == 0)
 		return AISBX_ERROR_ARGUMENT;
@@ -129,13 +129,25 @@ enum aisbx_error aisbx_diff(const struct aisbx_request *request, const char *nam
 	return ask_name(request, "diff", name, result);
 }
 
+/* An empty list of paths: the program would take none for all. */
+static enum aisbx_error promote_nothing(struct aisbx_result **result)
+{
+	owned(str_done) struct str answer = STR_INIT;
+
+	str_add(&answer, "{\"promotion_id\":null,\"applied\":[],\"merged\":[],\"conflicts\":[],"
+			 "\"consent\":[]}\n");
+	return result_read(&answer, 0, result);
+}
+
 enum aisbx_error aisbx_promote(const struct aisbx_request *request, const char *name,
 			       const char *const *paths, struct aisbx_result **result)
 {
 	owned(ask_done) struct ask ask = { .request = request, .verb = "promote" };
 
-	if (!is_word(name))
+	if (!is_word(name) || !result)
 		return AISBX_ERROR_ARGUMENT;
+	if (paths && !*paths)
+		return promote_nothing(result);
 	strv_add(&ask.words, name);
 	for (; paths && *paths; paths++)
 		strv_add(&ask.behind, *paths);
@@ -161,6 +173,11 @@ enum aisbx_error aisbx_list(const struct aisbx_request *request, struct aisbx_re
 	return ask_verb(&ask, result);
 }
 
+/* A pipe would be waited for, a device never ends. */
+#define FILE_ONLY                              \
+	"[ ! -e \"$1\" ] || [ -f \"$1\" ] || " \
+	"{ echo \"$1: not a regular file\" >&2; exit 1; }; "
+
 /* Runs SCRIPT with the path as its only word. */
 static enum aisbx_error ask_file(struct ask *ask, const char *name, const char *script,
 				 const char *path, struct aisbx_result **result)
@@ -168,6 +185,7 @@ static enum aisbx_error ask_file(struct ask *ask, const char *name, const char *
 	if (!is_word(name) || !path || !*path)
 		return AISBX_ERROR_ARGUMENT;
 	ask->verb = "exec";
+	ask->is_run = true;
 	ask->at_top = true;
 	strv_add(&ask->words, name);
 	strv_add(&ask->behind, "/bin/sh");
@@ -186,7 +204,7 @@ enum aisbx_error aisbx_read_file(const struct aisbx_request *request, const char
 
 	/* The most that the program brings back. */
 	strv_add(&ask.words, "--output=1g");
-	return ask_file(&ask, name, "cat \"$1\"", path, result);
+	return ask_file(&ask, name, FILE_ONLY "exec cat \"$1\"", path, result);
 }
 
 enum aisbx_error aisbx_write_file(const struct aisbx_request *request, const char *name,
@@ -201,5 +219,6 @@ enum aisbx_error aisbx_write_file(const struct aisbx_request *request, const cha
 	if (len > 0)
 		str_add_bytes(&input, bytes, len);
 	ask.input = &input;
-	return ask_file(&ask, name, "mkdir -p \"${1%/*}/\" && cat > \"$1\"", path, result);
+	return ask_file(&ask, name, FILE_ONLY "mkdir -p \"${1%/*}/\" && exec cat > \"$1\"", path,
+			result);
 }

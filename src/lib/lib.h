@@ -11,7 +11,10 @@
 #include <sys/types.h>
 
 struct aisbx_request {
-	struct strv flags; /* as they stand on the command line: --mem=256m */
+	struct strv flags;     /* as they stand on the command line: --mem=256m */
+	struct strv variables; /* K=V; passed by descriptor */
+	int64_t limit_ms;      /* of a call, beyond the command's time */
+	int64_t time_ms;       /* the command's; 0: not given */
 	struct strv command;
 	struct str input;
 	char *program;
@@ -36,6 +39,7 @@ struct ask {
 	const char *verb;
 	struct strv words, behind;
 	const struct str *input; /* NULL: none */
+	bool is_run;		 /* a command of the caller's runs, and has its own time */
 	bool at_top; /* in the sandbox it starts at the workspace's top, wherever the caller stands */
 };
 
@@ -45,16 +49,28 @@ void ask_done(struct ask *ask);
 struct talk {
 	int input_read, input_write;
 	int output_read, output_write;
+	int pid_fd; /* of the program; -1: it was collected before it could be had */
 	size_t fed;
-	bool broken;
+	uint64_t until_ms; /* of the monotonic clock */
+	bool broken, late;
 };
 
 /* Starts the program; what is written does not block. */
 enum aisbx_error process_start(const struct ask *ask, struct talk *ret_talk, pid_t *ret_pid);
 void talk_close(struct talk *talk);
 
-/* Waits for its end. False when a signal ended it: what it said may be half of an answer. */
-bool wait_for(pid_t pid, int *ret_exit_status);
+/* How long a call with this request may take. */
+int64_t request_limit_ms(const struct aisbx_request *request, bool is_run);
+
+/* Milliseconds until the call is late, for poll(2); 0 when it is. */
+int talk_left_ms(const struct talk *talk);
+void talk_set_limit(struct talk *talk, int64_t limit_ms);
+
+/*
+ * Waits for the program's end, and ends it when the call is late. False when a signal ended it: its answer may be half
+ * of one.
+ */
+bool wait_for(struct talk *talk, pid_t pid, int *ret_exit_status);
 
 /* Blocks SIGPIPE in this thread; false when one was pending already: that is not ours to take. */
 bool hold_pipe_signal(sigset_t *ret_before);
@@ -66,8 +82,9 @@ void release_pipe_signal(const sigset_t *before, bool take_back);
  */
 enum aisbx_error process_ask(const struct ask *ask, struct str *ret_answer, int *ret_exit_status);
 
-/* Reads the answer of `run --json` or `exec --json`. */
-enum aisbx_error result_read_run(const struct str *answer, struct aisbx_result **ret_result);
+/* Reads the answer of `run --json` or `exec --json`, which came with that exit status. */
+enum aisbx_error result_read_run(const struct str *answer, int exit_status,
+				 struct aisbx_result **ret_result);
 
 /* Reads the answer of any other verb, which came with that exit status. */
 enum aisbx_error result_read(const struct str *answer, int exit_status,

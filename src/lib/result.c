@@ -93,13 +93,16 @@ static struct value *read_object(const char *bytes, size_t len)
 	return map;
 }
 
-enum aisbx_error result_read_run(const struct str *answer, struct aisbx_result **ret_result)
+enum aisbx_error result_read_run(const struct str *answer, int exit_status,
+				 struct aisbx_result **ret_result)
 {
 	struct value *map = read_object(str_cstr(answer), answer->len);
 	struct aisbx_result *result;
 	int64_t exit_code = 125;
 
-	if (!map || !value_get_text(map, "status")) {
+	/* A program that failed after all did not come to the end its result tells of. */
+	if (!map || !value_get_text(map, "status") ||
+	    (exit_status > 0 && status_of(value_get_text(map, "status")) == AISBX_SUCCESS)) {
 		value_free(map);
 		return AISBX_ERROR_ANSWER;
 	}
@@ -149,8 +152,8 @@ enum aisbx_error result_read(const struct str *answer, int exit_status,
 {
 	struct aisbx_result *result = new_result(answer);
 
-	/* An empty list is an answer only of somebody who is known to have come to its end. */
-	if (!read_rows(result) || (result->rows->many.count == 0 && exit_status != 0)) {
+	/* Of a list any part may be missing unless the program is known to have come to its end. */
+	if (!read_rows(result) || (result->rows->many.count != 1 && exit_status != 0)) {
 		aisbx_result_free(result);
 		return AISBX_ERROR_ANSWER;
 	}

@@ -1,4 +1,5 @@
 /* libaisbx: a program that stays between runs, so that what it keeps started is there for the next. */
+#include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "base/utf8.h"
@@ -14,6 +15,7 @@ struct aisbx_session {
 	pthread_mutex_t lock;
 	struct talk talk;
 	pid_t pid;
+	int64_t limit_ms; /* of a run */
 	pid_t owner;	  /* the process it was opened in */
 	struct str heard; /* of the answer to come */
 	bool is_lost;
@@ -43,6 +45,7 @@ enum aisbx_error aisbx_session_open(const struct aisbx_request *request,
 		return error;
 	}
 	(void)pthread_mutex_init(&made->lock, NULL);
+	made->limit_ms = request_limit_ms(request, true);
 	made->owner = getpid();
 	*session = made;
 	return AISBX_OK;
@@ -55,12 +58,15 @@ void aisbx_session_close(struct aisbx_session *session)
 	if (!session)
 		return;
 	/* The end of its input is its end. */
-	talk_close(&session->talk);
+	fd_close(&session->talk.input_write);
+	fd_close(&session->talk.output_read);
 	/* Of a fork it is no child, and its lock may have been held by a thread that is not there. */
 	if (is_owned(session)) {
-		(void)wait_for(session->pid, &ignored);
+		talk_set_limit(&session->talk, session->talk.late ? 0 : session->limit_ms);
+		(void)wait_for(&session->talk, session->pid, &ignored);
 		(void)pthread_mutex_destroy(&session->lock);
 	}
+	talk_close(&session->talk);
 	str_done(&session->heard);
 	free(session);
 }
@@ -125,15 +131,19 @@ static void converse(struct aisbx_session *session, const struct str *line)
 {
 	size_t fed = 0;
 	bool is_fed = false;
+	int got;
 
+	talk_set_limit(&session->talk, session->limit_ms);
 	while (!session->is_lost && !(is_fed && has_answer(session))) {
 		struct pollfd ready[2] = {
 			{ .fd = session->talk.output_read, .events = POLLIN },
 			{ .fd = is_fed ? -1 : session->talk.input_write, .events = POLLOUT },
 		};
 
-		if (poll(ready, 2, -1) < 0) {
-			session->is_lost = errno != EINTR;
+		got = poll(ready, 2, talk_left_ms(&session->talk));
+		session->talk.late = got == 0;
+		if (got <= 0) {
+			session->is_lost = got == 0 || errno != EINTR;
 			continue;
 		}
 		if (ready[1].revents)
@@ -155,8 +165,8 @@ static enum aisbx_error take_answer(struct aisbx_session *session, struct aisbx_
 	    memchr(answer.data, '\n', answer.len) != answer.data + answer.len - 1)
 		session->is_lost = true;
 	if (session->is_lost)
-		return AISBX_ERROR_ANSWER;
-	error = result_read_run(&answer, result);
+		return session->talk.late ? AISBX_ERROR_TIME : AISBX_ERROR_ANSWER;
+	error = result_read_run(&answer, 0, result);
 	return error ? result_read(&answer, 1, result) : AISBX_OK;
 }
 
@@ -170,7 +180,7 @@ enum aisbx_error aisbx_session_run(struct aisbx_session *session,
 	bool take_back;
 
 	if (!session || !is_owned(session) || !request || !result || request->command.count == 0 ||
-	    request->flags.count > 0 || !write_line(request, &line))
+	    request->flags.count > 0 || request->variables.count > 0 || !write_line(request, &line))
 		return AISBX_ERROR_ARGUMENT;
 	(void)pthread_mutex_lock(&session->lock);
 	take_back = hold_pipe_signal(&before);

@@ -63,7 +63,29 @@ static int read_wait(const struct op_call *call, uint64_t *ret_ms, struct error 
 	return 0;
 }
 
-static int read_words(const struct op_call *call, struct engine_poll *poll, struct error *err)
+/* BYTES hold what came by descriptor; a text on the command line is borrowed. */
+static int read_input(const struct op_call *call, struct str *bytes, struct engine_poll *poll,
+		      struct error *err)
+{
+	int given = op_arg_descriptor(call, "input-fd", 0, BACKGROUND_INPUT_MAX, bytes, err);
+
+	poll->input = op_arg_text(call, "input");
+	if (given < 0)
+		return -1;
+	if (given && poll->input)
+		return error_set(err, ERROR_USAGE, "--input and --input-fd: give one of them");
+	poll->input_len = poll->input ? strlen(poll->input) : bytes->len;
+	if (given)
+		poll->input = str_cstr(bytes);
+	if (poll->input_len > BACKGROUND_INPUT_MAX)
+		return error_set(err, ERROR_USAGE,
+				 "--input: %zu bytes are too many at once; send at most %zu",
+				 poll->input_len, BACKGROUND_INPUT_MAX);
+	return 0;
+}
+
+static int read_words(const struct op_call *call, struct str *bytes, struct engine_poll *poll,
+		      struct error *err)
 {
 	const char *sig = op_arg_text(call, "signal");
 
@@ -72,13 +94,9 @@ static int read_words(const struct op_call *call, struct engine_poll *poll, stru
 			err, ERROR_USAGE,
 			"poll takes one command: aisbx poll EXEC (aisbx exec -d says its id)");
 	*poll = (struct engine_poll){ .exec_id = call->words.items[0],
-				      .input = op_arg_text(call, "input"),
 				      .input_end = op_arg_switch(call, "input-end") };
-	poll->input_len = poll->input ? strlen(poll->input) : 0;
-	if (poll->input_len > BACKGROUND_INPUT_MAX)
-		return error_set(err, ERROR_USAGE,
-				 "--input: %zu bytes are too many at once; send at most %zu",
-				 poll->input_len, BACKGROUND_INPUT_MAX);
+	if (read_input(call, bytes, poll, err) < 0)
+		return -1;
 	if (sig && signal_of(sig, &poll->signal, err) < 0)
 		return -1;
 	if (read_offset(call, "offset", &poll->out_offset, err) < 0 ||
@@ -164,9 +182,10 @@ static void write_words(struct op_call *call, const struct engine_poll *poll,
 int op_poll_run(struct op_call *call, struct error *err)
 {
 	owned(engine_polled_done) struct engine_polled polled = { 0 };
+	owned(str_done) struct str input = STR_INIT;
 	struct engine_poll poll = { .exec_id = NULL };
 
-	if (read_words(call, &poll, err) < 0 || engine_exec_poll(&poll, &polled, err) < 0)
+	if (read_words(call, &input, &poll, err) < 0 || engine_exec_poll(&poll, &polled, err) < 0)
 		return -1;
 	if (call->json)
 		write_data(call, &poll, &polled);

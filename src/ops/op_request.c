@@ -36,6 +36,10 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 		return -1;
 	request_init(&request);
 	settings_copy(&request.flags, &call->settings);
+	if (op_take_variables(call, &request.flags, err) < 0) {
+		request_done(&request);
+		return -1;
+	}
 	if (op_arg_switch(call, "require-signature"))
 		request.flags.require_signature = xstrdup("true");
 	if (op_arg_switch(call, "protect-base"))

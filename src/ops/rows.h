@@ -83,6 +83,16 @@ extern const struct op try_row, diff_row, status_row, promote_row, undo_row, pro
 int op_request(struct op_call *call, struct request *ret_request, struct error *err);
 
 /*
+ * What the descriptor named by the flag NAME holds, read to its end: MIN is the lowest number allowed, LIMIT the most
+ * bytes. 1, 0 when the flag was not given, -1 on failure.
+ */
+int op_arg_descriptor(const struct op_call *call, const char *name, int min, size_t limit,
+		      struct str *ret_bytes, struct error *err);
+
+/* Adds the variables of --env-fd to SETTINGS. */
+int op_take_variables(const struct op_call *call, struct settings *settings, struct error *err);
+
+/*
  * Tells the call what came of a run: its data, or notes, and the exit status. OUTCOME is what the engine returned,
  * ERR its words then. Gives OUTCOME back.
  */

@@ -80,6 +80,7 @@ static const struct op_param try_params[] = {
 	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
 	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
 	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },

@@ -20,6 +20,6 @@ export async function use (): Promise<string> {
   // @ts-expect-error a number is no command
   await run(42)
   // @ts-expect-error no such strategy
-  await named.promote([], { strategy: 'mine' })
+  await named.promote(undefined, { strategy: 'mine' })
   return result.stdout + done.denials.length + handle.execId + text + bytes.length
 }

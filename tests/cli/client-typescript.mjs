@@ -72,6 +72,9 @@ async function testBackground () {
   const seen = []
   const result = await sandbox.commands.run('for i in 1 2; do echo $i; sleep 0.2; done', { onStdout: (part) => seen.push(part) })
   ok(seen.join('') === '1\n2\n' && result.stdout === '1\n2\n', 'told while it runs', seen)
+  const binary = Buffer.from(Array.from({ length: 100000 }, (_, at) => at * 7))
+  const told = await sandbox.commands.run('cat', { stdin: binary, onStdout: () => {} })
+  ok(told.stdoutData.equals(binary), 'bytes of every kind as input')
   const sleeper = await sandbox.commands.run('sleep 60', { background: true })
   ok(await sleeper.poll() === null && await sleeper.kill(), 'kill')
   ok(await thrown(aisbx.CommandExitError, () => sleeper.wait()), 'ended')
@@ -96,6 +99,9 @@ async function testFiles () {
   ok((await files.rename('a b', 'm/c')).path === 'm/c', 'rename')
   ok(await thrown(aisbx.NotFoundError, () => files.read('nowhere')), 'read of what is not there')
   ok(await thrown(aisbx.SandboxError, () => files.read('m')), 'read of a directory')
+  await sandbox.commands.run('mkfifo pipe')
+  const pipe = await thrown(aisbx.SandboxError, () => files.read('pipe'))
+  ok(pipe?.message.includes('not a regular file'), 'a pipe is not read', pipe)
   await sandbox.kill()
 }
 
@@ -106,10 +112,11 @@ async function testPromote () {
   writeFileSync('a.txt', 'outside\n')
   const conflict = await thrown(aisbx.ConflictError, () => sandbox.promote())
   ok(conflict?.promotion.conflicts[0].path === 'a.txt', 'a conflict, with its place', conflict)
-  const dry = await sandbox.promote([], { dryRun: true })
+  const dry = await sandbox.promote(undefined, { dryRun: true })
   ok(dry.dryRun && dry.conflicts.length === 1 && !existsSync('b.txt'), 'a dry run applies nothing', dry)
+  ok((await sandbox.promote([])).applied.length === 0 && !existsSync('b.txt'), 'no path, no promotion')
   ok((await sandbox.promote(['b.txt'])).applied.join() === 'b.txt', 'the path named')
-  const done = await sandbox.promote([], { strategy: 'theirs' })
+  const done = await sandbox.promote(undefined, { strategy: 'theirs' })
   ok(readFileSync('a.txt', 'utf8') === 'inside\n', 'a strategy')
   await undo(done)
   ok(readFileSync('a.txt', 'utf8') === 'outside\n', 'undo')

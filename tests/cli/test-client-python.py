@@ -95,6 +95,20 @@ def test_background(home):
                "its input, output and end", error and (error.exit_code, error.stdout[:20], error.stderr))
         tap.ok(raised(aisbx.CommandExitError, other.wait) and other.stdout == handle.stdout, "seen by two")
         tap.ok(not handle.kill(), "nothing is left to end")
+        binary = bytes(range(256)) * 9000
+        handle = run("cat", background=True, stdin=binary, envs={"A": "a\nb"})
+        tap.ok(handle.wait().stdout_data == binary, "bytes of every kind as input")
+        tap.equal(run("echo \"$A\"", envs={"A": "a\nb=c"}, on_stdout=print).stdout, "a\nb=c\n", "variables, any text")
+        before = sandbox.commands.list()
+
+        def stumble(_):
+            raise ValueError
+
+        try:
+            run("echo x; exec sleep 600", on_stdout=stumble)
+            tap.ok(False, "an error of the caller's is passed on")
+        except ValueError:
+            tap.equal(sandbox.commands.list(), before, "an error of the caller's ends the command")
         seen = []
         result = run("for i in 1 2 3; do echo $i; sleep 0.2; done; echo no >&2", on_stdout=seen.append,
                      on_stderr=seen.append)
@@ -130,6 +144,10 @@ def test_files(home):
         for call in (files.read, files.remove, files.list, files.get_info):
             tap.ok(raised(aisbx.NotFoundError, call, "nowhere/x"), f"{call.__name__} of what is not there")
         tap.ok(raised(aisbx.SandboxError, files.read, "m"), "read of a directory")
+        sandbox.commands.run("mkfifo pipe")
+        for call in (lambda: files.read("pipe"), lambda: files.write("pipe", "x")):
+            error = raised(aisbx.SandboxError, call)
+            tap.ok(error and "not a regular file" in error.message, "a pipe is neither read nor written", error)
         tap.ok(raised(aisbx.SandboxError, files.write, "/proc/version", "x"), "write where nobody may")
 
 
@@ -144,6 +162,8 @@ def test_promote(home):
         found = sandbox.promote(dry_run=True)
         tap.ok(found.dry_run and len(found.conflicts) == 1 and not os.path.exists(home.work + "/b.txt"),
                "a dry run tells conflicts and applies nothing", found)
+        nothing = sandbox.promote([])
+        tap.ok(nothing.applied == [] and not os.path.exists(home.work + "/b.txt"), "no path, no promotion", nothing)
         tap.equal(sandbox.promote(["b.txt"]).applied, ["b.txt"], "the path named")
         done = sandbox.promote(strategy="theirs")
         tap.equal(home.read("a.txt"), "inside\n", "a strategy")

@@ -47,7 +47,7 @@ static void test_arguments(void)
 	aisbx_request_free(request);
 	aisbx_request_free(NULL);
 	aisbx_result_free(NULL);
-	for (int error = AISBX_OK; error <= AISBX_ERROR_ANSWER + 1; error++)
+	for (int error = AISBX_OK; error <= AISBX_ERROR_TIME + 1; error++)
 		tap_ok(*aisbx_strerror((enum aisbx_error)error), "error %d has words", error);
 }
 

@@ -8,6 +8,7 @@
         print(sandbox.diff())
 """
 
+from ._program import set_limits
 from .background import CommandHandle
 from .commands import Commands
 from .errors import (
@@ -38,5 +39,5 @@ __all__ = [
     "Change", "Changes", "CommandExitError", "CommandExitException", "CommandHandle", "CommandResult", "Commands",
     "ConflictError", "ConsentError", "Denial", "DeniedError", "EntryInfo", "Files", "NotFoundError",
     "NotFoundException", "ProgramError", "Promotion", "RunResult", "Sandbox", "SandboxError", "SandboxException",
-    "SandboxInfo", "Snapshot", "TimeoutError", "TimeoutException", "UsageError", "run", "undo",
+    "SandboxInfo", "Snapshot", "TimeoutError", "TimeoutException", "UsageError", "run", "set_limits", "undo",
 ]

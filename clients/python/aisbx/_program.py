@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Union
 
-from .errors import CommandExitError, ProgramError, TimeoutError, error_from
+from .errors import CommandExitError, ProgramError, TimeoutError, UsageError, error_from
 from .results import RunResult
 
 Seconds = Union[int, float, str]
 Command = Union[str, Sequence[str]]
+
+_limits = {"call": 600.0, "command": 86400.0}
+_END_SECONDS = 5
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_UNKNOWN = "whether it took effect is not known: look before you do it again"
+_STATES = ("success", "error", "timeout", "oom", "killed", "limit", "denied", "internal")
 
 
 def find_program() -> str:
@@ -24,51 +32,146 @@ def find_program() -> str:
     return found
 
 
-def call_bytes(words: Sequence[str], stdin: Optional[bytes] = None, cwd: Optional[str] = None) -> bytes:
-    """What the program prints on stdout. Interrupted, it ends the program, and that ends the command."""
+class Answer(NamedTuple):
+    """What the program printed on stdout, and the status it exited with."""
+
+    stdout: bytes
+    status: int
+
+
+def set_limits(call: Optional[float] = None, command: Optional[float] = None) -> None:
+    """Sets how long the program is waited for, in seconds.
+
+    ``call`` is what a call may take beyond the time of a command it runs (600 at first), ``command`` what a command
+    may take that has no ``timeout`` of its own (a day at first). A program that takes longer is ended, and
+    ProgramError raised with the code "timeout".
+    """
+    _limits.update({key: float(value) for key, value in (("call", call), ("command", command)) if value is not None})
+
+
+def call_seconds() -> float:
+    """How long a call may take beyond the time of a command."""
+    return _limits["call"]
+
+
+def limit_of(timeout: Optional[Seconds]) -> float:
+    """How long a call may take that runs a command with this time limit."""
+    return _limits["call"] + (_limits["command"] if not timeout else seconds_of(timeout))
+
+
+def seconds_of(value: Seconds) -> float:
+    """A duration as the program takes it, in seconds; what cannot be read is for the program to refuse."""
+    if not isinstance(value, str):
+        return float(value)
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?", value.strip())
+    return float(match[1]) * _UNITS[match[2] or "s"] if match else _limits["command"]
+
+
+def call_program(words: Sequence[str], stdin: Optional[bytes] = None, cwd: Optional[str] = None,
+                 envs: Optional[Mapping[str, str]] = None, limit: Optional[float] = None) -> Answer:
+    """Runs the program to its end. Interrupted, it ends the program, and that ends the command.
+
+    ENVS are the command's variables. They pass by descriptor: other users can read a command line.
+    """
     argv = [find_program(), *words]
-    source: Dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+    given = _open_variables(envs)
     try:
-        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, check=False, **source)
+        if given is not None:
+            argv.insert(2, f"--env-fd={given}")
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
+                                   pass_fds=() if given is None else (given,))
     except OSError as problem:
         raise ProgramError(f"{argv[0]}: {problem.strerror}", "not_found", "install it, or name it in AISBX") from problem
-    return bytes(done.stdout)
+    finally:
+        if given is not None:
+            os.close(given)
+    with process:
+        return _converse(process, words[0], stdin, _limits["call"] if limit is None else limit)
 
 
-def call(*words: str, stdin: Optional[bytes] = None, cwd: Optional[str] = None) -> List[Mapping[str, Any]]:
-    """The objects the program answers with, one a line. WORDS have --json among them."""
-    answer = call_bytes(words, stdin, cwd)
+def _open_variables(envs: Optional[Mapping[str, str]]) -> Optional[int]:
+    """A file in memory with the variables, each ended by a null byte."""
+    if not envs:
+        return None
+    pairs = [os.fsencode(f"{name}={value}") for name, value in envs.items()]
+    if any(b"\0" in pair for pair in pairs) or any("=" in name for name in envs):
+        raise UsageError("a variable has '=' in its name, or a null byte", "usage", "leave that out")
+    with os.fdopen(os.memfd_create("variables"), "w+b") as out:
+        out.write(b"".join(pair + b"\0" for pair in pairs))
+        out.seek(0)
+        # Above the standard ones, which this process may have closed.
+        return fcntl.fcntl(out, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
+def _converse(process: "subprocess.Popen[bytes]", verb: str, stdin: Optional[bytes], limit: float) -> Answer:
     try:
-        rows = [json.loads(line) for line in answer.splitlines() if line.strip()]
+        answer, notes = process.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        _end(process)
+        raise ProgramError(f"aisbx {verb} took longer than {limit:g}s and was ended", "timeout", _UNKNOWN) from late
+    except BaseException:
+        _end(process)
+        raise
+    if process.returncode < 0:
+        raise ProgramError(f"aisbx {verb} was ended by signal {-process.returncode}", "killed", _UNKNOWN, answer)
+    if process.returncode and not answer:
+        last = notes.decode("utf-8", "replace").strip().rpartition("\n")[2][:500]
+        raise ProgramError(f"aisbx {verb} exited with {process.returncode}" + (f": {last}" if last else ""))
+    return Answer(answer, process.returncode)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends the program: by TERM, so that it can tidy up, then by KILL."""
+    process.terminate()
+    try:
+        process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def read_rows(answer: Answer, verb: str) -> List[Mapping[str, Any]]:
+    """The objects of an answer, one a line; one that does not say why the program failed is none."""
+    try:
+        rows = [json.loads(line) for line in answer.stdout.splitlines() if line.strip()]
     except ValueError:
         rows = [None]
     if not all(isinstance(row, dict) for row in rows):
-        raise ProgramError(f"aisbx {words[0]} gave no answer that can be read")
+        raise ProgramError(f"aisbx {verb} gave no answer that can be read", answer=answer.stdout)
+    is_run = verb in ("run", "exec")
+    if answer.status and not any(isinstance(row.get("error"), dict) or (is_run and "status" in row) for row in rows):
+        raise ProgramError(f"aisbx {verb} exited with {answer.status} and gave no reason", answer=answer.stdout)
     return rows
 
 
-def ask(*words: str, stdin: Optional[bytes] = None) -> List[Mapping[str, Any]]:
-    """As call, but what the program refuses is raised."""
-    rows = call(*words, stdin=stdin)
+def ask(*words: str, stdin: Optional[bytes] = None, envs: Optional[Mapping[str, str]] = None,
+        limit: Optional[float] = None) -> List[Mapping[str, Any]]:
+    """The objects the program answers with; what it refuses is raised. WORDS have --json among them."""
+    rows = read_rows(call_program(words, stdin, envs=envs, limit=limit), words[0])
     for row in rows:
         if isinstance(row.get("error"), dict):
             raise error_from(row["error"])
     return rows
 
 
-def ask_one(*words: str, stdin: Optional[bytes] = None) -> Mapping[str, Any]:
+def ask_one(*words: str, stdin: Optional[bytes] = None, envs: Optional[Mapping[str, str]] = None,
+            limit: Optional[float] = None) -> Mapping[str, Any]:
     """As ask, for verbs that answer with one object."""
-    rows = ask(*words, stdin=stdin)
+    rows = ask(*words, stdin=stdin, envs=envs, limit=limit)
     if len(rows) != 1:
         raise ProgramError(f"aisbx {words[0]} gave {len(rows)} answers where one was expected")
     return rows[0]
 
 
-def run_command(words: Sequence[str], check: bool, stdin: Union[str, bytes, None], cwd: Optional[str] = None) -> RunResult:
+def run_command(words: Sequence[str], check: bool, stdin: Union[str, bytes, None], cwd: Optional[str] = None,
+                envs: Optional[Mapping[str, str]] = None, timeout: Optional[Seconds] = None) -> RunResult:
     """``run`` or ``exec`` with its flags and command in WORDS; raises unless it ran (CHECK: and succeeded)."""
-    rows = call(*words, stdin=stdin.encode() if isinstance(stdin, str) else stdin, cwd=cwd)
-    if len(rows) != 1 or "status" not in rows[0]:
+    answer = call_program(words, stdin.encode() if isinstance(stdin, str) else stdin, cwd, envs, limit_of(timeout))
+    rows = read_rows(answer, words[0])
+    if len(rows) != 1 or ("status" not in rows[0] and "error" not in rows[0]):
         raise ProgramError(f"aisbx {words[0]} gave no result")
+    if (answer.status == 0) != (rows[0].get("status") == "success"):
+        raise ProgramError(f"aisbx {words[0]} exited with {answer.status}, which its result denies")
     return judge(rows[0], check)
 
 
@@ -76,6 +179,8 @@ def judge(raw: Mapping[str, Any], check: bool) -> RunResult:
     """The result in RAW; raises what was refused, and with CHECK what did not succeed."""
     if isinstance(raw.get("error"), dict):
         raise error_from(raw["error"])
+    if raw.get("status") not in _STATES:
+        raise ProgramError("aisbx gave a result without a status")
     result = RunResult.read(raw)
     if result.status in ("denied", "internal"):
         raise error_from({"code": result.status, "message": result.error})

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import codecs
+import time
 from typing import Any, Callable, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _program as program
-from .errors import ConflictError, NotFoundError
+from .errors import ConflictError, NotFoundError, ProgramError
 from .results import RunResult
 
 OnOutput = Callable[[str], Any]
 
-# What one call takes on its command line, with room to spare.
-_INPUT_MAX = 32 * 1024
+# The most that one call of poll writes to the command's stdin.
+_INPUT_MAX = 1024 * 1024
 
 
 class CommandHandle:
@@ -60,7 +61,10 @@ class CommandHandle:
         decoders = {key: codecs.getincrementaldecoder("utf-8")("replace") for key in self._data}
         seen = {key: 0 for key in self._data}
         ended = False
+        until = time.monotonic() + program.limit_of(None)
         while not ended:
+            if time.monotonic() > until:
+                raise ProgramError(f"the command {self.exec_id} does not end", "timeout", "end it with kill")
             self._look("30s")
             ended = self._result is not None
             pieces = []
@@ -70,13 +74,13 @@ class CommandHandle:
             if any(pieces):
                 yield pieces[0], pieces[1]
 
-    def send_stdin(self, data: str) -> None:
-        """Writes to its stdin; raises ConflictError when that is closed."""
-        rest = data.encode("utf-8", "surrogateescape")
+    def send_stdin(self, data: Union[str, bytes]) -> None:
+        """Writes to its stdin, bytes as they are; raises ConflictError when that is closed."""
+        rest = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
         while rest:
-            answer = self._ask(["--input=" + rest[:_INPUT_MAX].decode("utf-8", "surrogateescape")])
+            answer = self._ask(["--input-fd=0"], stdin=rest[:_INPUT_MAX])
             taken = int(answer.get("input_bytes") or 0)
-            if taken == 0:
+            if taken <= 0:
                 raise ConflictError("the command does not read its stdin", "conflict", "try again when it does")
             rest = rest[taken:]
 
@@ -90,15 +94,17 @@ class CommandHandle:
             if self.poll() is not None:
                 return False
             self._ask(["--signal=" + signal])
+            until = time.monotonic() + program.call_seconds()
             while signal == "KILL" and self.poll(wait=10) is None:
-                pass
+                if time.monotonic() > until:
+                    raise ProgramError(f"the command {self.exec_id} does not end", "timeout", "aisbx stop ends its sandbox")
         except NotFoundError:
             return False
         return True
 
-    def _ask(self, flags: "list[str]") -> Mapping[str, Any]:
+    def _ask(self, flags: "list[str]", stdin: Optional[bytes] = None) -> Mapping[str, Any]:
         offsets = [f"--offset={len(self._data['stdout'])}", f"--stderr-offset={len(self._data['stderr'])}"]
-        return program.ask_one("poll", "--json", *offsets, *flags, "--", self.exec_id)
+        return program.ask_one("poll", "--json", *offsets, *flags, "--", self.exec_id, stdin=stdin)
 
     def _look(self, wait: Optional[str]) -> None:
         """Takes what is new, all of it."""
@@ -109,9 +115,15 @@ class CommandHandle:
                 text = str(answer.get(key) or "")
                 coded = answer.get(key + "_encoding") == "base64"
                 data += base64.b64decode(text) if coded else text.encode("utf-8", "surrogatepass")
+            if answer.get("state") not in ("running", "done") or (answer.get("more") and not self._grew(answer)):
+                raise ProgramError("aisbx poll gave no answer that can be used")
             more = bool(answer.get("more"))
             self._result = None if more else answer.get("result")
             wait = None
+
+    @staticmethod
+    def _grew(answer: Mapping[str, Any]) -> bool:
+        return bool(answer.get("stdout") or answer.get("stderr"))
 
     def _finish(self, check: bool) -> RunResult:
         streams = {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any, List, Literal, Mapping, Optional, Union, overload
 
 from . import _program as program
 from ._program import Command, Seconds
 from .background import CommandHandle, OnOutput
+from .errors import ProgramError, SandboxError
 from .results import RunResult
 
 Input = Union[str, bytes, None]
@@ -40,16 +42,21 @@ class Commands:
         CommandExitError when it does not exit with 0, TimeoutError at the time limit; with ``check=False`` both come
         back as results. The stdin of a command in the background stays open unless ``stdin`` is given.
         """
-        flags = self._flags(envs, timeout, output)
+        flags = program.flags_of({"time": program.duration(timeout) if timeout else None, "output": output})
         argv = program.words_of(cmd, cwd)
         if not background and not on_stdout and not on_stderr:
-            return program.run_command(["exec", self._name, "--json", *flags, "--", *argv], check, stdin, cwd="/")
-        handle = self._start(flags, argv, check)
-        if stdin is not None:
-            handle.send_stdin(stdin if isinstance(stdin, str) else stdin.decode("utf-8", "surrogateescape"))
-        if stdin is not None or not background:
-            handle.close_stdin()
-        return handle if background else handle.wait(on_stdout, on_stderr)
+            words = ["exec", "--json", *flags, self._name, "--", *argv]
+            return program.run_command(words, check, stdin, "/", envs, timeout)
+        handle = self._start(flags, argv, envs, check)
+        try:
+            if stdin is not None:
+                handle.send_stdin(stdin)
+            if stdin is not None or not background:
+                handle.close_stdin()
+            return handle if background else handle.wait(on_stdout, on_stderr)
+        except BaseException:
+            _end(handle)
+            raise
 
     def connect(self, exec_id: str) -> CommandHandle:
         """A command in the background that was started before, by whomever."""
@@ -65,13 +72,34 @@ class Commands:
         """Ends a command in the background; False when it has ended already."""
         return CommandHandle(exec_id).kill()
 
-    def _start(self, flags: "List[str]", argv: "List[str]", check: bool) -> CommandHandle:
-        rows = program.call("exec", "-d", self._name, "--json", *flags, "--", *argv, cwd="/")
-        if len(rows) != 1 or "exec_id" not in rows[0]:
-            program.judge(rows[0] if rows else {"status": "internal", "message": "aisbx exec -d gave no answer"}, True)
-        return CommandHandle(str(rows[0]["exec_id"]), check)
+    def _start(self, flags: "List[str]", argv: "List[str]", envs: Optional[Mapping[str, str]],
+               check: bool) -> CommandHandle:
+        # By its trace a command is found again whose id was lost on the way.
+        trace = f"client-{secrets.token_hex(16)}"
+        words = ["exec", "--json", "-d", f"--trace={trace}", *flags, self._name, "--", *argv]
+        try:
+            rows = program.read_rows(program.call_program(words, cwd="/", envs=envs), "exec")
+            if len(rows) == 1 and "exec_id" in rows[0]:
+                return CommandHandle(str(rows[0]["exec_id"]), check)
+            if rows:
+                program.judge(rows[0], True)
+            raise ProgramError("aisbx exec -d gave no answer")
+        except ProgramError:
+            _end_traced(trace)
+            raise
 
-    @staticmethod
-    def _flags(envs: Optional[Mapping[str, str]], timeout: Optional[Seconds], output: Optional[str]) -> "List[str]":
-        limit = program.duration(timeout) if timeout else None
-        return program.flags_of({"time": limit, "output": output, "env": envs})
+
+def _end(handle: CommandHandle) -> None:
+    """Ends a command that the caller gets no handle of; the error that led here is what is told."""
+    try:
+        handle.kill()
+    except SandboxError:
+        pass
+
+
+def _end_traced(trace: str) -> None:
+    try:
+        for row in program.ask("history", "--json", f"--trace={trace}"):
+            _end(CommandHandle(str(row.get("run_id"))))
+    except SandboxError:
+        pass

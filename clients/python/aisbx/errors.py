@@ -23,7 +23,14 @@ class SandboxError(Exception):
 
 
 class ProgramError(SandboxError):
-    """The program ``aisbx`` is not there, or gave no answer that can be read."""
+    """The program ``aisbx`` is not there, was killed, took too long, or gave no answer that can be read.
+
+    ``answer`` is what it printed until then.
+    """
+
+    def __init__(self, message: str, code: str = "internal", hint: Optional[str] = None, answer: bytes = b"") -> None:
+        super().__init__(message, code, hint)
+        self.answer = answer
 
 
 class UsageError(SandboxError):

@@ -11,6 +11,11 @@ from .results import EntryInfo, RunResult
 # The most that one read brings back.
 READ_MAX = "1g"
 
+# A pipe would be waited for, a device never ends.
+_FILE_ONLY = '[ ! -e "$1" ] || [ -f "$1" ] || { echo "$1: not a regular file" >&2; exit 1; }; '
+_READ = _FILE_ONLY + 'exec cat -- "$1"'
+_WRITE = _FILE_ONLY + 'mkdir -p -- "${1%/*}/" && exec cat > "$1"'
+
 _TYPES = {"f": "file", "d": "dir", "l": "link"}
 
 
@@ -28,15 +33,14 @@ class Files:
 
     def read(self, path: str, format: str = "text") -> Union[str, bytes]:
         """The content of a file: as text (bytes that are not UTF-8 are replaced), or exact with ``format="bytes"``."""
-        result = self._do(["cat", "--", path], path, output=READ_MAX)
+        result = self._do(["/bin/sh", "-c", _READ, "sh", _plain(path)], path, output=READ_MAX)
         if result.truncated:
             raise SandboxError(f"{path} is larger than {READ_MAX}", "input", "copy it out with aisbx cp")
         return result.stdout_data if format == "bytes" else result.stdout
 
     def write(self, path: str, data: Union[str, bytes]) -> EntryInfo:
         """Writes a file, with the directories that lead to it; what was there is replaced."""
-        script = 'case $1 in */*) mkdir -p -- "${1%/*}/" || exit;; esac; cat > "$1"'
-        self._do(["/bin/sh", "-c", script, "sh", _plain(path)], path, stdin=data)
+        self._do(["/bin/sh", "-c", _WRITE, "sh", _plain(path)], path, stdin=data)
         return self.get_info(path)
 
     def list(self, path: str = ".", depth: int = 1) -> List[EntryInfo]:
@@ -87,9 +91,10 @@ class Files:
     def _do(self, command: Sequence[str], path: str, stdin: Union[str, bytes, None] = None,
             output: Optional[str] = None) -> RunResult:
         # The words of an error are compared below, so they are asked for in one language.
-        flags = program.flags_of({"output": output, "env": {"LC_ALL": "C"}})
-        words = ["exec", self._name, "--json", *flags, "--", *command]
-        result = program.run_command(words, False, stdin, cwd="/")
+        seconds = program.call_seconds()
+        flags = program.flags_of({"env": "LC_ALL=C", "time": program.duration(seconds), "output": output})
+        words = ["exec", "--json", *flags, self._name, "--", *command]
+        result = program.run_command(words, False, stdin, "/", timeout=seconds)
         if result.ok:
             return result
         said = result.stderr.strip().rpartition("\n")[2] or f"{path}: failed with exit code {result.exit_code}"

@@ -85,7 +85,7 @@ class RunResult:
         denials = [Denial(d.get("layer") or "", d.get("what") or "", d.get("rule"), d.get("hint"), int(d.get("count") or 1))
                    for d in raw.get("denials") or []]
         return cls(
-            status=str(raw.get("status")), exit_code=int(raw.get("exit_code") or 0),
+            status=str(raw.get("status")), exit_code=int(raw.get("exit_code") or (0 if raw.get("status") == "success" else 125)),
             stdout=out.decode("utf-8", "replace"), stderr=err.decode("utf-8", "replace"),
             stdout_data=out, stderr_data=err, truncated=bool(raw.get("truncated")), signal=raw.get("signal"),
             run_id=raw.get("run_id"), sandbox=raw.get("sandbox"), command=list(raw.get("command") or []),

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union, ov
 from . import _program as program
 from ._program import Command, Seconds
 from .commands import Commands
-from .errors import ConflictError, ConsentError, NotFoundError, error_from
+from .errors import ConflictError, ConsentError, NotFoundError, ProgramError, UsageError, error_from
 from .files import Files
 from .results import Change, Promotion, RunResult, SandboxInfo, Snapshot
 
@@ -32,10 +32,9 @@ def run(cmd: Command, *, workspace: Optional[str] = None, profile: Optional[str]
     ``Sandbox.commands.run`` does.
     """
     settings: Dict[str, Any] = {"profile": profile, "time": program.duration(timeout) if timeout else None, "allow": allow,
-                                "deny": deny, "mem": mem, "cpu": cpu, "pids": pids, "disk": disk, "output": output,
-                                "env": envs}
+                                "deny": deny, "mem": mem, "cpu": cpu, "pids": pids, "disk": disk, "output": output}
     words = ["run", "--json", *_settings(workspace, settings, flags), "--", *program.words_of(cmd, cwd)]
-    return program.run_command(words, check, stdin)
+    return program.run_command(words, check, stdin, None, envs, timeout)
 
 
 class Sandbox:
@@ -67,10 +66,10 @@ class Sandbox:
         of ``aisbx create``.
         """
         settings: Dict[str, Any] = {"profile": profile, "ttl": program.duration(timeout) if timeout else None,
-                                    "env": envs, "allow": allow, "deny": deny, "mem": mem, "cpu": cpu, "pids": pids,
+                                    "allow": allow, "deny": deny, "mem": mem, "cpu": cpu, "pids": pids,
                                     "disk": disk}
         chosen = name if name is not None else f"sbx-{secrets.token_hex(4)}"
-        program.ask_one("create", "--json", *_settings(workspace, settings, flags), "--", chosen)
+        program.ask_one("create", "--json", *_settings(workspace, settings, flags), "--", chosen, envs=envs)
         return cls(chosen)
 
     @classmethod
@@ -144,12 +143,17 @@ class Sandbox:
     def patch(self) -> str:
         """The same as a unified diff that ``git apply`` takes."""
         self.get_info()
-        return program.call_bytes(["diff", "--patch", "--", self.name]).decode("utf-8", "surrogateescape")
+        answer = program.call_program(["diff", "--patch", "--", self.name])
+        if answer.status:
+            raise ProgramError(f"aisbx diff exited with {answer.status}")
+        return answer.stdout.decode("utf-8", "surrogateescape")
 
-    def promote(self, paths: Sequence[str] = (), *, strategy: Optional[str] = None, dry_run: bool = False,
+    def promote(self, paths: Optional[Sequence[str]] = None, *, strategy: Optional[str] = None, dry_run: bool = False,
                 allow_paths: Sequence[str] = (), gates: Sequence[str] = (),
                 snapshot: Union[str, Snapshot, None] = None, flags: Sequence[str] = ()) -> Promotion:
-        """Applies its changes (or those at PATHS) to reality, all or nothing; ``undo`` takes them back.
+        """Applies its changes (or those at PATHS alone) to reality, all or nothing; ``undo`` takes them back.
+
+        Without PATHS all changes are applied; an empty list applies none.
 
         Raises ConflictError where reality moved (``strategy`` decides: merge, ours, theirs, lww), ConsentError where a
         person has to agree (``allow_paths``), DeniedError where a gate does not hold. With ``dry_run`` nothing is
@@ -158,8 +162,14 @@ class Sandbox:
         """
         more = program.flags_of({"strategy": strategy, "dry_run": dry_run, "allow_path": list(allow_paths),
                                  "gate": list(gates), "snap": _name_of(snapshot) if snapshot is not None else None})
-        rows = program.call("promote", "--json", *more, *flags, "--", self.name, *paths)
-        raw: Mapping[str, Any] = rows[0] if rows else {}
+        chosen = [] if paths is None else _paths_of(paths)
+        if paths is not None and not chosen:
+            return Promotion.read({"promotion_id": None, "dry_run": dry_run})
+        words = ["promote", "--json", *more, *flags, "--", self.name, *chosen]
+        rows = program.read_rows(program.call_program(words), "promote")
+        if len(rows) != 1 or not ("applied" in rows[0] or "error" in rows[0]):
+            raise ProgramError("aisbx promote gave no answer that says what was applied", hint="look with promotions")
+        raw = rows[0]
         promotion = Promotion.read(raw)
         known = "conflicts" in raw
         if isinstance(raw.get("error"), dict) and not (dry_run and known):
@@ -187,8 +197,17 @@ class Sandbox:
 def undo(promotion: Union[str, Promotion, None] = None) -> List[str]:
     """Takes a promotion back (default: the last one of this directory's workspace); the paths that are as before."""
     chosen = promotion.promotion_id if isinstance(promotion, Promotion) else promotion
+    if promotion is not None and not chosen:
+        raise UsageError("this promotion applied nothing: there is nothing to take back", "usage",
+                         "undo() without one takes back the last")
     answer = program.ask_one("undo", "--json", "--", *([chosen] if chosen else []))
     return [str(path) for path in answer.get("paths") or []]
+
+
+def _paths_of(paths: Sequence[str]) -> List[str]:
+    if isinstance(paths, (str, bytes)) or not all(paths):
+        raise UsageError("paths is a list of paths, none of them empty", "usage", 'promote(["a.txt"])')
+    return [os.fspath(path) for path in paths]
 
 
 def _name_of(snapshot: Union[str, Snapshot]) -> str:

@@ -1,11 +1,13 @@
 'use strict'
 
+const { randomBytes } = require('node:crypto')
+const { performance } = require('node:perf_hooks')
 const { StringDecoder } = require('node:string_decoder')
 const program = require('./program.js')
-const { ConflictError, NotFoundError } = require('./errors.js')
+const { ConflictError, NotFoundError, ProgramError } = require('./errors.js')
 
-// What one call takes on its command line, with room to spare.
-const INPUT_MAX = 32 * 1024
+// The most that one call of poll writes to the command's stdin.
+const INPUT_MAX = 1024 * 1024
 const STREAMS = ['stdout', 'stderr']
 
 class CommandHandle {
@@ -33,8 +35,10 @@ class CommandHandle {
     const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
     // What was seen before is told as well: whoever waits wants all of it.
     const told = { stdout: 0, stderr: 0 }
+    const until = performance.now() + program.limitOf()
     let ended = false
     while (!ended) {
+      this.#mustEnd(until, 'end it with kill')
       await this.#look('30s')
       ended = this.#result !== null
       for (const key of STREAMS) {
@@ -50,11 +54,8 @@ class CommandHandle {
   async sendStdin (data) {
     let rest = Buffer.from(data)
     while (rest.length > 0) {
-      // Cut where a character begins.
-      let end = Math.min(rest.length, INPUT_MAX)
-      while (end < rest.length && (rest[end] & 0xc0) === 0x80) end--
-      const answer = await this.#ask([`--input=${rest.subarray(0, end).toString()}`])
-      if (!answer.input_bytes) {
+      const answer = await this.#ask(['--input-fd=0'], { stdin: rest.subarray(0, INPUT_MAX) })
+      if (!(answer.input_bytes > 0)) {
         throw new ConflictError('the command does not read its stdin', 'conflict', 'try again when it does')
       }
       rest = rest.subarray(answer.input_bytes)
@@ -69,7 +70,8 @@ class CommandHandle {
     try {
       if (await this.poll()) return false
       await this.#ask([`--signal=${signal}`])
-      while (signal === 'KILL' && !(await this.poll(10000)));
+      const until = performance.now() + program.callMs()
+      while (signal === 'KILL' && !(await this.poll(10000))) this.#mustEnd(until, 'aisbx stop ends its sandbox')
     } catch (error) {
       if (error instanceof NotFoundError) return false
       throw error
@@ -77,9 +79,13 @@ class CommandHandle {
     return true
   }
 
-  #ask (flags) {
+  #mustEnd (until, hint) {
+    if (performance.now() > until) throw new ProgramError(`the command ${this.execId} does not end`, 'timeout', hint)
+  }
+
+  #ask (flags, options) {
     return program.askOne(['poll', '--json', `--offset=${this.#offsets.stdout}`,
-      `--stderr-offset=${this.#offsets.stderr}`, ...flags, '--', this.execId])
+      `--stderr-offset=${this.#offsets.stderr}`, ...flags, '--', this.execId], options)
   }
 
   /** Takes what is new, all of it. */
@@ -91,6 +97,9 @@ class CommandHandle {
         const data = Buffer.from(answer[key] ?? '', answer[key + '_encoding'] === 'base64' ? 'base64' : 'utf8')
         this.#parts[key].push(data)
         this.#offsets[key] += data.length
+      }
+      if (!['running', 'done'].includes(answer.state) || (answer.more && !answer.stdout && !answer.stderr)) {
+        throw new ProgramError('aisbx poll gave no answer that can be used')
       }
       more = answer.more === true
       if (!more) this.#result = answer.result ?? null
@@ -116,15 +125,21 @@ class Commands {
   }
 
   async run (cmd, { background = false, envs, cwd, stdin, timeoutMs, output, check = true, onStdout, onStderr } = {}) {
-    const flags = program.flagsOf({ time: program.duration(timeoutMs), output, env: envs })
+    const flags = program.flagsOf({ time: program.duration(timeoutMs), output })
     const argv = program.wordsOf(cmd, cwd)
     if (!background && !onStdout && !onStderr) {
-      return await program.runCommand(['exec', this.#name, '--json', ...flags, '--', ...argv], check, { stdin, cwd: '/' })
+      return await program.runCommand(['exec', '--json', ...flags, this.#name, '--', ...argv], check,
+        { stdin, cwd: '/', envs, timeoutMs })
     }
-    const handle = await this.#start(flags, argv, check)
-    if (stdin !== undefined) await handle.sendStdin(stdin)
-    if (stdin !== undefined || !background) await handle.closeStdin()
-    return background ? handle : await handle.wait({ onStdout, onStderr })
+    const handle = await this.#start(flags, argv, envs, check)
+    try {
+      if (stdin !== undefined) await handle.sendStdin(stdin)
+      if (stdin !== undefined || !background) await handle.closeStdin()
+      return background ? handle : await handle.wait({ onStdout, onStderr })
+    } catch (error) {
+      await end(handle)
+      throw error
+    }
   }
 
   async connect (execId) {
@@ -141,13 +156,30 @@ class Commands {
     return await new CommandHandle(execId).kill()
   }
 
-  async #start (flags, argv, check) {
-    const rows = await program.call(['exec', '-d', this.#name, '--json', ...flags, '--', ...argv], { cwd: '/' })
-    if (!rows[0]?.exec_id) {
-      program.judge(rows[0] ?? { status: 'internal', message: 'aisbx exec -d gave no answer' }, true)
+  async #start (flags, argv, envs, check) {
+    // By its trace a command is found again whose id was lost on the way.
+    const trace = `client-${randomBytes(16).toString('hex')}`
+    const words = ['exec', '--json', '-d', `--trace=${trace}`, ...flags, this.#name, '--', ...argv]
+    try {
+      const [row] = program.readRows(await program.callProgram(words, { cwd: '/', envs }), 'exec')
+      if (row?.exec_id) return new CommandHandle(row.exec_id, check)
+      if (row) program.judge(row, true)
+      throw new ProgramError('aisbx exec -d gave no answer')
+    } catch (error) {
+      if (error instanceof ProgramError) await endTraced(trace)
+      throw error
     }
-    return new CommandHandle(rows[0].exec_id, check)
   }
+}
+
+/** Ends a command that the caller gets no handle of; the error that led here is what is told. */
+async function end (handle) {
+  await handle.kill().catch(() => {})
+}
+
+async function endTraced (trace) {
+  const rows = await program.ask(['history', '--json', `--trace=${trace}`]).catch(() => [])
+  for (const row of rows) await end(new CommandHandle(String(row.run_id)))
 }
 
 module.exports = { CommandHandle, Commands }

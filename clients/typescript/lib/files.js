@@ -5,6 +5,10 @@ const { NotFoundError, SandboxError } = require('./errors.js')
 
 // The most that one read brings back.
 const READ_MAX = '1g'
+// A pipe would be waited for, a device never ends.
+const FILE_ONLY = '[ ! -e "$1" ] || [ -f "$1" ] || { echo "$1: not a regular file" >&2; exit 1; }; '
+const READ = FILE_ONLY + 'exec cat -- "$1"'
+const WRITE = FILE_ONLY + 'mkdir -p -- "${1%/*}/" && exec cat > "$1"'
 const TYPES = { f: 'file', d: 'dir', l: 'link' }
 
 /** A path that looks like an option, or like a word of find's language, is none. */
@@ -20,14 +24,13 @@ class Files {
   }
 
   async read (path, { format = 'text' } = {}) {
-    const result = await this.#do(['cat', '--', path], path, { output: READ_MAX })
+    const result = await this.#do(['/bin/sh', '-c', READ, 'sh', plain(path)], path, { output: READ_MAX })
     if (result.truncated) throw new SandboxError(`${path} is larger than ${READ_MAX}`, 'input', 'copy it out with aisbx cp')
     return format === 'bytes' ? result.stdoutData : result.stdout
   }
 
   async write (path, data) {
-    const script = 'mkdir -p -- "${1%/*}/" && cat > "$1"'
-    await this.#do(['/bin/sh', '-c', script, 'sh', plain(path)], path, { stdin: data })
+    await this.#do(['/bin/sh', '-c', WRITE, 'sh', plain(path)], path, { stdin: data })
     return await this.getInfo(path)
   }
 
@@ -83,9 +86,10 @@ class Files {
 
   async #do (command, path, { stdin, output } = {}) {
     // The words of an error are compared below, so they are asked for in one language.
-    const flags = program.flagsOf({ output, env: { LC_ALL: 'C' } })
-    const result = await program.runCommand(['exec', this.#name, '--json', ...flags, '--', ...command], false,
-      { stdin, cwd: '/' })
+    const timeoutMs = program.callMs()
+    const flags = program.flagsOf({ env: 'LC_ALL=C', time: program.duration(timeoutMs), output })
+    const result = await program.runCommand(['exec', '--json', ...flags, this.#name, '--', ...command], false,
+      { stdin, cwd: '/', timeoutMs })
     if (result.status === 'success') return result
     const said = result.stderr.trim().split('\n').pop() || `${path}: failed with exit code ${result.exitCode}`
     if (said.includes('No such file or directory')) throw new NotFoundError(said, 'not_found')

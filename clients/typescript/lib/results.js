@@ -22,7 +22,7 @@ function runResult (raw) {
   const stderrData = streamOf(raw, 'stderr')
   return {
     status: raw.status,
-    exitCode: raw.exit_code ?? 0,
+    exitCode: raw.exit_code ?? (raw.status === 'success' ? 0 : 125),
     stdout: stdoutData.toString(),
     stderr: stderrData.toString(),
     stdoutData,

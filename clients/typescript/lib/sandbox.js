@@ -5,12 +5,12 @@ const path = require('node:path')
 const program = require('./program.js')
 const results = require('./results.js')
 const { Commands } = require('./commands.js')
-const { ConflictError, ConsentError, NotFoundError, ProgramError, errorFrom } = require('./errors.js')
+const { ConflictError, ConsentError, NotFoundError, ProgramError, UsageError, errorFrom } = require('./errors.js')
 const { Files } = require('./files.js')
 
-function settingsOf ({ workspace, profile, envs, allow, deny, mem, cpu, pids, disk, flags = [] }) {
+function settingsOf ({ workspace, profile, allow, deny, mem, cpu, pids, disk, flags = [] }) {
   const where = workspace === undefined ? undefined : path.resolve(workspace)
-  return [...program.flagsOf({ workspace: where, profile, env: envs, allow, deny, mem, cpu, pids, disk }), ...flags]
+  return [...program.flagsOf({ workspace: where, profile, allow, deny, mem, cpu, pids, disk }), ...flags]
 }
 
 const madeUpName = () => `sbx-${randomBytes(4).toString('hex')}`
@@ -20,13 +20,24 @@ async function run (cmd, options = {}) {
   const { cwd, stdin, timeoutMs, output, check = true } = options
   const flags = program.flagsOf({ time: program.duration(timeoutMs), output })
   return await program.runCommand(['run', '--json', ...settingsOf(options), ...flags, '--', ...program.wordsOf(cmd, cwd)],
-    check, { stdin })
+    check, { stdin, envs: options.envs, timeoutMs })
 }
 
 async function undo (promotion) {
-  const chosen = typeof promotion === 'object' ? promotion.promotionId : promotion
+  const chosen = typeof promotion === 'object' ? promotion?.promotionId : promotion
+  if (promotion !== undefined && !chosen) {
+    throw new UsageError('this promotion applied nothing: there is nothing to take back', 'usage',
+      'undo() without one takes back the last')
+  }
   const answer = await program.askOne(['undo', '--json', '--', ...(chosen ? [chosen] : [])])
   return answer.paths ?? []
+}
+
+function pathsOf (paths) {
+  if (!Array.isArray(paths) || !paths.every((one) => typeof one === 'string' && one)) {
+    throw new UsageError('paths is an array of paths, none of them empty', 'usage', "promote(['a.txt'])")
+  }
+  return paths
 }
 
 class Sandbox {
@@ -42,7 +53,7 @@ class Sandbox {
     const options = (typeof first === 'string' ? second : first) ?? {}
     const name = typeof first === 'string' ? first : madeUpName()
     const ttl = program.flagsOf({ ttl: program.duration(options.timeoutMs) })
-    await program.askOne(['create', '--json', ...settingsOf(options), ...ttl, '--', name])
+    await program.askOne(['create', '--json', ...settingsOf(options), ...ttl, '--', name], { envs: options.envs })
     return new Sandbox(name)
   }
 
@@ -95,10 +106,12 @@ class Sandbox {
 
   async patch () {
     await this.getInfo()
-    return (await program.callBytes(['diff', '--patch', '--', this.name])).toString()
+    const answer = await program.callProgram(['diff', '--patch', '--', this.name])
+    if (answer.status !== 0) throw new ProgramError(`aisbx diff exited with ${answer.status}`)
+    return answer.stdout.toString()
   }
 
-  async promote (paths = [], { strategy, dryRun = false, allowPaths, gates, snapshot, flags = [] } = {}) {
+  async promote (paths, { strategy, dryRun = false, allowPaths, gates, snapshot, flags = [] } = {}) {
     const more = program.flagsOf({
       strategy,
       'dry-run': dryRun,
@@ -106,8 +119,14 @@ class Sandbox {
       gate: gates,
       snap: snapshot === undefined ? undefined : nameOf(snapshot)
     })
-    const [raw] = await program.call(['promote', '--json', ...more, ...flags, '--', this.name, ...paths])
-    if (!raw) throw new ProgramError('aisbx promote gave no answer')
+    const chosen = paths === undefined ? [] : pathsOf(paths)
+    if (paths !== undefined && chosen.length === 0) return results.promotion({ promotion_id: null, dry_run: dryRun })
+    const words = ['promote', '--json', ...more, ...flags, '--', this.name, ...chosen]
+    const rows = program.readRows(await program.callProgram(words), 'promote')
+    if (rows.length !== 1 || !('applied' in rows[0] || 'error' in rows[0])) {
+      throw new ProgramError('aisbx promote gave no answer that says what was applied', 'internal', 'look with promotions')
+    }
+    const raw = rows[0]
     const promotion = results.promotion(raw)
     const known = 'conflicts' in raw
     if (raw.error && !(dryRun && known)) {
