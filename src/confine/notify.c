@@ -18,7 +18,9 @@
 
 /* A newer kernel may use longer structs than our headers know; it says how long. */
 #define MESSAGE_MAX 512
-#define TEXT_PAGE 4096 /* the smallest there is */
+#define TEXT_PAGE 4096	  /* the smallest there is */
+#define MESSAGES_MAX 1024 /* the kernel takes no more of sendmmsg at once */
+#define MESSAGES_READ 16
 
 union request {
 	struct seccomp_notif notif;
@@ -105,36 +107,118 @@ ssize_t notify_read_text(pid_t pid, uint64_t address, char *buffer, size_t size)
 	return -1;
 }
 
-static void describe_net(const struct seccomp_notif *notif, struct notify_event *event)
-{
-	bool is_connect = notif->data.nr == SYS_connect;
-	uint64_t address = notif->data.args[is_connect ? 1 : 4];
-	uint32_t len = (uint32_t)notif->data.args[is_connect ? 2 : 5];
-	struct sockaddr_storage bytes;
-	char where[80];
+/* Where the address of a call lies in the payload's memory. */
+struct destination {
+	uint64_t address;
+	uint32_t len; /* 0: none is given */
+};
 
-	/* The kernel itself refuses a longer one. */
-	if (len == 0 || len > sizeof(bytes))
-		return;
-	ssize_t got = read_memory(event->pid, address, &bytes, len);
+/* Reads the address itself. Whether it leads out of the sandbox. */
+static bool read_destination(struct notify_event *event, const struct destination *where)
+{
+	struct sockaddr_storage bytes;
+	bool is_connect = event->nr == SYS_connect;
+	ssize_t got;
+
+	/* The kernel refuses a longer one, or cuts it before it comes here. */
+	if (where->len == 0 || where->len > sizeof(bytes))
+		return false;
+	got = read_memory(event->pid, where->address, &bytes, where->len);
 	if (got <= 0)
-		return;
+		return false;
 	/* A UDP socket takes an address without family for IPv4. */
 	if (!is_connect && bytes.ss_family == AF_UNSPEC)
 		bytes.ss_family = AF_INET;
 	peer_decode(&bytes, (size_t)got, &event->peer);
-	if (event->peer.family != AF_INET && event->peer.family != AF_INET6)
-		return;
-	if (event->peer.is_own)
-		return;
 	/* Resolvers "connect" a datagram socket to port 0 to learn the source address; nothing is sent. */
-	if (event->peer.port == 0)
+	return (event->peer.family == AF_INET || event->peer.family == AF_INET6) &&
+	       !event->peer.is_own && event->peer.port != 0;
+}
+
+/* As the kernel reads it: no name, no length; one that is too long is cut. */
+static struct destination destination_of(const struct msghdr *message)
+{
+	struct destination where = { (uint64_t)(uintptr_t)message->msg_name, message->msg_namelen };
+
+	if (!message->msg_name || (int32_t)message->msg_namelen < 0)
+		where.len = 0;
+	else if (where.len > sizeof(struct sockaddr_storage))
+		where.len = sizeof(struct sockaddr_storage);
+	return where;
+}
+
+static bool read_message(struct notify_event *event)
+{
+	struct destination where;
+	struct msghdr message;
+
+	if (read_memory(event->pid, event->args[1], &message, sizeof(message)) !=
+	    (ssize_t)sizeof(message))
+		return false;
+	where = destination_of(&message);
+	return read_destination(event, &where);
+}
+
+/* The first message that leads out: the kernel stops there, with what it sent before. */
+static bool read_messages(struct notify_event *event)
+{
+	uint32_t count =
+		(uint32_t)event->args[2] < MESSAGES_MAX ? (uint32_t)event->args[2] : MESSAGES_MAX;
+	struct mmsghdr messages[MESSAGES_READ];
+
+	for (uint32_t done = 0; done < count; done += MESSAGES_READ) {
+		size_t wanted = count - done < MESSAGES_READ ? count - done : MESSAGES_READ;
+		ssize_t got = read_memory(event->pid, event->args[1] + done * sizeof(messages[0]),
+					  messages, wanted * sizeof(messages[0]));
+
+		for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(messages[0]); i++) {
+			struct destination where = destination_of(&messages[i].msg_hdr);
+
+			if (read_destination(event, &where))
+				return true;
+		}
+		if (got != (ssize_t)(wanted * sizeof(messages[0])))
+			break;
+	}
+	return false;
+}
+
+/* Whether the call names a destination outside the sandbox; event->peer is it. */
+static bool leads_out(struct notify_event *event)
+{
+	const struct destination connects = { event->args[1], (uint32_t)event->args[2] };
+	const struct destination sends = { event->args[4], (uint32_t)event->args[5] };
+
+	switch (event->nr) {
+	case SYS_connect:
+		return read_destination(event, &connects);
+	case SYS_sendto:
+		return read_destination(event, &sends);
+	case SYS_sendmsg:
+		return read_message(event);
+	default:
+		return read_messages(event);
+	}
+}
+
+/* A send with MSG_FASTOPEN opens a TCP connection. */
+static bool is_datagram(const struct notify_event *event)
+{
+	return event->nr != SYS_connect &&
+	       !(event->args[event->nr == SYS_sendmsg ? 2 : 3] & MSG_FASTOPEN);
+}
+
+static void describe_net(struct notify_event *event)
+{
+	char where[80];
+
+	if (!leads_out(event))
 		return;
 	/*
 	 * Whether a connect is TCP or UDP only the socket knows. It is not fetched: the payload could let go of it and
 	 * leave us the last reference, and closing a lingering socket can take for ever.
 	 */
-	peer_format(&event->peer, !is_connect, where, sizeof(where));
+	peer_format(&event->peer, is_datagram(event), where, sizeof(where));
 	(void)snprintf(event->what, sizeof(event->what), "%s %s", event->name, where);
 	(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", where);
 	event->rule = "default deny";
@@ -237,7 +321,7 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 		return 0;
 	}
 	if (kind == NOTIFY_NET)
-		describe_net(notif, ret_event);
+		describe_net(ret_event);
 	else
 		describe_refusal(ret_event);
 	/* The process may have died and its number been given to another while we read. */

@@ -27,7 +27,7 @@ struct notify_event {
 	int nr;
 	const char *name; /* of the system call */
 	uint64_t args[6];
-	struct peer peer; /* connect and sendto */
+	struct peer peer; /* the destination, with NOTIFY_NET */
 	char what[96];	  /* "connect 1.2.3.4:443", "mount(2)" */
 	const char *rule; /* why */
 	char hint[96];	  /* what would permit it, or empty */

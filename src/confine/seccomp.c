@@ -108,5 +108,5 @@ enum seccomp_class seccomp_classify(int nr)
 
 bool seccomp_is_observed(int nr)
 {
-	return nr == SYS_connect || nr == SYS_sendto;
+	return nr == SYS_connect || nr == SYS_sendto || nr == SYS_sendmsg || nr == SYS_sendmmsg;
 }

@@ -57,7 +57,7 @@ bool seccomp_is_elsewhere(const char *name);
 
 enum seccomp_class seccomp_classify(int nr);
 
-/* Watched but permitted: connect, and sendto with an address. */
+/* Observed but permitted: connect, sendmsg, sendmmsg, and sendto with an address. */
 bool seccomp_is_observed(int nr);
 
 #endif

@@ -1,5 +1,6 @@
 /* The filter in the running kernel: its answers, what the listener is told, its price. */
 #include "tests/tap.h"
+#include "tests/unit/net_calls.h"
 
 #include "base/fd.h"
 #include "base/own.h"
@@ -197,36 +198,14 @@ static void test_answers(void)
 	}
 }
 
-static int connect_to(int family, int type, const char *text, uint16_t port)
-{
-	struct sockaddr_in inet = { .sin_family = AF_INET, .sin_port = htons(port) };
-	struct sockaddr_in6 inet6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-	bool is_v6 = family == AF_INET6;
-	owned(fd_close) int fd = socket(family, type | SOCK_CLOEXEC, 0);
-
-	(void)inet_pton(family, text, is_v6 ? (void *)&inet6.sin6_addr : (void *)&inet.sin_addr);
-	if (connect(fd, is_v6 ? (void *)&inet6 : (void *)&inet,
-		    is_v6 ? sizeof(inet6) : sizeof(inet)) < 0)
-		return errno;
-	return 0;
-}
-
-static int send_to(const char *text, uint16_t port)
-{
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
-	owned(fd_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	(void)inet_pton(AF_INET, text, &to.sin_addr);
-	return sendto(fd, "x", 1, 0, (void *)&to, sizeof(to)) < 0 ? errno : 0;
-}
-
 /*
  * Behind the filter with a listener; an empty network namespace stands in for the sandbox's. The
  * first step that went wrong, or 0.
  */
 static int payload(void)
 {
-	bool steps[16];
+	const char *one[] = { "192.0.2.6", "192.0.2.7", "192.0.2.8" };
+	bool steps[20];
 	size_t count = 0;
 
 	steps[count++] = try_mount() < 0 && errno == EPERM;
@@ -240,6 +219,11 @@ static int payload(void)
 	steps[count++] = connect_to(AF_INET6, SOCK_STREAM, "2001:db8::1", 80) != EPERM;
 	steps[count++] = connect_to(AF_INET6, SOCK_STREAM, "::ffff:192.0.2.4", 80) != EPERM;
 	steps[count++] = send_to("192.0.2.5", 123) == ENETUNREACH;
+	steps[count++] = send_messages(one, 1, 0, false) == ENETUNREACH;
+	steps[count++] = send_messages(one + 1, 1, 0, true) == ENETUNREACH;
+	steps[count++] = send_messages(one + 2, 1, MSG_FASTOPEN, false) != EPERM;
+	steps[count++] = send_last("192.0.2.9") == 1;
+	steps[count++] = sendmsg(-1, (void *)8, 0) < 0 && errno != EPERM;
 	/* An address that cannot be read is the kernel's to refuse. */
 	steps[count++] = connect(0, (void *)8, 16) < 0 && errno != EPERM;
 	for (size_t i = 0; i < count; i++) {
@@ -304,6 +288,10 @@ static void check_told(const struct told *told)
 		{ "connect [2001:db8::1]:80", "default deny", "--allow [2001:db8::1]:80" },
 		{ "connect 192.0.2.4:80", "default deny", "--allow 192.0.2.4:80" },
 		{ "sendto udp:192.0.2.5:123", "default deny", "--allow udp:192.0.2.5:123" },
+		{ "sendmsg udp:192.0.2.6:123", "default deny", "--allow udp:192.0.2.6:123" },
+		{ "sendmmsg udp:192.0.2.7:123", "default deny", "--allow udp:192.0.2.7:123" },
+		{ "sendmsg 192.0.2.8:123", "default deny", "--allow 192.0.2.8:123" },
+		{ "sendmmsg udp:192.0.2.9:123", "default deny", "--allow udp:192.0.2.9:123" },
 	};
 	size_t expected = sizeof(want) / sizeof(want[0]);
 
@@ -315,7 +303,7 @@ static void check_told(const struct told *told)
 		tap_is_str(is_there ? told->events[i].rule : NULL, want[i].rule, "rule");
 		tap_is_str(is_there ? told->events[i].hint : NULL, want[i].hint, "hint");
 	}
-	tap_is_int((long long)told->silent, 4, "loopback, port 0 and nonsense are not told");
+	tap_is_int((long long)told->silent, 5, "loopback, port 0 and nonsense are not told");
 	tap_is_int(told->end, ENOTCONN, "the end is seen");
 }
 

@@ -64,7 +64,8 @@ static const char refused[] =
 
 static const char checked[] =
 	" clone socket socketpair setsockopt ioctl personality mknod mknodat prlimit64 setrlimit"
-	" sync splice tee connect sendto rename renameat renameat2 fcntl setpriority ioprio_set"
+	" sync splice tee connect sendto sendmsg sendmmsg rename renameat renameat2 fcntl "
+	"setpriority ioprio_set"
 	" sched_setparam sched_setscheduler sched_setaffinity sched_setattr ";
 
 struct variant {
@@ -204,8 +205,11 @@ static uint32_t model_checked(struct variant variant, const char *name, const ui
 		return (uint32_t)args[0] == 4 ? FAIL(0) : ALLOW;
 	if (strcmp(name, "sync") == 0)
 		return FAIL(0);
-	if (strcmp(name, "connect") == 0)
+	if (strcmp(name, "connect") == 0 || strcmp(name, "sendmmsg") == 0)
 		return seen;
+	/* MSG_PROBE, without MSG_FASTOPEN */
+	if (strcmp(name, "sendmsg") == 0)
+		return ((uint32_t)args[2] & 0x20000010) == 0x10 ? ALLOW : seen;
 	if (strcmp(name, "sendto") == 0)
 		return args[4] ? seen : ALLOW;
 	return variant.splice ? ALLOW : FAIL(EINVAL);
@@ -379,8 +383,10 @@ static void test_names(void)
 	tap_is_int(seccomp_classify(5000), SECCOMP_CLASS_ENOSYS, "a number we do not know");
 	tap_ok(seccomp_is_observed(seccomp_syscall_number("connect")) &&
 		       seccomp_is_observed(seccomp_syscall_number("sendto")) &&
+		       seccomp_is_observed(seccomp_syscall_number("sendmsg")) &&
+		       seccomp_is_observed(seccomp_syscall_number("sendmmsg")) &&
 		       !seccomp_is_observed(seccomp_syscall_number("mount")),
-	       "connect and sendto are watched, mount is not");
+	       "connect and the sends are observed, mount is not");
 }
 
 int main(void)
