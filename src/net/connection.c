@@ -171,6 +171,8 @@ static int move_bytes(struct gateway *gateway, struct connection *connection, ui
 		return gate_again(gateway, connection, events);
 	if (connection->gate == GATE_HTTP)
 		return gate_requests(gateway, connection, events);
+	if (connection->gate == GATE_LINE)
+		return gate_line(gateway, connection);
 	return stream_pump(gateway, connection, &connection->up);
 }
 
@@ -282,6 +284,7 @@ static void take_connection(struct gateway *gateway, struct source *listener, in
 		return;
 	}
 	decide(gateway, &address, port, &decision);
+	decide_own(gateway, port, &decision);
 	refusal.name = decision.name;
 	refusal.rule = decision.rule;
 	if (decision.passes && gateway->connection_count >= gateway->connection_max)
@@ -354,6 +357,15 @@ static bool is_old(const struct gateway *gateway, const struct connection *conne
 	return quiet_ns >= (is_stuck ? STUCK_NS : IDLE_NS);
 }
 
+/* A first line that was waited for long enough. */
+static void go_on_unfinished(struct gateway *gateway, struct connection *connection)
+{
+	gate_watch_line(connection);
+	if (move_bytes(gateway, connection, 0) < 0 ||
+	    (!connection->is_dead && watch(gateway, connection) < 0))
+		connection_end(gateway, connection, true);
+}
+
 void connection_expire(struct gateway *gateway)
 {
 	struct connection *next;
@@ -362,6 +374,10 @@ void connection_expire(struct gateway *gateway)
 		next = at->next;
 		if (!is_old(gateway, at))
 			continue;
+		if (at->gate == GATE_TLS && at->is_plain && at->hello_ns) {
+			go_on_unfinished(gateway, at);
+			continue;
+		}
 		if (at->gate == GATE_HTTP && at->hello_ns && !at->is_closing) {
 			gate_too_slow(gateway, at);
 			continue;

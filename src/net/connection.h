@@ -18,9 +18,10 @@ struct flow {
 /* What must be looked at before bytes of the client go on. */
 enum gate {
 	GATE_OPEN, /* nothing */
-	GATE_TLS,  /* its first bytes: a ClientHello must ask for the right name */
+	GATE_TLS,  /* its first bytes: a ClientHello, or a request, must be for the right name */
 	GATE_ANSWER, /* nothing behind that hello, until the server has said whether it wants another */
 	GATE_AGAIN, /* the other one, which must ask for the same name */
+	GATE_LINE,  /* the rest of an unfinished first line: it must not become a request's */
 	GATE_HTTP,  /* all of it: each request is judged */
 };
 
@@ -49,7 +50,8 @@ struct connection {
 	char *name;	    /* what permits it: a name, or NULL: its address */
 	bool is_name_said;  /* by the client itself, in TLS or in a request */
 	bool is_tls;	    /* it has said a ClientHello, and that was right */
-	bool must_say_name; /* if it speaks TLS */
+	bool must_say_name; /* if it speaks TLS or HTTP */
+	bool is_plain;	    /* with GATE_TLS: what has come is the beginning of another protocol */
 	bool is_connected;
 	enum gate gate;
 	struct requests requests;
@@ -61,8 +63,10 @@ struct connection {
 	uint64_t
 		hello_ns; /* to have said all of its ClientHello, or of a head, by; 0: none was begun */
 	uint64_t active_ns;
-	bool awaits_answer; /* all of the first bytes of a server */
-	size_t awaited;	    /* so many bytes of a head or hello wake us */
+	bool awaits_answer;	/* all of the first bytes of a server */
+	size_t awaited;		/* so many bytes of a head or hello wake us */
+	uint64_t line_bytes;	/* with GATE_LINE: of the first line */
+	unsigned version_bytes; /* and how much of a request's version it ends in */
 };
 
 /* connection.c: ends it; with RESET both peers see that something broke. */
@@ -75,6 +79,8 @@ void stream_stop(struct gateway *gateway, struct flow *flow);
 
 /* gate.c: looks at the first bytes without taking them. Nothing of them goes out before that. */
 void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events);
+/* Nothing of it is looked at any more. */
+void gate_let_through(struct connection *connection);
 /* What the server answers to a ClientHello; nothing of it goes in before that. */
 void gate_hear(struct connection *connection);
 /* Passes on a second ClientHello and what may stand in front of it. 0, or -1 on a reset. */
@@ -87,8 +93,18 @@ bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_
 /* The client has said whom it speaks to. */
 void connection_is_for(struct connection *connection, const char *name);
 
+/* gate_line.c: the first bytes of a connection that is not TLS; GOT of them were looked at. */
+void gate_inspect_line(struct gateway *gateway, struct connection *connection, const uint8_t *bytes,
+		       size_t got, uint32_t events);
+/* From here on an unfinished first line goes on. */
+void gate_watch_line(struct connection *connection);
+/* Passes on what has come of it. 0, or -1 on a reset. */
+int gate_line(struct gateway *gateway, struct connection *connection);
+
 /* gate_http.c: which gate a permitted connection gets. */
 void gate_choose(struct gateway *gateway, struct connection *connection);
+/* From here on each request of a connection is looked at. */
+void gate_begin_requests(struct connection *connection);
 /* Whether plain connections on that port are looked at, whomever they are for. */
 bool gate_judges_port(const struct gateway *gateway, struct net_port port);
 /* Whether rules or secrets are about requests to NAME, or with NULL to the address itself. */

@@ -168,6 +168,12 @@ static struct udp_flow *flow_of(struct gateway *gateway, const struct origin *or
 		tell_refused(gateway, &refusal);
 		return NULL;
 	}
+	decide_own(gateway, where, &decision);
+	if (!decision.passes) {
+		refusal.rule = decision.rule;
+		tell_refused(gateway, &refusal);
+		return NULL;
+	}
 	flow = open_flow(gateway, origin, port, &decision.dial);
 	if (!flow)
 		tell_failed(gateway, &refusal, error_words(errno));

@@ -1,7 +1,10 @@
 /* May this address and port be reached: by itself, or by a name it was an answer to. */
 #include "net/gateway_parts.h"
 
+#include "base/own.h"
+
 #include <string.h>
+#include <sys/socket.h>
 
 const struct net_address *host_address(void)
 {
@@ -74,4 +77,52 @@ bool decide_name(struct gateway *gateway, const struct net_address *address, str
 			return net_policy_name(gateway->policy, name, port, &rule) == NET_ALLOWED;
 	}
 	return false;
+}
+
+/* Ranges for documentation belong to no machine: one that has such an address is a test's small internet. */
+static bool is_documentation(const struct net_address *address)
+{
+	static const struct {
+		struct net_address network;
+		unsigned bits;
+	} ranges[] = {
+		{ { false, { 192, 0, 2 } }, 24 },
+		{ { false, { 198, 51, 100 } }, 24 },
+		{ { false, { 203, 0, 113 } }, 24 },
+		{ { true, { 0x20, 0x01, 0x0d, 0xb8 } }, 32 },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (net_address_within(address, &ranges[i].network, ranges[i].bits))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Asks the routing table for each connection, as addresses come and go: to reach an address of its own, the kernel takes
+ * that address for the source as well. Connecting a datagram socket sends nothing.
+ */
+static bool is_own(const struct net_address *address)
+{
+	struct sockaddr_storage to, local;
+	socklen_t len = net_address_to(address, 9, &to), local_len = sizeof(local);
+	owned(fd_close) int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct net_address source;
+
+	return fd >= 0 && connect(fd, (struct sockaddr *)&to, len) == 0 &&
+	       getsockname(fd, (struct sockaddr *)&local, &local_len) == 0 &&
+	       net_address_from(&local, &source, NULL) && net_address_equal(&source, address);
+}
+
+void decide_own(struct gateway *gateway, struct net_port port, struct decision *decision)
+{
+	const struct net_address *address = &decision->dial;
+
+	/* Special ones pass only where a rule is about them; host.local leads to the loopback, which is one. */
+	if (!decision->passes || net_address_special(address) || is_documentation(address) ||
+	    net_policy_names_address(gateway->policy, address, port) || !is_own(address))
+		return;
+	decision->passes = false;
+	decision->rule = "an address of this machine itself needs a rule for exactly that address";
 }

@@ -1,5 +1,6 @@
 /*
- * The first bytes of a connection that only a name permits: TLS must ask for that name. So must a second ClientHello, where
+ * The first bytes of a connection that only a name permits: TLS must ask for that name, and each plain request be for it
+ * (gate_http.c). So must a second ClientHello, where
  * the server wants one: some take its name for the right one.
  */
 #include "net/connection.h"
@@ -27,7 +28,7 @@ bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_
 	       (size_t)got < connection->awaited;
 }
 
-static void let_through(struct connection *connection)
+void gate_let_through(struct connection *connection)
 {
 	connection->gate = GATE_OPEN;
 	connection->up.limit = NULL;
@@ -95,12 +96,12 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		return;
 	}
 	if (got == 0) {
-		let_through(connection);
+		gate_let_through(connection);
 		return;
 	}
 	switch (sni_read(bytes, (size_t)got, &hello)) {
 	case SNI_NOT_TLS:
-		let_through(connection);
+		gate_inspect_line(gateway, connection, bytes, (size_t)got, events);
 		return;
 	case SNI_NAME:
 		/* Where requests are judged, nobody hides them in TLS. */
@@ -142,7 +143,7 @@ void gate_hear(struct connection *connection)
 	enough = 1;
 	(void)setsockopt(connection->outer.fd, SOL_SOCKET, SO_RCVLOWAT, &enough, sizeof(enough));
 	if (got < SNI_ANSWER_BYTES || !sni_asks_again(bytes)) {
-		let_through(connection);
+		gate_let_through(connection);
 		return;
 	}
 	connection->gate = GATE_AGAIN;
@@ -167,7 +168,7 @@ static bool pass_record(struct gateway *gateway, struct connection *connection, 
 	if (got >= SNI_RECORD_HEADER)
 		found = sni_read(bytes, (size_t)got, &hello);
 	if (got == 0 || (found == SNI_NAME && strcmp(hello.name, connection->name) == 0)) {
-		let_through(connection);
+		gate_let_through(connection);
 		return true;
 	}
 	if (found == SNI_MORE && !(events & (EPOLLRDHUP | EPOLLHUP)) &&

@@ -79,15 +79,21 @@ bool gate_judges_port(const struct gateway *gateway, struct net_port port)
 	return net_policy_judges_port(gateway->policy, port);
 }
 
+void gate_begin_requests(struct connection *connection)
+{
+	connection->gate = GATE_HTTP;
+	connection->up.limit = &connection->requests.left;
+	connection->hello_ns = 0;
+	gate_wait_for(connection, 1);
+}
+
 /* By the port alone: which names share the address is known only for those that somebody has looked up. */
 void gate_choose(struct gateway *gateway, struct connection *connection)
 {
-	if (gate_judges_port(gateway, connection->port)) {
-		connection->gate = GATE_HTTP;
-		connection->up.limit = &connection->requests.left;
-	} else if (connection->must_say_name) {
+	if (gate_judges_port(gateway, connection->port))
+		gate_begin_requests(connection);
+	else if (connection->must_say_name)
 		connection->gate = GATE_TLS;
-	}
 }
 
 /* TLS to somebody whom no rule about requests is about goes on as on any other port. */
@@ -214,6 +220,18 @@ static bool is_free(struct gateway *gateway, const struct connection *connection
 				  &ignored) == NET_ALLOWED;
 }
 
+/*
+ * A request of HTTP/1.0 that names no host asks for none but the one that was dialled. Where rules are about requests it
+ * could be for any of those that share the address.
+ */
+static bool judge_nameless(struct gateway *gateway, struct connection *connection)
+{
+	if (!gate_judges_port(gateway, connection->port))
+		return true;
+	refuse_nonsense(gateway, connection, "400 Bad Request", "no Host");
+	return false;
+}
+
 /* Whether it may go on; else it has been refused. */
 static bool judge(struct gateway *gateway, struct connection *connection,
 		  const struct http_head *head)
@@ -231,10 +249,15 @@ static bool judge(struct gateway *gateway, struct connection *connection,
 	const char *rule = NULL;
 	bool passes = false;
 
+	if (!head->has_host)
+		return judge_nameless(gateway, connection);
 	if (!(is_right || is_let) || (head->port && head->port != connection->port.number))
 		rule = "the Host is not the place that was dialled";
 	else if (is_method(head, "CONNECT"))
 		rule = "no proxy is here";
+	else if (head->overrides && net_policy_judges_requests(gateway->policy, &request))
+		rule = "a header or parameter in it that servers take for another method, path or "
+		       "host";
 	else if (is_method(head, "TRACE") && secret_of(gateway, request.name))
 		rule = "it would show a header that is added outside";
 	else

@@ -110,6 +110,8 @@ struct decision {
 };
 void decide(struct gateway *gateway, const struct net_address *address, struct net_port port,
 	    struct decision *ret_decision);
+/* Takes the permission back where DECISION would dial an address of this machine's own. */
+void decide_own(struct gateway *gateway, struct net_port port, struct decision *decision);
 /* Whether NAME is one of the names that permit this connection. */
 bool decide_name(struct gateway *gateway, const struct net_address *address, struct net_port port,
 		 const char *name);
@@ -134,7 +136,6 @@ void connection_sweep(struct gateway *gateway);
 /* recheck.c: ends connections and flows that CHANGE, which has been made, takes the permission from. */
 void recheck(struct gateway *gateway, const struct rule_change *change);
 
-/* datagram.c */
 void datagram_inner(struct gateway *gateway, struct source *port);
 void datagram_outer(struct gateway *gateway, struct udp_flow *flow);
 void datagram_recheck(struct gateway *gateway, const char *rule);
@@ -144,7 +145,6 @@ ssize_t datagram_receive(int fd, void *buffer, size_t size, struct origin *ret_o
 /* Sends to ORIGIN's peer as if from the address it had been sent to. */
 void datagram_send(const struct origin *origin, const void *bytes, size_t len);
 
-/* seen.c */
 void seen_read(struct gateway *gateway, struct source *source);
 
 #endif

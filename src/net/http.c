@@ -67,62 +67,53 @@ static enum http_state next_line(const char *bytes, size_t len, size_t *at, stru
 	return HTTP_WHOLE;
 }
 
-static int bad(struct http_head *head, const char *why)
+static bool is_space(char c)
 {
-	head->why = why;
-	return -1;
+	return c == ' ' || c == '\t';
 }
 
-/*
- * Escapes that some server takes for a dot, a slash or an end: of those bytes themselves, of control bytes, twice encoded,
- * in more bytes than they need (UTF-8), as full-width signs, or none at all (%u002e).
- */
-static bool is_odd_escape(const char *text, size_t len)
+/* The first line is whole: does it end as a request line of HTTP does, in however odd a spelling? */
+static bool names_version(const struct line *line)
 {
-	static const char *const odd[] = { "%0",	"%1",	    "%25", "%2e", "%2f",
-					   "%5c",	"%7f",	    "%c0", "%c1", "%e0%8",
-					   "%e0%9",	"%f0%8",    "%f8", "%fc", "%ef%bc%8e",
-					   "%ef%bc%8f", "%ef%bc%bc" };
+	static const char word[] = "HTTP/";
 
-	if (len < 3 || !isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
-		return true;
-	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-		size_t size = strlen(odd[i]);
-
-		if (size <= len && strncasecmp(text, odd[i], size) == 0)
+	for (size_t i = 1; i + sizeof(word) - 1 <= line->len; i++) {
+		if (is_space(line->text[i - 1]) &&
+		    strncasecmp(line->text + i, word, sizeof(word) - 1) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* Behind a slash: another one; or ".", "..", also with parameters or escapes, which some servers cut off first. */
-static bool is_odd_segment(const char *text, size_t len)
+enum http_state http_begins(const char *bytes, size_t len)
 {
-	size_t dots = 0;
+	struct line line;
+	bool is_word = true;
+	size_t i = 0;
 
-	if (len > 0 && text[0] == '/')
-		return true;
-	while (dots < len && text[dots] == '.')
-		dots++;
-	return (dots == 1 || dots == 2) && (dots == len || strchr("/;%", text[dots]));
+	/* Servers skip empty lines in front of a request. */
+	while (i < len && (bytes[i] == '\r' || bytes[i] == '\n'))
+		i++;
+	line = (struct line){ bytes + i, 0 };
+	for (; i < len && bytes[i] != '\n'; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		/* A method is a word. No server takes a NUL behind it, and git's own protocol has one. */
+		is_word = is_word && !is_space(bytes[i]);
+		if (c == '\0' || (is_word && c < ' ' && c != '\r') ||
+		    (line.len == 0 && !http_is_token(bytes + i, 1)))
+			return HTTP_BAD;
+		line.len++;
+	}
+	if (i == len)
+		return len >= HTTP_HEAD_MAX ? HTTP_TOO_LARGE : HTTP_MORE;
+	return names_version(&line) ? HTTP_WHOLE : HTTP_BAD;
 }
 
-bool http_path_is_plain(const char *path, size_t len)
+static int bad(struct http_head *head, const char *why)
 {
-	const char *query = memchr(path, '?', len);
-	size_t end = query ? (size_t)(query - path) : len;
-
-	for (size_t i = 0; i < end; i++) {
-		unsigned char c = (unsigned char)path[i];
-
-		if (c <= ' ' || c >= 0x7f || c == '\\' || c == '#')
-			return false;
-		if (c == '%' && is_odd_escape(path + i, end - i))
-			return false;
-		if (c == '/' && is_odd_segment(path + i + 1, end - i - 1))
-			return false;
-	}
-	return end > 0 && path[0] == '/';
+	head->why = why;
+	return -1;
 }
 
 /* NAME, NAME:PORT, [V6]:PORT. */
@@ -180,6 +171,7 @@ static int read_target(const struct line *target, struct http_head *head, struct
 	}
 	head->path = path;
 	head->path_len = target->len;
+	head->overrides = http_query_overrides(path, target->len);
 	if (target->len > skip && strncasecmp(path, scheme, skip) == 0) {
 		const char *slash = memchr(path + skip, '/', target->len - skip);
 
@@ -279,6 +271,8 @@ static int take_field(const struct field *field, bool *has_host, struct http_hea
 		return read_length(&field->value, head);
 	if (is(&field->name, "Transfer-Encoding"))
 		return read_coding(&field->value, head);
+	if (http_header_overrides(field->name.text, field->name.len))
+		head->overrides = true;
 	if (is(&field->name, "Upgrade") || is(&field->name, "HTTP2-Settings"))
 		head->upgrades = true;
 	return 0;
@@ -288,9 +282,11 @@ static int take_field(const struct field *field, bool *has_host, struct http_hea
 static enum http_state conclude(struct http_head *head, bool has_host,
 				const struct absolute *absolute)
 {
-	if (!has_host)
+	head->has_host = has_host;
+	if (!has_host &&
+	    (absolute->is_given || memcmp(head->version, "HTTP/1.0", VERSION_LEN) != 0))
 		head->why = "no Host";
-	else if (absolute->is_given && !same_place(head, &absolute->place))
+	else if (has_host && absolute->is_given && !same_place(head, &absolute->place))
 		head->why = "a Host other than the request line's";
 	return head->why ? HTTP_BAD : HTTP_WHOLE;
 }

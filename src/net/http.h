@@ -39,7 +39,9 @@ struct http_head {
 	uint16_t port; /* that the Host names; 0 when it names none */
 	enum http_body body;
 	uint64_t body_len;
-	bool upgrades;	 /* asks for another protocol */
+	bool has_host; /* HTTP/1.0 may do without; name and address are then empty */
+	bool upgrades; /* asks for another protocol */
+	bool overrides; /* a header or parameter that servers take for another method, path or host */
 	const char *why; /* with HTTP_BAD */
 };
 
@@ -60,8 +62,23 @@ size_t http_write(const char *bytes, const struct http_head *head, const struct 
 /* The size in front of a chunk: a line of hexadecimal digits, nothing else. RET_LEN: with its end of line. */
 enum http_state http_read_chunk(const char *bytes, size_t len, uint64_t *ret_size, size_t *ret_len);
 
-/* A path that every reader takes for the same: no dot segments, doubled, encoded or backward slashes. Up to a '?'. */
+/* Whether the first bytes of a connection are a request: HTTP_WHOLE when they are, HTTP_BAD when they are none. */
+enum http_state http_begins(const char *bytes, size_t len);
+
+/* http_path.c: a path that every reader takes for the same: no dot segments, doubled, encoded or backward slashes. Up to a '?'. */
 bool http_path_is_plain(const char *path, size_t len);
+
+enum http_reading {
+	HTTP_STRICT, /* byte by byte, escapes decoded */
+	HTTP_LOOSE, /* as the most forgiving server: letter case, parameters, dots and spaces behind a name do not matter */
+};
+
+/* Whether a plain path begins with PREFIX, by whole segments: /api covers /api and /api/x, not /apix. */
+bool http_path_begins(const char *path, size_t len, const char *prefix, enum http_reading reading);
+
+/* http_override.c: whether a header, or a parameter of the query, names another method, path or host. */
+bool http_header_overrides(const char *name, size_t len);
+bool http_query_overrides(const char *path, size_t len);
 
 /* Whether all of it can stand in a header's name, or its value. */
 bool http_is_token(const char *text, size_t len);

@@ -5,6 +5,7 @@
 #include "net/http.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int parse_list(const struct strv *texts, struct net_rules *rules, struct error *err)
 {
@@ -197,6 +198,20 @@ enum net_answer net_policy_address(const struct net_policy *policy,
 	return NET_SILENT;
 }
 
+bool net_policy_names_address(const struct net_policy *policy, const struct net_address *address,
+			      struct net_port port)
+{
+	for (size_t i = 0; i < policy->allow.count; i++) {
+		const struct net_rule *rule = &policy->allow.items[i];
+
+		if (speaks_of(rule, port) && rule->kind == NET_RULE_NETWORK &&
+		    rule->bits == (address->is_v6 ? 128 : 32) &&
+		    net_address_equal(&rule->network, address))
+			return true;
+	}
+	return false;
+}
+
 /* Whether the rule is about whom the request is for. A rule to allow must open it, one to deny only cover it. */
 static bool is_about(const struct net_rule *rule, const struct net_request *request, bool opens_it)
 {
@@ -210,51 +225,20 @@ static bool is_about(const struct net_rule *rule, const struct net_request *requ
 	       net_address_within(request->address, &rule->network, rule->bits);
 }
 
-static bool has_method(const struct net_rule *rule, const struct net_request *request)
+/* Some servers ignore the case of a method: a rule to deny does, too. */
+static bool has_method(const struct net_rule *rule, const struct net_request *request, bool is_deny)
 {
 	const char *at = rule->methods, *end = at + rule->methods_len;
 
 	while (rule->methods_len > 0 && at < end) {
 		size_t len = strcspn(at, ",:");
 
-		if (len == request->method_len && memcmp(at, request->method, len) == 0)
+		if (len == request->method_len && (is_deny ? strncasecmp(at, request->method, len)
+							   : memcmp(at, request->method, len)) == 0)
 			return true;
 		at += len + 1;
 	}
 	return rule->methods_len == 0;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The next byte of a path, decoded; steps over it. */
-static char next_byte(const char **at, const char *end)
-{
-	char c = *(*at)++;
-
-	if (c == '%' && end - *at >= 2 && hex_digit((*at)[0]) >= 0 && hex_digit((*at)[1]) >= 0) {
-		c = (char)(hex_digit((*at)[0]) << 4 | hex_digit((*at)[1]));
-		*at += 2;
-	}
-	return c;
-}
-
-/* Whole segments: /api covers /api and /api/x, not /apix. */
-static bool begins_with(const struct net_request *request, const char *prefix)
-{
-	const char *at = request->path, *end = at + request->path_len;
-	const char *rule = prefix, *rule_end = prefix + strlen(prefix);
-
-	while (rule < rule_end) {
-		if (at == end || *at == '?' || next_byte(&at, end) != next_byte(&rule, rule_end))
-			return false;
-	}
-	return rule_end[-1] == '/' || at == end || *at == '/' || *at == '?';
 }
 
 /* Of a path that readers take for different ones, the worse is assumed. */
@@ -262,13 +246,14 @@ static bool covers(const struct net_rule *rule, const struct net_request *reques
 {
 	if (!rule->is_http)
 		return true;
-	if (!has_method(rule, request))
+	if (!has_method(rule, request, is_deny))
 		return false;
 	if (strcmp(rule->path, "/") == 0)
 		return true;
 	if (!http_path_is_plain(request->path, request->path_len))
 		return is_deny;
-	return begins_with(request, rule->path);
+	return http_path_begins(request->path, request->path_len, rule->path,
+				is_deny ? HTTP_LOOSE : HTTP_STRICT);
 }
 
 enum net_answer net_policy_request(const struct net_policy *policy,

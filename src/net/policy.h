@@ -114,6 +114,10 @@ enum net_answer net_policy_address(const struct net_policy *policy,
 				   const struct net_address *address, struct net_port port,
 				   const char **ret_rule);
 
+/* Whether a rule to allow is about exactly that address, not a network around it. */
+bool net_policy_names_address(const struct net_policy *policy, const struct net_address *address,
+			      struct net_port port);
+
 /* What the rules say about a canonical name. */
 enum net_answer net_policy_name(const struct net_policy *policy, const char *name,
 				struct net_port port, const char **ret_rule);

@@ -190,10 +190,11 @@ static int parse_http(const char *text, const char **start, const char **end, st
 	    (rule->methods[0] == ',' || memmem(rule->methods, rule->methods_len, ",,", 2) ||
 	     rule->methods[rule->methods_len - 1] == ','))
 		return refuse(text, "methods are a list such as GET,HEAD", err);
-	if (strchr(rule->path, '?') || !http_path_is_plain(rule->path, strlen(rule->path)))
+	if (strpbrk(rule->path, "?;") || strcasestr(rule->path, "%3b") ||
+	    !http_path_is_plain(rule->path, strlen(rule->path)))
 		return refuse(
 			text,
-			"a path has no dots, doubled or encoded slashes, odd escapes or ? in it",
+			"a path has no dots, doubled or encoded slashes, odd escapes, ; or ? in it",
 			err);
 	return 0;
 }

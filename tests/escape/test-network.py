@@ -42,6 +42,38 @@ def no_network(t):
     t.ok(any(GOOD in what for what in result.told), "and it is told", result.told)
 
 
+MESSAGES = f"""
+import ctypes
+c = ctypes.CDLL(None, use_errno=True)
+def address(to, port=9000): return struct.pack('<H', 2) + struct.pack('>H', port) + socket.inet_aton(to) + bytes(8)
+keep = []
+def buffer(data): keep.append(ctypes.create_string_buffer(data, len(data))); return ctypes.addressof(keep[-1])
+def header(to, length=16):
+    part = buffer(struct.pack('<QQ', buffer(b'x'), 1))
+    return struct.pack('<QIxxxxQQQQIxxxx', buffer(address(to) + bytes(112)) if to else 0, length if to else 0, part, 1, 0, 0, 0)
+def say(headers, many, flags=0):
+    s = socket.socket(2, 1 if flags & 0x20000000 else 2); s.settimeout(2)
+    if many: c.sendmmsg(s.fileno(), ctypes.c_void_p(buffer(b''.join(h + bytes(8) for h in headers))), len(headers), flags)
+    else: c.sendmsg(s.fileno(), ctypes.c_void_p(buffer(headers[0])), flags)
+    try: return s.recv(10).decode().replace(' ', '-') or 'nothing'
+    except OSError as e: return type(e).__name__
+out, own = header('{GOOD}'), header('127.0.0.1')
+print(say([out], False), say([header('{GOOD}', 9999)], False), say([out], True), say([own] * 50 + [out], True), say([out], False, 0x4000), say([out], True, 0x4000))
+"""
+
+
+@suite.case("A096c", "no network: messages with an address", lambda t: t.ok(
+    outside(MESSAGES).count("echo-x") == 6, "each is answered outside", outside(MESSAGES)))
+def messages(t):
+    result = inside(t, MESSAGES)
+    t.ok("echo-x" not in result.words and len(result.words) == 6, "none is answered", result)
+    told = [what for what in result.told if f"udp:{GOOD}:9000" in what]
+    t.ok({what.split()[0] for what in told} == {"sendmsg", "sendmmsg"} and
+         sum(d["count"] for d in result.json["denials"] if d["what"] in told) == 6, "and each is told", result.json["denials"])
+    result = inside(t, "s = socket.socketpair(); s[0].sendmsg([b'own']); print(s[1].recv(9).decode())")
+    t.ok(result.words == ["own"] and not result.told, "messages of one's own are not", result)
+
+
 def loopback_control(t):
     t.equal(outside("print(get('127.0.0.1'), get('localhost'))"), ["127.0.0.1"] * 2, "the host's loopback is there outside")
 
@@ -149,9 +181,92 @@ def host_differs(t):
     result = inside(t, DIFFERENT, "--allow", "http:good.example:8000/")
     t.equal(result.words, ["400"] * 7, f"on a host with rules about requests: {result}")
     t.ok(not any(b"smuggled" in part for part in SEEN), "none has reached the server", SEEN)
+    SEEN.clear()
     result = inside(t, DIFFERENT, "--allow", "good.example:8000")
-    t.ok(all(hit == GOOD or b"smuggled" in hit for hit in result.hits), "elsewhere bytes go to the pinned address and nowhere else",
-         result.hits)
+    t.equal(result.words, ["400"] * 7, f"and on one that is permitted by its name: {result}")
+    t.ok(not SEEN, "nothing of it has reached the server", SEEN)
+    t.ok(any("evil.example" in what for what in result.told), "and the other host is told", result.told)
+
+
+OVER = HOSTS + r"""
+def pieces(*parts):
+    'Parts that the gateway sees one after the other; an urgent byte ends what it can look at.'
+    with socket.create_connection(('good.example', 8000), 10) as s:
+        s.settimeout(15); s.setsockopt(6, 1, 1)
+        data = b''
+        try:
+            for part in parts: s.send(part[1:] if part[:1] == b'!' else part, socket.MSG_OOB if part[:1] == b'!' else 0); __import__('time').sleep(.05)
+            s.shutdown(socket.SHUT_WR)
+            while got := s.recv(65536): data += got
+        except OSError: pass
+    return data.split()[1].decode() if data else 'nothing'
+E = b'Host: evil.example\r\n\r\n'
+words = [pieces(b'get / HTTP/1.1\r\n' + E), pieces(b'\r\n\n', b'GET / HTTP/1.1\r\n' + E), pieces(b'GE', b'T / HTTP/1.1\r\n' + E),
+         pieces(b'GET / HTTP/1.1\r\nHo', b'st: evil.example\r\n\r\n'), pieces(b'GE', b'!x', b'T / HTTP/1.1\r\n' + E), pieces(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+         pieces(b'GET / HTTP/1.1\r\nHost: good.example\r\n\r\nGET /second HTTP/1.1\r\n' + E), pieces(b'POST / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 1\r\n\r\nxGET /second HTTP/1.1\r\n' + E),
+         pieces(b'GET\t/ HTTP/1.1\r\n' + E), pieces(b'GET / HTTP/1.1\n' + E)]
+print(*words)
+"""
+OTHERS = HOSTS + r"""
+def plain(data):
+    with socket.create_connection(('good.example', 8000), 10) as s:
+        s.settimeout(15); s.sendall(data)
+        if not data.endswith(b'\n') and data.isascii(): s.shutdown(socket.SHUT_WR)
+        try: return s.recv(9).decode()
+        except OSError as e: return type(e).__name__
+print(*[plain(data) for data in (b'SSH-2.0-x\r\n', b'*1\r\n$4\r\nPING\r\n', b'\0\0\1\x80', b'0032git-upload-pack /x\0host=good.example\0\xff', b'word',
+      b'GET / HTTP/1.0\r\n\r\n', b'GET / HTTP/1.1\r\nHost: GOOD.example:8000\r\n\r\n', b'POST / HTTP/1.1\r\nHost: good.example\r\nX-HTTP-Method-Override: GET\r\nContent-Length: 2\r\n\r\n{}\n')])
+"""
+
+
+@suite.case("A108d", "another Host over a permitted name", lambda t: t.ok(
+    outside(OVER) and sum(b"evil" in part for part in SEEN) >= 6, "a server takes them outside", SEEN))
+def other_host(t):
+    SEEN.clear()
+    result = inside(t, OVER, "--allow", "good.example:8000", timeout=60)
+    t.ok(not any(b"evil" in part or b"/second" in part for part in SEEN), "none has reached the server", SEEN)
+    t.ok(len(result.words) == 10 and result.words.count("200") <= 2, "each is refused, or ends behind the first", result.words)
+    result = inside(t, OTHERS, "--allow", "good.example:8000", timeout=60)
+    t.equal(result.words, ["HTTP/1.1"] * 8, f"what names no other host passes, and other protocols do: {result}")
+
+
+DISGUISED = HOSTS + r"""
+H = 'Host: good.example'
+print(*[say(f'GET {path} HTTP/1.1', H) for path in ('/admin;a', '/Admin', '/admin.', '/admin%20', '/;x/admin', '/%3b/admin', '/adm%69n;a', '/.../admin', '/adm%c4%b1n')],
+      *[say(f'{method} /x HTTP/1.1', H) for method in ('delete', 'Delete', 'DELETE')],
+      *[say('POST /x HTTP/1.1', H, f'{name}: DELETE') for name in ('X-HTTP-Method-Override', 'x_http_method_override', 'X-HTTP-Method', 'X-Method-Override', 'X-Original-URL')],
+      *[say(f'POST /x?{query} HTTP/1.1', H) for query in ('_method=DELETE', 'a=b&%5fmethod=DELETE')])
+"""
+
+
+@suite.case("A108e", "requests in disguise", lambda t: t.equal(outside(DISGUISED), ["200"] * 19, "a server takes them outside"))
+def disguised(t):
+    SEEN.clear()
+    flags = ["--allow", "good.example:8000", "--deny", "http:good.example:8000/admin", "--deny", "http:DELETE:good.example:8000"]
+    result = inside(t, DISGUISED, *flags)
+    t.equal(result.words, ["403"] * 19, f"each is refused: {result}")
+    t.ok(not SEEN, "none has reached the server", SEEN)
+    result = inside(t, HOSTS + "print(*[say(f'{line} HTTP/1.1', 'Host: good.example') for line in ('GET /x;admin', 'GET /administrator', 'POST /x?method=list')])", *flags)
+    t.equal(result.words, ["200"] * 3, f"others pass: {result}")
+
+
+OWN, OWN_PORT = "11.7.7.7", 8100
+
+
+def own_control(t):
+    words = outside(f"print(get('own.example', {OWN_PORT}), get('{OWN}', {OWN_PORT}))")
+    t.equal(words, [OWN, OWN], "this machine's own service is reached outside")
+
+
+@suite.case("A107d", "an address of this machine itself", own_control)
+def own_address(t):
+    script = f"print(get('own.example', {OWN_PORT}), get('a.own.example', {OWN_PORT}), get('{OWN}', {OWN_PORT}))"
+    for flags in (["*.own.example"], ["own.example", "a.own.example"], ["0.0.0.0/0", "own.example"], ["11.0.0.0/8"], [f"{OWN[:-1]}6/31"]):
+        result = inside(t, script, *[word for rule in flags for word in ("--allow", f"{rule}:{OWN_PORT}")])
+        t.ok(OWN not in result.words and len(result.words) == 3 and not result.hits, f"{flags} does not lead there", result)
+    t.ok(any("itself" in d["rule"] for d in result.json["denials"]), "and it is told why", result.json["denials"])
+    result = inside(t, f"print(get('{OWN}', {OWN_PORT}))", "--allow", f"{OWN}:{OWN_PORT}")
+    t.equal(result.words, [OWN], f"a rule for exactly that address does: {result}")
 
 
 PROXY = HOSTS + r"""
@@ -340,5 +455,8 @@ def held(t):
 
 
 threading.excepthook = lambda *_: None
+internet.NAMES.update({"own.example": OWN, "a.own.example": OWN})
 begin()
+subprocess.run(["ip", "addr", "add", OWN + "/32", "dev", "lo"], check=True)
+internet.listen(OWN, OWN_PORT, internet.web)
 suite.main()

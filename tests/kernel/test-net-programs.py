@@ -131,7 +131,7 @@ def test_languages(home):
 import asyncio, sys
 async def main():
     r, w = await asyncio.open_connection(sys.argv[1], 8800)
-    w.write(b'GET /page.txt HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n'); print((await r.read()).decode())
+    w.write(b'GET /page.txt HTTP/1.0\\r\\nHost: %s:8800\\r\\n\\r\\n' % sys.argv[1].encode()); print((await r.read()).decode())
 asyncio.run(main())
 """)
     check(home, "python3", "python3 client.py good.example", "python3 client.py evil.example")
@@ -142,7 +142,7 @@ import ("fmt"; "io"; "net"; "os")
 func main() {
 	c, err := net.Dial("tcp", os.Args[1]+":8800")
 	if err != nil { fmt.Println(err); os.Exit(1) }
-	fmt.Fprintf(c, "GET /page.txt HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n")
+	fmt.Fprintf(c, "GET /page.txt HTTP/1.0\\r\\nHost: %s\\r\\n\\r\\n", os.Args[1])
 	b, _ := io.ReadAll(c); fmt.Print(string(b))
 }
 """)

@@ -24,11 +24,13 @@ static const char *const good[] = {
 	"GET / HTTP/1.1\r\nHost: 192.0.2.1:8080\r\n\r\n",
 	"GET / HTTP/1.1\r\nhost: [2001:db8::1]:80\r\n\r\n",
 	HEAD("CONNECT a.example:80 HTTP/1.1", ""),
+	"GET / HTTP/1.0\r\n\r\n",
 };
 
 /* What two readers could take for different things. */
 static const char *const bad[] = {
 	"GET / HTTP/1.1\r\n\r\n",
+	"GET http://a.example/ HTTP/1.0\r\n\r\n",
 	"GET / HTTP/1.1\nHost: a.example\n\n",
 	"GET / HTTP/1.1\r\nHost: a.example\n\r\n",
 	"GET / HTTP/1.1\r\nHost: a.example\rX: y\r\n\r\n",
@@ -93,6 +95,112 @@ static void test_read(void)
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		tap_ok(read_text(bad[i], &head) == HTTP_BAD && head.why, "refused: case %zu", i);
+}
+
+/* Spellings of one header or parameter that frameworks take for another request line. */
+static void test_overrides(void)
+{
+	static const char *const headers[] = {
+		"X-HTTP-Method-Override",
+		"x-http-method-override",
+		"X_HTTP_METHOD_OVERRIDE",
+		"X-HTTP-Method",
+		"X-Method-Override",
+		"X-Method",
+		"X-Original-Method",
+		"X-Forwarded-Method",
+		"X-Original-URL",
+		"X-Rewrite-URL",
+		"X-Original-URI",
+		"X-Forwarded-Uri",
+		"X-Forwarded-Path",
+		"X-Forwarded-Prefix",
+		"X-Forwarded-Host",
+		"X-Original-Host",
+		"X-Host",
+		"Forwarded",
+		"X-Envoy-Original-Path",
+		"HTTP_METHOD",
+	};
+	static const char *const harmless[] = { "Accept",	"Access-Control-Request-Method",
+						"X-Request-Id", "Referer",
+						"Cookie",	"X-Forwarded-For" };
+	static const char *const queries[] = {
+		"/?_method=DELETE",
+		"/?a=b&_method=x",
+		"/?a;_Method=x",
+		"/?%5fmethod=x",
+		"/?_METHOD",
+		"/?X-HTTP-Method-Override=PUT",
+		"/?$httpMethod=DELETE",
+		"/?%24httpMethod=DELETE",
+		"/x?=&_method=PUT",
+	};
+	static const char *const plain[] = { "/", "/_method=x", "/?method=list", "/?x=_method",
+					     "/?a_method_b=1" };
+	struct http_head head;
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		(void)snprintf(text, sizeof(text), HEAD("GET / HTTP/1.1", "%s: x\r\n"), headers[i]);
+		tap_ok(read_text(text, &head) == HTTP_WHOLE && head.overrides, "%s overrides",
+		       headers[i]);
+	}
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		tap_ok(!http_header_overrides(harmless[i], strlen(harmless[i])), "%s does not",
+		       harmless[i]);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		(void)snprintf(text, sizeof(text), HEAD("POST %s HTTP/1.1", ""), queries[i]);
+		tap_ok(read_text(text, &head) == HTTP_WHOLE && head.overrides, "%s overrides",
+		       queries[i]);
+	}
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		tap_ok(!http_query_overrides(plain[i], strlen(plain[i])), "%s does not", plain[i]);
+}
+
+/* Which first bytes are those of a request: at every cut it waits, or says what the whole says. */
+static void test_begins(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		enum http_state wanted;
+	} rows[] = {
+#define ROW(text, state) { text, sizeof(text) - 1, state }
+		ROW("GET / HTTP/1.1\r\n", HTTP_WHOLE),
+		ROW("\r\n\n\r\nGET / HTTP/1.0\n", HTTP_WHOLE),
+		ROW("get\t/\tHTTP/1.1\r\n", HTTP_WHOLE),
+		ROW("GET / http/1.1 \r\n", HTTP_WHOLE),
+		ROW("PRI * HTTP/2.0\r\n", HTTP_WHOLE),
+		ROW("M-SEARCH /\xc3\xa4 HTTP/1.1\n", HTTP_WHOLE),
+		ROW("GET /\x01 HTTP/1.1\n", HTTP_WHOLE),
+		ROW("GET /\n", HTTP_BAD),
+		ROW("SSH-2.0-OpenSSH_9.2\r\n", HTTP_BAD),
+		ROW("EHLO a.example\r\n", HTTP_BAD),
+		ROW("*1\r\n$4\r\nPING\r\n", HTTP_BAD),
+		ROW("OPTIONS rtsp://a.example RTSP/1.0\r\n", HTTP_BAD),
+		ROW("0032git-upload-pack /x HTTP/\0host=a.example", HTTP_BAD),
+		ROW("AMQP\0\0\t\1", HTTP_BAD),
+		ROW("\x10\x20", HTTP_BAD),
+		ROW("{\"a\": 1}", HTTP_BAD),
+		ROW("JDWP-Handshake", HTTP_MORE),
+		ROW("GET / HTTP/1.1", HTTP_MORE),
+		ROW("\r\n", HTTP_MORE),
+		ROW("", HTTP_MORE),
+#undef ROW
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool is_steady = true;
+
+		for (size_t len = 0; len < rows[i].len; len++) {
+			enum http_state state = http_begins(rows[i].bytes, len);
+
+			is_steady &= state == HTTP_MORE || state == rows[i].wanted;
+		}
+		tap_ok(http_begins(rows[i].bytes, rows[i].len) == rows[i].wanted && is_steady,
+		       "first bytes: case %zu", i);
+	}
 }
 
 static void test_parts(void)
@@ -176,12 +284,16 @@ static void test_chunks(void)
 static void test_paths(void)
 {
 	static const char *const plain[] = { "/",	  "/api/",	"/api/v1.2/x..y",
-					     "/a?b=../c", "/.git",	"/...",
+					     "/a?b=../c", "/.git",	"/...x",
 					     "/a%20b",	  "/%e4%bd%a0", "/a?b=%252e" };
 	static const char *const odd[] = { "",
 					   "a",
 					   "/../x",
 					   "/a/..",
+					   "/...",
+					   "/;a/b",
+					   "/%3Ba/b",
+					   "/%20/b",
 					   "/a/.",
 					   "/a/./b",
 					   "//a",
@@ -215,6 +327,8 @@ static void test_paths(void)
 int main(void)
 {
 	test_read();
+	test_overrides();
+	test_begins();
 	test_parts();
 	test_limits();
 	test_write();

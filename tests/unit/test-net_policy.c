@@ -360,8 +360,79 @@ static void test_requests(void)
 	net_policy_done(&policy);
 }
 
+/* Every way to write /admin that some server takes for it, in front of and behind other segments. */
+static void test_disguises(void)
+{
+	static const char *const names[] = {
+		"admin",    "Admin",	  "ADMIN",	 "%61dmin",    "adm%69n",
+		"%41DMIN",  "admin;a",	  "admin;a=b;c", "admin%3ba",  "admin%3Ba=b",
+		"admin.",   "admin...",	  "admin%20",	 "admin.%20.", "admin;",
+		"admin.;x", "ADMIN%20;x", "adm%c4%b1n",	 "adm%C4%B0n", "%ef%bd%81dmin",
+	};
+	static const char *const fronts[] = { "/",     "//",	     "/./",	"/x/../", "/;/",
+					      "/;x/",  "/%3b/",	     "/.;/",	"/...;/", "/%20/",
+					      "/%2e/", "/x/%2e%2e/", "/x/..;/", "/%2f",	  "/.../" };
+	static const char *const ends[] = { "", "/", "/x", "?q", "/?q", "/x;y" };
+	static const char *const methods[] = { "DELETE", "delete", "Delete", "dELETE" };
+	owned(strv_done) struct strv allow = STRV_INIT, deny = STRV_INIT;
+	size_t tried = 0, passed = 0;
+	struct net_policy policy;
+	struct error err;
+
+	strv_add(&allow, "a.example:80");
+	strv_add(&deny, "http:a.example:80/admin/");
+	strv_add(&deny, "http:DELETE:a.example:80");
+	if (net_policy_parse(&allow, &deny, &policy, &err) < 0)
+		tap_bail("rules that should parse");
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
+		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
+			for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+				char path[128];
+
+				(void)snprintf(path, sizeof(path), "%s%s%s", fronts[i], names[j],
+					       ends[k]);
+				tried++;
+				if (ask(&policy, "GET", path) != NET_DENIED && passed++ < 5)
+					tap_ok(false, "a disguise passes: %s", path);
+			}
+		}
+	}
+	tap_ok(passed == 0, "none of %zu disguises of a path passes", tried);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		tap_is_int(ask(&policy, methods[i], "/"), NET_DENIED, "%s", methods[i]);
+	tap_ok(ask(&policy, "GET", "/x;admin") == NET_ALLOWED &&
+		       ask(&policy, "GET", "/administrator") == NET_ALLOWED &&
+		       ask(&policy, "GET", "/x/admin") == NET_ALLOWED &&
+		       ask(&policy, "GET", "/.well-known/x.y") == NET_ALLOWED &&
+		       ask(&policy, "GET", "/x?admin") == NET_ALLOWED &&
+		       ask(&policy, "DELETED", "/x") == NET_ALLOWED,
+	       "what is something else to every server passes");
+	net_policy_done(&policy);
+}
+
+static void test_exact_address(void)
+{
+	const char *const allow[] = { "0.0.0.0/0:443", "8.8.8.8:443", "[2600::1]:443", NULL };
+	const char *const deny[] = { NULL };
+	struct net_port port = { false, 443 }, other = { false, 80 };
+	struct net_address address;
+	struct world w;
+
+	world_open(&w, allow, deny);
+	(void)net_address_parse("8.8.8.8", &address);
+	tap_ok(net_policy_names_address(&w.policy, &address, port), "an address of its own rule");
+	tap_ok(!net_policy_names_address(&w.policy, &address, other), "not on another port");
+	(void)net_address_parse("8.8.4.4", &address);
+	tap_ok(!net_policy_names_address(&w.policy, &address, port), "a network is not enough");
+	(void)net_address_parse("2600::1", &address);
+	tap_ok(net_policy_names_address(&w.policy, &address, port), "IPv6 as well");
+	world_close(&w);
+}
+
 int main(void)
 {
+	test_disguises();
+	test_exact_address();
 	test_rules();
 	test_names();
 	test_special();
