@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "base/file_rights.h"
 #include "base/id.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
@@ -133,7 +134,34 @@ static void add_file(struct value *row, const struct stat *st, const char *sha25
 	value_add(row, "sha256", value_new_text(sha256));
 }
 
-/* One entry of a directory; *ret_size grows. */
+/* What the sandbox may not read is not kept for whoever asks for it. */
+static int open_readable(const struct saving *saving, const struct delta_side *side)
+{
+	owned(file_rights_restore) struct file_rights rights;
+
+	return file_rights_lessen(&rights) < 0 ? -1 : delta_open_side(&saving->stack, side);
+}
+
+/* Finds PATH, and opens it if it is a file: *ret_fd, else -1. */
+static int find_readable(const struct saving *saving, const char *path,
+			 struct view_object *ret_object, int *ret_fd, struct error *err)
+{
+	owned(file_rights_restore) struct file_rights rights;
+
+	if (file_rights_lessen(&rights) < 0)
+		return error_errno(err, ERROR_HOST, "cannot read %s with the sandbox's rights",
+				   path);
+	if (view_lookup(&saving->stack, 0, path, ret_object, err) < 0)
+		return -1;
+	if (ret_object->kind == VIEW_ABSENT || !S_ISREG(ret_object->st.st_mode))
+		return 0;
+	*ret_fd = view_open_file(ret_object);
+	if (*ret_fd < 0 && errno == EACCES)
+		return error_set(err, ERROR_DENIED, "%s: the sandbox may not read it", path);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
+}
+
+/* One entry of a directory. */
 static int add_entry(struct saving *saving, const struct delta_entry *entry, const char *relative,
 		     struct value *entries, struct error *err)
 {
@@ -145,7 +173,7 @@ static int add_entry(struct saving *saving, const struct delta_entry *entry, con
 	if (!side->exists || (!S_ISREG(side->st.st_mode) && !S_ISLNK(side->st.st_mode)))
 		return 0;
 	if (S_ISREG(side->st.st_mode)) {
-		fd = delta_open_side(&saving->stack, side);
+		fd = open_readable(saving, side);
 		if (fd < 0)
 			return error_errno(err, ERROR_HOST, "%s", entry->path);
 		if (cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
@@ -208,21 +236,23 @@ static int save_directory(struct saving *saving, const char *path, struct value 
 	return 0;
 }
 
-static int save_object(struct saving *saving, const struct view_object *object, const char *path,
-		       struct value *record, struct error *err)
+static int save_object(struct saving *saving, const char *path, struct value *record,
+		       struct error *err)
 {
+	owned(view_object_done) struct view_object object = { .dir_fd = -1 };
 	owned(fd_close) int fd = -1;
 	char sha256[SHA256_HEX_SIZE];
 	struct stat st;
 
-	if (object->kind == VIEW_ABSENT)
+	if (find_readable(saving, path, &object, &fd, err) < 0)
+		return -1;
+	if (object.kind == VIEW_ABSENT)
 		return error_set(err, ERROR_NOT_FOUND, "%s: not in the sandbox", path);
-	if (S_ISDIR(object->st.st_mode))
+	if (S_ISDIR(object.st.st_mode))
 		return save_directory(saving, path, record, err);
-	if (!S_ISREG(object->st.st_mode))
+	if (!S_ISREG(object.st.st_mode))
 		return error_set(err, ERROR_DENIED, "%s: neither a file nor a directory", path);
-	fd = view_open_file(object);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
 	if (cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 		return -1;
@@ -259,7 +289,6 @@ static int save_path(struct saving *saving, const char *word, struct value *list
 {
 	owned(free_ptr) char *path = place_of(saving, word);
 	owned(value_release) struct value *record = value_new_map();
-	owned(view_object_done) struct view_object object = { .dir_fd = -1 };
 	struct record_event event = { .kind = "artifact",
 				      .sandbox = saving->opened.sandbox.name,
 				      .body = record };
@@ -267,15 +296,14 @@ static int save_path(struct saving *saving, const char *word, struct value *list
 
 	if (!path)
 		return error_set(err, ERROR_USAGE, "'%s' leads out of where it is", word);
-	if (id_run(id, err) < 0 || view_lookup(&saving->stack, 0, path, &object, err) < 0)
+	if (id_run(id, err) < 0)
 		return -1;
 	value_add(record, "artifact_id", value_new_text(id));
 	workspace_add_path(record, workspace_relative(path, saving->opened.sandbox.workspace));
 	value_add(record, "sandbox", value_new_text(saving->opened.sandbox.name));
 	value_add(record, "run_id", value_new_text(saving->run_id));
 	value_add(record, "time", workspace_time(clock_epoch_ms()));
-	if (save_object(saving, &object, path, record, err) < 0 ||
-	    write_record(saving, id, record, err) < 0)
+	if (save_object(saving, path, record, err) < 0 || write_record(saving, id, record, err) < 0)
 		return -1;
 	event.id = id;
 	record_event(&event);

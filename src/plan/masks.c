@@ -412,6 +412,25 @@ static void add_staging(const struct planning *planning, struct entries *entries
 	add(entries, MASK_HIDE, RANK_OWN, plan_join(*above ? above : "/", ".aisbx-txn"));
 }
 
+/*
+ * Our own directories. Servers over HTTP leave their tokens in a directory of HOME or beside that of the sockets
+ * (front/mcp/http_token.c).
+ */
+static void add_own(const struct planning *planning, struct entries *entries)
+{
+	const struct host *host = planning->host;
+	const char *const dirs[] = { host->data_dir, host->state_dir, host->cache_dir,
+				     host->config_dir, host->runtime_dir };
+	const char *slash = strrchr(host->runtime_dir, '/');
+	owned(free_ptr) char *beside =
+		xstrndup(host->runtime_dir, (size_t)(slash - host->runtime_dir));
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		add(entries, MASK_HIDE, RANK_OWN, xstrdup(dirs[i]));
+	add(entries, MASK_HIDE, RANK_OWN, plan_join(planning->spec->home, MASK_TOKENS));
+	add(entries, MASK_HIDE, RANK_OWN, plan_join(*beside ? beside : "/", MASK_TOKENS));
+}
+
 /* What is added to requests outside is not seen inside, wherever it lies. */
 static void add_headers(const struct spec *spec, struct entries *entries)
 {
@@ -441,7 +460,6 @@ static void add_hidden(struct entries *entries, const struct strv *paths)
 
 int plan_masks(const struct planning *planning, struct error *err)
 {
-	const struct host *host = planning->host;
 	const struct settings *settings = planning->settings;
 	struct spec *spec = planning->spec;
 	owned(entries_done) struct entries entries = { NULL, 0, 0 };
@@ -458,11 +476,7 @@ int plan_masks(const struct planning *planning, struct error *err)
 		add_list(&entries, spec->workspace, mask_workspace_hidden, MASK_HIDE,
 			 RANK_CREDENTIAL);
 	add_hidden(&entries, &hidden);
-	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->data_dir));
-	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->state_dir));
-	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->cache_dir));
-	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->config_dir));
-	add(&entries, MASK_HIDE, RANK_OWN, xstrdup(host->runtime_dir));
+	add_own(planning, &entries);
 	add_staging(planning, &entries);
 	add_headers(spec, &entries);
 	add_all_aliases(planning, &entries);

@@ -1,6 +1,7 @@
 /* A delta in the order people should read it, and the forms that need no content. */
 #include "workspace/patch.h"
 
+#include "base/file_rights.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "workspace/patch_parts.h"
@@ -100,7 +101,9 @@ int patch_open(const struct patch_run *run, const struct delta_side *side)
 		errno = EACCES;
 		return -1;
 	}
-	return delta_open_side(run->stack, side);
+	owned(file_rights_restore) struct file_rights rights;
+
+	return file_rights_lessen(&rights) < 0 ? -1 : delta_open_side(run->stack, side);
 }
 
 static int read_file(const struct patch_run *run, const struct delta_side *side, struct str *out)

@@ -191,6 +191,51 @@ def test_later(home):
         tap.equal(done.stdout, "done\n", f"{name}, made between two runs, is hidden from the second")
 
 
+def test_tokens():
+    """The token of an HTTP server is in HOME: no sandbox sees it, however much of HOME it sees."""
+    for what, flags, runtime in (("home: full", ["--home", "full"], None), ("HOME as workspace", ["-C", "HOME"], None),
+                                 ("a runtime directory in the workspace", [], "run")):
+        with Home("aisbx-hidden-") as home:
+            base = os.path.join(home.work, runtime) if runtime else home.path
+            env = {"XDG_RUNTIME_DIR": base} if runtime else {}
+            os.makedirs(base, exist_ok=True)
+            flags = [home.path if word == "HOME" else word for word in flags]
+            home.call("create", "before", *flags, **env)
+            home.call("exec", "before", "--", "true", **env)
+            home.put(os.path.join(base, ".aisbx-mcp/1.token"), SECRET + "\n")
+            look = ["sh", "-c", f"cat {base}/.aisbx-mcp/1.token; ls {base}/.aisbx-mcp; echo done"]
+            for words in (["run", *flags, "--"], ["exec", "before", "--"]):
+                done = home.call(*words, *look, **env)
+                tap.equal(done.stdout, "done\n", f"{what}: {words[0]} sees no token")
+
+
+def test_other_accounts(home):
+    """As root: files of other accounts, which the sandbox cannot read, are not read for it."""
+    if os.geteuid() != 0:
+        tap.skip("files of other accounts", "only root can make them")
+        return
+    for path, mode in (("shut/other", 0o600), ("closed/other", 0o644), ("moved/other", 0o600)):
+        home.put(path, SECRET + "\n", mode)
+        os.chown(os.path.join(home.work, path), 54321, 54321)
+    os.chown(os.path.join(home.work, "closed"), 54321, 54321)
+    os.chmod(os.path.join(home.work, "closed"), 0o700)
+    home.put("mine", "mine\n", 0o600)
+    home.call("create", "other")
+    home.call("exec", "other", "--", "mv", "moved/other", "moved/away")
+    for path in ("shut/other", "closed/other", "moved/away"):
+        inside = home.call("exec", "other", "--", "cat", path)
+        saved = home.call("artifact", "save", "other", path)
+        tap.ok(inside.returncode != 0 and saved.returncode != 0 and not saved.stdout,
+               f"{path}: neither read inside nor saved", (inside, saved))
+    saved = home.call("artifact", "save", "other", "moved")
+    tap.ok(saved.returncode != 0, "nor with the directory that it was moved in", saved)
+    tap.equal(home.call("artifact", "save", "other", "mine").returncode, 0, "its own file of the same mode is saved")
+    home.call("exec", "other", "--", "rm", "-rf", "shut")
+    shown = home.call("diff", "other")
+    tap.ok(SECRET not in shown.stdout + shown.stderr and "shut/other" in shown.stdout,
+           "diff names what was removed and does not show it", shown)
+
+
 def test_mount_points(home):
     """A mount that lies where a pattern hides, and one made of a file that a pattern hides."""
     if os.geteuid() != 0:
@@ -220,6 +265,9 @@ def main():
         test_mount_points(home)
     with Home("aisbx-hidden-") as home:
         test_later(home)
+    with Home("aisbx-hidden-") as home:
+        test_other_accounts(home)
+    test_tokens()
     for number in range(ROUNDS):
         test_round(number)
     return tap.done()

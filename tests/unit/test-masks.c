@@ -101,6 +101,9 @@ static void test_own(const char *home_mode)
 	       home_mode);
 	tap_ok(!mask_shows(&f.spec, "/run/user/1000/aisbx/socket"), "%s: and the sockets",
 	       home_mode);
+	tap_ok(!mask_shows(&f.spec, "/home/u/.aisbx-mcp/8080.token") &&
+		       !mask_shows(&f.spec, "/run/user/1000/.aisbx-mcp/8080.token"),
+	       "%s: and the tokens of servers", home_mode);
 	fixture_close(&f);
 }
 
