@@ -160,12 +160,13 @@ static bool is_untouched(const struct view_stack *stack, const struct spec *spec
 	if (!path_is_within(path, spec->workspace))
 		return false;
 	real = path_real(path);
-	mount = mount_of(AT_FDCWD, path);
-	if (!real || strcmp(real, path) != 0 || mount == 0)
+	if (!real || strcmp(real, path) != 0 || mount_of(AT_FDCWD, path, &mount) < 0)
 		return false;
 	for (size_t i = 0; i < units->count; i++) {
+		uint64_t other;
+
 		if (path_is_within(path, units->items[i].path) &&
-		    mount_of(AT_FDCWD, units->items[i].path) == mount)
+		    (mount_of(AT_FDCWD, units->items[i].path, &other) < 0 || other == mount))
 			return false;
 	}
 	return true;

@@ -398,8 +398,17 @@ static void add_staging(const struct planning *planning, struct entries *entries
 
 	for (size_t i = 0; i < used->count; i++)
 		add(entries, MASK_HIDE, RANK_OWN, xstrdup(used->items[i]));
-	for (size_t i = 0; host->uid == 0 && i < host->mount_count; i++) {
+	for (size_t i = 0; i < host->mount_count; i++) {
 		const struct host_mount *mount = &host->mounts[i];
+
+		/* For a plain user's changes on a mount of its own below the workspace. */
+		if (host->uid != 0) {
+			if (mount->class == MOUNT_REAL && mount->is_directory &&
+			    path_is_within(mount->point, workspace))
+				add(entries, MASK_HIDE, RANK_OWN,
+				    plan_join(mount->point, ".aisbx-txn"));
+			continue;
+		}
 
 		/* Of the kernel's places nothing is shown anyway, and they change all the time. */
 		if (mount->class == MOUNT_REAL && mount->is_directory &&

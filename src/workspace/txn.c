@@ -136,7 +136,8 @@ int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *
 		return error_errno(err, ERROR_HOST, "%s", plan->target.root);
 	txn->root = mount_path_of(txn->root_fd);
 	if (!txn->root)
-		return error_set(err, ERROR_HOST, "target '%s' has no path", plan->target.root);
+		return error_errno(err, ERROR_HOST, "cannot tell the path of target '%s'",
+				   plan->target.root);
 	txn->root_dev = root.dev;
 	txn->root_ino = root.ino;
 	txn->root_btime_ns = root.btime_ns;
@@ -287,7 +288,8 @@ static int run_locked(struct txn *txn, const struct txn_plan *plan, struct txn_r
 	owned(strv_done) struct strv bases = STRV_INIT;
 	struct error ignored;
 
-	txn_place_bases(txn, &plan->target, &bases);
+	if (txn_place_bases(txn, &plan->target, &bases, err) < 0)
+		return -1;
 	for (size_t i = 0; i < bases.count; i++) {
 		if (txn_recover_others(txn, plan, bases.items[i], err) < 0)
 			return -1;

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The id of the mount NAME ("" for DIR_FD itself) is on; the device where the kernel has no ids; 0 when it is not there. */
-uint64_t mount_of(int dir_fd, const char *name);
-/* The path of the top of the mount that PATH is on. Owned. */
+/* The id of the mount NAME ("" for DIR_FD itself) is on; the device where the kernel has no ids. 0, or -1 with errno. */
+int mount_of(int dir_fd, const char *name, uint64_t *ret_mount);
+/* The path of the top of the mount that PATH is on, owned; NULL with errno. */
 char *mount_root_of(const char *path);
-/* The absolute path of an open directory; NULL when it has none. Owned. */
+/* The absolute path of an open directory, owned; NULL with errno, ENOENT when it has none. */
 char *mount_path_of(int fd);
 
 #endif

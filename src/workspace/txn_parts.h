@@ -44,9 +44,9 @@ void txn_where_close(struct txn *txn);
 void txn_where_done(struct txn *txn);
 
 /* txn_place.c: making and removing the directories. */
-/* Directories a transaction may lie in, best first. */
-void txn_place_bases(const struct txn *txn, const struct txn_target *target,
-		     struct strv *ret_bases);
+/* Directories a transaction may lie in, all on the target's mount, best first. */
+int txn_place_bases(const struct txn *txn, const struct txn_target *target, struct strv *ret_bases,
+		    struct error *err);
 /* Makes and locks the transaction's directory in the first of BASES that will have it. */
 int txn_place_begin(struct txn *txn, const struct strv *bases, struct error *err);
 /* A place for each mount that items lie on; made on the disk, named in the journal first. */

@@ -110,11 +110,18 @@ static int use_base(struct txn *txn, const char *base)
 	return 0;
 }
 
-/* Whether the caller may make entries in PATH, which must be on MOUNT. */
-static bool is_usable(const char *path, uint64_t mount)
+/* Whether the caller may make entries in PATH, which must be on MOUNT. 1, 0, or -1 with errno. */
+static int is_usable(const char *path, uint64_t mount)
 {
-	return mount_of(AT_FDCWD, path) == mount &&
-	       faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0;
+	uint64_t other;
+
+	if (mount_of(AT_FDCWD, path, &other) < 0)
+		return -1;
+	if (other != mount)
+		return 0;
+	if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0)
+		return 1;
+	return errno == EACCES || errno == EROFS ? 0 : -1;
 }
 
 static char *below(const char *above, const char *name)
@@ -122,28 +129,61 @@ static char *below(const char *above, const char *name)
 	return xasprintf("%s/%s", strcmp(above, "/") == 0 ? "" : above, name);
 }
 
-void txn_place_bases(const struct txn *txn, const struct txn_target *target, struct strv *ret_bases)
+/* The store, when it is on MOUNT. On first use it has no directory for staging yet. 0, or -1 with errno. */
+static int add_store(const char *staging, uint64_t mount, struct strv *bases)
 {
-	uint64_t mount = mount_of(txn->root_fd, "");
-	const char *store = target->store_staging, *slash = strrchr(txn->root, '/');
-	owned(free_ptr) char *top = mount_root_of(txn->root);
-	owned(free_ptr) char *above = slash == txn->root
-					      ? xstrdup("/")
-					      : xstrndup(txn->root, (size_t)(slash - txn->root));
+	uint64_t other;
 
-	/* On first use the store has none yet. */
-	if (store)
-		(void)mkdir(store, 0700);
-	if (store && mount_of(AT_FDCWD, store) == mount)
-		strv_add(ret_bases, store);
+	if (!staging)
+		return 0;
+	if (mkdir(staging, 0700) < 0 && errno != EEXIST)
+		return -1;
+	if (mount_of(AT_FDCWD, staging, &other) < 0)
+		return -1;
+	if (other == mount)
+		strv_add(bases, staging);
+	return 0;
+}
+
+/* Directories outside the target, which is not the top of its mount. 0, or -1 with errno. */
+static int add_outside(const char *root, const char *top, uint64_t mount, struct strv *bases)
+{
+	const char *slash = strrchr(root, '/');
+	owned(free_ptr) char *above =
+		slash == root ? xstrdup("/") : xstrndup(root, (size_t)(slash - root));
+	int usable = is_usable(above, mount);
+
 	if (geteuid() == 0)
-		strv_take(ret_bases, below(top, ".aisbx"));
-	if (is_usable(above, mount) && strcmp(above, txn->root) != 0)
-		strv_take(ret_bases, below(above, ".aisbx-txn"));
-	/* From here on the slots lie beside the targets. */
-	if (store && mount_of(AT_FDCWD, store) != mount)
-		strv_add(ret_bases, store);
+		strv_take(bases, below(top, ".aisbx"));
+	if (usable > 0)
+		strv_take(bases, below(above, ".aisbx-txn"));
+	return usable < 0 ? -1 : 0;
+}
+
+int txn_place_bases(const struct txn *txn, const struct txn_target *target, struct strv *ret_bases,
+		    struct error *err)
+{
+	owned(free_ptr) char *top = mount_root_of(txn->root);
+	uint64_t mount;
+
+	if (!top || mount_of(txn->root_fd, "", &mount) < 0 ||
+	    add_store(target->store_staging, mount, ret_bases) < 0)
+		return error_errno(err, ERROR_HOST,
+				   "cannot find a place to stage a promotion to '%s'", txn->root);
+	if (strcmp(top, txn->root) != 0 && add_outside(txn->root, top, mount, ret_bases) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at what is above '%s'", txn->root);
+	if (strcmp(txn->root, "/") == 0 && geteuid() == 0)
+		strv_take(ret_bases, below("/", ".aisbx"));
+	/* Inside the target when nothing else is on its mount: no sandbox sees it, and no diff lists it. */
 	strv_take(ret_bases, below(txn->root, ".aisbx-txn"));
+	return 0;
+}
+
+/* Whether errno says that a directory is not the caller's to use, so that the next may be tried. */
+static bool is_refused(void)
+{
+	return errno == EACCES || errno == EPERM || errno == EROFS || errno == ENOTDIR ||
+	       errno == ELOOP;
 }
 
 int txn_place_begin(struct txn *txn, const struct strv *bases, struct error *err)
@@ -151,8 +191,15 @@ int txn_place_begin(struct txn *txn, const struct strv *bases, struct error *err
 	for (size_t i = 0; i < bases->count; i++) {
 		if (use_base(txn, bases->items[i]) == 0)
 			return 0;
+		if (!is_refused())
+			return error_errno(err, ERROR_HOST, "cannot stage a promotion in '%s'",
+					   bases->items[i]);
 	}
-	return error_errno(err, ERROR_HOST, "no place to stage a promotion to '%s'", txn->root);
+	return error_errno(
+		err, ERROR_HOST,
+		"no place to stage a promotion to '%s' (the last choice is '%s', which must "
+		"be missing or yours alone)",
+		txn->root, bases->items[bases->count - 1]);
 }
 
 static uint32_t add_place(struct txn *txn, char *path, uint64_t mount)
@@ -163,34 +210,46 @@ static uint32_t add_place(struct txn *txn, char *path, uint64_t mount)
 	return (uint32_t)txn->place_count++;
 }
 
-/* The slot directory of another mount than the journal's: at its top for root, else beside the targets. */
-static char *other_place(const struct txn *txn, int fd)
+/*
+ * The slot directory of another mount than the journal's, at its top; "", which is beside the targets, where a plain user may
+ * write to some directory of a mount, but not to its top. NULL with errno.
+ */
+static char *other_place(const struct txn *txn, int fd, uint64_t mount)
 {
-	owned(free_ptr) char *path = geteuid() == 0 ? mount_path_of(fd) : NULL;
+	owned(free_ptr) char *path = mount_path_of(fd);
+	owned(free_ptr) char *top = path ? mount_root_of(path) : NULL;
+	bool is_root = geteuid() == 0;
+	int usable = !top ? -1 : is_root ? 1 : is_usable(top, mount);
 
-	if (!path)
-		return xstrdup("");
-	owned(free_ptr) char *top = mount_root_of(path);
-
-	return xasprintf("%s/.aisbx/%s", strcmp(top, "/") == 0 ? "" : top, txn->id);
+	if (usable <= 0)
+		return usable < 0 ? NULL : xstrdup("");
+	return xasprintf("%s/%s/%s", strcmp(top, "/") == 0 ? "" : top,
+			 is_root ? ".aisbx" : ".aisbx-txn", txn->id);
 }
 
-static uint32_t place_of_mount(struct txn *txn, int fd)
+/* 0, or -1 with errno. */
+static int place_of_mount(struct txn *txn, int fd, uint32_t *ret_place)
 {
-	uint64_t mount = mount_of(fd, "");
+	uint64_t mount, own;
+	char *path;
 
+	if (mount_of(fd, "", &mount) < 0 || mount_of(txn->dir_fd, "", &own) < 0)
+		return -1;
 	for (uint32_t i = 0; i < txn->place_count; i++) {
-		if (txn->places[i].mount == mount)
-			return i;
+		if (txn->places[i].mount == mount) {
+			*ret_place = i;
+			return 0;
+		}
 	}
 	if (txn->is_forced_beside)
-		return add_place(txn, xstrdup(""), mount);
-	if (mount == mount_of(txn->dir_fd, ""))
-		return add_place(txn, xasprintf("%s/slot", txn->directory), mount);
-	/* The target's own mount was found unfit for a directory of slots when the journal's place was chosen. */
-	if (mount == mount_of(txn->root_fd, ""))
-		return add_place(txn, xstrdup(""), mount);
-	return add_place(txn, other_place(txn, fd), mount);
+		path = xstrdup("");
+	else
+		path = mount == own ? xasprintf("%s/slot", txn->directory)
+				    : other_place(txn, fd, mount);
+	if (!path)
+		return -1;
+	*ret_place = add_place(txn, path, mount);
+	return 0;
 }
 
 /* The place of what is in directory PARENT. What is in a slot is where the slot is. */
@@ -204,9 +263,9 @@ static int place_of_parent(struct txn *txn, size_t item, bool to, uint32_t *ret_
 	if (!parent->has_place && parent->slot != TXN_NONE_INDEX) {
 		parent->place = txn->items[parent->slot].place;
 	} else if (!parent->has_place) {
-		if (txn_where(txn, item, to, &fd, &name) < 0)
+		if (txn_where(txn, item, to, &fd, &name) < 0 ||
+		    place_of_mount(txn, fd, &parent->place) < 0)
 			return -1;
-		parent->place = place_of_mount(txn, fd);
 	}
 	parent->has_place = true;
 	*ret_place = parent->place;

@@ -139,7 +139,7 @@ static void remove_other(struct txn_place *place)
 	fd_close(&place->fd);
 	(void)sys_remove_tree(AT_FDCWD, place->path);
 	*slash = '\0';
-	if (str_ends(place->path, "/.aisbx"))
+	if (is_passing(place->path))
 		(void)sys_unlinkat(AT_FDCWD, place->path, AT_REMOVEDIR);
 	*slash = '/';
 }

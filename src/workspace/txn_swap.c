@@ -222,8 +222,12 @@ static int run_locked(struct swap *swap, struct txn_result *result, struct error
 		return -1;
 	owned(free_ptr) char *dots = xasprintf("%s/..", swap->old.root);
 
-	if (strcmp(swap->old.root, "/") == 0 ||
-	    mount_of(AT_FDCWD, dots) != mount_of(swap->old.root_fd, ""))
+	uint64_t above, mount;
+
+	if (mount_of(AT_FDCWD, dots, &above) < 0 || mount_of(swap->old.root_fd, "", &mount) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at what is above '%s'",
+				   swap->old.root);
+	if (strcmp(swap->old.root, "/") == 0 || above != mount)
 		return error_set(err, ERROR_CONFLICT,
 				 "'%s' is a mount point and cannot be exchanged", swap->old.root);
 	if (txn_add_ops(&swap->old, swap->plan, err) < 0 ||

@@ -21,13 +21,15 @@ bool txn_is_private(int fd)
 	return S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_nlink == 1);
 }
 
-/* Slots lie in the transaction's own directory, in one of root's at the top of another mount, or beside their targets. */
+/* Slots lie in the transaction's own directory, in one at the top of another mount, or beside their targets. */
 static bool is_place(const struct txn *txn, const char *path)
 {
 	owned(free_ptr) char *own = xasprintf("%s/slot", txn->directory);
-	owned(free_ptr) char *other = xasprintf("/.aisbx/%s", txn->id);
+	owned(free_ptr) char *roots = xasprintf("/.aisbx/%s", txn->id);
+	owned(free_ptr) char *users = xasprintf("/.aisbx-txn/%s", txn->id);
 
-	return !*path || strcmp(path, own) == 0 || (path_is_clean(path) && str_ends(path, other));
+	return !*path || strcmp(path, own) == 0 ||
+	       (path_is_clean(path) && (str_ends(path, roots) || str_ends(path, users)));
 }
 
 static bool is_slot_beside(const struct txn *txn, const char *path)

@@ -2,19 +2,28 @@
 """Promotions cut short whose target, disk or record is not as it was when the next command comes.
 
 Whatever is in the way, a promotion that is half applied stays known until it is finished or reversed; it is in the way of its
-own target, and of no other. Takes the program from AISBX and the injector from CRASH_INJECT.
+own target, and of no other. Takes the program from AISBX and the injector from CRASH_INJECT. AISBX_POINTS: at how many calls
+of one kind a fault is tried; AISBX_SEED: which.
 """
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import clitest  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 INJECT = os.environ["CRASH_INJECT"]
+SEED = int(os.environ.get("AISBX_SEED") or time.time())
+POINTS = int(os.environ.get("AISBX_POINTS") or 15)
 FILES = 12
+# Mounts of its own for a process; a plain user keeps the rights for them, and gives them up before the program starts.
+OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-U", "--map-current-user", "--keep-caps", "-m"]
+WITHOUT_RIGHTS = '#!/bin/sh\nexec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all "{}" "$@"\n'
 tap = Tap()
 
 
@@ -23,7 +32,7 @@ class Project:
 
     def __init__(self, home, name):
         self.home, self.name, self.path = home, name, os.path.join(home.path, name)
-        os.makedirs(self.path)
+        os.makedirs(self.path, exist_ok=True)
         self.write("old")
         done = home.call("run", "--keep", name, "-C", self.path, "--", "sh", "-c",
                          f"for n in $(seq {FILES}); do echo new > f$n; done")
@@ -171,15 +180,93 @@ def test_lock(home):
     home.call("rm", "lock")
 
 
+def test_one_look_fails(home):
+    """One failing look at a file or a mount is an error: never another mount, never slots in the tree."""
+    one = Project(home, "look")
+    random.seed(SEED)
+    tap.ok(one.fault("statx/1000000:EIO", "promote", "look").returncode == 0, "undisturbed")
+    home.call("undo", cwd=one.path)
+    bad, runs = [], 0
+    for at in sorted(random.sample(range(1, 90), POINTS)):
+        word = random.choice(("EIO", "ENOSPC", "EMFILE", "ENOMEM"))
+        done = one.fault(f"statx/{at}:{word}", "promote", "look")
+        runs += 1
+        state, row = one.state(), one.row()
+        if (state, row["state"]) != (("new", "live") if done.returncode == 0 else ("old", "none")):
+            bad.append(f"statx {at} {word}: exit {done.returncode}, {state}, {row['state']}: {done.stderr}")
+        if state == "new":
+            home.call("undo", cwd=one.path)
+    tap.ok(not bad, f"one failing look ({runs} runs, seed {SEED})", "\n".join(bad))
+    home.call("rm", "look")
+
+
+def test_mounted(home):
+    """The project is a mount of its own, which goes and comes."""
+    again = [*OWN_MOUNTS, sys.executable, os.path.abspath(__file__), "mounted"]
+    if subprocess.run([*OWN_MOUNTS, "mount", "--bind", home.path, home.path], capture_output=True, check=False).returncode:
+        tap.skip("a project that is a mount of its own", "no mounts for this user here")
+        return
+    done = subprocess.run(again, env=home.env, capture_output=True, text=True, check=False, timeout=300)
+    tap.ok(done.returncode == 0, "a project that is a mount of its own", done.stdout + done.stderr)
+
+
+def mount(what, where):
+    subprocess.run(["mount", "--bind", what, where], check=True)
+
+
+def own_mount(home):
+    """Inside of OWN_MOUNTS: staging lies in one directory at the top of the mount, and is looked for there only."""
+    disk, path = home.path + "/disk", home.path + "/mounted"
+    os.mkdir(disk)
+    os.mkdir(path)
+    mount(disk, path)
+    one = Project(home, "mounted")
+    done = home.call("promote", "mounted")
+    tap.ok(done.returncode == 0 and one.state() == "new", "promoted, and no slot in the tree", (done, os.listdir(path)))
+    tap.ok(os.stat(path + "/.aisbx-txn").st_mode & 0o777 == 0o700, "staged in a directory of its own", os.listdir(path))
+    inside = home.call("run", "-C", path, "--", "sh", "-c", "ls -A .aisbx-txn; cat .aisbx-txn/*/journal")
+    tap.ok(inside.stdout == "", "which no sandbox sees", inside)
+    tap.ok("aisbx-txn" not in home.call("diff", "mounted", "--name-status").stdout, "and no diff lists")
+    done = home.call("undo", cwd=path)
+    tap.ok(done.returncode == 0 and one.state() == "old", "taken back", done)
+    tap.ok(one.cut_short(), "a promotion is half applied")
+    subprocess.run(["umount", path], check=True)
+    row = one.row()
+    tap.ok(row["state"] == "pending" and "note" in row, "the mount is away: it stays pending", row)
+    mount(disk, path)
+    one.settled("the mount is back")
+    shutil.rmtree(path + "/.aisbx-txn")
+    os.symlink(home.path, path + "/.aisbx-txn")
+    done = home.call("promote", "mounted")
+    tap.ok(done.returncode != 0 and ".aisbx-txn" in done.stderr and one.state() == "old", "refused where it is not ours", done)
+    os.unlink(path + "/.aisbx-txn")
+    home.call("rm", "mounted")
+    subprocess.run(["umount", path], check=True)
+
+
+def main_mounted():
+    """The part that has mounts of its own. The program is started without the rights that these took."""
+    global AISBX  # noqa: PLW0603 - the program, behind a script
+    with Home("aisbx-rm.") as home:
+        if os.geteuid() != 0:
+            script = home.path + "/aisbx"
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(WITHOUT_RIGHTS.format(AISBX))
+            os.chmod(script, 0o755)
+            AISBX = clitest.AISBX = script
+        tap.attempt(own_mount, home)
+    return tap.done()
+
+
 def main():
     with Home("aisbx-rc.") as home:
         if not home.can_run(tap, "recovery"):
             return tap.done()
-        for test in (test_away, test_replaced, test_given_up, test_stuck, test_lock):
+        for test in (test_away, test_replaced, test_given_up, test_stuck, test_lock, test_one_look_fails, test_mounted):
             tap.attempt(test, home)
     return tap.done()
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sys.exit(main())
+    sys.exit(main_mounted() if sys.argv[1:] == ["mounted"] else main())
