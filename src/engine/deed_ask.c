@@ -26,6 +26,7 @@ static int find_triggers(const char *sandbox, const char *snapshot, struct value
 		return -1;
 	}
 	value_add(row, "triggers", answer ? ask_triggers(answer) : value_new_list());
+	value_add(row, "git", value_new_bool(answer && value_is_true(answer, "git")));
 	return 0;
 }
 

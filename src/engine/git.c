@@ -4,11 +4,14 @@
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "base/real_path.h"
 #include "base/tree.h"
+#include "engine/git_plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LIMIT_MS 60000
 #define OUTPUT_MAX ((size_t)64 << 20)
 #define ZEROS "0000000000000000000000000000000000000000"
 #define ZEROS_MORE "000000000000000000000000" /* of a repository with sha256 */
@@ -58,6 +62,7 @@ void git_close(struct git *git)
 	free(git->index);
 	free(git->private_dir);
 	strv_done(&git->env);
+	strv_done(&git->directories);
 	memset(git, 0, sizeof(*git));
 }
 
@@ -163,6 +168,7 @@ static int spawn(const struct git *git, const struct git_call *call, const int s
 		 int *ret_status, struct error *err)
 {
 	owned(strv_done) struct strv argv = STRV_INIT, env = STRV_INIT;
+	bool is_late = false;
 	pid_t pid;
 
 	build_argv(git, call, &argv);
@@ -172,10 +178,18 @@ static int spawn(const struct git *git, const struct git_call *call, const int s
 		become_git(git, &argv, &env, streams);
 	if (pid < 0)
 		return error_errno(err, ERROR_HOST, "git");
+	/* A repository can make git wait for ever, and a disk for long. */
+	if (!process_wait_end(pid, process_began(pid), LIMIT_MS)) {
+		(void)kill(pid, SIGKILL);
+		is_late = true;
+	}
 	while (waitpid(pid, ret_status, 0) < 0)
 		if (errno != EINTR)
 			return error_errno(err, ERROR_HOST, "git");
-	return 0;
+	return is_late ? error_set(err, ERROR_HOST,
+				   "git %s did not end within %d s and was stopped", call->words[0],
+				   LIMIT_MS / 1000)
+		       : 0;
 }
 
 int git_run(const struct git *git, const struct git_call *call, struct str *ret_output,
@@ -266,7 +280,7 @@ static int make_private(struct git *git, struct error *err)
 	return 0;
 }
 
-int git_open(const char *target, const char *const *env, struct git *ret_git, struct error *err)
+int git_locate(const char *target, const char *const *env, struct git *ret_git, struct error *err)
 {
 	const char *path = variable(env, "PATH");
 	owned(str_done) struct str safe = STR_INIT;
@@ -279,8 +293,19 @@ int git_open(const char *target, const char *const *env, struct git *ret_git, st
 				 "no git on your PATH outside %s; install git", target);
 	choose_env(git, str_cstr(&safe), env);
 	git->top = xstrdup(target);
+	return 0;
+}
+
+int git_open(const char *target, const char *const *env, struct git *ret_git, struct error *err)
+{
+	struct git *git = ret_git;
 	owned(free_ptr) char *top = NULL;
 
+	if (git_locate(target, env, git, err) < 0)
+		return -1;
+	git_plain_find(target, &git->directories);
+	if (git_plain_check(&git->directories, err) < 0)
+		return -1;
 	if (ask(git, "--show-toplevel", NULL, &top, err) < 0) {
 		err->code = ERROR_NOT_FOUND;
 		return error_context(err, "%s", target);

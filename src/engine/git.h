@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct git {
+	struct strv directories; /* git directories as we found them ourselves (git_plain.h) */
 	char *program;
 	char *top;	       /* of the work tree, absolute */
 	char *directory;       /* .git, absolute */
@@ -23,6 +24,10 @@ struct git {
 	const char *nothing;   /* the name of no object: zeros */
 	struct strv env;       /* all that git sees of the environment */
 };
+
+/* A git outside TARGET, to be run there, with nothing asked yet: only for calls in the real git directory. */
+int git_locate(const char *target, const char *const *environ, struct git *ret_git,
+	       struct error *err);
 
 /* Finds the repository that TARGET lies in; ERROR_NOT_FOUND when it lies in none. */
 int git_open(const char *target, const char *const *environ, struct git *ret_git,
@@ -40,7 +45,7 @@ struct git_call {
 	bool may_say_no; /* exit 1 is an answer: *ret_output is empty then */
 };
 
-/* Runs it; its output without newlines at the end. */
+/* Runs it, for a minute at most; its output without newlines at the end. */
 int git_run(const struct git *git, const struct git_call *call, struct str *ret_output,
 	    struct error *err);
 

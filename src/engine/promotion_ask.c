@@ -66,6 +66,7 @@ static void describe(const struct engine_ask *ask, const struct value *answer, s
 	value_add(row, "paths", copy_paths(answer, "merged", paths));
 	value_add(row, "only", ask->paths ? value_from_strv(ask->paths) : value_new_list());
 	value_add(row, "triggers", ask_triggers(answer));
+	value_add(row, "git", value_new_bool(value_is_true(answer, "git")));
 	value_add(row, "promotion_id", value_new_null());
 }
 

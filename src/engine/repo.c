@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "engine/ask_parts.h"
 #include "engine/git.h"
+#include "engine/git_plain.h"
 #include "engine/history.h"
 #include "engine/record.h"
 #include "engine/workspace_parts.h"
@@ -337,6 +338,8 @@ static int move_branch(const struct commit *commit, const char *made, struct err
 	const struct git_call call = { .words = words, .is_real = true, .env = &commit->who };
 	owned(str_done) struct str out = STR_INIT;
 
+	if (git_plain_check_logs(&commit->git.directories, err) < 0)
+		return -1;
 	if (git_run(&commit->git, &call, &out, err) == 0)
 		return 0;
 	err->code = ERROR_CONFLICT;

@@ -1,4 +1,5 @@
 /* What changed between two points of a sandbox: reality, a snapshot, the present. */
+#include "engine/git_named.h"
 #include "engine/workspace_branch.h"
 #include "engine/workspace_parts.h"
 
@@ -104,7 +105,9 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	const struct engine_diff *diff = work->diff;
 	struct staleness staleness = { .count = 0 };
 	struct origin_index *origins = NULL;
+	owned(strv_done) struct strv named = STRV_INIT;
 	struct patch_options options = {
+		.named = &named,
 		.form = diff->form,
 		.workspace = sandbox->workspace,
 		.context = 3,
@@ -114,6 +117,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	};
 	int status = 0;
 
+	git_named(sandbox->workspace, &named);
 	work->outcome.differs = delta->count > 0;
 	work->outcome.is_partial = delta->is_partial;
 	if (wants_staleness(diff)) {

@@ -1,4 +1,6 @@
 /* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
+#include "engine/git_named.h"
+#include "engine/git_sandbox.h"
 #include "engine/record.h"
 #include "engine/sandbox_parts.h"
 #include "engine/workspace_conflict.h"
@@ -60,6 +62,7 @@ static struct value *describe(const struct promotion *promotion,
 				 : request->to	   ? request->to
 				 : request->target ? request->target
 						   : workspace));
+	value_add(answer, "git", value_new_bool(promotion->is_git));
 	value_add(answer, "dry_run", value_new_bool(request->dry_run));
 	value_add(answer, "into_sandbox", value_new_bool(request->into_sandbox));
 	value_add(answer, "applied", workspace_paths(&promotion->applied));
@@ -87,6 +90,7 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 		.allow_all = promote->allow_all,
 		.agreed = promote->agreed,
 		.target = promote->target,
+		.run_git = git_sandbox_run,
 		.swap = promote->swap,
 		.artifact = promote->artifact,
 		.to = promote->to,
@@ -106,9 +110,10 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 				 : 0;
 }
 
-static int promote_opened(struct opened *opened, const struct promote_request *request,
+static int promote_opened(struct opened *opened, struct promote_request *request,
 			  struct value **ret_answer, struct error *err)
 {
+	owned(strv_done) struct strv named = STRV_INIT;
 	struct promotion promotion = { .id = "" };
 	struct view_stack stack;
 	int status;
@@ -116,6 +121,8 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 	if (engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
 		return -1;
 	sandbox_fetch_blobs(&opened->sandbox, &stack);
+	git_named(opened->sandbox.workspace, &named);
+	request->named = &named;
 	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	/* Git may know more about what was lost; that is asked only when it is in the way. */
 	if (status < 0 && err->code == ERROR_CONFLICT &&

@@ -21,16 +21,16 @@ static bool is_allowed_path(const struct promote *promote, const char *path)
 	return false;
 }
 
-static void ask(struct promote *promote, const struct item *item, unsigned reason)
+static void ask(struct promote *promote, const char *path, const char *why, const char *flag)
 {
 	struct promotion *promotion = promote->promotion;
 
 	promotion->consents =
 		xrealloc(promotion->consents, promotion->consent_count + 1, sizeof(struct consent));
 	promotion->consents[promotion->consent_count++] = (struct consent){
-		.path = xstrdup(item->path),
-		.why = consent_words(reason, item->path),
-		.flag = consent_flag(reason),
+		.path = xstrdup(path),
+		.why = xstrdup(why),
+		.flag = flag,
 	};
 }
 
@@ -114,6 +114,9 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 		.link = item->type == 'l' && item->content == CONTENT_THEIRS
 				? (entry->new.link ? entry->new.link : "/")
 				: NULL,
+		.tree = promote->tree,
+		.named = promote->request->named,
+		.is_linked = item->type == 'f' && entry->new.exists && entry->new.st.st_nlink > 1,
 		.is_content_new = item->content != CONTENT_OURS && item->type != 'd' &&
 				  (!is_edit || (entry->aspects & ASPECT_CONTENT)),
 	};
@@ -123,19 +126,32 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 	       (is_forbidden(promote, item->path) ? CONSENT_UNWRITABLE : 0);
 }
 
+static bool is_agreed(const struct promote_request *request, const char *path, const char *why)
+{
+	owned(free_ptr) char *row = xasprintf("%s %s", why, path);
+
+	return strv_has(request->agreed, row);
+}
+
+void promote_ask_for(struct promote *promote, const char *path, const char *why)
+{
+	const struct promote_request *request = promote->request;
+	bool is_allowed = request->agreed ? is_agreed(request, path, why)
+					  : request->allow_all || is_allowed_path(promote, path);
+
+	if (!is_allowed)
+		ask(promote, path, why, "--allow-path");
+}
+
 static bool is_allowed(const struct promote *promote, const struct item *item, unsigned reason)
 {
 	const struct promote_request *request = promote->request;
 
-	if (request->agreed) {
-		owned(free_ptr) char *row =
-			xasprintf("%s %s", consent_words(reason, item->path), item->path);
-
-		return strv_has(request->agreed, row);
-	}
+	if (request->agreed)
+		return is_agreed(request, item->path, consent_words(reason, item->path));
 	if (request->allow_all)
 		return true;
-	if (reason == CONSENT_TRIGGER || reason == CONSENT_LINK || reason == CONSENT_UNWRITABLE)
+	if (strcmp(consent_flag(reason), "--allow-path") == 0)
 		return is_allowed_path(promote, item->path);
 	return reason == CONSENT_DEVICE ? request->allow_special : request->allow_privilege;
 }
@@ -146,7 +162,8 @@ static void ask_for(struct promote *promote, const struct item *item)
 
 	for (unsigned reason = 1; reason < 1u << CONSENT_REASONS; reason <<= 1)
 		if ((found & reason) && !is_allowed(promote, item, reason))
-			ask(promote, item, reason);
+			ask(promote, item->path, consent_words(reason, item->path),
+			    consent_flag(reason));
 }
 
 static bool is_below_socket(const struct promote *promote, const struct item *item)
@@ -180,6 +197,8 @@ int promote_ask(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < promote->count; i++)
 		if (promote->items[i].is_selected && promote->items[i].fate != FATE_LEFT)
 			ask_for(promote, &promote->items[i]);
+	if (promote_ask_git(promote, err) < 0)
+		return -1;
 	if (promotion->consent_count == 0)
 		return 0;
 	return error_set(err, ERROR_CONSENT, "%zu of the changes need your consent: '%s' (%s)%s",

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -38,6 +37,8 @@ static const struct {
 	{ "device node", "--allow-special" },
 	{ "taken from outside the workspace", "--allow-privilege" },
 	{ "not to be written, by the sandbox's settings file", "--allow-path" },
+	{ "link or special file in a git directory", "--allow-path" },
+	{ "makes its directory a git directory", "--allow-path" },
 };
 
 static size_t index_of(unsigned reason)
@@ -267,48 +268,61 @@ static bool is_given_away(const struct consent_case *what)
 	return !above.exists || above.uid != uid;
 }
 
-/* Whether reality has a repository of git's at DIR, whatever it is called. */
-static bool is_repository(int root_fd, const char *dir)
+bool consent_is_named(const struct strv *named, const char *path)
 {
-	owned(free_ptr) char *head = xasprintf("%s/HEAD", dir),
-			     *objects = xasprintf("%s/objects", dir);
-	owned(fd_close) int head_fd = sys_open_beneath(root_fd, head, O_PATH);
-	owned(fd_close) int objects_fd = sys_open_beneath(root_fd, objects, O_PATH | O_DIRECTORY);
-
-	return head_fd >= 0 && objects_fd >= 0;
-}
-
-/* A name by which git would run or obey something, were it in a repository; it begins at REST. */
-static bool is_obeyed(const char *rest, size_t len)
-{
-	static const char *const names[] = { "config", "config.worktree", "hooks",
-					     "info",   "commondir",	  "gitdir" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncasecmp(rest, names[i], len) == 0 && names[i][len] == '\0')
-			return trigger_why_in_git(rest);
+	for (size_t i = 0; named && i < named->count; i++)
+		if (target_relative(named->items[i], path))
+			return true;
 	return false;
 }
 
-/* Something like that in a repository that has none of the usual names. */
-static bool is_in_disguise(const struct consent_case *what)
+/* Where a link at PATH below ROOT leads, relative to ROOT, by its words alone; NULL: out of it. The caller's to free. */
+static char *link_place(const char *root, const char *path, const char *target)
 {
-	size_t len;
+	const char *below = target[0] == '/' ? target_relative(root, target) : target;
+	struct str place = STR_INIT;
 
-	if (what->root_fd < 0)
-		return false;
-	for (const char *rest = what->path;; rest += len + 1) {
-		len = strcspn(rest, "/");
-		if (is_obeyed(rest, len)) {
-			owned(free_ptr) char *dir =
-				xasprintf("./%.*s.", (int)(rest - what->path), what->path);
+	if (!below)
+		return NULL;
+	if (target[0] != '/')
+		str_add_bytes(&place, path,
+			      strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) : 0);
+	for (const char *at = below; *(at += strspn(at, "/"));) {
+		size_t len = strcspn(at, "/");
+		const char *slash = place.len > 0 ? memrchr(place.data, '/', place.len) : NULL;
 
-			if (is_repository(what->root_fd, dir))
-				return true;
-		}
-		if (rest[len] == '\0')
-			return false;
+		if (len == 2 && strncmp(at, "..", 2) == 0)
+			str_truncate(&place, slash ? (size_t)(slash - place.data) : 0);
+		else if (len != 1 || *at != '.')
+			str_addf(&place, "%s%.*s", place.len > 0 ? "/" : "", (int)len, at);
+		at += len;
 	}
+	return str_detach(&place);
+}
+
+/* A link by which the next program that writes to it writes into a git directory. */
+static bool leads_into_git(const struct consent_case *what, struct git_tree *tree)
+{
+	owned(free_ptr) char *place =
+		what->link ? link_place(what->root, what->path, what->link) : NULL;
+	owned(free_ptr) char *inside = place ? xasprintf("%s%sx", place, *place ? "/" : "") : NULL;
+
+	return inside && *place && git_tree_holds(tree, inside);
+}
+
+/* What the change means for the git directories of the tree. Git's own data are regular files and directories. */
+static unsigned reasons_of_git(const struct consent_case *what, struct git_tree *tree)
+{
+	char type = what->new.type;
+	bool is_data = type == 0 || type == 'd' || (type == 'f' && !what->is_linked);
+	unsigned found = 0;
+
+	if ((!is_data && git_tree_holds(tree, what->path)) ||
+	    (type == 'l' && leads_into_git(what, tree)))
+		found |= CONSENT_GIT;
+	if (type != 0 && git_tree_completes(tree, what->path))
+		found |= CONSENT_REPOSITORY;
+	return found;
 }
 
 /* Places of the system's own, where whatever is put is sooner or later read or run by others. */
@@ -324,11 +338,12 @@ static bool is_system_place(const char *path)
 	return false;
 }
 
-static bool makes_run(const struct consent_case *what)
+static bool makes_run(const struct consent_case *what, struct git_tree *tree)
 {
 	owned(free_ptr) char *whole = NULL;
 
-	if (trigger_why(what->path) || is_in_disguise(what))
+	if (consent_is_named(what->named, what->path) || git_tree_why(tree, what->path) ||
+	    trigger_why_of_names(what->path))
 		return true;
 	if (!what->is_elsewhere)
 		return false;
@@ -341,12 +356,20 @@ unsigned consent_reasons(const struct consent_case *what)
 	char type = what->new.type;
 	/* Directories only hold what is asked about by itself; what goes can still switch something off. */
 	bool is_directory = type == 'd' || (type == 0 && what->old.type == 'd');
-	unsigned found = 0;
+	owned(git_tree_done) struct git_tree alone = { .root_fd = -1 };
+	struct git_tree *tree = what->tree ? what->tree : &alone;
+	unsigned found;
 
 	/* Sockets belong to a process that is gone, and are left out. */
 	if (type == 's')
 		return 0;
-	if (!is_directory && makes_run(what))
+	if (!what->tree) {
+		git_tree_init(&alone, what->root, what->root_fd);
+		if (type != 0)
+			git_tree_add(&alone, what->path);
+	}
+	found = reasons_of_git(what, tree);
+	if (!is_directory && makes_run(what, tree))
 		found |= CONSENT_TRIGGER;
 	if (type == 'l' && what->link && consent_leads_out(what->root, what->path, what->link))
 		found |= CONSENT_LINK;

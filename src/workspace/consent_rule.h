@@ -6,6 +6,8 @@
 #ifndef WORKSPACE_CONSENT_RULE_H
 #define WORKSPACE_CONSENT_RULE_H
 
+#include "base/str.h"
+#include "workspace/git_tree.h"
 #include "workspace/xattr.h"
 
 #include <stdbool.h>
@@ -24,8 +26,11 @@ enum consent_reason {
 	CONSENT_DEVICE = 1 << 9,
 	CONSENT_OUTSIDE = 1 << 10, /* content of reality's that the sandbox may never have read */
 	CONSENT_UNWRITABLE = 1 << 11, /* the sandbox's rules about writing (write_rule.h) */
+	CONSENT_GIT =
+		1 << 12, /* in a git directory, or a link into one: neither file nor directory */
+	CONSENT_REPOSITORY = 1 << 13, /* with it, a directory becomes a git directory */
 };
-#define CONSENT_REASONS 12
+#define CONSENT_REASONS 14
 
 struct consent_side {
 	char type; /* f d l p s c b; 0: nothing there */
@@ -47,7 +52,10 @@ struct consent_case {
 	const char *root; /* absolute: what a link must not lead out of */
 	int root_fd;	  /* the same in reality: new entries inherit from there; -1: not known */
 	struct consent_side old, new;
-	const char *link; /* target of a new link; NULL: none, or as reality has it */
+	const char *link;	  /* target of a new link; NULL: none, or as reality has it */
+	struct git_tree *tree;	  /* as it will be with all changes; NULL: with this one alone */
+	const struct strv *named; /* paths that the host's git configuration names; NULL: none */
+	bool is_linked;		  /* the new file has other names in the sandbox */
 	bool is_content_new;
 	bool is_from_outside; /* reality's own object, from outside the workspace */
 	bool is_elsewhere;    /* ROOT is not the workspace: the whole path says what it is */
@@ -57,6 +65,9 @@ struct consent_caller consent_caller(void);
 
 /* CONSENT_* bits. */
 unsigned consent_reasons(const struct consent_case *what);
+
+/* Whether NAMED has PATH, or a directory that it lies in: a folder of hooks, a filter, a file to include. */
+bool consent_is_named(const struct strv *named, const char *path);
 
 /* For people: "git hook", "setuid"; and the flag that permits it. REASON is one bit. */
 const char *consent_words(unsigned reason, const char *path);

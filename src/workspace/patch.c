@@ -204,7 +204,8 @@ static bool is_unwritable(const struct patch_run *run, const struct delta_entry 
 }
 
 /* What promotion would ask about the change. Attributes are read where there are any that matter. */
-static unsigned asks_of(const struct patch_run *run, int root_fd, const struct delta_entry *entry)
+static unsigned asks_of(const struct patch_run *run, struct git_tree *tree,
+			const struct delta_entry *entry)
 {
 	owned(xattr_list_done) struct xattr_list old = { 0 }, new = { 0 };
 	const char *workspace = run->options->workspace;
@@ -223,7 +224,10 @@ static unsigned asks_of(const struct patch_run *run, int root_fd, const struct d
 		.caller = &run->caller,
 		.path = patch_name(entry->path, workspace),
 		.root = workspace,
-		.root_fd = root_fd,
+		.root_fd = tree->root_fd,
+		.tree = tree,
+		.named = run->options->named,
+		.is_linked = S_ISREG(entry->new.st.st_mode) && entry->new.st.st_nlink > 1,
 		.old = side_of(&entry->old),
 		.new = side_of(&entry->new),
 		.link = entry->new.link,
@@ -238,17 +242,37 @@ static unsigned asks_of(const struct patch_run *run, int root_fd, const struct d
 	return consent_reasons(&what) | (is_unwritable(run, entry) ? CONSENT_UNWRITABLE : 0);
 }
 
+/* The workspace with all of the changes. */
+static void see_git(const char *workspace, int root_fd, const struct delta *delta,
+		    struct git_tree *ret_tree)
+{
+	git_tree_init(ret_tree, workspace, root_fd);
+	for (size_t i = 0; i < delta->count; i++) {
+		const struct delta_entry *entry = &delta->items[i];
+
+		if (!entry->new.exists || (entry->flags & FLAG_OUTSIDE))
+			continue;
+		git_tree_add(ret_tree, patch_name(entry->path, workspace));
+		if (entry->from && S_ISDIR(entry->new.st.st_mode))
+			git_tree_add_moved(ret_tree, patch_name(entry->from, workspace),
+					   patch_name(entry->path, workspace));
+	}
+}
+
 /* First what promotion asks about, then the rest of the workspace, then what lies outside. */
 static void put_in_order(struct patch_run *run, const struct delta *delta)
 {
 	owned(free_ptr) unsigned *asks = xcalloc(delta->count, sizeof(unsigned));
+	owned(git_tree_done) struct git_tree tree = { .root_fd = -1 };
 	owned(fd_close) int root_fd = -1;
 	struct error unseen;
 
-	if (run->options->workspace)
+	if (run->options->workspace) {
 		(void)target_open(run->options->workspace, &root_fd, &unseen);
+		see_git(run->options->workspace, root_fd, delta, &tree);
+	}
 	for (size_t i = 0; i < delta->count; i++)
-		asks[i] = asks_of(run, root_fd, &delta->items[i]);
+		asks[i] = asks_of(run, &tree, &delta->items[i]);
 	for (int rank = 0; rank <= 2; rank++) {
 		for (size_t i = 0; i < delta->count; i++) {
 			bool is_outside = delta->items[i].flags & FLAG_OUTSIDE;

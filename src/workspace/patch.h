@@ -31,6 +31,7 @@ struct patch_options {
 	bool nul;	  /* PATCH_NAME_STATUS: NUL for tab and newline, names as they are */
 	const struct origin_index *origins; /* PATCH_JSON: for `base`; NULL leaves it null */
 	const struct staleness *staleness;  /* PATCH_JSON: for `stale`; NULL leaves it null */
+	const struct strv *named;    /* paths that the host's git configuration names; NULL: none */
 	const struct strv *settings; /* rules about writing (write_rule.h) among them; NULL: none */
 };
 

@@ -39,8 +39,10 @@ void promotion_done(struct promotion *promotion)
 	strv_done(&promotion->skipped);
 	strv_done(&promotion->siblings);
 	conflicts_done(promotion);
-	for (size_t i = 0; i < promotion->consent_count; i++)
+	for (size_t i = 0; i < promotion->consent_count; i++) {
 		free(promotion->consents[i].path);
+		free(promotion->consents[i].why);
+	}
 	free(promotion->consents);
 	*promotion = (struct promotion){ 0 };
 }
@@ -69,6 +71,7 @@ static void promote_done(struct promote *promote)
 	promotion_entry_done(&promote->entry);
 	origin_index_close(promote->origins);
 	delta_done(&promote->delta);
+	git_tree_free(promote->tree);
 	free(promote->target);
 	fd_close(&promote->target_fd);
 	fd_close(&promote->lock_fd);

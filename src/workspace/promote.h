@@ -9,6 +9,7 @@
 #ifndef WORKSPACE_PROMOTE_H
 #define WORKSPACE_PROMOTE_H
 
+#include "workspace/git_probe.h"
 #include "workspace/merge.h"
 #include "workspace/origin.h"
 
@@ -50,8 +51,7 @@ struct conflict {
 /* A change that needs a person's word: --allow-path, --allow-privilege, --allow-special. */
 struct consent {
 	char *path;
-	const char
-		*why; /* "git hook", "setuid", "device node", "link leads out of the workspace" */
+	char *why; /* "git hook", "setuid", "device node", "link leads out of the workspace" */
 	const char *flag; /* what permits it: "--allow-path" */
 };
 
@@ -63,6 +63,9 @@ struct promote_request {
 		allow_all; /* allow_all: a person said yes to the whole list */
 	const struct strv *
 		agreed; /* instead of all those: "WHY PATH" of exactly what a person was shown; NULL */
+	git_probe_runner *run_git; /* for what git's data come to name; NULL: all of it asks */
+	const struct strv *
+		named; /* paths, relative to the workspace, that the host's git configuration names; NULL */
 	enum promote_strategy strategy;
 	const char *target;   /* another root than the workspace, or NULL */
 	bool swap;	      /* exchange the target directory itself */
@@ -86,6 +89,7 @@ struct promotion {
 	size_t conflict_count;
 	struct consent *consents; /* unanswered */
 	size_t consent_count;
+	bool is_git; /* something of it lies in a git directory */
 };
 
 void promotion_done(struct promotion *promotion);

@@ -35,6 +35,8 @@ static unsigned reasons_at(const struct promote *promote, const struct walk_entr
 					   .root_fd = promote->target_fd,
 					   .old = side,
 					   .new = side,
+					   .tree = promote->tree,
+					   .named = promote->request->named,
 					   .link = link };
 
 	return consent_reasons(&what);

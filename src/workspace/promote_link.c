@@ -30,7 +30,7 @@ static int compare_names(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Ties the names of one inode to a ring. */
+/* Ties the names of one inode to a ring; in a git directory every name becomes a file of its own. */
 void promote_find_mates(struct promote *promote)
 {
 	owned(free_ptr) struct item **linked = xcalloc(promote->count + 1, sizeof(struct item *));
@@ -40,7 +40,8 @@ void promote_find_mates(struct promote *promote)
 		const struct delta_side *new = &promote->items[i].entry.new;
 
 		promote->items[i].mate = promote->items[i].leader = i;
-		if (new->exists && S_ISREG(new->st.st_mode) && new->st.st_nlink > 1)
+		if (new->exists && S_ISREG(new->st.st_mode) && new->st.st_nlink > 1 &&
+		    !git_tree_holds(promote->tree, promote->items[i].path))
 			linked[count++] = &promote->items[i];
 	}
 	qsort(linked, count, sizeof(struct item *), compare_names);
@@ -61,12 +62,14 @@ bool promote_is_plain(const struct item *item)
 	       item->verdict.object == TAKE_THEIRS;
 }
 
-/* A name that nothing may be linked to: what makes something run, what masks hid, what changes itself. */
+/* A name that nothing may be linked to: what makes something run, what masks hid, what changes itself; nor from git's data. */
 static bool is_no_anchor(const struct promote *promote, const struct item *item, const char *path)
 {
 	const struct view_stack *stack = promote->stack;
 
-	return trigger_why(path) || promote_find(promote, path) != NO_ITEM ||
+	return trigger_why(path) || git_tree_holds(promote->tree, path) ||
+	       git_tree_holds(promote->tree, item->path) ||
+	       promote_find(promote, path) != NO_ITEM ||
 	       (stack->shows && !stack->shows(item->entry.mate_base, stack->cookie));
 }
 

@@ -21,17 +21,15 @@ enum item_content { CONTENT_THEIRS, CONTENT_OURS, CONTENT_MERGED };
 struct item {
 	struct delta_entry entry; /* texts are the delta's */
 	const char *path;	  /* relative to the workspace, and to the target */
-	const char *
-		place; /* where reality has it now: elsewhere when a directory above it was renamed */
-	size_t twin;   /* the other half of a rename */
-	size_t parent;	/* the item of its directory */
-	size_t carrier; /* the item whose step in the transaction brings this one along */
+	const char *place; /* where the target has it: elsewhere when its directory was renamed */
+	size_t twin;	   /* the other half of a rename */
+	size_t parent;	   /* the item of its directory */
+	size_t carrier;	   /* the item whose step in the transaction brings this one along */
 	size_t mate; /* the next item of the same inode in the sandbox, in a ring; itself when alone */
-	size_t leader; /* the first of that ring */
-	size_t staged; /* of a leader: the one of its ring that was staged last */
-	size_t op;     /* its step, when it has one of its own */
-	const char
-		*anchor; /* the target's file, relative, that it becomes another name of; or NULL */
+	size_t leader;	    /* the first of that ring */
+	size_t staged;	    /* of a leader: the one of its ring that was staged last */
+	size_t op;	    /* its step, when it has one of its own */
+	const char *anchor; /* the target's file that it becomes another name of; or NULL */
 	struct txn_identity anchored; /* that file, as it was looked at */
 	bool is_selected;
 
@@ -77,6 +75,7 @@ struct promote {
 	int target_fd;
 	bool is_workspace; /* the target is the sandbox's own workspace */
 	struct consent_caller caller;
+	struct git_tree *tree; /* the target as it will be */
 	struct promotion_entry entry;
 	int lock_fd; /* of the entry, once it is begun */
 };
@@ -124,8 +123,10 @@ dev_t promote_device(const struct item *item);
 /* Notes that content HEX lost a conflict: as long as the sandbox is there, it is not collected. */
 int promote_keep(const struct promote *promote, const char *hex, struct error *err);
 
-/* consent.c */
+/* consent.c, promote_git.c; promote_ask_for: about PATH because of WHY, unless that was agreed to. */
 int promote_ask(struct promote *promote, struct error *err);
+int promote_ask_git(struct promote *promote, struct error *err);
+void promote_ask_for(struct promote *promote, const char *path, const char *why);
 /* Whether nothing that reality has below FROM is to be asked about for being called TO from now on. */
 bool promote_carries_quietly(const struct promote *promote, const char *from, const char *to);
 /* The mode that the item, of MODE in the sandbox, gets in reality. */
@@ -142,7 +143,6 @@ int promote_apply(struct promote *promote, struct error *err);
 
 /* promote.c: conflicts nobody decided are an error. */
 int promote_check_open(const struct promote *promote, struct error *err);
-
 /* promote_artifact.c, promote_into.c */
 int promote_artifact(struct promote *promote, struct error *err);
 int promote_into_sandbox(struct promote *promote, struct error *err);

@@ -90,8 +90,26 @@ static void drop_doubles(struct promote *promote)
 	promote->count = kept;
 }
 
+/* The target with everything that could be promoted: less is applied only where a part is left out, which asks too much. */
+static void see_git(struct promote *promote)
+{
+	git_tree_free(promote->tree);
+	promote->tree = git_tree_new(promote->target, promote->target_fd);
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+		const char *from = item->entry.from;
+		const char *old = from ? target_relative(promote->sandbox->workspace, from) : NULL;
+
+		if (item->entry.new.exists)
+			git_tree_add(promote->tree, item->path);
+		if (old && item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode))
+			git_tree_add_moved(promote->tree, old, item->path);
+	}
+}
+
 void promote_link_items(struct promote *promote)
 {
+	see_git(promote);
 	qsort(promote->items, promote->count, sizeof(struct item), compare_items);
 	drop_doubles(promote);
 	for (size_t i = 0; i < promote->count; i++) {

@@ -1,163 +1,58 @@
 /*
  * Files that make something run when a person next works in the tree.
  *
- * A path is judged name by name. Names are made plain first, the way the least careful filesystem or tool would read
- * them: case, dots and blanks at the end, letters nobody sees. Below .git only what is known to be data passes.
+ * A path is judged name by name, by the rules of triggers.tsv; names are folded first (name_fold.h). Below a git
+ * directory only what is known to be data passes, and only if no rule knows its name: a folder may be called like git's
+ * and be something else.
  */
 #include "workspace/trigger.h"
 
+#include "workspace/name_fold.h"
 #include "workspace/trigger_table.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 255
+#define WHY_GIT_HOOK "git hook"
+#define WHY_GIT_CONFIG "git configuration"
+#define WHY_GIT_DISGUISED "git repository in disguise"
+#define WHY_BUILD "build file"
 
-/* Beginnings and ends of names, where there are too many to list. Every name is held against all of them. */
-struct affix {
-	const char *start, *end, *why;
-	size_t start_len, end_len;
-};
+/* Path rules have at most so many names. */
+#define PARTS_MAX 4
 
-#define AFFIX(start, end, why)                                      \
-	{                                                           \
-		start, end, why, sizeof(start) - 1, sizeof(end) - 1 \
-	}
-
-static const struct affix affixes[] = {
-	AFFIX(".", "rc", WHY_SHELL),
-	AFFIX(".", "rc.js", WHY_BUILD),
-	AFFIX(".", "rc.cjs", WHY_BUILD),
-	AFFIX(".", "rc.mjs", WHY_BUILD),
-	AFFIX(".", "rc.ts", WHY_BUILD),
-	AFFIX(".", "rc.json", WHY_BUILD),
-	AFFIX(".", "rc.yml", WHY_BUILD),
-	AFFIX(".", "rc.yaml", WHY_BUILD),
-	AFFIX(".", "rc.toml", WHY_BUILD),
-	AFFIX("", ".config.js", WHY_BUILD),
-	AFFIX("", ".config.cjs", WHY_BUILD),
-	AFFIX("", ".config.mjs", WHY_BUILD),
-	AFFIX("", ".config.ts", WHY_BUILD),
-	AFFIX("", ".config.mts", WHY_BUILD),
-	AFFIX("", ".config.cts", WHY_BUILD),
-	AFFIX("", ".conf.js", WHY_BUILD),
-	AFFIX("gulpfile.", "", WHY_BUILD),
-	AFFIX("gruntfile.", "", WHY_BUILD),
-	AFFIX("", ".mk", WHY_BUILD),
-	AFFIX("", ".mak", WHY_BUILD),
-	AFFIX("", ".cmake", WHY_BUILD),
-	AFFIX("", ".bzl", WHY_BUILD),
-	AFFIX("", ".bazel", WHY_BUILD),
-	AFFIX("", ".gradle", WHY_BUILD),
-	AFFIX("", ".gradle.kts", WHY_BUILD),
-	AFFIX("", ".sbt", WHY_BUILD),
-	AFFIX("", ".rake", WHY_BUILD),
-	AFFIX("", ".gemspec", WHY_BUILD),
-	AFFIX("", ".cabal", WHY_BUILD),
-	AFFIX("", ".csproj", WHY_BUILD),
-	AFFIX("", ".vcxproj", WHY_BUILD),
-	AFFIX("", ".fsproj", WHY_BUILD),
-	AFFIX("", ".vbproj", WHY_BUILD),
-	AFFIX("", ".props", WHY_BUILD),
-	AFFIX("", ".targets", WHY_BUILD),
-	AFFIX("makefile.", "", WHY_BUILD),
-	AFFIX("requirements", ".txt", WHY_DEPENDENCY),
-	AFFIX(".env.", "", WHY_ENVIRONMENT),
-	AFFIX("", ".pth", WHY_PYTHON),
-	AFFIX("", "-gdb.py", WHY_SHELL),
-	AFFIX("", "-gdb.gdb", WHY_SHELL),
-	AFFIX("", "-gdb.scm", WHY_SHELL),
-	AFFIX("", ".code-workspace", WHY_EDITOR),
-	AFFIX("", ".sublime-project", WHY_EDITOR),
-	AFFIX("", ".iml", WHY_EDITOR),
-	AFFIX("jenkinsfile.", "", WHY_CI),
-	AFFIX("azure-pipelines", ".yml", WHY_CI),
-	AFFIX("azure-pipelines", ".yaml", WHY_CI),
-	AFFIX("", ".gitlab-ci.yml", WHY_CI),
-	AFFIX("lefthook.", "", WHY_HOOK),
-	AFFIX(".lintstagedrc", "", WHY_HOOK),
-	AFFIX("dockerfile.", "", WHY_CONTAINER),
-	AFFIX("", ".dockerfile", WHY_CONTAINER),
-	AFFIX("containerfile.", "", WHY_CONTAINER),
-	AFFIX("docker-compose.", "", WHY_CONTAINER),
-	AFFIX("compose.", ".yml", WHY_CONTAINER),
-	AFFIX("compose.", ".yaml", WHY_CONTAINER),
-	AFFIX(".aider", "", WHY_AGENT),
-	AFFIX(".aisbx", "", WHY_AGENT),
-	AFFIX(".claude", "", WHY_AGENT),
-	AFFIX("", ".mdc", WHY_AGENT),
-	AFFIX("", ".instructions.md", WHY_AGENT),
-	AFFIX("", ".service", WHY_UNIT),
-	AFFIX("", ".socket", WHY_UNIT),
-	AFFIX("", ".timer", WHY_UNIT),
-	AFFIX("", ".automount", WHY_UNIT),
-	AFFIX("", ".desktop", WHY_UNIT),
-	AFFIX("", ".crontab", WHY_CRON),
-};
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* What git itself writes at every commit and which makes nothing run. */
-static const char *const git_data_folders[] = { "objects", "refs", "logs", "lfs" };
 static const char *const git_data_names[] = {
 	"head",	       "index",	      "orig_head",   "fetch_head",  "merge_head",
 	"merge_msg",   "merge_mode",  "squash_msg",  "auto_merge",  "cherry_pick_head",
 	"revert_head", "packed-refs", "description", "shallow",	    "commit_editmsg",
 	"tag_editmsg", "gc.log",      "gc.pid",	     "rebase_head", "git-daemon-export-ok",
 };
-
-/* Bytes of UTF-8 at TEXT that nobody sees (zero width, direction, byte order mark); 0 when it is something else. */
-static size_t invisible_len(const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-
-	if (at[0] == 0xe2 && at[1] == 0x80 &&
-	    ((at[2] >= 0x8b && at[2] <= 0x8f) || (at[2] >= 0xaa && at[2] <= 0xae)))
-		return 3;
-	if (at[0] == 0xe2 && at[1] == 0x81 && at[2] >= 0xa0 && at[2] <= 0xaf)
-		return 3;
-	if (at[0] == 0xef && at[1] == 0xbb && at[2] == 0xbf)
-		return 3;
-	return at[0] == 0xc2 && at[1] == 0xad ? 2 : 0;
-}
-
-/* The length of NAME without what some filesystems do not take as part of it. */
-static size_t significant_len(const char *name, size_t len)
-{
-	/* A stream of another filesystem: "config::$data" is config. */
-	for (size_t i = 1; i + 1 < len; i++)
-		if (name[i] == ':' && name[i + 1] == ':')
-			len = i;
-	while (len > 0 && (name[len - 1] == '.' || name[len - 1] == ' '))
-		len--;
-	return len;
-}
-
-/* The name that starts at PATH as the least careful reader would take it; returns what follows it. */
-static const char *plain_name(const char *path, char out[static NAME_MAX_BYTES + 1])
-{
-	size_t len = 0;
-
-	while (*path && *path != '/') {
-		size_t skip = invisible_len(path);
-
-		if (skip > 0) {
-			path += skip;
-			continue;
-		}
-		if (len < NAME_MAX_BYTES)
-			out[len++] = (char)(*path >= 'A' && *path <= 'Z' ? *path + 32 : *path);
-		path++;
-	}
-	out[significant_len(out, len)] = '\0';
-	return path;
-}
+/* Folders of such data, up to the names that follow; "" for all of it. */
+static const char *const git_data_folders[][2] = {
+	{ "objects", "" },	 { "refs", "" },	{ "logs", "" },
+	{ "lfs", "objects" },	 { "lfs", "tmp" },	{ "lfs", "cache" },
+	{ "lfs", "incomplete" }, { "info", "exclude" }, { "info", "refs" },
+};
+/* In them: what names other objects than its own, or changes what an object's name means; the second name, and a third. */
+static const char *const git_no_data[][3] = {
+	{ "refs", "replace", NULL },
+	{ "objects", "info", "alternates" },
+	{ "objects", "info", "http-alternates" },
+	{ "objects", "info", "commit-graph" },
+	{ "objects", "info", "commit-graphs" },
+	{ "objects", "pack", "multi-pack-index" },
+	{ "objects", "pack", "multi-pack-index.d" },
+};
 
 static int compare_row(const void *name, const void *row)
 {
-	return strcmp(name, ((const struct trigger_row *)row)->name);
+	return strcmp(name, ((const struct trigger_row *)row)->pattern);
 }
 
-static const char *why_of(const struct trigger_row *rows, size_t count, const char *name)
+static const char *find_row(const struct trigger_row *rows, size_t count, const char *name)
 {
 	const struct trigger_row *row =
 		bsearch(name, rows, count, sizeof(struct trigger_row), compare_row);
@@ -165,57 +60,145 @@ static const char *why_of(const struct trigger_row *rows, size_t count, const ch
 	return row ? row->why : NULL;
 }
 
-static const char *why_of_affix(const char *name)
+/* Whether a name matches PATTERN_LEN bytes of PATTERN, with at most one star. */
+static bool matches(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
+{
+	const char *star = memchr(pattern, '*', pattern_len);
+	size_t start = star ? (size_t)(star - pattern) : pattern_len;
+	size_t end = star ? pattern_len - start - 1 : 0;
+
+	if (star ? name_len < start + end : name_len != pattern_len)
+		return false;
+	return memcmp(name, pattern, start) == 0 &&
+	       memcmp(name + name_len - end, pattern + pattern_len - end, end) == 0;
+}
+
+/* Every name is held against all patterns: most differ in their first or last byte. */
+static bool may_match(const struct trigger_row *row, const char *name, size_t len)
+{
+	char first = row->pattern[0], last = row->pattern[row->len - 1];
+
+	return (first == '*' || first == name[0]) && (last == '*' || last == name[len - 1]);
+}
+
+static const char *find_pattern(const struct trigger_row *rows, size_t count, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (size_t i = 0; i < sizeof(affixes) / sizeof(affixes[0]); i++) {
-		const struct affix *affix = &affixes[i];
+	for (size_t i = 0; len > 0 && i < count; i++)
+		if (may_match(&rows[i], name, len) &&
+		    matches(rows[i].pattern, rows[i].len, name, len))
+			return rows[i].why;
+	return NULL;
+}
 
-		if (len > affix->start_len + affix->end_len &&
-		    memcmp(name, affix->start, affix->start_len) == 0 &&
-		    memcmp(name + len - affix->end_len, affix->end, affix->end_len) == 0)
-			return affix->why;
+/* The last names of a path, folded, in a ring. */
+struct tail {
+	char names[PARTS_MAX][NAME_FOLD_SIZE];
+	size_t count; /* of all names so far */
+};
+
+/* The name that stands BACK names before the last. */
+static const char *tail_name(const struct tail *tail, size_t back)
+{
+	return tail->names[(tail->count - 1 - back) % PARTS_MAX];
+}
+
+static bool matches_path(const char *pattern, size_t end, const struct tail *tail)
+{
+	for (size_t i = 0; i < tail->count && i < PARTS_MAX; i++) {
+		const char *slash = memrchr(pattern, '/', end);
+		const char *part = slash ? slash + 1 : pattern;
+		const char *name = tail_name(tail, i);
+
+		if (!matches(part, (size_t)(pattern + end - part), name, strlen(name)))
+			return false;
+		if (!slash)
+			return true;
+		end = (size_t)(slash - pattern);
+	}
+	return false;
+}
+
+static const char *why_of_path(const struct tail *tail)
+{
+	const char *name = tail_name(tail, 0);
+	size_t len = strlen(name);
+
+	for (size_t i = 0; len > 0 && i < trigger_paths_count; i++) {
+		const struct trigger_row *row = &trigger_paths[i];
+		char last = row->pattern[row->len - 1];
+
+		if ((last == '*' || last == name[len - 1]) &&
+		    matches_path(row->pattern, row->len, tail))
+			return row->why;
 	}
 	return NULL;
 }
 
-/* ".git", a bare repository by its usual name, and the short names on filesystems that make those. */
-static bool is_git(const char *name)
+static const char *why_of_folder(const char *name)
 {
-	size_t len = strlen(name);
+	const char *why = find_row(trigger_folders, trigger_folders_count, name);
 
-	return (len >= 4 && strcmp(name + len - 4, ".git") == 0) || strcmp(name, "git~1") == 0 ||
-	       strcmp(name, "git~2") == 0;
+	return why ? why
+		   : find_pattern(trigger_folder_patterns, trigger_folder_patterns_count, name);
 }
 
-static bool is_listed(const char *const *list, size_t count, const char *name)
+static const char *why_of_name(const char *name)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(list[i], name) == 0)
+	const char *why = find_row(trigger_names, trigger_names_count, name);
+
+	if (why || find_pattern(trigger_plain_names, trigger_plain_names_count, name))
+		return why;
+	return find_pattern(trigger_name_patterns, trigger_name_patterns_count, name);
+}
+
+bool trigger_is_git_name(const char *name)
+{
+	char folded[NAME_FOLD_SIZE];
+	size_t len;
+
+	(void)name_fold(name, folded);
+	len = strlen(folded);
+	/* A bare repository by its usual name; the short names on file systems that make those. */
+	return (len >= 4 && strcmp(folded + len - 4, ".git") == 0) ||
+	       strcmp(folded, "git~1") == 0 || strcmp(folded, "git~2") == 0;
+}
+
+static bool is_git_data_folder(const char *name, const char *next)
+{
+	for (size_t i = 0; i < COUNT(git_data_folders); i++)
+		if (strcmp(git_data_folders[i][0], name) == 0 &&
+		    (!*git_data_folders[i][1] || strcmp(git_data_folders[i][1], next) == 0))
+			return true;
+	return false;
+}
+
+static bool is_git_exception(const char *name, const char *next, const char *third)
+{
+	for (size_t i = 0; i < COUNT(git_no_data); i++)
+		if (strcmp(git_no_data[i][0], name) == 0 && strcmp(git_no_data[i][1], next) == 0 &&
+		    (!git_no_data[i][2] || strcmp(git_no_data[i][2], third) == 0))
 			return true;
 	return false;
 }
 
 const char *trigger_why_in_git(const char *rest)
 {
-	char name[NAME_MAX_BYTES + 1], next[NAME_MAX_BYTES + 1];
-	const char *after = plain_name(rest + (*rest == '/'), name);
+	char name[NAME_FOLD_SIZE], next[NAME_FOLD_SIZE], third[NAME_FOLD_SIZE];
+	const char *after = name_fold(rest + strspn(rest, "/"), name);
+	const char *last = name_fold(after + strspn(after, "/"), next);
 
+	(void)name_fold(last + strspn(last, "/"), third);
 	if (strcmp(name, "hooks") == 0)
 		return WHY_GIT_HOOK;
-	if (*after == '\0')
-		return is_listed(git_data_names, sizeof(git_data_names) / sizeof(git_data_names[0]),
-				 name)
-			       ? NULL
-			       : WHY_GIT_CONFIG;
-	if (strcmp(name, "info") == 0) {
-		plain_name(after + 1, next);
-		return strcmp(next, "exclude") == 0 || strcmp(next, "refs") == 0 ? NULL
-										 : WHY_GIT_CONFIG;
+	if (*after == '\0') {
+		for (size_t i = 0; i < COUNT(git_data_names); i++)
+			if (strcmp(git_data_names[i], name) == 0)
+				return NULL;
+		return WHY_GIT_CONFIG;
 	}
-	return is_listed(git_data_folders, sizeof(git_data_folders) / sizeof(git_data_folders[0]),
-			 name)
+	return is_git_data_folder(name, next) && !is_git_exception(name, next, third)
 		       ? NULL
 		       : WHY_GIT_CONFIG;
 }
@@ -233,27 +216,43 @@ static const char *why_as_written(const char *path)
 	return NULL;
 }
 
+/* By the names of PATH; *RET_WHY_GIT is what its place below a directory called like git's says. */
+static const char *judge_names(const char *path, const char **ret_why_git)
+{
+	struct tail tail;
+	const char *at = path, *why = NULL;
+	bool is_in_git = false;
+
+	*ret_why_git = NULL;
+	for (tail.count = 0; *(at += strspn(at, "/"));) {
+		char *name = tail.names[tail.count++ % PARTS_MAX];
+
+		at = name_fold(at, name);
+		if (!is_in_git && trigger_is_git_name(name)) {
+			*ret_why_git = trigger_why_in_git(at);
+			is_in_git = true;
+		} else if ((why = why_of_folder(name))) {
+			return why;
+		}
+	}
+	if (tail.count == 0)
+		return NULL;
+	why = why_of_name(tail_name(&tail, 0));
+	if (!why)
+		why = why_of_path(&tail);
+	return why || is_in_git ? why : why_as_written(path);
+}
+
+const char *trigger_why_of_names(const char *path)
+{
+	const char *ignored;
+
+	return judge_names(path, &ignored);
+}
+
 const char *trigger_why(const char *path)
 {
-	char name[NAME_MAX_BYTES + 1];
-	const char *at = path, *why;
+	const char *why_git, *why = judge_names(path, &why_git);
 
-	for (;;) {
-		while (*at == '/')
-			at++;
-		if (*at == '\0')
-			return NULL;
-		at = plain_name(at, name);
-		if (is_git(name))
-			return trigger_why_in_git(at);
-		why = why_of(trigger_folders, trigger_folder_count, name);
-		if (why)
-			return why;
-		if (*at == '\0')
-			break;
-	}
-	why = why_of(trigger_names, trigger_name_count, name);
-	if (!why)
-		why = why_of_affix(name);
-	return why ? why : why_as_written(path);
+	return why_git ? why_git : why;
 }

@@ -2,10 +2,18 @@
 #ifndef WORKSPACE_TRIGGER_H
 #define WORKSPACE_TRIGGER_H
 
+#include <stdbool.h>
+
 /* Why PATH (relative to the workspace, raw bytes) is one: "git hook", "build file", "agent configuration"; NULL when it is none. */
 const char *trigger_why(const char *path);
 
+/* The same by the names that tools read alone: what git directories hold is judged by git_tree_why. */
+const char *trigger_why_of_names(const char *path);
+
 /* The same for REST below a directory that git takes for a repository; "" for itself, which as a file says where one is. */
 const char *trigger_why_in_git(const char *rest);
+
+/* Whether a directory called NAME is a git directory by its name alone: ".git", "x.git". */
+bool trigger_is_git_name(const char *name);
 
 #endif

@@ -1,38 +1,26 @@
-/* The names trigger.c looks for; every row of it is found by a binary search. */
+/* The rules of triggers.tsv as trigger.c looks them up: tables that gen_triggers.c makes at build time, sorted by bytes. */
 #ifndef WORKSPACE_TRIGGER_TABLE_H
 #define WORKSPACE_TRIGGER_TABLE_H
 
 #include <stddef.h>
 
-#define WHY_BUILD "build file"
-#define WHY_DEPENDENCY "dependency list"
-#define WHY_TEST "test set-up"
-#define WHY_PYTHON "python start file"
-#define WHY_SHELL "start file"
-#define WHY_ENVIRONMENT "environment file"
-#define WHY_EDITOR "editor configuration"
-#define WHY_CI "continuous integration"
-#define WHY_HOOK "commit hook"
-#define WHY_VCS "version control configuration"
-#define WHY_CONTAINER "container file"
-#define WHY_AGENT "agent configuration"
-#define WHY_UNIT "service unit"
-#define WHY_CRON "scheduled job"
-#define WHY_ACCESS "access and credentials"
-#define WHY_GIT_HOOK "git hook"
-#define WHY_GIT_CONFIG "git configuration"
-#define WHY_GIT_DISGUISED "git repository in disguise"
-
 struct trigger_row {
-	const char *name; /* lower case */
+	const char *pattern; /* in lower case; a star in a name is any characters */
 	const char *why;
+	size_t len; /* of the pattern */
 };
 
-/* Names of files, in any directory. */
-extern const struct trigger_row trigger_names[];
-extern const size_t trigger_name_count;
+/* Names of files, in any directory: those without a star, for a binary search, and those with one. */
+extern const struct trigger_row trigger_names[], trigger_name_patterns[];
+extern const size_t trigger_names_count, trigger_name_patterns_count;
 /* Names of directories: everything below one, at any depth. */
-extern const struct trigger_row trigger_folders[];
-extern const size_t trigger_folder_count;
+extern const struct trigger_row trigger_folders[], trigger_folder_patterns[];
+extern const size_t trigger_folders_count, trigger_folder_patterns_count;
+/* The last names of a path. */
+extern const struct trigger_row trigger_paths[];
+extern const size_t trigger_paths_count;
+/* Names that are none although another row says so. */
+extern const struct trigger_row trigger_plain_names[];
+extern const size_t trigger_plain_names_count;
 
 #endif

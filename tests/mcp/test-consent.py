@@ -164,6 +164,10 @@ def test_triggers(home):
         found = server.data("promote_request", sandbox="g2")
         tap.ok(found["state"] == "pending" and found["triggers"], "but never for what could make something run", found)
         tap.ok(not os.path.exists(home.work + "/.git/hooks/pre-commit"), "which is not applied")
+        for name, script in (("g5", "mkdir -p .git; echo x > .git/description"), ("g6", "mkdir -p .git/objects/aa; echo x > .git/objects/aa/bb")):
+            change(server, name, script)
+            found = server.data("promote_request", sandbox=name)
+            tap.ok(found["state"] == "pending" and not found["triggers"], "nor for anything in a git directory", found)
         change(server, "g3", "for i in 1 2 3 4 5 6 7; do echo $i > many-$i; done")
         tap.equal(server.data("promote_request", sandbox="g3")["state"], "pending", "gates that do not hold are none")
     with Server(home, "--promote-policy", "gates") as server:

@@ -115,15 +115,16 @@ static void tell_question(const struct value *ask, struct str *out)
 
 /*
  * Gates see the whole sandbox and say nothing of what reality became meanwhile: they do not decide about parts of it, nor
- * where the sandbox's version would win over somebody else's. Those of the workspace alone would vouch for themselves.
+ * where the sandbox's version would win over somebody else's. Those of the workspace alone would vouch for themselves. Nor
+ * do they see what git's own data bring: whatever lies in a git directory is for a person.
  */
 static bool may_gates_decide(const struct op_ceiling *ceiling, const struct value *ask)
 {
 	const struct value *triggers = value_get(ask, "triggers"), *only = value_get(ask, "only");
 	const char *strategy = value_get_text(ask, "strategy");
 
-	return ceiling->profiles.has_gates && triggers && triggers->many.count == 0 && only &&
-	       only->many.count == 0 &&
+	return ceiling->profiles.has_gates && !value_is_true(ask, "git") && triggers &&
+	       triggers->many.count == 0 && only && only->many.count == 0 &&
 	       (!strategy || strcmp(strategy, "fail") == 0 || strcmp(strategy, "merge") == 0);
 }
 

@@ -1,0 +1,13 @@
+/* Files of a work tree that the host's git configuration names: git runs or obeys them wherever they lie. */
+#ifndef ENGINE_GIT_NAMED_H
+#define ENGINE_GIT_NAMED_H
+
+#include "base/str.h"
+
+/*
+ * Paths relative to WORKSPACE: folders of hooks (core.hooksPath), files that are included, filters, drivers, monitors and
+ * other programs, as the user's, the machine's and the repository's configuration on the host have them now.
+ */
+void git_named(const char *workspace, struct strv *ret_paths);
+
+#endif

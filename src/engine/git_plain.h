@@ -1,0 +1,23 @@
+/*
+ * Git directories of the host looked at before git is started in them: a promotion that a person agreed to, or anybody
+ * else, may have left a fifo that git waits for, or a link by which git writes into something else.
+ */
+#ifndef ENGINE_GIT_PLAIN_H
+#define ENGINE_GIT_PLAIN_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+/* The git directories of the work tree that TARGET lies in, its own first, then the one it shares; none: empty. */
+void git_plain_find(const char *target, struct strv *ret_directories);
+
+/* The top of the work tree that TARGET lies in, TARGET itself when it lies in none; the caller's to free. */
+char *git_plain_top(const char *target);
+
+/* What git reads at every start must be regular files. */
+int git_plain_check(const struct strv *directories, struct error *err);
+
+/* The logs that a move of the checked out branch is appended to must be files of their own, and no links. */
+int git_plain_check_logs(const struct strv *directories, struct error *err);
+
+#endif

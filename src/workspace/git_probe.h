@@ -1,0 +1,61 @@
+/*
+ * Questions to git about objects that a sandbox wrote.
+ *
+ * Such objects are hostile: git must not read them on the host. They are copied into a bare repository of our own, below
+ * /tmp, beside the questions; the caller has a git answer all of them at once in a throw-away sandbox that sees that
+ * directory and the host's object store, nothing else of the repository, for GIT_PROBE_MS at most. What is not answered is
+ * not known: promotion asks a person then.
+ */
+#ifndef WORKSPACE_GIT_PROBE_H
+#define WORKSPACE_GIT_PROBE_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GIT_PROBE_MS 10000
+/* Where the sandbox sees the host's object store. */
+#define GIT_PROBE_OBJECTS "/mnt/aisbx-objects"
+
+struct git_answer {
+	bool is_known;
+	struct strv paths; /* that differ */
+};
+
+struct git_probe {
+	char *directory; /* absolute */
+	int fd;
+	char token[65]; /* ends an answer: no object can hold it, it is made after them */
+	struct str questions;
+	size_t count;
+	uint64_t bytes, files; /* that were copied */
+	bool is_full;	       /* more than may be copied: nothing is known */
+	struct git_answer *answers;
+};
+
+/*
+ * Runs the shell text in TEXT with git in a sandbox whose workspace is DIRECTORY, with OBJECTS (absolute, the host's) at
+ * GIT_PROBE_OBJECTS; *ret_output is what it printed. -1 when it did not end well within the time.
+ */
+typedef int git_probe_runner(const char *directory, const char *objects, const char *text,
+			     struct str *ret_output, struct error *err);
+
+int git_probe_open(struct git_probe *probe, bool is_sha256, struct error *err);
+void git_probe_close(struct git_probe *probe);
+
+/* Copies the file at FD to NAME below the directory: "objects/ab/cd...", "index-1". */
+int git_probe_add(struct git_probe *probe, const char *name, int fd, struct error *err);
+
+/* Each returns the number of its answer. OLD is "" for nothing: what has no past differs in all that it has. */
+size_t git_probe_ask_trees(struct git_probe *probe, const char *old, const char *new);
+/* Two index files that were added; OLD may be missing. */
+size_t git_probe_ask_index(struct git_probe *probe, const char *old, const char *new);
+/* Whether the pack of that index, which was added, has what it says. */
+size_t git_probe_ask_pack(struct git_probe *probe, const char *name);
+
+/* Fills in the answers; those that there are none to stay unknown. OBJECTS NULL: the host has no such store. */
+void git_probe_run(struct git_probe *probe, git_probe_runner *run, const char *objects);
+
+#endif

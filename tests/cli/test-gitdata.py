@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""What a promotion brings into git directories: kinds of files by places, what refs come to name, what git's configuration
+names; and git itself, started by us in a directory that was tampered with.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import Home, Tap, refused  # noqa: E402
+
+tap = Tap()
+# Makes a difference only if it is looked for: nothing waits this long when all is well.
+PATIENCE = 120
+
+
+def git(home, *words, check=True, cwd=None):
+    done = subprocess.run(["git", *words], cwd=cwd or home.work, env=home.env, capture_output=True, text=True, check=False,
+                          timeout=PATIENCE)
+    if check and done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return done.stdout.strip()
+
+
+def begin(home):
+    """A repository with one commit; sandboxes of earlier tests are gone."""
+    names = [row["name"] for row in home.rows("ls")]
+    if names:
+        home.call("rm", *names)
+    shutil.rmtree(home.work)
+    os.mkdir(home.work)
+    home.put("Makefile", "all:\n\ttrue\n")
+    home.put("src/a.c", "one\n")
+    git(home, "init", "-q", "-b", "main")
+    git(home, "add", ".")
+    git(home, "commit", "-q", "-m", "first")
+
+
+def change(home, name, script):
+    """What a sandbox does; its own git is the machine's."""
+    home.call("create", name)
+    done = home.call("exec", name, "--", "sh", "-c", "set -e\n" + script)
+    home.call("stop", name)
+    if done.returncode != 0:
+        raise RuntimeError(f"{name}: {done.stderr}")
+
+
+def consents(home, name, *flags):
+    """{path: [why]} of what a promotion asks about; None when it fails for another reason."""
+    done = home.call("promote", name, "--dry-run", "--json", *flags, timeout=PATIENCE)
+    if done.returncode not in (0, 4):
+        print(f"# {name}: {done.returncode} {done.stderr}", flush=True)
+        return None
+    import json
+    found = {}
+    for row in json.loads(done.stdout.splitlines()[0])["consent"]:
+        found.setdefault(row["path"], []).append(row["why"])
+    return found
+
+
+PLACES = {
+    ".git": ("COMMIT_EDITMSG", "MERGE_MSG", "description", "gc.log", "logs/HEAD-{}", "refs/heads/{}", "objects/aa/{}",
+             "lfs/objects/{}", "lfs/tmp/{}"),
+    "store": ("COMMIT_EDITMSG", "SQUASH_MSG", "refs/notes/{}", "objects/pack/{}", "logs/refs/{}"),
+    "vendor/x.git": ("MERGE_MSG", "refs/tags/{}", "objects/{}"),
+    ".git/modules/sub": ("COMMIT_EDITMSG", "logs/{}", "refs/heads/{}", "objects/bb/{}"),
+}
+KINDS = {
+    "link": "ln -s config {0}",
+    "link-far": "ln -s /etc/hostname {0}",
+    "link-up": "ln -s ../../src/a.c {0}",
+    "hard": "ln src/a.c {0}",
+    "fifo": "mkfifo {0}",
+}
+
+
+def make_repositories(home):
+    git(home, "init", "-q", "--bare", "store")
+    git(home, "init", "-q", "--bare", "vendor/x.git")
+    os.makedirs(home.work + "/.git/modules")
+    git(home, "init", "-q", "--bare", ".git/modules/sub")
+
+
+def test_kinds(home):
+    begin(home)
+    make_repositories(home)
+    script, paths, number = [], [], 0
+    for directory, names in PLACES.items():
+        for name in names:
+            for kind, command in KINDS.items():
+                if "{}" not in name and kind != list(KINDS)[number % len(KINDS)]:
+                    continue
+                path = f"{directory}/{name.format(kind)}"
+                script.append(f"mkdir -p $(dirname {path}); rm -f {path}; " + command.format(path))
+                paths.append(path)
+            number += 1
+    change(home, "kinds", "\n".join(script))
+    found = consents(home, "kinds") or {}
+    missing = [path for path in paths if "link or special file in a git directory" not in found.get(path, [])]
+    tap.equal(missing, [], f"{len(paths)} links and fifos in git directories are asked about")
+    plain = [f"{directory}/{name.format('plain')}" for directory, names in PLACES.items() for name in names
+             if "refs/" not in name and "pack" not in name]
+    change(home, "plain", "\n".join(f"mkdir -p $(dirname {path}); rm -f {path}; echo text > {path}" for path in plain))
+    tap.equal(consents(home, "plain"), {}, f"{len(plain)} regular files there are data")
+    change(home, "into", "ln -s .git/config notes; mkdir d; ln -s ../store/hooks d/h; ln -s src/a.c fine; ln -s .git g")
+    tap.equal(sorted(consents(home, "into") or {}), ["d/h", "g", "notes"], "so are links into them")
+
+
+def test_hard_links(home):
+    """Agreed to, a name in a git directory still is no second name of anything."""
+    begin(home)
+    change(home, "hard", "ln src/a.c .git/COMMIT_EDITMSG-2; echo x > new; ln new .git/description-2; ln new other")
+    done = home.call("promote", "hard", "--allow-path", ".git/*")
+    inodes = {name: os.stat(f"{home.work}/{name}").st_ino if os.path.exists(f"{home.work}/{name}") else None
+              for name in ("src/a.c", ".git/COMMIT_EDITMSG-2", "new", ".git/description-2", "other")}
+    tap.ok(done.returncode == 0 and inodes["src/a.c"] != inodes[".git/COMMIT_EDITMSG-2"]
+           and inodes["new"] != inodes[".git/description-2"] and inodes["new"] == inodes["other"],
+           "nothing is linked into a git directory", (done, inodes))
+
+
+def test_piecewise(home):
+    begin(home)
+    home.put("notes/HEAD", "the author's own\n")
+    change(home, "one", "printf '[core]\\n\\tfsmonitor = false\\n' > notes/config; mkdir parts; echo x > parts/config")
+    tap.equal(consents(home, "one"), {}, "a config in a plain directory is plain")
+    home.call("promote", "one")
+    for name, script in (("two", "mkdir -p notes/objects notes/refs"), ("three", "echo ../x > notes/commondir"),
+                         ("four", "mkdir tmp; mkdir tmp/objects; mv notes/HEAD tmp/HEAD"),
+                         ("five", "mkdir -p Notes; echo 'ref: refs/heads/x' > parts/HEAD; mkdir parts/OBJECTS")):
+        change(home, name, script)
+        tap.ok(consents(home, name), f"what makes it a git directory asks ({name})", consents(home, name))
+    change(home, "six", "mkdir -p notes/objects; echo evil > notes/config")
+    tap.ok("notes/config" in (consents(home, "six") or {}), "so does what comes with it")
+
+
+EVIL = "echo evil >> Makefile; git commit -qam evil; git checkout -q HEAD~1 -- Makefile; git reset -q Makefile"
+# What is done inside, and which of the changed paths must ask.
+MOVES = {
+    "branch": (EVIL, ".git/refs/heads/main"),
+    "workflow": ("mkdir -p .github/workflows; echo x > .github/workflows/x.yml; git add -A; git commit -qm x; "
+                 "git rm -rq --cached .github; rm -r .github", ".git/refs/heads/main"),
+    "new branch": ("git checkout -qb side; echo evil >> Makefile; git commit -qam e; git checkout -q main", ".git/refs/heads/side"),
+    "tag": ("git checkout -q --detach; echo evil >> Makefile; git commit -qam e; git tag t; git checkout -q main",
+            ".git/refs/tags/t"),
+    "detached": ("git checkout -q --detach; echo evil >> Makefile; git commit -qam e; git show HEAD~1:Makefile > Makefile",
+                 ".git/HEAD"),
+    "other branch checked out": ("git checkout -qb side; echo evil >> Makefile; git commit -qam e; git show main:Makefile > Makefile",
+                                 ".git/HEAD"),
+    "packed": (EVIL + "; git pack-refs --all", ".git/packed-refs"),
+    "stash": ("echo evil >> Makefile; git stash -q", ".git/refs/stash"),
+    "notes": ("git checkout -q --orphan o; git commit -qm o --allow-empty; git update-ref refs/notes/x $(git commit-tree -m n "
+              "$(git write-tree)); echo evil > Makefile; git add Makefile; git update-ref refs/notes/y "
+              "$(git commit-tree -m n $(git write-tree)); git checkout -qf main", ".git/refs/notes/y"),
+    "staged only": ("cp Makefile m; echo evil >> Makefile; git add Makefile; cat m > Makefile; rm m", ".git/index"),
+    "merge head": ("git checkout -qb side; echo evil >> Makefile; git commit -qam e; git checkout -q main; "
+                   "git rev-parse side > .git/MERGE_HEAD; git branch -qD side", ".git/MERGE_HEAD"),
+    "head elsewhere": ("git tag t; echo 'ref: refs/tags/t' > .git/HEAD", ".git/HEAD"),
+    "head out": ("echo 'ref: refs/heads/../../config' > .git/HEAD", ".git/HEAD"),
+    "symbolic branch": ("echo 'ref: refs/heads/main' > .git/refs/heads/other", ".git/refs/heads/other"),
+    "no id": ("echo '[core]' > .git/refs/heads/other", ".git/refs/heads/other"),
+    "id and more": ("(git rev-parse HEAD; echo '[core]') > .git/refs/heads/other", ".git/refs/heads/other"),
+    "missing objects": ("echo 1234567890123456789012345678901234567890 > .git/refs/heads/other", ".git/refs/heads/other"),
+    "replace": ("b=$(echo evil | git hash-object -w --stdin); git replace $(git rev-parse HEAD:Makefile) $b",
+                ".git/refs/replace/@"),
+    "alternates": ("mkdir -p .git/objects/info; echo /tmp > .git/objects/info/alternates", ".git/objects/info/alternates"),
+    "packed replace": ("echo \"$(git rev-parse HEAD) refs/replace/$(git rev-parse HEAD:)\" > .git/packed-refs", ".git/packed-refs"),
+    "commit graph": ("git commit-graph write -q --reachable 2>/dev/null || git commit-graph write --reachable",
+                     ".git/objects/info/commit-graph"),
+    "object replaced": ("b=$(git rev-parse HEAD:Makefile); f=.git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-); chmod u+w $f; "
+                        "e=$(echo evil | git hash-object -w --stdin); "
+                        "cat .git/objects/$(echo $e | cut -c1-2)/$(echo $e | cut -c3-) > $f", ".git/objects/@"),
+    "lying pack": ("git repack -qa; f=$(ls .git/objects/pack/*.idx); chmod u+w $f; printf 'garbage' | "
+                   "dd of=$f bs=1 seek=1100 conv=notrunc 2>/dev/null", ".git/objects/pack/@.idx"),
+    "pack of another name": ("git repack -qa; f=$(ls .git/objects/pack/*.idx); cp $f '.git/objects/pack/x y.idx'",
+                             ".git/objects/pack/x y.idx"),
+}
+QUIET = {
+    "a plain commit": "echo two >> src/a.c; git commit -qam two",
+    "a new branch": "git checkout -qb side; echo two >> src/a.c; git commit -qam two; git checkout -q main",
+    "checked out": "git checkout -qb side; echo two >> src/b.c; git add .; git commit -qm two",
+    "a tag and packed refs": "git tag v1; git pack-refs --all",
+    "a stash": "echo two >> src/a.c; git stash -q",
+    "repacked": "echo two >> src/a.c; git commit -qam two; git -c repack.writeBitmaps=false repack -qa",
+    "staged": "echo two >> src/a.c; git add src/a.c",
+    "a remote's head": "mkdir -p .git/refs/remotes/o; git rev-parse HEAD > .git/refs/remotes/o/main; "
+                       "echo 'ref: refs/remotes/o/main' > .git/refs/remotes/o/HEAD",
+}
+
+
+def matches(pattern, path):
+    start, star, end = pattern.partition("@")
+    return path.startswith(start) and path.endswith(end) if star else path == pattern
+
+
+def test_moves(home):
+    begin(home)
+    for number, (what, (script, path)) in enumerate(MOVES.items()):
+        name = f"m{number}"
+        try:
+            change(home, name, script)
+        except RuntimeError as problem:
+            tap.ok(False, what, problem)
+            continue
+        found = consents(home, name)
+        tap.ok(found and any(matches(path, one) for one in found), f"{what}: {path} asks", found)
+        home.call("rm", name)
+    change(home, "words", EVIL)
+    found = consents(home, "words") or {}
+    tap.equal(found.get(".git/refs/heads/main"), ["brings Makefile (build file)"], "the file that it brings is named")
+    done = home.call("promote", "words", "--allow-path", ".git/refs/heads/main", "--allow-path", ".git/index")
+    tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s") == "evil", "and can be agreed to", done)
+
+
+def test_quiet(home):
+    begin(home)
+    for number, (what, script) in enumerate(QUIET.items()):
+        change(home, f"q{number}", script)
+        tap.equal(consents(home, f"q{number}"), {}, f"{what} asks nobody")
+        home.call("rm", f"q{number}")
+    git(home, "worktree", "add", "-q", home.path + "/linked")
+    change(home, "linked", "echo two >> src/a.c; git commit -qam two")
+    tap.equal(consents(home, "linked"), {}, "nor does a commit beside a linked work tree")
+    git(home, "worktree", "remove", "--force", home.path + "/linked")
+
+
+def test_named(home):
+    begin(home)
+    for name in ("scripts/h/pre-commit", "scripts/clean", "conf/extra", "scripts/free", "scripts/global/x"):
+        home.put(name, "#!/bin/sh\n", 0o755)
+    script = "for f in scripts/h/pre-commit scripts/clean conf/extra scripts/free scripts/global/x; do echo evil >> $f; done"
+    change(home, "named", script)
+    tap.equal(consents(home, "named"), {}, "plain files of a project")
+    git(home, "config", "core.hooksPath", "scripts/h")
+    git(home, "config", "filter.tidy.clean", "./scripts/clean %f")
+    git(home, "config", "include.path", "../conf/extra")
+    home.put("conf/extra", "[alias]\n\tgo = !true\n")
+    change(home, "named2", script)
+    tap.equal(sorted(consents(home, "named2") or {}), ["conf/extra", "scripts/clean", "scripts/h/pre-commit"],
+              "what the repository's configuration names asks")
+    git(home, "config", "--global", "core.fsmonitor", home.work + "/scripts/global")
+    git(home, "config", "--unset", "core.hooksPath")
+    found = sorted(consents(home, "named2") or {})
+    git(home, "config", "--global", "--unset", "core.fsmonitor")
+    tap.equal(found, ["conf/extra", "scripts/clean", "scripts/global/x"], "and what the user's does, as it is now")
+    listed = home.call("diff", "named2", "--json").stdout
+    tap.ok('"scripts/clean"' in listed and home.call("diff", "named2", "--name-status").stdout.splitlines()[0].endswith("conf/extra"),
+           "diff says so, too", listed)
+
+
+def test_own_git(home):
+    """repo commit in a git directory that was tampered with."""
+    for what, plant, word in (
+            ("a linked log", lambda: (os.unlink(log(home)), os.symlink("../../Makefile", log(home))), "link"),
+            ("a log with another name", lambda: (os.unlink(log(home)), os.link(home.work + "/Makefile", log(home))), "link"),
+            ("a linked folder of logs", lambda: (os.rename(home.work + "/.git/logs/refs", home.path + "/refs"),
+                                                 os.symlink(home.path + "/refs", home.work + "/.git/logs/refs")), "link"),
+            ("a fifo as HEAD", lambda: fifo(home, "HEAD"), "regular"),
+            ("a fifo as index", lambda: fifo(home, "index"), "regular"),
+            ("a fifo as packed-refs", lambda: fifo(home, "packed-refs"), "regular"),
+            ("a fifo as alternates", lambda: fifo(home, "objects/info/alternates"), "regular")):
+        begin(home)
+        change(home, "own", "echo two > src/a.c")
+        home.call("promote", "own")
+        plant()
+        before = home.read("Makefile")
+        done = home.call("repo", "commit", "own", "-m", "x", timeout=PATIENCE)
+        tap.ok(refused(done, done.returncode, word) and done.returncode != 0 and home.read("Makefile") == before,
+               f"{what} stops it, and nothing is written", done)
+        shutil.rmtree(home.path + "/refs", ignore_errors=True)
+
+
+def log(home):
+    return home.work + "/.git/logs/refs/heads/main"
+
+
+def fifo(home, name):
+    path = f"{home.work}/.git/{name}"
+    if os.path.exists(path):
+        os.unlink(path)
+    os.mkfifo(path)
+
+
+def main():
+    if not shutil.which("git"):
+        tap.skip("git data", "no git here")
+        return tap.done()
+    with Home(prefix="aisbx-gitdata-") as home:
+        home.env.update({"GIT_CONFIG_NOSYSTEM": "1"})
+        for key in [k for k in home.env if k.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))]:
+            del home.env[key]
+        with open(home.path + "/.gitconfig", "w") as out:
+            out.write("[user]\n\tname = A User\n\temail = user@example.org\n")
+        if not home.can_run(tap, "git data"):
+            return tap.done()
+        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_quiet, test_named, test_own_git):
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
