@@ -142,6 +142,36 @@ void sha256_hex(const void *bytes, size_t len, char ret_hex[static SHA256_HEX_SI
 	sha256_end(&sum, ret_hex);
 }
 
+static uint8_t hex_value(char digit)
+{
+	return (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+void sha256_hmac(const uint8_t *key, size_t key_len, const void *bytes, size_t len,
+		 char ret_hex[static SHA256_HEX_SIZE])
+{
+	uint8_t pad[SHA256_BLOCK], inner[(SHA256_HEX_SIZE - 1) / 2];
+	struct sha256 sum;
+
+	memset(pad, 0x36, sizeof(pad));
+	for (size_t i = 0; i < key_len; i++)
+		pad[i] = key[i] ^ 0x36;
+	sha256_start(&sum);
+	sha256_add(&sum, pad, sizeof(pad));
+	sha256_add(&sum, bytes, len);
+	sha256_end(&sum, ret_hex);
+	for (size_t i = 0; i < sizeof(inner); i++)
+		inner[i] =
+			(uint8_t)(hex_value(ret_hex[2 * i]) << 4 | hex_value(ret_hex[2 * i + 1]));
+	/* From one pad to the other. */
+	for (size_t i = 0; i < sizeof(pad); i++)
+		pad[i] ^= 0x36 ^ 0x5c;
+	sha256_start(&sum);
+	sha256_add(&sum, pad, sizeof(pad));
+	sha256_add(&sum, inner, sizeof(inner));
+	sha256_end(&sum, ret_hex);
+}
+
 int sha256_fd(int fd, char ret_hex[static SHA256_HEX_SIZE])
 {
 	char buffer[32768];

@@ -22,6 +22,10 @@ void sha256_end(struct sha256 *sum, char ret_hex[static SHA256_HEX_SIZE]);
 /* The digest of LEN bytes as 64 lower-case hex digits and a NUL. No heap. */
 void sha256_hex(const void *bytes, size_t len, char ret_hex[static SHA256_HEX_SIZE]);
 
+/* HMAC (RFC 2104) of LEN bytes with KEY, of at most SHA256_BLOCK bytes; hex digits as above. No heap. */
+void sha256_hmac(const uint8_t *key, size_t key_len, const void *bytes, size_t len,
+		 char ret_hex[static SHA256_HEX_SIZE]);
+
 /* The digest of what the file FD holds from its start; its position stays. 0, or -1 with errno. */
 int sha256_fd(int fd, char ret_hex[static SHA256_HEX_SIZE]);
 

@@ -26,7 +26,8 @@ int engine_store(struct store *ret_store, struct error *err)
 	struct error ignored;
 
 	memset(&host, 0, sizeof(host));
-	if (host_read_caller(&host, err) < 0 || store_open(host.data_dir, ret_store, err) < 0)
+	if (host_read_caller(&host, err) < 0 || surroundings_check_store(&host, err) < 0 ||
+	    store_open(host.data_dir, ret_store, err) < 0)
 		return -1;
 	sandbox_sweep(ret_store, NULL);
 	/* One that cannot be finished here is in the way of promotions to its target, and of nothing else. */

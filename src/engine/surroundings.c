@@ -66,6 +66,14 @@ static int find_workspace(const struct request *request, struct surroundings *ar
 	return 0;
 }
 
+int surroundings_check_store(const struct host *host, struct error *err)
+{
+	owned(free_ptr) char *workspace =
+		host->cwd[0] ? plan_default_workspace(host, look_at, NULL) : NULL;
+
+	return workspace ? plan_check_brought(host, workspace, err) : 0;
+}
+
 /* The value of KEY in the line, or NULL; quotes are taken off. */
 static char *value_of(const char *line, size_t len, const char *key)
 {
@@ -129,7 +137,11 @@ int surroundings_find(const struct request *request, struct surroundings *ret_ar
 	if (!ret_around->host.cwd[0])
 		return error_set(err, ERROR_HOST,
 				 "the current directory was removed: change to one that is there");
-	return find_workspace(request, ret_around, err);
+	if (find_workspace(request, ret_around, err) < 0)
+		return -1;
+	return ret_around->paths.workspace
+		       ? plan_check_brought(&ret_around->host, ret_around->paths.workspace, err)
+		       : 0;
 }
 
 int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,

@@ -33,6 +33,9 @@ int surroundings_find(const struct request *request, struct surroundings *ret_ar
 int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
 		      struct error *err);
 
+/* Refuses a store that lies in the workspace around the caller, and may have come with it. */
+int surroundings_check_store(const struct host *host, struct error *err);
+
 void surroundings_done(struct surroundings *around);
 
 #endif

@@ -22,6 +22,9 @@ int opened_open(struct opened *opened, const char *name, enum sandbox_lock lock,
 int opened_open_quiet(struct opened *opened, const char *name, enum quiet_how how, bool *ret_frozen,
 		      struct error *err);
 
+/* Every path at which the host shows one of our own folders: nothing that comes out of a sandbox is written there. */
+int engine_own_folders(struct strv *ret_paths, struct error *err);
+
 /* NAME@SNAP taken apart. SNAP is NULL without an @; both are owned by the caller. */
 void workspace_split_name(const char *word, char **ret_name, char **ret_snapshot);
 

@@ -144,8 +144,9 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	owned(opened_close) struct opened opened;
 	owned(free_ptr) char *name = NULL;
 	owned(free_ptr) char *snapshot = NULL;
+	owned(strv_done) struct strv own_folders = STRV_INIT;
 	struct engine_promote asked = *promote;
-	struct promote_request request = { .swap = false };
+	struct promote_request request = { .own_folders = NULL };
 	bool frozen = false;
 	int status = -1;
 
@@ -159,10 +160,14 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 				 "the sandbox %s is another one by now: the one that was asked "
 				 "about is gone",
 				 name);
+	if (engine_own_folders(&own_folders, err) < 0)
+		return -1;
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(&asked, &opened.sandbox, &request, err) == 0 &&
-	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0))
+	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0)) {
+		request.own_folders = &own_folders;
 		status = promote_opened(&opened, &request, ret_answer, err);
+	}
 	strv_done(&request.paths);
 	strv_done(&request.allow_paths);
 	if (status == 0 && !promote->dry_run)

@@ -99,6 +99,9 @@ int host_read_caller(struct host *ret_host, struct error *err);
 
 void host_done(struct host *host);
 
+/* Home directories of all accounts in the file PASSWD. */
+void host_read_homes(const char *passwd, struct strv *ret_homes);
+
 /* Parses mountinfo text; exposed for tests and fuzzing. */
 int host_parse_mountinfo(const char *text, size_t len, struct host_mount **ret_mounts,
 			 size_t *ret_count, struct error *err);

@@ -176,6 +176,20 @@ void host_read_passwd(const char *passwd, uid_t uid, char **ret_user, char **ret
 	}
 }
 
+void host_read_homes(const char *passwd, struct strv *ret_homes)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	(void)read_text(passwd, &text);
+	for (const char *line = str_cstr(&text); *line; line = line_after(line_end(line))) {
+		const char *at;
+		size_t len;
+
+		if (line_field(line, line_end(line), 5, &at, &len) && len > 1 && at[0] == '/')
+			strv_take(ret_homes, xstrndup(at, len));
+	}
+}
+
 static uint64_t effective_capabilities(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -8,15 +8,33 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_SIZE 48
 
-static int open_readonly(const char *path, int proc_fd, int *ret_fd, struct error *err)
+/* What was looked at before it was trusted must be what is handed over: a name can be given to another file in between. */
+static int check_identity(const struct hand *hand, int fd, struct error *err)
 {
+	struct stat st;
+
+	if (hand->ino == 0)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", hand->path);
+	if (st.st_dev != hand->dev || st.st_ino != hand->ino)
+		return error_set(err, ERROR_HOST,
+				 "%s was replaced while it was about to be used; run it again",
+				 hand->path);
+	return 0;
+}
+
+static int open_readonly(const struct hand *hand, int proc_fd, int *ret_fd, struct error *err)
+{
+	const char *path = hand->path;
 	owned(fd_close) int mount_fd = -1;
+	owned(fd_close) int fd = -1;
 	char again[PATH_SIZE];
-	int fd;
 
 	if (mount_clone(AT_FDCWD, path, &mount_fd, err) < 0 ||
 	    mount_attributes(mount_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -26,7 +44,9 @@ static int open_readonly(const char *path, int proc_fd, int *ret_fd, struct erro
 	fd = openat(proc_fd < 0 ? AT_FDCWD : proc_fd, again, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
-	*ret_fd = fd;
+	if (check_identity(hand, fd, err) < 0)
+		return -1;
+	*ret_fd = fd_take(&fd);
 	return 0;
 }
 
@@ -35,8 +55,7 @@ int hands_open(struct hands *hands, int proc_fd, struct error *err)
 	for (size_t i = 0; i < hands->count; i++) {
 		struct hand *hand = &hands->items[i];
 
-		if (hand->path && hand->fd < 0 &&
-		    open_readonly(hand->path, proc_fd, &hand->fd, err) < 0)
+		if (hand->path && hand->fd < 0 && open_readonly(hand, proc_fd, &hand->fd, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define HANDS_MAX 8
 
@@ -20,8 +21,9 @@
 #define HANDS_VARIABLE "AISBX_HANDS"
 
 struct hand {
-	const char *path; /* a file to open, resolved; NULL: */
-	int fd;		  /* handed over as it is; borrowed */
+	const char *path;  /* a file to open, resolved; NULL: */
+	int fd;		   /* handed over as it is; borrowed */
+	uint64_t dev, ino; /* what PATH must be; 0: any file */
 };
 
 struct hands {

@@ -47,6 +47,18 @@ typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_
  */
 char *plan_default_workspace(const struct host *host, plan_look look, void *cookie);
 
+/*
+ * Every path at which the host shows one of our own folders, or a part of one: those of this caller, those of the accounts
+ * with HOMES, and their second names through other mounts.
+ */
+void plan_own_places(const struct host *host, const struct strv *homes, struct strv *ret_paths);
+
+/*
+ * Refuses a workspace in which our data, state or cache folder lies though the caller's home does not: what is in it may
+ * have come with the project, records of sandboxes and compiled code alike. In a home they lie where they always do.
+ */
+int plan_check_brought(const struct host *host, const char *workspace, struct error *err);
+
 /* The ids of a sandbox of this caller's; refused where there are none that are not the machine's root. */
 int plan_ids(const struct host *host, struct spec_ids *ret_ids, struct error *err);
 

@@ -44,6 +44,9 @@ const char *plan_own_dir(const struct host *host, const char *path, bool holds)
 				    host->config_dir, host->runtime_dir };
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		/* A caller who starts nothing has only some of them. */
+		if (!own[i])
+			continue;
 		if (path_is_within(path, own[i]) || (holds && path_is_within(own[i], path)))
 			return own[i];
 	}
@@ -83,6 +86,24 @@ char *plan_default_workspace(const struct host *host, plan_look look, void *cook
 		slash[slash == dir ? 1 : 0] = '\0';
 	}
 	return may_be_default(host, host->cwd) ? xstrdup(host->cwd) : NULL;
+}
+
+int plan_check_brought(const struct host *host, const char *workspace, struct error *err)
+{
+	const char *const own[] = { host->data_dir, host->state_dir, host->cache_dir };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (!own[i] || !path_is_within(own[i], workspace) ||
+		    path_is_within(host->home, workspace))
+			continue;
+		return error_set(
+			err, ERROR_DENIED,
+			"%s, where aisbx keeps its own files, lies in the workspace %s and "
+			"may have come with it; set XDG_DATA_HOME, XDG_STATE_HOME and "
+			"XDG_CACHE_HOME to places outside of it",
+			own[i], workspace);
+	}
+	return 0;
 }
 
 static int check_workspace(const struct host *host, const char *workspace, struct error *err)

@@ -68,8 +68,8 @@ static int remove_entry(int dir_fd, const char *file)
 	return unlinkat(dir_fd, file, 0);
 }
 
-int wasm_cache_find(const char *cache_dir, const char *key, struct sealed *ret, bool *ret_removed,
-		    struct error *err)
+int wasm_cache_find(const char *cache_dir, const char *key, const struct seal_key *seal_key,
+		    struct sealed *ret, bool *ret_removed, struct error *err)
 {
 	owned(free_ptr) char *dir = xasprintf("%s/" FOLDER, cache_dir);
 	owned(fd_close) int dir_fd = -1;
@@ -83,7 +83,7 @@ int wasm_cache_find(const char *cache_dir, const char *key, struct sealed *ret, 
 	if (dir_fd < 0)
 		return 0;
 	file_name(key, name, sizeof(name));
-	found = sealed_look(dir_fd, dir, name, ret, &why);
+	found = sealed_look(dir_fd, dir, name, seal_key, ret, &why);
 	if (found >= 0)
 		return found;
 	(void)remove_entry(dir_fd, name);
@@ -179,7 +179,8 @@ static void make_room(int dir_fd)
 	}
 }
 
-int wasm_draft_finish(struct wasm_draft *draft, const char *key, struct error *err)
+int wasm_draft_finish(struct wasm_draft *draft, const char *key, const struct seal_key *seal_key,
+		      struct error *err)
 {
 	char sum[SHA256_HEX_SIZE], name[96], path[40];
 
@@ -190,7 +191,7 @@ int wasm_draft_finish(struct wasm_draft *draft, const char *key, struct error *e
 	/* Another run was quicker: one is as good as the other, and that one is in use. */
 	if (linkat(AT_FDCWD, path, draft->dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
 		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "compiled module");
-	return sealed_write(draft->dir_fd, name, sum, err);
+	return sealed_write(draft->dir_fd, name, sum, seal_key, err);
 }
 
 void wasm_draft_drop(struct wasm_draft *draft)

@@ -20,8 +20,8 @@ void wasm_cache_key(const char *module_sha256, char ret_key[static SHA256_HEX_SI
 /*
  * 1 with *ret filled, 0 when there is none. *ret_removed: there was one that was not as it had been made, and is gone.
  */
-int wasm_cache_find(const char *cache_dir, const char *key, struct sealed *ret, bool *ret_removed,
-		    struct error *err);
+int wasm_cache_find(const char *cache_dir, const char *key, const struct seal_key *seal_key,
+		    struct sealed *ret, bool *ret_removed, struct error *err);
 
 void wasm_cache_remove(const char *cache_dir, const char *key);
 
@@ -45,7 +45,8 @@ struct wasm_draft {
 int wasm_draft_start(struct wasm_draft *draft, const char *cache_dir, struct error *err);
 int wasm_draft_add(struct wasm_draft *draft, const void *bytes, size_t len, struct error *err);
 /* Puts it into the cache as KEY. */
-int wasm_draft_finish(struct wasm_draft *draft, const char *key, struct error *err);
+int wasm_draft_finish(struct wasm_draft *draft, const char *key, const struct seal_key *seal_key,
+		      struct error *err);
 /* Lets go of it, whatever state it is in. */
 void wasm_draft_drop(struct wasm_draft *draft);
 

@@ -20,6 +20,7 @@
 
 struct placing {
 	const struct wasm_language *language;
+	const char *data_dir;
 	char *folder; /* .../wasm */
 	int folder_fd, draft_fd;
 	int package_fd;
@@ -53,6 +54,7 @@ static bool is_there(const char *data_dir, const struct wasm_language *language)
 /* One install at a time; what one that was killed left is gone with that. */
 static int open_draft(struct placing *placing, const char *data_dir, struct error *err)
 {
+	placing->data_dir = data_dir;
 	placing->folder = xasprintf("%s/wasm", data_dir);
 	if (sealed_folder(data_dir, "wasm", true, &placing->folder_fd, err) < 0)
 		return -1;
@@ -146,14 +148,16 @@ static int place_part(const struct placing *placing, const struct wasm_part *par
 		      struct error *err)
 {
 	owned(fd_close) int dir_fd = -1;
+	struct seal_key key;
 
-	if (sealed_folder(placing->folder, placing->language->name, true, &dir_fd, err) < 0)
+	if (seal_key_read(placing->data_dir, &key, err) < 0 ||
+	    sealed_folder(placing->folder, placing->language->name, true, &dir_fd, err) < 0)
 		return -1;
 	/* As for its files: what it lies in is closed to others. */
 	(void)fchmod(dir_fd, 0755);
 	if (renameat(placing->draft_fd, part->file, dir_fd, part->file) < 0)
 		return error_errno(err, ERROR_HOST, "%s", part->file);
-	return sealed_write(dir_fd, part->file, part->sha256, err);
+	return sealed_write(dir_fd, part->file, part->sha256, &key, err);
 }
 
 int wasm_install(const char *data_dir, const struct wasm_language *language, const char *from,

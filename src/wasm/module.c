@@ -27,6 +27,7 @@ int wasm_part_look(const char *data_dir, const struct wasm_language *language, s
 	owned(free_ptr) char *parent = xasprintf("%s/wasm", data_dir);
 	owned(free_ptr) char *dir = xasprintf("%s/%s", parent, language->name);
 	owned(fd_close) int dir_fd = -1;
+	struct seal_key key;
 	int found;
 
 	if (!row->sha256)
@@ -35,7 +36,14 @@ int wasm_part_look(const char *data_dir, const struct wasm_language *language, s
 				 language->name);
 	if (sealed_folder(parent, language->name, false, &dir_fd, err) < 0)
 		return -1;
-	found = dir_fd < 0 ? 0 : sealed_look(dir_fd, dir, row->file, ret, err);
+	if (dir_fd < 0)
+		return 0;
+	if (seal_key_read(data_dir, &key, err) < 0)
+		return -1;
+	found = sealed_look(dir_fd, dir, row->file, &key, ret, err);
+	/* Sealed by an earlier aisbx, or with a key that is gone: what it must be is known all the same. */
+	if (found < 0 && sealed_renew(dir_fd, row->file, row->sha256, &key))
+		found = sealed_look(dir_fd, dir, row->file, &key, ret, err);
 	if (found < 0)
 		return error_context(err, "install it again with `aisbx wasm install %s`",
 				     language->name);
@@ -113,6 +121,21 @@ static int check_magic(const char *path, const struct str *bytes, struct error *
 	return error_set(err, ERROR_EXEC_REFUSED, "%s is not a WebAssembly module", path);
 }
 
+/* 1 with the module's compiled form; 0 where there is none, or none that aisbx made. */
+static int find_compiled(const struct wasm_places *places, struct wasm_module *module,
+			 struct error *err)
+{
+	struct seal_key key;
+	int found;
+
+	if (seal_key_read(places->data_dir, &key, err) < 0)
+		return -1;
+	found = wasm_cache_find(places->cache_dir, module->key, &key, &module->compiled,
+				&module->was_changed, err);
+	module->has_compiled = found == 1;
+	return found;
+}
+
 static int find_file(const struct wasm_places *places, const char *word, struct wasm_module *module,
 		     struct error *err)
 {
@@ -131,19 +154,15 @@ static int find_file(const struct wasm_places *places, const char *word, struct 
 		return -1;
 	sha256_hex(bytes.data, bytes.len, sum);
 	wasm_cache_key(sum, module->key);
-	found = wasm_cache_find(places->cache_dir, module->key, &module->compiled,
-				&module->was_changed, err);
+	found = find_compiled(places, module, err);
 	if (found < 0)
 		return -1;
-	module->has_compiled = found == 1;
 	return found == 1 ? 0 : copy_module(&bytes, &module->copy_fd, err);
 }
 
 static int find_language(const struct wasm_places *places, struct wasm_module *module,
 			 struct error *err)
 {
-	int found;
-
 	if (want_part(places, module->language, 0, &module->source, err) < 0)
 		return -1;
 	for (size_t i = 1; i < WASM_PARTS_MAX && module->language->parts[i].member; i++) {
@@ -153,10 +172,7 @@ static int find_language(const struct wasm_places *places, struct wasm_module *m
 			return -1;
 	}
 	wasm_cache_key(module->source.sha256, module->key);
-	found = wasm_cache_find(places->cache_dir, module->key, &module->compiled,
-				&module->was_changed, err);
-	module->has_compiled = found == 1;
-	return found < 0 ? -1 : 0;
+	return find_compiled(places, module, err) < 0 ? -1 : 0;
 }
 
 static int refuse_word(const char *word, struct error *err)

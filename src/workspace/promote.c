@@ -3,7 +3,7 @@
 
 #include "base/own.h"
 #include "base/real_path.h"
-#include "workspace/promote_parts.h"
+#include "workspace/promote_own.h"
 #include "workspace/snapshot.h"
 #include "workspace/target.h"
 
@@ -168,7 +168,7 @@ static int work(struct promote *promote, struct error *err)
 	if (promote_list(promote, err) < 0 || capture(promote, err) < 0 ||
 	    origin_index_open(promote->sandbox, promote->stack, &promote->origins, err) < 0 ||
 	    promote_select(promote, err) < 0 || promote_judge(promote, err) < 0 ||
-	    promote_ask(promote, err) < 0)
+	    promote_refuse_own(promote, err) < 0 || promote_ask(promote, err) < 0)
 		return -1;
 	if (promote->request->into_sandbox)
 		return promote_into_sandbox(promote, err);

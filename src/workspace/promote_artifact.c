@@ -4,7 +4,7 @@
  * Its entries are those the sandbox changed, and those of reality that shine through; where something stands already
  * it is replaced, and comes back with an undo.
  */
-#include "workspace/promote_parts.h"
+#include "workspace/promote_own.h"
 
 #include "base/dir.h"
 #include "base/own.h"
@@ -329,8 +329,8 @@ int promote_artifact(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < promote->count; i++)
 		if (judge_object(promote, &promote->items[i], err) < 0)
 			return -1;
-	if (promote_ask(promote, err) < 0 || promote_seal(promote, err) < 0 ||
-	    promote_plan(promote, err) < 0)
+	if (promote_refuse_own(promote, err) < 0 || promote_ask(promote, err) < 0 ||
+	    promote_seal(promote, err) < 0 || promote_plan(promote, err) < 0)
 		return -1;
 	return promote_apply(promote, err);
 }

@@ -272,18 +272,50 @@ static bool is_going_directory(const struct item *item)
 	       !(item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode));
 }
 
-/* Masks hid what reality has there: the sandbox added its own without ever having seen it. */
-static bool is_unseen(const struct promote *promote, const struct item *item)
+/* Whether reality has a directory above PATH, in the workspace, that masks hide. -1 with ERR when it cannot be told. */
+static int is_below_hidden(const struct promote *promote, const char *path, struct error *err)
+{
+	const struct view_stack *stack = promote->stack;
+	owned(free_ptr) char *above = xstrdup(path);
+
+	for (char *slash; (slash = strrchr(above, '/')) && slash > above;) {
+		const char *relative;
+		struct txn_identity now;
+
+		*slash = '\0';
+		relative = target_relative(promote->sandbox->workspace, above);
+		if (!relative || !*relative)
+			return 0;
+		if (stack->shows(above, stack->cookie))
+			continue;
+		if (target_see(promote->target_fd, relative, &now, err) < 0)
+			return -1;
+		if (target_type(&now) == 'd')
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Masks hid what reality has there: the sandbox added its own without ever having seen it. Below a directory that was
+ * hidden, that holds for every new name: it joins what the sandbox took for an empty directory.
+ */
+static int is_unseen(const struct promote *promote, const struct item *item, struct error *err)
 {
 	const struct view_stack *stack = promote->stack;
 
-	return promote->is_workspace && item->now.exists && item->entry.op == DELTA_ADDED &&
-	       target_type(&item->now) != 'd' && stack->shows &&
-	       !stack->shows(item->entry.path, stack->cookie);
+	if (!promote->is_workspace || item->entry.op != DELTA_ADDED || !stack->shows ||
+	    stack->shows(item->entry.path, stack->cookie))
+		return 0;
+	if (item->now.exists && target_type(&item->now) != 'd')
+		return 1;
+	return item->now.exists ? 0 : is_below_hidden(promote, item->entry.path, err);
 }
 
 static int judge_item(struct promote *promote, struct item *item, struct error *err)
 {
+	int unseen;
+
 	/* Of what is gone a deletion would count as done. */
 	if (target_see(promote->target_fd, item->place, &item->now, err) < 0)
 		return -1;
@@ -291,8 +323,11 @@ static int judge_item(struct promote *promote, struct item *item, struct error *
 		item->now_link = target_read_link(promote->target_fd, item->place);
 	if (origin_find(promote->origins, &item->entry, &item->origin, err) < 0)
 		return -1;
+	unseen = is_unseen(promote, item, err);
+	if (unseen < 0)
+		return -1;
 	/* The usual case: reality has not moved, and nothing needs to be read. */
-	if (is_unseen(promote, item))
+	if (unseen)
 		item->verdict = (struct verdict){ .kind = "add/add", .object = TAKE_UNDECIDED };
 	else if (promote->is_workspace && item->origin.quality == ORIGIN_EXACT &&
 		 target_is_same(&item->origin.identity, &item->now))

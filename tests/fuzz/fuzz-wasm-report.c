@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	step = data[0] + 1u;
 	/* A place where nothing can be kept: a fuzzer must not fill a cache. */
-	intake_init(&intake, "/dev/null", "key", true);
+	intake_init(&intake, &(struct wasm_places){ "/dev/null", "/dev/null", NULL }, "key", true);
 	for (size_t at = 1; at < size; at += step)
 		intake_take(&intake, data + at, size - at < step ? size - at : step);
 	if (intake.has_end &&

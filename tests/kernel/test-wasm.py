@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The wasm driver: modules and languages, fuel, what a guest reaches (A169 to A174), the cache, refusals."""
 import errno
+import hashlib
+import hmac
 import json
 import os
 import random
@@ -385,7 +387,7 @@ def tampering(t):
     compiled = os.path.join(cache, made[0])
     with open(compiled, "rb") as file:
         good = file.read()
-    for change in ("content", "seal", "no seal", "another's seal", "mode"):
+    for change in ("content", "seal", "no seal", "another's seal", "forged 1", "forged 2", "mode"):
         if change == "content":
             with open(compiled, "r+b") as file:
                 file.seek(os.path.getsize(compiled) // 2)
@@ -397,7 +399,20 @@ def tampering(t):
             os.unlink(compiled + ".seal")
         elif change == "another's seal":
             with open(compiled + ".seal", "w") as file:
-                file.write("aisbx-seal 1 " + "ab" * 32 + " 1 2 3 4 5\n")
+                file.write("aisbx-seal 2 " + "cd" * 32 + " " + "ab" * 32 + " 1 2 3 4 5\n")
+            t.caller.own(compiled + ".seal")
+        elif change.startswith("forged"):
+            # Right in every respect, but made without the secret of the data folder.
+            with open(compiled, "r+b") as file:
+                file.seek(os.path.getsize(compiled) // 2)
+                file.write(b"\xcc" * 64)
+            with open(compiled, "rb") as file:
+                digest = hashlib.sha256(file.read()).hexdigest()
+            about = os.stat(compiled)
+            text = f"{digest} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}\n"
+            code = hmac.new(b"", f"{made[0]} {text}".encode(), "sha256").hexdigest() + " " if change == "forged 2" else ""
+            with open(compiled + ".seal", "w") as file:
+                file.write(f"aisbx-seal {change[-1]} {code}{text}")
             t.caller.own(compiled + ".seal")
         else:
             os.chmod(compiled, 0o666)

@@ -1,4 +1,5 @@
 """What the suites of the wasm driver share: its engine and languages without fetching, and modules written as text."""
+import hmac
 import os
 import shutil
 import struct
@@ -14,11 +15,32 @@ def fetched():
     return os.environ.get("AISBX_WASM") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fetched/wasm")
 
 
+def seal_anew(data, cache, key=None, own=lambda path: path):
+    """Compiled code that was copied, sealed with the secret of the data folder it lies beside now."""
+    key = key or os.urandom(32)
+    with open(os.open(os.path.join(data, "seal-key"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(key)
+    own(os.path.join(data, "seal-key"))
+    for name in os.listdir(cache) if os.path.isdir(cache) else []:
+        if not name.endswith(".compiled"):
+            continue
+        path = os.path.join(cache, name)
+        about = os.stat(path)
+        with open(path + ".seal") as file:
+            digest = file.read().split()[-6]
+        text = f"{digest} {about.st_dev} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}\n"
+        code = hmac.new(key, f"{name} {text}".encode(), "sha256").hexdigest()
+        with open(path + ".seal", "w") as file:
+            file.write(f"aisbx-seal 2 {code} {text}")
+        own(path + ".seal")
+
+
 def install(caller, languages=True):
     """Gives the caller a copy of what set-up made ready; returns why not, or None."""
     ready = os.path.join(fetched(), "ready")
     if not os.path.isdir(os.path.join(ready, "data", "engine")):
         return "set-up has not fetched the engine (tools/setup-wasm)"
+    fresh = not os.path.isdir(os.path.join(caller.env["XDG_DATA_HOME"], "aisbx", "wasm"))
     for name, key in (("data", "XDG_DATA_HOME"), ("cache", "XDG_CACHE_HOME")):
         to = os.path.join(caller.env[key], "aisbx", "wasm")
         if os.path.isdir(to):
@@ -37,6 +59,8 @@ def install(caller, languages=True):
                     for file in files:
                         os.chmod(os.path.join(directory, file), 0o644)
                 caller.own(top)
+    if fresh:
+        seal_anew(*(os.path.join(caller.env[key], "aisbx", "wasm") for key in ("XDG_DATA_HOME", "XDG_CACHE_HOME")), own=caller.own)
     return None
 
 

@@ -14,12 +14,14 @@
 
 #define SUM_A "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" /* of "a" */
 
+static const struct seal_key own_key = { "a secret of the data folder" };
+
 static int look(const struct scratch *at, const char *file, struct sealed *ret)
 {
 	owned(fd_close) int fd = open(at->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct error err;
 
-	return sealed_look(fd, at->dir, file, ret, &err);
+	return sealed_look(fd, at->dir, file, &own_key, ret, &err);
 }
 
 static void seal(const struct scratch *at, const char *file, const char *sum)
@@ -27,7 +29,7 @@ static void seal(const struct scratch *at, const char *file, const char *sum)
 	owned(fd_close) int fd = open(at->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct error err;
 
-	if (sealed_write(fd, file, sum, &err) < 0)
+	if (sealed_write(fd, file, sum, &own_key, &err) < 0)
 		abort();
 }
 
@@ -79,6 +81,41 @@ static void test_seals(void)
 	scratch_close(&at);
 }
 
+/* A file and a seal that are right in every respect, but were not made with the secret. */
+static void test_forged(void)
+{
+	static const struct seal_key other = { "another one" };
+	struct sealed found = SEALED_INIT;
+	struct seal_key first, again;
+	struct scratch at;
+	struct error err;
+
+	scratch_open(&at);
+	free(put_file(&at, "f", "a"));
+	free(put_file(&at, "g", "a"));
+	owned(fd_close) int fd = open(at.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	tap_ok(sealed_write(fd, "f", SUM_A, &other, &err) == 0, "a seal of another secret");
+	tap_ok(look(&at, "f", &found) == -1, "is not believed");
+	tap_ok(!sealed_renew(fd, "f", "00", &own_key) && look(&at, "f", &found) == -1,
+	       "nor renewed for another content");
+	tap_ok(sealed_renew(fd, "f", SUM_A, &own_key) && look(&at, "f", &found) == 1,
+	       "it is for the one that is known");
+	sealed_done(&found);
+	tap_ok(renameat(fd, "f.seal", fd, "g.seal") == 0 && look(&at, "g", &found) == -1,
+	       "a seal of another file");
+	tap_ok(seal_key_read(at.dir, &first, &err) == 0 && seal_key_read(at.dir, &again, &err) == 0,
+	       "a secret is made");
+	tap_ok(memcmp(&first, &again, sizeof(first)) == 0, "once");
+
+	owned(free_ptr) char *key_path = scratch_path(&at, "wasm/seal-key");
+
+	(void)chmod(key_path, 0644);
+	tap_ok(seal_key_read(at.dir, &again, &err) < 0 && err.code == ERROR_DENIED,
+	       "one that others may read is refused: %s", err.text);
+	scratch_close(&at);
+}
+
 static void test_folder(void)
 {
 	struct scratch at;
@@ -105,7 +142,7 @@ static void put(const char *cache, const char *key, const char *text)
 
 	if (wasm_draft_start(&draft, cache, &err) < 0 ||
 	    wasm_draft_add(&draft, text, strlen(text), &err) < 0 ||
-	    wasm_draft_finish(&draft, key, &err) < 0)
+	    wasm_draft_finish(&draft, key, &own_key, &err) < 0)
 		abort();
 	wasm_draft_drop(&draft);
 }
@@ -125,10 +162,12 @@ static void test_cache(void)
 	wasm_cache_key(key, other);
 	wasm_cache_key(wasm_language_find("python")->parts[0].sha256, language);
 	tap_ok(strcmp(key, other) != 0, "another module has another key");
-	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0, "an empty cache");
+	tap_ok(wasm_cache_find(at.dir, key, &own_key, &found, &removed, &err) == 0,
+	       "an empty cache");
 	put(at.dir, language, "compiled");
 	put(at.dir, key, "compiled");
-	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 1 && found.bytes == 8,
+	tap_ok(wasm_cache_find(at.dir, key, &own_key, &found, &removed, &err) == 1 &&
+		       found.bytes == 8,
 	       "what was put is found");
 
 	FILE *file = fopen(found.path, "r+e");
@@ -136,11 +175,13 @@ static void test_cache(void)
 	(void)fputs("tampered", file);
 	(void)fclose(file);
 	sealed_done(&found);
-	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && removed,
+	tap_ok(wasm_cache_find(at.dir, key, &own_key, &found, &removed, &err) == 0 && removed,
 	       "what was tampered with is not, and is removed");
-	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && !removed, "for good");
+	tap_ok(wasm_cache_find(at.dir, key, &own_key, &found, &removed, &err) == 0 && !removed,
+	       "for good");
 	put(at.dir, key, "compiled anew");
-	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 1, "and is put again");
+	tap_ok(wasm_cache_find(at.dir, key, &own_key, &found, &removed, &err) == 1,
+	       "and is put again");
 	/* A kernel's clock may tell one time for all that is made in some milliseconds. */
 	tap_ok(utimensat(AT_FDCWD, found.path, earlier, 0) == 0, "a second before the others");
 	sealed_done(&found);
@@ -150,9 +191,9 @@ static void test_cache(void)
 		sha256_hex(&i, sizeof(i), name);
 		put(at.dir, name, "x");
 	}
-	tap_ok(wasm_cache_find(at.dir, key, &found, &removed, &err) == 0 && !removed,
+	tap_ok(wasm_cache_find(at.dir, key, &own_key, &found, &removed, &err) == 0 && !removed,
 	       "the oldest make room");
-	tap_ok(wasm_cache_find(at.dir, language, &found, &removed, &err) == 1,
+	tap_ok(wasm_cache_find(at.dir, language, &own_key, &found, &removed, &err) == 1,
 	       "but for those of languages");
 	sealed_done(&found);
 	scratch_close(&at);
@@ -180,17 +221,20 @@ static void test_words(void)
 
 static void test_parse(void)
 {
-	static const char good[] = "aisbx-seal 1 " SUM_A " 1 2 3 4 18446744073709551615\n";
+	static const char good[] =
+		"aisbx-seal 2 " SUM_A " " SUM_A " 1 2 3 4 18446744073709551615\n";
 	static const char *const bad[] = {
 		"",
-		"aisbx-seal 1 ",
+		"aisbx-seal 2 ",
+		("aisbx-seal 1 " SUM_A " 1 2 3 4 5\n"),
 		("aisbx-seal 2 " SUM_A " 1 2 3 4 5\n"),
-		("aisbx-seal 1 " SUM_A " 1 2 3 4\n"),
-		("aisbx-seal 1 " SUM_A " 1 2 3 4 5"),
-		("aisbx-seal 1 " SUM_A " 1 2 3 4 5\n\n"),
-		("aisbx-seal 1 " SUM_A " 1 2 3 4 18446744073709551616\n"),
-		("aisbx-seal 1 " SUM_A " 1 2 3 -4 5\n"),
-		("aisbx-seal 1 CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB 1 "
+		("aisbx-seal 2 " SUM_A " " SUM_A " 1 2 3 4\n"),
+		("aisbx-seal 2 " SUM_A " " SUM_A " 1 2 3 4 5"),
+		("aisbx-seal 2 " SUM_A " " SUM_A " 1 2 3 4 5\n\n"),
+		("aisbx-seal 2 " SUM_A " " SUM_A " 1 2 3 4 18446744073709551616\n"),
+		("aisbx-seal 2 " SUM_A " " SUM_A " 1 2 3 -4 5\n"),
+		("aisbx-seal 2 " SUM_A
+		 " CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB 1 "
 		 "2 "
 		 "3 4 5\n"),
 	};
@@ -252,6 +296,7 @@ int main(void)
 {
 	test_parse();
 	test_seals();
+	test_forged();
 	test_folder();
 	test_cache();
 	test_words();

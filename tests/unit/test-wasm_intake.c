@@ -25,9 +25,12 @@ static void feed(struct intake *intake, const struct str *stream, size_t step)
 static bool is_kept(const struct scratch *at, const char *key)
 {
 	struct sealed found = SEALED_INIT;
+	struct seal_key seal_key;
 	struct error err;
 	bool removed;
-	int status = wasm_cache_find(at->dir, key, &found, &removed, &err);
+	int status = seal_key_read(at->dir, &seal_key, &err) < 0
+			     ? -1
+			     : wasm_cache_find(at->dir, key, &seal_key, &found, &removed, &err);
 
 	sealed_done(&found);
 	return status == 1;
@@ -47,7 +50,7 @@ static void test_order(void)
 		char key[SHA256_HEX_SIZE];
 
 		sha256_hex(&step, sizeof(step), key);
-		intake_init(&intake, at.dir, key, true);
+		intake_init(&intake, &(struct wasm_places){ at.dir, at.dir, NULL }, key, true);
 		feed(&intake, &stream, step);
 		tap_ok(is_kept(&at, key) && intake.has_end && intake.end.outcome == WASM_TRAPPED &&
 			       intake.end.fuel_consumed == 7 && strcmp(intake.text, "words") == 0,
@@ -67,22 +70,22 @@ static void test_refused(void)
 
 	scratch_open(&at);
 	add(&twice, WASM_REPORT_COMPILED, 0, unwanted);
-	intake_init(&intake, at.dir, unwanted, false);
+	intake_init(&intake, &(struct wasm_places){ at.dir, at.dir, NULL }, unwanted, false);
 	feed(&intake, &twice, 5);
 	tap_ok(!is_kept(&at, unwanted) && intake.is_closed, "a module nobody asked for");
 	intake_done(&intake);
-	intake_init(&intake, at.dir, unwanted, true);
+	intake_init(&intake, &(struct wasm_places){ at.dir, at.dir, NULL }, unwanted, true);
 	intake_take(&intake, &huge, sizeof(huge));
 	tap_ok(intake.is_closed, "one that is too large");
 	intake_done(&intake);
 	add(&wrong, 99, 0, "");
-	intake_init(&intake, at.dir, unwanted, true);
+	intake_init(&intake, &(struct wasm_places){ at.dir, at.dir, NULL }, unwanted, true);
 	feed(&intake, &wrong, 100);
 	tap_ok(intake.is_closed && !intake.has_end, "a report of no kind");
 	intake_done(&intake);
 	str_clear(&twice);
 	add(&twice, WASM_REPORT_COMPILED, 0, "half of");
-	intake_init(&intake, at.dir, "half", true);
+	intake_init(&intake, &(struct wasm_places){ at.dir, at.dir, NULL }, "half", true);
 	intake_take(&intake, twice.data, twice.len - 3);
 	intake_done(&intake);
 	tap_ok(!is_kept(&at, "half"), "a module that is not whole");

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-void intake_init(struct intake *intake, const char *cache_dir, const char *key, bool wants_compiled)
+void intake_init(struct intake *intake, const struct wasm_places *places, const char *key,
+		 bool wants_compiled)
 {
-	*intake = (struct intake){ .cache_dir = cache_dir,
+	*intake = (struct intake){ .data_dir = places->data_dir,
+				   .cache_dir = places->cache_dir,
 				   .wants_compiled = wants_compiled,
 				   .draft = WASM_DRAFT_INIT };
 	memcpy(intake->key, key, strlen(key) + 1);
@@ -53,6 +55,7 @@ static void take_body(struct intake *intake, const char *bytes, size_t len)
 
 static void finish(struct intake *intake)
 {
+	struct seal_key key;
 	struct error ignored;
 
 	intake->have = 0;
@@ -61,8 +64,8 @@ static void finish(struct intake *intake)
 		intake->has_end = intake->is_closed = true;
 		return;
 	}
-	if (intake->draft.fd >= 0)
-		(void)wasm_draft_finish(&intake->draft, intake->key, &ignored);
+	if (intake->draft.fd >= 0 && seal_key_read(intake->data_dir, &key, &ignored) == 0)
+		(void)wasm_draft_finish(&intake->draft, intake->key, &key, &ignored);
 	wasm_draft_drop(&intake->draft);
 }
 

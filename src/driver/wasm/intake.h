@@ -3,13 +3,13 @@
 #define DRIVER_WASM_INTAKE_H
 
 #include "driver/wasm/report.h"
-#include "wasm/cache.h"
+#include "wasm/module.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct intake {
-	const char *cache_dir; /* borrowed */
+	const char *data_dir, *cache_dir; /* borrowed */
 	char key[SHA256_HEX_SIZE];
 	bool wants_compiled; /* one more compiled module is taken */
 	bool is_closed;	     /* nothing more is believed */
@@ -23,7 +23,7 @@ struct intake {
 	struct wasm_draft draft;
 };
 
-void intake_init(struct intake *intake, const char *cache_dir, const char *key,
+void intake_init(struct intake *intake, const struct wasm_places *places, const char *key,
 		 bool wants_compiled);
 
 /* Takes LEN bytes, wherever they were divided. */

@@ -133,10 +133,20 @@ static void make_command(struct wasm_task *task, const struct spec *given)
 		strv_addf(&task->spec.env, "%c%s", WASM_ENV_MARK, given->env.items[i]);
 }
 
+/* The file that was looked at and found to be ours; without one, the descriptor. */
+static struct hand hand_of(const struct sealed *file, int fd)
+{
+	return file->path ? (struct hand){ .path = file->path,
+					   .fd = -1,
+					   .dev = file->dev,
+					   .ino = file->ino }
+			  : (struct hand){ .fd = fd };
+}
+
 static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 {
 	const struct wasm_module *module = &task->module;
-	const char *source = module->has_compiled ? module->compiled.path : module->source.path;
+	const struct sealed *source = module->has_compiled ? &module->compiled : &module->source;
 
 	task->runner = find_runner();
 	if (access(task->runner, X_OK) < 0)
@@ -145,12 +155,11 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 				   task->runner);
 	task->hands.locks_itself = task->io.serve_fd > 0;
 	task->hands.count = task->library ? WASM_HAND_COUNT : WASM_HAND_LIBRARY;
-	task->hands.items[WASM_HAND_LIBRARY] = (struct hand){ task->library, -1 };
-	task->hands.items[WASM_HAND_RUNNER] = (struct hand){ task->runner, -1 };
-	task->hands.items[WASM_HAND_ENGINE] = (struct hand){ module->engine.path, -1 };
-	task->hands.items[WASM_HAND_REPORT] = (struct hand){ NULL, report_fd };
-	task->hands.items[WASM_HAND_MODULE] =
-		(struct hand){ source, source ? -1 : module->copy_fd };
+	task->hands.items[WASM_HAND_LIBRARY] = (struct hand){ .path = task->library, .fd = -1 };
+	task->hands.items[WASM_HAND_RUNNER] = (struct hand){ .path = task->runner, .fd = -1 };
+	task->hands.items[WASM_HAND_ENGINE] = hand_of(&module->engine, -1);
+	task->hands.items[WASM_HAND_REPORT] = (struct hand){ .fd = report_fd };
+	task->hands.items[WASM_HAND_MODULE] = hand_of(source, module->copy_fd);
 	return 0;
 }
 
@@ -275,7 +284,7 @@ static int start_inner(struct wasm_task *task, const struct spec *spec, struct e
 					 (size_t)(strrchr(task->module.source.path, '/') -
 						  task->module.source.path));
 	make_command(task, spec);
-	intake_init(&task->intake, spec->cache_dir, task->module.key, !task->module.has_compiled);
+	intake_init(&task->intake, &places, task->module.key, !task->module.has_compiled);
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (watch(task, task->report_fd, err) < 0)
 		return -1;
@@ -289,7 +298,7 @@ static int wasm_start(const struct spec *spec, const struct driver_io *io, struc
 
 	task->native = native_driver();
 	task->module = (struct wasm_module)WASM_MODULE_INIT;
-	intake_init(&task->intake, NULL, "", false);
+	intake_init(&task->intake, &(struct wasm_places){ NULL, NULL, NULL }, "", false);
 	task->epoll_fd = task->report_fd = task->told_fd = -1;
 	memset(task->stream_fds, -1, sizeof(task->stream_fds));
 	task->spec = *spec;
