@@ -133,6 +133,17 @@ static int write_table(const char *table, struct list *list)
 	return 0;
 }
 
+static void free_lists(struct list *lists)
+{
+	for (size_t i = 0; i < KINDS; i++) {
+		for (size_t k = 0; k < lists[i].count; k++) {
+			free(lists[i].items[k].text);
+			free(lists[i].items[k].why);
+		}
+	}
+	free(lists);
+}
+
 int main(int argc, char **argv)
 {
 	struct list *lists = calloc(KINDS, sizeof(struct list));
@@ -144,6 +155,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < KINDS; i++)
 		if (kinds[i].table && write_table(kinds[i].table, &lists[i]) < 0)
 			return 1;
-	free(lists);
+	free_lists(lists);
 	return 0;
 }
