@@ -190,6 +190,7 @@ static int add_entry(struct saving *saving, const struct delta_entry *entry, con
 static int read_delta(struct saving *saving, struct error *err)
 {
 	const struct delta_options options = { .workspace = saving->opened.sandbox.workspace,
+					       .sandbox = &saving->opened.sandbox,
 					       .old_from = saving->stack.count,
 					       .expand = true };
 

@@ -110,6 +110,7 @@ int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *
 	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
+					       .sandbox = &opened.sandbox,
 					       .old_from = stack.count,
 					       .renames = true,
 					       .only_workspace = true };

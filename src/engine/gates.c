@@ -114,6 +114,7 @@ static int measure_diff(const char *name, bool with_lines, struct gate_facts *fa
 	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
+					       .sandbox = &opened.sandbox,
 					       .old_from = stack.count,
 					       .renames = true,
 					       .only_workspace = true };

@@ -44,10 +44,12 @@ void sandbox_capture(struct sandbox *sandbox)
 	if (engine_view(sandbox, NULL, &stack, &ignored) < 0)
 		return;
 	struct delta_options options = { .workspace = sandbox->workspace,
+					 .sandbox = sandbox,
 					 .old_from = stack.count,
 					 .renames = true,
 					 .only_workspace = true,
 					 .same = true,
+					 .expand = true,
 					 .until_ns = clock_now_ns() + CAPTURE_NS };
 
 	if (delta_read(&stack, &options, &delta, &ignored) == 0) {

@@ -91,6 +91,7 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
+					       .sandbox = &opened.sandbox,
 					       .old_from = stack.count,
 					       .only_workspace = true,
 					       .expand = true };

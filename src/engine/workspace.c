@@ -163,6 +163,7 @@ static int count_changes(const struct sandbox *sandbox, uint64_t until_ns, struc
 	if (engine_view(sandbox, NULL, &stack, &ignored) < 0)
 		return -1;
 	struct delta_options options = { .workspace = sandbox->workspace,
+					 .sandbox = sandbox,
 					 .old_from = stack.count,
 					 .only_workspace = true,
 					 .expand = true,

@@ -140,6 +140,7 @@ static int diff_straight(const struct side *new, size_t old_from, struct work *w
 			 struct error *err)
 {
 	struct delta_options options = { .workspace = work->sandbox->workspace,
+					 .sandbox = work->sandbox,
 					 .old_from = old_from,
 					 .renames = true,
 					 .split_renames = work->diff->form == PATCH_UNIFIED,

@@ -87,6 +87,7 @@ int engine_status(const char *sandbox, struct value **ret_answer, struct error *
 	    engine_view(&opened.sandbox, NULL, &stack, err) < 0)
 		return -1;
 	struct delta_options options = { .workspace = opened.sandbox.workspace,
+					 .sandbox = &opened.sandbox,
 					 .old_from = stack.count,
 					 .only_workspace = true };
 

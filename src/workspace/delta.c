@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 #include "workspace/delta_parts.h"
+#include "workspace/origin_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static int read_all(struct delta_walk *walk)
 	str_done(&walk->old_name);
 	str_done(&walk->scratch);
 	delta_names_done(&walk->names);
+	origin_index_close(walk->origins);
 	return status;
 }
 

@@ -76,9 +76,12 @@ struct delta {
 	uint64_t added_outside, modified_outside, deleted_outside;
 };
 
+struct sandbox;
+
 struct delta_options {
 	const char *workspace;
-	size_t new_from;    /* the newer point: index of its first layer (0: the top) */
+	const struct sandbox *sandbox; /* whose records say what its base was; NULL: nothing does */
+	size_t new_from;	       /* the newer point: index of its first layer (0: the top) */
 	size_t old_from;    /* the older one: index of its first layer; stack->count: reality */
 	bool renames;	    /* find them */
 	bool split_renames; /* a renamed directory as renames of the files in it, as git has it */

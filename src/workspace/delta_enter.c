@@ -1,6 +1,6 @@
 /* From a directory being compared to one below it: what became of it as a whole, and what there is to compare in it. */
 #include "base/own.h"
-#include "workspace/delta_parts.h"
+#include "workspace/delta_unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@ struct entering {
 	char name[NAME_MAX + 1];
 	struct view_found new, old; /* with is_shared `old.dir` is not filled */
 	size_t split;
-	bool is_shared;
+	bool is_shared, is_unseen;
 	char *moved_from; /* absolute old path, when it was renamed */
 };
 
@@ -172,6 +172,19 @@ static bool judge(struct delta_walk *walk, struct entering *at)
 	return !(at->is_shared && at->split == 0);
 }
 
+/* Whether the host's directory of that name is one that the sandbox never saw. */
+static int find_unseen(struct delta_walk *walk, struct entering *at)
+{
+	int is_unseen = 0;
+
+	if (at->is_shared || !at->new.exists || !at->old.exists ||
+	    !S_ISDIR(at->new.stat.st.st_mode) || !S_ISDIR(at->old.stat.st.st_mode))
+		return 0;
+	is_unseen = at->above->is_unseen ? 1 : delta_is_unseen(walk, &at->new, &at->old);
+	at->is_unseen = is_unseen > 0;
+	return is_unseen < 0 ? -1 : 0;
+}
+
 static struct view_path *old_path_of(const struct entering *at, size_t *ret_len)
 {
 	struct view_path *path = at->above->old_path;
@@ -202,6 +215,8 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 		return -1;
 	if (!judge(walk, &at))
 		return 0;
+	if (find_unseen(walk, &at) < 0)
+		return -1;
 	if (!at.is_shared) {
 		free(at.moved_from);
 		at.moved_from = NULL;
@@ -215,6 +230,7 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 	frame.split = at.split;
 	frame.zone = above->zone;
 	frame.is_shared = at.is_shared;
+	frame.is_unseen = at.is_unseen;
 	frame.is_moved = above->is_moved || at.moved_from;
 	at.new.dir = at.old.dir = (struct view_dir){ 0 };
 	return delta_walk_enter(walk, &frame);

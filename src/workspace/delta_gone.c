@@ -1,6 +1,6 @@
 /* Where a walk starts: at a unit's directory, and at old directories that are gone or hidden. */
 #include "base/own.h"
-#include "workspace/delta_parts.h"
+#include "workspace/delta_unseen.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -98,6 +98,13 @@ static int walk_gone(struct delta_walk *walk, const char *path, bool is_replaced
 
 	if (!place.found.exists)
 		return 0;
+	if (!is_replaced) {
+		int was_absent = delta_was_absent(walk, path);
+
+		/* Made and removed inside, and the host made one of its own. */
+		if (was_absent)
+			return was_absent < 0 ? -1 : 0;
+	}
 	old.at = &place.outer.items[place.found.where];
 	if (!is_replaced && !delta_add_gone(walk, &old))
 		return 0;

@@ -22,6 +22,7 @@ struct delta_frame {
 	size_t split;	     /* of these, the first that is the older point's */
 	struct view_dir old; /* of the older point's; with is_shared the tail of `new` */
 	bool is_moved;	     /* it, or one above it, was renamed: its old path is another */
+	bool is_unseen; /* made inside without having seen the host's: what only that has is no deletion */
 	bool is_shared; /* what shines through from the older point is the older point's directory */
 	size_t path_len;	    /* of the walk's path */
 	struct view_path *old_path; /* where it was, and how much of that text */
@@ -38,6 +39,7 @@ struct delta_walk {
 	struct delta *delta;
 	struct error *err;
 	struct view_root root;
+	struct origin_index *origins; /* opened when first asked for */
 	struct delta_frame *frames;
 	size_t depth, capacity;
 	size_t open_fds, open_max; /* descriptors of frames */
@@ -47,12 +49,11 @@ struct delta_walk {
 	struct str scratch;
 	struct delta_names names; /* of the directory being listed */
 	struct strv gone;	  /* old directories that are not there any more */
-	struct strv
-		replaced; /* old directories where something else is now: only what was in them is gone */
-	struct path_set claimed; /* old directories that one of another path is compared with */
-	struct path_set moved;	 /* old directories that are elsewhere now */
-	char *buffers;		 /* three of DELTA_BUFFER bytes: a listing, two files */
-	bool is_hidden;		 /* the walk is through hidden ones */
+	struct strv replaced;	  /* old directories where something else is now */
+	struct path_set claimed;  /* old directories that one of another path is compared with */
+	struct path_set moved;	  /* old directories that are elsewhere now */
+	char *buffers;		  /* three of DELTA_BUFFER bytes: a listing, two files */
+	bool is_hidden;		  /* the walk is through hidden ones */
 	size_t allocated;
 	uint64_t looked_at, compared, text_bytes;
 };

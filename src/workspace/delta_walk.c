@@ -6,7 +6,7 @@
  * gone of the older point is kept for the end, when it is known which of its directories are elsewhere.
  */
 #include "base/own.h"
-#include "workspace/delta_parts.h"
+#include "workspace/delta_unseen.h"
 #include "workspace/target.h"
 
 #include <dirent.h>
@@ -202,8 +202,13 @@ static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t in
 		new.at = &frame->new.items[entry->first];
 	if (find_old(walk, frame, name, &old, &old_stat) < 0)
 		return -1;
-	add_change(walk, frame, &new, &old);
-	return 0;
+	int is_unseen = frame->is_unseen && !new.at &&old.at
+				? delta_is_unseen_entry(walk, old_path(walk, frame, name))
+				: 0;
+
+	if (is_unseen == 0)
+		add_change(walk, frame, &new, &old);
+	return is_unseen < 0 ? -1 : 0;
 }
 
 static int list_source(struct delta_walk *walk, const struct view_source *source, uint16_t first)

@@ -237,6 +237,7 @@ static int list_objects(struct artifact *artifact, struct error *err)
 {
 	struct promote *promote = artifact->promote;
 	struct delta_options options = { .workspace = promote->sandbox->workspace,
+					 .sandbox = promote->sandbox,
 					 .old_from = promote->stack->count,
 					 .expand = true };
 	const struct delta_entry *change;

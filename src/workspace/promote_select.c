@@ -142,6 +142,7 @@ static int read_items(struct promote *promote, bool renames, struct error *err)
 {
 	struct delta_options options = {
 		.workspace = promote->sandbox->workspace,
+		.sandbox = promote->sandbox,
 		.old_from = promote->stack->count,
 		.renames = renames,
 		.expand = true,

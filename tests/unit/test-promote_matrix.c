@@ -238,9 +238,12 @@ static bool is_conflict(const struct cell *cell)
 	    is_plain_same(cell->sandbox, cell->reality) ||
 	    (cell->sandbox == ABSENT && cell->base == ABSENT))
 		return false;
-	/* Two directories are one, entry by entry. One that hides what it never saw is a conflict about that. */
+	/*
+	 * Two directories are one, entry by entry. One in place of the base's is a conflict about what the base's got since;
+	 * where the base had none, it deletes nothing.
+	 */
 	if (is_dir(cell->sandbox) && is_dir(cell->reality))
-		return cell->sandbox == OPAQUE;
+		return cell->sandbox == OPAQUE && is_dir(cell->base);
 	/* What the sandbox made anew where both did away with the old, be it the same again, is its own to add. */
 	return cell->reality != ABSENT || !(is_plain_same(cell->sandbox, cell->base) ||
 					    (cell->sandbox == OPAQUE && is_dir(cell->base)));
@@ -249,7 +252,7 @@ static bool is_conflict(const struct cell *cell)
 /* The only conflict is about what reality put into a directory that the sandbox replaced. */
 static bool is_about_unseen(const struct cell *cell)
 {
-	return cell->sandbox == OPAQUE && is_dir(cell->reality);
+	return cell->sandbox == OPAQUE && is_dir(cell->base) && is_dir(cell->reality);
 }
 
 /* What must be there when it is promoted; THEIRS: conflicts are the sandbox's to win. */
