@@ -240,10 +240,11 @@ static void find_ancestor(const struct origin_index *index, const char *path, st
 static void find_base(const struct origin_index *index, const struct delta_entry *entry,
 		      struct origin *ret_origin)
 {
-	const struct origin_record *record = origin_index_record(index, entry->path);
+	const char *path = origin_base_path(index->stack, entry);
+	const struct origin_record *record = origin_index_record(index, path);
 	struct txn_identity now;
 
-	origin_index_look(index, origin_base_path(index->stack, entry), &now);
+	origin_index_look(index, path, &now);
 	*ret_origin = (struct origin){ 0 };
 	if (!record) {
 		origin_work_out(index, entry, &now, ret_origin);

@@ -14,59 +14,71 @@
 /* Changes are listed some time before they are captured; what happened meanwhile must not count as looked at. */
 #define LISTED_BEFORE_NS 10000000000u
 
+struct old_object {
+	uint64_t ino;
+	const char *path; /* the host's */
+};
+
 struct capture {
 	struct origin_index *index;
 	const struct delta *delta;
 	struct str lines;
-	const struct delta_entry **gone; /* by the inode they had */
-	size_t gone_count;
+	struct old_object *olds; /* what the host has of changed files, by inode */
+	size_t old_count;
 	struct origin_records unkept; /* whose content could not be */
 };
 
-static int compare_inodes(const void *a, const void *b)
+static int compare_olds(const void *a, const void *b)
 {
-	const struct delta_entry *one = *(struct delta_entry *const *)a;
-	const struct delta_entry *other = *(struct delta_entry *const *)b;
+	const struct old_object *one = a, *other = b;
 
-	if (one->old.st.st_ino != other->old.st.st_ino)
-		return one->old.st.st_ino < other->old.st.st_ino ? -1 : 1;
+	if (one->ino != other->ino)
+		return one->ino < other->ino ? -1 : 1;
 	return strcmp(one->path, other->path);
 }
 
 /* Made when first asked for: few captures need it. */
-static void list_gone(struct capture *capture)
+static void list_olds(struct capture *capture)
 {
 	const struct delta *delta = capture->delta;
+	const struct view_stack *stack = capture->index->stack;
 
-	capture->gone = xcalloc(delta->count + 1, sizeof(struct delta_entry *));
-	for (size_t i = 0; i < delta->count; i++)
-		if (delta->items[i].op == DELTA_DELETED)
-			capture->gone[capture->gone_count++] = &delta->items[i];
-	qsort(capture->gone, capture->gone_count, sizeof(struct delta_entry *), compare_inodes);
+	capture->olds = xcalloc(delta->count + 1, sizeof(capture->olds[0]));
+	for (size_t i = 0; i < delta->count; i++) {
+		const struct delta_entry *entry = &delta->items[i];
+
+		if (entry->old.exists && entry->old.layer == stack->count)
+			capture->olds[capture->old_count++] = (struct old_object){
+				.ino = entry->old.st.st_ino,
+				.path = entry->from ? entry->from : origin_base_path(stack, entry),
+			};
+	}
+	qsort(capture->olds, capture->old_count, sizeof(capture->olds[0]), compare_olds);
 }
 
 /*
  * Copied up, and reality has nothing there: either reality removed it, or the sandbox renamed and then edited it. In that
- * case the same list has the old name as removed.
+ * case the same list has the old name, as removed or as in use for something else.
  */
-static const char *find_old_name(struct capture *capture, uint64_t ino)
+static const char *find_old_name(struct capture *capture, const char *path, uint64_t ino)
 {
 	size_t low = 0, high;
 
 	if (ino == 0)
 		return NULL;
-	if (!capture->gone)
-		list_gone(capture);
-	for (high = capture->gone_count; low < high;) {
+	if (!capture->olds)
+		list_olds(capture);
+	for (high = capture->old_count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
-		if (capture->gone[middle]->old.st.st_ino < ino)
+		if (capture->olds[middle].ino < ino)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < capture->gone_count && capture->gone[low]->old.st.st_ino == ino
-		       ? capture->gone[low]->path
+	return low < capture->old_count && capture->olds[low].ino == ino &&
+			       strcmp(capture->olds[low].path, path) != 0
+		       ? capture->olds[low].path
 		       : NULL;
 }
 
@@ -143,19 +155,21 @@ static struct delta_entry entry_at(const struct delta_entry *entry, char *path)
 static int capture_path(struct capture *capture, const struct delta_entry *entry, char *path,
 			struct error *err)
 {
-	struct origin_record record = { .path = path };
-	const struct origin_record *known;
 	struct delta_entry asked = entry_at(entry, path);
+	owned(free_ptr) char *base = xstrdup(origin_base_path(capture->index->stack, &asked));
+	struct origin_record record = { .path = base };
+	const struct origin_record *known;
 	const char *old_name = NULL;
 	struct txn_identity now;
 
-	known = origin_index_record(capture->index, path);
+	/* A record stands under the host's path, which a directory that was renamed inside does not change. */
+	known = origin_index_record(capture->index, base);
 	if (known)
 		return path == entry->path ? capture_promoted(capture, entry, known, err) : 0;
-	origin_index_look(capture->index, origin_base_path(capture->index->stack, &asked), &now);
+	origin_index_look(capture->index, base, &now);
 	origin_work_out(capture->index, &asked, &now, &record.origin);
-	if (record.origin.quality == ORIGIN_LOST && !now.exists)
-		old_name = find_old_name(capture, record.origin.identity.ino);
+	if (!now.exists)
+		old_name = find_old_name(capture, base, record.origin.identity.ino);
 	if (old_name)
 		record.origin = (struct origin){ .quality = ORIGIN_EXACT };
 	else if (record.origin.quality == ORIGIN_LOST && path == entry->path &&
@@ -235,7 +249,7 @@ int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 	}
 	origin_records_done(&capture.unkept);
 	str_done(&capture.lines);
-	free(capture.gone);
+	free(capture.olds);
 	origin_index_close(capture.index);
 	return status;
 }

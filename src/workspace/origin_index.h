@@ -37,6 +37,9 @@ bool origin_index_is_before(const struct origin_index *index, int64_t ctime_ns, 
 bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entry *entry,
 			 uint64_t *ret_ino);
 
+/* Whether a directory above SIDE's object in its layer was renamed or made: what it was copied from has another path. */
+bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side *side);
+
 /*
  * What was written down about the path, in the sandbox's own layers, that ENTRY's object was copied up from: the sandbox
  * made it there itself, and then gave it another name. NULL: it was copied from elsewhere, or nobody can say.

@@ -38,7 +38,8 @@ static bool is_same_content(const struct view_stack *stack, const struct origin 
 static bool is_settled(const struct view_stack *stack, const struct origin_records *promoted,
 		       const struct delta_entry *entry)
 {
-	const struct origin_record *record = origin_records_find(promoted, entry->path, true);
+	const struct origin_record *record =
+		origin_records_find(promoted, origin_base_path(stack, entry), true);
 
 	/* Promoted as a file of its own, where it could not be another's name. */
 	if (record && !(entry->aspects & ~(unsigned)(ASPECT_LINK | ASPECT_MTIME)))

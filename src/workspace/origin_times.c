@@ -192,6 +192,11 @@ static void work_out_absent(const struct origin_index *index, const struct delta
 		origin->from = own->origin.from ? xstrdup(own->origin.from) : NULL;
 		return;
 	}
+	/* Where the directory was renamed to, there was nothing; the inode is that of the file's old name. */
+	if (origin_is_in_moved(index->stack, &entry->new)) {
+		origin->identity.ino = ino;
+		return;
+	}
 	/* It was there, that is all there is to know. */
 	origin->quality = ORIGIN_LOST;
 	origin->identity.exists = true;
