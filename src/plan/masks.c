@@ -399,21 +399,15 @@ static void add_staging(const struct planning *planning, struct entries *entries
 	for (size_t i = 0; i < used->count; i++)
 		add(entries, MASK_HIDE, RANK_OWN, xstrdup(used->items[i]));
 	for (size_t i = 0; i < host->mount_count; i++) {
-		const struct host_mount *mount = &host->mounts[i];
-
-		/* For a plain user's changes on a mount of its own below the workspace. */
-		if (host->uid != 0) {
-			if (mount->class == MOUNT_REAL && mount->is_directory &&
-			    path_is_within(mount->point, workspace))
-				add(entries, MASK_HIDE, RANK_OWN,
-				    plan_join(mount->point, ".aisbx-txn"));
-			continue;
-		}
+		const char *point = host->mounts[i].point;
+		bool is_root = host->uid == 0;
 
 		/* Of the kernel's places nothing is shown anyway, and they change all the time. */
-		if (mount->class == MOUNT_REAL && mount->is_directory &&
-		    !path_is_within(mount->point, "/dev") && !path_is_within(mount->point, "/sys"))
-			add(entries, MASK_HIDE, RANK_OWN, plan_join(mount->point, ".aisbx"));
+		if (host->mounts[i].class == MOUNT_REAL && host->mounts[i].is_directory &&
+		    (is_root || path_is_within(point, workspace)) &&
+		    !path_is_within(point, "/dev") && !path_is_within(point, "/sys"))
+			add(entries, MASK_HIDE, RANK_OWN,
+			    plan_join(point, is_root ? ".aisbx" : ".aisbx-txn"));
 	}
 	if (planning->spec->workspace_made)
 		return;

@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "workspace/digest.h"
 #include "workspace/origin_index.h"
+#include "workspace/promotion_applied.h"
 #include "workspace/target.h"
 #include "workspace/staging_places.h"
 
@@ -245,6 +246,7 @@ int promote_apply(struct promote *promote, struct error *err)
 	list_applied(promote);
 	free(promote->entry.state);
 	promote->entry.state = xstrdup("live");
+	promotion_note_applied(store, &promote->entry);
 	/* It is done, and recovery would find it so: what cannot be noted now is noted then. */
 	if (promotion_settle(store, &promote->entry, err) == 0)
 		(void)promotion_save(store, &promote->entry, false, err);

@@ -3,6 +3,7 @@
  *
  *   promotions/ID/record    what, from where, to where, how it stands; "key value" lines
  *   promotions/ID/paths     what reality was made, one line per path (origin_record.h)
+ *   promotions/ID/applied   the same with the ctimes after it was applied (promotion_applied.c)
  *   promotions/ID/restored  what it was made again by an undo
  *   promotions/ID/redirects renamed directories (promotion_redirect.c)
  *   promotions/pending/ID   there while it may be unfinished: all a command needs to look at when it starts

@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "workspace/promotion_applied.h"
 #include "workspace/txn_trust.h"
 
 #include <stdlib.h>
@@ -97,13 +98,15 @@ static int explain(const struct txn_result *result, const char *id, struct error
 
 static int take_back(const struct store *store, struct promotion_entry *entry, struct error *err)
 {
+	struct promotion_check applied = { store, entry };
+	struct txn_check check = { promotion_check_applied, &applied };
 	struct txn_result result = { 0 };
 	struct error saving = { 0 };
 
 	if (txn_match(entry->directory, entry->target, true, err) < 0 ||
 	    promotion_save(store, entry, true, err) < 0)
 		return -1;
-	if (txn_undo(entry->directory, &result, err) < 0) {
+	if (txn_undo(entry->directory, &check, &result, err) < 0) {
 		explain(&result, entry->id, err);
 		if (!result.is_left)
 			(void)promotion_save(store, entry, false, &saving);

@@ -105,12 +105,19 @@ struct txn_result {
 int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct error *err);
 void txn_result_done(struct txn_result *result);
 
+/* What else must be as it was left, looked at while nothing can be opened for writing: fills *ret_changed with paths. */
+struct txn_check {
+	int (*find_changed)(void *cookie, struct strv *ret_changed, struct error *err);
+	void *cookie;
+};
+
 /*
- * Takes a finished transaction back. ERROR_CONFLICT names targets that no longer are what was promoted; then nothing
+ * Takes a finished transaction back; CHECK may be NULL. ERROR_CONFLICT names targets that no longer are what was promoted; then nothing
  * changed. A transaction that was undone already is ERROR_CONFLICT too. After any other failure the result may say that
  * something is left.
  */
-int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err);
+int txn_undo(const char *directory, const struct txn_check *check, struct txn_result *ret_result,
+	     struct error *err);
 /* Of one taken back: what it had made other names of reality's files is none of those any more. */
 void txn_give_up_names(const char *directory);
 

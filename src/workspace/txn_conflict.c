@@ -16,6 +16,14 @@ void txn_conflict_add(struct txn_result *result, const struct txn *txn, size_t i
 	};
 }
 
+void txn_conflict_add_path(struct txn_result *result, const char *path, const char *kind)
+{
+	result->conflicts =
+		xrealloc(result->conflicts, result->conflict_count + 1, sizeof(*result->conflicts));
+	result->conflicts[result->conflict_count++] =
+		(struct txn_conflict){ .op = SIZE_MAX, .path = xstrdup(path), .kind = kind };
+}
+
 const char *txn_conflict_kind(const struct txn *txn, size_t item)
 {
 	if (item == TXN_NONE_INDEX)

@@ -115,6 +115,7 @@ int txn_apply_all(struct txn *txn, bool forward, size_t *ret_item, bool *ret_stu
 /* txn_conflict.c */
 void txn_conflict_add(struct txn_result *result, const struct txn *txn, size_t item,
 		      const char *kind);
+void txn_conflict_add_path(struct txn_result *result, const char *path, const char *kind);
 /* What errno says about an item that could not be brought over; NULL when it is no conflict. */
 const char *txn_conflict_kind(const struct txn *txn, size_t item);
 int txn_conflict_error(const struct txn_result *result, struct error *err);
@@ -139,7 +140,6 @@ int txn_add_ops(struct txn *txn, const struct txn_plan *plan, struct error *err)
 /* IS_SWAP: the one operation replaces a target whole. */
 int txn_run_plain(const struct txn_plan *plan, bool is_swap, struct txn_result *result,
 		  struct error *err);
-
 int txn_swap(const struct txn_plan *plan, struct txn_result *result, struct error *err);
 
 /* txn_undo.c */

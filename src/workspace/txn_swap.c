@@ -203,7 +203,7 @@ static int check_late_writers(struct swap *swap, struct txn_result *result, stru
 	for (size_t i = 0; i < swap->old.count; i++) {
 		if (!txn_lease_is_broken(&swap->old.items[i]))
 			continue;
-		result->is_left = txn_undo(result->directory, &undone, err) < 0;
+		result->is_left = txn_undo(result->directory, NULL, &undone, err) < 0;
 		txn_result_done(&undone);
 		if (result->is_left)
 			return -1;

@@ -118,18 +118,33 @@ static int failed(const struct txn *txn, size_t item, struct txn_result *result,
 	return txn_conflict_error(result, err);
 }
 
-static int take_back(struct txn *txn, struct txn_result *result, struct error *err)
+/* Targets are what the transaction made of them, and nothing writes to them from here on. */
+static int check_targets(struct txn *txn, const struct txn_check *check, struct txn_result *result,
+			 struct error *err)
+{
+	owned(strv_done) struct strv changed = STRV_INIT;
+
+	if (txn_check_reversal(txn, result, err) < 0)
+		return -1;
+	txn_lease_all(txn, false, result);
+	if (result->conflict_count == 0 && check &&
+	    check->find_changed(check->cookie, &changed, err) < 0)
+		return -1;
+	for (size_t i = 0; i < changed.count; i++)
+		txn_conflict_add_path(result, changed.items[i], "changed");
+	return result->conflict_count > 0 ? txn_conflict_error(result, err) : 0;
+}
+
+static int take_back(struct txn *txn, const struct txn_check *check, struct txn_result *result,
+		     struct error *err)
 {
 	uint64_t len = txn->journal.len, seq = txn->journal.seq;
 	enum journal_type last = txn->last;
 	bool is_stuck;
 	size_t item;
 
-	if (txn_check_reversal(txn, result, err) < 0)
+	if (check_targets(txn, check, result, err) < 0)
 		return -1;
-	txn_lease_all(txn, false, result);
-	if (result->conflict_count > 0)
-		return txn_conflict_error(result, err);
 	txn_times_find(txn);
 	if (txn_log_end(txn, JOURNAL_UNDO) < 0) {
 		(void)give_up(txn, len, seq, last, result);
@@ -151,7 +166,8 @@ static int take_back(struct txn *txn, struct txn_result *result, struct error *e
 	return 0;
 }
 
-int txn_undo(const char *directory, struct txn_result *ret_result, struct error *err)
+int txn_undo(const char *directory, const struct txn_check *check, struct txn_result *ret_result,
+	     struct error *err)
 {
 	owned(txn_done) struct txn txn;
 	enum txn_state state;
@@ -168,7 +184,7 @@ int txn_undo(const char *directory, struct txn_result *ret_result, struct error 
 		return error_set(err, ERROR_CONFLICT, "promotion %s is %s",
 				 txn.id ? txn.id : directory,
 				 state == TXN_UNDONE ? "undone already" : "not in force");
-	if (take_back(&txn, ret_result, err) < 0)
+	if (take_back(&txn, check, ret_result, err) < 0)
 		return -1;
 	ret_result->directory = xstrdup(directory);
 	return 0;

@@ -774,6 +774,61 @@ def test_undo_conflict(home):
     clean(home, "u")
 
 
+def edit_unseen(path, change):
+    """CHANGE(path) on a promoted object, with the mtime it had."""
+    before = os.stat(path)
+    change(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def overwrite(path):
+    with open(path, "r+", encoding="utf-8") as file:
+        file.write("HOST")
+
+
+def test_undo_unseen(home):
+    """Edits of the host that keep size and mtime are edits: undo does not take them away."""
+    edits = {"content": ("f", overwrite), "content of what was merged": ("m", overwrite), "content below a new directory": ("d/in", overwrite)}
+    try:
+        os.setxattr(home.put("probe"), "user.aisbx", b"x")
+        edits |= {f"an attribute of {name}": (name, lambda path: os.setxattr(path, "user.host", b"mine")) for name in ("f", "d", "d/in")}
+    except OSError as problem:
+        tap.skip("attributes of what was promoted", problem.strerror)
+    for what, (name, change) in edits.items():
+        clean(home)
+        home.put("f", "old text\n")
+        home.put("m", LINES)
+        home.call("create", "un")
+        sh(home, "un", "printf 'new text\\n' > f; sed -i 's/line 30$/LINE 30/' m; mkdir d; echo some > d/in")
+        home.put("m", LINES.replace("line 3\n", "LINE 3\n"))
+        done = home.call("promote", "un", "--strategy", "merge")
+        edit_unseen(os.path.join(home.work, name), change)
+        before = home.tree()
+        undo = home.call("undo")
+        tap.ok(done.returncode == 0 and undo.returncode == 3 and name in undo.stderr and home.tree() == before,
+               f"undo refuses: {what} was edited unseen", (done, undo))
+        home.call("rm", "un")
+    clean(home)
+
+
+def test_undo_moved_times(home):
+    """What only moved the ctime is no edit: another name, a later promotion that was undone."""
+    home.put("f", "old\n")
+    home.put("d/g", "old\n")
+    before = home.tree()
+    fresh(home, "first", "echo first > f; mkdir new; echo first > new/h")
+    first = home.call("promote", "first")
+    fresh(home, "second", "echo second > f; echo second > new/h")
+    second = home.call("promote", "second")
+    tap.ok(first.returncode == second.returncode == 0 and home.read("new/h") == "second\n", "two promotions", (first, second))
+    os.link(home.work + "/f", home.path + "/elsewhere")
+    one, other = home.call("undo"), home.call("undo")
+    tap.ok(one.returncode == other.returncode == 0, "both are taken back", (one, other))
+    tap.equal(home.tree(), before, "and all is as before")
+    os.unlink(home.path + "/elsewhere")
+    clean(home, "first", "second")
+
+
 def test_undo_unreadable(home):
     home.put("a.txt", "a\n")
     home.put("b.txt", "b\n")
@@ -885,6 +940,7 @@ def main():
                      test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
+                     test_undo_unseen, test_undo_moved_times,
                      test_undo_unreadable, test_try, test_try_asks, test_kill):
             tap.attempt(test, home)
     return tap.done()

@@ -45,7 +45,7 @@ static int undo(const char *directory)
 {
 	struct txn_result result;
 	struct error err = { 0 };
-	int status = report(txn_undo(directory, &result, &err), &err);
+	int status = report(txn_undo(directory, NULL, &result, &err), &err);
 
 	txn_result_done(&result);
 	return status;

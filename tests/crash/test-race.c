@@ -172,7 +172,7 @@ static void promote_once(const char *root, const char *staging, unsigned number,
 	if (txn_run(&files.plan, &result, &err) == 0) {
 		outcome->applied++;
 		look_for_lost(&files, result.directory, outcome);
-		if (number % 2 && txn_undo(result.directory, &undone, &err) < 0 &&
+		if (number % 2 && txn_undo(result.directory, NULL, &undone, &err) < 0 &&
 		    err.code != ERROR_CONFLICT)
 			outcome->failed++;
 		if (number % 2)

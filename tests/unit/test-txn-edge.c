@@ -165,7 +165,7 @@ static void test_many_directories(void)
 	for (int i = 0; i < COUNT; i++)
 		good += reads(&world, ops[i].path, "new\n");
 	tap_is_int(good, COUNT, "all of them are new");
-	tap_ok(txn_undo(world.result.directory, &undone, &world.err) == 0, "and undone (%s)",
+	tap_ok(txn_undo(world.result.directory, NULL, &undone, &world.err) == 0, "and undone (%s)",
 	       world.err.text);
 	good = 0;
 	for (int i = 0; i < COUNT; i++) {
@@ -241,7 +241,7 @@ static void test_two_mounts_inside(struct world *world)
 	tap_ok(reads(world, "here", "new\n") && reads(world, "other/there", "new\n") &&
 		       reads(world, "other/added", "new\n"),
 	       "reaches both");
-	tap_ok(txn_undo(world->result.directory, &undone, &world->err) == 0, "is undone (%s)",
+	tap_ok(txn_undo(world->result.directory, NULL, &undone, &world->err) == 0, "is undone (%s)",
 	       world->err.text);
 	txn_result_done(&undone);
 	tap_ok(reads(world, "here", "old\n") && reads(world, "other/there", "old\n") &&
@@ -308,7 +308,7 @@ static void test_swap(void)
 		       reads(&world, "stay/untouched", "old stay/untouched\n"),
 	       "with what is new and what stayed");
 	tap_ok(faccessat(held, "delete", F_OK, 0) == 0, "who was in the old one still is");
-	tap_ok(txn_undo(world.result.directory, &undone, &world.err) == 0 &&
+	tap_ok(txn_undo(world.result.directory, NULL, &undone, &world.err) == 0 &&
 		       stat(world.root, &again) == 0 && again.st_ino == before.st_ino,
 	       "undone, it is the old directory (%s)", world.err.text);
 	txn_result_done(&undone);

@@ -195,7 +195,7 @@ static void test_match(void)
 	       "another one: %s", err.text);
 	tap_ok(txn_match(directory, root, true, &err) < 0 && err.code == ERROR_DENIED,
 	       "cut short after it was done: %s", err.text);
-	tap_ok(txn_undo(directory, &result, &err) < 0 && exists(".aisbx-txn/" ID "/journal"),
+	tap_ok(txn_undo(directory, NULL, &result, &err) < 0 && exists(".aisbx-txn/" ID "/journal"),
 	       "an undo does not remove it: %s", err.text);
 	txn_result_done(&result);
 	clear();

@@ -126,8 +126,8 @@ static void test_there_and_back(void)
 	tap_ok(txn_recover(world.result.directory, &state, &world.err) == 0 && state == TXN_DONE,
 	       "there is nothing to recover");
 
-	tap_ok(txn_undo(world.result.directory, &undone, &world.err) == 0, "it is undone (%s)",
-	       world.err.text);
+	tap_ok(txn_undo(world.result.directory, NULL, &undone, &world.err) == 0,
+	       "it is undone (%s)", world.err.text);
 	tap_ok(inode(&world, "replace") == replaced, "the old file is back, the same inode");
 	tap_is_str(content(&world, "gone-dir/sub/y"), "old gone-dir/sub/y\n", "trees are back");
 	tap_ok(!inode(&world, "added") && !inode(&world, "added-tree"), "what was added is gone");
@@ -137,7 +137,7 @@ static void test_there_and_back(void)
 		       memcmp(&inner, &inner_now, sizeof(inner)) == 0,
 	       "directories have the times they had");
 	txn_result_done(&undone);
-	tap_ok(txn_undo(world.result.directory, &undone, &world.err) < 0 &&
+	tap_ok(txn_undo(world.result.directory, NULL, &undone, &world.err) < 0 &&
 		       world.err.code == ERROR_CONFLICT,
 	       "undoing it twice is a conflict");
 	txn_result_done(&undone);
@@ -174,7 +174,7 @@ static void test_undo_of_changed(void)
 	world_open(&world);
 	(void)world_run(&world);
 	path = scratch_write(&world.scratch, "tree/added-tree/deep/two", "worked on since\n");
-	tap_ok(txn_undo(world.result.directory, &undone, &world.err) < 0 &&
+	tap_ok(txn_undo(world.result.directory, NULL, &undone, &world.err) < 0 &&
 		       world.err.code == ERROR_CONFLICT && undone.conflict_count == 1,
 	       "work done since, deep in a tree that came, is not undone");
 	tap_is_str(content(&world, "added-tree/deep/two"), "worked on since\n",
