@@ -45,8 +45,8 @@ static bool is_pattern(const char *match, const char *text)
 	unsigned stars = 0;
 
 	for (const char *at = text; *at; at++) {
-		if ((*at >= 'A' && *at <= 'Z') || *at == '"' || *at == '\\' || *at < ' ' ||
-		    (*at == '/' && strcmp(match, "path") != 0))
+		if ((*at >= 'A' && *at <= 'Z') || *at == '"' || *at == '\'' || *at == '\\' ||
+		    *at < ' ' || (*at == '/' && strcmp(match, "path") != 0))
 			return false;
 		stars = *at == '/' ? 0 : stars + (*at == '*');
 		if (stars > 1)
@@ -126,8 +126,11 @@ static int write_table(const char *table, struct list *list)
 			fprintf(stderr, "%s: %s stands twice\n", table, list->items[i].text);
 			return -1;
 		}
-		printf("\t{ \"%s\", \"%s\", %zu },\n", list->items[i].text, list->items[i].why,
-		       strlen(list->items[i].text));
+		const char *text = list->items[i].text;
+		size_t len = strlen(text);
+
+		printf("\t{ \"%s\", \"%s\", %zu, '%c', '%c' },\n", text, list->items[i].why, len,
+		       text[0], text[len - 1]);
 	}
 	printf("};\nconst size_t %s_count = %zu;\n\n", table, list->count);
 	return 0;

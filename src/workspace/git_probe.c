@@ -22,16 +22,16 @@
 #define EMPTY_SHA1 "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 #define EMPTY_SHA256 "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 
-/* Names end in NUL; behind those of one question stand the token and git's exit status. */
+/* Words end in NUL: ":MODE MODE ID ID LETTER" and a path; behind those of one question the token and git's exit status. */
 static const char script[] =
 	"export GIT_DIR=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null "
 	"GIT_NO_REPLACE_OBJECTS=1 GIT_NO_LAZY_FETCH=1 LC_ALL=C\n"
 	"while read -r kind old new; do\n"
 	"  case $kind in\n"
-	"  trees) git diff-tree -r -z --no-renames --no-ext-diff --name-only \"$old\" \"$new\" ;;\n"
+	"  trees) git diff-tree -r -z --no-renames --no-ext-diff --raw \"$old\" \"$new\" ;;\n"
 	"  index) tree=$(GIT_INDEX_FILE=\"$PWD/$old\" git write-tree --missing-ok) &&\n"
 	"    GIT_INDEX_FILE=\"$PWD/$new\" git diff-index --cached -z --no-renames --no-ext-diff "
-	"--name-only \"$tree\" ;;\n"
+	"--raw \"$tree\" ;;\n"
 	"  pack) git verify-pack \"$new\" ;;\n"
 	"  esac </dev/null\n"
 	"  printf '%s\\0%s\\0' \"$token\" $?\n"
@@ -158,6 +158,14 @@ static const char *next_word(const struct str *output, size_t *at)
 	return word;
 }
 
+/* ":100644 120000 ...": the second mode is the new one. */
+static bool is_link_row(const char *row)
+{
+	const char *mode = strchr(row, ' ');
+
+	return row[0] == ':' && mode && strncmp(mode + 1, "120000 ", 7) == 0;
+}
+
 static void read_answers(struct git_probe *probe, const struct str *output)
 {
 	size_t at = 0;
@@ -166,8 +174,13 @@ static void read_answers(struct git_probe *probe, const struct str *output)
 		struct git_answer *answer = &probe->answers[i];
 		const char *word, *status;
 
-		while ((word = next_word(output, &at)) && strcmp(word, probe->token) != 0)
-			strv_add(&answer->paths, word);
+		while ((word = next_word(output, &at)) && strcmp(word, probe->token) != 0) {
+			const char *path = next_word(output, &at);
+
+			if (path)
+				strv_addf(&answer->paths, "%c%s", is_link_row(word) ? 'l' : 'f',
+					  path);
+		}
 		status = word ? next_word(output, &at) : NULL;
 		if (!status)
 			return;

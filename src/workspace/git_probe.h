@@ -21,7 +21,8 @@
 
 struct git_answer {
 	bool is_known;
-	struct strv paths; /* that differ */
+	struct strv
+		paths; /* that differ, each behind a letter: l where it becomes a symbolic link, else f */
 };
 
 struct git_probe {

@@ -86,6 +86,7 @@ void git_tree_done(struct git_tree *tree)
 	path_set_done(&tree->git);
 	path_set_done(&tree->plain);
 	strv_done(&tree->moved);
+	str_done(&tree->clear);
 }
 
 struct git_tree *git_tree_new(const char *root, int root_fd)
@@ -198,19 +199,36 @@ static bool is_of_git(struct git_tree *tree, const char *path, size_t len)
 		is_read_by_git(path + len + (len > 0 ? 1 : 0)));
 }
 
+static bool is_clear(const struct git_tree *tree, const char *path)
+{
+	size_t len = tree->clear.len;
+
+	return len > 0 && strncmp(path, tree->clear.data, len) == 0 && !strchr(path + len, '/');
+}
+
 /* The next git directory that PATH is of from byte AT on, as the length of its name; SIZE_MAX: there is none. */
 static size_t next_git(struct git_tree *tree, const char *path, size_t at)
 {
+	bool has_git = at > 0;
+
+	if (at == 0 && is_clear(tree, path))
+		return SIZE_MAX;
 	for (;;) {
 		const char *slash;
 
 		if (is_of_git(tree, path, at))
 			return at;
+		has_git |= is_git(tree, path, at);
 		slash = strchr(path + at + (at > 0 ? 1 : 0), '/');
 		if (!slash)
-			return SIZE_MAX;
+			break;
 		at = (size_t)(slash - path);
 	}
+	if (!has_git) {
+		str_clear(&tree->clear);
+		str_add_bytes(&tree->clear, path, at + (at > 0 ? 1 : 0));
+	}
+	return SIZE_MAX;
 }
 
 /* Where the next part of PATH ends that starts behind byte AT; SIZE_MAX: it is the last. */
@@ -261,16 +279,19 @@ bool git_tree_completes(struct git_tree *tree, const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	size_t len = slash ? (size_t)(slash - path) : 0;
-	owned(free_ptr) char *dir = xstrndup(path, len);
-	const char *dir_slash = strrchr(dir, '/');
-	owned(str_done) struct str folded = STR_INIT;
+	char folded[NAME_FOLD_SIZE];
 	bool is_mark = false;
 
-	name_fold_path(name, &folded);
+	(void)name_fold(name, folded);
 	for (size_t i = 0; i < MARKS; i++)
-		is_mark |= strcasecmp(str_cstr(&folded), marks[i]) == 0;
-	return is_mark && !trigger_is_git_name(dir_slash ? dir_slash + 1 : dir) &&
-	       is_git(tree, path, len) && !is_git_by_content(tree, dir, false);
+		is_mark |= strcasecmp(folded, marks[i]) == 0;
+	if (!is_mark)
+		return false;
+	owned(free_ptr) char *dir = xstrndup(path, len);
+	const char *dir_slash = strrchr(dir, '/');
+
+	return !trigger_is_git_name(dir_slash ? dir_slash + 1 : dir) && is_git(tree, path, len) &&
+	       !is_git_by_content(tree, dir, false);
 }
 
 bool git_tree_repository(struct git_tree *tree, const char *path, size_t *ret_len,

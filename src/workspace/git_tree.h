@@ -17,7 +17,9 @@ struct git_tree {
 	struct path_set
 		coming; /* folded paths of what makes a git directory, where the changes bring it */
 	struct path_set git, plain; /* directories that were looked at */
-	struct strv moved;	    /* renamed directories: the new path, the host's */
+	struct str
+		clear; /* the last directory that is and lies in none: most questions are about its neighbours */
+	struct strv moved; /* renamed directories: the new path, the host's */
 };
 
 /* The tree below ROOT, absolute, which is open as ROOT_FD (borrowed). */

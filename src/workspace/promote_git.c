@@ -25,6 +25,8 @@
 #define PACKED_SIZE_MAX ((size_t)16 << 20)
 #define SHA1_LEN 40
 #define SHA256_LEN 64
+/* Of what one ref brings. */
+#define FILES_TOLD 200
 #define SYMREF "ref: "
 #define SYMREF_DEPTH 5
 
@@ -312,16 +314,20 @@ static const char *look_at(struct repository *repository, const struct item *ite
 	static const char *const lists[] = { "orig_head",	 "fetch_head",	"merge_head",
 					     "cherry_pick_head", "revert_head", "rebase_head" };
 	owned(str_done) struct str folded = STR_INIT;
-	bool is_object = starts(rest, "objects/") || starts(rest, "lfs/objects/");
+	bool is_object;
 
 	if (item->type != 'f')
 		return NULL;
 	name_fold_path(rest, &folded);
+	is_object =
+		starts(str_cstr(&folded), "objects/") || starts(str_cstr(&folded), "lfs/objects/");
 	if (is_object && item->now.exists && item->content != CONTENT_OURS &&
 	    (item->entry.op != DELTA_MODIFIED || (item->entry.aspects & ASPECT_CONTENT)))
 		return WHY_REPLACED;
-	if (starts(rest, "objects/"))
-		return take_object(repository, item, rest) ? NULL : WHY_UNKNOWN;
+	if (starts(str_cstr(&folded), "objects/"))
+		return starts(rest, "objects/") && take_object(repository, item, rest)
+			       ? NULL
+			       : WHY_UNKNOWN;
 	if (strcmp(str_cstr(&folded), "head") == 0 || starts(str_cstr(&folded), "refs/"))
 		return ask_ref(repository, item, rest) ? NULL : WHY_REF;
 	if (strcmp(str_cstr(&folded), "packed-refs") == 0)
@@ -370,28 +376,41 @@ static int repository_open(struct repository *repository, struct error *err)
 	return git_probe_open(&repository->probe, strlen(id) == SHA256_LEN, err);
 }
 
-/* Every file that would run by itself, of those that differ. */
+/* Why a path of a tree is asked about; NULL: it is not. ROW: a letter and the path (git_probe.h). */
+static const char *why_of_row(const struct strv *named, const char *row)
+{
+	if (consent_is_named(named, row + 1))
+		return "git configuration names it";
+	return row[0] == 'l' ? "symbolic link" : trigger_why(row + 1);
+}
+
+/* Every file that would run by itself, of those that differ; of very many, the others by their number. */
 static void ask_for_answer(struct promote *promote, const struct item *item,
 			   const struct git_answer *answer)
 {
-	const struct strv *named = promote->request->named;
+	size_t count = 0;
 
 	if (!answer->is_known) {
 		promote_ask_for(promote, item->path, WHY_UNKNOWN);
 		return;
 	}
 	for (size_t i = 0; i < answer->paths.count; i++) {
-		const char *path = answer->paths.items[i];
-		const char *why = consent_is_named(named, path) ? "git configuration names it"
-								: trigger_why(path);
+		const char *row = answer->paths.items[i];
+		const char *why = why_of_row(promote->request->named, row);
 		char shown[STR_SHOWN_SIZE];
 
-		if (why) {
+		if (why && ++count <= FILES_TOLD) {
 			owned(free_ptr) char *words =
-				xasprintf("brings %s (%s)", str_shown(path, shown), why);
+				xasprintf("brings %s (%s)", str_shown(row + 1, shown), why);
 
 			promote_ask_for(promote, item->path, words);
 		}
+	}
+	if (count > FILES_TOLD) {
+		owned(free_ptr) char *words = xasprintf(
+			"brings %zu more files that make something run", count - FILES_TOLD);
+
+		promote_ask_for(promote, item->path, words);
 	}
 }
 

@@ -76,9 +76,8 @@ static bool matches(const char *pattern, size_t pattern_len, const char *name, s
 /* Every name is held against all patterns: most differ in their first or last byte. */
 static bool may_match(const struct trigger_row *row, const char *name, size_t len)
 {
-	char first = row->pattern[0], last = row->pattern[row->len - 1];
-
-	return (first == '*' || first == name[0]) && (last == '*' || last == name[len - 1]);
+	return (row->first == '*' || row->first == name[0]) &&
+	       (row->last == '*' || row->last == name[len - 1]);
 }
 
 static const char *find_pattern(const struct trigger_row *rows, size_t count, const char *name)
@@ -127,9 +126,8 @@ static const char *why_of_path(const struct tail *tail)
 
 	for (size_t i = 0; len > 0 && i < trigger_paths_count; i++) {
 		const struct trigger_row *row = &trigger_paths[i];
-		char last = row->pattern[row->len - 1];
 
-		if ((last == '*' || last == name[len - 1]) &&
+		if ((row->last == '*' || row->last == name[len - 1]) &&
 		    matches_path(row->pattern, row->len, tail))
 			return row->why;
 	}

@@ -164,6 +164,8 @@ MOVES = {
     "no id": ("echo '[core]' > .git/refs/heads/other", ".git/refs/heads/other"),
     "id and more": ("(git rev-parse HEAD; echo '[core]') > .git/refs/heads/other", ".git/refs/heads/other"),
     "missing objects": ("echo 1234567890123456789012345678901234567890 > .git/refs/heads/other", ".git/refs/heads/other"),
+    "a link": ("ln -s .git/config notes; git add notes; git commit -qm l; git rm -q --cached notes; rm notes", ".git/refs/heads/main"),
+    "objects in capitals": ("mkdir -p .git/Objects/info; echo /tmp > .git/Objects/info/x", ".git/Objects/info/x"),
     "replace": ("b=$(echo evil | git hash-object -w --stdin); git replace $(git rev-parse HEAD:Makefile) $b",
                 ".git/refs/replace/@"),
     "alternates": ("mkdir -p .git/objects/info; echo /tmp > .git/objects/info/alternates", ".git/objects/info/alternates"),
