@@ -31,6 +31,13 @@ static inline uint64_t clock_epoch_ms(void)
  */
 int64_t clock_offset_ns(void);
 
+/*
+ * A time such that what changed before has an earlier stamp, and what changes from now on has not. Kernels from 6.13 on
+ * give a file whose stamp was looked at a fine one, and no file an earlier one from then on. On others this is the coarse
+ * clock's last tick: what changed since that tick counts as changed later, which errs on the safe side.
+ */
+uint64_t clock_stamp_ns(void);
+
 /* Formats milliseconds since the epoch as 2026-11-15T00:00:00.000Z. */
 void time_format_utc(uint64_t epoch_ms, char out[static 32]);
 

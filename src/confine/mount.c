@@ -181,28 +181,44 @@ static int create_as(const struct spec_ids *owner, int fs_fd, int *ret_fd, struc
 }
 
 static int try_overlay(const struct overlay_layers *layers, bool append, int *ret_fd,
-		       struct error *err)
+		       int *ret_context_fd, struct error *err)
 {
 	owned(fd_close) int fs_fd = fsopen("overlay", FSOPEN_CLOEXEC);
+	int status;
 
 	if (fs_fd < 0)
 		return error_errno(err, ERROR_HOST, "no overlay filesystem here");
 	if (configure_overlay(fs_fd, layers, append) < 0)
 		return error_errno(err, ERROR_HOST, "the overlay filesystem refuses its layers");
 	if (layers->owner)
-		return create_as(layers->owner, fs_fd, ret_fd, err);
-	return create(fs_fd, "overlay", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret_fd, err);
+		status = create_as(layers->owner, fs_fd, ret_fd, err);
+	else
+		status =
+			create(fs_fd, "overlay", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, ret_fd, err);
+	/* Mounted, the context is one to reconfigure the filesystem by, as fspick would make it. */
+	if (status == 0 && ret_context_fd)
+		*ret_context_fd = fd_take(&fs_fd);
+	return status;
 }
 
-int mount_overlay(const struct overlay_layers *layers, int *ret_fd, struct error *err)
+int mount_overlay(const struct overlay_layers *layers, int *ret_fd, int *ret_context_fd,
+		  struct error *err)
 {
-	if (try_overlay(layers, true, ret_fd, err) == 0)
+	if (try_overlay(layers, true, ret_fd, ret_context_fd, err) == 0)
 		return 0;
 	/* The other form needs no fewer descriptors, and would hide what the matter is. */
 	if (err->errnum == EMFILE)
 		return -1;
 	/* Before 6.5 "lowerdir+" is accepted and only the creation fails: so the old form is tried last. */
-	return try_overlay(layers, false, ret_fd, err);
+	return try_overlay(layers, false, ret_fd, ret_context_fd, err);
+}
+
+int mount_drop_names(int context_fd, bool is_read_only)
+{
+	/* Without the word the kernel takes it that a read-only one is to become writable, and refuses. */
+	if (is_read_only && fsconfig(context_fd, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0)
+		return -1;
+	return fsconfig(context_fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
 }
 
 int open_inside(int dir_fd, const char *path)

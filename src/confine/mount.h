@@ -14,9 +14,10 @@
 struct overlay_layers {
 	int lowers[OVERLAY_LOWERS_MAX]; /* topmost first; borrowed */
 	size_t lower_count;
-	int upper, work; /* borrowed; -1 for a read-only overlay */
-	bool user_xattr; /* mounted inside a user namespace: user.overlay.*, no redirects */
-	bool is_base;	 /* to be the lowest layer of another overlay */
+	int upper, work;    /* borrowed; -1 for a read-only overlay */
+	bool user_xattr;    /* mounted inside a user namespace: user.overlay.*, no redirects */
+	bool is_base;	    /* to be the lowest layer of another overlay */
+	const char *source; /* the host's directory that it shows, for the caller */
 	const struct spec_ids *owner; /* of an id-mapped top; NULL: whoever mounts */
 };
 
@@ -37,8 +38,19 @@ int mount_attributes(int mount_fd, uint64_t set, struct error *err);
 /* Makes the detached clone show host ids through the map of USERNS_FD. */
 int mount_idmap(int mount_fd, int userns_fd, struct error *err);
 
-/* A copy-on-write view. */
-int mount_overlay(const struct overlay_layers *layers, int *ret_fd, struct error *err);
+/*
+ * A copy-on-write view. *ret_context_fd (the pointer may be NULL) is what mount_drop_names takes; it holds the filesystem
+ * like a mount of it does.
+ */
+int mount_overlay(const struct overlay_layers *layers, int *ret_fd, int *ret_context_fd,
+		  struct error *err);
+
+/*
+ * Has the overlay of CONTEXT_FD forget every name that is not in use, by reconfiguring it: the kernel keeps what it once
+ * found in a lower layer, or did not find, also when that changes. 0, or -1 with errno. By the owner of the user
+ * namespace that it was mounted in; no mount of it need be in sight.
+ */
+int mount_drop_names(int context_fd, bool is_read_only);
 
 /*
  * Attaches a detached mount at PATH below DIR_FD. No component may be a symbolic link and nothing outside DIR_FD

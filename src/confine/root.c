@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,6 +18,35 @@
 /* How often root_await_top looks before it sleeps between two looks. */
 #define YIELDS_MAX 100
 #define THREAD_STACK 16384
+
+void root_parts_init(struct root_parts *parts)
+{
+	/* Not the arrays: twelve kilobytes that hardly anybody uses. */
+	parts->count = parts->held.count = 0;
+	parts->upper_fd = -1;
+	parts->may_lack_places = false;
+	parts->unit_paths = (struct strv)STRV_INIT;
+	parts->overlays = (struct root_overlays){ 0 };
+}
+
+void root_held_done(struct root_held *held)
+{
+	while (held->count > 0)
+		close(held->fds[--held->count]);
+}
+
+void root_parts_done(struct root_parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++) {
+		fd_close(&parts->items[i].mount_fd);
+		free(parts->items[i].target);
+	}
+	fd_close(&parts->upper_fd);
+	root_held_done(&parts->held);
+	root_overlays_done(&parts->overlays);
+	strv_done(&parts->unit_paths);
+	parts->count = 0;
+}
 
 /* What the sandbox has removed or replaced stays so, also if the host mounts something there by now. */
 static bool is_place_gone(int errnum)

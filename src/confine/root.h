@@ -34,12 +34,35 @@ struct root_held {
 
 void root_held_done(struct root_held *held);
 
+/* What the overlays of a root that stays are reconfigured by (mount_drop_names), those that others lie on first. */
+struct root_overlay {
+	int context_fd;
+	bool is_read_only;
+	bool has_workspace; /* or a part of it */
+};
+
+struct root_overlays {
+	struct root_overlay *items;
+	size_t count;
+};
+
+/* Takes the descriptor over. */
+void root_overlays_add(struct root_overlays *overlays, const struct root_overlay *overlay);
+void root_overlays_done(struct root_overlays *overlays);
+
+/*
+ * Has all of them, or those of the workspace only, forget the names that are not in use, so that the next look is at the
+ * host's files as they are then. -1 with errno when the kernel refuses one.
+ */
+int root_overlays_drop_names(const struct root_overlays *overlays, bool only_workspace);
+
 struct root_parts {
 	struct root_part items[ROOT_PARTS_MAX]; /* parents before children */
 	size_t count;
-	int upper_fd;	       /* the tmpfs with the writable layers; -1 before */
-	bool may_lack_places;  /* the root is one that was written to before */
-	struct root_held held; /* of root_idmapped_build */
+	int upper_fd;		       /* the tmpfs with the writable layers; -1 before */
+	bool may_lack_places;	       /* the root is one that was written to before */
+	struct root_held held;	       /* of root_idmapped_build */
+	struct root_overlays overlays; /* of a root that stays; else none */
 	struct strv
 		unit_paths; /* host path that unit N clones; "" for a unit that is not a clone of its place */
 };

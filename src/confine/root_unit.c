@@ -22,33 +22,6 @@
 #define MASKS_SIZE (16u << 20)
 #define MASKS_INODES 100000
 
-void root_parts_init(struct root_parts *parts)
-{
-	/* Not the arrays: twelve kilobytes that hardly anybody uses. */
-	parts->count = parts->held.count = 0;
-	parts->upper_fd = -1;
-	parts->may_lack_places = false;
-	parts->unit_paths = (struct strv)STRV_INIT;
-}
-
-void root_held_done(struct root_held *held)
-{
-	while (held->count > 0)
-		close(held->fds[--held->count]);
-}
-
-void root_parts_done(struct root_parts *parts)
-{
-	for (size_t i = 0; i < parts->count; i++) {
-		fd_close(&parts->items[i].mount_fd);
-		free(parts->items[i].target);
-	}
-	fd_close(&parts->upper_fd);
-	root_held_done(&parts->held);
-	strv_done(&parts->unit_paths);
-	parts->count = 0;
-}
-
 void unit_begin(struct root_builder *ret_builder, const struct spec *spec, struct root_parts *parts,
 		int userns_fd)
 {
@@ -166,6 +139,25 @@ int unit_clone_stored(struct root_builder *builder, const char *name, int *ret_f
 	return mount_clone(builder->parts->upper_fd, name, ret_fd, err);
 }
 
+/* Only a root that stays is ever reconfigured. */
+static int mount_unit(struct root_builder *builder, const struct overlay_layers *layers,
+		      int *ret_fd, struct error *err)
+{
+	const char *workspace = builder->spec->workspace;
+	struct root_overlay overlay = { .context_fd = -1,
+					.is_read_only = layers->upper < 0,
+					.has_workspace =
+						path_is_within(workspace, layers->source) ||
+						path_is_within(layers->source, workspace) };
+
+	if (!builder->spec->resident)
+		return mount_overlay(layers, ret_fd, NULL, err);
+	if (mount_overlay(layers, ret_fd, &overlay.context_fd, err) < 0)
+		return -1;
+	root_overlays_add(&builder->parts->overlays, &overlay);
+	return 0;
+}
+
 static int overlay_by_path(struct root_builder *builder, const struct overlay_layers *layers,
 			   int *ret_fd, struct error *err)
 {
@@ -179,14 +171,14 @@ static int overlay_by_path(struct root_builder *builder, const struct overlay_la
 	/* A mask made for this run alone lies in the storage, which is attached already; a kept one is a mount. */
 	if (builder->userns_fd >= 0 && layers->lower_count > 1)
 		(void)mount_park(layers->lowers[layers->lower_count - 2], &ignored);
-	return mount_overlay(layers, ret_fd, err);
+	return mount_unit(builder, layers, ret_fd, err);
 }
 
 static int mount_layers(struct root_builder *builder, const struct overlay_layers *layers,
 			int *ret_fd, struct error *err)
 {
 	if (!builder->is_attached) {
-		if (mount_overlay(layers, ret_fd, err) == 0)
+		if (mount_unit(builder, layers, ret_fd, err) == 0)
 			return 0;
 		/* The other way needs no fewer descriptors. */
 		if (err->errnum == EMFILE)
@@ -349,9 +341,9 @@ static int view_layers(struct root_builder *builder, const char *source, bool ma
 static int add_base(struct root_builder *builder, const char *source, bool masked,
 		    struct overlay_layers *layers, struct error *err)
 {
-	owned(close_layers) struct overlay_layers base = { .upper = -1,
-							   .work = -1,
-							   .is_base = true };
+	owned(close_layers) struct overlay_layers base = {
+		.source = source, .upper = -1, .work = -1, .is_base = true
+	};
 	int fd = -1;
 
 	if (view_layers(builder, source, masked, &base, err) < 0 ||
@@ -385,9 +377,9 @@ static int add_lowers(struct root_builder *builder, const char *source, bool mas
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = { .upper = -1,
-							     .work = -1,
-							     .user_xattr = builder->userns_fd < 0 };
+	owned(close_layers) struct overlay_layers layers = {
+		.source = source, .upper = -1, .work = -1, .user_xattr = builder->userns_fd < 0
+	};
 	const struct kept_unit unit = { source, target };
 	owned(fd_close) int probe = -1;
 	int overlay_fd = -1;
@@ -417,9 +409,9 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 
 int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd, struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = { .upper = -1,
-							     .work = -1,
-							     .user_xattr = builder->userns_fd < 0 };
+	owned(close_layers) struct overlay_layers layers = {
+		.source = name, .upper = -1, .work = -1, .user_xattr = builder->userns_fd < 0
+	};
 	const struct kept_unit unit = { "/", "/" };
 	int fd = openat(builder->parts->upper_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -441,7 +433,9 @@ int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd,
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
 		  struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = { .upper = -1, .work = -1 };
+	owned(close_layers) struct overlay_layers layers = { .source = source,
+							     .upper = -1,
+							     .work = -1 };
 	bool masked = has_masks_below(builder->spec, source);
 	int view_fd = -1;
 

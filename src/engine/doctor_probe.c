@@ -228,11 +228,12 @@ static int try_idmapped(const struct probe *probe, struct error *err)
 		return error_context(err, "idmapped clone of /");
 	if (make_upper(&layers, &tmpfs, err) < 0)
 		return -1;
-	if (mount_overlay(&layers, &overlay, err) == 0)
+	if (mount_overlay(&layers, &overlay, NULL, err) == 0)
 		return 0;
 	/* Kernels before 6.13 take layers that are attached somewhere only. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount_park(tmpfs, err) < 0 ||
-	    mount_park(layers.lowers[0], err) < 0 || mount_overlay(&layers, &overlay, err) < 0)
+	    mount_park(layers.lowers[0], err) < 0 ||
+	    mount_overlay(&layers, &overlay, NULL, err) < 0)
 		return error_context(err, "overlay over an idmapped /");
 	return 0;
 }
@@ -246,7 +247,7 @@ static int try_forest(const struct probe *probe, struct error *err)
 		return -1;
 	layers.lowers[0] = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (make_upper(&layers, &tmpfs, err) < 0 || mount_park(tmpfs, err) < 0 ||
-	    mount_overlay(&layers, &overlay, err) < 0)
+	    mount_overlay(&layers, &overlay, NULL, err) < 0)
 		return error_context(err, "overlay over /usr");
 	return 0;
 }

@@ -147,9 +147,9 @@ struct inspection {
 	const struct spec *spec;
 	int upper_fd; /* a top that stays, or -1 */
 	bool list;
-	uint64_t *ret_newest_ns; /* may be NULL */
-	bool *ret_is_unused;	 /* likewise */
-	bool is_elsewhere;	 /* in a sandbox that somebody else keeps */
+	uint64_t *ret_newest_ns, *ret_ended_ns; /* may be NULL */
+	bool *ret_is_shared, *ret_is_unused;	/* likewise */
+	bool is_elsewhere;			/* in a sandbox that somebody else keeps */
 };
 
 /* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
@@ -248,7 +248,11 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 		qsort(result->changed.items, result->changed.count, sizeof(char *),
 		      compare_changes);
 	if (inspection->ret_newest_ns)
-		*inspection->ret_newest_ns = scan.newest_ns;
+		*inspection->ret_newest_ns = scan.is_partial ? UINT64_MAX : scan.newest_ns;
+	if (inspection->ret_ended_ns)
+		*inspection->ret_ended_ns = task->ended_ns;
+	if (inspection->ret_is_shared)
+		*inspection->ret_is_shared = task->is_shared;
 	if (scan.is_partial)
 		strv_add(&result->notes, "too much was changed to count all of it");
 }
@@ -294,6 +298,8 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					 how->upper_fd,
 					 how->options->list_changes,
 					 how->ret_newest_ns,
+					 how->ret_ended_ns,
+					 how->ret_is_shared,
 					 how->options->ret_is_unused,
 					 how->enter_fd > 0 };
 	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,

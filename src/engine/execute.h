@@ -29,6 +29,8 @@ struct execute {
 	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */
 	uint64_t *
 		ret_newest_ns; /* with a top: when something in it last changed; NULL: nobody asks */
+	uint64_t *ret_ended_ns; /* when the command did (CLOCK_MONOTONIC); may be NULL */
+	bool *ret_is_shared;	/* whether others ran in the sandbox when it began; may be NULL */
 };
 
 /* Vets what the spec would run, where it says so, and runs it with its records. As engine_run. */

@@ -15,6 +15,7 @@
 #include "engine/settings_file.h"
 #include "host/host.h"
 #include "workspace/fields.h"
+#include "workspace/moments.h"
 #include "workspace/promote.h"
 
 #include <string.h>
@@ -261,7 +262,10 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 	free(spec->hostname);
 	spec->sandbox = xstrdup(sandbox->name);
 	spec->hostname = xstrdup(sandbox->name);
-	return spec_check(spec, err);
+	if (spec_check(spec, err) < 0)
+		return -1;
+	moments_add_mount(sandbox);
+	return 0;
 }
 
 int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
@@ -301,6 +305,7 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	    protect_start(&settings, &place.sandbox, getpid(), err) < 0)
 		return -1;
 	status = execute_spec(&spec, &how, ret_result, err);
+	moments_add_left(place.sandbox.dir_fd, clock_now_ns());
 	fd_close(&how.upper_fd);
 	if (status == 0)
 		sandbox_capture(&place.sandbox);

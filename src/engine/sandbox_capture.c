@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/sandbox_parts.h"
+#include "workspace/moments.h"
 #include "workspace/origin_record.h"
 
 #include <fcntl.h>
@@ -34,6 +35,7 @@ bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns)
 
 void sandbox_capture(struct sandbox *sandbox)
 {
+	uint64_t listed_ns = clock_now_ns();
 	struct timespec now;
 	struct view_stack stack;
 	struct delta delta;
@@ -56,8 +58,10 @@ void sandbox_capture(struct sandbox *sandbox)
 		owned(origin_records_done) struct origin_records unkept = { 0 };
 
 		if (origin_capture(sandbox, &stack, &delta, &unkept, &ignored) == 0 &&
-		    !delta.is_partial)
+		    !delta.is_partial) {
 			set_time(sandbox->dir_fd, &now);
+			moments_add_listed(sandbox->dir_fd, listed_ns);
+		}
 		sandbox_note_blobs(sandbox, &unkept);
 		delta_done(&delta);
 	}

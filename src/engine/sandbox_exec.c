@@ -15,6 +15,7 @@
 #include "engine/sandbox_patterns.h"
 #include "keeper/keeper.h"
 #include "plan/plan.h"
+#include "workspace/moments.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,6 +131,8 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 		.environment = environment,
 		.directory_of = directory_of,
 		.cookie = memory,
+		.note_fresh = moments_add_fresh,
+		.note_left = moments_add_left,
 	};
 	owned(fd_close) int listen_fd = -1, fd = -1;
 
@@ -254,25 +257,41 @@ struct entry {
 };
 
 /* What the quick way spared itself to open is needed now. */
+static bool open_place(const struct entry *entry, struct sandbox_place *place)
+{
+	struct error ignored;
+
+	place->has_store = engine_store(&place->store, &ignored) == 0;
+	place->has_sandbox =
+		place->has_store && sandbox_open(&place->store, entry->name, SANDBOX_SHARED,
+						 &place->sandbox, &ignored) == 0;
+	return place->has_sandbox;
+}
+
 static void capture(const struct entry *entry)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	struct error ignored;
 
-	if (engine_store(&place.store, &ignored) < 0)
-		return;
-	place.has_store = true;
-	if (sandbox_open(&place.store, entry->name, SANDBOX_SHARED, &place.sandbox, &ignored) < 0)
-		return;
-	place.has_sandbox = true;
-	sandbox_capture(&place.sandbox);
+	if (open_place(entry, &place))
+		sandbox_capture(&place.sandbox);
+}
+
+/* With processes alive inside, names that they hold stay what they were. */
+static void note_older(const struct entry *entry, int dir_fd, struct run_result *result)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	uint64_t since_ns = moments_last_fresh(dir_fd);
+
+	if (since_ns && open_place(entry, &place))
+		sandbox_note_older(&place.sandbox, since_ns, &result->notes);
 }
 
 static int run_inside(struct entry *entry, int dir_fd, struct run_result *result, struct error *err)
 {
 	owned(sandbox_card_done) struct sandbox_card card = { 0 };
 	owned(spec_done) struct spec spec;
-	uint64_t newest_ns = 0;
+	uint64_t newest_ns = 0, ended_ns = 0;
+	bool is_shared = false;
 	int status;
 
 	spec_init(&spec);
@@ -285,10 +304,18 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	entry->how.upper_fd =
 		openat(dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	entry->how.ret_newest_ns = &newest_ns;
+	entry->how.ret_ended_ns = &ended_ns;
+	entry->how.ret_is_shared = &is_shared;
+	bool has_top = entry->how.upper_fd >= 0;
+
 	status = execute_spec(&spec, &entry->how, result, err);
 	fd_close(&entry->how.upper_fd);
 	if (sandbox_capture_is_due(dir_fd, newest_ns))
 		capture(entry);
+	else if (has_top && ended_ns)
+		moments_add_listed(dir_fd, ended_ns);
+	if (is_shared)
+		note_older(entry, dir_fd, result);
 	return status;
 }
 
@@ -381,15 +408,25 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	if (sandbox_check_name(name, err) < 0 || host_read_caller(&host, err) < 0)
 		return -1;
 	status = exec_quickly(&entry, ret_result, err);
+	bool is_stale = status < 0 && err->errnum == ESTALE;
+
 	/* A keeper that was just about to end took the call and did nothing with it. */
-	if (status < 0 && !exec->apart && (err->errnum == ECONNRESET || err->errnum == EPIPE)) {
+	if (status < 0 && !exec->apart &&
+	    (is_stale || err->errnum == ECONNRESET || err->errnum == EPIPE)) {
 		run_result_done(ret_result);
 		run_result_init(ret_result);
 		ret_result->status = RUN_DENIED;
 		*err = (struct error){ 0 };
 		status = 1;
 	}
-	return status == 1 ? exec_slowly(&entry, ret_result, err) : status;
+	if (status != 1)
+		return status;
+	status = exec_slowly(&entry, ret_result, err);
+	if (is_stale && status == 0)
+		strv_add(&ret_result->notes,
+			 "the sandbox was started anew: only so could it show the files of the "
+			 "host as they are");
+	return status;
 }
 
 int engine_exec(const char *name, const struct request *request,

@@ -38,6 +38,12 @@ void sandbox_capture(struct sandbox *sandbox);
 /* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
 bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
 
+/*
+ * Adds to NOTES which files of the workspace may be older inside than on the host, where processes hold on to names that
+ * were looked up at SINCE_NS or later. A bounded search.
+ */
+void sandbox_note_older(const struct sandbox *sandbox, uint64_t since_ns, struct strv *notes);
+
 /* sandbox_blobs.c: what git has of bases whose content is not kept. Best effort, too. */
 struct origin_records;
 struct view_stack;

@@ -6,6 +6,7 @@
 #include "engine/execute.h"
 #include "engine/sandbox_parts.h"
 #include "engine/workspace.h"
+#include "workspace/moments.h"
 
 /* Should we be killed, the fork is gone after this all the same. */
 #define FORK_TTL_MS (3600u * 1000)
@@ -56,6 +57,7 @@ static int run_in(const char *name, const struct request *request,
 	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
 		return -1;
 	status = execute_spec(&spec, &how, ret_result, err);
+	moments_add_left(place.sandbox.dir_fd, clock_now_ns());
 	fd_close(&how.upper_fd);
 	if (stays && status == 0)
 		sandbox_capture(&place.sandbox);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -175,6 +176,10 @@ static void start_exec(struct keeper *keeper, struct client *client)
 
 	if (client->is_active || client->pid)
 		return;
+	if (!fresh_look(keeper)) {
+		fresh_refuse(keeper, client);
+		return;
+	}
 	/* First of all: it is still awake now, and need not be woken for them later. */
 	send_figures(keeper, client, false);
 	if (attach_words(&keeper->packet, words, &err) < 0 ||
@@ -183,6 +188,7 @@ static void start_exec(struct keeper *keeper, struct client *client)
 	} else {
 		client->is_active = true;
 		keeper->is_idle = false;
+		fresh_note(keeper);
 	}
 	if (words[ATTACH_SECRETS].count > 0)
 		explicit_bzero(keeper->packet.body, sizeof(keeper->packet.body));
@@ -200,9 +206,25 @@ static void tell_loss(const struct client *client, int got)
 	client_fail(client, &err);
 }
 
+static bool is_init_ready(const struct keeper *keeper)
+{
+	struct pollfd ready = { .fd = keeper->launch.payload_fd, .events = POLLIN };
+
+	return poll(&ready, 1, 0) == 1;
+}
+
+/* What init has said before a client's next request could be made: that the last process has ended, perhaps. */
+static void hear_init_first(struct keeper *keeper)
+{
+	while (!keeper->is_idle && !keeper->is_over && is_init_ready(keeper))
+		clients_hear_init(keeper);
+}
+
 void client_step(struct keeper *keeper, struct client *client)
 {
 	struct attach_packet *packet = &keeper->packet;
+
+	hear_init_first(keeper);
 	int got = attach_receive(client->fd, packet);
 
 	if (got < 0)
@@ -270,6 +292,9 @@ void clients_hear_init(struct keeper *keeper)
 	struct attach_packet *packet = &keeper->packet;
 	const struct attach_message *message = &packet->message;
 
+	/* It may have been heard meanwhile. */
+	if (!is_init_ready(keeper))
+		return;
 	if (attach_receive(keeper->launch.payload_fd, packet) <= 0) {
 		keeper->is_over = keeper->has_lost_init = true;
 		return;
@@ -280,6 +305,9 @@ void clients_hear_init(struct keeper *keeper)
 		/* Said before init heard of a command that is on its way: then it says so again behind that one. */
 		keeper->is_idle = !has_active(keeper);
 		keeper->idle_since_ns = clock_now_ns();
+		keeper->left_ns = message->at_ns;
+		if (keeper->is_idle)
+			fresh_tidy(keeper);
 	} else if (message->kind == ATTACH_STARTED && client) {
 		client->pid = message->pid;
 	} else if (message->kind == ATTACH_ENDED && client) {

@@ -276,6 +276,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 		_exit(1);
 	say_who(options);
 	bounds_init(keeper);
+	fresh_begin(keeper);
 	if (launch(keeper, &err) < 0)
 		clients_fail(keeper, &err);
 	else
@@ -286,7 +287,8 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 		struct pollfd end = { .fd = keeper->launch.init_fd, .events = POLLIN };
 
 		launch_kill(&keeper->launch);
-		(void)poll(&end, 1, END_MS);
+		if (poll(&end, 1, END_MS) == 1)
+			fresh_end(keeper);
 		clients_end(keeper);
 	}
 	bounds_done(keeper);

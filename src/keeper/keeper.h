@@ -29,6 +29,13 @@ struct keeper_options {
 	/* Where a command starts that was called in directory CWD. */
 	const char *(*directory_of)(const char *cwd, void *cookie);
 	void *cookie;
+	/*
+	 * At NOW_NS (clock_stamp_ns) its overlays knew no name of the host's files, and since ALONE_NS (CLOCK_MONOTONIC) no
+	 * process had been inside. The start itself is the caller's to note.
+	 */
+	void (*note_fresh)(int dir_fd, uint64_t now_ns, uint64_t alone_ns);
+	/* The last process inside had ended by LEFT_NS (CLOCK_MONOTONIC), and the sandbox has ended with it. */
+	void (*note_left)(int dir_fd, uint64_t left_ns);
 };
 
 #define KEEPER_SOCKET "socket"

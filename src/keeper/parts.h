@@ -25,6 +25,12 @@ struct client {
 	uint64_t untold; /* denials that it was not told */
 };
 
+/* A directory of the host by what it is, not by its name. */
+struct place {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct keeper {
 	const struct keeper_options *options;
 	struct launch launch;
@@ -43,6 +49,11 @@ struct keeper {
 	struct quota quota; /* where the filesystem has them; then nobody is ended for the disk */
 	bool was_full, was_crammed;
 	uint64_t idle_since_ns;
+	uint64_t left_ns; /* when the last process inside had ended */
+	bool was_entered; /* a command was started */
+	uint64_t
+		fresh_ns; /* when the names were dropped for the command that is being started; 0: they were not */
+	struct place workspace, *bind_places;	  /* when the sandbox was started */
 	uint64_t oom_kills, pids_refused;	  /* as last read */
 	struct launch_rules rules;		  /* of the gateway */
 	struct attach_denied denied[DENIED_KEPT]; /* by the network; a ring */
@@ -60,6 +71,19 @@ struct client *client_of_id(struct keeper *keeper, uint32_t id);
 
 /* Reads and does what one client asks for, or notices that it is gone. */
 void client_step(struct keeper *keeper, struct client *client);
+
+/* Before the sandbox is started. */
+void fresh_begin(struct keeper *keeper);
+/* After its end, when no process is left inside. */
+void fresh_end(struct keeper *keeper);
+/* After the last process inside has ended. */
+void fresh_tidy(struct keeper *keeper);
+/* Before a command: false when the sandbox cannot be shown the host's files as they are, and has to be started anew. */
+bool fresh_look(struct keeper *keeper);
+/* Then: has CLIENT try again, and ends the sandbox. */
+void fresh_refuse(struct keeper *keeper, const struct client *client);
+/* When it is on its way: notes the moment. */
+void fresh_note(struct keeper *keeper);
 
 /* What init says. */
 void clients_hear_init(struct keeper *keeper);

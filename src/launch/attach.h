@@ -9,8 +9,8 @@
  *                 <-----------------------------------------------------------------  TERMINAL
  *                 <-----------------------------------------------------------------  RUNNING, exec (or FAILED)
  *                 <---------- DENIED, as they come
- *                 <------------------------------------- ENDED
  *                                            <---------- ENDED; IDLE when nobody is left
+ *                 <------------------------------------- ENDED
  *
  * Whoever can tell the client something tells it directly: each hop is a process to be woken. KILL ends what an exec
  * started, as does a client that goes away; SIGNAL is for its command. STOP ends everything, FREEZE and THAW halt it.
@@ -97,7 +97,7 @@ struct attach_rule {
 struct attach_message {
 	enum attach_kind kind;
 	uint32_t id;	/* the keeper's number of the exec */
-	uint64_t at_ns; /* RUNNING, ENDED: when it happened */
+	uint64_t at_ns; /* RUNNING, ENDED, IDLE: when it happened */
 	union {
 		struct attach_exec exec;
 		struct attach_figures figures;

@@ -39,6 +39,7 @@ static size_t fixed_size(enum message_kind kind)
 		return HEAD_SIZE + sizeof(any->ended);
 	case MESSAGE_PART:
 	case MESSAGE_ROOT:
+	case MESSAGE_OVERLAYS:
 		return HEAD_SIZE + offsetof(__typeof__(any->text), bytes);
 	case MESSAGE_MOVE:
 	case MESSAGE_MOVED:
@@ -63,6 +64,7 @@ static size_t fds_max(enum message_kind kind)
 	switch (kind) {
 	case MESSAGE_PLAN:
 	case MESSAGE_GROUPS:
+	case MESSAGE_OVERLAYS:
 		return MESSAGE_FDS_MAX;
 	case MESSAGE_MOVE:
 		return 2;
@@ -86,7 +88,8 @@ static size_t fds_max(enum message_kind kind)
 
 static size_t text_len(const struct message *message)
 {
-	if (message->kind == MESSAGE_PART || message->kind == MESSAGE_ROOT)
+	if (message->kind == MESSAGE_PART || message->kind == MESSAGE_ROOT ||
+	    message->kind == MESSAGE_OVERLAYS)
 		return message->text.len;
 	return message->kind == MESSAGE_MOVE ? message->move.len : 0;
 }
@@ -109,6 +112,8 @@ static bool is_whole(const struct message *message, size_t got, size_t fd_count)
 	size_t len = text_len(message);
 
 	if (len > MESSAGE_TEXT_MAX || got != fixed + len)
+		return false;
+	if (message->kind == MESSAGE_OVERLAYS && len != fd_count)
 		return false;
 	/* A list of paths is read up to its last NUL. */
 	return message->kind != MESSAGE_ROOT || len == 0 || message->text.bytes[len - 1] == '\0';

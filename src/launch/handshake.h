@@ -8,7 +8,7 @@
  *   id maps, MAPPED ----> take the ids, fresh /proc ...       the network ---> init
  *   cgroups, GROUPS --------------------------------------> take the ids, enter groups, seal itself
  *   overlays, PART* ----> (plain users: builds them,          PROC (without cgroups) ---> supervisor
- *                          ROOT ---> supervisor)              filter, LISTENER ---> supervisor
+ *                          ROOT, OVERLAYS ---> supervisor)    filter, LISTENER ---> supervisor
  *   READY   ------------> attach, pivot, check                wait
  *                         join the network
  *                         let the host's root go
@@ -43,6 +43,7 @@ enum message_kind {
 	MESSAGE_LISTENER, /* from payload: the filter's listener */
 	MESSAGE_TERMINAL, /* from payload: the pty's master side */
 	MESSAGE_ROOT, /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */
+	MESSAGE_OVERLAYS, /* from an init that stays: what its overlays are reconfigured by (root_overlays; text: a digit each) */
 	MESSAGE_MOVE, /* to init: a rename to prepare: what both paths (text, each with its NUL) are relative to */
 	MESSAGE_MOVED, /* from init: that is done, or cannot be */
 	MESSAGE_ENDED, /* from init: the command's status */

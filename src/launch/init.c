@@ -134,6 +134,29 @@ static int send_layers(const struct start *start, const struct root_parts *parts
 	return 0;
 }
 
+/* The supervisor has the overlays of a sandbox that stays look at the host anew; behind the lock-down init cannot. */
+static int send_overlays(const struct start *start, const struct root_overlays *overlays,
+			 struct error *err)
+{
+	for (size_t i = 0; i < overlays->count;) {
+		struct message message = { .kind = MESSAGE_OVERLAYS };
+		int fds[MESSAGE_FDS_MAX];
+		uint32_t count = 0;
+
+		for (; count < MESSAGE_FDS_MAX && i < overlays->count; i++) {
+			const struct root_overlay *overlay = &overlays->items[i];
+
+			fds[count] = overlay->context_fd;
+			message.text.bytes[count++] =
+				(char)('0' + overlay->is_read_only + 2 * overlay->has_workspace);
+		}
+		message.text.len = count;
+		if (handshake_send(start->control_fd, &message, fds, count) < 0)
+			return error_errno(err, ERROR_HOST, "start: cannot send");
+	}
+	return 0;
+}
+
 static int build_root(const struct start *start, struct root_parts *parts, struct error *err)
 {
 	if (root_is_idmapped(start->spec->root))
@@ -141,7 +164,7 @@ static int build_root(const struct start *start, struct root_parts *parts, struc
 	if (start->storage && storage_open(start->storage, &parts->upper_fd, err) < 0)
 		return -1;
 	if (root_forest_build(start->spec, -1, parts, err) < 0 ||
-	    send_layers(start, parts, err) < 0)
+	    send_layers(start, parts, err) < 0 || send_overlays(start, &parts->overlays, err) < 0)
 		return -1;
 	return receive_parts(start, parts, err);
 }

@@ -56,6 +56,7 @@ struct launch {
 	int storage_fd;	       /* the lock on that */
 	int proc_fd;	       /* a proc of the sandbox; -1 where a cgroup counts, or until known */
 	struct root_held held; /* until the janitor has them */
+	struct root_overlays overlays; /* of one that stays; else none */
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;

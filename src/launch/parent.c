@@ -116,6 +116,8 @@ static int send_root(struct launch *launch, const struct spec *spec, int proc_fd
 	launch->upper_fd = fd_take(&parts.upper_fd);
 	launch->held = parts.held;
 	parts.held.count = 0;
+	launch->overlays = parts.overlays;
+	parts.overlays = (struct root_overlays){ 0 };
 	strv_copy(&launch->unit_paths, &parts.unit_paths);
 	return 0;
 }
@@ -244,6 +246,19 @@ static void take_layers(struct launch *launch, const struct message *message, in
 		strv_add(&launch->unit_paths, at);
 }
 
+static void take_overlays(struct launch *launch, const struct message *message,
+			  const struct message_fds *fds)
+{
+	for (size_t i = 0; i < fds->count; i++) {
+		int what = message->text.bytes[i] - '0';
+		const struct root_overlay overlay = { .context_fd = fds->items[i],
+						      .is_read_only = what & 1,
+						      .has_workspace = what & 2 };
+
+		root_overlays_add(&launch->overlays, &overlay);
+	}
+}
+
 /* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
 static void step_behind_exec(struct launch *launch, struct launch_report *report)
 {
@@ -312,6 +327,7 @@ static void report_message(struct launch *launch, const struct message *message,
 	case MESSAGE_PART:
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
+	case MESSAGE_OVERLAYS:
 	case MESSAGE_MOVE:
 		break;
 	}
@@ -324,6 +340,10 @@ static void step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	int got = handshake_receive(ready_fd, &message, &fds);
 
 	*ret_report = (struct launch_report){ .event = LAUNCH_NOTHING, .fd = -1 };
+	if (got > 0 && message.kind == MESSAGE_OVERLAYS) {
+		take_overlays(launch, &message, &fds);
+		return;
+	}
 	if (got > 0) {
 		report_message(launch, &message, fds.items[0], ret_report);
 		return;
@@ -394,6 +414,7 @@ void launch_done(struct launch *launch, bool wait)
 		(void)fd_send(launch->janitor_fd, "p", 1, &launch->proc_fd, 1);
 	fd_close(&launch->proc_fd);
 	root_held_done(&launch->held);
+	root_overlays_done(&launch->overlays);
 	cgroup_done(&launch->group);
 	cgroup_done(&launch->gateway_group);
 	strv_done(&launch->unit_paths);

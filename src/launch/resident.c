@@ -55,7 +55,8 @@ struct resident {
 	size_t count;
 	struct mover mover;
 	struct attach_packet packet;
-	bool was_idle; /* and the keeper knows */
+	bool was_idle;	  /* and the keeper knows */
+	uint64_t left_ns; /* when a process was last reaped */
 };
 
 /* What the helper made while we mounted: a proc of ours, the groups and their namespace. */
@@ -260,13 +261,26 @@ static void take_request(struct resident *resident)
 	attach_close(packet);
 }
 
+/* When no process is left. */
+static void tell_idle(struct resident *resident)
+{
+	const struct attach_message idle = { .kind = ATTACH_IDLE, .at_ns = resident->left_ns };
+	siginfo_t unused;
+
+	if (resident->was_idle || waitid(P_ALL, 0, &unused, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	    errno != ECHILD)
+		return;
+	resident->was_idle = true;
+	tell_keeper(resident, &idle);
+}
+
 static void report_end(struct resident *resident, pid_t pid, int status, const struct rusage *usage)
 {
 	for (size_t i = 0; i < resident->count; i++) {
 		struct member *member = &resident->members[i];
 		struct attach_message message = { .kind = ATTACH_ENDED,
 						  .id = member->id,
-						  .at_ns = clock_now_ns() };
+						  .at_ns = resident->left_ns };
 
 		if (member->pid != pid)
 			continue;
@@ -276,9 +290,11 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		if (!resident->sealing.has_group)
 			message.ended.is_crowded =
 				crowd_is_there(resident->start->spec->limits.pids);
+		/* First the keeper: the client's next command must find there that this one has ended, and whether all have. */
+		tell_keeper(resident, &message);
+		tell_idle(resident);
 		(void)attach_send(member->client_fd, &message, NULL, 0);
 		close(member->client_fd);
-		tell_keeper(resident, &message);
 		struct strv secrets = member->secrets;
 
 		*member = resident->members[--resident->count];
@@ -289,8 +305,6 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 
 static void reap(struct resident *resident)
 {
-	const struct attach_message idle = { .kind = ATTACH_IDLE };
-
 	for (;;) {
 		struct rusage usage;
 		int status;
@@ -298,12 +312,11 @@ static void reap(struct resident *resident)
 
 		if (pid < 0 && errno == EINTR)
 			continue;
-		if (pid < 0 && !resident->was_idle) {
-			resident->was_idle = true;
-			tell_keeper(resident, &idle);
-		}
+		if (pid < 0)
+			tell_idle(resident);
 		if (pid <= 0)
 			return;
+		resident->left_ns = clock_now_ns();
 		if (pid == resident->mover.pid)
 			mover_report(&resident->mover);
 		else

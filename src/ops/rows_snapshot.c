@@ -106,6 +106,7 @@ const struct op refresh_row = {
 	.group = GROUP,
 	.params = kill_params,
 	.help = "What the sandbox changed stays on top; everything else is as reality is\n"
-		"now. status tells beforehand what moved.\n",
+		"now. Each exec looks at your files anew; only names that a process inside\n"
+		"holds stay old, and --kill ends those. status tells beforehand what moved.\n",
 	.run = op_refresh_run,
 };

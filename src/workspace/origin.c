@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/sha256.h"
+#include "workspace/moments.h"
 #include "workspace/origin_blob.h"
 #include "workspace/origin_index.h"
 #include "workspace/promotion.h"
@@ -148,6 +149,8 @@ int origin_index_open(const struct sandbox *sandbox, const struct view_stack *st
 	index->stack = stack;
 	index->workspace_fd = -1;
 	index->own = origin_own_new();
+	index->last_directory = xcalloc(1, sizeof(*index->last_directory));
+	index->fresh_ns = moments_before_unlisted(sandbox->dir_fd);
 	if (target_open(sandbox->workspace, &index->workspace_fd, err) < 0 ||
 	    check_clock(index, err) < 0 || read_records(index, err) < 0) {
 		origin_index_close(index);
@@ -167,6 +170,8 @@ void origin_index_close(struct origin_index *index)
 	origin_records_done(&index->promoted);
 	origin_records_done(&index->restored);
 	origin_records_done(&index->blobs);
+	free(index->last_directory->path);
+	free(index->last_directory);
 	free(index);
 }
 

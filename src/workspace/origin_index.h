@@ -6,6 +6,12 @@
 
 #define ORIGIN_KEPT_MAX (1u << 20) /* contents up to this are kept */
 
+/* Since when a directory of the host is the one that it is. */
+struct origin_directory {
+	char *path;
+	uint64_t since_ns;
+};
+
 struct origin_index {
 	const struct sandbox *sandbox;
 	const struct view_stack *stack;
@@ -14,6 +20,9 @@ struct origin_index {
 	struct origin_records restored; /* by taking such promotions back */
 	struct origin_records blobs;	/* what git has of large ones (origin_blob.h) */
 	uint64_t top_at_ns;		/* when the top was last captured; 0: never */
+	uint64_t
+		fresh_ns; /* before what the sandbox did and no record tells of (moments.h); 0: unknown */
+	struct origin_directory *last_directory; /* that was asked for */
 	struct origin_own *own; /* what the sandbox's own layers hold; listed when asked for */
 	int workspace_fd;
 	bool times_hold;   /* the clock was not set back since the base was taken */

@@ -1,10 +1,13 @@
 /*
- * The base of a path nothing was written down about, from what the kernel left: the birth of the layer's inode, which is
- * when it was copied up, and the mark it then got of where it came from.
+ * The base of a path that nothing is recorded of. It is what the host has now only where that can be proved: by the mark
+ * that the kernel leaves on a copied file, which names the inode that it copied, with the time of the copy; or because
+ * nothing has changed since a moment at which the sandbox did not know the name yet. No mark, or an empty one (plain
+ * users, files with several names), proves nothing; equal stamps count as a change.
  */
 #include "workspace/origin_index.h"
 
 #include "base/own.h"
+#include "workspace/handle.h"
 #include "workspace/target.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define HANDLE_MAX 256
+#define MARK_MAX 256
 
 /*
  * The inode a mark of the kernel names, or 0: version, magic, length, flags, type, 16 bytes of the filesystem, then what
@@ -67,7 +70,7 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 {
 	const struct delta_side *side = &entry->new;
 	owned(fd_close) int fd = -1;
-	unsigned char handle[HANDLE_MAX];
+	unsigned char handle[MARK_MAX];
 	ssize_t len;
 
 	*ret_ino = 0;
@@ -92,6 +95,13 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 	return len >= 0 || errno == ERANGE;
 }
 
+/* What of the sandbox's own says where its version of a path came from: the object in the oldest layer that has one. */
+struct first_copy {
+	uint64_t birth_ns; /* 0: unknown */
+	struct handle mark;
+	bool has_mark; /* the kernel's, whole */
+};
+
 static uint64_t birth_of(const struct view_object *object)
 {
 	struct statx stx;
@@ -103,29 +113,58 @@ static uint64_t birth_of(const struct view_object *object)
 	return (uint64_t)stx.stx_btime.tv_sec * 1000000000u + stx.stx_btime.tv_nsec;
 }
 
-/* When the sandbox first took PATH: the birth of its object in the oldest layer that has one; 0 when unknown. */
-static uint64_t first_taken(const struct view_stack *stack, const struct delta_entry *entry)
+static void read_first_copy(const struct view_stack *stack, const struct view_object *object,
+			    struct first_copy *ret_copy)
 {
-	uint64_t birth = entry->new.exists ? entry->new.btime_ns : 0;
-	size_t from = entry->new.exists ? entry->new.layer + 1 : stack->count;
+	owned(fd_close) int fd = -1;
 
-	while (from < stack->count) {
+	*ret_copy = (struct first_copy){ .birth_ns = birth_of(object) };
+	if (!S_ISREG(object->st.st_mode) && !S_ISDIR(object->st.st_mode))
+		return;
+	fd = openat(object->dir_fd, object->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ret_copy->has_mark =
+		handle_read_note(fd, stack->user_xattr[object->layer], &ret_copy->mark);
+}
+
+static void find_first_copy(const struct view_stack *stack, const struct delta_entry *entry,
+			    struct first_copy *ret_copy)
+{
+	*ret_copy = (struct first_copy){ 0 };
+	for (size_t from = entry->new.exists ? entry->new.layer : stack->count;
+	     from < stack->count;) {
 		struct view_object object = { .dir_fd = -1 };
 		struct error ignored = { 0 };
 
-		if (view_lookup(stack, from, entry->path, &object, &ignored) < 0)
-			return 0;
-		bool is_older = object.kind == VIEW_LAYER;
-
-		if (is_older)
-			birth = birth_of(&object);
-		from = is_older ? object.layer + 1 : stack->count;
-		/* Removed below and made anew above: the birth of the new one tells nothing. */
+		if (view_lookup(stack, from, entry->path, &object, &ignored) < 0) {
+			*ret_copy = (struct first_copy){ 0 };
+			return;
+		}
+		from = object.kind == VIEW_LAYER ? object.layer + 1 : stack->count;
+		if (object.kind == VIEW_LAYER)
+			read_first_copy(stack, &object, ret_copy);
+		/* Removed below and made anew above: the new one tells nothing of what was removed. */
 		if (object.kind == VIEW_ABSENT)
-			birth = 0;
+			*ret_copy = (struct first_copy){ 0 };
 		view_object_done(&object);
 	}
-	return birth;
+}
+
+/* Whether the host has the very inode at the base's path that was copied up, unchanged since then. */
+static bool is_marked(const struct origin_index *index, const struct delta_entry *entry,
+		      const struct txn_identity *now)
+{
+	const char *relative =
+		target_relative(index->sandbox->workspace, origin_base_path(index->stack, entry));
+	owned(fd_close) int dir_fd = -1;
+	struct first_copy copy;
+	struct handle there;
+	const char *name;
+
+	find_first_copy(index->stack, entry, &copy);
+	return copy.has_mark && origin_index_is_before(index, now->ctime_ns, copy.birth_ns) &&
+	       relative && target_parent(index->workspace_fd, relative, &dir_fd, &name) == 0 &&
+	       handle_read(dir_fd, name, &there) && handle_is_near(&there, &copy.mark) &&
+	       handle_compare(&there, &copy.mark) == 0;
 }
 
 /* Whether layers below the top say nothing of PATH. */
@@ -145,22 +184,75 @@ static bool is_only_in_top(const struct view_stack *stack, const char *path)
 }
 
 /*
- * A time before the sandbox did anything to PATH, or 0. What the top did, it did after it was last captured, since
- * nothing is written down about it; and after the base was taken, as does every layer unless a refresh moved that.
+ * A moment before the sandbox knew of PATH, or 0: nothing is recorded of it, so all that was done to it came after what
+ * is recorded of the top; and after the base was taken, as does every layer unless a refresh moved that. Between that
+ * moment and now a name may have been looked up at any time, and been kept while the host changed what it stood for.
  */
-static uint64_t not_yet_taken(const struct origin_index *index, const char *path)
+static uint64_t last_unknown(const struct origin_index *index, const char *path)
 {
 	const struct sandbox *sandbox = index->sandbox;
 
 	if (is_only_in_top(index->stack, path))
-		return index->top_at_ns > sandbox->base_ns ? index->top_at_ns : sandbox->base_ns;
+		return index->fresh_ns > sandbox->base_ns ? index->fresh_ns : sandbox->base_ns;
 	return sandbox->base_ns / 1000000 <= sandbox->created_ms + 1 ? sandbox->base_ns : 0;
 }
 
-/* Whether nothing was removed from reality's directory of PATH since the sandbox took it: a removal is noted there. */
-static bool is_directory_still(const struct origin_index *index, const char *path)
+static uint64_t changed_ns(const char *path)
 {
-	owned(free_ptr) char *above = xstrdup(path);
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || st.st_ctim.tv_sec < 0)
+		return UINT64_MAX;
+	return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+}
+
+/*
+ * Since when the host's directory PATH is the one that it is: another one renamed to its name, or to that of one above
+ * it, brings files along that are older than that. A rename changes the directory, and the one it lies in: where either
+ * is unchanged since a moment, there was none.
+ */
+static uint64_t directory_since(const struct origin_index *index, const char *path)
+{
+	struct origin_directory *last = index->last_directory;
+	owned(free_ptr) char *at = xstrdup(path);
+	uint64_t since_ns = 0, own_ns;
+	char *slash;
+
+	if (last->path && strcmp(last->path, path) == 0)
+		return last->since_ns;
+	own_ns = changed_ns(at);
+	while ((slash = strrchr(at, '/')) && at[1]) {
+		slash[slash == at] = '\0';
+		uint64_t above_ns = changed_ns(at), both_ns = own_ns < above_ns ? own_ns : above_ns;
+
+		since_ns = both_ns > since_ns ? both_ns : since_ns;
+		own_ns = above_ns;
+	}
+	free(last->path);
+	*last = (struct origin_directory){ xstrdup(path), since_ns };
+	return since_ns;
+}
+
+/* Whether what the host has at PATH, last changed at CTIME_NS, is what it had when the sandbox did not know of it yet. */
+static bool is_older(const struct origin_index *index, const struct delta_entry *entry,
+		     const char *path, int64_t ctime_ns)
+{
+	uint64_t then_ns = last_unknown(index, entry->path), since_ns;
+	owned(free_ptr) char *directory = xstrdup(path);
+	char *slash = strrchr(directory, '/');
+
+	if (!origin_index_is_before(index, ctime_ns, then_ns))
+		return false;
+	slash[slash == directory] = '\0';
+	since_ns = directory_since(index, directory);
+	return since_ns == 0 ||
+	       (since_ns <= INT64_MAX && origin_index_is_before(index, (int64_t)since_ns, then_ns));
+}
+
+/* Whether nothing was removed from the host's directory of ENTRY since then: a removal is noted there. */
+static bool is_directory_still(const struct origin_index *index, const struct delta_entry *entry)
+{
+	owned(free_ptr) char *above = xstrdup(entry->path);
 	struct txn_identity now;
 	char *slash;
 
@@ -173,7 +265,7 @@ static bool is_directory_still(const struct origin_index *index, const char *pat
 			return false;
 		origin_index_look(index, above, &now);
 	} while (!now.exists);
-	return origin_index_is_before(index, now.ctime_ns, not_yet_taken(index, path));
+	return is_older(index, entry, above, now.ctime_ns);
 }
 
 /* Reality has nothing there. Had it something when the sandbox took it? */
@@ -185,7 +277,7 @@ static void work_out_absent(const struct origin_index *index, const struct delta
 
 	origin->quality = ORIGIN_EXACT;
 	if (entry->from || !origin_is_copied_up(index->stack, entry, &ino) ||
-	    is_directory_still(index, entry->path))
+	    is_directory_still(index, entry))
 		return;
 	own = origin_own_find(index, entry);
 	if (own) {
@@ -206,13 +298,14 @@ static void work_out_absent(const struct origin_index *index, const struct delta
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
 		     const struct txn_identity *now, struct origin *ret_origin)
 {
+	const char *path = origin_base_path(index->stack, entry);
+
 	*ret_origin = (struct origin){ .quality = ORIGIN_LOST };
 	if (!now->exists) {
 		work_out_absent(index, entry, ret_origin);
 		return;
 	}
-	if (!origin_index_is_before(index, now->ctime_ns, first_taken(index->stack, entry)) &&
-	    !origin_index_is_before(index, now->ctime_ns, not_yet_taken(index, entry->path)))
+	if (!is_marked(index, entry, now) && !is_older(index, entry, path, now->ctime_ns))
 		return;
 	ret_origin->quality = ORIGIN_EXACT;
 	ret_origin->identity = *now;

@@ -7,6 +7,7 @@
  *   sbx/NAME/upper/   its writable top, shaped as a layer
  *   sbx/NAME/profile  a copy of the profile it was made with, unless that is a built-in one; what starts read
  *   sbx/NAME/touched  base identities of what the top touched (origin.h)
+ *   sbx/NAME/moments  when it began to look at the host's files anew (moments.h)
  *   sbx/NAME/todo     steps of whoever works in it (todo.h)
  *   sbx/NAME/promoted what promotions made of reality, from then on the base (origin_record.h)
  *   sbx/NAME/losers   digests of contents that lost a conflict; a reference, so that they stay

@@ -10,9 +10,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #define META_KIND "aisbx-sandbox 1"
 #define HEAD_KIND "aisbx-head 1"
@@ -123,33 +120,9 @@ void sandbox_record_done(struct sandbox *sandbox)
 	strv_done(&sandbox->settings);
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/*
- * A time such that what changed before has an earlier stamp, and what changes from now on has not. Kernels from 6.13 on
- * give a file whose stamp was looked at a fine one, and nobody an earlier one from then on. On others this is the coarse
- * clock's last tick: what changed since that tick counts as changed later, which errs on the safe side.
- */
-static uint64_t stamp_ns(void)
-{
-	uint64_t coarse_ns = (uint64_t)clock_ns(CLOCK_REALTIME_COARSE);
-	owned(fd_close) int fd = memfd_create("aisbx", MFD_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || fchmod(fd, 0600) < 0 || fstat(fd, &st) < 0)
-		return coarse_ns;
-	return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
-}
-
 int sandbox_take_base(struct sandbox *sandbox, struct error *err)
 {
-	sandbox->base_ns = stamp_ns();
+	sandbox->base_ns = clock_stamp_ns();
 	sandbox->clock_offset_ns = clock_offset_ns();
 	return store_boot_id(sandbox->base_boot_id, err);
 }

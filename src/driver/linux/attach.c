@@ -141,8 +141,10 @@ static void fail(struct attach_task *task, const struct error *err)
 
 static void take_figures(struct attach_task *task, const struct attach_figures *figures)
 {
-	if (!task->has_figures)
+	if (!task->has_figures) {
 		task->before = *figures;
+		task->task.is_shared = !figures->is_idle;
+	}
 	task->has_figures = true;
 	task->is_asking = false;
 	task->task.denials.beyond += figures->untold - task->now.untold;
