@@ -21,11 +21,19 @@ int engine_artifact_save(const char *sandbox, const struct strv *paths, struct v
 /* All records, newest first, without their entries. */
 int engine_artifact_list(struct value **ret_list, struct error *err);
 
+struct engine_artifact_get {
+	const char *id;			/* or the beginning of one */
+	const char *dst;		/* a directory that is there takes it under its own name */
+	bool force;			/* replace what is there already */
+	const struct strv *allow_paths; /* as for a promotion */
+	bool allow_privilege, allow_special;
+};
+
 /*
- * Writes artifact ID (or the beginning of one) to DST, or into it where that is a directory: {artifact_id, path,
- * sha256}. What is there already stays unless FORCE; no link is followed; contents are held to their digests.
+ * Writes an artifact to a place of reality, as a promotion: {artifact_id, path, sha256} and what engine_promote answers.
+ * Contents are held to their digests. The answer is also there with ERROR_CONSENT.
  */
-int engine_artifact_get(const char *id, const char *dst, bool force, struct value **ret_answer,
+int engine_artifact_get(const struct engine_artifact_get *wish, struct value **ret_answer,
 			struct error *err);
 
 /*

@@ -1,48 +1,47 @@
-/* An artifact written back to reality: beside its place, checked, then renamed into it. */
+/*
+ * An artifact written back to reality: laid out in the store, held to its digests, and promoted from there, so that what is
+ * asked about, refused, journalled and undone is the same as for everything else that comes out of a sandbox.
+ */
 #include "engine/artifact_parts.h"
 
 #include "base/fd.h"
-#include "base/id.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "base/sha256.h"
+#include "base/tree.h"
+#include "engine/record.h"
 #include "engine/sandbox.h"
+#include "engine/workspace_parts.h"
 #include "workspace/cas.h"
 #include "workspace/copy.h"
+#include "workspace/promote.h"
 #include "workspace/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where an artifact is laid out; one at a time, and what a killed process left goes with the next. */
+#define DRAFT ".get"
+
 struct getting {
 	struct store store;
-	int dir_fd;
+	int dir_fd; /* of all artifacts */
 	struct value *record;
-	bool force;
+	bool has_draft;
 };
 
 static void getting_done(struct getting *get)
 {
+	if (get->has_draft)
+		(void)tree_remove(get->dir_fd, DRAFT);
 	value_free(get->record);
 	fd_close(&get->dir_fd);
 	store_close(&get->store);
-}
-
-/* Puts the draft into its place; what stands there, be it a link, is replaced by force only. */
-static int put_into_place(const struct getting *get, int dir_fd, const char *draft,
-			  const char *name, struct error *err)
-{
-	unsigned flags = get->force ? 0 : RENAME_NOREPLACE;
-
-	if (renameat2(dir_fd, draft, dir_fd, name, flags) == 0)
-		return 0;
-	if (errno == EEXIST)
-		return error_set(err, ERROR_CONFLICT, "%s is there already; --force replaces it",
-				 name);
-	return error_errno(err, ERROR_HOST, "%s", name);
 }
 
 static int write_content(const struct getting *get, int fd, const char *sha256, unsigned mode,
@@ -68,29 +67,20 @@ static int put_row(const struct getting *get, const struct value *row, int dir_f
 {
 	const char *link = value_get_text(row, "link");
 	const char *sha256 = value_get_text(row, "sha256");
-	char draft[ID_SHORT_SIZE];
+	owned(fd_close) int fd = -1;
 	int64_t mode = 0644;
-	int status = 0;
 
-	if (id_short(".aisbx", draft, err) < 0)
-		return -1;
+	if (link)
+		return symlinkat(link, dir_fd, name) == 0
+			       ? 0
+			       : error_errno(err, ERROR_HOST, "artifact: %s", name);
 	(void)value_get_int(row, "mode", &mode);
-	if (link) {
-		if (symlinkat(link, dir_fd, draft) < 0)
-			return error_errno(err, ERROR_HOST, "%s", name);
-	} else {
-		owned(fd_close) int fd = openat(
-			dir_fd, draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-		if (fd < 0)
-			return error_errno(err, ERROR_HOST, "%s", name);
-		status = write_content(get, fd, sha256 ? sha256 : "", (unsigned)mode & 0777, err);
-	}
-	if (status == 0)
-		status = put_into_place(get, dir_fd, draft, name, err);
-	if (status < 0)
-		(void)unlinkat(dir_fd, draft, 0);
-	return status < 0 ? error_context(err, "artifact") : 0;
+	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "artifact: %s", name);
+	return write_content(get, fd, sha256 ? sha256 : "", (unsigned)mode & 0777, err) < 0
+		       ? error_context(err, "artifact")
+		       : 0;
 }
 
 /* Every directory on the way to RELATIVE, none of them a link. */
@@ -132,11 +122,8 @@ static int put_directory(const struct getting *get, int dir_fd, const char *name
 
 	if (!entries || entries->kind != VALUE_LIST)
 		return error_set(err, ERROR_INPUT, "damaged artifact");
-	if (mkdirat(dir_fd, name, 0755) < 0 && (errno != EEXIST || !get->force))
-		return errno == EEXIST
-			       ? error_set(err, ERROR_CONFLICT,
-					   "%s is there already; --force writes into it", name)
-			       : error_errno(err, ERROR_HOST, "%s", name);
+	if (mkdirat(dir_fd, name, 0755) < 0)
+		return error_errno(err, ERROR_HOST, "%s", name);
 	root_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (root_fd < 0)
 		return error_errno(err, ERROR_HOST, "%s", name);
@@ -159,11 +146,11 @@ static const char *last_name(const char *path, size_t *ret_len)
 	return slash ? slash + 1 : path;
 }
 
-/* The directory DST lies in and its name there; a directory that is there takes the artifact under its own name. */
-static int open_place(const struct getting *get, const char *dst, int *ret_fd, char **ret_name,
+/* Where DST is, absolute and without links above its last name; a directory takes the artifact under its own name. */
+static int find_place(const struct getting *get, const char *dst, char **ret_goal, char **ret_name,
 		      struct error *err)
 {
-	owned(free_ptr) char *own = artifact_path(get->record), *parent = NULL;
+	owned(free_ptr) char *own = artifact_path(get->record), *parent = NULL, *real = NULL;
 	const char *start;
 	struct stat st;
 	size_t len;
@@ -175,41 +162,108 @@ static int open_place(const struct getting *get, const char *dst, int *ret_fd, c
 		start = last_name(dst, &len);
 		parent = start > dst ? xstrndup(dst, (size_t)(start - dst)) : xstrdup(".");
 	}
-	*ret_name = xstrndup(start, len);
-	*ret_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_fd < 0)
+	real = path_real(parent);
+	if (!real)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", dst);
+	*ret_name = xstrndup(start, len);
 	if (!**ret_name || strcmp(*ret_name, ".") == 0 || strcmp(*ret_name, "..") == 0 ||
 	    strchr(*ret_name, '/'))
 		return error_set(err, ERROR_USAGE, "'%s' is no name for a file", dst);
+	*ret_goal = xasprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, *ret_name);
 	return 0;
 }
 
-int engine_artifact_get(const char *id, const char *dst, bool force, struct value **ret_answer,
+/* The artifact as NAME in the draft; *ret_path is where it lies, owned. */
+static int lay_out(struct getting *get, const char *name, char **ret_path, struct error *err)
+{
+	const char *kind = value_get_text(get->record, "kind");
+	owned(fd_close) int fd = -1;
+
+	if (flock(get->dir_fd, LOCK_EX) < 0)
+		return error_errno(err, ERROR_HOST, "artifacts");
+	(void)tree_remove(get->dir_fd, DRAFT);
+	if (mkdirat(get->dir_fd, DRAFT, 0700) < 0)
+		return error_errno(err, ERROR_HOST, "artifacts/" DRAFT);
+	get->has_draft = true;
+	fd = openat(get->dir_fd, DRAFT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "artifacts/" DRAFT);
+	*ret_path = xasprintf("%s/artifacts/" DRAFT "/%s", get->store.path, name);
+	return kind && strcmp(kind, "directory") == 0 ? put_directory(get, fd, name, err)
+						      : put_row(get, get->record, fd, name, err);
+}
+
+/* A promotion needs the sandbox that it comes from; this one has no layers and no workspace, whatever became of the real one. */
+static void stand_in(struct getting *get, struct sandbox *ret_sandbox)
+{
+	const char *name = value_get_text(get->record, "sandbox");
+
+	*ret_sandbox = (struct sandbox){ .store = &get->store,
+					 .dir_fd = -1,
+					 .lock_fd = -1,
+					 .freeze_fd = -1,
+					 .workspace = xstrdup("/dev/null") };
+	(void)snprintf(ret_sandbox->name, sizeof(ret_sandbox->name), "%s", name ? name : "");
+}
+
+static int promote_draft(struct getting *get, struct promote_request *request,
+			 struct value **ret_answer, struct error *err)
+{
+	struct promotion promotion = { .id = "" };
+	struct sandbox sandbox;
+	struct view_stack stack;
+	int status;
+
+	if (view_open(&get->store, "", -1, &stack, err) < 0)
+		return -1;
+	stand_in(get, &sandbox);
+	request->sandbox_name = sandbox.name;
+	status = promote_run(&sandbox, &stack, request, &promotion, err);
+	if (status == 0 || err->code == ERROR_CONSENT)
+		*ret_answer = workspace_promotion_value(&promotion, request, &sandbox);
+	promotion_done(&promotion);
+	view_close(&stack);
+	free(sandbox.workspace);
+	return status;
+}
+
+int engine_artifact_get(const struct engine_artifact_get *wish, struct value **ret_answer,
 			struct error *err)
 {
 	owned(getting_done) struct getting get = { .store = { .fd = -1, .lock_fd = -1 },
-						   .dir_fd = -1,
-						   .force = force };
-	owned(free_ptr) char *name = NULL;
-	owned(fd_close) int fd = -1;
-	const char *kind;
+						   .dir_fd = -1 };
+	owned(strv_done) struct strv own_folders = STRV_INIT;
+	owned(free_ptr) char *name = NULL, *goal = NULL, *source = NULL;
+	struct promote_request request = {
+		.own_folders = &own_folders,
+		.allow_privilege = wish->allow_privilege,
+		.allow_special = wish->allow_special,
+		.keeps_existing = !wish->force,
+	};
+	int status;
 
 	if (engine_store(&get.store, err) < 0 ||
 	    artifact_directory(&get.store, &get.dir_fd, err) < 0 ||
-	    artifact_find(get.dir_fd, id, &get.record, err) < 0 ||
-	    open_place(&get, dst, &fd, &name, err) < 0)
+	    artifact_find(get.dir_fd, wish->id, &get.record, err) < 0 ||
+	    find_place(&get, wish->dst, &goal, &name, err) < 0 ||
+	    engine_own_folders(&own_folders, err) < 0 || lay_out(&get, name, &source, err) < 0)
 		return -1;
-	kind = value_get_text(get.record, "kind");
-	if (kind && strcmp(kind, "directory") == 0 ? put_directory(&get, fd, name, err) < 0
-						   : put_row(&get, get.record, fd, name, err) < 0)
+	request.artifact = source;
+	request.to = goal;
+	if (wish->allow_paths)
+		strv_copy(&request.allow_paths, wish->allow_paths);
+	status = promote_draft(&get, &request, ret_answer, err);
+	strv_done(&request.allow_paths);
+	if (!*ret_answer)
 		return -1;
-	*ret_answer = value_new_map();
 	value_add(*ret_answer, "artifact_id",
 		  value_new_text(value_get_text(get.record, "artifact_id")));
-	value_add(*ret_answer, "path", value_new_text(dst));
+	value_add(*ret_answer, "path", value_new_text(wish->dst));
 	value_add(*ret_answer, "sha256", value_new_text(value_get_text(get.record, "sha256")));
-	return 0;
+	if (status == 0)
+		record_named("promote", value_get_text(get.record, "sandbox"),
+			     value_get_text(*ret_answer, "promotion_id"));
+	return status;
 }
 
 /* The entry of a directory that PATH names, or the record of a file itself; NULL with ERR. */

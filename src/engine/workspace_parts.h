@@ -25,6 +25,13 @@ int opened_open_quiet(struct opened *opened, const char *name, enum quiet_how ho
 /* Every path at which the host shows one of our own folders: nothing that comes out of a sandbox is written there. */
 int engine_own_folders(struct strv *ret_paths, struct error *err);
 
+/* What came of a promotion, as data. */
+struct promotion;
+struct promote_request;
+struct value *workspace_promotion_value(const struct promotion *promotion,
+					const struct promote_request *request,
+					const struct sandbox *sandbox);
+
 /* NAME@SNAP taken apart. SNAP is NULL without an @; both are owned by the caller. */
 void workspace_split_name(const char *word, char **ret_name, char **ret_snapshot);
 

@@ -46,8 +46,9 @@ static void add_kept(struct value *event, const struct conflict *conflict,
 	value_add(event, "kept_as", value_new_text(conflict->loser[0] ? path : NULL));
 }
 
-static struct value *describe(const struct promotion *promotion,
-			      const struct promote_request *request, const struct sandbox *sandbox)
+struct value *workspace_promotion_value(const struct promotion *promotion,
+					const struct promote_request *request,
+					const struct sandbox *sandbox)
 {
 	const char *workspace = sandbox->workspace;
 	struct value *answer = value_new_map();
@@ -132,7 +133,7 @@ static int promote_opened(struct opened *opened, struct promote_request *request
 		status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	}
 	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
-		*ret_answer = describe(&promotion, request, &opened->sandbox);
+		*ret_answer = workspace_promotion_value(&promotion, request, &opened->sandbox);
 	promotion_done(&promotion);
 	view_close(&stack);
 	return status;

@@ -68,14 +68,44 @@ static int list(struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* The call that says yes, but for what is agreed to. */
+static void add_again(struct str *out, const struct engine_artifact_get *wish)
+{
+	str_addf(out, "aisbx artifact get %s ", wish->id);
+	words_add_shell(out, wish->dst);
+	if (wish->force)
+		str_add(out, " --force");
+}
+
 static int get(struct op_call *call, struct error *err)
 {
-	if (engine_artifact_get(call->words.items[1], call->words.items[2],
-				op_arg_switch(call, "force"), &call->answer, err) < 0)
+	owned(strv_done) struct strv allowed = STRV_INIT;
+	owned(str_done) struct str again = STR_INIT;
+	const struct engine_artifact_get wish = {
+		.id = call->words.items[1],
+		.dst = call->words.items[2],
+		.force = op_arg_switch(call, "force"),
+		.allow_paths = &allowed,
+		.allow_privilege = op_arg_switch(call, "allow-privilege"),
+		.allow_special = op_arg_switch(call, "allow-special"),
+	};
+	int outcome;
+
+	if (op_read_paths(op_arg_list(call, "allow-path"), 0, &allowed, err) < 0)
 		return -1;
+	outcome = engine_artifact_get(&wish, &call->answer, err);
+	if (outcome < 0) {
+		add_again(&again, &wish);
+		outcome = op_promotion(call, call->answer, outcome, str_cstr(&again), err);
+		call->exit_status = outcome;
+		return outcome < 0 ? -1 : 0;
+	}
 	str_addf(&call->text, "%s written to ", value_get_text(call->answer, "artifact_id"));
 	words_add_path(&call->text, value_get_text(call->answer, "path"));
 	str_add_char(&call->text, '\n');
+	if (value_get_text(call->answer, "undo"))
+		str_addf(&call->text, "take it back with: %s\n",
+			 value_get_text(call->answer, "undo"));
 	return 0;
 }
 

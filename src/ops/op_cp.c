@@ -32,12 +32,17 @@ static int copy_out(struct op_call *call, const char *name, const char *from, co
 		    struct error *err)
 {
 	struct engine_promote promote = { .sandbox = name, .artifact = from, .to = to };
+	owned(str_done) struct str again = STR_INIT;
 	int outcome, status;
 
 	if (op_quiet(call, &promote.how, err) < 0)
 		return -1;
 	outcome = engine_promote(&promote, &call->answer, err);
-	status = op_promotion(call, call->answer, outcome, err);
+	str_addf(&again, "aisbx promote %s --artifact ", name);
+	words_add_shell(&again, from);
+	str_add(&again, " --to ");
+	words_add_shell(&again, to);
+	status = op_promotion(call, call->answer, outcome, str_cstr(&again), err);
 	if (status < 0)
 		return -1;
 	call->exit_status = status;

@@ -11,11 +11,9 @@
 /* In aisbx-more only: gates need the history. */
 #pragma weak engine_gate_check
 
-/* Paths as `diff --name-status` prints them: quoted ones are read back, "./" in front is for names like -x. */
-static int read_paths(const struct strv *words, size_t from, struct strv *ret_paths,
-		      struct error *err)
+int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err)
 {
-	for (size_t i = from; i < words->count; i++) {
+	for (size_t i = from; words && i < words->count; i++) {
 		owned(free_ptr) char *path = words_read_path(words->items[i]);
 		char shown[STR_SHOWN_SIZE];
 
@@ -86,7 +84,7 @@ static void write_data(struct op_call *call, const struct error *err)
 	}
 }
 
-int op_promotion(struct op_call *call, const struct value *answer, int outcome,
+int op_promotion(struct op_call *call, const struct value *answer, int outcome, const char *again,
 		 const struct error *err)
 {
 	if (outcome == 0) {
@@ -99,7 +97,7 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome,
 	if (err->code == ERROR_CONFLICT && value_get(answer, "conflicts")->many.count == 0)
 		return -1;
 	if (err->code == ERROR_CONSENT)
-		promotion_tell_consent(&call->text, answer);
+		promotion_tell_consent(&call->text, answer, again);
 	else
 		promotion_tell_conflicts(&call->text, answer);
 	str_addf(&call->notes, "%s\n", err->text);
@@ -129,12 +127,13 @@ int op_promote_run(struct op_call *call, struct error *err)
 	int outcome, status;
 
 	if (op_want_words(call, 1, SIZE_MAX, err) < 0 || op_quiet(call, &promote.how, err) < 0 ||
-	    check_flags(call, &promote, err) < 0 || read_paths(&call->words, 1, &paths, err) < 0 ||
-	    (allow && read_paths(allow, 0, &allowed, err) < 0) || check_gates(call, err) < 0)
+	    check_flags(call, &promote, err) < 0 ||
+	    op_read_paths(&call->words, 1, &paths, err) < 0 ||
+	    op_read_paths(allow, 0, &allowed, err) < 0 || check_gates(call, err) < 0)
 		return -1;
 	promote.sandbox = call->words.items[0];
 	outcome = engine_promote(&promote, &call->answer, err);
-	status = op_promotion(call, call->answer, outcome, err);
+	status = op_promotion(call, call->answer, outcome, NULL, err);
 	if (status < 0)
 		return -1;
 	write_data(call, outcome < 0 ? err : NULL);

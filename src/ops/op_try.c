@@ -100,7 +100,7 @@ static int apply(struct attempt *attempt, struct error *err)
 	int status;
 
 	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask) {
-		promotion_tell_consent(&call->text, attempt->promotion);
+		promotion_tell_consent(&call->text, attempt->promotion, NULL);
 		if (call->ask(call, "Apply these too? [y]es or [n]o: ") == 'y') {
 			value_free(attempt->promotion);
 			attempt->promotion = NULL;
@@ -108,7 +108,7 @@ static int apply(struct attempt *attempt, struct error *err)
 			outcome = engine_promote(&promote, &attempt->promotion, err);
 		}
 	}
-	status = op_promotion(call, attempt->promotion, outcome, err);
+	status = op_promotion(call, attempt->promotion, outcome, NULL, err);
 	if (status < 0)
 		return -1;
 	if (call->exit_status == 0)

@@ -179,7 +179,7 @@ static void add_agreement(struct str *out, const struct value *consents)
 	}
 }
 
-void promotion_tell_consent(struct str *out, const struct value *answer)
+void promotion_tell_consent(struct str *out, const struct value *answer, const char *again)
 {
 	const struct value *consents = value_get(answer, "consent");
 	owned(strv_done) struct strv cells = STRV_INIT;
@@ -197,8 +197,11 @@ void promotion_tell_consent(struct str *out, const struct value *answer)
 		strv_add(&cells, value_get_text(one, "flag") ? value_get_text(one, "flag") : "");
 	}
 	words_add_table(out, &cells, 3);
-	str_addf(out, "look at them: aisbx diff %s\nagree:        aisbx promote %s",
-		 value_get_text(answer, "sandbox"), value_get_text(answer, "sandbox"));
+	if (again)
+		str_addf(out, "agree:        %s", again);
+	else
+		str_addf(out, "look at them: aisbx diff %s\nagree:        aisbx promote %s",
+			 value_get_text(answer, "sandbox"), value_get_text(answer, "sandbox"));
 	add_agreement(out, consents);
 	str_add_char(out, '\n');
 }

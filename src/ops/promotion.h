@@ -11,8 +11,8 @@ void promotion_tell(struct str *out, const struct value *answer);
 /* What a program asks for, on one line without its end: a promotion, a way through stages, a commit. */
 void promotion_tell_ask(struct str *out, const struct value *ask);
 
-/* What needs a person's word, why, and the flag that gives it. */
-void promotion_tell_consent(struct str *out, const struct value *answer);
+/* What needs a person's word, why, and the flag that gives it with the command AGAIN (NULL: a promotion of the whole). */
+void promotion_tell_consent(struct str *out, const struct value *answer, const char *again);
 
 /* Each open conflict: which file, both sides, and the choices as commands. */
 void promotion_tell_conflicts(struct str *out, const struct value *answer);

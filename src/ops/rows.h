@@ -103,8 +103,11 @@ int op_result(struct op_call *call, struct run_result *result, int outcome,
  * Tells what came of a promotion and gives the exit status: 0, 3 or 4; -1 when it failed otherwise. ANSWER, OUTCOME and
  * ERR are engine_promote's.
  */
-int op_promotion(struct op_call *call, const struct value *answer, int outcome,
+int op_promotion(struct op_call *call, const struct value *answer, int outcome, const char *again,
 		 const struct error *err);
+
+/* Adds paths as `diff --name-status` prints them: quoted ones are read back, "./" in front is for names like -x. */
+int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err);
 
 /* Adds what DIFF asks for to the call's text or data; its sink is set here. */
 struct engine_diff;

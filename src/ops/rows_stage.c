@@ -56,6 +56,16 @@ const struct op stage_row = {
 
 static const struct op_param artifact_params[] = {
 	{ .name = "force", .kind = PARAM_SWITCH, .help = "get: replace what is there already" },
+	{ .name = "allow-path",
+	  .kind = PARAM_LIST,
+	  .metavar = "PATH",
+	  .help = "get: agree to this file, as for promote" },
+	{ .name = "allow-privilege",
+	  .kind = PARAM_SWITCH,
+	  .help = "get: agree to privileges, as for promote" },
+	{ .name = "allow-special",
+	  .kind = PARAM_SWITCH,
+	  .help = "get: agree to device nodes, as for promote" },
 	{ .name = NULL },
 };
 
@@ -77,7 +87,9 @@ const struct op artifact_row = {
 		"with size, permissions, sha256, the sandbox and its last run. They outlive the\n"
 		"sandbox. show prints a file (up to 4 MiB), or what a directory has; IN is a\n"
 		"path in it. get writes one to a file or into a directory, checks its sha256, and\n"
-		"leaves alone what is there unless --force. rm forgets one; gc frees its room.\n"
+		"leaves alone what is there unless --force; it is a promotion, which asks about\n"
+		"what could make something run, and can be undone. rm forgets one; gc frees its\n"
+		"room.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx artifact save build-1 dist/app.tar.gz\n"

@@ -15,8 +15,7 @@ static bool is_allowed_path(const struct promote *promote, const char *path)
 	const struct promote_request *request = promote->request;
 
 	for (size_t i = 0; i < request->allow_paths.count; i++)
-		if (promote_matches(request->allow_paths.items[i], promote->sandbox->workspace,
-				    path))
+		if (promote_matches(promote, request->allow_paths.items[i], path))
 			return true;
 	return false;
 }

@@ -71,6 +71,7 @@ struct promote_request {
 	bool swap;	      /* exchange the target directory itself */
 	const char *artifact; /* with TO: one file or directory of the view to a place of reality */
 	const char *to;
+	bool keeps_existing; /* of an artifact: what is there already is a conflict */
 	bool dry_run;
 	bool approx_base;     /* where the base is lost, take what git had there before for it */
 	bool into_sandbox;    /* merged files with markers go into the sandbox instead of reality */

@@ -301,6 +301,9 @@ static int judge_object(struct promote *promote, struct item *item, struct error
 				 str_shown(item->path, shown));
 	if (target_see(promote->target_fd, item->path, &item->now, err) < 0)
 		return -1;
+	if (item->now.exists && promote->request->keeps_existing)
+		return error_set(err, ERROR_CONFLICT, "%s is there already; --force replaces it",
+				 str_shown(item->path, shown));
 	if (item->now.exists && is_directory && target_type(&item->now) == 'd')
 		item->fate = FATE_LEFT;
 	else if (item->now.exists && is_directory != (target_type(&item->now) == 'd'))

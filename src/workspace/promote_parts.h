@@ -87,8 +87,8 @@ int promote_select(struct promote *promote, struct error *err);
 void promote_link_items(struct promote *promote);
 /* The item of PATH (relative), or NO_ITEM. */
 size_t promote_find(const struct promote *promote, const char *path);
-/* Whether PATH is PATTERN, lies below it, or matches it as a glob. */
-bool promote_matches(const char *pattern, const char *workspace, const char *path);
+/* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
+bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
 
 /* promote_moved.c: renamed directories, promoted whole or not at all. */
 void promote_find_moved(struct promote *promote);

@@ -252,27 +252,37 @@ int promote_list(struct promote *promote, struct error *err)
 	return 0;
 }
 
-bool promote_matches(const char *pattern, const char *workspace, const char *path)
+/* PATTERN as a path below the workspace, owned; NULL when it lies elsewhere. */
+static char *relative_pattern(const struct promote *promote, const char *pattern)
 {
 	size_t len;
 
 	if (pattern[0] == '/') {
-		const char *relative = target_relative(workspace, pattern);
-
-		if (!relative)
-			return false;
-		pattern = relative;
+		pattern = target_relative(promote->sandbox->workspace, pattern);
+		if (!pattern)
+			return NULL;
 	}
 	while (strncmp(pattern, "./", 2) == 0)
 		pattern += 2;
 	len = strlen(pattern);
 	while (len > 0 && pattern[len - 1] == '/')
 		len--;
-	if (len == 0 || (len == 1 && pattern[0] == '.'))
+	return xstrndup(pattern, len);
+}
+
+bool promote_matches(const struct promote *promote, const char *pattern, const char *path)
+{
+	owned(free_ptr) char *own = relative_pattern(promote, pattern);
+	size_t len = own ? strlen(own) : 0;
+
+	if (!own)
+		return false;
+	if (len == 0 || strcmp(own, ".") == 0)
 		return true;
-	if (strncmp(pattern, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
+	if (strncmp(own, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
 		return true;
-	return wildcard_matches(pattern, path, 0);
+	/* The sandbox may call a file *.mk: whoever names that one has not named all the others. */
+	return promote_find(promote, own) == NO_ITEM && wildcard_matches(own, path, 0);
 }
 
 static int select_pattern(struct promote *promote, const char *pattern, struct error *err)
@@ -287,7 +297,7 @@ static int select_pattern(struct promote *promote, const char *pattern, struct e
 				 "something from there",
 				 str_shown(pattern, shown));
 	for (size_t i = 0; i < promote->count; i++) {
-		if (!promote_matches(pattern, workspace, promote->items[i].path))
+		if (!promote_matches(promote, pattern, promote->items[i].path))
 			continue;
 		promote->items[i].is_selected = true;
 		found++;

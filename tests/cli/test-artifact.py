@@ -112,6 +112,35 @@ def test_kept(home, row):
     tap.equal(home.call("artifact", "get", row["artifact_id"], "x").returncode, 5, "which is not found then")
 
 
+def test_consent(home):
+    """The same rule as for every way out: hooks, settings of editors and links that lead out are asked about."""
+    home.call("create", "w")
+    home.call("exec", "w", "--", "sh", "-c", "mkdir -p d/.vscode; echo '{}' >d/.vscode/tasks.json; ln -s /etc/passwd d/out; "
+              "echo y >d/plain; echo x >hook; chmod 777 hook")
+    rows = {row["path"]: row["artifact_id"] for row in home.rows("artifact", "save", "w", "d", "hook")}
+    done = home.call("artifact", "get", rows["d"], "got")
+    tap.ok(done.returncode == 4 and "got/.vscode/tasks.json" in done.stdout and "got/out" in done.stdout, "they need a word", done)
+    tap.ok(not os.path.lexists(home.work + "/got"), "and nothing is written before")
+    found = home.data("artifact", "get", rows["d"], "got")
+    tap.equal(sorted(one["path"] for one in found.get("consent", [])), ["got/.vscode/tasks.json", "got/out"], "--json, too")
+    done = home.call("artifact", "get", rows["d"], "got", "--allow-path", "got/out")
+    tap.ok(done.returncode == 4 and not os.path.lexists(home.work + "/got"), "one word is not for the others", done)
+    done = home.call("artifact", "get", rows["d"], "got", "--allow-path", "got/out", "--allow-path", "got/.vscode/tasks.json")
+    tap.ok(done.returncode == 0 and home.read("got/plain") == "y\n" and "aisbx undo" in done.stdout, "agreed to", done)
+    tap.ok(home.call("undo").returncode == 0 and not os.path.lexists(home.work + "/got"), "and taken back")
+    os.makedirs(home.work + "/.git/hooks")
+    done = home.call("artifact", "get", rows["hook"], ".git/hooks/pre-commit")
+    tap.ok(done.returncode == 4 and not os.listdir(home.work + "/.git/hooks"), "a hook by its place", done)
+    done = home.call("cp", "w:hook", ".git/hooks/pre-commit")
+    tap.ok(done.returncode == 4 and "promote w --artifact hook --to .git/hooks/pre-commit" in done.stdout, "as cp asks", done)
+    before = os.umask(0o027)
+    home.call("artifact", "get", rows["hook"], "narrow")
+    os.umask(before)
+    tap.equal(os.stat(home.work + "/narrow").st_mode & 0o777, 0o750, "the caller's umask holds")
+    tap.equal([name for name in os.listdir(home.path + "/.local/share/aisbx/artifacts") if name.startswith(".")], [],
+              "no draft stays in the store")
+
+
 def test_mistakes(home):
     home.call("create", "c")
     for words, code in ((("save", "c", "nothing-there"), 5), (("save", "nobody", "x"), 5), (("save", "c", "../../x"), 2),
@@ -131,6 +160,7 @@ def main():
         tap.attempt(test_directory, home)
         tap.attempt(test_show, home)
         tap.attempt(test_kept, home, row)
+        tap.attempt(test_consent, home)
         tap.attempt(test_mistakes, home)
     return tap.done()
 

@@ -95,15 +95,18 @@ def ways(home, folder):
 
 
 def test_copies(home):
-    """cp, promote --to and promote --target, by every spelling."""
+    """cp, promote --to, promote --target and artifact get, by every spelling."""
     home.call("create", "box")
     home.call("exec", "box", "--", "sh", "-c", "echo x >f; mkdir planted; echo x >planted/f")
+    saved = home.rows("artifact", "save", "box", "f")[0]["artifact_id"]
+    before = sorted(os.listdir(home.path + "/.local/share/aisbx/sbx"))
     folder = home.path + "/.cache/aisbx"
     os.makedirs(folder + "/wasm", exist_ok=True)
     for way in ways(home, folder):
-        for verb in (("cp", "box:f", way), ("promote", "box", "--artifact", "f", "--to", way), ("cp", "box:planted", way)):
+        for verb in (("cp", "box:f", way), ("promote", "box", "--artifact", "f", "--to", way), ("cp", "box:planted", way),
+                     ("artifact", "get", saved, way), ("artifact", "get", saved, way, "--force")):
             done = home.call(*verb)
-            if done.returncode not in (2, 3, 4):
+            if done.returncode not in (2, 3, 4, 5):
                 tap.ok(False, " ".join(verb), done)
     tap.equal(sorted(os.listdir(folder)), ["wasm"], "nothing is written to the cache folder, by any spelling")
     done = home.call("promote", "box", "--target", folder + "/wasm")
@@ -112,6 +115,9 @@ def test_copies(home):
     tap.ok(refused(done, 4, "folder of aisbx itself"), "nor by a link to it", done)
     done = home.call("promote", "box", "--target", home.path, "--swap")
     tap.ok(done.returncode != 0, "nor is a directory around it exchanged", done)
+    done = home.call("artifact", "get", saved, home.path + "/.local/share/aisbx/sbx/new")
+    tap.ok(refused(done, 4, "folder of aisbx itself"), "an artifact does not get into the store", done)
+    tap.equal(sorted(os.listdir(home.path + "/.local/share/aisbx/sbx")), before, "which is as it was")
     done = home.call("cp", "box:f", home.path + "/.cache/fine")
     tap.ok(done.returncode == 0 and os.path.exists(home.path + "/.cache/fine"), "beside it, all is written", done)
 

@@ -383,6 +383,21 @@ def test_consent(home):
     clean(home, "t")
 
 
+def test_consent_exact(home):
+    """A file whose name is a pattern: a word for it, or its selection, is not one for what the pattern would match."""
+    home.call("create", "exact")
+    home.call("exec", "exact", "--", "sh", "-c", "echo x >'*.mk'; echo y >a.mk; mkdir '[ab]'; echo z >'[ab]/c.mk'; mkdir a; echo w >a/c.mk")
+    done = home.call("promote", "exact", "*.mk", "--allow-path", "*.mk")
+    tap.ok(done.returncode == 0 and home.read("*.mk") == "x\n" and not os.path.exists(home.work + "/a.mk"), "named exactly", done)
+    home.call("undo")
+    done = home.call("promote", "exact", "--allow-path", "*.mk", "--allow-path", "[ab]")
+    tap.ok(done.returncode == 4 and "a/c.mk" in done.stdout and "[ab]/c.mk" not in done.stdout, "others stay asked about", done)
+    done = home.call("promote", "exact", "--allow-path", "*.m?", "--allow-path", "*/c.mk")
+    tap.equal((done.returncode, home.read("a.mk"), home.read("a/c.mk")), (0, "y\n", "w\n"), "control: a pattern that no file is called")
+    home.call("undo")
+    home.call("rm", "exact")
+
+
 def test_consent_before_conflict(home):
     home.put("a.txt", LINES)
     fresh(home, "b", "echo t > a.txt; echo x > Makefile")
@@ -936,7 +951,7 @@ def main():
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
                      test_merge_favours, test_base_pinned, test_base_git, test_bases_git, test_into_sandbox,
-                     test_consent, test_consent_before_conflict, test_consent_carried, test_links, test_hardlink,
+                     test_consent, test_consent_exact, test_consent_before_conflict, test_consent_carried, test_links, test_hardlink,
                      test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,

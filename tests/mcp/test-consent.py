@@ -151,6 +151,24 @@ def test_modern(home):
                "another owner's request cannot be answered", done)
 
 
+def test_shown(home):
+    """What is agreed to is what was shown: every file that would run by itself, or no dialogue."""
+    for count, is_asked in ((11, True), (50, True), (51, False)):
+        with Server(home, capabilities=ELICITS) as server:
+            asked = []
+            answering(server, YES, asked)
+            name = f"shown-{count}"
+            change(server, name, f"for i in $(seq {count}); do echo all: > $i-{count}.mk; done")
+            found = server.data("promote_request", sandbox=name)
+            message = asked[0]["params"]["message"] if asked else ""
+            made = [os.path.exists(f"{home.work}/{i}-{count}.mk") for i in range(1, count + 1)]
+            if is_asked:
+                tap.ok(all(f"{i}-{count}.mk (" in message for i in range(1, count + 1)), f"{count}: each is shown", message)
+                tap.ok(found["state"] == "approved" and all(made), f"{count}: and applied", found)
+            else:
+                tap.ok(not asked and found["state"] == "pending" and not any(made), f"{count}: a request instead of a dialogue", found)
+
+
 def test_triggers(home):
     script = "echo 'all:' > Makefile; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit"
     profile = home.path + "/gated.yaml"
@@ -342,7 +360,7 @@ def test_no_other_way(home):
 
 with Home("mcp-consent-") as home:
     home.put("keep.txt", "keep\n")
-    for test in (test_pending, test_binding, test_elicitation, test_modern, test_triggers, test_snapshots, test_stages,
+    for test in (test_pending, test_binding, test_elicitation, test_modern, test_shown, test_triggers, test_snapshots, test_stages,
                  test_stages_held, test_commit, test_no_other_way):
         tap.attempt(test, home)
 sys.exit(tap.done())

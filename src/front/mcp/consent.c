@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define PATHS_TOLD 10
+/* What is agreed to is what was shown: with more of these than a person reads, there is no dialogue. */
+#define TRIGGERS_TOLD 50
 #define REASON_TOLD 300
 
 /* Questions put as the answer of a call, by what the client brings back with its user's word; oldest first. */
@@ -77,12 +79,17 @@ static char *recall(struct server *server, const char *token)
 	return request_id;
 }
 
-/* Paths, one to a line; those of TRIGGERS with what they would do. */
-static void tell_paths(const struct value *list, const char *title, struct str *out)
+static size_t count_of(const struct value *list)
 {
-	size_t count = list && list->kind == VALUE_LIST ? list->many.count : 0;
+	return list && list->kind == VALUE_LIST ? list->many.count : 0;
+}
 
-	for (size_t i = 0; i < count && i < PATHS_TOLD; i++) {
+/* Paths, one to a line; those of TRIGGERS with what they would do. */
+static void tell_paths(const struct value *list, const char *title, size_t max, struct str *out)
+{
+	size_t count = count_of(list);
+
+	for (size_t i = 0; i < count && i < max; i++) {
 		const struct value *one = list->many.items[i];
 		bool is_trigger = one->kind == VALUE_MAP;
 		const char *path = is_trigger ? value_get_text(one, "path") : one->text.bytes;
@@ -93,8 +100,8 @@ static void tell_paths(const struct value *list, const char *title, struct str *
 		if (why)
 			str_addf(out, " (%s)", why);
 	}
-	if (count > PATHS_TOLD)
-		str_addf(out, "\n  and %zu more", count - PATHS_TOLD);
+	if (count > max)
+		str_addf(out, "\n  and %zu more", count - max);
 }
 
 /* What we know first; the agent's own words last, on a line of their own, in quotes that they cannot end. */
@@ -105,8 +112,9 @@ static void tell_question(const struct value *ask, struct str *out)
 	str_add(out, "Apply ");
 	promotion_tell_ask(out, ask);
 	str_add_char(out, '?');
-	tell_paths(value_get(ask, "triggers"), "\nThese could make something run:", out);
-	tell_paths(value_get(ask, "paths"), "\nFiles:", out);
+	tell_paths(value_get(ask, "triggers"), "\nThese could make something run:", TRIGGERS_TOLD,
+		   out);
+	tell_paths(value_get(ask, "paths"), "\nFiles:", PATHS_TOLD, out);
 	if (reason) {
 		str_add(out, "\nThe agent says: ");
 		words_add_quoted(out, reason, REASON_TOLD);
@@ -191,6 +199,8 @@ bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *
 		return false;
 	tell_question(ask, &message);
 	question = value_new_map();
+	value_add(question, "is_shown",
+		  value_new_bool(count_of(value_get(ask, "triggers")) <= TRIGGERS_TOLD));
 	value_add(question, "request_id", value_new_text(value_get_text(ask, "request_id")));
 	value_add(question, "message", value_new_text(str_cstr(&message)));
 	json_write(ret_question, question, 0);
@@ -263,7 +273,7 @@ static unsigned count_open(const struct server *server)
 
 bool consent_ask(struct call *call)
 {
-	if (!call->may_ask || !call->channel ||
+	if (!call->may_ask || !call->channel || !value_is_true(call->question, "is_shown") ||
 	    count_open(call->session->server) >= MCP_QUESTIONS_MAX)
 		return false;
 	if (call->version == MCP_2026_07_28)
