@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/price.h"
 #include "driver/driver.h"
+#include "engine/alias_search.h"
 #include "engine/driver_choice.h"
 #include "engine/profile_load.h"
 #include "engine/record.h"
@@ -135,6 +136,7 @@ int execute_plan(const struct request *given, const struct surroundings *around,
 
 	if (status < 0)
 		return -1;
+	alias_search(&around->host, ret_spec);
 	strv_copy(&ret_spec->notes, &notes);
 	if (ret_settings) {
 		settings_copy(ret_settings, &profile);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #define CARD "card"
-#define MAGIC "aisbxc3"
+#define MAGIC "aisbxc4"
 /* With all paths of a hundred secrets. */
 #define CARD_MAX (1u << 20)
 
@@ -25,6 +25,7 @@ struct record {
 	bool time_said;
 	bool has_secrets;
 	bool signed_only;
+	bool aliases_cut;
 	char scan;
 };
 
@@ -55,6 +56,7 @@ int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error
 	record.root = (int)card->root;
 	record.time_said = card->time_said;
 	record.signed_only = card->signed_only;
+	record.aliases_cut = card->aliases_cut;
 	record.scan = (char)card->scan;
 	record.has_secrets = card->secrets.count > 0;
 	str_add_bytes(&bytes, &record, sizeof(record));
@@ -99,6 +101,7 @@ int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *e
 					   .root = (enum root_mode)record.root,
 					   .time_said = record.time_said,
 					   .signed_only = record.signed_only,
+					   .aliases_cut = record.aliases_cut,
 					   .scan = (enum card_scan)record.scan,
 					   .workspace = xstrdup(bytes + sizeof(record)) };
 	if (!record.has_secrets)

@@ -15,6 +15,7 @@ struct sandbox_card {
 	bool time_said; /* the wall limit was asked for and is no default */
 	enum card_scan scan;
 	bool signed_only;
+	bool aliases_cut; /* as in a spec */
 	char *workspace;
 	struct strv secrets; /* NAME=FILE */
 };

@@ -100,6 +100,7 @@ static int write_card(const struct sandbox *sandbox, const struct plan_memory *m
 		.time_said = memory->settings.time_ms != SETTING_UNSET,
 		.scan = card_scan_named(memory->spec.scan),
 		.signed_only = memory->spec.signed_only,
+		.aliases_cut = memory->spec.aliases_cut,
 		.workspace = memory->spec.workspace,
 		.secrets = memory->spec.secrets,
 	};
@@ -234,6 +235,7 @@ static int describe(const char *name, const struct request *request, const struc
 	spec->ids = card->ids;
 	spec->root = card->root;
 	spec->limits = card->limits;
+	spec->aliases_cut = card->aliases_cut;
 	if (request->interactive && !card->time_said)
 		spec->limits.time_ms = 0;
 	narrow(&request->flags.time_ms, &spec->limits.time_ms,

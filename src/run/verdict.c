@@ -159,13 +159,16 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 		hit(result, "output");
 }
 
-static void fill_layers(const struct task *task, struct run_result *result)
+static void fill_layers(const struct spec *spec, const struct task *task, struct run_result *result)
 {
 	strv_copy(&result->layers, &task->layers);
 	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++) {
 		if (task->degraded & (1u << layer))
 			strv_add(&result->degraded, layer_name(layer));
 	}
+	/* No layer of its own, but a part of what masks are for. */
+	if (spec->aliases_cut)
+		strv_add(&result->degraded, "aliases");
 	result->isolation = task->isolation;
 }
 
@@ -193,7 +196,7 @@ void verdict_scrub(const struct scrub_words *words, struct run_result *result)
 
 void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
 {
-	fill_layers(facts->task, result);
+	fill_layers(facts->spec, facts->task, result);
 	fill_denials(facts->task, result);
 	result->network = facts->task->network;
 	result->cpu_ms = (double)facts->usage->cpu_us / 1000;

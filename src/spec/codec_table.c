@@ -121,6 +121,7 @@ static const struct field spec_fields[] = {
 	CHOICE(spec, root, root_modes),
 	MANY(trees, &tree_record, tree_count),
 	MANY(masks, &mask_record, mask_count),
+	FIELD(spec, aliases_cut, FIELD_BOOL),
 	MANY(binds, &bind_record, bind_count),
 	FIELD(spec, layers, FIELD_TEXTS),
 	FIELD(spec, upper_dir, FIELD_TEXT),

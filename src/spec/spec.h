@@ -140,6 +140,7 @@ struct spec {
 	char *home;	 /* absolute */
 	char *hostname;
 
+	bool aliases_cut; /* hidden files may have other names that are seen: not all were looked for */
 	bool workspace_made; /* the workspace is not the host's: launch makes it, empty */
 	enum root_mode root;
 	struct spec_tree *trees; /* sorted by path */

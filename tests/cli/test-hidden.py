@@ -236,6 +236,43 @@ def test_other_accounts(home):
            "diff names what was removed and does not show it", shown)
 
 
+def test_aliases():
+    """A second name of a hidden file is hidden, too, wherever it is shown."""
+    for what, real, flags in (("a file that is named", "project/secret", ["--hide", "secret"]),
+                              ("one that a pattern names", "project/keys/a.pem", ["--hide", "keys/*.pem"]),
+                              ("one of a hidden directory", "project/vault/x", ["--hide", "vault"]),
+                              ("a credential of HOME", ".netrc", []), ("one of its directories", ".ssh/id_rsa", []),
+                              ("with home: full", ".npmrc", ["--home", "full"])):
+        with Home("aisbx-hidden-") as home:
+            home.put(os.path.join(home.path, real), SECRET + "\n")
+            places = [chance.choice(["alias", "some/where/deep/alias", "odd [name]*"]), "../.cargo/bin/tool"]
+            for place in places:
+                path = os.path.normpath(os.path.join(home.work, place))
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.link(os.path.join(home.path, real), path)
+            home.put("neighbour", "seen\n")
+            home.call("create", "a", *flags)
+            for words in (["run", *flags, "--"], ["exec", "a", "--"]):
+                done = home.call(*words, "cat", *places, "neighbour")
+                tap.equal(done.stdout, "seen\n", f"{what}: {words[0]} sees no second name of it")
+            saved = home.call("artifact", "save", "a", places[0])
+            tap.ok(saved.returncode != 0, f"{what}: nor does artifact save", saved)
+
+
+def test_aliases_cut():
+    """More names than are looked through: the result says so."""
+    with Home("aisbx-hidden-") as home:
+        home.put("secret", SECRET + "\n")
+        os.link(os.path.join(home.work, "secret"), os.path.join(home.path, "elsewhere"))
+        for number in range(60):
+            for name in range(1000):
+                home.put(f"many/{number}/{name}")
+        done = home.call("run", "--json", "--hide", "secret", "--", "true")
+        tap.ok("aliases" in json.loads(done.stdout).get("degraded", []), "a search that was cut short is told", done)
+        done = home.call("run", "--json", "--", "true")
+        tap.ok("aliases" not in json.loads(done.stdout).get("degraded", []), "without hidden links there is none", done)
+
+
 def test_mount_points(home):
     """A mount that lies where a pattern hides, and one made of a file that a pattern hides."""
     if os.geteuid() != 0:
@@ -268,6 +305,8 @@ def main():
     with Home("aisbx-hidden-") as home:
         test_other_accounts(home)
     test_tokens()
+    test_aliases()
+    test_aliases_cut()
     for number in range(ROUNDS):
         test_round(number)
     return tap.done()

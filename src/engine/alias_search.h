@@ -1,0 +1,17 @@
+/*
+ * Hard links to hidden files. A mask hides a name; the same file may have another one where it is seen. Files that are
+ * hidden for what they hold and have more links than are known are looked for among what the plan shows.
+ *
+ * Considered are the files that masks name or match, credentials of HOME, and the files of hidden directories themselves,
+ * not those further down. Hard links made after a sandbox was started are not found before its next start.
+ */
+#ifndef ENGINE_ALIAS_SEARCH_H
+#define ENGINE_ALIAS_SEARCH_H
+
+#include "host/host.h"
+#include "spec/spec.h"
+
+/* Hides each one that is found in SPEC; sets its aliases_cut when the search ended before all were found. */
+void alias_search(const struct host *host, struct spec *spec);
+
+#endif
