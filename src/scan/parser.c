@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -25,6 +26,13 @@
  * ended by the processor time it took. The wall clock is for a process that does nothing at all.
  */
 #define LOOP_SECONDS 3
+/*
+ * What bounds the process whatever it is at: these cannot be switched off behind the parser. After SPENT_SECONDS it is
+ * replaced between two texts, so that no text pays for those before it.
+ */
+#define SPENT_SECONDS 2
+#define LIFE_SECONDS (SPENT_SECONDS + LOOP_SECONDS + 1)
+#define DATA_BYTES ((rlim_t)128 << 20)
 #define SILENCE_MS 60000
 #define WHY_SIZE 160
 #define TRIM_BYTES 65536u
@@ -41,6 +49,7 @@ struct answer {
 	uint32_t count;
 	uint32_t is_broken;
 	uint32_t broken_at;
+	uint32_t is_spent; /* the process ends behind this answer */
 	char why[WHY_SIZE];
 };
 
@@ -68,6 +77,40 @@ static void limit_time(time_t seconds)
 	(void)setitimer(ITIMER_VIRTUAL, &timer, NULL);
 }
 
+static bool is_spent(void)
+{
+	struct timespec used;
+
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) < 0 || used.tv_sec >= SPENT_SECONDS;
+}
+
+/* Lower limits of the caller's stay. */
+static int lower_limit(__rlimit_resource_t resource, rlim_t most)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return -1;
+	limit.rlim_max = limit.rlim_max < most ? limit.rlim_max : most;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit);
+}
+
+/* Memory beyond what the process has from its parent, and time on the processor. */
+static int limit_process(void)
+{
+	unsigned long long pages = 0;
+	char text[256];
+
+	/* size resident shared text lib data: the sixth is what RLIMIT_DATA counts, and the stack. */
+	if (file_read_small(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) < 0 ||
+	    sscanf(text, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		return -1;
+	if (lower_limit(RLIMIT_CORE, 0) < 0 || lower_limit(RLIMIT_CPU, LIFE_SECONDS) < 0)
+		return -1;
+	return lower_limit(RLIMIT_DATA, pages * (rlim_t)sysconf(_SC_PAGESIZE) + DATA_BYTES);
+}
+
 static int answer_one(int fd, const struct question *question, const char *text)
 {
 	owned(syntax_done) struct syntax syntax = { 0 };
@@ -84,6 +127,7 @@ static int answer_one(int fd, const struct question *question, const char *text)
 	answer.count = syntax.count;
 	answer.is_broken = syntax.is_broken;
 	answer.broken_at = syntax.broken_at;
+	answer.is_spent = is_spent();
 	if (fd_write_all(fd, &answer, sizeof(answer)) < 0)
 		return -1;
 	return fd_write_all(fd, syntax.nodes, syntax.count * sizeof(*syntax.nodes));
@@ -92,18 +136,16 @@ static int answer_one(int fd, const struct question *question, const char *text)
 /* The child's life. */
 static _Noreturn void serve(int fd, pid_t parent)
 {
-	const struct rlimit none = { 0, 0 };
 	struct question question;
 
 	parent_end_follow(parent, SIGKILL);
 	(void)prctl(PR_SET_NAME, "aisbx-parser", 0, 0, 0);
-	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)signal(SIGVTALRM, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_DFL);
 	fd_close_others(&fd, 1);
-	if (parser_seal() < 0)
+	if (limit_process() < 0 || parser_seal() < 0)
 		_exit(1);
-	while (read_whole(fd, &question, sizeof(question)) == 0) {
+	while (!is_spent() && read_whole(fd, &question, sizeof(question)) == 0) {
 		owned(free_ptr) char *text = NULL;
 
 		if (question.len > SYNTAX_MAX_BYTES)
@@ -245,6 +287,8 @@ int parser_parse(struct parser *parser, enum scan_language language, const char 
 		syntax_done(ret_syntax);
 		return error_set(err, ERROR_INPUT, "the parser breaks down over it");
 	}
+	if (answer.is_spent)
+		parser_done(parser);
 	if (answer.kind == ANSWER_TREE)
 		return 0;
 	return error_set(err, answer.kind == ANSWER_REFUSED ? ERROR_INPUT : ERROR_DENIED, "%s",
