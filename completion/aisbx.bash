@@ -507,7 +507,7 @@ _aisbx()
 		flags=" --json -h --help --lang --policy --format --fail-on --content --explain"
 		;;
 	sign)
-		flags=" --json -h --help"
+		flags=" --json -h --help --lang"
 		;;
 	allow)
 		flags=" --json -h --help --remove -C --workspace"

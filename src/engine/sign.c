@@ -19,9 +19,9 @@
 #define KEY_FILE "signing.key"
 #define KEY_BYTES_MAX 4096u
 
-void sign_message(const struct str *content, struct str *ret_message)
+void sign_message(const struct str *content, enum scan_language language, struct str *ret_message)
 {
-	str_add(ret_message, "aisbx component 1\n");
+	str_addf(ret_message, "aisbx component 2\n%s\n", scan_language_name(language));
 	str_add_bytes(ret_message, str_cstr(content), content->len);
 }
 
@@ -120,12 +120,13 @@ static int own_key(const char *config_dir, unsigned char ret_secret[static ED255
 	return found > 0 ? 0 : error_set(err, ERROR_HOST, "the key in %s went away", config_dir);
 }
 
-static void write_signature(const unsigned char *secret, const struct str *content, struct str *out)
+static void write_signature(const unsigned char *secret, const struct str *content,
+			    enum scan_language language, struct str *out)
 {
 	owned(str_done) struct str message = STR_INIT;
 	unsigned char signature[ED25519_SIGNATURE];
 
-	sign_message(content, &message);
+	sign_message(content, language, &message);
 	ed25519_sign(secret, message.data, message.len, signature);
 	str_add(out, SIGNATURE_FIRST_LINE "\nkey ");
 	/* The public half stands behind the secret one. */
@@ -155,7 +156,7 @@ static int put_beside(const char *path, const struct str *text, struct error *er
 }
 
 static struct value *answer_of(const char *path, const unsigned char *secret,
-			       const struct str *content)
+			       const struct str *content, enum scan_language language)
 {
 	owned(str_done) struct str key = STR_INIT;
 	owned(free_ptr) char *signature = xasprintf("%s" SIGNATURE_ENDING, path);
@@ -168,11 +169,29 @@ static struct value *answer_of(const char *path, const unsigned char *secret,
 	value_add(answer, "signature", value_new_text(signature));
 	value_add(answer, "key", value_new_text(str_cstr(&key)));
 	value_add(answer, "sha256", value_new_text(sum));
+	value_add(answer, "language", value_new_text(scan_language_name(language)));
 	return answer;
 }
 
-int engine_sign(const char *path, struct value **ret_answer, struct error *err)
+/* As the file would be read: by its name, else by its first line. */
+static int language_of(const char *path, const char *name, const struct str *content,
+		       enum scan_language *ret_language, struct error *err)
 {
+	char shown[STR_SHOWN_SIZE];
+
+	*ret_language = name ? scan_language_named(name)
+			     : scan_language_of(path, str_cstr(content), content->len);
+	if (name && *ret_language == SCAN_UNKNOWN)
+		return error_set(err, ERROR_USAGE,
+				 "--lang: %s is not known; use python, javascript or shell",
+				 str_shown(name, shown));
+	return 0;
+}
+
+int engine_sign(const char *path, const char *language_name, struct value **ret_answer,
+		struct error *err)
+{
+	enum scan_language language;
 	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
 	owned(str_done) struct str content = STR_INIT, text = STR_INIT;
 	unsigned char secret[ED25519_SECRET];
@@ -189,12 +208,13 @@ int engine_sign(const char *path, struct value **ret_answer, struct error *err)
 		return error_set(err, ERROR_USAGE, "%s is no file; sign files one by one", path);
 	if (fd_read_all(fd, VET_MAX_BYTES, &content) < 0)
 		return error_errno(err, ERROR_INPUT, "%s (at most 64 MiB can be signed)", path);
-	if (own_key(config, secret, err) < 0)
+	if (language_of(path, language_name, &content, &language, err) < 0 ||
+	    own_key(config, secret, err) < 0)
 		return -1;
-	write_signature(secret, &content, &text);
+	write_signature(secret, &content, language, &text);
 	status = put_beside(path, &text, err);
 	if (status == 0)
-		*ret_answer = answer_of(path, secret, &content);
+		*ret_answer = answer_of(path, secret, &content, language);
 	ed25519_forget(secret);
 	return status;
 }

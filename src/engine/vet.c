@@ -12,6 +12,7 @@
 #include "scan/code.h"
 #include "scan/scan.h"
 #include "scan/syntax.h"
+#include "wasm/language.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,7 @@ struct vet {
 	bool enforces;
 	struct vet_source more[SCAN_MAX_SCRIPTS]; /* scripts that what was read would run */
 	size_t more_count;
+	const struct strv *set; /* variables for a command in a sandbox that lives; else NULL */
 	struct error *err;
 };
 
@@ -281,11 +283,28 @@ static int find_module(struct vet *vet)
 	return found < 0 ? -1 : 0;
 }
 
+/* With the driver wasm the first word is a language's name, and no program's. */
+static void find_code(struct vet *vet)
+{
+	const struct spec *spec = vet->spec;
+	const struct wasm_language *language = NULL;
+
+	if (strcmp(spec->driver, "wasm") == 0 && spec->command.count > 0)
+		language = wasm_language_find(spec->command.items[0]);
+	if (language)
+		scan_code_find_in(&spec->command,
+				  language->is_python ? SCAN_PYTHON
+						      : scan_language_named(language->name),
+				  &vet->code);
+	else
+		scan_code_find(&spec->command, &vet->code);
+}
+
 static int find_source(struct vet *vet)
 {
 	int found;
 
-	scan_code_find(&vet->spec->command, &vet->code);
+	find_code(vet);
 	if (vet->code.kind == CODE_MODULE && !vet->spec->signed_only)
 		return find_module(vet);
 	if (vet->code.kind != CODE_FILE)
@@ -303,7 +322,8 @@ static int check_signature(struct vet *vet)
 {
 	const struct vet_signed what = { .view = &vet->view,
 					 .code = &vet->code,
-					 .source = vet->has_source ? &vet->source : NULL };
+					 .source = vet->has_source ? &vet->source : NULL,
+					 .set = vet->set };
 
 	if (vet_signature(&what, vet->err) < 0)
 		return -1;
@@ -342,14 +362,16 @@ static int lay_all(const struct vet *vet, struct vetting *vetting)
 	return 0;
 }
 
-int engine_vet(struct spec *spec, bool lives, struct run_result *result,
+int engine_vet(struct spec *spec, const struct strv *set, struct run_result *result,
 	       struct vetting *ret_vetting, struct error *err)
 {
+	bool lives = set != NULL;
 	owned(vet_done) struct vet vet = {
 		.spec = spec,
 		.result = result,
 		.view = { spec, lives || spec->upper_dir || spec->layers.count > 0 },
 		.enforces = spec->scan && strcmp(spec->scan, "enforce") == 0,
+		.set = set,
 		.err = err,
 	};
 	bool scans = spec->scan && strcmp(spec->scan, "off") != 0;

@@ -31,10 +31,10 @@ struct vetting {
 extern const bool engine_can_vet;
 
 /*
- * Refuses (ERROR_DENIED), adds to the result's notes, and to the spec's binds. LIVES: the command enters a sandbox that
- * is there already. *ret_vetting is the caller's until the run has ended.
+ * Refuses (ERROR_DENIED), adds to the result's notes, and to the spec's binds. SET: the command enters a sandbox that
+ * is there already, with these variables set for it; else NULL. *ret_vetting is the caller's until the run has ended.
  */
-int engine_vet(struct spec *spec, bool lives, struct run_result *result,
+int engine_vet(struct spec *spec, const struct strv *set, struct run_result *result,
 	       struct vetting *ret_vetting, struct error *err);
 void vetting_done(struct vetting *vetting);
 

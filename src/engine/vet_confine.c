@@ -2,6 +2,7 @@
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "engine/sign.h"
+#include "scan/among.h"
 #include "scan/command.h"
 #include "spec/settings.h"
 
@@ -42,6 +43,28 @@ static void narrow_path(struct strv *env)
 		str_clear(&path);
 	}
 	str_done(&path);
+}
+
+static bool is_dropped(const struct vet_signed *what, const char *pair)
+{
+	size_t len = strcspn(pair, "=");
+
+	if (str_starts(pair, "SHELL="))
+		return !vet_program_is_system(what->view, pair + strlen("SHELL="));
+	return what->set ? !vet_variable_is_allowed(pair, len)
+			 : is_among_bytes(VET_DROPPED, pair, len);
+}
+
+static void drop_variables(const struct vet_signed *what, struct strv *env)
+{
+	struct strv kept = STRV_INIT;
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (!is_dropped(what, env->items[i]))
+			strv_add(&kept, env->items[i]);
+	}
+	strv_done(env);
+	*env = kept;
 }
 
 /* The words that the first line of a script puts before its name; env itself is left out. */
@@ -85,6 +108,7 @@ static void isolate_python(const struct vet_signed *what, struct strv *command)
 
 void vet_confine(const struct vet_signed *what, struct spec *spec)
 {
+	drop_variables(what, &spec->env);
 	narrow_path(&spec->env);
 	isolate_python(what, &spec->command);
 }

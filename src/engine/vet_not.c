@@ -4,11 +4,12 @@
 
 const bool engine_can_vet __attribute__((weak)) = false;
 
-__attribute__((weak)) int engine_vet(struct spec *spec, bool lives, struct run_result *result,
-				     struct vetting *ret_vetting, struct error *err)
+__attribute__((weak)) int engine_vet(struct spec *spec, const struct strv *set,
+				     struct run_result *result, struct vetting *ret_vetting,
+				     struct error *err)
 {
 	(void)spec;
-	(void)lives;
+	(void)set;
 	(void)result;
 	(void)ret_vetting;
 	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");

@@ -4,10 +4,13 @@
 #include "base/own.h"
 #include "engine/sign.h"
 #include "engine/sign_parts.h"
+#include "scan/among.h"
 #include "scan/command.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TRUSTED_KEYS "trusted-keys"
@@ -47,23 +50,48 @@ static bool parse(const struct str *text, struct signature *ret)
 	       read_word(at, (size_t)(line_end - at), ret->bytes, sizeof(ret->bytes));
 }
 
+/* Of a list that others can write, others choose who is trusted. */
+static int check_list(int fd, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	if (S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	    !(st.st_mode & 022))
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 REFUSED "%s must be yours, and written by nobody else; look at it, then "
+				 "chmod 644 %s",
+			 path, path);
+}
+
 /* Among the keys in the user's file, one base64 word a line. */
-static bool is_listed(const char *config_dir, const unsigned char *key)
+static int is_listed(const char *config_dir, const unsigned char *key, bool *ret_listed,
+		     struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/" TRUSTED_KEYS, config_dir);
+	owned(fd_close) int fd =
+		open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	owned(str_done) struct str text = STR_INIT;
 	unsigned char one[ED25519_PUBLIC];
-	struct error ignored;
 	const char *at;
 
-	if (file_read(AT_FDCWD, path, TRUSTED_MAX, &text, &ignored) < 0)
-		return false;
+	*ret_listed = false;
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return error_errno(err, ERROR_DENIED, REFUSED "%s", path);
+	if (check_list(fd, path, err) < 0)
+		return -1;
+	if (fd_read_all(fd, TRUSTED_MAX, &text) < 0)
+		return error_errno(err, ERROR_DENIED, REFUSED "%s", path);
 	for (at = str_cstr(&text); *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		if (read_word(at, strcspn(at, " \t\n"), one, sizeof(one)) &&
 		    memcmp(one, key, sizeof(one)) == 0)
-			return true;
+			*ret_listed = true;
 	}
-	return false;
+	return 0;
 }
 
 static int is_trusted(const char *config_dir, const unsigned char *key, bool *ret_trusted,
@@ -77,14 +105,32 @@ static int is_trusted(const char *config_dir, const unsigned char *key, bool *re
 	*ret_trusted = found > 0 &&
 		       memcmp(secret + ED25519_SECRET - ED25519_PUBLIC, key, ED25519_PUBLIC) == 0;
 	ed25519_forget(secret);
-	*ret_trusted = *ret_trusted || is_listed(config_dir, key);
-	return 0;
+	return *ret_trusted ? 0 : is_listed(config_dir, key, ret_trusted, err);
+}
+
+static bool holds_in(const struct vet_signed *what, const struct signature *signature,
+		     enum scan_language language)
+{
+	owned(str_done) struct str message = STR_INIT;
+
+	sign_message(&what->source->bytes, language, &message);
+	return ed25519_holds(signature->key, message.data, message.len, signature->bytes);
+}
+
+/* Of a program, what its first line names reads it. */
+static enum scan_language language_of(const struct vet_signed *what)
+{
+	const struct str *bytes = &what->source->bytes;
+
+	return what->code->is_program ? scan_language_of(NULL, str_cstr(bytes), bytes->len)
+				      : what->code->language;
 }
 
 static int check_content(const struct vet_signed *what, const struct signature *signature,
 			 struct error *err)
 {
-	owned(str_done) struct str message = STR_INIT;
+	enum scan_language language = language_of(what);
+	const char *path = what->source->path;
 	bool is_ours;
 
 	if (is_trusted(what->view->spec->config_dir, signature->key, &is_ours, err) < 0)
@@ -94,15 +140,21 @@ static int check_content(const struct vet_signed *what, const struct signature *
 				 REFUSED
 				 "%s is signed with a key you do not trust; sign it yourself "
 				 "(aisbx sign), or add the key to trusted-keys",
-				 what->source->path);
-	sign_message(&what->source->bytes, &message);
-	if (!ed25519_holds(signature->key, message.data, message.len, signature->bytes))
-		return error_set(err, ERROR_DENIED,
-				 REFUSED
-				 "%s was changed after it was signed; look at it, then sign it "
+				 path);
+	if (holds_in(what, signature, language))
+		return 0;
+	for (int other = 0; other <= SCAN_UNKNOWN; other++) {
+		if (holds_in(what, signature, (enum scan_language)other))
+			return error_set(err, ERROR_DENIED,
+					 REFUSED "%s is signed as %s and would be read as %s; "
+						 "aisbx sign --lang says which it is",
+					 path, scan_language_name((enum scan_language)other),
+					 scan_language_name(language));
+	}
+	return error_set(err, ERROR_DENIED,
+			 REFUSED "%s was changed after it was signed; look at it, then sign it "
 				 "again: aisbx sign %s",
-				 what->source->path, what->source->path);
-	return 0;
+			 path, path);
 }
 
 static int check_file(const struct vet_signed *what, struct error *err)
@@ -124,58 +176,35 @@ static int check_file(const struct vet_signed *what, struct error *err)
 	return check_content(what, &signature, err);
 }
 
-static bool begins_with_any(const char *text, const char *const *list, size_t count)
+/*
+ * Variables are an allow-list: hardly a tool has none that names a program, options or a file it obeys (TAR_OPTIONS,
+ * MAKEFILES, PAGER, GIT_ASKPASS).
+ */
+bool vet_variable_is_allowed(const char *name, size_t len)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (str_starts(text, list[i]))
-			return true;
-	}
-	return false;
+	static const char allowed[] =
+		"PATH HOME USER LOGNAME SHELL PWD TERM COLORTERM LANG TZ NO_COLOR CI TMPDIR AISBX "
+		"AISBX_SANDBOX PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED "
+		"PYTHONIOENCODING PYTHONUTF8";
+
+	return is_among_bytes(allowed, name, len) || str_starts(name, "LC_");
 }
 
-/* Variables that make an interpreter or the loader run something else first, but for those that only set how they behave. */
-static int check_environment(const struct spec *spec, struct error *err)
+/* vet_confine drops the places of tool chains, which come along by themselves. */
+static int check_environment(const struct vet_signed *what, struct error *err)
 {
-	static const char *const names[] = { "LD_",
-					     "PYTHON",
-					     "NODE_OPTIONS=",
-					     "NODE_PATH=",
-					     "BASH_ENV=",
-					     "BASH_FUNC_",
-					     "ENV=",
-					     "PERL5",
-					     "PERLLIB=",
-					     "RUBYOPT=",
-					     "RUBYLIB=",
-					     "SHELLOPTS=",
-					     "BASHOPTS=",
-					     "PS4=",
-					     "GCONV_PATH=",
-					     "OPENSSL_CONF=",
-					     "OPENSSL_ENGINES=",
-					     "OPENSSL_MODULES=",
-					     "LUA_",
-					     "ZDOTDIR=",
-					     "GIT_SSH",
-					     "GIT_EXEC_PATH=",
-					     "GIT_CONFIG",
-					     "GIT_EXTERNAL_DIFF=",
-					     "_JAVA_OPTIONS=",
-					     "JDK_JAVA_OPTIONS=",
-					     "JAVA_TOOL_OPTIONS=" };
-	static const char *const harmless[] = { "PYTHONUNBUFFERED=", "PYTHONDONTWRITEBYTECODE=",
-						"PYTHONHASHSEED=", "PYTHONIOENCODING=",
-						"PYTHONUTF8=" };
+	const struct strv *env = what->set ? what->set : &what->view->spec->env;
 
-	for (size_t i = 0; i < spec->env.count; i++) {
-		const char *one = spec->env.items[i];
+	for (size_t i = 0; i < env->count; i++) {
+		const char *one = env->items[i];
+		size_t len = strcspn(one, "=");
 
-		if (begins_with_any(one, names, sizeof(names) / sizeof(names[0])) &&
-		    !begins_with_any(one, harmless, sizeof(harmless) / sizeof(harmless[0])))
+		if (!vet_variable_is_allowed(one, len) && !is_among_bytes(VET_DROPPED, one, len))
 			return error_set(err, ERROR_DENIED,
 					 REFUSED "the variable %.*s could bring unsigned code in; "
-						 "leave it out",
-					 (int)strcspn(one, "="), one);
+						 "leave it out, or hand its value over as an "
+						 "argument",
+					 (int)len, one);
 	}
 	return 0;
 }
@@ -222,6 +251,32 @@ static int check_first_line(const struct vet_signed *what, struct error *err)
 	return 0;
 }
 
+/* Node looks for packages, and for how to read a script, beside it and in every directory above. */
+static int check_packages(const struct vet_signed *what, struct error *err)
+{
+	static const char *const names[] = { "node_modules", "package.json" };
+	owned(free_ptr) char *directory = xstrdup(what->source->path);
+	char *slash;
+
+	if (language_of(what) != SCAN_JAVASCRIPT)
+		return 0;
+	while ((slash = strrchr(directory, '/'))) {
+		*slash = '\0';
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			owned(free_ptr) char *path = xasprintf("%s/%s", directory, names[i]);
+
+			if (vet_view_has(what->view, path))
+				return error_set(err, ERROR_DENIED,
+						 REFUSED
+						 "%s lies beside or above the script, and node "
+						 "would obey it; keep signed scripts in a "
+						 "directory without packages",
+						 path);
+		}
+	}
+	return 0;
+}
+
 int vet_signature(const struct vet_signed *what, struct error *err)
 {
 	const struct spec *spec = what->view->spec;
@@ -242,9 +297,10 @@ int vet_signature(const struct vet_signed *what, struct error *err)
 			err, ERROR_DENIED,
 			REFUSED "a link leads to %s, and links can be turned; name %s itself",
 			what->source->path, what->source->real ? what->source->real : "the file");
-	if (check_environment(spec, err) < 0 ||
+	if (check_environment(what, err) < 0 ||
 	    (what->code->is_program ? check_first_line(what, err) : check_interpreter(what, err)) <
-		    0)
+		    0 ||
+	    check_packages(what, err) < 0)
 		return -1;
 	return check_file(what, err);
 }

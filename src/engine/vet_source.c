@@ -228,6 +228,39 @@ static int open_one(const struct vet_view *view, const char *path, struct vet_so
 	return fd;
 }
 
+/* The same in the layers of a named sandbox and below them. */
+static bool layers_have(const struct spec *spec, const char *path)
+{
+	owned(opened_close) struct opened opened;
+	struct view_object object;
+	struct view_stack stack;
+	struct error ignored;
+	bool is_there = true;
+
+	opened_init(&opened);
+	if (opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
+	    engine_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
+		return true;
+	if (view_lookup(&stack, 0, path, &object, &ignored) == 0) {
+		is_there = object.kind != VIEW_ABSENT;
+		view_object_done(&object);
+	}
+	view_close(&stack);
+	return is_there;
+}
+
+bool vet_view_has(const struct vet_view *view, const char *path)
+{
+	owned(free_ptr) char *host = behind_binds(view->spec, path);
+	struct stat st;
+
+	if (lstat(host, &st) == 0)
+		return true;
+	if (errno != ENOENT && errno != ENOTDIR)
+		return true;
+	return view->has_layers && strcmp(host, path) == 0 && layers_have(view->spec, path);
+}
+
 static char *absolute(const char *directory, const char *name)
 {
 	owned(free_ptr) char *joined =

@@ -55,17 +55,27 @@ const struct op scan_row = {
 	.run = op_scan_run,
 };
 
+static const struct op_param sign_params[] = {
+	{ .name = "lang",
+	  .metavar = "LANGUAGE",
+	  .choices = "python|javascript|shell",
+	  .help = "what reads it, where neither its name nor its first line says" },
+	{ .name = NULL },
+};
+
 const struct op sign_row = {
 	.name = "sign",
-	.usage = "FILE",
+	.usage = "FILE [--lang LANGUAGE]",
 	.summary = "sign a script or program, for runs with --require-signature",
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = sign_params,
 	.help = "Writes FILE.sig beside FILE: an Ed25519 signature of its content with your\n"
 		"key (~/.config/aisbx/signing.key, made at the first signature, yours alone).\n"
 		"run --require-signature starts nothing but files whose signature holds, made\n"
 		"with your key or one in ~/.config/aisbx/trusted-keys (one base64 word a\n"
-		"line); one changed byte ends that. What was checked is what runs.\n"
+		"line); one changed byte ends that. What was checked is what runs, and the\n"
+		"language is signed, too: no other interpreter reads the file.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx sign tool.py\n"

@@ -18,9 +18,9 @@ struct manner {
 
 static const struct manner manners[SCAN_LANGUAGES] = {
 	[SCAN_PYTHON] = { "c", "m", "WXQ", "--check-hash-based-pycs" },
-	[SCAN_JAVASCRIPT] = { "ep", "", "rC",
+	[SCAN_JAVASCRIPT] = { "ep", "", "rCI",
 			      "--require --import --loader --experimental-loader --conditions "
-			      "--input-type --env-file" },
+			      "--input-type --env-file --include --memory-limit --stack-size" },
 	[SCAN_SHELL] = { "c", "", "oO", "--rcfile --init-file" },
 };
 
@@ -73,7 +73,8 @@ static void read_first(const struct strv *words, size_t at, struct scan_code *co
 {
 	static const char *const options[] = { "--require", "--import",
 					       "--loader",  "--experimental-loader",
-					       "--rcfile",  "--init-file" };
+					       "--rcfile",  "--init-file",
+					       "--include" };
 	const char *word = words->items[at], *value = strchr(word, '=');
 	size_t len = value ? (size_t)(value - word) : strlen(word);
 
@@ -81,7 +82,8 @@ static void read_first(const struct strv *words, size_t at, struct scan_code *co
 		if (strlen(options[i]) != len || strncmp(options[i], word, len) != 0)
 			continue;
 		value = value ? value + 1 : (at + 1 < words->count ? words->items[at + 1] : NULL);
-		if (code->language == SCAN_SHELL && value)
+		/* Files, whatever they are called. */
+		if ((code->language == SCAN_SHELL || strcmp(options[i], "--include") == 0) && value)
 			strv_add(&code->also, value);
 		else
 			add_first(code, value);
@@ -115,6 +117,9 @@ static enum reading read_letter(const struct strv *words, size_t at, const char 
 		return bring(code, CODE_INCOMES, "-");
 	if (code->language == SCAN_JAVASCRIPT && *letter == 'r')
 		add_first(code, value);
+	/* QuickJS's -I FILE. */
+	if (code->language == SCAN_JAVASCRIPT && *letter == 'I' && value)
+		strv_add(&code->also, value);
 	if (strchr(manner->valued, *letter))
 		return letter[1] ? READING_ONE_WORD : READING_TWO_WORDS;
 	return READING_LETTERS;
@@ -238,6 +243,13 @@ static void find(const struct strv *words, struct scan_code *code)
 	}
 	code->is_program = true;
 	set_code(code, CODE_FILE, words->items[at]);
+}
+
+void scan_code_find_in(const struct strv *command, enum scan_language language,
+		       struct scan_code *ret_code)
+{
+	*ret_code = (struct scan_code){ .kind = CODE_NONE, .language = language };
+	read_interpreter(command, 0, ret_code);
 }
 
 void scan_code_find(const struct strv *command, struct scan_code *ret_code)

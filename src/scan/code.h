@@ -30,6 +30,9 @@ char *scan_code_module_file(const char *name, unsigned which);
  * is found: what a shell's text starts is seen by scanning the text.
  */
 void scan_code_find(const struct strv *command, struct scan_code *ret_code);
+/* The same where the first word names an interpreter of LANGUAGE by itself, whatever programs are called. */
+void scan_code_find_in(const struct strv *command, enum scan_language language,
+		       struct scan_code *ret_code);
 void scan_code_done(struct scan_code *code);
 
 #endif

@@ -44,6 +44,20 @@ def test_scan(home):
     tap.ok(refused(home.call("run", "--profile", "./p.yaml", "--", PYTHON, "bad.py"), "enforce"), "by a profile, too")
 
 
+def test_languages(home):
+    """With the driver wasm the first word is a language; what it would read is looked at before the engine is."""
+    home.put("bad.js", "require('child_process').execSync('rm -rf /')\n")
+    home.put("good.js", "console.log(1)\n")
+    for words in (("javascript", "bad.js"), ("javascript", "-e", "eval(x)"), ("javascript", "--eval", "eval(x)"),
+                  ("javascript", "-I", "bad.js", "good.js"), ("javascript", "--include", "bad.js", "good.js"),
+                  ("javascript",), ("python", "bad.py"), ("python3", "-c", BAD), ("python-sci", "bad.py"),
+                  ("python-sci", "-c", BAD), ("python-sci",)):
+        done = home.call("run", "--driver", "wasm", "--scan", "enforce", "--", *words)
+        tap.ok(refused(done, "--scan enforce"), f"wasm: enforce refuses {' '.join(words)}", done)
+    done = home.call("run", "--driver", "wasm", "--scan", "enforce", "--", "javascript", "good.js")
+    tap.ok("--scan enforce" not in done.stderr, "wasm: clean code is not refused by it", done)
+
+
 def test_ways(home):
     """Ways of running a file that were not looked at once: each ran it."""
     home.put("calls.sh", "echo first\n/usr/bin/python3 bad.py\n")
@@ -127,6 +141,8 @@ def test_signature(home):
     done = home.call("exec", "s", "--", PYTHON, "good.py")
     tap.ok(done.returncode == 0, "in a named sandbox", done)
     tap.ok(refused(home.call("exec", "s", "--", PYTHON, "bad.py"), "is not signed"), "and there no other")
+    done = home.call("exec", "s", "--env", "TAR_OPTIONS=x", "--", PYTHON, "good.py")
+    tap.ok(refused(done, "the variable TAR_OPTIONS "), "nor with a variable that brings code in", done)
     home.call("rm", "s")
 
 
@@ -176,8 +192,71 @@ def test_shadows(home):
            "unsigned" in home.call("run", "--", PYTHON, "imports.py").stdout, "control: both are taken otherwise")
     for name in ("PYTHONUSERBASE", "PYTHONBREAKPOINT", "GCONV_PATH", "PS4", "SHELLOPTS", "OPENSSL_CONF", "RUBYLIB", "PERLLIB"):
         tap.ok(refused(home.call(*run, "--env", name + "=x", "--", PYTHON, "imports.py"), name), f"{name} is refused")
+    # By tool: options, programs it starts, files it obeys. None of them is named anywhere: the list is of those allowed.
+    for name in ("TAR_OPTIONS", "MAKEFILES", "MAKEFLAGS", "PAGER", "GIT_PAGER", "MANPAGER", "LESSOPEN", "EDITOR", "VISUAL",
+                 "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GREP_OPTIONS", "ZIPOPT", "GZIP", "RSYNC_RSH", "CC", "AWKPATH",
+                 "JAVA_OPTS", "PROMPT_COMMAND", "BROWSER", "XDG_CONFIG_HOME", "TERMINFO", "LOCPATH", "ANYTHING"):
+        done = home.call(*run, "--env", name + "=x", "--", PYTHON, "imports.py")
+        tap.ok(refused(done, f"the variable {name} "), f"{name} is refused", done)
+    done = home.call(*run, "--env", "LC_ALL=C", "--env", "TZ=UTC", "--env", "PYTHONUNBUFFERED=1", "--", PYTHON, "imports.py")
+    tap.equal(done.returncode, 0, "what says how to behave is not")
     for name in ("json.py", "bin/uname"):
         os.unlink(os.path.join(home.work, name))
+
+
+def test_tool_places(home):
+    """A shell in a virtual environment: such variables come along by themselves and are left out."""
+    home.put("places.sh", "echo $VIRTUAL_ENV $GOPATH $SHELL\n")
+    home.call("sign", "places.sh")
+    home.env.update(VIRTUAL_ENV=home.work, GOPATH=home.work, SHELL=home.work + "/python3")
+    done = home.call("run", "--require-signature", "--", "sh", "places.sh")
+    tap.equal((done.returncode, done.stdout), (0, "\n"), f"places of tool chains are left out {done.stderr}")
+    for name in ("VIRTUAL_ENV", "GOPATH", "SHELL"):
+        del home.env[name]
+
+
+def test_reader(home):
+    """A file is signed for one language; no other interpreter reads it."""
+    run = ("run", "--require-signature", "--")
+    home.put("both.py", "true = 1\n")
+    home.put("plain", "print('plain')\n")
+    home.put("shebang.py", "#!/bin/sh\necho shell\n", 0o755)
+    for name in ("both.py", "plain", "shebang.py"):
+        home.call("sign", name)
+    tap.equal(home.call(*run, PYTHON, "both.py").returncode, 0, "by the language of its name")
+    for words in (("sh", "both.py"), ("bash", "both.py"), ("node", "both.py"), ("./shebang.py",), (PYTHON, "plain")):
+        done = home.call(*run, *words)
+        is_there = words[0] != "node" or shutil.which("node", path="/usr/bin:/bin")
+        tap.ok(done.returncode == 125 and (not is_there or "is signed as" in done.stderr), f"refused: {' '.join(words)}", done)
+    home.call("sign", "--lang", "python", "plain")
+    tap.equal(home.call(*run, PYTHON, "plain").stdout, "plain\n", "--lang says which")
+    tap.equal(home.call("sign", "--lang", "cobol", "plain").returncode, 2, "one that is not known")
+
+
+def test_packages(home):
+    """Packages that node would take by themselves."""
+    if not shutil.which("node", path="/usr/bin:/bin"):
+        tap.skip("packages beside a signed script", "the machine has no node")
+        return
+    run = ("run", "--require-signature", "--")
+    home.put("js/one.js", "console.log('signed')\n")
+    home.call("sign", "js/one.js")
+    tap.equal(home.call(*run, "node", "js/one.js").stdout, "signed\n", "without packages")
+    for place in ("js/node_modules/x/index.js", "node_modules/x/index.js", "js/package.json", "package.json"):
+        home.put(place, "{}")
+        done = home.call(*run, "node", "js/one.js")
+        tap.ok(refused(done, "node would obey it"), f"refused with {place}", done)
+        top = place.split("/node_modules")[0] + "/node_modules" if "/node_modules" in place else place.split("/x/")[0]
+        shutil.rmtree(home.work + "/" + top) if os.path.isdir(home.work + "/" + top) else os.unlink(home.work + "/" + top)
+    tap.equal(home.call(*run, "node", "js/one.js").returncode, 0, "and without them again")
+    home.call("create", "n", "--require-signature")
+    tap.equal(home.call("exec", "n", "--", "node", "js/one.js").returncode, 0, "in a named sandbox")
+    home.call("rm", "n")
+    home.call("create", "n")
+    home.call("exec", "n", "--", "mkdir", "-p", "js/node_modules/x")
+    done = home.call("exec", "n", "--require-signature", "--", "node", "js/one.js")
+    tap.ok(refused(done, "node would obey it"), "packages that the sandbox made itself", done)
+    home.call("rm", "n")
 
 
 def test_keys(home):
@@ -191,7 +270,19 @@ def test_keys(home):
     with open(config + "/trusted-keys", "w") as file:
         file.write(key + " a colleague\n")
     tap.equal(home.call(*run, PYTHON, "good.py").returncode, 0, "unless it is trusted")
+    for mode in (0o666, 0o664, 0o646):
+        os.chmod(config + "/trusted-keys", mode)
+        tap.ok(refused(home.call(*run, PYTHON, "good.py"), "must be yours"), f"not by a list of mode {mode:o}")
     os.unlink(config + "/trusted-keys")
+    os.symlink(home.work + "/keys", config + "/trusted-keys")
+    home.put("keys", key + "\n")
+    tap.equal(home.call(*run, PYTHON, "good.py").returncode, 125, "nor by one that a link leads to")
+    os.unlink(config + "/trusted-keys")
+    if os.geteuid() == 0:
+        shutil.copy(home.work + "/keys", config + "/trusted-keys")
+        os.chown(config + "/trusted-keys", 65534, 65534)
+        tap.ok(refused(home.call(*run, PYTHON, "good.py"), "must be yours"), "nor by another user's")
+        os.unlink(config + "/trusted-keys")
     for text in ("", "aisbx-signature 1\n", "aisbx-signature 1\nkey x\nsignature y\n", "\0" * 100):
         home.put("good.py.sig", text)
         tap.ok(refused(home.call(*run, PYTHON, "good.py"), "is no signature"), f"not a signature: {text[:20]!r}")
@@ -240,10 +331,10 @@ def main():
             home.put("good.py", GOOD)
             home.put("tool", "#!/usr/bin/env python3\nprint(1)\n", 0o755)
         else:
-            for test in (test_scan, test_ways, test_named, test_gate):
+            for test in (test_scan, test_languages, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_mounts, test_shadows, test_keys, test_swap):
+        for test in (test_signature, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 
