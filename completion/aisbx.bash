@@ -478,7 +478,7 @@ _aisbx()
 		words="run status approve"
 		;;
 	artifact)
-		flags=" --json -h --help --force"
+		flags=" --json -h --help --force --allow-path --allow-privilege --allow-special"
 		words="save ls show get rm"
 		;;
 	repo)
