@@ -148,6 +148,17 @@ def fail_undo(world, at, word):
     world.back(judge(world, f"undo, call {at}: {word}", code, said, "old", "new"))
 
 
+def fail_twice(world, at, word):
+    """A second fault while the first is dealt with may leave a mix; the next command puts it right all the same."""
+    second = (at + random.choice((1, 2, 3, 5, 8, 13, 21, 34, 55)), random.choice(ERRORS))
+    code, said = world.fault(at, word, "promote", "box", then=(second,))
+    where = f"promote, call {at}: {word}, call {second[0]}: {second[1]}: {code} {said}"
+    at_once, now = world.state(), world.settle(where)
+    if code == 0 and (at_once != "new" or now != "new"):
+        raise Bad(f"{where}: reported as done, but it is {at_once}, then {now}")
+    world.back(now)
+
+
 def fail_recovery(world, at, word):
     """Killed between the first change of the tree and the last; then whoever puts that right fails, too."""
     world.fault(world.middle, "KILL", "promote", "box")
@@ -221,6 +232,7 @@ def main():
             tap.ok(False, "an undisturbed run", str(problem))
             return tap.done()
         loop(world, "promote", promote, fail_promote)
+        loop(world, "promote, two faults", promote, fail_twice)
         # An undo takes little time, and what it fails to note shows only in the promotion behind it.
         loop(world, "undo", undo, fail_undo, times=2)
         tap.ok(world.middle, "a death in the middle leaves something to put right")
