@@ -185,16 +185,19 @@ static bool is_only_in_top(const struct view_stack *stack, const char *path)
 
 /*
  * A moment before the sandbox knew of PATH, or 0: nothing is recorded of it, so all that was done to it came after what
- * is recorded of the top; and after the base was taken, as does every layer unless a refresh moved that. Between that
+ * is recorded of the top; and after the base was taken, as does a layer unless a refresh moved that. Between that
  * moment and now a name may have been looked up at any time, and been kept while the host changed what it stood for.
  */
-static uint64_t last_unknown(const struct origin_index *index, const char *path)
+static uint64_t last_unknown(const struct origin_index *index, const struct delta_entry *entry)
 {
 	const struct sandbox *sandbox = index->sandbox;
+	struct first_copy copy;
 
-	if (is_only_in_top(index->stack, path))
+	if (is_only_in_top(index->stack, entry->path))
 		return index->fresh_ns > sandbox->base_ns ? index->fresh_ns : sandbox->base_ns;
-	return sandbox->base_ns / 1000000 <= sandbox->created_ms + 1 ? sandbox->base_ns : 0;
+	/* A fork is younger than its base also where that was taken after the layers were written. */
+	find_first_copy(index->stack, entry, &copy);
+	return copy.birth_ns > sandbox->base_ns ? sandbox->base_ns : 0;
 }
 
 static uint64_t changed_ns(const char *path)
@@ -237,7 +240,7 @@ static uint64_t directory_since(const struct origin_index *index, const char *pa
 static bool is_older(const struct origin_index *index, const struct delta_entry *entry,
 		     const char *path, int64_t ctime_ns)
 {
-	uint64_t then_ns = last_unknown(index, entry->path), since_ns;
+	uint64_t then_ns = last_unknown(index, entry), since_ns;
 	owned(free_ptr) char *directory = xstrdup(path);
 	char *slash = strrchr(directory, '/');
 

@@ -532,6 +532,24 @@ def test_forks(home):
     end_case(home)
 
 
+def test_unrecorded(home):
+    """A command whose caller was killed, then a refresh and a fork: nothing tells what its edit was made from."""
+    begin_case(home)
+    child = subprocess.Popen([AISBX, "exec", "box", "--", "sh", "-c", "{ cat f; echo s; } >t; mv t f; echo go; read x"],
+                             cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True)
+    child.stdout.readline()
+    child.kill()
+    child.communicate()
+    replace(f"{home.work}/f", "HOST\n2\n3\n")
+    home.call("stop", "box")
+    home.call("refresh", "box")
+    home.call("fork", "box", "second")
+    promoted = home.call("promote", "second")
+    tap.equal([promoted.returncode, home.read("f")], [3, "HOST\n2\n3\n"], "an edit without a record, after a refresh: a conflict")
+    end_case(home)
+
+
 def test_alive(home):
     begin_case(home)
     home.call("exec", "box", "--", "sh", "-c", LOOK + "; (exec <f sleep 1000) >/dev/null 2>&1 &")
@@ -569,7 +587,7 @@ def test_cases(home):
     for way in HOST_WAYS:
         tap.attempt(test_between, home, way)
         tap.attempt(test_during, home, way)
-    for test in (test_forks, test_alive, test_workspace):
+    for test in (test_forks, test_unrecorded, test_alive, test_workspace):
         tap.attempt(test, home)
 
 
