@@ -18,11 +18,14 @@ from clitest import AISBX, Tap  # noqa: E402
 tap = Tap()
 scratch = tempfile.mkdtemp(prefix="aisbx-test-history-")
 os.chmod(scratch, 0o755)
+# Our own folders may not lie in a workspace that is not HOME.
+workspace = os.path.join(scratch, "workspace")
+os.mkdir(workspace)
 ENV = {**os.environ, "XDG_STATE_HOME": os.path.join(scratch, "state"), "XDG_DATA_HOME": os.path.join(scratch, "data")}
 
 
 def call(*words, timeout=60, env=None):
-    return subprocess.run([AISBX, *words], capture_output=True, text=True, errors="replace", cwd=scratch,
+    return subprocess.run([AISBX, *words], capture_output=True, text=True, errors="replace", cwd=workspace,
                           env=env or ENV, timeout=timeout, stdin=subprocess.DEVNULL, check=False)
 
 
@@ -81,7 +84,7 @@ def test_logs(runs):
 
 
 def test_follow():
-    run = subprocess.Popen([AISBX, "run", "--", "sh", "-c", "echo begin; read line; echo end"], cwd=scratch, env=ENV,
+    run = subprocess.Popen([AISBX, "run", "--", "sh", "-c", "echo begin; read line; echo end"], cwd=workspace, env=ENV,
                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     run_id = None
     for _ in range(1000):
@@ -92,7 +95,7 @@ def test_follow():
         time.sleep(0.05)
     tap.ok(run_id, "a run under way is listed as running")
     if run_id:
-        reader = subprocess.Popen([AISBX, "logs", run_id, "--follow"], cwd=scratch, env=ENV, stdin=subprocess.DEVNULL,
+        reader = subprocess.Popen([AISBX, "logs", run_id, "--follow"], cwd=workspace, env=ENV, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, text=True)
         first = reader.stdout.readline()
         run.communicate(b"go on\n")
@@ -102,7 +105,7 @@ def test_follow():
 
 
 def test_killed():
-    run = subprocess.Popen([AISBX, "run", "--", "sleep", "600"], cwd=scratch, env=ENV, stdin=subprocess.DEVNULL)
+    run = subprocess.Popen([AISBX, "run", "--", "sleep", "600"], cwd=workspace, env=ENV, stdin=subprocess.DEVNULL)
     for _ in range(1000):
         if lines(call("history", "--json", "--status", "running")):
             break
@@ -145,7 +148,7 @@ def test_stats():
 def test_events():
     """What happens to sandboxes is counted, too."""
     before = json.loads(call("stats", "--json").stdout)
-    call("run", "--keep", "ev", "-C", scratch, "--", "touch", os.path.join(scratch, "by-event"))
+    call("run", "--keep", "ev", "-C", workspace, "--", "touch", os.path.join(workspace, "by-event"))
     call("promote", "ev")
     call("undo")
     call("rm", "ev")
@@ -157,7 +160,7 @@ def test_events():
 def test_top():
     tap.ok("nothing is running" in call("top").stdout, "nothing is running")
     run = subprocess.Popen([AISBX, "run", "--mem", "64m", "--", "sh", "-c", "exec 3<&0; head -c 57m /dev/zero | tail | read line <&3"],
-                           cwd=scratch, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                           cwd=workspace, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE, text=True)
     rows = []
     for _ in range(600):
