@@ -2,7 +2,7 @@
 #include "confine/notify.h"
 
 #include "base/own.h"
-#include "confine/seccomp.h"
+#include "confine/seccomp/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "launch/hand.h"
 
 #include "base/own.h"
-#include "confine/mount.h"
+#include "confine/root/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "base/secrets.h"
 #include "confine/cgroup.h"
-#include "confine/root.h"
+#include "confine/root/root.h"
 #include "launch/hand.h"
 #include "net/policy.h"
 #include "spec/spec.h"

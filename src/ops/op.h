@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/value.h"
-#include "engine/ceiling.h"
+#include "app/access/ceiling.h"
 #include "spec/settings.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "base/json_write.h"
 #include "base/own.h"
-#include "ops/words.h"
+#include "ops/text/words.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "scan/scan.h"
 
 #include "base/own.h"
-#include "scan/command.h"
-#include "scan/job.h"
+#include "scan/judge/command.h"
+#include "scan/judge/job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/value.h"
-#include "scan/language.h"
-#include "scan/parser.h"
+#include "scan/syntax/language.h"
+#include "scan/syntax/parser.h"
 #include "scan/rule.h"
 
 #include <stdbool.h>

@@ -9,9 +9,9 @@
 #include "base/own.h"
 #include "base/fd.h"
 #include "tests/unit/scratch.h"
-#include "workspace/stage.h"
-#include "workspace/target.h"
-#include "workspace/txn.h"
+#include "workspace/txn/stage.h"
+#include "workspace/disk/target.h"
+#include "workspace/txn/txn.h"
 
 #include <errno.h>
 #include <signal.h>

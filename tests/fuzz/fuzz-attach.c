@@ -1,5 +1,5 @@
 /* Fuzzes what a keeper and a resident init read: one message as it comes off a socket, and the words in it. */
-#include "launch/attach.h"
+#include "launch/resident/attach.h"
 
 #include "base/fd.h"
 

@@ -1,6 +1,6 @@
 /* Fuzzes what poll reads from disk: the card of a command, and its kept output from every offset on. */
-#include "background/output.h"
-#include "background/place.h"
+#include "supervise/background/output.h"
+#include "supervise/background/place.h"
 
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,5 +1,5 @@
 /* Fuzzes the lines of a batch: whatever is accepted has a command, and stays within what the command line says. */
-#include "engine/batch_line.h"
+#include "app/batch/batch_line.h"
 
 #include "base/own.h"
 

@@ -1,7 +1,7 @@
 /* Fuzzes gate expressions. */
 #include "base/own.h"
 #include "base/str.h"
-#include "gate/gate.h"
+#include "decide/gate/gate.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* Fuzzes the reader of a transaction's journal: records lie within the buffer, and what is read makes sense. */
-#include "workspace/txn_parts.h"
+#include "workspace/txn/txn_parts.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Fuzzes the three-way merge: base, ours and theirs parted by NULs; laws that hold for any three texts. */
 #include "base/own.h"
-#include "workspace/merge.h"
+#include "workspace/text/merge.h"
 
 #include <stdint.h>
 #include <stdlib.h>

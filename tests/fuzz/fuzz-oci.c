@@ -1,7 +1,7 @@
 /* Fuzz target: seccomp profiles as JSON. What compiles must be a program the kernel would take. */
 #include "tests/unit/bpf_run.h"
 
-#include "confine/oci_seccomp.h"
+#include "confine/seccomp/oci_seccomp.h"
 
 #include <stdlib.h>
 

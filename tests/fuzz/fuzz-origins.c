@@ -1,6 +1,6 @@
 /* Fuzzes the reader of base identities: what it takes is written and read again without a change. */
 #include "base/own.h"
-#include "workspace/origin_record.h"
+#include "workspace/base/origin_record.h"
 
 #include <stdint.h>
 #include <stdlib.h>

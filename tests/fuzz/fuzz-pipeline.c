@@ -1,8 +1,8 @@
 /* Fuzzes pipeline files, bundles and the record of stages. */
 #include "base/own.h"
-#include "stage/bundle.h"
-#include "stage/pipeline.h"
-#include "stage/record.h"
+#include "decide/stage/bundle.h"
+#include "decide/stage/pipeline.h"
+#include "decide/stage/record.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Fuzzes policies of the scanner, and the patterns in them: one text is a policy, and what its patterns are tried on. */
 #include "base/own.h"
 #include "base/str.h"
-#include "scan/policy.h"
+#include "scan/judge/policy.h"
 
 #include <stdint.h>
 

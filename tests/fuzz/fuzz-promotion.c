@@ -1,6 +1,6 @@
 /* Fuzzes the reader of promotion records: what it takes has a place, a state and an id that fit. */
 #include "base/own.h"
-#include "workspace/promotion.h"
+#include "workspace/base/promotion.h"
 
 #include <stdint.h>
 #include <stdlib.h>

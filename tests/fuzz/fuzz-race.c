@@ -1,6 +1,6 @@
 /* Fuzzes race files, and what a check may write as its score. */
 #include "base/own.h"
-#include "race/race.h"
+#include "decide/race/race.h"
 
 #include <stdint.h>
 

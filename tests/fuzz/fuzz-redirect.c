@@ -1,6 +1,6 @@
 /* Fuzzes the redirect attribute: what is taken for valid never climbs, and changes a name into one that is looked up. */
 #include "base/own.h"
-#include "workspace/redirect.h"
+#include "workspace/disk/redirect.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Fuzzes the scanner: the first byte chooses the language; whatever comes, it ends and tells something. */
 #include "base/own.h"
-#include "scan/policy.h"
+#include "scan/judge/policy.h"
 #include "scan/scan.h"
 
 #include <stdint.h>

@@ -4,10 +4,10 @@
  * The first byte says which record the rest is.
  */
 #include "base/own.h"
-#include "workspace/fields.h"
-#include "workspace/layer_record.h"
-#include "workspace/sandbox_record.h"
-#include "workspace/seal.h"
+#include "workspace/disk/fields.h"
+#include "workspace/store/layer_record.h"
+#include "workspace/store/sandbox_record.h"
+#include "workspace/store/seal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

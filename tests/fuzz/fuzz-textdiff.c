@@ -1,6 +1,6 @@
 /* Fuzzes the comparison of lines: two texts parted by a NUL; the script must turn the first into the second. */
 #include "base/own.h"
-#include "workspace/textdiff.h"
+#include "workspace/text/textdiff.h"
 
 #include <stdint.h>
 #include <stdlib.h>

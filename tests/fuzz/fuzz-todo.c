@@ -1,5 +1,5 @@
 /* Fuzzes the file of a sandbox's steps: what is read is written the same way again. */
-#include "workspace/todo.h"
+#include "workspace/store/todo.h"
 
 #include "base/own.h"
 

@@ -1,7 +1,7 @@
 /* Fuzzes the arguments of every tool: they become the verb's call, or a refusal that names what is wrong. */
 #include "base/json_read.h"
 #include "base/own.h"
-#include "ops/tool.h"
+#include "ops/tools/tool.h"
 
 #include <stdint.h>
 #include <stdlib.h>

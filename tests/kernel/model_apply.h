@@ -3,7 +3,7 @@
 #define TESTS_MODEL_APPLY_H
 
 #include "tests/kernel/model_tree.h"
-#include "workspace/delta.h"
+#include "workspace/delta/delta.h"
 
 static inline char *apply_path(const struct delta *delta, const char *path, const char *root)
 {

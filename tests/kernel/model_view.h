@@ -3,7 +3,7 @@
 #define TESTS_MODEL_VIEW_H
 
 #include "tests/kernel/model_tree.h"
-#include "workspace/view.h"
+#include "workspace/view/view.h"
 
 /* A stack of DIR/layerN (the newest on top) on DIR/base; its unit is the base's path. */
 static inline void model_open_stack(struct view_stack *stack, const char *dir, unsigned count,

@@ -10,7 +10,7 @@
  */
 #include "base/fd.h"
 #include "base/own.h"
-#include "workspace/patch.h"
+#include "workspace/patch/patch.h"
 
 #include <fcntl.h>
 #include <ftw.h>

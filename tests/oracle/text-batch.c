@@ -6,8 +6,8 @@
  *   text-batch diff    old, new             ->   unified body
  */
 #include "base/own.h"
-#include "workspace/merge.h"
-#include "workspace/textdiff.h"
+#include "workspace/text/merge.h"
+#include "workspace/text/textdiff.h"
 
 #include <stdint.h>
 #include <stdio.h>

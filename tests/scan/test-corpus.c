@@ -19,7 +19,7 @@
  */
 #include "base/fd.h"
 #include "base/own.h"
-#include "scan/policy.h"
+#include "scan/judge/policy.h"
 #include "scan/scan.h"
 #include "tests/tap.h"
 

@@ -5,7 +5,7 @@
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
-#include "workspace/view.h"
+#include "workspace/view/view.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define TESTS_LAYERS_DELTA_H
 
 #include "tests/unit/layers.h"
-#include "workspace/delta.h"
+#include "workspace/delta/delta.h"
 
 /* The delta as lines: letter, path below the base, aspects that matter, old path. The caller owns it. */
 static inline char *layers_shown(const struct layers *layers, const struct delta *delta)

@@ -6,8 +6,8 @@
 #include "base/tree.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
-#include "workspace/promote.h"
-#include "workspace/snapshot.h"
+#include "workspace/promote/promote.h"
+#include "workspace/store/snapshot.h"
 
 #include <errno.h>
 #include <sys/file.h>

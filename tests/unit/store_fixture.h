@@ -7,7 +7,7 @@
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/store_settle.h"
-#include "workspace/snapshot.h"
+#include "workspace/store/snapshot.h"
 
 #include <errno.h>
 #include <sched.h>

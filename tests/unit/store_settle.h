@@ -3,8 +3,8 @@
 #define TESTS_STORE_SETTLE_H
 
 #include "base/own.h"
-#include "workspace/store_parts.h"
-#include "workspace/unsynced.h"
+#include "workspace/store/store_parts.h"
+#include "workspace/store/unsynced.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

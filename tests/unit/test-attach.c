@@ -1,5 +1,5 @@
 /* Messages around a sandbox that stays: words there and back, and what is refused. */
-#include "launch/attach.h"
+#include "launch/resident/attach.h"
 
 #include "base/fd.h"
 #include "base/own.h"

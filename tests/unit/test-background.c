@@ -1,7 +1,7 @@
 /* Commands in the background: their cards and results, their output from any byte on, their socket. */
-#include "background/desk.h"
-#include "background/output.h"
-#include "background/place.h"
+#include "supervise/background/desk.h"
+#include "supervise/background/output.h"
+#include "supervise/background/place.h"
 
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,7 +1,7 @@
 /* `bench` with a program that isolates nothing: walls and limits must be called broken, not held. */
 #include "base/fd.h"
 #include "base/own.h"
-#include "engine/bench.h"
+#include "app/doctor/bench.h"
 #include "tests/tap.h"
 
 #include <fcntl.h>

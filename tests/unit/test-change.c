@@ -1,10 +1,10 @@
 /* Changes: a writable layer, made by hand, against the tree it lies on. */
-#include "workspace/change.h"
+#include "workspace/delta/change.h"
 
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
-#include "workspace/lower.h"
+#include "workspace/disk/lower.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

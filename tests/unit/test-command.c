@@ -1,5 +1,5 @@
 /* Executing the command: exact argv, the sandbox's own PATH, and the reason when it cannot be. */
-#include "launch/command.h"
+#include "launch/setup/command.h"
 
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,6 +1,6 @@
 /* Every row of the table of conflicts, and what each strategy makes of it: pure, without files. */
 #include "tests/tap.h"
-#include "workspace/conflict.h"
+#include "workspace/promote/conflict.h"
 
 static const struct aspects absent = { .content = "", .xattrs = "" };
 

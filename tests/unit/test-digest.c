@@ -2,7 +2,7 @@
 #include "tests/tap.h"
 #include "base/own.h"
 #include "tests/unit/scratch.h"
-#include "workspace/digest.h"
+#include "workspace/disk/digest.h"
 
 #include <errno.h>
 

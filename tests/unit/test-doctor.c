@@ -1,6 +1,6 @@
 /* Doctor: the remedy named for each known cause, on made-up machines; and what it says of this one. */
-#include "engine/doctor_advice.h"
-#include "engine/engine.h"
+#include "app/doctor/doctor_advice.h"
+#include "app/run/engine.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

@@ -6,7 +6,7 @@
 #include "base/tree.h"
 #include "tests/unit/model_step.h"
 #include "tests/unit/store_fixture.h"
-#include "workspace/snapshot_parts.h"
+#include "workspace/store/snapshot_parts.h"
 
 #include <sys/mount.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* What the payload gives to init: it arrives, or the payload ends and leaves the word to init. */
-#include "launch/furnish.h"
+#include "launch/setup/furnish.h"
 
-#include "launch/handshake.h"
+#include "launch/setup/handshake.h"
 #include "tests/tap.h"
 
 #include <sys/wait.h>

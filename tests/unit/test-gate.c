@@ -1,5 +1,5 @@
 /* Gates: what is a condition, what is not, and how each is decided. */
-#include "gate/gate.h"
+#include "decide/gate/gate.h"
 
 #include "base/own.h"
 #include "base/str.h"

@@ -1,8 +1,8 @@
 /* Housekeeping: layers of dead runs go, those somebody holds stay, and each removal is told. */
-#include "engine/engine.h"
+#include "app/run/engine.h"
 
 #include "base/own.h"
-#include "launch/storage.h"
+#include "launch/setup/storage.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

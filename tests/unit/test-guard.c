@@ -1,5 +1,5 @@
 /* Guard: what runs directly, what belongs into a sandbox, what needs a person, what is refused. */
-#include "guard/guard.h"
+#include "decide/guard/guard.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,5 +1,5 @@
 /* Messages of a start: they arrive whole with their descriptors, or are refused and leave nothing open. */
-#include "launch/handshake.h"
+#include "launch/setup/handshake.h"
 
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,5 +1,5 @@
 /* `help` and the request behind run and plan: words, data, completion, refusals. */
-#include "ops/rows.h"
+#include "ops/rows/rows.h"
 #include "tests/tap.h"
 
 static struct op_call call;

@@ -1,5 +1,5 @@
 /* Links of a home that credentials lie behind: what is remembered of them is never older than the home. */
-#include "engine/home_links.h"
+#include "app/prepare/home_links.h"
 
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

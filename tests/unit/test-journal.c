@@ -2,8 +2,8 @@
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
-#include "workspace/journal.h"
-#include "workspace/txn_parts.h"
+#include "workspace/txn/journal.h"
+#include "workspace/txn/txn_parts.h"
 
 /* A directory with a journal of three records in it. */
 static int write_three(const struct scratch *scratch, struct journal *ret_journal)

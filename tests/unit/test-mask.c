@@ -1,5 +1,5 @@
 /* Masks: which rule decides for a path, and the layer that is built from the rules. */
-#include "confine/mask.h"
+#include "confine/mask/mask.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,5 +1,5 @@
 /* Kept mask layers: the name changes with everything a layer depends on, and with nothing else. */
-#include "confine/mask_cache.h"
+#include "confine/mask/mask_cache.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

@@ -2,7 +2,7 @@
 #include "tests/tap.h"
 
 #include "base/own.h"
-#include "workspace/merge.h"
+#include "workspace/text/merge.h"
 
 #include <stdint.h>
 

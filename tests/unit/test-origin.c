@@ -1,7 +1,7 @@
 /* What a change started from: capture, the ladder of bases, staleness, and the records of it. */
 #include "tests/unit/promote_fixture.h"
-#include "workspace/handle.h"
-#include "workspace/origin_record.h"
+#include "workspace/disk/handle.h"
+#include "workspace/base/origin_record.h"
 
 static struct origin find(struct bench *b, const char *name)
 {

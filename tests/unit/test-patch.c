@@ -1,7 +1,7 @@
 /* Tests of a delta as text: what comes first, what git is told, what only people are told. */
 #include "tests/unit/layers_delta.h"
 
-#include "workspace/patch.h"
+#include "workspace/patch/patch.h"
 
 #include <sys/syscall.h>
 

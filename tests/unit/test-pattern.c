@@ -1,7 +1,7 @@
 /* Patterns of the scanner: what they match, what they refuse, and that none is slow. */
 #include "base/own.h"
 #include "base/str.h"
-#include "scan/pattern.h"
+#include "scan/syntax/pattern.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>

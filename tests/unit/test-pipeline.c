@@ -1,11 +1,11 @@
 /* Pipelines, bundles and the record of stages: what can be written, what is refused and with which words. */
-#include "stage/pipeline.h"
+#include "decide/stage/pipeline.h"
 
 #include "base/json_write.h"
 #include "base/own.h"
-#include "stage/bundle.h"
-#include "stage/record.h"
-#include "stage/tar.h"
+#include "decide/stage/bundle.h"
+#include "decide/stage/record.h"
+#include "decide/stage/tar.h"
 #include "tests/tap.h"
 
 #define HASH_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -1,5 +1,5 @@
 /* The policy file: one JSON object, and nothing in it that the sandbox does not see anyway. */
-#include "launch/policy.h"
+#include "launch/setup/policy.h"
 
 #include "base/json_read.h"
 #include "base/own.h"

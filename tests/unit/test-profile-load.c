@@ -2,9 +2,9 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/sha256.h"
-#include "engine/profile_load.h"
-#include "engine/profile_verbs.h"
-#include "engine/trust.h"
+#include "app/config/profile_load.h"
+#include "app/config/profile_verbs.h"
+#include "app/config/trust.h"
 #include "tests/tap.h"
 
 #include <errno.h>

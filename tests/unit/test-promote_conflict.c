@@ -2,7 +2,7 @@
 #include "tests/unit/promote_fixture.h"
 
 #include "base/sha256.h"
-#include "workspace/cas.h"
+#include "workspace/store/cas.h"
 
 #define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
 

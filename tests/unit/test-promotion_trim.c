@@ -1,7 +1,7 @@
 /* Promotions that are old, or that never were: what of them goes, and what stays; and how one is named. */
 #include "base/id.h"
 #include "tests/unit/promote_fixture.h"
-#include "workspace/promotion.h"
+#include "workspace/base/promotion.h"
 
 static void test_trim(void)
 {

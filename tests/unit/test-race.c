@@ -1,5 +1,5 @@
 /* Races: what attempts can be written, what is a score, who wins. */
-#include "race/race.h"
+#include "decide/race/race.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,5 +1,5 @@
 /* Records of runs: what a run leaves in the spool, however long its command. */
-#include "engine/record.h"
+#include "app/record/record.h"
 
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,11 +1,11 @@
 /* Named sandboxes on disk: names, records, locks, time to live, and what somebody may have left in their place. */
-#include "workspace/sandbox.h"
+#include "workspace/store/sandbox.h"
 
 #include "base/clock.h"
 #include "tests/unit/store_fixture.h"
-#include "workspace/sandbox_record.h"
-#include "workspace/seal.h"
-#include "workspace/store_parts.h"
+#include "workspace/store/sandbox_record.h"
+#include "workspace/store/seal.h"
+#include "workspace/store/store_parts.h"
 
 #include <sys/stat.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Settings kept as words: what is read again is what was meant. */
-#include "engine/sandbox_parts.h"
+#include "app/sandbox/sandbox_parts.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

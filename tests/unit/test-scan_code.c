@@ -1,6 +1,6 @@
 /* Which source text a command would run. */
 #include "base/own.h"
-#include "scan/code.h"
+#include "scan/judge/code.h"
 #include "tests/tap.h"
 
 #include <string.h>

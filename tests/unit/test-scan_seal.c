@@ -1,5 +1,5 @@
 /* What the parser's process cannot do any more once it is sealed. */
-#include "scan/parser.h"
+#include "scan/syntax/parser.h"
 #include "scan/scan.h"
 #include "tests/unit/sealed.h"
 

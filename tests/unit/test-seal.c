@@ -4,11 +4,11 @@
  * Whatever the instant, nothing the sandbox held is lost, the next command finds it either as it was or as it was to
  * be, and the same action works afterwards.
  */
-#include "workspace/seal.h"
+#include "workspace/store/seal.h"
 
 #include "tests/unit/killed.h"
 #include "tests/unit/store_fixture.h"
-#include "workspace/snapshot_parts.h"
+#include "workspace/store/snapshot_parts.h"
 
 static struct fixture fixture;
 

@@ -2,7 +2,7 @@
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"
 
-#include "confine/seccomp_emit.h"
+#include "confine/seccomp/seccomp_emit.h"
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "confine/notify.h"
-#include "confine/seccomp.h"
+#include "confine/seccomp/seccomp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,9 +3,9 @@
 #include "tests/unit/bpf_run.h"
 
 #include "base/str.h"
-#include "confine/oci_seccomp.h"
-#include "confine/seccomp.h"
-#include "confine/seccomp_build.h"
+#include "confine/seccomp/oci_seccomp.h"
+#include "confine/seccomp/seccomp.h"
+#include "confine/seccomp/seccomp_build.h"
 
 #include <errno.h>
 

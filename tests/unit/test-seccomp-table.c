@@ -6,8 +6,8 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "confine/seccomp.h"
-#include "confine/seccomp_build.h"
+#include "confine/seccomp/seccomp.h"
+#include "confine/seccomp/seccomp_build.h"
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"
 
-#include "confine/seccomp.h"
-#include "confine/seccomp_build.h"
+#include "confine/seccomp/seccomp.h"
+#include "confine/seccomp/seccomp_build.h"
 
 #include <errno.h>
 #include <linux/audit.h>

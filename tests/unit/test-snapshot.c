@@ -1,5 +1,5 @@
 /* Snapshots: sealing, naming, going back, forking; on tops written by hand. */
-#include "workspace/snapshot.h"
+#include "workspace/store/snapshot.h"
 
 #include "tests/unit/store_fixture.h"
 

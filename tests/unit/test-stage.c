@@ -2,7 +2,7 @@
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
-#include "workspace/stage.h"
+#include "workspace/txn/stage.h"
 
 #include <errno.h>
 #include <sys/sysmacros.h>

@@ -1,10 +1,10 @@
 /* The store: who may use it, what it refuses, contents, garbage, and the process that works behind it. */
-#include "workspace/store.h"
+#include "workspace/store/store.h"
 
 #include "tests/unit/store_fixture.h"
-#include "workspace/cas.h"
-#include "workspace/store_parts.h"
-#include "workspace/unsynced.h"
+#include "workspace/store/cas.h"
+#include "workspace/store/store_parts.h"
+#include "workspace/store/unsynced.h"
 
 #include <dirent.h>
 #include <linux/fs.h>

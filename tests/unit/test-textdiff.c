@@ -2,7 +2,7 @@
 #include "tests/tap.h"
 
 #include "base/own.h"
-#include "workspace/textdiff.h"
+#include "workspace/text/textdiff.h"
 
 #include <stdint.h>
 

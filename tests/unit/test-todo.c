@@ -1,5 +1,5 @@
 /* The steps of a sandbox: bounds, marks, and what is written read again. */
-#include "workspace/todo.h"
+#include "workspace/store/todo.h"
 
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,9 +1,9 @@
 /* Which paths promotion asks about: those that make something run, whatever their spelling, and no plain source. */
 #include "base/str.h"
 #include "tests/tap.h"
-#include "workspace/name_fold.h"
-#include "workspace/trigger.h"
-#include "workspace/trigger_table.h"
+#include "workspace/consent/name_fold.h"
+#include "workspace/consent/trigger.h"
+#include "workspace/consent/trigger_table.h"
 
 #include <string.h>
 

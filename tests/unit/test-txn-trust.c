@@ -2,9 +2,9 @@
 #include "base/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
-#include "workspace/journal.h"
-#include "workspace/txn_parts.h"
-#include "workspace/txn_trust.h"
+#include "workspace/txn/journal.h"
+#include "workspace/txn/txn_parts.h"
+#include "workspace/txn/txn_trust.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* Paths, moments, sizes and tables as words for people. */
-#include "ops/words.h"
+#include "ops/text/words.h"
 
 #include "base/clock.h"
 #include "base/own.h"

@@ -1,7 +1,7 @@
 /* Rules about writing: which paths they leave to a person. */
 #include "base/own.h"
 #include "tests/tap.h"
-#include "workspace/write_rule.h"
+#include "workspace/consent/write_rule.h"
 
 static void rule(struct strv *words, const char *name, const char *value)
 {

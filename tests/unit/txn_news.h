@@ -3,7 +3,7 @@
 #define TESTS_TXN_NEWS_H
 
 #include "tests/unit/txn_tree.h"
-#include "workspace/sys.h"
+#include "workspace/disk/sys.h"
 
 /* What staging puts there: "text", "dir" (with entries), or a link's target. */
 struct fixture_new {

@@ -4,8 +4,8 @@
 
 #include "base/own.h"
 #include "base/str.h"
-#include "workspace/stage.h"
-#include "workspace/txn.h"
+#include "workspace/txn/stage.h"
+#include "workspace/txn/txn.h"
 
 #include <errno.h>
 #include <fcntl.h>

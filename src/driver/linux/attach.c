@@ -2,12 +2,12 @@
  * Entering a sandbox that runs already: a command of the linux driver whose sandbox belongs to a keeper.
  *
  * The same task to the run layer, but nothing is made here: the command goes to the keeper, and the processes that can
- * tell something about it tell it (launch/attach.h).
+ * tell something about it tell it (launch/resident/attach.h).
  */
 #include "base/clock.h"
 #include "base/own.h"
 #include "driver/linux/linux.h"
-#include "launch/attach.h"
+#include "launch/resident/attach.h"
 
 #include <errno.h>
 #include <poll.h>

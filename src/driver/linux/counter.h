@@ -1,5 +1,5 @@
 /*
- * Where others of the same user reach a run while it lives, to see and change the rules of its network (launch/attach.h:
+ * Where others of the same user reach a run while it lives, to see and change the rules of its network (launch/resident/attach.h:
  * NETWORK and RULE). A socket called .SANDBOX.RUN_ID beside the file that tells what the run uses; made only once the run
  * has lived for a moment, and only where there is a gateway.
  */
@@ -8,7 +8,7 @@
 
 #include "driver/driver.h"
 #include "driver/linux/egress.h"
-#include "launch/rules.h"
+#include "launch/start/rules.h"
 
 #define COUNTER_CLIENTS 8
 

@@ -5,11 +5,11 @@
 #include "base/str.h"
 #include "confine/notify.h"
 #include "confine/quota.h"
-#include "confine/seccomp_file.h"
+#include "confine/seccomp/seccomp_file.h"
 #include "driver/linux/counter.h"
 #include "driver/linux/egress.h"
 #include "launch/launch.h"
-#include "launch/moves.h"
+#include "launch/rename/moves.h"
 #include "observe/disk_watch.h"
 #include "observe/tree_sample.h"
 

@@ -5,8 +5,8 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/parent_end.h"
-#include "confine/mount.h"
-#include "confine/root_unit.h"
+#include "confine/root/mount.h"
+#include "confine/root/root_unit.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "ops/promotion.h"
-#include "ops/words.h"
+#include "ops/text/words.h"
 
 #include <stdlib.h>
 #include <string.h>

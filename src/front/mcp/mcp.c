@@ -4,7 +4,7 @@
 #include "front/mcp/consent.h"
 #include "front/mcp/http.h"
 #include "front/mcp/stdio.h"
-#include "ops/rows.h"
+#include "ops/rows/rows.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 #include "front/mcp/spare.h"
 #include "front/rpc/message.h"
-#include "ops/tool.h"
+#include "ops/tools/tool.h"
 
 #include <poll.h>
 #include <signal.h>

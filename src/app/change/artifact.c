@@ -1,0 +1,371 @@
+/* Build outputs kept: saved, listed, forgotten. */
+#include "app/change/artifact_parts.h"
+
+#include "base/clean_path.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/fd.h"
+#include "base/file_rights.h"
+#include "base/id.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "base/own.h"
+#include "base/sha256.h"
+#include "app/record/history.h"
+#include "app/record/record.h"
+#include "app/change/workspace_parts.h"
+#include "workspace/store/cas.h"
+#include "workspace/disk/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RECORD_MAX ((size_t)16 << 20)
+#define PREFIX_MIN 4
+
+int artifact_directory(const struct store *store, int *ret_fd, struct error *err)
+{
+	if (mkdirat(store->fd, "artifacts", 0700) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "cannot make 'artifacts' in the store");
+	*ret_fd = openat(store->fd, "artifacts", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd >= 0 ? 0
+			    : error_errno(err, ERROR_HOST, "cannot open 'artifacts' in the store");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+int artifact_names(int dir_fd, struct strv *ret_names, struct error *err)
+{
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
+	int got;
+
+	while ((got = dir_next(dir, &entry)) > 0) {
+		if (id_run_epoch_ms(entry->d_name) > 0)
+			strv_add(ret_names, entry->d_name);
+	}
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "cannot list artifacts");
+	if (ret_names->count > 1)
+		qsort(ret_names->items, ret_names->count, sizeof(char *), compare_names);
+	return 0;
+}
+
+int artifact_read(int dir_fd, const char *name, struct value **ret_record, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	if (file_read(dir_fd, name, RECORD_MAX, &text, err) < 0 ||
+	    json_read(str_cstr(&text), text.len, NULL, ret_record, err) < 0)
+		return error_context(err, "artifact %s", name);
+	if ((*ret_record)->kind == VALUE_MAP && value_get_text(*ret_record, "sha256"))
+		return 0;
+	value_release(ret_record);
+	return error_set(err, ERROR_INPUT, "artifact %s: damaged", name);
+}
+
+int artifact_find(int dir_fd, const char *prefix, struct value **ret_record, struct error *err)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+	const char *found = NULL;
+	char shown[STR_SHOWN_SIZE];
+
+	if (strlen(prefix) < PREFIX_MIN)
+		return error_set(err, ERROR_USAGE, "'%s' is too short for an artifact's id",
+				 str_shown(prefix, shown));
+	if (artifact_names(dir_fd, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.count; i++) {
+		if (strncasecmp(names.items[i], prefix, strlen(prefix)) != 0)
+			continue;
+		if (found)
+			return error_set(err, ERROR_USAGE, "several artifacts begin with '%s'",
+					 str_shown(prefix, shown));
+		found = names.items[i];
+	}
+	if (!found)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "there is no artifact '%s' (aisbx artifact ls lists them)",
+				 str_shown(prefix, shown));
+	return artifact_read(dir_fd, found, ret_record, err);
+}
+
+char *artifact_path(const struct value *row)
+{
+	const char *coded = value_get_text(row, "path_b64");
+	const char *path = value_get_text(row, "path");
+	owned(str_done) struct str raw = STR_INIT;
+
+	if (!coded)
+		return path ? xstrdup(path) : NULL;
+	return base64_read(&raw, coded, strlen(coded)) && raw.len > 0 ? str_detach(&raw) : NULL;
+}
+
+/* What is being saved from one sandbox. */
+struct saving {
+	struct opened opened;
+	struct view_stack stack;
+	bool has_stack;
+	struct delta delta;
+	bool has_delta;
+	char *run_id;
+};
+
+static void saving_done(struct saving *saving)
+{
+	if (saving->has_delta)
+		delta_done(&saving->delta);
+	if (saving->has_stack)
+		view_close(&saving->stack);
+	opened_close(&saving->opened);
+	free(saving->run_id);
+}
+
+static void add_file(struct value *row, const struct stat *st, const char *sha256)
+{
+	value_add(row, "size", value_new_int(st->st_size));
+	value_add(row, "mode", value_new_int(st->st_mode & 0777));
+	value_add(row, "sha256", value_new_text(sha256));
+}
+
+/* What the sandbox may not read is not kept for whoever asks for it. */
+static int open_readable(const struct saving *saving, const struct delta_side *side)
+{
+	owned(file_rights_restore) struct file_rights rights;
+
+	return file_rights_lessen(&rights) < 0 ? -1 : delta_open_side(&saving->stack, side);
+}
+
+/* Finds PATH, and opens it if it is a file: *ret_fd, else -1. */
+static int find_readable(const struct saving *saving, const char *path,
+			 struct view_object *ret_object, int *ret_fd, struct error *err)
+{
+	owned(file_rights_restore) struct file_rights rights;
+
+	if (file_rights_lessen(&rights) < 0)
+		return error_errno(err, ERROR_HOST, "cannot read %s with the sandbox's rights",
+				   path);
+	if (view_lookup(&saving->stack, 0, path, ret_object, err) < 0)
+		return -1;
+	if (ret_object->kind == VIEW_ABSENT || !S_ISREG(ret_object->st.st_mode))
+		return 0;
+	*ret_fd = view_open_file(ret_object);
+	if (*ret_fd < 0 && errno == EACCES)
+		return error_set(err, ERROR_DENIED, "%s: the sandbox may not read it", path);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
+}
+
+/* One entry of a directory. */
+static int add_entry(struct saving *saving, const struct delta_entry *entry, const char *relative,
+		     struct value *entries, struct error *err)
+{
+	const struct delta_side *side = &entry->new;
+	owned(fd_close) int fd = -1;
+	char sha256[SHA256_HEX_SIZE];
+	struct value *row;
+
+	if (!side->exists || (!S_ISREG(side->st.st_mode) && !S_ISLNK(side->st.st_mode)))
+		return 0;
+	if (S_ISREG(side->st.st_mode)) {
+		fd = open_readable(saving, side);
+		if (fd < 0)
+			return error_errno(err, ERROR_HOST, "%s", entry->path);
+		if (cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
+			return -1;
+	}
+	row = value_append(entries, value_new_map());
+	workspace_add_path(row, relative);
+	value_add(row, "link", value_new_text(side->link));
+	if (fd >= 0)
+		add_file(row, &side->st, sha256);
+	return 0;
+}
+
+static int read_delta(struct saving *saving, struct error *err)
+{
+	const struct delta_options options = { .workspace = saving->opened.sandbox.workspace,
+					       .sandbox = &saving->opened.sandbox,
+					       .old_from = saving->stack.count,
+					       .expand = true };
+
+	if (saving->has_delta)
+		return 0;
+	if (delta_read(&saving->stack, &options, &saving->delta, err) < 0)
+		return -1;
+	saving->has_delta = true;
+	return saving->delta.is_partial
+		       ? error_set(err, ERROR_DENIED, "too much was changed to look at all of it")
+		       : 0;
+}
+
+static int save_directory(struct saving *saving, const char *path, struct value *record,
+			  struct error *err)
+{
+	struct value *entries = value_add(record, "entries", value_new_list());
+	owned(str_done) struct str text = STR_INIT;
+	char sha256[SHA256_HEX_SIZE];
+	int64_t sum = 0;
+
+	if (read_delta(saving, err) < 0)
+		return -1;
+	for (size_t i = 0; i < saving->delta.count; i++) {
+		const struct delta_entry *entry = &saving->delta.items[i];
+		const char *relative = target_relative(path, entry->path);
+
+		if (relative && *relative && add_entry(saving, entry, relative, entries, err) < 0)
+			return -1;
+	}
+	if (entries->many.count == 0)
+		return error_set(err, ERROR_NOT_FOUND, "%s: the sandbox made nothing in it", path);
+	for (size_t i = 0; i < entries->many.count; i++) {
+		int64_t size = 0;
+
+		sum += value_get_int(entries->many.items[i], "size", &size) ? size : 0;
+	}
+	json_write(&text, entries, 0);
+	sha256_hex(str_cstr(&text), text.len, sha256);
+	value_add(record, "kind", value_new_text("directory"));
+	value_add(record, "size", value_new_int(sum));
+	value_add(record, "mode", value_new_int(0755));
+	value_add(record, "sha256", value_new_text(sha256));
+	return 0;
+}
+
+static int save_object(struct saving *saving, const char *path, struct value *record,
+		       struct error *err)
+{
+	owned(view_object_done) struct view_object object = { .dir_fd = -1 };
+	owned(fd_close) int fd = -1;
+	char sha256[SHA256_HEX_SIZE];
+	struct stat st;
+
+	if (find_readable(saving, path, &object, &fd, err) < 0)
+		return -1;
+	if (object.kind == VIEW_ABSENT)
+		return error_set(err, ERROR_NOT_FOUND, "%s: not in the sandbox", path);
+	if (S_ISDIR(object.st.st_mode))
+		return save_directory(saving, path, record, err);
+	if (!S_ISREG(object.st.st_mode))
+		return error_set(err, ERROR_DENIED, "%s: neither a file nor a directory", path);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	if (cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
+		return -1;
+	value_add(record, "kind", value_new_text("file"));
+	add_file(record, &st, sha256);
+	return 0;
+}
+
+static int write_record(const struct saving *saving, const char *id, const struct value *record,
+			struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+	owned(fd_close) int dir_fd = -1;
+
+	json_write(&text, record, 0);
+	if (text.len > RECORD_MAX)
+		return error_set(err, ERROR_DENIED, "too many files for one artifact");
+	if (artifact_directory(&saving->opened.store, &dir_fd, err) < 0)
+		return -1;
+	return store_replace(dir_fd, id, str_cstr(&text), text.len, true, err);
+}
+
+/* An absolute path of the view, without dots. */
+static char *place_of(const struct saving *saving, const char *word)
+{
+	owned(free_ptr) char *whole =
+		word[0] == '/' ? xstrdup(word)
+			       : xasprintf("%s/%s", saving->opened.sandbox.workspace, word);
+
+	return path_clean(whole);
+}
+
+static int save_path(struct saving *saving, const char *word, struct value *list, struct error *err)
+{
+	owned(free_ptr) char *path = place_of(saving, word);
+	owned(value_release) struct value *record = value_new_map();
+	struct record_event event = { .kind = "artifact",
+				      .sandbox = saving->opened.sandbox.name,
+				      .body = record };
+	char id[ID_RUN_SIZE];
+
+	if (!path)
+		return error_set(err, ERROR_USAGE, "'%s' leads out of where it is", word);
+	if (id_run(id, err) < 0)
+		return -1;
+	value_add(record, "artifact_id", value_new_text(id));
+	workspace_add_path(record, workspace_relative(path, saving->opened.sandbox.workspace));
+	value_add(record, "sandbox", value_new_text(saving->opened.sandbox.name));
+	value_add(record, "run_id", value_new_text(saving->run_id));
+	value_add(record, "time", workspace_time(clock_epoch_ms()));
+	if (save_object(saving, path, record, err) < 0 || write_record(saving, id, record, err) < 0)
+		return -1;
+	event.id = id;
+	record_event(&event);
+	value_append(list, ptr_take(&record));
+	return 0;
+}
+
+int engine_artifact_save(const char *sandbox, const struct strv *paths, struct value **ret_list,
+			 struct error *err)
+{
+	owned(saving_done) struct saving saving = { .has_stack = false };
+	owned(value_release) struct value *list = value_new_list();
+
+	opened_init(&saving.opened);
+	if (opened_open(&saving.opened, sandbox, SANDBOX_SHARED, err) < 0 ||
+	    engine_view(&saving.opened.sandbox, NULL, &saving.stack, err) < 0)
+		return -1;
+	saving.has_stack = true;
+	saving.run_id = engine_last_run(sandbox);
+	for (size_t i = 0; i < paths->count; i++)
+		if (save_path(&saving, paths->items[i], list, err) < 0)
+			return -1;
+	*ret_list = ptr_take(&list);
+	return 0;
+}
+
+int engine_artifact_list(struct value **ret_list, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	owned(strv_done) struct strv names = STRV_INIT;
+	owned(fd_close) int dir_fd = -1;
+
+	if (engine_store(&store, err) < 0 || artifact_directory(&store, &dir_fd, err) < 0 ||
+	    artifact_names(dir_fd, &names, err) < 0)
+		return -1;
+	*ret_list = value_new_list();
+	for (size_t i = 0; i < names.count; i++) {
+		struct value *record = NULL;
+		struct error ignored;
+
+		/* One that is damaged hides no other. */
+		if (artifact_read(dir_fd, names.items[i], &record, &ignored) < 0)
+			continue;
+		value_free(value_take(record, "entries"));
+		value_append(*ret_list, record);
+	}
+	return 0;
+}
+
+int engine_artifact_remove(const char *id, struct value **ret_answer, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	owned(value_release) struct value *record = NULL;
+	owned(fd_close) int dir_fd = -1;
+
+	if (engine_store(&store, err) < 0 || artifact_directory(&store, &dir_fd, err) < 0 ||
+	    artifact_find(dir_fd, id, &record, err) < 0)
+		return -1;
+	if (unlinkat(dir_fd, value_get_text(record, "artifact_id"), 0) < 0)
+		return error_errno(err, ERROR_HOST, "artifact %s", id);
+	value_free(value_take(record, "entries"));
+	*ret_answer = ptr_take(&record);
+	return 0;
+}

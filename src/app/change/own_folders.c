@@ -1,0 +1,28 @@
+/* Our own folders, for those who write what came out of a sandbox. */
+#include "base/own.h"
+#include "base/real_path.h"
+#include "app/change/workspace_parts.h"
+#include "host/host.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+int engine_own_folders(struct strv *ret_paths, struct error *err)
+{
+	owned(strv_done) struct strv homes = STRV_INIT, listed = STRV_INIT;
+	owned(host_done) struct host host;
+
+	memset(&host, 0, sizeof(host));
+	if (host_read(&host, err) < 0)
+		return -1;
+	/* Root writes to the homes of others, whose commands then read it. */
+	if (host.uid == 0)
+		host_read_homes("/etc/passwd", &listed);
+	for (size_t i = 0; i < listed.count; i++) {
+		owned(free_ptr) char *real = path_real(listed.items[i]);
+
+		strv_add(&homes, real ? real : listed.items[i]);
+	}
+	plan_own_places(&host, &homes, ret_paths);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/*
+ * Named sandboxes as things to look at: listed, saved, compared, applied to reality and taken back.
+ *
+ * What comes back is data, as `--json` prints it; words for people are made from it by the operations. Running
+ * commands in sandboxes is app/sandbox/sandbox.h.
+ */
+#ifndef ENGINE_WORKSPACE_H
+#define ENGINE_WORKSPACE_H
+
+#include "app/sandbox/sandbox.h"
+#include "workspace/patch/patch.h"
+
+/* One object per sandbox: {name, base, state, created, expires, snapshots, changes, disk_bytes, torn, partial}. */
+int engine_list(struct value **ret_list, struct error *err);
+
+/* The same with {workspace, root, settings, processes, base_taken, snapshot, cpu_ms, memory_bytes}. */
+int engine_inspect(const char *name, struct value **ret_answer, struct error *err);
+
+/* Ends everybody inside and removes it: gone for everybody at once, its files later. */
+int engine_remove(const char *name, struct error *err);
+
+struct engine_snap {
+	const char *sandbox;
+	const char *name;    /* NULL: the next free one */
+	const char *message; /* NULL: none */
+	enum quiet_how how;
+	bool durable;
+};
+
+/* {sandbox, name, message, made, parent}. */
+int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struct error *err);
+
+/*
+ * One at a time may write files of a sandbox from outside. The file that is locked keeps what the holder writes into it:
+ * whoever comes after one that was killed finds it. Closing it lets go.
+ */
+int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err);
+
+/* Forgets a snapshot that nobody asked for by name, while whoever runs is halted. */
+int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err);
+
+/* One object per snapshot, oldest first: {name, parent, message, made, auto, current, torn}. */
+int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err);
+
+/* {sandbox, snapshot, saved}: where it stands now (null: the base), and under which name the present was kept. */
+int engine_rollback(const char *sandbox, const char *snapshot, enum quiet_how how,
+		    struct value **ret_answer, struct error *err);
+
+struct engine_fork {
+	const char *from; /* NAME or NAME@SNAP */
+	const char *new_name;
+	uint64_t ttl_ms; /* 0: none */
+	enum quiet_how how;
+};
+
+/* {name, from, snapshot}. */
+int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struct error *err);
+
+/* {sandbox, base_taken, saved}. */
+int engine_refresh(const char *sandbox, enum quiet_how how, struct value **ret_answer,
+		   struct error *err);
+
+struct engine_diff {
+	const char *sandbox; /* NAME, or NAME@SNAP: that instead of the present */
+	const char *
+		range; /* A..B of snapshots, either may be left out; A alone is A..; NULL: all since the base */
+	enum patch_form form;
+	unsigned columns; /* of PATCH_STAT; 0: 80 */
+	bool nul;	  /* PATCH_NAME_STATUS */
+	struct patch_sink sink;
+};
+
+struct diff_outcome {
+	bool differs;	 /* something changed */
+	bool is_partial; /* too much to look at all of it */
+	size_t stale; /* files of them that reality changed since, too; counted with PATCH_UNIFIED and PATCH_JSON */
+};
+
+/* Writes what changed between two points. */
+int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome,
+		struct error *err);
+
+/*
+ * {sandbox, stale, oldest, drift, files: [{path, kind, changed}], drifted: [paths], base_taken, partial,
+ * clock_stepped}: touched files that reality changed too, and how many others moved since the clone.
+ */
+int engine_status(const char *sandbox, struct value **ret_answer, struct error *err);
+
+struct engine_promote {
+	const char *sandbox;		/* NAME or NAME@SNAP */
+	const struct strv *paths;	/* raw bytes; NULL or empty: all of the workspace */
+	const struct strv *allow_paths; /* may be NULL */
+	bool allow_privilege, allow_special, allow_all;
+	const struct strv *
+		agreed; /* instead of those: "WHY PATH" as `consent` of the answer has them; NULL */
+	const char *sandbox_id; /* only while the name is still that one's; NULL: whosever it is */
+	const char *strategy;	/* NULL: fail */
+	const char *target;	/* NULL: the workspace */
+	const char *artifact, *to; /* both or none */
+	const char *snapshot;	   /* NULL: the present, or that of the name */
+	const char *digest; /* the bundle that was looked at: anything else is refused; NULL */
+	bool swap, dry_run, into_sandbox, approx_base;
+	enum quiet_how how;
+};
+
+/*
+ * {promotion_id, bundle, sandbox, target, dry_run, applied, merged, skipped, conflicts: [event], consent: [{path,
+ * why, flag}], undo}. On ERROR_CONSENT and ERROR_CONFLICT the answer is set too and reality is as it was.
+ */
+int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
+		   struct error *err);
+
+/* ID, or NULL: the newest live promotion whose target the current directory lies in. {promotion_id, target, paths}. */
+int engine_undo(const char *id, struct value **ret_answer, struct error *err);
+
+/* Newest first: {promotion_id, sandbox, target, state, made, undone, files, paths, bundle, owner, undo}. */
+int engine_promotions(struct value **ret_list, struct error *err);
+
+#endif

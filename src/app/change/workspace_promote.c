@@ -1,0 +1,241 @@
+/* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
+#include "app/git/git_named.h"
+#include "app/run/git_sandbox.h"
+#include "app/record/record.h"
+#include "app/sandbox/sandbox_parts.h"
+#include "app/change/workspace_conflict.h"
+#include "app/change/workspace_parts.h"
+
+#include "base/clean_path.h"
+#include "base/own.h"
+#include "workspace/promote/promote.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void set_undo(struct value *answer, const char *id)
+{
+	owned(free_ptr) char *command = xasprintf("aisbx undo %s", id);
+
+	value_add(answer, "undo", value_new_text(id[0] ? command : NULL));
+}
+
+static struct value *describe_consents(const struct promotion *promotion, const char *workspace)
+{
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < promotion->consent_count; i++) {
+		const struct consent *one = &promotion->consents[i];
+		struct value *map = value_append(list, value_new_map());
+
+		workspace_add_path(map, workspace_relative(one->path, workspace));
+		value_add(map, "why", value_new_text(one->why));
+		value_add(map, "flag", value_new_text(one->flag));
+	}
+	return list;
+}
+
+/* Where the version that was not taken can be read. */
+static void add_kept(struct value *event, const struct conflict *conflict,
+		     const struct sandbox *sandbox)
+{
+	owned(free_ptr) char *path = xasprintf("%s/cas/%.2s/%s", sandbox->store->path,
+					       conflict->loser, conflict->loser + 2);
+
+	value_add(event, "kept_as", value_new_text(conflict->loser[0] ? path : NULL));
+}
+
+struct value *workspace_promotion_value(const struct promotion *promotion,
+					const struct promote_request *request,
+					const struct sandbox *sandbox)
+{
+	const char *workspace = sandbox->workspace;
+	struct value *answer = value_new_map();
+	struct value *conflicts;
+
+	value_add(answer, "promotion_id", value_new_text(promotion->id[0] ? promotion->id : NULL));
+	value_add(answer, "bundle",
+		  value_new_text(promotion->digest[0] ? promotion->digest : NULL));
+	value_add(answer, "sandbox", value_new_text(request->sandbox_name));
+	value_add(answer, "target",
+		  value_new_text(promotion->goal   ? promotion->goal
+				 : request->to	   ? request->to
+				 : request->target ? request->target
+						   : workspace));
+	value_add(answer, "git", value_new_bool(promotion->is_git));
+	value_add(answer, "dry_run", value_new_bool(request->dry_run));
+	value_add(answer, "into_sandbox", value_new_bool(request->into_sandbox));
+	value_add(answer, "applied", workspace_paths(&promotion->applied));
+	value_add(answer, "merged", workspace_paths(&promotion->merged));
+	value_add(answer, "skipped", workspace_paths(&promotion->skipped));
+	conflicts = value_add(answer, "conflicts", value_new_list());
+	for (size_t i = 0; i < promotion->conflict_count; i++) {
+		const struct conflict *conflict = &promotion->conflicts[i];
+
+		add_kept(value_append(conflicts,
+				      workspace_conflict_event(conflict, request, workspace)),
+			 conflict, sandbox);
+	}
+	value_add(answer, "consent", describe_consents(promotion, workspace));
+	set_undo(answer, promotion->id);
+	return answer;
+}
+
+static int fill_request(const struct engine_promote *promote, const struct sandbox *sandbox,
+			struct promote_request *request, struct error *err)
+{
+	*request = (struct promote_request){
+		.allow_privilege = promote->allow_privilege,
+		.allow_special = promote->allow_special,
+		.allow_all = promote->allow_all,
+		.agreed = promote->agreed,
+		.target = promote->target,
+		.run_git = git_sandbox_run,
+		.swap = promote->swap,
+		.artifact = promote->artifact,
+		.to = promote->to,
+		.dry_run = promote->dry_run,
+		.into_sandbox = promote->into_sandbox,
+		.approx_base = promote->approx_base,
+		.snapshot = promote->snapshot,
+		.digest = promote->digest,
+		.sandbox_name = sandbox->name,
+		.owner = sandbox->owner,
+	};
+	if (promote->paths)
+		strv_copy(&request->paths, promote->paths);
+	if (promote->allow_paths)
+		strv_copy(&request->allow_paths, promote->allow_paths);
+	return promote->strategy ? promote_strategy_find(promote->strategy, &request->strategy, err)
+				 : 0;
+}
+
+static int promote_opened(struct opened *opened, struct promote_request *request,
+			  struct value **ret_answer, struct error *err)
+{
+	owned(strv_done) struct strv named = STRV_INIT;
+	struct promotion promotion = { .id = "" };
+	struct view_stack stack;
+	int status;
+
+	if (engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
+		return -1;
+	sandbox_fetch_blobs(&opened->sandbox, &stack);
+	git_named(opened->sandbox.workspace, &named);
+	request->named = &named;
+	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
+	/* Git may know more about what was lost; that is asked only when it is in the way. */
+	if (status < 0 && err->code == ERROR_CONFLICT &&
+	    sandbox_fetch_ancestors(&opened->sandbox, &promotion)) {
+		promotion_done(&promotion);
+		*err = (struct error){ 0 };
+		status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
+	}
+	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
+		*ret_answer = workspace_promotion_value(&promotion, request, &opened->sandbox);
+	promotion_done(&promotion);
+	view_close(&stack);
+	return status;
+}
+
+int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
+		   struct error *err)
+{
+	owned(opened_close) struct opened opened;
+	owned(free_ptr) char *name = NULL;
+	owned(free_ptr) char *snapshot = NULL;
+	owned(strv_done) struct strv own_folders = STRV_INIT;
+	struct engine_promote asked = *promote;
+	struct promote_request request = { .own_folders = NULL };
+	bool frozen = false;
+	int status = -1;
+
+	opened_init(&opened);
+	workspace_split_name(promote->sandbox, &name, &snapshot);
+	asked.snapshot = promote->snapshot ? promote->snapshot : snapshot;
+	if (opened_open(&opened, name, asked.snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) < 0)
+		return -1;
+	if (promote->sandbox_id && strcmp(promote->sandbox_id, opened.sandbox.id) != 0)
+		return error_set(err, ERROR_CONFLICT,
+				 "the sandbox %s is another one by now: the one that was asked "
+				 "about is gone",
+				 name);
+	if (engine_own_folders(&own_folders, err) < 0)
+		return -1;
+	/* A snapshot does not change any more; the present must not while it is looked at. */
+	if (fill_request(&asked, &opened.sandbox, &request, err) == 0 &&
+	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0)) {
+		request.own_folders = &own_folders;
+		status = promote_opened(&opened, &request, ret_answer, err);
+	}
+	strv_done(&request.paths);
+	strv_done(&request.allow_paths);
+	if (status == 0 && !promote->dry_run)
+		record_named("promote", name, value_get_text(*ret_answer, "promotion_id"));
+	return status;
+}
+
+int engine_undo(const char *id, struct value **ret_answer, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	owned(strv_done) struct strv paths = STRV_INIT;
+	owned(free_ptr) char *here = NULL;
+	char undone[LAYER_ID_SIZE] = "";
+
+	if (engine_store(&store, err) < 0)
+		return -1;
+	if (!id) {
+		here = getcwd(NULL, 0);
+		if (!here)
+			return error_set(
+				err, ERROR_HOST,
+				"the current directory was removed: change to one that is "
+				"there, or name the promotion (aisbx promotions lists them)");
+	}
+	if (promotion_undo(&store, id, here, undone, &paths, err) < 0)
+		return -1;
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "promotion_id", value_new_text(undone));
+	value_add(*ret_answer, "paths", workspace_paths(&paths));
+	record_named("undo", NULL, undone);
+	return 0;
+}
+
+static struct value *describe_record(const struct promotion_record *record)
+{
+	struct value *row = value_new_map();
+	bool live = strcmp(record->state, "live") == 0;
+	bool is_known = strcmp(record->state, PROMOTION_UNREADABLE) != 0;
+
+	value_add(row, "promotion_id", value_new_text(record->id));
+	value_add(row, "sandbox", value_new_text(is_known ? record->sandbox : NULL));
+	value_add(row, "target", value_new_text(is_known ? record->target : NULL));
+	value_add(row, "state", value_new_text(record->state));
+	value_add(row, "made", workspace_time(record->made_ms));
+	value_add(row, "undone", workspace_time(record->undone_ms));
+	value_add(row, "files",
+		  is_known ? value_new_int((int64_t)record->files) : value_new_null());
+	value_add(row, "paths", is_known ? workspace_paths(&record->paths) : value_new_null());
+	value_add(row, "bundle", value_new_text(is_known ? record->digest : NULL));
+	value_add(row, "owner", value_new_text(record->owner));
+	if (record->note)
+		value_add(row, "note", value_new_text(record->note));
+	set_undo(row, live ? record->id : "");
+	return row;
+}
+
+int engine_promotions(struct value **ret_list, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	struct promotion_record *items = NULL;
+	size_t count = 0;
+
+	if (engine_store(&store, err) < 0 || promotion_list(&store, NULL, &items, &count, err) < 0)
+		return -1;
+	*ret_list = value_new_list();
+	for (size_t i = 0; i < count; i++)
+		value_append(*ret_list, describe_record(&items[i]));
+	promotion_records_free(items, count);
+	return 0;
+}

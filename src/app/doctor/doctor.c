@@ -1,0 +1,130 @@
+/* `doctor`: each layer tried, with what to do where it does not hold; is this machine fit? */
+#include "base/own.h"
+#include "app/doctor/doctor_advice.h"
+#include "app/doctor/doctor_probe.h"
+#include "app/run/engine.h"
+#include "wasm/module.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *state_of(enum layer layer, const struct probe_result *result)
+{
+	if (result->works)
+		return result->is_weaker ? "degraded" : "works";
+	return layer_is_mandatory(layer) ? "missing" : "degraded";
+}
+
+/* What a layer that works means, where the attempt itself had nothing to add. */
+static const char *meaning(enum layer layer)
+{
+	static const char *const words[LAYER_COUNT] = {
+		[LAYER_USER] = "own ids, host root not among them",
+		[LAYER_MOUNT] = "own mount table",
+		[LAYER_PID] = "own processes only, fresh /proc",
+		[LAYER_NET] = "own network, nothing in it but loopback",
+		[LAYER_IPC] = "own shared memory and queues",
+		[LAYER_UTS] = "own host name",
+		[LAYER_CGROUP] = "own view of the cgroup tree",
+		[LAYER_MASKS] = "whiteouts and empty directories",
+	};
+
+	return words[layer] ? words[layer] : "";
+}
+
+/* Without a user namespace nothing else that needs one can be tried; repeating its remedy would bury it. */
+static bool needs_user_namespace(enum layer layer)
+{
+	return layer != LAYER_USER && layer != LAYER_SECCOMP && layer != LAYER_LANDLOCK &&
+	       layer != LAYER_LIMITS;
+}
+
+static struct value *describe(const struct doctor_machine *machine, enum layer layer,
+			      bool *has_user, bool *fit)
+{
+	struct probe_result result = { .works = false };
+	struct value *row = value_new_map();
+	owned(str_done) struct str detail = STR_INIT, remedy = STR_INIT;
+	bool is_blocked = !*has_user && needs_user_namespace(layer);
+
+	if (!is_blocked)
+		probe_layer(machine->host, layer, &result);
+	if (layer == LAYER_USER)
+		*has_user = result.works;
+	if (is_blocked) {
+		str_add(&detail, "not tried: it needs a user namespace");
+		str_add(&remedy, "that of the layer user");
+	} else if (result.works && !result.is_weaker) {
+		str_add(&detail, result.detail[0] ? result.detail : meaning(layer));
+	} else {
+		owned(str_done) struct str why = STR_INIT;
+
+		doctor_advise(machine, layer, result.error.errnum, &why, &remedy);
+		str_add(&detail, result.error.text);
+		if (why.len)
+			str_addf(&detail, ": %s", str_cstr(&why));
+	}
+	if (!result.works && layer_is_mandatory(layer))
+		*fit = false;
+	value_set(row, "layer", value_new_text(layer_name(layer)));
+	value_set(row, "state", value_new_text(state_of(layer, &result)));
+	value_set(row, "mandatory", value_new_bool(layer_is_mandatory(layer)));
+	value_set(row, "detail", value_new_text(str_cstr(&detail)));
+	value_set(row, "remedy", remedy.len ? value_new_text(str_cstr(&remedy)) : value_new_null());
+	return row;
+}
+
+/* What may be there or not: nothing else depends on it. */
+static struct value *extras(const struct host *host)
+{
+	struct value *list = value_new_list(), *row = value_append(list, value_new_map());
+	owned(sealed_done) struct sealed engine = SEALED_INIT;
+	struct error err;
+	int found = wasm_part_look(host->data_dir, wasm_engine_row(), 0, &engine, &err);
+
+	value_add(row, "name", value_new_text("wasm"));
+	value_add(row, "state",
+		  value_new_text(found == 1   ? "works"
+				 : found == 0 ? "absent"
+					      : "changed"));
+	value_add(row, "detail",
+		  value_new_text(found == 1   ? wasm_engine_row()->summary
+				 : found == 0 ? "--driver wasm has no engine"
+					      : err.text));
+	value_add(row, "remedy",
+		  value_new_text(found == 1 ? NULL : "aisbx wasm install python javascript"));
+	return list;
+}
+
+int engine_doctor(struct value **ret_answer, struct error *err)
+{
+	struct doctor_machine machine = { .root = "" };
+	struct value *answer;
+	owned(host_done) struct host host;
+	char program[PATH_MAX] = "aisbx";
+	bool fit = true, has_user = true;
+
+	memset(&host, 0, sizeof(host));
+	if (host_read(&host, err) < 0)
+		return -1;
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (len > 0)
+		program[len] = '\0';
+	machine.host = &host;
+	machine.program = program;
+	answer = value_new_map();
+	struct value *layers = value_new_list();
+
+	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++)
+		value_append(layers, describe(&machine, layer, &has_user, &fit));
+	value_set(answer, "fit", value_new_bool(fit));
+	value_set(answer, "user", value_new_text(host.privileged ? "root" : "plain"));
+	value_set(answer, "layers", layers);
+	value_set(answer, "warnings", doctor_warnings(&machine));
+	value_set(answer, "extras", extras(&host));
+	*ret_answer = answer;
+	return 0;
+}

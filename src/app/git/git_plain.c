@@ -1,0 +1,154 @@
+/* Git directories of the host looked at before git is started in them. */
+#include "app/git/git_plain.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "workspace/disk/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 4096
+
+/* The first line of a small regular file behind PREFIX; NULL when it has none. The caller's to free. */
+static char *read_line(const char *path, const char *prefix)
+{
+	owned(fd_close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char text[LINE_MAX_BYTES + 1];
+	struct stat st;
+	ssize_t len;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	len = read(fd, text, LINE_MAX_BYTES);
+	if (len <= 0)
+		return NULL;
+	text[len] = '\0';
+	text[strcspn(text, "\r\n")] = '\0';
+	return strncmp(text, prefix, strlen(prefix)) == 0 ? xstrdup(text + strlen(prefix)) : NULL;
+}
+
+/* PATH as seen from directory FROM. */
+static char *path_from(const char *from, const char *path)
+{
+	return path[0] == '/' ? xstrdup(path) : xasprintf("%s/%s", from, path);
+}
+
+/* DOT_GIT is a directory, or a file that names one. */
+static void take_directories(const char *above, const char *dot_git, bool is_directory,
+			     struct strv *ret_directories)
+{
+	owned(free_ptr) char *named = is_directory ? NULL : read_line(dot_git, "gitdir: ");
+	owned(free_ptr) char *own = named ? path_from(above, named) : xstrdup(dot_git);
+	owned(free_ptr) char *common_file = xasprintf("%s/commondir", own);
+	owned(free_ptr) char *common = read_line(common_file, "");
+
+	if (!is_directory && !named)
+		return;
+	strv_add(ret_directories, own);
+	if (common)
+		strv_take(ret_directories, path_from(own, common));
+}
+
+/* The directory nearest above TARGET, or itself, that has a .git; NULL: there is none. */
+static char *find_top(const char *target)
+{
+	owned(free_ptr) char *dir = xstrdup(target);
+
+	for (char *slash;; *slash = '\0') {
+		owned(free_ptr) char *dot_git = xasprintf("%s/.git", dir);
+
+		if (access(dot_git, F_OK) == 0)
+			return ptr_take(&dir);
+		slash = strrchr(dir, '/');
+		if (!slash)
+			return NULL;
+	}
+}
+
+char *git_plain_top(const char *target)
+{
+	char *top = find_top(target);
+
+	return top ? top : xstrdup(target);
+}
+
+void git_plain_find(const char *target, struct strv *ret_directories)
+{
+	owned(free_ptr) char *top = find_top(target);
+	owned(free_ptr) char *dot_git = top ? xasprintf("%s/.git", top) : NULL;
+	struct stat st;
+
+	if (dot_git && stat(dot_git, &st) == 0)
+		take_directories(top, dot_git, S_ISDIR(st.st_mode), ret_directories);
+}
+
+int git_plain_check(const struct strv *directories, struct error *err)
+{
+	static const char *const names[] = { "HEAD",
+					     "index",
+					     "config",
+					     "config.worktree",
+					     "packed-refs",
+					     "commondir",
+					     "shallow",
+					     "info/exclude",
+					     "info/attributes",
+					     "info/grafts",
+					     "objects/info/alternates" };
+
+	for (size_t i = 0; i < directories->count; i++) {
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+			owned(free_ptr) char *path =
+				xasprintf("%s/%s", directories->items[i], names[n]);
+			char shown[STR_SHOWN_SIZE];
+			struct stat st;
+
+			if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+				return error_set(err, ERROR_DENIED,
+						 "'%s' is no regular file, git is not started: "
+						 "look at it and remove it",
+						 str_shown(path, shown));
+		}
+	}
+	return 0;
+}
+
+static int check_log(const char *directory, const char *name, struct error *err)
+{
+	owned(fd_close) int dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	owned(free_ptr) char *path = xasprintf("logs/%s", name);
+	owned(fd_close) int fd =
+		dir_fd < 0 ? -1 : sys_open_beneath(dir_fd, path, O_PATH | O_NOFOLLOW);
+	char shown[STR_SHOWN_SIZE];
+	struct stat st;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "'%s/%s' is a link or no regular file, and git would write through it: "
+			 "nothing is committed; look at it and remove it",
+			 str_shown(directory, shown), path);
+}
+
+int git_plain_check_logs(const struct strv *directories, struct error *err)
+{
+	owned(free_ptr) char *head = NULL;
+	owned(free_ptr) char *branch = NULL;
+
+	if (directories->count == 0)
+		return 0;
+	head = xasprintf("%s/HEAD", directories->items[0]);
+	branch = read_line(head, "ref: ");
+	for (size_t i = 0; i < directories->count; i++)
+		if (check_log(directories->items[i], "HEAD", err) < 0 ||
+		    (branch && check_log(directories->items[i], branch, err) < 0))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* --driver auto: WebAssembly for what it can serve, the native sandbox for the rest. Only in the program with libraries. */
+#ifndef ENGINE_DRIVER_CHOICE_H
+#define ENGINE_DRIVER_CHOICE_H
+
+#include "base/str.h"
+#include "app/prepare/surroundings.h"
+#include "plan/request.h"
+
+/* "wasm" or "linux"; says which and why in NOTES. Reads the code that is about to run, and runs nothing. */
+const char *driver_choose(const struct request *request, const struct settings *profile,
+			  const struct surroundings *around, struct strv *notes);
+
+#endif

@@ -1,0 +1,266 @@
+/* Scanning files, directories and texts: opens what the scanner is given. */
+#include "app/prepare/scan.h"
+
+#include "base/dir.h"
+#include "base/fd.h"
+#include "base/nearest.h"
+#include "base/own.h"
+#include "app/config/scan_policy.h"
+#include "scan/scan.h"
+#include "scan/syntax/syntax.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_MAX 20000u
+#define DIRECTORIES_MAX 20000u
+
+struct walk {
+	struct scan_report *report;
+	const struct scan_policy *policy;
+	enum scan_language language;
+	struct strv directories; /* still to be looked at */
+	size_t files;
+};
+
+void engine_scan_answer_done(struct engine_scan_answer *answer)
+{
+	value_free(answer->report);
+	value_free(answer->sarif);
+	str_done(&answer->words);
+}
+
+static void walk_done(struct walk *walk)
+{
+	strv_done(&walk->directories);
+}
+
+static int scan_bytes(struct walk *walk, const char *name, const struct str *bytes,
+		      struct error *err)
+{
+	const struct scan_text text = { .name = name,
+					.bytes = str_cstr(bytes),
+					.len = bytes->len,
+					.language = walk->language };
+
+	return scan_text(&text, walk->policy, walk->report, err);
+}
+
+/* Reads at most what can be parsed; what is longer is not analysable, and not an error. */
+static int scan_fd(struct walk *walk, int fd, const char *name, struct error *err)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+
+	if (fd_read_all(fd, SYNTAX_MAX_BYTES, &bytes) == 0)
+		return scan_bytes(walk, name, &bytes, err);
+	scan_report_refuse(walk->report, walk->policy, name,
+			   errno == EFBIG ? "longer than 1 MiB" : error_words(errno));
+	return 0;
+}
+
+/* A file found in a directory: what is of no known language is nobody's question, unless it can be executed. */
+static int scan_found(struct walk *walk, int dir_fd, const char *name, const char *path,
+		      struct error *err)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char start[256];
+	ssize_t got;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	got = pread(fd, start, sizeof(start), 0);
+	if (walk->language == SCAN_UNKNOWN &&
+	    scan_language_of(path, start, got > 0 ? (size_t)got : 0) == SCAN_UNKNOWN &&
+	    !(st.st_mode & 0111)) {
+		if (walk->report->skipped.count < 1000)
+			strv_add(&walk->report->skipped, path);
+		return 0;
+	}
+	return scan_fd(walk, fd, path, err);
+}
+
+/* Kept copies of other people's work and of history, as linters leave them out. */
+static bool is_passed_over(const char *name)
+{
+	return strcmp(name, ".git") == 0 || strcmp(name, "node_modules") == 0 ||
+	       strcmp(name, "__pycache__") == 0 || strcmp(name, ".venv") == 0;
+}
+
+static int scan_entry(struct walk *walk, int dir_fd, const char *directory,
+		      const struct dirent *entry, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", directory, entry->d_name);
+	struct stat st;
+
+	if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode) && !is_passed_over(entry->d_name)) {
+		if (walk->directories.count >= DIRECTORIES_MAX)
+			return error_set(err, ERROR_INPUT,
+					 "%s: more than %u directories; name parts of it",
+					 directory, DIRECTORIES_MAX);
+		strv_add(&walk->directories, path);
+	}
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (walk->files++ >= FILES_MAX)
+		return error_set(err, ERROR_INPUT, "%s: more than %u files; name parts of it",
+				 directory, FILES_MAX);
+	return scan_found(walk, dir_fd, entry->d_name, path, err);
+}
+
+static int scan_directory(struct walk *walk, const char *path, struct error *err)
+{
+	owned(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	owned(dir_close) DIR *dir = dir_open(fd, ".");
+	struct dirent *entry;
+	int more;
+
+	while ((more = dir_next(dir, &entry)) > 0) {
+		if (scan_entry(walk, fd, path, entry, err) < 0)
+			return -1;
+	}
+	return more < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
+}
+
+static int scan_tree(struct walk *walk, const char *path, struct error *err)
+{
+	size_t first = walk->directories.count;
+
+	strv_add(&walk->directories, path);
+	for (size_t i = first; i < walk->directories.count; i++) {
+		if (scan_directory(walk, walk->directories.items[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int scan_path(struct walk *walk, const char *path, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+	struct stat st;
+
+	if (strcmp(path, "-") == 0)
+		return scan_fd(walk, STDIN_FILENO, "-", err);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
+	if (S_ISDIR(st.st_mode))
+		return scan_tree(walk, path, err);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, ERROR_USAGE,
+				 "%s is neither a file nor a directory; pipe it in and write -",
+				 path);
+	return scan_fd(walk, fd, path, err);
+}
+
+static int scan_all(const struct engine_scan *scan, struct walk *walk, struct error *err)
+{
+	if (scan->content) {
+		owned(str_done) struct str bytes = STR_INIT;
+
+		str_add(&bytes, scan->content);
+		return scan_bytes(walk, "content", &bytes, err);
+	}
+	for (size_t i = 0; i < scan->paths->count; i++) {
+		if (scan_path(walk, scan->paths->items[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_language(const char *word, enum scan_language *ret_language, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	*ret_language = word ? scan_language_named(word) : SCAN_UNKNOWN;
+	if (word && *ret_language == SCAN_UNKNOWN)
+		return error_set(err, ERROR_USAGE,
+				 "--lang %s: the languages are python, javascript and shell",
+				 str_shown(word, shown));
+	return 0;
+}
+
+static int read_bound(const char *word, const struct scan_policy *policy, int *ret_bound,
+		      struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	*ret_bound = policy->fail_on >= 0 ? policy->fail_on : SEVERITY_MEDIUM;
+	if (word)
+		*ret_bound = scan_severity_named(word);
+	if (*ret_bound < SEVERITY_LOW)
+		return error_set(err, ERROR_USAGE,
+				 "--fail-on %s: write low, medium, high or critical",
+				 str_shown(word ? word : "off", shown));
+	return 0;
+}
+
+int engine_scan(const struct engine_scan *scan, const char *version,
+		struct engine_scan_answer *ret_answer, struct error *err)
+{
+	owned(scan_policy_done) struct scan_policy policy;
+	owned(scan_report_done) struct scan_report report;
+	owned(walk_done) struct walk walk = { .report = &report, .policy = &policy };
+	int bound;
+
+	scan_report_init(&report);
+	scan_policy_init(&policy);
+	*ret_answer = (struct engine_scan_answer){ 0 };
+	if (read_language(scan->language, &walk.language, err) < 0 ||
+	    engine_scan_policy(scan->policy, scan->environ, &policy, err) < 0 ||
+	    read_bound(scan->fail_on, &policy, &bound, err) < 0)
+		return -1;
+	if (!scan_is_built()) {
+		struct syntax none;
+
+		return syntax_parse(SCAN_PYTHON, "", 0, &none, err);
+	}
+	if (scan_all(scan, &walk, err) < 0)
+		return -1;
+	ret_answer->report = scan_report_value(&report);
+	ret_answer->sarif = scan_report_sarif(&report, version);
+	scan_report_words(&report, &ret_answer->words);
+	ret_answer->fails = (int)report.risk >= bound;
+	return 0;
+}
+
+static struct value *rule_value(const struct scan_rule_row *row)
+{
+	struct value *map = value_new_map();
+
+	value_add(map, "rule", value_new_text(row->name));
+	value_add(map, "severity", value_new_text(scan_severity_name(row->severity)));
+	value_add(map, "message", value_new_text(row->message));
+	value_add(map, "why", value_new_text(row->why));
+	value_add(map, "hint", value_new_text(row->hint));
+	return map;
+}
+
+int engine_scan_explain(const char *rule, struct str *out, struct value **ret_answer,
+			struct error *err)
+{
+	int found = scan_rule_named(rule);
+	const struct scan_rule_row *row = found < 0 ? NULL : &scan_rules[found];
+	char shown[STR_SHOWN_SIZE];
+	struct nearest nearest;
+
+	if (!row) {
+		nearest_init(&nearest, rule);
+		for (size_t i = 0; i < SCAN_RULES; i++)
+			nearest_try(&nearest, scan_rules[i].name);
+		return error_set(err, ERROR_NOT_FOUND,
+				 "no rule '%s'%s%s%s; `aisbx help scan` lists them",
+				 str_shown(rule, shown), nearest.best ? " (did you mean '" : "",
+				 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
+	}
+	str_addf(out, "%s: %s (%s)\n\n%s\n\nInstead: %s.\n", row->name, row->message,
+		 scan_severity_name(row->severity), row->why, row->hint);
+	*ret_answer = rule_value(row);
+	return 0;
+}

@@ -1,0 +1,174 @@
+/* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
+#include "app/prepare/surroundings.h"
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "base/real_path.h"
+#include "workspace/promote/staging_places.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GITCONFIG_MAX (64u << 10)
+
+/* For plan_default_workspace: is there a .git, and whose is the directory? */
+static bool look_at(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret_owner)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	(void)cookie;
+	if (lstat(dir, &st) < 0)
+		return false;
+	*ret_owner = st.st_uid;
+	int len = snprintf(path, sizeof(path), "%s/.git", dir);
+
+	*ret_has_git = len > 0 && (size_t)len < sizeof(path) && access(path, F_OK) == 0;
+	return true;
+}
+
+/* Links below /proc and /dev lead wherever some process stands: no name for a place to work in. */
+static bool is_of_processes(const char *path)
+{
+	while (path[0] == '/' && path[1] == '/')
+		path++;
+	return str_starts(path, "/proc/") || str_starts(path, "/dev/");
+}
+
+static int find_workspace(const struct request *request, struct surroundings *around,
+			  struct error *err)
+{
+	struct plan_paths *paths = &around->paths;
+	struct stat st;
+
+	if (!request->workspace) {
+		paths->workspace = plan_default_workspace(&around->host, look_at, NULL);
+		return 0;
+	}
+	if (is_of_processes(request->workspace))
+		return error_set(err, ERROR_USAGE, "-C %s: name the directory itself",
+				 request->workspace);
+	paths->workspace_given = true;
+	paths->workspace = path_real(request->workspace);
+	if (!paths->workspace)
+		return error_errno(err, ERROR_USAGE, "-C %s", request->workspace);
+	if (stat(paths->workspace, &st) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_USAGE, "-C %s: not a directory", request->workspace);
+	if (access(paths->workspace, R_OK | X_OK) < 0)
+		return error_errno(err, ERROR_USAGE, "-C %s", request->workspace);
+	return 0;
+}
+
+int surroundings_check_store(const struct host *host, struct error *err)
+{
+	owned(free_ptr) char *workspace =
+		host->cwd[0] ? plan_default_workspace(host, look_at, NULL) : NULL;
+
+	return workspace ? plan_check_brought(host, workspace, err) : 0;
+}
+
+/* The value of KEY in the line, or NULL; quotes are taken off. */
+static char *value_of(const char *line, size_t len, const char *key)
+{
+	size_t at = strspn(line, " \t"), key_len = strlen(key);
+
+	if (at + key_len >= len || strncasecmp(line + at, key, key_len) != 0)
+		return NULL;
+	at += key_len;
+	at += strspn(line + at, " \t");
+	if (at >= len || line[at] != '=')
+		return NULL;
+	at++;
+	while (at < len && (line[at] == ' ' || line[at] == '\t' || line[at] == '"'))
+		at++;
+	while (len > at && (line[len - 1] == ' ' || line[len - 1] == '"' || line[len - 1] == '\r'))
+		len--;
+	return xstrndup(line + at, len - at);
+}
+
+/* Commits made inside carry the caller's name; nothing else of the git configuration is shown there. */
+static void read_git_identity(struct surroundings *around)
+{
+	owned(str_done) struct str text = STR_INIT;
+	char path[PATH_MAX];
+	struct error ignored;
+	bool in_user = false;
+	int used = snprintf(path, sizeof(path), "%s/.gitconfig", around->host.home);
+
+	if (used <= 0 || (size_t)used >= sizeof(path) ||
+	    file_read(AT_FDCWD, path, GITCONFIG_MAX, &text, &ignored) < 0)
+		return;
+	for (const char *line = str_cstr(&text); *line;) {
+		size_t len = strcspn(line, "\n");
+
+		if (line[0] == '[')
+			in_user = strncmp(line, "[user]", 6) == 0;
+		if (in_user && !around->git_name)
+			around->git_name = value_of(line, len, "name");
+		if (in_user && !around->git_email)
+			around->git_email = value_of(line, len, "email");
+		line += len + (line[len] == '\n');
+	}
+	around->paths.git_name = around->git_name;
+	around->paths.git_email = around->git_email;
+}
+
+int surroundings_read(const struct request *request, struct surroundings *ret_around,
+		      struct error *err)
+{
+	if (surroundings_find(request, ret_around, err) < 0)
+		return -1;
+	return surroundings_look(NULL, ret_around, err);
+}
+
+int surroundings_find(const struct request *request, struct surroundings *ret_around,
+		      struct error *err)
+{
+	memset(ret_around, 0, sizeof(*ret_around));
+	if (host_read_self(&ret_around->host, err) < 0)
+		return -1;
+	if (!ret_around->host.cwd[0])
+		return error_set(err, ERROR_HOST,
+				 "the current directory was removed: change to one that is there");
+	if (find_workspace(request, ret_around, err) < 0)
+		return -1;
+	return ret_around->paths.workspace
+		       ? plan_check_brought(&ret_around->host, ret_around->paths.workspace, err)
+		       : 0;
+}
+
+int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
+		      struct error *err)
+{
+	if (host_read_rest(memory ? &memory->host : NULL, &around->host, err) < 0)
+		return -1;
+	read_git_identity(around);
+	home_links_read(around->host.home, memory ? &memory->home : NULL, &around->paths);
+	staging_places_read(around->host.data_dir, &around->paths.staging);
+	if (id_run(around->run_id, err) < 0 || id_short("s", around->sandbox, err) < 0)
+		return -1;
+	around->paths.run_id = around->run_id;
+	around->paths.sandbox = around->sandbox;
+	return 0;
+}
+
+void surroundings_done(struct surroundings *around)
+{
+	host_done(&around->host);
+	free(around->paths.workspace);
+	for (size_t i = 0; i < around->paths.link_count; i++) {
+		free(around->paths.links[i].name);
+		free(around->paths.links[i].target);
+	}
+	free(around->paths.links);
+	strv_done(&around->paths.staging);
+	free(around->git_name);
+	free(around->git_email);
+}

@@ -1,0 +1,41 @@
+/* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
+#ifndef ENGINE_SURROUNDINGS_H
+#define ENGINE_SURROUNDINGS_H
+
+#include "base/error.h"
+#include "base/id.h"
+#include "app/prepare/home_links.h"
+#include "host/host.h"
+#include "plan/plan.h"
+#include "plan/request.h"
+
+struct surroundings {
+	struct host host;
+	struct plan_paths paths;
+	char run_id[ID_RUN_SIZE];
+	char sandbox[ID_SHORT_SIZE];
+	char *git_name, *git_email;
+};
+
+/* What a process that looks around again and again has seen before. */
+struct surroundings_memory {
+	struct host_memory host;
+	struct home_memory home;
+};
+
+/* Looks around; cheap. On failure nothing has to be released, but may be. */
+int surroundings_read(const struct request *request, struct surroundings *ret_around,
+		      struct error *err);
+
+/* The same in its two halves: who calls and where it works; then everything else, with what MEMORY has of it unless NULL. */
+int surroundings_find(const struct request *request, struct surroundings *ret_around,
+		      struct error *err);
+int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
+		      struct error *err);
+
+/* Refuses a store that lies in the workspace around the caller, and may have come with it. */
+int surroundings_check_store(const struct host *host, struct error *err);
+
+void surroundings_done(struct surroundings *around);
+
+#endif

@@ -1,0 +1,89 @@
+/* The only place where the parts meet: request to spec, spec to run, run to record. */
+#include "app/run/engine.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "driver/driver.h"
+#include "app/run/execute.h"
+#include "app/config/profile_load.h"
+#include "app/run/wasm_ready.h"
+
+#include <string.h>
+
+int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err)
+{
+	owned(surroundings_done) struct surroundings around;
+
+	if (surroundings_read(request, &around, err) < 0)
+		return -1;
+	return execute_plan(request, &around, ret_spec, NULL, err);
+}
+
+/*
+ * Whether the plan will be one of the common kind, as far as the request tells: a start that was begun for another is thrown
+ * away, and has cost time.
+ */
+static bool is_common(const struct request *request, const struct engine_run_options *options,
+		      const struct surroundings *around)
+{
+	const struct settings *flags = &request->flags;
+
+	return (!flags->driver || strcmp(flags->driver, "linux") == 0) &&
+	       (!flags->net || strcmp(flags->net, "none") == 0) && flags->allow.count == 0 &&
+	       request->allow.count == 0 && flags->publish.count == 0 && flags->secret.count == 0 &&
+	       flags->secret_header.count == 0 && !flags->seccomp && !flags->scan &&
+	       !flags->require_signature && flags->allow_degraded.count == 0 &&
+	       !request->settings_file && !options->compiles && !options->has_score &&
+	       options->nursery_fd <= 0 &&
+	       !engine_profile_needs_yaml(request, around->paths.workspace);
+}
+
+/* What is begun while the plan is made; NULL: nothing. */
+static struct launch_ahead *begin(const struct request *request,
+				  const struct engine_run_options *options,
+				  const struct surroundings *around)
+{
+	const struct driver *driver = driver_find("linux");
+	struct error ignored;
+	struct spec_ids ids;
+
+	if (!driver || !driver->begin || plan_ids(&around->host, &ids, &ignored) < 0)
+		return NULL;
+	/* A plain user's init has the overlays to mount, and then more to do than two processors have time for: it got slower. */
+	if (ids.count == 1)
+		return NULL;
+	return is_common(request, options, around) ? driver->begin(&ids) : NULL;
+}
+
+static void abandon(struct launch_ahead **ahead)
+{
+	if (*ahead)
+		driver_find("linux")->abandon(*ahead);
+}
+
+int engine_run(const struct request *request, const struct engine_run_options *options,
+	       struct run_result *ret_result, struct error *err)
+{
+	owned(surroundings_done) struct surroundings around;
+	owned(spec_done) struct spec spec;
+	owned(abandon) struct launch_ahead *ahead = NULL;
+	uint64_t asked_ns = clock_now_ns();
+
+	spec_init(&spec);
+	ret_result->status = RUN_DENIED;
+	strv_copy(&ret_result->command, &request->command);
+	if (surroundings_find(request, &around, err) < 0)
+		return -1;
+	ahead = begin(request, options, &around);
+	if (surroundings_look(options->memory, &around, err) < 0)
+		return -1;
+	if (execute_plan(request, &around, &spec, NULL, err) < 0)
+		return -1;
+	if (!options->compiles && wasm_make_ready(&spec, request->environ, &spec.notes, err) < 0)
+		return -1;
+	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
+
+	how.owner = request->owner;
+	how.ahead = &ahead;
+	return execute_spec(&spec, &how, ret_result, err);
+}

@@ -1,0 +1,335 @@
+/* From a request to a spec, and from a spec to a recorded run. */
+#include "app/run/execute.h"
+
+#include "base/own.h"
+#include "base/price.h"
+#include "driver/driver.h"
+#include "app/prepare/alias_search.h"
+#include "app/prepare/driver_choice.h"
+#include "app/config/profile_load.h"
+#include "app/record/record.h"
+#include "app/vet/vet.h"
+#include "app/config/rule_list.h"
+#include "plan/plan.h"
+#include "run/run.h"
+#include "workspace/delta/change.h"
+#include "workspace/store/layer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In aisbx-more only. */
+#pragma weak driver_choose
+
+/* In the hot program: a seccomp file or a profile that is not built in is for aisbx-more. */
+static bool needs_libraries(const struct request *request, const char *workspace)
+{
+	return !engine_reads_yaml &&
+	       (request->flags.seccomp || engine_profile_needs_yaml(request, workspace));
+}
+
+static int refuse_widening(const char *what, struct error *err)
+{
+	return error_set(err, ERROR_DENIED,
+			 "%s is beyond what this server's profile allows: ask for less, or have it "
+			 "started with another --profile",
+			 what);
+}
+
+/* A limit the profile is silent about has a default that only the plan knows; a wish beyond it is refused as well. */
+static int check_defaults(const struct settings *flags, const struct spec_limits *limits,
+			  struct error *err)
+{
+	const struct {
+		const char *name;
+		int64_t wish;
+		uint64_t limit;
+	} rows[] = {
+		{ "cpu", flags->cpu_milli, limits->cpu_milli },
+		{ "mem", flags->mem_bytes, limits->mem_bytes },
+		{ "pids", flags->pids, limits->pids },
+		{ "disk", flags->disk_bytes, limits->disk_bytes },
+		{ "inodes", flags->inodes, limits->inodes },
+		{ "time", flags->time_ms, limits->time_ms },
+		{ "cpu-time", flags->cpu_time_ms, limits->cpu_time_ms },
+		{ "fsize", flags->fsize_bytes, limits->fsize_bytes },
+		{ "nofile", flags->nofile, limits->nofile },
+		{ "output", flags->output_bytes, limits->output_bytes },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].wish != SETTING_UNSET && rows[i].limit &&
+		    (uint64_t)rows[i].wish > rows[i].limit)
+			return refuse_widening(rows[i].name, err);
+	}
+	return 0;
+}
+
+/*
+ * The plan of a program that was given a ceiling: what tightens the profile is taken over into it, what widens is refused.
+ * Variables are the command's own business.
+ */
+static int plan_narrowed(const struct request *request, struct settings *profile,
+			 const struct surroundings *around, struct spec *ret_spec,
+			 struct error *err)
+{
+	owned(strv_done) struct strv left_out = STRV_INIT;
+	owned(settings_done) struct settings wishes;
+	struct request narrowed = *request;
+
+	settings_copy(&wishes, &request->flags);
+	settings_init(&narrowed.flags);
+	narrowed.flags.env = wishes.env;
+	wishes.env = (struct strv)STRV_INIT;
+	settings_narrow(profile, &wishes, &left_out);
+	int status = left_out.count > 0 ? refuse_widening(left_out.items[0], err)
+					: plan_make(&narrowed, profile, &around->host,
+						    &around->paths, ret_spec, err);
+
+	settings_done(&narrowed.flags);
+	return status < 0 ? -1 : check_defaults(&wishes, &ret_spec->limits, err);
+}
+
+/* --driver auto: the request as if it had named the driver that was chosen; *ret_driver holds its name. */
+static int choose_driver(struct request *request, const struct settings *profile,
+			 const struct surroundings *around, char **ret_driver, struct strv *notes,
+			 struct error *err)
+{
+	const char *asked = request->flags.driver ? request->flags.driver : profile->driver;
+
+	if (!asked || strcmp(asked, "auto") != 0 || request->only_narrows)
+		return 0;
+	if (!engine_reads_yaml)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	*ret_driver = xstrdup(driver_choose(request, profile, around, notes));
+	request->flags.driver = *ret_driver;
+	/* What counts instructions is of no use to a native command, and was said for the other case. */
+	if (strcmp(*ret_driver, "wasm") != 0)
+		request->flags.fuel = SETTING_UNSET;
+	return 0;
+}
+
+int execute_plan(const struct request *given, const struct surroundings *around,
+		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
+{
+	owned(settings_done) struct settings profile;
+	owned(strv_done) struct strv notes = STRV_INIT;
+	owned(free_ptr) char *driver = NULL;
+	struct request chosen = *given; /* borrows everything */
+	const struct request *request = &chosen;
+
+	settings_init(&profile);
+	if (needs_libraries(request, around->paths.workspace))
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
+	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
+			    err) < 0 ||
+	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0)
+		return -1;
+	int status = request->only_narrows ? plan_narrowed(request, &profile, around, ret_spec, err)
+					   : plan_make(request, &profile, &around->host,
+						       &around->paths, ret_spec, err);
+
+	if (status < 0)
+		return -1;
+	alias_search(&around->host, ret_spec);
+	strv_copy(&ret_spec->notes, &notes);
+	if (ret_settings) {
+		settings_copy(ret_settings, &profile);
+		settings_merge(ret_settings, &request->flags);
+	}
+	return 0;
+}
+
+struct inspection {
+	const struct spec *spec;
+	int upper_fd; /* a top that stays, or -1 */
+	bool list;
+	uint64_t *ret_newest_ns, *ret_ended_ns; /* may be NULL */
+	bool *ret_is_shared, *ret_is_unused;	/* likewise */
+	bool is_elsewhere;			/* in a sandbox that somebody else keeps */
+};
+
+/* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
+static int compare_changes(const void *left, const void *right)
+{
+	const char *const *a = left, *const *b = right;
+	int order = strcmp(*a + 2, *b + 2);
+
+	return order ? order : strcmp(*b, *a);
+}
+
+static void scan_layer(struct change_scan *scan, int dir_fd, const char *name, const char *lower)
+{
+	owned(fd_close) int layer =
+		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	scan->lower = lower;
+	if (layer >= 0)
+		change_scan_layer(scan, layer);
+}
+
+/* The layers of a run: numbered, in a place of their own. */
+static void scan_run(struct change_scan *scan, const struct task *task)
+{
+	for (size_t i = 0; task->upper_fd >= 0 && i < task->upper_paths.count; i++) {
+		char name[24];
+
+		if (!task->upper_paths.items[i][0])
+			continue;
+		(void)snprintf(name, sizeof(name), "u%zu", i);
+		scan_layer(scan, task->upper_fd, name, task->upper_paths.items[i]);
+	}
+}
+
+static uint64_t stamp(const struct timespec *at)
+{
+	return (uint64_t)at->tv_sec * 1000000000 + (uint64_t)at->tv_nsec;
+}
+
+/*
+ * Whether nothing was written to a unit since it was mounted first, which is when it was noted: whatever is changed in
+ * it the first time makes an entry in its top directory, and nobody can set back the time of that.
+ */
+static bool is_untouched(int upper_fd, const char *name, uint64_t noted_ns)
+{
+	struct stat st;
+
+	return fstatat(upper_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stamp(&st.st_ctim) < noted_ns;
+}
+
+/* The top of a named sandbox, which lists its units itself. */
+static void scan_top(struct change_scan *scan, int upper_fd)
+{
+	struct layer_units units;
+	struct error ignored;
+	struct stat st;
+
+	if (fstatat(upper_fd, "units", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    layer_units_read(upper_fd, &units, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < units.count; i++) {
+		const struct layer_unit *unit = &units.items[i];
+
+		if (!is_untouched(upper_fd, unit->name, stamp(&st.st_mtim)))
+			scan_layer(scan, upper_fd, unit->name, unit->path);
+	}
+	layer_units_done(&units);
+}
+
+/* Counts what the sandbox wrote, layer by layer, while the layers still exist. */
+static void count_changes(const struct task *task, struct run_result *result, void *cookie)
+{
+	const struct inspection *inspection = cookie;
+	const struct spec *spec = inspection->spec;
+	struct change_scan scan = {
+		.workspace = spec->workspace,
+		.user_xattr = !root_is_idmapped(spec->root),
+		.list = inspection->list ? &result->changed : NULL,
+	};
+
+	/* Code that was vetted was so by this process. */
+	if (inspection->ret_is_unused)
+		*inspection->ret_is_unused = (task->is_lent || inspection->is_elsewhere) &&
+					     !spec->scan && !spec->signed_only;
+	if (inspection->upper_fd >= 0)
+		scan_top(&scan, inspection->upper_fd);
+	else
+		scan_run(&scan, task);
+	result->changes = (struct change_counts){ scan.inside.added, scan.inside.modified,
+						  scan.inside.deleted };
+	result->changes_outside = (struct change_counts){ scan.outside.added, scan.outside.modified,
+							  scan.outside.deleted };
+	/* A directory gives its entries in any order; scripts want the same one every time. */
+	if (result->changed.count > 1)
+		qsort(result->changed.items, result->changed.count, sizeof(char *),
+		      compare_changes);
+	if (inspection->ret_newest_ns)
+		*inspection->ret_newest_ns = scan.is_partial ? UINT64_MAX : scan.newest_ns;
+	if (inspection->ret_ended_ns)
+		*inspection->ret_ended_ns = task->ended_ns;
+	if (inspection->ret_is_shared)
+		*inspection->ret_is_shared = task->is_shared;
+	if (scan.is_partial)
+		strv_add(&result->notes, "too much was changed to count all of it");
+}
+
+static void name_result(const struct spec *spec, struct run_result *result)
+{
+	result->run_id = xstrdup(spec->run_id);
+	result->sandbox = xstrdup(spec->sandbox);
+	result->trace_id = spec->trace_id ? xstrdup(spec->trace_id) : NULL;
+	result->driver = xstrdup(spec->driver);
+	strv_copy(&result->command, &spec->command);
+	strv_copy(&result->notes, &spec->notes);
+}
+
+/* Between two records: that it starts, and how it ended. */
+static int run_recorded(const struct driver *driver, const struct spec *spec,
+			const struct execute *how, const struct run_options *options,
+			struct run_result *result, struct error *err)
+{
+	owned(fd_close) int spool_fd = -1;
+	struct error ignored;
+	int status;
+
+	if (!price_without("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
+		return -1;
+	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
+	if (status < 0)
+		result->status = RUN_INTERNAL;
+	else
+		status = run_execute(driver, spec, options, result, err);
+	if (status < 0 && !result->message)
+		result->message = xstrdup(err->text);
+	/* The command has run: a full disk now is no reason to lose its result. */
+	if (spool_fd >= 0)
+		(void)record_end(result, spool_fd, &ignored);
+	return status;
+}
+
+int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
+		 struct error *err)
+{
+	struct inspection inspection = { spec,
+					 how->upper_fd,
+					 how->options->list_changes,
+					 how->ret_newest_ns,
+					 how->ret_ended_ns,
+					 how->ret_is_shared,
+					 how->options->ret_is_unused,
+					 how->enter_fd > 0 };
+	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
+					   .has_score = how->options->has_score,
+					   .capture = how->options->capture,
+					   .nursery_fd = how->options->nursery_fd,
+					   .ahead = how->ahead,
+					   .asked_ns = how->asked_ns,
+					   .enter_fd = how->enter_fd,
+					   .enter_env = how->enter_env,
+					   .inspect = count_changes,
+					   .cookie = &inspection };
+	const struct driver *driver = driver_find(spec->driver);
+	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(vetting_done) struct vetting vetting = { .count = 0 };
+
+	strv_done(&result->command);
+	name_result(spec, result);
+	if ((spec->scan || spec->signed_only) &&
+	    engine_vet(spec, how->enter_fd > 0 ? how->enter_env : NULL, result, &vetting, err) < 0)
+		return -1;
+	if (secrets_read(&spec->secrets, &secrets, err) < 0)
+		return -1;
+	if (secrets.count > 0)
+		run_options.secrets = &secrets;
+	if (driver && how->enter_fd > 0)
+		driver = driver->enter;
+	if (!driver)
+		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
+	return run_recorded(driver, spec, how, &run_options, result, err);
+}

@@ -1,0 +1,40 @@
+/* From a request to a spec, and from a spec to a recorded run: what run and the verbs of named sandboxes share. */
+#ifndef ENGINE_EXECUTE_H
+#define ENGINE_EXECUTE_H
+
+#include "app/run/engine.h"
+#include "app/prepare/surroundings.h"
+#include "run/run.h"
+
+/* Plans; *ret_settings (unless NULL) is the profile with the request's flags laid over it, the caller's to free. */
+int execute_plan(const struct request *request, const struct surroundings *around,
+		 struct spec *ret_spec, struct settings *ret_settings, struct error *err);
+
+/* A run that goes on without its caller. */
+struct execute_apart {
+	struct run_desk desk;
+	/* Once its start is recorded: where it can be found. Fills the desk. */
+	int (*announce)(const struct spec *spec, void *cookie, struct error *err);
+	void *cookie;
+};
+
+struct execute {
+	const struct engine_run_options *options;
+	struct execute_apart *apart; /* NULL: the caller waits */
+	struct launch_ahead **ahead; /* begun for it, which takes it; NULL: nothing */
+	const char *owner;	     /* whose run this is, as in a request */
+	uint64_t asked_ns;
+	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
+	const struct strv *enter_env; /* variables to set there */
+	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */
+	uint64_t *
+		ret_newest_ns; /* with a top: when something in it last changed; NULL: nobody asks */
+	uint64_t *ret_ended_ns; /* when the command did (CLOCK_MONOTONIC); may be NULL */
+	bool *ret_is_shared;	/* whether others ran in the sandbox when it began; may be NULL */
+};
+
+/* Vets what the spec would run, where it says so, and runs it with its records. As engine_run. */
+int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
+		 struct error *err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Commands in the background: started in a named sandbox, looked at, written to, signalled.
+ *
+ * Each has a supervisor of its own, detached from whoever started it: a client of the sandbox's keeper like any exec,
+ * with the same records in the history, whose streams go to the kept log. It ends with its command; with it ends
+ * its command, by the keeper's hand. Its id is the run's.
+ */
+#ifndef ENGINE_BACKGROUND_H
+#define ENGINE_BACKGROUND_H
+
+#include "supervise/background/output.h"
+#include "supervise/background/place.h"
+#include "app/run/engine.h"
+
+/* How long one may run unless its sandbox or the request says less. */
+#define BACKGROUND_TIME_MS (24ll * 3600 * 1000)
+#define BACKGROUND_WAIT_MS_MAX 60000
+#define BACKGROUND_INPUT_MAX ((size_t)1 << 20)
+
+struct engine_started {
+	char exec_id[27];
+	char started[32];
+};
+
+/* Returns once the command was executed, or is known not to be. */
+int engine_exec_start(const char *name, const struct request *request,
+		      struct engine_started *ret_started, struct error *err);
+
+struct engine_poll {
+	const char *exec_id;
+	uint64_t out_offset, err_offset; /* bytes of each stream known already */
+	uint64_t wait_ms;		 /* until there are more, or the end; 0: not at all */
+	const char *input;		 /* for the command's standard input; NULL: none */
+	size_t input_len;
+	bool input_end; /* and no more of it */
+	int signal;	/* for the command's process group; 0: none */
+};
+
+struct engine_polled {
+	char *sandbox;
+	uint64_t started_ms;
+	struct strv command;
+	bool is_running;
+	struct output output;
+	size_t input_taken;
+	struct exec_result result; /* once it has ended: the object of the run, without streams */
+};
+
+void engine_polled_done(struct engine_polled *polled);
+
+/*
+ * Input first, then the signal, then waiting, then the answer. ERROR_NOT_FOUND for an unknown one, ERROR_CONFLICT for
+ * input that the command does not take. ERROR_LIBRARIES: its supervisor was killed, and only the history knows more.
+ */
+int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_polled,
+		     struct error *err);
+
+/* Those that run, of one sandbox (NULL: of all): list of {exec_id, sandbox, started, command}. The caller owns it. */
+struct value *engine_execs(const char *sandbox);
+
+/* What the history says of one whose supervisor was killed. In the hot program: ERROR_LIBRARIES. */
+int engine_exec_lost(const char *state_dir, const char *exec_id, struct exec_result *ret_result,
+		     struct error *err);
+
+#endif

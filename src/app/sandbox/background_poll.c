@@ -1,0 +1,261 @@
+/* A command in the background as others see it: what it wrote, how it stands, and what can be done to it. */
+#include "app/sandbox/background.h"
+
+#include "supervise/background/desk.h"
+#include "base/clock.h"
+#include "base/own.h"
+#include "host/host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How long an answer of the supervisor's is waited for, and room for input unless the caller waits longer. */
+#define ANSWER_MS 10000
+#define ROOM_MS 5000
+
+struct asking {
+	const struct engine_poll *poll;
+	struct engine_polled *polled;
+	int dir_fd;
+	int fd; /* to the supervisor; -1: it is gone */
+	uint64_t until_ns;
+};
+
+void engine_polled_done(struct engine_polled *polled)
+{
+	free_ptr(&polled->sandbox);
+	strv_done(&polled->command);
+	output_done(&polled->output);
+	exec_result_done(&polled->result);
+}
+
+static int left_ms(const struct asking *asking)
+{
+	uint64_t now = clock_now_ns();
+
+	return now >= asking->until_ns ? 0 : (int)((asking->until_ns - now + 999999) / 1000000);
+}
+
+/* 1 answered, -1 gone; a supervisor that lives answers at once. */
+static int ask(struct asking *asking, struct desk_message *message, int *ret_fd, struct error *err)
+{
+	int got = asking->fd < 0 ? -1 : desk_ask(asking->fd, message, ANSWER_MS, ret_fd);
+
+	if (got == 0)
+		return error_set(err, ERROR_HOST,
+				 "the supervisor of %s does not answer; aisbx stop %s ends it",
+				 asking->poll->exec_id, asking->polled->sandbox);
+	if (got < 0)
+		fd_close(&asking->fd);
+	return got < 0 ? 0 : 1;
+}
+
+static int refuse_ended(const struct asking *asking, struct error *err)
+{
+	return error_set(err, ERROR_CONFLICT,
+			 "the command has ended and takes no input; see what came of it with aisbx "
+			 "poll %s",
+			 asking->poll->exec_id);
+}
+
+static int refuse_closed(const struct asking *asking, struct error *err)
+{
+	return error_set(
+		err, ERROR_CONFLICT,
+		"%zu of %zu bytes were taken: the command's standard input is closed; start "
+		"another with aisbx exec -d %s",
+		asking->polled->input_taken, asking->poll->input_len, asking->polled->sandbox);
+}
+
+/* Room that does not come is the command's doing: it does not read. */
+static int await_room(const struct asking *asking, int input_fd, struct error *err)
+{
+	struct pollfd room = { .fd = input_fd, .events = POLLOUT };
+	int wait_ms = asking->poll->wait_ms ? left_ms(asking) : ROOM_MS;
+	int got = poll(&room, 1, wait_ms);
+
+	if (got > 0 || (got < 0 && errno == EINTR))
+		return 0;
+	return error_set(
+		err, ERROR_CONFLICT,
+		"%zu of %zu bytes were taken: the command does not read its input; send the "
+		"rest later, or wait longer with --wait",
+		asking->polled->input_taken, asking->poll->input_len);
+}
+
+/* What is written into a pipe that nobody reads any more must not end us. */
+static ssize_t write_quietly(int fd, const char *bytes, size_t len)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	ssize_t done;
+
+	(void)sigaction(SIGPIPE, &ignore, &before);
+	done = write(fd, bytes, len);
+	(void)sigaction(SIGPIPE, &before, NULL);
+	return done;
+}
+
+static int write_input(struct asking *asking, int input_fd, struct error *err)
+{
+	const struct engine_poll *poll = asking->poll;
+	size_t *taken = &asking->polled->input_taken;
+
+	while (*taken < poll->input_len) {
+		ssize_t done =
+			write_quietly(input_fd, poll->input + *taken, poll->input_len - *taken);
+
+		if (done > 0)
+			*taken += (size_t)done;
+		else if (done < 0 && errno == EPIPE)
+			return refuse_closed(asking, err);
+		else if (done < 0 && errno != EAGAIN && errno != EINTR)
+			return error_errno(err, ERROR_HOST, "the command's input");
+		else if (await_room(asking, input_fd, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int give_input(struct asking *asking, struct error *err)
+{
+	struct desk_message message = { .kind = DESK_INPUT };
+	owned(fd_close) int input_fd = -1;
+	int got = ask(asking, &message, &input_fd, err);
+
+	if (got <= 0)
+		return got < 0 ? -1 : refuse_ended(asking, err);
+	if (message.kind != DESK_INPUT || input_fd < 0)
+		return refuse_closed(asking, err);
+	return write_input(asking, input_fd, err);
+}
+
+/* Ended twice is ended; and a command that is over needs no end of input, nor a signal. */
+static int tell_supervisor(struct asking *asking, struct error *err)
+{
+	struct desk_message end = { .kind = DESK_INPUT_END };
+	struct desk_message sig = { .kind = DESK_SIGNAL, .signal = asking->poll->signal };
+
+	if (asking->poll->input && give_input(asking, err) < 0)
+		return -1;
+	if (asking->poll->input_end && ask(asking, &end, NULL, err) < 0)
+		return -1;
+	if (asking->poll->signal && ask(asking, &sig, NULL, err) < 0)
+		return -1;
+	return 0;
+}
+
+static void await_news(struct asking *asking)
+{
+	struct desk_message message = { .kind = DESK_WAIT,
+					.out = asking->poll->out_offset,
+					.err = asking->poll->err_offset };
+
+	if (asking->fd >= 0)
+		(void)desk_ask(asking->fd, &message, left_ms(asking), NULL);
+}
+
+/* First how it stands, then what it wrote: what has ended writes no more. */
+static int look(struct asking *asking, const char *state_dir, struct error *err)
+{
+	struct engine_polled *polled = asking->polled;
+	const char *id = asking->poll->exec_id;
+	enum exec_state state;
+
+	if (exec_state_read(asking->dir_fd, id, &state, &polled->result, err) < 0)
+		return -1;
+	polled->is_running = state == EXEC_RUNNING;
+	if (state == EXEC_LOST && engine_exec_lost(state_dir, id, &polled->result, err) < 0)
+		return -1;
+	polled->output.out.offset = asking->poll->out_offset;
+	polled->output.err.offset = asking->poll->err_offset;
+	return output_read(state_dir, id, !polled->is_running, &polled->output, err);
+}
+
+static int read_card(struct asking *asking, const char *state_dir, struct error *err)
+{
+	const char *id = asking->poll->exec_id;
+	struct exec_card card = { 0 };
+	char shown[STR_SHOWN_SIZE];
+
+	if (!exec_is_id(id))
+		return error_set(err, ERROR_NOT_FOUND,
+				 "no command '%s' in the background (aisbx exec -d says the id; "
+				 "aisbx inspect NAME lists them)",
+				 str_shown(id, shown));
+	/* Without the directory there was never any; the card that is missing says it better. */
+	if (execs_open(state_dir, false, &asking->dir_fd, err) < 0 && err->code != ERROR_NOT_FOUND)
+		return -1;
+	if (exec_card_read(asking->dir_fd, id, &card, err) < 0)
+		return -1;
+	asking->polled->sandbox = card.sandbox;
+	asking->polled->started_ms = card.started_ms;
+	asking->polled->command = card.command;
+	return 0;
+}
+
+int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_polled,
+		     struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+	struct asking asking = { .poll = poll,
+				 .polled = ret_polled,
+				 .dir_fd = -1,
+				 .fd = -1,
+				 .until_ns = clock_now_ns() + poll->wait_ms * 1000000 };
+	int status;
+
+	memset(ret_polled, 0, sizeof(*ret_polled));
+	status = host_read_caller(&host, err) < 0 ? -1 : read_card(&asking, host.state_dir, err);
+	if (status == 0 && (poll->input || poll->input_end || poll->signal || poll->wait_ms))
+		asking.fd = desk_connect(asking.dir_fd, poll->exec_id);
+	if (status == 0)
+		status = tell_supervisor(&asking, err);
+	if (status == 0 && poll->wait_ms)
+		await_news(&asking);
+	if (status == 0)
+		status = look(&asking, host.state_dir, err);
+	fd_close(&asking.fd);
+	fd_close(&asking.dir_fd);
+	return status;
+}
+
+static void add_running(int dir_fd, const char *id, const char *sandbox, struct value *list)
+{
+	struct exec_card card = { 0 };
+	struct error ignored;
+	char started[32];
+
+	if (exec_card_read(dir_fd, id, &card, &ignored) < 0)
+		return;
+	if (!sandbox || strcmp(sandbox, card.sandbox) == 0) {
+		struct value *row = value_append(list, value_new_map());
+
+		time_format_utc(card.started_ms, started);
+		value_add(row, "exec_id", value_new_text(id));
+		value_add(row, "sandbox", value_new_text(card.sandbox));
+		value_add(row, "started", value_new_text(started));
+		value_add(row, "command", value_from_strv(&card.command));
+	}
+	exec_card_done(&card);
+}
+
+struct value *engine_execs(const char *sandbox)
+{
+	owned(strv_done) struct strv running = STRV_INIT;
+	owned(host_done) struct host host = { 0 };
+	owned(fd_close) int dir_fd = -1;
+	struct value *list = value_new_list();
+	struct error ignored;
+
+	if (host_read_caller(&host, &ignored) < 0 ||
+	    execs_open(host.state_dir, false, &dir_fd, &ignored) < 0)
+		return list;
+	execs_sweep(dir_fd, &running, NULL);
+	strv_sort(&running);
+	for (size_t i = 0; i < running.count; i++)
+		add_running(dir_fd, running.items[i], sandbox, list);
+	return list;
+}

@@ -1,0 +1,217 @@
+/* A command started in the background, and the process that supervises it. */
+#include "app/sandbox/background.h"
+
+#include "supervise/background/desk.h"
+#include "supervise/background/place.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/process.h"
+#include "app/run/execute.h"
+#include "app/sandbox/sandbox_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the supervisor tells its parent, once; below PIPE_BUF. */
+struct report {
+	char exec_id[27];
+	uint64_t started_ms;
+	struct error error;
+};
+
+struct supervisor {
+	const char *name;
+	const struct request *request;
+	int report_fd; /* -1 once told */
+	int dir_fd, lock_fd;
+	char exec_id[27];
+	uint64_t started_ms;
+	struct desk desk;
+	struct execute_apart apart;
+};
+
+/* Whether somebody heard it. */
+static bool tell(struct supervisor *supervisor, const struct error *err)
+{
+	struct report report = { .started_ms = supervisor->started_ms };
+	bool is_heard;
+
+	memcpy(report.exec_id, supervisor->exec_id, sizeof(report.exec_id));
+	if (err)
+		report.error = *err;
+	is_heard = fd_write_all(supervisor->report_fd, &report, sizeof(report)) == 0;
+	fd_close(&supervisor->report_fd);
+	return is_heard;
+}
+
+static int attend(const struct run_news *news, void *cookie)
+{
+	struct supervisor *supervisor = cookie;
+	int sig = desk_attend(&supervisor->desk, news->is_ready, news->kept_out, news->kept_err);
+
+	/* Who died before it was told the id cannot have passed it on: nobody would ever ask. */
+	if (news->has_started && supervisor->report_fd >= 0 && !tell(supervisor, NULL))
+		return SIGKILL;
+	return sig;
+}
+
+static int refuse_crowd(int dir_fd, struct error *err)
+{
+	owned(strv_done) struct strv running = STRV_INIT;
+
+	execs_sweep(dir_fd, &running, NULL);
+	if (running.count >= EXECS_MAX)
+		return error_set(err, ERROR_DENIED,
+				 "%d commands run in the background already; end some with aisbx "
+				 "poll EXEC --signal TERM or aisbx stop NAME",
+				 EXECS_MAX);
+	return 0;
+}
+
+static int announce(const struct spec *spec, void *cookie, struct error *err)
+{
+	struct supervisor *supervisor = cookie;
+	struct exec_card card = { .sandbox = spec->sandbox, .command = spec->command };
+	int ends[2];
+
+	supervisor->started_ms = card.started_ms = clock_epoch_ms();
+	(void)memcpy(supervisor->exec_id, spec->run_id, strlen(spec->run_id) + 1);
+	/* Nobody's directory is kept busy by us. */
+	if (chdir("/") < 0)
+		return error_errno(err, ERROR_HOST, "/");
+	if (execs_open(spec->state_dir, true, &supervisor->dir_fd, err) < 0 ||
+	    refuse_crowd(supervisor->dir_fd, err) < 0 ||
+	    exec_card_make(supervisor->dir_fd, spec->run_id, &card, &supervisor->lock_fd, err) < 0)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "pipe");
+	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	supervisor->apart.desk.input_fd = ends[0];
+	if (desk_open(&supervisor->desk, supervisor->dir_fd, spec->run_id, ends[1], err) < 0)
+		return -1;
+	supervisor->apart.desk.fd = supervisor->desk.epoll_fd;
+	return 0;
+}
+
+/* A result that cannot be written is in the history all the same, where it is looked for then. */
+static void keep_result(const struct supervisor *supervisor, const struct run_result *result)
+{
+	owned(exec_result_done) struct exec_result kept = { 0 };
+	struct error ignored;
+
+	str_addf(&kept.words, "%s, exit code %d", run_status_name(result->status),
+		 result->exit_code);
+	run_result_write_record(result, &kept.object);
+	(void)exec_result_write(supervisor->dir_fd, supervisor->exec_id, &kept, &ignored);
+}
+
+static _Noreturn void supervise(struct supervisor *supervisor)
+{
+	const struct engine_run_options options = { .capture = false };
+	const struct sandbox_exec exec = { .name = supervisor->name,
+					   .request = supervisor->request,
+					   .options = &options,
+					   .apart = &supervisor->apart };
+	owned(run_result_done) struct run_result result;
+	struct error err = { .code = ERROR_NONE };
+	int status;
+
+	if (process_detach(&supervisor->report_fd, 1, "aisbx-exec") < 0)
+		_exit(1);
+	(void)signal(SIGPIPE, SIG_IGN);
+	supervisor->apart = (struct execute_apart){
+		.desk = { .input_fd = -1, .fd = -1, .attend = attend, .cookie = supervisor },
+		.announce = announce,
+		.cookie = supervisor,
+	};
+	run_result_init(&result);
+	status = sandbox_exec(&exec, &result, &err);
+	if (supervisor->lock_fd >= 0 && status == 0)
+		keep_result(supervisor, &result);
+	/* What never started is no command in the background: its caller is told why. */
+	if (supervisor->lock_fd >= 0 && status < 0)
+		exec_forget(supervisor->dir_fd, supervisor->exec_id);
+	if (supervisor->report_fd >= 0)
+		(void)tell(supervisor, status < 0 ? &err : NULL);
+	if (supervisor->lock_fd >= 0 && status == 0)
+		exec_unlisten(supervisor->dir_fd, supervisor->exec_id);
+	_exit(0);
+}
+
+/* Twice, so that it is nobody's child who would have to wait for it. */
+static int start(struct supervisor *supervisor, int other_fd, struct error *err)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
+	if (pid == 0) {
+		close(other_fd);
+		pid = fork();
+		if (pid == 0)
+			supervise(supervisor);
+		_exit(pid < 0);
+	}
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+static int hear(int fd, struct engine_started *ret_started, struct error *err)
+{
+	struct report report;
+	ssize_t got;
+
+	do
+		got = read(fd, &report, sizeof(report));
+	while (got < 0 && errno == EINTR);
+	if (got != (ssize_t)sizeof(report))
+		return error_set(
+			err, ERROR_HOST,
+			"the command's supervisor ended before it could start the command; "
+			"try again");
+	if (report.error.code != ERROR_NONE) {
+		*err = report.error;
+		return -1;
+	}
+	memcpy(ret_started->exec_id, report.exec_id, sizeof(ret_started->exec_id));
+	time_format_utc(report.started_ms, ret_started->started);
+	return 0;
+}
+
+int engine_exec_start(const char *name, const struct request *request,
+		      struct engine_started *ret_started, struct error *err)
+{
+	/* Borrows everything. Unless the sandbox's maker said otherwise, a day is the limit and not the usual minutes. */
+	struct request own = *request;
+	owned(fd_close) int read_fd = -1;
+	struct supervisor supervisor = {
+		.name = name, .request = &own, .dir_fd = -1, .lock_fd = -1
+	};
+	int ends[2];
+
+	if (sandbox_check_name(name, err) < 0)
+		return -1;
+	if (own.only_narrows && own.flags.time_ms != SETTING_UNSET &&
+	    own.flags.time_ms > BACKGROUND_TIME_MS)
+		return error_set(err, ERROR_DENIED,
+				 "time: a command in the background runs for a day at most here");
+	own.interactive = true;
+	if (own.flags.time_ms == SETTING_UNSET)
+		own.flags.time_ms = BACKGROUND_TIME_MS;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, ERROR_HOST, "pipe");
+	read_fd = ends[0];
+	supervisor.report_fd = ends[1];
+	if (start(&supervisor, read_fd, err) < 0) {
+		fd_close(&supervisor.report_fd);
+		return -1;
+	}
+	fd_close(&supervisor.report_fd);
+	return hear(read_fd, ret_started, err);
+}

@@ -1,0 +1,91 @@
+/* Housekeeping: what runs leave that were killed, and their janitors with them. */
+#include "app/run/engine.h"
+
+#include "supervise/background/place.h"
+#include "base/own.h"
+#include "confine/cgroup.h"
+#include "confine/mask/mask_cache.h"
+#include "host/host.h"
+#include "launch/setup/storage.h"
+#include "run/live.h"
+
+#include <string.h>
+
+static void tell(const struct strv *removed, const char *kind, const char *detail,
+		 struct value *answer)
+{
+	for (size_t i = 0; i < removed->count; i++) {
+		struct value *row = value_append(answer, value_new_map());
+
+		value_set(row, "kind", value_new_text(kind));
+		value_set(row, "path", value_new_text(removed->items[i]));
+		value_set(row, "detail", value_new_text(detail));
+	}
+}
+
+/* Hierarchies of version 1 may share a directory: the second look finds nothing more. */
+static void remove_stale_groups(const struct host_cgroup *cgroup, struct value *answer)
+{
+	const char *const paths[] = { cgroup->v2_path, cgroup->memory_path, cgroup->pids_path,
+				      cgroup->cpu_path, cgroup->cpuacct_path };
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cgroup_sweep_place(paths[i], &removed);
+	tell(&removed, "cgroup", "its supervisor is gone", answer);
+}
+
+static void remove_stale_layers(const char *state_dir, struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	storage_sweep(state_dir, &removed);
+	tell(&removed, "layers", "its processes are gone", answer);
+}
+
+static void remove_drafts(struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	mask_cache_sweep(&removed);
+	tell(&removed, "masks", "its maker is gone", answer);
+}
+
+static void remove_live(const char *state_dir, struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	live_sweep(state_dir, &removed);
+	tell(&removed, "live", "its supervisor is gone", answer);
+}
+
+/* Cards and results of commands in the background, a day after their end. */
+static void remove_execs(const char *state_dir, struct value *answer)
+{
+	owned(strv_done) struct strv running = STRV_INIT, removed = STRV_INIT;
+	owned(fd_close) int dir_fd = -1;
+	struct error ignored;
+
+	if (execs_open(state_dir, false, &dir_fd, &ignored) < 0)
+		return;
+	execs_sweep(dir_fd, &running, &removed);
+	tell(&removed, "exec", "its result was kept for a day", answer);
+}
+
+int engine_gc(struct value **ret_answer, struct error *err)
+{
+	owned(host_done) struct host host;
+
+	memset(&host, 0, sizeof(host));
+	if (host_read(&host, err) < 0)
+		return -1;
+	struct value *answer = value_new_list();
+
+	remove_stale_groups(&host.cgroup, answer);
+	remove_stale_layers(host.state_dir, answer);
+	remove_drafts(answer);
+	remove_live(host.state_dir, answer);
+	remove_execs(host.state_dir, answer);
+	*ret_answer = answer;
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* Network rules while sandboxes live: kept, and told to a gateway that runs. */
+#include "app/sandbox/network.h"
+
+#include "base/own.h"
+#include "app/run/execute.h"
+#include "app/sandbox/network_parts.h"
+#include "app/config/own_list.h"
+#include "app/config/rule_list.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_MS 15000
+
+void network_place_done(struct network_place *place)
+{
+	fd_close(&place->keeper_fd);
+	free(place->run_id);
+	spec_done(&place->spec);
+	surroundings_done(&place->around);
+	request_done(&place->request);
+	sandbox_place_close(&place->place);
+}
+
+static int open_sandbox(const char *name, struct network_place *place, struct error *err)
+{
+	if (network_run_reach(name, place, err) < 0)
+		return -1;
+	if (place->run_id)
+		return 0;
+	if (sandbox_check_name(name, err) < 0 || engine_store(&place->place.store, err) < 0)
+		return -1;
+	place->place.has_store = true;
+	if (sandbox_open(&place->place.store, name, SANDBOX_UNLOCKED, &place->place.sandbox, err) <
+	    0)
+		return -1;
+	place->place.has_sandbox = true;
+	if (sandbox_look_around(&place->place.sandbox, &place->request, &place->around, err) < 0)
+		return -1;
+	(void)sandbox_reach(place->place.sandbox.dir_fd, &place->keeper_fd);
+	return 0;
+}
+
+int network_place_open(const char *sandbox, const char *workspace, struct network_place *ret_place,
+		       struct error *err)
+{
+	memset(ret_place, 0, sizeof(*ret_place));
+	ret_place->keeper_fd = -1;
+	request_init(&ret_place->request);
+	spec_init(&ret_place->spec);
+	if (sandbox)
+		return open_sandbox(sandbox, ret_place, err);
+	ret_place->request.environ = (const char *const *)environ;
+	ret_place->request.workspace = workspace ? xstrdup(workspace) : NULL;
+	if (surroundings_read(&ret_place->request, &ret_place->around, err) < 0)
+		return -1;
+	if (!ret_place->around.paths.workspace)
+		return error_set(err, ERROR_USAGE,
+				 "there is no workspace here to keep rules for: go into one, give "
+				 "-C DIR, or name a sandbox");
+	return 0;
+}
+
+int network_place_plan(struct network_place *place, struct error *err)
+{
+	struct request trial = place->request;
+	struct strv command = STRV_INIT;
+	int status;
+
+	/* Nothing is started, but a plan needs a command. */
+	strv_add(&command, "true");
+	trial.command = command;
+	spec_done(&place->spec);
+	spec_init(&place->spec);
+	status = execute_plan(&trial, &place->around, &place->spec, NULL, err);
+	strv_done(&command);
+	return status;
+}
+
+/* What the keeper says in front of its answer. */
+static void take_words(const struct attach_message *message, struct network_words *words)
+{
+	if (message->kind == ATTACH_RULE) {
+		strv_take(message->rule.is_deny ? &words->deny : &words->allow,
+			  xstrndup(message->rule.text, sizeof(message->rule.text) - 1));
+	} else if (message->kind == ATTACH_DENIED) {
+		words->denied =
+			xrealloc(words->denied, words->denied_count + 1, sizeof(*words->denied));
+		words->denied[words->denied_count++] = message->denied;
+	}
+}
+
+static int receive(int keeper_fd, struct attach_packet *packet, struct error *err)
+{
+	struct pollfd ready = { .fd = keeper_fd, .events = POLLIN };
+	int got;
+
+	if (poll(&ready, 1, ANSWER_MS) != 1)
+		return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
+	got = attach_receive(keeper_fd, packet);
+	if (got <= 0)
+		return attach_lost(got, err);
+	attach_close(packet);
+	return 0;
+}
+
+/* The next answer; what else the keeper has to say goes into WORDS, where there is one. */
+static int hear(int keeper_fd, struct network_words *words, struct attach_packet *packet,
+		struct error *err)
+{
+	const struct attach_message *message = &packet->message;
+
+	for (;;) {
+		if (receive(keeper_fd, packet, err) < 0)
+			return -1;
+		if (message->kind == ATTACH_NETWORK || message->kind == ATTACH_DONE)
+			return 0;
+		if (message->kind == ATTACH_FAILED) {
+			*err = message->error;
+			return -1;
+		}
+		if (words)
+			take_words(message, words);
+	}
+}
+
+int network_ask(int keeper_fd, struct network_words *ret_words, struct error *err)
+{
+	const struct attach_message question = { .kind = ATTACH_NETWORK };
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+
+	memset(ret_words, 0, sizeof(*ret_words));
+	if (attach_send(keeper_fd, &question, NULL, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
+	if (hear(keeper_fd, ret_words, packet, err) < 0)
+		return -1;
+	ret_words->counts = packet->message.network;
+	return 0;
+}
+
+void network_words_done(struct network_words *words)
+{
+	strv_done(&words->allow);
+	strv_done(&words->deny);
+	free(words->denied);
+	memset(words, 0, sizeof(*words));
+}
+
+static int send_rule(int keeper_fd, const struct engine_rule *wish, struct error *err)
+{
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+	struct attach_message message = { .kind = ATTACH_RULE };
+
+	message.rule.is_deny = wish->is_deny;
+	message.rule.is_removal = wish->is_removal;
+	(void)snprintf(message.rule.text, sizeof(message.rule.text), "%s", wish->rule);
+	if (attach_send(keeper_fd, &message, NULL, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
+	return hear(keeper_fd, NULL, packet, err);
+}
+
+/* Whether the gateway of a running sandbox follows the change. */
+static int change_live(const struct network_place *place, const struct engine_rule *wish,
+		       bool *ret_live, struct strv *notes, struct error *err)
+{
+	owned(network_words_done) struct network_words words = { 0 };
+	const struct strv *planned = wish->is_deny ? &place->spec.deny : &place->spec.allow;
+
+	*ret_live = false;
+	if (place->keeper_fd < 0)
+		return 0;
+	if (network_ask(place->keeper_fd, &words, err) < 0)
+		return -1;
+	if (!words.counts.has_gateway) {
+		if (!wish->is_deny && !wish->is_removal)
+			strv_addf(notes,
+				  "%s was started without a network: the rule holds from its next "
+				  "start on (aisbx stop %s)",
+				  wish->sandbox, wish->sandbox);
+		return 0;
+	}
+	/* One that flags or a profile give as well stays. */
+	if (wish->is_removal &&
+	    (rule_find(planned, wish->rule) < planned->count ||
+	     rule_find(wish->is_deny ? &words.deny : &words.allow, wish->rule) ==
+		     (wish->is_deny ? words.deny.count : words.allow.count)))
+		return 0;
+	*ret_live = true;
+	return send_rule(place->keeper_fd, wish, err);
+}
+
+/* What it will be started with must be a plan, and one in which the rule counts. */
+static int try_plan(struct network_place *place, const struct engine_rule *wish, struct error *err)
+{
+	struct strv *kept = wish->is_deny ? &place->request.deny : &place->request.allow;
+
+	if (!wish->is_removal)
+		strv_add(kept, wish->rule);
+	if (network_place_plan(place, err) < 0)
+		return -1;
+	if (!wish->is_removal && !wish->is_deny && place->spec.net != NET_ALLOW)
+		return error_set(err, ERROR_DENIED,
+				 "net: none is said for '%s', by its flags or its profile; no rule "
+				 "opens that: make a sandbox with --allow",
+				 wish->sandbox ? wish->sandbox : place->around.paths.workspace);
+	return 0;
+}
+
+static int keep_for_workspace(const struct network_place *place, const struct rule_change *change,
+			      struct error *err)
+{
+	const char *config_dir = place->around.host.config_dir;
+	owned(fd_close) int dir_fd = -1;
+
+	if (!change->is_removal && own_list_make_dirs(config_dir) < 0)
+		return error_errno(err, ERROR_HOST, "%s", config_dir);
+	dir_fd = open(config_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return error_set(err, ERROR_NOT_FOUND, "no rule is kept for this workspace");
+	return rule_list_change(dir_fd, place->around.paths.workspace, change, err);
+}
+
+static struct value *answer_of(const struct network_place *place, const struct engine_rule *wish,
+			       bool live)
+{
+	struct value *answer = value_new_map();
+
+	value_add(answer, "sandbox", value_new_text(wish->sandbox));
+	if (place->run_id)
+		value_add(answer, "run_id", value_new_text(place->run_id));
+	value_add(answer, "workspace", value_new_text(place->around.paths.workspace));
+	value_add(answer, "action", value_new_text(wish->is_deny ? "deny" : "allow"));
+	value_add(answer, "rule", value_new_text(wish->rule));
+	value_add(answer, "removed", value_new_bool(wish->is_removal));
+	value_add(answer, "live", value_new_bool(live));
+	return answer;
+}
+
+/* Removal is forgotten first, addition told first: what fails half-way is then the narrower of both. */
+static int change_sandbox(struct network_place *place, const struct engine_rule *wish,
+			  bool *ret_live, struct strv *notes, struct error *err)
+{
+	const struct rule_change change = { wish->is_deny, wish->is_removal, wish->rule };
+	int dir_fd = place->place.sandbox.dir_fd;
+
+	if (!wish->is_removal)
+		return try_plan(place, wish, err) < 0 ||
+				       change_live(place, wish, ret_live, notes, err) < 0 ||
+				       rule_list_change(dir_fd, NULL, &change, err) < 0
+			       ? -1
+			       : 0;
+	if (rule_list_change(dir_fd, NULL, &change, err) < 0)
+		return -1;
+	strv_done(&place->request.allow);
+	strv_done(&place->request.deny);
+	if (rule_list_read(dir_fd, NULL, &place->request.allow, &place->request.deny, err) < 0)
+		return -1;
+	return network_place_plan(place, err) < 0 ? -1
+						  : change_live(place, wish, ret_live, notes, err);
+}
+
+/* Nothing is kept: it ends with the run. */
+static int change_run(const struct network_place *place, const struct engine_rule *wish,
+		      bool *ret_live, struct error *err)
+{
+	*ret_live = true;
+	return send_rule(place->keeper_fd, wish, err);
+}
+
+int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
+		struct error *err)
+{
+	const struct rule_change change = { wish->is_deny, wish->is_removal, wish->rule };
+	owned(network_place_done) struct network_place place;
+	struct net_rule parsed;
+	bool live = false;
+	int status;
+
+	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0 ||
+	    net_rule_parse(wish->rule, &parsed, err) < 0)
+		return -1;
+	if (place.run_id)
+		status = change_run(&place, wish, &live, err);
+	else if (wish->sandbox)
+		status = change_sandbox(&place, wish, &live, notes, err);
+	else
+		status = try_plan(&place, wish, err) < 0 ? -1
+							 : keep_for_workspace(&place, &change, err);
+	if (status == 0)
+		*ret_answer = answer_of(&place, wish, live);
+	return status;
+}

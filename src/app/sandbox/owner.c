@@ -1,0 +1,91 @@
+/* Whose a sandbox is. */
+#include "app/sandbox/owner.h"
+
+#include "supervise/background/place.h"
+#include "base/own.h"
+#include "app/sandbox/sandbox.h"
+#include "host/host.h"
+
+#include <string.h>
+
+bool owner_has(const struct sandbox *sandbox, const char *owner)
+{
+	return !owner || (sandbox->owner && strcmp(sandbox->owner, owner) == 0);
+}
+
+int owner_refuse(const char *name, struct error *err)
+{
+	return error_set(err, ERROR_NOT_FOUND,
+			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
+			 name);
+}
+
+/* SINCE_MS: and was there then, so that it is not another of the same name. */
+static bool is_owned(const struct store *store, const char *name, const char *owner,
+		     uint64_t since_ms)
+{
+	struct sandbox sandbox;
+	struct error ignored;
+	bool same;
+
+	if (sandbox_open(store, name, SANDBOX_UNLOCKED, &sandbox, &ignored) < 0)
+		return false;
+	same = owner_has(&sandbox, owner) && sandbox.created_ms <= since_ms;
+	sandbox_close(&sandbox);
+	return same;
+}
+
+int owner_has_room(const struct store *store, const char *owner, struct error *err)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+	unsigned count = 0;
+
+	if (!owner)
+		return 0;
+	if (sandbox_list(store, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.count && count < OWNED_MAX; i++)
+		count += is_owned(store, names.items[i], owner, UINT64_MAX);
+	if (count < OWNED_MAX)
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "there are %d sandboxes of this owner already; remove one first",
+			 OWNED_MAX);
+}
+
+int engine_owner_has_room(const char *owner, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+
+	return engine_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, err);
+}
+
+static int owns_since(const char *name, const char *owner, uint64_t since_ms, struct error *err)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+
+	if (sandbox_check_name(name, err) < 0 || engine_store(&store, err) < 0)
+		return -1;
+	return is_owned(&store, name, owner, since_ms) ? 0 : owner_refuse(name, err);
+}
+
+int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err)
+{
+	owned(exec_card_done) struct exec_card card = { 0 };
+	owned(host_done) struct host host = { 0 };
+	owned(fd_close) int dir_fd = -1;
+	char shown[STR_SHOWN_SIZE];
+
+	if (!exec_is_id(exec_id))
+		return error_set(err, ERROR_USAGE, "'%s' is no id that sandbox_exec_start gave",
+				 str_shown(exec_id, shown));
+	if (host_read_caller(&host, err) < 0 ||
+	    execs_open(host.state_dir, false, &dir_fd, err) < 0 ||
+	    exec_card_read(dir_fd, exec_id, &card, err) < 0 ||
+	    owns_since(card.sandbox, owner, card.started_ms, err) < 0)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "no command '%s' here (sandbox_exec_start gives the id)",
+				 str_shown(exec_id, shown));
+	*ret_sandbox = ptr_take(&card.sandbox);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* Whose a sandbox is: programs see and make their own only, so many of them, and for a day. */
+#ifndef ENGINE_OWNER_H
+#define ENGINE_OWNER_H
+
+#include "base/error.h"
+#include "workspace/store/sandbox.h"
+#include "workspace/store/store.h"
+
+#include <stdbool.h>
+
+#define OWNED_TTL_MS (UINT64_C(24) * 3600 * 1000)
+#define OWNED_MAX 100
+
+/* Whether OWNER (NULL: a person) may make one more; ERROR_DENIED says what to do when not. */
+int owner_has_room(const struct store *store, const char *owner, struct error *err);
+
+/* The same in the caller's store. */
+int engine_owner_has_room(const char *owner, struct error *err);
+
+/* Whether SANDBOX is OWNER's (NULL: anybody's). */
+bool owner_has(const struct sandbox *sandbox, const char *owner);
+
+/*
+ * ERROR_NOT_FOUND for a sandbox that is not there, and for one that is not the caller's: whether somebody else has one of
+ * that name is nobody's business.
+ */
+int owner_refuse(const char *name, struct error *err);
+
+/*
+ * Whether the sandbox of a command in the background is OWNER's, and was there when it started: *ret_sandbox, owned by
+ * the caller; else as owner_refuse.
+ */
+int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * Named sandboxes with processes in them: made, entered, stopped.
+ *
+ * The first `exec` starts a keeper: a detached supervisor with the sandbox's init, reached through a socket, which forks
+ * what later execs ask for. It ends with `stop`, `rm`, the ttl, when its sandbox is gone, or after 15 minutes in which
+ * nobody but init was alive. What is on disk (workspace/store/sandbox.h) outlives it.
+ */
+#ifndef ENGINE_SANDBOX_H
+#define ENGINE_SANDBOX_H
+
+#include "app/run/engine.h"
+#include "workspace/store/snapshot.h"
+#include "workspace/view/view.h"
+
+/* The caller's store, opened; expired sandboxes are swept and interrupted promotions finished on the way. */
+int engine_store(struct store *ret_store, struct error *err);
+
+struct engine_create {
+	const char *name;
+	uint64_t ttl_ms; /* 0: none; for a program's sandboxes a day */
+};
+
+/* Makes the sandbox; nothing runs yet. What the request asks for is kept as words and planned anew at each start. */
+int engine_create(const struct request *request, const struct engine_create *create,
+		  struct error *err);
+
+/* The kept words and workspace of a sandbox as a request again; command and environ are the caller's. */
+int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_request,
+			   struct error *err);
+
+/*
+ * Runs the request's command in the sandbox NAME and waits, with the result, codes and records of engine_run. The
+ * request's flags may only narrow what the sandbox was made with (time, cpu-time, output).
+ */
+int engine_exec(const char *name, const struct request *request,
+		const struct engine_run_options *options, struct run_result *ret_result,
+		struct error *err);
+
+/* engine_run whose sandbox stays as NAME: `run --keep`, and what `try` looks at afterwards. */
+int engine_run_kept(const struct request *request, const char *name, uint64_t ttl_ms,
+		    const struct engine_run_options *options, struct run_result *ret_result,
+		    struct error *err);
+
+struct sandbox_process {
+	int pid; /* on the host */
+	char *command;
+};
+
+struct sandbox_processes {
+	struct sandbox_process *items; /* without init */
+	size_t count;
+	bool has_keeper;
+	bool is_idle; /* its keeper knows of nobody */
+	uint64_t cpu_us, memory_bytes;
+};
+
+/* Who is alive in it now. */
+int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
+		     struct error *err);
+void sandbox_processes_done(struct sandbox_processes *processes);
+
+enum quiet_how {
+	QUIET_REFUSE, /* only an idle keeper is ended; with others alive ERROR_CONFLICT names them */
+	QUIET_FREEZE, /* others stay, frozen until engine_thaw */
+	QUIET_KILL,   /* everybody is ended */
+};
+
+/*
+ * Makes sure that nobody writes to the sandbox's top, and locks it exclusively (QUIET_FREEZE: shared, and
+ * *ret_frozen is set when somebody had to be frozen).
+ */
+int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err);
+int engine_thaw(struct sandbox *sandbox, struct error *err);
+
+/* Ends the keeper and everybody inside; *ret_ended says whether there was one. */
+int engine_stop(const char *name, bool *ret_ended, struct error *err);
+
+/* The stack of a sandbox for looking at it: its top and layers, with the masks of its plan. */
+int engine_view(const struct sandbox *sandbox, const char *snapshot, struct view_stack *ret_stack,
+		struct error *err);
+
+#endif

@@ -1,0 +1,117 @@
+/* The card of a living sandbox. */
+#include "app/sandbox/sandbox_card.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "workspace/store/store.h"
+
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CARD "card"
+#define MAGIC "aisbxc4"
+/* With all paths of a hundred secrets. */
+#define CARD_MAX (1u << 20)
+
+/* As it lies on disk; the workspace's path follows, and a line for each secret. The same program writes and reads it, within one start. */
+struct record {
+	char magic[8];
+	uint64_t size; /* of this struct: another build's is refused */
+	struct spec_limits limits;
+	struct spec_ids ids;
+	int root;
+	bool time_said;
+	bool has_secrets;
+	bool signed_only;
+	bool aliases_cut;
+	char scan;
+};
+
+enum card_scan card_scan_named(const char *word)
+{
+	if (!word || strcmp(word, "off") == 0)
+		return CARD_SCAN_OFF;
+	return strcmp(word, "warn") == 0 ? CARD_SCAN_WARN : CARD_SCAN_ENFORCE;
+}
+
+const char *card_scan_name(enum card_scan scan)
+{
+	static const char *const words[] = { NULL, "warn", "enforce" };
+
+	return words[scan];
+}
+
+int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error *err)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+	struct record record;
+
+	memset(&record, 0, sizeof(record));
+	memcpy(record.magic, MAGIC, sizeof(MAGIC));
+	record.size = sizeof(record);
+	record.limits = card->limits;
+	record.ids = card->ids;
+	record.root = (int)card->root;
+	record.time_said = card->time_said;
+	record.signed_only = card->signed_only;
+	record.aliases_cut = card->aliases_cut;
+	record.scan = (char)card->scan;
+	record.has_secrets = card->secrets.count > 0;
+	str_add_bytes(&bytes, &record, sizeof(record));
+	str_add(&bytes, card->workspace);
+	for (size_t i = 0; i < card->secrets.count; i++) {
+		str_add_char(&bytes, '\0');
+		str_add(&bytes, card->secrets.items[i]);
+	}
+	return store_replace(dir_fd, CARD, bytes.data, bytes.len, false, err);
+}
+
+/* Those of a sandbox that was made with some: the rest of the file, each behind a NUL. */
+static int read_secrets(int dir_fd, size_t skip, struct strv *ret_secrets, struct error *err)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+
+	if (file_read(dir_fd, CARD, CARD_MAX, &bytes, err) < 0)
+		return -1;
+	while (skip < bytes.len) {
+		strv_add(ret_secrets, bytes.data + skip);
+		skip += strlen(bytes.data + skip) + 1;
+	}
+	return 0;
+}
+
+int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *err)
+{
+	char bytes[sizeof(struct record) + PATH_MAX + 1];
+	ssize_t got = file_read_small(dir_fd, CARD, bytes, sizeof(bytes));
+	struct record record;
+
+	if (got < 0)
+		return error_errno(err, ERROR_HOST, "the sandbox's card");
+	if ((size_t)got <= sizeof(record))
+		return error_set(err, ERROR_HOST, "the sandbox's card is cut short");
+	memcpy(&record, bytes, sizeof(record));
+	if (memcmp(record.magic, MAGIC, sizeof(MAGIC)) != 0 || record.size != sizeof(record))
+		return error_set(err, ERROR_CONFLICT,
+				 "the sandbox runs under another version of aisbx; stop it first");
+	*ret_card = (struct sandbox_card){ .limits = record.limits,
+					   .ids = record.ids,
+					   .root = (enum root_mode)record.root,
+					   .time_said = record.time_said,
+					   .signed_only = record.signed_only,
+					   .aliases_cut = record.aliases_cut,
+					   .scan = (enum card_scan)record.scan,
+					   .workspace = xstrdup(bytes + sizeof(record)) };
+	if (!record.has_secrets)
+		return 0;
+	return read_secrets(dir_fd, sizeof(record) + strlen(ret_card->workspace) + 1,
+			    &ret_card->secrets, err);
+}
+
+void sandbox_card_done(struct sandbox_card *card)
+{
+	free_ptr(&card->workspace);
+	strv_done(&card->secrets);
+}

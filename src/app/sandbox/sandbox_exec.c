@@ -1,0 +1,441 @@
+/*
+ * Entering a named sandbox: by its keeper where one lives, else by starting one.
+ *
+ * The quick way knows the sandbox's directory, its card and its socket, and nothing else: no plan is made, no mount is
+ * looked at. The slow way plans, and forks the keeper; whoever is second to come waits for the first one's.
+ */
+#include "base/clean_path.h"
+#include "base/clock.h"
+#include "base/own.h"
+#include "app/run/execute.h"
+#include "app/config/profile_load.h"
+#include "app/sandbox/protect.h"
+#include "app/sandbox/sandbox_card.h"
+#include "app/sandbox/sandbox_parts.h"
+#include "app/sandbox/sandbox_patterns.h"
+#include "supervise/keeper/keeper.h"
+#include "plan/plan.h"
+#include "workspace/store/moments.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define IDLE_MS (15u * 60 * 1000)
+/* For a test of the end by idleness; a keeper that lives shorter harms nobody. */
+#define IDLE_VARIABLE "AISBX_KEEPER_IDLE_MS"
+/* A dead keeper's sandbox is swept up within this time, or never. */
+#define START_TRIES 15000u
+
+/* What a keeper's callbacks need of the plan; lives as long as the keeper. */
+struct plan_memory {
+	struct spec spec;
+	struct settings settings;
+	struct surroundings around;
+	struct request request;
+};
+
+static void plan_memory_done(struct plan_memory *memory)
+{
+	spec_done(&memory->spec);
+	settings_done(&memory->settings);
+	surroundings_done(&memory->around);
+	request_done(&memory->request);
+}
+
+static void environment(const struct strv *given, struct strv *ret_env, void *cookie)
+{
+	const struct plan_memory *memory = cookie;
+
+	plan_command_environment(&memory->spec, &memory->settings, &memory->around.host,
+				 (const char *const *)given->items, ret_env);
+}
+
+static const char *directory_of(const char *cwd, void *cookie)
+{
+	const struct plan_memory *memory = cookie;
+	const struct spec *spec = &memory->spec;
+
+	if (spec->workspace_made || !path_is_within(cwd, spec->workspace))
+		return spec->workspace;
+	return cwd;
+}
+
+bool sandbox_reach(int dir_fd, int *ret_fd)
+{
+	struct error ignored;
+
+	return keeper_connect(dir_fd, ret_fd, &ignored) == 0;
+}
+
+static int plan_start(struct sandbox *sandbox, const struct request *request,
+		      struct plan_memory *memory, struct error *err)
+{
+	if (sandbox_look_around(sandbox, &memory->request, &memory->around, err) < 0)
+		return -1;
+	/* A plan needs a command; init brings none. */
+	strv_copy(&memory->request.command, &request->command);
+	if (execute_plan(&memory->request, &memory->around, &memory->spec, &memory->settings, err) <
+	    0)
+		return -1;
+	if (protect_check(&memory->settings, err) < 0)
+		return -1;
+	memory->spec.resident = true;
+	return sandbox_lay(sandbox, &memory->spec, err);
+}
+
+static int write_card(const struct sandbox *sandbox, const struct plan_memory *memory,
+		      struct error *err)
+{
+	const struct sandbox_card card = {
+		.limits = memory->spec.limits,
+		.ids = memory->spec.ids,
+		.root = memory->spec.root,
+		.time_said = memory->settings.time_ms != SETTING_UNSET,
+		.scan = card_scan_named(memory->spec.scan),
+		.signed_only = memory->spec.signed_only,
+		.aliases_cut = memory->spec.aliases_cut,
+		.workspace = memory->spec.workspace,
+		.secrets = memory->spec.secrets,
+	};
+
+	return sandbox_card_write(sandbox->dir_fd, &card, err);
+}
+
+static uint64_t idle_ms(void)
+{
+	const char *text = getenv(IDLE_VARIABLE);
+	uint64_t given = text ? strtoull(text, NULL, 10) : 0;
+
+	return given && given < IDLE_MS ? given : IDLE_MS;
+}
+
+/* The caller connects before there is a keeper: then nothing it has to say can be missed. */
+static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan_memory *memory,
+			int *ret_fd, struct error *err)
+{
+	owned(free_ptr) char *directory =
+		xasprintf("%s/sbx/%s", sandbox->store->path, sandbox->name);
+	struct keeper_options options = {
+		.spec = &memory->spec,
+		.dir_fd = sandbox->dir_fd,
+		.directory = directory,
+		.lock_fds = { sandbox->lock_fd, keeper_lock_fd },
+		.expires_ms = sandbox->expires_ms,
+		.idle_ms = idle_ms(),
+		.environment = environment,
+		.directory_of = directory_of,
+		.cookie = memory,
+		.note_fresh = moments_add_fresh,
+		.note_left = moments_add_left,
+	};
+	owned(fd_close) int listen_fd = -1, fd = -1;
+
+	if (write_card(sandbox, memory, err) < 0 ||
+	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, err) < 0 ||
+	    keeper_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||
+	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
+		return -1;
+	options.listen_fd = listen_fd;
+	pid_t keeper = keeper_start(&options, err);
+
+	if (keeper < 0)
+		return -1;
+	if (protect_start(&memory->settings, sandbox, keeper, err) < 0) {
+		/* The next command would find it, and run unprotected. */
+		(void)kill(keeper, SIGKILL);
+		(void)waitpid(keeper, NULL, 0);
+		return -1;
+	}
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+/* 1 when the lock is ours and nobody keeps the sandbox; 0 when somebody was reached; -1. */
+static int claim(const struct sandbox *sandbox, int *ret_lock_fd, int *ret_fd, struct error *err)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	owned(fd_close) int fd = openat(sandbox->dir_fd, KEEPER_LOCK,
+					O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "the lock of the sandbox's keeper");
+	for (unsigned i = 0; i < START_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			*ret_lock_fd = fd_take(&fd);
+			return 1;
+		}
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return error_errno(err, ERROR_HOST, "the lock of the sandbox's keeper");
+		if (sandbox_reach(sandbox->dir_fd, ret_fd))
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return error_set(err, ERROR_HOST, "the sandbox '%s' does not answer", sandbox->name);
+}
+
+static int enter_slowly(struct sandbox *sandbox, const struct request *request, int *ret_fd,
+			struct error *err)
+{
+	owned(plan_memory_done) struct plan_memory memory = { 0 };
+	owned(fd_close) int keeper_lock_fd = -1;
+
+	settings_init(&memory.settings);
+	int claimed = claim(sandbox, &keeper_lock_fd, ret_fd, err);
+
+	if (claimed <= 0)
+		return claimed;
+	if (plan_start(sandbox, request, &memory, err) < 0)
+		return -1;
+	return start_keeper(sandbox, keeper_lock_fd, &memory, ret_fd, err);
+}
+
+/* What this command may differ in from the sandbox: only downwards, unless it was nobody's wish. */
+static void narrow(const int64_t *wish, uint64_t *limit, bool was_said)
+{
+	uint64_t value = *wish == SETTING_UNSET ? 0 : (uint64_t)*wish;
+
+	if (value && (!*limit || value < *limit || !was_said))
+		*limit = value;
+}
+
+/* The stricter of what the sandbox and this command ask for. */
+static void describe_vetting(const struct request *request, const struct sandbox_card *card,
+			     struct spec *spec)
+{
+	enum card_scan asked = card_scan_named(request->flags.scan);
+	const char *word = card_scan_name(asked > card->scan ? asked : card->scan);
+
+	spec->scan = word ? xstrdup(word) : NULL;
+	spec->signed_only = card->signed_only || request->flags.require_signature;
+}
+
+/* As much of a spec as running in somebody else's sandbox takes. */
+static int describe(const char *name, const struct request *request, const struct host *host,
+		    const struct sandbox_card *card, struct spec *spec, struct error *err)
+{
+	char run_id[ID_RUN_SIZE];
+
+	if (id_run(run_id, err) < 0)
+		return -1;
+	spec->run_id = xstrdup(run_id);
+	spec->sandbox = xstrdup(name);
+	spec->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
+	spec->driver = xstrdup("linux");
+	spec->workspace = xstrdup(card->workspace);
+	spec->cwd = xstrdup(host->cwd);
+	spec->state_dir = xstrdup(host->state_dir);
+	spec->config_dir = engine_config_dir((const char *const *)environ);
+	spec->ids = card->ids;
+	spec->root = card->root;
+	spec->limits = card->limits;
+	spec->aliases_cut = card->aliases_cut;
+	if (request->interactive && !card->time_said)
+		spec->limits.time_ms = 0;
+	narrow(&request->flags.time_ms, &spec->limits.time_ms,
+	       card->time_said || request->only_narrows);
+	narrow(&request->flags.cpu_time_ms, &spec->limits.cpu_time_ms, true);
+	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
+	strv_copy(&spec->secrets, &card->secrets);
+	plan_secrets(&request->flags.secret, host, spec);
+	describe_vetting(request, card, spec);
+	strv_copy(&spec->command, &request->command);
+	for (const char *const *at = request->environ; at && *at; at++)
+		strv_add(&spec->env, *at);
+	return 0;
+}
+
+struct entry {
+	const char *name;
+	const struct request *request;
+	const struct host *host;
+	struct execute how;
+};
+
+/* What the quick way spared itself to open is needed now. */
+static bool open_place(const struct entry *entry, struct sandbox_place *place)
+{
+	struct error ignored;
+
+	place->has_store = engine_store(&place->store, &ignored) == 0;
+	place->has_sandbox =
+		place->has_store && sandbox_open(&place->store, entry->name, SANDBOX_SHARED,
+						 &place->sandbox, &ignored) == 0;
+	return place->has_sandbox;
+}
+
+static void capture(const struct entry *entry)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+
+	if (open_place(entry, &place))
+		sandbox_capture(&place.sandbox);
+}
+
+/* With processes alive inside, names that they hold stay what they were. */
+static void note_older(const struct entry *entry, int dir_fd, struct run_result *result)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	uint64_t since_ns = moments_last_fresh(dir_fd);
+
+	if (since_ns && open_place(entry, &place))
+		sandbox_note_older(&place.sandbox, since_ns, &result->notes);
+}
+
+static int run_inside(struct entry *entry, int dir_fd, struct run_result *result, struct error *err)
+{
+	owned(sandbox_card_done) struct sandbox_card card = { 0 };
+	owned(spec_done) struct spec spec;
+	uint64_t newest_ns = 0, ended_ns = 0;
+	bool is_shared = false;
+	int status;
+
+	spec_init(&spec);
+	if (sandbox_card_read(dir_fd, &card, err) < 0 ||
+	    describe(entry->name, entry->request, entry->host, &card, &spec, err) < 0)
+		return -1;
+	if (entry->how.apart)
+		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);
+	entry->how.enter_env = &entry->request->flags.env;
+	entry->how.upper_fd =
+		openat(dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	entry->how.ret_newest_ns = &newest_ns;
+	entry->how.ret_ended_ns = &ended_ns;
+	entry->how.ret_is_shared = &is_shared;
+	bool has_top = entry->how.upper_fd >= 0;
+
+	status = execute_spec(&spec, &entry->how, result, err);
+	fd_close(&entry->how.upper_fd);
+	if (sandbox_capture_is_due(dir_fd, newest_ns))
+		capture(entry);
+	else if (has_top && ended_ns)
+		moments_add_listed(dir_fd, ended_ns);
+	if (is_shared)
+		note_older(entry, dir_fd, result);
+	return status;
+}
+
+/* The way for those who come first: also the one that says what is wrong with a name. */
+static int exec_slowly(struct entry *entry, struct run_result *result, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(fd_close) int fd = -1, dir_fd = -1;
+
+	if (engine_store(&place.store, err) < 0)
+		return -1;
+	place.has_store = true;
+	if (sandbox_open(&place.store, entry->name, SANDBOX_SHARED, &place.sandbox, err) < 0)
+		return -1;
+	place.has_sandbox = true;
+	if (enter_slowly(&place.sandbox, entry->request, &fd, err) < 0)
+		return -1;
+	/* The keeper holds the sandbox from here on; a store that is held for as long as a command takes is never cleaned. */
+	dir_fd = fd_take(&place.sandbox.dir_fd);
+	sandbox_place_close(&place);
+	entry->how.enter_fd = fd;
+	int status = run_inside(entry, dir_fd, result, err);
+
+	/* It has a child now. */
+	if (entry->how.options->ret_is_unused)
+		*entry->how.options->ret_is_unused = false;
+	return status;
+}
+
+/* Ends a sandbox in which PATH, made by the host since its start, would be seen; with processes alive it is refused. */
+static int end_outdated(const struct entry *entry, const char *path, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	char shown[STR_SHOWN_SIZE];
+	bool is_frozen;
+
+	if (engine_store(&place.store, err) < 0)
+		return -1;
+	place.has_store = true;
+	if (sandbox_open(&place.store, entry->name, SANDBOX_UNLOCKED, &place.sandbox, err) < 0)
+		return -1;
+	place.has_sandbox = true;
+	if (engine_quiet(&place.sandbox, QUIET_REFUSE, &is_frozen, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	return error_set(
+		err, ERROR_CONFLICT,
+		"%s was made after '%s' was started, which is not to see it, and processes "
+		"are running there; end them with `aisbx stop %s` and try again",
+		str_shown(path, shown), entry->name, entry->name);
+}
+
+/* 1 when nobody keeps the sandbox. */
+static int exec_quickly(struct entry *entry, struct run_result *result, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", entry->host->data_dir, entry->name);
+	owned(fd_close) int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned(free_ptr) char *outdated = NULL;
+	owned(fd_close) int fd = -1;
+
+	if (dir_fd < 0 || !sandbox_reach(dir_fd, &fd))
+		return 1;
+	if (sandbox_patterns_compare(dir_fd, &outdated, err) < 0)
+		return -1;
+	if (outdated) {
+		fd_close(&fd);
+		return end_outdated(entry, outdated, err) < 0 ? -1 : 1;
+	}
+	entry->how.enter_fd = fd;
+	return run_inside(entry, dir_fd, result, err);
+}
+
+int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err)
+{
+	const char *name = exec->name;
+	const struct request *request = exec->request;
+	owned(host_done) struct host host = { 0 };
+	struct entry entry = { .name = name,
+			       .request = request,
+			       .host = &host,
+			       .how = { .options = exec->options,
+					.owner = request->owner,
+					.apart = exec->apart,
+					.asked_ns = clock_now_ns() } };
+	int status;
+
+	ret_result->status = RUN_DENIED;
+	strv_copy(&ret_result->command, &request->command);
+	if (sandbox_check_name(name, err) < 0 || host_read_caller(&host, err) < 0)
+		return -1;
+	status = exec_quickly(&entry, ret_result, err);
+	bool is_stale = status < 0 && err->errnum == ESTALE;
+
+	/* A keeper that was just about to end took the call and did nothing with it. */
+	if (status < 0 && !exec->apart &&
+	    (is_stale || err->errnum == ECONNRESET || err->errnum == EPIPE)) {
+		run_result_done(ret_result);
+		run_result_init(ret_result);
+		ret_result->status = RUN_DENIED;
+		*err = (struct error){ 0 };
+		status = 1;
+	}
+	if (status != 1)
+		return status;
+	status = exec_slowly(&entry, ret_result, err);
+	if (is_stale && status == 0)
+		strv_add(&ret_result->notes,
+			 "the sandbox was started anew: only so could it show the files of the "
+			 "host as they are");
+	return status;
+}
+
+int engine_exec(const char *name, const struct request *request,
+		const struct engine_run_options *options, struct run_result *ret_result,
+		struct error *err)
+{
+	const struct sandbox_exec exec = { .name = name, .request = request, .options = options };
+
+	return sandbox_exec(&exec, ret_result, err);
+}

@@ -1,0 +1,83 @@
+/* What the verbs of named sandboxes share: words kept and read again, the plan of a start, the way to the keeper. */
+#ifndef ENGINE_SANDBOX_PARTS_H
+#define ENGINE_SANDBOX_PARTS_H
+
+#include "app/sandbox/sandbox.h"
+#include "app/prepare/surroundings.h"
+#include "plan/request.h"
+
+/* A store with one sandbox of it. Must not be moved: one points to the other. */
+struct sandbox_place {
+	struct store store;
+	struct sandbox sandbox;
+	bool has_store, has_sandbox;
+};
+
+void sandbox_place_close(struct sandbox_place *place);
+
+/* The request's flags as words that sandbox_words_read takes; what is relative is made absolute. */
+void sandbox_words_write(const struct request *request, const char *cwd, bool workspace_made,
+			 struct strv *ret_words);
+int sandbox_words_read(const struct strv *words, struct request *request, struct error *err);
+
+/* Whether its workspace is none of the host's, but one that each start makes, empty. */
+bool sandbox_makes_workspace(const struct sandbox *sandbox);
+
+/* Looks around for a start of the sandbox: its request, and the host as it is now. */
+int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
+			struct surroundings *ret_around, struct error *err);
+
+/* Lays a sandbox's layers and top into a spec made of its request. Its lock is held. */
+int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err);
+
+/*
+ * After a command, and before a seal: writes down what the top's changes were made from, for promotions to come. Best
+ * effort: what cannot be told later is a conflict then. Its lock is held.
+ */
+void sandbox_capture(struct sandbox *sandbox);
+/* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
+bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns);
+
+/*
+ * Adds to NOTES which files of the workspace may be older inside than on the host, where processes hold on to names that
+ * were looked up at SINCE_NS or later. A bounded search.
+ */
+void sandbox_note_older(const struct sandbox *sandbox, uint64_t since_ns, struct strv *notes);
+
+/* sandbox_blobs.c: what git has of bases whose content is not kept. Best effort, too. */
+struct origin_records;
+struct view_stack;
+struct git;
+/* Adds as many of the records' paths to the words of one call of git as it takes, from FROM on; the first that it did not. */
+size_t sandbox_put_paths(const struct git *git, const struct origin_records *records, size_t from,
+			 struct strv *words);
+void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *unkept);
+/* Before a promotion: takes over what reality has no more. */
+void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
+
+/*
+ * After a promotion that stopped: for files whose base is lost, what git had there when the sandbox was made. Whether there
+ * was one that nobody knew of.
+ */
+struct promotion;
+bool sandbox_fetch_ancestors(const struct sandbox *sandbox, const struct promotion *promotion);
+
+/* "idmapped", "forest", "project", "project-idmapped". */
+const char *sandbox_root_name(enum root_mode root);
+
+struct execute_apart;
+
+struct sandbox_exec {
+	const char *name;
+	const struct request *request;
+	const struct engine_run_options *options;
+	struct execute_apart *apart; /* NULL: the caller waits */
+};
+
+/* As engine_exec. */
+int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err);
+
+/* Connects to the keeper of the sandbox in DIR_FD; false when there is none. */
+bool sandbox_reach(int dir_fd, int *ret_fd);
+
+#endif

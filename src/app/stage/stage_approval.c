@@ -1,0 +1,130 @@
+/*
+ * Approvals of a stage, by as many accounts as its pipeline wants.
+ *
+ * A store belongs to one account: its own word lies there. The others leave theirs in a directory that everybody may write
+ * to and nobody but its author can write for: who owns the file is who says it. The file repeats what it is about, so that
+ * another file of the same owner under that name says nothing.
+ */
+#include "base/dir.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "app/stage/stage_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PLACE "/var/tmp/aisbx-approvals"
+/* A test must not ask for other people's word. */
+#define PLACE_VARIABLE "AISBX_APPROVALS"
+#define WORDS_MAX 512
+#define FILES_MAX 4096
+
+static const char *place(void)
+{
+	const char *given = getenv(PLACE_VARIABLE);
+
+	return given && given[0] == '/' ? given : PLACE;
+}
+
+static char *words_of(const char *bundle, const char *stage)
+{
+	return xasprintf("aisbx approval\nbundle %s\nstage %s\n", bundle, stage);
+}
+
+/* Whether the file is somebody's own, and says just that. */
+static bool says(int dir_fd, const char *name, const char *words, uid_t *ret_uid)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char text[WORDS_MAX];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	    (st.st_mode & 022))
+		return false;
+	ssize_t got = read(fd, text, sizeof(text));
+
+	*ret_uid = st.st_uid;
+	return got == (ssize_t)strlen(words) && memcmp(text, words, (size_t)got) == 0;
+}
+
+static void add_uid(struct stage_approvals *approvals, uid_t uid)
+{
+	for (size_t i = 0; i < approvals->count; i++) {
+		if (approvals->uids[i] == uid)
+			return;
+	}
+	if (approvals->count < STAGE_APPROVALS_MAX)
+		approvals->uids[approvals->count++] = uid;
+}
+
+void stage_approvals_read(const struct stage_place *place_of_bundle, const char *stage,
+			  struct stage_approvals *ret_approvals)
+{
+	const char *bundle = place_of_bundle->record.bundle;
+	owned(free_ptr) char *words = words_of(bundle, stage);
+	owned(free_ptr) char *start = xasprintf("%s-%s-", bundle, stage);
+	owned(fd_close) int fd = open(place(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned(dir_close) DIR *dir = fd >= 0 ? dir_open(fd, ".") : NULL;
+	struct dirent *entry;
+	uid_t uid;
+
+	*ret_approvals = (struct stage_approvals){ 0 };
+	if (stage_place_is_approved(place_of_bundle, stage))
+		add_uid(ret_approvals, geteuid());
+	for (unsigned i = 0; i < FILES_MAX && dir_next(dir, &entry) > 0; i++) {
+		/* Numbers that no account has can be had by anybody who was given a range of them. */
+		if (str_starts(entry->d_name, start) && says(fd, entry->d_name, words, &uid) &&
+		    getpwuid(uid))
+			add_uid(ret_approvals, uid);
+	}
+}
+
+static bool is_digest(const char *text)
+{
+	return strlen(text) == SHA256_HEX_SIZE - 1 &&
+	       strspn(text, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
+}
+
+/* The directory, made when it is missing; sticky, so that nobody can take another's word away or its name. */
+static int open_place(int *ret_fd, struct error *err)
+{
+	struct stat st;
+
+	if (mkdir(place(), 0700) == 0 && chmod(place(), 01777) < 0)
+		return error_errno(err, ERROR_HOST, "%s", place());
+	owned(fd_close) int fd = open(place(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", place());
+	if ((st.st_mode & 01777) != 01777)
+		return error_set(err, ERROR_DENIED,
+				 "%s must have mode 1777: ask its owner, or root, to remove it",
+				 place());
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+int stage_approval_leave(const char *bundle, const char *stage, struct error *err)
+{
+	owned(free_ptr) char *words = words_of(bundle, stage);
+	owned(free_ptr) char *name = xasprintf("%s-%s-%u", bundle, stage, (unsigned)geteuid());
+	owned(fd_close) int dir_fd = -1, fd = -1;
+
+	if (!is_digest(bundle) || strlen(words) > WORDS_MAX || strchr(stage, '/') || !*stage)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "no bundle '%.70s' of yours; to approve somebody else's, give all "
+				 "64 digits of its name",
+				 bundle);
+	if (open_place(&dir_fd, err) < 0)
+		return -1;
+	(void)unlinkat(dir_fd, name, 0);
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0 || fchmod(fd, 0644) < 0 || fd_write_all(fd, words, strlen(words)) < 0)
+		return error_errno(err, ERROR_HOST, "%s/%s", place(), name);
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* The gate scan==clean: what the scanner says about a sandbox's changes. */
+#ifndef ENGINE_GATE_SCAN_H
+#define ENGINE_GATE_SCAN_H
+
+#include "decide/gate/gate.h"
+
+/*
+ * Scans every file that sandbox NAME made or changed, as it is now; clean is analysable and of a risk of none or low.
+ * Files of an unknown language are listed in the evidence and skipped, unless they can be executed.
+ */
+int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *err);
+
+#endif

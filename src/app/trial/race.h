@@ -1,0 +1,32 @@
+/* Races run: every attempt in a sandbox of its own, several at a time, compared. Only in the program with libraries. */
+#ifndef ENGINE_RACE_H
+#define ENGINE_RACE_H
+
+#include "base/value.h"
+#include "app/run/engine.h"
+#include "decide/race/race.h"
+
+struct engine_race {
+	const struct race_plan *plan;
+	const struct request
+		*request;    /* workspace, profile, flags and environment of every attempt */
+	unsigned jobs;	     /* at a time; 0: one per processor */
+	bool first;	     /* ends the others as soon as one passes */
+	const char *promote; /* strategy to promote the winner with; NULL: it is not */
+	/* Told whenever something changed: how many of all have ended, and the last one's name and status. May be NULL. */
+	void (*progress)(size_t ended, size_t count, const char *name, const char *status,
+			 void *cookie);
+	void *cookie;
+};
+
+/*
+ * Runs the race to its end. The answer is the race object of cli.md; attempts stay as sandboxes RACE.NAME for 24 hours.
+ * A signal (SIGINT, SIGTERM, SIGHUP) ends every attempt and removes all of them: ERROR_HOST with EINTR.
+ */
+int engine_race(const struct engine_race *race, struct value **ret_answer, struct error *err);
+
+/* How two attempts of a race differ: a unified diff from A to B. */
+int engine_race_diff(const char *race_id, const char *a, const char *b, struct str *ret_text,
+		     bool *ret_differs, struct error *err);
+
+#endif

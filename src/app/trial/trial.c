@@ -1,0 +1,90 @@
+/* Commands in sandboxes that nobody else uses. */
+#include "app/trial/trial.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "app/run/execute.h"
+#include "app/sandbox/sandbox_parts.h"
+#include "app/change/workspace.h"
+#include "workspace/store/moments.h"
+
+/* Should we be killed, the fork is gone after this all the same. */
+#define FORK_TTL_MS (3600u * 1000)
+
+/* What the sandbox was made with, and the request over it. */
+static int lay_over(const struct sandbox *sandbox, const struct request *request,
+		    struct request *ret_whole, struct surroundings *around, struct error *err)
+{
+	if (sandbox_look_around(sandbox, ret_whole, around, err) < 0)
+		return -1;
+	settings_merge(&ret_whole->flags, &request->flags);
+	strv_done(&ret_whole->command);
+	strv_copy(&ret_whole->command, &request->command);
+	free_ptr(&ret_whole->trace_id);
+	ret_whole->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
+	ret_whole->environ = request->environ;
+	return 0;
+}
+
+/* STAYS: what it wrote may be promoted, so what that was made from is written down. */
+static int run_in(const char *name, const struct request *request,
+		  const struct engine_run_options *options, bool stays,
+		  struct run_result *ret_result, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(surroundings_done) struct surroundings around = { 0 };
+	struct execute how = { .options = options,
+			       .owner = request->owner,
+			       .asked_ns = clock_now_ns(),
+			       .upper_fd = -1 };
+	owned(request_done) struct request whole;
+	owned(spec_done) struct spec spec;
+	int status;
+
+	spec_init(&spec);
+	request_init(&whole);
+	ret_result->status = RUN_DENIED;
+	strv_copy(&ret_result->command, &request->command);
+	if (engine_store(&place.store, err) < 0)
+		return -1;
+	place.has_store = true;
+	if (sandbox_open(&place.store, name, SANDBOX_SHARED, &place.sandbox, err) < 0)
+		return -1;
+	place.has_sandbox = true;
+	if (lay_over(&place.sandbox, request, &whole, &around, err) < 0 ||
+	    execute_plan(&whole, &around, &spec, NULL, err) < 0 ||
+	    sandbox_lay(&place.sandbox, &spec, err) < 0 ||
+	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
+		return -1;
+	status = execute_spec(&spec, &how, ret_result, err);
+	moments_add_left(place.sandbox.dir_fd, clock_now_ns());
+	fd_close(&how.upper_fd);
+	if (stays && status == 0)
+		sandbox_capture(&place.sandbox);
+	return status;
+}
+
+int engine_run_in(const char *name, const struct request *request,
+		  const struct engine_run_options *options, struct run_result *ret_result,
+		  struct error *err)
+{
+	return run_in(name, request, options, true, ret_result, err);
+}
+
+int engine_run_in_fork(const char *name, const char *fork_name, const struct request *request,
+		       const struct engine_run_options *options, struct run_result *ret_result,
+		       struct error *err)
+{
+	const struct engine_fork fork = { .from = name,
+					  .new_name = fork_name,
+					  .ttl_ms = FORK_TTL_MS };
+	owned(value_release) struct value *made = NULL;
+	struct error ignored;
+	int status;
+
+	if (engine_fork(&fork, &made, err) < 0)
+		return -1;
+	status = run_in(fork_name, request, options, false, ret_result, err);
+	(void)engine_remove(fork_name, &ignored);
+	return status;
+}

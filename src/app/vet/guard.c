@@ -1,0 +1,157 @@
+/* Guard with the facts of this machine: what is a secret here, what is ours, how busy it is. */
+#include "app/vet/guard.h"
+
+#include "base/clean_path.h"
+#include "base/own.h"
+#include "base/wildcard.h"
+#include "app/record/record.h"
+#include "app/prepare/surroundings.h"
+#include "plan/mask_list.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* More than this many waiting for each processor is busy. */
+#define BUSY_LOAD 8.0
+
+/* Whether PATH, or a directory it lies in, matches NAME below DIR. */
+static bool is_at_or_below(const char *path, const char *dir, const char *name)
+{
+	char part[PATH_MAX], pattern[PATH_MAX];
+	int len = snprintf(pattern, sizeof(pattern), "%s/%s", dir, name);
+
+	if (len <= 0 || (size_t)len >= sizeof(pattern))
+		return false;
+	for (const char *end = path; *end;) {
+		end += 1 + strcspn(end + 1, "/");
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		if (wildcard_matches(pattern, part, WILDCARD_PATH))
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const char *path, const char *dir, const char *const *names)
+{
+	for (; *names; names++) {
+		if (is_at_or_below(path, dir, *names))
+			return true;
+	}
+	return false;
+}
+
+/* Anybody's home may hold them, and so may a copy of one: every directory above the path is asked. */
+static bool is_secret(const char *path, void *cookie)
+{
+	(void)cookie;
+	if (is_listed(path, "", mask_system_hidden) || is_listed(path, "", mask_home_hidden))
+		return true;
+	for (const char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
+		owned(free_ptr) char *above = xstrndup(path, (size_t)(end - path));
+
+		if (is_listed(path, above, mask_home_hidden))
+			return true;
+	}
+	return false;
+}
+
+static bool is_ours(const char *path, void *cookie)
+{
+	const struct host *host = cookie;
+	const char *const dirs[] = { host->data_dir, host->state_dir, host->cache_dir,
+				     host->config_dir, host->runtime_dir };
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (dirs[i] && path_is_within(path, dirs[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_busy(const struct host *host)
+{
+	double load;
+
+	return getloadavg(&load, 1) == 1 && load > BUSY_LOAD * host->cores;
+}
+
+static const char *environment(const struct request *request, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *const *item = request->environ; item && *item; item++) {
+		if (strncmp(*item, name, len) == 0 && (*item)[len] == '=')
+			return *item + len + 1;
+	}
+	return NULL;
+}
+
+/* What an agent was told at three in the morning can be looked up at nine. */
+static void record(const struct strv *command, const struct guard_verdict *verdict)
+{
+	owned(value_release) struct value *body = value_new_map();
+	const struct record_event event = { .kind = "guard", .body = body };
+
+	value_add(body, "command", value_from_strv(command));
+	value_add(body, "decision", value_new_text(guard_decision_name(verdict->decision)));
+	value_add(body, "risk", value_new_text(guard_risk_name(verdict->risk)));
+	value_add(body, "reasons", value_from_strv(&verdict->reasons));
+	record_event(&event);
+}
+
+int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,
+		 struct error *err)
+{
+	owned(surroundings_done) struct surroundings around;
+	const char *workspace;
+
+	if (surroundings_read(request, &around, err) < 0)
+		return -1;
+	workspace = around.paths.workspace ? around.paths.workspace : around.host.cwd;
+	const struct guard_request question = { .command = &request->command,
+						.path = environment(request, "PATH"),
+						.cwd = around.host.cwd,
+						.workspace = workspace,
+						.is_secret = is_secret,
+						.is_ours = is_ours,
+						.cookie = &around.host,
+						.is_busy = is_busy(&around.host) };
+
+	guard_decide(&question, ret_verdict);
+	record(&request->command, ret_verdict);
+	return 0;
+}
+
+int engine_run_directly(const struct strv *command, int *ret_status, struct error *err)
+{
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
+	pid_t pid;
+	int status, failure;
+
+	/* What we ignore for ourselves is nothing to the command. */
+	(void)sigemptyset(&defaults);
+	(void)sigaddset(&defaults, SIGXFSZ);
+	(void)posix_spawnattr_init(&attributes);
+	(void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	failure = posix_spawnp(&pid, command->items[0], NULL, &attributes, command->items, environ);
+	(void)posix_spawnattr_destroy(&attributes);
+	if (failure) {
+		errno = failure;
+		return error_errno(err, ERROR_HOST, "%s", command->items[0]);
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return error_errno(err, ERROR_HOST, "cannot wait for %s",
+					   command->items[0]);
+	}
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return 0;
+}

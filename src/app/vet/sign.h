@@ -1,0 +1,52 @@
+/*
+ * Signed components: FILE.sig beside FILE says that its content is what somebody trusted signed.
+ *
+ *   aisbx-signature 2
+ *   key BASE64        who signed
+ *   signature BASE64  over "aisbx component 2\n", the language's name, "\n" and the content
+ *
+ * Trusted is the user's own key (signing.key, 0600, made at the first signature), and those in trusted-keys, one base64
+ * word a line, both in the user's configuration.
+ */
+#ifndef ENGINE_SIGN_H
+#define ENGINE_SIGN_H
+
+#include "base/error.h"
+#include "base/value.h"
+#include "app/vet/vet_source.h"
+#include "scan/judge/code.h"
+
+#define SIGNATURE_ENDING ".sig"
+
+/*
+ * Signs the file at PATH: {file, signature, key, sha256, language}. LANGUAGE_NAME may be NULL: the file's name and first
+ * line say. The caller owns the answer.
+ */
+int engine_sign(const char *path, const char *language_name, struct value **ret_answer,
+		struct error *err);
+
+/* What a command would run, for its signature. */
+struct vet_signed {
+	const struct vet_view *view;
+	const struct scan_code *code;
+	const struct vet_source *source; /* NULL: there is no such file */
+	/*
+	 * In a sandbox that lives: variables set for this command. The spec's are the caller's whole environment then,
+	 * of which the sandbox takes what it takes. NULL in a fresh one: the spec's are those of the command.
+	 */
+	const struct strv *set;
+};
+
+/* ERROR_DENIED unless what runs is one file with a signature that holds, started by nothing but the system's own. */
+int vet_signature(const struct vet_signed *what, struct error *err);
+
+/* Places of tool chains that come along from the caller by themselves: a signed script does without. */
+#define VET_DROPPED "VIRTUAL_ENV GOPATH GOROOT CARGO_HOME RUSTUP_HOME JAVA_HOME NVM_DIR PYENV_ROOT"
+
+/* Whether a variable of that name (LEN bytes) only says how to behave. */
+bool vet_variable_is_allowed(const char *name, size_t len);
+
+/* Behind that: the command finds no programs or modules but the machine's own (its PATH, python -I). */
+void vet_confine(const struct vet_signed *what, struct spec *spec);
+
+#endif

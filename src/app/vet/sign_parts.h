@@ -1,0 +1,19 @@
+/* What signing and checking share. */
+#ifndef ENGINE_SIGN_PARTS_H
+#define ENGINE_SIGN_PARTS_H
+
+#include "base/ed25519.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "scan/syntax/language.h"
+
+#define SIGNATURE_FIRST_LINE "aisbx-signature 2"
+
+/* What is signed: a file's content, and the language it is in, so that no other interpreter reads it. */
+void sign_message(const struct str *content, enum scan_language language, struct str *ret_message);
+
+/* The user's own key: 1, or 0 when there is none yet; -1. */
+int sign_read_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
+		  struct error *err);
+
+#endif

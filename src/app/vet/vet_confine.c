@@ -1,0 +1,114 @@
+/* What a signed script finds when it runs: programs and modules of the machine, none that lie about. */
+#include "base/clean_path.h"
+#include "base/own.h"
+#include "app/vet/sign.h"
+#include "scan/follow/among.h"
+#include "scan/judge/command.h"
+#include "spec/settings.h"
+
+#include <string.h>
+
+static bool is_system_place(const char *directory)
+{
+	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/opt" };
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		if (path_is_within(directory, roots[i]) && !strstr(directory, "/.."))
+			return true;
+	}
+	return false;
+}
+
+/* Of the PATH what is the machine's own: a signed script runs programs by their names. */
+static void narrow_path(struct strv *env)
+{
+	static const char name[] = "PATH=";
+	struct str path = STR_INIT;
+
+	for (size_t i = 0; i < env->count; i++) {
+		owned(free_ptr) char *list = NULL;
+		char *rest = NULL;
+
+		if (!str_starts(env->items[i], name))
+			continue;
+		list = xstrdup(env->items[i] + sizeof(name) - 1);
+		for (char *one = strtok_r(list, ":", &rest); one;
+		     one = strtok_r(NULL, ":", &rest)) {
+			if (is_system_place(one))
+				str_addf(&path, "%s%s", path.len ? ":" : "", one);
+		}
+		free(env->items[i]);
+		env->items[i] =
+			xasprintf("%s%s", name, path.len ? str_cstr(&path) : SETTINGS_PATH_DEFAULT);
+		str_clear(&path);
+	}
+	str_done(&path);
+}
+
+static bool is_dropped(const struct vet_signed *what, const char *pair)
+{
+	size_t len = strcspn(pair, "=");
+
+	if (str_starts(pair, "SHELL="))
+		return !vet_program_is_system(what->view, pair + strlen("SHELL="));
+	return what->set ? !vet_variable_is_allowed(pair, len)
+			 : is_among_bytes(VET_DROPPED, pair, len);
+}
+
+static void drop_variables(const struct vet_signed *what, struct strv *env)
+{
+	struct strv kept = STRV_INIT;
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (!is_dropped(what, env->items[i]))
+			strv_add(&kept, env->items[i]);
+	}
+	strv_done(env);
+	*env = kept;
+}
+
+/* The words that the first line of a script puts before its name; env itself is left out. */
+static void first_line_words(const struct str *bytes, struct strv *ret_words)
+{
+	owned(strv_done) struct strv line = STRV_INIT;
+
+	(void)scan_first_line(str_cstr(bytes), bytes->len, &line);
+	for (size_t i = 0; i < line.count; i++) {
+		if (ret_words->count > 0 || strcmp(command_name(line.items[i]), "env") != 0)
+			strv_add(ret_words, line.items[i]);
+	}
+}
+
+/*
+ * Python looks for modules beside the script first: a json.py there would run in the place of the machine's own. -I is
+ * without that directory, the user's own packages and every PYTHON variable.
+ */
+static void isolate_python(const struct vet_signed *what, struct strv *command)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	size_t from = 0;
+
+	if (what->code->is_program)
+		first_line_words(&what->source->bytes, &words);
+	else
+		strv_add(&words, command->items[from++]);
+	if (words.count == 0 || scan_language_of_program(words.items[0]) != SCAN_PYTHON)
+		return;
+	if (what->code->is_program)
+		from = 1;
+	strv_add(&words, "-I");
+	if (what->code->is_program)
+		strv_add(&words, what->source->path);
+	for (size_t i = from; i < command->count; i++)
+		strv_add(&words, command->items[i]);
+	strv_done(command);
+	*command = words;
+	words = (struct strv)STRV_INIT;
+}
+
+void vet_confine(const struct vet_signed *what, struct spec *spec)
+{
+	drop_variables(what, &spec->env);
+	narrow_path(&spec->env);
+	isolate_python(what, &spec->command);
+}

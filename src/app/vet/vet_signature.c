@@ -1,0 +1,306 @@
+/* Whether what a command would run is signed by somebody the user trusts, and nothing else comes before it. */
+#include "base/fd.h"
+#include "base/json_write.h"
+#include "base/own.h"
+#include "app/vet/sign.h"
+#include "app/vet/sign_parts.h"
+#include "scan/follow/among.h"
+#include "scan/judge/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRUSTED_KEYS "trusted-keys"
+#define TRUSTED_MAX 65536u
+#define REFUSED "--require-signature: "
+
+struct signature {
+	unsigned char key[ED25519_PUBLIC];
+	unsigned char bytes[ED25519_SIGNATURE];
+};
+
+static bool read_word(const char *word, size_t len, unsigned char *ret, size_t size)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+
+	if (!base64_read(&bytes, word, len) || bytes.len != size)
+		return false;
+	memcpy(ret, bytes.data, size);
+	return true;
+}
+
+/* Exactly the three lines that sign writes. */
+static bool parse(const struct str *text, struct signature *ret)
+{
+	const char *at = str_cstr(text), *line_end;
+
+	if (!str_starts(at, SIGNATURE_FIRST_LINE "\nkey "))
+		return false;
+	at += strlen(SIGNATURE_FIRST_LINE "\nkey ");
+	line_end = strchr(at, '\n');
+	if (!line_end || !read_word(at, (size_t)(line_end - at), ret->key, sizeof(ret->key)) ||
+	    !str_starts(line_end, "\nsignature "))
+		return false;
+	at = line_end + strlen("\nsignature ");
+	line_end = strchr(at, '\n');
+	return line_end && !line_end[1] &&
+	       read_word(at, (size_t)(line_end - at), ret->bytes, sizeof(ret->bytes));
+}
+
+/* Of a list that others can write, others choose who is trusted. */
+static int check_list(int fd, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
+	if (S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	    !(st.st_mode & 022))
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 REFUSED "%s must be yours, and written by nobody else; look at it, then "
+				 "chmod 644 %s",
+			 path, path);
+}
+
+/* Among the keys in the user's file, one base64 word a line. */
+static int is_listed(const char *config_dir, const unsigned char *key, bool *ret_listed,
+		     struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/" TRUSTED_KEYS, config_dir);
+	owned(fd_close) int fd =
+		open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	owned(str_done) struct str text = STR_INIT;
+	unsigned char one[ED25519_PUBLIC];
+	const char *at;
+
+	*ret_listed = false;
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return error_errno(err, ERROR_DENIED, REFUSED "%s", path);
+	if (check_list(fd, path, err) < 0)
+		return -1;
+	if (fd_read_all(fd, TRUSTED_MAX, &text) < 0)
+		return error_errno(err, ERROR_DENIED, REFUSED "%s", path);
+	for (at = str_cstr(&text); *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		if (read_word(at, strcspn(at, " \t\n"), one, sizeof(one)) &&
+		    memcmp(one, key, sizeof(one)) == 0)
+			*ret_listed = true;
+	}
+	return 0;
+}
+
+static int is_trusted(const char *config_dir, const unsigned char *key, bool *ret_trusted,
+		      struct error *err)
+{
+	unsigned char secret[ED25519_SECRET];
+	int found = sign_read_key(config_dir, secret, err);
+
+	if (found < 0)
+		return -1;
+	*ret_trusted = found > 0 &&
+		       memcmp(secret + ED25519_SECRET - ED25519_PUBLIC, key, ED25519_PUBLIC) == 0;
+	ed25519_forget(secret);
+	return *ret_trusted ? 0 : is_listed(config_dir, key, ret_trusted, err);
+}
+
+static bool holds_in(const struct vet_signed *what, const struct signature *signature,
+		     enum scan_language language)
+{
+	owned(str_done) struct str message = STR_INIT;
+
+	sign_message(&what->source->bytes, language, &message);
+	return ed25519_holds(signature->key, message.data, message.len, signature->bytes);
+}
+
+/* Of a program, what its first line names reads it. */
+static enum scan_language language_of(const struct vet_signed *what)
+{
+	const struct str *bytes = &what->source->bytes;
+
+	return what->code->is_program ? scan_language_of(NULL, str_cstr(bytes), bytes->len)
+				      : what->code->language;
+}
+
+static int check_content(const struct vet_signed *what, const struct signature *signature,
+			 struct error *err)
+{
+	enum scan_language language = language_of(what);
+	const char *path = what->source->path;
+	bool is_ours;
+
+	if (is_trusted(what->view->spec->config_dir, signature->key, &is_ours, err) < 0)
+		return -1;
+	if (!is_ours)
+		return error_set(err, ERROR_DENIED,
+				 REFUSED
+				 "%s is signed with a key you do not trust; sign it yourself "
+				 "(aisbx sign), or add the key to trusted-keys",
+				 path);
+	if (holds_in(what, signature, language))
+		return 0;
+	for (int other = 0; other <= SCAN_UNKNOWN; other++) {
+		if (holds_in(what, signature, (enum scan_language)other))
+			return error_set(err, ERROR_DENIED,
+					 REFUSED "%s is signed as %s and would be read as %s; "
+						 "aisbx sign --lang says which it is",
+					 path, scan_language_name((enum scan_language)other),
+					 scan_language_name(language));
+	}
+	return error_set(err, ERROR_DENIED,
+			 REFUSED "%s was changed after it was signed; look at it, then sign it "
+				 "again: aisbx sign %s",
+			 path, path);
+}
+
+static int check_file(const struct vet_signed *what, struct error *err)
+{
+	owned(free_ptr) char *name = xasprintf("%s" SIGNATURE_ENDING, what->source->path);
+	owned(vet_source_done) struct vet_source beside = { .path = NULL };
+	struct signature signature;
+	int found = vet_source_read(what->view, name, false, &beside, err);
+
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		return error_set(err, ERROR_DENIED, REFUSED "%s is not signed; aisbx sign %s",
+				 what->source->path, what->source->path);
+	if (!parse(&beside.bytes, &signature))
+		return error_set(err, ERROR_DENIED,
+				 REFUSED "%s is no signature; sign again: aisbx sign %s", name,
+				 what->source->path);
+	return check_content(what, &signature, err);
+}
+
+/*
+ * Variables are an allow-list: hardly a tool has none that names a program, options or a file it obeys (TAR_OPTIONS,
+ * MAKEFILES, PAGER, GIT_ASKPASS).
+ */
+bool vet_variable_is_allowed(const char *name, size_t len)
+{
+	static const char allowed[] =
+		"PATH HOME USER LOGNAME SHELL PWD TERM COLORTERM LANG TZ NO_COLOR CI TMPDIR AISBX "
+		"AISBX_SANDBOX PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED "
+		"PYTHONIOENCODING PYTHONUTF8";
+
+	return is_among_bytes(allowed, name, len) || str_starts(name, "LC_");
+}
+
+/* vet_confine drops the places of tool chains, which come along by themselves. */
+static int check_environment(const struct vet_signed *what, struct error *err)
+{
+	const struct strv *env = what->set ? what->set : &what->view->spec->env;
+
+	for (size_t i = 0; i < env->count; i++) {
+		const char *one = env->items[i];
+		size_t len = strcspn(one, "=");
+
+		if (!vet_variable_is_allowed(one, len) && !is_among_bytes(VET_DROPPED, one, len))
+			return error_set(err, ERROR_DENIED,
+					 REFUSED "the variable %.*s could bring unsigned code in; "
+						 "leave it out, or hand its value over as an "
+						 "argument",
+					 (int)len, one);
+	}
+	return 0;
+}
+
+/* The interpreter's own words: only switches that bring no code. */
+static int check_interpreter(const struct vet_signed *what, struct error *err)
+{
+	const struct strv *words = &what->view->spec->command;
+
+	if (!vet_program_is_system(what->view, words->items[0]))
+		return error_set(err, ERROR_DENIED,
+				 REFUSED "%s is not the machine's own; use the one in /usr/bin",
+				 words->items[0]);
+	for (size_t i = 1; i < words->count && strcmp(words->items[i], what->code->text) != 0;
+	     i++) {
+		const char *word = words->items[i];
+
+		if (word[0] != '-' || strspn(word + 1, "uBIEsSOqbvex") != strlen(word + 1))
+			return error_set(err, ERROR_DENIED,
+					 REFUSED
+					 "the option %s could bring unsigned code in; leave it out",
+					 word);
+	}
+	return 0;
+}
+
+/* "#!/usr/bin/env python3": what would read the script is the machine's own, too. */
+static int check_first_line(const struct vet_signed *what, struct error *err)
+{
+	const struct str *bytes = &what->source->bytes;
+	owned(strv_done) struct strv words = STRV_INIT;
+	const char *word;
+
+	if (!scan_first_line(str_cstr(bytes), bytes->len, &words))
+		return 0;
+	word = words.count > 0 ? words.items[0] : NULL;
+	if (word && strcmp(command_name(word), "env") == 0 &&
+	    vet_program_is_system(what->view, word))
+		word = words.items[1];
+	if (!word || !vet_program_is_system(what->view, word))
+		return error_set(err, ERROR_DENIED,
+				 REFUSED "%s is read by %s, which is not the machine's own",
+				 what->source->path, word ? word : "nothing");
+	return 0;
+}
+
+/* Node looks for packages, and for how to read a script, beside it and in every directory above. */
+static int check_packages(const struct vet_signed *what, struct error *err)
+{
+	static const char *const names[] = { "node_modules", "package.json" };
+	owned(free_ptr) char *directory = xstrdup(what->source->path);
+	char *slash;
+
+	if (language_of(what) != SCAN_JAVASCRIPT)
+		return 0;
+	while ((slash = strrchr(directory, '/'))) {
+		*slash = '\0';
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			owned(free_ptr) char *path = xasprintf("%s/%s", directory, names[i]);
+
+			if (vet_view_has(what->view, path))
+				return error_set(err, ERROR_DENIED,
+						 REFUSED
+						 "%s lies beside or above the script, and node "
+						 "would obey it; keep signed scripts in a "
+						 "directory without packages",
+						 path);
+		}
+	}
+	return 0;
+}
+
+int vet_signature(const struct vet_signed *what, struct error *err)
+{
+	const struct spec *spec = what->view->spec;
+
+	if (what->code->kind != CODE_FILE)
+		return error_set(err, ERROR_DENIED,
+				 REFUSED
+				 "only a file can be signed; put the code into one, sign it "
+				 "(aisbx sign FILE), and run that");
+	if (command_start(&spec->command) != 0)
+		return error_set(err, ERROR_DENIED, REFUSED "start it directly, without %s",
+				 spec->command.items[0]);
+	if (!what->source)
+		return error_set(err, ERROR_DENIED, REFUSED "%s cannot be read to be checked",
+				 what->code->text);
+	if (!what->source->is_plain)
+		return error_set(
+			err, ERROR_DENIED,
+			REFUSED "a link leads to %s, and links can be turned; name %s itself",
+			what->source->path, what->source->real ? what->source->real : "the file");
+	if (check_environment(what, err) < 0 ||
+	    (what->code->is_program ? check_first_line(what, err) : check_interpreter(what, err)) <
+		    0 ||
+	    check_packages(what, err) < 0)
+		return -1;
+	return check_file(what, err);
+}

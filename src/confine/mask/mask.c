@@ -1,0 +1,357 @@
+/* Masks: building the layer of whiteouts, empty directories and kept directories. */
+#include "confine/mask/mask.h"
+
+#include "base/clean_path.h"
+#include "base/dir.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "confine/mask/mask_metadata.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/*
+ * The layer and how far it was built: masks are sorted, so neighbours share most of their parents. Everything in the
+ * layer is named by its path below it; no directory is held open.
+ */
+struct builder {
+	const struct spec *spec;
+	const struct mask_layer *layer;
+	char made[PATH_MAX]; /* the directory made last, with all its parents */
+	struct strv merged;  /* directories that show the host's content, in the order made */
+};
+
+static int set_xattr(const struct builder *builder, const char *below, const char *key,
+		     const char *value)
+{
+	char name[64], path[PATH_MAX];
+
+	(void)snprintf(name, sizeof(name), "%s.overlay.%s",
+		       builder->layer->user_xattr ? "user" : "trusted", key);
+	if (mask_name(builder->layer, below, path, sizeof(path)) < 0)
+		return -1;
+	return lsetxattr(path, name, value, strlen(value), 0);
+}
+
+/* What BELOW (a path in the layer) is called on the host. */
+static int host_path(const struct mask_layer *layer, const char *below, char *out, size_t size)
+{
+	const char *between = strcmp(layer->path, "/") == 0 || !*below ? "" : "/";
+	int len = snprintf(out, size, "%s%s%s", layer->path, between, below);
+
+	return len > 0 && (size_t)len < size ? 0 : -1;
+}
+
+/* A directory of the layer that merges with the host's: it shows its own metadata, so it gets the host's. */
+static int make_directory(struct builder *builder, const char *below, struct error *err)
+{
+	char path[PATH_MAX];
+
+	if (mkdirat(builder->layer->dir_fd, below, 0755) < 0)
+		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "mask layer: %s", below);
+	if (host_path(builder->layer, below, path, sizeof(path)) < 0)
+		return error_set(err, ERROR_INPUT, "masked path is too long: %s", below);
+	strv_add(&builder->merged, below);
+	return mask_copy_metadata(builder->layer, path, below, err);
+}
+
+/* Making something in a directory changes its times: they are put right when all is made. */
+static void restore_times(const struct builder *builder)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < builder->merged.count; i++) {
+		const char *below = builder->merged.items[i];
+
+		if (host_path(builder->layer, below, path, sizeof(path)) == 0 &&
+		    lstat(path, &st) == 0)
+			mask_copy_times(builder->layer, &st, below);
+	}
+	if (lstat(builder->layer->path, &st) == 0)
+		mask_copy_times(builder->layer, &st, ".");
+}
+
+/* Length of the part of BELOW that was made last time. */
+static size_t made_already(const struct builder *builder, const char *below)
+{
+	size_t len = strlen(builder->made);
+
+	while (len > 0 && (strncmp(builder->made, below, len) != 0 ||
+			   (below[len] != '/' && below[len] != '\0'))) {
+		while (len > 0 && builder->made[--len] != '/')
+			;
+	}
+	return len;
+}
+
+/* Makes BELOW[0..len) and its parents. */
+static int make_path(struct builder *builder, const char *below, size_t len, struct error *err)
+{
+	char path[PATH_MAX];
+
+	if (len >= sizeof(path))
+		return error_set(err, ERROR_INPUT, "masked path is too long: %s", below);
+	for (size_t at = made_already(builder, below); at < len;) {
+		at += below[at] == '/';
+		at += strcspn(below + at, "/");
+		if (at > len)
+			at = len;
+		memcpy(path, below, at);
+		path[at] = '\0';
+		if (make_directory(builder, path, err) < 0)
+			return -1;
+	}
+	memcpy(builder->made, below, len);
+	builder->made[len] = '\0';
+	return 0;
+}
+
+static int make_parents(struct builder *builder, const char *below, struct error *err)
+{
+	const char *slash = strrchr(below, '/');
+
+	return make_path(builder, below, slash ? (size_t)(slash - below) : 0, err);
+}
+
+static int hide_directory(struct builder *builder, const char *path, const struct stat *st,
+			  const char *below, struct error *err)
+{
+	int dir_fd = builder->layer->dir_fd;
+
+	/* Empty and opaque: owner and mode are all there is to see of it. One that leads to something kept is there already. */
+	if (mkdirat(dir_fd, below, 0755) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "mask for %s", path);
+	if (mask_copy_owner(builder->layer, st, below, err) < 0)
+		return -1;
+	if (set_xattr(builder, below, "opaque", "y") == 0)
+		return 0;
+	/* No extended attributes on this tmpfs (before 6.6): the directory disappears instead. */
+	if (unlinkat(dir_fd, below, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
+		return 0; /* it has: another rule hides it, too */
+	if (mknodat(dir_fd, below, S_IFCHR, makedev(0, 0)) < 0)
+		return error_errno(err, ERROR_HOST, "mask for %s", path);
+	return 0;
+}
+
+static int whiteout(struct builder *builder, const char *path, const char *below, struct error *err)
+{
+	if (make_parents(builder, below, err) < 0)
+		return -1;
+	if (mknodat(builder->layer->dir_fd, below, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "mask for %s", path);
+	return 0;
+}
+
+static int hide(struct builder *builder, const char *path, const struct stat *st, const char *below,
+		struct error *err)
+{
+	if (make_parents(builder, below, err) < 0)
+		return -1;
+	if (S_ISDIR(st->st_mode))
+		return hide_directory(builder, path, st, below, err);
+	return whiteout(builder, path, below, err);
+}
+
+static int keep_link(struct builder *builder, const char *path, const char *below,
+		     struct error *err)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+
+	if (len < 0)
+		return 0;
+	target[len] = '\0';
+	if (make_parents(builder, below, err) < 0)
+		return -1;
+	if (symlinkat(target, builder->layer->dir_fd, below) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "mask for %s", path);
+	return 0;
+}
+
+/* Whether the layer's own lower holds PATH: no other mount of the host lies in between. */
+static bool is_same_tree(const struct builder *builder, const char *path)
+{
+	for (size_t i = 0; i < builder->spec->tree_count; i++) {
+		const struct spec_tree *tree = &builder->spec->trees[i];
+
+		if (strlen(tree->path) > strlen(builder->layer->path) &&
+		    path_is_within(path, tree->path))
+			return false;
+	}
+	return true;
+}
+
+static int keep(struct builder *builder, const char *path, const struct stat *st, const char *below,
+		struct error *err)
+{
+	char redirect[PATH_MAX + 1];
+
+	if (mask_parent_shows(builder->spec, path))
+		return 0;
+	if (S_ISLNK(st->st_mode))
+		return keep_link(builder, path, below, err);
+	if (!S_ISDIR(st->st_mode))
+		return 0;
+	if (make_path(builder, below, strlen(below), err) < 0)
+		return -1;
+	if (builder->layer->user_xattr || !is_same_tree(builder, path))
+		return 0; /* a mount point: an overlay of its own goes there */
+	(void)snprintf(redirect, sizeof(redirect), "/%s", below);
+	if (set_xattr(builder, below, "redirect", redirect) < 0)
+		return error_errno(err, ERROR_HOST, "cannot keep %s visible", path);
+	return 0;
+}
+
+static int put_file(struct builder *builder, const char *below, const char *content,
+		    struct error *err)
+{
+	const struct spec_ids *ids = builder->layer->ids;
+	size_t len = content ? strlen(content) : 0;
+
+	if (make_parents(builder, below, err) < 0)
+		return -1;
+	owned(fd_close) int fd =
+		openat(builder->layer->dir_fd, below,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0 || (len && write(fd, content, len) != (ssize_t)len))
+		return error_errno(err, ERROR_HOST, "mask layer: %s", below);
+	if (ids && fchown(fd, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
+		return error_errno(err, ERROR_HOST, "mask layer: owner of %s", below);
+	return 0;
+}
+
+static int hide_matching(struct builder *builder, const char *pattern, struct error *err)
+{
+	char dir_path[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+	const char *slash = strrchr(pattern, '/');
+	struct dirent *entry;
+	struct stat st;
+	int status = 0;
+
+	if (!mask_parent_shows(builder->spec, pattern))
+		return 0;
+	(void)snprintf(dir_path, sizeof(dir_path), "%.*s", (int)(slash - pattern), pattern);
+	owned(dir_close) DIR *dir = opendir(dir_path[0] ? dir_path : "/");
+
+	while (status == 0 && dir_next(dir, &entry) > 0) {
+		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
+		/* What a rule keeps by its name stays, whatever the pattern says. */
+		if (!mask_pattern_match(pattern, path) || mask_shows(builder->spec, path))
+			continue;
+		const char *below = path + strlen(builder->layer->path);
+
+		if (lstat(path, &st) == 0)
+			status = hide(builder, path, &st, below + strspn(below, "/"), err);
+	}
+	return status;
+}
+
+/*
+ * Names are protected, not files: what the host makes there while the sandbox runs must not appear. The first part of the
+ * path that does not exist is whited out.
+ */
+static int hide_absent(struct builder *builder, const char *path, const char *below,
+		       struct error *err)
+{
+	char part[PATH_MAX], host[PATH_MAX];
+	struct stat st;
+
+	if (mask_shows(builder->spec, path) || !mask_parent_shows(builder->spec, path))
+		return 0;
+	for (size_t end = strcspn(below, "/");; end += 1 + strcspn(below + end + 1, "/")) {
+		if (end >= sizeof(part))
+			return 0;
+		memcpy(part, below, end);
+		part[end] = '\0';
+		if (host_path(builder->layer, part, host, sizeof(host)) < 0)
+			return 0;
+		if (lstat(host, &st) < 0)
+			return whiteout(builder, path, part, err);
+		/* Nothing can appear below a file or a link. */
+		if (!S_ISDIR(st.st_mode) || !below[end])
+			return 0;
+	}
+}
+
+/* Most listed paths do not exist on a given machine: that is looked at first. */
+static int apply_to_path(struct builder *builder, const struct spec_mask *mask, const char *below,
+			 struct error *err)
+{
+	const struct spec *spec = builder->spec;
+	struct stat st;
+
+	if (lstat(mask->path, &st) < 0)
+		return mask->kind == MASK_HIDE ? hide_absent(builder, mask->path, below, err) : 0;
+	if (mask->kind == MASK_KEEP)
+		return keep(builder, mask->path, &st, below, err);
+	/* A KEEP for the very same path wins: nothing to hide then. */
+	if (mask_shows(spec, mask->path))
+		return 0;
+	if (mask_parent_shows(spec, mask->path))
+		return hide(builder, mask->path, &st, below, err);
+	return mask->kind == MASK_EMPTY ? make_path(builder, below, strlen(below), err) : 0;
+}
+
+static int apply(struct builder *builder, const struct spec_mask *mask, struct error *err)
+{
+	const char *below = mask->path + strlen(builder->layer->path);
+
+	below += strspn(below, "/");
+	switch (mask->kind) {
+	case MASK_HIDE:
+	case MASK_EMPTY:
+	case MASK_KEEP:
+		return apply_to_path(builder, mask, below, err);
+	case MASK_GLOB:
+		return hide_matching(builder, mask->path, err);
+	case MASK_FILE:
+		return put_file(builder, below, mask->content, err);
+	}
+	return 0;
+}
+
+/* Binds need something to be mounted on; what the host has not is made here, in the layer. */
+static int add_mount_point(struct builder *builder, const struct spec_bind *bind, struct error *err)
+{
+	const char *below = bind->target + strlen(builder->layer->path);
+	struct stat source, target;
+
+	below += strspn(below, "/");
+	if (!*below || stat(bind->source, &source) < 0)
+		return 0;
+	if (mask_parent_shows(builder->spec, bind->target) &&
+	    mask_shows(builder->spec, bind->target) && lstat(bind->target, &target) == 0 &&
+	    S_ISDIR(source.st_mode) == S_ISDIR(target.st_mode) && !S_ISLNK(target.st_mode))
+		return 0;
+	if (S_ISDIR(source.st_mode))
+		return make_path(builder, below, strlen(below), err);
+	return put_file(builder, below, NULL, err);
+}
+
+int mask_build(const struct spec *spec, const struct mask_layer *layer, struct error *err)
+{
+	struct builder builder = { .spec = spec, .layer = layer };
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (path_is_within(mask->path, layer->path) && strcmp(mask->path, layer->path) != 0)
+			status = apply(&builder, mask, err);
+	}
+	for (size_t i = 0; status == 0 && i < spec->bind_count; i++) {
+		if (path_is_within(spec->binds[i].target, layer->path))
+			status = add_mount_point(&builder, &spec->binds[i], err);
+	}
+	restore_times(&builder);
+	strv_done(&builder.merged);
+	return status;
+}

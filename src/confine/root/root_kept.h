@@ -1,0 +1,41 @@
+/*
+ * What a named sandbox keeps: per unit a writable top and the sealed layers below it, on the host's disk.
+ *
+ * Both hold the host's own ids: for root callers they are used through clones that are mapped into the sandbox's user
+ * namespace, so each start can have another block of ids. Names are those of base/place_name.h.
+ */
+#ifndef CONFINE_ROOT_KEPT_H
+#define CONFINE_ROOT_KEPT_H
+
+#include "confine/root/mount.h"
+#include "confine/root/root_unit.h"
+
+/* Opens the top and the directory of the layers. Nothing is done for a spec that keeps nothing. */
+int kept_open(struct root_builder *builder, struct error *err);
+
+/* Closes both, or leaves what is slow to close to the parts' held ones. */
+void kept_close(struct root_builder *builder);
+
+/* A unit: the host's directory SOURCE, shown at TARGET. */
+struct kept_unit {
+	const char *source, *target;
+};
+
+/*
+ * Makes the unit's top where there is none yet, with the attributes of what lies below it, and fresh scratch space; adds
+ * the top and the sealed layers to *layers, before anything else is.
+ */
+int kept_add(struct root_builder *builder, const struct kept_unit *unit,
+	     struct overlay_layers *layers, struct error *err);
+
+/*
+ * When the unit is mounted, and before anything can be written to it: notes whose its top is. One that could not be
+ * mounted leaves nothing behind: what lies there belongs to another unit then.
+ */
+int kept_settle(struct root_builder *builder, const struct kept_unit *unit, bool is_mounted,
+		struct error *err);
+
+/* Whether a layer lies inside SOURCE: the kernel refuses that side by side in one overlay. */
+bool kept_is_inside(const struct spec *spec, const char *source);
+
+#endif

@@ -1,0 +1,22 @@
+/* A user's own system call filter, read from a file. */
+#include "confine/seccomp/seccomp_file.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "confine/seccomp/oci_seccomp.h"
+
+#include <fcntl.h>
+
+#define BYTES_MAX ((size_t)1 << 20)
+
+int seccomp_file_compile(const char *path, struct sock_fprog *ret, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	if (file_read(AT_FDCWD, path, BYTES_MAX, &text, err) < 0)
+		return error_context(err, "seccomp profile");
+	if (oci_seccomp_compile(str_cstr(&text), text.len, ret, err) < 0)
+		return error_context(err, "%s", path);
+	return 0;
+}

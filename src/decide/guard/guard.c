@@ -1,0 +1,321 @@
+/* Guard: the decision, from the worst that can be seen to the best that can be shown. */
+#include "decide/guard/guard.h"
+
+#include "base/clean_path.h"
+#include "base/own.h"
+#include "base/real_path.h"
+#include "decide/guard/readers.h"
+
+#include <linux/limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const decision_names[] = { "direct", "sandbox", "ask", "deny" };
+static const char *const risk_names[] = { "none", "low", "medium", "high", "critical" };
+
+const char *guard_decision_name(enum guard_decision decision)
+{
+	return decision_names[decision];
+}
+
+const char *guard_risk_name(enum guard_risk risk)
+{
+	return risk_names[risk];
+}
+
+void guard_verdict_done(struct guard_verdict *verdict)
+{
+	strv_done(&verdict->reasons);
+}
+
+/* Raises decision and risk, never lowers them. */
+static void raise_to(struct guard_verdict *verdict, enum guard_decision decision,
+		     enum guard_risk risk, const char *why, const char *what)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (decision > verdict->decision)
+		verdict->decision = decision;
+	if (risk > verdict->risk)
+		verdict->risk = risk;
+	strv_addf(&verdict->reasons, "%s%s%s", why, *what ? ": " : "", str_shown(what, shown));
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++) {
+		if (strcmp(*names, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where a distribution, or an administrator, puts programs: never a workspace, whoever owns that. */
+static bool is_system_place(const char *dir)
+{
+	static const char *const places[] = { "/usr/bin", "/bin",	    "/usr/sbin",
+					      "/sbin",	  "/usr/local/bin", NULL };
+
+	return is_one_of(dir, places);
+}
+
+/* Nobody but root can put another program there: the directory and all above it. */
+static bool is_roots_alone(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (!path_real_into(path, part))
+		return false;
+	for (;;) {
+		char *slash = strrchr(part, '/');
+
+		if (lstat(part[0] ? part : "/", &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
+			return false;
+		if (!slash || !part[0])
+			return true;
+		*slash = '\0';
+	}
+}
+
+/* The place where it was found, and what a link there leads to. */
+static bool is_trusted(const char *program)
+{
+	owned(free_ptr) char *dir = xstrndup(program, (size_t)(strrchr(program, '/') - program));
+
+	return is_system_place(dir) && is_roots_alone(dir) && is_roots_alone(program);
+}
+
+/* The program that NAME means, looked up as a shell would. */
+static bool find_program(const struct guard_request *request, const char *name, char *ret_path)
+{
+	struct stat st;
+
+	if (strchr(name, '/') || !request->path)
+		return false;
+	for (const char *at = request->path; *at;) {
+		size_t len = strcspn(at, ":");
+		int used = snprintf(ret_path, PATH_MAX, "%.*s/%s", (int)len, at, name);
+
+		/* An empty or relative part of PATH means wherever we stand: whatever is found there is not root's. */
+		if (len == 0 || at[0] != '/')
+			return false;
+		if (used > 0 && used < PATH_MAX && stat(ret_path, &st) == 0 &&
+		    S_ISREG(st.st_mode) && (st.st_mode & 0111))
+			return true;
+		at += len + (at[len] == ':');
+	}
+	return false;
+}
+
+#define LINKS_MAX 40
+
+/* Puts what the dangling link at PATH says in its place; false when it is no link. */
+static bool follow(char *path)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+	char *slash = strrchr(path, '/');
+	size_t kept;
+
+	if (len <= 0 || !slash)
+		return false;
+	target[len] = '\0';
+	kept = target[0] == '/' ? 0 : (size_t)(slash + 1 - path);
+	if (kept + (size_t)len >= PATH_MAX)
+		return false;
+	memcpy(path + kept, target, (size_t)len + 1);
+	return true;
+}
+
+/* Where WORD leads, links resolved, also those to what is not there yet: that lies in the nearest directory that is. */
+static bool resolve(const struct guard_request *request, const char *word, char *ret_path)
+{
+	char path[PATH_MAX], part[PATH_MAX], dir[PATH_MAX];
+	int used = snprintf(path, sizeof(path), "%s%s%s", word[0] == '/' ? "" : request->cwd,
+			    word[0] == '/' ? "" : "/", word);
+	size_t len = (size_t)used;
+
+	if (used <= 0 || (size_t)used >= sizeof(path))
+		return false;
+	if (path_real_into(path, ret_path))
+		return true;
+	for (int i = 0; i < LINKS_MAX && follow(path); i++)
+		;
+	do {
+		while (len > 0 && path[--len] != '/')
+			;
+		(void)snprintf(part, sizeof(part), "%.*s", (int)len, path);
+	} while (len > 0 && !path_real_into(part, dir));
+	/* Up from what is not there: nobody can say where that leads. */
+	if (strstr(path + len, "/.."))
+		return false;
+	owned(free_ptr) char *joined = xasprintf("%s%s", len > 0 ? dir : "", path + len);
+	owned(free_ptr) char *clean = path_clean(joined);
+
+	used = clean ? snprintf(ret_path, PATH_MAX, "%s", clean) : 0;
+	return used > 0 && used < PATH_MAX;
+}
+
+/* dd's of=FILE, rsync's --out=FILE: the file behind the sign. */
+static const char *file_part(const char *word)
+{
+	const char *sign = strchr(word, '=');
+
+	return sign ? sign + 1 : word;
+}
+
+static void look_at_file(const struct guard_request *request, const char *path,
+			 struct guard_verdict *verdict)
+{
+	struct stat st;
+	bool is_there = stat(path, &st) == 0;
+
+	if (is_there && S_ISBLK(st.st_mode))
+		raise_to(verdict, GUARD_DENY, RISK_CRITICAL, "touches a block device", path);
+	/* Endless, or another process's: to be met with limits and an own /proc. */
+	if ((is_there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISBLK(st.st_mode)) ||
+	    path_is_within(path, "/proc") || path_is_within(path, "/sys"))
+		raise_to(verdict, GUARD_SANDBOX, RISK_LOW, "is no plain file", path);
+	if (request->is_ours(path, request->cookie))
+		raise_to(verdict, GUARD_DENY, RISK_CRITICAL, "touches the store of aisbx", path);
+	if (request->is_secret(path, request->cookie))
+		raise_to(verdict, GUARD_DENY, RISK_HIGH, "touches a credential", path);
+}
+
+static void look_at_files(const struct guard_request *request, struct guard_verdict *verdict)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 1; i < request->command->count; i++) {
+		const char *word = request->command->items[i];
+		const char *part = file_part(word);
+
+		if (resolve(request, word, path))
+			look_at_file(request, path, verdict);
+		if (part != word && *part && resolve(request, part, path))
+			look_at_file(request, path, verdict);
+	}
+}
+
+static bool is_recursive(const struct strv *command)
+{
+	for (size_t i = 1; i < command->count; i++) {
+		const char *word = command->items[i];
+
+		if (strcmp(word, "--recursive") == 0 ||
+		    (word[0] == '-' && word[1] != '-' && strpbrk(word, "rR")))
+			return true;
+	}
+	return false;
+}
+
+static void look_at_writing(const struct guard_request *request, const char *name,
+			    struct guard_verdict *verdict)
+{
+	static const char *const writers[] = { "rm",	"rmdir",  "mv",	   "cp",       "ln",
+					       "mkdir", "touch",  "chmod", "chown",    "chgrp",
+					       "tee",	"dd",	  "shred", "truncate", "install",
+					       "rsync", "unlink", NULL };
+	bool deletes = strcmp(name, "rm") == 0 && is_recursive(request->command);
+	char path[PATH_MAX];
+
+	if (!is_one_of(name, writers))
+		return;
+	for (size_t i = 1; i < request->command->count; i++) {
+		const char *word = file_part(request->command->items[i]);
+		bool is_known = resolve(request, word, path);
+
+		if (word[0] == '-' || (is_known && path_is_within(path, request->workspace) &&
+				       strcmp(path, request->workspace) != 0))
+			continue;
+		if (!is_known)
+			(void)snprintf(path, sizeof(path), "%s", word);
+		if (deletes)
+			raise_to(verdict, GUARD_ASK, RISK_HIGH,
+				 "deletes recursively outside the workspace", path);
+		else
+			raise_to(verdict, GUARD_ASK, RISK_MEDIUM, "writes outside the workspace",
+				 path);
+	}
+}
+
+static bool has_word(const struct strv *command, const char *const *words)
+{
+	for (size_t i = 1; i < command->count; i++) {
+		if (is_one_of(command->items[i], words))
+			return true;
+	}
+	return false;
+}
+
+static void look_at_network(const struct guard_request *request, const char *name,
+			    struct guard_verdict *verdict)
+{
+	static const char *const talkers[] = { "curl",	     "wget", "ssh",    "scp",	   "sftp",
+					       "nc",	     "ncat", "netcat", "socat",	   "telnet",
+					       "ftp",	     "dig",  "host",   "nslookup", "ping",
+					       "traceroute", "mosh", NULL };
+	static const char *const managers[] = { "git",	  "pip",   "pip3", "npm", "yarn",    "pnpm",
+						"npx",	  "cargo", "go",   "apt", "apt-get", "dnf",
+						"docker", "gem",   "uv",   "mvn", NULL };
+	static const char *const fetching[] = { "clone",   "fetch",   "pull",	  "push",
+						"install", "add",     "get",	  "update",
+						"upgrade", "publish", "download", NULL };
+
+	if (is_one_of(name, talkers))
+		raise_to(verdict, GUARD_ASK, RISK_MEDIUM, "uses the network", name);
+	else if (is_one_of(name, managers) && has_word(request->command, fetching))
+		raise_to(verdict, GUARD_ASK, RISK_MEDIUM, "fetches or sends over the network",
+			 name);
+}
+
+static const char *base_name(const char *word)
+{
+	const char *slash = strrchr(word, '/');
+
+	return slash ? slash + 1 : word;
+}
+
+/* Why the command may not run directly; NULL when it may. RET_WHAT: what that is about. */
+static const char *why_not_direct(const struct guard_request *request, const char **ret_what)
+{
+	const char *word = request->command->items[0];
+	const struct reader_row *row = reader_find(word);
+	char program[PATH_MAX];
+
+	*ret_what = word;
+	if (strchr(word, '/'))
+		return "is named by a path, not found on PATH";
+	if (!row)
+		return "is not on the list of commands that only read";
+	if (!find_program(request, word, program) || !is_trusted(program))
+		return "is not found first in a directory that only root can write to";
+	if (!reader_knows_words(row, request->command, ret_what))
+		return "is not on the list of what this command may be given";
+	/* A link in the tree is enough to lead to a credential; a sandbox hides them. */
+	if (row->operands == OPERANDS_TREES && is_recursive(request->command))
+		return "reads whole trees, whatever is in them";
+	return NULL;
+}
+
+void guard_decide(const struct guard_request *request, struct guard_verdict *ret_verdict)
+{
+	struct guard_verdict verdict = { .decision = GUARD_DIRECT };
+	const char *name = base_name(request->command->items[0]), *what = "", *why;
+
+	look_at_files(request, &verdict);
+	look_at_writing(request, name, &verdict);
+	look_at_network(request, name, &verdict);
+	why = why_not_direct(request, &what);
+	if (why && verdict.decision == GUARD_DIRECT)
+		raise_to(&verdict, GUARD_SANDBOX, RISK_LOW, why, what);
+	if (!why && request->is_busy && verdict.decision == GUARD_DIRECT)
+		raise_to(&verdict, GUARD_SANDBOX, RISK_NONE,
+			 "the machine is busy: with limits only", "");
+	if (verdict.decision == GUARD_DIRECT)
+		raise_to(&verdict, GUARD_DIRECT, RISK_NONE, "only reads", name);
+	*ret_verdict = verdict;
+}

@@ -1,4 +1,0 @@
-/* aisbx-more's answer to "can this process read YAML". */
-#include "engine/engine.h"
-
-const bool engine_reads_yaml = true;

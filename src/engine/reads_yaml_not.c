@@ -1,4 +1,0 @@
-/* The hot program's answer to "can this process read YAML"; aisbx-more links the other one, which wins. */
-#include "engine/engine.h"
-
-const bool engine_reads_yaml __attribute__((weak)) = false;

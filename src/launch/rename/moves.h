@@ -1,0 +1,39 @@
+/*
+ * Renames of a plain user's sandbox, which the supervisor is told before they happen.
+ *
+ * Files and everything else that the kernel renames by itself go on at once. For a directory init is asked to prepare
+ * it (launch/rename/whole.h), one after the other; then its rename goes on too. What is looked up here is a hint and never
+ * decides what is permitted: the call that goes on is the caller's own.
+ */
+#ifndef LAUNCH_MOVES_H
+#define LAUNCH_MOVES_H
+
+#include "confine/notify.h"
+#include "launch/launch.h"
+
+#include <stddef.h>
+
+#define MOVES_MAX 32 /* more at a time are left to the kernel */
+
+struct move {
+	uint64_t id;
+	int fds[2];
+	char *paths[2];
+};
+
+/* Zeroed: none. The first one is with init. */
+struct moves {
+	struct move items[MOVES_MAX];
+	size_t count;
+};
+
+/* Answers the rename, or keeps it until init has prepared it. Never blocks. */
+void moves_take(struct moves *moves, int listener_fd, const struct notify_event *event,
+		struct launch *launch);
+
+/* Init is done with ID: lets it go on and hands over the next one. */
+void moves_done(struct moves *moves, int listener_fd, uint64_t id, struct launch *launch);
+
+void moves_free(struct moves *moves);
+
+#endif

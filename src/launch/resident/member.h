@@ -1,0 +1,19 @@
+/* The processes that a resident init starts on request, up to their exec. Private to launch. */
+#ifndef LAUNCH_MEMBER_H
+#define LAUNCH_MEMBER_H
+
+#include "launch/resident/attach.h"
+#include "launch/setup/start.h"
+
+/*
+ * Starts the command of PACKET as a child of init: everything but session, descriptors, directory and per-process limits
+ * is inherited. The packet's first descriptor leads to the client. RET_SECRETS gets the names of the secrets that were
+ * put where it can read them; they stay until somebody removes them. Its number, or -1.
+ */
+pid_t member_start(const struct start *start, const struct attach_packet *packet, bool has_group,
+		   struct strv *ret_secrets, struct error *err);
+
+/* Ends the process LEADER started: its session, and whoever descends from it. Never anybody else. */
+void member_kill(pid_t leader);
+
+#endif

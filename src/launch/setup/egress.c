@@ -1,0 +1,216 @@
+/* The gateway's process: made before the sandbox, which it serves, and ended with it. */
+#include "launch/setup/egress.h"
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/own.h"
+#include "base/parent_end.h"
+#include "base/price.h"
+#include "base/process.h"
+#include "confine/capability.h"
+#include "confine/seccomp/seccomp.h"
+#include "launch/setup/handshake.h"
+#include "net/gateway.h"
+#include "net/inside.h"
+#include "net/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GATEWAY_MS 10000
+
+/* The last id of the sandbox's range: nobody inside can take it, and nobody outside has it. */
+static int take_identity(const struct spec_ids *ids)
+{
+	uid_t uid = ids->host_uid + ids->count - 1;
+	gid_t gid = ids->host_gid + ids->count - 1;
+
+	if (ids->count == 1)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0)
+		return -1;
+	return setresuid(uid, uid, uid);
+}
+
+/* A user without privileges has no bounding set to empty; without new privileges it is of no use. */
+static int give_up_privileges(const struct spec_ids *ids)
+{
+	if (ids->count > 1 && capability_lock() < 0)
+		return -1;
+	if (take_identity(ids) < 0 || capability_drop() < 0)
+		return -1;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static int seal(const struct spec_ids *ids, pid_t supervisor, struct error *err)
+{
+	if (give_up_privileges(ids) < 0)
+		return error_errno(err, ERROR_HOST, "network: the gateway keeps privileges");
+	/* Behind the change of ids, which would clear it. */
+	parent_end_follow(supervisor, SIGKILL);
+	if (seccomp_load(seccomp_gateway(), false, NULL) < 0)
+		return error_errno(err, ERROR_DENIED, "network: cannot load the gateway's filter");
+	return 0;
+}
+
+/* Nothing of the caller's stays open, and the terminal's signals are for the command. */
+static int detach(const struct gateway_options *options)
+{
+	const int keep[] = { options->report_fd, options->inside_fd };
+
+	if (process_detach(keep, sizeof(keep) / sizeof(keep[0]), "aisbx-net") < 0 || chdir("/") < 0)
+		return -1;
+	(void)signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+/* Files and ports of this machine may be others'. */
+static bool can_refuse(const struct spec *spec)
+{
+	return spec->publish.count + spec->secret_header.count > 0;
+}
+
+/*
+ * What programs inside make the gateway do is done for them: it has as much of the CPU as they have. A share of its own,
+ * for in theirs they could keep it from hearing that a rule has changed.
+ */
+static int make_share(struct launch *launch, const struct spec *spec, struct error *err)
+{
+	const struct cgroup_place place = cgroup_place_of(&spec->groups);
+	char id[ID_RUN_SIZE], name[OWNER_NAME_SIZE];
+
+	if (!spec->limits.cpu_milli || price_without("limits"))
+		return 0;
+	if (id_run(id, err) < 0)
+		return -1;
+	owner_name(id, name);
+	/* As without groups for the run: a named degradation. */
+	if (cgroup_create_share(&place, name, spec->limits.cpu_milli, &launch->gateway_group,
+				&launch->limits_error) < 0)
+		launch->missing |= 1u << LAYER_LIMITS;
+	return 0;
+}
+
+static _Noreturn void gateway_main(const struct spec *spec, const struct launch *launch,
+				   const struct gateway_options *options, pid_t supervisor)
+{
+	struct net_report report = { .kind = NET_REPORT_FAILED };
+	const struct cgroup *group = &launch->gateway_group;
+	struct gateway *gateway = NULL;
+
+	if (cgroup_enter(group->enter, group->count) < 0 || detach(options) < 0) {
+		error_errno(&report.error, ERROR_HOST, "network: the gateway cannot start");
+	} else if (gateway_open(options, &gateway, &report.error) == 0 &&
+		   seal(&spec->ids, supervisor, &report.error) == 0) {
+		report.kind = NET_REPORT_READY;
+		if (can_refuse(spec))
+			(void)net_report_send(options->report_fd, &report);
+		gateway_serve(gateway);
+		_exit(0);
+	}
+	(void)net_report_send(options->report_fd, &report);
+	_exit(1);
+}
+
+static int make_sockets(struct launch *launch, struct start *start, struct gateway_options *options,
+			struct error *err)
+{
+	int report[2], inside[2];
+
+	if (handshake_pair(report, err) < 0)
+		return -1;
+	launch->gateway_fd = start->supervisor_gateway_fd = report[0];
+	options->report_fd = report[1];
+	if (handshake_pair(inside, err) < 0) {
+		close(report[1]);
+		return -1;
+	}
+	options->inside_fd = inside[0];
+	start->inside_fd = inside[1];
+	return 0;
+}
+
+/* Nothing must have been run by the time it refuses. Who asks for nothing that can be refused does not wait. */
+static int await_gateway(const struct launch *launch, struct error *err)
+{
+	struct pollfd ready = { .fd = launch->gateway_fd, .events = POLLIN };
+	struct net_report report;
+
+	if (poll(&ready, 1, GATEWAY_MS) != 1 ||
+	    net_report_receive(launch->gateway_fd, &report) <= 0)
+		return error_set(err, ERROR_HOST, "network: the gateway does not answer");
+	if (report.kind != NET_REPORT_FAILED)
+		return 0;
+	*err = report.error;
+	return -1;
+}
+
+int egress_start(struct launch *launch, struct start *start, struct error *err)
+{
+	const struct spec *spec = start->spec;
+	struct gateway_options options = { .allow = &spec->allow,
+					   .deny = &spec->deny,
+					   .secret_header = &spec->secret_header,
+					   .publish = &spec->publish };
+	pid_t supervisor = getpid();
+
+	if (spec->net != NET_ALLOW)
+		return 0;
+	if (net_policy_parse(&spec->allow, &spec->deny, &launch->policy, err) < 0 ||
+	    make_share(launch, spec, err) < 0 || make_sockets(launch, start, &options, err) < 0)
+		return -1;
+	start->policy = &launch->policy;
+	launch->is_publishing = spec->publish.count > 0;
+	launch->gateway_pid = fork();
+	if (launch->gateway_pid == 0)
+		gateway_main(spec, launch, &options, supervisor);
+	close(options.report_fd);
+	close(options.inside_fd);
+	if (launch->gateway_pid < 0)
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
+	return can_refuse(spec) ? await_gateway(launch, err) : 0;
+}
+
+int egress_set_up(const struct start *start, struct error *err)
+{
+	int status;
+
+	if (start->inside_fd < 0)
+		return 0;
+	close(start->supervisor_gateway_fd);
+	status =
+		inside_set_up(start->policy, start->spec->publish.count > 0, start->inside_fd, err);
+	close(start->inside_fd);
+	return status;
+}
+
+void egress_explain(const struct launch *launch, struct error *err)
+{
+	struct net_report report;
+
+	if (launch->gateway_fd >= 0 && net_report_receive(launch->gateway_fd, &report) > 0 &&
+	    report.kind == NET_REPORT_FAILED)
+		*err = report.error;
+}
+
+void egress_stop(struct launch *launch)
+{
+	if (launch->gateway_pid > 0) {
+		(void)kill(launch->gateway_pid, SIGKILL);
+		/* Packet sockets take their time to close; only ports of this machine are worth waiting for. */
+		while (launch->is_publishing && waitpid(launch->gateway_pid, NULL, 0) < 0 &&
+		       errno == EINTR)
+			;
+	}
+	launch->gateway_pid = 0;
+	fd_close(&launch->gateway_fd);
+	fd_close(&launch->network_fd);
+	net_policy_done(&launch->policy);
+}

@@ -1,0 +1,19 @@
+/* The gateway's process: made before the sandbox, which it serves, and ended with it. Private to launch. */
+#ifndef LAUNCH_EGRESS_H
+#define LAUNCH_EGRESS_H
+
+#include "launch/setup/start.h"
+
+/* Where the spec wants a gateway, starts it and fills its part of LAUNCH and START; else does nothing. */
+int egress_start(struct launch *launch, struct start *start, struct error *err);
+
+/* In the process that has just made the sandbox's network: sets it up and sends its sockets to the gateway. */
+int egress_set_up(const struct start *start, struct error *err);
+
+/* Where the gateway has said why it cannot work, that replaces *ERR, which only follows from it. */
+void egress_explain(const struct launch *launch, struct error *err);
+
+/* Ends the gateway; every connection of the sandbox ends with it. */
+void egress_stop(struct launch *launch);
+
+#endif

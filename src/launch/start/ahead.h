@@ -1,0 +1,17 @@
+/* Starts that were begun before their plan was known. Private to launch; launch_begin is for others. */
+#ifndef LAUNCH_AHEAD_H
+#define LAUNCH_AHEAD_H
+
+#include "launch/setup/start.h"
+
+/*
+ * Gives what was begun for START its plan, and LAUNCH the processes. False where nothing was begun, or not what START needs;
+ * that is gone then.
+ */
+bool ahead_take(struct launch *launch, const struct start *start);
+
+/* In init and the payload: waits until START is whole. RET_IO (NULL: not asked for) has descriptors of this process. */
+int ahead_await(const struct start *start, int socket_fd, struct launch_io *ret_io,
+		struct error *err);
+
+#endif

@@ -1,0 +1,372 @@
+/*
+ * Init: pid 1 of the sandbox. Assembles the root, releases the payload, then reaps (reap.c).
+ *
+ * It keeps its capabilities (over the sandbox's own namespaces only) until the root stands, then seals itself like
+ * the payload. It is not dumpable and outside the payload's Landlock domain, so nothing inside can trace it.
+ * Its end is the end of every process inside: the kernel sees to that.
+ */
+#include "launch/setup/start.h"
+#include "launch/setup/storage.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/price.h"
+#include "base/process.h"
+#include "confine/capability.h"
+#include "confine/root/mount.h"
+#include "confine/network.h"
+#include "confine/seccomp/seccomp.h"
+#include "confine/sysctl.h"
+#include "launch/start/ahead.h"
+#include "launch/start/birth.h"
+#include "launch/setup/check.h"
+#include "launch/setup/furnish.h"
+#include "launch/setup/handshake.h"
+#include "launch/setup/identity.h"
+#include "launch/resident/resident.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct assembly {
+	const struct start *start;
+	int release_fd;		  /* to the payload */
+	struct furnish_gift gift; /* of the payload, -1 until it has sent it */
+	struct fresh fresh;
+};
+
+static _Noreturn void fail(const struct start *start, const struct error *err)
+{
+	struct message message = { .kind = MESSAGE_FAILED };
+
+	message.error = *err;
+	(void)handshake_send(start->control_fd, &message, NULL, 0);
+	_exit(1);
+}
+
+/* From here on the supervisor's death is ours, whatever happens to the sockets. */
+static int die_with_supervisor(void)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+static int become_inside(const struct start *start, struct error *err)
+{
+	struct message message;
+
+	if (handshake_expect(start->control_fd, MESSAGE_MAPPED, &message, NULL, err) < 0)
+		return -1;
+	if (identity_take(&start->spec->ids, err) < 0)
+		return -1;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || die_with_supervisor() < 0)
+		return error_errno(err, ERROR_HOST, "cannot protect init");
+	return 0;
+}
+
+static int isolate(const struct start *start, struct error *err)
+{
+	if (become_inside(start, err) < 0)
+		return -1;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return error_errno(err, ERROR_HOST, "cannot make mounts private");
+	if (!(start->missing & 1u << LAYER_UTS) &&
+	    sethostname(start->spec->hostname, strlen(start->spec->hostname)) < 0)
+		return error_errno(err, ERROR_HOST, "cannot set the host name");
+	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "cannot enter /") : 0;
+}
+
+static int receive_parts(const struct start *start, struct root_parts *parts, struct error *err)
+{
+	struct message message;
+
+	for (;;) {
+		struct message_fds fds;
+		int got = handshake_receive(start->control_fd, &message, &fds);
+
+		if (got < 0)
+			return error_errno(err, ERROR_HOST, "start: cannot receive");
+		if (got == 0)
+			return error_set(err, ERROR_HOST, "start: the supervisor is gone");
+		if (message.kind == MESSAGE_READY)
+			return 0;
+		if (message.kind != MESSAGE_PART || fds.count != 1 ||
+		    parts->count == ROOT_PARTS_MAX)
+			return error_set(err, ERROR_INTERNAL, "start: unexpected message");
+		parts->items[parts->count++] =
+			(struct root_part){ fds.items[0],
+					    xstrndup(message.text.bytes, message.text.len) };
+	}
+}
+
+/* The supervisor counts changes in the layers that init made. The descriptor goes with the first message. */
+static int send_layers(const struct start *start, const struct root_parts *parts, struct error *err)
+{
+	struct message message = { .kind = MESSAGE_ROOT };
+	bool is_first = true;
+
+	for (size_t i = 0; i <= parts->unit_paths.count; i++) {
+		bool is_end = i == parts->unit_paths.count;
+		size_t len = is_end ? 0 : strlen(parts->unit_paths.items[i]) + 1;
+
+		if (is_end || message.text.len + len > MESSAGE_TEXT_MAX) {
+			if (handshake_send(start->control_fd, &message, &parts->upper_fd,
+					   is_first) < 0)
+				return error_errno(err, ERROR_HOST, "start: cannot send");
+			message.text.len = 0;
+			is_first = false;
+		}
+		if (!is_end)
+			memcpy(message.text.bytes + message.text.len, parts->unit_paths.items[i],
+			       len);
+		message.text.len += (uint32_t)len;
+	}
+	return 0;
+}
+
+/* The supervisor has the overlays of a sandbox that stays look at the host anew; behind the lock-down init cannot. */
+static int send_overlays(const struct start *start, const struct root_overlays *overlays,
+			 struct error *err)
+{
+	for (size_t i = 0; i < overlays->count;) {
+		struct message message = { .kind = MESSAGE_OVERLAYS };
+		int fds[MESSAGE_FDS_MAX];
+		uint32_t count = 0;
+
+		for (; count < MESSAGE_FDS_MAX && i < overlays->count; i++) {
+			const struct root_overlay *overlay = &overlays->items[i];
+
+			fds[count] = overlay->context_fd;
+			message.text.bytes[count++] =
+				(char)('0' + overlay->is_read_only + 2 * overlay->has_workspace);
+		}
+		message.text.len = count;
+		if (handshake_send(start->control_fd, &message, fds, count) < 0)
+			return error_errno(err, ERROR_HOST, "start: cannot send");
+	}
+	return 0;
+}
+
+static int build_root(const struct start *start, struct root_parts *parts, struct error *err)
+{
+	if (root_is_idmapped(start->spec->root))
+		return receive_parts(start, parts, err);
+	if (start->storage && storage_open(start->storage, &parts->upper_fd, err) < 0)
+		return -1;
+	if (root_forest_build(start->spec, -1, parts, err) < 0 ||
+	    send_layers(start, parts, err) < 0 || send_overlays(start, &parts->overlays, err) < 0)
+		return -1;
+	return receive_parts(start, parts, err);
+}
+
+/* With cgroup v2, programs that size themselves find their own limits in /sys/fs/cgroup. */
+static int clone_group(const struct start *start)
+{
+	const struct spec_groups *groups = &start->spec->groups;
+	char path[PATH_MAX];
+	struct error ignored;
+	int fd = -1;
+
+	if (!groups->unified || !groups->v2_path)
+		return -1;
+	int len = snprintf(path, sizeof(path), "%s/%s", groups->v2_path, start->group_name);
+
+	if (len <= 0 || (size_t)len >= sizeof(path) ||
+	    mount_clone(AT_FDCWD, path, &fd, &ignored) < 0)
+		return -1;
+	return fd;
+}
+
+/* With its network the payload says that it has made its last mount, too. */
+static int hear_of_payload(struct assembly *assembly, struct error *err)
+{
+	int got = furnish_receive(assembly->start, assembly->release_fd, &assembly->gift,
+				  &assembly->fresh, err);
+
+	/* It has said why itself, and comes first with that. */
+	return got == 0 ? error_set(err, ERROR_HOST, "start: the payload is gone") : got;
+}
+
+static int assemble(struct assembly *assembly, struct error *err)
+{
+	const struct start *start = assembly->start;
+	owned(root_parts_done) struct root_parts parts;
+	owned(fd_close) int root_fd = -1;
+	owned(fd_close) int group_fd = -1;
+
+	root_parts_init(&parts);
+	parts.may_lack_places = start->spec->upper_dir != NULL;
+	if (build_root(start, &parts, err) < 0)
+		return -1;
+	if (furnish_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)
+		return -1;
+	if (root_attach(&parts, &root_fd, err) < 0)
+		return -1;
+	group_fd = clone_group(start);
+	if (fresh_attach(start->spec, &assembly->fresh, root_fd, group_fd, err) < 0 ||
+	    root_pivot(root_fd, err) < 0 || root_let_go(err) < 0)
+		return -1;
+	return price_without("check") ? 0 : check_mounts(&parts, err);
+}
+
+/* What was begun ahead never does, and does not know its spec when it is asked first. */
+static bool stays(const struct start *start)
+{
+	return !start->is_ahead && start->spec->resident;
+}
+
+static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (handshake_pair(ends, err) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		if (stays(start))
+			helper_main(start, ends[0]);
+		payload_main(start, ends[0]);
+	}
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
+	}
+	*ret_release = ends[1];
+	return pid;
+}
+
+/*
+ * The payload has the longest way to go, but a new process starts behind its parent. Where there are two processors
+ * and the supervisor is busy building the root on the other one, we go there, and share it.
+ */
+static void step_aside(const struct start *start)
+{
+	cpu_set_t all, others;
+	int here = sched_getcpu();
+
+	if (!root_is_idmapped(start->spec->root) || here < 0 ||
+	    sched_getaffinity(0, sizeof(all), &all) < 0 || CPU_COUNT(&all) != 2)
+		return;
+	others = all;
+	CPU_CLR((size_t)here, &others);
+	if (sched_setaffinity(0, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
+/*
+ * The payload made its network namespace while we mounted, and sent it; init leaves the host's for it. It cannot be
+ * opened by pid: until exec the payload's memory belongs to the caller's user namespace, where init may do nothing.
+ */
+static int join_network(struct assembly *assembly, struct error *err)
+{
+	if (assembly->gift.network_fd < 0 && hear_of_payload(assembly, err) < 0)
+		return -1;
+	owned(fd_close) int network_fd = fd_take(&assembly->gift.network_fd);
+
+	if (setns(network_fd, CLONE_NEWNET) < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
+	return 0;
+}
+
+/*
+ * Everything but the control socket goes, and what let_proc_go is for; then no capability, and a filter: as the payload's
+ * where init still has files to move, else one that permits waiting and reporting.
+ */
+static int seal(const struct assembly *assembly, struct error *err)
+{
+	const int keep[] = { assembly->start->control_fd, assembly->release_fd,
+			     assembly->gift.proc_fd };
+	bool only_reaps = root_is_idmapped(assembly->start->spec->root);
+
+	fd_close_others(keep, 3);
+	if (capability_lock() < 0 || capability_drop() < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
+	if (!price_without("seccomp") &&
+	    seccomp_load(only_reaps ? seccomp_reaper() : seccomp_builtin(0), false, NULL) < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
+	return 0;
+}
+
+/* The payload loses its own, and its end of the socket, in exec; whoever is last waits for long (furnish.h). */
+static void let_proc_go(struct assembly *assembly)
+{
+	handshake_await_end(assembly->release_fd);
+	fd_close(&assembly->release_fd);
+	fd_close(&assembly->gift.proc_fd);
+}
+
+/* The payload goes on, and init needs nothing more that it has. */
+static int release(struct assembly *assembly, struct error *err)
+{
+	if (send(assembly->release_fd, "", 1, MSG_NOSIGNAL) == 1) {
+		if (seal(assembly, err) < 0)
+			return -1;
+		let_proc_go(assembly);
+		return 0;
+	}
+	/* A payload that died before has said why itself; any other waits for this, and we for it. */
+	if (errno == EPIPE)
+		return 0;
+	return error_errno(err, ERROR_HOST, "init: cannot release the command");
+}
+
+_Noreturn void init_main(const struct start *start)
+{
+	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT };
+	struct error err = { 0 };
+	pid_t payload;
+
+	close(start->supervisor_control_fd);
+	close(start->supervisor_payload_fd);
+	umask(0);
+	birth_raise_descriptors();
+	(void)die_with_supervisor();
+	/*
+	 * What is meant for the caller's group is the supervisor's to hear, or to ignore as the caller had it: the payload would
+	 * find it when it opens its mask, and die of it. One that stays has a session of its own later, as no leader of a group.
+	 */
+	if (!stays(start))
+		(void)setpgid(0, 0);
+	/*
+	 * What the caller ignores is nothing to the command, and we could not wait for children with SIGCHLD ignored. Handlers
+	 * went with CLONE_CLEAR_SIGHAND, which leaves the ignored ones.
+	 */
+	process_heed_signals();
+	/* First of all: the payload has the longest way, and needs nothing of ours for most of it. */
+	payload = fork_payload(start, &assembly.release_fd, &err);
+	if (payload < 0)
+		fail(start, &err);
+	/* One that stays is asked for commands there. */
+	if (!stays(start))
+		close(start->payload_fd);
+	if (!start->is_ahead)
+		step_aside(start);
+	else if (ahead_await(start, start->control_fd, NULL, &err) < 0)
+		fail(start, &err);
+	if (isolate(start, &err) < 0 ||
+	    (!furnish_by_payload(start->spec) && furnish_make(start, &assembly.fresh, &err) < 0) ||
+	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0)
+		fail(start, &err);
+	if (stays(start)) {
+		resident_main(start, assembly.release_fd, assembly.fresh.quota_fd, &err);
+		fail(start, &err);
+	}
+	if (sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0 || root_await_top(&err) < 0)
+		fail(start, &err);
+	if (release(&assembly, &err) < 0)
+		fail(start, &err);
+	reap_main(start, payload);
+}

@@ -1,0 +1,106 @@
+/*
+ * What init does for the rest of its life: wait for whoever ends, report the command's end, and where directories
+ * cannot be renamed as they are, have that prepared (mover.h).
+ */
+#include "launch/setup/start.h"
+
+#include "base/clock.h"
+#include "launch/resident/crowd.h"
+#include "launch/setup/handshake.h"
+#include "launch/rename/mover.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct reaper {
+	int control_fd;
+	uint64_t pids; /* the limit, where init can look; 0: does not */
+	pid_t payload;
+	struct mover mover;
+};
+
+static _Noreturn void report_end(const struct reaper *reaper, int status)
+{
+	struct message message = { .kind = MESSAGE_ENDED, .at_ns = clock_now_ns() };
+	struct rusage usage = { 0 };
+
+	message.ended.wait_status = status;
+	message.ended.is_crowded = crowd_is_there(reaper->pids);
+	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
+	(void)getrusage(RUSAGE_CHILDREN, &usage);
+	message.ended.used = process_used_of(&usage);
+	(void)handshake_send(reaper->control_fd, &message, NULL, 0);
+	_exit(0);
+}
+
+/* Takes everybody who has ended; with WNOHANG returns then, without waits for the next one for ever. */
+static void reap_ended(struct reaper *reaper, int options)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, options);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid == 0)
+			return;
+		/* Without a child there is no status: saying nothing is a failure, 0 would be a success. */
+		if (pid < 0)
+			_exit(1);
+		if (pid == reaper->payload)
+			report_end(reaper, status);
+		if (pid == reaper->mover.pid)
+			mover_report(&reaper->mover);
+	}
+}
+
+static _Noreturn void serve(struct reaper *reaper)
+{
+	struct signalfd_siginfo info;
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	int signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+
+	if (signal_fd < 0)
+		_exit(1);
+	for (;;) {
+		struct pollfd polls[] = { { .fd = signal_fd, .events = POLLIN },
+					  { .fd = reaper->control_fd, .events = POLLIN } };
+
+		reap_ended(reaper, WNOHANG);
+		if (poll(polls, 2, -1) < 0) {
+			/* Whoever lowered init's limits loses renames by it, and gains no loop. */
+			if (errno != EINTR)
+				reap_ended(reaper, 0);
+			continue;
+		}
+		/* Several ends can share one signal; reap_ended takes them all. */
+		(void)!read(signal_fd, &info, sizeof(info));
+		if (polls[1].revents)
+			mover_start(&reaper->mover);
+	}
+}
+
+_Noreturn void reap_main(const struct start *start, pid_t payload)
+{
+	struct reaper reaper = { .control_fd = start->control_fd,
+				 .payload = payload,
+				 .mover = { .control_fd = start->control_fd } };
+
+	if (!root_is_idmapped(start->spec->root)) {
+		reaper.pids = start->spec->limits.pids;
+		serve(&reaper);
+	}
+	for (;;)
+		reap_ended(&reaper, 0);
+}

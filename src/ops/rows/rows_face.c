@@ -1,0 +1,87 @@
+/* Rows of the verbs that serve programs, and of the files they read and write. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Serve programs"
+
+/* In aisbx-more only: see table.c. The first is a face itself, in front. */
+#pragma weak op_mcp_run
+#pragma weak op_files_run
+
+static const struct op_param mcp_params[] = {
+	{ .name = "profile",
+	  .kind = PARAM_LIST,
+	  .metavar = "NAME|FILE",
+	  .help = "what clients get at most; may be repeated, they choose among those, the first "
+		  "by "
+		  "default" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the directory worked in; default: where it is started" },
+	{ .name = "http",
+	  .metavar = "ADDRESS",
+	  .help = "serve on the loopback instead: 127.0.0.1:PORT; clients need the token" },
+	{ .name = "promote-policy",
+	  .metavar = "WORD",
+	  .help = "requests to promote: never, ask (the default), or gates: where those hold",
+	  .choices = "never|ask|gates" },
+	{ .name = "owner",
+	  .metavar = "NAME",
+	  .help = "whose sandboxes clients see and make; default: one a server" },
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "let clients see every sandbox of yours" },
+	{ .name = NULL },
+};
+
+const struct op mcp_row = {
+	.name = "mcp",
+	.usage = "[--profile P] [--promote-policy WORD] [--owner NAME | --all]",
+	.summary = "serve agents over the Model Context Protocol",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = mcp_params,
+	.help = "Speaks with one client on standard input and output, until that ends. The client\n"
+		"gets tools to run commands, keep sandboxes, save, rewind, branch, compare and\n"
+		"ask for promotion; never more than the profile given here allows, and no\n"
+		"sandboxes but its own. What it makes goes after a day unless it asks otherwise.\n"
+		"\n"
+		"Profiles are read at the start: when a file of theirs changes, calls are refused\n"
+		"until the server is started again. A profile in the workspace is refused, and so\n"
+		"is the use of a sandbox that may do more than these profiles allow.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx mcp --profile strict\n"
+		"  claude mcp add aisbx -- aisbx mcp\n",
+	.run = op_mcp_run,
+};
+
+static const struct op_param files_params[] = {
+	{ .name = "offset", .metavar = "N", .help = "read: from this byte on" },
+	{ .name = "limit", .metavar = "N", .help = "read: at most so many bytes; default 65536" },
+	{ .name = "encoding",
+	  .metavar = "WORD",
+	  .help = "utf-8, or base64: how the content is written",
+	  .choices = "utf-8|base64" },
+	{ .name = "old", .metavar = "TEXT", .help = "edit: text that is there, exactly" },
+	{ .name = "new", .metavar = "TEXT", .help = "edit: text in its place" },
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "edit: every occurrence" },
+	{ .name = NULL },
+};
+
+const struct op files_row = {
+	.name = "files",
+	.usage = "read|write|edit NAME PATH | ls NAME [PATH]",
+	.words = "read|write|edit|ls",
+	.summary = "read, write, edit and list files of a sandbox",
+	.group = GROUP,
+	.flags = OP_LIBRARIES,
+	.params = files_params,
+	.help = "Paths are those a command in the sandbox sees; relative ones start at the\n"
+		"workspace. write takes the content from standard input and makes directories on\n"
+		"the way. edit replaces a text that is there once, or everywhere with --all.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx files read fix-1 src/main.c\n"
+		"  echo hello | aisbx files write fix-1 notes/today.txt\n"
+		"  aisbx files edit fix-1 Makefile --old -O2 --new -O3\n",
+	.run = op_files_run,
+};

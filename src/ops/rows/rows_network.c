@@ -1,0 +1,84 @@
+/* Rows of the verbs that change and show network rules. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Decide what is allowed"
+
+static const struct op_param rule_params[] = {
+	{ .name = "remove",
+	  .kind = PARAM_SWITCH,
+	  .help = "forget a rule that this verb kept, instead" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "without NAME: the workspace it is for; default: as for run" },
+	{ .name = NULL },
+};
+
+static const struct op_param net_params[] = {
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "without NAME: the workspace; default: as for run" },
+	{ .name = NULL },
+};
+
+const struct op allow_row = {
+	.name = "allow",
+	.words = OP_SANDBOXES,
+	.usage = "[NAME] net:egress:RULE [--remove]",
+	.summary = "let connections out to a place, from now on",
+	.group = GROUP,
+	.flags = OP_CLI_ONLY,
+	.params = rule_params,
+	.help = "With NAME, the rule is kept with that sandbox and is in force at once,\n"
+		"while it runs. NAME may also be a run of its own, by its id or by the name\n"
+		"that top shows: there it holds until the run ends. Without NAME, the rule is\n"
+		"kept in your own configuration for this workspace, and holds for later runs\n"
+		"there, on top of flags and profile; deny wins. RULE is as for run --allow:\n"
+		"[udp:]HOST:PORTS, HOST a name, *.name, an address, a CIDR or [IPv6].\n"
+		"A sandbox that runs without a network gets one at its next start.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx allow net:egress:pypi.example.org:443\n"
+		"  aisbx allow fix-1 'net:egress:*.example.org:443'\n"
+		"  aisbx allow fix-1 net:egress:example.org:443 --remove\n"
+		"  aisbx allow 01JCQ3Z8M4T9V5K2H7N6P1RXWB net:egress:example.org:443\n",
+	.run = op_allow_run,
+};
+
+const struct op deny_row = {
+	.name = "deny",
+	.words = OP_SANDBOXES,
+	.usage = "[NAME] net:egress:RULE [--remove]",
+	.summary = "refuse connections to a place, from now on",
+	.group = GROUP,
+	.flags = OP_CLI_ONLY,
+	.params = rule_params,
+	.help = "As allow, the other way round: a rule to deny beats every rule to allow,\n"
+		"wherever that comes from. What is open and is not permitted any more is\n"
+		"ended, datagrams too.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx deny fix-1 net:egress:telemetry.example.org:443\n",
+	.run = op_deny_run,
+};
+
+const struct op net_row = {
+	.name = "net",
+	.words = OP_SANDBOXES,
+	.usage = "[NAME]",
+	.summary = "show network rules, where they come from, counts and denials",
+	.group = GROUP,
+	.flags = OP_READ_ONLY,
+	.params = net_params,
+	.help = "With NAME, of that sandbox, or of a run by its id; while it runs also its\n"
+		"connections, its bytes each way, and what was denied last. Without, of runs\n"
+		"in this workspace.\n"
+		"FROM is who said it: sandbox and workspace (kept by allow and deny), flag,\n"
+		"profile; run for all that a run without a name has.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx net\n"
+		"  aisbx net fix-1 --json\n",
+	.run = op_net_run,
+};

@@ -1,0 +1,233 @@
+/* Rows of the verbs that compare a sandbox with reality, and apply it there; and of try, which does both. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Compare and apply"
+
+/* In aisbx-more only: see table.c. */
+#pragma weak op_promotions_run
+
+static const struct op_param diff_params[] = {
+	{ .name = "stat", .kind = PARAM_SWITCH, .help = "how many lines of each file" },
+	{ .name = "name-status",
+	  .kind = PARAM_SWITCH,
+	  .help = "git's letter, a tab, the path; promote takes it as printed" },
+	{ .name = "nul",
+	  .letter = 'z',
+	  .kind = PARAM_SWITCH,
+	  .help = "with --name-status: NUL in place of tab and newline, paths as they are" },
+	{ .name = "patch",
+	  .letter = 'p',
+	  .kind = PARAM_SWITCH,
+	  .help = "a unified diff (the default); git apply takes it" },
+	{ .name = "exit-code",
+	  .kind = PARAM_SWITCH,
+	  .help = "exit 1 when something differs, as git does" },
+	{ .name = "raw",
+	  .kind = PARAM_SWITCH,
+	  .help = "bytes as they are, also on a terminal: they may steer it" },
+	{ .name = NULL },
+};
+
+static const struct op_param promote_params[] = {
+	{ .name = "strategy",
+	  .letter = 's',
+	  .metavar = "WORD",
+	  .help = "for what reality changed too: fail (the default), merge, ours (reality's), "
+		  "theirs "
+		  "(the sandbox's), merge+ours, merge+theirs, lww (the later one)",
+	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs" },
+	{ .name = "dry-run",
+	  .letter = 'n',
+	  .kind = PARAM_SWITCH,
+	  .help = "say what would happen; change nothing" },
+	{ .name = "allow-path",
+	  .kind = PARAM_LIST,
+	  .metavar = "PATH",
+	  .help = "agree to this file although it can make something run; may be repeated" },
+	{ .name = "allow-privilege",
+	  .kind = PARAM_SWITCH,
+	  .help = "agree to setuid, setgid and security attributes" },
+	{ .name = "allow-special", .kind = PARAM_SWITCH, .help = "agree to device nodes" },
+	{ .name = "snap", .metavar = "SNAP", .help = "promote that snapshot, not the present" },
+	{ .name = "artifact",
+	  .metavar = "SRC",
+	  .help = "only this file or directory of the sandbox, to another place" },
+	{ .name = "to",
+	  .metavar = "DST",
+	  .help = "where --artifact goes; ends in / for a directory" },
+	{ .name = "target",
+	  .metavar = "DIR",
+	  .help = "apply to this directory instead of the workspace" },
+	{ .name = "swap",
+	  .kind = PARAM_SWITCH,
+	  .help = "exchange the directory as a whole: readers see old or new, never a mix" },
+	{ .name = "into-sandbox",
+	  .kind = PARAM_SWITCH,
+	  .help = "put merged files, with markers, into the sandbox to be resolved there" },
+	{ .name = "approx-base",
+	  .kind = PARAM_SWITCH,
+	  .help = "where the version a change started from is lost, merge from what git had "
+		  "before" },
+	{ .name = "kill", .kind = PARAM_SWITCH, .help = "with processes alive: end them first" },
+	{ .name = "gate",
+	  .kind = PARAM_LIST,
+	  .metavar = "EXPR",
+	  .help = "only if this holds, as for gate check; those of the profile come first" },
+	{ .name = NULL },
+};
+
+static const struct op_param try_params[] = {
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
+	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
+	{ .name = "protect-base", .kind = PARAM_SWITCH, .help = "as for run" },
+	{ .name = "yes",
+	  .letter = 'y',
+	  .kind = PARAM_SWITCH,
+	  .help = "apply without asking, if the command succeeded" },
+	{ .name = "no",
+	  .letter = 'n',
+	  .kind = PARAM_SWITCH,
+	  .help = "apply nothing; keep the sandbox and print its name last" },
+	{ .name = NULL },
+};
+
+const struct op try_row = {
+	.name = "try",
+	.usage = "[flags] -- CMD [ARGS]",
+	.summary = "run a command, show what it changed, ask whether to apply it",
+	.group = "Try something",
+	.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES | OP_CLI_ONLY,
+	.params = try_params,
+	.help = "As run; afterwards the changes are listed and, on a terminal, you are\n"
+		"asked. Applying is promote, and can be undone. -y applies when the command\n"
+		"succeeded; -n keeps the sandbox and prints its name as the last line, as\n"
+		"does a call without a terminal. The exit code is the command's own; with\n"
+		"-y, promote's 3 (conflict) or 4 (needs your word) if the command's is 0.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx try -- ./upgrade.sh\n"
+		"  aisbx try -y -- sed -i s/colour/color/ README.md\n",
+	.run = op_try_run,
+};
+
+const struct op diff_row = {
+	.name = "diff",
+	.words = OP_SANDBOXES,
+	.usage = "NAME[@SNAP] [A..B]",
+	.summary = "show what a sandbox changed",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_PAGED,
+	.params = diff_params,
+	.help = "Compares reality with the present of the sandbox, or two snapshots.\n"
+		"Files that promotion asks about (hooks, shell start files, CI, agents'\n"
+		"configuration, setuid) come first. Paths are relative in the workspace and\n"
+		"absolute elsewhere. Bytes that would steer a terminal are shown as escapes\n"
+		"on one.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx diff fix-1\n"
+		"  aisbx diff fix-1 --stat\n"
+		"  aisbx diff fix-1 s1..s2\n"
+		"  aisbx diff fix-1 --patch | git apply\n",
+	.run = op_diff_run,
+};
+
+const struct op status_row = {
+	.name = "status",
+	.words = OP_SANDBOXES,
+	.usage = "NAME",
+	.summary = "tell how far a sandbox is behind reality",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_PAGED,
+	.help = "Which files that the sandbox changed were changed in reality too, since\n"
+		"when, and how many others moved since the clone.\n",
+	.run = op_status_run,
+};
+
+const struct op promote_row = {
+	.name = "promote",
+	.words = OP_SANDBOXES,
+	.usage = "NAME[@SNAP] [PATH...]",
+	.summary = "apply what a sandbox changed to reality; can be undone",
+	.group = GROUP,
+	.params = promote_params,
+	.help = "All of the workspace's changes, or the paths named as diff --name-status\n"
+		"prints them. Journalled: killed or cut from power at any instant, the tree\n"
+		"is old or new, and the next command finishes or reverses it. What reality\n"
+		"changed meanwhile is a conflict (exit 3) unless --strategy decides; files\n"
+		"that could make something run need your word (exit 4). Nothing outside the\n"
+		"workspace is ever applied.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx promote fix-1 --dry-run\n"
+		"  aisbx promote fix-1 src/parser.c --strategy merge\n"
+		"  aisbx promote fix-1 --allow-path Makefile\n"
+		"  aisbx promote fix-1 --artifact build/app --to ~/bin/\n",
+	.run = op_promote_run,
+};
+
+const struct op undo_row = {
+	.name = "undo",
+	.usage = "[ID]",
+	.summary = "take a promotion back",
+	.group = GROUP,
+	.flags = OP_CLI_ONLY,
+	.help = "Without ID, the newest one of the workspace you stand in. Files that were\n"
+		"changed since are a conflict (exit 3), and then nothing is taken back.\n",
+	.run = op_undo_run,
+};
+
+static const struct op_param promotions_params[] = {
+	{ .name = "yes",
+	  .letter = 'y',
+	  .kind = PARAM_SWITCH,
+	  .help = "approve: a person said so already; do not ask" },
+	{ .name = "strategy",
+	  .letter = 's',
+	  .metavar = "WORD",
+	  .help = "request: what becomes of conflicts, as for promote",
+	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs" },
+	{ .name = "reason", .metavar = "TEXT", .help = "request: why, for whoever decides" },
+	{ .name = "stages",
+	  .kind = PARAM_SWITCH,
+	  .help = "request: a way through the stages, as stage run goes, instead of a promotion" },
+	{ .name = "to", .metavar = "STAGE", .help = "with --stages: go no further than this one" },
+	{ .name = "commit",
+	  .metavar = "TEXT",
+	  .help = "request: a commit of what was promoted, with this message" },
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "reject: everything that waits" },
+	{ .name = "owner",
+	  .metavar = "NAME",
+	  .help = "with --all: only what this owner asked for" },
+	{ .name = NULL },
+};
+
+const struct op promotions_row = {
+	.name = "promotions",
+	.usage = "[request NAME [PATH...] | approve ID | reject ID|--all]",
+	.words = "request|approve|reject",
+	.summary = "list what was promoted; decide what an agent asked for",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_PAGED,
+	.params = promotions_params,
+	.help = "Finishes or reverses what was interrupted on the way. What cannot be yet\n"
+		"(its target is away, a disk refuses) stays pending, with a note that says\n"
+		"why, and keeps other promotions and undos from that target only. The last\n"
+		"20 of a target can be undone.\n"
+		"\n"
+		"Agents ask for promotions over MCP, and request does so by hand: what a\n"
+		"sandbox changed is kept as a question, in a snapshot that goes with the\n"
+		"answer. approve does exactly what was shown, and nothing if that can no\n"
+		"longer be had; it takes a person at a terminal, or --yes. reject ends it.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx promotions\n"
+		"  aisbx promotions request fix-1 src --reason 'tests pass'\n"
+		"  aisbx promotions approve 01JCQ8ZK3V5W7X9Y1A2B3C4D5E\n",
+	.run = op_promotions_run,
+};

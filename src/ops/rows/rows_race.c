@@ -1,0 +1,100 @@
+/* Rows of the verbs that try several ways and judge them. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Try several ways"
+
+/* In aisbx-more only: see table.c. */
+#pragma weak op_race_run
+#pragma weak op_gate_run
+#pragma weak op_task_run
+
+static const struct op_param race_params[] = {
+	{ .name = "attempt",
+	  .letter = 'c',
+	  .kind = PARAM_LIST,
+	  .metavar = "NAME=COMMAND",
+	  .help = "one way to try, as a shell would run it; repeat it" },
+	{ .name = "file",
+	  .letter = 'f',
+	  .metavar = "FILE",
+	  .help = "read attempts from a race file" },
+	{ .name = "check",
+	  .metavar = "COMMAND",
+	  .help = "what an attempt must pass, run in a throw-away copy of it" },
+	{ .name = "prefer",
+	  .metavar = "RULES",
+	  .help = "order among those who pass: score, small, fast, memory; default "
+		  "score,small,fast" },
+	{ .name = "jobs", .metavar = "N", .help = "attempts at a time; default: the processors" },
+	{ .name = "first", .kind = PARAM_SWITCH, .help = "end the others as soon as one passes" },
+	{ .name = "promote", .kind = PARAM_SWITCH, .help = "apply the winner to reality" },
+	{ .name = "strategy",
+	  .metavar = "WORD",
+	  .help = "with --promote: what becomes of conflicts, as for promote",
+	  .choices = "fail|merge|ours|theirs|lww" },
+	{ .name = "base",
+	  .metavar = "SANDBOX|DIR",
+	  .help = "start every attempt from there; default: the workspace" },
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
+	{ .name = NULL },
+};
+
+const struct op race_row = {
+	.name = "race",
+	.usage = "[flags] -c NAME=COMMAND ...   |   diff RACE A B",
+	.summary = "try several ways at once, each in a sandbox of its own, and compare",
+	.group = GROUP,
+	.words = "diff",
+	.flags = OP_SETTINGS | OP_LIBRARIES,
+	.params = race_params,
+	.help = "Whoever ends with 0 and passes the check can win. The check runs in a copy of\n"
+		"the attempt, so what it writes does not count; a number it writes to\n"
+		"descriptor 3 is the score. --time holds for each command and each check: an\n"
+		"attempt that hangs keeps nobody waiting. Attempts stay as sandboxes RACE.NAME\n"
+		"for a day. Exit 0: somebody won; 1: nobody; 3 and 4 from promotion.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx race --check 'make test' -c a='patch <a.diff' -c b='patch <b.diff'\n"
+		"  aisbx race -f fixes.yaml --first --promote\n"
+		"  aisbx race diff r-1a2b3c a b\n",
+	.run = op_race_run,
+};
+
+const struct op gate_row = {
+	.name = "gate",
+	.usage = "check NAME [EXPR...]",
+	.summary = "check whether conditions hold for a sandbox",
+	.group = GROUP,
+	.words = "check",
+	.flags = OP_LIBRARIES,
+	.help = "Conditions: tests==pass, no-network-violations, scan==clean, cmd:COMMAND, or\n"
+		"one of diff.files, diff.lines, duration, peak_memory, exit_code with == != <\n"
+		"<= > >= and a value. Those of the sandbox's profile (gates:) come first.\n"
+		"Commands and tests run in a throw-away copy. Exit 0: all hold; 1: one does\n"
+		"not; 2: one is no condition.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx gate check fix-1 'diff.files<=20' 'cmd:make test'\n",
+	.run = op_gate_run,
+};
+
+const struct op task_row = {
+	.name = "task",
+	.usage = "FILE|-",
+	.summary = "run a task written as JSON: command, tests, gates; one object as answer",
+	.group = GROUP,
+	.flags = OP_LIBRARIES,
+	.help = "Keys: command (a list) or script, or an intent (run, test, build, format, lint,\n"
+		"bench) that the project's own files answer; profile, workspace, tests, gates,\n"
+		"env, trace_id, and the settings of a run by their flags' names. Tests run in\n"
+		"the sandbox after the command. Exit 0: all passed and holds; 1: not.\n"
+		"\n"
+		"Examples:\n"
+		"  echo '{\"intent\":\"test\",\"gates\":[\"diff.files<=0\"]}' | aisbx task -\n",
+	.run = op_task_run,
+};

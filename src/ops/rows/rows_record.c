@@ -1,0 +1,149 @@
+/* Rows of the verbs that look back, and of the one that decides what should run. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Look back and decide"
+
+/* In aisbx-more only: see table.c. */
+#pragma weak op_history_run
+#pragma weak op_show_run
+#pragma weak op_logs_run
+#pragma weak op_stats_run
+#pragma weak op_top_run
+
+static const struct op_param history_params[] = {
+	{ .name = "status",
+	  .metavar = "STATUS",
+	  .help = "only runs that ended so",
+	  .choices = "success|error|timeout|oom|killed|limit|denied|internal|running" },
+	{ .name = "sandbox", .metavar = "NAME", .help = "only runs in that sandbox" },
+	{ .name = "trace", .metavar = "ID", .help = "only runs with that trace id" },
+	{ .name = "text", .metavar = "WORDS", .help = "only commands with that in them" },
+	{ .name = "since",
+	  .metavar = "TIME",
+	  .help = "only later ones: 30m, 2h, 7d ago, or a date" },
+	{ .name = "count",
+	  .letter = 'n',
+	  .metavar = "N",
+	  .help = "at most that many; default 100" },
+	{ .name = NULL },
+};
+
+static const struct op_param logs_params[] = {
+	{ .name = "follow",
+	  .letter = 'f',
+	  .kind = PARAM_SWITCH,
+	  .help = "go on until the run ends" },
+	{ .name = NULL },
+};
+
+static const struct op_param stats_params[] = {
+	{ .name = "since",
+	  .metavar = "TIME",
+	  .help = "over runs since then: 2h, 7d ago, or a date" },
+	{ .name = NULL },
+};
+
+static const struct op_param guard_params[] = {
+	{ .name = "run",
+	  .kind = PARAM_SWITCH,
+	  .help = "and do so, where no person is needed: directly, or in a sandbox" },
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = NULL },
+};
+
+const struct op history_row = {
+	.name = "history",
+	.usage = "[flags]",
+	.summary = "list what ran, newest first",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.params = history_params,
+	.help = "Of all workspaces of this user. What is under way has the status running;\n"
+		"what was killed without a word, killed.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx history -n 10\n"
+		"  aisbx history --status error --since 2h\n"
+		"  aisbx history --text pytest --json\n",
+	.run = op_history_run,
+};
+
+const struct op show_row = {
+	.name = "show",
+	.usage = "RUN",
+	.summary = "show one run: result, figures, what was refused",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.help = "RUN is an id from `aisbx history`, or the beginning of one. With --json, the\n"
+		"result object of the run without its output (`aisbx logs` has that).\n",
+	.run = op_show_run,
+};
+
+const struct op logs_row = {
+	.name = "logs",
+	.usage = "RUN [--follow]",
+	.summary = "print the kept output of a run",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.params = logs_params,
+	.help = "Both streams in the order they were written, up to 64 MiB a run. With --json,\n"
+		"one object per piece: time, stream, text (or data_b64), run and trace id.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx logs $(aisbx history -n 1 --json | cut -d'\"' -f4)\n",
+	.run = op_logs_run,
+};
+
+const struct op stats_row = {
+	.name = "stats",
+	.usage = "[--since TIME]",
+	.summary = "figures over the history: starts, failures, refusals, promotions",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.params = stats_params,
+	.run = op_stats_run,
+};
+
+static const struct op_param top_params[] = {
+	{ .name = "count",
+	  .letter = 'n',
+	  .metavar = "N",
+	  .help = "look that often, a second apart; default: on a terminal until stopped, else "
+		  "once" },
+	{ .name = NULL },
+};
+
+const struct op top_row = {
+	.name = "top",
+	.usage = "[-n N]",
+	.summary = "show what runs right now, and what it uses",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.params = top_params,
+	.help = "Processor, memory, processes, disk, input and output of every run that has\n"
+		"lived for a tenth of a second, with a warning at four fifths of a limit. With\n"
+		"--json, one object per run and look.\n",
+	.run = op_top_run,
+};
+
+const struct op guard_row = {
+	.name = "guard",
+	.usage = "[--run] -- CMD [ARGS]",
+	.summary = "decide whether a command may run directly, in a sandbox, or at all",
+	.group = GROUP,
+	.flags = OP_COMMAND | OP_SETTINGS,
+	.params = guard_params,
+	.help = "direct: it only reads, and so do its options (exit 0). sandbox: anything else\n"
+		"(exit 1). ask: it uses the network or writes outside the workspace; deny: it\n"
+		"touches a block device, a credential or our own store (both exit 4). On a\n"
+		"busy machine direct becomes sandbox. Every decision is on record.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx guard -- ls -la\n"
+		"  aisbx guard --json -- rm -rf build\n"
+		"  aisbx guard --run -- make test\n",
+	.run = op_guard_run,
+};

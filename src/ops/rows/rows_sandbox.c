@@ -1,0 +1,261 @@
+/* Rows of the verbs that make, enter, list and remove named sandboxes. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Named sandboxes"
+
+static const struct op_param create_params[] = {
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "limits and rules to start from, as for run; flags come on top" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the directory worked in; default: the enclosing git root or the current one" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
+	{ .name = "ttl", .metavar = "TIME", .help = "remove it after this time: 30m, 2h, 7d" },
+	{ .name = "settings",
+	  .metavar = "FILE",
+	  .help = "rules of srt's settings file, as for run; what it says of writing, promote "
+		  "asks about" },
+	{ .name = "require-signature",
+	  .kind = PARAM_SWITCH,
+	  .help = "exec in it only files whose signature holds (see aisbx sign)" },
+	{ .name = "protect-base",
+	  .kind = PARAM_SWITCH,
+	  .help = "keep what its changes start from, whoever edits that when (root only)" },
+	{ .name = NULL },
+};
+
+static const struct op_param exec_params[] = {
+	{ .name = "detach",
+	  .letter = 'd',
+	  .kind = PARAM_SWITCH,
+	  .help = "start it in the background and say its id, for poll" },
+	{ .name = "time", .metavar = "TIME", .help = "wall clock limit of this command" },
+	{ .name = "cpu-time", .metavar = "TIME", .help = "CPU seconds of this command" },
+	{ .name = "output", .metavar = "SIZE", .help = "kept of each stream in the result" },
+	{ .name = "scan",
+	  .metavar = "off|warn|enforce",
+	  .help = "read the code first, by a policy; never less than the sandbox asks for",
+	  .choices = "off|warn|enforce" },
+	{ .name = "require-signature",
+	  .kind = PARAM_SWITCH,
+	  .help = "only a file whose signature holds (see aisbx sign)" },
+	{ .name = "env",
+	  .kind = PARAM_LIST,
+	  .metavar = "K=V",
+	  .help = "set a variable for this command; may be repeated" },
+	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
+	{ .name = "secret",
+	  .kind = PARAM_LIST,
+	  .metavar = "NAME=FILE",
+	  .help = "a file for this command alone, at /run/secrets/NAME; kept out of output" },
+	{ .name = "trace",
+	  .metavar = "ID",
+	  .help = "a name of yours that comes back as trace_id, to find the run again" },
+	{ .name = NULL },
+};
+
+static const struct op_param poll_params[] = {
+	{ .name = "offset",
+	  .metavar = "N",
+	  .help = "bytes of stdout that are known already; default 0: all of it" },
+	{ .name = "stderr-offset", .metavar = "N", .help = "the same for stderr" },
+	{ .name = "wait",
+	  .metavar = "TIME",
+	  .help = "wait for more output or the end, at most this long and 60s" },
+	{ .name = "input", .metavar = "TEXT", .help = "write this to its standard input first" },
+	{ .name = "input-fd",
+	  .metavar = "N",
+	  .help = "write what descriptor N holds to its standard input first" },
+	{ .name = "input-end", .kind = PARAM_SWITCH, .help = "and end its standard input" },
+	{ .name = "signal",
+	  .metavar = "NAME",
+	  .choices = "TERM|INT|KILL|HUP|QUIT|USR1|USR2|STOP|CONT",
+	  .help = "send this signal to its process group; KILL ends all it started" },
+	{ .name = NULL },
+};
+
+static const struct op_param cp_params[] = {
+	{ .name = "kill",
+	  .kind = PARAM_SWITCH,
+	  .help = "copying out with processes alive: end them first" },
+	{ .name = NULL },
+};
+
+static const struct op_param todo_params[] = {
+	{ .name = "add",
+	  .kind = PARAM_LIST,
+	  .metavar = "TEXT",
+	  .help = "add a step at the end; may be repeated" },
+	{ .name = "done",
+	  .kind = PARAM_LIST,
+	  .metavar = "N",
+	  .help = "step N is done; may be repeated" },
+	{ .name = "undone",
+	  .kind = PARAM_LIST,
+	  .metavar = "N",
+	  .help = "step N is not done after all; may be repeated" },
+	{ .name = "set",
+	  .kind = PARAM_SWITCH,
+	  .help = "replace the list by the words behind the name" },
+	{ .name = "clear", .kind = PARAM_SWITCH, .help = "empty the list first" },
+	{ .name = NULL },
+};
+
+const struct op create_row = {
+	.name = "create",
+	.usage = "NAME [flags]",
+	.summary = "make a named sandbox that keeps what happens in it",
+	.group = GROUP,
+	.flags = OP_SETTINGS,
+	.params = create_params,
+	.help = "A clone of this machine, as run makes one, that stays: commands run in\n"
+		"it with exec see what earlier ones did, and reality sees none of it until\n"
+		"promote. Making one costs the same whatever the size of the tree, and\n"
+		"nothing runs until the first exec. Names are [a-z0-9][a-z0-9._-]{0,62}.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx create fix-1\n"
+		"  aisbx create fix-1 -C ~/src/app --mem 2g --ttl 2h\n",
+	.run = op_create_run,
+};
+
+const struct op exec_row = {
+	.name = "exec",
+	.words = OP_SANDBOXES,
+	.usage = "[-d] NAME [flags] -- CMD [ARGS]",
+	.summary = "run a command in a named sandbox",
+	.group = GROUP,
+	.flags = OP_COMMAND | OP_WORDS | OP_RUN_CODES,
+	.params = exec_params,
+	.help = "Output, exit code and result are those of run. What the command wrote\n"
+		"is there for the next one; processes it leaves behind live until stop, rm,\n"
+		"the sandbox's end, or 15 minutes in which none was left. Several may run at\n"
+		"once.\n"
+		"\n"
+		"With -d the answer is an id, at once: the command goes on by itself, for\n"
+		"a day unless --time or the sandbox says less, and poll looks at it. Its\n"
+		"output is kept as that of any run; --output bounds both streams together.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx exec fix-1 -- make test\n"
+		"  aisbx exec fix-1 --time 30s --json -- pytest -q\n"
+		"  aisbx exec -d fix-1 -- npm run dev\n",
+	.run = op_exec_run,
+};
+
+const struct op poll_row = {
+	.name = "poll",
+	.usage = "EXEC [--offset N] [--wait TIME] [--input TEXT] [--signal NAME]",
+	.summary = "look at a command in the background, or tell it something",
+	.group = GROUP,
+	.params = poll_params,
+	.help = "EXEC is what exec -d said. Shows what the command wrote, and whether it\n"
+		"runs; with --json also the offsets to continue at, exact in bytes, and the\n"
+		"result once it has ended. Input comes first, then the signal, then waiting.\n"
+		"A megabyte of each stream is shown at a time. Results are kept for a day,\n"
+		"output longer: see logs and show, which take the same id.\n"
+		"\n"
+		"Exits 0 whatever came of the command, 3 when it does not take the input, 5\n"
+		"when there is no such command.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx poll 01JCQ8ZK3V5W7X9Y1A2B3C4D5E --wait 10s\n"
+		"  aisbx poll 01JCQ8ZK3V5W7X9Y1A2B3C4D5E --input yes --input-end\n"
+		"  aisbx poll 01JCQ8ZK3V5W7X9Y1A2B3C4D5E --signal TERM --wait 5s --json\n",
+	.run = op_poll_run,
+};
+
+const struct op shell_row = {
+	.name = "shell",
+	.words = OP_SANDBOXES,
+	.usage = "NAME",
+	.summary = "open a shell in a named sandbox",
+	.group = GROUP,
+	.flags = OP_RUN_CODES | OP_CLI_ONLY,
+	.help = "Your shell, on a terminal of its own, with job control and without a\n"
+		"limit of time.\n",
+	.run = op_shell_run,
+};
+
+const struct op ls_row = {
+	.name = "ls",
+	.usage = "",
+	.summary = "list sandboxes: state, changes, snapshots, age, size",
+	.group = GROUP,
+	.flags = OP_READ_ONLY,
+	.help = "CHANGES counts files of the workspace: added, modified, deleted.\n",
+	.run = op_ls_run,
+};
+
+const struct op inspect_row = {
+	.name = "inspect",
+	.words = OP_SANDBOXES,
+	.usage = "NAME",
+	.summary = "show everything about one sandbox, processes included",
+	.group = GROUP,
+	.flags = OP_READ_ONLY,
+	.run = op_inspect_run,
+};
+
+const struct op cp_row = {
+	.name = "cp",
+	.usage = "NAME:SRC DST | SRC NAME:DST",
+	.summary = "copy a file or directory into a sandbox, or out of one",
+	.group = GROUP,
+	.params = cp_params,
+	.help = "Paths in the sandbox are relative to its workspace. Out is a promotion of\n"
+		"that file or directory, as promote --artifact makes one: it can be undone,\n"
+		"and what could make something run needs promote and your word. In is\n"
+		"written by a command in the sandbox, with its rights and within its limits;\n"
+		"a directory keeps modes, times and links, which are not followed, and comes\n"
+		"to lie in DST when that is a directory already. DIR/. is what is in it.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx cp fix-1:build/app ./app\n"
+		"  aisbx cp ~/data.csv fix-1:data/\n"
+		"  aisbx cp ./vendor fix-1:\n",
+	.run = op_cp_run,
+};
+
+const struct op todo_row = {
+	.name = "todo",
+	.words = OP_SANDBOXES,
+	.usage = "NAME [--add TEXT] [--done N] [--clear] [--set STEP...]",
+	.summary = "keep a list of steps with a sandbox",
+	.group = GROUP,
+	.params = todo_params,
+	.help = "A hundred lines of at most 500 bytes, kept beside the sandbox: snapshots\n"
+		"and rollbacks leave them alone, a fork begins with a copy, nothing inside\n"
+		"sees them. Steps are data: nothing in them is ever run or obeyed. Changes\n"
+		"are made all at once or not at all.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx todo fix-1 --set \"reproduce it\" \"fix it\" \"run the tests\"\n"
+		"  aisbx todo fix-1 --done 1\n"
+		"  aisbx todo fix-1 --add \"write the news\"\n",
+	.run = op_todo_run,
+};
+
+const struct op stop_row = {
+	.name = "stop",
+	.words = OP_SANDBOXES,
+	.usage = "NAME",
+	.summary = "end every process in a sandbox; its files stay",
+	.group = GROUP,
+	.run = op_stop_run,
+};
+
+const struct op rm_row = {
+	.name = "rm",
+	.words = OP_SANDBOXES,
+	.usage = "NAME...",
+	.summary = "remove sandboxes with their snapshots and processes",
+	.group = GROUP,
+	.help = "Gone at once for everybody; the space is freed in the background. What\n"
+		"was promoted stays promoted and can still be undone. Removes those that\n"
+		"exist; exits 5 when one does not.\n",
+	.run = op_rm_run,
+};

@@ -1,0 +1,84 @@
+/* Rows of the verbs that look at code before it runs. */
+#include "ops/rows/rows.h"
+
+#define GROUP "Decide what is allowed"
+
+/* In aisbx-more only: see table.c. */
+#pragma weak op_scan_run
+#pragma weak op_sign_run
+
+static const struct op_param scan_params[] = {
+	{ .name = "lang",
+	  .metavar = "LANGUAGE",
+	  .help = "python, javascript or shell; default: told from the name and the first line",
+	  .choices = "python|javascript|shell" },
+	{ .name = "policy",
+	  .metavar = "FILE",
+	  .help = "what is forbidden; default: your scan.yaml, else the built-in policy" },
+	{ .name = "format",
+	  .metavar = "WORD",
+	  .help = "text, json, or sarif for code hosts; default text",
+	  .choices = "text|json|sarif" },
+	{ .name = "fail-on",
+	  .metavar = "SEVERITY",
+	  .help = "exit 1 from this risk on: low, medium, high, critical; default medium",
+	  .choices = "low|medium|high|critical" },
+	{ .name = "content", .metavar = "TEXT", .help = "scan this text instead of a file" },
+	{ .name = "explain", .metavar = "RULE", .help = "say what a rule is about, and no more" },
+	{ .name = NULL },
+};
+
+const struct op scan_row = {
+	.name = "scan",
+	.usage = "FILE... | DIRECTORY | - [flags]",
+	.summary = "read source code by a policy, before anything runs it",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_READ_ONLY,
+	.params = scan_params,
+	.help = "Parses Python, JavaScript and shell, follows imports, aliases and texts put\n"
+		"together, and tells what the code would do: run other code or programs, use\n"
+		"the network, delete, read credentials, come back by itself, hide. Comments\n"
+		"and texts that are only shown raise nothing. What cannot be parsed is not\n"
+		"analysable, and never clean. Exit 0 below --fail-on, else 1.\n"
+		"\n"
+		"Rules: not-analysable exec dynamic-import dynamic-name introspection\n"
+		"subprocess network send reverse-shell delete device secret-read persistence\n"
+		"privilege native deserialise obfuscation credential pipe-to-interpreter\n"
+		"exhaustion spy forbidden-import forbidden-function forbidden-command\n"
+		"forbidden-pattern; a policy sets their weight (docs/scan.md).\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx scan script.py\n"
+		"  curl -s https://example.org/install.sh | aisbx scan --lang shell -\n"
+		"  aisbx scan --policy policy.yaml --format sarif src > scan.sarif\n"
+		"  aisbx scan --explain exec\n",
+	.run = op_scan_run,
+};
+
+static const struct op_param sign_params[] = {
+	{ .name = "lang",
+	  .metavar = "LANGUAGE",
+	  .choices = "python|javascript|shell",
+	  .help = "what reads it, where neither its name nor its first line says" },
+	{ .name = NULL },
+};
+
+const struct op sign_row = {
+	.name = "sign",
+	.usage = "FILE [--lang LANGUAGE]",
+	.summary = "sign a script or program, for runs with --require-signature",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = sign_params,
+	.help = "Writes FILE.sig beside FILE: an Ed25519 signature of its content with your\n"
+		"key (~/.config/aisbx/signing.key, made at the first signature, yours alone).\n"
+		"run --require-signature starts nothing but files whose signature holds, made\n"
+		"with your key or one in ~/.config/aisbx/trusted-keys (one base64 word a\n"
+		"line); one changed byte ends that. What was checked is what runs, and the\n"
+		"language is signed, too: no other interpreter reads the file.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx sign tool.py\n"
+		"  aisbx run --require-signature -- python3 tool.py\n",
+	.run = op_sign_run,
+};

@@ -1,0 +1,250 @@
+/* Every verb in the order of the help, and the rows of those that need no named sandbox. */
+#include "ops/op.h"
+#include "ops/rows/rows.h"
+
+/*
+ * Verbs that need libraries are linked into aisbx-more only. The reference is weak, so that this
+ * table is one object for both programs: in the hot one the function is NULL and main.c hands over.
+ */
+#pragma weak op_profile_run
+#pragma weak op_bench_run
+#pragma weak op_gc_run
+
+const struct op_param op_common_params[] = {
+	{ .name = "json", .kind = PARAM_SWITCH, .help = "answer with data instead of words" },
+	{ .name = "help", .letter = 'h', .kind = PARAM_SWITCH, .help = "explain this verb" },
+	{ .name = NULL },
+};
+
+static const struct op_param run_params[] = {
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "limits and rules to start from: built in, yours, or a file; flags come on top" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the directory worked in; default: the enclosing git root or the current one" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "name-status",
+	  .kind = PARAM_SWITCH,
+	  .help = "afterwards, list what the command changed: git's letter, a tab, the path" },
+	{ .name = "env-fd",
+	  .metavar = "N",
+	  .help = "set the variables that descriptor N holds, each K=V and a null byte" },
+	{ .name = "trace",
+	  .metavar = "ID",
+	  .help = "a name of yours that comes back as trace_id, to find the run again" },
+	{ .name = "keep",
+	  .metavar = "NAME",
+	  .help = "keep the sandbox under this name, for exec, diff and promote" },
+	{ .name = "batch",
+	  .metavar = "FILE|-",
+	  .help = "run one request per JSON line, answer with one result per line" },
+	{ .name = "jobs",
+	  .metavar = "N",
+	  .help = "with --batch: runs at once; default as many as there are cores" },
+	{ .name = "batch-time",
+	  .metavar = "DURATION",
+	  .help = "with --batch: for all lines together; then runs are ended, and the exit is "
+		  "124" },
+	{ .name = "settings",
+	  .metavar = "FILE",
+	  .help = "rules of srt's settings file; what cannot be enforced is refused" },
+	{ .name = "require-signature",
+	  .kind = PARAM_SWITCH,
+	  .help = "run only a file whose signature holds (see aisbx sign)" },
+	{ .name = "protect-base",
+	  .kind = PARAM_SWITCH,
+	  .help = "with --keep: keep what changes start from, whoever edits that when (root "
+		  "only)" },
+	{ .name = NULL },
+};
+
+static const struct op_param plan_params[] = {
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
+	{ .name = "trace", .metavar = "ID", .help = "as for run" },
+	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = NULL },
+};
+
+static const struct op_param bench_params[] = {
+	{ .name = "runs",
+	  .letter = 'n',
+	  .metavar = "N",
+	  .help = "starts to measure of each kind; default 200" },
+	{ .name = "quick",
+	  .kind = PARAM_SWITCH,
+	  .help = "a tenth of everything: a first impression" },
+	{ .name = NULL },
+};
+
+static const struct op_param help_params[] = {
+	{ .name = "completion",
+	  .kind = PARAM_SWITCH,
+	  .help = "print the bash completion script made from the table of verbs" },
+	{ .name = NULL },
+};
+
+static const struct op_param gc_params[] = {
+	{ .name = "age", .metavar = "TIME", .help = "history older than this goes; default 90d" },
+	{ .name = "logs",
+	  .metavar = "SIZE",
+	  .help = "kept output beyond this goes, oldest first; default 5g" },
+	{ .name = NULL },
+};
+
+static const struct op_column gc_columns[] = {
+	{ "kind", "KIND" },
+	{ "path", "REMOVED" },
+	{ "detail", "WHY" },
+	{ NULL, NULL },
+};
+
+static const struct op_column profile_columns[] = {
+	{ "name", "NAME" },
+	{ "origin", "FROM" },
+	{ "summary", "SUMMARY" },
+	{ NULL, NULL },
+};
+
+static const struct op run_row = {
+	.name = "run",
+	.usage = "[flags] -- CMD [ARGS]",
+	.summary = "run a command in a throw-away copy of this machine",
+	.group = "Try something",
+	.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES,
+	.params = run_params,
+	.help = "The command sees this machine's files, packages and configuration,\n"
+		"copy-on-write: whatever it writes or deletes is gone when it ends.\n"
+		"It has no network, no capabilities, no credentials of yours, and the\n"
+		"limits of the profile. Its output and its exit code come back\n"
+		"unchanged; the words behind -- are passed exactly. Without a\n"
+		"command, the profile's entrypoint runs.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx run -- make test\n"
+		"  aisbx run --mem 512m --time 30s -- python3 untrusted.py\n"
+		"  aisbx run --json --no-net -- pytest -q\n"
+		"  aisbx run --name-status -- npm install   (what would it change?)\n"
+		"\n"
+		"See also: aisbx help limits, exit-codes, profiles, layers, root.\n",
+	.run = op_run_run,
+};
+
+static const struct op plan_row = {
+	.name = "plan",
+	.usage = "[flags] -- CMD [ARGS]",
+	.summary = "show what run would launch, without launching it",
+	.group = "Try something",
+	.flags = OP_COMMAND | OP_SETTINGS | OP_READ_ONLY,
+	.params = plan_params,
+	.help = "Takes the flags of run and prints the complete plan: every path,\n"
+		"mask, limit and variable, each default made explicit. With --json,\n"
+		"the object launch itself reads.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx plan -- make test\n"
+		"  aisbx plan --json --profile strict -- true\n",
+	.run = op_plan_run,
+};
+
+static const struct op profile_row = {
+	.name = "profile",
+	.usage = "ls | show NAME | check FILE... | trust FILE | untrust FILE",
+	.words = "ls|show|check|trust|untrust",
+	.summary = "list, print, check and trust profiles",
+	.group = "Decide what is allowed",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.columns = profile_columns,
+	.help = "ls lists the profiles built in and yours (~/.config/aisbx/profiles).\n"
+		"show prints one and what it comes to. check reads files and reports\n"
+		"each mistake with its line and the nearest key; it exits 2 when one\n"
+		"does not hold. trust lets the .aisbx.yaml of a workspace say all it\n"
+		"says, not only what narrows, until one byte of it changes; untrust\n"
+		"ends that.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx profile ls\n"
+		"  aisbx profile show strict > mine.yaml\n"
+		"  aisbx profile check mine.yaml\n"
+		"  aisbx profile trust .aisbx.yaml\n",
+	.run = op_profile_run,
+};
+
+static const struct op doctor_row = {
+	.name = "doctor",
+	.usage = "",
+	.summary = "is this machine fit, and what to do about it",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY,
+	.help = "Tries each protection for real. Exits 0 when every mandatory layer\n"
+		"works, 1 when one is missing; the remedy is a command or a setting\n"
+		"to change.\n",
+	.run = op_doctor_run,
+};
+
+static const struct op bench_row = {
+	.name = "bench",
+	.usage = "[--runs N] [--quick]",
+	.summary = "measure starts, limits and isolation on this machine",
+	.group = "Look after this machine",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = bench_params,
+	.help = "The playbook of an evaluator in one command: start times against a\n"
+		"plain spawn and the other sandboxes installed here, builds inside\n"
+		"against outside, limits that hold, a network that is shut, paths\n"
+		"that lead nowhere. Ends with a table.\n",
+	.run = op_bench_run,
+};
+
+static const struct op gc_row = {
+	.name = "gc",
+	.usage = "[--age TIME] [--logs SIZE]",
+	.summary = "remove what killed runs left behind, and what is kept no longer",
+	.group = "Look after this machine",
+	.flags = OP_LIBRARIES,
+	.params = gc_params,
+	.columns = gc_columns,
+	.help = "Every run cleans up after itself, and after those that were killed\n"
+		"before it; gc does the same without running anything. What belongs\n"
+		"to a living run is not touched. It also removes expired sandboxes,\n"
+		"layers that nothing refers to, promotions too old to be undone, and\n"
+		"history beyond its age and size; it says what it removed.\n",
+	.run = op_gc_run,
+};
+
+static const struct op version_row = {
+	.name = "version",
+	.usage = "",
+	.summary = "print the version",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY,
+	.run = op_version_run,
+};
+
+static const struct op help_row = {
+	.name = "help",
+	.usage = "[VERB | TOPIC]",
+	.summary = "explain a verb or a topic",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY | OP_CLI_ONLY,
+	.params = help_params,
+	.help = "Without a word, lists the verbs. With --json, the table of verbs and\n"
+		"flags as data.\n",
+	.run = op_help_run,
+};
+
+const struct op *const ops[] = {
+	&run_row,  &try_row,	&plan_row,    &create_row,   &exec_row,	      &shell_row,
+	&poll_row, &ls_row,	&inspect_row, &stop_row,     &rm_row,	      &cp_row,
+	&todo_row, &snap_row,	&snaps_row,   &rollback_row, &fork_row,	      &refresh_row,
+	&diff_row, &status_row, &promote_row, &undo_row,     &promotions_row, &race_row,
+	&gate_row, &task_row,	&stage_row,   &artifact_row, &repo_row,	      &history_row,
+	&show_row, &logs_row,	&top_row,     &stats_row,    &guard_row,      &scan_row,
+	&sign_row, &allow_row,	&deny_row,    &net_row,	     &profile_row,    &files_row,
+	&mcp_row,  &wasm_row,	&doctor_row,  &bench_row,    &gc_row,	      &version_row,
+	&help_row, NULL,
+};

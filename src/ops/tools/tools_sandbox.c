@@ -1,0 +1,149 @@
+/* Tools that run commands and look after sandboxes. */
+#include "ops/tools/tool_rows.h"
+
+static const struct tool_arg run_args[] = {
+	ARG_COMMAND,
+	ARG_SCRIPT,
+	ARG_CWD,
+	ARG_ENV,
+	ARG_STDIN,
+	ARG_TIME,
+	ARG_LIMITS,
+	ARG_OUTPUT,
+	{ .name = "keep",
+	  .help = "keep the sandbox under this name, for diff and promote_request" },
+	ARG_TRACE,
+	END_ARGS,
+};
+
+static const struct tool_field run_fields[] = { RUN_FIELDS, END_FIELDS };
+
+const struct tool sandbox_run_tool = {
+	.name = "sandbox_run",
+	.title = "Run a command in a throw-away sandbox",
+	.description =
+		"Runs a command in a throw-away copy of this machine: it sees the files and "
+		"programs, "
+		"whatever it writes or deletes is gone afterwards, there is no network unless the "
+		"profile has it. A command that fails is no error of the tool: look at status and "
+		"exit_code.",
+	.verb = "run",
+	.args = run_args,
+	.fields = run_fields,
+	.flags = TOOL_RUNS,
+};
+
+static const struct tool_arg create_args[] = {
+	{ .name = "sandbox",
+	  .to = TOOL_TO_NEW,
+	  .help = "its name: a-z 0-9 . _ -, at most 63; invented when left out" },
+	{ .name = "ttl", .help = "removed after this time: 30m, 2h; default 24h" },
+	ARG_TIME,
+	ARG_LIMITS,
+	ARG_ENV,
+	END_ARGS,
+};
+
+static const struct tool_field create_fields[] = {
+	{ "name", "string", "for the other tools' argument sandbox" },
+	{ "expires", "string", NULL },
+	END_FIELDS,
+};
+
+const struct tool sandbox_create_tool = {
+	.name = "sandbox_create",
+	.title = "Make a sandbox that stays",
+	.description =
+		"Makes a named copy-on-write clone of this machine. What commands do in it with "
+		"sandbox_exec stays there, and reaches the real files by promotion only.",
+	.verb = "create",
+	.args = create_args,
+	.fields = create_fields,
+};
+
+static const struct tool_arg exec_args[] = {
+	ARG_SANDBOX, ARG_COMMAND, ARG_SCRIPT, ARG_CWD,	 ARG_ENV,
+	ARG_STDIN,   ARG_TIME,	  ARG_OUTPUT, ARG_TRACE, END_ARGS,
+};
+
+const struct tool sandbox_exec_tool = {
+	.name = "sandbox_exec",
+	.title = "Run a command in a sandbox",
+	.description =
+		"Runs a command in a sandbox made with sandbox_create and waits for it. What it "
+		"changes is there for the next one.",
+	.verb = "exec",
+	.args = exec_args,
+	.fields = run_fields,
+	.flags = TOOL_RUNS | TOOL_TIDY,
+};
+
+static const struct tool_arg no_args[] = { END_ARGS };
+static const struct tool_arg sandbox_args[] = { ARG_SANDBOX, END_ARGS };
+
+static const struct tool_field list_fields[] = { { "sandboxes", "array", NULL }, END_FIELDS };
+
+const struct tool sandbox_list_tool = {
+	.name = "sandbox_list",
+	.title = "List sandboxes",
+	.description = "Lists the sandboxes of this server: state, changes, snapshots, size.",
+	.verb = "ls",
+	.args = no_args,
+	.fields = list_fields,
+	.list = "sandboxes",
+	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
+};
+
+static const struct tool_field inspect_fields[] = {
+	{ "name", "string", NULL },	     { "base", "string", NULL },
+	{ "profile", "string", NULL },	     { "profile_sha256", "string", NULL },
+	{ "state", "string", NULL },	     { "created", "string", NULL },
+	{ "expires", "string", NULL },	     { "snapshots", "integer", NULL },
+	{ "changes", "object", NULL },	     { "disk_bytes", "integer", NULL },
+	{ "workspace", "string", NULL },     { "settings", "array", NULL },
+	{ "processes", "array", NULL },	     { "snapshot", "string", NULL },
+	{ "memory_bytes", "integer", NULL }, END_FIELDS,
+};
+
+const struct tool sandbox_inspect_tool = {
+	.name = "sandbox_inspect",
+	.title = "Look at one sandbox",
+	.description = "Everything about one sandbox: settings, processes, changes, size.",
+	.verb = "inspect",
+	.args = sandbox_args,
+	.fields = inspect_fields,
+	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
+};
+
+static const struct tool_field stop_fields[] = {
+	{ "name", "string", NULL },
+	{ "stopped", "boolean", NULL },
+	END_FIELDS,
+};
+
+const struct tool sandbox_stop_tool = {
+	.name = "sandbox_stop",
+	.title = "End the processes of a sandbox",
+	.description = "Ends every process in a sandbox; its files stay.",
+	.verb = "stop",
+	.args = sandbox_args,
+	.fields = stop_fields,
+	.flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+};
+
+static const struct tool_field remove_fields[] = {
+	{ "removed", "array", NULL },
+	END_FIELDS,
+};
+
+const struct tool sandbox_remove_tool = {
+	.name = "sandbox_remove",
+	.title = "Remove a sandbox",
+	.description =
+		"Removes a sandbox with its snapshots and processes. What was promoted stays.",
+	.verb = "rm",
+	.args = sandbox_args,
+	.fields = remove_fields,
+	.list = "removed",
+	.flags = TOOL_DESTRUCTIVE | TOOL_FAILS,
+};

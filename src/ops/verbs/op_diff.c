@@ -1,0 +1,82 @@
+/* `diff`: what a sandbox changed, as a patch, a histogram, a list of names or objects. */
+#include "app/change/workspace.h"
+#include "ops/rows/rows.h"
+
+/* Enough to be worth handing on before the rest is known. */
+#define PASS_ON_BYTES (256u << 10)
+
+static int add_bytes(void *cookie, const char *bytes, size_t len, struct error *err)
+{
+	struct op_call *call = cookie;
+	struct str *out = call->json ? &call->data : &call->text;
+
+	str_add_bytes(out, bytes, len);
+	return call->pass_on && out->len >= PASS_ON_BYTES ? call->pass_on(call, err) : 0;
+}
+
+int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err)
+{
+	struct diff_outcome outcome = { .differs = false };
+
+	diff->sink = (struct patch_sink){ .add = add_bytes, .cookie = call };
+	if (engine_diff(diff, &outcome, err) < 0)
+		return -1;
+	*ret_differs = outcome.differs;
+	if (outcome.is_partial)
+		str_add(&call->notes,
+			"too much was changed to look at all of it: this is a part\n");
+	if (outcome.stale > 0)
+		str_addf(
+			&call->notes,
+			"%zu of these files %s changed in reality since, too, and %s shown against "
+			"that (aisbx status %s)\n",
+			outcome.stale, outcome.stale == 1 ? "was" : "were",
+			outcome.stale == 1 ? "is" : "are", diff->sandbox);
+	return 0;
+}
+
+/* Which form was asked for; one at most. */
+static int read_form(const struct op_call *call, enum patch_form *ret_form, struct error *err)
+{
+	static const struct {
+		const char *name;
+		enum patch_form form;
+	} forms[] = {
+		{ "stat", PATCH_STAT },
+		{ "name-status", PATCH_NAME_STATUS },
+		{ "patch", PATCH_UNIFIED },
+		{ "json", PATCH_JSON },
+	};
+	const char *chosen = NULL;
+
+	*ret_form = PATCH_UNIFIED;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (!op_arg_switch(call, forms[i].name))
+			continue;
+		if (chosen)
+			return error_set(err, ERROR_USAGE, "--%s and --%s: one form at a time",
+					 chosen, forms[i].name);
+		chosen = forms[i].name;
+		*ret_form = forms[i].form;
+	}
+	return 0;
+}
+
+int op_diff_run(struct op_call *call, struct error *err)
+{
+	struct engine_diff diff = { .nul = op_arg_switch(call, "nul") };
+	bool differs = false;
+
+	if (op_want_words(call, 1, 2, err) < 0 || read_form(call, &diff.form, err) < 0)
+		return -1;
+	if (diff.nul && diff.form != PATCH_NAME_STATUS)
+		return error_set(err, ERROR_USAGE, "-z goes with --name-status");
+	diff.sandbox = call->words.items[0];
+	diff.range = call->words.count > 1 ? call->words.items[1] : NULL;
+	call->is_patch = diff.form == PATCH_UNIFIED;
+	call->is_raw = op_arg_switch(call, "raw");
+	if (op_diff(call, &diff, &differs, err) < 0)
+		return -1;
+	call->exit_status = differs && op_arg_switch(call, "exit-code") ? 1 : 0;
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* `exec`: a command in a named sandbox, with the result and exit codes of run. */
+#include "base/own.h"
+#include "app/sandbox/background.h"
+#include "app/sandbox/sandbox.h"
+#include "ops/rows/rows.h"
+
+#include <string.h>
+
+/* Flags of exec that are settings too: what may differ from one command to the next. */
+static const char *const narrowing[] = { "time", "cpu-time", "output", "env", "secret", "scan" };
+
+static int take_settings(struct op_call *call, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(narrowing) / sizeof(narrowing[0]); i++) {
+		const struct strv *values = op_arg_list(call, narrowing[i]);
+		owned(free_ptr) char *where = xasprintf("--%s", narrowing[i]);
+
+		for (size_t v = 0; values && v < values->count; v++) {
+			if (settings_set(&call->settings, setting_find(narrowing[i]), where,
+					 values->items[v], err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_words(const struct op_call *call, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (call->words.count == 0)
+		return error_set(err, ERROR_USAGE,
+				 "which sandbox? aisbx exec NAME -- CMD (aisbx ls lists them)");
+	/* A guess where the command begins would turn its flags into ours. */
+	if (call->words.count > 1)
+		return error_set(err, ERROR_USAGE, "put -- before the command: aisbx exec %s -- %s",
+				 call->words.items[0], str_shown(call->words.items[1], shown));
+	if (call->command.count == 0)
+		return error_set(err, ERROR_USAGE,
+				 "no command: aisbx exec %s -- CMD, or aisbx shell %s",
+				 call->words.items[0], call->words.items[0]);
+	return 0;
+}
+
+static int start(struct op_call *call, const struct request *request, struct error *err)
+{
+	const char *name = call->words.items[0];
+	struct engine_started started;
+
+	if (engine_exec_start(name, request, &started, err) < 0)
+		return -1;
+	call->answer = value_new_map();
+	value_add(call->answer, "exec_id", value_new_text(started.exec_id));
+	value_add(call->answer, "sandbox", value_new_text(name));
+	value_add(call->answer, "started", value_new_text(started.started));
+	str_addf(&call->text, "%s\n", started.exec_id);
+	str_addf(&call->notes, "runs in the background of %s; look at it with: aisbx poll %s\n",
+		 name, started.exec_id);
+	return 0;
+}
+
+int op_exec_run(struct op_call *call, struct error *err)
+{
+	owned(run_result_done) struct run_result result;
+	owned(request_done) struct request request;
+	struct engine_run_options options = { .capture = call->json,
+					      .ret_is_unused = &call->is_unused };
+	int outcome;
+
+	run_result_init(&result);
+	request_init(&request);
+	if (check_words(call, err) < 0 || take_settings(call, err) < 0 ||
+	    op_request(call, &request, err) < 0)
+		return -1;
+	if (op_arg_switch(call, "detach"))
+		return start(call, &request, err);
+	outcome = engine_exec(call->words.items[0], &request, &options, &result, err);
+	return op_result(call, &result, outcome, err);
+}

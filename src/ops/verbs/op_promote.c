@@ -1,0 +1,142 @@
+/* `promote`: what a sandbox changed, applied to reality; or the reasons why not. */
+#include "base/own.h"
+#include "app/trial/gates.h"
+#include "app/change/workspace.h"
+#include "ops/promotion.h"
+#include "ops/rows/rows.h"
+#include "ops/text/words.h"
+
+#include <string.h>
+
+/* In aisbx-more only: gates need the history. */
+#pragma weak engine_gate_check
+
+int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err)
+{
+	for (size_t i = from; words && i < words->count; i++) {
+		owned(free_ptr) char *path = words_read_path(words->items[i]);
+		char shown[STR_SHOWN_SIZE];
+
+		if (!path || !*path)
+			return error_set(err, ERROR_USAGE, "%s: not a path as diff prints them",
+					 str_shown(words->items[i], shown));
+		strv_add(ret_paths, str_starts(path, "./") && path[2] ? path + 2 : path);
+	}
+	return 0;
+}
+
+static int check_flags(const struct op_call *call, const struct engine_promote *promote,
+		       struct error *err)
+{
+	if (!promote->artifact != !promote->to)
+		return error_set(err, ERROR_USAGE, "--artifact SRC and --to DST go together");
+	if (promote->artifact && call->words.count > 1)
+		return error_set(err, ERROR_USAGE,
+				 "--artifact takes one thing out; name no other paths");
+	if (promote->approx_base && (!promote->strategy || !str_starts(promote->strategy, "merge")))
+		return error_set(err, ERROR_USAGE,
+				 "--approx-base is for merging: add --strategy merge");
+	if (promote->snapshot && strchr(call->words.items[0], '@'))
+		return error_set(err, ERROR_USAGE, "%s and --snap both name a snapshot",
+				 call->words.items[0]);
+	return 0;
+}
+
+/* Those of the sandbox's profile and of --gate; one that does not hold stops everything. */
+static int check_gates(struct op_call *call, struct error *err)
+{
+	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT;
+	const struct strv *given = op_arg_list(call, "gate");
+	const struct engine_gates gates = { .sandbox = call->words.items[0],
+					    .exprs = &exprs,
+					    .tests = &tests,
+					    .environ = call->environ };
+	owned(value_release) struct value *answer = NULL;
+	bool pass;
+
+	if ((given && engine_gates_check_words(given, err) < 0) ||
+	    engine_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
+		return -1;
+	if (given)
+		strv_copy(&exprs, given);
+	if (exprs.count == 0)
+		return 0;
+	if (!engine_gate_check)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	if (engine_gate_check(&gates, &answer, &pass, err) < 0)
+		return -1;
+	if (pass)
+		return 0;
+	op_tell_gates(&call->notes, answer);
+	return error_set(err, ERROR_DENIED, "a gate does not hold: nothing was promoted");
+}
+
+/* The answer as data, with the failure beside it where there is one. */
+static void write_data(struct op_call *call, const struct error *err)
+{
+	struct value *error;
+
+	if (err) {
+		value_set(call->answer, "ok", value_new_bool(false));
+		error = value_set(call->answer, "error", value_new_map());
+		value_set(error, "code", value_new_text(error_code_name(err->code)));
+		value_set(error, "message", value_new_text(err->text));
+	}
+}
+
+int op_promotion(struct op_call *call, const struct value *answer, int outcome, const char *again,
+		 const struct error *err)
+{
+	if (outcome == 0) {
+		promotion_tell(&call->text, answer);
+		return 0;
+	}
+	if (!answer || (err->code != ERROR_CONSENT && err->code != ERROR_CONFLICT))
+		return -1;
+	/* A place that cannot be promoted to at all is no question of versions. */
+	if (err->code == ERROR_CONFLICT && value_get(answer, "conflicts")->many.count == 0)
+		return -1;
+	if (err->code == ERROR_CONSENT)
+		promotion_tell_consent(&call->text, answer, again);
+	else
+		promotion_tell_conflicts(&call->text, answer);
+	str_addf(&call->notes, "%s\n", err->text);
+	return error_exit_status(err->code);
+}
+
+int op_promote_run(struct op_call *call, struct error *err)
+{
+	owned(strv_done) struct strv paths = STRV_INIT;
+	owned(strv_done) struct strv allowed = STRV_INIT;
+	const struct strv *allow = op_arg_list(call, "allow-path");
+	struct engine_promote promote = {
+		.paths = &paths,
+		.allow_paths = &allowed,
+		.allow_privilege = op_arg_switch(call, "allow-privilege"),
+		.allow_special = op_arg_switch(call, "allow-special"),
+		.strategy = op_arg_text(call, "strategy"),
+		.target = op_arg_text(call, "target"),
+		.artifact = op_arg_text(call, "artifact"),
+		.to = op_arg_text(call, "to"),
+		.snapshot = op_arg_text(call, "snap"),
+		.swap = op_arg_switch(call, "swap"),
+		.dry_run = op_arg_switch(call, "dry-run"),
+		.into_sandbox = op_arg_switch(call, "into-sandbox"),
+		.approx_base = op_arg_switch(call, "approx-base"),
+	};
+	int outcome, status;
+
+	if (op_want_words(call, 1, SIZE_MAX, err) < 0 || op_quiet(call, &promote.how, err) < 0 ||
+	    check_flags(call, &promote, err) < 0 ||
+	    op_read_paths(&call->words, 1, &paths, err) < 0 ||
+	    op_read_paths(allow, 0, &allowed, err) < 0 || check_gates(call, err) < 0)
+		return -1;
+	promote.sandbox = call->words.items[0];
+	outcome = engine_promote(&promote, &call->answer, err);
+	status = op_promotion(call, call->answer, outcome, NULL, err);
+	if (status < 0)
+		return -1;
+	write_data(call, outcome < 0 ? err : NULL);
+	call->exit_status = status;
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request the engine takes. */
+#include "base/str.h"
+#include "ops/rows/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --no-net says --net none; saying something else as well is a mistake, not a question of order. */
+static int apply_no_net(struct op_call *call, struct error *err)
+{
+	struct settings *flags = &call->settings;
+
+	if (!op_arg_switch(call, "no-net"))
+		return 0;
+	if (flags->net && strcmp(flags->net, "allow") == 0)
+		return error_set(err, ERROR_USAGE, "--no-net and --net allow contradict");
+	if (flags->allow.count > 0)
+		return error_set(err, ERROR_USAGE, "--no-net and --allow contradict");
+	free(flags->net);
+	flags->net = xstrdup("none");
+	return 0;
+}
+
+static char *copy_arg(const struct op_call *call, const char *name)
+{
+	const char *text = op_arg_text(call, name);
+
+	return text ? xstrdup(text) : NULL;
+}
+
+int op_request(struct op_call *call, struct request *ret_request, struct error *err)
+{
+	struct request request;
+
+	if (apply_no_net(call, err) < 0)
+		return -1;
+	request_init(&request);
+	settings_copy(&request.flags, &call->settings);
+	if (op_take_variables(call, &request.flags, err) < 0) {
+		request_done(&request);
+		return -1;
+	}
+	if (op_arg_switch(call, "require-signature"))
+		request.flags.require_signature = xstrdup("true");
+	if (op_arg_switch(call, "protect-base"))
+		request.flags.protect_base = xstrdup("true");
+	request.profile = copy_arg(call, "profile");
+	request.workspace = copy_arg(call, "workspace");
+	request.trace_id = copy_arg(call, "trace");
+	request.settings_file = copy_arg(call, "settings");
+	strv_copy(&request.command, &call->command);
+	request.environ = call->environ;
+	if (call->ceiling) {
+		request.owner = call->ceiling->owner;
+		request.only_narrows = true;
+	}
+	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;
+	*ret_request = request;
+	return 0;
+}

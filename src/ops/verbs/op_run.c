@@ -1,0 +1,145 @@
+/* `run`: one command in a fresh clone; its exit code comes back, our own words go to notes. */
+#include "base/own.h"
+#include "ops/rows/rows.h"
+#include "ops/text/words.h"
+
+#include <string.h>
+
+#define DENIALS_TOLD 3
+
+/* One line, whatever is quoted in it: the name of a command with a newline would speak in our name. */
+static void note(struct op_call *call, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			str_add(&call->notes, "\\x0a");
+		else
+			str_add_char(&call->notes, *text);
+	}
+	str_add_char(&call->notes, '\n');
+}
+
+static void note_denials(struct op_call *call, const struct denials *denials)
+{
+	uint64_t more = denials->beyond;
+
+	for (size_t i = 0; i < denials->count; i++) {
+		const struct denial *one = &denials->items[i];
+		char shown[STR_SHOWN_SIZE];
+
+		if (i >= DENIALS_TOLD) {
+			more += denials->count - i;
+			break;
+		}
+		/* The command chose these words: a newline in them would speak in our name. */
+		str_addf(&call->notes, "denied by %s: %s", one->layer, str_shown(one->what, shown));
+		if (one->rule)
+			str_addf(&call->notes, " (%s)", one->rule);
+		if (one->count > 1)
+			str_addf(&call->notes, ", %llu times", (unsigned long long)one->count);
+		if (one->hint)
+			str_addf(&call->notes, "; %s", one->hint);
+		str_add_char(&call->notes, '\n');
+	}
+	if (more > 0)
+		str_addf(&call->notes, "%llu more denials: see them with --json\n",
+			 (unsigned long long)more);
+}
+
+static void note_degraded(struct op_call *call, const struct run_result *result)
+{
+	if (result->degraded.count == 0)
+		return;
+	str_add(&call->notes, "not in full force here:");
+	for (size_t i = 0; i < result->degraded.count; i++)
+		str_addf(&call->notes, "%s %s", i ? "," : "", result->degraded.items[i]);
+	str_add(&call->notes, " (aisbx doctor says why; --require LAYER refuses instead)\n");
+}
+
+/* A command that could not be executed ran as far as anybody can tell: its message is a note. */
+static void write_notes(struct op_call *call, const struct run_result *result, bool ran)
+{
+	if (result->isolation && strcmp(result->isolation, "none") == 0)
+		note(call, "warning: this ran without isolation");
+	if (ran && result->message)
+		note(call, result->message);
+	for (size_t i = 0; i < result->warnings.count; i++)
+		str_addf(&call->notes, "warning: %s\n", result->warnings.items[i]);
+	for (size_t i = 0; i < result->notes.count; i++)
+		note(call, result->notes.items[i]);
+	note_denials(call, &result->denials);
+	note_degraded(call, result);
+}
+
+/* Each item is a letter, a tab and the path. */
+static void write_changed(struct op_call *call, const struct strv *changed)
+{
+	for (size_t i = 0; i < changed->count; i++) {
+		str_add_bytes(&call->text, changed->items[i], 2);
+		words_add_path(&call->text, changed->items[i] + 2);
+		str_add_char(&call->text, '\n');
+	}
+}
+
+int op_result(struct op_call *call, struct run_result *result, int outcome, const struct error *err)
+{
+	if (outcome < 0 && err->code == ERROR_LIBRARIES)
+		return -1;
+	if (outcome < 0 && !result->message)
+		result->message = xstrdup(err->text);
+	if (outcome < 0)
+		result->error_code = error_code_name(err->code);
+	if (call->json)
+		run_result_write(result, &call->data);
+	else
+		write_notes(call, result, outcome == 0);
+	if (outcome < 0)
+		return -1;
+	call->exit_status = result->exit_code;
+	if (!call->json)
+		write_changed(call, &result->changed);
+	return 0;
+}
+
+/* In aisbx-more only: lines are read by a library. */
+#pragma weak op_batch_run
+
+static int run_batch(struct op_call *call, struct error *err)
+{
+	if (!op_batch_run)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	return op_batch_run(call, err);
+}
+
+int op_run_run(struct op_call *call, struct error *err)
+{
+	owned(run_result_done) struct run_result result;
+	owned(request_done) struct request request;
+	struct engine_run_options options = {
+		.capture = call->json,
+		.list_changes = op_arg_switch(call, "name-status"),
+		.nursery_fd = call->nursery_fd,
+	};
+	const char *keep = op_arg_text(call, "keep");
+	int outcome;
+
+	run_result_init(&result);
+	request_init(&request);
+	if (op_arg_text(call, "batch"))
+		return run_batch(call, err);
+	if (op_arg_text(call, "jobs"))
+		return error_set(err, ERROR_USAGE, "--jobs is for --batch: one command is one job");
+	if (op_arg_text(call, "batch-time"))
+		return error_set(err, ERROR_USAGE, "--batch-time is for --batch: use --time");
+	if (op_request(call, &request, err) < 0)
+		return -1;
+	if (!keep && request.flags.protect_base)
+		return error_set(err, ERROR_USAGE,
+				 "--protect-base is for what is kept: a run that is thrown away "
+				 "has nothing to promote; add --keep NAME");
+	if (keep)
+		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
+	else
+		outcome = engine_run(&request, &options, &result, err);
+	return op_result(call, &result, outcome, err);
+}

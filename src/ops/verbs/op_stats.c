@@ -1,0 +1,75 @@
+/* `stats`: the figures an owner watches. */
+#include "base/own.h"
+#include "app/record/history.h"
+#include "ops/rows/rows.h"
+#include "ops/text/since.h"
+#include "ops/text/words.h"
+
+struct figure {
+	const char *key, *title, *unit;
+	double scale;
+	int digits;
+};
+
+static const struct figure figures[] = {
+	{ "runs", "runs", "", 1, 0 },
+	{ "runs_per_hour", "runs an hour", "", 1, 1 },
+	{ "start_p50_ms", "start, half are below", " ms", 1, 2 },
+	{ "start_p95_ms", "start, 95 of 100 below", " ms", 1, 2 },
+	{ "success_rate", "ended well", " %", 100, 1 },
+	{ "timeout_rate", "out of time", " %", 100, 1 },
+	{ "oom_rate", "out of memory", " %", 100, 1 },
+	{ "kill_rate", "killed", " %", 100, 1 },
+	{ "denials_per_1000_runs", "refusals in 1,000 runs", "", 1, 1 },
+	{ "promotions", "promotions", "", 1, 0 },
+	{ "promotions_undone", "of these taken back", "", 1, 0 },
+	{ "guard_decisions", "commands guarded", "", 1, 0 },
+};
+
+static void write_figures(const struct value *stats, struct str *out)
+{
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		const struct figure *figure = &figures[i];
+		const struct value *item = value_get(stats, figure->key);
+
+		str_addf(out, "%-24s ", figure->title);
+		if (item->kind == VALUE_NULL)
+			str_add(out, "-\n");
+		else
+			str_addf(out, "%.*f%s\n", figure->digits,
+				 figure->scale * (item->kind == VALUE_REAL ? item->real
+									   : (double)item->integer),
+				 figure->unit);
+	}
+}
+
+static void write_traces(const struct value *stats, struct str *out)
+{
+	const struct value *traces = value_get(stats, "traces");
+
+	for (size_t i = 0; i < traces->many.count; i++) {
+		const struct value *trace = traces->many.items[i];
+		int64_t runs = 0;
+
+		(void)value_get_int(trace, "runs", &runs);
+		str_add(out, i ? "  " : "by trace id\n  ");
+		words_add_line(out, value_get_text(trace, "trace_id"));
+		str_addf(out, ": %lld runs, %.1f %% ended well\n", (long long)runs,
+			 100 * value_get(trace, "success_rate")->real);
+	}
+}
+
+int op_stats_run(struct op_call *call, struct error *err)
+{
+	owned(history_release) struct history *history = NULL;
+	uint64_t since_ms;
+
+	if (op_want_words(call, 0, 0, err) < 0 ||
+	    since_read(op_arg_text(call, "since"), &since_ms, err) < 0 ||
+	    engine_history(&history, err) < 0 ||
+	    history_stats(history, since_ms, &call->answer, err) < 0)
+		return -1;
+	write_figures(call->answer, &call->text);
+	write_traces(call->answer, &call->text);
+	return 0;
+}

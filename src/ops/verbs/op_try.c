@@ -1,0 +1,221 @@
+/* `try`: run, show what changed, ask whether to apply it. */
+#include "base/id.h"
+#include "base/own.h"
+#include "app/change/workspace.h"
+#include "ops/promotion.h"
+#include "ops/rows/rows.h"
+#include "ops/text/words.h"
+
+#include <string.h>
+
+/* What nobody decided about, or could not because we were killed, is gone after a week. */
+#define KEPT_MS (UINT64_C(7) * 24 * 3600 * 1000)
+
+enum verdict { VERDICT_ASK, VERDICT_APPLY, VERDICT_KEEP, VERDICT_FORGET };
+
+struct attempt {
+	struct op_call *call;
+	char name[ID_SHORT_SIZE]; /* of the sandbox */
+	struct value *promotion;  /* as engine_promote answered; NULL: none was tried */
+	bool changed;		  /* something in the workspace */
+	bool gone;		  /* the sandbox was removed again */
+};
+
+/* Names and letters first, then how much: what a person looks at before saying yes. */
+static int show_changes(struct attempt *attempt, struct error *err)
+{
+	struct engine_diff names = { .sandbox = attempt->name, .form = PATCH_NAME_STATUS };
+	struct engine_diff stat = { .sandbox = attempt->name, .form = PATCH_STAT };
+	bool differs;
+
+	if (attempt->call->json)
+		return 0;
+	return op_diff(attempt->call, &names, &differs, err) < 0 ||
+			       (differs && op_diff(attempt->call, &stat, &differs, err) < 0)
+		       ? -1
+		       : 0;
+}
+
+static int show_patch(struct attempt *attempt, struct error *err)
+{
+	struct engine_diff diff = { .sandbox = attempt->name, .form = PATCH_UNIFIED };
+	bool differs;
+
+	attempt->call->is_patch = true;
+	return op_diff(attempt->call, &diff, &differs, err);
+}
+
+static enum verdict ask(struct attempt *attempt, struct error *err)
+{
+	struct op_call *call = attempt->call;
+	const char *question =
+		call->exit_status == 0
+			? "Apply this to reality? [y]es, [n]o and forget it, [k]eep it, show the "
+			  "[d]iff: "
+			: "The command failed. Apply this all the same? [y]es, [n]o and forget it, "
+			  "[k]eep it, show the [d]iff: ";
+
+	for (;;) {
+		char letter = call->ask(call, question);
+
+		call->is_patch = false;
+		switch (letter) {
+		case 'y':
+			return VERDICT_APPLY;
+		case 'n':
+			return VERDICT_FORGET;
+		case 'd':
+			if (show_patch(attempt, err) < 0)
+				return VERDICT_KEEP;
+			break;
+		case 'k':
+		case 0:
+			return VERDICT_KEEP;
+		default:
+			break;
+		}
+	}
+}
+
+static enum verdict decide(struct attempt *attempt, struct error *err)
+{
+	struct op_call *call = attempt->call;
+
+	if (op_arg_switch(call, "no"))
+		return VERDICT_KEEP;
+	if (!attempt->changed)
+		return VERDICT_FORGET;
+	/* Half of a change is what nobody asked for: a command that failed is never applied by itself. */
+	if (op_arg_switch(call, "yes"))
+		return call->exit_status == 0 ? VERDICT_APPLY : VERDICT_KEEP;
+	return call->ask ? ask(attempt, err) : VERDICT_KEEP;
+}
+
+/* Promotes; asks once more for what needs a person's word, where a person is there. */
+static int apply(struct attempt *attempt, struct error *err)
+{
+	struct engine_promote promote = { .sandbox = attempt->name, .how = QUIET_KILL };
+	struct op_call *call = attempt->call;
+	int outcome = engine_promote(&promote, &attempt->promotion, err);
+	int status;
+
+	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask) {
+		promotion_tell_consent(&call->text, attempt->promotion, NULL);
+		if (call->ask(call, "Apply these too? [y]es or [n]o: ") == 'y') {
+			value_free(attempt->promotion);
+			attempt->promotion = NULL;
+			promote.allow_all = true;
+			outcome = engine_promote(&promote, &attempt->promotion, err);
+		}
+	}
+	status = op_promotion(call, attempt->promotion, outcome, NULL, err);
+	if (status < 0)
+		return -1;
+	if (call->exit_status == 0)
+		call->exit_status = status;
+	return outcome == 0 ? 1 : 0;
+}
+
+static int forget(struct attempt *attempt, struct error *err)
+{
+	if (engine_remove(attempt->name, err) < 0)
+		return -1;
+	attempt->gone = true;
+	return 0;
+}
+
+/* Its name comes last on stdout, so that scripts can take it from there. */
+static void tell_kept(struct attempt *attempt)
+{
+	struct op_call *call = attempt->call;
+
+	str_addf(&call->notes,
+		 "kept for a week: aisbx diff %s shows it, aisbx promote %s applies it, aisbx rm "
+		 "%s forgets "
+		 "it\n",
+		 attempt->name, attempt->name, attempt->name);
+	str_addf(&call->text, "%s\n", attempt->name);
+}
+
+static int conclude(struct attempt *attempt, struct error *err)
+{
+	struct op_call *call = attempt->call;
+	enum verdict verdict;
+	int applied = 0;
+
+	if (show_changes(attempt, err) < 0)
+		return -1;
+	verdict = decide(attempt, err);
+	if (verdict == VERDICT_APPLY)
+		applied = apply(attempt, err);
+	if (applied < 0)
+		return -1;
+	if ((applied > 0 || verdict == VERDICT_FORGET) && forget(attempt, err) < 0)
+		return -1;
+	if (!attempt->changed && attempt->gone)
+		str_add(&call->text, "nothing changed in the workspace\n");
+	if (!attempt->gone)
+		tell_kept(attempt);
+	return 0;
+}
+
+/* The result of the run, with what became of it beside. */
+static void write_data(struct attempt *attempt, const struct run_result *result)
+{
+	struct str *data = &attempt->call->data;
+
+	str_clear(data);
+	run_result_write(result, data);
+	str_truncate(data, data->len - 1);
+	str_add(data, ",\"kept\":");
+	if (attempt->gone)
+		str_add(data, "null");
+	else
+		str_addf(data, "\"%s\"", attempt->name);
+	str_add(data, ",\"promotion\":");
+	if (attempt->promotion)
+		json_write(data, attempt->promotion, 0);
+	else
+		str_add(data, "null");
+	str_add_char(data, '}');
+}
+
+static int try_request(struct attempt *attempt, const struct request *request, struct error *err)
+{
+	owned(run_result_done) struct run_result result;
+	struct op_call *call = attempt->call;
+	struct engine_run_options options = { .capture = call->json };
+	struct error ignored;
+	int outcome;
+
+	run_result_init(&result);
+	outcome = engine_run_kept(request, attempt->name, KEPT_MS, &options, &result, err);
+	if (op_result(call, &result, outcome, err) < 0) {
+		if (err->code != ERROR_LIBRARIES)
+			(void)engine_remove(attempt->name, &ignored);
+		return -1;
+	}
+	attempt->changed =
+		result.changes.added + result.changes.modified + result.changes.deleted > 0;
+	if (conclude(attempt, err) < 0)
+		return -1;
+	if (call->json)
+		write_data(attempt, &result);
+	return 0;
+}
+
+int op_try_run(struct op_call *call, struct error *err)
+{
+	owned(request_done) struct request request;
+	struct attempt attempt = { .call = call };
+	int status;
+
+	request_init(&request);
+	if (op_arg_switch(call, "yes") && op_arg_switch(call, "no"))
+		return error_set(err, ERROR_USAGE, "-y and -n contradict");
+	if (op_request(call, &request, err) < 0 || id_short("try", attempt.name, err) < 0)
+		return -1;
+	status = try_request(&attempt, &request, err);
+	value_free(attempt.promotion);
+	return status;
+}

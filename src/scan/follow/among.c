@@ -1,0 +1,30 @@
+/* Words in one text. */
+#include "scan/follow/among.h"
+
+#include <string.h>
+
+bool is_among_bytes(const char *words, const char *word, size_t len)
+{
+	if (len == 0 || memchr(word, ' ', len))
+		return false;
+	/* A word at a time by hand: they are short, and looked through for nearly every name of a text. */
+	for (;;) {
+		size_t same = 0;
+
+		while (same < len && words[same] == word[same] && words[same])
+			same++;
+		words += same;
+		if (same == len && (*words == ' ' || !*words))
+			return true;
+		while (*words && *words != ' ')
+			words++;
+		if (!*words)
+			return false;
+		words++;
+	}
+}
+
+bool is_among(const char *words, const char *word)
+{
+	return is_among_bytes(words, word, strlen(word));
+}

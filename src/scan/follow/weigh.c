@@ -1,0 +1,60 @@
+/* How grave meanings are. */
+#include "scan/follow/weigh.h"
+
+#include "base/str.h"
+#include "scan/follow/functions.h"
+
+#include <string.h>
+
+/* A path to a function that is known, or to a module with such functions in it. */
+static unsigned weigh_path(const struct function_row *rows, enum scan_language language,
+			   const struct meaning *path)
+{
+	const struct function_row *row = function_find(language, path->text);
+
+	if (row)
+		return 2 + (unsigned)row->severity;
+	for (row = rows; row->path; row++) {
+		if (row->path[0] == path->text[0] &&
+		    strncmp(row->path, path->text, path->len) == 0 && row->path[path->len] == '.')
+			return 2;
+	}
+	return 0;
+}
+
+static unsigned weigh_text(const struct meaning *text)
+{
+	static const unsigned weights[] = {
+		[PLACE_PLAIN] = 0,	[PLACE_SECRET] = 5,    [PLACE_ACCOUNTS] = 4,
+		[PLACE_START] = 5,	[PLACE_SYSTEM] = 3,    [PLACE_DISK] = 6,
+		[PLACE_EVERYTHING] = 6, [PLACE_TEMPORARY] = 0,
+	};
+	unsigned weight = weights[place_of(text->text)];
+
+	if (place_is_metadata(text->text))
+		weight = 5;
+	/* It may be a command, or code. */
+	return weight == 0 && strpbrk(text->text, " (;|") ? 1 : weight;
+}
+
+static unsigned weigh(const struct function_row *rows, enum scan_language language,
+		      const struct meaning *meaning)
+{
+	unsigned text = meaning->kind == MEANS_TEXT ? weigh_text(meaning) : 0, path;
+
+	if (meaning->kind != MEANS_TEXT && meaning->kind != MEANS_PATH)
+		return 0;
+	/* A text may name a module, or a function. */
+	path = meaning->len > 0 ? weigh_path(rows, language, meaning) : 0;
+	return path > text ? path : text;
+}
+
+unsigned weigh_python(const struct meaning *meaning)
+{
+	return weigh(python_functions, SCAN_PYTHON, meaning);
+}
+
+unsigned weigh_javascript(const struct meaning *meaning)
+{
+	return weigh(javascript_functions, SCAN_JAVASCRIPT, meaning);
+}

@@ -1,0 +1,492 @@
+/* Python and JavaScript: what a program does with the names it uses. */
+#include "base/own.h"
+#include "scan/follow/among.h"
+#include "scan/judge/command.h"
+#include "scan/follow/fold.h"
+#include "scan/follow/functions.h"
+#include "scan/judge/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct meaning *use_text(const struct use *use, unsigned position)
+{
+	return follow_text(use->job->follow, use_argument(use, position));
+}
+
+/* What the object says that the function is a method of. */
+static const struct meaning *own_text(const struct use *use)
+{
+	uint32_t callee = syntax_child(use->job->syntax, use->node, FIELD_CALLEE);
+	uint32_t object = callee == SYNTAX_NONE
+				  ? SYNTAX_NONE
+				  : syntax_child(use->job->syntax, callee, FIELD_OBJECT);
+
+	return follow_text(use->job->follow, object);
+}
+
+static bool is_known(const struct meaning *text)
+{
+	return text && !strchr(text->text, FOLD_GAP);
+}
+
+/* Whether the argument may be something else than what is known of it. */
+static bool has_more(const struct use *use, unsigned position)
+{
+	uint32_t argument = use_argument(use, position);
+
+	return argument != SYNTAX_NONE && meaning_has_more(use->job->follow->of[argument]);
+}
+
+void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity severity)
+{
+	if (severity > SEVERITY_NONE)
+		job_find(use->job, use->at, rule, severity, use->path);
+}
+
+/* A constant that does nothing evil is less grave than a text nobody knows. */
+static void judge_shell_text(const struct use *use)
+{
+	const struct meaning *text = use_text(use, 0);
+	bool is_sure = text && !has_more(use, 0);
+
+	for (; text; text = meaning_next(text)) {
+		(void)job_nested(use->job, use->at, SCAN_SHELL, text->text, text->len);
+		is_sure = is_sure && is_known(text);
+	}
+	use_tell(use, RULE_SUBPROCESS,
+		 is_sure && use->row->severity > SEVERITY_MEDIUM ? SEVERITY_MEDIUM
+								 : use->row->severity);
+}
+
+/* So many arguments are looked at; what hides behind them is a program that nobody writes. */
+#define ARGUMENTS_MAX 64u
+/* What a word costs, however short it is. */
+#define WORD_COST 32u
+
+static void add_words(const struct use *use, uint32_t node, struct strv *words)
+{
+	const struct follow *follow = use->job->follow;
+	uint32_t list = follow_list(follow, node);
+	const struct meaning *text = follow_text(follow, node);
+	static const char gap[] = { FOLD_GAP, '\0' };
+
+	if (list == SYNTAX_NONE) {
+		strv_add(words, text ? text->text : gap);
+		return;
+	}
+	for (uint32_t at = syntax_first(follow->syntax, list); at != SYNTAX_NONE;
+	     at = syntax_next(follow->syntax, at)) {
+		text = follow_text(follow, at);
+		if (!job_spend(use->job, WORD_COST + (text ? text->len : 0)))
+			return;
+		strv_add(words, text ? text->text : gap);
+	}
+}
+
+static bool is_true(const struct use *use, uint32_t node)
+{
+	return node != SYNTAX_NONE && !syntax_is(use->job->syntax, node, "False") &&
+	       !syntax_is(use->job->syntax, node, "0") &&
+	       !syntax_is(use->job->syntax, node, "None");
+}
+
+static void judge_words(const struct use *use)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	for (unsigned i = 0; i < ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++)
+		add_words(use, use_argument(use, i), &words);
+	use_tell(use, RULE_SUBPROCESS, use->row->severity);
+	/* os.execl("/bin/sh", "sh", ...) and spawn modes: the program comes first, its own name may follow. */
+	judge_command(use->job, use->at, &words);
+}
+
+static void judge_argv(const struct use *use)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	uint32_t first = use_argument(use, 0);
+
+	if (first == SYNTAX_NONE)
+		first = follow_keyword(use->job->follow, use->node, "args");
+	if (is_true(use, follow_keyword(use->job->follow, use->node, "shell"))) {
+		judge_shell_text(use);
+		if (!is_known(use_text(use, 0)))
+			use_tell(use, RULE_SUBPROCESS, SEVERITY_HIGH);
+		return;
+	}
+	use_tell(use, RULE_SUBPROCESS, use->row->severity);
+	if (first == SYNTAX_NONE)
+		return;
+	add_words(use, first, &words);
+	judge_command(use->job, use->at, &words);
+}
+
+static void judge_code(const struct use *use)
+{
+	uint32_t last = 0;
+	const struct meaning *text;
+	enum scan_severity severity = use->row->severity;
+
+	/* new Function("a", "b", "return a + b"): the last is the code. */
+	if (strcmp(use->path, "Function") == 0) {
+		while (use_argument(use, last + 1) != SYNTAX_NONE && last < ARGUMENTS_MAX)
+			last++;
+	}
+	for (text = use_text(use, last); text; text = meaning_next(text)) {
+		if (!is_known(text))
+			continue;
+		(void)job_nested(use->job, use->at, use->job->language, text->text, text->len);
+		severity = text->is_built ? SEVERITY_HIGH : severity;
+	}
+	use_tell(use, RULE_EXEC, severity);
+}
+
+/* A folder that the program made for itself: tempfile.mkdtemp(). */
+static bool is_temporary(const struct use *use)
+{
+	uint32_t first = use_argument(use, 0);
+	const struct meaning *path =
+		first == SYNTAX_NONE ? NULL
+				     : meaning_of_kind(use->job->follow->of[first], MEANS_PATH);
+
+	return path && !path->also &&
+	       (str_starts(path->text, "tempfile.") || str_starts(path->text, "fs.mkdtemp") ||
+		str_starts(path->text, "fs.promises.mkdtemp"));
+}
+
+/* "/" + name: whatever there is in the root. */
+static bool is_below_root(const struct meaning *text)
+{
+	size_t slashes = text ? strspn(text->text, "/") : 0;
+
+	return slashes > 0 && text->text[slashes] == FOLD_GAP;
+}
+
+/* Of all that a text may be, the one that is worst to delete; *TEXT becomes it. */
+static enum place_kind worst_place(const struct meaning **text)
+{
+	enum place_kind place = *text ? place_of((*text)->text) : PLACE_PLAIN;
+
+	for (const struct meaning *one = *text; one; one = one->also) {
+		if (one->kind != MEANS_TEXT || (place != PLACE_PLAIN && place != PLACE_TEMPORARY))
+			continue;
+		if (is_below_root(one) || (place_of(one->text) != PLACE_PLAIN &&
+					   place_of(one->text) != PLACE_TEMPORARY)) {
+			place = place_of(one->text);
+			*text = one;
+		}
+	}
+	return place;
+}
+
+static void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree)
+{
+	enum place_kind place = worst_place(&text);
+	enum scan_severity severity = use->row->severity;
+
+	if (is_known(text) || is_temporary(use))
+		severity = SEVERITY_LOW;
+	else
+		use->job->traits |= TRAIT_DELETES;
+	if (place == PLACE_EVERYTHING)
+		severity = SEVERITY_CRITICAL;
+	else if (place != PLACE_PLAIN && place != PLACE_TEMPORARY)
+		severity = is_tree ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	else if (is_below_root(text))
+		severity = SEVERITY_HIGH;
+	else if (is_tree && text && text->text[0] == FOLD_GAP && text->len == 1)
+		severity = use->row->severity;
+	use_tell(use, RULE_DELETE, severity);
+}
+
+static void judge_read_place(const struct use *use, const struct meaning *text)
+{
+	enum place_kind place = place_of(text->text);
+
+	if (place == PLACE_SECRET) {
+		use->job->traits |= TRAIT_SECRET;
+		job_find(use->job, use->at, RULE_SECRET_READ, SEVERITY_HIGH, text->text);
+	}
+	if (place == PLACE_ACCOUNTS) {
+		use->job->traits |= TRAIT_SECRET;
+		job_find(use->job, use->at, RULE_SECRET_READ, SEVERITY_MEDIUM, text->text);
+	}
+	if (place == PLACE_START && strcmp(use->path, "open") != 0)
+		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_MEDIUM, text->text);
+	if (place == PLACE_EVERYTHING && (use->row->traits & TRAIT_WALKS)) {
+		use->job->traits |= TRAIT_WALKS_ALL;
+		job_find(use->job, use->at, RULE_SECRET_READ, SEVERITY_LOW, text->text);
+	}
+}
+
+/* Whatever it may be, it may be read. */
+static void judge_reading(const struct use *use, const struct meaning *text)
+{
+	for (; text; text = meaning_next(text))
+		judge_read_place(use, text);
+}
+
+static void judge_written_place(const struct use *use, const struct meaning *text)
+{
+	enum place_kind place = place_of(text->text);
+
+	if (place == PLACE_START || place == PLACE_ACCOUNTS || place == PLACE_SECRET ||
+	    place_is_obeyed(text->text))
+		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_HIGH, text->text);
+	if (place == PLACE_SYSTEM)
+		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_MEDIUM, text->text);
+	if (place == PLACE_DISK)
+		job_find(use->job, use->at, RULE_DEVICE, SEVERITY_CRITICAL, text->text);
+}
+
+static void judge_writing(const struct use *use, const struct meaning *text)
+{
+	use->job->traits |= TRAIT_WRITES | (is_known(text) ? 0 : TRAIT_OVERWRITES);
+	if (judge_goes_on(use->job, use->node))
+		use_tell(use, RULE_EXHAUSTION, SEVERITY_HIGH);
+	for (; text; text = meaning_next(text))
+		judge_written_place(use, text);
+}
+
+static void judge_opening(const struct use *use)
+{
+	const struct meaning *mode = use_text(use, 1);
+
+	if (!mode)
+		mode = follow_text(use->job->follow,
+				   follow_keyword(use->job->follow, use->node, "mode"));
+	/* os.open takes flags, not letters: then both. */
+	if ((mode && strpbrk(mode->text, "wax+")) ||
+	    (!mode && use_argument(use, 1) != SYNTAX_NONE && strcmp(use->path, "open") != 0))
+		judge_writing(use, use_text(use, 0));
+	if (!mode || !strpbrk(mode->text, "wax"))
+		judge_reading(use, use_text(use, 0));
+	judge_own_text(use);
+}
+
+/* Of what each argument may be, the alternative WHICH; how many there are. */
+static unsigned judge_places_once(const struct use *use, unsigned which)
+{
+	owned(str_done) struct str whole = STR_INIT;
+	unsigned rounds = 1;
+
+	for (unsigned i = 0; i < ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++) {
+		const struct meaning *text = use_text(use, i);
+
+		if (follow_alternatives(text) > rounds)
+			rounds = follow_alternatives(text);
+		text = follow_alternative(text, which);
+		if (text)
+			str_addf(&whole, "%s%s", whole.len ? "/" : "", text->text);
+	}
+	if (whole.len > 0) {
+		const struct meaning text = { .kind = MEANS_TEXT, .text = str_cstr(&whole) };
+
+		judge_reading(use, &text);
+	}
+	return rounds;
+}
+
+static void judge_places(const struct use *use)
+{
+	unsigned rounds = judge_places_once(use, 0);
+
+	/* What stands behind may be an option. */
+	judge_reading(use, use_text(use, 0));
+	judge_own_text(use);
+	for (unsigned i = 1; i < rounds; i++)
+		(void)judge_places_once(use, i);
+}
+
+static void judge_module(const struct use *use)
+{
+	const struct meaning *name = use_text(use, 0);
+	enum scan_severity severity = use->row->severity;
+
+	if (is_known(name)) {
+		for (const struct meaning *one = name; one; one = one->also) {
+			if (one->kind == MEANS_TEXT)
+				job_import(use->job, use->at, one->text);
+		}
+		use_tell(use, use->row->rule, name->is_built ? SEVERITY_HIGH : severity);
+		return;
+	}
+	if (use_argument(use, 0) != SYNTAX_NONE)
+		use_tell(use, use->row->rule,
+			 severity > SEVERITY_MEDIUM || strcmp(use->path, "__import__") == 0
+				 ? SEVERITY_HIGH
+				 : SEVERITY_MEDIUM);
+}
+
+/* getattr(os, anything): of a module with teeth, an unknown member is grave. */
+static void judge_member(const struct use *use)
+{
+	const struct follow *follow = use->job->follow;
+	uint32_t object = use_argument(use, 0);
+	const struct meaning *name = use_text(use, 1);
+	const struct meaning *path =
+		object == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[object], MEANS_PATH);
+	static const char modules[] =
+		"os subprocess builtins __builtins__ sys shutil socket ctypes "
+		"importlib posix globalThis process child_process global "
+		"window pty";
+
+	if (name && judge_is_internal(name->text))
+		job_find(use->job, use->at, RULE_INTROSPECTION, SEVERITY_HIGH, name->text);
+	if (!is_known(name) && path && is_among(modules, path->text))
+		use_tell(use, RULE_DYNAMIC_NAME, SEVERITY_HIGH);
+}
+
+static void judge_mode(const struct use *use)
+{
+	uint32_t second = use_argument(use, 1);
+	const struct meaning *mode =
+		second == SYNTAX_NONE ? NULL
+				      : meaning_of_kind(use->job->follow->of[second], MEANS_NUMBER);
+
+	if (mode && (mode->number & 06000))
+		use_tell(use, RULE_PRIVILEGE, SEVERITY_HIGH);
+	else if (mode && (mode->number & 02))
+		use_tell(use, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+}
+
+static bool is_in_loop(const struct scan_job *job, uint32_t node)
+{
+	const struct syntax *syntax = job->syntax;
+
+	for (uint32_t at = node; at != SYNTAX_NONE; at = syntax->nodes[at].parent) {
+		const char *text = syntax->text + syntax->nodes[at].start;
+
+		if (syntax->nodes[at].kind == NODE_FUNCTION)
+			return false;
+		if (syntax->nodes[at].end - syntax->nodes[at].start > 6 &&
+		    (strncmp(text, "while", 5) == 0 || strncmp(text, "for", 3) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* A negative number is a group of processes, and -1 all of them. */
+static void judge_kill(const struct use *use)
+{
+	uint32_t first = use_argument(use, 0);
+	bool is_many = first != SYNTAX_NONE &&
+		       use->job->syntax->text[use->job->syntax->nodes[first].start] == '-';
+
+	if (is_many)
+		use_tell(use, use->row->rule, SEVERITY_HIGH);
+	else
+		use_tell(use, use->row->rule,
+			 is_in_loop(use->job, use->node) ? SEVERITY_MEDIUM : use->row->severity);
+}
+
+/* attrgetter("system"): whatever it is asked of later, there are few things of that name. */
+static void judge_name(const struct use *use)
+{
+	static const char *const modules[] = { "", "os.", "subprocess.P" };
+	const struct meaning *name = use_text(use, 0);
+
+	for (size_t i = 0; name && i < sizeof(modules) / sizeof(modules[0]); i++) {
+		owned(free_ptr) char *path = xasprintf("%s%s", modules[i], name->text);
+		const struct function_row *row = function_find(use->job->language, path);
+
+		if (row && row->severity >= SEVERITY_MEDIUM)
+			job_find(use->job, use->at, RULE_DYNAMIC_NAME, SEVERITY_HIGH, path);
+	}
+}
+
+static void judge_plain(const struct use *use)
+{
+	use_tell(use, use->row->rule, use->row->severity);
+}
+
+static void judge_looped(const struct use *use)
+{
+	use_tell(use, use->row->rule,
+		 is_in_loop(use->job, use->node) ? SEVERITY_HIGH : use->row->severity);
+}
+
+static void judge_file(const struct use *use)
+{
+	judge_deletion(use, use_text(use, 0), false);
+}
+
+static void judge_tree(const struct use *use)
+{
+	judge_deletion(use, use_text(use, 0), true);
+}
+
+static void judge_own_file(const struct use *use)
+{
+	judge_deletion(use, own_text(use), false);
+}
+
+static void judge_own_tree(const struct use *use)
+{
+	judge_reading(use, own_text(use));
+}
+
+static void judge_own_write(const struct use *use)
+{
+	judge_writing(use, own_text(use));
+}
+
+static void judge_write(const struct use *use)
+{
+	judge_writing(use, use_text(use, 0));
+}
+
+static void judge_timer(const struct use *use)
+{
+	if (use_text(use, 0))
+		judge_code(use);
+}
+
+static void judge_worker(const struct use *use)
+{
+	if (use_has_option(use, "eval"))
+		judge_code(use);
+}
+
+static void judge_page(const struct use *use)
+{
+	const struct meaning *text = use_text(use, 0);
+
+	use_tell(use, use->row->rule,
+		 text && judge_has_script(text->text) ? SEVERITY_MEDIUM : use->row->severity);
+}
+
+void judge_use(const struct use *use)
+{
+	static void (*const judges[])(const struct use *use) = {
+		[USE_PLAIN] = judge_plain,
+		[USE_SHELL] = judge_shell_text,
+		[USE_ARGV] = judge_argv,
+		[USE_WORDS] = judge_words,
+		[USE_CODE] = judge_code,
+		[USE_FILE] = judge_file,
+		[USE_TREE] = judge_tree,
+		[USE_OPEN] = judge_opening,
+		[USE_READ] = judge_places,
+		[USE_WRITE] = judge_write,
+		[USE_URL] = judge_url,
+		[USE_SEND] = judge_send,
+		[USE_MODULE] = judge_module,
+		[USE_MEMBER] = judge_member,
+		[USE_MODE] = judge_mode,
+		[USE_TIMER] = judge_timer,
+		[USE_LOOPED] = judge_looped,
+		[USE_KILL] = judge_kill,
+		[USE_NAME] = judge_name,
+		[USE_WORKER] = judge_worker,
+		[USE_OWN_FILE] = judge_own_file,
+		[USE_OWN_TREE] = judge_own_tree,
+		[USE_OWN_WRITE] = judge_own_write,
+		[USE_LOOKUP] = judge_lookup,
+		[USE_PAGE] = judge_page,
+		[USE_LISTEN] = judge_listen,
+	};
+
+	judges[use->row->use](use);
+}

@@ -1,0 +1,132 @@
+/* Python and JavaScript: what goes out, and who is let in. */
+#include "scan/follow/fold.h"
+#include "scan/judge/judge.h"
+
+#include <string.h>
+
+bool judge_gives_away(const struct scan_job *job, uint32_t node)
+{
+	const struct syntax *syntax = job->syntax;
+
+	if (node == SYNTAX_NONE)
+		return false;
+	for (uint32_t at = node; at < syntax->nodes[node].after; at++) {
+		const struct meaning *path = meaning_of_kind(job->follow->of[at], MEANS_PATH);
+		uint32_t parent = syntax->nodes[syntax->nodes[at].parent].kind;
+
+		if (!path || syntax->nodes[at].field == FIELD_OBJECT || parent == NODE_SUBSCRIPT)
+			continue;
+		if (strcmp(path->text, "os.environ") == 0 ||
+		    strcmp(path->text, "process.env") == 0 ||
+		    strcmp(path->text, "document.cookie") == 0 ||
+		    str_starts(path->text, "os.environ.copy") || str_starts(path->text, "open()") ||
+		    str_starts(path->text, "fs.readFileSync()") ||
+		    str_starts(path->text, "process.env.toString") ||
+		    str_starts(path->text, "Deno.env.toObject") ||
+		    str_starts(path->text, "localStorage"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_here(const char *url)
+{
+	/* To where the page came from. */
+	if (url[0] == '/' && url[1] != '/')
+		return true;
+	return strstr(url, "//localhost") || strstr(url, "//127.0.0.1") || strstr(url, "//[::1]");
+}
+
+static void judge_sending(const struct use *use, enum scan_severity severity)
+{
+	const struct meaning *url = use_text(use, 0);
+
+	if (url && place_is_metadata(url->text))
+		job_find(use->job, use->at, RULE_SECRET_READ, SEVERITY_HIGH, url->text);
+	if (url && is_here(url->text) && severity <= SEVERITY_MEDIUM)
+		severity = SEVERITY_LOW;
+	else if (judge_gives_away(use->job,
+				  syntax_child(use->job->syntax, use->node, FIELD_ARGUMENTS)))
+		severity = SEVERITY_HIGH;
+	use_tell(use, severity > use->row->severity ? RULE_SEND : use->row->rule, severity);
+}
+
+/* An option KEY: true among the call's arguments. */
+bool use_has_option(const struct use *use, const char *key)
+{
+	const struct syntax *syntax = use->job->syntax;
+	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
+
+	for (uint32_t at = arguments;
+	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
+		uint32_t above = syntax->nodes[at].parent;
+		uint32_t name = syntax->nodes[at].kind == NODE_PAIR
+					? syntax_child(syntax, at, FIELD_KEY)
+					: SYNTAX_NONE;
+		uint32_t value =
+			name == SYNTAX_NONE ? SYNTAX_NONE : syntax_child(syntax, at, FIELD_VALUE);
+
+		if (value != SYNTAX_NONE && syntax_is(syntax, name, key) &&
+		    !syntax_is(syntax, value, "false"))
+			return true;
+		/* { body } is { body: body }. */
+		if (syntax->nodes[at].kind == NODE_IDENTIFIER && above != arguments &&
+		    syntax->nodes[above].parent == arguments &&
+		    syntax->nodes[above].kind == NODE_OTHER && syntax_is(syntax, at, key))
+			return true;
+	}
+	return false;
+}
+
+/* { body: ... } as an option, or data=... as a keyword: not only getting. */
+static bool has_body(const struct use *use)
+{
+	return follow_keyword(use->job->follow, use->node, "data") != SYNTAX_NONE ||
+	       use_has_option(use, "body");
+}
+
+void judge_url(const struct use *use)
+{
+	const struct meaning *url = use_text(use, 0);
+	enum scan_severity severity = use->row->severity;
+
+	if (has_body(use)) {
+		use->job->traits |= TRAIT_SENDS;
+		severity = SEVERITY_MEDIUM;
+	}
+	/* What is put into an address leaves with it. */
+	if (url && strchr(url->text, FOLD_GAP) && strchr(url->text, '?'))
+		severity = SEVERITY_MEDIUM;
+	judge_sending(use, severity);
+}
+
+/* A name to be resolved that is made from data carries it away. */
+void judge_lookup(const struct use *use)
+{
+	const struct meaning *name = use_text(use, 0);
+	bool is_made = name && strchr(name->text, FOLD_GAP) && strchr(name->text, '.');
+
+	use_tell(use, use->row->rule, is_made ? SEVERITY_MEDIUM : use->row->severity);
+}
+
+/* A door for everybody: an address of all interfaces among the arguments. */
+void judge_listen(const struct use *use)
+{
+	const struct syntax *syntax = use->job->syntax;
+	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
+	bool is_open = false;
+
+	for (uint32_t at = arguments;
+	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
+		const struct meaning *text = follow_text(use->job->follow, at);
+
+		is_open = is_open || (text && (strcmp(text->text, "0.0.0.0") == 0 ||
+					       strcmp(text->text, "::") == 0));
+	}
+	use_tell(use, use->row->rule, is_open ? SEVERITY_MEDIUM : use->row->severity);
+}
+
+void judge_send(const struct use *use)
+{
+	judge_sending(use, use->row->severity);
+}

@@ -1,0 +1,342 @@
+/* The keeper's clients: what they ask for, and what init says to that. */
+#include "base/clock.h"
+#include "base/local_socket.h"
+#include "base/own.h"
+#include "supervise/keeper/parts.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Bytes as the kernel counts them: much of what it takes from us before it lets us wait, and not all. */
+#define UNHEARD_MAX (128 << 10)
+
+static int accept_one(const struct keeper *keeper)
+{
+	int fd;
+
+	do {
+		fd = accept4(keeper->options->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+/* Whoever comes too late hears why, and not that the sandbox was stopped. */
+static void turn_away(int fd)
+{
+	const struct client client = { .fd = fd };
+	struct error err;
+
+	error_set(&err, ERROR_CONFLICT, "%d others use the sandbox at this moment; try again later",
+		  CLIENTS_MAX);
+	client_fail(&client, &err);
+	close(fd);
+}
+
+void clients_accept(struct keeper *keeper)
+{
+	for (;;) {
+		int fd = accept_one(keeper);
+
+		if (fd < 0)
+			return;
+		if (!local_socket_is_ours(fd)) {
+			close(fd);
+		} else if (keeper->client_count == CLIENTS_MAX || keeper_watch(keeper, fd) < 0) {
+			turn_away(fd);
+		} else {
+			keeper->clients[keeper->client_count++] =
+				(struct client){ .fd = fd, .id = ++keeper->next_id };
+		}
+	}
+}
+
+struct client *client_of_fd(struct keeper *keeper, int fd)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].fd == fd)
+			return &keeper->clients[i];
+	}
+	return NULL;
+}
+
+struct client *client_of_id(struct keeper *keeper, uint32_t id)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].id == id)
+			return &keeper->clients[i];
+	}
+	return NULL;
+}
+
+static void send_init(struct keeper *keeper, enum attach_kind kind, uint32_t id)
+{
+	const struct attach_message message = { .kind = kind, .id = id };
+
+	(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
+}
+
+static void pass_signal(struct keeper *keeper, const struct client *client)
+{
+	const struct attach_message message = { .kind = ATTACH_SIGNAL,
+						.id = client->id,
+						.signal = keeper->packet.message.signal };
+
+	if (client->is_active && message.signal > 0 && message.signal <= SIGRTMAX)
+		(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
+}
+
+/* Whoever started something and goes away takes it along; what a finished command left in the background stays. */
+static void drop(struct keeper *keeper, struct client *client)
+{
+	if (client->is_active)
+		send_init(keeper, ATTACH_KILL, client->id);
+	if (client->has_frozen)
+		send_init(keeper, ATTACH_THAW, client->id);
+	/* By hand: init may still hold a copy. */
+	(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
+	close(client->fd);
+	*client = keeper->clients[--keeper->client_count];
+}
+
+/* One who is halted would have us wait until he goes on, and everybody else with us. */
+static bool is_listening(const struct client *client)
+{
+	int unheard = 0;
+
+	return ioctl(client->fd, SIOCOUTQ, &unheard) < 0 || unheard < UNHEARD_MAX;
+}
+
+void client_deny(struct client *client, const struct attach_denied *denied)
+{
+	struct attach_message message = { .kind = ATTACH_DENIED, .id = client->id };
+
+	if (!is_listening(client)) {
+		client->untold++;
+		return;
+	}
+	message.denied = *denied;
+	(void)attach_send(client->fd, &message, NULL, 0);
+}
+
+void client_fail(const struct client *client, const struct error *err)
+{
+	struct attach_message message = { .kind = ATTACH_FAILED, .id = client->id };
+
+	message.error = *err;
+	(void)attach_send(client->fd, &message, NULL, 0);
+}
+
+static void send_figures(struct keeper *keeper, const struct client *client, bool afresh)
+{
+	struct attach_message message = { .kind = ATTACH_FIGURES, .id = client->id };
+
+	keeper_figures(keeper, client, afresh, &message.figures);
+	(void)attach_send(client->fd, &message, NULL, 0);
+}
+
+static int forward(struct keeper *keeper, const struct client *client,
+		   const struct strv words[ATTACH_GROUPS], struct error *err)
+{
+	const struct keeper_options *options = keeper->options;
+	struct attach_packet *packet = &keeper->packet;
+	struct attach_message message = packet->message;
+	struct strv inside[ATTACH_GROUPS] = {
+		[ATTACH_COMMAND] = words[ATTACH_COMMAND], [ATTACH_SECRETS] = words[ATTACH_SECRETS]
+	};
+	size_t count = packet->fd_count - message.exec.is_outside;
+	int fds[1 + ATTACH_FDS_MAX] = { client->fd };
+	int status = 0;
+
+	strv_add(&inside[ATTACH_DIRECTORY],
+		 options->directory_of(words[ATTACH_DIRECTORY].items[0], options->cookie));
+	options->environment(&words[ATTACH_ENVIRON], &inside[ATTACH_ENVIRON], options->cookie);
+	for (size_t i = 0; i < words[ATTACH_SET].count; i++)
+		settings_add_env(&inside[ATTACH_ENVIRON], words[ATTACH_SET].items[i]);
+	for (size_t i = 0; i < count; i++)
+		fds[1 + i] = packet->fds[i];
+	message.id = client->id;
+	message.exec.is_outside = false;
+	if (attach_send_exec(keeper->launch.payload_fd, &message, inside, fds, 1 + count) < 0)
+		status = error_errno(err, ERROR_HOST, "cannot hand the command over");
+	strv_done(&inside[ATTACH_DIRECTORY]);
+	strv_done(&inside[ATTACH_ENVIRON]);
+	return status;
+}
+
+static void start_exec(struct keeper *keeper, struct client *client)
+{
+	struct strv words[ATTACH_GROUPS] = { 0 };
+	struct error err;
+
+	if (client->is_active || client->pid)
+		return;
+	if (!fresh_look(keeper)) {
+		fresh_refuse(keeper, client);
+		return;
+	}
+	/* First of all: it is still awake now, and need not be woken for them later. */
+	send_figures(keeper, client, false);
+	if (attach_words(&keeper->packet, words, &err) < 0 ||
+	    forward(keeper, client, words, &err) < 0) {
+		client_fail(client, &err);
+	} else {
+		client->is_active = true;
+		keeper->is_idle = false;
+		fresh_note(keeper);
+	}
+	if (words[ATTACH_SECRETS].count > 0)
+		explicit_bzero(keeper->packet.body, sizeof(keeper->packet.body));
+	secrets_words_done(&words[ATTACH_SECRETS]);
+	for (size_t i = 0; i < ATTACH_GROUPS; i++)
+		strv_done(&words[i]);
+}
+
+/* To one of another version most likely; errors look the same to all of them. */
+static void tell_loss(const struct client *client, int got)
+{
+	struct error err;
+
+	attach_lost(got, &err);
+	client_fail(client, &err);
+}
+
+static bool is_init_ready(const struct keeper *keeper)
+{
+	struct pollfd ready = { .fd = keeper->launch.payload_fd, .events = POLLIN };
+
+	return poll(&ready, 1, 0) == 1;
+}
+
+/* What init has said before a client's next request could be made: that the last process has ended, perhaps. */
+static void hear_init_first(struct keeper *keeper)
+{
+	while (!keeper->is_idle && !keeper->is_over && is_init_ready(keeper))
+		clients_hear_init(keeper);
+}
+
+void client_step(struct keeper *keeper, struct client *client)
+{
+	struct attach_packet *packet = &keeper->packet;
+
+	hear_init_first(keeper);
+	int got = attach_receive(client->fd, packet);
+
+	if (got < 0)
+		tell_loss(client, got);
+	if (got <= 0) {
+		drop(keeper, client);
+		return;
+	}
+	switch (packet->message.kind) {
+	case ATTACH_EXEC:
+		start_exec(keeper, client);
+		break;
+	case ATTACH_KILL:
+		if (client->is_active)
+			send_init(keeper, ATTACH_KILL, client->id);
+		break;
+	case ATTACH_SIGNAL:
+		pass_signal(keeper, client);
+		break;
+	case ATTACH_FREEZE:
+	case ATTACH_THAW:
+		client->has_frozen = packet->message.kind == ATTACH_FREEZE;
+		send_init(keeper, packet->message.kind, client->id);
+		break;
+	case ATTACH_LOOK:
+		network_flush(keeper, client);
+		/* A command may have ended before the next look at what it wrote. */
+		bounds_look(keeper, !client->is_active);
+		send_figures(keeper, client, true);
+		break;
+	case ATTACH_NETWORK:
+		network_tell(keeper, client);
+		break;
+	case ATTACH_RULE:
+		network_change(keeper, client, &packet->message.rule);
+		break;
+	case ATTACH_STOP:
+		keeper->is_over = true;
+		break;
+	case ATTACH_FIGURES:
+	case ATTACH_STARTED:
+	case ATTACH_TERMINAL:
+	case ATTACH_RUNNING:
+	case ATTACH_DENIED:
+	case ATTACH_ENDED:
+	case ATTACH_IDLE:
+	case ATTACH_DONE:
+	case ATTACH_FAILED:
+		break;
+	}
+	attach_close(packet);
+}
+
+static bool has_active(const struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].is_active)
+			return true;
+	}
+	return false;
+}
+
+void clients_hear_init(struct keeper *keeper)
+{
+	struct attach_packet *packet = &keeper->packet;
+	const struct attach_message *message = &packet->message;
+
+	/* It may have been heard meanwhile. */
+	if (!is_init_ready(keeper))
+		return;
+	if (attach_receive(keeper->launch.payload_fd, packet) <= 0) {
+		keeper->is_over = keeper->has_lost_init = true;
+		return;
+	}
+	struct client *client = client_of_id(keeper, message->id);
+
+	if (message->kind == ATTACH_IDLE) {
+		/* Said before init heard of a command that is on its way: then it says so again behind that one. */
+		keeper->is_idle = !has_active(keeper);
+		keeper->idle_since_ns = clock_now_ns();
+		keeper->left_ns = message->at_ns;
+		if (keeper->is_idle)
+			fresh_tidy(keeper);
+	} else if (message->kind == ATTACH_STARTED && client) {
+		client->pid = message->pid;
+	} else if (message->kind == ATTACH_ENDED && client) {
+		client->is_active = false;
+	} else if (message->kind == ATTACH_DONE && client) {
+		(void)attach_send(client->fd, message, NULL, 0);
+	}
+	attach_close(packet);
+}
+
+void clients_fail(struct keeper *keeper, const struct error *err)
+{
+	clients_accept(keeper);
+	for (size_t i = 0; i < keeper->client_count; i++)
+		client_fail(&keeper->clients[i], err);
+}
+
+void clients_end(struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		const struct client *client = &keeper->clients[i];
+		struct attach_message ended = { .kind = ATTACH_ENDED, .id = client->id };
+
+		if (!client->is_active)
+			continue;
+		send_figures(keeper, client, true);
+		ended.ended.wait_status = SIGKILL;
+		/* Init alone can only have been ended by the kernel, or by somebody outside. */
+		ended.ended.is_stopped = !keeper->has_lost_init;
+		(void)attach_send(client->fd, &ended, NULL, 0);
+	}
+}

@@ -1,0 +1,89 @@
+/* Whose denial it was: each client hears of what its own command tried. */
+#include "base/fd.h"
+#include "supervise/keeper/parts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANCESTORS_MAX 64
+
+/* The last number of a line of /proc/PID/status: as the innermost namespace counts. 0 when it is not there. */
+static pid_t last_number(const char *status, const char *key)
+{
+	const char *line = strstr(status, key);
+	const char *at;
+
+	if (!line)
+		return 0;
+	line += strlen(key);
+	at = line + strcspn(line, "\n");
+	while (at > line && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return (pid_t)strtol(at, NULL, 10);
+}
+
+static bool read_status(pid_t pid, char *text, size_t size)
+{
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return file_read_small(AT_FDCWD, path, text, size) > 0;
+}
+
+static struct client *client_of_pid(struct keeper *keeper, pid_t inside)
+{
+	for (size_t i = 0; inside > 1 && i < keeper->client_count; i++) {
+		if (keeper->clients[i].pid == inside && keeper->clients[i].is_active)
+			return &keeper->clients[i];
+	}
+	return NULL;
+}
+
+struct client *client_newest(struct keeper *keeper)
+{
+	struct client *newest = NULL;
+
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		struct client *client = &keeper->clients[i];
+
+		if (client->is_active && (!newest || client->id > newest->id))
+			newest = client;
+	}
+	return newest;
+}
+
+/* By session, else by whoever started it, else the newest command. */
+static struct client *find_client(struct keeper *keeper, pid_t pid)
+{
+	char status[4096];
+
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1 && pid != keeper->launch.init_pid; i++) {
+		if (!read_status(pid, status, sizeof(status)))
+			break;
+		struct client *client = client_of_pid(keeper, last_number(status, "\nNSsid:"));
+
+		if (!client)
+			client = client_of_pid(keeper, last_number(status, "\nNStgid:"));
+		if (client)
+			return client;
+		pid = last_number(status, "\nPPid:");
+	}
+	return client_newest(keeper);
+}
+
+void denials_tell(struct keeper *keeper, const struct notify_event *event)
+{
+	struct client *client = find_client(keeper, event->pid);
+	struct attach_denied denied = { 0 };
+
+	if (!client)
+		return;
+	(void)snprintf(denied.layer, sizeof(denied.layer), "%s",
+		       event->kind == NOTIFY_NET ? "net" : "seccomp");
+	(void)snprintf(denied.what, sizeof(denied.what), "%s", event->what);
+	(void)snprintf(denied.rule, sizeof(denied.rule), "%s", event->rule ? event->rule : "");
+	(void)snprintf(denied.hint, sizeof(denied.hint), "%s", event->hint);
+	client_deny(client, &denied);
+}

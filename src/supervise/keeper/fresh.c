@@ -1,0 +1,119 @@
+/*
+ * A sandbox's look at the host's files, taken anew for each command.
+ *
+ * An overlay keeps the names that it looked up, found or not, also when the host replaces what they stood for. So the
+ * names are dropped once when the last process has ended, while the caller of the command has its answer already, and once
+ * more before the next command, when there is little left to drop. That second moment is noted: a file of the host that
+ * has not changed since then is what the sandbox sees.
+ */
+#include "base/clock.h"
+#include "base/own.h"
+#include "supervise/keeper/parts.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct place place_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? (struct place){ 0 } : (struct place){ st.st_dev, st.st_ino };
+}
+
+/* The directory that holds a mount point of the sandbox inside the workspace. */
+static struct place place_of_bind(const struct spec *spec, const struct spec_bind *bind)
+{
+	size_t len = strlen(spec->workspace);
+
+	if (strncmp(bind->target, spec->workspace, len) != 0 || bind->target[len] != '/')
+		return (struct place){ 0 };
+	owned(free_ptr) char *parent = xstrdup(bind->target);
+
+	*strrchr(parent, '/') = '\0';
+	return place_of(parent);
+}
+
+void fresh_begin(struct keeper *keeper)
+{
+	const struct spec *spec = keeper->options->spec;
+
+	keeper->left_ns = clock_now_ns();
+	keeper->workspace = place_of(spec->workspace);
+	keeper->bind_places = xcalloc(spec->bind_count + 1, sizeof(struct place));
+	for (size_t i = 0; i < spec->bind_count; i++)
+		keeper->bind_places[i] = place_of_bind(spec, &spec->binds[i]);
+}
+
+void fresh_end(struct keeper *keeper)
+{
+	const struct keeper_options *options = keeper->options;
+
+	options->note_left(options->dir_fd, keeper->is_idle ? keeper->left_ns : clock_now_ns());
+}
+
+static bool is_same_place(struct place one, struct place other)
+{
+	return one.dev == other.dev && one.ino == other.ino;
+}
+
+/* Directories that mounts of the sandbox hold on to: no reconfiguring shows another one in their place. */
+static bool are_places_the_same(const struct keeper *keeper)
+{
+	const struct spec *spec = keeper->options->spec;
+
+	if (!is_same_place(keeper->workspace, place_of(spec->workspace)))
+		return false;
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		if (!is_same_place(keeper->bind_places[i], place_of_bind(spec, &spec->binds[i])))
+			return false;
+	}
+	return true;
+}
+
+void fresh_tidy(struct keeper *keeper)
+{
+	(void)root_overlays_drop_names(&keeper->launch.overlays, false);
+}
+
+bool fresh_look(struct keeper *keeper)
+{
+	const struct root_overlays *overlays = &keeper->launch.overlays;
+
+	keeper->fresh_ns = 0;
+	/* The mount itself was the moment. */
+	if (!keeper->was_entered)
+		return true;
+	/* Names that processes hold stay as they were: then this is no moment to go by, but it shows the others. */
+	if (!keeper->is_idle) {
+		fresh_tidy(keeper);
+		return true;
+	}
+	keeper->fresh_ns = clock_stamp_ns();
+	/* The caller waits: other directories than the workspace's were looked after when the last process had ended. */
+	return are_places_the_same(keeper) && root_overlays_drop_names(overlays, true) == 0;
+}
+
+void fresh_refuse(struct keeper *keeper, const struct client *client)
+{
+	struct error err;
+
+	/* First: the client tries again at once, and must not come back here. */
+	(void)unlinkat(keeper->options->dir_fd, KEEPER_SOCKET, 0);
+	error_set(&err, ERROR_CONFLICT,
+		  "the sandbox has to be started anew, to show the files of the host as they are; "
+		  "run the command again");
+	err.errnum = ESTALE;
+	client_fail(client, &err);
+	keeper->is_over = true;
+}
+
+void fresh_note(struct keeper *keeper)
+{
+	const struct keeper_options *options = keeper->options;
+
+	keeper->was_entered = true;
+	if (keeper->fresh_ns)
+		options->note_fresh(options->dir_fd, keeper->fresh_ns, keeper->left_ns);
+}

@@ -1,0 +1,126 @@
+/* The gateway of a named sandbox: what it tells is passed on to whoever runs a command there, its rules can be changed. */
+#include "supervise/keeper/parts.h"
+#include "net/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define REPORTS_PER_STEP 64
+#define FLUSH_MS 100
+#define ORDER_MS 2000
+
+static void tell(struct keeper *keeper, struct client *client, const struct net_denial *denial)
+{
+	struct attach_denied denied = { .time_ms = denial->time_ms };
+
+	(void)snprintf(denied.layer, sizeof(denied.layer), "%s", denial->layer);
+	(void)snprintf(denied.what, sizeof(denied.what), "%.90s", denial->what);
+	(void)snprintf(denied.rule, sizeof(denied.rule), "%.90s", denial->rule);
+	(void)snprintf(denied.hint, sizeof(denied.hint), "%.90s", denial->hint);
+	keeper->denied[keeper->denied_count++ % DENIED_KEPT] = denied;
+	if (client)
+		client_deny(client, &denied);
+}
+
+static void lose(struct keeper *keeper, const struct net_report *report)
+{
+	struct error err;
+
+	error_set(&err, ERROR_HOST, "the network's gateway is gone");
+	if (!keeper->is_serving)
+		clients_fail(keeper, report ? &report->error : &err);
+	keeper->is_over = true;
+}
+
+void network_hear(struct keeper *keeper)
+{
+	struct net_report report;
+
+	for (int i = 0; i < REPORTS_PER_STEP; i++) {
+		int got = net_report_receive(keeper->launch.gateway_fd, &report);
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (got <= 0 || report.kind == NET_REPORT_FAILED) {
+			lose(keeper, got > 0 ? &report : NULL);
+			return;
+		}
+		if (report.kind == NET_REPORT_DENIAL)
+			tell(keeper, client_newest(keeper), &report.denial);
+	}
+}
+
+struct listener {
+	struct keeper *keeper;
+	struct client *client;
+};
+
+static void take(struct net_denial *denial, void *cookie)
+{
+	const struct listener *listener = cookie;
+
+	tell(listener->keeper, listener->client, denial);
+}
+
+/* Asks the gateway and takes what it says up to its answer. Whether it answered in time. */
+static bool ask(struct keeper *keeper, struct client *client, int patience_ms,
+		struct net_counts *ret_counts)
+{
+	struct listener listener = { keeper, client };
+
+	return launch_rules_await(&keeper->launch, patience_ms, take, &listener, ret_counts);
+}
+
+void network_flush(struct keeper *keeper, struct client *client)
+{
+	struct net_counts ignored;
+
+	(void)ask(keeper, client, FLUSH_MS, &ignored);
+}
+
+void network_tell(struct keeper *keeper, const struct client *client)
+{
+	struct attach_message message = { .kind = ATTACH_NETWORK, .id = client->id };
+	struct attach_message denied = { .kind = ATTACH_DENIED, .id = client->id };
+	struct net_counts counts = { 0 };
+	size_t first;
+
+	(void)ask(keeper, client_newest(keeper), ORDER_MS, &counts);
+	if (launch_rules_tell(&keeper->rules, keeper->options->spec, client->fd, client->id) < 0)
+		return;
+	first = keeper->denied_count > DENIED_KEPT ? keeper->denied_count - DENIED_KEPT : 0;
+	for (size_t i = first; i < keeper->denied_count; i++) {
+		denied.denied = keeper->denied[i % DENIED_KEPT];
+		(void)attach_send(client->fd, &denied, NULL, 0);
+	}
+	message.network = (struct attach_network){ .has_gateway = keeper->launch.gateway_fd >= 0,
+						   .connections = counts.connections,
+						   .sent_bytes = counts.sent_bytes,
+						   .received_bytes = counts.received_bytes };
+	(void)attach_send(client->fd, &message, NULL, 0);
+}
+
+static int change(struct keeper *keeper, struct client *client, const struct attach_rule *rule,
+		  struct error *err)
+{
+	struct net_counts ignored;
+
+	if (launch_rules_change(&keeper->rules, &keeper->launch, keeper->options->spec, rule, err) <
+	    0)
+		return -1;
+	/* Its answer comes behind the change. */
+	if (!ask(keeper, client, ORDER_MS, &ignored))
+		return error_set(err, ERROR_HOST, "the network's gateway does not answer");
+	return 0;
+}
+
+void network_change(struct keeper *keeper, struct client *client, const struct attach_rule *rule)
+{
+	const struct attach_message done = { .kind = ATTACH_DONE, .id = client->id };
+	struct error err;
+
+	if (change(keeper, client, rule, &err) < 0)
+		client_fail(client, &err);
+	else
+		(void)attach_send(client->fd, &done, NULL, 0);
+}

@@ -1,0 +1,133 @@
+/* What the files of the keeper share. */
+#ifndef KEEPER_PARTS_H
+#define KEEPER_PARTS_H
+
+#include "confine/notify.h"
+#include "supervise/keeper/keeper.h"
+#include "launch/resident/attach.h"
+#include "launch/launch.h"
+#include "launch/rename/moves.h"
+#include "launch/start/rules.h"
+#include "confine/quota.h"
+#include "observe/disk_watch.h"
+
+#include <stdbool.h>
+
+#define CLIENTS_MAX 1024
+#define DENIED_KEPT 32
+
+struct client {
+	int fd;
+	uint32_t id;	/* of its exec or request; every client has another */
+	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
+	bool is_active; /* an exec is under way */
+	bool has_frozen;
+	uint64_t untold; /* denials that it was not told */
+};
+
+/* A directory of the host by what it is, not by its name. */
+struct place {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct keeper {
+	const struct keeper_options *options;
+	struct launch launch;
+	struct launch_io io;
+	struct sock_fprog filter; /* the user's own */
+	int epoll_fd, listener_fd;
+	struct moves moves;
+	struct client clients[CLIENTS_MAX];
+	size_t client_count;
+	uint32_t next_id;
+	bool is_serving, is_idle, is_over;
+	bool has_lost_init;		  /* which ended by itself */
+	uint64_t disk_stops, inode_stops; /* how often whoever filled the top was ended */
+	int top_fd;			  /* of the writable top */
+	struct disk_watch disk;
+	struct quota quota; /* where the filesystem has them; then nobody is ended for the disk */
+	bool was_full, was_crammed;
+	uint64_t idle_since_ns;
+	uint64_t left_ns; /* when the last process inside had ended */
+	bool was_entered; /* a command was started */
+	uint64_t
+		fresh_ns; /* when the names were dropped for the command that is being started; 0: they were not */
+	struct place workspace, *bind_places;	  /* when the sandbox was started */
+	uint64_t oom_kills, pids_refused;	  /* as last read */
+	struct launch_rules rules;		  /* of the gateway */
+	struct attach_denied denied[DENIED_KEPT]; /* by the network; a ring */
+	size_t denied_count;			  /* ever */
+	struct attach_packet packet;
+};
+
+int keeper_watch(struct keeper *keeper, int fd);
+
+/* Takes whoever waits on the socket. */
+void clients_accept(struct keeper *keeper);
+
+struct client *client_of_fd(struct keeper *keeper, int fd);
+struct client *client_of_id(struct keeper *keeper, uint32_t id);
+
+/* Reads and does what one client asks for, or notices that it is gone. */
+void client_step(struct keeper *keeper, struct client *client);
+
+/* Before the sandbox is started. */
+void fresh_begin(struct keeper *keeper);
+/* After its end, when no process is left inside. */
+void fresh_end(struct keeper *keeper);
+/* After the last process inside has ended. */
+void fresh_tidy(struct keeper *keeper);
+/* Before a command: false when the sandbox cannot be shown the host's files as they are, and has to be started anew. */
+bool fresh_look(struct keeper *keeper);
+/* Then: has CLIENT try again, and ends the sandbox. */
+void fresh_refuse(struct keeper *keeper, const struct client *client);
+/* When it is on its way: notes the moment. */
+void fresh_note(struct keeper *keeper);
+
+/* What init says. */
+void clients_hear_init(struct keeper *keeper);
+
+/* Why the sandbox could not be started, to everybody who waits. */
+void clients_fail(struct keeper *keeper, const struct error *err);
+
+/* The sandbox is at its end: tells everybody whose command is under way that it is over, and what it had used. */
+void clients_end(struct keeper *keeper);
+
+/* What was refused to its command. One who does not listen is only told how many he missed, and that later. */
+void client_deny(struct client *client, const struct attach_denied *denied);
+
+/* Tells the client it belongs to what was refused inside. */
+void denials_tell(struct keeper *keeper, const struct notify_event *event);
+
+/* What the sandbox has used, and CLIENT's command of it; AFRESH reads the groups again. */
+void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,
+		    struct attach_figures *ret_figures);
+
+/*
+ * Bounds that nobody else keeps, while somebody is inside; ends everybody who is beyond one. AT_LAST: a command has ended,
+ * and is told what it met.
+ */
+void bounds_init(struct keeper *keeper);
+void bounds_done(struct keeper *keeper);
+void bounds_look(struct keeper *keeper, bool at_last);
+
+/* What the network's gateway says: denials go to the newest command. When the gateway is gone, so is the sandbox. */
+void network_hear(struct keeper *keeper);
+
+/* Has everything the gateway saw so far told, to that client. Does nothing without a gateway. */
+void network_flush(struct keeper *keeper, struct client *client);
+
+/* Answers ATTACH_NETWORK: the last denials, then the counts. */
+void network_tell(struct keeper *keeper, const struct client *client);
+
+/* Answers ATTACH_RULE: changes the rules of the running gateway, for connections from now on. */
+void network_change(struct keeper *keeper, struct client *client, const struct attach_rule *rule);
+
+/* Why its request came to nothing. */
+void client_fail(const struct client *client, const struct error *err);
+
+/* The client whose command was started last, or NULL. */
+struct client *client_newest(struct keeper *keeper);
+
+#endif

@@ -1,0 +1,25 @@
+/* The keeper's socket: in the sandbox's directory, for its owner only. */
+#include "base/local_socket.h"
+#include "supervise/keeper/keeper.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define WAITING_MAX 128
+
+int keeper_listen(int dir_fd, int *ret_fd, struct error *err)
+{
+	(void)unlinkat(dir_fd, KEEPER_SOCKET, 0);
+	*ret_fd = local_socket_listen(dir_fd, KEEPER_SOCKET, WAITING_MAX);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "the sandbox's socket") : 0;
+}
+
+int keeper_connect(int dir_fd, int *ret_fd, struct error *err)
+{
+	*ret_fd = local_socket_connect(dir_fd, KEEPER_SOCKET);
+	if (*ret_fd >= 0)
+		return 0;
+	return error_errno(err,
+			   errno == ENOENT || errno == ECONNREFUSED ? ERROR_NOT_FOUND : ERROR_HOST,
+			   "the sandbox's socket");
+}

@@ -1,0 +1,204 @@
+/* How far reality has moved since a sandbox took its base: where it matters, and elsewhere. */
+#include "workspace/base/origin.h"
+
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/own.h"
+#include "workspace/base/origin_index.h"
+#include "workspace/disk/sys.h"
+#include "workspace/disk/target.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DRIFT_KEPT_MAX 1000
+#define CLOCK_EVERY 256 /* entries between two looks at the clock */
+
+void staleness_done(struct staleness *staleness)
+{
+	for (size_t i = 0; i < staleness->count; i++)
+		free(staleness->items[i].path);
+	for (size_t i = 0; i < staleness->drift_kept; i++)
+		free(staleness->drift[i].path);
+	free(staleness->items);
+	free(staleness->drift);
+	*staleness = (struct staleness){ 0 };
+}
+
+static enum stale_kind kind_of(const struct origin *origin, const struct txn_identity *now)
+{
+	if (origin->quality == ORIGIN_EXACT)
+		return STALE_NOT;
+	if (!now->exists)
+		return origin->identity.exists ? STALE_GONE : STALE_NOT;
+	/* What it was is lost: all that can be said is that it is not that any more. */
+	if (origin->quality == ORIGIN_LOST || origin->identity.exists)
+		return STALE_CHANGED;
+	return STALE_APPEARED;
+}
+
+static void add_stale(struct staleness *staleness, const char *path, enum stale_kind kind,
+		      const struct txn_identity *now)
+{
+	if ((staleness->count & (staleness->count - 1)) == 0)
+		staleness->items =
+			xrealloc(staleness->items, staleness->count ? staleness->count * 2 : 1,
+				 sizeof(struct stale_entry));
+	staleness->items[staleness->count++] = (struct stale_entry){
+		.path = xstrdup(path),
+		.kind = kind,
+		.changed_ms = now->exists ? (uint64_t)now->ctime_ns / 1000000 : 0,
+	};
+}
+
+/* Those of unknown time first: they may be the oldest. */
+static int compare_times(const void *a, const void *b)
+{
+	const struct stale_entry *one = a, *other = b;
+
+	if (one->changed_ms != other->changed_ms)
+		return one->changed_ms < other->changed_ms ? -1 : 1;
+	return strcmp(one->path, other->path);
+}
+
+static int find_stale(const struct origin_index *index, const struct delta *delta,
+		      struct staleness *staleness, struct error *err)
+{
+	for (size_t i = 0; i < delta->count; i++) {
+		const struct delta_entry *entry = &delta->items[i];
+		owned(origin_done) struct origin origin = { 0 };
+		struct txn_identity now;
+
+		if (!target_relative(index->sandbox->workspace, entry->path))
+			continue;
+		if (origin_find(index, entry, &origin, err) < 0)
+			return -1;
+		origin_index_look(index, origin_base_path(index->stack, entry), &now);
+		enum stale_kind kind = kind_of(&origin, &now);
+
+		if (kind != STALE_NOT)
+			add_stale(staleness, entry->path, kind, &now);
+	}
+	if (staleness->count > 1)
+		qsort(staleness->items, staleness->count, sizeof(struct stale_entry),
+		      compare_times);
+	return 0;
+}
+
+/* A walk of the workspace for what changed since the base was taken. */
+struct drift_walk {
+	const struct origin_index *index;
+	const struct delta *delta;
+	struct staleness *staleness;
+	struct strv ahead; /* directories still to be looked into, relative */
+	uint64_t until_ns;
+	size_t looked_at;
+};
+
+static int compare_entry(const void *path, const void *entry)
+{
+	return strcmp(path, ((const struct delta_entry *)entry)->path);
+}
+
+/* Told of already, or made so by a promotion of the sandbox's own. */
+static bool is_known(const struct drift_walk *walk, const char *path,
+		     const struct txn_identity *now)
+{
+	const struct origin_record *record = origin_index_record(walk->index, path);
+
+	if (record && target_is_same(&record->origin.identity, now))
+		return true;
+	return walk->delta->count > 0 && bsearch(path, walk->delta->items, walk->delta->count,
+						 sizeof(struct delta_entry), compare_entry);
+}
+
+static void look_at(struct drift_walk *walk, int dir_fd, const char *name, char *relative)
+{
+	const struct sandbox *sandbox = walk->index->sandbox;
+	owned(free_ptr) char *path = xasprintf("%s/%s", sandbox->workspace, relative);
+	struct staleness *staleness = walk->staleness;
+	struct txn_identity now;
+
+	if (txn_identity_of(dir_fd, name, &now) < 0)
+		staleness->is_partial = true;
+	if (target_type(&now) == 'd') {
+		strv_add(&walk->ahead, relative);
+		return;
+	}
+	if (!now.exists || (uint64_t)now.ctime_ns < sandbox->base_ns || is_known(walk, path, &now))
+		return;
+	staleness->drift_count++;
+	if (staleness->drift_kept == DRIFT_KEPT_MAX)
+		return;
+	if (!staleness->drift)
+		staleness->drift = xcalloc(DRIFT_KEPT_MAX, sizeof(struct stale_entry));
+	staleness->drift[staleness->drift_kept++] = (struct stale_entry){
+		.path = ptr_take(&path),
+		.kind = now.btime_ns >= sandbox->base_ns ? STALE_APPEARED : STALE_CHANGED,
+		.changed_ms = (uint64_t)now.ctime_ns / 1000000,
+	};
+}
+
+static bool has_time(struct drift_walk *walk)
+{
+	if (walk->looked_at++ % CLOCK_EVERY != 0 || clock_now_ns() < walk->until_ns)
+		return true;
+	walk->staleness->is_partial = true;
+	return false;
+}
+
+/* Lists one directory; what cannot be read is not looked at. False when time is up. */
+static bool walk_directory(struct drift_walk *walk, const char *path)
+{
+	owned(fd_close) int fd = sys_open_beneath(walk->index->workspace_fd, *path ? path : ".",
+						  O_RDONLY | O_DIRECTORY);
+	owned(dir_close) DIR *dir = dir_take(&fd);
+	struct dirent *entry;
+	bool in_time = true;
+
+	while (in_time && dir_next(dir, &entry) > 0) {
+		owned(free_ptr) char *relative =
+			xasprintf("%s%s%s", path, *path ? "/" : "", entry->d_name);
+
+		look_at(walk, dirfd(dir), entry->d_name, relative);
+		in_time = has_time(walk);
+	}
+	return in_time;
+}
+
+int origin_staleness(const struct sandbox *sandbox, const struct view_stack *stack,
+		     const struct delta *delta, uint64_t walk_until_ns,
+		     struct staleness *ret_staleness, struct error *err)
+{
+	struct staleness staleness = { 0 };
+	struct origin_index *index;
+
+	if (origin_index_open(sandbox, stack, &index, err) < 0)
+		return -1;
+	struct drift_walk drift = { .index = index,
+				    .delta = delta,
+				    .staleness = &staleness,
+				    .ahead = STRV_INIT,
+				    .until_ns = walk_until_ns };
+	int status = find_stale(index, delta, &staleness, err);
+
+	staleness.clock_stepped = !index->times_hold;
+	/* Without times there is nothing to tell drift by. */
+	staleness.is_partial = walk_until_ns && staleness.clock_stepped;
+	if (status == 0 && walk_until_ns && index->times_hold) {
+		strv_add(&drift.ahead, "");
+		for (size_t i = 0; i < drift.ahead.count; i++)
+			if (!walk_directory(&drift, drift.ahead.items[i]))
+				break;
+	}
+	strv_done(&drift.ahead);
+	origin_index_close(index);
+	if (status < 0) {
+		staleness_done(&staleness);
+		return -1;
+	}
+	*ret_staleness = staleness;
+	return 0;
+}

@@ -1,0 +1,315 @@
+/*
+ * The base of a path that nothing is recorded of. It is what the host has now only where that can be proved: by the mark
+ * that the kernel leaves on a copied file, which names the inode that it copied, with the time of the copy; or because
+ * nothing has changed since a moment at which the sandbox did not know the name yet. No mark, or an empty one (plain
+ * users, files with several names), proves nothing; equal stamps count as a change.
+ */
+#include "workspace/base/origin_index.h"
+
+#include "base/own.h"
+#include "workspace/disk/handle.h"
+#include "workspace/disk/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define MARK_MAX 256
+
+/*
+ * The inode a mark of the kernel names, or 0: version, magic, length, flags, type, 16 bytes of the filesystem, then what
+ * the filesystem calls a file by.
+ */
+static uint64_t inode_of_handle(const unsigned char *handle, size_t len)
+{
+	const size_t at = 21;
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (len < at + 8 || handle[1] != 0xfb)
+		return 0;
+	switch (handle[4]) {
+	case 0x01: /* 32 bits and a generation: ext4, tmpfs */
+	case 0x02:
+		memcpy(&narrow, handle + at, sizeof(narrow));
+		return narrow;
+	case 0x81: /* 64 bits: XFS */
+	case 0x82:
+	case 0x4d: /* btrfs */
+	case 0x4e:
+	case 0x4f:
+		memcpy(&wide, handle + at, sizeof(wide));
+		return wide;
+	default:
+		return 0;
+	}
+}
+
+/* The directory of a layer that shows at ENTRY's path; -1 with errno. */
+static int open_directory(const struct view_stack *stack, const struct delta_entry *entry)
+{
+	struct view_object object = { .dir_fd = -1 };
+	struct error ignored = { 0 };
+	int fd = -1;
+
+	if (view_lookup(stack, entry->new.layer, entry->path, &object, &ignored) < 0)
+		return -1;
+	if (object.kind == VIEW_LAYER)
+		fd = openat(object.dir_fd, object.name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	view_object_done(&object);
+	return fd;
+}
+
+bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entry *entry,
+			 uint64_t *ret_ino)
+{
+	const struct delta_side *side = &entry->new;
+	owned(fd_close) int fd = -1;
+	unsigned char handle[MARK_MAX];
+	ssize_t len;
+
+	*ret_ino = 0;
+	if (!side->exists || side->layer >= stack->count ||
+	    (!S_ISREG(side->st.st_mode) && !S_ISDIR(side->st.st_mode)))
+		return false;
+	bool is_user = stack->user_xattr[side->layer];
+
+	fd = S_ISREG(side->st.st_mode) ? delta_open_side(stack, side)
+				       : open_directory(stack, entry);
+	/* Unreadable: nobody can say, and that must not look like something new. */
+	if (fd < 0)
+		return true;
+	/* A renamed directory is new where it is. */
+	if (S_ISDIR(side->st.st_mode) &&
+	    fgetxattr(fd, is_user ? "user.overlay.redirect" : "trusted.overlay.redirect", NULL,
+		      0) >= 0)
+		return false;
+	len = fgetxattr(fd, is_user ? "user.overlay.origin" : "trusted.overlay.origin", handle,
+			sizeof(handle));
+	*ret_ino = len > 0 ? inode_of_handle(handle, (size_t)len) : 0;
+	return len >= 0 || errno == ERANGE;
+}
+
+/* What of the sandbox's own says where its version of a path came from: the object in the oldest layer that has one. */
+struct first_copy {
+	uint64_t birth_ns; /* 0: unknown */
+	struct handle mark;
+	bool has_mark; /* the kernel's, whole */
+};
+
+static uint64_t birth_of(const struct view_object *object)
+{
+	struct statx stx;
+
+	if (statx(object->dir_fd, object->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BTIME,
+		  &stx) < 0 ||
+	    !(stx.stx_mask & STATX_BTIME))
+		return 0;
+	return (uint64_t)stx.stx_btime.tv_sec * 1000000000u + stx.stx_btime.tv_nsec;
+}
+
+static void read_first_copy(const struct view_stack *stack, const struct view_object *object,
+			    struct first_copy *ret_copy)
+{
+	owned(fd_close) int fd = -1;
+
+	*ret_copy = (struct first_copy){ .birth_ns = birth_of(object) };
+	if (!S_ISREG(object->st.st_mode) && !S_ISDIR(object->st.st_mode))
+		return;
+	fd = openat(object->dir_fd, object->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ret_copy->has_mark =
+		handle_read_note(fd, stack->user_xattr[object->layer], &ret_copy->mark);
+}
+
+static void find_first_copy(const struct view_stack *stack, const struct delta_entry *entry,
+			    struct first_copy *ret_copy)
+{
+	*ret_copy = (struct first_copy){ 0 };
+	for (size_t from = entry->new.exists ? entry->new.layer : stack->count;
+	     from < stack->count;) {
+		struct view_object object = { .dir_fd = -1 };
+		struct error ignored = { 0 };
+
+		if (view_lookup(stack, from, entry->path, &object, &ignored) < 0) {
+			*ret_copy = (struct first_copy){ 0 };
+			return;
+		}
+		from = object.kind == VIEW_LAYER ? object.layer + 1 : stack->count;
+		if (object.kind == VIEW_LAYER)
+			read_first_copy(stack, &object, ret_copy);
+		/* Removed below and made anew above: the new one tells nothing of what was removed. */
+		if (object.kind == VIEW_ABSENT)
+			*ret_copy = (struct first_copy){ 0 };
+		view_object_done(&object);
+	}
+}
+
+/* Whether the host has the very inode at the base's path that was copied up, unchanged since then. */
+static bool is_marked(const struct origin_index *index, const struct delta_entry *entry,
+		      const struct txn_identity *now)
+{
+	const char *relative =
+		target_relative(index->sandbox->workspace, origin_base_path(index->stack, entry));
+	owned(fd_close) int dir_fd = -1;
+	struct first_copy copy;
+	struct handle there;
+	const char *name;
+
+	find_first_copy(index->stack, entry, &copy);
+	return copy.has_mark && origin_index_is_before(index, now->ctime_ns, copy.birth_ns) &&
+	       relative && target_parent(index->workspace_fd, relative, &dir_fd, &name) == 0 &&
+	       handle_read(dir_fd, name, &there) && handle_is_near(&there, &copy.mark) &&
+	       handle_compare(&there, &copy.mark) == 0;
+}
+
+/* Whether layers below the top say nothing of PATH. */
+static bool is_only_in_top(const struct view_stack *stack, const char *path)
+{
+	struct view_object object = { .dir_fd = -1 };
+	struct error ignored = { 0 };
+
+	if (stack->count <= 1)
+		return true;
+	if (view_lookup(stack, 1, path, &object, &ignored) < 0)
+		return false;
+	bool is_base = object.kind == VIEW_BASE;
+
+	view_object_done(&object);
+	return is_base;
+}
+
+/*
+ * A moment before the sandbox knew of PATH, or 0: nothing is recorded of it, so all that was done to it came after what
+ * is recorded of the top; and after the base was taken, as does a layer unless a refresh moved that. Between that
+ * moment and now a name may have been looked up at any time, and been kept while the host changed what it stood for.
+ */
+static uint64_t last_unknown(const struct origin_index *index, const struct delta_entry *entry)
+{
+	const struct sandbox *sandbox = index->sandbox;
+	struct first_copy copy;
+
+	if (is_only_in_top(index->stack, entry->path))
+		return index->fresh_ns > sandbox->base_ns ? index->fresh_ns : sandbox->base_ns;
+	/* A fork is younger than its base also where that was taken after the layers were written. */
+	find_first_copy(index->stack, entry, &copy);
+	return copy.birth_ns > sandbox->base_ns ? sandbox->base_ns : 0;
+}
+
+static uint64_t changed_ns(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || st.st_ctim.tv_sec < 0)
+		return UINT64_MAX;
+	return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+}
+
+/*
+ * Since when the host's directory PATH is the one that it is: another one renamed to its name, or to that of one above
+ * it, brings files along that are older than that. A rename changes the directory, and the one it lies in: where either
+ * is unchanged since a moment, there was none.
+ */
+static uint64_t directory_since(const struct origin_index *index, const char *path)
+{
+	struct origin_directory *last = index->last_directory;
+	owned(free_ptr) char *at = xstrdup(path);
+	uint64_t since_ns = 0, own_ns;
+	char *slash;
+
+	if (last->path && strcmp(last->path, path) == 0)
+		return last->since_ns;
+	own_ns = changed_ns(at);
+	while ((slash = strrchr(at, '/')) && at[1]) {
+		slash[slash == at] = '\0';
+		uint64_t above_ns = changed_ns(at), both_ns = own_ns < above_ns ? own_ns : above_ns;
+
+		since_ns = both_ns > since_ns ? both_ns : since_ns;
+		own_ns = above_ns;
+	}
+	free(last->path);
+	*last = (struct origin_directory){ xstrdup(path), since_ns };
+	return since_ns;
+}
+
+/* Whether what the host has at PATH, last changed at CTIME_NS, is what it had when the sandbox did not know of it yet. */
+static bool is_older(const struct origin_index *index, const struct delta_entry *entry,
+		     const char *path, int64_t ctime_ns)
+{
+	uint64_t then_ns = last_unknown(index, entry), since_ns;
+	owned(free_ptr) char *directory = xstrdup(path);
+	char *slash = strrchr(directory, '/');
+
+	if (!origin_index_is_before(index, ctime_ns, then_ns))
+		return false;
+	slash[slash == directory] = '\0';
+	since_ns = directory_since(index, directory);
+	return since_ns == 0 ||
+	       (since_ns <= INT64_MAX && origin_index_is_before(index, (int64_t)since_ns, then_ns));
+}
+
+/* Whether nothing was removed from the host's directory of ENTRY since then: a removal is noted there. */
+static bool is_directory_still(const struct origin_index *index, const struct delta_entry *entry)
+{
+	owned(free_ptr) char *above = xstrdup(entry->path);
+	struct txn_identity now;
+	char *slash;
+
+	do {
+		slash = strrchr(above, '/');
+		if (!slash || slash == above)
+			return false;
+		*slash = '\0';
+		if (!target_relative(index->sandbox->workspace, above))
+			return false;
+		origin_index_look(index, above, &now);
+	} while (!now.exists);
+	return is_older(index, entry, above, now.ctime_ns);
+}
+
+/* Reality has nothing there. Had it something when the sandbox took it? */
+static void work_out_absent(const struct origin_index *index, const struct delta_entry *entry,
+			    struct origin *origin)
+{
+	const struct origin_record *own;
+	uint64_t ino;
+
+	origin->quality = ORIGIN_EXACT;
+	if (entry->from || !origin_is_copied_up(index->stack, entry, &ino) ||
+	    is_directory_still(index, entry))
+		return;
+	own = origin_own_find(index, entry);
+	if (own) {
+		origin->from = own->origin.from ? xstrdup(own->origin.from) : NULL;
+		return;
+	}
+	/* Where the directory was renamed to, there was nothing; the inode is that of the file's old name. */
+	if (origin_is_in_moved(index->stack, &entry->new)) {
+		origin->identity.ino = ino;
+		return;
+	}
+	/* It was there, that is all there is to know. */
+	origin->quality = ORIGIN_LOST;
+	origin->identity.exists = true;
+	origin->identity.ino = ino;
+}
+
+void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
+		     const struct txn_identity *now, struct origin *ret_origin)
+{
+	const char *path = origin_base_path(index->stack, entry);
+
+	*ret_origin = (struct origin){ .quality = ORIGIN_LOST };
+	if (!now->exists) {
+		work_out_absent(index, entry, ret_origin);
+		return;
+	}
+	if (!is_marked(index, entry, now) && !is_older(index, entry, path, now->ctime_ns))
+		return;
+	ret_origin->quality = ORIGIN_EXACT;
+	ret_origin->identity = *now;
+}

@@ -1,0 +1,151 @@
+/* Reaching an object that a delta names again, by descriptors, and only if it is still the same. */
+#include "base/own.h"
+#include "workspace/delta/delta_parts.h"
+#include "workspace/disk/lower.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where opening a path has got to. */
+struct reaching {
+	const struct view_stack *stack;
+	bool is_base;
+	int fd;
+	char name[NAME_MAX + 1]; /* not opened yet: the last one stays so */
+};
+
+/* The base's mounts are entered: the path is the host's own, and the object is known by its numbers. */
+static int open_next(const struct reaching *at)
+{
+	if (at->is_base)
+		return openat(at->fd, at->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return lower_open_directory(at->fd, at->name);
+}
+
+static int take_name(struct reaching *at, const char *path, size_t start, size_t len)
+{
+	if (at->name[0]) {
+		int next = open_next(at);
+
+		fd_close(&at->fd);
+		at->fd = next;
+		if (next < 0)
+			return -1;
+	}
+	if (len > NAME_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(at->name, path + start, len);
+	at->name[len] = '\0';
+	return 0;
+}
+
+/* What masks hide has no content, whoever asks. */
+static bool is_shown(const struct reaching *at, const char *path, size_t len)
+{
+	owned(free_ptr) char *part = NULL;
+
+	if (!at->is_base || !at->stack->shows)
+		return true;
+	part = xstrndup(path, len);
+	return at->stack->shows(part, at->stack->cookie);
+}
+
+static int reach(struct reaching *at, const char *path)
+{
+	for (size_t start = strspn(path, "/"); path[start];) {
+		size_t len = strcspn(path + start, "/");
+
+		if (!is_shown(at, path, start + len)) {
+			errno = ENOENT;
+			return -1;
+		}
+		if (take_name(at, path, start, len) < 0)
+			return -1;
+		start += len;
+		start += strspn(path + start, "/");
+	}
+	if (at->name[0] == '\0')
+		at->name[0] = '.';
+	return 0;
+}
+
+int delta_open_parent(const struct view_stack *stack, const struct delta_side *side,
+		      char ret_name[static 256])
+{
+	struct reaching at = { .stack = stack, .is_base = side->layer == stack->count };
+
+	if (!side->exists || side->layer > stack->count) {
+		errno = ENOENT;
+		return -1;
+	}
+	at.fd = at.is_base ? lower_open_root("/")
+			   : openat(stack->layer_fds[side->layer], side->unit,
+				    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at.fd >= 0 && reach(&at, side->layer_path) < 0)
+		fd_close(&at.fd);
+	memcpy(ret_name, at.name, sizeof(at.name));
+	return at.fd;
+}
+
+static bool is_unchanged(const struct stat *now, const struct stat *then)
+{
+	return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+	       now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+bool delta_is_from_outside(const struct view_stack *stack, const struct delta_side *side,
+			   const char *workspace)
+{
+	/* Without layers nothing was renamed. */
+	return stack->count > 0 && side->exists && side->layer == stack->count &&
+	       side->layer_path && workspace && !view_is_below(side->layer_path, workspace);
+}
+
+bool delta_is_own(const struct view_stack *stack, const struct delta_side *side,
+		  const char *workspace)
+{
+	return side->exists && side->layer == stack->count && side->layer_path && workspace &&
+	       view_is_below(side->layer_path, workspace);
+}
+
+int delta_open_side(const struct view_stack *stack, const struct delta_side *side)
+{
+	char name[256];
+	owned(fd_close) int dir_fd = delta_open_parent(stack, side, name);
+	owned(fd_close) int fd = dir_fd < 0 ? -1 : lower_open_file(dir_fd, name, &side->st);
+	struct stat now;
+
+	if (dir_fd < 0 || (fd < 0 && errno == EACCES))
+		return -1;
+	if (fd < 0 || fstat(fd, &now) < 0 || !is_unchanged(&now, &side->st)) {
+		errno = ESTALE;
+		return -1;
+	}
+	return fd_take(&fd);
+}
+
+int delta_xattrs(const struct view_stack *stack, const struct delta_side *side,
+		 struct xattr_list *ret_list, struct error *err)
+{
+	char name[256];
+	owned(fd_close) int dir_fd = delta_open_parent(stack, side, name);
+	struct view_source source = { .fd = dir_fd, .layer = side->layer };
+	struct delta_object object = { .at = &source, .name = name };
+	struct stat now;
+	unsigned ignored = 0;
+
+	if (dir_fd < 0 || fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) < 0)
+		return error_errno(err, ERROR_HOST, "cannot reach an object of a layer");
+	if (now.st_dev != side->st.st_dev || now.st_ino != side->st.st_ino)
+		return error_set(err, ERROR_CONFLICT,
+				 "an object of a layer was replaced meanwhile");
+	if (delta_attributes_read(stack, &object, ret_list, &ignored) < 0)
+		return error_errno(err, ERROR_HOST, "cannot read extended attributes");
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* What the host has that the sandbox never saw: its absence inside is no deletion. Private to delta. */
+#ifndef WORKSPACE_DELTA_UNSEEN_H
+#define WORKSPACE_DELTA_UNSEEN_H
+
+#include "workspace/delta/delta_parts.h"
+
+/* Each answers 1, 0, or -1 with the walk's error. OLD is the host's directory at the walk's path, NEW the sandbox's. */
+int delta_is_unseen(struct delta_walk *walk, const struct view_found *new,
+		    const struct view_found *old);
+/* Whether PATH, in a directory that is unseen, is the host's alone. */
+int delta_is_unseen_entry(struct delta_walk *walk, const char *path);
+/* Whether the record of PATH says that nothing was there when the sandbox began. */
+int delta_was_absent(struct delta_walk *walk, const char *path);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * From a delta to reality: selection, bundle, consent, conflicts, merge, transaction, record.
+ *
+ * Three-way per aspect: where only one side changed, that side is taken; where both did to the same, that; else it is
+ * a conflict, which the strategy resolves or which stops everything. What was decided from is what is applied: the
+ * bundle's digest covers every path, content and attribute, staging re-hashes, and the transaction re-checks
+ * the identities of reality. The stack is what is promoted: that of the snapshot, when one is asked for.
+ */
+#ifndef WORKSPACE_PROMOTE_H
+#define WORKSPACE_PROMOTE_H
+
+#include "workspace/consent/git_probe.h"
+#include "workspace/text/merge.h"
+#include "workspace/base/origin.h"
+
+enum promote_strategy {
+	STRATEGY_FAIL,
+	STRATEGY_MERGE,
+	STRATEGY_OURS,
+	STRATEGY_THEIRS,
+	STRATEGY_LWW,
+	STRATEGY_MERGE_OURS,   /* merge, reality's lines for what is left */
+	STRATEGY_MERGE_THEIRS, /* merge, the sandbox's lines */
+};
+
+/* "fail", "merge", "merge+ours", ...; ERROR_USAGE with the nearest. */
+int promote_strategy_find(const char *name, enum promote_strategy *ret_strategy, struct error *err);
+
+struct conflict_side {
+	bool exists;
+	char type; /* f d l p s c b, 0 when absent */
+	struct txn_identity identity;
+	char sha256[SHA256_HEX_SIZE]; /* "" when it is no file or not known */
+};
+
+struct conflict {
+	char id[LAYER_ID_SIZE];
+	char *path;
+	const char *
+		kind; /* content binary delete/modify modify/delete add/add type dir-delete parent-gone rename/modify rename/rename base-lost busy unresolved mode owner xattr */
+	enum origin_quality base_quality;
+	struct conflict_side base, ours, theirs;
+	struct merge_conflict *hunks;
+	size_t hunk_count;
+	struct strv names;	/* dir-delete: the entries reality has inside */
+	const char *resolution; /* NULL: open; else the strategy that decided */
+	char loser
+		[SHA256_HEX_SIZE]; /* content that was not taken, kept in the store; "" for none */
+};
+
+/* A change that needs a person's word: --allow-path, --allow-privilege, --allow-special. */
+struct consent {
+	char *path;
+	char *why; /* "git hook", "setuid", "device node", "link leads out of the workspace" */
+	const char *flag; /* what permits it: "--allow-path" */
+};
+
+struct promote_request {
+	struct strv
+		paths; /* selection: as `diff --name-status` prints them, or globs; empty: all in the workspace */
+	struct strv allow_paths; /* paths or globs a person agreed to */
+	bool allow_privilege, allow_special,
+		allow_all; /* allow_all: a person said yes to the whole list */
+	const struct strv *
+		agreed; /* instead of all those: "WHY PATH" of exactly what a person was shown; NULL */
+	git_probe_runner *run_git; /* for what git's data come to name; NULL: all of it asks */
+	const struct strv *
+		named; /* paths, relative to the workspace, that the host's git configuration names; NULL */
+	enum promote_strategy strategy;
+	const char *target;   /* another root than the workspace, or NULL */
+	bool swap;	      /* exchange the target directory itself */
+	const char *artifact; /* with TO: one file or directory of the view to a place of reality */
+	const char *to;
+	bool keeps_existing; /* of an artifact: what is there already is a conflict */
+	bool dry_run;
+	bool approx_base;     /* where the base is lost, take what git had there before for it */
+	bool into_sandbox;    /* merged files with markers go into the sandbox instead of reality */
+	const char *snapshot; /* promote that snapshot instead of the present; NULL */
+	const struct strv *own_folders; /* absolute paths where nothing is ever written; NULL */
+	const char *digest; /* of the bundle that was reviewed: anything else is refused; NULL */
+	const char *sandbox_name, *owner;
+};
+
+struct promotion {
+	char id[LAYER_ID_SIZE];		      /* "" when nothing was applied */
+	char digest[SHA256_HEX_SIZE];	      /* of the bundle */
+	struct strv applied, merged, skipped; /* paths, relative to the target */
+	char *goal;		    /* of an artifact: where it goes, absolute; else NULL */
+	struct strv siblings;	    /* other sandboxes that stand on the target: their base moved */
+	struct conflict *conflicts; /* open ones, and resolved ones with their resolution */
+	size_t conflict_count;
+	struct consent *consents; /* unanswered */
+	size_t consent_count;
+	bool is_git; /* something of it lies in a git directory */
+};
+
+void promotion_done(struct promotion *promotion);
+
+/*
+ * Promotes. 0 done (or would be done, with dry_run); -1 with ERROR_CONSENT (checked first), ERROR_CONFLICT, or what
+ * failed: then reality is as it was. *ret_promotion is filled as far as known in every case.
+ */
+int promote_run(struct sandbox *sandbox, struct view_stack *stack,
+		const struct promote_request *request, struct promotion *ret_promotion,
+		struct error *err);
+
+/* One line of the list of promotions. */
+#define PROMOTION_UNREADABLE "unreadable"
+
+struct promotion_record {
+	char id[LAYER_ID_SIZE];
+	char *sandbox, *target, *owner;
+	char digest[SHA256_HEX_SIZE];
+	uint64_t made_ms, undone_ms;
+	uint64_t files;
+	/* "live", "undone", "pending", "stuck", "kept" (too old to be undone), or PROMOTION_UNREADABLE and nothing else */
+	const char *state;
+	char *note; /* of one that is unfinished: why; or NULL */
+	struct strv paths;
+};
+
+/* Newest first. Recovers interrupted ones first. TARGET: only those of that directory; NULL: all. */
+int promotion_list(const struct store *store, const char *target,
+		   struct promotion_record **ret_items, size_t *ret_count, struct error *err);
+void promotion_records_free(struct promotion_record *items, size_t count);
+
+/*
+ * Takes promotion ID back, by the beginning of its name; NULL: the newest in force whose target the directory HERE lies
+ * in. *ret_id is the whole name.
+ */
+int promotion_undo(const struct store *store, const char *id, const char *here,
+		   char ret_id[static LAYER_ID_SIZE], struct strv *ret_paths, struct error *err);
+
+/*
+ * Finishes or reverses what was cut short; cheap when there is nothing. At the start of any command. What stays unfinished
+ * (its target is away, or a disk refuses) is noted and tried again by the next one. -1 only when the list cannot be read.
+ */
+int promotion_recover(const struct store *store, struct strv *ret_notes, struct error *err);
+
+/* Keeps the last 20 of a target, and 5 GiB; the others can no longer be undone. */
+void promotion_trim(const struct store *store, struct strv *removed);
+
+/* Keeps only the last COUNT of TARGET. */
+void promotion_keep(const struct store *store, const char *target, size_t count);
+
+#endif

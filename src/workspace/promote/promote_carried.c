@@ -1,0 +1,85 @@
+/* What a renamed directory takes along: whether some of it becomes, or ceases to be, what a person is asked about. */
+#include "workspace/promote/promote_parts.h"
+
+#include "base/own.h"
+#include "workspace/consent/consent_rule.h"
+#include "workspace/disk/sys.h"
+#include "workspace/disk/target.h"
+#include "workspace/consent/trigger.h"
+#include "workspace/disk/txn_walk.h"
+#include "workspace/consent/write_rule.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct carrying {
+	const struct promote *promote;
+	const char *from, *to; /* the directory's names */
+};
+
+/* What would be asked about the entry if it came as it is, at PATH. */
+static unsigned reasons_at(const struct promote *promote, const struct walk_entry *entry,
+			   const char *path, const char *link)
+{
+	const struct txn_identity identity = { .exists = true, .mode = entry->st->stx_mode };
+	const struct consent_side side = { .type = target_type(&identity),
+					   .mode = entry->st->stx_mode & 07777,
+					   .uid = entry->st->stx_uid,
+					   .gid = entry->st->stx_gid };
+	const struct consent_case what = { .caller = &promote->caller,
+					   .path = path,
+					   .root = promote->target,
+					   .root_fd = promote->target_fd,
+					   .old = side,
+					   .new = side,
+					   .tree = promote->tree,
+					   .named = promote->request->named,
+					   .link = link };
+
+	return consent_reasons(&what);
+}
+
+static bool is_forbidden(const struct promote *promote, const char *relative)
+{
+	owned(free_ptr) char *path =
+		xasprintf("%s/%s", promote->target[1] ? promote->target : "", relative);
+
+	return write_rules_forbid(&promote->sandbox->settings, path);
+}
+
+static bool is_same_word(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* -1: it has to be asked about by itself. */
+static int visit(const struct walk_entry *entry, void *cookie)
+{
+	const struct carrying *carrying = cookie;
+	const struct promote *promote = carrying->promote;
+	owned(free_ptr) char *old = xasprintf("%s/%s", carrying->from, entry->path),
+			     *new = xasprintf("%s/%s", carrying->to, entry->path);
+	char link[PATH_MAX] = "";
+	bool is_link = S_ISLNK(entry->st->stx_mode);
+
+	if (is_link && readlinkat(entry->dir_fd, entry->name, link, sizeof(link) - 1) < 0)
+		return -1;
+	if (is_forbidden(promote, old) || is_forbidden(promote, new) ||
+	    reasons_at(promote, entry, old, is_link ? link : NULL) !=
+		    reasons_at(promote, entry, new, is_link ? link : NULL))
+		return -1;
+	return S_ISDIR(entry->st->stx_mode) || is_same_word(trigger_why(old), trigger_why(new))
+		       ? 0
+		       : -1;
+}
+
+bool promote_carries_quietly(const struct promote *promote, const char *from, const char *to)
+{
+	struct carrying carrying = { .promote = promote, .from = from, .to = to };
+	owned(fd_close) int fd = sys_open_beneath(promote->target_fd, from, O_RDONLY | O_DIRECTORY);
+
+	return fd >= 0 && walk_tree(fd, ".", visit, &carrying) == 0;
+}

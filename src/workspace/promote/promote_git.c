@@ -1,0 +1,473 @@
+/*
+ * Code that comes inside git's data: a branch that moves, an index, a pack.
+ *
+ * The sandbox may commit a changed Makefile and put the old one back into its work tree; then nothing in the tree has
+ * changed, and the next checkout on the host brings it. So what a ref, HEAD or the index comes to name is compared with
+ * what it named before (git_probe.h), and what of it would run by itself is asked about as if it were in the tree.
+ * Objects have the name of their content: one that is there already is never replaced in silence.
+ */
+#include "workspace/promote/promote_parts.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "workspace/consent/git_probe.h"
+#include "workspace/consent/name_fold.h"
+#include "workspace/disk/sys.h"
+#include "workspace/disk/target.h"
+#include "workspace/consent/trigger.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REF_SIZE_MAX 65536
+#define PACKED_SIZE_MAX ((size_t)16 << 20)
+#define SHA1_LEN 40
+#define SHA256_LEN 64
+/* Of what one ref brings. */
+#define FILES_TOLD 200
+#define SYMREF "ref: "
+#define SYMREF_DEPTH 5
+
+#define WHY_UNKNOWN "git data that could not be compared with what was there"
+#define WHY_REPLACED "replaces a git object that is there"
+#define WHY_REF "not a plain ref"
+
+/* One question about one item. */
+struct asked {
+	const struct item *item;
+	size_t answer;
+};
+
+/* A repository that the promotion changes. */
+struct repository {
+	const struct promote *promote;
+	char *directory; /* that has the refs and objects, relative to the target; "" for the target itself */
+	struct git_probe probe;
+	struct asked *asked;
+	size_t count;
+	struct str packed_old, packed_new;
+};
+
+static char *path_in(const struct repository *repository, const char *name)
+{
+	return xasprintf("%s%s%s", repository->directory, *repository->directory ? "/" : "", name);
+}
+
+static bool is_applied(const struct item *item)
+{
+	return item->is_selected && item->fate != FATE_LEFT;
+}
+
+/* A small regular file of the host's; "" when there is none. */
+static void read_host(const struct promote *promote, const char *path, size_t max,
+		      struct str *ret_text)
+{
+	struct txn_identity now;
+	owned(fd_close) int fd = -1;
+
+	str_clear(ret_text);
+	if (target_look(promote->target_fd, path, &now) < 0 || target_type(&now) != 'f')
+		return;
+	fd = target_open_file(promote->target_fd, path, &now);
+	if (fd < 0 || fd_read_all(fd, max, ret_text) < 0)
+		str_clear(ret_text);
+}
+
+/* The same of what comes; -1 when it cannot be read. */
+static int read_item(const struct promote *promote, const struct item *item, size_t max,
+		     struct str *ret_text)
+{
+	struct error ignored = { 0 };
+	owned(fd_close) int fd = -1;
+
+	str_clear(ret_text);
+	if (item->content == CONTENT_MERGED) {
+		str_add_bytes(ret_text, str_cstr(&item->merged), item->merged.len);
+		return 0;
+	}
+	fd = promote_open_theirs(promote, item, &ignored);
+	return fd < 0 ? -1 : fd_read_all(fd, max, ret_text);
+}
+
+static void read_after(const struct promote *promote, const char *path, size_t max,
+		       struct str *ret_text)
+{
+	size_t at = promote_find(promote, path);
+	const struct item *item = at == NO_ITEM ? NULL : &promote->items[at];
+
+	if (!item || !is_applied(item) || item->content == CONTENT_OURS)
+		read_host(promote, path, max, ret_text);
+	else if (item->type != 'f' || read_item(promote, item, max, ret_text) < 0)
+		str_clear(ret_text);
+}
+
+/* How many of the bytes at TEXT are the name of an object; 0: they are none. */
+static size_t id_len(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	while (count < len && count <= SHA256_LEN &&
+	       ((text[count] >= '0' && text[count] <= '9') ||
+		(text[count] >= 'a' && text[count] <= 'f')))
+		count++;
+	return count == SHA1_LEN || count == SHA256_LEN ? count : 0;
+}
+
+/* A ref's file that is one id and the end of the line. */
+static bool is_plain_id(const struct str *text)
+{
+	size_t len = text->len > 0 ? id_len(text->data, text->len) : 0;
+
+	return len > 0 && strspn(text->data + len, " \n\r\t") == text->len - len;
+}
+
+static char *find_packed(const struct str *packed, const char *name)
+{
+	const char *line = str_cstr(packed);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n"), id = id_len(line, len);
+
+		if (id > 0 && line[id] == ' ' && strlen(name) == len - id - 1 &&
+		    strncmp(line + id + 1, name, len - id - 1) == 0)
+			return xstrndup(line, id);
+		line += len + (line[len] == '\n');
+	}
+	return xstrdup("");
+}
+
+/* The id that NAME comes to on one side; "" for none. FILE: its path; the caller frees the answer. */
+static char *resolve(const struct repository *repository, const char *file, const char *name,
+		     bool is_after, unsigned depth)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	if (is_after)
+		read_after(repository->promote, file, REF_SIZE_MAX, &text);
+	else
+		read_host(repository->promote, file, REF_SIZE_MAX, &text);
+	if (text.len == 0)
+		return find_packed(is_after ? &repository->packed_new : &repository->packed_old,
+				   name);
+	if (strncmp(text.data, SYMREF, strlen(SYMREF)) == 0 && depth > 0) {
+		owned(free_ptr) char *target = xstrndup(
+			text.data + strlen(SYMREF), strcspn(text.data + strlen(SYMREF), "\r\n"));
+		owned(free_ptr) char *target_file = path_in(repository, target);
+
+		return resolve(repository, target_file, target, is_after, depth - 1);
+	}
+	return xstrndup(text.data, id_len(text.data, text.len));
+}
+
+static void note_question(struct repository *repository, const struct item *item, size_t answer)
+{
+	repository->asked =
+		xrealloc(repository->asked, repository->count + 1, sizeof(struct asked));
+	repository->asked[repository->count++] = (struct asked){ item, answer };
+}
+
+/* A move of ITEM from OLD to NEW; without a past of its own it starts from where HEAD is. */
+static void ask_move(struct repository *repository, const struct item *item, const char *old,
+		     const char *new)
+{
+	owned(free_ptr) char *head_file = path_in(repository, "HEAD");
+	owned(free_ptr) char *head =
+		*old ? NULL : resolve(repository, head_file, "HEAD", false, SYMREF_DEPTH);
+
+	if (*new &&strcmp(*old ? old : head, new) != 0)
+		note_question(repository, item,
+			      git_probe_ask_trees(&repository->probe, *old ? old : head, new));
+}
+
+/* A symbolic ref may stand where git itself puts one, and name what git itself lets it name. */
+static bool is_proper_symref(const struct str *text, const char *rest)
+{
+	const char *target = text->data + strlen(SYMREF);
+	size_t remote = strlen("refs/remotes/") + strcspn(rest + strlen("refs/remotes/"), "/");
+
+	if (strncmp(text->data, SYMREF, strlen(SYMREF)) != 0 || strstr(target, ".."))
+		return false;
+	if (strcmp(rest, "HEAD") == 0)
+		return strncmp(target, "refs/heads/", strlen("refs/heads/")) == 0;
+	return strncmp(rest, "refs/remotes/", strlen("refs/remotes/")) == 0 &&
+	       strcmp(rest + remote, "/HEAD") == 0 && strncmp(target, rest, remote + 1) == 0;
+}
+
+/* HEAD, a file below refs, or one of git's other notes of a commit. False: it is none that git would have written. */
+static bool ask_ref(struct repository *repository, const struct item *item, const char *rest)
+{
+	owned(str_done) struct str text = STR_INIT;
+	owned(free_ptr) char *old = NULL, *new = NULL;
+
+	if (read_item(repository->promote, item, REF_SIZE_MAX, &text) < 0)
+		return false;
+	if (text.len > 0 && !is_plain_id(&text) && !is_proper_symref(&text, rest))
+		return false;
+	old = resolve(repository, item->path, rest, false, SYMREF_DEPTH);
+	new = resolve(repository, item->path, rest, true, SYMREF_DEPTH);
+	ask_move(repository, item, old, new);
+	return true;
+}
+
+/* Files with an id at the beginning of each line: commits that are about to be merged, or were fetched. */
+static bool ask_list(struct repository *repository, const struct item *item)
+{
+	owned(str_done) struct str text = STR_INIT;
+	const char *line;
+
+	if (read_item(repository->promote, item, REF_SIZE_MAX, &text) < 0)
+		return false;
+	for (line = str_cstr(&text); *line; line += strcspn(line, "\n") + 1) {
+		size_t len = id_len(line, strcspn(line, "\n"));
+		owned(free_ptr) char *new = xstrndup(line, len);
+
+		if (len == 0)
+			return false;
+		ask_move(repository, item, "", new);
+		if (!line[strcspn(line, "\n")])
+			break;
+	}
+	return true;
+}
+
+static bool ask_packed(struct repository *repository, const struct item *item)
+{
+	const char *line = str_cstr(&repository->packed_new);
+
+	if (item->entry.new.st.st_size > 0 && repository->packed_new.len == 0)
+		return false;
+	while (*line) {
+		size_t len = strcspn(line, "\n"), id = id_len(line, len);
+
+		if (id > 0 && line[id] == ' ') {
+			owned(free_ptr) char *name = xstrndup(line + id + 1, len - id - 1);
+			owned(free_ptr) char *new = xstrndup(line, id);
+			owned(free_ptr) char *file = path_in(repository, name);
+			owned(free_ptr) char *old =
+				resolve(repository, file, name, false, SYMREF_DEPTH);
+
+			if (strncmp(name, "refs/replace/", strlen("refs/replace/")) == 0)
+				return false;
+			ask_move(repository, item, old, new);
+		} else if (*line != '#' && *line != '^') {
+			return false;
+		}
+		line += len + (line[len] == '\n');
+	}
+	return true;
+}
+
+static bool ask_index(struct repository *repository, const struct item *item)
+{
+	owned(free_ptr) char *old_name = xasprintf("index-%zu-old", repository->count);
+	owned(free_ptr) char *new_name = xasprintf("index-%zu-new", repository->count);
+	struct error ignored = { 0 };
+	owned(fd_close) int new_fd = promote_open_theirs(repository->promote, item, &ignored);
+	owned(fd_close) int old_fd =
+		target_type(&item->now) == 'f'
+			? promote_open_ours(repository->promote, item, &ignored)
+			: -1;
+
+	if (new_fd < 0 || item->content != CONTENT_THEIRS ||
+	    git_probe_add(&repository->probe, new_name, new_fd, &ignored) < 0 ||
+	    (old_fd >= 0 && git_probe_add(&repository->probe, old_name, old_fd, &ignored) < 0))
+		return false;
+	note_question(repository, item,
+		      git_probe_ask_index(&repository->probe, old_name, new_name));
+	return true;
+}
+
+/* "pack-" and the name of its content: nothing else goes into a question. */
+static bool is_pack_index(const char *rest)
+{
+	const char *name = rest + strlen("objects/pack/");
+
+	return strncmp(rest, "objects/pack/pack-", strlen("objects/pack/pack-")) == 0 &&
+	       strcmp(name + 5 + id_len(name + 5, strlen(name + 5)), ".idx") == 0;
+}
+
+static bool take_object(struct repository *repository, const struct item *item, const char *rest)
+{
+	struct error ignored = { 0 };
+	owned(fd_close) int fd = promote_open_theirs(repository->promote, item, &ignored);
+
+	if (fd < 0 || git_probe_add(&repository->probe, rest, fd, &ignored) < 0)
+		return false;
+	if (!str_ends(rest, ".idx") && !str_ends(rest, ".midx"))
+		return true;
+	if (!is_pack_index(rest))
+		return false;
+	note_question(repository, item, git_probe_ask_pack(&repository->probe, rest));
+	return true;
+}
+
+static bool starts(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* What the item means to its repository; NULL: nothing, or a question was put. REST: its path there. */
+static const char *look_at(struct repository *repository, const struct item *item, const char *rest)
+{
+	static const char *const lists[] = { "orig_head",	 "fetch_head",	"merge_head",
+					     "cherry_pick_head", "revert_head", "rebase_head" };
+	owned(str_done) struct str folded = STR_INIT;
+	bool is_object;
+
+	if (item->type != 'f')
+		return NULL;
+	name_fold_path(rest, &folded);
+	is_object =
+		starts(str_cstr(&folded), "objects/") || starts(str_cstr(&folded), "lfs/objects/");
+	if (is_object && item->now.exists && item->content != CONTENT_OURS &&
+	    (item->entry.op != DELTA_MODIFIED || (item->entry.aspects & ASPECT_CONTENT)))
+		return WHY_REPLACED;
+	if (starts(str_cstr(&folded), "objects/"))
+		return starts(rest, "objects/") && take_object(repository, item, rest)
+			       ? NULL
+			       : WHY_UNKNOWN;
+	if (strcmp(str_cstr(&folded), "head") == 0 || starts(str_cstr(&folded), "refs/"))
+		return ask_ref(repository, item, rest) ? NULL : WHY_REF;
+	if (strcmp(str_cstr(&folded), "packed-refs") == 0)
+		return ask_packed(repository, item) ? NULL : WHY_REF;
+	if (strcmp(str_cstr(&folded), "index") == 0)
+		return ask_index(repository, item) ? NULL : WHY_UNKNOWN;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (strcmp(str_cstr(&folded), lists[i]) == 0)
+			return ask_list(repository, item) ? NULL : WHY_REF;
+	return NULL;
+}
+
+/* The directory that has the refs and objects of the one that PATH lies in: a linked work tree has neither. */
+static char *common_directory(const char *path, size_t len)
+{
+	owned(free_ptr) char *directory = xstrndup(path, len);
+	char *name = strrchr(directory, '/');
+
+	if (name) {
+		*name = '\0';
+		if (str_ends(directory, "/worktrees"))
+			return xstrndup(directory, strlen(directory) - strlen("/worktrees"));
+		*name = '/';
+	}
+	return ptr_take(&directory);
+}
+
+static void repository_done(struct repository *repository)
+{
+	git_probe_close(&repository->probe);
+	free(repository->asked);
+	free_ptr(&repository->directory);
+	str_done(&repository->packed_old);
+	str_done(&repository->packed_new);
+}
+
+static int repository_open(struct repository *repository, struct error *err)
+{
+	owned(free_ptr) char *packed = path_in(repository, "packed-refs");
+	owned(free_ptr) char *head = path_in(repository, "HEAD");
+	owned(free_ptr) char *id = NULL;
+
+	read_host(repository->promote, packed, PACKED_SIZE_MAX, &repository->packed_old);
+	read_after(repository->promote, packed, PACKED_SIZE_MAX, &repository->packed_new);
+	id = resolve(repository, head, "HEAD", true, SYMREF_DEPTH);
+	return git_probe_open(&repository->probe, strlen(id) == SHA256_LEN, err);
+}
+
+/* Why a path of a tree is asked about; NULL: it is not. ROW: a letter and the path (git_probe.h). */
+static const char *why_of_row(const struct strv *named, const char *row)
+{
+	if (consent_is_named(named, row + 1))
+		return "git configuration names it";
+	return row[0] == 'l' ? "symbolic link" : trigger_why(row + 1);
+}
+
+/* Every file that would run by itself, of those that differ; of very many, the others by their number. */
+static void ask_for_answer(struct promote *promote, const struct item *item,
+			   const struct git_answer *answer)
+{
+	size_t count = 0;
+
+	if (!answer->is_known) {
+		promote_ask_for(promote, item->path, WHY_UNKNOWN);
+		return;
+	}
+	for (size_t i = 0; i < answer->paths.count; i++) {
+		const char *row = answer->paths.items[i];
+		const char *why = why_of_row(promote->request->named, row);
+		char shown[STR_SHOWN_SIZE];
+
+		if (why && ++count <= FILES_TOLD) {
+			owned(free_ptr) char *words =
+				xasprintf("brings %s (%s)", str_shown(row + 1, shown), why);
+
+			promote_ask_for(promote, item->path, words);
+		}
+	}
+	if (count > FILES_TOLD) {
+		owned(free_ptr) char *words = xasprintf(
+			"brings %zu more files that make something run", count - FILES_TOLD);
+
+		promote_ask_for(promote, item->path, words);
+	}
+}
+
+/* All items of one repository; those of another one below it are its own. */
+static int judge_repository(struct promote *promote, const char *directory, struct error *err)
+{
+	owned(repository_done) struct repository repository = { .promote = promote,
+								.directory = xstrdup(directory),
+								.probe = { .fd = -1 } };
+	owned(free_ptr) char *objects = NULL;
+
+	if (repository_open(&repository, err) < 0)
+		return -1;
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+		const char *rest, *why;
+		size_t len;
+
+		if (!is_applied(item) ||
+		    !git_tree_repository(promote->tree, item->path, &len, &rest))
+			continue;
+		owned(free_ptr) char *common = common_directory(item->path, len);
+
+		why = strcmp(common, directory) == 0 ? look_at(&repository, item, rest) : NULL;
+		if (why)
+			promote_ask_for(promote, item->path, why);
+	}
+	if (repository.count == 0)
+		return 0;
+	objects = xasprintf("%s/%s%sobjects", promote->target[1] ? promote->target : "", directory,
+			    *directory ? "/" : "");
+	git_probe_run(&repository.probe, promote->request->run_git, objects);
+	for (size_t i = 0; i < repository.count; i++)
+		ask_for_answer(promote, repository.asked[i].item,
+			       &repository.probe.answers[repository.asked[i].answer]);
+	return 0;
+}
+
+int promote_ask_git(struct promote *promote, struct error *err)
+{
+	owned(path_set_done) struct path_set done = { 0 };
+
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+		const char *rest;
+		size_t len;
+
+		if (!is_applied(item) || !git_tree_holds(promote->tree, item->path))
+			continue;
+		promote->promotion->is_git = true;
+		if (promote->request->allow_all ||
+		    !git_tree_repository(promote->tree, item->path, &len, &rest))
+			continue;
+		owned(free_ptr) char *directory = common_directory(item->path, len);
+
+		if (path_set_add(&done, directory) && judge_repository(promote, directory, err) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* Writing into the writable top of a sandbox from outside, in overlay's own format. Nobody may have it mounted. */
+#ifndef WORKSPACE_TOP_H
+#define WORKSPACE_TOP_H
+
+#include "base/str.h"
+#include "workspace/store/sandbox.h"
+#include "workspace/txn/stage.h"
+#include "workspace/view/view.h"
+
+/*
+ * Puts a file with TEXT at the absolute PATH of the view. Directories on the way get the attributes the view shows
+ * for them: an upper directory's own are what everybody sees.
+ */
+int top_write_file(struct sandbox *sandbox, const struct view_stack *stack, const char *path,
+		   const struct str *text, const struct stage_meta *meta, struct error *err);
+
+#endif

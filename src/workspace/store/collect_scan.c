@@ -1,0 +1,64 @@
+/* Words of a file that could be ids or digests. */
+#include "workspace/store/collect_scan.h"
+
+#include "base/own.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK (64u << 10)
+
+struct scanner {
+	char word[SCAN_WORD_MAX + 1];
+	size_t len; /* beyond SCAN_WORD_MAX: too long to be one */
+	void (*see)(const char *word, size_t len, void *cookie);
+	void *cookie;
+};
+
+static bool is_part(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static void take(struct scanner *scanner, char c)
+{
+	if (is_part(c)) {
+		if (scanner->len < SCAN_WORD_MAX)
+			scanner->word[scanner->len] = c;
+		if (scanner->len <= SCAN_WORD_MAX)
+			scanner->len++;
+		return;
+	}
+	if (scanner->len > 0 && scanner->len <= SCAN_WORD_MAX) {
+		scanner->word[scanner->len] = '\0';
+		scanner->see(scanner->word, scanner->len, scanner->cookie);
+	}
+	scanner->len = 0;
+}
+
+int collect_scan(int fd, void (*see)(const char *word, size_t len, void *cookie), void *cookie)
+{
+	struct scanner scanner = { .see = see, .cookie = cookie };
+	owned(free_ptr) char *chunk = NULL;
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(fd, &st) < 0)
+		return -1;
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	chunk = xmalloc(CHUNK);
+	while ((got = read(fd, chunk, CHUNK)) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		for (ssize_t i = 0; i < got; i++)
+			take(&scanner, chunk[i]);
+	}
+	take(&scanner, '\n');
+	return 0;
+}

@@ -1,0 +1,191 @@
+/*
+ * Folding a chain into one layer that shows the same on the same base.
+ *
+ * Layers are immutable, so files are shared by links; only directories are made anew. Whiteouts stay where something of
+ * the base would show through, a directory is opaque where the chain cut it off from the base, and redirected where
+ * the chain shows another directory of the base than its own path says.
+ */
+#include "workspace/store/flatten_parts.h"
+
+#include "base/own.h"
+#include "workspace/store/copy.h"
+#include "workspace/disk/delta_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define LISTING_SIZE (256u << 10)
+
+struct folding {
+	struct flat_unit unit;
+	int out_fd;	       /* the unit's directory in the new layer */
+	struct flat_dir *todo; /* made, but not filled yet */
+	size_t count;
+	struct delta_names names;
+	char *listing;
+};
+
+static int open_out(const struct folding *folding, const char *path)
+{
+	return openat(folding->out_fd, *path ? path + 1 : ".",
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void push(struct folding *folding, struct flat_dir dir)
+{
+	if ((folding->count & (folding->count - 1)) == 0)
+		folding->todo = xrealloc(folding->todo, folding->count ? folding->count * 2 : 1,
+					 sizeof(folding->todo[0]));
+	folding->todo[folding->count++] = dir;
+}
+
+/* An inode takes so many links and no more: then it gets a twin. */
+static int copy_file(int from_dir, const char *name, const struct stat *st, int out_fd)
+{
+	owned(fd_close) int from = -1, to = -1;
+
+	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0))
+		return mknodat(out_fd, name, S_IFCHR, makedev(0, 0));
+	if (!S_ISREG(st->st_mode)) {
+		errno = EMLINK;
+		return -1;
+	}
+	from = openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	to = openat(out_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (from < 0 || to < 0 || copy_content(from, to) < 0)
+		return -1;
+	return copy_attributes(from, st, to, NULL);
+}
+
+/* Says what the kernel must not take for granted: that the base's directory of the same place shows through. */
+static int mark(const struct folding *folding, const struct flat_dir *parent,
+		const struct flat_dir *dir, const char *name, int fd)
+{
+	owned(free_ptr) char *natural =
+		parent->base ? xasprintf("%s/%s", parent->base, name) : NULL;
+	char key[64];
+
+	if (!dir->base && natural)
+		return fsetxattr(fd, flat_mark_name(&folding->unit, "opaque", key), "y", 1, 0);
+	if (dir->base && (!natural || strcmp(dir->base, natural) != 0))
+		return fsetxattr(fd, flat_mark_name(&folding->unit, "redirect", key), dir->base,
+				 strlen(dir->base), 0);
+	return 0;
+}
+
+/* The directory is made at once, so that its parent is complete when its own times are set. */
+static int fold_directory(struct folding *folding, const struct flat_dir *parent, size_t first,
+			  const char *name, int out_fd)
+{
+	owned(flat_dir_done) struct flat_dir dir = { 0 };
+	owned(fd_close) int fd = -1;
+
+	if (flat_enter(&folding->unit, parent, first, name, &dir) < 0 ||
+	    mkdirat(out_fd, name, 0700) < 0)
+		return -1;
+	fd = openat(out_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || mark(folding, parent, &dir, name, fd) < 0)
+		return -1;
+	push(folding, dir);
+	dir = (struct flat_dir){ 0 };
+	return 0;
+}
+
+static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_t index, int out_fd)
+{
+	const char *name = delta_names_get(&folding->names, index);
+	size_t first = folding->names.items[index].first;
+	int from_fd = dir->items[first].fd;
+	struct stat st;
+
+	if (fstatat(from_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (S_ISDIR(st.st_mode))
+		return fold_directory(folding, dir, first, name, out_fd);
+	/* With nothing of the base below there is nothing to hide. */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0) && !dir->base)
+		return 0;
+	if (linkat(from_fd, name, out_fd, name, 0) == 0)
+		return 0;
+	return errno == EMLINK ? copy_file(from_fd, name, &st, out_fd) : -1;
+}
+
+/* Everything of the newest source but what the overlay wrote for itself. */
+static int take_attributes(const struct folding *folding, const struct flat_dir *dir, int out_fd)
+{
+	char opaque[64], redirect[64], impure[64];
+	const char *const skip[] = { flat_mark_name(&folding->unit, "opaque", opaque),
+				     flat_mark_name(&folding->unit, "redirect", redirect),
+				     flat_mark_name(&folding->unit, "impure", impure), NULL };
+	struct stat st;
+
+	if (fstat(dir->items[0].fd, &st) < 0)
+		return -1;
+	/* The way to what lies below it leads through it. */
+	if (geteuid() != 0 && (st.st_mode & 0500) != 0500) {
+		errno = EACCES;
+		return -1;
+	}
+	return copy_attributes(dir->items[0].fd, &st, out_fd, skip);
+}
+
+/* Fills DIR, whose sources are open. */
+static int fill(struct folding *folding, const struct flat_dir *dir, int out_fd)
+{
+	delta_names_clear(&folding->names);
+	for (size_t i = 0; i < dir->count; i++) {
+		if (delta_names_list(&folding->names, dir->items[i].fd, (uint16_t)i,
+				     folding->listing, LISTING_SIZE) < 0)
+			return -1;
+	}
+	delta_names_sort(&folding->names);
+	for (size_t i = 0; i < folding->names.count; i++) {
+		if (fold_entry(folding, dir, i, out_fd) < 0)
+			return -1;
+	}
+	return take_attributes(folding, dir, out_fd);
+}
+
+static int fold_next(struct folding *folding)
+{
+	owned(flat_dir_done) struct flat_dir dir = folding->todo[--folding->count];
+	owned(fd_close) int out_fd = open_out(folding, dir.path);
+
+	if (out_fd < 0 || flat_open(&folding->unit, &dir) < 0)
+		return -1;
+	return fill(folding, &dir, out_fd);
+}
+
+static int fold_all(struct folding *folding)
+{
+	struct flat_dir root;
+	int result = 0;
+
+	flat_root(&folding->unit, &root);
+	push(folding, root);
+	while (result == 0 && folding->count > 0)
+		result = fold_next(folding);
+	return result;
+}
+
+int flatten_unit(const struct flat_unit *unit, int out_fd)
+{
+	struct folding folding = { .unit = *unit,
+				   .out_fd = out_fd,
+				   .listing = xmalloc(LISTING_SIZE) };
+	int result = fold_all(&folding);
+	int errnum = errno;
+
+	while (folding.count > 0)
+		flat_dir_done(&folding.todo[--folding.count]);
+	free(folding.todo);
+	free(folding.listing);
+	delta_names_done(&folding.names);
+	errno = errnum;
+	return result;
+}

@@ -1,0 +1,157 @@
+/* When a sandbox began to look at the host's files anew. */
+#include "workspace/store/moments.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "workspace/store/seal.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOMENTS "moments"
+/* Some hundred commands; when there are more, it begins again. */
+#define MOMENTS_MAX 16384
+
+struct moment {
+	uint64_t now_ns, alone_ns;
+};
+
+struct moments {
+	struct moment *items;
+	size_t count;
+	uint64_t listed_ns;
+	uint64_t left_ns; /* 0: the last mount has not ended, as far as is known */
+	bool is_empty;
+};
+
+static void moments_done(struct moments *moments)
+{
+	free(moments->items);
+}
+
+static void take_line(struct moments *moments, const char *line)
+{
+	struct moment moment;
+	uint64_t at_ns;
+
+	moments->is_empty = false;
+	if (sscanf(line, "fresh %" SCNu64 " %" SCNu64, &moment.now_ns, &moment.alone_ns) == 2) {
+		moments->items = xrealloc(moments->items, moments->count + 1, sizeof(moment));
+		moments->items[moments->count++] = moment;
+		moments->left_ns = 0;
+	} else if (sscanf(line, "left %" SCNu64, &at_ns) == 1) {
+		moments->left_ns = at_ns;
+	} else if (sscanf(line, "listed %" SCNu64, &at_ns) == 1 && at_ns > moments->listed_ns) {
+		moments->listed_ns = at_ns;
+	}
+}
+
+static void read_all(int dir_fd, struct moments *ret_moments)
+{
+	/* Larger by what several may add at the same moment. */
+	owned(free_ptr) char *bytes = xmalloc(2 * MOMENTS_MAX);
+	ssize_t len = file_read_small(dir_fd, MOMENTS, bytes, 2 * MOMENTS_MAX);
+	char *end;
+
+	*ret_moments = (struct moments){ .is_empty = true };
+	if (len <= 0)
+		return;
+	/* A line without its end is being written. */
+	for (char *at = bytes; (end = strchr(at, '\n')); at = end + 1) {
+		*end = '\0';
+		take_line(ret_moments, at);
+	}
+}
+
+static void add_line(int dir_fd, const char *line, size_t len)
+{
+	owned(fd_close) int fd = openat(
+		dir_fd, MOMENTS, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		(void)!write(fd, line, len);
+}
+
+static void begin_again(int dir_fd)
+{
+	owned(moments_done) struct moments moments;
+
+	read_all(dir_fd, &moments);
+	if (unlinkat(dir_fd, MOMENTS, 0) == 0 && moments.listed_ns)
+		moments_add_listed(dir_fd, moments.listed_ns);
+}
+
+void moments_add_fresh(int dir_fd, uint64_t now_ns, uint64_t alone_ns)
+{
+	struct stat st;
+	char line[64];
+
+	if (fstatat(dir_fd, MOMENTS, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > MOMENTS_MAX)
+		begin_again(dir_fd);
+	int len = snprintf(line, sizeof(line), "fresh %" PRIu64 " %" PRIu64 "\n", now_ns, alone_ns);
+
+	add_line(dir_fd, line, (size_t)len);
+}
+
+void moments_add_left(int dir_fd, uint64_t left_ns)
+{
+	char line[32];
+	int len = snprintf(line, sizeof(line), "left %" PRIu64 "\n", left_ns);
+
+	add_line(dir_fd, line, (size_t)len);
+}
+
+void moments_add_listed(int dir_fd, uint64_t listed_ns)
+{
+	char line[32];
+	int len = snprintf(line, sizeof(line), "listed %" PRIu64 "\n", listed_ns);
+
+	add_line(dir_fd, line, (size_t)len);
+}
+
+void moments_add_mount(const struct sandbox *sandbox)
+{
+	owned(moments_done) struct moments moments;
+	uint64_t alone_ns = clock_now_ns();
+	struct error ignored;
+	bool is_dirty;
+
+	read_all(sandbox->dir_fd, &moments);
+	if (moments.left_ns || moments.is_empty) {
+		/* In an empty top nothing was done before now. */
+		if (seal_top_is_dirty(sandbox, &is_dirty, &ignored) == 0 && !is_dirty)
+			alone_ns = 0;
+		else if (moments.left_ns)
+			alone_ns = moments.left_ns;
+	}
+	moments_add_fresh(sandbox->dir_fd, clock_stamp_ns(), alone_ns);
+}
+
+uint64_t moments_last_fresh(int dir_fd)
+{
+	owned(moments_done) struct moments moments;
+
+	read_all(dir_fd, &moments);
+	return moments.count ? moments.items[moments.count - 1].now_ns : 0;
+}
+
+uint64_t moments_before_unlisted(int dir_fd)
+{
+	owned(moments_done) struct moments moments;
+	uint64_t last_ns = 0;
+
+	read_all(dir_fd, &moments);
+	/* Done after it was last listed; and not while no process was inside. */
+	for (size_t i = 0; i < moments.count; i++) {
+		if (moments.items[i].alone_ns <= moments.listed_ns &&
+		    moments.items[i].now_ns > last_ns)
+			last_ns = moments.items[i].now_ns;
+	}
+	return last_ns;
+}

@@ -1,0 +1,156 @@
+/*
+ * What can wait: deleting, collecting garbage, syncing, by a process of its own that nobody waits for.
+ *
+ * It is nobody's child and holds nothing of its caller but the store: a pipe it kept open would make a shell wait. A
+ * lock says that one is at work; it gives the lock up before it looks for the last time, so that whoever saw it
+ * locked may rely on that look.
+ */
+#include "workspace/store/store_parts.h"
+
+#include "base/dir.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/process.h"
+#include "base/tree.h"
+#include "workspace/store/snapshot_parts.h"
+#include "workspace/store/unsynced.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS_MAX 64u
+#define SYNC_DELAY_MS 500u /* several seals in a row share one sync */
+#define COLLECT_TRIES 400u
+#define COLLECT_PAUSE_MS 5u
+
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_IDLE (3 << 13)
+
+static bool has_trash(const struct store *store)
+{
+	owned(dir_close) DIR *dir = dir_open(store->fd, "trash");
+	struct dirent *entry;
+
+	return dir_next(dir, &entry) > 0;
+}
+
+/* How many went. */
+static size_t delete_trash(const struct store *store)
+{
+	owned(dir_close) DIR *dir = dir_open(store->fd, "trash");
+	struct dirent *entry;
+	size_t removed = 0;
+
+	while (dir_next(dir, &entry) > 0)
+		removed += tree_remove(dirfd(dir), entry->d_name) == 0;
+	return removed;
+}
+
+static void pause_ms(unsigned ms)
+{
+	struct timespec rest = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	(void)nanosleep(&rest, NULL);
+}
+
+/* Whoever asked for it still holds the store for a moment. */
+static void collect_when_asked(const struct store *store)
+{
+	struct store own = { .fd = store->fd, .lock_fd = -1 };
+	struct error err = { .code = ERROR_NONE };
+
+	for (unsigned i = 0; i < COLLECT_TRIES; i++) {
+		owned(strv_done) struct strv removed = STRV_INIT;
+
+		if (faccessat(store->fd, COLLECT_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			break;
+		if (store_collect(&own, &removed, &err) == 0 || err.code != ERROR_CONFLICT)
+			break;
+		pause_ms(COLLECT_PAUSE_MS);
+	}
+	store_unlock(&own);
+}
+
+/* Whether anything was done. */
+static bool work_once(const struct store *store)
+{
+	struct error err = { .code = ERROR_NONE };
+	bool is_useful = false;
+
+	collect_when_asked(store);
+	is_useful |= delete_trash(store) > 0;
+	if (unsynced_is_any(store)) {
+		pause_ms(SYNC_DELAY_MS);
+		flatten_new(store);
+		is_useful |= snapshot_sync(store, &err) == 0 && !unsynced_is_any(store);
+	}
+	return is_useful;
+}
+
+static void work(const struct store *store, int lock_fd)
+{
+	/* One that is older than the mark has it from now on. */
+	store_spread(store->fd);
+	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+		bool is_useful = work_once(store);
+
+		(void)store_flock(lock_fd, LOCK_UN);
+		if (!is_useful || (!has_trash(store) && !unsynced_is_any(store)))
+			break;
+		if (store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
+			break;
+	}
+}
+
+/* Leaves the caller, and takes only what nobody else wants. */
+static void detach(const struct store *store, int lock_fd)
+{
+	const int keep[] = { store->fd, lock_fd };
+
+	if (process_detach(keep, 2, "aisbx-store") < 0 || chdir("/") < 0)
+		_exit(1);
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+}
+
+void store_start_worker(const struct store *store)
+{
+	struct error err = { .code = ERROR_NONE };
+	owned(fd_close) int lock_fd = -1;
+	pid_t child;
+
+	if (store_open_lock_file(store->fd, "worker", &lock_fd, &err) < 0 ||
+	    store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		/* The child of a child that is gone belongs to init, and leaves no zombie. */
+		if (fork() != 0)
+			_exit(0);
+		detach(store, lock_fd);
+		work(store, lock_fd);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void store_empty_trash(const struct store *store, bool background)
+{
+	if (background)
+		store_start_worker(store);
+	else
+		(void)delete_trash(store);
+}
+
+void store_ask_collect(const struct store *store)
+{
+	(void)mknodat(store->fd, COLLECT_FILE, S_IFREG | 0600, 0);
+}

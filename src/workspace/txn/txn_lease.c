@@ -1,0 +1,107 @@
+/*
+ * Read leases on files that are about to be displaced.
+ *
+ * Open for writing elsewhere, a file gets none: busy. Held, a later writer waits in open() until we are through, and we see
+ * it waiting. They need the file's owner or CAP_LEASE; without, identities alone must do.
+ */
+#include "base/own.h"
+#include "workspace/txn/txn_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More than that many are looked at and let go. */
+#define LEASES_MAX 32768u
+/* Descriptors for the rest: directories that are kept open, the caller's own. */
+#define OTHERS_MAX 768u
+
+/* Whether the item displaces a file, and which: *ret_fd and *ret_name say where it is. */
+static bool displaces_file(struct txn *txn, size_t index, bool forward, int *ret_fd,
+			   const char **ret_name)
+{
+	const struct txn_item *item = &txn->items[index];
+	const struct txn_identity *there = forward ? &item->old : &item->new;
+
+	if (item->kind == TXN_META || item->kind == TXN_MOVE || !there->exists)
+		return false;
+	return S_ISREG(there->mode) && txn_where(txn, index, false, ret_fd, ret_name) == 0;
+}
+
+/* An open file with a lease, or -1 with errno: EAGAIN when somebody has it open for writing. */
+static int lease(int dir_fd, const char *name)
+{
+	owned(fd_close) int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME | O_CLOEXEC);
+
+	if (fd < 0 && errno == EPERM)
+		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* The signal for a waiting writer is one that nobody minds; we ask instead. */
+	if (fd < 0 || fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+/* How many of WANTED leases can be held; makes room for them as far as allowed, until they are dropped. */
+static size_t make_room(struct txn *txn, size_t wanted)
+{
+	struct rlimit limit;
+
+	if (wanted > LEASES_MAX)
+		wanted = LEASES_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur < wanted + OTHERS_MAX) {
+		txn->descriptors_before = limit.rlim_cur;
+		limit.rlim_cur =
+			limit.rlim_max < wanted + OTHERS_MAX ? limit.rlim_max : wanted + OTHERS_MAX;
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+			return 0;
+	}
+	if (limit.rlim_cur <= OTHERS_MAX)
+		return 0;
+	return limit.rlim_cur - OTHERS_MAX < wanted ? limit.rlim_cur - OTHERS_MAX : wanted;
+}
+
+void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result)
+{
+	size_t held = 0, max = make_room(txn, txn->count);
+
+	for (size_t i = 0; i < txn->count; i++) {
+		const char *name;
+		int fd;
+
+		if (txn->items[i].is_new == forward || !displaces_file(txn, i, forward, &fd, &name))
+			continue;
+		owned(fd_close) int leased = lease(fd, name);
+
+		if (leased < 0 && errno == EAGAIN)
+			txn_conflict_add(result, txn, i, "busy");
+		/* Beyond what may be open at once it is looked at and let go. */
+		if (leased < 0 || held >= max)
+			continue;
+		txn->items[i].lease_fd = fd_take(&leased);
+		held++;
+	}
+}
+
+bool txn_lease_is_broken(const struct txn_item *item)
+{
+	return item->lease_fd >= 0 && fcntl(item->lease_fd, F_GETLEASE) != F_RDLCK;
+}
+
+void txn_lease_drop(struct txn *txn)
+{
+	for (size_t i = 0; i < txn->count; i++)
+		fd_close(&txn->items[i].lease_fd);
+	struct rlimit limit;
+
+	if (txn->descriptors_before && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = txn->descriptors_before;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	txn->descriptors_before = 0;
+}
