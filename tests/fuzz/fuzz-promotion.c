@@ -1,6 +1,7 @@
 /* Fuzzes the reader of promotion records: what it takes has a place, a state and an id that fit. */
 #include "base/own.h"
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include <stdint.h>
 #include <stdlib.h>

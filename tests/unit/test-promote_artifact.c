@@ -1,6 +1,7 @@
 /* Artifacts copied out of a sandbox, promotions to other places, snapshots, and what a killed process left. */
 #include "tests/unit/promote_fixture.h"
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include <sys/wait.h>
 

@@ -2,6 +2,7 @@
 #include "base/id.h"
 #include "tests/unit/promote_fixture.h"
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 static void test_trim(void)
 {

@@ -13,7 +13,7 @@
 #include "app/sandbox/sandbox.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/store/cas.h"
-#include "workspace/store/copy.h"
+#include "workspace/disk/copy_file.h"
 #include "workspace/promote/promote.h"
 #include "workspace/disk/target.h"
 

@@ -1,4 +1,5 @@
 /* Which profile applies to a request: by file, by name among the user's, built in; and `extends`. */
+#include "app/config/reads_yaml.h"
 #include "app/config/profile_load.h"
 
 #include "base/fd.h"
@@ -6,7 +7,6 @@
 #include "base/own.h"
 #include "base/real_path.h"
 #include "base/yaml.h"
-#include "app/run/engine.h"
 #include "app/config/profile_workspace.h"
 #include "app/config/settings_file.h"
 #include "profile/path.h"

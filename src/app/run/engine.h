@@ -8,9 +8,6 @@
 #include "plan/request.h"
 #include "spec/spec.h"
 
-/* Whether this process image can read YAML (aisbx-more can, the hot program cannot). */
-extern const bool engine_reads_yaml;
-
 /* What would be launched. ERROR_LIBRARIES: nothing was done, the program with libraries has to do it. */
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
 

@@ -1,4 +1,5 @@
 /* From a request to a spec, and from a spec to a recorded run. */
+#include "app/config/reads_yaml.h"
 #include "app/run/execute.h"
 
 #include "base/own.h"

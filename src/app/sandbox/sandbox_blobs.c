@@ -180,7 +180,7 @@ void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack 
 	owned(origin_records_done) struct origin_records records = { 0 };
 	struct error ignored = { 0 };
 
-	if (faccessat(sandbox->dir_fd, ORIGIN_BLOBS, F_OK, AT_EACCESS) == 0 &&
+	if (faccessat(sandbox->dir_fd, SANDBOX_BLOBS, F_OK, AT_EACCESS) == 0 &&
 	    origin_blobs_wanted(sandbox, stack, &records, &ignored) == 0)
 		ask_git(sandbox, &records, fetch_all);
 }

@@ -9,6 +9,7 @@
 #include "app/record/record.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 #include "workspace/disk/target.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* The gates that a sandbox's profile names. */
+#include "app/config/reads_yaml.h"
 #include "app/trial/gates.h"
 
 #include "base/own.h"

@@ -4,7 +4,6 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "app/run/engine.h"
 #include "app/record/record.h"
 #include "app/config/scan_policy.h"
 #include "app/vet/sign.h"

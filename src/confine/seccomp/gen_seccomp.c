@@ -216,7 +216,8 @@ int main(int argc, char **argv)
 		return 1;
 	qsort(table.rows, table.count, sizeof(table.rows[0]), by_number);
 	printf("/* Made from syscalls.tsv by gen_seccomp. */\n"
-	       "#include \"confine/seccomp/seccomp.h\"\n#include \"confine/seccomp/seccomp_build.h\"\n\n");
+	       "#include \"confine/seccomp/seccomp.h\"\n#include "
+	       "\"confine/seccomp/seccomp_build.h\"\n\n");
 	print_names(&table, true, "names");
 	print_names(&table, false, "elsewhere");
 	if (print_programs(&table, arch) < 0)

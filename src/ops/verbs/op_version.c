@@ -1,4 +1,5 @@
 /* `version`: which aisbx this is. */
+#include "app/config/reads_yaml.h"
 #include "ops/rows/rows.h"
 
 int op_version_run(struct op_call *call, struct error *err)

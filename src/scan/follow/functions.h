@@ -2,7 +2,8 @@
 #ifndef SCAN_FUNCTIONS_H
 #define SCAN_FUNCTIONS_H
 
-#include "scan/judge/job.h"
+#include "scan/rule.h"
+#include "scan/syntax/language.h"
 
 /* What a function's arguments are. */
 enum function_use {
@@ -32,6 +33,23 @@ enum function_use {
 	USE_PAGE,      /* the first is text of a page */
 	USE_LISTEN,    /* waits for others at an address */
 	USE_LOOKUP,    /* the first is a name to be resolved */
+};
+
+/* What one text does that is worse together than each alone. */
+enum job_trait {
+	TRAIT_NETWORK = 1 << 0,
+	TRAIT_SECRET = 1 << 1,
+	TRAIT_REDIRECTS = 1 << 2, /* wires descriptors: dup2 */
+	TRAIT_SHELL = 1 << 3,
+	TRAIT_CIPHER = 1 << 4,
+	TRAIT_WALKS = 1 << 5, /* goes through whole trees */
+	TRAIT_WRITES = 1 << 6,
+	TRAIT_DECODES = 1 << 7,
+	TRAIT_SENDS = 1 << 8,
+	TRAIT_WALKS_ALL = 1 << 9,   /* through everything there is */
+	TRAIT_DELETES = 1 << 10,    /* what only the run knows */
+	TRAIT_OVERWRITES = 1 << 11, /* likewise */
+	TRAIT_SELF = 1 << 12,	    /* reads its own text */
 };
 
 struct function_row {

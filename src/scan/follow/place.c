@@ -1,7 +1,7 @@
 /* What a path is about, told from its text. */
 #include "base/own.h"
 #include "base/str.h"
-#include "scan/judge/job.h"
+#include "scan/follow/place.h"
 
 #include <limits.h>
 #include <string.h>

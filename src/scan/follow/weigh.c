@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "scan/follow/functions.h"
+#include "scan/follow/place.h"
 
 #include <string.h>
 

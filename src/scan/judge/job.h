@@ -3,6 +3,8 @@
 #define SCAN_JOB_H
 
 #include "scan/follow/follow.h"
+#include "scan/follow/functions.h"
+#include "scan/follow/place.h"
 #include "scan/judge/policy.h"
 #include "scan/scan.h"
 #include "scan/syntax/syntax.h"
@@ -14,23 +16,6 @@
 #define JOB_NESTED_BYTES_MAX ((size_t)4 << 20)
 /* So many bytes are put in place of words, all in all: a variable of a few letters stands for much. */
 #define JOB_WORDS_MAX ((size_t)64 << 20)
-
-/* What one text does that is worse together than each alone. */
-enum job_trait {
-	TRAIT_NETWORK = 1 << 0,
-	TRAIT_SECRET = 1 << 1,
-	TRAIT_REDIRECTS = 1 << 2, /* wires descriptors: dup2 */
-	TRAIT_SHELL = 1 << 3,
-	TRAIT_CIPHER = 1 << 4,
-	TRAIT_WALKS = 1 << 5, /* goes through whole trees */
-	TRAIT_WRITES = 1 << 6,
-	TRAIT_DECODES = 1 << 7,
-	TRAIT_SENDS = 1 << 8,
-	TRAIT_WALKS_ALL = 1 << 9,   /* through everything there is */
-	TRAIT_DELETES = 1 << 10,    /* what only the run knows */
-	TRAIT_OVERWRITES = 1 << 11, /* likewise */
-	TRAIT_SELF = 1 << 12,	    /* reads its own text */
-};
 
 /* What a text and the texts within it share. */
 struct job_common {
@@ -102,22 +87,5 @@ void judge_assigned(struct scan_job *job, uint32_t at, const char *name, size_t 
 
 /* A shell text; false when there was too much of it to be followed. */
 bool judge_shell(struct scan_job *job);
-
-/* Places in the file system, by text. */
-enum place_kind {
-	PLACE_PLAIN,
-	PLACE_SECRET,
-	PLACE_ACCOUNTS,	  /* /etc/passwd: names, no secrets */
-	PLACE_START,	  /* what runs by itself: profiles, cron, hooks */
-	PLACE_SYSTEM,	  /* absolute, not for programs to change */
-	PLACE_DISK,	  /* a device with somebody's data on it */
-	PLACE_EVERYTHING, /* the root, a home, all of the present directory's parents */
-	PLACE_TEMPORARY,
-};
-enum place_kind place_of(const char *path);
-/* Settings that name programs to run: harmless to read, not to write. */
-bool place_is_obeyed(const char *path);
-/* Where a cloud machine is given its credentials. */
-bool place_is_metadata(const char *url);
 
 #endif

@@ -3,6 +3,7 @@
 #define SCAN_JUDGE_H
 
 #include "scan/follow/functions.h"
+#include "scan/judge/job.h"
 
 struct use {
 	struct scan_job *job;

@@ -132,7 +132,7 @@ static int read_records(struct origin_index *index, struct error *err)
 	if (origin_records_read(index->sandbox->dir_fd, "promoted", &index->promoted, err) < 0)
 		return -1;
 	if (drop_undone(index, err) < 0 ||
-	    origin_records_read(index->sandbox->dir_fd, ORIGIN_BLOBS, &index->blobs, err) < 0)
+	    origin_records_read(index->sandbox->dir_fd, SANDBOX_BLOBS, &index->blobs, err) < 0)
 		return -1;
 	origin_records_sort(&index->blobs);
 	origin_records_sort(&index->promoted);

@@ -83,5 +83,5 @@ int origin_blobs_add(const struct sandbox *sandbox, const struct origin_record *
 	owned(str_done) struct str line = STR_INIT;
 
 	origin_records_put(&line, record);
-	return origin_records_append(sandbox->dir_fd, ORIGIN_BLOBS, &line, err);
+	return origin_records_append(sandbox->dir_fd, SANDBOX_BLOBS, &line, err);
 }

@@ -10,8 +10,6 @@
 
 #include "workspace/base/origin_record.h"
 
-#define ORIGIN_BLOBS "blobs"
-
 /* Bases whose blob is known, whose content is not, and that reality has no more. */
 int origin_blobs_wanted(const struct sandbox *sandbox, const struct view_stack *stack,
 			struct origin_records *ret_records, struct error *err);

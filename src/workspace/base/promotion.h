@@ -11,7 +11,7 @@
 #ifndef WORKSPACE_PROMOTION_H
 #define WORKSPACE_PROMOTION_H
 
-#include "workspace/promote/promote.h"
+#include "workspace/base/origin.h"
 
 /* A record that is being made or changed. */
 struct promotion_entry {

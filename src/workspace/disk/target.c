@@ -4,7 +4,6 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "workspace/disk/sys.h"
-#include "workspace/view/view_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

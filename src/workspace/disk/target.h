@@ -3,7 +3,7 @@
 #define WORKSPACE_TARGET_H
 
 #include "base/error.h"
-#include "workspace/txn/txn.h"
+#include "workspace/disk/identity.h"
 
 /* Opens directory PATH itself; links in PATH are the caller's own. */
 int target_open(const char *path, int *ret_fd, struct error *err);

@@ -3,6 +3,7 @@
 #define WORKSPACE_PROMOTION_APPLIED_H
 
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 struct promotion_check {
 	const struct store *store;

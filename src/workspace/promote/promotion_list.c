@@ -1,5 +1,6 @@
 /* The list of promotions, newest first. */
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include "base/own.h"
 #include "workspace/base/origin_record.h"

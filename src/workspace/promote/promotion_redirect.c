@@ -11,6 +11,7 @@
  *   own VALUE         the directory's own path below the unit's
  */
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include "base/own.h"
 #include "base/real_path.h"

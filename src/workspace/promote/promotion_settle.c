@@ -1,5 +1,6 @@
 /* What reality was made by a promotion or made again by an undo, written down as the base of what comes next. */
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include "base/own.h"
 #include "workspace/disk/fields.h"

@@ -1,5 +1,6 @@
 /* Old promotions: what they replaced is no longer kept. */
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include "base/clock.h"
 #include "base/dir.h"

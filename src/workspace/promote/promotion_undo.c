@@ -1,5 +1,6 @@
 /* Promotions taken back. */
 #include "workspace/base/promotion.h"
+#include "workspace/promote/promote.h"
 
 #include "base/clean_path.h"
 #include "base/clock.h"

@@ -4,7 +4,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
-#include "workspace/store/copy.h"
+#include "workspace/disk/copy_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

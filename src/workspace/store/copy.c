@@ -5,6 +5,7 @@
  * whether it came where it was before. Names of one inode are found again through a directory of links, one for each
  * inode that has several.
  */
+#include "workspace/disk/copy_file.h"
 #include "workspace/store/copy.h"
 
 #include "base/dir.h"

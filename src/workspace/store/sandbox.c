@@ -7,9 +7,8 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "base/tree.h"
-#include "workspace/store/copy.h"
+#include "workspace/disk/copy_file.h"
 #include "workspace/disk/fields.h"
-#include "workspace/base/origin_blob.h"
 #include "workspace/store/sandbox_record.h"
 #include "workspace/store/seal.h"
 #include "workspace/store/store_parts.h"
@@ -123,7 +122,7 @@ static int copy_file(const struct sandbox *from, const struct sandbox *to, const
 static int copy_notes(const struct sandbox *from, const struct sandbox *to, struct error *err)
 {
 	if (copy_file(from, to, "promoted", err) < 0 ||
-	    copy_file(from, to, ORIGIN_BLOBS, err) < 0 ||
+	    copy_file(from, to, SANDBOX_BLOBS, err) < 0 ||
 	    copy_file(from, to, SANDBOX_PROFILE, err) < 0)
 		return -1;
 	return copy_file(from, to, TODO_FILE, err);

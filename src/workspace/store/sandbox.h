@@ -22,6 +22,9 @@
 #include "base/str.h"
 #include "workspace/store/layer.h"
 
+/* In its directory: the names of bases that git has (workspace/base/origin_blob.h). */
+#define SANDBOX_BLOBS "blobs"
+
 #define SANDBOX_NAME_MAX 63
 #define SANDBOX_PROFILE "profile"
 #define SANDBOX_PROFILE_KIND "aisbx-profile 1"

@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "workspace/disk/txn_identity.h"
+#include "workspace/disk/identity.h"
 #include "workspace/txn/txn_stage.h"
 #include "workspace/disk/xattr.h"
 

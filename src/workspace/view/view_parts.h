@@ -2,6 +2,7 @@
 #ifndef WORKSPACE_VIEW_PARTS_H
 #define WORKSPACE_VIEW_PARTS_H
 
+#include "workspace/disk/identity.h"
 #include "workspace/view/view.h"
 
 #include <stdint.h>
@@ -83,9 +84,7 @@ enum view_probe {
 	VIEW_PROBE_THERE,
 	VIEW_PROBE_WHITEOUT
 };
-/* Errors that say that there is nothing to be had, for the sandbox neither. Any other must not pass for that. */
-bool view_is_nothing(int errnum);
-/* The same of a mark: that there is none. */
+/* Errors that say that there is no such mark. */
 bool view_is_unmarked(int errnum);
 
 enum view_probe view_probe(const struct view_root *root, const struct view_source *at,

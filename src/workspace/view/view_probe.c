@@ -92,12 +92,6 @@ static bool is_shown(const struct view_root *root, const struct view_source *at,
 	return stack->shows(path.data, stack->cookie);
 }
 
-bool view_is_nothing(int errnum)
-{
-	return errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG ||
-	       errnum == EACCES || errnum == ELOOP || errnum == EXDEV || errnum == ESTALE;
-}
-
 enum view_probe view_probe(const struct view_root *root, const struct view_source *at,
 			   const char *name, struct view_stat *ret_stat)
 {

@@ -1,5 +1,5 @@
 /* Contents and attributes of single files, by descriptor. */
-#include "workspace/store/copy.h"
+#include "workspace/disk/copy_file.h"
 
 #include "base/fd.h"
 #include "base/own.h"

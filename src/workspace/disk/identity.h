@@ -1,6 +1,6 @@
 /* What an object of the host is: enough to see later whether it still is that. */
-#ifndef WORKSPACE_TXN_IDENTITY_H
-#define WORKSPACE_TXN_IDENTITY_H
+#ifndef WORKSPACE_IDENTITY_H
+#define WORKSPACE_IDENTITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +26,8 @@ int txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_ident
  * identity: then a change anywhere below is seen up to the moment the directory is displaced. 0, or -1 with errno.
  */
 int txn_tree_of(int dir_fd, const char *name, uint64_t *ret_tree);
+
+/* Errors of a look at a name that say that nothing is there, for a sandbox neither. No other error means that. */
+bool view_is_nothing(int errnum);
 
 #endif

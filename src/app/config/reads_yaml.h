@@ -1,0 +1,9 @@
+/* Which of the two programs this is: aisbx-more reads YAML, aisbx hands such calls over to it. */
+#ifndef APP_READS_YAML_H
+#define APP_READS_YAML_H
+
+#include <stdbool.h>
+
+extern const bool engine_reads_yaml;
+
+#endif
