@@ -37,6 +37,17 @@ static void add_escape(struct str *out, unsigned char c)
 	str_add_bytes(out, words, 2);
 }
 
+/* As an escape, which a parser reads as the same character and a terminal does not obey. */
+static void add_point(struct str *out, uint32_t point)
+{
+	if (point < 0x10000) {
+		str_addf(out, "\\u%04x", point);
+		return;
+	}
+	point -= 0x10000;
+	str_addf(out, "\\u%04x\\u%04x", 0xd800 | point >> 10, 0xdc00 | (point & 0x3ff));
+}
+
 static void add_quoted(struct str *out, const char *bytes, size_t len)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
@@ -48,18 +59,22 @@ static void add_quoted(struct str *out, const char *bytes, size_t len)
 			i++;
 			continue;
 		}
-		size_t step = at[i] < 0x80 ? 0 : utf8_length(bytes + i, len - i);
+		uint32_t point = 0;
+		size_t step = at[i] < 0x80 ? 0 : utf8_decode(bytes + i, len - i, &point);
 
-		if (step > 0) {
+		if (step > 0 && !utf8_is_deceptive(point)) {
 			i += step;
 			continue;
 		}
 		str_add_bytes(out, at + from, i - from);
 		if (at[i] < 0x80)
 			add_escape(out, at[i]);
+		else if (step > 0)
+			add_point(out, point);
 		else
 			str_add(out, "\xef\xbf\xbd");
-		from = ++i;
+		i += step > 0 ? step : 1;
+		from = i;
 	}
 	str_add_bytes(out, at + from, len - from);
 	str_add_char(out, '"');

@@ -81,3 +81,22 @@ size_t utf8_decode(const char *bytes, size_t len, uint32_t *ret_point)
 		*ret_point = point;
 	return size;
 }
+
+bool utf8_is_deceptive(uint32_t point)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x80, 0x9f },	      { 0xad, 0xad },	  { 0x34f, 0x34f },   { 0x61c, 0x61c },
+		{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f },
+		{ 0x2028, 0x202e },   { 0x2060, 0x206f }, { 0x3164, 0x3164 }, { 0xfe00, 0xfe0e },
+		{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1d173, 0x1d17a },
+		{ 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (point >= ranges[i].first && point <= ranges[i].last)
+			return true;
+	}
+	return false;
+}

@@ -15,4 +15,10 @@ size_t utf8_length(const char *bytes, size_t len);
 /* Whether the bytes are UTF-8 from the first to the last. */
 bool utf8_valid(const char *bytes, size_t len);
 
+/*
+ * Characters that steer a terminal or reorder, join or hide text: a file name made of them reads as another one. U+FE0F is
+ * none of them, for it makes no difference but to emoji, where people use it.
+ */
+bool utf8_is_deceptive(uint32_t point);
+
 #endif

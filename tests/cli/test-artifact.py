@@ -75,6 +75,10 @@ def test_show(home):
     tap.equal(listed.get("entries"), shown.get("entries"), "for people, too")
     done = home.call("artifact", "show", tree, "sub/a b", binary=True)
     tap.ok(done.returncode == 0 and done.stdout == raw, "a file in it by its name, every byte", done)
+    for words in (("artifact", "show", tree, "sub/a b"), ("files", "read", "b", "show/sub/a b")):
+        seen, code = home.on_terminal(*words)
+        tap.ok(code == 0 and b"\\x1b[2Jraw" in seen and b"\x1b[2J" not in seen,
+               f"{words[0]}: a terminal gets escapes to read, not to obey", seen)
     shown = home.data("artifact", "show", tree, "sub/a b")
     tap.ok(base64.b64decode(shown.get("content", "")) == raw and shown.get("encoding") == "base64"
            and "entries" not in shown, "which is no text, and said to be base64", shown)

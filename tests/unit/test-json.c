@@ -52,6 +52,9 @@ static void test_text(void)
 		{ "", "\"\"" },
 		{ "plain", "\"plain\"" },
 		{ "\"\\/", "\"\\\"\\\\/\"" },
+		{ "\xc2\x9b"
+		  "2J \xe2\x80\xae \xf3\xa0\x80\xa0 \xc3\xa9",
+		  "\"\\u009b2J \\u202e \\udb40\\udc20 \xc3\xa9\"" },
 		{ "\b\f\n\r\t\x01\x1f\x7f", "\"\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"" },
 		{ "h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80",
 		  "\"h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80\"" },

@@ -19,5 +19,4 @@ void op_tell_content(struct op_call *call, const struct str *bytes, bool as_base
 			    : value_new_bytes(text, bytes->len));
 	value_set(call->answer, "encoding", value_new_text(as_base64 ? "base64" : "utf-8"));
 	str_add_bytes(&call->text, text, bytes->len);
-	call->is_raw = true;
 }
