@@ -25,8 +25,9 @@ struct origin_index {
 	struct origin_directory *last_directory; /* that was asked for */
 	struct origin_own *own; /* what the sandbox's own layers hold; listed when asked for */
 	int workspace_fd;
-	bool times_hold;   /* the clock was not set back since the base was taken */
-	uint64_t slack_ns; /* by which it was, though too little to matter otherwise */
+	bool is_same_place; /* the workspace is the directory that was mounted */
+	bool times_hold;    /* the clock was not set back since the base was taken */
+	uint64_t slack_ns;  /* by which it was, though too little to matter otherwise */
 };
 
 /* What of PATH was written down; NULL for nothing. */

@@ -167,9 +167,15 @@ static bool is_marked(const struct origin_index *index, const struct delta_entry
 	       handle_compare(&there, &copy.mark) == 0;
 }
 
-/* Whether layers below the top say nothing of PATH. */
-static bool is_only_in_top(const struct view_stack *stack, const char *path)
+/*
+ * Whether layers below the top say nothing of ENTRY. Below a directory that was renamed in the top they know it by the path
+ * that it had before.
+ */
+static bool is_only_in_top(const struct view_stack *stack, const struct delta_entry *entry)
 {
+	bool is_carried = entry->new.exists && entry->new.layer == 0 &&
+			  origin_is_in_moved(stack, &entry->new);
+	const char *path = is_carried ? origin_base_path(stack, entry) : entry->path;
 	struct view_object object = { .dir_fd = -1 };
 	struct error ignored = { 0 };
 
@@ -193,7 +199,7 @@ static uint64_t last_unknown(const struct origin_index *index, const struct delt
 	const struct sandbox *sandbox = index->sandbox;
 	struct first_copy copy;
 
-	if (is_only_in_top(index->stack, entry->path))
+	if (is_only_in_top(index->stack, entry))
 		return index->fresh_ns > sandbox->base_ns ? index->fresh_ns : sandbox->base_ns;
 	/* A fork is younger than its base also where that was taken after the layers were written. */
 	find_first_copy(index->stack, entry, &copy);
@@ -212,7 +218,8 @@ static uint64_t changed_ns(const char *path)
 /*
  * Since when the host's directory PATH is the one that it is: another one renamed to its name, or to that of one above
  * it, brings files along that are older than that. A rename changes the directory, and the one it lies in: where either
- * is unchanged since a moment, there was none.
+ * is unchanged since a moment, there was none. What lies above the workspace does not count while that is the directory
+ * that was mounted.
  */
 static uint64_t directory_since(const struct origin_index *index, const char *path)
 {
@@ -224,7 +231,8 @@ static uint64_t directory_since(const struct origin_index *index, const char *pa
 	if (last->path && strcmp(last->path, path) == 0)
 		return last->since_ns;
 	own_ns = changed_ns(at);
-	while ((slash = strrchr(at, '/')) && at[1]) {
+	while ((slash = strrchr(at, '/')) && at[1] &&
+	       !(index->is_same_place && strcmp(at, index->sandbox->workspace) == 0)) {
 		slash[slash == at] = '\0';
 		uint64_t above_ns = changed_ns(at), both_ns = own_ns < above_ns ? own_ns : above_ns;
 

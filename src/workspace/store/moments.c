@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define MOMENTS "moments"
@@ -22,7 +23,13 @@ struct moment {
 	uint64_t now_ns, alone_ns;
 };
 
+/* A directory, told from one that has its name or its number later. */
+struct place {
+	uint64_t dev, ino, btime_ns;
+};
+
 struct moments {
+	struct place place; /* of the last mount */
 	struct moment *items;
 	size_t count;
 	uint64_t listed_ns;
@@ -38,6 +45,7 @@ static void moments_done(struct moments *moments)
 static void take_line(struct moments *moments, const char *line)
 {
 	struct moment moment;
+	struct place place;
 	uint64_t at_ns;
 
 	moments->is_empty = false;
@@ -45,6 +53,9 @@ static void take_line(struct moments *moments, const char *line)
 		moments->items = xrealloc(moments->items, moments->count + 1, sizeof(moment));
 		moments->items[moments->count++] = moment;
 		moments->left_ns = 0;
+	} else if (sscanf(line, "place %" SCNu64 " %" SCNu64 " %" SCNu64, &place.dev, &place.ino,
+			  &place.btime_ns) == 3) {
+		moments->place = place;
 	} else if (sscanf(line, "left %" SCNu64, &at_ns) == 1) {
 		moments->left_ns = at_ns;
 	} else if (sscanf(line, "listed %" SCNu64, &at_ns) == 1 && at_ns > moments->listed_ns) {
@@ -78,12 +89,38 @@ static void add_line(int dir_fd, const char *line, size_t len)
 		(void)!write(fd, line, len);
 }
 
+static void add_place(int dir_fd, const struct place *place)
+{
+	char line[80];
+	int len = snprintf(line, sizeof(line), "place %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			   place->dev, place->ino, place->btime_ns);
+
+	if (place->btime_ns)
+		add_line(dir_fd, line, (size_t)len);
+}
+
+static struct place find_place(const char *path)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_INO | STATX_BTIME, &stx) < 0 ||
+	    !(stx.stx_mask & STATX_BTIME))
+		return (struct place){ 0 };
+	return (struct place){ .dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+			       .ino = stx.stx_ino,
+			       .btime_ns = (uint64_t)stx.stx_btime.tv_sec * 1000000000u +
+					   stx.stx_btime.tv_nsec };
+}
+
 static void begin_again(int dir_fd)
 {
 	owned(moments_done) struct moments moments;
 
 	read_all(dir_fd, &moments);
-	if (unlinkat(dir_fd, MOMENTS, 0) == 0 && moments.listed_ns)
+	if (unlinkat(dir_fd, MOMENTS, 0) < 0)
+		return;
+	add_place(dir_fd, &moments.place);
+	if (moments.listed_ns)
 		moments_add_listed(dir_fd, moments.listed_ns);
 }
 
@@ -130,7 +167,20 @@ void moments_add_mount(const struct sandbox *sandbox)
 		else if (moments.left_ns)
 			alone_ns = moments.left_ns;
 	}
+	struct place place = find_place(sandbox->workspace);
+
 	moments_add_fresh(sandbox->dir_fd, clock_stamp_ns(), alone_ns);
+	add_place(sandbox->dir_fd, &place);
+}
+
+bool moments_is_same_place(const struct sandbox *sandbox)
+{
+	owned(moments_done) struct moments moments;
+	struct place now = find_place(sandbox->workspace);
+
+	read_all(sandbox->dir_fd, &moments);
+	return now.btime_ns && now.btime_ns == moments.place.btime_ns &&
+	       now.ino == moments.place.ino && now.dev == moments.place.dev;
 }
 
 uint64_t moments_last_fresh(int dir_fd)
