@@ -228,6 +228,8 @@ static uint64_t directory_since(const struct origin_index *index, const char *pa
 	uint64_t since_ns = 0, own_ns;
 	char *slash;
 
+	if (index->is_same_place && !target_relative(index->sandbox->workspace, path))
+		return 0;
 	if (last->path && strcmp(last->path, path) == 0)
 		return last->since_ns;
 	own_ns = changed_ns(at);

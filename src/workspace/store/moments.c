@@ -29,17 +29,34 @@ struct place {
 };
 
 struct moments {
-	struct place place; /* of the last mount */
+	struct place
+		place; /* that the workspace was from the first line on; 0: it was not, or it is not known */
 	struct moment *items;
 	size_t count;
 	uint64_t listed_ns;
 	uint64_t left_ns; /* 0: the last mount has not ended, as far as is known */
 	bool is_empty;
+	bool has_place;
 };
 
 static void moments_done(struct moments *moments)
 {
 	free(moments->items);
+}
+
+static bool is_same(const struct place *one, const struct place *other)
+{
+	return one->btime_ns == other->btime_ns && one->ino == other->ino && one->dev == other->dev;
+}
+
+/* Changes may have been made from what another directory of that name held, at any time: only the first one counts. */
+static void take_place(struct moments *moments, const struct place *place)
+{
+	if (moments->is_empty && !moments->has_place)
+		moments->place = *place;
+	else if (!is_same(&moments->place, place))
+		moments->place = (struct place){ 0 };
+	moments->has_place = true;
 }
 
 static void take_line(struct moments *moments, const char *line)
@@ -48,14 +65,16 @@ static void take_line(struct moments *moments, const char *line)
 	struct place place;
 	uint64_t at_ns;
 
+	if (sscanf(line, "place %" SCNu64 " %" SCNu64 " %" SCNu64, &place.dev, &place.ino,
+		   &place.btime_ns) == 3) {
+		take_place(moments, &place);
+		return;
+	}
 	moments->is_empty = false;
 	if (sscanf(line, "fresh %" SCNu64 " %" SCNu64, &moment.now_ns, &moment.alone_ns) == 2) {
 		moments->items = xrealloc(moments->items, moments->count + 1, sizeof(moment));
 		moments->items[moments->count++] = moment;
 		moments->left_ns = 0;
-	} else if (sscanf(line, "place %" SCNu64 " %" SCNu64 " %" SCNu64, &place.dev, &place.ino,
-			  &place.btime_ns) == 3) {
-		moments->place = place;
 	} else if (sscanf(line, "left %" SCNu64, &at_ns) == 1) {
 		moments->left_ns = at_ns;
 	} else if (sscanf(line, "listed %" SCNu64, &at_ns) == 1 && at_ns > moments->listed_ns) {
@@ -95,8 +114,7 @@ static void add_place(int dir_fd, const struct place *place)
 	int len = snprintf(line, sizeof(line), "place %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 			   place->dev, place->ino, place->btime_ns);
 
-	if (place->btime_ns)
-		add_line(dir_fd, line, (size_t)len);
+	add_line(dir_fd, line, (size_t)len);
 }
 
 static struct place find_place(const char *path)
@@ -167,9 +185,14 @@ void moments_add_mount(const struct sandbox *sandbox)
 		else if (moments.left_ns)
 			alone_ns = moments.left_ns;
 	}
+	moments_add_fresh(sandbox->dir_fd, clock_stamp_ns(), alone_ns);
+	moments_add_place(sandbox);
+}
+
+void moments_add_place(const struct sandbox *sandbox)
+{
 	struct place place = find_place(sandbox->workspace);
 
-	moments_add_fresh(sandbox->dir_fd, clock_stamp_ns(), alone_ns);
 	add_place(sandbox->dir_fd, &place);
 }
 
@@ -179,8 +202,7 @@ bool moments_is_same_place(const struct sandbox *sandbox)
 	struct place now = find_place(sandbox->workspace);
 
 	read_all(sandbox->dir_fd, &moments);
-	return now.btime_ns && now.btime_ns == moments.place.btime_ns &&
-	       now.ino == moments.place.ino && now.dev == moments.place.dev;
+	return now.btime_ns && is_same(&now, &moments.place);
 }
 
 uint64_t moments_last_fresh(int dir_fd)

@@ -2,7 +2,7 @@
  * When a sandbox began to look at the host's files anew, and until when its changes were listed: sbx/NAME/moments.
  *
  *   fresh NS ALONE   at NS (a file's stamp) its overlays knew no name; since ALONE no process had been inside
- *   place DEV INO BTIME  the directory that the workspace was when it was mounted
+ *   place DEV INO BTIME   the directory that the workspace is: first of all when the sandbox is made, then at each mount
  *   left NS          the last process had ended, and its overlays are gone
  *   listed NS        what was done to the top before has been recorded (origin.h)
  *
@@ -22,7 +22,10 @@ void moments_add_listed(int dir_fd, uint64_t listed_ns);
 /* Before the sandbox is mounted. Its lock is held. */
 void moments_add_mount(const struct sandbox *sandbox);
 
-/* Whether the workspace's path still leads to the directory that was mounted last. */
+/* When a sandbox is made that is no fork: those have changes of an unknown age. */
+void moments_add_place(const struct sandbox *sandbox);
+
+/* Whether the workspace's path leads to the directory that it was when the sandbox was made, and at each mount since. */
 bool moments_is_same_place(const struct sandbox *sandbox);
 
 /* The last moment that was noted; 0: none. */

@@ -9,6 +9,7 @@
 #include "base/tree.h"
 #include "workspace/disk/copy_file.h"
 #include "workspace/disk/fields.h"
+#include "workspace/store/moments.h"
 #include "workspace/store/sandbox_record.h"
 #include "workspace/store/seal.h"
 #include "workspace/store/store_parts.h"
@@ -210,6 +211,8 @@ static int make_in(struct sandbox *sandbox, const struct sandbox_make *make, con
 	if (sandbox->dir_fd < 0) {
 		error_errno(err, ERROR_HOST, "cannot open a new sandbox");
 	} else if (fill_draft(sandbox, make, err) == 0 && publish(sandbox, draft, err) == 0) {
+		if (!make->like)
+			moments_add_place(sandbox);
 		return sandbox->expires_ms ? store_note_expiry(store, sandbox->expires_ms, err) : 0;
 	}
 	(void)tree_remove(store->fd, draft);
