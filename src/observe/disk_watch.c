@@ -22,6 +22,8 @@
 #define MOVED_MIN (1u << 20)
 #define MOVED_ENTRIES_MIN 64
 #define WALK_NS 50000000u
+/* While no process is inside and no command waits. */
+#define SETTLE_NS 1000000000u
 /* So many directories stay open on the way down; above those the way back is by name, and looked at. */
 #define KEPT_OPEN 64
 #define REST_FACTOR 10
@@ -244,13 +246,13 @@ static void take_figures(struct disk_watch *watch, const struct figures *found)
 	watch->has_walked |= !is_unfinished(watch);
 }
 
-static void walk_tree(struct disk_watch *watch)
+static void walk_tree(struct disk_watch *watch, uint64_t bound_ns)
 {
 	uint64_t start_ns = clock_now_ns();
-	struct figures found = walk_below(watch->fd, start_ns + WALK_NS);
+	struct figures found = walk_below(watch->fd, start_ns + bound_ns);
 
 	if (found.is_closed)
-		walk_closed(watch->fd, clock_now_ns() + WALK_NS, &found);
+		walk_closed(watch->fd, clock_now_ns() + bound_ns, &found);
 	take_figures(watch, &found);
 	watch->rest_until_ns = clock_now_ns() + (clock_now_ns() - start_ns) * REST_FACTOR;
 }
@@ -260,21 +262,28 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
+static uint64_t free_bytes_of(const struct statfs *fs)
+{
+	return (uint64_t)fs->f_bfree * (uint64_t)fs->f_bsize;
+}
+
+static void note_free(struct disk_watch *watch, const struct statfs *fs)
+{
+	watch->free_bytes = free_bytes_of(fs);
+	watch->free_entries = (uint64_t)fs->f_ffree;
+}
+
 static bool has_moved(struct disk_watch *watch)
 {
 	struct statfs fs;
 
 	if (clock_now_ns() < watch->rest_until_ns || fstatfs(watch->fd, &fs) < 0)
 		return false;
-	uint64_t free_bytes = (uint64_t)fs.f_bfree * (uint64_t)fs.f_bsize;
-	uint64_t free_entries = (uint64_t)fs.f_ffree;
-
 	if (watch->has_walked && !is_unfinished(watch) &&
-	    distance(free_bytes, watch->free_bytes) < MOVED_MIN &&
-	    distance(free_entries, watch->free_entries) < MOVED_ENTRIES_MIN)
+	    distance(free_bytes_of(&fs), watch->free_bytes) < MOVED_MIN &&
+	    distance((uint64_t)fs.f_ffree, watch->free_entries) < MOVED_ENTRIES_MIN)
 		return false;
-	watch->free_bytes = free_bytes;
-	watch->free_entries = free_entries;
+	note_free(watch, &fs);
 	return true;
 }
 
@@ -285,7 +294,7 @@ bool disk_watch_is_over(struct disk_watch *watch)
 
 	if (watch->fd < 0 || (!watch->limit_bytes && !watch->limit_entries) || !has_moved(watch))
 		return false;
-	walk_tree(watch);
+	walk_tree(watch, WALK_NS);
 	/* What was there when we came is nobody's doing now. */
 	if (is_first)
 		return false;
@@ -317,6 +326,21 @@ bool disk_watch_is_full(const struct disk_watch *watch)
 void disk_watch_begin_again(struct disk_watch *watch)
 {
 	watch->has_walked = false;
+	watch->cut_count = 0;
+	watch->is_unsettled = true;
 	/* In a rest the next would write unseen, and be taken for what was there. */
+	watch->rest_until_ns = 0;
+}
+
+void disk_watch_settle(struct disk_watch *watch)
+{
+	struct statfs fs;
+
+	if (watch->fd < 0 || !watch->is_unsettled || fstatfs(watch->fd, &fs) < 0)
+		return;
+	note_free(watch, &fs);
+	watch->has_walked = false;
+	walk_tree(watch, SETTLE_NS);
+	watch->is_unsettled = false;
 	watch->rest_until_ns = 0;
 }

@@ -19,6 +19,7 @@ struct disk_watch {
 	bool is_entries;	/* of the last time it was over: by their number, not their bytes */
 	uint64_t rest_until_ns; /* a long walk is followed by a longer rest */
 	unsigned cut_count;	/* walks in a row that ran out of time */
+	bool is_unsettled;	/* begun again, and not walked in peace since */
 };
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
@@ -33,7 +34,13 @@ bool disk_watch_is_over_at_last(struct disk_watch *watch);
 /* Whether it was beyond a limit when it was last walked. */
 bool disk_watch_is_full(const struct disk_watch *watch);
 
-/* Whoever made it grow was ended: what is there at the next look is nobody's doing. */
+/* The processes that made it grow are being ended: what is there afterwards is not the next command's doing. */
 void disk_watch_begin_again(struct disk_watch *watch);
+
+/*
+ * After that, when they have ended: counts what is there, so that the next command is measured by that, and not by a look
+ * in its midst. Does nothing otherwise.
+ */
+void disk_watch_settle(struct disk_watch *watch);
 
 #endif

@@ -102,6 +102,7 @@ static void drop(struct keeper *keeper, struct client *client)
 	(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
 	close(client->fd);
 	*client = keeper->clients[--keeper->client_count];
+	fresh_tidy(keeper);
 }
 
 /* One who is halted would have us wait until he goes on, and everybody else with us. */
@@ -307,7 +308,8 @@ void clients_hear_init(struct keeper *keeper)
 		keeper->idle_since_ns = clock_now_ns();
 		keeper->left_ns = message->at_ns;
 		if (keeper->is_idle)
-			fresh_tidy(keeper);
+			disk_watch_settle(&keeper->disk);
+		fresh_tidy(keeper);
 	} else if (message->kind == ATTACH_STARTED && client) {
 		client->pid = message->pid;
 	} else if (message->kind == ATTACH_ENDED && client) {

@@ -2,9 +2,12 @@
  * A sandbox's look at the host's files, taken anew for each command.
  *
  * An overlay keeps the names that it looked up, found or not, also when the host replaces what they stood for. So the
- * names are dropped once when the last process has ended, while the caller of the command has its answer already, and once
- * more before the next command, when there is little left to drop. That second moment is noted: a file of the host that
- * has not changed since then is what the sandbox sees.
+ * names are dropped once when the last process has ended and the last caller is gone, and once more before the next
+ * command, when there is little left to drop. That second moment is noted: a file of the host that has not changed since
+ * then is what the sandbox sees.
+ *
+ * Not before the caller is gone: it looks at what its command has changed, and a file that the host has replaced
+ * meanwhile can be read only as long as an overlay holds it (origin_pin.c).
  */
 #include "base/clock.h"
 #include "base/own.h"
@@ -72,9 +75,21 @@ static bool are_places_the_same(const struct keeper *keeper)
 	return true;
 }
 
+/* Clients whose command has ended, and which look at its changes. */
+static bool has_callers(const struct keeper *keeper)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		if (keeper->clients[i].pid)
+			return true;
+	}
+	return false;
+}
+
 void fresh_tidy(struct keeper *keeper)
 {
-	(void)root_overlays_drop_names(&keeper->launch.overlays, false);
+	if (!keeper->is_idle || keeper->is_tidy || !keeper->was_entered || has_callers(keeper))
+		return;
+	keeper->is_tidy = root_overlays_drop_names(&keeper->launch.overlays, false) == 0;
 }
 
 bool fresh_look(struct keeper *keeper)
@@ -87,12 +102,13 @@ bool fresh_look(struct keeper *keeper)
 		return true;
 	/* Names that processes hold stay as they were: then this is no moment to go by, but it shows the others. */
 	if (!keeper->is_idle) {
-		fresh_tidy(keeper);
+		(void)root_overlays_drop_names(overlays, false);
 		return true;
 	}
 	keeper->fresh_ns = clock_stamp_ns();
-	/* The caller waits: other directories than the workspace's were looked after when the last process had ended. */
-	return are_places_the_same(keeper) && root_overlays_drop_names(overlays, true) == 0;
+	/* The caller waits: what was dropped when the last one left has hardly any names by now. */
+	return are_places_the_same(keeper) &&
+	       root_overlays_drop_names(overlays, keeper->is_tidy) == 0;
 }
 
 void fresh_refuse(struct keeper *keeper, const struct client *client)
@@ -114,6 +130,7 @@ void fresh_note(struct keeper *keeper)
 	const struct keeper_options *options = keeper->options;
 
 	keeper->was_entered = true;
+	keeper->is_tidy = false;
 	if (keeper->fresh_ns)
 		options->note_fresh(options->dir_fd, keeper->fresh_ns, keeper->left_ns);
 }

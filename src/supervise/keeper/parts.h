@@ -51,6 +51,7 @@ struct keeper {
 	uint64_t idle_since_ns;
 	uint64_t left_ns; /* when the last process inside had ended */
 	bool was_entered; /* a command was started */
+	bool is_tidy;	  /* the names were dropped since the last command */
 	uint64_t
 		fresh_ns; /* when the names were dropped for the command that is being started; 0: they were not */
 	struct place workspace, *bind_places;	  /* when the sandbox was started */
@@ -76,7 +77,7 @@ void client_step(struct keeper *keeper, struct client *client);
 void fresh_begin(struct keeper *keeper);
 /* After its end, when no process is left inside. */
 void fresh_end(struct keeper *keeper);
-/* After the last process inside has ended. */
+/* Drops the names, unless a process is inside or a caller is looking at what its command has changed. */
 void fresh_tidy(struct keeper *keeper);
 /* Before a command: false when the sandbox cannot be shown the host's files as they are, and has to be started anew. */
 bool fresh_look(struct keeper *keeper);
