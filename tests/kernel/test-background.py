@@ -183,6 +183,8 @@ def test_output(home):
     exec_id = start(home, "out", "printf 'a\\303'; read x; printf '\\244b'")
     found = poll(home, exec_id, "--wait", "10s")
     tap.equal([found["stdout"], found["stdout_offset"]], ["a", 1], "half a character waits for its other half")
+    found = poll(home, exec_id, "--offset", "1", "--wait", "1s")
+    tap.equal([found["stdout"], found["stdout_offset"], found["state"]], ["", 1, "running"], "also when it is all there is")
     out, err, found = follow_input(home, exec_id)
     tap.equal([out.decode(), found["stdout_encoding"]], ["a\u00e4b", "utf-8"], "and is text again")
     home.call("rm", "out")

@@ -147,14 +147,16 @@ static int tell_supervisor(struct asking *asking, struct error *err)
 	return 0;
 }
 
+/* More than half a character that was seen before. */
 static void await_news(struct asking *asking)
 {
+	const struct output *seen = &asking->polled->output;
 	struct desk_message message = { .kind = DESK_WAIT,
-					.out = asking->poll->out_offset,
-					.err = asking->poll->err_offset };
+					.out = asking->poll->out_offset + seen->out.held,
+					.err = asking->poll->err_offset + seen->err.held };
 
-	if (asking->fd >= 0)
-		(void)desk_ask(asking->fd, &message, left_ms(asking), NULL);
+	if (asking->fd >= 0 && desk_ask(asking->fd, &message, left_ms(asking), NULL) < 0)
+		fd_close(&asking->fd);
 }
 
 /* First how it stands, then what it wrote: what has ended writes no more. */
@@ -172,6 +174,25 @@ static int look(struct asking *asking, const char *state_dir, struct error *err)
 	polled->output.out.offset = asking->poll->out_offset;
 	polled->output.err.offset = asking->poll->err_offset;
 	return output_read(state_dir, id, !polled->is_running, &polled->output, err);
+}
+
+static bool is_half_a_character(const struct engine_polled *polled)
+{
+	const struct output *output = &polled->output;
+
+	return polled->is_running && output->out.bytes.len + output->err.bytes.len == 0 &&
+	       output->out.held + output->err.held > 0;
+}
+
+static int look_for_news(struct asking *asking, const char *state_dir, struct error *err)
+{
+	do {
+		await_news(asking);
+		output_done(&asking->polled->output);
+		if (look(asking, state_dir, err) < 0)
+			return -1;
+	} while (is_half_a_character(asking->polled) && asking->fd >= 0 && left_ms(asking) > 0);
+	return 0;
 }
 
 static int read_card(struct asking *asking, const char *state_dir, struct error *err)
@@ -213,10 +234,8 @@ int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_p
 		asking.fd = desk_connect(asking.dir_fd, poll->exec_id);
 	if (status == 0)
 		status = tell_supervisor(&asking, err);
-	if (status == 0 && poll->wait_ms)
-		await_news(&asking);
 	if (status == 0)
-		status = look(&asking, host.state_dir, err);
+		status = (poll->wait_ms ? look_for_news : look)(&asking, host.state_dir, err);
 	fd_close(&asking.fd);
 	fd_close(&asking.dir_fd);
 	return status;

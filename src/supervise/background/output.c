@@ -76,12 +76,12 @@ static int take(const struct reader *reader, struct output_piece *piece, off_t a
 	return 0;
 }
 
-/* Length without a character at the end of which only the beginning is there; all of it when there is no more. */
+/* Length without a character at the end of which only the beginning is there. */
 static size_t whole_length(const struct str *bytes)
 {
 	const char *data = str_cstr(bytes);
 
-	for (size_t cut = 1; cut < CHARACTER_MAX && cut < bytes->len; cut++) {
+	for (size_t cut = 1; cut < CHARACTER_MAX && cut <= bytes->len; cut++) {
 		unsigned char first = (unsigned char)data[bytes->len - cut];
 
 		if ((first & 0xc0) == 0x80)
@@ -96,8 +96,10 @@ static size_t whole_length(const struct str *bytes)
 
 static void finish(struct output_piece *piece, bool is_last)
 {
-	if (!is_last || piece->has_more)
-		str_truncate(&piece->bytes, whole_length(&piece->bytes));
+	size_t whole = !is_last || piece->has_more ? whole_length(&piece->bytes) : piece->bytes.len;
+
+	piece->held = piece->bytes.len - whole;
+	str_truncate(&piece->bytes, whole);
 	piece->offset += piece->bytes.len;
 }
 

@@ -14,6 +14,7 @@
 struct output_piece {
 	uint64_t offset; /* where it begins; then, where the next one does */
 	struct str bytes;
+	size_t held;   /* bytes behind it that are the beginning of a character only */
 	bool has_more; /* there is more than fits into this piece */
 };
 
