@@ -326,7 +326,7 @@ def swap(t):
 def storm(t):
     full = os.environ.get("AISBX_TIER") == "ci"
     calls, seconds = (1000000, 60) if full else (100000, 5)
-    result = t.destructive("storm", calls, seconds, flags=["--time", "90s", "--mem", "512m"], timeout=100)
+    result = t.destructive("storm", calls, seconds, flags=["--time", "5m", "--mem", "512m"], timeout=320)
     t.ok(result.probe("tripwire") is None, "tripwire", result)
     t.ok(result.json, "the run ended with a result", result)
     t.ok(int(result.probe("storm") or 0) > 1000, "calls were made", result)

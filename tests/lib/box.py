@@ -113,7 +113,7 @@ class Box:
         return subprocess.Popen(self.argv(command, flags, as_json, workspace), cwd=cwd or workspace or self.caller.workspace,
                                 env={**self.caller.env, **(env or {})}, **self.caller.identity(), **kw)
 
-    def run(self, *command, flags=(), as_json=True, timeout=30, stdin=None, **kw):
+    def run(self, *command, flags=(), as_json=True, timeout=120, stdin=None, **kw):
         """One `run`, waited for."""
         if isinstance(stdin, bytes):
             kw["stdin"] = subprocess.PIPE
@@ -137,11 +137,11 @@ class Box:
         return subprocess.run([self.caller.program, *map(str, words)], cwd=self.caller.workspace, env=self.caller.env, capture_output=True,
                               text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=patience(timeout), check=False, **self.caller.identity())
 
-    def outside(self, *args, timeout=30, **kw):
+    def outside(self, *args, timeout=120, **kw):
         """The same attack as this caller on the host itself: only against scratch targets."""
         return self.bare_call([self.attack_path, *map(str, args)], timeout, self.caller.identity(), **kw)
 
-    def bare(self, *args, timeout=30, **kw):
+    def bare(self, *args, timeout=120, **kw):
         """The same attack as root in bare namespaces: the control of what the kernel itself would let pass."""
         return self.bare_call([self.attack_path, "bare", *map(str, args)], timeout, {}, **kw)
 
@@ -151,7 +151,7 @@ class Box:
         done = subprocess.run(argv, capture_output=True, timeout=patience(timeout), env=self.caller.env, **identity, **kw)
         return Result(done.returncode, done.stdout, done.stderr, False)
 
-    def on_pty(self, *command, flags=(), timeout=30, send=b"", send_after=None, size=None, argv=None, env=None):
+    def on_pty(self, *command, flags=(), timeout=120, send=b"", send_after=None, size=None, argv=None, env=None):
         """A call with a terminal of its own on all three descriptors; returns exit code and all that was shown.
 
         SEND is typed at once, or when SEND_AFTER was shown.
