@@ -203,6 +203,8 @@ static void drain(struct stdio *stdio, struct stream *stream, const struct patie
 	flush(stdio, stream, patience);
 	while (stream->from_fd >= 0 && fill(stdio, stream) > 0)
 		flush(stdio, stream, patience);
+	/* What was held back and let go at the end of the stream lies where the next would be prepared. */
+	flush(stdio, stream, patience);
 	/* Nobody else may write to it any more, or nobody waits for them: what was held back was no secret. */
 	if (stdio->words.count > 0) {
 		pass_scrubbed(stdio, stream, 0);

@@ -158,6 +158,14 @@ def scrubbed_denials(t):
     t.equal(kept(t, value.lower()), [], "files outside that hold it")
 
 
+@suite.case("A165e", "output that ends with what a secret begins with", "nothing is held back outside")
+def beginnings(t):
+    path = token(t)
+    for _ in range(20):
+        done = aisbx(t, "run", "--secret", f"TOKEN={path}", "--", "printf", "TOKEN ab" + VALUE[0])
+        t.equal(done.stdout, "TOKEN ab" + VALUE[0], "it comes out as it was written")
+
+
 @suite.case("A166", "files that are no secrets, and many that are", "refusals have no outside")
 def edges(t):
     place = os.path.join(t.caller.dir, "edges")
