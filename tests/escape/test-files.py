@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Filesystem isolation: nothing of the host's tree changes, nothing hidden shows (A032 to A053, A175)."""
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -161,41 +163,42 @@ def wreck_control(t):
     t.ok(not os.path.exists(target.top), "rm removes a scratch tree")
 
 
-def machine():
-    """Names, sizes and times of the files of the system that nobody changes during a test."""
-    rows = {}
-    for top in ("/etc", "/usr/bin", "/usr/sbin", "/home", "/opt"):
-        for directory, below, names in os.walk(top):
-            # homes and scratch places of suites that run at the same time, some deeper than a walk can follow
-            if "/aisbxtest-" in directory or "/canary-" in directory or "/aisbx-test" in directory:
-                below.clear()
-                continue
-            for name in names:
-                path = os.path.join(directory, name)
-                if path == "/etc/boto.cfg":  # the one file that a suite beside us (A058g) plants and takes away
-                    continue
-                try:
-                    info = os.lstat(path)
-                except OSError:
-                    continue
-                # What somebody at this machine works on is not ours to compare.
-                if top != "/home" or info.st_mtime < time.time() - 3600:
-                    rows[path] = (info.st_size, info.st_mtime_ns, info.st_mode)
-    return rows
+# On any machine, and replaced by nobody while a test runs.
+STANDING = ("/etc/passwd", "/etc/group", "/bin/sh", "/usr/bin/env", "/usr/bin/rm", sys.executable)
+
+
+@contextlib.contextmanager
+def planted_everywhere(t):
+    """Trees of our own all over the machine; others work there as well, and what they change is not for us to judge."""
+    tops = [tempfile.mkdtemp(prefix="canary-wreck-", dir=top) for top in
+            ("/etc", "/home", "/opt", "/srv", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/var/lib", "/var/log", t.caller.home)
+            if os.path.isdir(top) and os.access(top, os.W_OK)]
+    try:
+        for top in tops:
+            canary.fill(top, t.caller)
+        yield tops
+    finally:
+        for top in tops:
+            shutil.rmtree(top)
+
+
+def trees(tops):
+    return {path: row for top in tops for path, row in canary.tree(top).items()}
 
 
 @suite.case("A033", "delete everything", wreck_control)
 def wreck(t):
     t.suite.need_clone(t)
-    before = machine()
+    standing = [path for path in STANDING if os.path.exists(path)]
     workspace = canary.tree(t.caller.workspace)
-    # As long as the machine has files: beside other suites that is minutes.
-    result = t.destructive("wreck", "/", flags=["--time", "10m"], timeout=620)
-    t.equal(result.probe("tripwire"), "passed", f"the tripwire let it act: {result}")
-    t.ok(result.probe("wrecked") is not None, "rm ran", result)
-    after = machine()
-    lost = [path for path in before if before[path] != after.get(path)]
-    t.equal(lost[:10], [], "files of the machine")
+    with planted_everywhere(t) as tops:
+        before = trees(tops)
+        # As long as the machine has files: beside other suites that is minutes.
+        result = t.destructive("wreck", "/", flags=["--time", "10m"], timeout=620)
+        t.equal(result.probe("tripwire"), "passed", f"the tripwire let it act: {result}")
+        t.ok(result.probe("wrecked") is not None, "rm ran", result)
+        t.equal(list(canary.differences(before, trees(tops)))[:10], [], "trees all over the machine")
+    t.equal([path for path in standing if not os.path.exists(path)], [], "files of the machine")
     t.equal(list(canary.differences(workspace, canary.tree(t.caller.workspace))), [], "the workspace on the host")
 
 
