@@ -16,18 +16,27 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What others write moves the free space as well: less than this is no reason to walk. */
 #define MOVED_MIN (1u << 20)
 #define MOVED_ENTRIES_MIN 64
+/*
+ * Of processor time, twice as much after each walk that was cut: on a busy machine little of it comes in a while. The
+ * whole takes no longer than the last, whatever the disk does.
+ */
 #define WALK_NS 50000000u
+#define DOUBLINGS_MAX 3
+#define WHOLE_WALK_NS 2000000000u
 /* While no process is inside and no command waits. */
 #define SETTLE_NS 1000000000u
+/* Entries between two looks at the clocks. */
+#define CLOCK_EVERY 64
 /* So many directories stay open on the way down; above those the way back is by name, and looked at. */
 #define KEPT_OPEN 64
 #define REST_FACTOR 10
-/* On a busy machine a short walk is cut, too: it is done again, but what is always too large is not walked for ever. */
+/* A walk that was cut is done again, but what is always too large is not walked for ever. */
 #define CUT_RETRIES 5
 
 /* A directory on the way down. */
@@ -49,9 +58,26 @@ struct figures {
 struct walk {
 	struct level *levels;
 	size_t depth, room;
-	uint64_t until_ns;
+	uint64_t busy_until_ns, until_ns; /* by the thread's clock, by the machine's */
+	unsigned counted;		  /* since the last look at them */
 	struct figures found;
 };
+
+static uint64_t busy_ns(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static bool is_time_up(struct walk *walk)
+{
+	if (++walk->counted % CLOCK_EVERY == 0)
+		walk->found.is_cut |=
+			busy_ns() >= walk->busy_until_ns || clock_now_ns() >= walk->until_ns;
+	return walk->found.is_cut;
+}
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uint64_t limit_entries)
 {
@@ -89,10 +115,8 @@ static bool list(struct walk *walk, struct level *level)
 
 	if (!dir)
 		return false;
-	while (!walk->found.is_cut && dir_next(dir, &entry) > 0) {
+	while (!is_time_up(walk) && dir_next(dir, &entry) > 0)
 		count(walk, level, entry->d_name);
-		walk->found.is_cut = clock_now_ns() >= walk->until_ns;
-	}
 	return true;
 }
 
@@ -150,17 +174,17 @@ static void leave(struct walk *walk)
 }
 
 /* Depth first. What comes later than the bound is not counted: the figures are a floor. */
-static struct figures walk_below(int fd, uint64_t until_ns)
+static struct figures walk_below(int fd, uint64_t budget_ns)
 {
-	struct walk walk = { .until_ns = until_ns };
+	struct walk walk = { .busy_until_ns = busy_ns() + budget_ns,
+			     .until_ns = clock_now_ns() + WHOLE_WALK_NS };
 
 	enter(&walk, fd, ".");
 	while (walk.depth > 0) {
 		struct level *level = &walk.levels[walk.depth - 1];
 		size_t at = level->at;
 
-		if (clock_now_ns() >= until_ns || at == level->below.len) {
-			walk.found.is_cut |= at < level->below.len;
+		if (is_time_up(&walk) || at == level->below.len) {
 			leave(&walk);
 			continue;
 		}
@@ -203,7 +227,7 @@ static bool take_rights(void)
  * A directory that its owner shut, which is the payload, would hide all it holds. Its mode is the payload's own affair, so
  * it is not changed: a child looks once more that may. Where there is none, what was counted before stands.
  */
-static void walk_closed(int fd, uint64_t until_ns, struct figures *found)
+static void walk_closed(int fd, uint64_t budget_ns, struct figures *found)
 {
 	owned(fd_close) int told_fd = -1, tell_fd = -1;
 	struct figures told;
@@ -218,7 +242,7 @@ static void walk_closed(int fd, uint64_t until_ns, struct figures *found)
 	if (pid == 0) {
 		if (!take_rights())
 			_exit(1);
-		told = walk_below(fd, until_ns);
+		told = walk_below(fd, budget_ns);
 		_exit(write(tell_fd, &told, sizeof(told)) != (ssize_t)sizeof(told));
 	}
 	fd_close(&tell_fd);
@@ -246,15 +270,22 @@ static void take_figures(struct disk_watch *watch, const struct figures *found)
 	watch->has_walked |= !is_unfinished(watch);
 }
 
-static void walk_tree(struct disk_watch *watch, uint64_t bound_ns)
+static void walk_tree(struct disk_watch *watch, uint64_t budget_ns)
 {
-	uint64_t start_ns = clock_now_ns();
-	struct figures found = walk_below(watch->fd, start_ns + bound_ns);
+	uint64_t start_ns = busy_ns();
+	struct figures found = walk_below(watch->fd, budget_ns);
 
 	if (found.is_closed)
-		walk_closed(watch->fd, clock_now_ns() + bound_ns, &found);
+		walk_closed(watch->fd, budget_ns, &found);
 	take_figures(watch, &found);
-	watch->rest_until_ns = clock_now_ns() + (clock_now_ns() - start_ns) * REST_FACTOR;
+	watch->rest_until_ns = clock_now_ns() + (busy_ns() - start_ns) * REST_FACTOR;
+}
+
+static uint64_t budget_of(const struct disk_watch *watch)
+{
+	unsigned cuts = watch->cut_count;
+
+	return (uint64_t)WALK_NS << (cuts < DOUBLINGS_MAX ? cuts : DOUBLINGS_MAX);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -294,7 +325,7 @@ bool disk_watch_is_over(struct disk_watch *watch)
 
 	if (watch->fd < 0 || (!watch->limit_bytes && !watch->limit_entries) || !has_moved(watch))
 		return false;
-	walk_tree(watch, WALK_NS);
+	walk_tree(watch, budget_of(watch));
 	/* What was there when we came is nobody's doing now. */
 	if (is_first)
 		return false;
