@@ -187,6 +187,10 @@ def test_output(home):
     tap.equal([found["stdout"], found["stdout_offset"], found["state"]], ["", 1, "running"], "also when it is all there is")
     out, err, found = follow_input(home, exec_id)
     tap.equal([out.decode(), found["stdout_encoding"]], ["a\u00e4b", "utf-8"], "and is text again")
+    exec_id = start(home, "out", "printf '\\377'; read x")
+    found = poll(home, exec_id, "--wait", "120s")
+    tap.equal([found["stdout"], found["stdout_encoding"]], ["/w==", "base64"], "a byte that begins no character waits for none")
+    follow_input(home, exec_id)
     home.call("rm", "out")
 
 

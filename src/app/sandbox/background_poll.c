@@ -171,8 +171,9 @@ static int look(struct asking *asking, const char *state_dir, struct error *err)
 	polled->is_running = state == EXEC_RUNNING;
 	if (state == EXEC_LOST && engine_exec_lost(state_dir, id, &polled->result, err) < 0)
 		return -1;
-	polled->output.out.offset = asking->poll->out_offset;
-	polled->output.err.offset = asking->poll->err_offset;
+	output_done(&polled->output);
+	polled->output = (struct output){ .out.offset = asking->poll->out_offset,
+					  .err.offset = asking->poll->err_offset };
 	return output_read(state_dir, id, !polled->is_running, &polled->output, err);
 }
 
@@ -188,7 +189,6 @@ static int look_for_news(struct asking *asking, const char *state_dir, struct er
 {
 	do {
 		await_news(asking);
-		output_done(&asking->polled->output);
 		if (look(asking, state_dir, err) < 0)
 			return -1;
 	} while (is_half_a_character(asking->polled) && asking->fd >= 0 && left_ms(asking) > 0);

@@ -69,6 +69,8 @@ void bounds_look(struct keeper *keeper, bool at_last)
 	end_everybody(keeper);
 	/* Who comes next, perhaps to make room, is not held to account for what these wrote at last. */
 	disk_watch_begin_again(&keeper->disk);
+	if (keeper->is_idle)
+		disk_watch_settle(&keeper->disk);
 }
 
 void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,

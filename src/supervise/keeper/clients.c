@@ -309,6 +309,8 @@ void clients_hear_init(struct keeper *keeper)
 		keeper->left_ns = message->at_ns;
 		if (keeper->is_idle)
 			disk_watch_settle(&keeper->disk);
+		/* The last process may have looked names up since the one before it left. */
+		keeper->is_tidy = false;
 		fresh_tidy(keeper);
 	} else if (message->kind == ATTACH_STARTED && client) {
 		client->pid = message->pid;
