@@ -6,13 +6,18 @@
 #include <stdint.h>
 #include <time.h>
 
+static inline uint64_t clock_ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+}
+
 /* Nanoseconds of CLOCK_MONOTONIC. */
 static inline uint64_t clock_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_ns_of(&now);
 }
 
 /* Milliseconds since the epoch. */

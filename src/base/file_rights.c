@@ -10,7 +10,8 @@
 
 #define OVER_FILES (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH)
 
-static int set_effective(uint32_t effective, uint32_t *ret_before)
+/* Of the effective capabilities those in KEEP stay, and those in ADD come. */
+static int set_effective(uint32_t keep, uint32_t add, uint32_t *ret_before)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[2];
@@ -19,7 +20,7 @@ static int set_effective(uint32_t effective, uint32_t *ret_before)
 		return -1;
 	if (ret_before)
 		*ret_before = sets[0].effective;
-	sets[0].effective = ret_before ? sets[0].effective & ~effective : effective;
+	sets[0].effective = (sets[0].effective & keep) | add;
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
@@ -39,7 +40,7 @@ int file_rights_lessen(struct file_rights *ret_rights)
 		ret_rights->group_count = 0;
 	}
 	ret_rights->is_less = true;
-	return set_effective(OVER_FILES, &ret_rights->effective);
+	return set_effective(~OVER_FILES, 0, &ret_rights->effective);
 }
 
 void file_rights_restore(struct file_rights *rights)
@@ -49,7 +50,7 @@ void file_rights_restore(struct file_rights *rights)
 	if (!rights->is_less)
 		return;
 	rights->is_less = false;
-	if (set_effective(rights->effective, NULL) < 0 ||
+	if (set_effective(0, rights->effective, NULL) < 0 ||
 	    (rights->group_count > 0 &&
 	     syscall(SYS_setgroups, rights->group_count, rights->groups) < 0))
 		die("cannot take back the rights to files");

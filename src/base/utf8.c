@@ -23,6 +23,13 @@ static const struct row *row_of(unsigned char first)
 	return NULL;
 }
 
+size_t utf8_expected(unsigned char first)
+{
+	const struct row *row = row_of(first);
+
+	return row ? row->len : 1;
+}
+
 static size_t sequence(const unsigned char *bytes, size_t len)
 {
 	if (bytes[0] < 0x80)

@@ -12,6 +12,9 @@ size_t utf8_decode(const char *bytes, size_t len, uint32_t *ret_point);
 /* Length of the character that begins at BYTES (at least one), or 0: for who needs no number. */
 size_t utf8_length(const char *bytes, size_t len);
 
+/* Bytes of a character that begins with FIRST; 1 for what begins none of several. */
+size_t utf8_expected(unsigned char first);
+
 /* Whether the bytes are UTF-8 from the first to the last. */
 bool utf8_valid(const char *bytes, size_t len);
 

@@ -122,6 +122,15 @@ static char *own_dir(const struct host *host, const char *name, const char *fall
 	return resolve(path);
 }
 
+void host_own_dirs(const struct host *host, const char *ret_dirs[static HOST_OWN_DIRS])
+{
+	ret_dirs[0] = host->data_dir;
+	ret_dirs[1] = host->state_dir;
+	ret_dirs[2] = host->cache_dir;
+	ret_dirs[3] = host->config_dir;
+	ret_dirs[4] = host->runtime_dir;
+}
+
 /* "/", a part of the operating system, or a directory that only holds other people's. */
 static bool is_of_system(const char *path)
 {

@@ -67,6 +67,10 @@ struct host {
 	char *data_dir, *state_dir, *cache_dir, *config_dir, *runtime_dir; /* ours, per rules 1 */
 };
 
+/* The last five of these; NULL where host_read_caller() leaves one out. */
+#define HOST_OWN_DIRS 5
+void host_own_dirs(const struct host *host, const char *ret_dirs[static HOST_OWN_DIRS]);
+
 /* Reads what a launch needs; cheap (one pass over mountinfo, no forks). */
 int host_read(struct host *ret_host, struct error *err);
 

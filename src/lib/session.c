@@ -62,7 +62,7 @@ void aisbx_session_close(struct aisbx_session *session)
 	fd_close(&session->talk.output_read);
 	/* Of a fork it is no child, and its lock may have been held by a thread that is not there. */
 	if (is_owned(session)) {
-		talk_set_limit(&session->talk, session->talk.late ? 0 : session->limit_ms);
+		talk_set_limit(&session->talk, session->limit_ms);
 		(void)wait_for(&session->talk, session->pid, &ignored);
 		(void)pthread_mutex_destroy(&session->lock);
 	}

@@ -360,7 +360,7 @@ static bool is_old(const struct gateway *gateway, const struct connection *conne
 /* A first line that was waited for long enough. */
 static void go_on_unfinished(struct gateway *gateway, struct connection *connection)
 {
-	gate_watch_line(connection);
+	gate_limit(connection, GATE_LINE);
 	if (move_bytes(gateway, connection, 0) < 0 ||
 	    (!connection->is_dead && watch(gateway, connection) < 0))
 		connection_end(gateway, connection, true);

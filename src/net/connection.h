@@ -81,6 +81,8 @@ void stream_stop(struct gateway *gateway, struct flow *flow);
 void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events);
 /* Nothing of it is looked at any more. */
 void gate_let_through(struct connection *connection);
+/* From here on bytes of the client go on only as far as GATE permits. */
+void gate_limit(struct connection *connection, enum gate gate);
 /* What the server answers to a ClientHello; nothing of it goes in before that. */
 void gate_hear(struct connection *connection);
 /* Passes on a second ClientHello and what may stand in front of it. 0, or -1 on a reset. */
@@ -96,15 +98,11 @@ void connection_is_for(struct connection *connection, const char *name);
 /* gate_line.c: the first bytes of a connection that is not TLS; GOT of them were looked at. */
 void gate_inspect_line(struct gateway *gateway, struct connection *connection, const uint8_t *bytes,
 		       size_t got, uint32_t events);
-/* From here on an unfinished first line goes on. */
-void gate_watch_line(struct connection *connection);
 /* Passes on what has come of it. 0, or -1 on a reset. */
 int gate_line(struct gateway *gateway, struct connection *connection);
 
 /* gate_http.c: which gate a permitted connection gets. */
 void gate_choose(struct gateway *gateway, struct connection *connection);
-/* From here on each request of a connection is looked at. */
-void gate_begin_requests(struct connection *connection);
 /* Whether plain connections on that port are looked at, whomever they are for. */
 bool gate_judges_port(const struct gateway *gateway, struct net_port port);
 /* Whether rules or secrets are about requests to NAME, or with NULL to the address itself. */

@@ -36,16 +36,21 @@ void gate_let_through(struct connection *connection)
 	gate_wait_for(connection, 1);
 }
 
+void gate_limit(struct connection *connection, enum gate gate)
+{
+	connection->gate = gate;
+	connection->up.limit = &connection->requests.left;
+	connection->hello_ns = 0;
+	gate_wait_for(connection, 1);
+}
+
 /* The hello goes on, and nothing behind it. */
 static void let_hello_through(struct connection *connection, const struct sni_hello *hello)
 {
 	connection_is_for(connection, hello->name);
 	connection->is_tls = true;
-	connection->gate = GATE_ANSWER;
 	connection->requests.left = hello->len;
-	connection->up.limit = &connection->requests.left;
-	connection->hello_ns = 0;
-	gate_wait_for(connection, 1);
+	gate_limit(connection, GATE_ANSWER);
 }
 
 static void refuse_hello(struct gateway *gateway, struct connection *connection, const char *name)

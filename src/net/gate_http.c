@@ -79,19 +79,11 @@ bool gate_judges_port(const struct gateway *gateway, struct net_port port)
 	return net_policy_judges_port(gateway->policy, port);
 }
 
-void gate_begin_requests(struct connection *connection)
-{
-	connection->gate = GATE_HTTP;
-	connection->up.limit = &connection->requests.left;
-	connection->hello_ns = 0;
-	gate_wait_for(connection, 1);
-}
-
 /* By the port alone: which names share the address is known only for those that somebody has looked up. */
 void gate_choose(struct gateway *gateway, struct connection *connection)
 {
 	if (gate_judges_port(gateway, connection->port))
-		gate_begin_requests(connection);
+		gate_limit(connection, GATE_HTTP);
 	else if (connection->must_say_name)
 		connection->gate = GATE_TLS;
 }
@@ -221,8 +213,8 @@ static bool is_free(struct gateway *gateway, const struct connection *connection
 }
 
 /*
- * A request of HTTP/1.0 that names no host asks for none but the one that was dialled. Where rules are about requests it
- * could be for any of those that share the address.
+ * An HTTP/1.0 request without a Host is for the host that was dialled. Where rules are about requests it could be for
+ * any of those that share the address.
  */
 static bool judge_nameless(struct gateway *gateway, struct connection *connection)
 {

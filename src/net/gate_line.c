@@ -45,14 +45,6 @@ static bool begins_a_method(const uint8_t *bytes, size_t len)
 	return memchr(bytes, ' ', len) || memchr(bytes, '\t', len);
 }
 
-void gate_watch_line(struct connection *connection)
-{
-	connection->gate = GATE_LINE;
-	connection->up.limit = &connection->requests.left;
-	connection->hello_ns = 0;
-	gate_wait_for(connection, 1);
-}
-
 void gate_inspect_line(struct gateway *gateway, struct connection *connection, const uint8_t *bytes,
 		       size_t got, uint32_t events)
 {
@@ -60,13 +52,13 @@ void gate_inspect_line(struct gateway *gateway, struct connection *connection, c
 
 	switch (http_begins((const char *)bytes, got)) {
 	case HTTP_WHOLE:
-		gate_begin_requests(connection);
+		gate_limit(connection, GATE_HTTP);
 		return;
 	case HTTP_BAD:
 		gate_let_through(connection);
 		return;
 	case HTTP_TOO_LARGE:
-		gate_watch_line(connection);
+		gate_limit(connection, GATE_LINE);
 		return;
 	case HTTP_MORE:
 		break;
@@ -80,7 +72,7 @@ void gate_inspect_line(struct gateway *gateway, struct connection *connection, c
 		return;
 	}
 	if (is_last) {
-		gate_watch_line(connection);
+		gate_limit(connection, GATE_LINE);
 		return;
 	}
 	if (!connection->is_plain)
@@ -89,15 +81,14 @@ void gate_inspect_line(struct gateway *gateway, struct connection *connection, c
 	gate_wait_for(connection, got + 1);
 }
 
-/* How much of " HTTP/" the bytes so far end in, however the letters are written. */
+#define VERSION " http/"
+
+/* How much of VERSION the bytes so far end in, however the letters are written. */
 static unsigned follow_version(unsigned matched, char c)
 {
-	static const char version[] = " http/";
-	bool is_blank = c == ' ' || c == '\t';
-
-	if (is_blank)
+	if (c == ' ' || c == '\t')
 		return 1;
-	return matched > 0 && (c | 0x20) == (version[matched] | 0x20) ? matched + 1 : 0;
+	return matched > 0 && (c | 0x20) == VERSION[matched] ? matched + 1 : 0;
 }
 
 enum line_end { LINE_GOES_ON, LINE_ENDS, LINE_IS_REQUEST };
@@ -112,7 +103,7 @@ static enum line_end scan_line(struct connection *connection, const char *bytes,
 			continue;
 		connection->line_bytes++;
 		connection->version_bytes = follow_version(connection->version_bytes, bytes[i]);
-		if (connection->version_bytes == 6)
+		if (connection->version_bytes == sizeof(VERSION) - 1)
 			return LINE_IS_REQUEST;
 	}
 	return connection->line_bytes > LINE_MAX_BYTES ? LINE_ENDS : LINE_GOES_ON;

@@ -135,7 +135,7 @@ void connection_sweep(struct gateway *gateway);
 
 /* recheck.c: ends connections and flows that CHANGE, which has been made, takes the permission from. */
 void recheck(struct gateway *gateway, const struct rule_change *change);
-
+/* datagram.c */
 void datagram_inner(struct gateway *gateway, struct source *port);
 void datagram_outer(struct gateway *gateway, struct udp_flow *flow);
 void datagram_recheck(struct gateway *gateway, const char *rule);
@@ -144,7 +144,7 @@ void datagram_expire(struct gateway *gateway);
 ssize_t datagram_receive(int fd, void *buffer, size_t size, struct origin *ret_origin);
 /* Sends to ORIGIN's peer as if from the address it had been sent to. */
 void datagram_send(const struct origin *origin, const void *bytes, size_t len);
-
+/* seen.c */
 void seen_read(struct gateway *gateway, struct source *source);
 
 #endif

@@ -1,10 +1,6 @@
 /* Heads of plain HTTP/1 requests, read strictly. */
 #include "net/http.h"
 
-#include "base/str.h"
-
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

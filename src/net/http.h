@@ -76,6 +76,12 @@ enum http_reading {
 /* Whether a plain path begins with PREFIX, by whole segments: /api covers /api and /api/x, not /apix. */
 bool http_path_begins(const char *path, size_t len, const char *prefix, enum http_reading reading);
 
+/* The next byte of what ends at END, its escape decoded; steps over it. */
+char http_next_byte(const char **at, const char *end);
+
+/* ASCII's lower case. */
+char http_fold(char c);
+
 /* http_override.c: whether a header, or a parameter of the query, names another method, path or host. */
 bool http_header_overrides(const char *name, size_t len);
 bool http_query_overrides(const char *path, size_t len);

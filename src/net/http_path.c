@@ -80,8 +80,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The next byte, decoded; steps over it. */
-static char next_byte(const char **at, const char *end)
+char http_next_byte(const char **at, const char *end)
 {
 	char c = *(*at)++;
 
@@ -99,7 +98,7 @@ static const char *skip_tail(const char *at, const char *end)
 
 	while (at < end && *at != '/') {
 		const char *next = at;
-		char c = next_byte(&next, end);
+		char c = http_next_byte(&next, end);
 
 		if (c == ';') {
 			const char *slash = memchr(at, '/', (size_t)(end - at));
@@ -113,7 +112,7 @@ static const char *skip_tail(const char *at, const char *end)
 	return at;
 }
 
-static char fold(char c)
+char http_fold(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
@@ -133,12 +132,12 @@ bool http_path_begins(const char *path, size_t len, const char *prefix, enum htt
 		}
 		if (rule == rule_end)
 			break;
-		want = next_byte(&rule, rule_end);
+		want = http_next_byte(&rule, rule_end);
 		/* A folder's own name without the slash is the folder to a loose reader. */
 		if (at == end)
 			return is_loose && want == '/' && rule == rule_end;
-		have = next_byte(&at, end);
-		if (is_loose ? fold(have) != fold(want) : have != want)
+		have = http_next_byte(&at, end);
+		if (is_loose ? http_fold(have) != http_fold(want) : have != want)
 			return false;
 	}
 	if (is_loose)

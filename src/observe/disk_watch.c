@@ -23,8 +23,8 @@
 #define MOVED_MIN (1u << 20)
 #define MOVED_ENTRIES_MIN 64
 /*
- * Of processor time, twice as much after each walk that was cut: on a busy machine little of it comes in a while. The
- * whole takes no longer than the last, whatever the disk does.
+ * Of processor time, twice as much after each walk that was cut: on a busy machine a walk gets little of it.
+ * WHOLE_WALK_NS bounds the elapsed time, however slow the disk is.
  */
 #define WALK_NS 50000000u
 #define DOUBLINGS_MAX 3
@@ -68,7 +68,7 @@ static uint64_t busy_ns(void)
 	struct timespec spent;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+	return clock_ns_of(&spent);
 }
 
 static bool is_time_up(struct walk *walk)
@@ -326,7 +326,7 @@ bool disk_watch_is_over(struct disk_watch *watch)
 	if (watch->fd < 0 || (!watch->limit_bytes && !watch->limit_entries) || !has_moved(watch))
 		return false;
 	walk_tree(watch, budget_of(watch));
-	/* What was there when we came is nobody's doing now. */
+	/* What the first walk finds was not written by this command. */
 	if (is_first)
 		return false;
 	bool is_large = watch->limit_bytes && watch->bytes > watch->limit_bytes;

@@ -19,7 +19,7 @@ struct disk_watch {
 	bool is_entries;	/* of the last time it was over: by their number, not their bytes */
 	uint64_t rest_until_ns; /* a long walk is followed by a longer rest */
 	unsigned cut_count;	/* walks in a row that ran out of time */
-	bool is_unsettled;	/* begun again, and not walked in peace since */
+	bool is_unsettled;	/* begun again, and not counted since by disk_watch_settle */
 };
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
@@ -38,8 +38,8 @@ bool disk_watch_is_full(const struct disk_watch *watch);
 void disk_watch_begin_again(struct disk_watch *watch);
 
 /*
- * After that, when they have ended: counts what is there, so that the next command is measured by that, and not by a look
- * in its midst. Does nothing otherwise.
+ * After that, when they have ended: counts what is there, so that the next command is measured from that count, not
+ * from one taken while it runs. Does nothing otherwise.
  */
 void disk_watch_settle(struct disk_watch *watch);
 

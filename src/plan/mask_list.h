@@ -2,9 +2,6 @@
 #ifndef PLAN_MASK_LIST_H
 #define PLAN_MASK_LIST_H
 
-/* The directory of HTTP servers' tokens, below HOME or XDG_RUNTIME_DIR. */
-#define MASK_TOKENS ".aisbx-mcp"
-
 /* Each ended by NULL. A name with * in its last part is a pattern. */
 
 /* Of HOME, visible unless `home: full`: tool chains and their caches, nothing that holds a credential. */

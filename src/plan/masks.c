@@ -422,13 +422,13 @@ static void add_staging(const struct planning *planning, struct entries *entries
 static void add_own(const struct planning *planning, struct entries *entries)
 {
 	const struct host *host = planning->host;
-	const char *const dirs[] = { host->data_dir, host->state_dir, host->cache_dir,
-				     host->config_dir, host->runtime_dir };
+	const char *dirs[HOST_OWN_DIRS];
 	const char *slash = strrchr(host->runtime_dir, '/');
 	owned(free_ptr) char *beside =
 		xstrndup(host->runtime_dir, (size_t)(slash - host->runtime_dir));
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+	host_own_dirs(host, dirs);
+	for (size_t i = 0; i < HOST_OWN_DIRS; i++)
 		add(entries, MASK_HIDE, RANK_OWN, xstrdup(dirs[i]));
 	add(entries, MASK_HIDE, RANK_OWN, plan_join(planning->spec->home, MASK_TOKENS));
 	add(entries, MASK_HIDE, RANK_OWN, plan_join(*beside ? beside : "/", MASK_TOKENS));

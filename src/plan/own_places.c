@@ -2,7 +2,7 @@
 #include "base/own.h"
 #include "plan/parts.h"
 
-/* Where the folders of an account lie unless its variables say otherwise. */
+/* Where the folders of an account lie unless XDG variables name other places. */
 static const char *const usual_folders[] = { ".config/aisbx", ".local/share/aisbx",
 					     ".local/state/aisbx", ".cache/aisbx" };
 
@@ -37,10 +37,10 @@ static void add_mounted(const struct host *host, struct strv *paths)
 
 void plan_own_places(const struct host *host, const struct strv *homes, struct strv *ret_paths)
 {
-	const char *const own[] = { host->data_dir, host->state_dir, host->cache_dir,
-				    host->config_dir, host->runtime_dir };
+	const char *own[HOST_OWN_DIRS];
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	host_own_dirs(host, own);
+	for (size_t i = 0; i < HOST_OWN_DIRS; i++)
 		strv_add(ret_paths, own[i]);
 	add_usual(host->home, ret_paths);
 	for (size_t i = 0; i < homes->count; i++)

@@ -40,11 +40,11 @@ bool plan_is_system_dir(const char *path)
 
 const char *plan_own_dir(const struct host *host, const char *path, bool holds)
 {
-	const char *const own[] = { host->data_dir, host->state_dir, host->cache_dir,
-				    host->config_dir, host->runtime_dir };
+	const char *own[HOST_OWN_DIRS];
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		/* A caller who starts nothing has only some of them. */
+	host_own_dirs(host, own);
+	for (size_t i = 0; i < HOST_OWN_DIRS; i++) {
+		/* host_read_caller() fills only some of them. */
 		if (!own[i])
 			continue;
 		if (path_is_within(path, own[i]) || (holds && path_is_within(own[i], path)))
@@ -92,9 +92,10 @@ int plan_check_brought(const struct host *host, const char *workspace, struct er
 {
 	const char *const own[] = { host->data_dir, host->state_dir, host->cache_dir };
 
+	if (path_is_within(host->home, workspace))
+		return 0;
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		if (!own[i] || !path_is_within(own[i], workspace) ||
-		    path_is_within(host->home, workspace))
+		if (!own[i] || !path_is_within(own[i], workspace))
 			continue;
 		return error_set(
 			err, ERROR_DENIED,

@@ -12,6 +12,9 @@
 
 #include <stdbool.h>
 
+/* The directory of HTTP servers' tokens, below HOME or XDG_RUNTIME_DIR. */
+#define MASK_TOKENS ".aisbx-mcp"
+
 /* Whether PATH itself shows its real content under the spec's masks. */
 bool mask_shows(const struct spec *spec, const char *path);
 

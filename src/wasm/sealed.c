@@ -1,6 +1,7 @@
 /* Files with a seal beside them. */
 #include "wasm/sealed.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -24,11 +25,6 @@ void sealed_done(struct sealed *sealed)
 {
 	free(sealed->path);
 	sealed->path = NULL;
-}
-
-static uint64_t stamp(const struct timespec *at)
-{
-	return (uint64_t)at->tv_sec * 1000000000 + (uint64_t)at->tv_nsec;
 }
 
 /* One decimal number and the blank or newline behind it. */
@@ -172,12 +168,16 @@ int seal_key_read(const char *data_dir, struct seal_key *ret_key, struct error *
 	owned(fd_close) int dir_fd = -1;
 	int found;
 
-	if (sealed_folder(data_dir, "wasm", true, &dir_fd, err) < 0)
+	/* Each start reads it several times: the folder is made only where it is missing. */
+	if (sealed_folder(data_dir, "wasm", false, &dir_fd, err) < 0)
 		return -1;
-	found = find_key(dir_fd, ret_key, err);
-	if (found == 0)
-		found = make_key(dir_fd, err) < 0 ? -1 : find_key(dir_fd, ret_key, err);
-	return found == 1 ? 0 : -1;
+	found = dir_fd < 0 ? 0 : find_key(dir_fd, ret_key, err);
+	if (found != 0)
+		return found == 1 ? 0 : -1;
+	fd_close(&dir_fd);
+	if (sealed_folder(data_dir, "wasm", true, &dir_fd, err) < 0 || make_key(dir_fd, err) < 0)
+		return -1;
+	return find_key(dir_fd, ret_key, err) == 1 ? 0 : -1;
 }
 
 /* What a seal says of FILE, without the mark and the code that authenticates it. */
@@ -185,7 +185,7 @@ static void seal_text(const char *sha256, const struct stat *st, struct str *tex
 {
 	str_addf(text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sha256,
 		 (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-		 stamp(&st->st_mtim), stamp(&st->st_ctim));
+		 clock_ns_of(&st->st_mtim), clock_ns_of(&st->st_ctim));
 }
 
 static void seal_mac(const struct seal_key *key, const char *file, const char *text,
@@ -199,8 +199,8 @@ static void seal_mac(const struct seal_key *key, const char *file, const char *t
 static bool is_same(const struct file_seal *seal, const struct stat *st)
 {
 	return seal->dev == st->st_dev && seal->ino == st->st_ino &&
-	       seal->size == (uint64_t)st->st_size && seal->mtime_ns == stamp(&st->st_mtim) &&
-	       seal->ctime_ns == stamp(&st->st_ctim);
+	       seal->size == (uint64_t)st->st_size && seal->mtime_ns == clock_ns_of(&st->st_mtim) &&
+	       seal->ctime_ns == clock_ns_of(&st->st_ctim);
 }
 
 static int read_seal(int dir_fd, const char *file, const struct seal_key *key,

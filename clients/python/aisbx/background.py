@@ -63,8 +63,7 @@ class CommandHandle:
         ended = False
         until = time.monotonic() + program.limit_of(None)
         while not ended:
-            if time.monotonic() > until:
-                raise ProgramError(f"the command {self.exec_id} does not end", "timeout", "end it with kill")
+            self._must_end(until, "end it with kill")
             self._look("30s")
             ended = self._result is not None
             pieces = []
@@ -96,11 +95,14 @@ class CommandHandle:
             self._ask(["--signal=" + signal])
             until = time.monotonic() + program.call_seconds()
             while signal == "KILL" and self.poll(wait=10) is None:
-                if time.monotonic() > until:
-                    raise ProgramError(f"the command {self.exec_id} does not end", "timeout", "aisbx stop ends its sandbox")
+                self._must_end(until, "aisbx stop ends its sandbox")
         except NotFoundError:
             return False
         return True
+
+    def _must_end(self, until: float, hint: str) -> None:
+        if time.monotonic() > until:
+            raise ProgramError(f"the command {self.exec_id} does not end", "timeout", hint)
 
     def _ask(self, flags: "list[str]", stdin: Optional[bytes] = None) -> Mapping[str, Any]:
         offsets = [f"--offset={len(self._data['stdout'])}", f"--stderr-offset={len(self._data['stderr'])}"]

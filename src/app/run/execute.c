@@ -2,6 +2,7 @@
 #include "app/config/reads_yaml.h"
 #include "app/run/execute.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/price.h"
 #include "driver/driver.h"
@@ -148,11 +149,7 @@ int execute_plan(const struct request *given, const struct surroundings *around,
 
 struct inspection {
 	const struct spec *spec;
-	int upper_fd; /* a top that stays, or -1 */
-	bool list;
-	uint64_t *ret_newest_ns, *ret_ended_ns; /* may be NULL */
-	bool *ret_is_shared, *ret_is_unused;	/* likewise */
-	bool is_elsewhere;			/* in a sandbox that somebody else keeps */
+	const struct execute *how;
 };
 
 /* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
@@ -187,11 +184,6 @@ static void scan_run(struct change_scan *scan, const struct task *task)
 	}
 }
 
-static uint64_t stamp(const struct timespec *at)
-{
-	return (uint64_t)at->tv_sec * 1000000000 + (uint64_t)at->tv_nsec;
-}
-
 /*
  * Whether nothing was written to a unit since it was mounted first, which is when it was noted: whatever is changed in
  * it the first time makes an entry in its top directory, and nobody can set back the time of that.
@@ -201,7 +193,7 @@ static bool is_untouched(int upper_fd, const char *name, uint64_t noted_ns)
 	struct stat st;
 
 	return fstatat(upper_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       stamp(&st.st_ctim) < noted_ns;
+	       clock_ns_of(&st.st_ctim) < noted_ns;
 }
 
 /* The top of a named sandbox, which lists its units itself. */
@@ -217,7 +209,7 @@ static void scan_top(struct change_scan *scan, int upper_fd)
 	for (size_t i = 0; i < units.count; i++) {
 		const struct layer_unit *unit = &units.items[i];
 
-		if (!is_untouched(upper_fd, unit->name, stamp(&st.st_mtim)))
+		if (!is_untouched(upper_fd, unit->name, clock_ns_of(&st.st_mtim)))
 			scan_layer(scan, upper_fd, unit->name, unit->path);
 	}
 	layer_units_done(&units);
@@ -228,18 +220,19 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 {
 	const struct inspection *inspection = cookie;
 	const struct spec *spec = inspection->spec;
+	const struct execute *how = inspection->how;
 	struct change_scan scan = {
 		.workspace = spec->workspace,
 		.user_xattr = !root_is_idmapped(spec->root),
-		.list = inspection->list ? &result->changed : NULL,
+		.list = how->options->list_changes ? &result->changed : NULL,
 	};
 
 	/* Code that was vetted was so by this process. */
-	if (inspection->ret_is_unused)
-		*inspection->ret_is_unused = (task->is_lent || inspection->is_elsewhere) &&
-					     !spec->scan && !spec->signed_only;
-	if (inspection->upper_fd >= 0)
-		scan_top(&scan, inspection->upper_fd);
+	if (how->options->ret_is_unused)
+		*how->options->ret_is_unused =
+			(task->is_lent || how->enter_fd > 0) && !spec->scan && !spec->signed_only;
+	if (how->upper_fd >= 0)
+		scan_top(&scan, how->upper_fd);
 	else
 		scan_run(&scan, task);
 	result->changes = (struct change_counts){ scan.inside.added, scan.inside.modified,
@@ -250,12 +243,12 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 	if (result->changed.count > 1)
 		qsort(result->changed.items, result->changed.count, sizeof(char *),
 		      compare_changes);
-	if (inspection->ret_newest_ns)
-		*inspection->ret_newest_ns = scan.is_partial ? UINT64_MAX : scan.newest_ns;
-	if (inspection->ret_ended_ns)
-		*inspection->ret_ended_ns = task->ended_ns;
-	if (inspection->ret_is_shared)
-		*inspection->ret_is_shared = task->is_shared;
+	if (how->ret_newest_ns)
+		*how->ret_newest_ns = scan.is_partial ? UINT64_MAX : scan.newest_ns;
+	if (how->ret_ended_ns)
+		*how->ret_ended_ns = task->ended_ns;
+	if (how->ret_is_shared)
+		*how->ret_is_shared = task->is_shared;
 	if (scan.is_partial)
 		strv_add(&result->notes, "too much was changed to count all of it");
 }
@@ -297,14 +290,7 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
-	struct inspection inspection = { spec,
-					 how->upper_fd,
-					 how->options->list_changes,
-					 how->ret_newest_ns,
-					 how->ret_ended_ns,
-					 how->ret_is_shared,
-					 how->options->ret_is_unused,
-					 how->enter_fd > 0 };
+	struct inspection inspection = { spec, how };
 	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,

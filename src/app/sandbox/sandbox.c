@@ -36,6 +36,18 @@ int engine_store(struct store *ret_store, struct error *err)
 	return 0;
 }
 
+int sandbox_place_open(struct sandbox_place *place, const char *name, enum sandbox_lock lock,
+		       struct error *err)
+{
+	if (engine_store(&place->store, err) < 0)
+		return -1;
+	place->has_store = true;
+	if (sandbox_open(&place->store, name, lock, &place->sandbox, err) < 0)
+		return -1;
+	place->has_sandbox = true;
+	return 0;
+}
+
 void sandbox_place_close(struct sandbox_place *place)
 {
 	if (place->has_sandbox)

@@ -29,8 +29,7 @@ bool sandbox_capture_is_due(int dir_fd, uint64_t newest_ns)
 		return false;
 	if (fstatat(dir_fd, TOUCHED, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return true;
-	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec <=
-	       newest_ns;
+	return clock_ns_of(&st.st_mtim) <= newest_ns;
 }
 
 void sandbox_capture(struct sandbox *sandbox)

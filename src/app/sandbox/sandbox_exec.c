@@ -258,33 +258,22 @@ struct entry {
 	struct execute how;
 };
 
-/* What the quick way spared itself to open is needed now. */
-static bool open_place(const struct entry *entry, struct sandbox_place *place)
+/*
+ * After the command, with the store open, which exec_quickly() does without. Processes in the sandbox keep the files they
+ * looked up since SINCE_NS: those that the host has replaced are noted.
+ */
+static void look_after(const struct entry *entry, bool is_capture_due, uint64_t since_ns,
+		       struct run_result *result)
 {
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	struct error ignored;
 
-	place->has_store = engine_store(&place->store, &ignored) == 0;
-	place->has_sandbox =
-		place->has_store && sandbox_open(&place->store, entry->name, SANDBOX_SHARED,
-						 &place->sandbox, &ignored) == 0;
-	return place->has_sandbox;
-}
-
-static void capture(const struct entry *entry)
-{
-	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-
-	if (open_place(entry, &place))
+	if ((!is_capture_due && !since_ns) ||
+	    sandbox_place_open(&place, entry->name, SANDBOX_SHARED, &ignored) < 0)
+		return;
+	if (is_capture_due)
 		sandbox_capture(&place.sandbox);
-}
-
-/* With processes alive inside, names that they hold stay what they were. */
-static void note_older(const struct entry *entry, int dir_fd, struct run_result *result)
-{
-	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	uint64_t since_ns = moments_last_fresh(dir_fd);
-
-	if (since_ns && open_place(entry, &place))
+	if (since_ns)
 		sandbox_note_older(&place.sandbox, since_ns, &result->notes);
 }
 
@@ -312,12 +301,11 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 
 	status = execute_spec(&spec, &entry->how, result, err);
 	fd_close(&entry->how.upper_fd);
-	if (sandbox_capture_is_due(dir_fd, newest_ns))
-		capture(entry);
-	else if (has_top && ended_ns)
+	bool is_capture_due = sandbox_capture_is_due(dir_fd, newest_ns);
+
+	if (!is_capture_due && has_top && ended_ns)
 		moments_add_listed(dir_fd, ended_ns);
-	if (is_shared)
-		note_older(entry, dir_fd, result);
+	look_after(entry, is_capture_due, is_shared ? moments_last_fresh(dir_fd) : 0, result);
 	return status;
 }
 
@@ -327,12 +315,8 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(fd_close) int fd = -1, dir_fd = -1;
 
-	if (engine_store(&place.store, err) < 0)
+	if (sandbox_place_open(&place, entry->name, SANDBOX_SHARED, err) < 0)
 		return -1;
-	place.has_store = true;
-	if (sandbox_open(&place.store, entry->name, SANDBOX_SHARED, &place.sandbox, err) < 0)
-		return -1;
-	place.has_sandbox = true;
 	if (enter_slowly(&place.sandbox, entry->request, &fd, err) < 0)
 		return -1;
 	/* The keeper holds the sandbox from here on; a store that is held for as long as a command takes is never cleaned. */
@@ -354,12 +338,8 @@ static int end_outdated(const struct entry *entry, const char *path, struct erro
 	char shown[STR_SHOWN_SIZE];
 	bool is_frozen;
 
-	if (engine_store(&place.store, err) < 0)
+	if (sandbox_place_open(&place, entry->name, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
-	place.has_store = true;
-	if (sandbox_open(&place.store, entry->name, SANDBOX_UNLOCKED, &place.sandbox, err) < 0)
-		return -1;
-	place.has_sandbox = true;
 	if (engine_quiet(&place.sandbox, QUIET_REFUSE, &is_frozen, err) == 0)
 		return 0;
 	if (err->code != ERROR_CONFLICT)

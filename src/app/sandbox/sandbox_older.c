@@ -24,12 +24,7 @@ struct search {
 	size_t count;
 };
 
-static uint64_t stamp_of(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
-}
-
-/* Whether the sandbox shows the host's: its own version is as old as it wants it to be. */
+/* Whether the sandbox shows the host's file. A version of its own is never out of date. */
 static bool is_of_host(const struct search *search, const char *relative)
 {
 	owned(free_ptr) char *path = xasprintf("%s/%s", search->sandbox->workspace, relative);
@@ -50,7 +45,7 @@ static void add_found(struct search *search, const char *relative)
 		strv_add(&search->found, relative);
 }
 
-/* In a directory that has not changed no name stands for another file: edits in place are seen by everybody. */
+/* Skip files of an unchanged directory: none was replaced, and edits in place are visible in the sandbox. */
 static void search_directory(struct search *search, const char *path)
 {
 	owned(fd_close) int fd =
@@ -61,7 +56,7 @@ static void search_directory(struct search *search, const char *path)
 	if (fd < 0 || fstat(fd, &about) < 0)
 		return;
 	owned(dir_close) DIR *dir = dir_take(&fd);
-	bool has_changed = stamp_of(&about.st_mtim) >= search->since_ns;
+	bool has_changed = clock_ns_of(&about.st_mtim) >= search->since_ns;
 
 	while (dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *relative =
@@ -71,7 +66,7 @@ static void search_directory(struct search *search, const char *path)
 			strv_add(&search->ahead, relative);
 		else if (has_changed &&
 			 fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			 stamp_of(&st.st_ctim) >= search->since_ns)
+			 clock_ns_of(&st.st_ctim) >= search->since_ns)
 			add_found(search, relative);
 	}
 }

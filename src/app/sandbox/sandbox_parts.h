@@ -13,6 +13,9 @@ struct sandbox_place {
 	bool has_store, has_sandbox;
 };
 
+/* PLACE is empty; it is closed after an error, too. */
+int sandbox_place_open(struct sandbox_place *place, const char *name, enum sandbox_lock lock,
+		       struct error *err);
 void sandbox_place_close(struct sandbox_place *place);
 
 /* The request's flags as words that sandbox_words_read takes; what is relative is made absolute. */

@@ -64,10 +64,10 @@ static bool is_secret(const char *path, void *cookie)
 static bool is_ours(const char *path, void *cookie)
 {
 	const struct host *host = cookie;
-	const char *const dirs[] = { host->data_dir, host->state_dir, host->cache_dir,
-				     host->config_dir, host->runtime_dir };
+	const char *dirs[HOST_OWN_DIRS];
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+	host_own_dirs(host, dirs);
+	for (size_t i = 0; i < HOST_OWN_DIRS; i++) {
 		if (dirs[i] && path_is_within(path, dirs[i]))
 			return true;
 	}

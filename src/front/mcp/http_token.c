@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "spec/mask.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ int token_leave(const char *token, unsigned port, const char *const *env, char *
 	}
 	if (!base)
 		return error_set(err, ERROR_HOST, "no XDG_RUNTIME_DIR and no HOME for the token");
-	dir = xasprintf("%s/.aisbx-mcp", base);
+	dir = xasprintf("%s/" MASK_TOKENS, base);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return error_errno(err, ERROR_HOST, "%s", dir);
 	*ret_path = xasprintf("%s/%u.token", dir, port);

@@ -43,12 +43,8 @@
 		"size=$(wc -c < \"$1\") || exit 1; echo $size >&2; "
 
 static const char read_script[] = WANT_FILE "tail -c \"+$2\" < \"$1\" | head -c \"$3\"";
-/*
- * What is written back must be what is there, secrets as well: base64 with each letter 13 further, which no reader of the
- * output takes for an encoding and scrubs.
- */
-static const char fetch_script[] =
-	WANT_FILE "[ $size -gt \"$2\" ] || base64 < \"$1\" | tr A-Za-z N-ZA-Mn-za-m";
+/* As base64: the output is searched for secrets, and what is written back must be the file's own bytes. */
+static const char fetch_script[] = WANT_FILE "[ $size -gt \"$2\" ] || base64 < \"$1\"";
 /*
  * Whole or not at all: beside the file, as many bytes as there are, then in its place with its mode. Where nothing can
  * be made beside it, or it is a mount of its own, it is written as it stands. Not where it is no longer what was edited.
@@ -285,19 +281,6 @@ static size_t replace(const struct str *text, const char *old, const char *new, 
 	return count;
 }
 
-/* Undoes what fetch_script did to the letters. */
-static void turn_letters(struct str *text)
-{
-	for (size_t i = 0; i < text->len; i++) {
-		char *at = &text->data[i];
-
-		if ((*at >= 'A' && *at <= 'M') || (*at >= 'a' && *at <= 'm'))
-			*at = (char)(*at + 13);
-		else if ((*at >= 'N' && *at <= 'Z') || (*at >= 'n' && *at <= 'z'))
-			*at = (char)(*at - 13);
-	}
-}
-
 /* The file's own bytes, all of them. */
 static int fetch_file(struct op_call *call, struct str *ret_bytes, struct error *err)
 {
@@ -313,7 +296,6 @@ static int fetch_file(struct op_call *call, struct str *ret_bytes, struct error 
 	size = strtoll(str_cstr(&result.err.kept), NULL, 10);
 	if (size > EDIT_MAX)
 		return error_set(err, ERROR_USAGE, "the file is too large to edit; write it anew");
-	turn_letters(&result.out.kept);
 	if (!decode(&result.out.kept, ret_bytes) || (long long)ret_bytes->len != size)
 		return error_set(err, ERROR_CONFLICT,
 				 "the file changed while it was read, or its content does not come "

@@ -27,8 +27,8 @@
  */
 #define LOOP_SECONDS 3
 /*
- * What bounds the process whatever it is at: these cannot be switched off behind the parser. After SPENT_SECONDS it is
- * replaced between two texts, so that no text pays for those before it.
+ * Limits of the whole process, which code in the parser cannot lift. After SPENT_SECONDS it is replaced between two
+ * texts, so that no text pays for those before it.
  */
 #define SPENT_SECONDS 2
 #define LIFE_SECONDS (SPENT_SECONDS + LOOP_SECONDS + 1)
@@ -49,7 +49,7 @@ struct answer {
 	uint32_t count;
 	uint32_t is_broken;
 	uint32_t broken_at;
-	uint32_t is_spent; /* the process ends behind this answer */
+	uint32_t is_spent; /* the scanner replaces this process after this answer */
 	char why[WHY_SIZE];
 };
 
@@ -145,7 +145,7 @@ static _Noreturn void serve(int fd, pid_t parent)
 	fd_close_others(&fd, 1);
 	if (limit_process() < 0 || parser_seal() < 0)
 		_exit(1);
-	while (!is_spent() && read_whole(fd, &question, sizeof(question)) == 0) {
+	while (read_whole(fd, &question, sizeof(question)) == 0) {
 		owned(free_ptr) char *text = NULL;
 
 		if (question.len > SYNTAX_MAX_BYTES)

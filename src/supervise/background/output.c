@@ -76,14 +76,6 @@ static int take(const struct reader *reader, struct output_piece *piece, off_t a
 	return 0;
 }
 
-/* Bytes of a character that begins with FIRST; 1 for what begins none. */
-static size_t character_length(unsigned char first)
-{
-	if (first < 0xc2 || first > 0xf4)
-		return 1;
-	return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-}
-
 /* Length without a character at the end of which only the beginning is there. */
 static size_t whole_length(const struct str *bytes)
 {
@@ -94,7 +86,7 @@ static size_t whole_length(const struct str *bytes)
 
 		if ((first & 0xc0) == 0x80)
 			continue;
-		size_t needs = character_length(first);
+		size_t needs = utf8_expected(first);
 
 		return needs > cut && utf8_valid(data, bytes->len - cut) ? bytes->len - cut
 									 : bytes->len;

@@ -150,8 +150,7 @@ int origin_index_open(const struct sandbox *sandbox, const struct view_stack *st
 	index->workspace_fd = -1;
 	index->own = origin_own_new();
 	index->last_directory = xcalloc(1, sizeof(*index->last_directory));
-	index->fresh_ns = moments_before_unlisted(sandbox->dir_fd);
-	index->is_same_place = moments_is_same_place(sandbox);
+	moments_look(sandbox, &index->fresh_ns, &index->is_same_place);
 	if (target_open(sandbox->workspace, &index->workspace_fd, err) < 0 ||
 	    check_clock(index, err) < 0 || read_records(index, err) < 0) {
 		origin_index_close(index);

@@ -301,26 +301,26 @@ static char *link_place(const char *root, const char *path, const char *target)
 }
 
 /* A link by which the next program that writes to it writes into a git directory. */
-static bool leads_into_git(const struct consent_case *what, struct git_tree *tree)
+static bool leads_into_git(const struct consent_case *what)
 {
 	owned(free_ptr) char *place =
 		what->link ? link_place(what->root, what->path, what->link) : NULL;
-	owned(free_ptr) char *inside = place ? xasprintf("%s%sx", place, *place ? "/" : "") : NULL;
+	owned(free_ptr) char *inside = place && *place ? xasprintf("%s/x", place) : NULL;
 
-	return inside && *place && git_tree_holds(tree, inside);
+	return inside && git_tree_holds(what->tree, inside);
 }
 
 /* What the change means for the git directories of the tree. Git's own data are regular files and directories. */
-static unsigned reasons_of_git(const struct consent_case *what, struct git_tree *tree)
+static unsigned reasons_of_git(const struct consent_case *what)
 {
 	char type = what->new.type;
 	bool is_data = type == 0 || type == 'd' || (type == 'f' && !what->is_linked);
 	unsigned found = 0;
 
-	if ((!is_data && git_tree_holds(tree, what->path)) ||
-	    (type == 'l' && leads_into_git(what, tree)))
+	if ((!is_data && git_tree_holds(what->tree, what->path)) ||
+	    (type == 'l' && leads_into_git(what)))
 		found |= CONSENT_GIT;
-	if (type != 0 && git_tree_completes(tree, what->path))
+	if (type != 0 && git_tree_completes(what->tree, what->path))
 		found |= CONSENT_REPOSITORY;
 	return found;
 }
@@ -338,11 +338,11 @@ static bool is_system_place(const char *path)
 	return false;
 }
 
-static bool makes_run(const struct consent_case *what, struct git_tree *tree)
+static bool makes_run(const struct consent_case *what)
 {
 	owned(free_ptr) char *whole = NULL;
 
-	if (consent_is_named(what->named, what->path) || git_tree_why(tree, what->path) ||
+	if (consent_is_named(what->named, what->path) || git_tree_why(what->tree, what->path) ||
 	    trigger_why_of_names(what->path))
 		return true;
 	if (!what->is_elsewhere)
@@ -356,20 +356,13 @@ unsigned consent_reasons(const struct consent_case *what)
 	char type = what->new.type;
 	/* Directories only hold what is asked about by itself; what goes can still switch something off. */
 	bool is_directory = type == 'd' || (type == 0 && what->old.type == 'd');
-	owned(git_tree_done) struct git_tree alone = { .root_fd = -1 };
-	struct git_tree *tree = what->tree ? what->tree : &alone;
 	unsigned found;
 
 	/* Sockets belong to a process that is gone, and are left out. */
 	if (type == 's')
 		return 0;
-	if (!what->tree) {
-		git_tree_init(&alone, what->root, what->root_fd);
-		if (type != 0)
-			git_tree_add(&alone, what->path);
-	}
-	found = reasons_of_git(what, tree);
-	if (!is_directory && makes_run(what, tree))
+	found = reasons_of_git(what);
+	if (!is_directory && makes_run(what))
 		found |= CONSENT_TRIGGER;
 	if (type == 'l' && what->link && consent_leads_out(what->root, what->path, what->link))
 		found |= CONSENT_LINK;

@@ -52,8 +52,8 @@ struct consent_case {
 	const char *root; /* absolute: what a link must not lead out of */
 	int root_fd;	  /* the same in reality: new entries inherit from there; -1: not known */
 	struct consent_side old, new;
-	const char *link;	  /* target of a new link; NULL: none, or as reality has it */
-	struct git_tree *tree;	  /* as it will be with all changes; NULL: with this one alone */
+	const char *link; /* target of a new link; NULL: none, or the host's link is unchanged */
+	struct git_tree *tree;	  /* as it will be with all changes */
 	const struct strv *named; /* paths that the host's git configuration names; NULL: none */
 	bool is_linked;		  /* the new file has other names in the sandbox */
 	bool is_content_new;

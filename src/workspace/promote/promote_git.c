@@ -303,11 +303,6 @@ static bool take_object(struct repository *repository, const struct item *item, 
 	return true;
 }
 
-static bool starts(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* What the item means to its repository; NULL: nothing, or a question was put. REST: its path there. */
 static const char *look_at(struct repository *repository, const struct item *item, const char *rest)
 {
@@ -319,16 +314,16 @@ static const char *look_at(struct repository *repository, const struct item *ite
 	if (item->type != 'f')
 		return NULL;
 	name_fold_path(rest, &folded);
-	is_object =
-		starts(str_cstr(&folded), "objects/") || starts(str_cstr(&folded), "lfs/objects/");
+	is_object = str_starts(str_cstr(&folded), "objects/") ||
+		    str_starts(str_cstr(&folded), "lfs/objects/");
 	if (is_object && item->now.exists && item->content != CONTENT_OURS &&
 	    (item->entry.op != DELTA_MODIFIED || (item->entry.aspects & ASPECT_CONTENT)))
 		return WHY_REPLACED;
-	if (starts(str_cstr(&folded), "objects/"))
-		return starts(rest, "objects/") && take_object(repository, item, rest)
+	if (str_starts(str_cstr(&folded), "objects/"))
+		return str_starts(rest, "objects/") && take_object(repository, item, rest)
 			       ? NULL
 			       : WHY_UNKNOWN;
-	if (strcmp(str_cstr(&folded), "head") == 0 || starts(str_cstr(&folded), "refs/"))
+	if (strcmp(str_cstr(&folded), "head") == 0 || str_starts(str_cstr(&folded), "refs/"))
 		return ask_ref(repository, item, rest) ? NULL : WHY_REF;
 	if (strcmp(str_cstr(&folded), "packed-refs") == 0)
 		return ask_packed(repository, item) ? NULL : WHY_REF;

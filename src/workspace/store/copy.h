@@ -4,10 +4,7 @@
 
 #include "workspace/store/sandbox.h"
 
-#include <stdbool.h>
-#include <sys/stat.h>
-
-/* Makes layer META a copy of the sandbox's top, complete with its record. Whoever could write is frozen. */
+/* Makes layer META a copy of the sandbox's top, complete with its record. The sandbox's processes must be frozen. */
 int copy_top(const struct sandbox *sandbox, const struct layer_meta *meta, struct error *err);
 
 #endif

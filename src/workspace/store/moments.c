@@ -23,7 +23,7 @@ struct moment {
 	uint64_t now_ns, alone_ns;
 };
 
-/* A directory, told from one that has its name or its number later. */
+/* Identifies a directory, also against a later one with the same name or inode number. */
 struct place {
 	uint64_t dev, ino, btime_ns;
 };
@@ -196,15 +196,6 @@ void moments_add_place(const struct sandbox *sandbox)
 	add_place(sandbox->dir_fd, &place);
 }
 
-bool moments_is_same_place(const struct sandbox *sandbox)
-{
-	owned(moments_done) struct moments moments;
-	struct place now = find_place(sandbox->workspace);
-
-	read_all(sandbox->dir_fd, &moments);
-	return now.btime_ns && is_same(&now, &moments.place);
-}
-
 uint64_t moments_last_fresh(int dir_fd)
 {
 	owned(moments_done) struct moments moments;
@@ -213,17 +204,25 @@ uint64_t moments_last_fresh(int dir_fd)
 	return moments.count ? moments.items[moments.count - 1].now_ns : 0;
 }
 
-uint64_t moments_before_unlisted(int dir_fd)
+/* The last moment before what was done after it was last listed; nothing is done while no process is inside. */
+static uint64_t before_unlisted(const struct moments *moments)
 {
-	owned(moments_done) struct moments moments;
 	uint64_t last_ns = 0;
 
-	read_all(dir_fd, &moments);
-	/* Done after it was last listed; and not while no process was inside. */
-	for (size_t i = 0; i < moments.count; i++) {
-		if (moments.items[i].alone_ns <= moments.listed_ns &&
-		    moments.items[i].now_ns > last_ns)
-			last_ns = moments.items[i].now_ns;
+	for (size_t i = 0; i < moments->count; i++) {
+		if (moments->items[i].alone_ns <= moments->listed_ns &&
+		    moments->items[i].now_ns > last_ns)
+			last_ns = moments->items[i].now_ns;
 	}
 	return last_ns;
+}
+
+void moments_look(const struct sandbox *sandbox, uint64_t *ret_before_ns, bool *ret_is_same_place)
+{
+	owned(moments_done) struct moments moments;
+	struct place now = find_place(sandbox->workspace);
+
+	read_all(sandbox->dir_fd, &moments);
+	*ret_before_ns = before_unlisted(&moments);
+	*ret_is_same_place = now.btime_ns && is_same(&now, &moments.place);
 }

@@ -25,13 +25,14 @@ void moments_add_mount(const struct sandbox *sandbox);
 /* When a sandbox is made that is no fork: those have changes of an unknown age. */
 void moments_add_place(const struct sandbox *sandbox);
 
-/* Whether the workspace's path leads to the directory that it was when the sandbox was made, and at each mount since. */
-bool moments_is_same_place(const struct sandbox *sandbox);
-
 /* The last moment that was noted; 0: none. */
 uint64_t moments_last_fresh(int dir_fd);
 
-/* The last moment before everything that the sandbox did to its top and that no record tells of; 0: unknown. */
-uint64_t moments_before_unlisted(int dir_fd);
+/*
+ * *RET_BEFORE_NS: the last moment before everything that the sandbox did to its top and that is not recorded yet; 0:
+ * unknown. *RET_IS_SAME_PLACE: the workspace's path leads to the directory that it was when the sandbox was made, and at
+ * each mount since.
+ */
+void moments_look(const struct sandbox *sandbox, uint64_t *ret_before_ns, bool *ret_is_same_place);
 
 #endif

@@ -7,13 +7,11 @@
 void txn_conflict_add(struct txn_result *result, const struct txn *txn, size_t item,
 		      const char *kind)
 {
-	result->conflicts =
-		xrealloc(result->conflicts, result->conflict_count + 1, sizeof(*result->conflicts));
-	result->conflicts[result->conflict_count++] = (struct txn_conflict){
-		.op = item == TXN_NONE_INDEX ? SIZE_MAX : txn->items[item].plan_index,
-		.path = xstrdup(item == TXN_NONE_INDEX ? "" : txn->items[item].path),
-		.kind = kind,
-	};
+	bool is_item = item != TXN_NONE_INDEX;
+
+	txn_conflict_add_path(result, is_item ? txn->items[item].path : "", kind);
+	if (is_item)
+		result->conflicts[result->conflict_count - 1].op = txn->items[item].plan_index;
 }
 
 void txn_conflict_add_path(struct txn_result *result, const char *path, const char *kind)

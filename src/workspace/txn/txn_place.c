@@ -179,7 +179,7 @@ int txn_place_bases(const struct txn *txn, const struct txn_target *target, stru
 	return 0;
 }
 
-/* Whether errno says that a directory is not the caller's to use, so that the next may be tried. */
+/* Whether errno means that the caller may not use this directory: the next one is tried. */
 static bool is_refused(void)
 {
 	return errno == EACCES || errno == EPERM || errno == EROFS || errno == ENOTDIR ||
@@ -233,7 +233,7 @@ static int place_of_mount(struct txn *txn, int fd, uint32_t *ret_place)
 	uint64_t mount, own;
 	char *path;
 
-	if (mount_of(fd, "", &mount) < 0 || mount_of(txn->dir_fd, "", &own) < 0)
+	if (mount_of(fd, "", &mount) < 0)
 		return -1;
 	for (uint32_t i = 0; i < txn->place_count; i++) {
 		if (txn->places[i].mount == mount) {
@@ -243,6 +243,8 @@ static int place_of_mount(struct txn *txn, int fd, uint32_t *ret_place)
 	}
 	if (txn->is_forced_beside)
 		path = xstrdup("");
+	else if (mount_of(txn->dir_fd, "", &own) < 0)
+		return -1;
 	else
 		path = mount == own ? xasprintf("%s/slot", txn->directory)
 				    : other_place(txn, fd, mount);
