@@ -90,10 +90,10 @@ AISBX_API struct aisbx_request *aisbx_request_new(void);
 AISBX_API void aisbx_request_free(struct aisbx_request *request);
 
 /*
- * Says what a flag of the verb to be called (such as `aisbx run`) says: NAME without dashes ("mem", "time", "profile", "env"),
- * VALUE as on the command line, NULL for a switch ("no-net"). Lists grow, of others the last value
- * counts. The workspace is "workspace". Variables ("env") reach the program by descriptor, everything else on its command
- * line, which every user of the machine can read. Whether the value makes sense is told by the run.
+ * Says what a flag of the verb to be called (such as `aisbx run`) says: NAME without dashes ("mem", "time", "profile",
+ * "env"), VALUE as on the command line, NULL for a switch ("no-net"). Lists grow, of others the last value counts. The
+ * workspace is "workspace". Variables ("env") reach the program by descriptor, everything else on its command line,
+ * which every user of the machine can read. The value is checked by the call that uses the request.
  */
 AISBX_API enum aisbx_error aisbx_request_set(struct aisbx_request *request, const char *name,
 					     const char *value);
@@ -142,7 +142,7 @@ AISBX_API enum aisbx_error aisbx_session_run(struct aisbx_session *session,
 					     const struct aisbx_request *request,
 					     struct aisbx_result **result);
 
-/* Ends it and what it kept; nobody may be using it. Accepts NULL. */
+/* Ends it and what it kept; no other thread may be using it. Accepts NULL. */
 AISBX_API void aisbx_session_close(struct aisbx_session *session);
 
 /*

@@ -75,7 +75,7 @@ struct task {
 	uint64_t fuel_consumed;
 	enum task_stop stopped_by;
 	const char *note; /* one line for people, or NULL */
-	bool is_shared;	  /* it entered a sandbox in which others ran */
+	bool is_shared;	  /* other commands were running in the sandbox when it entered */
 	bool is_lent;	  /* it ran in a sandbox that others keep: this process has started none */
 };
 

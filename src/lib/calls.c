@@ -129,7 +129,7 @@ enum aisbx_error aisbx_diff(const struct aisbx_request *request, const char *nam
 	return ask_name(request, "diff", name, result);
 }
 
-/* An empty list of paths: the program would take none for all. */
+/* An empty list of paths: without paths on its command line the program would promote everything. */
 static enum aisbx_error promote_nothing(struct aisbx_result **result)
 {
 	owned(str_done) struct str answer = STR_INIT;
@@ -173,7 +173,7 @@ enum aisbx_error aisbx_list(const struct aisbx_request *request, struct aisbx_re
 	return ask_verb(&ask, result);
 }
 
-/* A pipe would be waited for, a device never ends. */
+/* Reading a pipe could block, and a device may have no end. */
 #define FILE_ONLY                              \
 	"[ ! -e \"$1\" ] || [ -f \"$1\" ] || " \
 	"{ echo \"$1: not a regular file\" >&2; exit 1; }; "

@@ -49,7 +49,7 @@ void ask_done(struct ask *ask);
 struct talk {
 	int input_read, input_write;
 	int output_read, output_write;
-	int pid_fd; /* of the program; -1: it was collected before it could be had */
+	int pid_fd; /* of the program; -1: the caller reaped the program before it could be opened */
 	size_t fed;
 	uint64_t until_ms; /* of the monotonic clock */
 	bool broken, late;

@@ -96,7 +96,9 @@ static bool has_variables(const struct ask *ask)
 	return ask->request && ask->request->variables.count > 0;
 }
 
-/* A file in memory with the variables, each ended by its null byte: a command line can be read by everybody. */
+/*
+ * A file in memory with the variables, each ended by its null byte: every user of the machine can read a command line.
+ */
 static int open_variables(const struct strv *variables)
 {
 	owned(fd_close) int fd = memfd_create("variables", MFD_CLOEXEC);

@@ -100,7 +100,7 @@ enum aisbx_error result_read_run(const struct str *answer, int exit_status,
 	struct aisbx_result *result;
 	int64_t exit_code = 125;
 
-	/* A program that failed after all did not come to the end its result tells of. */
+	/* A result that reports success contradicts a failing exit status: it is not trusted. */
 	if (!map || !value_get_text(map, "status") ||
 	    (exit_status > 0 && status_of(value_get_text(map, "status")) == AISBX_SUCCESS)) {
 		value_free(map);
@@ -152,7 +152,7 @@ enum aisbx_error result_read(const struct str *answer, int exit_status,
 {
 	struct aisbx_result *result = new_result(answer);
 
-	/* Of a list any part may be missing unless the program is known to have come to its end. */
+	/* A list may be incomplete unless the program exited with 0. */
 	if (!read_rows(result) || (result->rows->many.count != 1 && exit_status != 0)) {
 		aisbx_result_free(result);
 		return AISBX_ERROR_ANSWER;

@@ -203,9 +203,14 @@ static void drain(struct stdio *stdio, struct stream *stream, const struct patie
 	flush(stdio, stream, patience);
 	while (stream->from_fd >= 0 && fill(stdio, stream) > 0)
 		flush(stdio, stream, patience);
-	/* What was held back and let go at the end of the stream lies where the next would be prepared. */
+	/*
+	 * At its end fill() let go what was held back, into the buffer that pass_scrubbed() clears: write it out first.
+	 */
 	flush(stdio, stream, patience);
-	/* Nobody else may write to it any more, or nobody waits for them: what was held back was no secret. */
+	/*
+	 * No process can write to the stream any more, or its writers are not waited for: what was held back was no
+	 * secret.
+	 */
 	if (stdio->words.count > 0) {
 		pass_scrubbed(stdio, stream, 0);
 		flush(stdio, stream, patience);

@@ -134,7 +134,7 @@ static void add_file(struct value *row, const struct stat *st, const char *sha25
 	value_add(row, "sha256", value_new_text(sha256));
 }
 
-/* What the sandbox may not read is not kept for whoever asks for it. */
+/* Open with the sandbox's rights: a root caller must not save a file that the sandbox itself may not read. */
 static int open_readable(const struct saving *saving, const struct delta_side *side)
 {
 	owned(file_rights_restore) struct file_rights rights;

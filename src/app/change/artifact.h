@@ -30,8 +30,8 @@ struct engine_artifact_get {
 };
 
 /*
- * Writes an artifact to a place of reality, as a promotion: {artifact_id, path, sha256} and what engine_promote answers.
- * Contents are held to their digests. The answer is also there with ERROR_CONSENT.
+ * Writes an artifact to the host, as a promotion: {artifact_id, path, sha256} and what engine_promote answers. Contents
+ * are held to their digests. The answer is also there with ERROR_CONSENT.
  */
 int engine_artifact_get(const struct engine_artifact_get *wish, struct value **ret_answer,
 			struct error *err);

@@ -1,5 +1,5 @@
 /*
- * An artifact written back to reality: laid out in the store, held to its digests, and promoted from there, so that what is
+ * An artifact written to the host: laid out in the store, held to its digests, and promoted from there, so that what is
  * asked about, refused, journalled and undone is the same as for everything else that comes out of a sandbox.
  */
 #include "app/change/artifact_parts.h"

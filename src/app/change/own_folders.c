@@ -1,4 +1,4 @@
-/* Our own folders, for those who write what came out of a sandbox. */
+/* The folders of aisbx itself: promotions and artifacts are never written there. */
 #include "base/own.h"
 #include "base/real_path.h"
 #include "app/change/workspace_parts.h"
@@ -15,7 +15,7 @@ int engine_own_folders(struct strv *ret_paths, struct error *err)
 	memset(&host, 0, sizeof(host));
 	if (host_read(&host, err) < 0)
 		return -1;
-	/* Root writes to the homes of others, whose commands then read it. */
+	/* Root can promote into any user's home, and that user's aisbx would read the result. */
 	if (host.uid == 0)
 		host_read_homes("/etc/passwd", &listed);
 	for (size_t i = 0; i < listed.count; i++) {

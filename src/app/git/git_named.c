@@ -33,7 +33,7 @@ static bool is_ignored_key(const char *key)
 	       strcmp(key, "core.worktree") == 0;
 }
 
-/* The work tree's top, relative words of which git reads from there or from below .git. */
+/* Git resolves relative paths of its configuration from the work tree's top, or from the git directory. */
 struct naming {
 	const char *workspace;
 	char *top, *directory;

@@ -83,7 +83,7 @@ static void consider_file(struct search *search, const char *path, const struct 
 	add_name(target, path);
 }
 
-/* Whether masks say something about a file of a hidden directory: all of them unless PATTERNS, the paths of masks, are given. */
+/* Whether the file at PATH is hidden: it matches one of PATTERNS, or PATTERNS is NULL and the whole directory is. */
 static bool is_meant(const struct strv *patterns, const char *path)
 {
 	for (size_t i = 0; patterns && i < patterns->count; i++) {

@@ -27,10 +27,9 @@ struct execute {
 	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
 	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */
-	uint64_t *
-		ret_newest_ns; /* with a top: when something in it last changed; NULL: nobody asks */
-	uint64_t *ret_ended_ns; /* when the command did (CLOCK_MONOTONIC); may be NULL */
-	bool *ret_is_shared;	/* whether others ran in the sandbox when it began; may be NULL */
+	uint64_t *ret_newest_ns; /* with a top: when something in it last changed; may be NULL */
+	uint64_t *ret_ended_ns;	 /* when the command ended (CLOCK_MONOTONIC); may be NULL */
+	bool *ret_is_shared; /* whether other processes were alive in the sandbox when it began; may be NULL */
 };
 
 /* Vets what the spec would run, where it says so, and runs it with its records. As engine_run. */

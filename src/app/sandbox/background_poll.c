@@ -147,7 +147,7 @@ static int tell_supervisor(struct asking *asking, struct error *err)
 	return 0;
 }
 
-/* More than half a character that was seen before. */
+/* Waits for output beyond the bytes of an incomplete character that were read before. */
 static void await_news(struct asking *asking)
 {
 	const struct output *seen = &asking->polled->output;

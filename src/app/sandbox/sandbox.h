@@ -1,9 +1,9 @@
 /*
  * Named sandboxes with processes in them: made, entered, stopped.
  *
- * The first `exec` starts a keeper: a detached supervisor with the sandbox's init, reached through a socket, which forks
- * what later execs ask for. It ends with `stop`, `rm`, the ttl, when its sandbox is gone, or after 15 minutes in which
- * nobody but init was alive. What is on disk (workspace/store/sandbox.h) outlives it.
+ * The first `exec` starts a keeper: a detached supervisor with the sandbox's init, reached through a socket, which
+ * forks what later execs ask for. It ends with `stop`, `rm`, the ttl, when its sandbox is gone, or after 15 minutes in
+ * which init was its only process. What is on disk (workspace/store/sandbox.h) outlives it.
  */
 #ifndef ENGINE_SANDBOX_H
 #define ENGINE_SANDBOX_H

@@ -1,8 +1,8 @@
 /*
- * Signed components: FILE.sig beside FILE says that its content is what somebody trusted signed.
+ * Signed components: FILE.sig beside FILE says that its content is what the owner of a trusted key signed.
  *
  *   aisbx-signature 2
- *   key BASE64        who signed
+ *   key BASE64        the signer's public key
  *   signature BASE64  over "aisbx component 2\n", the language's name, "\n" and the content
  *
  * Trusted is the user's own key (signing.key, 0600, made at the first signature), and those in trusted-keys, one base64

@@ -50,7 +50,7 @@ static bool parse(const struct str *text, struct signature *ret)
 	       read_word(at, (size_t)(line_end - at), ret->bytes, sizeof(ret->bytes));
 }
 
-/* Of a list that others can write, others choose who is trusted. */
+/* Refuse a list that other users can write: they could add keys of their own. */
 static int check_list(int fd, const char *path, struct error *err)
 {
 	struct stat st;

@@ -34,7 +34,7 @@ int vet_source_read(const struct vet_view *view, const char *name, bool is_progr
 /* Whether the program NAME is the machine's own: root's, in a place only root writes to, not changed in the sandbox. */
 bool vet_program_is_system(const struct vet_view *view, const char *name);
 
-/* Whether there is anything at the absolute PATH, which has no link in it. True also where that cannot be told. */
+/* Whether there is anything at the absolute PATH, which has no link in it. Also true when the lookup fails. */
 bool vet_view_has(const struct vet_view *view, const char *path);
 
 void vet_source_done(struct vet_source *source);

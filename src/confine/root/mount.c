@@ -215,7 +215,7 @@ int mount_overlay(const struct overlay_layers *layers, int *ret_fd, int *ret_con
 
 int mount_drop_names(int context_fd, bool is_read_only)
 {
-	/* Without the word the kernel takes it that a read-only one is to become writable, and refuses. */
+	/* Without "ro" the kernel takes this for a request to make a read-only overlay writable, and refuses. */
 	if (is_read_only && fsconfig(context_fd, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0)
 		return -1;
 	return fsconfig(context_fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define PATHS_TOLD 10
-/* What is agreed to is what was shown: with more of these than a person reads, there is no dialogue. */
+/* A dialogue shows every trigger that is agreed to; above this number none is opened. */
 #define TRIGGERS_TOLD 50
 #define REASON_TOLD 300
 

@@ -290,7 +290,10 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		if (!resident->sealing.has_group)
 			message.ended.is_crowded =
 				crowd_is_there(resident->start->spec->limits.pids);
-		/* First the keeper: the client's next command must find there that this one has ended, and whether all have. */
+		/*
+		 * The keeper first: when the client's next command arrives there, it must know that this one has ended,
+		 * and whether all have.
+		 */
 		tell_keeper(resident, &message);
 		tell_idle(resident);
 		(void)attach_send(member->client_fd, &message, NULL, 0);

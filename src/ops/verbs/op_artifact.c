@@ -68,7 +68,7 @@ static int list(struct op_call *call, struct error *err)
 	return 0;
 }
 
-/* The call that says yes, but for what is agreed to. */
+/* The command to repeat; the --allow flags are added behind it. */
 static void add_again(struct str *out, const struct engine_artifact_get *wish)
 {
 	str_addf(out, "aisbx artifact get %s ", wish->id);

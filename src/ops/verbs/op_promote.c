@@ -1,4 +1,4 @@
-/* `promote`: what a sandbox changed, applied to reality; or the reasons why not. */
+/* `promote`: what a sandbox changed, applied to the host; or the reasons why not. */
 #include "base/own.h"
 #include "app/trial/gates.h"
 #include "app/change/workspace.h"

@@ -67,7 +67,10 @@ void bounds_look(struct keeper *keeper, bool at_last)
 	else
 		keeper->disk_stops++;
 	end_everybody(keeper);
-	/* Who comes next, perhaps to make room, is not held to account for what these wrote at last. */
+	/*
+	 * The next command, perhaps one that makes room, is not stopped for what these processes wrote before they
+	 * ended.
+	 */
 	disk_watch_begin_again(&keeper->disk);
 	if (keeper->is_idle)
 		disk_watch_settle(&keeper->disk);

@@ -91,7 +91,7 @@ static void pass_signal(struct keeper *keeper, const struct client *client)
 		(void)attach_send(keeper->launch.payload_fd, &message, NULL, 0);
 }
 
-/* Whoever started something and goes away takes it along; what a finished command left in the background stays. */
+/* A client that disconnects ends the command that it started; what a finished command left in the background stays. */
 static void drop(struct keeper *keeper, struct client *client)
 {
 	if (client->is_active)
@@ -105,7 +105,7 @@ static void drop(struct keeper *keeper, struct client *client)
 	fresh_tidy(keeper);
 }
 
-/* One who is halted would have us wait until he goes on, and everybody else with us. */
+/* Sending to a stopped client would block the supervisor, and with it all other clients. */
 static bool is_listening(const struct client *client)
 {
 	int unheard = 0;
@@ -214,7 +214,9 @@ static bool is_init_ready(const struct keeper *keeper)
 	return poll(&ready, 1, 0) == 1;
 }
 
-/* What init has said before a client's next request could be made: that the last process has ended, perhaps. */
+/*
+ * Reads init's messages first: one may report that the last process has ended, and the client's request came after it.
+ */
 static void hear_init_first(struct keeper *keeper)
 {
 	while (!keeper->is_idle && !keeper->is_over && is_init_ready(keeper))
@@ -293,7 +295,7 @@ void clients_hear_init(struct keeper *keeper)
 	struct attach_packet *packet = &keeper->packet;
 	const struct attach_message *message = &packet->message;
 
-	/* It may have been heard meanwhile. */
+	/* client_step may have read the message already. */
 	if (!is_init_ready(keeper))
 		return;
 	if (attach_receive(keeper->launch.payload_fd, packet) <= 0) {
@@ -303,7 +305,10 @@ void clients_hear_init(struct keeper *keeper)
 	struct client *client = client_of_id(keeper, message->id);
 
 	if (message->kind == ATTACH_IDLE) {
-		/* Said before init heard of a command that is on its way: then it says so again behind that one. */
+		/*
+		 * Init may have sent this before it received a command that is on its way; it sends it again after that
+		 * one.
+		 */
 		keeper->is_idle = !has_active(keeper);
 		keeper->idle_since_ns = clock_now_ns();
 		keeper->left_ns = message->at_ns;

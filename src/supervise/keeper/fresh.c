@@ -75,7 +75,7 @@ static bool are_places_the_same(const struct keeper *keeper)
 	return true;
 }
 
-/* Clients whose command has ended, and which look at its changes. */
+/* Whether a client is connected that started a command: it may still be reading what the command changed. */
 static bool has_callers(const struct keeper *keeper)
 {
 	for (size_t i = 0; i < keeper->client_count; i++) {
@@ -97,10 +97,10 @@ bool fresh_look(struct keeper *keeper)
 	const struct root_overlays *overlays = &keeper->launch.overlays;
 
 	keeper->fresh_ns = 0;
-	/* The mount itself was the moment. */
+	/* No command has entered yet: the time of the mount was noted. */
 	if (!keeper->was_entered)
 		return true;
-	/* Names that processes hold stay as they were: then this is no moment to go by, but it shows the others. */
+	/* Names that processes hold stay cached, so no time is noted; dropping the others still shows those anew. */
 	if (!keeper->is_idle) {
 		(void)root_overlays_drop_names(overlays, false);
 		return true;
@@ -115,7 +115,7 @@ void fresh_refuse(struct keeper *keeper, const struct client *client)
 {
 	struct error err;
 
-	/* First: the client tries again at once, and must not come back here. */
+	/* Remove the socket first: the client tries again at once, and must reach a new supervisor. */
 	(void)unlinkat(keeper->options->dir_fd, KEEPER_SOCKET, 0);
 	error_set(&err, ERROR_CONFLICT,
 		  "the sandbox has to be started anew, to show the files of the host as they are; "

@@ -46,7 +46,7 @@ struct keeper {
 	uint64_t disk_stops, inode_stops; /* how often whoever filled the top was ended */
 	int top_fd;			  /* of the writable top */
 	struct disk_watch disk;
-	struct quota quota; /* where the filesystem has them; then nobody is ended for the disk */
+	struct quota quota; /* where the filesystem has them; then no process is killed for it */
 	bool was_full, was_crammed;
 	uint64_t idle_since_ns;
 	uint64_t left_ns; /* when the last process inside had ended */

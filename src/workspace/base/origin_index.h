@@ -21,7 +21,7 @@ struct origin_index {
 	struct origin_records blobs;	/* what git has of large ones (origin_blob.h) */
 	uint64_t top_at_ns;		/* when the top was last captured; 0: never */
 	uint64_t
-		fresh_ns; /* before what the sandbox did and no record tells of (moments.h); 0: unknown */
+		fresh_ns; /* a time before every change that has no record yet (moments.h); 0: unknown */
 	struct origin_directory *last_directory; /* that was asked for */
 	struct origin_own *own; /* what the sandbox's own layers hold; listed when asked for */
 	int workspace_fd;

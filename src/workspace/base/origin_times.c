@@ -95,7 +95,7 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 	return len >= 0 || errno == ERANGE;
 }
 
-/* What of the sandbox's own says where its version of a path came from: the object in the oldest layer that has one. */
+/* The sandbox's object in the oldest layer that has the path: its birth and its mark show what it was copied from. */
 struct first_copy {
 	uint64_t birth_ns; /* 0: unknown */
 	struct handle mark;
@@ -142,7 +142,7 @@ static void find_first_copy(const struct view_stack *stack, const struct delta_e
 		from = object.kind == VIEW_LAYER ? object.layer + 1 : stack->count;
 		if (object.kind == VIEW_LAYER)
 			read_first_copy(stack, &object, ret_copy);
-		/* Removed below and made anew above: the new one tells nothing of what was removed. */
+		/* Removed below and made anew above: the new object does not show what was removed. */
 		if (object.kind == VIEW_ABSENT)
 			*ret_copy = (struct first_copy){ 0 };
 		view_object_done(&object);
@@ -168,8 +168,8 @@ static bool is_marked(const struct origin_index *index, const struct delta_entry
 }
 
 /*
- * Whether layers below the top say nothing of ENTRY. Below a directory that was renamed in the top they know it by the path
- * that it had before.
+ * Whether no layer below the top has ENTRY. Below a directory that was renamed in the top, it is looked up under its
+ * former path.
  */
 static bool is_only_in_top(const struct view_stack *stack, const struct delta_entry *entry)
 {

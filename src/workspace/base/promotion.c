@@ -215,7 +215,7 @@ void promotion_drop(const struct store *store, const char *id)
 
 	if (promotion_open_directory(store, "", &all_fd, &ignored) < 0)
 		return;
-	/* As long as anything is left of it, the mark makes the next command try again. */
+	/* Keep pending/ID while files are left, so that the next command tries again. */
 	if (tree_remove(all_fd, id) == 0)
 		(void)unlinkat(all_fd, mark, 0);
 }

@@ -60,8 +60,8 @@ int promotion_turn_redirects(const struct store *store, const char *id, bool is_
 			     struct error *err);
 
 /*
- * Finishes or reverses promotion ID, or what is unfinished of TARGET. 0 also when another process works on it; -1: it stays
- * unfinished, and ERR says why.
+ * Finishes or reverses promotion ID, or what is unfinished of TARGET. 0 also when another process works on it; -1: it
+ * stays unfinished; ERR holds the reason.
  */
 int promotion_finish(const struct store *store, const char *id, struct error *err);
 int promotion_finish_target(const struct store *store, const char *target, struct error *err);

@@ -1,10 +1,10 @@
 /*
  * Questions to git about objects that a sandbox wrote.
  *
- * Such objects are hostile: git must not read them on the host. They are copied into a bare repository of our own, below
- * /tmp, beside the questions; the caller has a git answer all of them at once in a throw-away sandbox that sees that
- * directory and the host's object store, nothing else of the repository, for GIT_PROBE_MS at most. What is not answered is
- * not known: promotion asks a person then.
+ * Such objects are hostile: git must not read them on the host. They are copied into a bare repository of our own,
+ * below /tmp, beside the questions; the caller has a git answer all of them at once in a throw-away sandbox that sees
+ * that directory and the host's object store, nothing else of the repository, for GIT_PROBE_MS at most. A question
+ * without an answer makes promotion ask a person.
  */
 #ifndef WORKSPACE_GIT_PROBE_H
 #define WORKSPACE_GIT_PROBE_H
@@ -53,10 +53,13 @@ int git_probe_add(struct git_probe *probe, const char *name, int fd, struct erro
 size_t git_probe_ask_trees(struct git_probe *probe, const char *old, const char *new);
 /* Two index files that were added; OLD may be missing. */
 size_t git_probe_ask_index(struct git_probe *probe, const char *old, const char *new);
-/* Whether the pack of that index, which was added, has what it says. */
+/* Whether the added pack matches its index NAME (git verify-pack). */
 size_t git_probe_ask_pack(struct git_probe *probe, const char *name);
 
-/* Fills in the answers; those that there are none to stay unknown. OBJECTS NULL: the host has no such store. */
+/*
+ * Fills in the answers; those that there are none to stay unknown. OBJECTS: the host's object store, which may be
+ * missing.
+ */
 void git_probe_run(struct git_probe *probe, git_probe_runner *run, const char *objects);
 
 #endif

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* What tells a git directory: the first, and one of the others. */
+/* A git directory holds the first of these and one of the others. */
 static const char *const marks[] = { "HEAD", "objects", "commondir" };
 #define MARKS (sizeof(marks) / sizeof(marks[0]))
 

@@ -1,8 +1,9 @@
 /*
  * Names as the least careful file system or tool would read them.
  *
- * Two names that fold to the same text may be one file somewhere: where case does not count (ext4 and F2FS with casefold,
- * XFS, ZFS and APFS by choice, vfat, NTFS), where code points that nobody sees are left out, where the end of a name is cut.
+ * Two names that fold to the same text may be one file somewhere: where case does not count (ext4 and F2FS with
+ * casefold, XFS, ZFS and APFS by choice, vfat, NTFS), where invisible code points are left out, where the end of a name
+ * is cut.
  */
 #ifndef WORKSPACE_NAME_FOLD_H
 #define WORKSPACE_NAME_FOLD_H

@@ -201,7 +201,7 @@ const char *trigger_why_in_git(const char *rest)
 		       : WHY_GIT_CONFIG;
 }
 
-/* Names whose case tells them from plain words. */
+/* Names that are triggers in upper case only. */
 static const char *why_as_written(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -20,7 +20,7 @@ extern const size_t trigger_folders_count, trigger_folder_patterns_count;
 /* The last names of a path. */
 extern const struct trigger_row trigger_paths[];
 extern const size_t trigger_paths_count;
-/* Names that are none although another row says so. */
+/* Exceptions: names that match a pattern of another row but are no triggers. */
 extern const struct trigger_row trigger_plain_names[];
 extern const size_t trigger_plain_names_count;
 

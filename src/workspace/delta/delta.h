@@ -80,7 +80,7 @@ struct sandbox;
 
 struct delta_options {
 	const char *workspace;
-	const struct sandbox *sandbox; /* whose records say what its base was; NULL: nothing does */
+	const struct sandbox *sandbox; /* its records give the bases; NULL: there are none */
 	size_t new_from;	       /* the newer point: index of its first layer (0: the top) */
 	size_t old_from;    /* the older one: index of its first layer; stack->count: reality */
 	bool renames;	    /* find them */

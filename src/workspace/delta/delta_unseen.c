@@ -3,8 +3,8 @@
  *
  * The kernel marks a directory that is made inside as opaque, whether or not it takes the place of one. Where it does
  * not, everything that the host has in its directory of that name came without the sandbox seeing it, and its absence
- * inside is no deletion. There was no directory when the base's record says so, or when the host's is younger than the
- * one in the layer. What has a record of its own was seen, or promoted from here: its absence is a deletion.
+ * inside is no deletion. There was no directory if the base's record has it as absent, or if the host's is younger than
+ * the one in the layer. What has a record of its own was seen, or promoted from here: its absence is a deletion.
  */
 #include "workspace/delta/delta_unseen.h"
 
@@ -53,11 +53,11 @@ int delta_is_unseen(struct delta_walk *walk, const struct view_found *new,
 	const struct origin_record *record;
 	uint64_t birth;
 
-	/* Only reality's own directory, and only where nothing of another of reality's shows through. */
+	/* Only a directory of the host, and only if no directory of the host shows through the sandbox's. */
 	if (walk->options->old_from != walk->stack->count || new->split_name || dir->count == 0 ||
 	    dir->items[dir->count - 1].layer == walk->stack->count || old->dir.count == 0)
 		return 0;
-	/* The lowest of the layers' directories is the one that hides reality's. */
+	/* The lowest of the layers' directories is the one that hides the host's. */
 	birth = birth_of(dir->items[dir->count - 1].fd);
 	if (birth > 0 && old->stat.btime_ns > birth)
 		return 1;

@@ -9,7 +9,7 @@ int delta_is_unseen(struct delta_walk *walk, const struct view_found *new,
 		    const struct view_found *old);
 /* Whether PATH, in a directory that is unseen, is the host's alone. */
 int delta_is_unseen_entry(struct delta_walk *walk, const char *path);
-/* Whether the record of PATH says that nothing was there when the sandbox began. */
+/* Whether PATH has a record, and it is that the host had nothing there. */
 int delta_was_absent(struct delta_walk *walk, const char *path);
 
 #endif

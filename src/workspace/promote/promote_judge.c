@@ -272,7 +272,7 @@ static bool is_going_directory(const struct item *item)
 	       !(item->entry.new.exists &&S_ISDIR(item->entry.new.st.st_mode));
 }
 
-/* Whether reality has a directory above PATH, in the workspace, that masks hide. -1 with ERR when it cannot be told. */
+/* Whether the host has a directory above PATH, in the workspace, that masks hide. -1 with ERR when the lookup fails. */
 static int is_below_hidden(const struct promote *promote, const char *path, struct error *err)
 {
 	const struct view_stack *stack = promote->stack;
@@ -297,8 +297,8 @@ static int is_below_hidden(const struct promote *promote, const char *path, stru
 }
 
 /*
- * Masks hid what reality has there: the sandbox added its own without ever having seen it. Below a directory that was
- * hidden, that holds for every new name: it joins what the sandbox took for an empty directory.
+ * Masks hid the host's file from the sandbox: the sandbox added its own without ever having seen it. Below a directory
+ * that was hidden, that holds for every new name: it joins what the sandbox took for an empty directory.
  */
 static int is_unseen(const struct promote *promote, const struct item *item, struct error *err)
 {

@@ -281,7 +281,7 @@ bool promote_matches(const struct promote *promote, const char *pattern, const c
 		return true;
 	if (strncmp(own, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
 		return true;
-	/* The sandbox may call a file *.mk: whoever names that one has not named all the others. */
+	/* The sandbox may create a file called "*.mk": that name then selects this file only, and is no pattern. */
 	return promote_find(promote, own) == NO_ITEM && wildcard_matches(own, path, 0);
 }
 

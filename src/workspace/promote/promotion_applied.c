@@ -102,7 +102,10 @@ static int has_content(int target_fd, const char *relative, const struct txn_ide
 	return digest_attributes(fd, hex) < 0 ? -1 : strcmp(hex, applied->origin.xattrs) == 0;
 }
 
-/* Whether what is at a path is what was promoted there, as far as the transaction cannot tell. 1, 0, or -1 with errno. */
+/*
+ * Whether what is at a path is what was promoted there, by ctime, content and attributes, which the transaction does
+ * not compare. 1, 0, or -1 with errno.
+ */
 static int is_as_applied(int target_fd, const char *relative, const struct origin_record *path,
 			 const struct origin_record *applied)
 {

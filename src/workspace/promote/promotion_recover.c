@@ -113,7 +113,7 @@ static int read_locked(const struct store *store, const char *id, struct promoti
 	return 0;
 }
 
-/* 0: nothing is left to be done, or another process works on it. -1: it stays unfinished, and ERR says why. */
+/* 0: nothing is left to be done, or another process works on it. -1: it stays unfinished; ERR has the reason. */
 static int recover_one(const struct store *store, const char *id, struct strv *notes,
 		       struct error *err)
 {

@@ -76,8 +76,8 @@ struct txn_plan {
 	int (*stage)(const struct txn_op *op, struct txn_stage *stage, void *cookie,
 		     struct error *err);
 	/*
-	 * Whether the unfinished transaction in DIRECTORY is one of the caller's: others are left alone. 1, 0, or -1 when it
-	 * cannot be told. NULL: all are.
+	 * Whether the unfinished transaction in DIRECTORY is one of the caller's: others are left alone. 1, 0, or -1
+	 * with ERR when the record cannot be read. NULL: all are.
 	 */
 	int (*is_known)(const char *directory, void *cookie, struct error *err);
 	void *cookie;
@@ -99,8 +99,8 @@ struct txn_result {
 };
 
 /*
- * 0 applied; -1 with ERROR_CONFLICT and the conflicts, or another error: then reality is as it was, or the result says that
- * something is left.
+ * 0 applied; -1 with ERROR_CONFLICT and the conflicts, or another error: then the target is unchanged, or is_left is
+ * set.
  */
 int txn_run(const struct txn_plan *plan, struct txn_result *ret_result, struct error *err);
 void txn_result_done(struct txn_result *result);
@@ -112,9 +112,9 @@ struct txn_check {
 };
 
 /*
- * Takes a finished transaction back; CHECK may be NULL. ERROR_CONFLICT names targets that no longer are what was promoted; then nothing
- * changed. A transaction that was undone already is ERROR_CONFLICT too. After any other failure the result may say that
- * something is left.
+ * Takes a finished transaction back; CHECK may be NULL. ERROR_CONFLICT names targets that no longer are what was
+ * promoted; then nothing changed. A transaction that was undone already is ERROR_CONFLICT too. After any other failure
+ * is_left may be set.
  */
 int txn_undo(const char *directory, const struct txn_check *check, struct txn_result *ret_result,
 	     struct error *err);

@@ -31,7 +31,7 @@ static enum txn_standing settled_standing(struct txn *txn, size_t item)
 	return txn_settle(txn, item) < 0 ? STANDS_UNSEEN : txn_standing(txn, item);
 }
 
-/* 1 or 0, or -1 with errno when it cannot be told. */
+/* 1 or 0, or -1 with errno when its directory cannot be opened. */
 static int stands_as_assumed(struct txn *txn, size_t inner)
 {
 	size_t item = txn->inner[inner];
@@ -290,7 +290,7 @@ int txn_recover_others(const struct txn *mine, const struct txn_plan *plan, cons
 		return 0;
 	if (fd < 0 || list_names(fd, &names) < 0)
 		return error_errno(err, ERROR_HOST, "cannot look at '%s'", base);
-	/* In a directory that others may write to a journal can say anything. */
+	/* If other users can write to the directory, its journals are not trusted. */
 	if (!txn_is_private(fd))
 		return 0;
 	for (size_t i = 0; i < names.count; i++) {

@@ -84,7 +84,7 @@ enum view_probe {
 	VIEW_PROBE_THERE,
 	VIEW_PROBE_WHITEOUT
 };
-/* Errors that say that there is no such mark. */
+/* Errors that mean that there is no such mark. */
 bool view_is_unmarked(int errnum);
 
 enum view_probe view_probe(const struct view_root *root, const struct view_source *at,
