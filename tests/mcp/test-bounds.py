@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Bounds of `aisbx mcp`, each at its limit: messages, calls, questions, what a slow client leaves unread, sessions, streams.
+"""Bounds of `aisbx mcp`, each at its limit: messages, calls, questions, what a slow client leaves unread, sessions, streams, connections.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
 """
 
+import http.client
 import json
 import os
+import resource
 import select
 import socket
 import sys
@@ -20,6 +22,8 @@ from mcpweb import HELLO, MODERN, Stream, Web, messages  # noqa: E402
 
 tap = Tap()
 MESSAGE_MAX, DEPTH_MAX, VALUES_MAX, UNREAD_MAX = 4 << 20, 64, 100000, 8 << 20
+CONNECTIONS_TRIED, CONNECTIONS_MAX = 1300, 1024
+HARD_NOFILE = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 RUNNING_MAX, WAITING_MAX, QUESTIONS_MAX, SESSIONS_MAX = 32, 256, 32, 256
 
 
@@ -192,11 +196,83 @@ def test_sessions(web):
     tap.ok("result" in found[0], "who needs none is served", found)
 
 
+def crowd(web, count, data):
+    """COUNT connections, each of which sends DATA and nothing more."""
+    found = []
+    for _ in range(count):
+        one = socket.create_connection(("127.0.0.1", web.port), timeout=60)
+        found.append(one)
+        try:
+            one.sendall(data)
+        except OSError:
+            pass
+    return found
+
+
+def is_open(one):
+    one.setblocking(False)
+    try:
+        while one.recv(65536):
+            pass
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def trickle(web, stop):
+    """Half a header, a byte at a time; whether the server ends it."""
+    one = socket.create_connection(("127.0.0.1", web.port), timeout=60)
+    one.sendall(b"POST /mcp HTTP/1.1\r\nX-Slow: ")
+    while not stop.wait(0.2):
+        try:
+            one.sendall(b"x")
+        except OSError:
+            return True
+    return False
+
+
+def test_idle_connections(web):
+    """More connections than the server has, that say nothing, or half a header, or are refused: clients are served."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, HARD_NOFILE), HARD_NOFILE))
+    web.hello()
+    ended, stop = [], threading.Event()
+    slow_one = threading.Thread(target=lambda: ended.append(trickle(web, stop)))
+    slow_one.start()
+    kept = http.client.HTTPConnection("127.0.0.1", web.port, timeout=240)
+
+    def ask_on_kept():
+        kept.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}), web.headers())
+        return kept.getresponse().read()
+    tap.ok(b"result" in ask_on_kept(), "a client keeps its connection")
+    mine = kept.sock
+    with Stream(web) as stream:
+        for name, data in (("say nothing", b""), ("send half a header", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "),
+                           ("have no token", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nhalf")):
+            idle = crowd(web, CONNECTIONS_TRIED, data)
+            tap.equal(web.ask("ping").get("result"), {}, f"{len(idle)} that {name}: a new client has its answer")
+            left = sum(map(is_open, idle))
+            tap.ok(left <= CONNECTIONS_MAX, f"{name}: at most {CONNECTIONS_MAX} are kept", left)
+            for one in idle:
+                one.close()
+        tap.ok(b"result" in ask_on_kept() and kept.sock is mine, "a client that was served before is still connected")
+        tap.ok(is_open(stream.connection.sock or stream.response.fp.raw._sock), "and so is an open stream")
+    with socket.create_connection(("127.0.0.1", web.port), timeout=120) as silent:
+        tap.equal(silent.recv(1), b"", "a connection that says nothing is ended")
+    tap.ok(until(lambda: ended), "so is one that sends its header byte by byte")
+    stop.set()
+    slow_one.join()
+    tap.equal(ended, [True], "by the server")
+    kept.close()
+
+
 with Home("mcp-bounds-") as home:
     for test in (test_messages, test_calls, test_questions, test_unread_output):
         tap.attempt(test, home)
     with Web(home) as web:
-        for test in ((test_unread_answers, web), (test_unread_stream, web), (test_sessions, web)):
+        for test in ((test_unread_answers, web), (test_unread_stream, web), (test_sessions, web),
+                     (test_idle_connections, web)):
             tap.attempt(*test)
         tap.equal(web.process.poll(), None, "the server lives")
 sys.exit(tap.done())

@@ -1,19 +1,20 @@
 /* HTTP on the loopback, by the library. */
 #include "front/rpc/http.h"
 
+#include "base/clock.h"
 #include "base/own.h"
+#include "front/rpc/http_peers.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
-#define CONNECTIONS_MAX 1024u
-/* Descriptors left for everything else. */
-#define DESCRIPTORS_OWN 300u
+/* The library's limit is that much above ours: it takes new connections while those that gave way are being closed. */
+#define CONNECTIONS_SPARE 64u
+/* Without a byte sent or read, also of a client that does not read its answer. */
 #define IDLE_S 120u
 /* How often those that wait for an answer are asked whether they are still there. */
 #define LOOK_MS 500
@@ -25,16 +26,19 @@
 struct http {
 	struct MHD_Daemon *daemon;
 	struct http_request *requests; /* under way */
+	struct peers peers;
 	struct http_handlers handlers;
 	size_t body_max;
 	unsigned port;
 	bool has_sleepers;
+	int expire_ms; /* until an idle peer's time is over; -1: there is none */
 };
 
 struct http_request {
 	struct http *http;
 	struct http_request *next;
 	struct MHD_Connection *connection;
+	struct peer *peer;
 	char *method, *path;
 	struct str body;
 	void *mark;
@@ -126,6 +130,30 @@ static void take_body(struct http_request *request, const char *bytes, size_t le
 		str_add_bytes(&request->body, bytes, len);
 }
 
+/* The library calls this when it has accepted a connection, and before it closes the descriptor. */
+static void connection_changed(void *cookie, struct MHD_Connection *connection, void **slot,
+			       enum MHD_ConnectionNotificationCode what)
+{
+	struct http *http = cookie;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED && info) {
+		*slot = peers_add(&http->peers, info->connect_fd, clock_now_ns());
+	} else if (what == MHD_CONNECTION_NOTIFY_CLOSED && *slot) {
+		peers_remove(&http->peers, *slot);
+		*slot = NULL;
+	}
+}
+
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
 static struct http_request *begin(struct http *http, struct MHD_Connection *connection,
 				  const char *path, const char *method)
 {
@@ -133,6 +161,7 @@ static struct http_request *begin(struct http *http, struct MHD_Connection *conn
 
 	*request = (struct http_request){ .http = http,
 					  .connection = connection,
+					  .peer = peer_of(connection),
 					  .method = xstrdup(method),
 					  .path = xstrdup(path),
 					  .next = http->requests };
@@ -140,7 +169,7 @@ static struct http_request *begin(struct http *http, struct MHD_Connection *conn
 	return request;
 }
 
-static enum MHD_Result refuse(struct http_request *request, unsigned status)
+static enum MHD_Result refuse_request(struct http_request *request, unsigned status)
 {
 	request->status = status;
 	request->is_handled = true;
@@ -161,7 +190,10 @@ static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, co
 	if (!request) {
 		*slot = request = begin(http, connection, path, method);
 		status = http->handlers.check(request, http->handlers.cookie);
-		return status ? refuse(request, status) : MHD_YES;
+		if (status)
+			return refuse_request(request, status);
+		peer_is_known(&http->peers, request->peer, clock_now_ns());
+		return MHD_YES;
 	}
 	if (*len > 0) {
 		take_body(request, bytes, *len);
@@ -171,9 +203,10 @@ static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, co
 	if (request->is_queued)
 		return MHD_YES;
 	if (request->is_too_large)
-		return refuse(request, MHD_HTTP_CONTENT_TOO_LARGE);
+		return refuse_request(request, MHD_HTTP_CONTENT_TOO_LARGE);
 	if (!request->is_handled) {
 		request->is_handled = true;
+		peer_set_busy(&http->peers, request->peer, true, clock_now_ns());
 		http->handlers.handle(request, http->handlers.cookie);
 	}
 	if (request->status)
@@ -203,6 +236,7 @@ static void completed(void *cookie, struct MHD_Connection *connection, void **sl
 	if (!request)
 		return;
 	http->handlers.gone(request, http->handlers.cookie);
+	peer_set_busy(&http->peers, request->peer, false, clock_now_ns());
 	forget(http, request);
 	request_free(request);
 	*slot = NULL;
@@ -240,31 +274,6 @@ static int read_address(const char *text, struct sockaddr_storage *ret_address, 
 			 "--http %.40s: only the loopback is served; write 127.0.0.1:PORT", text);
 }
 
-static unsigned connections(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * DESCRIPTORS_OWN)
-		return DESCRIPTORS_OWN;
-	return limit.rlim_cur - DESCRIPTORS_OWN < CONNECTIONS_MAX
-		       ? (unsigned)limit.rlim_cur - DESCRIPTORS_OWN
-		       : CONNECTIONS_MAX;
-}
-
-/* More connections than descriptors would serve nobody. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur >= CONNECTIONS_MAX + DESCRIPTORS_OWN)
-		return;
-	limit.rlim_cur = limit.rlim_max < CONNECTIONS_MAX + DESCRIPTORS_OWN
-				 ? limit.rlim_max
-				 : CONNECTIONS_MAX + DESCRIPTORS_OWN;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int http_open(const char *address, size_t body_max, const struct http_handlers *handlers,
 	      struct http **ret_http, struct error *err)
 {
@@ -274,18 +283,20 @@ int http_open(const char *address, size_t body_max, const struct http_handlers *
 
 	if (read_address(address, &where, err) < 0)
 		return -1;
-	raise_limit();
 	http = xcalloc(1, sizeof(*http));
 	http->handlers = *handlers;
 	http->body_max = body_max;
+	http->peers.most = peers_limit() - CONNECTIONS_SPARE;
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
 			(where.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
 		0, NULL, NULL, serve, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
-		MHD_OPTION_CONNECTION_LIMIT, connections(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		HEADER_BYTES, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_NOTIFY_CONNECTION,
+		connection_changed, http, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+		MHD_OPTION_CONNECTION_LIMIT, http->peers.most + CONNECTIONS_SPARE,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADER_BYTES,
+		MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_END);
 	if (!http->daemon) {
 		free(http);
 		return error_errno(err, ERROR_HOST, "--http %.40s", address);
@@ -353,16 +364,21 @@ unsigned http_port(const struct http *http)
 int http_timeout(const struct http *http)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
-	int most = http->has_sleepers ? LOOK_MS : -1;
+	int most = http->expire_ms;
 
+	if (http->has_sleepers && (most < 0 || most > LOOK_MS))
+		most = LOOK_MS;
 	if (MHD_get_timeout(http->daemon, &ms) != MHD_YES)
 		return most;
-	return most >= 0 && ms > LOOK_MS ? most : ms > 60000 ? 60000 : (int)ms;
+	if (most >= 0 && ms > (unsigned)most)
+		return most;
+	return ms > 60000 ? 60000 : (int)ms;
 }
 
 void http_turn(struct http *http)
 {
 	(void)MHD_run(http->daemon);
+	http->expire_ms = peers_expire(&http->peers, clock_now_ns());
 	http->has_sleepers = look_after_sleepers(http);
 }
 
