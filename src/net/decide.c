@@ -19,6 +19,21 @@ static bool is_host(const struct net_address *address)
 	return net_address_equal(address, host_address());
 }
 
+static const struct net_address loopbacks[] = { { false, { 127, 0, 0, 1 } },
+						{ true, { [15] = 1 } } };
+
+void decide_pin_localhost(struct gateway *gateway)
+{
+	for (size_t i = 0; i < 2; i++)
+		(void)pins_add(&gateway->pins, &loopbacks[i], NET_LOCALHOST, UINT64_MAX);
+}
+
+static bool is_localhost(const struct net_address *address)
+{
+	return net_address_equal(address, &loopbacks[0]) ||
+	       net_address_equal(address, &loopbacks[1]);
+}
+
 /* The name a connection may stand for, and what is known against it. */
 static void decide_by_names(struct gateway *gateway, const struct net_address *address,
 			    struct net_port port, struct decision *decision)
@@ -48,7 +63,7 @@ void decide(struct gateway *gateway, const struct net_address *address, struct n
 
 	*ret_decision = (struct decision){ .dial = *address };
 	if (is_host(address))
-		(void)net_address_parse("127.0.0.1", &ret_decision->dial);
+		ret_decision->dial = loopbacks[0];
 	if (answer == NET_DENIED) {
 		ret_decision->rule = rule;
 		return;
@@ -58,6 +73,11 @@ void decide(struct gateway *gateway, const struct net_address *address, struct n
 		return;
 	}
 	decide_by_names(gateway, address, port, ret_decision);
+	/* Clients try ::1 first; servers of the host may have 127.0.0.1 alone, and no client asks twice. */
+	if (is_localhost(address)) {
+		ret_decision->dial = loopbacks[0];
+		return;
+	}
 	ret_decision->by_name = ret_decision->passes && !is_host(address);
 	/* The stub gives no such answer; this is the second wall. */
 	if (ret_decision->by_name && net_address_special(address)) {

@@ -107,6 +107,7 @@ static void read_names(struct gateway *gateway)
 	(void)file_read(AT_FDCWD, "/etc/hosts", FILE_MAX, &hosts, &ignored);
 	net_hosts_parse(str_cstr(&resolv), str_cstr(&hosts), &gateway->hosts);
 	pin_hosts(gateway);
+	decide_pin_localhost(gateway);
 }
 
 static void count_descriptors(struct gateway *gateway)

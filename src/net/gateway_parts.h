@@ -115,6 +115,7 @@ void decide_own(struct gateway *gateway, struct net_port port, struct decision *
 /* Whether NAME is one of the names that permit this connection. */
 bool decide_name(struct gateway *gateway, const struct net_address *address, struct net_port port,
 		 const char *name);
+void decide_pin_localhost(struct gateway *gateway); /* names the loopback inside, for rules */
 /* The address that stands for the host's loopback inside. */
 const struct net_address *host_address(void);
 
@@ -132,7 +133,6 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 void connection_expire(struct gateway *gateway);
 /* Frees those that ended in this round. */
 void connection_sweep(struct gateway *gateway);
-
 /* recheck.c: ends connections and flows that CHANGE, which has been made, takes the permission from. */
 void recheck(struct gateway *gateway, const struct rule_change *change);
 /* datagram.c */

@@ -105,21 +105,34 @@ size_t net_policy_ports(const struct net_policy *policy, bool is_udp,
 	return count;
 }
 
+static bool is_host_name(const char *name)
+{
+	return strcmp(name, NET_HOST_NAME) == 0 || strcmp(name, NET_LOCALHOST) == 0;
+}
+
+/* Both names of the host's loopback lead to the same servers. */
 static bool names(const struct net_rule *rule, const char *name)
 {
 	size_t len = strlen(name), tail = strlen(rule->name);
 
 	if (rule->kind == NET_RULE_NAME)
-		return strcmp(rule->name, name) == 0;
+		return strcmp(rule->name, name) == 0 ||
+		       (is_host_name(rule->name) && is_host_name(name));
 	return rule->kind == NET_RULE_WILDCARD && len > tail + 1 && name[len - tail - 1] == '.' &&
 	       strcmp(name + len - tail, rule->name) == 0;
 }
 
-/* The host's loopback is reached by its name alone: *.local is about other machines. */
+/*
+ * The host's loopback is reached by its name alone: *.local is about other machines. What is the loopback inside as well
+ * leads there only where a rule says localhost.
+ */
 static bool names_safely(const struct net_rule *rule, const char *name)
 {
-	return names(rule, name) &&
-	       (rule->kind == NET_RULE_NAME || strcmp(name, NET_HOST_NAME) != 0);
+	if (!names(rule, name))
+		return false;
+	if (rule->kind == NET_RULE_WILDCARD)
+		return !is_host_name(name);
+	return strcmp(name, NET_LOCALHOST) != 0 || strcmp(rule->name, NET_LOCALHOST) == 0;
 }
 
 enum net_answer net_policy_name(const struct net_policy *policy, const char *name,

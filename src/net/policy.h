@@ -28,6 +28,8 @@
 
 /* The host's own loopback, where a rule says so. */
 #define NET_HOST_NAME "host.local"
+/* The same by the loopback addresses inside, too: at these ports 127.0.0.1 and ::1 lead to the host's. */
+#define NET_LOCALHOST "localhost"
 
 enum net_rule_kind { NET_RULE_NAME, NET_RULE_WILDCARD, NET_RULE_NETWORK };
 

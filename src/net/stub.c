@@ -98,6 +98,17 @@ void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answ
 	send_answer(&lookup->origin, &lookup->asked, answer);
 }
 
+/* Most programs know it from /etc/hosts; for the others it is the same. */
+static void answer_localhost(const struct origin *origin, const struct dns_query *query)
+{
+	struct dns_answer answer = { .ttl = TTL_MAX };
+
+	answer.count = net_address_parse(query->type == DNS_TYPE_A ? "127.0.0.1" : "::1",
+					 &answer.addresses[0]) &&
+		       (query->type == DNS_TYPE_A || query->type == DNS_TYPE_AAAA);
+	send_answer(origin, query, &answer);
+}
+
 /* The host's own loopback: an address of ours stands for it. */
 static void answer_host(struct gateway *gateway, const struct origin *origin,
 			const struct dns_query *query)
@@ -144,6 +155,10 @@ static void handle_query(struct gateway *gateway, const uint8_t *bytes, size_t l
 		return;
 	if (code != DNS_OK) {
 		send_code(origin, &query, code);
+		return;
+	}
+	if (query.has_name && strcmp(query.name, NET_LOCALHOST) == 0) {
+		answer_localhost(origin, &query);
 		return;
 	}
 	if (query.has_name && net_policy_lists(gateway->policy, query.name)) {

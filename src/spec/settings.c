@@ -45,11 +45,14 @@ const struct setting_row setting_rows[] = {
 	{ "net", SETTING_WORD, BOTH, AT(net), "none|loopback|allow", "none|loopback|allow",
 	  "network (default none; --allow says allow)", 0, 0 },
 	{ "allow", SETTING_LIST, BOTH, AT(allow), "RULE", NULL,
-	  "let connections out: [udp:]HOST:PORTS or http:[METHODS:]HOST:PORTS[/PREFIX]; HOST is a "
-	  "name, *.name, address, CIDR or [IPv6]",
+	  "let connections out: [udp:]HOST[:PORTS][,...] (443 and 80 without a port) or "
+	  "http:[METHODS:]HOST:PORTS[/PREFIX]; HOST is a name, *.name, address, CIDR or [IPv6]; "
+	  "localhost:PORT is a server of this machine",
 	  0, 0 },
 	{ "deny", SETTING_LIST, BOTH, AT(deny), "RULE", NULL,
-	  "refuse connections or requests to this place, whatever is allowed", 0, 0 },
+	  "refuse connections or requests to this place (every port without one), whatever is "
+	  "allowed",
+	  0, 0 },
 	{ "publish", SETTING_LIST, BOTH, AT(publish), "HOSTPORT:PORT", NULL,
 	  "let this machine reach a port of the sandbox, on 127.0.0.1", 0, 0 },
 	{ "secret-header", SETTING_LIST, BOTH, AT(secret_header), "HOST:NAME=FILE", NULL,

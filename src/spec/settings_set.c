@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/own.h"
 #include "base/units.h"
+#include "spec/net_words.h"
 #include "spec/settings_field.h"
 #include "spec/spec.h"
 
@@ -161,36 +162,15 @@ static int check_layer(const struct entry *entry, struct error *err)
 			 nearest.best ? nearest.best : "landlock, cgroup, limits, disk");
 }
 
-/* Whether TEXT is "443" or, where that may be, "8000-8080". */
-static bool is_port_range(const char *text, bool may_be_range)
+static bool is_port(const char *text)
 {
 	char *end;
-	unsigned long first, last;
+	unsigned long port;
 
 	if (*text < '0' || *text > '9')
 		return false;
-	first = last = strtoul(text, &end, 10);
-	if (may_be_range && *end == '-' && end[1] >= '0' && end[1] <= '9')
-		last = strtoul(end + 1, &end, 10);
-	return !*end && first >= 1 && first <= last && last <= 65535;
-}
-
-static int check_rule(const struct entry *entry, struct error *err)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-		".-_*/[]:";
-	const char *host = entry->value + (str_starts(entry->value, "udp:") ? 4 : 0);
-	const char *colon = strrchr(host, ':');
-
-	/* Of these only plan knows the form. */
-	if (str_starts(host, "http:") && !str_starts(host, "http:/"))
-		return 0;
-	if (!colon || colon == host || !is_port_range(colon + 1, true) ||
-	    host[strspn(host, letters)])
-		return refuse(entry, "a rule",
-			      "example.org:443, *.example.net:8000-8080, udp:10.0.0.1:123", err);
-	return 0;
+	port = strtoul(text, &end, 10);
+	return !*end && port >= 1 && port <= 65535;
 }
 
 static int check_publish(const struct entry *entry, struct error *err)
@@ -198,7 +178,7 @@ static int check_publish(const struct entry *entry, struct error *err)
 	owned(free_ptr) char *first = xstrndup(entry->value, strcspn(entry->value, ":"));
 	const char *colon = strchr(entry->value, ':');
 
-	if (!colon || !is_port_range(first, false) || !is_port_range(colon + 1, false))
+	if (!colon || !is_port(first) || !is_port(colon + 1))
 		return refuse(entry, "a pair of ports", "8080:80", err);
 	return 0;
 }
@@ -225,8 +205,6 @@ static int check_item(const struct settings *settings, const struct entry *entry
 		return check_name(entry, err);
 	if (list == &settings->require || list == &settings->allow_degraded)
 		return check_layer(entry, err);
-	if (list == &settings->allow || list == &settings->deny)
-		return check_rule(entry, err);
 	if (list == &settings->publish)
 		return check_publish(entry, err);
 	if (list == &settings->secret_header)
@@ -241,6 +219,9 @@ static int add_item(struct settings *settings, const struct entry *entry, struct
 {
 	struct strv *list = settings_list(settings, entry->row);
 
+	if (list == &settings->allow || list == &settings->deny)
+		return net_words_expand(entry->value, list == &settings->deny, entry->where, list,
+					err);
 	if (check_item(settings, entry, list, err) < 0)
 		return -1;
 	if (list == &settings->env)

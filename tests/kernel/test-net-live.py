@@ -69,7 +69,7 @@ def test_at_once(home):
 
 
 def test_refused(home):
-    for words, why in ((["live", RULE + "good.example"], "HOST:PORT"), (["live", "good.example:80"], "net:egress:"),
+    for words, why in ((["live", RULE + "good.example:x"], "not a rule"), (["live", "localhost"], "localhost:5432"),
                        (["live", RULE + "a.example:53"], "53"), (["live", RULE + "a.example:1000-1300"], "256"),
                        (["live", RULE + "bad\x1bname:80"], "?"), (["live", RULE + "x" * 600 + ":80"], "rule")):
         done = home.call("allow", *words)
@@ -93,6 +93,33 @@ def test_refused(home):
     home.call("create", "shut", "--net", "none")
     done = home.call("allow", "shut", RULE + "good.example:80")
     tap.ok(done.returncode == 4 and "net: none" in done.stderr, "a sandbox that was made without a network", done.stderr)
+
+
+def test_words(home):
+    """The verb takes the words of the flag, and takes them back; with the last rule the network is none again."""
+    home.call("create", "words")
+    done = home.call("allow", "words", "good.example,evil.example:80")
+    tap.ok(done.returncode == 0 and "good.example:443,good.example:80,evil.example:80" in done.stdout, "several at once",
+           done.stdout + done.stderr)
+    script = "print(get('good.example'), hello('good.example', 'good.example'), get('evil.example'))"
+    r = run(home, script, "words", command="exec")
+    tap.ok(lines(r) == [GOOD, "seen", EVIL], "all in force", r.get("stdout"))
+    tap.ok(home.call("deny", "words", "https://evil.example/").returncode == 0
+           and lines(run(home, script, "words", command="exec"))[2] == "gaierror", "deny without a port: every one")
+    done = home.call("deny", "--rm", "words", "evil.example")
+    tap.ok(done.returncode == 0 and lines(run(home, script, "words", command="exec"))[2] == EVIL, "taken back", done.stderr)
+    done = home.call("allow", "--rm", "words", "evil.example")
+    tap.ok(done.returncode == 0 and "evil.example:80 for" in done.stdout, "of several those that are there", done.stdout)
+    tap.ok(home.call("allow", "--rm", "words", "evil.example").returncode == 5, "and none twice")
+    tap.ok(home.data("net", "words").get("net") == "allow", "a rule is left")
+    tap.ok(home.call("allow", "words", "--rm", "good.example").returncode == 0
+           and home.data("net", "words").get("net") == "none", "with the last one the network is none", home.data("net", "words"))
+    home.call("stop", "words")
+    r = run(home, f"print(get('{GOOD}'))", "words", command="exec")
+    tap.ok(lines(r) == ["OSError"], "also after the next start", r.get("stdout"))
+    done = home.call("allow", "good.example")
+    tap.ok(done.returncode == 0 and lines(run(home, script))[:2] == [GOOD, "seen"], "for the workspace", done.stderr)
+    tap.ok(home.call("allow", "--rm", "good.example").returncode == 0 and home.data("net").get("net") == "none", "and back")
 
 
 def test_later(home):
@@ -189,7 +216,7 @@ def test_run(home):
     tap.ok(done.returncode == 0 and reach("good.example", 80) == GOOD, "taken back", done.stderr)
     done = home.call("allow", row["run_id"], RULE + "good.example:80", "--remove")
     tap.ok(done.returncode == 5 and "started with" in done.stderr and reach("good.example", 80) == GOOD, "but not a rule of its flags", done.stderr)
-    for bad, code in ((RULE + "good.example", 2), (RULE + "a.example:1000-1300", 2), (RULE + "a.example:53", 2)):
+    for bad, code in ((RULE + "good.example:", 2), (RULE + "a.example:1000-1300", 2), (RULE + "a.example:53", 2)):
         done = home.call("allow", row["run_id"], bad)
         tap.ok(done.returncode == code and reach("good.example", 80) == GOOD, f"no rule, and nothing has changed: {bad}", done.stderr)
     child.stdin.close()
@@ -263,7 +290,7 @@ def main():
     enter()
     with Home("net-live-") as home:
         build_internet(home)
-        for test in (test_at_once, test_refused, test_later, test_workspace, test_run, test_run_without, test_run_killed, test_datagrams):
+        for test in (test_at_once, test_refused, test_words, test_later, test_workspace, test_run, test_run_without, test_run_killed, test_datagrams):
             tap.attempt(test, home)
     return tap.done()
 

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from box import patience, slow
 from clitest import Home, Tap
 from internet import (EVIL, GOOD, GOOD6, LAN, LOOPBACK, METADATA, PRELUDE, asked, build_internet, enter, gateways, hits,
-                      lines, listeners, run, start, swallowed, words_of)
+                      lines, listen, listeners, run, start, swallowed, web, words_of)
 
 tap = Tap()
 A = ["--allow", "good.example:80"]
@@ -213,11 +213,49 @@ def test_many(home):
     tap.ok(lines(r) == [str(count)], f"{count} connections in a row", r.get("stdout"))
 
 
+def test_words(home):
+    """What people write instead of HOST:PORT."""
+    every = "print(get('good.example'), get('good.example', 8080), get('api.good.example'), hello('good.example', 'good.example'))"
+    for words, answers in ((("--allow", "good.example"), [GOOD, "ConnectionRefusedError", "gaierror", "seen"]),
+                           (("--allow", "http://good.example/,api.good.example"), [GOOD, "ConnectionRefusedError", GOOD, "ConnectionResetError"]),
+                           (("--allow", "https://good.example/"), ["ConnectionRefusedError"] * 2 + ["gaierror", "seen"]),
+                           (("--allow", "good.example,good.example:8080", "--deny", "good.example:80"),
+                            ["ConnectionResetError", GOOD, "gaierror", "seen"]),
+                           (("--allow", "good.example,good.example:8080,api.good.example:80", "--deny", "good.example"),
+                            ["gaierror", "gaierror", GOOD, "gaierror"])):
+        r = run(home, every, *words)
+        tap.ok(lines(r) == answers, " ".join(words), (r.get("stdout"), r.get("said")))
+    for word, why in (("https://good.example/simple", "path"), ("localhost", "localhost:5432"), ("good.example,", "not a rule"),
+                      ("udp:good.example", "port")):
+        done = home.call("run", "--allow", word, "--", "true")
+        tap.ok(done.returncode == 125 and why in done.stderr, f"no rule: {word}", done.stderr)
+        profile = home.path + "/words.yaml"
+        with open(profile, "w") as out:
+            out.write(f'allow: ["{word}"]\n')
+        done = home.call("run", "--profile", profile, "--", "true")
+        tap.ok(done.returncode == 125 and why in done.stderr, "nor in a profile", done.stderr)
+        done = home.call("allow", word)
+        tap.ok(done.returncode == 2 and why in done.stderr, "nor for the verb", done.stderr)
+
+
 def test_host(home):
     r = run(home, "print(get('host.local'))", "--allow", "host.local:80")
     tap.ok(lines(r) == [LOOPBACK], "the host's loopback, where a rule names it", r.get("stdout"))
     r = run(home, "print(get('host.local'), get('198.18.0.1'))", *A)
     tap.ok(lines(r) == ["gaierror", "ConnectionResetError"], "and not otherwise", r.get("stdout"))
+    listen(LOOPBACK, 18090, web)
+    r = run(home, "print(get('localhost', 18090), get('127.0.0.1', 18090), get('::1', 18090), get('host.local', 18090), "
+            "get('127.0.0.2', 18090))", "--allow", "localhost:18090")
+    tap.ok(lines(r) == [LOOPBACK] * 4 + ["ConnectionResetError"], "localhost:PORT is the host's, by its addresses, too",
+           (r.get("stdout"), r.get("denials")))
+    r = run(home, "print(get('localhost', 18090), get('host.local', 18090))", "--allow", "host.local:18090")
+    tap.ok(lines(r) == ["ConnectionResetError", LOOPBACK], "host.local:PORT is by that name only", r.get("stdout"))
+    tap.ok(["--allow localhost:18090"] == [d["hint"] for d in r.get("denials", [])], "and says how", r.get("denials"))
+    r = run(home, "print(get('localhost', 18090), get('host.local', 18090))", "--allow", "localhost:18090", "--deny",
+            "host.local")
+    tap.ok(lines(r) == ["ConnectionResetError", "gaierror"], "denied by either name", r.get("stdout"))
+    r = run(home, "print(get('localhost', 18090), get('localhost', 18091))", "--allow", "localhost:18091,good.example:18090")
+    tap.ok(lines(r) == ["ConnectionResetError"] * 2, "at that port only", r.get("stdout"))
     script = "s = socket.create_server(('127.0.0.1', 5000)); print('up');\n" \
              "while True: k = s.accept()[0]; k.sendall(b'inside ' + k.recv(100)); k.close()"
     child = start(home, script, "--publish", "18080:5000")
@@ -251,7 +289,7 @@ def test_plan(home):
     told = [" ".join(line.split()) for line in done.stdout.splitlines()]
     tap.ok({"allow good.example:80", "deny a.good.example:80", "publish 8080:80"} <= set(told), "the plan lists the rules",
            done.stdout[:500] + done.stderr)
-    for bad in ("good.example", "1.2.3:80", "good.example:53", "a.example:1-300"):
+    for bad in ("good.example:", "1.2.3:80", "good.example:53", "a.example:1-300"):
         done = home.call("run", "--allow", bad, "--", "true")
         tap.ok(done.returncode == 125 and "\n" in done.stderr, f"no rule: {bad}", done.stderr)
 
@@ -270,7 +308,7 @@ def main():
     with Home("net-") as home:
         six = build_internet(home)
         for test in (test_none, test_allowed, test_refused, test_told, test_names, test_servers, test_tls, test_streams,
-                     test_process, test_many, test_host, test_kept, test_plan):
+                     test_process, test_many, test_words, test_host, test_kept, test_plan):
             tap.attempt(test, home)
         tap.attempt(test_six, home, six)
     return tap.done()

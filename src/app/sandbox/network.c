@@ -150,63 +150,71 @@ void network_words_done(struct network_words *words)
 	memset(words, 0, sizeof(*words));
 }
 
-static int send_rule(int keeper_fd, const struct engine_rule *wish, struct error *err)
+static int send_rule(int keeper_fd, const struct rule_change *change, struct error *err)
 {
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 	struct attach_message message = { .kind = ATTACH_RULE };
 
-	message.rule.is_deny = wish->is_deny;
-	message.rule.is_removal = wish->is_removal;
-	(void)snprintf(message.rule.text, sizeof(message.rule.text), "%s", wish->rule);
+	message.rule.is_deny = change->is_deny;
+	message.rule.is_removal = change->is_removal;
+	(void)snprintf(message.rule.text, sizeof(message.rule.text), "%s", change->rule);
 	if (attach_send(keeper_fd, &message, NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
 	return hear(keeper_fd, NULL, packet, err);
 }
 
-/* Whether the gateway of a running sandbox follows the change. */
-static int change_live(const struct network_place *place, const struct engine_rule *wish,
+static void note_next_start(const char *sandbox, struct strv *notes)
+{
+	owned(free_ptr) char *note =
+		xasprintf("%s was started without a network: the rule holds from its next start on "
+			  "(aisbx stop %s)",
+			  sandbox, sandbox);
+
+	if (!strv_has(notes, note))
+		strv_add(notes, note);
+}
+
+/* Tells the gateway of a running sandbox, and sets *RET_LIVE when it follows the change. */
+static int change_live(const struct network_place *place, const struct rule_change *change,
 		       bool *ret_live, struct strv *notes, struct error *err)
 {
 	owned(network_words_done) struct network_words words = { 0 };
-	const struct strv *planned = wish->is_deny ? &place->spec.deny : &place->spec.allow;
+	const struct strv *planned = change->is_deny ? &place->spec.deny : &place->spec.allow;
+	const struct strv *present = change->is_deny ? &words.deny : &words.allow;
 
-	*ret_live = false;
 	if (place->keeper_fd < 0)
 		return 0;
 	if (network_ask(place->keeper_fd, &words, err) < 0)
 		return -1;
 	if (!words.counts.has_gateway) {
-		if (!wish->is_deny && !wish->is_removal)
-			strv_addf(notes,
-				  "%s was started without a network: the rule holds from its next "
-				  "start on (aisbx stop %s)",
-				  wish->sandbox, wish->sandbox);
+		if (!change->is_deny && !change->is_removal)
+			note_next_start(place->place.sandbox.name, notes);
 		return 0;
 	}
 	/* One that flags or a profile give as well stays. */
-	if (wish->is_removal &&
-	    (rule_find(planned, wish->rule) < planned->count ||
-	     rule_find(wish->is_deny ? &words.deny : &words.allow, wish->rule) ==
-		     (wish->is_deny ? words.deny.count : words.allow.count)))
+	if (change->is_removal && (rule_find(planned, change->rule) < planned->count ||
+				   rule_find(present, change->rule) == present->count))
 		return 0;
 	*ret_live = true;
-	return send_rule(place->keeper_fd, wish, err);
+	return send_rule(place->keeper_fd, change, err);
 }
 
 /* What it will be started with must be a plan, and one in which the rule counts. */
-static int try_plan(struct network_place *place, const struct engine_rule *wish, struct error *err)
+static int try_plan(struct network_place *place, const struct rule_change *change,
+		    struct error *err)
 {
-	struct strv *kept = wish->is_deny ? &place->request.deny : &place->request.allow;
+	struct strv *kept = change->is_deny ? &place->request.deny : &place->request.allow;
 
-	if (!wish->is_removal)
-		strv_add(kept, wish->rule);
+	if (!change->is_removal)
+		strv_add(kept, change->rule);
 	if (network_place_plan(place, err) < 0)
 		return -1;
-	if (!wish->is_removal && !wish->is_deny && place->spec.net != NET_ALLOW)
+	if (!change->is_removal && !change->is_deny && place->spec.net != NET_ALLOW)
 		return error_set(err, ERROR_DENIED,
 				 "net: none is said for '%s', by its flags or its profile; no rule "
 				 "opens that: make a sandbox with --allow",
-				 wish->sandbox ? wish->sandbox : place->around.paths.workspace);
+				 place->place.has_sandbox ? place->place.sandbox.name
+							  : place->around.paths.workspace);
 	return 0;
 }
 
@@ -224,8 +232,9 @@ static int keep_for_workspace(const struct network_place *place, const struct ru
 	return rule_list_change(dir_fd, place->around.paths.workspace, change, err);
 }
 
+/* RULES: those that were changed. */
 static struct value *answer_of(const struct network_place *place, const struct engine_rule *wish,
-			       bool live)
+			       const char *rules, bool live)
 {
 	struct value *answer = value_new_map();
 
@@ -234,63 +243,92 @@ static struct value *answer_of(const struct network_place *place, const struct e
 		value_add(answer, "run_id", value_new_text(place->run_id));
 	value_add(answer, "workspace", value_new_text(place->around.paths.workspace));
 	value_add(answer, "action", value_new_text(wish->is_deny ? "deny" : "allow"));
-	value_add(answer, "rule", value_new_text(wish->rule));
+	value_add(answer, "rule", value_new_text(rules));
 	value_add(answer, "removed", value_new_bool(wish->is_removal));
 	value_add(answer, "live", value_new_bool(live));
 	return answer;
 }
 
 /* Removal is forgotten first, addition told first: what fails half-way is then the narrower of both. */
-static int change_sandbox(struct network_place *place, const struct engine_rule *wish,
+static int change_sandbox(struct network_place *place, const struct rule_change *change,
 			  bool *ret_live, struct strv *notes, struct error *err)
 {
-	const struct rule_change change = { wish->is_deny, wish->is_removal, wish->rule };
 	int dir_fd = place->place.sandbox.dir_fd;
 
-	if (!wish->is_removal)
-		return try_plan(place, wish, err) < 0 ||
-				       change_live(place, wish, ret_live, notes, err) < 0 ||
-				       rule_list_change(dir_fd, NULL, &change, err) < 0
+	if (!change->is_removal)
+		return try_plan(place, change, err) < 0 ||
+				       change_live(place, change, ret_live, notes, err) < 0 ||
+				       rule_list_change(dir_fd, NULL, change, err) < 0
 			       ? -1
 			       : 0;
-	if (rule_list_change(dir_fd, NULL, &change, err) < 0)
+	if (rule_list_change(dir_fd, NULL, change, err) < 0)
 		return -1;
 	strv_done(&place->request.allow);
 	strv_done(&place->request.deny);
 	if (rule_list_read(dir_fd, NULL, &place->request.allow, &place->request.deny, err) < 0)
 		return -1;
-	return network_place_plan(place, err) < 0 ? -1
-						  : change_live(place, wish, ret_live, notes, err);
+	return network_place_plan(place, err) < 0
+		       ? -1
+		       : change_live(place, change, ret_live, notes, err);
 }
 
-/* Nothing is kept: it ends with the run. */
-static int change_run(const struct network_place *place, const struct engine_rule *wish,
-		      bool *ret_live, struct error *err)
+static int change_one(struct network_place *place, const struct rule_change *change, bool *ret_live,
+		      struct strv *notes, struct error *err)
 {
-	*ret_live = true;
-	return send_rule(place->keeper_fd, wish, err);
+	/* Nothing is kept for a run: its rules end with it. */
+	if (place->run_id) {
+		*ret_live = true;
+		return send_rule(place->keeper_fd, change, err);
+	}
+	if (place->place.has_sandbox)
+		return change_sandbox(place, change, ret_live, notes, err);
+	return try_plan(place, change, err) < 0 ? -1 : keep_for_workspace(place, change, err);
+}
+
+/*
+ * A word may stand for several rules. One that is not there to be forgotten, or whose port a server inside has, does not
+ * keep the others back; only when none is left does the call fail.
+ */
+static int change_all(struct network_place *place, const struct engine_rule *wish,
+		      struct str *changed, bool *ret_live, struct strv *notes, struct error *err)
+{
+	for (size_t i = 0; i < wish->rules.count; i++) {
+		const char *rule = wish->rules.items[i];
+		const struct rule_change change = { wish->is_deny, wish->is_removal, rule };
+
+		if (change_one(place, &change, ret_live, notes, err) == 0) {
+			str_addf(changed, "%s%s", changed->len > 0 ? "," : "", rule);
+			continue;
+		}
+		if (err->code == ERROR_CONFLICT && wish->rules.count > 1)
+			strv_addf(notes, "%s is not in force: %s", rule, err->text);
+		else if (err->code != ERROR_NOT_FOUND)
+			return -1;
+	}
+	return changed->len > 0 ? 0 : -1;
 }
 
 int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
 		struct error *err)
 {
-	const struct rule_change change = { wish->is_deny, wish->is_removal, wish->rule };
 	owned(network_place_done) struct network_place place;
+	owned(str_done) struct str changed = STR_INIT;
 	struct net_rule parsed;
 	bool live = false;
-	int status;
 
-	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0 ||
-	    net_rule_parse(wish->rule, &parsed, err) < 0)
+	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0)
 		return -1;
-	if (place.run_id)
-		status = change_run(&place, wish, &live, err);
-	else if (wish->sandbox)
-		status = change_sandbox(&place, wish, &live, notes, err);
-	else
-		status = try_plan(&place, wish, err) < 0 ? -1
-							 : keep_for_workspace(&place, &change, err);
-	if (status == 0)
-		*ret_answer = answer_of(&place, wish, live);
-	return status;
+	for (size_t i = 0; i < wish->rules.count; i++) {
+		if (net_rule_parse(wish->rules.items[i], &parsed, err) < 0)
+			return -1;
+	}
+	if (change_all(&place, wish, &changed, &live, notes, err) < 0)
+		return -1;
+	*ret_answer = answer_of(&place, wish, str_cstr(&changed), live);
+	return 0;
+}
+
+void engine_rule_done(struct engine_rule *wish)
+{
+	strv_done(&wish->rules);
 }

@@ -6,18 +6,21 @@
 #define ENGINE_NETWORK_H
 
 #include "base/error.h"
+#include "base/str.h"
 #include "base/value.h"
 
 struct engine_rule {
 	const char *sandbox;   /* or NULL: */
 	const char *workspace; /* -C; NULL for the one around the current directory */
-	const char *rule;
+	struct strv rules;     /* owned */
 	bool is_deny, is_removal;
 };
 
+void engine_rule_done(struct engine_rule *wish);
+
 /*
- * Keeps or forgets a rule: {sandbox, workspace, action, rule, removed, live}. LIVE: a running gateway follows it already.
- * NOTES: what the user should know besides.
+ * Keeps or forgets rules: {sandbox, workspace, action, rule, removed, live}; several by comma. LIVE: a running gateway
+ * follows already. Of several to forget those count that are there. NOTES: what the user should know besides.
  */
 int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
 		struct error *err);

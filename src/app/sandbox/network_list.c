@@ -108,6 +108,9 @@ static struct value *describe(const struct network_place *place, const struct or
 	if (place->run_id)
 		value_add(answer, "run_id", value_new_text(place->run_id));
 	value_add(answer, "workspace", value_new_text(place->around.paths.workspace));
+	/* With the last rule the network goes, though the gateway stays until the sandbox ends. */
+	if (place->spec.net == NET_NONE && !place->run_id && allow->count == 0)
+		has_gateway = false;
 	value_add(answer, "net", value_new_text(has_gateway ? "allow" : "none"));
 	value_add(answer, "running", value_new_bool(is_running));
 	rules = value_add(answer, "rules", value_new_list());

@@ -4,9 +4,10 @@
 #define GROUP "Decide what is allowed"
 
 static const struct op_param rule_params[] = {
-	{ .name = "remove",
+	{ .name = "rm",
 	  .kind = PARAM_SWITCH,
-	  .help = "forget a rule that this verb kept, instead" },
+	  .help = "take a rule back that this verb kept; --remove is the same" },
+	{ .name = "remove", .kind = PARAM_SWITCH, .help = "as --rm" },
 	{ .name = "workspace",
 	  .letter = 'C',
 	  .metavar = "DIR",
@@ -25,7 +26,7 @@ static const struct op_param net_params[] = {
 const struct op allow_row = {
 	.name = "allow",
 	.words = OP_SANDBOXES,
-	.usage = "[NAME] net:egress:RULE [--remove]",
+	.usage = "[NAME] RULE[,RULE...] [--rm]",
 	.summary = "let connections out to a place, from now on",
 	.group = GROUP,
 	.flags = OP_CLI_ONLY,
@@ -35,31 +36,34 @@ const struct op allow_row = {
 		"that top shows: there it holds until the run ends. Without NAME, the rule is\n"
 		"kept in your own configuration for this workspace, and holds for later runs\n"
 		"there, on top of flags and profile; deny wins. RULE is as for run --allow:\n"
-		"[udp:]HOST:PORTS, HOST a name, *.name, an address, a CIDR or [IPv6].\n"
+		"[udp:]HOST[:PORTS], HOST a name, *.name, an address, a CIDR or [IPv6], or a\n"
+		"URL without a path; without a port 443 and 80. localhost:PORT is a server of\n"
+		"this machine. --rm takes a rule back; with the last one the network is none.\n"
 		"A sandbox that runs without a network gets one at its next start.\n"
 		"\n"
 		"Examples:\n"
-		"  aisbx allow net:egress:pypi.example.org:443\n"
-		"  aisbx allow fix-1 'net:egress:*.example.org:443'\n"
-		"  aisbx allow fix-1 net:egress:example.org:443 --remove\n"
-		"  aisbx allow 01JCQ3Z8M4T9V5K2H7N6P1RXWB net:egress:example.org:443\n",
+		"  aisbx allow pypi.example.org,files.example.org\n"
+		"  aisbx allow fix-1 '*.example.org:443'\n"
+		"  aisbx allow fix-1 --rm '*.example.org:443'\n"
+		"  aisbx allow fix-1 localhost:5432\n"
+		"  aisbx allow 01JCQ3Z8M4T9V5K2H7N6P1RXWB example.org:443\n",
 	.run = op_allow_run,
 };
 
 const struct op deny_row = {
 	.name = "deny",
 	.words = OP_SANDBOXES,
-	.usage = "[NAME] net:egress:RULE [--remove]",
+	.usage = "[NAME] RULE[,RULE...] [--rm]",
 	.summary = "refuse connections to a place, from now on",
 	.group = GROUP,
 	.flags = OP_CLI_ONLY,
 	.params = rule_params,
 	.help = "As allow, the other way round: a rule to deny beats every rule to allow,\n"
-		"wherever that comes from. What is open and is not permitted any more is\n"
-		"ended, datagrams too.\n"
+		"wherever that comes from; without a port it is about every port. What is open\n"
+		"and is not permitted any more is ended, datagrams too.\n"
 		"\n"
 		"Examples:\n"
-		"  aisbx deny fix-1 net:egress:telemetry.example.org:443\n",
+		"  aisbx deny fix-1 telemetry.example.org\n",
 	.run = op_deny_run,
 };
 

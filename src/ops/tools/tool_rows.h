@@ -45,23 +45,23 @@
 		.name = "trace_id", .target = "trace",           \
 		.help = "a name of yours, to find the run again" \
 	}
-#define ARG_LIMITS                                                                         \
-	{ .name = "mem", .help = "memory, such as 512m" },                                 \
-		{ .name = "cpu", .type = TOOL_NUMBER, .help = "cores, such as 1.5" },      \
-		{ .name = "pids", .type = TOOL_INT, .help = "processes and threads" },     \
-		{ .name = "disk", .help = "what may be written, such as 1g" },             \
-		{ .name = "net",                                                           \
-		  .choices = "none|loopback|allow",                                        \
-		  .help = "network; only what the server's profile has" },                 \
-		{ .name = "allow",                                                         \
-		  .type = TOOL_TEXTS,                                                      \
-		  .help = "HOST:PORT to be reached; only what the server's profile has" }, \
-		{ .name = "deny",                                                          \
-		  .type = TOOL_TEXTS,                                                      \
-		  .help = "HOST:PORT refused, whatever is allowed" },                      \
-	{                                                                                  \
-		.name = "profile", .to = TOOL_TO_PROFILE,                                  \
-		.help = "one of the profiles this server was started with"                 \
+#define ARG_LIMITS                                                                           \
+	{ .name = "mem", .help = "memory, such as 512m" },                                   \
+		{ .name = "cpu", .type = TOOL_NUMBER, .help = "cores, such as 1.5" },        \
+		{ .name = "pids", .type = TOOL_INT, .help = "processes and threads" },       \
+		{ .name = "disk", .help = "what may be written, such as 1g" },               \
+		{ .name = "net",                                                             \
+		  .choices = "none|loopback|allow",                                          \
+		  .help = "network; only what the server's profile has" },                   \
+		{ .name = "allow",                                                           \
+		  .type = TOOL_TEXTS,                                                        \
+		  .help = "HOST[:PORT] to be reached; only what the server's profile has" }, \
+		{ .name = "deny",                                                            \
+		  .type = TOOL_TEXTS,                                                        \
+		  .help = "HOST[:PORT] refused, whatever is allowed" },                      \
+	{                                                                                    \
+		.name = "profile", .to = TOOL_TO_PROFILE,                                    \
+		.help = "one of the profiles this server was started with"                   \
 	}
 #define ARG_KILL                                                         \
 	{                                                                \

@@ -1,34 +1,23 @@
-/* `allow` and `deny`: one network rule more or less, for a sandbox at once or for a workspace from now on. */
+/* `allow` and `deny`: network rules more or less, for a sandbox at once or for a workspace from now on. */
 #include "base/own.h"
 #include "app/sandbox/network.h"
 #include "ops/rows/rows.h"
+#include "spec/net_words.h"
 
 #include <string.h>
 
-/* What rules are about; there may be other kinds one day. */
-#define PREFIX "net:egress:"
-
-/* The words: [NAME] net:egress:RULE. */
+/* The words: [NAME] RULE. */
 static int read_words(const struct op_call *call, struct engine_rule *wish, struct error *err)
 {
 	const struct strv *words = &call->words;
-	const char *last;
 
-	if (op_want_words(call, 1, 2, err) < 0)
+	if (op_want_words(call, 1, 2, err) < 0 ||
+	    net_words_expand(words->items[words->count - 1], wish->is_deny, call->op->name,
+			     &wish->rules, err) < 0)
 		return -1;
-	last = words->items[words->count - 1];
-	if (!str_starts(last, PREFIX)) {
-		char shown[STR_SHOWN_SIZE];
-
-		return error_set(err, ERROR_USAGE,
-				 "'%s' is no rule: write " PREFIX "[udp:]HOST:PORTS, as in " PREFIX
-				 "example.org:443",
-				 str_shown(last, shown));
-	}
-	wish->rule = last + strlen(PREFIX);
 	wish->sandbox = words->count == 2 ? words->items[0] : NULL;
 	wish->workspace = op_arg_text(call, "workspace");
-	wish->is_removal = op_arg_switch(call, "remove");
+	wish->is_removal = op_arg_switch(call, "rm") || op_arg_switch(call, "remove");
 	if (wish->sandbox && wish->workspace)
 		return error_set(err, ERROR_USAGE,
 				 "a rule is for the sandbox '%s' or for a workspace, not for both",
@@ -43,7 +32,7 @@ static void tell(struct op_call *call, const struct engine_rule *wish)
 
 	str_addf(out, "%s %s",
 		 wish->is_removal ? "forgotten:" : "kept:", wish->is_deny ? "deny" : "allow");
-	str_addf(out, " %s for ", wish->rule);
+	str_addf(out, " %s for ", value_get_text(call->answer, "rule"));
 	if (wish->sandbox)
 		str_addf(out, "%s%s\n", wish->sandbox, live ? ", in force now" : "");
 	else
@@ -53,7 +42,7 @@ static void tell(struct op_call *call, const struct engine_rule *wish)
 static int change(struct op_call *call, bool is_deny, struct error *err)
 {
 	owned(strv_done) struct strv notes = STRV_INIT;
-	struct engine_rule wish = { .is_deny = is_deny };
+	owned(engine_rule_done) struct engine_rule wish = { .is_deny = is_deny };
 
 	if (read_words(call, &wish, err) < 0 || engine_rule(&wish, &call->answer, &notes, err) < 0)
 		return -1;
