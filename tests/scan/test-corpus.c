@@ -13,7 +13,9 @@
  * most misses in JavaScript that never names child_process; nine more of its shell texts, places spelt otherwise, were
  * written with the hole in sight). Those in eleventh/ were written without a look at the rules and run before any was
  * changed: 124 of 140 (JavaScript 60 of 74, most misses files reached by other ways than the plain calls of fs; shell
- * 56 of 58), 2 of 87; then, with the rules mended by them, the JavaScript of twelfth/: 20 of 24, 0 of 14. For those in
+ * 56 of 58), 2 of 87; then, with the rules mended by them, the JavaScript of twelfth/: 20 of 24, 0 of 14. Those in
+ * thirteenth/ (137 of 241, 8 of 196) are ordinary tools and libraries used to destroy, without any disguise, and were
+ * written without a look at the rules, too. For those in
  * held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of them, what such
  * code is mostly like, came last.
  */
@@ -133,14 +135,14 @@ int main(int argc, char **argv)
 		const char *folder;
 		unsigned least;
 		double wanted;
-	} parts[] = { { ".", 150, 95 },	     { "second", 70, 95 },   { "third", 45, 95 },
-		      { "fourth", 170, 95 }, { "fifth", 230, 95 },   { "sixth", 70, 95 },
-		      { "seventh", 60, 95 }, { "eighth", 20, 95 },   { "ninth", 100, 95 },
-		      { "tenth", 60, 95 },   { "eleventh", 80, 95 }, { "twelfth", 14, 90 },
-		      { "held-out", 65, 90 } };
+	} parts[] = { { ".", 150, 95 },		 { "second", 70, 95 },	 { "third", 45, 95 },
+		      { "fourth", 170, 95 },	 { "fifth", 230, 95 },	 { "sixth", 70, 95 },
+		      { "seventh", 60, 95 },	 { "eighth", 20, 95 },	 { "ninth", 100, 95 },
+		      { "tenth", 60, 95 },	 { "eleventh", 80, 95 }, { "twelfth", 14, 90 },
+		      { "thirteenth", 120, 55 }, { "held-out", 65, 90 } };
 
 	if (!scan_is_built()) {
-		tap_skip(39, "this build has no scanner");
+		tap_skip(42, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)
