@@ -15,7 +15,8 @@
  * changed: 124 of 140 (JavaScript 60 of 74, most misses files reached by other ways than the plain calls of fs; shell
  * 56 of 58), 2 of 87; then, with the rules mended by them, the JavaScript of twelfth/: 20 of 24, 0 of 14. Those in
  * thirteenth/ (137 of 241, 8 of 196) are ordinary tools and libraries used to destroy, without any disguise, and were
- * written without a look at the rules, too. For those in
+ * written without a look at the rules, too; then, with the rules mended by them and tools.tsv known to the writer, those
+ * in fourteenth/: 81 of 84, 0 of 84. For those in
  * held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of them, what such
  * code is mostly like, came last.
  */
@@ -113,7 +114,8 @@ static double percent(unsigned part, unsigned whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-static void check(const char *folder, const char *what, unsigned least, double wanted)
+static void check(const char *folder, const char *what, unsigned least, double wanted,
+		  double most_blamed)
 {
 	struct tally tally = { 0 };
 	double found, blamed;
@@ -126,7 +128,8 @@ static void check(const char *folder, const char *what, unsigned least, double w
 	tap_ok(tally.malicious >= least && tally.harmless >= least,
 	       "%s: enough snippets of both kinds", what);
 	tap_ok(found >= wanted, "%s: at least %.0f %% of the malicious are found", what, wanted);
-	tap_ok(blamed <= 5, "%s: at most 5 %% of the harmless are blamed", what);
+	tap_ok(blamed <= most_blamed, "%s: at most %.0f %% of the harmless are blamed", what,
+	       most_blamed);
 }
 
 int main(int argc, char **argv)
@@ -134,15 +137,17 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *folder;
 		unsigned least;
-		double wanted;
-	} parts[] = { { ".", 150, 95 },		 { "second", 70, 95 },	 { "third", 45, 95 },
-		      { "fourth", 170, 95 },	 { "fifth", 230, 95 },	 { "sixth", 70, 95 },
-		      { "seventh", 60, 95 },	 { "eighth", 20, 95 },	 { "ninth", 100, 95 },
-		      { "tenth", 60, 95 },	 { "eleventh", 80, 95 }, { "twelfth", 14, 90 },
-		      { "thirteenth", 120, 55 }, { "held-out", 65, 90 } };
+		double wanted, most_blamed;
+	} parts[] = {
+		{ ".", 150, 95, 5 },	      { "second", 70, 95, 5 },	   { "third", 45, 95, 5 },
+		{ "fourth", 170, 95, 5 },     { "fifth", 230, 95, 5 },	   { "sixth", 70, 95, 5 },
+		{ "seventh", 60, 95, 5 },     { "eighth", 20, 95, 5 },	   { "ninth", 100, 95, 5 },
+		{ "tenth", 60, 95, 5 },	      { "eleventh", 80, 95, 5 },   { "twelfth", 14, 90, 5 },
+		{ "thirteenth", 120, 95, 2 }, { "fourteenth", 80, 95, 2 }, { "held-out", 65, 90, 2 }
+	};
 
 	if (!scan_is_built()) {
-		tap_skip(42, "this build has no scanner");
+		tap_skip(45, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)
@@ -150,7 +155,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		owned(free_ptr) char *folder = xasprintf("%s/%s", argv[1], parts[i].folder);
 
-		check(folder, i == 0 ? "corpus" : parts[i].folder, parts[i].least, parts[i].wanted);
+		check(folder, i == 0 ? "corpus" : parts[i].folder, parts[i].least, parts[i].wanted,
+		      parts[i].most_blamed);
 	}
 	return tap_done();
 }

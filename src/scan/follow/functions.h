@@ -33,6 +33,9 @@ enum function_use {
 	USE_PAGE,      /* the first is text of a page */
 	USE_LISTEN,    /* waits for others at an address */
 	USE_LOOKUP,    /* the first is a name to be resolved */
+	USE_MOVE,      /* the first is a file that goes away, the second a place to be written */
+	USE_NAMED, /* its last name is a program, or of git a subcommand, and each argument a word for it */
+	USE_UNPICKLE, /* the first is read as objects, unless an option says otherwise */
 };
 
 /* What one text does that is worse together than each alone. */

@@ -39,6 +39,7 @@ static const char *const secrets[] = {
 	".local/share/keyrings",
 	".npmrc",
 	".ssh/config",
+	".ssh/*",
 	"/var/run/secrets",
 	"/run/secrets",
 	".electrum",
@@ -229,6 +230,13 @@ enum place_kind place_of(const char *path)
 		return as_written;
 	respell(path, &clean);
 	return place_of_clean(str_cstr(&clean));
+}
+
+bool place_is_home(const char *path)
+{
+	static const char *const homes[] = { "~/", "$HOME/", "${HOME}/" };
+
+	return begins_with_any(path, homes, COUNT(homes));
 }
 
 bool place_is_obeyed(const char *path)

@@ -228,6 +228,9 @@ static const char *code_of(const struct strv *words, size_t at, const char *lett
 
 		if (word[0] != '-' || !word[1])
 			return NULL;
+		/* -MFile::Path=remove_tree is one option, not joined letters. */
+		if (word[1] != '-' && strchr(word, '='))
+			continue;
 		if (word[1] == '-' ? strcmp(word, "--eval") == 0 || strcmp(word, "--print") == 0
 				   : strchr(letters, word[strlen(word) - 1]) != NULL)
 			return words->items[i + 1];
@@ -235,14 +238,17 @@ static const char *code_of(const struct strv *words, size_t at, const char *lett
 	return NULL;
 }
 
-/* Code of a language that is not parsed here: words that speak for themselves. */
-static void judge_unread(const struct command *command, const char *code)
+void command_judge_unread(const struct command *command, const char *code)
 {
-	static const char *const words[] = { "exec",	"system", "popen",    "eval",
-					     "fork",	"unlink", "spawn",    "open(",
-					     "base64",	"shell",  "rmtree",   "remove_tree",
-					     "rm_r",	"qx",	  "`",	      "File.delete",
-					     "chmod 0", "Net::",  "os.remove" };
+	static const char *const words[] = {
+		"exec",		"system",	  "popen",	 "eval",      "fork",
+		"unlink",	"spawn",	  "open(",	 "base64",    "shell",
+		"rmtree",	"remove_tree",	  "rm_r",	 "qx",	      "`",
+		"File.delete",	"chmod 0",	  "Net::",	 "os.remove", "delete-",
+		"call-process", "start-process",  "os:cmd",	 "passthru",  "System.cmd",
+		"getRuntime",	"ProcessBuilder", "Remove-Item", "iex ",      "rm(",
+		"file.remove",	"run(`",	  "delete_r",	 "FileUtils"
+	};
 	bool is_net = strcasestr(code, "socket") || strcasestr(code, "sockopen") ||
 		      strstr(code, "/inet/");
 	bool is_grave = is_net;
@@ -265,7 +271,7 @@ void judge_foreign(struct scan_job *job, uint32_t at, const struct strv *words, 
 		return;
 	command.name = command_name(words->items[command.start]);
 	if (!is_among("make gmake", command.name)) {
-		judge_unread(&command, code);
+		command_judge_unread(&command, code);
 		return;
 	}
 	/* The lines of a rule are a shell's, each behind a tab. */
@@ -299,7 +305,7 @@ static void judge_interpreter(const struct command *command)
 	if (!code)
 		return;
 	if (language == SCAN_UNKNOWN) {
-		judge_unread(command, code);
+		command_judge_unread(command, code);
 		return;
 	}
 	if (code[0] == FOLD_GAP && len == 1) {
@@ -359,6 +365,10 @@ static void judge_wrapped_text(struct scan_job *job, uint32_t at, const struct s
 
 		if (start > 0 && (i == start || is_code) && strpbrk(word, " ;|&"))
 			(void)job_nested(job, at, SCAN_SHELL, word, strlen(word));
+		/* env -S'COMMAND WORDS' */
+		if (strncmp(word, "-S", 2) == 0 && i > 0 &&
+		    strcmp(command_name(words->items[i - 1]), "env") == 0)
+			(void)job_nested(job, at, SCAN_SHELL, word + 2, strlen(word + 2));
 	}
 }
 
@@ -368,7 +378,7 @@ static void judge_behind_exec(struct scan_job *job, uint32_t at, const struct st
 	owned(strv_done) struct strv inner = STRV_INIT;
 	const char *first = words->count > 1 ? words->items[1] : "";
 	/* What is found may be all of it. */
-	const char *where = place_of(first) == PLACE_PLAIN ? "{}" : first;
+	const char *where = place_of(first) == PLACE_PLAIN && !place_is_home(first) ? "{}" : first;
 	size_t i = 1;
 
 	while (i < words->count && !str_starts(words->items[i], "-exec") &&

@@ -26,6 +26,9 @@ bool command_decodes(const char *name, const struct strv *words);
 /* CODE that comes into an interpreter whose language is not parsed here: perl, make. */
 void judge_foreign(struct scan_job *job, uint32_t at, const struct strv *words, const char *code);
 
+/* How grave it is to delete TARGET. */
+enum scan_severity command_removal(const char *target, bool is_recursive);
+
 /* A place that something is written to. */
 void judge_target(struct scan_job *job, uint32_t at, const char *path);
 

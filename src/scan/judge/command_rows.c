@@ -43,7 +43,7 @@ bool command_has_letter(const struct command *command, char letter)
 	return false;
 }
 
-static enum scan_severity removal(const char *target, bool is_recursive)
+enum scan_severity command_removal(const char *target, bool is_recursive)
 {
 	switch (place_of(target)) {
 	case PLACE_EVERYTHING:
@@ -59,9 +59,11 @@ static enum scan_severity removal(const char *target, bool is_recursive)
 	case PLACE_PLAIN:
 		break;
 	}
+	/* Everything in a directory of a home, one by one. */
+	is_recursive = is_recursive || str_ends(target, "/*");
 	if (is_recursive &&
 	    (strcmp(target, "*") == 0 || strcmp(target, ".") == 0 || strcmp(target, "./*") == 0 ||
-	     strcmp(target, "./") == 0 || str_starts(target, "~/") || str_starts(target, "$HOME/")))
+	     strcmp(target, "./") == 0 || place_is_home(target)))
 		return SEVERITY_MEDIUM;
 	/* $DIR/ with nothing in DIR is the root. */
 	if (is_recursive && target[0] == FOLD_GAP &&
@@ -83,7 +85,8 @@ static void judge_rm(const struct command *command)
 		if (one[0] == '-')
 			continue;
 		has_target = true;
-		job_find(command->job, command->at, RULE_DELETE, removal(one, is_recursive), one);
+		job_find(command->job, command->at, RULE_DELETE, command_removal(one, is_recursive),
+			 one);
 	}
 	/* Behind xargs, what is deleted comes from elsewhere. */
 	if (!has_target && is_recursive)
@@ -372,7 +375,7 @@ static const struct command_row rows[] = {
 	PLAIN("sftp", SEND, MEDIUM),
 	PLAIN("ftp", SEND, MEDIUM),
 	PLAIN("tftp", SEND, MEDIUM),
-	PLAIN("rclone", SEND, MEDIUM),
+	PLAIN("rclone", NETWORK, LOW),
 	PLAIN("mail", SEND, MEDIUM),
 	PLAIN("sendmail", SEND, MEDIUM),
 	PLAIN("nmap", NETWORK, HIGH),
@@ -428,7 +431,7 @@ bool command_may_be(const char *pattern)
 		if (wildcard_matches(pattern, others[i], 0))
 			return true;
 	}
-	return false;
+	return command_tool_is(pattern);
 }
 
 void command_judge_rows(const struct command *command)
@@ -441,6 +444,7 @@ void command_judge_rows(const struct command *command)
 		if (strstr(one, "stratum+tcp://"))
 			command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
 	}
+	command_judge_tools(command);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].name[0] != command->name[0] || strcmp(rows[i].name, command->name) != 0)
 			continue;

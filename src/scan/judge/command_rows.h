@@ -38,6 +38,12 @@ void command_judge_sed(const struct command *command);
 void command_judge_git(const struct command *command);
 void command_judge_alias(const struct command *command);
 
+/* What the rules of tools.tsv say about it; whether one of their tools has a name that PATTERN covers. */
+void command_judge_tools(const struct command *command);
+bool command_tool_is(const char *pattern);
+/* Code of a language that is not parsed here: words that speak for themselves. */
+void command_judge_unread(const struct command *command, const char *code);
+
 /* What the command's own row says about it. */
 void command_judge_rows(const struct command *command);
 

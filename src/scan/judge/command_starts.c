@@ -21,6 +21,15 @@ static char *quoted(const char *quote)
 	return NULL;
 }
 
+/* print > "FILE" writes it. */
+static void judge_printed(const struct command *command, const char *quote)
+{
+	owned(free_ptr) char *path = quoted(quote);
+
+	if (path)
+		judge_target(command->job, command->at, path);
+}
+
 static void judge_text(const struct command *command, const char *quote)
 {
 	owned(free_ptr) char *text = quoted(quote);
@@ -55,6 +64,8 @@ void command_judge_awk(const struct command *command)
 		}
 		for (at = one; (at = strstr(at, "| \"")); at++)
 			judge_piped(command, at + 2);
+		for (at = one; (at = strstr(at, "> \"")); at++)
+			judge_printed(command, at + 2);
 		if (strstr(one, "/inet/tcp") || strstr(one, "/inet/udp"))
 			command_find(command, RULE_REVERSE_SHELL, SEVERITY_CRITICAL);
 	}

@@ -25,101 +25,15 @@ static const struct meaning *own_text(const struct use *use)
 	return follow_text(use->job->follow, object);
 }
 
-static bool is_known(const struct meaning *text)
+bool judge_is_known(const struct meaning *text)
 {
 	return text && !strchr(text->text, FOLD_GAP);
-}
-
-/* Whether the argument may be something else than what is known of it. */
-static bool has_more(const struct use *use, unsigned position)
-{
-	uint32_t argument = use_argument(use, position);
-
-	return argument != SYNTAX_NONE && meaning_has_more(use->job->follow->of[argument]);
 }
 
 void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity severity)
 {
 	if (severity > SEVERITY_NONE)
 		job_find(use->job, use->at, rule, severity, use->path);
-}
-
-/* A constant that does nothing evil is less grave than a text nobody knows. */
-static void judge_shell_text(const struct use *use)
-{
-	const struct meaning *text = use_text(use, 0);
-	bool is_sure = text && !has_more(use, 0);
-
-	for (; text; text = meaning_next(text)) {
-		(void)job_nested(use->job, use->at, SCAN_SHELL, text->text, text->len);
-		is_sure = is_sure && is_known(text);
-	}
-	use_tell(use, RULE_SUBPROCESS,
-		 is_sure && use->row->severity > SEVERITY_MEDIUM ? SEVERITY_MEDIUM
-								 : use->row->severity);
-}
-
-/* So many arguments are looked at; what hides behind them is a program that nobody writes. */
-#define ARGUMENTS_MAX 64u
-/* What a word costs, however short it is. */
-#define WORD_COST 32u
-
-static void add_words(const struct use *use, uint32_t node, struct strv *words)
-{
-	const struct follow *follow = use->job->follow;
-	uint32_t list = follow_list(follow, node);
-	const struct meaning *text = follow_text(follow, node);
-	static const char gap[] = { FOLD_GAP, '\0' };
-
-	if (list == SYNTAX_NONE) {
-		strv_add(words, text ? text->text : gap);
-		return;
-	}
-	for (uint32_t at = syntax_first(follow->syntax, list); at != SYNTAX_NONE;
-	     at = syntax_next(follow->syntax, at)) {
-		text = follow_text(follow, at);
-		if (!job_spend(use->job, WORD_COST + (text ? text->len : 0)))
-			return;
-		strv_add(words, text ? text->text : gap);
-	}
-}
-
-static bool is_true(const struct use *use, uint32_t node)
-{
-	return node != SYNTAX_NONE && !syntax_is(use->job->syntax, node, "False") &&
-	       !syntax_is(use->job->syntax, node, "0") &&
-	       !syntax_is(use->job->syntax, node, "None");
-}
-
-static void judge_words(const struct use *use)
-{
-	owned(strv_done) struct strv words = STRV_INIT;
-
-	for (unsigned i = 0; i < ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++)
-		add_words(use, use_argument(use, i), &words);
-	use_tell(use, RULE_SUBPROCESS, use->row->severity);
-	/* os.execl("/bin/sh", "sh", ...) and spawn modes: the program comes first, its own name may follow. */
-	judge_command(use->job, use->at, &words);
-}
-
-static void judge_argv(const struct use *use)
-{
-	owned(strv_done) struct strv words = STRV_INIT;
-	uint32_t first = use_argument(use, 0);
-
-	if (first == SYNTAX_NONE)
-		first = follow_keyword(use->job->follow, use->node, "args");
-	if (is_true(use, follow_keyword(use->job->follow, use->node, "shell"))) {
-		judge_shell_text(use);
-		if (!is_known(use_text(use, 0)))
-			use_tell(use, RULE_SUBPROCESS, SEVERITY_HIGH);
-		return;
-	}
-	use_tell(use, RULE_SUBPROCESS, use->row->severity);
-	if (first == SYNTAX_NONE)
-		return;
-	add_words(use, first, &words);
-	judge_command(use->job, use->at, &words);
 }
 
 static void judge_code(const struct use *use)
@@ -130,11 +44,11 @@ static void judge_code(const struct use *use)
 
 	/* new Function("a", "b", "return a + b"): the last is the code. */
 	if (strcmp(use->path, "Function") == 0) {
-		while (use_argument(use, last + 1) != SYNTAX_NONE && last < ARGUMENTS_MAX)
+		while (use_argument(use, last + 1) != SYNTAX_NONE && last < USE_ARGUMENTS_MAX)
 			last++;
 	}
 	for (text = use_text(use, last); text; text = meaning_next(text)) {
-		if (!is_known(text))
+		if (!judge_is_known(text))
 			continue;
 		(void)job_nested(use->job, use->at, use->job->language, text->text, text->len);
 		severity = text->is_built ? SEVERITY_HIGH : severity;
@@ -180,12 +94,12 @@ static enum place_kind worst_place(const struct meaning **text)
 	return place;
 }
 
-static void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree)
+void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree)
 {
 	enum place_kind place = worst_place(&text);
 	enum scan_severity severity = use->row->severity;
 
-	if (is_known(text) || is_temporary(use))
+	if (judge_is_known(text) || is_temporary(use))
 		severity = SEVERITY_LOW;
 	else
 		use->job->traits |= TRAIT_DELETES;
@@ -234,15 +148,15 @@ static void judge_written_place(const struct use *use, const struct meaning *tex
 	if (place == PLACE_START || place == PLACE_ACCOUNTS || place == PLACE_SECRET ||
 	    place_is_obeyed(text->text))
 		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_HIGH, text->text);
-	if (place == PLACE_SYSTEM)
+	if (place == PLACE_SYSTEM || strcmp(text->text, "/") == 0)
 		job_find(use->job, use->at, RULE_PERSISTENCE, SEVERITY_MEDIUM, text->text);
 	if (place == PLACE_DISK)
 		job_find(use->job, use->at, RULE_DEVICE, SEVERITY_CRITICAL, text->text);
 }
 
-static void judge_writing(const struct use *use, const struct meaning *text)
+void judge_writing(const struct use *use, const struct meaning *text)
 {
-	use->job->traits |= TRAIT_WRITES | (is_known(text) ? 0 : TRAIT_OVERWRITES);
+	use->job->traits |= TRAIT_WRITES | (judge_is_known(text) ? 0 : TRAIT_OVERWRITES);
 	if (judge_goes_on(use->job, use->node))
 		use_tell(use, RULE_EXHAUSTION, SEVERITY_HIGH);
 	for (; text; text = meaning_next(text))
@@ -271,7 +185,7 @@ static unsigned judge_places_once(const struct use *use, unsigned which)
 	owned(str_done) struct str whole = STR_INIT;
 	unsigned rounds = 1;
 
-	for (unsigned i = 0; i < ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++) {
+	for (unsigned i = 0; i < USE_ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++) {
 		const struct meaning *text = use_text(use, i);
 
 		if (follow_alternatives(text) > rounds)
@@ -304,7 +218,7 @@ static void judge_module(const struct use *use)
 	const struct meaning *name = use_text(use, 0);
 	enum scan_severity severity = use->row->severity;
 
-	if (is_known(name)) {
+	if (judge_is_known(name)) {
 		for (const struct meaning *one = name; one; one = one->also) {
 			if (one->kind == MEANS_TEXT)
 				job_import(use->job, use->at, one->text);
@@ -334,7 +248,7 @@ static void judge_member(const struct use *use)
 
 	if (name && judge_is_internal(name->text))
 		job_find(use->job, use->at, RULE_INTROSPECTION, SEVERITY_HIGH, name->text);
-	if (!is_known(name) && path && is_among(modules, path->text))
+	if (!judge_is_known(name) && path && is_among(modules, path->text))
 		use_tell(use, RULE_DYNAMIC_NAME, SEVERITY_HIGH);
 }
 
@@ -345,6 +259,8 @@ static void judge_mode(const struct use *use)
 		second == SYNTAX_NONE ? NULL
 				      : meaning_of_kind(use->job->follow->of[second], MEANS_NUMBER);
 
+	if (!judge_is_known(use_text(use, 0)))
+		use->job->traits |= TRAIT_OVERWRITES;
 	if (mode && (mode->number & 06000))
 		use_tell(use, RULE_PRIVILEGE, SEVERITY_HIGH);
 	else if (mode && (mode->number & 02))
@@ -414,7 +330,14 @@ static void judge_file(const struct use *use)
 
 static void judge_tree(const struct use *use)
 {
-	judge_deletion(use, use_text(use, 0), true);
+	uint32_t first = use_argument(use, 0);
+	uint32_t list = first == SYNTAX_NONE ? first : follow_list(use->job->follow, first);
+	uint32_t at = list == SYNTAX_NONE ? list : syntax_first(use->job->syntax, list);
+
+	if (at == SYNTAX_NONE)
+		judge_deletion(use, use_text(use, 0), true);
+	for (; at != SYNTAX_NONE; at = syntax_next(use->job->syntax, at))
+		judge_deletion(use, follow_text(use->job->follow, at), true);
 }
 
 static void judge_own_file(const struct use *use)
@@ -486,6 +409,9 @@ void judge_use(const struct use *use)
 		[USE_LOOKUP] = judge_lookup,
 		[USE_PAGE] = judge_page,
 		[USE_LISTEN] = judge_listen,
+		[USE_MOVE] = judge_move,
+		[USE_NAMED] = judge_named,
+		[USE_UNPICKLE] = judge_unpickle,
 	};
 
 	judges[use->row->use](use);

@@ -5,6 +5,9 @@
 #include "scan/follow/functions.h"
 #include "scan/judge/job.h"
 
+/* So many arguments are looked at; what hides behind them is a program that nobody writes. */
+#define USE_ARGUMENTS_MAX 64u
+
 struct use {
 	struct scan_job *job;
 	uint32_t node; /* the call */
@@ -27,6 +30,26 @@ bool use_has_option(const struct use *use, const char *key);
 void judge_own_text(const struct use *use);
 /* Whether a call stands in a loop that has no end and never waits. */
 bool judge_goes_on(const struct scan_job *job, uint32_t node);
+
+/* USE_MOVE, USE_NAMED, USE_UNPICKLE. */
+void judge_move(const struct use *use);
+void judge_named(const struct use *use);
+void judge_unpickle(const struct use *use);
+/* A call of something that is not known, by a method's name or by SQL that it is given. */
+void judge_store_call(struct scan_job *job, uint32_t call, uint32_t callee);
+
+/* TEXT, which may be NULL, is deleted or written by the function. */
+void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree);
+void judge_writing(const struct use *use, const struct meaning *text);
+/* Adds the words that NODE, a text or a list of them, is; what is not known is a gap. */
+void judge_add_words(const struct use *use, uint32_t node, struct strv *words);
+/* USE_SHELL, USE_ARGV, USE_WORDS. */
+void judge_shell_text(const struct use *use);
+void judge_argv(const struct use *use);
+void judge_words(const struct use *use);
+
+/* Whether there is a text, and all of it is known. */
+bool judge_is_known(const struct meaning *text);
 
 /* USE_URL, USE_SEND, USE_LOOKUP, USE_LISTEN. */
 void judge_url(const struct use *use);

@@ -245,6 +245,7 @@ void judge_unknown_call(struct scan_job *job, uint32_t call, uint32_t callee)
 
 	judge_rare_member(job, call, callee);
 	judge_given(job, call, callee);
+	judge_store_call(job, call, callee);
 	for (unsigned i = 0; i < 2 && worst < SEVERITY_HIGH && is_dynamic(job, callee); i++)
 		worst = probe(job, call, i);
 	if (worst >= SEVERITY_HIGH)

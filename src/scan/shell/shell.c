@@ -172,6 +172,18 @@ static void judge_aliased(struct shell *shell, uint32_t node, const struct strv 
 				 text.len);
 }
 
+/* A target with a pattern in it comes from a loop: each of many files is empty afterwards. */
+static void judge_overwritten(struct shell *shell, uint32_t node, const char *target)
+{
+	const struct syntax_node *it = &shell->syntax->nodes[node];
+	bool is_appended = memmem(shell->syntax->text + it->start, it->end - it->start, ">>", 2);
+	bool is_many = strchr(target, '*') || place_of(target) == PLACE_EVERYTHING;
+
+	judge_target(shell->job, it->start, target);
+	if (is_many && !is_appended)
+		job_find(shell->job, it->start, RULE_DELETE, command_removal(target, true), target);
+}
+
 static void judge_redirect(struct shell *shell, uint32_t node)
 {
 	owned(str_done) struct str target = STR_INIT;
@@ -188,7 +200,7 @@ static void judge_redirect(struct shell *shell, uint32_t node)
 	if (is_out && (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
 		add_fetched(shell, str_cstr(&target));
 	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
-		judge_target(shell->job, it->start, str_cstr(&target));
+		judge_overwritten(shell, node, str_cstr(&target));
 	else if (place_of(str_cstr(&target)) == PLACE_SECRET)
 		job_find(shell->job, it->start, RULE_SECRET_READ, SEVERITY_HIGH, str_cstr(&target));
 }

@@ -47,6 +47,54 @@ static void judge_fed(struct shell *shell, uint32_t pipeline, uint32_t stage,
 	}
 }
 
+/*
+ * Where the first stage of a pipe looks for the files that it lists: all of them stand for each. NULL when it lists none, or
+ * only those of a plain directory.
+ */
+static char *listed_place(struct shell *shell, uint32_t first)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	uint32_t command = shell_command_in(shell, first);
+	size_t start;
+
+	if (command != SYNTAX_NONE)
+		shell_words(shell, command, &words);
+	start = command_start(&words);
+	if (start >= words.count ||
+	    !is_among("find ls fd fdfind locate tree", command_name(words.items[start])))
+		return NULL;
+	for (size_t i = start + 1; i < words.count; i++) {
+		enum place_kind place = place_of(words.items[i]);
+
+		if ((place != PLACE_PLAIN && place != PLACE_TEMPORARY) ||
+		    place_is_home(words.items[i]))
+			return xstrdup(words.items[i]);
+	}
+	return NULL;
+}
+
+/* What comes into a stage, one word or line after the other, as far as that can be told. */
+static bool read_handed(struct shell *shell, uint32_t first, uint32_t stage, struct str *out)
+{
+	owned(free_ptr) char *place = listed_place(shell, first);
+
+	if (!place)
+		return shell_output(shell, first, stage, out);
+	str_add(out, place);
+	return true;
+}
+
+/* xargs -I{} sh -c 'rm "{}"': WORD with TEXT where its mark is. */
+static void add_marked(const char *word, const char *mark, const char *text, struct strv *out)
+{
+	const char *at = mark && *mark ? strstr(word, mark) : NULL;
+	owned(free_ptr) char *whole =
+		at ? xasprintf("%.*s%s%s", (int)(at - word), word, text, at + strlen(mark))
+		   : xstrdup(word);
+
+	strv_add(out, whole);
+}
+
 /* echo /home | xargs rm -rf: what comes in stands behind the command, or where its mark is. */
 static void judge_handed(struct shell *shell, uint32_t first, uint32_t stage,
 			 const struct strv *words)
@@ -58,7 +106,7 @@ static void judge_handed(struct shell *shell, uint32_t first, uint32_t stage,
 	bool has_mark = false;
 
 	if (strcmp(command_name(words->items[0]), "xargs") != 0 || start == 0 ||
-	    start >= words->count || !shell_output(shell, first, stage, &text))
+	    start >= words->count || !read_handed(shell, first, stage, &text))
 		return;
 	for (size_t i = 1; i < start; i++) {
 		if (str_starts(words->items[i], "-I"))
@@ -71,7 +119,7 @@ static void judge_handed(struct shell *shell, uint32_t first, uint32_t stage,
 		if (is_mark)
 			shell_split(shell, str_cstr(&text), &whole);
 		else
-			strv_add(&whole, words->items[i]);
+			add_marked(words->items[i], mark, str_cstr(&text), &whole);
 	}
 	if (!has_mark)
 		shell_split(shell, str_cstr(&text), &whole);
@@ -133,6 +181,15 @@ static void note_copies(struct shell *shell, uint32_t first, uint32_t stage,
 		strv_add(&shell->fetched, command_name(words->items[i]));
 }
 
+/* find ~ | while read -r x: each time, x is one of the files there. */
+static void read_listed(struct shell *shell, uint32_t first, const struct strv *words)
+{
+	owned(free_ptr) char *place = listed_place(shell, first);
+
+	if (place)
+		shell_read(shell, words, place);
+}
+
 void shell_judge_pipeline(struct shell *shell, uint32_t node)
 {
 	const struct syntax *syntax = shell->syntax;
@@ -150,6 +207,7 @@ void shell_judge_pipeline(struct shell *shell, uint32_t node)
 		if (words.count > 0)
 			judge_handed(shell, first, stage, &words);
 		note_copies(shell, first, stage, &words);
+		read_listed(shell, first, &words);
 		if (carries_away(&words))
 			job_find(shell->job, start_of(shell, node), RULE_SEND, SEVERITY_HIGH, NULL);
 	}
