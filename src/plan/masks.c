@@ -117,6 +117,7 @@ static bool matters(const struct entries *entries, const struct entry *entry, bo
 		return is_hidden || is_matched(entries, entry->path);
 	case MASK_EMPTY: /* has to exist, also below an empty one */
 	case MASK_FILE:
+	case MASK_LIST: /* added to the finished plan */
 		break;
 	}
 	return true;

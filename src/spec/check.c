@@ -246,7 +246,7 @@ static bool is_shown(const struct spec *spec, const char *path, const struct spe
 	if (bind)
 		look(&sight, bind->target, true);
 	for (size_t i = 0; i < spec->mask_count; i++)
-		look(&sight, spec->masks[i].path, spec->masks[i].kind == MASK_KEEP);
+		look(&sight, spec->masks[i].path, mask_kind_shows(spec->masks[i].kind));
 	return sight.shown;
 }
 

@@ -33,7 +33,7 @@ static const struct spec_mask *rule_at(const struct spec *spec, const char *path
 
 		if (strncmp(mask->path, path, len) != 0 || mask->path[len] != '\0')
 			break;
-		if (mask_is_of_directory(mask->kind) && (!found || mask->kind == MASK_KEEP))
+		if (mask_is_of_directory(mask->kind) && (!found || mask_kind_shows(mask->kind)))
 			found = mask;
 	}
 	return found;
@@ -79,7 +79,7 @@ static bool part_shows(const struct spec *spec, const char *path, size_t len)
 		while (at > 0 && path[--at] != '/')
 			;
 	}
-	return (!rule || rule->kind == MASK_KEEP) && !pattern_hides(spec, path, len, at);
+	return (!rule || mask_kind_shows(rule->kind)) && !pattern_hides(spec, path, len, at);
 }
 
 bool mask_shows(const struct spec *spec, const char *path)
@@ -97,7 +97,7 @@ bool mask_keeps_below(const struct spec *spec, const char *path)
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		const struct spec_mask *mask = &spec->masks[i];
 
-		if ((mask->kind == MASK_KEEP || mask->kind == MASK_FILE) &&
+		if ((mask_kind_shows(mask->kind) || mask->kind == MASK_FILE) &&
 		    path_is_within(mask->path, path) && strcmp(mask->path, path) != 0)
 			return true;
 	}

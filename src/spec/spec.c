@@ -124,7 +124,12 @@ struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, con
 
 bool mask_is_of_directory(enum mask_kind kind)
 {
-	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_KEEP;
+	return kind == MASK_HIDE || kind == MASK_EMPTY || mask_kind_shows(kind);
+}
+
+bool mask_kind_shows(enum mask_kind kind)
+{
+	return kind == MASK_KEEP || kind == MASK_LIST;
 }
 
 struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const char *path)
@@ -135,6 +140,16 @@ struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const ch
 	mask = &spec->masks[spec->mask_count++];
 	*mask = (struct spec_mask){ .kind = kind, .path = xstrdup(path) };
 	return mask;
+}
+
+void spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path)
+{
+	struct spec_mask mask = *spec_add_mask(spec, kind, path);
+	size_t at = spec->mask_count - 1;
+
+	for (; at > 0 && strcmp(spec->masks[at - 1].path, path) > 0; at--)
+		spec->masks[at] = spec->masks[at - 1];
+	spec->masks[at] = mask;
 }
 
 struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const char *target)

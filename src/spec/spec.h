@@ -74,10 +74,14 @@ enum mask_kind {
 	MASK_KEEP, /* a directory below a hidden one that stays visible */
 	MASK_GLOB, /* hides the entries of a directory that match a pattern: "*_key" in /etc/ssh */
 	MASK_FILE, /* a file with our own content stands at the path (synthesised .gitconfig) */
+	MASK_LIST, /* a directory shown as the list of its entries at the start: later ones do not appear */
 };
 
 /* Whether such a mask says something about a whole directory. */
 bool mask_is_of_directory(enum mask_kind kind);
+
+/* Whether a directory with such a mask shows what it holds. */
+bool mask_kind_shows(enum mask_kind kind);
 
 struct spec_mask {
 	enum mask_kind kind;
@@ -181,6 +185,8 @@ void spec_done(struct spec *spec);
 /* Appends; the path is copied. */
 struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, const char *path);
 struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const char *path);
+/* Adds one to a finished plan, in which masks are sorted by path. */
+void spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path);
 struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const char *target);
 
 /*

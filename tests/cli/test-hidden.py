@@ -176,9 +176,9 @@ def test_later(home):
     tap.equal(done.returncode, 0, "with nothing new the sandbox lives on")
     home.call("exec", "-d", "later", "--", "sleep", "300")
     home.put("second.pem", SECRET + "\n")
-    done = home.call("exec", "later", "--", "cat", "second.pem")
-    tap.ok(done.returncode == 125 and SECRET not in done.stdout and "aisbx stop later" in done.stderr,
-           "with processes alive the command is refused, and the way out named", done)
+    done = home.call("exec", "later", "--", "echo", "runs")
+    tap.ok(done.stdout == "runs\n" and "was made after" in done.stderr and "aisbx stop later" in done.stderr,
+           "with processes alive, which see it, the command runs, and what hides the file is named", done)
     home.call("stop", "later")
     done = home.call("exec", "later", "--", "sh", "-c", "cat second.pem; echo done")
     tap.equal(done.stdout, "done\n", "and then it runs, without the file")
@@ -189,6 +189,86 @@ def test_later(home):
         home.put(name, SECRET + "\n")
         done = home.call("run", "--hide", "*.pem", "--", "sh", "-c", f"cat {name}; echo done")
         tap.equal(done.stdout, "done\n", f"{name}, made between two runs, is hidden from the second")
+
+
+def while_running(home, script, act, *words, argv=()):
+    """What SCRIPT prints after ACT was done on the host while it ran: it prints a line, and waits for one."""
+    line = [*argv, AISBX, *words, "--", "sh", "-c", "echo ready; read go; " + script]
+    with subprocess.Popen(line, cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as child:
+        ready = child.stdout.readline()
+        act()
+        rest, _ = child.communicate("go\n", timeout=300)
+        return ready + rest
+
+
+def test_lists():
+    """Where a pattern applies in HOME, as root, later entries do not appear; what was there is seen and can be changed."""
+    if os.geteuid() != 0:
+        tap.skip("HOME as a list", "a plain user's is none")
+        return
+    for words, start in ((["run", "--home", "full"], None), (["exec", "l"], ["create", "l", "--home", "full"])):
+        with Home("aisbx-hidden-") as home:
+            at = (lambda name, home=home: os.path.join(home.path, name))
+            for name in (".bashrc", ".claude.json", "docs/x", ".m2/settings.xml", ".m2/seen"):
+                home.put(at(name), "old\n")
+            os.symlink("docs", at("link"))
+            if start:
+                home.call(*start)
+                home.call("exec", "l", "--", "true")
+
+            def act(home=home, at=at):
+                for name in (".claude-new.json", "later", ".m2/settings-new.xml", ".m2/later"):
+                    home.put(at(name), SECRET + "\n")
+                home.put(at("docs/new"), "new\n")
+
+            out = while_running(home, "cd; cat .bashrc docs/x docs/new link/x .m2/seen; cat .claude* later .m2/*; ls -A . .m2; "
+                                "echo mine >> .bashrc; mv .bashrc b; cat b; mv docs d; cat d/x; echo done", act, *words)
+            lines = out.split("\n")
+            tap.ok(SECRET not in out and not {".claude-new.json", "later", "settings-new.xml", ".claude.json"} & set(lines),
+                   f"{words[0]}: what the host makes later in a listed directory does not appear", out)
+            tap.ok(lines[:6] == ["ready", "old", "old", "new", "old", "old"]
+                   and lines[-5:] == ["old", "mine", "old", "done", ""],
+                   f"{words[0]}: what was there is seen, live below its directories, and can be changed", out)
+            if start:
+                done = home.call("exec", "l", "--", "sh", "-c", "cd; cat later; cat .claude* .m2/settings*; ls .m2")
+                tap.equal(done.stdout, f"{SECRET}\nlater\nseen\n", "the next command sees the list of then")
+                home.call("exec", "-d", "l", "--", "sleep", "300")
+                home.put(at(".claude.json.backup"), SECRET + "\n")
+                done = home.call("exec", "l", "--", "sh", "-c", "cd; cat .claude*; echo runs")
+                tap.ok(done.stdout == "runs\n" and "claude" not in done.stderr.replace(".claude*", ""),
+                       "with a process alive it runs, and sees no more", done)
+
+
+# A copy of /etc in a mount namespace of its own, a command that waits, and a key that is made meanwhile.
+ETC = """
+set -e
+mount -t tmpfs none /mnt
+cp -r --no-preserve=ownership /etc /mnt/etc 2> /dev/null || true
+mkdir -p /mnt/etc/ssh/sub.d
+echo public > /mnt/etc/ssh/x_key.pub; echo below > /mnt/etc/ssh/sub.d/x; echo old > /mnt/etc/ssh/old_key
+mount --bind /mnt/etc /etc
+mkfifo /mnt/go
+: > /mnt/out
+"$1" run -- sh -c 'echo ready; read go; cd /etc/ssh; cat x_key.pub sub.d/x; cat *_key; ls -A; echo done' < /mnt/go > /mnt/out &
+exec 9> /mnt/go
+while ! grep -q ready /mnt/out; do kill -0 $!; sleep 0.1; done
+echo SECRET > /etc/ssh/new_key; echo x > /etc/ssh/later
+echo go >&9
+wait $!
+cat /mnt/out
+"""
+
+
+def test_etc_list(home):
+    """A directory of /etc with a pattern: host keys made while a command runs do not appear."""
+    apart = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "--propagation", "private"]
+    done = subprocess.run([*apart, "sh", "-c", ETC, "sh", AISBX], cwd=home.work, env=home.env, capture_output=True, text=True,
+                          check=False, timeout=300)
+    lines = done.stdout.split("\n")
+    tap.ok(lines[:3] == ["ready", "public", "below"] and lines[-2:] == ["done", ""]
+           and not {"SECRET", "new_key", "later", "old_key"} & set(lines) and {"x_key.pub", "sub.d"} <= set(lines),
+           "/etc/ssh: a key made while a command runs does not appear, and what was there does", done)
 
 
 def test_tokens():
@@ -300,6 +380,8 @@ def main():
             return tap.done()
         test_own_file(home)
         test_mount_points(home)
+        test_etc_list(home)
+    test_lists()
     with Home("aisbx-hidden-") as home:
         test_later(home)
     with Home("aisbx-hidden-") as home:

@@ -278,25 +278,11 @@ static void add_roots(struct search *search)
 	for (size_t i = 0; i < spec->bind_count; i++)
 		strv_add(&search->roots, spec->binds[i].source);
 	for (size_t i = 0; i < spec->mask_count; i++) {
-		if (spec->masks[i].kind == MASK_KEEP &&
+		if (mask_kind_shows(spec->masks[i].kind) &&
 		    !strv_has(&search->roots, spec->masks[i].path))
 			strv_add(&search->roots, spec->masks[i].path);
 	}
 	strv_add(&search->roots, "/");
-}
-
-/* The found name becomes a mask; masks are sorted by their paths. */
-static void hide_found(struct spec *spec, const char *path)
-{
-	size_t at;
-
-	if (!mask_shows(spec, path))
-		return;
-	struct spec_mask mask = *spec_add_mask(spec, MASK_HIDE, path);
-
-	for (at = spec->mask_count - 1; at > 0 && strcmp(spec->masks[at - 1].path, path) > 0; at--)
-		spec->masks[at] = spec->masks[at - 1];
-	spec->masks[at] = mask;
 }
 
 void alias_search(const struct host *host, struct spec *spec)
@@ -313,7 +299,9 @@ void alias_search(const struct host *host, struct spec *spec)
 	add_roots(&search);
 	for (size_t i = 0; i < search.roots.count && !search.is_cut && !is_complete(&search); i++)
 		search_below(&search, AT_FDCWD, search.roots.items[i], search.roots.items[i], 0);
-	for (size_t i = 0; i < search.found.count; i++)
-		hide_found(spec, search.found.items[i]);
+	for (size_t i = 0; i < search.found.count; i++) {
+		if (mask_shows(spec, search.found.items[i]))
+			spec_insert_mask(spec, MASK_HIDE, search.found.items[i]);
+	}
 	spec->aliases_cut = search.is_cut && !is_complete(&search);
 }

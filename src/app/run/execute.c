@@ -7,6 +7,7 @@
 #include "base/price.h"
 #include "driver/driver.h"
 #include "app/prepare/alias_search.h"
+#include "app/prepare/mask_lists.h"
 #include "app/prepare/driver_choice.h"
 #include "app/config/profile_load.h"
 #include "app/record/record.h"
@@ -138,6 +139,7 @@ int execute_plan(const struct request *given, const struct surroundings *around,
 
 	if (status < 0)
 		return -1;
+	mask_lists_add(ret_spec);
 	alias_search(&around->host, ret_spec);
 	strv_copy(&ret_spec->notes, &notes);
 	if (ret_settings) {

@@ -331,24 +331,37 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 	return status;
 }
 
-/* Ends a sandbox in which PATH, made by the host since its start, would be seen; with processes alive it is refused. */
-static int end_outdated(const struct entry *entry, const char *path, struct error *err)
+/* Ends a sandbox that only its init lives in: 1. With processes alive it goes on as it is: 0. */
+static int end_outdated(const struct entry *entry, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	char shown[STR_SHOWN_SIZE];
 	bool is_frozen;
 
 	if (sandbox_place_open(&place, entry->name, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
 	if (engine_quiet(&place.sandbox, QUIET_REFUSE, &is_frozen, err) == 0)
-		return 0;
+		return 1;
 	if (err->code != ERROR_CONFLICT)
 		return -1;
-	return error_set(
-		err, ERROR_CONFLICT,
-		"%s was made after '%s' was started, which is not to see it, and processes "
-		"are running there; end them with `aisbx stop %s` and try again",
-		str_shown(path, shown), entry->name, entry->name);
+	*err = (struct error){ 0 };
+	return 0;
+}
+
+/* A process that is alive sees it already: refusing this command would hide nothing. */
+static void note_shown(const struct entry *entry, const char *path, struct run_result *result)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (path)
+		strv_addf(&result->notes,
+			  "%s was made after '%s' was started, and a pattern hides it only from "
+			  "the next start on; end the processes there with `aisbx stop %s`",
+			  str_shown(path, shown), entry->name, entry->name);
+}
+
+static void sandbox_outdated_done(struct sandbox_outdated *outdated)
+{
+	free(outdated->shown);
 }
 
 /* 1 when nobody keeps the sandbox. */
@@ -356,16 +369,20 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 {
 	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", entry->host->data_dir, entry->name);
 	owned(fd_close) int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	owned(free_ptr) char *outdated = NULL;
+	owned(sandbox_outdated_done) struct sandbox_outdated outdated = { 0 };
 	owned(fd_close) int fd = -1;
 
 	if (dir_fd < 0 || !sandbox_reach(dir_fd, &fd))
 		return 1;
 	if (sandbox_patterns_compare(dir_fd, &outdated, err) < 0)
 		return -1;
-	if (outdated) {
+	if (outdated.is_outdated) {
 		fd_close(&fd);
-		return end_outdated(entry, outdated, err) < 0 ? -1 : 1;
+		int ended = end_outdated(entry, err);
+
+		if (ended != 0 || !sandbox_reach(dir_fd, &fd))
+			return ended < 0 ? -1 : 1;
+		note_shown(entry, outdated.shown, result);
 	}
 	entry->how.enter_fd = fd;
 	return run_inside(entry, dir_fd, result, err);

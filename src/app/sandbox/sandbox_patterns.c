@@ -4,10 +4,13 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/sha256.h"
 #include "spec/mask.h"
 #include "workspace/store/store.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define NOTE "patterns"
 #define NOTE_MAX ((size_t)16 << 20)
@@ -15,6 +18,10 @@
 /* What stands before each path of the note; a NUL stands behind it. */
 #define PATTERN 'p'
 #define MATCH 'm'
+#define LIST 'l'
+/* Behind a list: its entries that the sandbox does not see, and a digest of the others. */
+#define UNSEEN 'u'
+#define ENTRIES 'e'
 
 static void list_matches(const char *pattern, struct strv *ret_paths)
 {
@@ -37,6 +44,77 @@ static void add_line(struct str *bytes, char kind, const char *path)
 	str_add_bytes(bytes, path, strlen(path) + 1);
 }
 
+static bool is_noted(const struct str *note, char kind, const char *path)
+{
+	const char *at = note->data, *end = note->data + note->len;
+
+	for (; at < end; at += strlen(at) + 1) {
+		if (*at == kind && strcmp(at + 1, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_matched(const struct str *note, const char *path)
+{
+	const char *at = note->data, *end = note->data + note->len;
+
+	for (; at < end; at += strlen(at) + 1) {
+		if (*at == PATTERN && mask_pattern_match(at + 1, path))
+			return true;
+	}
+	return false;
+}
+
+/* The mask layer has directories by their names, and copies of the files as they were. */
+static void add_entry(struct sha256 *sum, int dir_fd, const char *name)
+{
+	struct stat st = { 0 };
+
+	(void)fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW);
+	sha256_add(sum, name, strlen(name) + 1);
+	sha256_add(sum, &st.st_mode, sizeof(st.st_mode));
+	if (!S_ISDIR(st.st_mode)) {
+		sha256_add(sum, &st.st_ino, sizeof(st.st_ino));
+		sha256_add(sum, &st.st_ctim, sizeof(st.st_ctim));
+	}
+}
+
+/* A digest of those entries of DIR that neither the note nor a pattern in it calls unseen. */
+static void digest_list(const struct str *note, const char *dir_path,
+			char ret_hex[static SHA256_HEX_SIZE])
+{
+	owned(dir_close) DIR *dir = opendir(dir_path);
+	struct dirent *entry;
+	struct sha256 sum;
+
+	sha256_start(&sum);
+	while (dir_next(dir, &entry) > 0) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", dir_path, entry->d_name);
+
+		if (!is_noted(note, UNSEEN, path) && !is_matched(note, path))
+			add_entry(&sum, dirfd(dir), entry->d_name);
+	}
+	sha256_end(&sum, ret_hex);
+}
+
+static void add_list(struct str *bytes, const struct spec *spec, const char *dir_path)
+{
+	owned(dir_close) DIR *dir = opendir(dir_path);
+	char hex[SHA256_HEX_SIZE];
+	struct dirent *entry;
+
+	add_line(bytes, LIST, dir_path);
+	while (dir_next(dir, &entry) > 0) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", dir_path, entry->d_name);
+
+		if (!mask_shows(spec, path) && !is_matched(bytes, path))
+			add_line(bytes, UNSEEN, path);
+	}
+	digest_list(bytes, dir_path, hex);
+	add_line(bytes, ENTRIES, hex);
+}
+
 int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
@@ -52,6 +130,10 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err
 		for (size_t m = 0; m < matches.count; m++)
 			add_line(&bytes, MATCH, matches.items[m]);
 	}
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		if (spec->masks[i].kind == MASK_LIST)
+			add_list(&bytes, spec, spec->masks[i].path);
+	}
 	if (bytes.len > NOTE_MAX)
 		return error_set(err, ERROR_DENIED,
 				 "the patterns of what is hidden match too many files: hide the "
@@ -59,22 +141,44 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err
 	return store_replace(dir_fd, NOTE, str_cstr(&bytes), bytes.len, false, err);
 }
 
-static bool is_noted(const struct str *note, const char *path)
+/* Whether the directory that the note has at AT has the entries that it had at the start. */
+static bool is_list_same(const struct str *note, const char *at)
 {
-	const char *at = note->data, *end = note->data + note->len;
+	const char *end = note->data + note->len, *dir_path = at + 1;
+	char hex[SHA256_HEX_SIZE];
 
-	for (; at < end; at += strlen(at) + 1) {
-		if (*at == MATCH && strcmp(at + 1, path) == 0)
-			return true;
-	}
-	return false;
+	while (at < end && *at != ENTRIES)
+		at += strlen(at) + 1;
+	digest_list(note, dir_path, hex);
+	return at < end && strcmp(at + 1, hex) == 0;
 }
 
-int sandbox_patterns_compare(int dir_fd, char **ret_path, struct error *err)
+/* A directory of PATTERN that is shown as a list shows nothing new. */
+static bool is_in_list(const struct str *note, const char *pattern)
+{
+	owned(free_ptr) char *dir = xstrndup(pattern, (size_t)(strrchr(pattern, '/') - pattern));
+
+	return is_noted(note, LIST, dir);
+}
+
+/* The first path that PATTERN hides and the note has not; NULL when there is none. */
+static char *find_new(const struct str *note, const char *pattern)
+{
+	owned(strv_done) struct strv matches = STRV_INIT;
+
+	list_matches(pattern, &matches);
+	for (size_t i = 0; i < matches.count; i++) {
+		if (!is_noted(note, MATCH, matches.items[i]))
+			return xstrdup(matches.items[i]);
+	}
+	return NULL;
+}
+
+int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, struct error *err)
 {
 	owned(str_done) struct str note = STR_INIT;
 
-	*ret_path = NULL;
+	*ret_outdated = (struct sandbox_outdated){ 0 };
 	if (file_read(dir_fd, NOTE, NOTE_MAX, &note, err) < 0)
 		return err->code != ERROR_NOT_FOUND
 			       ? -1
@@ -83,17 +187,15 @@ int sandbox_patterns_compare(int dir_fd, char **ret_path, struct error *err)
 					 "the sandbox runs under another version of aisbx; stop it "
 					 "first");
 	for (size_t at = 0; at < note.len; at += strlen(note.data + at) + 1) {
-		owned(strv_done) struct strv matches = STRV_INIT;
+		const char *line = note.data + at;
 
-		if (note.data[at] != PATTERN)
+		if (*line == LIST && !is_list_same(&note, line))
+			ret_outdated->is_outdated = true;
+		if (*line != PATTERN || ret_outdated->shown || is_in_list(&note, line + 1))
 			continue;
-		list_matches(note.data + at + 1, &matches);
-		for (size_t i = 0; i < matches.count; i++) {
-			if (is_noted(&note, matches.items[i]))
-				continue;
-			*ret_path = xstrdup(matches.items[i]);
-			return 0;
-		}
+		ret_outdated->shown = find_new(&note, line + 1);
+		if (ret_outdated->shown)
+			ret_outdated->is_outdated = true;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * What the masks of a living sandbox hide by pattern. The mask layer hides the names that were there when it was built;
- * a file that the host makes later under such a name would be seen by the next command. So each start notes what its
- * patterns matched, and each command compares before it enters.
+ * What the masks of a living sandbox were decided by. The mask layer hides the names that were there when it was built, and
+ * has copies of the files of directories that are shown as lists. So each start notes what its patterns matched and what
+ * its lists hold, and each command compares before it enters.
  */
 #ifndef ENGINE_SANDBOX_PATTERNS_H
 #define ENGINE_SANDBOX_PATTERNS_H
@@ -9,13 +9,19 @@
 #include "base/error.h"
 #include "spec/spec.h"
 
+#include <stdbool.h>
+
 /* Notes the patterns of SPEC and the names they match now in the sandbox's directory DIR_FD. */
 int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err);
 
-/*
- * Finds a name that a pattern hides and that was not there at the start: *ret_path, owned by the caller; NULL when there is
- * none.
- */
-int sandbox_patterns_compare(int dir_fd, char **ret_path, struct error *err);
+/* What changed since the sandbox's start. */
+struct sandbox_outdated {
+	/* The sandbox has to be started anew to show, and hide, what it should. */
+	bool is_outdated;
+	/* A name that a pattern hides and that is seen until then, or NULL; owned by the caller. */
+	char *shown;
+};
+
+int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/clean_path.h"
 #include "base/dir.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/mask/mask_metadata.h"
@@ -25,6 +26,7 @@ struct builder {
 	const struct mask_layer *layer;
 	char made[PATH_MAX]; /* the directory made last, with all its parents */
 	struct strv merged;  /* directories that show the host's content, in the order made */
+	struct strv listed;  /* those of them that are opaque, with a list of entries */
 };
 
 static int set_xattr(const struct builder *builder, const char *below, const char *key,
@@ -140,8 +142,25 @@ static int hide_directory(struct builder *builder, const char *path, const struc
 	return 0;
 }
 
+/* What a list leaves out is hidden; a whiteout there would be seen, as the directory has no layer below it. */
+static bool is_left_out(const struct builder *builder, const char *below)
+{
+	const char *slash = strrchr(below, '/');
+
+	for (size_t i = 0; slash && i < builder->listed.count; i++) {
+		const char *listed = builder->listed.items[i];
+
+		if (strncmp(listed, below, (size_t)(slash - below)) == 0 &&
+		    listed[slash - below] == '\0')
+			return true;
+	}
+	return false;
+}
+
 static int whiteout(struct builder *builder, const char *path, const char *below, struct error *err)
 {
+	if (is_left_out(builder, below))
+		return 0;
 	if (make_parents(builder, below, err) < 0)
 		return -1;
 	if (mknodat(builder->layer->dir_fd, below, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
@@ -188,17 +207,12 @@ static bool is_same_tree(const struct builder *builder, const char *path)
 	return true;
 }
 
-static int keep(struct builder *builder, const char *path, const struct stat *st, const char *below,
-		struct error *err)
+/* The host's directory PATH, shown below one that is hidden or opaque. */
+static int keep_directory(struct builder *builder, const char *path, const char *below,
+			  struct error *err)
 {
 	char redirect[PATH_MAX + 1];
 
-	if (mask_parent_shows(builder->spec, path))
-		return 0;
-	if (S_ISLNK(st->st_mode))
-		return keep_link(builder, path, below, err);
-	if (!S_ISDIR(st->st_mode))
-		return 0;
 	if (make_path(builder, below, strlen(below), err) < 0)
 		return -1;
 	if (builder->layer->user_xattr || !is_same_tree(builder, path))
@@ -207,6 +221,77 @@ static int keep(struct builder *builder, const char *path, const struct stat *st
 	if (set_xattr(builder, below, "redirect", redirect) < 0)
 		return error_errno(err, ERROR_HOST, "cannot keep %s visible", path);
 	return 0;
+}
+
+static int keep(struct builder *builder, const char *path, const struct stat *st, const char *below,
+		struct error *err)
+{
+	if (mask_parent_shows(builder->spec, path))
+		return 0;
+	if (S_ISLNK(st->st_mode))
+		return keep_link(builder, path, below, err);
+	return S_ISDIR(st->st_mode) ? keep_directory(builder, path, below, err) : 0;
+}
+
+/* No layer can redirect a single file without giving up that changes hold whole files: it holds a copy instead. */
+static int copy_file(struct builder *builder, const char *path, const char *below,
+		     struct error *err)
+{
+	owned(fd_close) int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(str_done) struct str content = STR_INIT;
+	bool is_readable = from >= 0;
+
+	/* Longer than it was when the plan was made: it is left out, as a later entry is. */
+	if (is_readable && fd_read_all(from, MASK_LIST_FILE_MAX, &content) < 0)
+		return 0;
+	owned(fd_close) int to = openat(builder->layer->dir_fd, below,
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+					is_readable ? 0755 : 0);
+
+	if (to < 0)
+		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "mask layer: %s", below);
+	if (content.len && write(to, content.data, content.len) != (ssize_t)content.len)
+		return error_errno(err, ERROR_HOST, "mask layer: %s", below);
+	/* What the caller may not read stays a name. */
+	return is_readable ? mask_copy_metadata(builder->layer, path, below, err) : 0;
+}
+
+static int list_entry(struct builder *builder, const char *path, struct error *err)
+{
+	const char *below = path + strlen(builder->layer->path);
+	struct stat st;
+
+	below += strspn(below, "/");
+	if (!mask_shows(builder->spec, path) || lstat(path, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return keep_directory(builder, path, below, err);
+	if (S_ISLNK(st.st_mode))
+		return keep_link(builder, path, below, err);
+	return S_ISREG(st.st_mode) ? copy_file(builder, path, below, err) : 0;
+}
+
+/* An opaque directory with the entries that are there now. */
+static int list_directory(struct builder *builder, const char *path, const char *below,
+			  struct error *err)
+{
+	owned(dir_close) DIR *dir = opendir(path);
+	char child[PATH_MAX + NAME_MAX + 2];
+	struct dirent *entry;
+	int status = 0;
+
+	/* Gone since the plan was made, or unreadable: an empty one is shown. */
+	if (make_path(builder, below, strlen(below), err) < 0)
+		return -1;
+	/* Before 6.6 a plain user's tmpfs knows no opaque directories: the host's stays, and whiteouts hide what is there. */
+	if (set_xattr(builder, below, "opaque", "y") < 0)
+		return 0;
+	strv_add(&builder->listed, below);
+	while (status == 0 && dir_next(dir, &entry) > 0) {
+		(void)snprintf(child, sizeof(child), "%s/%s", path, entry->d_name);
+		status = list_entry(builder, child, err);
+	}
+	return status;
 }
 
 static int put_file(struct builder *builder, const char *below, const char *content,
@@ -290,6 +375,8 @@ static int apply_to_path(struct builder *builder, const struct spec_mask *mask, 
 
 	if (lstat(mask->path, &st) < 0)
 		return mask->kind == MASK_HIDE ? hide_absent(builder, mask->path, below, err) : 0;
+	if (mask->kind == MASK_LIST)
+		return S_ISDIR(st.st_mode) ? list_directory(builder, mask->path, below, err) : 0;
 	if (mask->kind == MASK_KEEP)
 		return keep(builder, mask->path, &st, below, err);
 	/* A KEEP for the very same path wins: nothing to hide then. */
@@ -309,6 +396,7 @@ static int apply(struct builder *builder, const struct spec_mask *mask, struct e
 	case MASK_HIDE:
 	case MASK_EMPTY:
 	case MASK_KEEP:
+	case MASK_LIST:
 		return apply_to_path(builder, mask, below, err);
 	case MASK_GLOB:
 		return hide_matching(builder, mask->path, err);
@@ -353,5 +441,6 @@ int mask_build(const struct spec *spec, const struct mask_layer *layer, struct e
 	}
 	restore_times(&builder);
 	strv_done(&builder.merged);
+	strv_done(&builder.listed);
 	return status;
 }

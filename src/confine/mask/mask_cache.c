@@ -122,6 +122,22 @@ static void add_matches(struct key *key, const char *pattern)
 	}
 }
 
+/* What a directory shown as a list holds: its directories show themselves, all else is copied. */
+static void add_listed(struct key *key, const struct spec *spec, const char *dir_path)
+{
+	owned(dir_close) DIR *dir = opendir(dir_path);
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct dirent *entry;
+
+	add_stamp(key, dir_path, STAMP_CHANGES);
+	while (dir_next(dir, &entry) > 0) {
+		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
+		if (mask_shows(spec, path))
+			add_stamp(key, path,
+				  entry->d_type == DT_DIR ? STAMP_ITSELF : STAMP_CHANGES);
+	}
+}
+
 /*
  * What is kept shows its own metadata, and its neighbours are no business of the layer. Of the workspace not even its
  * changes: nearly every run has some, and would leave a layer behind.
@@ -131,6 +147,11 @@ static void add_mask(struct key *key, const struct spec *spec, const struct spec
 {
 	bool is_workspace = spec->workspace && strcmp(mask->path, spec->workspace) == 0;
 
+	if (mask->kind == MASK_LIST) {
+		add_parents(key, top, mask->path, STAMP_ITSELF);
+		add_listed(key, spec, mask->path);
+		return;
+	}
 	if (mask->kind != MASK_KEEP && is_in_workspace(spec, mask->path)) {
 		add_parents(key, top, mask->path, STAMP_ITSELF);
 		if (mask->kind == MASK_GLOB)
@@ -161,7 +182,7 @@ bool mask_cache_name(const struct spec *spec, const struct mask_layer *like,
 	struct key key = { .bytes = STR_INIT, .last = { "-", "-" } };
 	const uint32_t ids[] = { spec->ids.uid, spec->ids.gid, spec->ids.count };
 
-	add_text(&key, "5"); /* of the format */
+	add_text(&key, "6"); /* of the format */
 	add_text(&key, like->path);
 	str_add_bytes(&key.bytes, ids, sizeof(ids));
 	for (size_t i = 0; i < spec->mask_count; i++) {

@@ -71,7 +71,7 @@ int mask_copy_metadata(const struct mask_layer *layer, const char *path, const c
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (lstat(path, &st) < 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
 		return 0;
 	if (mask_copy_owner(layer, &st, below, err) < 0)
 		return -1;

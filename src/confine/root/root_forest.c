@@ -229,6 +229,40 @@ static int add_furniture(struct forest *forest, const char *below, struct error 
 	return 0;
 }
 
+static bool is_listed(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		if (spec->masks[i].kind == MASK_LIST && strcmp(spec->masks[i].path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without redirects a mask layer has only places for the directories of one that is shown as a list. */
+static void add_listed(struct forest *forest, const char *below)
+{
+	const struct spec *spec = forest->builder.spec;
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct dirent *entry;
+	struct error ignored;
+
+	for (size_t i = 0; forest->builder.userns_fd < 0 && i < spec->mask_count; i++) {
+		const char *listed = spec->masks[i].path;
+
+		if (spec->masks[i].kind != MASK_LIST || !path_is_within(listed, below))
+			continue;
+		owned(dir_close) DIR *dir = opendir(listed);
+
+		while (dir_next(dir, &entry) > 0) {
+			(void)snprintf(path, sizeof(path), "%s/%s", listed, entry->d_name);
+			/* Not essential: one that cannot be shown is seen empty. */
+			if (entry->d_type == DT_DIR && mask_shows(spec, path))
+				(void)unit_add_overlay(&forest->builder, path, path, true,
+						       &ignored);
+		}
+	}
+}
+
 static int visit(struct forest *forest, const char *path, unsigned depth, struct error *err);
 
 static int visit_entries(struct forest *forest, const char *path, unsigned depth, struct error *err)
@@ -285,10 +319,18 @@ static int add_directory(struct forest *forest, const char *path, unsigned depth
 		return mask_keeps_below(spec, path) ? add_kept(forest, path, true, err) : 0;
 	if (is_project && !is_system_directory(path))
 		return add_kept(forest, path, true, err);
-	if (is_project)
-		return unit_add_view(&forest->builder, path, path, err);
-	if (unit_add_overlay(&forest->builder, path, path, true, err) == 0)
+	if (is_listed(spec, path))
+		return visit_entries(forest, path, depth, err);
+	if (is_project) {
+		if (unit_add_view(&forest->builder, path, path, err) < 0)
+			return -1;
+		add_listed(forest, path);
+		return 0;
+	}
+	if (unit_add_overlay(&forest->builder, path, path, true, err) == 0) {
+		add_listed(forest, path);
 		return add_kept(forest, path, false, err);
+	}
 	if (err->errnum == EACCES || err->errnum == EPERM)
 		return 0; /* not ours to see: stays empty */
 	if (depth >= SPLIT_DEPTH_MAX)

@@ -199,6 +199,7 @@ static void write_page(struct str *out, const struct spec *spec)
 	add_masks(out, spec, "Hidden, or empty inside",
 		  1U << MASK_HIDE | 1U << MASK_EMPTY | 1U << MASK_GLOB);
 	add_masks(out, spec, "Visible below those", 1U << MASK_KEEP | 1U << MASK_FILE);
+	add_masks(out, spec, "Visible with the entries they have at the start", 1U << MASK_LIST);
 	add_limits(out, &spec->limits);
 	str_add(out, "\nEnvironment\n");
 	for (size_t i = 0; i < spec->env.count; i++) {
@@ -211,14 +212,29 @@ static void write_page(struct str *out, const struct spec *spec)
 		add_row(out, "note", spec->notes.items[i]);
 }
 
+/* Whether the directory of PATTERN is shown as the list of its entries. */
+static bool is_listed_dir(const struct spec *spec, const char *pattern)
+{
+	size_t len = (size_t)(strrchr(pattern, '/') - pattern);
+
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (mask->kind == MASK_LIST && strncmp(mask->path, pattern, len) == 0 &&
+		    mask->path[len] == '\0')
+			return true;
+	}
+	return false;
+}
+
 /* A mask layer holds names, and a pattern is turned into names before each command: later ones are in no layer. */
 static void note_gaps(struct spec *spec)
 {
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		const struct spec_mask *mask = &spec->masks[i];
 
-		if (mask->kind == MASK_GLOB && path_is_within(mask->path, spec->workspace) &&
-		    mask_parent_shows(spec, mask->path))
+		if (mask->kind == MASK_GLOB && mask_parent_shows(spec, mask->path) &&
+		    !is_listed_dir(spec, mask->path))
 			strv_addf(
 				&spec->notes,
 				"%s: a file that the host makes under such a name while a command "
