@@ -98,16 +98,17 @@ struct op_arg {
 	struct strv values; /* one "1" for a switch */
 };
 
-/* As `words`: the name of a sandbox, completed from those there are. */
+/* As `words`: names that are completed from those there are; the others are in rows/complete.c. */
 #define OP_SANDBOXES "@sandboxes"
+#define OP_TOPICS "@topics"
 
 struct op {
 	const char *name;
 	const char *usage;   /* what follows the name: "[flags] -- CMD..." */
 	const char *summary; /* one line, no full stop */
 	const char *group;   /* heading in `help` */
-	const char
-		*words; /* what the first positional may be: "ls|show", OP_SANDBOXES; may be NULL */
+	/* What the first positional may be: "ls|show", OP_SANDBOXES; behind a ';', the later ones. NULL: files. */
+	const char *words;
 	unsigned flags;
 	const struct op_param *params;	 /* ended by a row without a name; may be NULL */
 	const struct op_column *columns; /* ended by a row without a key; may be NULL */

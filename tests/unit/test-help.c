@@ -1,11 +1,11 @@
-/* `help` and the request behind run and plan: words, data, completion, refusals. */
+/* `help` and the request behind run and plan: words, data, refusals. */
 #include "ops/rows/rows.h"
 #include "tests/tap.h"
 
 static struct op_call call;
 static struct error err;
 
-static int help(const char *word, bool completion)
+static int help(const char *word)
 {
 	const struct op *op = op_find("help");
 
@@ -13,8 +13,6 @@ static int help(const char *word, bool completion)
 	op_call_init(&call, op, NULL);
 	if (word)
 		strv_add(&call.words, word);
-	if (completion)
-		op_arg_add(&call, op->params, "1");
 	return op->run(&call, &err);
 }
 
@@ -32,27 +30,23 @@ static bool lines_fit(const char *text)
 
 static void test_help(void)
 {
-	tap_ok(help(NULL, false) == 0 && strstr(call.text.data, "run "), "help lists the verbs");
+	tap_ok(help(NULL) == 0 && strstr(call.text.data, "run "), "help lists the verbs");
 	tap_ok(lines_fit(call.text.data), "in 80 columns");
 	tap_ok(call.answer->kind == VALUE_LIST && call.answer->many.count > 5, "and as data");
 	for (const struct op *const *row = ops; *row; row++) {
 		const struct op *op = *row;
 
-		if (help(op->name, false) < 0 || !strstr(call.text.data, op->summary) ||
+		if (help(op->name) < 0 || !strstr(call.text.data, op->summary) ||
 		    !lines_fit(call.text.data) || value_get(call.answer, "flags")->many.count < 2)
 			tap_ok(false, "help %s", op->name);
 	}
 	for (const struct help_topic *topic = help_topics; topic->name; topic++) {
-		if (help(topic->name, false) < 0 || !lines_fit(call.text.data))
+		if (help(topic->name) < 0 || !lines_fit(call.text.data))
 			tap_ok(false, "help %s", topic->name);
 	}
-	tap_ok(help("exit-code", false) < 0 && strstr(err.text, "did you mean exit-codes?"),
+	tap_ok(help("exit-code") < 0 && strstr(err.text, "did you mean exit-codes?"),
 	       "the nearest topic");
-	tap_ok(help("qqqqqqqqqqqqqq", false) < 0 && strstr(err.text, "aisbx help"), "nothing near");
-	tap_ok(help(NULL, true) == 0 && strstr(call.text.data, "complete -F _aisbx aisbx"),
-	       "a completion script");
-	tap_ok(strstr(call.text.data, "--workspace-secrets") && strstr(call.text.data, "show mask"),
-	       "with every setting and its choices");
+	tap_ok(help("qqqqqqqqqqqqqq") < 0 && strstr(err.text, "aisbx help"), "nothing near");
 	strv_add(&call.words, "one");
 	strv_add(&call.words, "two");
 	tap_ok(call.op->run(&call, &err) < 0, "two words are one too many");

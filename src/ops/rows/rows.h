@@ -138,7 +138,7 @@ struct help_topic {
 /* Ended by a row without a name. */
 extern const struct help_topic help_topics[];
 
-/* A bash completion script made from the table. */
-void help_completion(struct str *out);
+/* What may follow the words of the call's command, for the shells; the last of them is unfinished. */
+int help_complete(struct op_call *call, struct error *err);
 
 #endif

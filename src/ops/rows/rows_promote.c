@@ -173,6 +173,7 @@ const struct op promote_row = {
 
 const struct op undo_row = {
 	.name = "undo",
+	.words = "@promotions",
 	.usage = "[ID]",
 	.summary = "take a promotion back",
 	.group = GROUP,
@@ -210,7 +211,7 @@ static const struct op_param promotions_params[] = {
 const struct op promotions_row = {
 	.name = "promotions",
 	.usage = "[request NAME [PATH...] | approve ID | reject ID|--all]",
-	.words = "request|approve|reject",
+	.words = "request|approve|reject;@sandboxes|@promotions",
 	.summary = "list what was promoted; decide what an agent asked for",
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_PAGED,

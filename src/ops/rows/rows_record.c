@@ -73,6 +73,7 @@ const struct op history_row = {
 
 const struct op show_row = {
 	.name = "show",
+	.words = "@runs",
 	.usage = "RUN",
 	.summary = "show one run: result, figures, what was refused",
 	.group = GROUP,
@@ -84,6 +85,7 @@ const struct op show_row = {
 
 const struct op logs_row = {
 	.name = "logs",
+	.words = "@runs",
 	.usage = "RUN [--follow]",
 	.summary = "print the kept output of a run",
 	.group = GROUP,

@@ -67,7 +67,7 @@ const struct op snaps_row = {
 
 const struct op rollback_row = {
 	.name = "rollback",
-	.words = OP_SANDBOXES,
+	.words = OP_SANDBOXES ";@snapshots",
 	.usage = "NAME [SNAP]",
 	.summary = "take a sandbox back to a snapshot; can itself be undone",
 	.group = GROUP,

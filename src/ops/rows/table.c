@@ -82,9 +82,9 @@ static const struct op_param bench_params[] = {
 };
 
 static const struct op_param help_params[] = {
-	{ .name = "completion",
+	{ .name = "complete",
 	  .kind = PARAM_SWITCH,
-	  .help = "print the bash completion script made from the table of verbs" },
+	  .help = "what may follow the words behind --, the last of them unfinished: for shells" },
 	{ .name = NULL },
 };
 
@@ -154,7 +154,7 @@ static const struct op plan_row = {
 static const struct op profile_row = {
 	.name = "profile",
 	.usage = "ls | show NAME | check FILE... | trust FILE | untrust FILE",
-	.words = "ls|show|check|trust|untrust",
+	.words = "ls|show|check|trust|untrust;@profiles|:files",
 	.summary = "list, print, check and trust profiles",
 	.group = "Decide what is allowed",
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
@@ -228,9 +228,10 @@ static const struct op version_row = {
 static const struct op help_row = {
 	.name = "help",
 	.usage = "[VERB | TOPIC]",
+	.words = OP_TOPICS,
 	.summary = "explain a verb or a topic",
 	.group = "Look after this machine",
-	.flags = OP_READ_ONLY | OP_CLI_ONLY,
+	.flags = OP_READ_ONLY | OP_CLI_ONLY | OP_COMMAND | OP_WORDS,
 	.params = help_params,
 	.help = "Without a word, lists the verbs. With --json, the table of verbs and\n"
 		"flags as data.\n",

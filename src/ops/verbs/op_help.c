@@ -1,4 +1,4 @@
-/* `help`: the table of verbs as words for people, as data, and as a completion script. */
+/* `help`: the table of verbs as words for people, as data, and for the shells' completion. */
 #include "base/nearest.h"
 #include "ops/rows/rows.h"
 
@@ -211,10 +211,13 @@ int op_help_run(struct op_call *call, struct error *err)
 
 	if (call->words.count > 1)
 		return error_set(err, ERROR_USAGE, "help takes one verb or topic");
-	if (op_arg_switch(call, "completion")) {
-		help_completion(&call->text);
-		call->answer = value_new_map();
-		value_set(call->answer, "completion", value_new_text(str_cstr(&call->text)));
+	if (op_arg_switch(call, "complete")) {
+		if (help_complete(call, err) < 0)
+			return -1;
+		if (call->json) {
+			call->answer = value_new_map();
+			value_set(call->answer, "lines", value_new_text(str_cstr(&call->text)));
+		}
 		return 0;
 	}
 	if (op) {
