@@ -7,10 +7,12 @@ FLAVOUR ?= dev
 help:
 	@echo 'make try        install what is missing, build, and show what it does'
 	@echo 'make test       install what is missing, build, run every suite'
+	@echo 'make test-asan  the suites once more, built with sanitizers'
 	@echo 'make install    build and install below PREFIX (default /usr/local; DESTDIR is honoured)'
 	@echo 'make uninstall  remove what install put there'
 	@echo 'make bench      start times and overheads on this machine, beside other tools'
 	@echo 'make ci         lint, second compiler, analysis, fuzzing, coverage'
+	@echo 'make soak       what takes hours: kills in hundreds, other kernels'
 	@echo 'make test-vm    the kernel suites on other kernels, in virtual machines'
 	@echo 'make format     lay out the C files'
 	@echo 'make lint       the quick checks: layers, sizes, words, layout, spelling, help'
@@ -31,13 +33,23 @@ try:
 test:
 	@tools/setup test
 	@tools/build dev
-	@tools/build asan
 	@tools/setup-wasm build/dev
-	@tools/run-tests build/dev build/asan
+	@tools/run-tests build/dev
+
+# Programs labelled `once` would say the same again.
+test-asan:
+	@tools/setup test
+	@tools/build asan
+	@tools/setup-wasm build/asan
+	@tools/run-tests -x once build/asan
 
 ci:
 	@tools/setup ci
 	@tools/run-checks
+
+soak:
+	@tools/setup ci
+	@tools/run-checks soak
 
 install:
 	@tools/setup build

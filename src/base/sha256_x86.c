@@ -52,7 +52,7 @@ FOR_SHA static struct halves mix(struct halves halves, const uint8_t *block)
 	const __m128i big_endian =
 		_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
 	struct halves before = halves;
-	__m128i words[4];
+	__m128i words[4] = { 0 };
 
 #pragma GCC unroll 16
 	for (unsigned step = 0; step < 16; step++) {

@@ -88,7 +88,9 @@ static unsigned follow_version(unsigned matched, char c)
 {
 	if (c == ' ' || c == '\t')
 		return 1;
-	return matched > 0 && (c | 0x20) == VERSION[matched] ? matched + 1 : 0;
+	return matched > 0 && matched < sizeof(VERSION) - 1 && (c | 0x20) == VERSION[matched]
+		       ? matched + 1
+		       : 0;
 }
 
 enum line_end { LINE_GOES_ON, LINE_ENDS, LINE_IS_REQUEST };
@@ -109,31 +111,41 @@ static enum line_end scan_line(struct connection *connection, const char *bytes,
 	return connection->line_bytes > LINE_MAX_BYTES ? LINE_ENDS : LINE_GOES_ON;
 }
 
-int gate_line(struct gateway *gateway, struct connection *connection)
+/* Looks at what came next of the line: 1, or 0 when nothing did. The line ends with the sender's last byte. */
+static int peek_line(struct connection *connection, enum line_end *ret_end)
 {
 	char bytes[16384];
+	ssize_t got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	*ret_end = scan_line(connection, bytes, (size_t)got);
+	if (*ret_end == LINE_GOES_ON) {
+		connection->requests.left = (uint64_t)got;
+		if (got == 0)
+			*ret_end = LINE_ENDS;
+	}
+	return 1;
+}
+
+int gate_line(struct gateway *gateway, struct connection *connection)
+{
+	enum line_end end;
 
 	for (int i = 0; i < PIECES_PER_ROUND; i++) {
-		ssize_t got;
+		int status = stream_pump(gateway, connection, &connection->up);
 
-		if (stream_pump(gateway, connection, &connection->up) < 0)
-			return -1;
-		if (connection->requests.left > 0 || connection->up.held > 0 ||
+		if (status < 0 || connection->requests.left > 0 || connection->up.held > 0 ||
 		    connection->up.has_ended)
-			return 0;
-		got = recv(connection->inner.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-		if (got < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -1;
-		switch (scan_line(connection, bytes, (size_t)got)) {
-		case LINE_IS_REQUEST:
+			return status < 0 ? -1 : 0;
+		status = peek_line(connection, &end);
+		if (status <= 0)
+			return status;
+		if (end == LINE_IS_REQUEST) {
 			refuse_line(gateway, connection, "a request line that came in pieces");
 			return 0;
-		case LINE_GOES_ON:
-			connection->requests.left = (uint64_t)got;
-			if (got > 0)
-				break;
-			/* fall through */
-		case LINE_ENDS:
+		}
+		if (end == LINE_ENDS) {
 			gate_let_through(connection);
 			return stream_pump(gateway, connection, &connection->up);
 		}

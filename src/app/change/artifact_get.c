@@ -162,10 +162,10 @@ static int find_place(const struct getting *get, const char *dst, char **ret_goa
 		start = last_name(dst, &len);
 		parent = start > dst ? xstrndup(dst, (size_t)(start - dst)) : xstrdup(".");
 	}
+	*ret_name = xstrndup(start, len);
 	real = path_real(parent);
 	if (!real)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", dst);
-	*ret_name = xstrndup(start, len);
 	if (!**ret_name || strcmp(*ret_name, ".") == 0 || strcmp(*ret_name, "..") == 0 ||
 	    strchr(*ret_name, '/'))
 		return error_set(err, ERROR_USAGE, "'%s' is no name for a file", dst);

@@ -111,10 +111,9 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 				 : 0;
 }
 
-static int promote_opened(struct opened *opened, struct promote_request *request,
+static int promote_opened(struct opened *opened, const struct promote_request *request,
 			  struct value **ret_answer, struct error *err)
 {
-	owned(strv_done) struct strv named = STRV_INIT;
 	struct promotion promotion = { .id = "" };
 	struct view_stack stack;
 	int status;
@@ -122,8 +121,6 @@ static int promote_opened(struct opened *opened, struct promote_request *request
 	if (engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
 		return -1;
 	sandbox_fetch_blobs(&opened->sandbox, &stack);
-	git_named(opened->sandbox.workspace, &named);
-	request->named = &named;
 	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	/* Git may know more about what was lost; that is asked only when it is in the way. */
 	if (status < 0 && err->code == ERROR_CONFLICT &&
@@ -146,6 +143,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	owned(free_ptr) char *name = NULL;
 	owned(free_ptr) char *snapshot = NULL;
 	owned(strv_done) struct strv own_folders = STRV_INIT;
+	owned(strv_done) struct strv named = STRV_INIT;
 	struct engine_promote asked = *promote;
 	struct promote_request request = { .own_folders = NULL };
 	bool frozen = false;
@@ -166,6 +164,8 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(&asked, &opened.sandbox, &request, err) == 0 &&
 	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0)) {
+		git_named(opened.sandbox.workspace, &named);
+		request.named = &named;
 		request.own_folders = &own_folders;
 		status = promote_opened(&opened, &request, ret_answer, err);
 	}

@@ -130,7 +130,7 @@ static void write_signature(const unsigned char *secret, const struct str *conte
 	ed25519_sign(secret, message.data, message.len, signature);
 	str_add(out, SIGNATURE_FIRST_LINE "\nkey ");
 	/* The public half stands behind the secret one. */
-	base64_add(out, secret + ED25519_SECRET - ED25519_PUBLIC, ED25519_PUBLIC);
+	base64_add(out, secret + (ED25519_SECRET - ED25519_PUBLIC), ED25519_PUBLIC);
 	str_add(out, "\nsignature ");
 	base64_add(out, signature, sizeof(signature));
 	str_add_char(out, '\n');
