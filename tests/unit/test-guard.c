@@ -1,10 +1,14 @@
 /* Guard: what runs directly, what belongs into a sandbox, what needs a person, what is refused. */
 #include "decide/guard/guard.h"
 
+#include "base/fd.h"
 #include "base/own.h"
+#include "decide/guard/readers.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool is_secret(const char *path, void *cookie)
@@ -46,6 +50,19 @@ static const struct row rows[] = {
 	{ "grep -r word /usr", GUARD_SANDBOX, RISK_LOW },
 	{ "grep -R word .", GUARD_SANDBOX, RISK_LOW },
 	{ "diff -r src home", GUARD_SANDBOX, RISK_LOW },
+	/* Files in them are read, and links there followed. */
+	{ "diff src home", GUARD_SANDBOX, RISK_LOW },
+	{ "diff a.txt src", GUARD_SANDBOX, RISK_LOW },
+	{ "diff src/ a.txt", GUARD_SANDBOX, RISK_LOW },
+	{ "diff -u -- src .", GUARD_SANDBOX, RISK_LOW },
+	{ "diff - src", GUARD_SANDBOX, RISK_LOW },
+	{ "cmp a.txt src", GUARD_SANDBOX, RISK_LOW },
+	{ "sdiff src home", GUARD_SANDBOX, RISK_LOW },
+	{ "diff3 src a.txt home", GUARD_SANDBOX, RISK_LOW },
+	{ "colordiff src home", GUARD_SANDBOX, RISK_LOW },
+	{ "git diff --no-index src home", GUARD_SANDBOX, RISK_LOW },
+	{ "diff a.txt a.txt", GUARD_DIRECT, RISK_NONE },
+	{ "diff a.txt key", GUARD_DENY, RISK_HIGH },
 	{ "find -L . -name x", GUARD_SANDBOX, RISK_LOW },
 	{ "printenv", GUARD_SANDBOX, RISK_LOW },
 	{ "cat /dev/zero", GUARD_SANDBOX, RISK_LOW },
@@ -118,6 +135,84 @@ static void test_rows(const struct guard_request *request)
 	}
 }
 
+#define CANARY "canary-4711"
+
+static void run_command(const char *dir, const char *command, int output_fd)
+{
+	owned(free_ptr) char *line = xasprintf("exec %s </dev/null 2>&1", command);
+
+	if (chdir(dir) == 0 && dup2(output_fd, STDOUT_FILENO) >= 0)
+		(void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+	_exit(127);
+}
+
+/* Whether COMMAND, run in DIR, prints what lies in the credential. */
+static bool prints_canary(const char *dir, const char *command)
+{
+	owned(fd_close) int output = memfd_create("output", MFD_CLOEXEC);
+	owned(str_done) struct str text = STR_INIT;
+	char part[4096];
+	ssize_t got;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		run_command(dir, command, output);
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid || lseek(output, 0, SEEK_SET) < 0)
+		abort();
+	while ((got = read(output, part, sizeof(part))) > 0)
+		str_add_bytes(&text, part, (size_t)got);
+	return strstr(str_cstr(&text), CANARY) != NULL;
+}
+
+/* Counts COMMAND if it may run directly; then it must not print the credential. */
+static void try_directly(const struct guard_request *request, const char *command, unsigned *direct,
+			 unsigned *printing)
+{
+	owned(guard_verdict_done) struct guard_verdict verdict;
+
+	decide(request, command, &verdict);
+	if (verdict.decision != GUARD_DIRECT)
+		return;
+	(*direct)++;
+	if (prints_canary(request->cwd, command)) {
+		(*printing)++;
+		tap_ok(false, "%s prints a credential", command);
+	}
+}
+
+/*
+ * Every command that may run directly, with each of its options, over directories in which a link leads to a credential: what
+ * prints it is not direct.
+ */
+static void test_links(const struct guard_request *request)
+{
+	static const char *const names[] = {
+		"cat",	 "cmp",	  "comm", "cut",  "diff",    "egrep",	  "fgrep", "find",  "grep",
+		"head",	 "join",  "nl",	  "od",	  "paste",   "tac",	  "tail",  "tsort", "wc",
+		"sdiff", "diff3", "sort", "uniq", "strings", "colordiff", "rev",   "fold",
+	};
+	static const char *const operands[] = { "d1 d2", "x d1", "d1 x", "d1" };
+	unsigned printing = 0, direct = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct reader_row *row = reader_find(names[i]);
+		const char *letters = row ? row->letters : "";
+
+		for (size_t at = 0; at <= 4 * strlen(letters) + 3; at++) {
+			char option[] = { '-', letters[at / 4], ' ', '\0' };
+			owned(free_ptr) char *command = xasprintf(
+				"%s %s%s", names[i], option[1] ? option : "", operands[at % 4]);
+
+			try_directly(request, command, &direct, &printing);
+		}
+	}
+	tap_ok(direct > 100 && printing == 0,
+	       "of %u that run directly over links to a credential none prints it", direct);
+	tap_ok(prints_canary(request->cwd, "diff d1 d2") &&
+		       prints_canary(request->cwd, "diff x d1"),
+	       "as diff would");
+}
+
 static void test_surroundings(const struct guard_request *like, const char *dir)
 {
 	owned(guard_verdict_done) struct guard_verdict busy, planted, nowhere;
@@ -141,15 +236,20 @@ static void test_surroundings(const struct guard_request *like, const char *dir)
 static bool furnish(const struct scratch *scratch)
 {
 	owned(free_ptr) char *file = scratch_write(scratch, "ws/a.txt", "text\n");
-	owned(free_ptr) char *secret = scratch_write(scratch, "ws/home/.ssh/id_rsa", "key\n");
+	owned(free_ptr) char *secret = scratch_write(scratch, "ws/home/.ssh/id_rsa", CANARY "\n");
 	owned(free_ptr) char *planted = scratch_path(scratch, "ls");
 	owned(free_ptr) char *key = scratch_path(scratch, "ws/key");
 	owned(free_ptr) char *out = scratch_path(scratch, "ws/out");
 
+	owned(free_ptr) char *link = scratch_path(scratch, "ws/d1/x");
+	owned(free_ptr) char *other = scratch_write(scratch, "ws/d2/x", "other\n");
+	owned(free_ptr) char *plain = scratch_write(scratch, "ws/x", "plain\n");
+
 	scratch_mkdir(scratch, "ws/src");
 	scratch_mkdir(scratch, "ws/share/aisbx");
-	return file && secret && symlink("home/.ssh/id_rsa", key) == 0 &&
-	       symlink("/etc/x", out) == 0 && symlink("/bin/true", planted) == 0;
+	return file && secret && other && plain && symlink("../home/.ssh/id_rsa", link) == 0 &&
+	       symlink("home/.ssh/id_rsa", key) == 0 && symlink("/etc/x", out) == 0 &&
+	       symlink("/bin/true", planted) == 0;
 }
 
 int main(void)
@@ -166,6 +266,7 @@ int main(void)
 
 	if (tap_ok(furnish(&scratch), "a workspace stands")) {
 		test_rows(&request);
+		test_links(&request);
 		test_surroundings(&request, scratch.dir);
 	}
 	scratch_close(&scratch);

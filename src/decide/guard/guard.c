@@ -279,6 +279,20 @@ static const char *base_name(const char *word)
 	return slash ? slash + 1 : word;
 }
 
+static bool names_directory(const struct guard_request *request, const char **ret_what)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 1; i < request->command->count; i++) {
+		*ret_what = request->command->items[i];
+		if (resolve(request, *ret_what, path) && stat(path, &st) == 0 &&
+		    S_ISDIR(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
 /* Why the command may not run directly; NULL when it may. RET_WHAT: what that is about. */
 static const char *why_not_direct(const struct guard_request *request, const char **ret_what)
 {
@@ -298,6 +312,8 @@ static const char *why_not_direct(const struct guard_request *request, const cha
 	/* A link in the tree is enough to lead to a credential; a sandbox hides them. */
 	if (row->operands == OPERANDS_TREES && is_recursive(request->command))
 		return "reads whole trees, whatever is in them";
+	if (row->operands == OPERANDS_PAIRS && names_directory(request, ret_what))
+		return "reads what lies in a directory, wherever links there lead";
 	return NULL;
 }
 

@@ -10,6 +10,7 @@ enum reader_operands {
 	OPERANDS_NONE,	/* other words would change something: date sets the clock */
 	OPERANDS_WORDS, /* mean nothing but themselves */
 	OPERANDS_FILES, /* are read */
+	OPERANDS_PAIRS, /* are compared: of a directory, what lies in it is read */
 	OPERANDS_TREES, /* are read with all that lies below */
 };
 
