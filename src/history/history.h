@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/value.h"
+#include "history/log_files.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,10 +69,15 @@ struct history_bounds {
 	uint64_t age_ms;    /* older runs go; 0: none do */
 	uint64_t rows;	    /* more than that many go, oldest first; 0: none do */
 	uint64_t log_bytes; /* kept output beyond that goes, oldest first; 0: none does */
+	uint64_t log_count;
 };
 
 /* Removes what is out of bounds, with its kept output; says what in {runs, logs, bytes}. */
 int history_trim(struct history *history, const struct history_bounds *bounds,
 		 struct value **ret_removed, struct error *err);
+
+/* Removes the oldest kept output of OWNER's runs beyond BOUNDS. */
+int history_trim_owner(struct history *history, const char *owner, const struct log_bounds *bounds,
+		       struct log_removed *removed, struct error *err);
 
 #endif

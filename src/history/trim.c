@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "history/history.h"
+#include "history/log_files.h"
 #include "history/parts.h"
 
 #include <errno.h>
@@ -12,57 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct log_file {
-	char *name; /* the run's id: sorts by time */
-	uint64_t bytes;
-};
-
-struct log_files {
-	struct log_file *items;
-	size_t count;
-	uint64_t bytes;
-	int dir_fd;
-};
-
-static void log_files_done(struct log_files *files)
-{
-	for (size_t i = 0; i < files->count; i++)
-		free(files->items[i].name);
-	free(files->items);
-	fd_close(&files->dir_fd);
-}
-
-static int by_name(const void *left, const void *right)
-{
-	const struct log_file *a = left, *b = right;
-
-	return strcmp(a->name, b->name);
-}
-
-static void log_files_read(const char *state_dir, struct log_files *ret_files)
-{
-	owned(free_ptr) char *path = xasprintf("%s/logs", state_dir);
-	owned(dir_close) DIR *dir = opendir(path);
-	struct dirent *entry;
-	struct stat st;
-
-	if (!dir)
-		return;
-	ret_files->dir_fd = fcntl(dirfd(dir), F_DUPFD_CLOEXEC, 3);
-	while (dir_next(dir, &entry) > 0) {
-		if (entry->d_name[0] == '.' ||
-		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		ret_files->items =
-			xrealloc(ret_files->items, ret_files->count + 1, sizeof(struct log_file));
-		ret_files->items[ret_files->count++] =
-			(struct log_file){ xstrdup(entry->d_name), (uint64_t)st.st_blocks * 512 };
-		ret_files->bytes += (uint64_t)st.st_blocks * 512;
-	}
-	if (ret_files->count)
-		qsort(ret_files->items, ret_files->count, sizeof(struct log_file), by_name);
-}
 
 /* The first run that stays: everything that sorts before it goes. "" when all do. */
 static int find_first_kept(struct history *history, const struct history_bounds *bounds,
@@ -124,32 +74,13 @@ static int delete_rows(struct history *history, const char *id, int64_t *ret_run
 	return db_commit(history->db, err);
 }
 
-/* Oldest first: those of runs that are gone, then until the rest fits. */
-static void delete_logs(struct log_files *files, const char *first_kept, uint64_t bound,
-			uint64_t *ret_count, uint64_t *ret_bytes)
-{
-	uint64_t left = files->bytes;
-
-	for (size_t i = 0; i < files->count; i++) {
-		const struct log_file *file = &files->items[i];
-		bool is_over = bound && left > bound;
-
-		if (strcmp(file->name, first_kept) >= 0 && !is_over)
-			break;
-		if (unlinkat(files->dir_fd, file->name, 0) < 0)
-			continue;
-		left -= file->bytes;
-		*ret_bytes += file->bytes;
-		(*ret_count)++;
-	}
-}
-
 int history_trim(struct history *history, const struct history_bounds *bounds,
 		 struct value **ret_removed, struct error *err)
 {
 	owned(log_files_done) struct log_files files = { .dir_fd = -1 };
 	owned(str_done) struct str first_kept = STR_INIT;
-	uint64_t logs = 0, bytes = 0;
+	const struct log_bounds log_bounds = { bounds->log_bytes, bounds->log_count };
+	struct log_removed removed = { 0 };
 	int64_t runs = 0;
 
 	if (find_first_kept(history, bounds, &first_kept, err) < 0)
@@ -159,10 +90,58 @@ int history_trim(struct history *history, const struct history_bounds *bounds,
 	if (first_kept.len && delete_rows(history, first_kept.data, &runs, err) < 0)
 		return -1;
 	log_files_read(history->state_dir, &files);
-	delete_logs(&files, str_cstr(&first_kept), bounds->log_bytes, &logs, &bytes);
+	log_files_trim(&files, str_cstr(&first_kept), &log_bounds, &removed);
 	*ret_removed = value_new_map();
 	value_add(*ret_removed, "runs", value_new_int(runs));
-	value_add(*ret_removed, "logs", value_new_int((int64_t)logs));
-	value_add(*ret_removed, "bytes", value_new_int((int64_t)bytes));
+	value_add(*ret_removed, "logs", value_new_int((int64_t)removed.count));
+	value_add(*ret_removed, "bytes", value_new_int((int64_t)removed.bytes));
+	return 0;
+}
+
+/* Moves what is not OWNER's out of FILES. */
+static int select_owner(struct history *history, const char *owner, struct log_files *files,
+			struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+	size_t kept = 0;
+
+	if (db_prepare(history->db, "SELECT count(*) FROM runs WHERE run_id=? AND owner=?", &row,
+		       err) < 0)
+		return -1;
+	db_bind_text(row, 2, owner);
+	for (size_t i = 0; i < files->count; i++) {
+		bool is_theirs;
+
+		db_bind_text(row, 1, files->items[i].name);
+		if (db_step(row, err) < 0)
+			return -1;
+		is_theirs = db_int(row, 0) > 0;
+		/* The one row is read: the second step makes the statement ready for the next name. */
+		if (db_step(row, err) < 0)
+			return -1;
+		if (is_theirs) {
+			struct log_file moved = files->items[kept];
+
+			files->items[kept++] = files->items[i];
+			files->items[i] = moved;
+		} else {
+			files->bytes -= files->items[i].bytes;
+		}
+	}
+	for (size_t i = kept; i < files->count; i++)
+		free(files->items[i].name);
+	files->count = kept;
+	return 0;
+}
+
+int history_trim_owner(struct history *history, const char *owner, const struct log_bounds *bounds,
+		       struct log_removed *removed, struct error *err)
+{
+	owned(log_files_done) struct log_files files = { .dir_fd = -1 };
+
+	log_files_read(history->state_dir, &files);
+	if (select_owner(history, owner, &files, err) < 0)
+		return -1;
+	log_files_trim(&files, "", bounds, removed);
 	return 0;
 }

@@ -154,6 +154,37 @@ def test_mistakes(home):
         tap.ok(refused(done, code), f"artifact {' '.join(words)}: exit {code}", done)
 
 
+def test_room(home):
+    """What an owner may keep is bounded by bytes and by number; what another owner has does not count."""
+    store = home.path + "/.local/share/aisbx/artifacts"
+    home.call("create", "r")
+    home.call("exec", "r", "--", "sh", "-c", "mkdir many; for i in 1 2 3; do head -c 4000 /dev/zero >many/$i; done; echo small >small")
+    model = home.data("artifact", "save", "r", "small")
+
+    def forge(number, size, owner):
+        """A record as `save` would have left it."""
+        name = f"01AAAAAAAAAAAAAAAAAAAA{number:04d}"
+        with open(f"{store}/{name}", "w") as out:
+            json.dump({**model, "artifact_id": name, "size": size, "owner": owner}, out)
+        return f"{store}/{name}"
+    others = forge(1, 1 << 40, "program")
+    tap.equal(home.call("artifact", "save", "r", "small").returncode, 0, "what another owner keeps takes no room")
+    large = forge(2, 10 << 30, None)
+    for words in (("small",), ("many",), ("many/1",)):
+        done = home.call("artifact", "save", "r", *words)
+        tap.ok(refused(done, 4, "aisbx artifact rm"), f"10 GiB are kept: {words[0]} is refused, with the way out", done)
+    tap.equal(home.call("artifact", "save", "r", "small", "--max", "11g").returncode, 0, "--max gives more room")
+    tap.equal(home.call("artifact", "rm", os.path.basename(large)).returncode, 0, "one is forgotten")
+    tap.equal(home.call("artifact", "save", "r", "many").returncode, 0, "and there is room again")
+    tap.ok(refused(home.call("artifact", "save", "r", "many", "--max", "10k"), 4, "at most 4096 with 10k"), "a smaller bound holds, too")
+    forged = [forge(number, 0, None) for number in range(10, 10 + 4096)]
+    done = home.call("artifact", "save", "r", "small")
+    tap.ok(refused(done, 4, "at most 4096"), "4,096 are enough, however small", done)
+    for path in [others, *forged]:
+        os.unlink(path)
+    tap.equal(home.call("artifact", "save", "r", "small").returncode, 0, "without them all is as before")
+
+
 def main():
     with Home(prefix="aisbx-artifact-") as home:
         first = home.call("run", "--", "true")
@@ -166,6 +197,7 @@ def main():
         tap.attempt(test_kept, home, row)
         tap.attempt(test_consent, home)
         tap.attempt(test_mistakes, home)
+        tap.attempt(test_room, home)
     return tap.done()
 
 

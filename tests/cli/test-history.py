@@ -217,6 +217,20 @@ def test_guard():
     tap.equal(call("guard").returncode, 2, "nothing to decide about is a mistake")
 
 
+def test_bounded():
+    """Kept output stays in bounds without gc: a run that adds much removes the oldest."""
+    logs = os.path.join(ENV["XDG_STATE_HOME"], "aisbx", "logs")
+    for number in range(20000):
+        with open(f"{logs}/01AAAAAAAAAAAAAAAAAAA{number:05d}", "w"):
+            pass
+    call("run", "--", "sh", "-c", "head -c 1100000 /dev/zero")
+    left = os.listdir(logs)
+    tap.equal((len(left), f"01AAAAAAAAAAAAAAAAAAA{0:05d}" in left), (20000, False), "20,000 are kept, the oldest goes first")
+    for name in left:
+        if name.startswith("01AAAA"):
+            os.unlink(f"{logs}/{name}")
+
+
 def main():
     test_empty()
     runs = test_runs()
@@ -230,6 +244,7 @@ def main():
         test_events()
         test_top()
         test_gc()
+        test_bounded()
     test_guard()
     subprocess.run(["rm", "-rf", scratch], check=False)
     return tap.done()

@@ -10,6 +10,7 @@ import os
 import resource
 import select
 import socket
+import sqlite3
 import sys
 import threading
 
@@ -23,6 +24,7 @@ from mcpweb import HELLO, MODERN, Stream, Web, messages  # noqa: E402
 tap = Tap()
 MESSAGE_MAX, DEPTH_MAX, VALUES_MAX, UNREAD_MAX = 4 << 20, 64, 100000, 8 << 20
 CONNECTIONS_TRIED, CONNECTIONS_MAX = 1300, 1024
+LOGS_MAX = 10000
 HARD_NOFILE = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 RUNNING_MAX, WAITING_MAX, QUESTIONS_MAX, SESSIONS_MAX = 32, 256, 32, 256
 
@@ -117,6 +119,33 @@ def test_unread_output(home):
         with open(f"/proc/{server.process.pid}/status") as file:
             most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
         tap.ok(slow() or most < 40 << 10, f"{count} answers of {size >> 10} KiB have waited in at most {most} KiB", most)
+
+
+def test_logs(home):
+    """More kept output than an owner may have: the oldest of that owner goes, and nothing of others."""
+    state = home.path + "/.local/state/aisbx"
+    big = "head -c 1100000 /dev/zero | tr '\\0' x"
+    home.call("run", "--", "echo", "a person's")
+    home.call("history")
+    mine = os.listdir(state + "/logs")
+    with Server(home, "--owner", "logs") as server:
+        server.data("sandbox_run", script=big)
+        home.call("history")
+        names = [f"01AAAAAAAAAAAAAAAAAAA{number:05d}" for number in range(LOGS_MAX)]
+        with sqlite3.connect(state + "/history.db") as base:
+            base.executemany("INSERT INTO runs(run_id, command, status, started_ms, owner) VALUES(?, '[]', 'success', 1, ?)",
+                             [(name, "logs" if name > names[0] else "another") for name in names])
+        base.close()
+        for name in names:
+            with open(f"{state}/logs/{name}", "w"):
+                pass
+        server.data("sandbox_run", script=big)
+        left = set(os.listdir(state + "/logs"))
+    tap.equal(len(left) - len(mine) - 1, LOGS_MAX, f"{LOGS_MAX} logs of one owner are kept")
+    tap.ok(names[1] not in left and names[-1] in left, "the oldest goes first", sorted(left)[:3])
+    tap.ok(names[0] in left and left.issuperset(mine), "those of others stay, however old", sorted(left)[:3])
+    for name in left.difference(mine):
+        os.unlink(f"{state}/logs/{name}")
 
 
 def stuck_reader(web, body):
@@ -268,7 +297,7 @@ def test_idle_connections(web):
 
 
 with Home("mcp-bounds-") as home:
-    for test in (test_messages, test_calls, test_questions, test_unread_output):
+    for test in (test_messages, test_calls, test_questions, test_unread_output, test_logs):
         tap.attempt(test, home)
     with Web(home) as web:
         for test in ((test_unread_answers, web), (test_unread_stream, web), (test_sessions, web),

@@ -310,6 +310,46 @@ static void test_bounds(void)
 	scratch_close(&scratch);
 }
 
+/* Output of four runs, two of which are a program's: its bound touches no other. */
+static void test_owner_bounds(void)
+{
+	const struct log_bounds none = { 0 }, one = { .count = 1 }, small = { .bytes = 1 };
+	owned(history_release) struct history *history = NULL;
+	struct log_removed removed = { 0 };
+	struct error err = { 0 };
+	struct scratch scratch;
+	char ids[4][ID_RUN_SIZE], live[48];
+
+	scratch_open(&scratch);
+	for (uint64_t i = 0; i < 4; i++) {
+		char name[48];
+
+		make_id(13 + i, ids[i]);
+		(void)snprintf(name, sizeof(name), "logs/%.26s", ids[i]);
+		append(scratch.dir, SPOOL_START,
+		       "{\"run_id\":\"%s\",\"command\":[\"x\"],\"owner\":\"%s\","
+		       "\"started\":\"2026-11-15T00:00:00.000Z\",\"supervisor\":1}",
+		       ids[i], i < 2 ? "p" : "o");
+		free(scratch_write(&scratch, name, "o 0.000 1\nx\n"));
+	}
+	history = must_open(scratch.dir);
+	tap_ok(history_trim_owner(history, "p", &none, &removed, &err) == 0 && removed.count == 0,
+	       "without a bound nothing goes %s", err.text);
+	tap_ok(history_trim_owner(history, "p", &one, &removed, &err) == 0 && removed.count == 1,
+	       "one of the program's two goes");
+	tap_ok(history_trim_owner(history, "q", &small, &removed, &err) == 0 && removed.count == 1,
+	       "another owner has none");
+	(void)snprintf(live, sizeof(live), "live/%.26s", ids[1]);
+	owned(free_ptr) char *path = scratch_write(&scratch, live, "");
+
+	tap_ok(history_trim_owner(history, "p", &small, &removed, &err) == 0 && removed.count == 1,
+	       "a run under way keeps its output");
+	tap_ok(unlink(path) == 0 && history_trim_owner(history, "p", &small, &removed, &err) == 0 &&
+		       removed.count == 2,
+	       "afterwards it goes, and those of others stay");
+	scratch_close(&scratch);
+}
+
 static void test_damage(void)
 {
 	struct history *history = NULL;
@@ -333,6 +373,7 @@ int main(void)
 	test_retiring();
 	test_figures();
 	test_bounds();
+	test_owner_bounds();
 	test_damage();
 	return tap_done();
 }

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #define RECORD_MAX ((size_t)16 << 20)
@@ -115,6 +116,8 @@ struct saving {
 	struct delta delta;
 	bool has_delta;
 	char *run_id;
+	int dir_fd; /* of the records; locked while room is counted and taken */
+	struct artifact_room room;
 };
 
 static void saving_done(struct saving *saving)
@@ -125,6 +128,7 @@ static void saving_done(struct saving *saving)
 		view_close(&saving->stack);
 	opened_close(&saving->opened);
 	free(saving->run_id);
+	fd_close(&saving->dir_fd);
 }
 
 static void add_file(struct value *row, const struct stat *st, const char *sha256)
@@ -176,7 +180,8 @@ static int add_entry(struct saving *saving, const struct delta_entry *entry, con
 		fd = open_readable(saving, side);
 		if (fd < 0)
 			return error_errno(err, ERROR_HOST, "%s", entry->path);
-		if (cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
+		if (artifact_room_take(&saving->room, (uint64_t)side->st.st_size, err) < 0 ||
+		    cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 			return -1;
 	}
 	row = value_append(entries, value_new_map());
@@ -255,25 +260,27 @@ static int save_object(struct saving *saving, const char *path, struct value *re
 		return error_set(err, ERROR_DENIED, "%s: neither a file nor a directory", path);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
-	if (cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
+	if (artifact_room_take(&saving->room, (uint64_t)st.st_size, err) < 0 ||
+	    cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 		return -1;
 	value_add(record, "kind", value_new_text("file"));
 	add_file(record, &st, sha256);
 	return 0;
 }
 
-static int write_record(const struct saving *saving, const char *id, const struct value *record,
+static int write_record(struct saving *saving, const char *id, const struct value *record,
 			struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
-	owned(fd_close) int dir_fd = -1;
 
 	json_write(&text, record, 0);
 	if (text.len > RECORD_MAX)
 		return error_set(err, ERROR_DENIED, "too many files for one artifact");
-	if (artifact_directory(&saving->opened.store, &dir_fd, err) < 0)
+	if (artifact_room_take(&saving->room, text.len, err) < 0 ||
+	    store_replace(saving->dir_fd, id, str_cstr(&text), text.len, true, err) < 0)
 		return -1;
-	return store_replace(dir_fd, id, str_cstr(&text), text.len, true, err);
+	saving->room.count++;
+	return 0;
 }
 
 /* An absolute path of the view, without dots. */
@@ -302,6 +309,7 @@ static int save_path(struct saving *saving, const char *word, struct value *list
 	value_add(record, "artifact_id", value_new_text(id));
 	workspace_add_path(record, workspace_relative(path, saving->opened.sandbox.workspace));
 	value_add(record, "sandbox", value_new_text(saving->opened.sandbox.name));
+	value_add(record, "owner", value_new_text(saving->opened.sandbox.owner));
 	value_add(record, "run_id", value_new_text(saving->run_id));
 	value_add(record, "time", workspace_time(clock_epoch_ms()));
 	if (save_object(saving, path, record, err) < 0 || write_record(saving, id, record, err) < 0)
@@ -312,10 +320,22 @@ static int save_path(struct saving *saving, const char *word, struct value *list
 	return 0;
 }
 
-int engine_artifact_save(const char *sandbox, const struct strv *paths, struct value **ret_list,
-			 struct error *err)
+/* Two at once would each see the same room: the second one waits for the first. */
+static int count_room(struct saving *saving, uint64_t bytes_max, struct error *err)
 {
-	owned(saving_done) struct saving saving = { .has_stack = false };
+	if (artifact_directory(&saving->opened.store, &saving->dir_fd, err) < 0)
+		return -1;
+	while (flock(saving->dir_fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return error_errno(err, ERROR_HOST, "cannot lock 'artifacts' in the store");
+	return artifact_room_read(saving->dir_fd, saving->opened.sandbox.owner, bytes_max,
+				  &saving->room, err);
+}
+
+int engine_artifact_save(const char *sandbox, const struct strv *paths, uint64_t bytes_max,
+			 struct value **ret_list, struct error *err)
+{
+	owned(saving_done) struct saving saving = { .has_stack = false, .dir_fd = -1 };
 	owned(value_release) struct value *list = value_new_list();
 
 	opened_init(&saving.opened);
@@ -323,6 +343,8 @@ int engine_artifact_save(const char *sandbox, const struct strv *paths, struct v
 	    engine_view(&saving.opened.sandbox, NULL, &saving.stack, err) < 0)
 		return -1;
 	saving.has_stack = true;
+	if (count_room(&saving, bytes_max, err) < 0)
+		return -1;
 	saving.run_id = engine_last_run(sandbox);
 	for (size_t i = 0; i < paths->count; i++)
 		if (save_path(&saving, paths->items[i], list, err) < 0)

@@ -2,7 +2,7 @@
  * Build outputs that are kept: contents in the store by their digest, one record each with where they came from. Only in
  * the program with libraries.
  *
- * A record is {artifact_id, path, kind, size, mode, sha256, sandbox, run_id, time, entries}; kind is file or directory.
+ * A record is {artifact_id, path, kind, size, mode, sha256, sandbox, owner, run_id, time, entries}; kind is file or directory.
  * Of a directory, entries are the files and links the sandbox made in it, and sha256 covers all of them.
  */
 #ifndef ENGINE_ARTIFACT_H
@@ -13,10 +13,16 @@
 #include "base/value.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Keeps each of PATHS (relative to the workspace, or absolute) as the sandbox has it now: a list of records. */
-int engine_artifact_save(const char *sandbox, const struct strv *paths, struct value **ret_list,
-			 struct error *err);
+#define ARTIFACT_BYTES_MAX (UINT64_C(10) << 30)
+
+/*
+ * Keeps each of PATHS (relative to the workspace, or absolute) as the sandbox has it now: a list of records. Up to 4,096
+ * artifacts and BYTES_MAX of the sandbox's owner, programs and people apart; beyond, ERROR_DENIED.
+ */
+int engine_artifact_save(const char *sandbox, const struct strv *paths, uint64_t bytes_max,
+			 struct value **ret_list, struct error *err);
 
 /* All records, newest first, without their entries. */
 int engine_artifact_list(struct value **ret_list, struct error *err);

@@ -1,6 +1,7 @@
 /* What ran, as operations ask for it: the caller's history, and the kept output of runs. */
 #include "app/record/history.h"
 
+#include "app/record/log_room.h"
 #include "base/own.h"
 #include "host/host.h"
 
@@ -25,6 +26,17 @@ int engine_history(struct history **ret_history, struct error *err)
 	owned(free_ptr) char *dir = state_dir(err);
 
 	return dir ? history_open(dir, ret_history, err) : -1;
+}
+
+int engine_log_trim_owner(const char *state_dir, const char *owner, struct error *err)
+{
+	const struct log_bounds bounds = { LOG_OWNER_BYTES_MAX, LOG_OWNER_COUNT_MAX };
+	owned(history_release) struct history *history = NULL;
+	struct log_removed removed = { 0 };
+
+	if (history_open(state_dir, &history, err) < 0)
+		return -1;
+	return history_trim_owner(history, owner, &bounds, &removed, err);
 }
 
 int engine_log_open(const char *run, const char *owner, struct engine_log *ret_log,

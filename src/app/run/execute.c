@@ -10,6 +10,7 @@
 #include "app/prepare/mask_lists.h"
 #include "app/prepare/driver_choice.h"
 #include "app/config/profile_load.h"
+#include "app/record/log_room.h"
 #include "app/record/record.h"
 #include "app/vet/vet.h"
 #include "app/config/rule_list.h"
@@ -286,6 +287,7 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 	/* The command has run: a full disk now is no reason to lose its result. */
 	if (spool_fd >= 0)
 		(void)record_end(result, spool_fd, &ignored);
+	log_room_keep(spec->state_dir, how->owner, result);
 	return status;
 }
 

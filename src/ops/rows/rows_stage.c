@@ -55,6 +55,9 @@ const struct op stage_row = {
 };
 
 static const struct op_param artifact_params[] = {
+	{ .name = "max",
+	  .metavar = "SIZE",
+	  .help = "save: room for all that is kept, default 10g" },
 	{ .name = "force", .kind = PARAM_SWITCH, .help = "get: replace what is there already" },
 	{ .name = "allow-path",
 	  .kind = PARAM_LIST,
@@ -85,7 +88,9 @@ const struct op artifact_row = {
 	.columns = artifact_columns,
 	.help = "save keeps files as the sandbox has them now, or all it made in a directory,\n"
 		"with size, permissions, sha256, the sandbox and its last run. They outlive the\n"
-		"sandbox. show prints a file (up to 4 MiB), or what a directory has; IN is a\n"
+		"sandbox. Up to 4,096 artifacts and 10 GiB are kept (--max), and as much for\n"
+		"each owner of an MCP server; beyond that save refuses. show prints a file (up to "
+		"4 MiB), or what a directory has; IN is a\n"
 		"path in it. get writes one to a file or into a directory, checks its sha256, and\n"
 		"leaves alone what is there unless --force; it is a promotion, which asks about\n"
 		"what could make something run, and can be undone. rm forgets one; gc frees its\n"

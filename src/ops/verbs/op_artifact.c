@@ -1,6 +1,7 @@
 /* `artifact save|ls|show|get|rm`: build outputs that outlive their sandbox. */
 #include "base/json_write.h"
 #include "base/own.h"
+#include "base/units.h"
 #include "app/change/artifact.h"
 #include "app/record/history.h"
 #include "ops/rows/rows.h"
@@ -14,13 +15,18 @@
 static int save(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
+	const char *most = op_arg_text(call, "max");
+	int64_t bytes_max = (int64_t)ARTIFACT_BYTES_MAX;
 
+	if (most && units_size("--max", most, &bytes_max, err) < 0)
+		return -1;
 	for (size_t i = 2; i < call->words.count; i++) {
 		owned(free_ptr) char *path = words_read_path(call->words.items[i]);
 
 		strv_add(&paths, path ? path : call->words.items[i]);
 	}
-	if (engine_artifact_save(call->words.items[1], &paths, &call->answer, err) < 0)
+	if (engine_artifact_save(call->words.items[1], &paths, (uint64_t)bytes_max, &call->answer,
+				 err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
