@@ -23,7 +23,8 @@ static void close_stream(struct stream *stream, bool is_shared)
 static void pass(struct stdio *stdio, struct stream *stream, const char *bytes, size_t len)
 {
 	stream->captured->bytes += len;
-	run_log_add(stdio->log, stream->tag, bytes, len);
+	if (!stream->is_exact)
+		run_log_add(stdio->log, stream->tag, bytes, len);
 	if (stdio->capture) {
 		size_t room = stream->captured->kept.len < stdio->keep_bytes
 				      ? (size_t)(stdio->keep_bytes - stream->captured->kept.len)
@@ -60,7 +61,7 @@ static ssize_t fill(struct stdio *stdio, struct stream *stream)
 	/* A pty's master answers EIO when the last slave is closed. */
 	if (got <= 0)
 		close_stream(stream, stdio->use_pty && stream->tag == 'o' && stdio->io.tty[1]);
-	if (stdio->words.count > 0)
+	if (stdio->words.count > 0 && !stream->is_exact)
 		pass_scrubbed(stdio, stream, got > 0 ? (size_t)got : 0);
 	else if (got > 0)
 		pass(stdio, stream, stream->buffer, (size_t)got);

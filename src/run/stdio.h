@@ -33,6 +33,7 @@ struct stream {
 	size_t start, end;
 	struct scrub scrub;
 	struct str clean;
+	bool is_exact;	   /* secrets stay in it, and it is not logged */
 	bool to_may_block; /* a pipe, socket or terminal: small portions only */
 	int lost_errno; /* why the caller's file took no more; 0: it did, or nobody reads it any more */
 };

@@ -134,6 +134,7 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, const struct run_op
 	for (int i = 0; i < 3; i++)
 		stdio->child_fds[i] = stdio->io.fds[i] = -1;
 	stdio->capture = options->capture;
+	stdio->out.is_exact = options->capture && options->is_exact;
 	stdio->passes_on = !options->capture && !options->desk;
 	stdio->keep_bytes = spec->limits.output_bytes;
 	stdio->log = log;

@@ -12,7 +12,9 @@
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
 
 struct engine_run_options {
-	bool capture;	/* keep the streams in the result instead of passing them on (--json) */
+	bool capture; /* keep the streams in the result instead of passing them on (--json) */
+	/* With capture: the result's stdout is what the command wrote, secrets as well, and is in no log. Never shown. */
+	bool is_exact;
 	bool has_score; /* descriptor 3 of this process is the command's, too: checks of a race */
 	bool list_changes; /* fill the result's `changed` (--name-status) */
 	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */

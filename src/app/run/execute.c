@@ -298,6 +298,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
+					   .is_exact = how->options->is_exact,
 					   .nursery_fd = how->options->nursery_fd,
 					   .ahead = how->ahead,
 					   .asked_ns = how->asked_ns,

@@ -22,7 +22,7 @@
 
 #define READ_DEFAULT (64 << 10)
 #define READ_MAX (1 << 20)
-/* As base64 within what is kept of output where nobody says more. */
+/* Within what is kept of output by default. */
 #define EDIT_MAX (750 << 10)
 #define WRITE_MAX ((size_t)64 << 20)
 #define ENTRIES_MAX 1000
@@ -43,8 +43,8 @@
 		"size=$(wc -c < \"$1\") || exit 1; echo $size >&2; "
 
 static const char read_script[] = WANT_FILE "tail -c \"+$2\" < \"$1\" | head -c \"$3\"";
-/* As base64: the output is searched for secrets, and what is written back must be the file's own bytes. */
-static const char fetch_script[] = WANT_FILE "[ $size -gt \"$2\" ] || base64 < \"$1\"";
+/* What is written back must be the file's own bytes, so this output is not searched for secrets (is_exact). */
+static const char fetch_script[] = WANT_FILE "[ $size -gt \"$2\" ] || cat < \"$1\"";
 /*
  * Whole or not at all: beside the file, as many bytes as there are, then in its place with its mode. Where nothing can
  * be made beside it, or it is a mount of its own, it is written as it stands. Not where it is no longer what was edited.
@@ -74,7 +74,8 @@ static const char list_script[] =
 static int run_script(struct op_call *call, const char *script, const struct strv *words,
 		      struct run_result *result, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct engine_run_options options = { .capture = true,
+						    .is_exact = script == fetch_script };
 	owned(request_done) struct request request;
 	const char *path = words->count > 0 ? words->items[0] : ".";
 	char shown[STR_SHOWN_SIZE], place[STR_SHOWN_SIZE];
@@ -296,7 +297,8 @@ static int fetch_file(struct op_call *call, struct str *ret_bytes, struct error 
 	size = strtoll(str_cstr(&result.err.kept), NULL, 10);
 	if (size > EDIT_MAX)
 		return error_set(err, ERROR_USAGE, "the file is too large to edit; write it anew");
-	if (!decode(&result.out.kept, ret_bytes) || (long long)ret_bytes->len != size)
+	str_add_bytes(ret_bytes, result.out.kept.data, result.out.kept.len);
+	if ((long long)ret_bytes->len != size)
 		return error_set(err, ERROR_CONFLICT,
 				 "the file changed while it was read, or its content does not come "
 				 "out whole (see --output); nothing was written");
