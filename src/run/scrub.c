@@ -1,5 +1,5 @@
 /* Keeping secrets out of a stream. */
-#include "run/scrub.h"
+#include "run/scrub_reader.h"
 
 #include "base/own.h"
 
@@ -83,11 +83,26 @@ static void index_patterns(struct scrub_words *words)
 		words->by_first[at[(unsigned char)words->items[i].bytes[0]]++] = i;
 }
 
-static bool is_first(const struct scrub_words *words, char byte)
+/* What decoders ask of the patterns. */
+static void note_beginnings(struct scrub_words *words)
 {
-	unsigned char index = (unsigned char)byte;
+	uint32_t longest = 1;
 
-	return words->first_at[index + 1] > words->first_at[index];
+	for (size_t i = 0; i < words->count; i++) {
+		const struct scrub_pattern *pattern = &words->items[i];
+		unsigned char first = (unsigned char)pattern->bytes[0];
+
+		longest = pattern->len > longest ? pattern->len : longest;
+		words->is_first[first] = true;
+		words->has_space |= memchr(pattern->bytes, ' ', pattern->len) != NULL;
+		words->begins_two[first >> 6] = true;
+		words->begins_four[first >> 4] = true;
+		words->begins_six[first >> 2] = true;
+	}
+	words->longest = longest;
+	words->ring_mask = 1;
+	while (words->ring_mask < longest)
+		words->ring_mask = words->ring_mask * 2 + 1;
 }
 
 void scrub_words_init(struct scrub_words *words, const struct secrets *secrets)
@@ -101,6 +116,8 @@ void scrub_words_init(struct scrub_words *words, const struct secrets *secrets)
 		add_lines(words, secret);
 	}
 	index_patterns(words);
+	note_beginnings(words);
+	words->beginnings = scrub_beginnings_new(words);
 }
 
 void scrub_words_done(struct scrub_words *words)
@@ -112,14 +129,20 @@ void scrub_words_done(struct scrub_words *words)
 	}
 	free(words->items);
 	free(words->by_first);
+	free(words->beginnings);
 	memset(words, 0, sizeof(*words));
 }
 
 void scrub_init(struct scrub *scrub, const struct scrub_words *words)
 {
-	*scrub = (struct scrub){ .words = words,
-				 .states = xcalloc(words->count + 1, sizeof(uint32_t)),
-				 .active = xcalloc(words->count + 1, sizeof(uint32_t)) };
+	*scrub = (struct scrub){ .words = words };
+	for (size_t i = 0; words->count > 0 && i < SCRUB_READINGS; i++) {
+		struct scrub_reader *reader = &scrub->readers[i];
+
+		reader->states = xcalloc(words->count, sizeof(uint32_t));
+		reader->active = xcalloc(words->count, sizeof(uint32_t));
+		reader->starts = xcalloc(words->ring_mask + 1, sizeof(uint32_t));
+	}
 }
 
 void scrub_done(struct scrub *scrub)
@@ -127,10 +150,13 @@ void scrub_done(struct scrub *scrub)
 	if (scrub->held.data)
 		explicit_bzero(scrub->held.data, scrub->held.cap);
 	str_done(&scrub->held);
-	free(scrub->states);
-	free(scrub->active);
+	for (size_t i = 0; i < SCRUB_READINGS; i++) {
+		free(scrub->readers[i].states);
+		free(scrub->readers[i].active);
+		free(scrub->readers[i].starts);
+	}
 	free(scrub->marks);
-	*scrub = (struct scrub){ 0 };
+	explicit_bzero(scrub, sizeof(*scrub));
 }
 
 static void hold(struct scrub *scrub, char byte)
@@ -143,45 +169,32 @@ static void hold(struct scrub *scrub, char byte)
 	str_add_char(&scrub->held, byte);
 }
 
-/* The last LEN held bytes are this pattern, whatever they were part of before; of two that end here, the longer counts. */
-static void mark(struct scrub *scrub, uint32_t pattern, uint32_t len)
+/* Whatever they were part of before; of two that end at the same place, the longer counts. */
+void scrub_mark(struct scrub *scrub, uint32_t pattern, struct scrub_span span)
 {
-	size_t from = scrub->held.len - len;
-	uint32_t other = scrub->marks[scrub->held.len - 1] / 2;
+	int32_t from = (int32_t)(span.from - scrub->released);
+	size_t end = span.to - scrub->released;
 
-	if (other > 0 && scrub->words->items[other - 1].len >= len)
+	if (span.to == scrub->last.to && span.to - span.from <= scrub->last.to - scrub->last.from)
 		return;
-	for (size_t i = from; i < scrub->held.len; i++)
+	scrub->last = span;
+	from = from < 0 ? 0 : from;
+	for (size_t i = (size_t)from; i < end && i < scrub->held.len; i++)
 		scrub->marks[i] = (pattern + 1) * 2;
-	scrub->marks[from] |= 1;
-}
-
-/* Follows one byte through one pattern. How much of it the stream ends in now. */
-static uint32_t follow(struct scrub *scrub, uint32_t index, char byte)
-{
-	const struct scrub_pattern *pattern = &scrub->words->items[index];
-	uint32_t state = scrub->states[index];
-
-	while (state > 0 && pattern->bytes[state] != byte)
-		state = pattern->fallback[state - 1];
-	if (pattern->bytes[state] == byte)
-		state++;
-	if (state == pattern->len) {
-		mark(scrub, index, pattern->len);
-		state = pattern->fallback[state - 1];
-	}
-	scrub->states[index] = state;
-	return state;
+	if ((size_t)from < scrub->held.len)
+		scrub->marks[from] |= 1;
 }
 
 /* Gives out the first COUNT held bytes. */
 static void release(struct scrub *scrub, size_t count, struct str *out)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0, next; i < count; i = next) {
 		uint32_t mark = scrub->marks[i];
 
+		for (next = i + 1; mark == 0 && next < count && scrub->marks[next] == 0; next++)
+			;
 		if (mark == 0)
-			str_add_char(out, scrub->held.data[i]);
+			str_add_bytes(out, scrub->held.data + i, next - i);
 		else if ((mark & 1) || mark / 2 != scrub->shown)
 			str_addf(out, "[secret %s]", scrub->words->items[mark / 2 - 1].name);
 		scrub->shown = mark / 2;
@@ -192,67 +205,92 @@ static void release(struct scrub *scrub, size_t count, struct str *out)
 	memmove(scrub->marks, scrub->marks + count,
 		(scrub->held.len - count) * sizeof(scrub->marks[0]));
 	str_truncate(&scrub->held, scrub->held.len - count);
+	scrub->released += (uint32_t)count;
 }
 
-/* Follows one byte through the patterns that are begun or that it begins. How many bytes must be held. */
-static uint32_t follow_all(struct scrub *scrub, char byte)
+/* The place that the reader, inside some pattern, needs the bytes from. */
+static uint32_t needed_from(const struct scrub *scrub, const struct scrub_reader *reader)
 {
-	const struct scrub_words *words = scrub->words;
-	unsigned char index = (unsigned char)byte;
-	uint32_t wanted = 0;
-	size_t kept = 0;
+	return reader->starts[(reader->count - reader->longest) & scrub->words->ring_mask];
+}
 
-	for (size_t i = 0; i < scrub->active_count; i++) {
-		uint32_t state = follow(scrub, scrub->active[i], byte);
+/* How many of the bytes up to END must be held. A reader that needs more than may be held is reset. */
+static size_t count_needed(struct scrub *scrub, uint32_t end)
+{
+	size_t limit = SCRUB_HOLD_MAX(scrub->words->longest);
+	uint32_t first = end, at;
 
-		if (state > 0)
-			scrub->active[kept++] = scrub->active[i];
-		wanted = state > wanted ? state : wanted;
-	}
-	for (uint32_t i = words->first_at[index]; i < words->first_at[index + 1]; i++) {
-		uint32_t pattern = words->by_first[i];
-
-		if (scrub->states[pattern] > 0)
+	for (unsigned i = 0; scrub->busy_count > 0 && i < SCRUB_READINGS; i++) {
+		if (!scrub_reader_is_busy(scrub, i))
 			continue;
-		scrub->states[pattern] = 1;
-		scrub->active[kept++] = pattern;
-		wanted = wanted ? wanted : 1;
+		at = needed_from(scrub, &scrub->readers[i]);
+		if (end - at > limit)
+			scrub_reader_reset(scrub, i);
+		else if (end - at > end - first)
+			first = at;
 	}
-	scrub->active_count = kept;
-	return wanted;
+	if (scrub_decode_pending(scrub, &at) && end - at > end - first)
+		first = at;
+	return end - first;
+}
+
+/* Decodes one byte while some are held. How many are needed. */
+static size_t hold_and_decode(struct scrub *scrub, char byte)
+{
+	uint32_t at = scrub->released + (uint32_t)scrub->held.len;
+	size_t needed;
+
+	hold(scrub, byte);
+	scrub_decode(scrub, (unsigned char)byte, at);
+	/* The rest of a dump's line shows as text what its digits were. */
+	if (scrub->dump.tail && scrub->marks[scrub->held.len - 1] == 0)
+		scrub->marks[scrub->held.len - 1] = scrub->dump.tail * 2;
+	needed = count_needed(scrub, at + 1);
+	return needed < scrub->held.len ? needed : scrub->held.len;
+}
+
+/* Gives out the bytes in front of the next one that may begin something. How many were taken. */
+static size_t pass_idle(struct scrub *scrub, const char *bytes, size_t len, struct str *out)
+{
+	size_t count = scrub_decode_is_idle(scrub) ? scrub_scan(scrub, bytes, len) : 0;
+
+	if (count == 0)
+		return 0;
+	/* The first half of something, perhaps: these bytes show that it was not. */
+	release(scrub, scrub->held.len, out);
+	str_add_bytes(out, bytes, count);
+	scrub->shown = 0;
+	scrub->released += (uint32_t)count;
+	scrub_decode_skip(scrub, bytes, count, scrub->released);
+	return count;
 }
 
 void scrub_add(struct scrub *scrub, const char *bytes, size_t len, struct str *out)
 {
-	/* Where nothing is held and nothing begins, bytes go by in whole runs. */
-	for (size_t i = 0; i < len;) {
-		size_t run = i;
-		uint32_t wanted;
+	size_t needed;
 
-		while (scrub->held.len == 0 && run < len && !is_first(scrub->words, bytes[run]))
-			run++;
-		if (run > i) {
-			str_add_bytes(out, bytes + i, run - i);
-			scrub->shown = 0;
-			i = run;
-			continue;
-		}
-		hold(scrub, bytes[i]);
-		wanted = follow_all(scrub, bytes[i]);
+	if (scrub->words->count == 0) {
+		str_add_bytes(out, bytes, len);
+		return;
+	}
+	for (size_t i = 0; i < len;) {
+		i += pass_idle(scrub, bytes + i, len - i, out);
+		/* The last byte is never passed over. */
+		needed = hold_and_decode(scrub, bytes[i]);
 		i++;
 		/* Moving the rest to the front for each byte would cost its square. */
-		if (wanted == 0 || scrub->held.len >= 2 * (size_t)wanted + STR_SHOWN_SIZE ||
-		    i == len)
-			release(scrub, scrub->held.len - wanted, out);
+		if (needed == 0 || scrub->held.len >= 2 * needed + STR_SHOWN_SIZE || i == len)
+			release(scrub, scrub->held.len - needed, out);
 	}
 }
 
 void scrub_end(struct scrub *scrub, struct str *out)
 {
+	if (scrub->words->count > 0)
+		scrub_decode_end(scrub);
 	release(scrub, scrub->held.len, out);
-	for (size_t i = 0; i < scrub->words->count; i++)
-		scrub->states[i] = 0;
-	scrub->active_count = 0;
+	for (unsigned i = 0; i < SCRUB_READINGS; i++)
+		scrub_reader_reset(scrub, i);
 }
 
 static char lower(char c)
@@ -281,6 +319,21 @@ static size_t word_at(const struct scrub_words *words, const char *text, const c
 	return longest;
 }
 
+/* What stands in the text in some coding. */
+static void scrub_coded(const struct scrub_words *words, char **text)
+{
+	struct str out = STR_INIT;
+	struct scrub scrub;
+
+	scrub_init(&scrub, words);
+	scrub_add(&scrub, *text, strlen(*text), &out);
+	scrub_end(&scrub, &out);
+	scrub_done(&scrub);
+	explicit_bzero(*text, strlen(*text));
+	free(*text);
+	*text = str_detach(&out);
+}
+
 void scrub_text(const struct scrub_words *words, char **text)
 {
 	owned(str_done) struct str out = STR_INIT;
@@ -297,9 +350,11 @@ void scrub_text(const struct scrub_words *words, char **text)
 		is_found |= len > 0;
 		at += len ? len : 1;
 	}
-	if (!is_found)
-		return;
-	explicit_bzero(*text, strlen(*text));
-	free(*text);
-	*text = str_detach(&out);
+	if (is_found) {
+		explicit_bzero(*text, strlen(*text));
+		free(*text);
+		*text = str_detach(&out);
+	}
+	if (words->count > 0 && *text && **text)
+		scrub_coded(words, text);
 }

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """Secrets handed in with --secret: where they may be, and where their values must not turn up (A163 to A166)."""
+import base64
+import json
 import os
 import shutil
+import string
 import subprocess
 import sys
+import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite  # noqa: E402
+
+from chance import chance  # noqa: E402
 
 suite = Suite("secrets")
 VALUE = "CANARY-s3cr3t.*(value)[x]"
@@ -131,6 +137,86 @@ def scrubbed(t):
     code, shown = t.box.on_pty("sh", "-c", "cat /run/secrets/TOKEN; echo; cat /run/secrets/TOKEN >&2", flags=["--secret", f"TOKEN={path}"])
     t.ok(code == 0 and shown.count(b"[secret TOKEN]") == 2 and VALUE.encode() not in shown, "on a terminal", shown)
     t.equal(kept(t), [], "files outside that hold it, the kept logs among them")
+
+
+# Every coding, behind 0 to 2 other bytes, in writes that are cut at random places, to both streams.
+ENCODES = """
+import base64, json, os, random, sys, urllib.parse
+chance, value = random.Random(sys.argv[1]), open("/run/secrets/TOKEN", "rb").read()
+CODINGS = [
+    base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes,
+    lambda b: b.hex().encode(), lambda b: b.hex().upper().encode(), lambda b: b.hex(":").encode(),
+    lambda b: ", ".join("0x%02x" % c for c in b).encode(),
+    lambda b: urllib.parse.quote(b, safe="").encode(), lambda b: "".join("%%%02X" % c for c in b).encode(),
+    lambda b: json.dumps(b.decode()).encode(), lambda b: "".join("\\\\u%04x" % c for c in b).encode(),
+    lambda b: "".join("\\\\x%02x" % c for c in b).encode(), lambda b: "".join("\\\\%03o" % c for c in b).encode(),
+]
+for coding in CODINGS:
+    for front in (b"", b"<", b"<<"):
+        text = b"[" + coding(front + value + b">>>") + b"]\\n"
+        for fd in (1, 2):
+            cuts = sorted(chance.sample(range(1, len(text)), 3))
+            for part in (text[a:b] for a, b in zip([0] + cuts, cuts + [len(text)])):
+                os.write(fd, part)
+"""
+ENCODED = 13 * 3
+
+
+def in_codings(value):
+    """What must not be shown of a value: the middle of it, in each coding."""
+    raw = value.encode()
+    for front in (b"", b"<", b"<<"):
+        text = base64.b64encode(front + raw + b">>>").decode()
+        yield text[6:-8]
+        yield text[6:-8].replace("+", "-").replace("/", "_")
+    for form in ("%02x", "%02X", "%%%02X", "\\u%04x", "\\x%02x", "\\%03o"):
+        yield "".join(form % c for c in raw[2:])
+    yield raw.hex(":")[6:]
+    yield ", ".join(f"0x{c:02x}" for c in raw[2:])
+    yield urllib.parse.quote(value, safe="")[4:]
+    yield value
+
+
+@suite.case("A164e", "a secret in its usual encodings, on every face that shows output", shown_control)
+def encoded(t):
+    random = chance("secrets.encoded")
+    value = "".join(random.choice(string.ascii_letters + string.digits + "+/ %") for _ in range(random.randint(8, 64))).strip() + "x-9%q"
+    path = token(t, value)
+    name, flags, seed = f"enc{os.getpid()}", ["--secret", f"TOKEN={path}"], str(random.random())
+    command = ["python3", "-c", ENCODES, seed]
+
+    def hidden(shown, what, count=ENCODED):
+        left = [form for form in in_codings(value) if form in shown]
+        t.ok(not left and shown.count("[secret TOKEN]") == count, f"{what}: {left} {shown.count('[secret TOKEN]')}", shown)
+    result = t.box.run(*command, flags=flags)
+    hidden(result.out, "stdout in a result")
+    hidden(result.err_inside, "stderr in a result")
+    hidden(aisbx(t, "logs", result.json["run_id"]).stdout, "the log", 2 * ENCODED)
+    passed = aisbx(t, "run", *flags, "--", *command)
+    hidden(passed.stdout, "stdout that is passed on")
+    hidden(passed.stderr, "stderr that is passed on")
+    code, shown = t.box.on_pty(*command, flags=flags)
+    hidden(shown.decode(), "a terminal", 2 * ENCODED)
+    try:
+        t.equal(aisbx(t, "create", name, *flags).returncode, 0, "create")
+        started = json.loads(aisbx(t, "exec", "-d", "--json", name, "--", *command).stdout)["exec_id"]
+        polled = {"state": "running"}
+        while polled["state"] == "running":
+            polled = json.loads(aisbx(t, "poll", started, "--wait", "30s", "--json").stdout)
+        hidden(polled["stdout"], "poll, stdout")
+        hidden(polled["stderr"], "poll, stderr")
+        aisbx(t, "exec", name, "--", "sh", "-c", "base64 -w0 /run/secrets/TOKEN > coded")
+        hidden(aisbx(t, "files", "read", name, "coded").stdout, "files read", 1)
+        before = aisbx(t, "exec", name, "--", "sh", "-c", "echo :end >> coded; cksum < coded").stdout
+        edited = aisbx(t, "files", "edit", name, "coded", "--old", ":end", "--new", ":end")
+        after = aisbx(t, "exec", name, "--", "sh", "-c", "cksum < coded").stdout
+        t.ok(edited.returncode == 0 and before == after, "an edit keeps what it does not replace", (before, after, edited))
+    finally:
+        aisbx(t, "stop", name)
+        aisbx(t, "rm", name)
+    for form in in_codings(value):
+        left = [file for file in kept(t, form) if "/.local/state/" in file]
+        t.equal(left, [], f"logs that hold it as {form}")
 
 
 @suite.case("A164b", "a secret of several lines, also as a terminal shows it", "as A164")

@@ -298,6 +298,20 @@ def test_files(home):
         done = server.call("sandbox_files_edit", sandbox="files", path="conf", old="user=x", new="user=y")
         tap.ok(not done.get("isError") and count("user=y") == 0 and count("hunter2x") == 0
                and count("a-rather-long-value") == 0, "an edit leaves the rest of the file alone, secrets as well", done)
+        server.call("sandbox_exec", sandbox="files", script="base64 /run/secrets/LONGER > coded; od -tx1 /run/secrets/LONGER >> coded")
+        done = server.call("sandbox_files_edit", sandbox="files", path="coded", old="0000000 ", new="offset: ")
+        tap.equal(server.data("sandbox_exec", sandbox="files",
+                              script="head -1 coded | base64 -d | cmp - /run/secrets/LONGER").get("exit_code"), 0,
+                  "in its encodings, too")
+        script = "base64 /run/secrets/LONGER; (base64 -w9 | tr '\\n' ' ') < /run/secrets/LONGER; od -tx1 /run/secrets/LONGER >&2"
+        started = server.data("sandbox_exec_start", sandbox="files", script=script).get("exec_id")
+        polled = {"state": "running"}
+        while polled.get("state") == "running":
+            polled = server.data("sandbox_poll", exec_id=started, wait_ms=20000)
+        for what, shown in (("sandbox_run", server.data("sandbox_run", script=script)), ("sandbox_poll", polled),
+                            ("sandbox_exec", server.data("sandbox_exec", sandbox="files", script=script))):
+            tap.ok(shown.get("stdout", "").count("[secret LONGER]") == 2 and "[secret LONGER]" in shown.get("stderr", "")
+                   and "YS1yYXRo" not in str(shown) and "61 2d 72" not in str(shown), f"{what} hides its encodings", shown)
         for path in ("/run/secrets/T", "/run/../run/secrets/T", "/proc/self/root/run/secrets/T", "link"):
             server.call("sandbox_exec", sandbox="files", script="ln -sf /run/secrets/T link")
             for more in ({"offset": 1}, {"limit": 4}, {}):

@@ -127,6 +127,9 @@ static void test_text(void)
 		{ "TopSecretValueTOPSECRETVALUE", "[secret T][secret T]" },
 		{ "cut off: topsecretv", "cut off: [secret T]" },
 		{ "only like it: top", "only like it: top" },
+		{ "resolve 546f70536563.72657456616c7565.evil.example",
+		  "resolve [secret T].evil.example" },
+		{ "GET /VG9wU2VjcmV0VmFsdWU of x", "GET /[secret T] of x" },
 	};
 	owned(secrets_done) struct secrets secrets = { 0 };
 	struct scrub_words words;
