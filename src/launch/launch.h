@@ -57,6 +57,7 @@ struct launch {
 	int proc_fd;	       /* a proc of the sandbox; -1 where a cgroup counts, or until known */
 	struct root_held held; /* until the janitor has them */
 	struct root_overlays overlays; /* of one that stays; else none */
+	int tree_fd;		       /* the root directory of one that stays; else -1 */
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;

@@ -588,6 +588,38 @@ def test_alive(home):
     end_case(home)
 
 
+# In a mount namespace of its own, whose /usr/local the test may replace.
+SYSTEM = """set -e
+mount -t tmpfs none /usr/local
+mkdir /usr/local/bin
+echo old >/usr/local/bin/file
+sleep 0.1
+for i in 1 2 3; do "$0" exec box -- cat /usr/local/bin/file; done
+sleep 0.5  # until the supervisor most likely holds them: what is replaced before that shows nothing
+mkdir /usr/local/other
+echo new >/usr/local/other/file
+mv /usr/local/bin /usr/local/former
+mv /usr/local/other /usr/local/bin
+"$0" exec box -- cat /usr/local/bin/file
+"$0" exec box -- sh -c 'rm -r /usr/local/bin; mkdir /usr/local/bin; echo own >/usr/local/bin/file'
+"$0" exec box -- cat /usr/local/bin/file
+"$0" stop box >/dev/null
+"""
+
+
+def test_system(home):
+    """Directories of the system that the supervisor holds between commands: replaced on the host, and inside."""
+    what = "a directory of the system that was replaced is shown as it is"
+    if os.geteuid() != 0:
+        tap.skip(what, "needs a mount of its own")
+        return
+    begin_case(home)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", SYSTEM, AISBX], cwd=home.work, env=home.env, capture_output=True,
+                          text=True, timeout=patience(120), check=False)
+    tap.equal([done.stdout.split(), done.returncode], [["old"] * 3 + ["new", "own"], 0], what)
+    end_case(home)
+
+
 def test_workspace(home):
     begin_case(home)
     home.call("exec", "box", "--", "sh", "-c", LOOK)
@@ -606,7 +638,7 @@ def test_cases(home):
     for way in HOST_WAYS:
         tap.attempt(test_between, home, way)
         tap.attempt(test_during, home, way)
-    for test in (test_forks, test_unrecorded, test_beside, test_alive, test_workspace):
+    for test in (test_forks, test_unrecorded, test_beside, test_alive, test_system, test_workspace):
         tap.attempt(test, home)
 
 

@@ -43,7 +43,7 @@ enum message_kind {
 	MESSAGE_LISTENER, /* from payload: the filter's listener */
 	MESSAGE_TERMINAL, /* from payload: the pty's master side */
 	MESSAGE_ROOT, /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */
-	MESSAGE_OVERLAYS, /* from an init that stays: what its overlays are reconfigured by (root_overlays; text: a digit each) */
+	MESSAGE_OVERLAYS, /* from an init that stays: what its overlays are reconfigured by (root_overlays; text: a digit each), and its root directory (4) */
 	MESSAGE_MOVE, /* to init: a rename to prepare: what both paths (text, each with its NUL) are relative to */
 	MESSAGE_MOVED, /* from init: that is done, or cannot be */
 	MESSAGE_ENDED, /* from init: the command's status */

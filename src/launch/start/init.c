@@ -197,6 +197,22 @@ static int hear_of_payload(struct assembly *assembly, struct error *err)
 	return got == 0 ? error_set(err, ERROR_HOST, "start: the payload is gone") : got;
 }
 
+/* What was begun ahead never does, and does not know its spec when it is asked first. */
+static bool stays(const struct start *start)
+{
+	return !start->is_ahead && start->spec->resident;
+}
+
+/* The supervisor looks names up there ahead of commands. */
+static int send_tree(const struct start *start, int root_fd, struct error *err)
+{
+	const struct message message = { .kind = MESSAGE_OVERLAYS, .text = { 1, "4" } };
+
+	if (stays(start) && handshake_send(start->control_fd, &message, &root_fd, 1) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
 static int assemble(struct assembly *assembly, struct error *err)
 {
 	const struct start *start = assembly->start;
@@ -214,15 +230,10 @@ static int assemble(struct assembly *assembly, struct error *err)
 		return -1;
 	group_fd = clone_group(start);
 	if (fresh_attach(start->spec, &assembly->fresh, root_fd, group_fd, err) < 0 ||
-	    root_pivot(root_fd, err) < 0 || root_let_go(err) < 0)
+	    root_pivot(root_fd, err) < 0 || root_let_go(err) < 0 ||
+	    send_tree(start, root_fd, err) < 0)
 		return -1;
 	return price_without("check") ? 0 : check_mounts(&parts, err);
-}
-
-/* What was begun ahead never does, and does not know its spec when it is asked first. */
-static bool stays(const struct start *start)
-{
-	return !start->is_ahead && start->spec->resident;
 }
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)

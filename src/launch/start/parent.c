@@ -38,6 +38,7 @@ void launch_init(struct launch *launch)
 	launch->init_fd = launch->control_fd = launch->payload_fd = launch->self_fd = -1;
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
 	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = launch->network_fd = -1;
+	launch->tree_fd = -1;
 	cgroup_init(&launch->group);
 	cgroup_init(&launch->gateway_group);
 }
@@ -255,7 +256,10 @@ static void take_overlays(struct launch *launch, const struct message *message,
 						      .is_read_only = what & 1,
 						      .has_workspace = what & 2 };
 
-		root_overlays_add(&launch->overlays, &overlay);
+		if (what & 4)
+			launch->tree_fd = fds->items[i];
+		else
+			root_overlays_add(&launch->overlays, &overlay);
 	}
 }
 
@@ -415,6 +419,7 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->proc_fd);
 	root_held_done(&launch->held);
 	root_overlays_done(&launch->overlays);
+	fd_close(&launch->tree_fd);
 	cgroup_done(&launch->group);
 	cgroup_done(&launch->gateway_group);
 	strv_done(&launch->unit_paths);

@@ -52,6 +52,7 @@ void clients_accept(struct keeper *keeper)
 		} else {
 			keeper->clients[keeper->client_count++] =
 				(struct client){ .fd = fd, .id = ++keeper->next_id };
+			fresh_prepare_next(keeper);
 		}
 	}
 }

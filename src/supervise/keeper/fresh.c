@@ -4,7 +4,7 @@
  * An overlay keeps the names that it looked up, found or not, also when the host replaces what they stood for. So the
  * names are dropped once when the last process has ended and the last caller is gone, and once more before the next
  * command, when there is little left to drop. That second moment is noted: a file of the host that has not changed since
- * then is what the sandbox sees.
+ * then is what the sandbox sees. It lies where the next caller connects, which then still has its command to prepare.
  *
  * Not before the caller is gone: it looks at what its command has changed, and a file that the host has replaced
  * meanwhile can be read only as long as an overlay holds it (origin_pin.c).
@@ -17,6 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A caller sends its command sooner than that; after a longer time the names are dropped once more. */
+#define PREPARED_NS 20000000u
 
 static struct place place_of(const char *path)
 {
@@ -85,30 +88,56 @@ static bool has_callers(const struct keeper *keeper)
 	return false;
 }
 
+static int drop_names(struct keeper *keeper, bool only_workspace)
+{
+	bool is_current = held_names_are_current(&keeper->held);
+
+	if (!is_current)
+		held_names_release(&keeper->held);
+	return root_overlays_drop_names(&keeper->launch.overlays, only_workspace && is_current);
+}
+
 void fresh_tidy(struct keeper *keeper)
 {
 	if (!keeper->is_idle || keeper->is_tidy || !keeper->was_entered || has_callers(keeper))
 		return;
+	held_names_release(&keeper->held);
 	keeper->is_tidy = root_overlays_drop_names(&keeper->launch.overlays, false) == 0;
+	if (keeper->is_tidy)
+		held_names_take(&keeper->held, keeper->launch.tree_fd,
+				keeper->options->spec->workspace);
+}
+
+/* What was dropped when the last command left has hardly any names by now. */
+static bool drop_for_next(struct keeper *keeper)
+{
+	keeper->prepared_ns = clock_now_ns();
+	keeper->fresh_ns = clock_stamp_ns();
+	return are_places_the_same(keeper) && drop_names(keeper, keeper->is_tidy) == 0;
+}
+
+void fresh_prepare_next(struct keeper *keeper)
+{
+	if (keeper->is_idle && keeper->is_tidy)
+		keeper->is_prepared = drop_for_next(keeper);
 }
 
 bool fresh_look(struct keeper *keeper)
 {
-	const struct root_overlays *overlays = &keeper->launch.overlays;
+	bool is_idle = keeper->was_entered && keeper->is_idle;
 
+	if (is_idle && keeper->is_prepared && clock_now_ns() - keeper->prepared_ns < PREPARED_NS)
+		return true;
+	if (is_idle)
+		return drop_for_next(keeper);
 	keeper->fresh_ns = 0;
-	/* No command has entered yet: the time of the mount was noted. */
-	if (!keeper->was_entered)
-		return true;
-	/* Names that processes hold stay cached, so no time is noted; dropping the others still shows those anew. */
-	if (!keeper->is_idle) {
-		(void)root_overlays_drop_names(overlays, false);
-		return true;
-	}
-	keeper->fresh_ns = clock_stamp_ns();
-	/* The caller waits: what was dropped when the last one left has hardly any names by now. */
-	return are_places_the_same(keeper) &&
-	       root_overlays_drop_names(overlays, keeper->is_tidy) == 0;
+	/*
+	 * Before the first command the time of the mount is what counts. Names that processes hold stay cached, so no time
+	 * is noted; dropping the others still shows those anew.
+	 */
+	if (keeper->was_entered)
+		(void)drop_names(keeper, false);
+	return true;
 }
 
 void fresh_refuse(struct keeper *keeper, const struct client *client)
@@ -130,7 +159,7 @@ void fresh_note(struct keeper *keeper)
 	const struct keeper_options *options = keeper->options;
 
 	keeper->was_entered = true;
-	keeper->is_tidy = false;
+	keeper->is_tidy = keeper->is_prepared = false;
 	if (keeper->fresh_ns)
 		options->note_fresh(options->dir_fd, keeper->fresh_ns, keeper->left_ns);
 }

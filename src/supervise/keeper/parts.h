@@ -3,6 +3,7 @@
 #define KEEPER_PARTS_H
 
 #include "confine/notify.h"
+#include "supervise/keeper/held_names.h"
 #include "supervise/keeper/keeper.h"
 #include "launch/resident/attach.h"
 #include "launch/launch.h"
@@ -52,6 +53,9 @@ struct keeper {
 	uint64_t left_ns; /* when the last process inside had ended */
 	bool was_entered; /* a command was started */
 	bool is_tidy;	  /* the names were dropped since the last command */
+	bool is_prepared; /* and once more for the next command, at PREPARED_NS */
+	uint64_t prepared_ns;
+	struct held_names held;
 	uint64_t
 		fresh_ns; /* when the names were dropped for the command that is being started; 0: they were not */
 	struct place workspace, *bind_places;	  /* when the sandbox was started */
@@ -79,6 +83,8 @@ void fresh_begin(struct keeper *keeper);
 void fresh_end(struct keeper *keeper);
 /* Drops the names, unless a process is inside or a caller is looking at what its command has changed. */
 void fresh_tidy(struct keeper *keeper);
+/* When a caller connects: does what its command would wait for, while the caller prepares that. */
+void fresh_prepare_next(struct keeper *keeper);
 /* Before a command: false when the sandbox cannot be shown the host's files as they are, and has to be started anew. */
 bool fresh_look(struct keeper *keeper);
 /* Then: has CLIENT try again, and ends the sandbox. */
