@@ -9,6 +9,7 @@
 #include "plan/mask_list.h"
 #include "spec/mask.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #define DEPTH_MAX 128u
 /* The clock is asked once in so many names. */
 #define CLOCK_NAMES 256u
+#define FILTER_WORDS 64u
 
 /* A hidden file with several links. */
 struct target {
@@ -153,14 +155,56 @@ static void consider_patterns(struct search *search, struct strv *patterns)
 	}
 }
 
+/* Which entries a directory may have: one reading of it in place of a hundred looks at names that it lacks. */
+struct entry_filter {
+	uint64_t bits[FILTER_WORDS];
+};
+
+/* By its first component, whatever its case: some directories do not tell cases apart. */
+static unsigned filter_bit(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name && *name != '/'; name++)
+		hash = (hash ^ (uint32_t)tolower((unsigned char)*name)) * 16777619u;
+	return hash % (64 * FILTER_WORDS);
+}
+
+static void filter_read(struct entry_filter *ret_filter, const char *path)
+{
+	owned(dir_close) DIR *dir = opendir(path);
+	struct dirent *entry;
+	int got;
+
+	memset(ret_filter, 0, sizeof(*ret_filter));
+	while ((got = dir_next(dir, &entry)) > 0) {
+		unsigned bit = filter_bit(entry->d_name);
+
+		ret_filter->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+	if (got < 0)
+		memset(ret_filter, 0xff, sizeof(*ret_filter));
+}
+
+static bool filter_may_have(const struct entry_filter *filter, const char *name)
+{
+	unsigned bit = filter_bit(name);
+
+	return filter->bits[bit / 64] >> bit % 64 & 1;
+}
+
 /* Credentials of a HOME that is hidden as a whole have no masks of their own. */
 static void consider_home(struct search *search, struct strv *patterns)
 {
+	struct entry_filter filter;
 	char path[PATH_MAX];
 
 	if (mask_shows(search->spec, search->spec->home))
 		return;
+	filter_read(&filter, search->spec->home);
 	for (const char *const *name = mask_home_hidden; *name; name++) {
+		if (!filter_may_have(&filter, *name) && !strchr(*name, '*'))
+			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", search->spec->home, *name);
 		if (strchr(*name, '*'))
 			strv_add(patterns, path);
