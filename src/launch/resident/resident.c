@@ -362,6 +362,18 @@ static int open_signals(int *ret_fd, struct error *err)
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
 }
 
+/*
+ * The helper is the only other process so far. On its way out it would count as one: a first command that ends before it
+ * would seem to leave a process behind, and nothing of the next one could be dated (fresh.c).
+ */
+static void await_helper(struct resident *resident)
+{
+	while (waitpid(-1, NULL, 0) < 0 && errno == EINTR)
+		;
+	resident->left_ns = clock_now_ns();
+	tell_idle(resident);
+}
+
 void resident_main(const struct start *start, int helper_fd, int quota_fd, struct error *err)
 {
 	owned(free_ptr) struct resident *resident = xcalloc(1, sizeof(*resident));
@@ -374,6 +386,6 @@ void resident_main(const struct start *start, int helper_fd, int quota_fd, struc
 	    root_await_top(err) < 0 || open_signals(&resident->signal_fd, err) < 0 ||
 	    seal(resident, err) < 0)
 		return;
-	reap(resident);
+	await_helper(resident);
 	serve(resident);
 }
