@@ -1,4 +1,4 @@
-/* The two clocks: one that only goes forward, for deadlines and durations, and the wall's, for records. */
+/* The clocks: one that only goes forward, for deadlines and durations; the wall's, for records; the processor's, for work. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -18,6 +18,15 @@ static inline uint64_t clock_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return clock_ns_of(&now);
+}
+
+/* Nanoseconds that this thread has run. */
+static inline uint64_t clock_busy_ns(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return clock_ns_of(&spent);
 }
 
 /* Milliseconds since the epoch. */

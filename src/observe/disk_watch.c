@@ -63,19 +63,11 @@ struct walk {
 	struct figures found;
 };
 
-static uint64_t busy_ns(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return clock_ns_of(&spent);
-}
-
 static bool is_time_up(struct walk *walk)
 {
 	if (++walk->counted % CLOCK_EVERY == 0)
 		walk->found.is_cut |=
-			busy_ns() >= walk->busy_until_ns || clock_now_ns() >= walk->until_ns;
+			clock_busy_ns() >= walk->busy_until_ns || clock_now_ns() >= walk->until_ns;
 	return walk->found.is_cut;
 }
 
@@ -176,7 +168,7 @@ static void leave(struct walk *walk)
 /* Depth first. What comes later than the bound is not counted: the figures are a floor. */
 static struct figures walk_below(int fd, uint64_t budget_ns)
 {
-	struct walk walk = { .busy_until_ns = busy_ns() + budget_ns,
+	struct walk walk = { .busy_until_ns = clock_busy_ns() + budget_ns,
 			     .until_ns = clock_now_ns() + WHOLE_WALK_NS };
 
 	enter(&walk, fd, ".");
@@ -272,13 +264,13 @@ static void take_figures(struct disk_watch *watch, const struct figures *found)
 
 static void walk_tree(struct disk_watch *watch, uint64_t budget_ns)
 {
-	uint64_t start_ns = busy_ns();
+	uint64_t start_ns = clock_busy_ns();
 	struct figures found = walk_below(watch->fd, budget_ns);
 
 	if (found.is_closed)
 		walk_closed(watch->fd, budget_ns, &found);
 	take_figures(watch, &found);
-	watch->rest_until_ns = clock_now_ns() + (busy_ns() - start_ns) * REST_FACTOR;
+	watch->rest_until_ns = clock_now_ns() + (clock_busy_ns() - start_ns) * REST_FACTOR;
 }
 
 static uint64_t budget_of(const struct disk_watch *watch)
