@@ -271,6 +271,30 @@ def test_etc_list(home):
            "/etc/ssh: a key made while a command runs does not appear, and what was there does", done)
 
 
+def test_carried():
+    """A renamed directory takes nothing hidden along: neither a promotion nor the next command shows it."""
+    for what, real, rename, flags, after in (
+            ("a file that is named", "a/secret/key", "mv a b", ["--hide", "a/secret/key"], "b/secret/key"),
+            ("one that a pattern names", "keys/x.pem", "mv keys k", ["--hide", "keys/*.pem"], "k/x.pem"),
+            ("a directory", "a/vault/x", "mv a b", ["--hide", "a/vault"], "b/vault/x"),
+            ("a second name of one", "other/alias", "mv other b", ["--hide", "secret"], "b/alias")):
+        with Home("aisbx-hidden-") as home:
+            home.put(real, SECRET + "\n")
+            if "secret" in flags:
+                os.link(os.path.join(home.work, real), os.path.join(home.work, "secret"))
+            home.put(os.path.dirname(rename.split()[1] + "/x") + "/seen", "seen\n")
+            home.call("create", "c", *flags)
+            home.call("exec", "c", "--", *rename.split())
+            for strategy in ([], ["--strategy", "theirs"]):
+                done = home.call("promote", "c", *strategy)
+                tap.equal(done.returncode, 3, f"{what}: a promotion of its directory is a conflict {strategy}")
+            for words in (["stop", "c"], ["promote", "c", "--strategy", "ours"], ["exec", "c", "--", "true"]):
+                home.call(*words)
+                done = home.call("exec", "c", "--", "sh", "-c", f"cat {after}; find . -name {os.path.basename(after)}; echo done")
+                tap.equal(done.stdout, "done\n", f"{what}: not shown by the next command, after {words[0]}")
+            tap.equal(home.read(real), SECRET + "\n", f"{what}: and the host's stays")
+
+
 def test_tokens():
     """The token of an HTTP server is in HOME: no sandbox sees it, however much of HOME it sees."""
     for what, flags, runtime in (("home: full", ["--home", "full"], None), ("HOME as workspace", ["-C", "HOME"], None),
@@ -339,6 +363,31 @@ def test_aliases():
             tap.ok(saved.returncode != 0, f"{what}: nor does artifact save", saved)
 
 
+def test_aliases_later():
+    """A second name that the host makes between two commands is hidden from the next one."""
+    for what, real, made, flags in (("a file that is named", "secret", False, ["--hide", "secret"]),
+                                    ("one of a hidden directory", "vault/x", False, ["--hide", "vault"]),
+                                    ("one that is made there", "vault/new", True, ["--hide", "vault"]),
+                                    ("one that a pattern names", "keys/a.pem", False, ["--hide", "keys/*.pem"]),
+                                    ("a credential of HOME", "../.netrc", False, [])):
+        with Home("aisbx-hidden-") as home:
+            path = os.path.normpath(os.path.join(home.work, real))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if not made:
+                home.put(path, SECRET + "\n")
+            home.put("neighbour", "seen\n")
+            home.call("create", "a", *flags)
+            home.call("exec", "a", "--", "true")
+            home.put(path, SECRET + "\n")
+            os.link(path, home.work + "/alias")
+            for _ in range(2):
+                done = home.call("exec", "a", "--", "cat", "alias", "neighbour")
+                tap.equal(done.stdout, "seen\n", f"{what}: exec sees no name that it was given between two commands")
+            home.call("exec", "a", "--", "touch", "/dev/shm/mark")
+            tap.equal(home.call("exec", "a", "--", "test", "-e", "/dev/shm/mark").returncode, 0,
+                      f"{what}: with nothing new the sandbox lives on")
+
+
 def test_aliases_cut():
     """More names than are looked through: the result says so."""
     with Home("aisbx-hidden-") as home:
@@ -382,12 +431,14 @@ def main():
         test_mount_points(home)
         test_etc_list(home)
     test_lists()
+    test_carried()
     with Home("aisbx-hidden-") as home:
         test_later(home)
     with Home("aisbx-hidden-") as home:
         test_other_accounts(home)
     test_tokens()
     test_aliases()
+    test_aliases_later()
     test_aliases_cut()
     for number in range(ROUNDS):
         test_round(number)

@@ -422,6 +422,12 @@ def test_consent_carried(home):
         done = home.call("undo")
         tap.ok(home.read(old) == "x\n" and not os.path.exists(home.work + "/" + new), "and taken back", done)
         clean(home, "c")
+    home.put("v/bin/activate", "x\n")
+    fresh(home, "c", "mv v .venv")
+    found = home.data("promote", "c")
+    tap.equal(sorted(row["path"] for row in found.get("consent", [])), [".venv/bin/activate", "v/bin/activate"],
+              "an environment renamed to where tools look for one")
+    clean(home, "c")
     home.put("a/b/f", "x\n")
     os.symlink("../../f", home.work + "/a/b/link")
     fresh(home, "c", "mv a/b b")

@@ -38,6 +38,7 @@ struct search {
 	struct target *targets;
 	size_t count;
 	struct strv roots, found;
+	struct strv *considered; /* files and directories that were looked at, or NULL */
 	uint64_t deadline_ns;
 	unsigned names;
 	bool is_cut;
@@ -74,6 +75,8 @@ static void consider_file(struct search *search, const char *path, const struct 
 {
 	struct target *target = find_target(search, st);
 
+	if (S_ISREG(st->st_mode) && search->considered)
+		strv_add(search->considered, path);
 	if (!S_ISREG(st->st_mode) || st->st_nlink < 2)
 		return;
 	if (!target) {
@@ -130,10 +133,13 @@ static void consider_path(struct search *search, const char *path)
 
 	if (lstat(path, &st) < 0)
 		return;
-	if (S_ISDIR(st.st_mode) && is_listed(search, path))
-		consider_files_of(search, path, NULL);
-	else
+	if (!S_ISDIR(st.st_mode) || !is_listed(search, path)) {
 		consider_file(search, path, &st);
+		return;
+	}
+	if (search->considered)
+		strv_add(search->considered, path);
+	consider_files_of(search, path, NULL);
 }
 
 /* The patterns of one directory are looked at together. */
@@ -329,14 +335,29 @@ static void add_roots(struct search *search)
 	strv_add(&search->roots, "/");
 }
 
+static void consider_all(struct search *search)
+{
+	owned(strv_done) struct strv patterns = STRV_INIT;
+
+	consider_masks(search, &patterns);
+	consider_home(search, &patterns);
+	consider_patterns(search, &patterns);
+}
+
+void alias_list(const struct host *host, struct spec *spec, struct strv *ret_paths)
+{
+	owned(search_done) struct search search = { .host = host,
+						    .spec = spec,
+						    .considered = ret_paths };
+
+	consider_all(&search);
+}
+
 void alias_search(const struct host *host, struct spec *spec)
 {
 	owned(search_done) struct search search = { .host = host, .spec = spec };
-	owned(strv_done) struct strv patterns = STRV_INIT;
 
-	consider_masks(&search, &patterns);
-	consider_home(&search, &patterns);
-	consider_patterns(&search, &patterns);
+	consider_all(&search);
 	if (is_complete(&search))
 		return;
 	search.deadline_ns = clock_now_ns() + SEARCH_NS;

@@ -7,6 +7,7 @@
 #include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
 #include "app/config/profile_load.h"
 #include "app/sandbox/protect.h"
@@ -136,9 +137,11 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 		.note_left = moments_add_left,
 	};
 	owned(fd_close) int listen_fd = -1, fd = -1;
+	owned(strv_done) struct strv hidden = STRV_INIT;
 
+	alias_list(&memory->around.host, &memory->spec, &hidden);
 	if (write_card(sandbox, memory, err) < 0 ||
-	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, err) < 0 ||
+	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, &hidden, err) < 0 ||
 	    keeper_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||
 	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
 		return -1;
@@ -348,20 +351,22 @@ static int end_outdated(const struct entry *entry, struct error *err)
 }
 
 /* A process that is alive sees it already: refusing this command would hide nothing. */
-static void note_shown(const struct entry *entry, const char *path, struct run_result *result)
+static void note_shown(const struct entry *entry, const struct sandbox_outdated *outdated,
+		       struct run_result *result)
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (path)
+	if (outdated->linked)
+		strv_addf(&result->notes,
+			  "%s, which is hidden, has got another name since '%s' was started, which "
+			  "is hidden only from the next start on; end the processes there with "
+			  "`aisbx stop %s`",
+			  str_shown(outdated->linked, shown), entry->name, entry->name);
+	if (outdated->shown)
 		strv_addf(&result->notes,
 			  "%s was made after '%s' was started, and a pattern hides it only from "
 			  "the next start on; end the processes there with `aisbx stop %s`",
-			  str_shown(path, shown), entry->name, entry->name);
-}
-
-static void sandbox_outdated_done(struct sandbox_outdated *outdated)
-{
-	free(outdated->shown);
+			  str_shown(outdated->shown, shown), entry->name, entry->name);
 }
 
 /* 1 when nobody keeps the sandbox. */
@@ -382,7 +387,7 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 
 		if (ended != 0 || !sandbox_reach(dir_fd, &fd))
 			return ended < 0 ? -1 : 1;
-		note_shown(entry, outdated.shown, result);
+		note_shown(entry, &outdated, result);
 	}
 	entry->how.enter_fd = fd;
 	return run_inside(entry, dir_fd, result, err);

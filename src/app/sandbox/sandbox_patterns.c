@@ -22,6 +22,11 @@
 /* Behind a list: its entries that the sandbox does not see, and a digest of the others. */
 #define UNSEEN 'u'
 #define ENTRIES 'e'
+/* A hidden file or directory, behind a digest of what it was. */
+#define HIDDEN 'h'
+#define STAMP_SIZE 16u
+/* More are not looked at before each command. */
+#define HIDDEN_MAX 1000u
 
 static void list_matches(const char *pattern, struct strv *ret_paths)
 {
@@ -115,7 +120,79 @@ static void add_list(struct str *bytes, const struct spec *spec, const char *dir
 	add_line(bytes, ENTRIES, hex);
 }
 
-int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err)
+/* Changes with each link that is made, removed or renamed; of a directory, with each entry. */
+static void stamp_of(const struct stat *st, char ret_stamp[static STAMP_SIZE + 1])
+{
+	const uint64_t facts[] = { st->st_dev, st->st_ino, st->st_nlink,
+				   (uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec };
+	char hex[SHA256_HEX_SIZE];
+
+	sha256_hex(facts, sizeof(facts), hex);
+	memcpy(ret_stamp, hex, STAMP_SIZE);
+	ret_stamp[STAMP_SIZE] = '\0';
+}
+
+static void add_hidden(struct str *bytes, const char *path)
+{
+	char stamp[STAMP_SIZE + 1];
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return;
+	stamp_of(&st, stamp);
+	str_add_char(bytes, HIDDEN);
+	str_add(bytes, stamp);
+	str_add_bytes(bytes, path, strlen(path) + 1);
+}
+
+static bool is_noted_hidden(const struct str *note, const char *path)
+{
+	const char *at = note->data, *end = note->data + note->len;
+
+	for (; at < end; at += strlen(at) + 1) {
+		if (*at == HIDDEN && strcmp(at + 1 + STAMP_SIZE, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A file of the hidden directory at PATH that is new and has another name as well; NULL when there is none. */
+static char *find_linked(const struct str *note, const char *path)
+{
+	owned(dir_close) DIR *dir = opendir(path);
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir_next(dir, &entry) > 0) {
+		owned(free_ptr) char *file = xasprintf("%s/%s", path, entry->d_name);
+
+		if ((entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN) &&
+		    lstat(file, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1 &&
+		    !is_noted_hidden(note, file))
+			return ptr_take(&file);
+	}
+	return NULL;
+}
+
+/* The hidden file that LINE of the note stands for, or one in that directory, if it has a link that the start did not see. */
+static char *newly_linked(const struct str *note, const char *line)
+{
+	const char *path = line + 1 + STAMP_SIZE;
+	char stamp[STAMP_SIZE + 1];
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return NULL;
+	stamp_of(&st, stamp);
+	if (memcmp(stamp, line + 1, STAMP_SIZE) == 0)
+		return NULL;
+	if (S_ISDIR(st.st_mode))
+		return find_linked(note, path);
+	return S_ISREG(st.st_mode) && st.st_nlink > 1 ? xstrdup(path) : NULL;
+}
+
+int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv *hidden,
+			  struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
 
@@ -134,6 +211,8 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err
 		if (spec->masks[i].kind == MASK_LIST)
 			add_list(&bytes, spec, spec->masks[i].path);
 	}
+	for (size_t i = 0; i < hidden->count && i < HIDDEN_MAX; i++)
+		add_hidden(&bytes, hidden->items[i]);
 	if (bytes.len > NOTE_MAX)
 		return error_set(err, ERROR_DENIED,
 				 "the patterns of what is hidden match too many files: hide the "
@@ -191,11 +270,19 @@ int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, 
 
 		if (*line == LIST && !is_list_same(&note, line))
 			ret_outdated->is_outdated = true;
+		if (*line == HIDDEN && !ret_outdated->linked)
+			ret_outdated->linked = newly_linked(&note, line);
 		if (*line != PATTERN || ret_outdated->shown || is_in_list(&note, line + 1))
 			continue;
 		ret_outdated->shown = find_new(&note, line + 1);
-		if (ret_outdated->shown)
-			ret_outdated->is_outdated = true;
 	}
+	if (ret_outdated->shown || ret_outdated->linked)
+		ret_outdated->is_outdated = true;
 	return 0;
+}
+
+void sandbox_outdated_done(struct sandbox_outdated *outdated)
+{
+	free_ptr(&outdated->shown);
+	free_ptr(&outdated->linked);
 }

@@ -11,8 +11,12 @@
 
 #include <stdbool.h>
 
-/* Notes the patterns of SPEC and the names they match now in the sandbox's directory DIR_FD. */
-int sandbox_patterns_note(int dir_fd, const struct spec *spec, struct error *err);
+/*
+ * Notes the patterns of SPEC and the names they match now in the sandbox's directory DIR_FD. HIDDEN: what its search for hard
+ * links considered (alias_list).
+ */
+int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv *hidden,
+			  struct error *err);
 
 /* What changed since the sandbox's start. */
 struct sandbox_outdated {
@@ -20,7 +24,11 @@ struct sandbox_outdated {
 	bool is_outdated;
 	/* A name that a pattern hides and that is seen until then, or NULL; owned by the caller. */
 	char *shown;
+	/* A hidden file that has another name since, which may be seen until then, or NULL; owned by the caller. */
+	char *linked;
 };
+
+void sandbox_outdated_done(struct sandbox_outdated *outdated);
 
 int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, struct error *err);
 

@@ -1,4 +1,7 @@
-/* What a renamed directory takes along: whether some of it becomes, or ceases to be, what a person is asked about. */
+/*
+ * What a renamed directory takes along: whether some of it becomes, or ceases to be, what a person is asked about, or was
+ * hidden from the sandbox.
+ */
 #include "workspace/promote/promote_parts.h"
 
 #include "base/own.h"
@@ -50,9 +53,26 @@ static bool is_forbidden(const struct promote *promote, const char *relative)
 	return write_rules_forbid(&promote->sandbox->settings, path);
 }
 
+/* Whether masks hide RELATIVE from the sandbox. */
+static bool is_hidden(const struct promote *promote, const char *relative)
+{
+	const struct view_stack *stack = promote->stack;
+	owned(free_ptr) char *path = xasprintf("%s/%s", promote->sandbox->workspace, relative);
+
+	return stack->shows && !stack->shows(path, stack->cookie);
+}
+
 static bool is_same_word(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Whether tools look for a directory of that name by themselves: an environment's, or one that begins with a dot. */
+static bool is_looked_for(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return name[0] == '.' || strcmp(name, "venv") == 0 || strcmp(name, "env") == 0;
 }
 
 /* -1: it has to be asked about by itself. */
@@ -67,13 +87,19 @@ static int visit(const struct walk_entry *entry, void *cookie)
 
 	if (is_link && readlinkat(entry->dir_fd, entry->name, link, sizeof(link) - 1) < 0)
 		return -1;
+	/* At its new place no rule would hide it any more. */
+	if (is_hidden(promote, old))
+		return -1;
 	if (is_forbidden(promote, old) || is_forbidden(promote, new) ||
 	    reasons_at(promote, entry, old, is_link ? link : NULL) !=
 		    reasons_at(promote, entry, new, is_link ? link : NULL))
 		return -1;
-	return S_ISDIR(entry->st->stx_mode) || is_same_word(trigger_why(old), trigger_why(new))
-		       ? 0
-		       : -1;
+	if (S_ISDIR(entry->st->stx_mode))
+		return 0;
+	/* Tools find "v/bin/activate" when they are pointed to it, and ".venv/bin/activate" by themselves. */
+	if (trigger_why(new) && is_looked_for(carrying->to) && !is_looked_for(carrying->from))
+		return -1;
+	return is_same_word(trigger_why(old), trigger_why(new)) ? 0 : -1;
 }
 
 bool promote_carries_quietly(const struct promote *promote, const char *from, const char *to)
