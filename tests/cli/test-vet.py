@@ -144,6 +144,12 @@ def test_signature(home):
     done = home.call("exec", "s", "--env", "TAR_OPTIONS=x", "--", PYTHON, "good.py")
     tap.ok(refused(done, "the variable TAR_OPTIONS "), "nor with a variable that brings code in", done)
     home.call("rm", "s")
+    home.call("create", "s", "--env", "PYTHONUNBUFFERED=1", "--env", "TAR_OPTIONS=x")
+    for _ in range(2):
+        done = home.call("exec", "s", "--require-signature", "--", PYTHON, "good.py")
+        tap.ok(refused(done, "the variable TAR_OPTIONS "), "nor one that the sandbox was made with", done)
+    tap.equal(home.call("exec", "s", "--", PYTHON, "good.py").returncode, 0, "which is nobody's business otherwise")
+    home.call("rm", "s")
 
 
 def test_mounts(home):

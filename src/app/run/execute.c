@@ -313,7 +313,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	strv_done(&result->command);
 	name_result(spec, result);
 	if ((spec->scan || spec->signed_only) &&
-	    engine_vet(spec, how->enter_fd > 0 ? how->enter_env : NULL, result, &vetting, err) < 0)
+	    engine_vet(spec, how->enter_fd > 0 ? how->vet_env : NULL, result, &vetting, err) < 0)
 		return -1;
 	if (secrets_read(&spec->secrets, &secrets, err) < 0)
 		return -1;

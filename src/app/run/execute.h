@@ -26,6 +26,8 @@ struct execute {
 	uint64_t asked_ns;
 	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
+	const struct strv
+		*vet_env; /* those, and the sandbox's own: what a signature is checked with */
 	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */
 	uint64_t *ret_newest_ns; /* with a top: when something in it last changed; may be NULL */
 	uint64_t *ret_ended_ns;	 /* when the command ended (CLOCK_MONOTONIC); may be NULL */

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 
 #define CARD "card"
-#define MAGIC "aisbxc4"
+#define MAGIC "aisbxc5"
 /* With all paths of a hundred secrets. */
 #define CARD_MAX (1u << 20)
 
-/* As it lies on disk; the workspace's path follows, and a line for each secret. The same program writes and reads it, within one start. */
+/* As it lies on disk; the workspace's path follows, and a line for each secret and each variable. The same program writes and reads it, within one start. */
 struct record {
 	char magic[8];
 	uint64_t size; /* of this struct: another build's is refused */
@@ -23,7 +23,7 @@ struct record {
 	struct spec_ids ids;
 	int root;
 	bool time_said;
-	bool has_secrets;
+	uint32_t secrets, env; /* lines of each */
 	bool signed_only;
 	bool aliases_cut;
 	char scan;
@@ -58,25 +58,33 @@ int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error
 	record.signed_only = card->signed_only;
 	record.aliases_cut = card->aliases_cut;
 	record.scan = (char)card->scan;
-	record.has_secrets = card->secrets.count > 0;
+	record.secrets = (uint32_t)card->secrets.count;
+	record.env = (uint32_t)card->env.count;
 	str_add_bytes(&bytes, &record, sizeof(record));
 	str_add(&bytes, card->workspace);
 	for (size_t i = 0; i < card->secrets.count; i++) {
 		str_add_char(&bytes, '\0');
 		str_add(&bytes, card->secrets.items[i]);
 	}
+	for (size_t i = 0; i < card->env.count; i++) {
+		str_add_char(&bytes, '\0');
+		str_add(&bytes, card->env.items[i]);
+	}
 	return store_replace(dir_fd, CARD, bytes.data, bytes.len, false, err);
 }
 
-/* Those of a sandbox that was made with some: the rest of the file, each behind a NUL. */
-static int read_secrets(int dir_fd, size_t skip, struct strv *ret_secrets, struct error *err)
+/* Secrets and variables of a sandbox that was made with some: the rest of the file, each behind a NUL. */
+static int read_lines(int dir_fd, size_t skip, size_t secrets, struct sandbox_card *ret_card,
+		      struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
 
 	if (file_read(dir_fd, CARD, CARD_MAX, &bytes, err) < 0)
 		return -1;
 	while (skip < bytes.len) {
-		strv_add(ret_secrets, bytes.data + skip);
+		bool is_secret = ret_card->secrets.count < secrets;
+
+		strv_add(is_secret ? &ret_card->secrets : &ret_card->env, bytes.data + skip);
 		skip += strlen(bytes.data + skip) + 1;
 	}
 	return 0;
@@ -104,14 +112,15 @@ int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *e
 					   .aliases_cut = record.aliases_cut,
 					   .scan = (enum card_scan)record.scan,
 					   .workspace = xstrdup(bytes + sizeof(record)) };
-	if (!record.has_secrets)
+	if (record.secrets + record.env == 0)
 		return 0;
-	return read_secrets(dir_fd, sizeof(record) + strlen(ret_card->workspace) + 1,
-			    &ret_card->secrets, err);
+	return read_lines(dir_fd, sizeof(record) + strlen(ret_card->workspace) + 1, record.secrets,
+			  ret_card, err);
 }
 
 void sandbox_card_done(struct sandbox_card *card)
 {
 	free_ptr(&card->workspace);
 	strv_done(&card->secrets);
+	strv_done(&card->env);
 }

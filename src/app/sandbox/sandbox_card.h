@@ -18,6 +18,7 @@ struct sandbox_card {
 	bool aliases_cut; /* as in a spec */
 	char *workspace;
 	struct strv secrets; /* NAME=FILE */
+	struct strv env;     /* what the sandbox sets for each command: NAME=VALUE */
 };
 
 int sandbox_card_write(int dir_fd, const struct sandbox_card *card, struct error *err);

@@ -104,6 +104,7 @@ static int write_card(const struct sandbox *sandbox, const struct plan_memory *m
 		.aliases_cut = memory->spec.aliases_cut,
 		.workspace = memory->spec.workspace,
 		.secrets = memory->spec.secrets,
+		.env = memory->settings.env,
 	};
 
 	return sandbox_card_write(sandbox->dir_fd, &card, err);
@@ -283,6 +284,7 @@ static void look_after(const struct entry *entry, bool is_capture_due, uint64_t 
 static int run_inside(struct entry *entry, int dir_fd, struct run_result *result, struct error *err)
 {
 	owned(sandbox_card_done) struct sandbox_card card = { 0 };
+	owned(strv_done) struct strv vet_env = STRV_INIT;
 	owned(spec_done) struct spec spec;
 	uint64_t newest_ns = 0, ended_ns = 0;
 	bool is_shared = false;
@@ -295,6 +297,9 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	if (entry->how.apart)
 		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);
 	entry->how.enter_env = &entry->request->flags.env;
+	strv_copy(&vet_env, &entry->request->flags.env);
+	strv_copy(&vet_env, &card.env);
+	entry->how.vet_env = &vet_env;
 	entry->how.upper_fd =
 		openat(dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	entry->how.ret_newest_ns = &newest_ns;
