@@ -116,6 +116,20 @@ def test_replaced(home):
     tap.ok(done.returncode == 0 and other.state() == "old", "undo elsewhere", done)
     done = home.call("promote", "replaced")
     tap.ok(done.returncode != 0 and one.state() == "old" and "unfinished" in done.stderr, "promote to it is refused", done)
+    with open(one.path + "/f1", "w", encoding="utf-8") as file:
+        file.write("mine\n")
+    done = home.call("promote", "replaced", "--strategy", "ours")
+    tap.ok(done.returncode != 0 and "unfinished" in done.stderr and not done.stdout,
+           "in words, also where a strategy decided about a file", done)
+    one.write("old")
+    os.symlink(one.path, one.path + ".link")
+    os.mkdir(one.path + "/below")
+    for target in (".link", "/below/..", "/below"):
+        done = home.call("promote", "replaced", "--target", one.path + target, "--strategy", "theirs")
+        tap.ok(done.returncode != 0 and one.state() == "old" and not os.listdir(one.path + "/below")
+               and "unfinished" in done.stderr, f"and to {target}", done)
+    os.rmdir(one.path + "/below")
+    os.unlink(one.path + ".link")
     done = home.call("undo", cwd=one.path)
     tap.ok(done.returncode != 0 and one.state() == "old" and "unfinished" in done.stderr, "and undo", done)
     shutil.rmtree(one.path)

@@ -84,6 +84,18 @@ static void write_data(struct op_call *call, const struct error *err)
 	}
 }
 
+/* Whether a conflict is left for the person: one that the strategy did not decide. */
+static bool has_open_conflict(const struct value *answer)
+{
+	const struct value *conflicts = value_get(answer, "conflicts");
+
+	for (size_t i = 0; i < conflicts->many.count; i++) {
+		if (!value_get_text(conflicts->many.items[i], "resolution"))
+			return true;
+	}
+	return false;
+}
+
 int op_promotion(struct op_call *call, const struct value *answer, int outcome, const char *again,
 		 const struct error *err)
 {
@@ -94,7 +106,7 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 	if (!answer || (err->code != ERROR_CONSENT && err->code != ERROR_CONFLICT))
 		return -1;
 	/* A place that cannot be promoted to at all is no question of versions. */
-	if (err->code == ERROR_CONFLICT && value_get(answer, "conflicts")->many.count == 0)
+	if (err->code == ERROR_CONFLICT && !has_open_conflict(answer))
 		return -1;
 	if (err->code == ERROR_CONSENT)
 		promotion_tell_consent(&call->text, answer, again);

@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/own.h"
+#include "base/real_path.h"
 #include "workspace/txn/txn_trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void set_state(struct promotion_entry *entry, const char *state)
@@ -187,6 +189,19 @@ int promotion_finish(const struct store *store, const char *id, struct error *er
 	return error_context(err, "promotion %s is unfinished", id);
 }
 
+/* Whether one of the two lies in the other, or is it by another name: a link, a second mount. */
+static bool is_same_place(const char *pending, const char *target)
+{
+	owned(free_ptr) char *real_pending = path_real(pending), *real_target = path_real(target);
+	const char *a = real_pending ? real_pending : pending;
+	const char *b = real_target ? real_target : target;
+	struct stat st_a, st_b;
+
+	return path_is_within(a, b) || path_is_within(b, a) ||
+	       (stat(a, &st_a) == 0 && stat(b, &st_b) == 0 && st_a.st_dev == st_b.st_dev &&
+		st_a.st_ino == st_b.st_ino);
+}
+
 int promotion_finish_target(const struct store *store, const char *target, struct error *err)
 {
 	owned(strv_done) struct strv ids = STRV_INIT;
@@ -203,7 +218,7 @@ int promotion_finish_target(const struct store *store, const char *target, struc
 			*err = why;
 			return -1;
 		}
-		if (strcmp(entry.target, target) == 0 &&
+		if (is_same_place(entry.target, target) &&
 		    promotion_finish(store, ids.items[i], err) < 0)
 			return -1;
 	}
