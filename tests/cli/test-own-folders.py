@@ -76,6 +76,21 @@ def test_taken_away(home):
         tap.ok(os.path.isdir(home.path + "/.cache/aisbx/keep") and os.path.isdir(home.path + "/.config/aisbx"),
                f"{script}: they are there")
         home.call("rollback", "box", cwd=home.path)
+    sh(home, "mv .local there")
+    done = home.call("promote", "box", ".local", "there", *EVERYTHING, cwd=home.path)
+    tap.ok(refused(done, 4, "folder of aisbx itself") and os.path.isdir(home.path + "/.local/share/aisbx"),
+           "the directory of the store renamed: refused", done)
+
+
+def test_led_to(home):
+    """A link in the place of a directory that would hold one of the folders, which the host has not."""
+    start(home)
+    for name in (".cache", ".Cache"):
+        sh(home, f"mkdir -p stuff/aisbx/wasm; echo k > stuff/aisbx/wasm/planted; ln -s stuff {name}")
+        done = home.call("promote", "box", name, "stuff", *EVERYTHING, cwd=home.path)
+        tap.ok(refused(done, 4, "folder of aisbx itself") and not os.path.lexists(home.path + "/" + name),
+               f"a link at {name} is refused", done)
+        sh(home, f"rm {name}")
 
 
 def ways(home, folder):
@@ -204,7 +219,7 @@ def test_brought(home):
 
 
 def main():
-    for test in (test_new_names, test_taken_away, test_copies, test_stage, test_mounts, test_homes, test_hidden, test_brought):
+    for test in (test_new_names, test_taken_away, test_led_to, test_copies, test_stage, test_mounts, test_homes, test_hidden, test_brought):
         with Home("aisbxtest-own-") as home:
             if not home.can_run(tap, "folders of aisbx itself"):
                 break

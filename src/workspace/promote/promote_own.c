@@ -53,6 +53,15 @@ static const char *folder_below(const struct own_folders *folders, const char *p
 	return NULL;
 }
 
+/* The folder that a link at PATH would lead to, whether it is there or not. */
+static const char *folder_led_to(const struct own_folders *folders, const char *path)
+{
+	for (size_t i = 0; i < folders->paths->count; i++)
+		if (is_within_any_case(folders->paths->items[i], path))
+			return folders->paths->items[i];
+	return NULL;
+}
+
 /* The folder that IDENTITY, an object of the target, is. */
 static const char *folder_of(const struct own_folders *folders, const struct txn_identity *identity)
 {
@@ -137,11 +146,11 @@ static int own_error(const char *path, const char *folder, bool is_taken, struct
 	char shown[STR_SHOWN_SIZE], where[STR_SHOWN_SIZE];
 
 	return error_set(err, ERROR_DENIED,
-			 is_taken
-				 ? "'%s' holds a folder of aisbx itself (%s), which no promotion "
-				   "takes away; promote the other changes by their paths"
-				 : "'%s' lies in a folder of aisbx itself (%s), where no promotion "
-				   "writes; promote the other changes by their paths",
+			 is_taken ? "'%s' holds a folder of aisbx itself (%s), which no promotion "
+				    "takes away; promote the other changes by their paths"
+				  : "'%s' lies in, or leads to, a folder of aisbx itself (%s), "
+				    "where no promotion "
+				    "writes; promote the other changes by their paths",
 			 str_shown(path, shown), str_shown(folder, where));
 }
 
@@ -161,7 +170,11 @@ static int check_item(const struct promote *promote, const struct own_folders *f
 	if (folder)
 		return own_error(whole, folder, false, err);
 	folder = is_directory || !item->now.exists ? NULL : folder_below(folders, whole);
-	return folder ? own_error(whole, folder, true, err) : 0;
+	if (folder)
+		return own_error(whole, folder, true, err);
+	/* A link in the place of a directory that leads to one: what lies behind it would be ours. */
+	folder = item->type == 'l' ? folder_led_to(folders, whole) : NULL;
+	return folder ? own_error(whole, folder, false, err) : 0;
 }
 
 static int check_target(const struct promote *promote, const struct own_folders *folders,

@@ -3,6 +3,7 @@
  *
  * New entries, changed ones, and those that were hidden from the sandbox are named in one conflict of the directory.
  */
+#include "workspace/promote/promote_own.h"
 #include "workspace/promote/promote_parts.h"
 
 #include "base/dir.h"
@@ -57,7 +58,8 @@ static int list_directory(struct promote *promote, const char *path, struct strv
 	}
 	/* What was not seen must not go unasked. */
 	if (more < 0)
-		return error_errno(err, errno == ENOENT ? ERROR_CONFLICT : ERROR_HOST,
+		return error_errno(err,
+				   errno == ENOENT || errno == EACCES ? ERROR_CONFLICT : ERROR_HOST,
 				   "cannot look into '%s'", str_shown(path, shown));
 	return 0;
 }
@@ -165,9 +167,10 @@ static int guard_tree(struct promote *promote, struct item *item, struct error *
 	    txn_tree_of(dir_fd, name, &item->now.tree) < 0 ||
 	    list_unseen(promote, item->path, &names, err) < 0) {
 		strv_done(&names);
-		return err->code ? -1
-				 : error_errno(err, ERROR_HOST, "cannot look into '%s'",
-					       str_shown(item->path, shown));
+		return err->code
+			       ? -1
+			       : error_errno(err, errno == EACCES ? ERROR_CONFLICT : ERROR_HOST,
+					     "cannot look into '%s'", str_shown(item->path, shown));
 	}
 	if (names.count > 0) {
 		outcome = conflict_outcome(promote->request->strategy, &verdict, &never);
@@ -200,8 +203,14 @@ int promote_guard_trees(struct promote *promote, struct error *err)
 
 		if (!goes(item) || (above && goes(above)))
 			continue;
-		if (guard_tree(promote, item, err) < 0)
+		if (guard_tree(promote, item, err) < 0) {
+			struct error own = { 0 };
+
+			/* Parts of the store are shut to their owner: that it is there is the better reason. */
+			if (promote_refuse_own(promote, &own) < 0)
+				*err = own;
 			return -1;
+		}
 	}
 	return 0;
 }
