@@ -276,27 +276,30 @@ bool consent_is_named(const struct strv *named, const char *path)
 	return false;
 }
 
+/* Goes from PLACE to the next name of a path: NAME, of LEN bytes. */
+static void enter_name(struct str *place, const char *name, size_t len)
+{
+	const char *slash = place->len > 0 ? memrchr(place->data, '/', place->len) : NULL;
+
+	if (len == 2 && strncmp(name, "..", 2) == 0)
+		str_truncate(place, slash ? (size_t)(slash - place->data) : 0);
+	else if (len != 1 || *name != '.')
+		str_addf(place, "%s%.*s", place->len > 0 ? "/" : "", (int)len, name);
+}
+
 /* Where a link at PATH below ROOT leads, relative to ROOT, by its words alone; NULL: out of it. The caller's to free. */
 static char *link_place(const char *root, const char *path, const char *target)
 {
 	const char *below = target[0] == '/' ? target_relative(root, target) : target;
+	const char *slash = strrchr(path, '/');
 	struct str place = STR_INIT;
 
 	if (!below)
 		return NULL;
-	if (target[0] != '/')
-		str_add_bytes(&place, path,
-			      strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) : 0);
-	for (const char *at = below; *(at += strspn(at, "/"));) {
-		size_t len = strcspn(at, "/");
-		const char *slash = place.len > 0 ? memrchr(place.data, '/', place.len) : NULL;
-
-		if (len == 2 && strncmp(at, "..", 2) == 0)
-			str_truncate(&place, slash ? (size_t)(slash - place.data) : 0);
-		else if (len != 1 || *at != '.')
-			str_addf(&place, "%s%.*s", place.len > 0 ? "/" : "", (int)len, at);
-		at += len;
-	}
+	if (target[0] != '/' && slash)
+		str_add_bytes(&place, path, (size_t)(slash - path));
+	for (const char *at = below; *(at += strspn(at, "/")); at += strcspn(at, "/"))
+		enter_name(&place, at, strcspn(at, "/"));
 	return str_detach(&place);
 }
 

@@ -303,36 +303,57 @@ static bool take_object(struct repository *repository, const struct item *item, 
 	return true;
 }
 
-/* What the item means to its repository; NULL: nothing, or a question was put. REST: its path there. */
-static const char *look_at(struct repository *repository, const struct item *item, const char *rest)
+/* Whether an object that the host has would be another one. Its name is the digest of its content. */
+static bool replaces_object(const struct item *item)
+{
+	return item->now.exists && item->content != CONTENT_OURS &&
+	       (item->entry.op != DELTA_MODIFIED || (item->entry.aspects & ASPECT_CONTENT));
+}
+
+/* Whether FOLDED is a file in which git keeps the ids of commits, one a line. */
+static bool is_list_of_ids(const char *folded)
 {
 	static const char *const lists[] = { "orig_head",	 "fetch_head",	"merge_head",
 					     "cherry_pick_head", "revert_head", "rebase_head" };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		if (strcmp(folded, lists[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a file that is no object means to its repository, as look_at; FOLDED is REST as file systems may read it. */
+static const char *look_at_name(struct repository *repository, const struct item *item,
+				const char *rest, const char *folded)
+{
+	if (strcmp(folded, "head") == 0 || str_starts(folded, "refs/"))
+		return ask_ref(repository, item, rest) ? NULL : WHY_REF;
+	if (strcmp(folded, "packed-refs") == 0)
+		return ask_packed(repository, item) ? NULL : WHY_REF;
+	if (strcmp(folded, "index") == 0)
+		return ask_index(repository, item) ? NULL : WHY_UNKNOWN;
+	if (is_list_of_ids(folded))
+		return ask_list(repository, item) ? NULL : WHY_REF;
+	return NULL;
+}
+
+/* What the item means to its repository; NULL: nothing, or a question was put. REST: its path there. */
+static const char *look_at(struct repository *repository, const struct item *item, const char *rest)
+{
 	owned(str_done) struct str folded = STR_INIT;
 	bool is_object;
 
 	if (item->type != 'f')
 		return NULL;
 	name_fold_path(rest, &folded);
-	is_object = str_starts(str_cstr(&folded), "objects/") ||
-		    str_starts(str_cstr(&folded), "lfs/objects/");
-	if (is_object && item->now.exists && item->content != CONTENT_OURS &&
-	    (item->entry.op != DELTA_MODIFIED || (item->entry.aspects & ASPECT_CONTENT)))
+	is_object = str_starts(str_cstr(&folded), "objects/");
+	if ((is_object || str_starts(str_cstr(&folded), "lfs/objects/")) && replaces_object(item))
 		return WHY_REPLACED;
-	if (str_starts(str_cstr(&folded), "objects/"))
-		return str_starts(rest, "objects/") && take_object(repository, item, rest)
-			       ? NULL
-			       : WHY_UNKNOWN;
-	if (strcmp(str_cstr(&folded), "head") == 0 || str_starts(str_cstr(&folded), "refs/"))
-		return ask_ref(repository, item, rest) ? NULL : WHY_REF;
-	if (strcmp(str_cstr(&folded), "packed-refs") == 0)
-		return ask_packed(repository, item) ? NULL : WHY_REF;
-	if (strcmp(str_cstr(&folded), "index") == 0)
-		return ask_index(repository, item) ? NULL : WHY_UNKNOWN;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		if (strcmp(str_cstr(&folded), lists[i]) == 0)
-			return ask_list(repository, item) ? NULL : WHY_REF;
-	return NULL;
+	if (!is_object)
+		return look_at_name(repository, item, rest, str_cstr(&folded));
+	return str_starts(rest, "objects/") && take_object(repository, item, rest) ? NULL
+										   : WHY_UNKNOWN;
 }
 
 /* The directory that has the refs and objects of the one that PATH lies in: a linked work tree has neither. */
