@@ -74,6 +74,30 @@ static int reach(struct reaching *at, const char *path)
 	return 0;
 }
 
+/* Of a layer, which is the store's own, the directory above PATH is opened at once: no mask and no mount lies on the way. */
+static int reach_in_layer(struct reaching *at, const char *path)
+{
+	char above[PATH_MAX];
+
+	path += strspn(path, "/");
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = slash ? (size_t)(slash - path) : 0, name_len = strlen(name);
+
+	/* The kernel takes no path as long as this at once. */
+	if (len >= sizeof(above) || name_len == 0 || name_len > NAME_MAX)
+		return reach(at, path);
+	memcpy(at->name, name, name_len + 1);
+	if (len == 0)
+		return 0;
+	memcpy(above, path, len);
+	above[len] = '\0';
+	int fd = lower_open_directory(at->fd, above);
+
+	fd_close(&at->fd);
+	at->fd = fd;
+	return fd < 0 ? -1 : 0;
+}
+
 int delta_open_parent(const struct view_stack *stack, const struct delta_side *side,
 		      char ret_name[static 256])
 {
@@ -86,7 +110,8 @@ int delta_open_parent(const struct view_stack *stack, const struct delta_side *s
 	at.fd = at.is_base ? lower_open_root("/")
 			   : openat(stack->layer_fds[side->layer], side->unit,
 				    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (at.fd >= 0 && reach(&at, side->layer_path) < 0)
+	if (at.fd >= 0 &&
+	    (at.is_base ? reach(&at, side->layer_path) : reach_in_layer(&at, side->layer_path)) < 0)
 		fd_close(&at.fd);
 	memcpy(ret_name, at.name, sizeof(at.name));
 	return at.fd;
