@@ -131,10 +131,12 @@ class Sandbox:
 
     def __init__(self, name):
         self.name, self.views, self.removed, self.snaps = name, {}, set(), {}
+        self.renamed = set()  # from, to
         self.is_alive = self.is_blind = False
 
     def copy_to(self, other):
         other.views, other.removed, other.is_blind = dict(self.views), set(self.removed), self.is_blind
+        other.renamed = set(self.renamed)
         return other
 
 
@@ -258,17 +260,23 @@ class Round:
                 continue
             box.removed |= set(old[at] or []) - set(new[at] or [])
             box.views[at] = new[at]
+        if len(written) == 2:
+            box.renamed.add(tuple(written))
 
     def settle(self, box):
         if box.is_alive:
             self.call("stop", box.name)
             box.is_alive = False
 
-    def check(self, before, allowed, what):
+    def check(self, before, allowed, what, renamed=()):
         after = self.host.all()
         for path in PATHS:
             lost = set(before[path] or []) - set(after[path] or []) - allowed
-            # A rename by its remover took them along.
+            # What the host wrote to a file that the sandbox renamed goes along.
+            ways = {path}
+            for _ in renamed:
+                ways |= {to for at, to in renamed if at in ways}
+            lost -= {line for to in ways for line in after[to] or []}
             if lost:
                 raise Lost(f"{what} lost {sorted(lost)} of {path}: it was {before[path]} and is {after[path]}")
         return after
@@ -285,7 +293,7 @@ class Round:
             if self.host.all() != before:
                 raise Lost(f"a promotion that said {done.returncode} changed {before} to {self.host.all()}")
             return
-        after = self.check(before, box.removed, f"the promotion of {box.name} {picked}")
+        after = self.check(before, box.removed, f"the promotion of {box.name} {picked}", box.renamed)
         gone = self.host.gone.union(*(other.removed for other in self.boxes))
         for path in picked or box.views:
             own = {line for line in box.views[path] or [] if line[0] == "s"} - gone
