@@ -229,6 +229,25 @@ def test_quiet(home):
     git(home, "worktree", "remove", "--force", home.path + "/linked")
 
 
+def test_words(home):
+    """What git makes by itself is called what it is, when it asks and when it is in the way."""
+    begin(home)
+    change(home, "gc", "git commit-graph write --reachable")
+    why = (consents(home, "gc") or {}).get(".git/objects/info/commit-graph", [])
+    tap.ok(len(why) == 1 and why[0].startswith("git cache of other objects"), "a commit graph is no configuration", why)
+    change(home, "index", "echo two >> src/a.c; git commit -qam two")
+    done = home.call("promote", "index")
+    tap.equal(done.returncode, 0, "a commit is promoted")
+    # What git does by itself where times differ.
+    os.utime(home.work + "/Makefile", (1, 1))
+    git(home, "update-index", "--refresh")
+    done = home.call("undo")
+    tap.ok(done.returncode == 3 and ".git/index" in done.stderr and "git reset --keep HEAD~1" in done.stderr,
+           "an index that git wrote since is named, with the way back", done)
+    git(home, "reset", "-q", "--keep", "HEAD~1")
+    tap.ok(home.read("src/a.c") == "one\n" and git(home, "status", "--porcelain") == "", "which is one", git(home, "status"))
+
+
 def test_named(home):
     begin(home)
     for name in ("scripts/h/pre-commit", "scripts/clean", "conf/extra", "scripts/free", "scripts/global/x"):
@@ -298,7 +317,7 @@ def main():
             out.write("[user]\n\tname = A User\n\temail = user@example.org\n")
         if not home.can_run(tap, "git data"):
             return tap.done()
-        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_quiet, test_named, test_own_git):
+        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_quiet, test_words, test_named, test_own_git):
             tap.attempt(test, home)
     return tap.done()
 

@@ -15,6 +15,8 @@
 
 #define WHY_GIT_HOOK "git hook"
 #define WHY_GIT_CONFIG "git configuration"
+/* Caches that git believes without looking at the objects; it makes them anew by itself. */
+#define WHY_GIT_CACHE "git cache of other objects, which the host's git can make itself"
 #define WHY_GIT_DISGUISED "git repository in disguise"
 #define WHY_BUILD "build file"
 
@@ -196,8 +198,12 @@ const char *trigger_why_in_git(const char *rest)
 				return NULL;
 		return WHY_GIT_CONFIG;
 	}
-	return is_git_data_folder(name, next) && !is_git_exception(name, next, third)
-		       ? NULL
+	if (!is_git_data_folder(name, next))
+		return WHY_GIT_CONFIG;
+	if (!is_git_exception(name, next, third))
+		return NULL;
+	return str_starts(third, "commit-graph") || str_starts(third, "multi-pack-index")
+		       ? WHY_GIT_CACHE
 		       : WHY_GIT_CONFIG;
 }
 

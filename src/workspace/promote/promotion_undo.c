@@ -84,6 +84,8 @@ static int check_undoable(const struct promotion_entry *entry, struct error *err
 	return 0;
 }
 
+#define GIT_INDEX ".git/index"
+
 /* Says which paths are in the way. */
 static int explain(const struct txn_result *result, const char *id, struct error *err)
 {
@@ -91,10 +93,17 @@ static int explain(const struct txn_result *result, const char *id, struct error
 
 	if (err->code != ERROR_CONFLICT || result->conflict_count == 0)
 		return error_context(err, "cannot undo promotion %s", id);
+	const char *path = result->conflicts[0].path;
+	size_t len = strlen(path), tail = sizeof(GIT_INDEX) - 1;
+	bool is_index = len >= tail && strcmp(path + len - tail, GIT_INDEX) == 0;
+
 	return error_set(err, ERROR_CONFLICT,
-			 "cannot undo promotion %s: '%s' was changed since (%s)%s", id,
-			 str_shown(result->conflicts[0].path, shown), result->conflicts[0].kind,
-			 result->conflict_count > 1 ? ", and others" : "");
+			 "cannot undo promotion %s: '%s' was changed since (%s)%s%s", id,
+			 str_shown(path, shown), result->conflicts[0].kind,
+			 result->conflict_count > 1 ? ", and others" : "",
+			 is_index ? "; git writes it also for `git status`: take the commit back "
+				    "with `git reset --keep HEAD~1`"
+				  : "");
 }
 
 static int take_back(const struct store *store, struct promotion_entry *entry, struct error *err)
