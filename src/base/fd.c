@@ -79,18 +79,42 @@ int fd_read_all(int fd, size_t limit, struct str *ret_text)
 	}
 }
 
-int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, struct error *err)
+int file_open(int dir_fd, const char *path, int flags, struct stat *ret_st)
 {
-	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int no_follow = flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0;
+	owned(fd_close) int fd = -1;
 	struct stat st;
 
+	if (fstatat(dir_fd, path, &st, no_follow) < 0)
+		return -1;
+	/* open() says better what is wrong with a link. */
+	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {
+		fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return -1;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		errno = S_ISDIR(st.st_mode) ? EISDIR : ENXIO;
+		return -1;
+	}
+	if (ret_st)
+		*ret_st = st;
+	return fd_take(&fd);
+}
+
+bool file_is_other_kind(int errnum)
+{
+	return errnum == EISDIR || errnum == ENXIO;
+}
+
+int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, struct error *err)
+{
+	owned(fd_close) int fd = file_open(dir_fd, path, 0, NULL);
+
+	if (fd < 0 && file_is_other_kind(errno))
+		return error_set(err, ERROR_INPUT, "%s: not a regular file", path);
 	if (fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	/* A fifo or a device as "file" would hang or never end. */
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERROR_INPUT, "%s: not a regular file", path);
 	if (fd_read_all(fd, limit, ret_text) < 0) {
 		if (errno == EFBIG)
 			return error_set(err, ERROR_INPUT, "%s: larger than %zu bytes", path,
@@ -102,7 +126,7 @@ int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, 
 
 ssize_t file_read_small(int dir_fd, const char *path, char *buffer, size_t size)
 {
-	owned(fd_close) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, path, 0, NULL);
 	ssize_t got;
 
 	if (fd < 0)

@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Writes all bytes, over short writes and EINTR. 0, or -1 with errno. */
@@ -17,10 +19,21 @@ ssize_t fd_read_at(int fd, void *buffer, size_t size, off_t at);
 /* Reads the whole file into ret_text, refusing more than LIMIT bytes (EFBIG). 0, or -1 with errno. */
 int fd_read_all(int fd, size_t limit, struct str *ret_text);
 
-/* Opens PATH relative to DIR_FD and reads it whole. ERR names the path. */
+/*
+ * Opens for reading a file that others may have put there. The one door for that: it never waits, as a fifo or a file with a
+ * lease would make open() do, and it never opens a device, because for some of them opening is an action. FLAGS: O_NOFOLLOW, or 0.
+ * The descriptor of a regular file, or -1 with errno: EISDIR for a directory, and for anything else ENXIO, which is what the kernel
+ * answers for a socket. RET_ST may be NULL. No heap.
+ */
+int file_open(int dir_fd, const char *path, int flags, struct stat *ret_st);
+
+/* Whether file_open() failed because of what kind of file is there. */
+bool file_is_other_kind(int errnum);
+
+/* Opens PATH relative to DIR_FD and reads it whole, if it is a regular file. ERR names the path. */
 int file_read(int dir_fd, const char *path, size_t limit, struct str *ret_text, struct error *err);
 
-/* Reads a small kernel file (proc, cgroup) into BUFFER, NUL-terminated. Length, or -1 with errno. No heap. */
+/* Reads the beginning of a regular file, or a small kernel file (proc, cgroup) whole, into BUFFER, NUL-terminated. Length, or -1 with errno. No heap. */
 ssize_t file_read_small(int dir_fd, const char *path, char *buffer, size_t size);
 
 /* Writes TEXT to an existing kernel file with one write(2). 0, or -1 with errno. No heap. */

@@ -1,6 +1,7 @@
 /* Secrets: small files of the caller's, in memory. */
 #include "base/secrets.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 
 #include <errno.h>
@@ -110,19 +111,18 @@ int secrets_add(struct secrets *secrets, const char *name, const void *bytes, si
 /* The file as it is now. Read into a buffer of its own, so that no copy is left behind by one that grew. */
 static int read_file(struct secrets *secrets, const char *name, const char *path, struct error *err)
 {
-	owned(fd_close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, NULL);
 	owned(free_ptr) char *bytes = xmalloc(SECRET_BYTES_MAX + 1);
 	char shown[STR_SHOWN_SIZE];
-	struct stat st;
 	size_t len = 0;
 	ssize_t got = 0;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX, name,
-				   str_shown(path, shown));
-	if (!S_ISREG(st.st_mode))
+	if (fd < 0 && file_is_other_kind(errno))
 		return error_set(err, ERROR_USAGE, "secret %.*s: %s is no plain file",
 				 SECRET_NAME_MAX, name, str_shown(path, shown));
+	if (fd < 0)
+		return error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX, name,
+				   str_shown(path, shown));
 	while (len <= SECRET_BYTES_MAX &&
 	       (got = read(fd, bytes + len, SECRET_BYTES_MAX + 1 - len)) != 0) {
 		if (got < 0 && errno == EINTR)

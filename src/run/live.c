@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/dir.h"
+#include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
 
@@ -113,8 +114,7 @@ static void remove_socket(int dir_fd, const char *run_id)
 
 bool live_remove_left(int dir_fd, const char *run_id)
 {
-	owned(fd_close) int fd =
-		openat(dir_fd, run_id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, run_id, O_NOFOLLOW, NULL);
 
 	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return false;

@@ -1,6 +1,7 @@
 /* Placing a language's files. */
 #include "wasm/install.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "base/tree.h"
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #define DRAFT ".new"
+/* Larger than any package; what is larger is not read to the end. */
+#define PACKAGE_MAX ((off_t)512 << 20)
 
 struct placing {
 	const struct wasm_language *language;
@@ -80,11 +83,16 @@ static int get_package(struct placing *placing, const char *from, struct error *
 			return error_errno(err, ERROR_HOST, "%s", dir);
 		return wasm_fetch(&placing->language->package, dir, &placing->package_fd, err);
 	}
-	placing->package_fd = open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (placing->package_fd < 0 || fstat(placing->package_fd, &st) < 0)
+	placing->package_fd = file_open(AT_FDCWD, from, 0, &st);
+	if (placing->package_fd < 0 && file_is_other_kind(errno))
+		return error_set(err, ERROR_INPUT, "%s is not a file", from);
+	if (placing->package_fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_INPUT, "%s",
 				   from);
-	return S_ISREG(st.st_mode) ? 0 : error_set(err, ERROR_INPUT, "%s is not a file", from);
+	if (st.st_size > PACKAGE_MAX)
+		return error_set(err, ERROR_INPUT, "%s is larger than %lld MiB; no package is",
+				 from, (long long)(PACKAGE_MAX >> 20));
+	return 0;
 }
 
 static int check_package(struct placing *placing, const char *from, struct error *err)

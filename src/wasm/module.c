@@ -77,16 +77,16 @@ static bool is_path(const char *word)
 
 static int open_module(const char *path, int *ret_fd, struct error *err)
 {
-	owned(fd_close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, &st);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 && file_is_other_kind(errno))
+		return error_set(err, ERROR_EXEC_REFUSED, "%s is not a file", path);
+	if (fd < 0)
 		return error_errno(err,
 				   errno == ENOENT || errno == ENOTDIR ? ERROR_EXEC_NOT_FOUND
 								       : ERROR_EXEC_REFUSED,
 				   "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERROR_EXEC_REFUSED, "%s is not a file", path);
 	if ((uint64_t)st.st_size > WASM_MODULE_MAX)
 		return error_set(err, ERROR_EXEC_REFUSED,
 				 "%s is larger than %llu MiB, the most a module may have", path,

@@ -286,7 +286,8 @@ int sealed_write(int dir_fd, const char *file, const char *sha256, const struct 
 	seal_text(sha256, &st, &text);
 	seal_mac(key, file, str_cstr(&text), mac);
 	str_addf(&whole, SEAL_MARK "%s %s", mac, str_cstr(&text));
-	fd = openat(dir_fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(dir_fd, draft,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0 || fd_write_all(fd, whole.data, whole.len) < 0 ||
 	    renameat(dir_fd, draft, dir_fd, name) < 0) {
 		error_errno(err, ERROR_HOST, "seal of %s", file);

@@ -45,6 +45,11 @@ static void test_files(void)
 		tap_bail("cannot make a fifo");
 	tap_ok(file_read(scratch_fd, "fifo", 10, &more, &err) < 0 && err.code == ERROR_INPUT,
 	       "a fifo does not hang: %s", err.text);
+	tap_ok(file_read_small(scratch_fd, "fifo", small, sizeof(small)) < 0 && errno == ENXIO,
+	       "nor where little is read");
+	tap_ok(file_read_small(AT_FDCWD, "/dev/zero", small, sizeof(small)) < 0 && errno == ENXIO,
+	       "a device is not opened");
+	tap_ok(file_open(scratch_fd, ".", 0, NULL) < 0 && errno == EISDIR, "a directory is named");
 	tap_ok(file_read(AT_FDCWD, "/dev/zero", 10, &more, &err) < 0 && err.code == ERROR_INPUT,
 	       "a device is no file: %s", err.text);
 	tap_ok(file_read(AT_FDCWD, "/", 10, &more, &err) < 0, "nor is a directory: %s", err.text);

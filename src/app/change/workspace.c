@@ -56,8 +56,9 @@ int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err)
 	opened_init(&opened);
 	if (opened_open(&opened, sandbox, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
-	owned(fd_close) int fd = openat(opened.sandbox.dir_fd, "files.lock",
-					O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	owned(fd_close) int fd =
+		openat(opened.sandbox.dir_fd, "files.lock",
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0 || flock(fd, LOCK_EX) < 0)
 		return error_errno(err, ERROR_HOST, "cannot lock the files of '%s'", sandbox);

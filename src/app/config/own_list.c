@@ -16,15 +16,12 @@
 
 int own_list_read(int dir_fd, const char *name, struct str *ret_text)
 {
-	owned(fd_close) int fd =
-		openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
+	owned(fd_close) int fd = file_open(dir_fd, name, O_NOFOLLOW, &st);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	if (fstat(fd, &st) < 0)
-		return -1;
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022)) {
+	if (st.st_uid != geteuid() || (st.st_mode & 022)) {
 		errno = EPERM;
 		return -1;
 	}

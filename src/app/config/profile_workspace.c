@@ -37,18 +37,17 @@ static void found_done(struct found_file *file)
 static int read_found(const char *dir, struct found_file *file, struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/" WORKSPACE_PROFILE, dir);
-	owned(fd_close) int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, O_NOFOLLOW, &st);
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0 && errno == ELOOP)
 		return error_set(err, ERROR_INPUT, "%s: is a symbolic link", path);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	if (!S_ISREG(st.st_mode))
+	if (fd < 0 && file_is_other_kind(errno))
 		return error_set(err, ERROR_INPUT, "%s: not a regular file", path);
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "%s", path);
 	if (fd_read_all(fd, YAML_MAX_BYTES, &file->text) < 0) {
 		if (errno == EFBIG)
 			return error_set(err, ERROR_INPUT, "%s: larger than %d bytes", path,

@@ -17,12 +17,11 @@
 /* The first line of a small regular file behind PREFIX; NULL when it has none. The caller's to free. */
 static char *read_line(const char *path, const char *prefix)
 {
-	owned(fd_close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, NULL);
 	char text[LINE_MAX_BYTES + 1];
-	struct stat st;
 	ssize_t len;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fd < 0)
 		return NULL;
 	len = read(fd, text, LINE_MAX_BYTES);
 	if (len <= 0)
@@ -87,6 +86,34 @@ void git_plain_find(const char *target, struct strv *ret_directories)
 		take_directories(top, dot_git, S_ISDIR(st.st_mode), ret_directories);
 }
 
+/* Git waits for a fifo that it takes for a file. */
+static int check_kind(const char *directory, const char *name, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", directory, name);
+	char shown[STR_SHOWN_SIZE];
+	struct stat st;
+
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	return error_set(err, ERROR_DENIED,
+			 "'%s' is no regular file, git is not started: look at it and remove it",
+			 str_shown(path, shown));
+}
+
+int git_plain_check_home(const char *home, const char *config, struct error *err)
+{
+	static const char *const names[] = { "config", "ignore", "attributes" };
+	owned(free_ptr) char *directory = config ? xasprintf("%s/git", config)
+						 : xasprintf("%s/.config/git", home ? home : "");
+
+	if (home && check_kind(home, ".gitconfig", err) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (check_kind(directory, names[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 int git_plain_check(const struct strv *directories, struct error *err)
 {
 	static const char *const names[] = { "HEAD",
@@ -102,18 +129,9 @@ int git_plain_check(const struct strv *directories, struct error *err)
 					     "objects/info/alternates" };
 
 	for (size_t i = 0; i < directories->count; i++) {
-		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-			owned(free_ptr) char *path =
-				xasprintf("%s/%s", directories->items[i], names[n]);
-			char shown[STR_SHOWN_SIZE];
-			struct stat st;
-
-			if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-				return error_set(err, ERROR_DENIED,
-						 "'%s' is no regular file, git is not started: "
-						 "look at it and remove it",
-						 str_shown(path, shown));
-		}
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+			if (check_kind(directories->items[i], names[n], err) < 0)
+				return -1;
 	}
 	return 0;
 }

@@ -17,6 +17,9 @@ char *git_plain_top(const char *target);
 /* What git reads at every start must be regular files. */
 int git_plain_check(const struct strv *directories, struct error *err);
 
+/* The same for the user's configuration: HOME and XDG_CONFIG_HOME as git will have them, NULL where it has none. */
+int git_plain_check_home(const char *home, const char *config, struct error *err);
+
 /* The logs that a move of the checked out branch is appended to must be files of their own, and no links. */
 int git_plain_check_logs(const struct strv *directories, struct error *err);
 

@@ -2,6 +2,7 @@
 #include "app/record/history.h"
 
 #include "app/record/log_room.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "host/host.h"
 
@@ -64,7 +65,7 @@ static int open_file(struct engine_log *log, struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/logs/%s", log->state_dir, log->run_id);
 
-	log->fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	log->fd = file_open(AT_FDCWD, path, O_NOFOLLOW, NULL);
 	if (log->fd < 0 && errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "%s", path);
 	return 0;

@@ -29,7 +29,7 @@ static struct value *read_line(int dir_fd, const char *name)
 
 	if (live_remove_left(dir_fd, name))
 		return NULL;
-	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = file_open(dir_fd, name, O_NOFOLLOW, NULL);
 	if (fd < 0 || fd_read_all(fd, LIVE_BYTES_MAX, &text) < 0 ||
 	    json_read(str_cstr(&text), text.len, NULL, &line, &ignored) < 0)
 		return NULL;

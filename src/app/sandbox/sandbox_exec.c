@@ -165,8 +165,9 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 static int claim(const struct sandbox *sandbox, int *ret_lock_fd, int *ret_fd, struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	owned(fd_close) int fd = openat(sandbox->dir_fd, KEEPER_LOCK,
-					O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	owned(fd_close) int fd =
+		openat(sandbox->dir_fd, KEEPER_LOCK,
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "the lock of the sandbox's keeper");

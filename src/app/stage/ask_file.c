@@ -58,7 +58,7 @@ int ask_file_read(int dir_fd, const char *id, struct value **ret_ask, struct err
 		return error_set(err, ERROR_NOT_FOUND,
 				 "nobody asked for a promotion '%s' (aisbx promotions lists them)",
 				 str_shown(id, shown));
-	owned(fd_close) int fd = openat(dir_fd, id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, id, O_NOFOLLOW, NULL);
 
 	if (fd < 0 || fd_read_all(fd, ASK_BYTES, &text) < 0)
 		return error_errno(err, ERROR_HOST, "the request %s", id);

@@ -260,7 +260,7 @@ static int feed(const struct filling *fill, const char *clone, const char *scrip
 {
 	const struct engine_run_options options = { .capture = true };
 	owned(fd_close) int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	owned(fd_close) int fd = openat(fill->run->place->dir_fd, file, O_RDONLY | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(fill->run->place->dir_fd, file, O_NOFOLLOW, NULL);
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	int status;
@@ -348,8 +348,9 @@ int stage_clone_fill(const struct stage_run *run, const char *clone, const char 
 	if (status < 0)
 		return -1;
 	fill.looks = xcalloc(bundle->count + 1, sizeof(fill.looks[0]));
-	fill.archive_fd = openat(run->place->dir_fd, ARCHIVE,
-				 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fill.archive_fd =
+		openat(run->place->dir_fd, ARCHIVE,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fill.archive_fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot write the bundle's archive");
 	for (size_t i = 0; i < bundle->count && status == 0; i++)

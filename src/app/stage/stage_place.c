@@ -185,8 +185,8 @@ static int take_lock(struct stage_place *place, const char *name, struct error *
 	const struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	fd_close(&place->lock_fd);
-	place->lock_fd =
-		openat(place->dir_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	place->lock_fd = openat(place->dir_fd, "lock",
+				O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (place->lock_fd < 0)
 		return error_errno(err, ERROR_HOST, "bundle %.12s", name);
 	if (fcntl(place->lock_fd, F_SETLK, &whole) == 0)

@@ -196,16 +196,15 @@ int engine_sign(const char *path, const char *language_name, struct value **ret_
 	owned(str_done) struct str content = STR_INIT, text = STR_INIT;
 	unsigned char secret[ED25519_SECRET];
 	owned(fd_close) int fd = -1;
-	struct stat st;
 	int status;
 
 	if (!config)
 		return error_set(err, ERROR_USAGE, "no HOME to keep the key in; set it");
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
-	if (!S_ISREG(st.st_mode))
+	fd = file_open(AT_FDCWD, path, 0, NULL);
+	if (fd < 0 && file_is_other_kind(errno))
 		return error_set(err, ERROR_USAGE, "%s is no file; sign files one by one", path);
+	if (fd < 0)
+		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
 	if (fd_read_all(fd, VET_MAX_BYTES, &content) < 0)
 		return error_errno(err, ERROR_INPUT, "%s (at most 64 MiB can be signed)", path);
 	if (language_of(path, language_name, &content, &language, err) < 0 ||

@@ -210,8 +210,7 @@ static void sweep(int dir_fd)
 	struct dirent *entry;
 
 	while (dir_next(dir, &entry) > 0) {
-		owned(fd_close) int fd =
-			openat(dir_fd, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		owned(fd_close) int fd = file_open(dir_fd, entry->d_name, O_NOFOLLOW, NULL);
 
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)unlinkat(dir_fd, entry->d_name, 0);
@@ -234,7 +233,7 @@ static int write_copy(const struct vet_source *source, int dir_fd, const char *f
 	if (linkat(AT_FDCWD, name, dir_fd, file, AT_SYMLINK_FOLLOW) < 0)
 		return error_errno(err, ERROR_HOST, "the copy of %s that would run", source->path);
 	/* Nothing can be executed that is open for writing; the lock passes from one to the other. */
-	*ret_fd = openat(dir_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	*ret_fd = file_open(dir_fd, file, O_NOFOLLOW, NULL);
 	if (*ret_fd < 0 || flock(*ret_fd, LOCK_SH) < 0)
 		return error_errno(err, ERROR_HOST, "the copy of %s that would run", source->path);
 	return 0;

@@ -222,7 +222,7 @@ static int open_one(const struct vet_view *view, const char *path, struct vet_so
 		errno = ENOENT;
 		return -1;
 	}
-	fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = file_open(AT_FDCWD, host, 0, NULL);
 	free_ptr(&source->real);
 	source->real = fd < 0 ? NULL : path_real(path);
 	return fd;

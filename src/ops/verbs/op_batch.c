@@ -1,5 +1,6 @@
 /* `run --batch`: JSON lines in, JSON lines out. */
 #include "base/own.h"
+#include "base/fd.h"
 #include "base/units.h"
 #include "app/batch/batch.h"
 #include "ops/rows/rows.h"
@@ -25,7 +26,11 @@ static int open_lines(const char *name, int *ret_fd, struct error *err)
 	if (strcmp(name, "-") == 0)
 		*ret_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	else
-		*ret_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		*ret_fd = file_open(AT_FDCWD, name, 0, NULL);
+	if (*ret_fd < 0 && file_is_other_kind(errno))
+		return error_set(err, ERROR_USAGE,
+				 "--batch %s: not a regular file; pipe the lines in and write -",
+				 name);
 	if (*ret_fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_USAGE,
 				   "--batch %s", name);

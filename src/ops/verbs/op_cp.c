@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "app/sandbox/copy_in.h"
 #include "app/change/workspace.h"
+#include "base/fd.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
@@ -52,14 +53,14 @@ static int copy_out(struct op_call *call, const char *name, const char *from, co
 /* The file becomes our stdin, and so the command's: it is passed on as any file, read-only. */
 static int open_source(const char *path, mode_t *ret_mode, struct error *err)
 {
-	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, &st);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 && file_is_other_kind(errno))
+		return error_set(err, ERROR_USAGE, "%s is not a file", path);
+	if (fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_USAGE, "%s",
 				   path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERROR_USAGE, "%s is not a file", path);
 	if (dup2(fd, STDIN_FILENO) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
 	*ret_mode = st.st_mode & 0777;

@@ -1,6 +1,7 @@
 /* The kept output of a command, stream by stream. */
 #include "supervise/background/output.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/utf8.h"
 #include "observe/kept_log.h"
@@ -152,7 +153,7 @@ int output_read(const char *state_dir, const char *id, bool is_last, struct outp
 		struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/logs/%.26s", state_dir, id);
-	owned(fd_close) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, O_NOFOLLOW, NULL);
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;

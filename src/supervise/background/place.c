@@ -129,7 +129,7 @@ int exec_card_make(int dir_fd, const char *id, const struct exec_card *card, int
 
 int exec_card_read(int dir_fd, const char *id, struct exec_card *ret_card, struct error *err)
 {
-	owned(fd_close) int fd = openat(dir_fd, id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, id, O_NOFOLLOW, NULL);
 	owned(str_done) struct str text = STR_INIT;
 
 	if (fd < 0 && (errno == ENOENT || dir_fd < 0))
@@ -167,8 +167,7 @@ static int read_result(int dir_fd, const char *id, struct exec_result *ret_resul
 		       struct error *err)
 {
 	char name[NAME_SIZE];
-	owned(fd_close) int fd = openat(dir_fd, name_of(id, ".result", name),
-					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, name_of(id, ".result", name), O_NOFOLLOW, NULL);
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -187,7 +186,7 @@ static int read_result(int dir_fd, const char *id, struct exec_result *ret_resul
 
 static bool is_held(int dir_fd, const char *id)
 {
-	owned(fd_close) int fd = openat(dir_fd, id, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, id, O_NOFOLLOW, NULL);
 
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }

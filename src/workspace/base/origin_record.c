@@ -286,7 +286,8 @@ static off_t whole_lines(int fd, off_t len)
 int origin_records_append(int dir_fd, const char *name, const struct str *text, struct error *err)
 {
 	owned(fd_close) int fd =
-		openat(dir_fd, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+		openat(dir_fd, name,
+		       O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	owned(str_done) struct str whole = STR_INIT;
 	char last = '\n';
 

@@ -150,7 +150,7 @@ static int mark_pending(int all_fd, const char *id, struct error *err)
 
 	if (make_directory(all_fd, "pending", err) < 0)
 		return -1;
-	fd = openat(all_fd, mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(all_fd, mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	dir_fd = openat(all_fd, "pending", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || dir_fd < 0 || fsync(dir_fd) < 0 || fsync(all_fd) < 0)
 		return error_errno(err, ERROR_HOST, "cannot note that promotion %s begins", id);

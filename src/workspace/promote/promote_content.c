@@ -77,7 +77,7 @@ int promote_keep(const struct promote *promote, const char *hex, struct error *e
 {
 	owned(fd_close) int fd =
 		openat(promote->sandbox->dir_fd, "losers",
-		       O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+		       O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	owned(free_ptr) char *line = xasprintf("%s\n", hex);
 
 	if (fd < 0 || fd_write_all(fd, line, strlen(line)) < 0)

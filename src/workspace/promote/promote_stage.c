@@ -1,6 +1,7 @@
 /* Writing the new objects of a step, whole subtrees too, and checking that they are what was decided on. */
 #include "workspace/promote/promote_link.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/disk/sys.h"
@@ -26,7 +27,7 @@ static int check_content(int dir_fd, const char *name, const struct item *item, 
 	const char *want = item->content == CONTENT_OURS ? item->now_sha256 : item->new_sha256;
 	char hex[SHA256_HEX_SIZE], shown[STR_SHOWN_SIZE];
 
-	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = file_open(dir_fd, name, O_NOFOLLOW, NULL);
 	if (fd < 0 || digest_fd(fd, hex) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read back '%s'",
 				   str_shown(item->path, shown));

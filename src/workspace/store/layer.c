@@ -116,7 +116,8 @@ int layer_units_add(int dir_fd, const char *path, struct error *err)
 	str_add_char(&record, '\0');
 	str_addf(&record, "%s %s", name + 2, path);
 	str_add_char(&record, '\0');
-	fd = openat(dir_fd, "units", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = openat(dir_fd, "units",
+		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0 || fd_write_all(fd, record.data, record.len) < 0)
 		return error_errno(err, ERROR_HOST, "cannot note the unit '%s'", path);
 	return 0;

@@ -101,8 +101,9 @@ static void read_all(int dir_fd, struct moments *ret_moments)
 
 static void add_line(int dir_fd, const char *line, size_t len)
 {
-	owned(fd_close) int fd = openat(
-		dir_fd, MOMENTS, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	owned(fd_close) int fd =
+		openat(dir_fd, MOMENTS,
+		       O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		(void)!write(fd, line, len);

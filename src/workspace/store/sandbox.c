@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/dir.h"
+#include "base/fd.h"
 #include "base/id.h"
 #include "base/nearest.h"
 #include "base/own.h"
@@ -107,8 +108,7 @@ static int write_record(int dir_fd, const char *name, const struct str *text, st
 static int copy_file(const struct sandbox *from, const struct sandbox *to, const char *name,
 		     struct error *err)
 {
-	owned(fd_close) int from_fd =
-		openat(from->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	owned(fd_close) int from_fd = file_open(from->dir_fd, name, O_NOFOLLOW, NULL);
 	owned(fd_close) int to_fd = -1;
 
 	if (from_fd < 0)

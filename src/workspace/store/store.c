@@ -239,7 +239,7 @@ static int sync_directory_of(int dir_fd, const char *name)
 
 static int sync_file(int dir_fd, const char *name)
 {
-	owned(fd_close) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int fd = file_open(dir_fd, name, O_NOFOLLOW, NULL);
 
 	return fd < 0 ? -1 : fsync(fd);
 }

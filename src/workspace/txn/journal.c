@@ -171,12 +171,11 @@ bool journal_next(const char *bytes, size_t len, size_t *offset, uint64_t seq,
 
 int journal_last(int dir_fd)
 {
-	owned(fd_close) int fd =
-		openat(dir_fd, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	unsigned char record[HEADER_SIZE + END_BODY_SIZE];
 	struct stat st;
+	owned(fd_close) int fd = file_open(dir_fd, JOURNAL_NAME, O_NOFOLLOW, &st);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(record))
+	if (fd < 0 || st.st_size < (off_t)sizeof(record))
 		return 0;
 	if (pread(fd, record, sizeof(record), st.st_size - (off_t)sizeof(record)) !=
 	    (ssize_t)sizeof(record))
