@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ static void make(struct live *live)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", live->fd);
 	if (linkat(AT_FDCWD, path, live->dir_fd, live->spec->run_id, AT_SYMLINK_FOLLOW) < 0)
 		fd_close(&live->fd);
+	live_sweep(live->spec->state_dir, NULL);
 }
 
 static void add_number(struct json *json, const char *key, uint64_t number)
@@ -112,6 +114,24 @@ static void remove_socket(int dir_fd, const char *run_id)
 	}
 }
 
+/* A socket whose run has no file: the run was killed after it had removed that one, or its file was removed by hand. */
+static void remove_lone_sockets(int dir_fd)
+{
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir_next(dir, &entry) > 0) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (entry->d_name[0] == '.' &&
+		    fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISSOCK(st.st_mode) &&
+		    faccessat(dir_fd, dot + 1, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			(void)unlinkat(dir_fd, entry->d_name, 0);
+	}
+}
+
 bool live_remove_left(int dir_fd, const char *run_id)
 {
 	owned(fd_close) int fd = file_open(dir_fd, run_id, O_NOFOLLOW, NULL);
@@ -129,7 +149,10 @@ void live_sweep(const char *state_dir, struct strv *removed)
 	struct dirent *entry;
 
 	while (dir_next(dir, &entry) > 0) {
-		if (entry->d_name[0] != '.' && live_remove_left(dirfd(dir), entry->d_name))
+		if (entry->d_name[0] != '.' && live_remove_left(dirfd(dir), entry->d_name) &&
+		    removed)
 			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}
+	if (dir)
+		remove_lone_sockets(dirfd(dir));
 }

@@ -2,7 +2,7 @@
  * What a run uses right now, for whoever wants to look (`aisbx top`): one small file per run, rewritten with every sample.
  *
  * Made at the first sample, so that short runs never pay for it; held by a lock, so that one whose run was killed is
- * known as such; removed at the end.
+ * known as such; removed at the end, or by the next run that makes one, `top` or `gc`.
  */
 #ifndef RUN_LIVE_H
 #define RUN_LIVE_H
@@ -29,7 +29,7 @@ void live_done(struct live *live);
  * (driver/linux/counter.h).
  */
 bool live_remove_left(int dir_fd, const char *run_id);
-/* The same for all in STATE_DIR; adds the paths of those that went. */
+/* The same for all in STATE_DIR, and for sockets that have no file; adds the paths of files that went to REMOVED, unless it is NULL. */
 void live_sweep(const char *state_dir, struct strv *removed);
 
 #endif
