@@ -45,6 +45,8 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	/* Without a cgroup nothing else bounds a memfd, which is memory and a file. */
 	uint64_t file_bytes =
 		no_group && limits->mem_bytes ? smaller(fsize, limits->mem_bytes) : fsize;
+	/* Nor what descriptors hold in the kernel: there, a program does not get more of them than it starts with. */
+	uint64_t nofile_hard = no_group ? nofile_soft : nofile;
 	uint64_t cpu_seconds = (limits->cpu_time_ms + 999) / 1000;
 
 	/* Exactly 1 stops a piped core_pattern, which 0 does not. */
@@ -56,7 +58,7 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	    set_limit(RLIMIT_MSGQUEUE, QUEUE_BYTES, QUEUE_BYTES) < 0 ||
 	    set_limit(RLIMIT_RTPRIO, 0, 0) < 0 || set_limit(RLIMIT_NICE, 0, 0) < 0)
 		return -1;
-	if (set_limit(RLIMIT_NOFILE, nofile_soft, nofile) < 0)
+	if (set_limit(RLIMIT_NOFILE, nofile_soft, nofile_hard) < 0)
 		return -1;
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)

@@ -350,6 +350,8 @@ static void write_result(const struct run_result *result, bool with_streams, str
 	write_list(&json, "warnings", &result->warnings);
 	write_samples(&json, &result->samples);
 	write_list(&json, "notes", &result->notes);
+	if (result->descriptors_limit)
+		write_number(&json, "descriptors_limit", result->descriptors_limit);
 	if (result->changed.count > 0)
 		write_list(&json, "changed", &result->changed);
 	if (result->error_code && result->message)

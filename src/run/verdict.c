@@ -166,6 +166,8 @@ static void fill_layers(const struct spec *spec, const struct task *task, struct
 		if (task->degraded & (1u << layer))
 			strv_add(&result->degraded, layer_name(layer));
 	}
+	if (task->degraded & (1u << LAYER_LIMITS))
+		result->descriptors_limit = spec->limits.pids * spec->limits.nofile_soft;
 	/* No layer of its own, but a part of what masks are for. */
 	if (spec->aliases_cut)
 		strv_add(&result->degraded, "aliases");

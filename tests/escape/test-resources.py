@@ -391,6 +391,29 @@ def pipe_pages(t):
         end(process)
 
 
+def large_pipes_control(t):
+    t.ok(int(t.box.outside("pipes").probe("pipes")) > 0, "outside a pipe can be made larger")
+
+
+@suite.case("A090c", "pipes larger than every pipe is", large_pipes_control)
+def large_pipes(t):
+    result = t.box.attack("pipes")
+    t.equal(result.probe("pipes"), "0", f"none gets larger: {result}")
+
+
+@suite.case("A089c", "descriptors of all processes, without a control group", "outside the caller's own limits hold")
+def descriptors_of_all(t):
+    result = t.box.run("sh", "-c", "ulimit -Hn", flags=["--pids", "40"])
+    if has_cgroup(result):
+        t.ok("descriptors_limit" not in result.json, "a control group counts what they hold", result)
+        return
+    hard = int(result.out or 0)
+    t.ok(0 < hard <= 4096, "no process gets more than it starts with", result)
+    t.equal(result.json.get("descriptors_limit"), 40 * 4096, f"the product is in the result: {result}")
+    result = t.box.run("sh", "-c", "ulimit -Hn", flags=["--pids", "40", "--nofile", "128"])
+    t.equal((result.out, result.json.get("descriptors_limit")), ("128\n", 40 * 128), f"with another limit: {result}")
+
+
 def aio_now():
     with open("/proc/sys/fs/aio-nr") as file:
         return int(file.read())

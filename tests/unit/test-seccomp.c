@@ -128,6 +128,8 @@ static uint32_t model_setsockopt(struct variant variant, const uint64_t *args)
 
 	if (level == 1 && is_one_of(option, (const uint64_t[]){ 26, 50, 51, 52 }, 4))
 		return denied(variant);
+	if (level == 1 && (option == 32 || option == 33))
+		return FAIL(EPERM);
 	if ((level == 6 && option == 31) || (level == 17 && option == 100))
 		return FAIL(ENOPROTOOPT);
 	return ALLOW;
@@ -198,6 +200,8 @@ static uint32_t model_checked(struct variant variant, const char *name, const ui
 		return model_priority(variant, args, 1);
 	if (strncmp(name, "sched_", 6) == 0)
 		return (uint32_t)args[0] == 1 ? denied(variant) : ALLOW;
+	if (strcmp(name, "fcntl") == 0 && (uint32_t)args[1] == 1031)
+		return (uint32_t)args[2] > 65536 ? FAIL(EPERM) : ALLOW;
 	if (strcmp(name, "fcntl") == 0)
 		return (uint32_t)args[1] == 1024 || (uint32_t)args[1] == 1040 ? FAIL(EINVAL)
 									      : ALLOW;
@@ -253,8 +257,8 @@ static uint32_t model(struct variant variant, struct call call, const uint64_t *
 
 /* clang-format off */
 static const uint64_t samples[] = {
-	0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 15, 16, 17, 18, 26, 27, 31, 38, 40, 49, 50, 51, 52, 53,
-	58, 100, 132, 262, 1024, 1025, 1040, 0x801, 0x80002, 0x80803, 0x1000, 0x11ff, 0x2000, 0x6000, 0x81a4, 0xa000,
+	0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 15, 16, 17, 18, 26, 27, 31, 32, 33, 38, 40, 49, 50, 51, 52, 53,
+	58, 100, 132, 262, 1024, 1025, 1031, 1040, 0x10000, 0x10001, 0x801, 0x80002, 0x80803, 0x1000, 0x11ff, 0x2000, 0x6000, 0x81a4, 0xa000,
 	0xc000, 0xf000, 0x12000, 0x20000, 0x20008, 0x20001, 0x40000, 0x40008, 0x5401, 0x5411,
 	0x5412, 0x5413, 0x541c, 0x541d, 0x5422, 0x5423, 0x80045430, 0x2000000, 0x4000000, 0x8000000,
 	0x10000000, 0x20000000, 0x40000000, 0x80000000, 0x3d0f00, 0x1200011, 0x7e020000, 0xffffffff,

@@ -64,7 +64,12 @@ enum {
 	FLAG_PROBE = 0x10,
 	FLAG_FASTOPEN = 0x20000000,
 
+	OPTION_SNDBUFFORCE = 32,
+	OPTION_RCVBUFFORCE = 33,
+
 	COMMAND_SETLEASE = 1024,
+	COMMAND_SETPIPE_SZ = 1031,
+	PIPE_BYTES = 65536, /* what every pipe has */
 	COMMAND_SETDELEG = 1040,
 };
 
@@ -125,6 +130,9 @@ static const struct seccomp_clause setsockopt_clauses[] = {
 	WHEN2(ANSWER_DENY, IS(1, LEVEL_SOCKET), IS(2, OPTION_ATTACH_BPF)),
 	WHEN2(ANSWER_DENY, IS(1, LEVEL_SOCKET), IS(2, OPTION_REUSEPORT_CBPF)),
 	WHEN2(ANSWER_DENY, IS(1, LEVEL_SOCKET), IS(2, OPTION_REUSEPORT_EBPF)),
+	/* Beyond net.core.wmem_max; the kernel's own answer to a process without the capability. */
+	WHEN2(ERRNO(EPERM), IS(1, LEVEL_SOCKET), IS(2, OPTION_SNDBUFFORCE)),
+	WHEN2(ERRNO(EPERM), IS(1, LEVEL_SOCKET), IS(2, OPTION_RCVBUFFORCE)),
 	WHEN2(ERRNO(ENOPROTOOPT), IS(1, LEVEL_TCP), IS(2, OPTION_TCP_ULP)),
 	WHEN2(ERRNO(ENOPROTOOPT), IS(1, LEVEL_UDP), IS(2, OPTION_UDP_ENCAP)),
 };
@@ -181,8 +189,12 @@ static const struct seccomp_clause sched_clauses[] = {
 	WHEN(ANSWER_DENY, IS(0, INIT)),
 };
 
-/* A lease on a program would make whoever executes it wait for the one that holds it: init, for one. */
+/*
+ * A lease on a program would make init wait when it executes that program. A pipe larger than the default is kernel memory that
+ * only a control group would count; EPERM is what the kernel answers beyond its own limit.
+ */
 static const struct seccomp_clause fcntl_clauses[] = {
+	WHEN2(ERRNO(EPERM), IS(1, COMMAND_SETPIPE_SZ), COND(2, COMPARE_GT, ALL, PIPE_BYTES)),
 	WHEN(ERRNO(EINVAL), IS(1, COMMAND_SETLEASE)),
 	WHEN(ERRNO(EINVAL), IS(1, COMMAND_SETDELEG)),
 };

@@ -110,7 +110,8 @@ static const char limits_text[] =
 	"Memory, processes and CPU are limited by cgroups (v2 or v1). Where the caller\n"
 	"may make none, rlimits and a watchdog that looks ten times a second stand in;\n"
 	"the result then says \"degraded\":[\"limits\"], and --require limits refuses\n"
-	"instead.\n";
+	"instead. They do not see pipes and socket buffers: descriptors_limit in the\n"
+	"result is how many descriptors all processes may have.\n";
 
 static const char exit_text[] =
 	"Exit codes\n"
