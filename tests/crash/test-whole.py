@@ -150,13 +150,63 @@ def fail_undo(world, at, word):
 
 def fail_twice(world, at, word):
     """A second fault while the first is dealt with may leave a mix; the next command puts it right all the same."""
-    second = (at + random.choice((1, 2, 3, 5, 8, 13, 21, 34, 55)), random.choice(ERRORS))
+    second = second_fault(at)
     code, said = world.fault(at, word, "promote", "box", then=(second,))
     where = f"promote, call {at}: {word}, call {second[0]}: {second[1]}: {code} {said}"
     at_once, now = world.state(), world.settle(where)
     if code == 0 and (at_once != "new" or now != "new"):
         raise Bad(f"{where}: reported as done, but it is {at_once}, then {now}")
     world.back(now)
+
+
+def second_fault(at):
+    """Another fault, some calls later: while the first is dealt with, as often as not."""
+    return at + random.choice((1, 2, 3, 5, 8, 13, 21, 34, 55)), random.choice(ERRORS)
+
+
+def fail_undo_twice(world, at, word):
+    """The same for an undo."""
+    world.must(0, "promote", "box")
+    second = second_fault(at)
+    code, said = world.fault(at, word, "undo", then=(second,))
+    where = f"undo, call {at}: {word}, call {second[0]}: {second[1]}: {code} {said}"
+    at_once, now = world.state(), world.settle(where)
+    if code == 0 and (at_once != "old" or now != "old"):
+        raise Bad(f"{where}: reported as done, but it is {at_once}, then {now}")
+    world.back(now)
+
+
+def fail_recovery_twice(world, at, word):
+    """Killed between the first change of the tree and the last; then what puts that right meets two faults, and the next does it."""
+    world.fault(world.middle, "KILL", "promote", "box")
+    was, second = world.state(), second_fault(at)
+    code, said = world.fault(at, word, "promotions", then=(second,))
+    world.back(world.settle(f"promote killed at {world.middle} ({was}), recovery, call {at}: {word}, call {second[0]}: {second[1]}: {code} {said}"))
+
+
+def few_descriptors(world, limit):
+    """Recovery that runs out of descriptors: nothing, or all of it, and the next command does the rest."""
+    world.fault(world.middle, "KILL", "promote", "box")
+    was = world.state()
+    done = subprocess.run(["prlimit", f"--nofile={limit}", AISBX, "promotions"], cwd=world.home.work, env=world.home.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+    now = world.state()
+    if now not in (was, "old", "new"):
+        raise Bad(f"recovery with {limit} descriptors: {was} became {now} ({done.stderr})")
+    world.back(world.settle(f"recovery with {limit} descriptors"))
+    return done.returncode
+
+
+def test_few_descriptors(world):
+    bad, codes = [], set()
+    limits = range(3, 30) if LONG or not POINTS else sorted({3, 4, *random.sample(range(5, 24), 5)})
+    for limit in limits:
+        try:
+            codes.add(few_descriptors(world, limit))
+        except Bad as problem:
+            bad.append(str(problem))
+    tap.ok(not bad, f"recovery out of descriptors (limits {list(limits)}, exits {sorted(codes)}, seed {SEED})", "\n".join(bad))
+    tap.ok(codes - {0}, "some of them were too few", codes)
 
 
 def fail_recovery(world, at, word):
@@ -235,12 +285,15 @@ def main():
         loop(world, "promote, two faults", promote, fail_twice)
         # An undo takes little time, and what it fails to note shows only in the promotion behind it.
         loop(world, "undo", undo, fail_undo, times=2)
+        loop(world, "undo, two faults", undo, fail_undo_twice)
         tap.ok(world.middle, "a death in the middle leaves something to put right")
         if world.middle:
             world.fault(world.middle, "KILL", "promote", "box")
             recovery = world.count("promotions")
             world.back(world.settle("recovery"))
             loop(world, "recovery", recovery, fail_recovery)
+            loop(world, "recovery, two faults", recovery, fail_recovery_twice)
+            test_few_descriptors(world)
         home.call("rm", "box")
     return tap.done()
 
