@@ -2,6 +2,7 @@
 #include "confine/notify.h"
 
 #include "base/own.h"
+#include "base/shell_quote.h"
 #include "confine/seccomp/seccomp.h"
 
 #include <errno.h>
@@ -210,6 +211,7 @@ static bool is_datagram(const struct notify_event *event)
 
 static void describe_net(struct notify_event *event)
 {
+	owned(str_done) struct str word = STR_INIT;
 	char where[80];
 
 	if (!leads_out(event))
@@ -220,7 +222,8 @@ static void describe_net(struct notify_event *event)
 	 */
 	peer_format(&event->peer, is_datagram(event), where, sizeof(where));
 	(void)snprintf(event->what, sizeof(event->what), "%s %s", event->name, where);
-	(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", where);
+	shell_quote_add(&word, where);
+	(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", str_cstr(&word));
 	event->rule = "default deny";
 	event->kind = NOTIFY_NET;
 }

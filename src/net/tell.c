@@ -1,5 +1,7 @@
 /* What the gateway refused, in words. */
 #include "base/clock.h"
+#include "base/own.h"
+#include "base/shell_quote.h"
 #include "net/gateway_parts.h"
 
 #include <stdio.h>
@@ -35,6 +37,15 @@ static void fill(const struct refusal *refusal, struct net_denial *denial)
 		net_address_format(refusal->address, denial->address);
 }
 
+/* What something else than a missing rule forbids, no rule permits; and some names can stand in none. */
+static bool is_allowable(const struct refusal *refusal)
+{
+	char name[NET_NAME_SIZE];
+
+	return !refusal->rule &&
+	       (!refusal->name || net_name_canonical(refusal->name, strlen(refusal->name), name));
+}
+
 void tell_refused(struct gateway *gateway, const struct refusal *refusal)
 {
 	struct net_report report = { .kind = NET_REPORT_DENIAL };
@@ -46,10 +57,13 @@ void tell_refused(struct gateway *gateway, const struct refusal *refusal)
 	(void)snprintf(denial->rule, sizeof(denial->rule), "%s",
 		       refusal->rule ? refusal->rule : "default deny");
 	format_place(refusal, place, sizeof(place));
-	/* What something else than a missing rule forbids, no rule permits. */
-	if (!refusal->rule)
-		(void)snprintf(denial->hint, sizeof(denial->hint), "--allow %s%s", place,
+	if (is_allowable(refusal)) {
+		owned(str_done) struct str word = STR_INIT;
+
+		shell_quote_add(&word, place);
+		(void)snprintf(denial->hint, sizeof(denial->hint), "--allow %s%s", str_cstr(&word),
 			       refusal->port.number ? "" : ":PORT");
+	}
 	(void)net_report_send(gateway->report.fd, &report);
 }
 

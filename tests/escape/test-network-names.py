@@ -4,6 +4,7 @@ this suite's own (tests/lib/attacknet.py)."""
 import os
 import socket
 import struct
+import subprocess
 import sys
 import threading
 
@@ -100,6 +101,27 @@ def odd_queries(t):
     t.ok(result.words[7] == "code0" and result.words[9] == "code0", "mixed case and single bytes are answered", result.words)
     t.ok(all(word in ("code1", "code3", "code4", "TimeoutError", "ConnectionResetError", "IndexError", "code0") for word in result.words)
          and len(result.words) == 15, "each ends", result.words)
+
+
+# As labels of DNS messages, which take any byte. The last two can stand in a rule.
+ODD_NAMES = ["`id`.x", "$(id).x", "a b.x", "a;id.x", "a'b.x", 'a"b.x', "-x.y", "--allow.y", "a\\b.x", "a|b.x", "a&.x", "a>b.x", "*.x", "~.x",
+             "a\nb.x", "a\033[2Jb.x", "a\u202eb.x", "#a.x", "{a,b}.x", "a,b.x", "127.1", "fine.x", "a_b-c.x"]
+ASK_ODD = f"""
+for name in {ODD_NAMES!r}:
+    raw(H + b''.join(bytes([len(part.encode())]) + part.encode() for part in name.split('.')) + b'\\0\\0\\1\\0\\1')
+"""
+
+
+@suite.case("A110c", "names that a shell would obey, in what the user is advised to paste", "there is no advice outside")
+def advised(t):
+    result = inside(t, RAW + ASK_ODD, *A, timeout=120)
+    denials = result.json.get("denials", [])
+    hints = [denial["hint"] for denial in denials if denial.get("hint")]
+    t.ok(len(denials) > len(hints), "some are refused without advice", denials)
+    t.equal(sorted(hints), ["--allow a_b-c.x:PORT", "--allow fine.x:PORT"], "advice only for what can be a rule")
+    for hint in hints:
+        read = subprocess.run(["sh", "-c", f"printf '%s\\0' {hint}"], capture_output=True, text=True, check=False).stdout.split("\0")[:-1]
+        t.equal(read, ["--allow", hint[len("--allow "):]], "a shell reads two words")
 
 
 LEADS = ("to-host", "to-private", "loop-a", "mapped", "nat64", "siit", "zero", "all", "group", "sixtofour")

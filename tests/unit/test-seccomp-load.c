@@ -285,7 +285,7 @@ static void check_told(const struct told *told)
 		{ "socket(2)", "no raw sockets", "" },
 		{ "connect 192.0.2.1:443", "default deny", "--allow 192.0.2.1:443" },
 		{ "connect 192.0.2.2:53", "default deny", "--allow 192.0.2.2:53" },
-		{ "connect [2001:db8::1]:80", "default deny", "--allow [2001:db8::1]:80" },
+		{ "connect [2001:db8::1]:80", "default deny", "--allow '[2001:db8::1]:80'" },
 		{ "connect 192.0.2.4:80", "default deny", "--allow 192.0.2.4:80" },
 		{ "sendto udp:192.0.2.5:123", "default deny", "--allow udp:192.0.2.5:123" },
 		{ "sendmsg udp:192.0.2.6:123", "default deny", "--allow udp:192.0.2.6:123" },

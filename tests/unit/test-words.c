@@ -6,6 +6,8 @@
 #include "tests/tap.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void check_path(const char *path, const char *want)
 {
@@ -64,6 +66,82 @@ static void test_shell(void)
 	check_shell("it's", "'it'\\''s'");
 	check_shell("a\nb", "'\"a\\012b\"'");
 	check_shell("$(x)", "'$(x)'");
+}
+
+/* Pieces of names that a shell, a terminal or a reader could take for something else. */
+static const char *const pieces[] = {
+	"a",	 "-",	"--x",		" ",	    "'",    "\"", "\\", "`id`",	   "$(id)",
+	"$HOME", "\n",	"\t",		";",	    "&",    "|",  "<",	">",	   "*",
+	"?",	 "[a]", "{a,b}",	"~",	    "#",    "!",  "\r", "\033[2J", "=",
+	"%s",	 "\\n", "\342\200\256", "\302\233", "\377", "./", "(",	")",	   "^",
+};
+
+static unsigned random_below(uint64_t *state, unsigned limit)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(*state >> 33) % limit;
+}
+
+/* What a shell makes of the words, each ended by a NUL. */
+static void ask_shell(const struct str *words, struct str *out)
+{
+	owned(str_done) struct str command = STR_INIT;
+	char buffer[4096];
+	int ends[2], status = -1;
+	ssize_t got;
+
+	str_addf(&command, "printf '%%s\\0'%s", str_cstr(words));
+	if (pipe(ends) < 0)
+		tap_bail("pipe");
+	pid_t shell = fork();
+
+	if (shell == 0) {
+		(void)dup2(ends[1], STDOUT_FILENO);
+		(void)execl("/bin/sh", "sh", "-c", str_cstr(&command), NULL);
+		_exit(127);
+	}
+	(void)close(ends[1]);
+	while ((got = read(ends[0], buffer, sizeof(buffer))) > 0)
+		str_add_bytes(out, buffer, (size_t)got);
+	(void)close(ends[0]);
+	tap_ok(shell > 0 && waitpid(shell, &status, 0) == shell && status == 0,
+	       "a shell reads the words");
+}
+
+/* Whatever a name is, a shell takes what we print of it for one word, and we take that for the name. */
+static void test_hostile(void)
+{
+	const char *seed = getenv("AISBX_SEED");
+	uint64_t state = seed ? strtoull(seed, NULL, 10) : 20261117;
+	owned(strv_done) struct strv names = STRV_INIT;
+	owned(str_done) struct str words = STR_INIT, out = STR_INIT;
+	size_t good = 0, at = 0;
+
+	printf("# AISBX_SEED=%llu\n", (unsigned long long)state);
+	for (size_t i = 0; i < 500; i++) {
+		owned(str_done) struct str name = STR_INIT;
+
+		for (unsigned j = 1 + random_below(&state, 5); j > 0; j--)
+			str_add(&name,
+				pieces[random_below(&state, sizeof(pieces) / sizeof(pieces[0]))]);
+		strv_add(&names, str_cstr(&name));
+		str_add_char(&words, ' ');
+		words_add_shell(&words, str_cstr(&name));
+	}
+	for (size_t i = 0; i < words.len; i++)
+		good += words.data[i] >= ' ' && words.data[i] < 0x7f;
+	tap_ok(good == words.len, "what is printed of them is seen as it is");
+	ask_shell(&words, &out);
+	good = 0;
+	for (size_t i = 0; i < names.count && at < out.len; i++, at += strlen(out.data + at) + 1) {
+		owned(free_ptr) char *back = words_read_path(out.data + at);
+		const char *name = back && names.items[i][0] == '-' ? back + 2 : back;
+
+		if (!back || strcmp(name, names.items[i]) != 0)
+			tap_ok(false, "'%s' became '%s'", names.items[i], out.data + at);
+		good += back && back[0] != '-' && strcmp(name, names.items[i]) == 0;
+	}
+	tap_ok(good == names.count && at == out.len, "%zu names come back, each as one word", good);
 }
 
 static void check_quoted(const char *text, size_t max, const char *want)
@@ -153,6 +231,7 @@ int main(void)
 	test_paths();
 	test_broken_quotes();
 	test_shell();
+	test_hostile();
 	test_quoted();
 	test_moments();
 	test_table();

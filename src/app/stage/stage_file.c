@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/shell_quote.h"
 #include "base/real_path.h"
 #include "base/sha256.h"
 #include "base/yaml.h"
@@ -174,14 +175,17 @@ int stage_file_check_bundle(const struct stage_file *file, const struct bundle *
 	for (size_t i = 0; i < bundle->count; i++) {
 		const char *path = bundle->items[i].path;
 
-		if ((pipeline && strcmp(path, pipeline) == 0) ||
-		    strcmp(path, WORKSPACE_PROFILE) == 0)
-			return error_set(
-				err, ERROR_CONSENT,
-				"the bundle changes %s, which decides about it; apply that "
-				"file by itself (aisbx promote NAME %s), read it, and trust it "
-				"(aisbx profile trust)",
-				path, path);
+		owned(str_done) struct str word = STR_INIT;
+
+		if ((!pipeline || strcmp(path, pipeline) != 0) &&
+		    strcmp(path, WORKSPACE_PROFILE) != 0)
+			continue;
+		shell_quote_add(&word, path);
+		return error_set(err, ERROR_CONSENT,
+				 "the bundle changes %s, which decides about it; apply that "
+				 "file by itself (aisbx promote NAME %s), read it, and trust it "
+				 "(aisbx profile trust)",
+				 path, str_cstr(&word));
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
+#include "base/shell_quote.h"
 #include "app/vet/sign.h"
 #include "app/vet/sign_parts.h"
 #include "scan/follow/among.h"
@@ -130,6 +131,7 @@ static int check_content(const struct vet_signed *what, const struct signature *
 			 struct error *err)
 {
 	enum scan_language language = language_of(what);
+	owned(str_done) struct str word = STR_INIT;
 	const char *path = what->source->path;
 	bool is_ours;
 
@@ -151,28 +153,31 @@ static int check_content(const struct vet_signed *what, const struct signature *
 					 path, scan_language_name((enum scan_language)other),
 					 scan_language_name(language));
 	}
+	shell_quote_add(&word, path);
 	return error_set(err, ERROR_DENIED,
 			 REFUSED "%s was changed after it was signed; look at it, then sign it "
 				 "again: aisbx sign %s",
-			 path, path);
+			 path, str_cstr(&word));
 }
 
 static int check_file(const struct vet_signed *what, struct error *err)
 {
 	owned(free_ptr) char *name = xasprintf("%s" SIGNATURE_ENDING, what->source->path);
 	owned(vet_source_done) struct vet_source beside = { .path = NULL };
+	owned(str_done) struct str word = STR_INIT;
 	struct signature signature;
 	int found = vet_source_read(what->view, name, false, &beside, err);
 
 	if (found < 0)
 		return -1;
+	shell_quote_add(&word, what->source->path);
 	if (found == 0)
 		return error_set(err, ERROR_DENIED, REFUSED "%s is not signed; aisbx sign %s",
-				 what->source->path, what->source->path);
+				 what->source->path, str_cstr(&word));
 	if (!parse(&beside.bytes, &signature))
 		return error_set(err, ERROR_DENIED,
 				 REFUSED "%s is no signature; sign again: aisbx sign %s", name,
-				 what->source->path);
+				 str_cstr(&word));
 	return check_content(what, &signature, err);
 }
 

@@ -2,6 +2,8 @@
 #include "ops/text/words.h"
 
 #include "base/clock.h"
+#include "base/own.h"
+#include "base/shell_quote.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -89,22 +91,11 @@ char *words_read_path(const char *word)
 
 void words_add_shell(struct str *out, const char *path)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_./@%+=:,-";
-	struct str word = STR_INIT;
+	owned(str_done) struct str word = STR_INIT, place = STR_INIT;
 
-	if (path[0] == '-')
-		str_add(&word, "./");
-	words_add_path(&word, path);
-	if (word.len > 0 && strspn(word.data, plain) == word.len) {
-		str_add(out, word.data);
-	} else {
-		str_add_char(out, '\'');
-		for (const char *at = str_cstr(&word); *at; at++)
-			*at == '\'' ? str_add(out, "'\\''") : str_add_char(out, *at);
-		str_add_char(out, '\'');
-	}
-	str_done(&word);
+	str_addf(&place, "%s%s", path[0] == '-' ? "./" : "", path);
+	words_add_path(&word, str_cstr(&place));
+	shell_quote_add(out, str_cstr(&word));
 }
 
 void words_add_line(struct str *out, const char *text)

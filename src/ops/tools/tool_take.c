@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/id.h"
 #include "base/own.h"
+#include "base/shell_quote.h"
 #include "base/real_path.h"
 
 #include <stdlib.h>
@@ -126,19 +127,6 @@ static int read_pairs(const struct tool_arg *arg, const struct value *item, stru
 	return 0;
 }
 
-/* As a shell reads it back: in single quotes. */
-static void add_quoted(struct str *out, const char *word)
-{
-	str_add(out, " '");
-	for (; *word; word++) {
-		if (*word == '\'')
-			str_add(out, "'\\''");
-		else
-			str_add_char(out, *word);
-	}
-	str_add_char(out, '\'');
-}
-
 /* NAME=SCRIPT, as `race -c` takes it. */
 static int read_attempt(const struct tool_arg *arg, const struct value *item,
 			struct strv *ret_words, struct error *err)
@@ -162,7 +150,8 @@ static int read_attempt(const struct tool_arg *arg, const struct value *item,
 	for (size_t i = 0; command && i < command->many.count; i++) {
 		if (check_text(arg, command->many.items[i], err) < 0)
 			return -1;
-		add_quoted(&text, command->many.items[i]->text.bytes);
+		str_add_char(&text, ' ');
+		shell_quote_add(&text, command->many.items[i]->text.bytes);
 	}
 	strv_add(ret_words, str_cstr(&text));
 	return 0;
