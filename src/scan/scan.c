@@ -35,6 +35,7 @@ static void find_lines(struct scan_job *job)
 /* Of a text within a text only its weight counts: the program that holds it was read to its end. */
 static void refuse(struct scan_job *job, uint32_t at, const char *why)
 {
+	job->report->has_unread = true;
 	if (job->outer) {
 		job_find(job, at, RULE_NOT_ANALYSABLE, SEVERITY_MEDIUM, why);
 		return;

@@ -41,6 +41,26 @@ struct scan_script {
 
 #define SCAN_MAX_SCRIPTS 32u
 
+enum scan_command_kind {
+	COMMAND_RUNS,	/* a program and its words */
+	COMMAND_WRITES, /* a place that a redirection writes */
+	COMMAND_READS,	/* likewise, reads */
+};
+
+/* A part of what a command, or the text it hands to a shell, comes to. */
+struct scan_command {
+	enum scan_command_kind kind;
+	struct strv words;    /* SCAN_GAP for what only the run knows */
+	struct strv starters; /* the programs in front that only start it: env, timeout */
+	char *directory;      /* where the text has gone by cd; "": where it began */
+	bool is_lost;	      /* it has gone where that cannot be told */
+	bool is_privileged;
+	bool is_wrapped; /* something stands in front that does more than start it, or sets variables for it */
+};
+
+#define SCAN_GAP '\x01'
+#define SCAN_MAX_COMMANDS 1000u
+
 /* What came of one or more texts. */
 struct scan_report {
 	struct scan_finding *findings;
@@ -54,6 +74,12 @@ struct scan_report {
 	struct scan_script *scripts; /* each once, at most SCAN_MAX_SCRIPTS */
 	size_t script_count;
 	bool has_more_scripts; /* than are kept */
+	bool keeps_commands;   /* set by the caller: wants what follows */
+	struct scan_command *commands;
+	size_t command_count;
+	bool has_more_commands; /* than are kept */
+	bool has_unread;	/* a text, or one within it, was not read to its end */
+	bool sets_names; /* variables, functions; or it calculates: words may mean others than they say */
 	struct parser parser;
 };
 

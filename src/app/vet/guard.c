@@ -1,6 +1,8 @@
 /* Guard with the facts of this machine: what is a secret here, what is ours, how busy it is. */
 #include "app/vet/guard.h"
 
+#include "app/vet/guard_read.h"
+
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "base/wildcard.h"
@@ -109,20 +111,26 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 		 struct error *err)
 {
 	owned(surroundings_done) struct surroundings around;
+	owned(guard_reading_free) struct guard_reading *reading = NULL;
 	const char *workspace;
 
 	if (surroundings_read(request, &around, err) < 0)
 		return -1;
 	workspace = around.paths.workspace ? around.paths.workspace : around.host.cwd;
-	const struct guard_request question = { .command = &request->command,
-						.path = environment(request, "PATH"),
-						.cwd = around.host.cwd,
-						.workspace = workspace,
-						.is_secret = is_secret,
-						.is_ours = is_ours,
-						.cookie = &around.host,
-						.is_busy = is_busy(&around.host) };
+	struct guard_request question = { .command = &request->command,
+					  .path = environment(request, "PATH"),
+					  .cwd = around.host.cwd,
+					  .workspace = workspace,
+					  .is_secret = is_secret,
+					  .is_ours = is_ours,
+					  .cookie = &around.host,
+					  .home = environment(request, "HOME"),
+					  .is_busy = is_busy(&around.host) };
 
+	/* What stands on the list as it is needs no parser, and not the program that has one. */
+	if (!guard_is_plain(&question) &&
+	    guard_read(&question, request->environ, &reading, err) < 0)
+		return -1;
 	guard_decide(&question, ret_verdict);
 	record(&request->command, ret_verdict);
 	return 0;

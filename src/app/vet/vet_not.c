@@ -1,5 +1,6 @@
 /* The hot program cannot vet; aisbx-more links the other answers, which win. */
 #include "base/own.h"
+#include "app/vet/guard_read.h"
 #include "app/vet/vet.h"
 
 const bool engine_can_vet __attribute__((weak)) = false;
@@ -18,4 +19,18 @@ __attribute__((weak)) int engine_vet(struct spec *spec, const struct strv *set,
 __attribute__((weak)) void vetting_done(struct vetting *vetting)
 {
 	(void)vetting;
+}
+
+__attribute__((weak)) int guard_read(struct guard_request *request, const char *const *environment,
+				     struct guard_reading **ret_reading, struct error *err)
+{
+	(void)request;
+	(void)environment;
+	(void)ret_reading;
+	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+}
+
+__attribute__((weak)) void guard_reading_free(struct guard_reading **reading)
+{
+	(void)reading;
 }

@@ -4,6 +4,7 @@
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "base/real_path.h"
+#include "decide/guard/look.h"
 #include "decide/guard/readers.h"
 
 #include <linux/limits.h>
@@ -31,8 +32,8 @@ void guard_verdict_done(struct guard_verdict *verdict)
 }
 
 /* Raises decision and risk, never lowers them. */
-static void raise_to(struct guard_verdict *verdict, enum guard_decision decision,
-		     enum guard_risk risk, const char *why, const char *what)
+void guard_raise(struct guard_verdict *verdict, enum guard_decision decision, enum guard_risk risk,
+		 const char *why, const char *what)
 {
 	char shown[STR_SHOWN_SIZE];
 
@@ -131,7 +132,7 @@ static bool follow(char *path)
 }
 
 /* Where WORD leads, links resolved, also those to what is not there yet: that lies in the nearest directory that is. */
-static bool resolve(const struct guard_request *request, const char *word, char *ret_path)
+bool guard_resolve(const struct guard_request *request, const char *word, char *ret_path)
 {
 	char path[PATH_MAX], part[PATH_MAX], dir[PATH_MAX];
 	int used = snprintf(path, sizeof(path), "%s%s%s", word[0] == '/' ? "" : request->cwd,
@@ -167,22 +168,22 @@ static const char *file_part(const char *word)
 	return sign ? sign + 1 : word;
 }
 
-static void look_at_file(const struct guard_request *request, const char *path,
-			 struct guard_verdict *verdict)
+void guard_look_at_file(const struct guard_request *request, const char *path,
+			struct guard_verdict *verdict)
 {
 	struct stat st;
 	bool is_there = stat(path, &st) == 0;
 
 	if (is_there && S_ISBLK(st.st_mode))
-		raise_to(verdict, GUARD_DENY, RISK_CRITICAL, "touches a block device", path);
+		guard_raise(verdict, GUARD_DENY, RISK_CRITICAL, "touches a block device", path);
 	/* Endless, or another process's: to be met with limits and an own /proc. */
 	if ((is_there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISBLK(st.st_mode)) ||
 	    path_is_within(path, "/proc") || path_is_within(path, "/sys"))
-		raise_to(verdict, GUARD_SANDBOX, RISK_LOW, "is no plain file", path);
+		guard_raise(verdict, GUARD_SANDBOX, RISK_LOW, "is no plain file", path);
 	if (request->is_ours(path, request->cookie))
-		raise_to(verdict, GUARD_DENY, RISK_CRITICAL, "touches the store of aisbx", path);
+		guard_raise(verdict, GUARD_DENY, RISK_CRITICAL, "touches the store of aisbx", path);
 	if (request->is_secret(path, request->cookie))
-		raise_to(verdict, GUARD_DENY, RISK_HIGH, "touches a credential", path);
+		guard_raise(verdict, GUARD_DENY, RISK_HIGH, "touches a credential", path);
 }
 
 static void look_at_files(const struct guard_request *request, struct guard_verdict *verdict)
@@ -193,10 +194,10 @@ static void look_at_files(const struct guard_request *request, struct guard_verd
 		const char *word = request->command->items[i];
 		const char *part = file_part(word);
 
-		if (resolve(request, word, path))
-			look_at_file(request, path, verdict);
-		if (part != word && *part && resolve(request, part, path))
-			look_at_file(request, path, verdict);
+		if (guard_resolve(request, word, path))
+			guard_look_at_file(request, path, verdict);
+		if (part != word && *part && guard_resolve(request, part, path))
+			guard_look_at_file(request, path, verdict);
 	}
 }
 
@@ -226,7 +227,7 @@ static void look_at_writing(const struct guard_request *request, const char *nam
 		return;
 	for (size_t i = 1; i < request->command->count; i++) {
 		const char *word = file_part(request->command->items[i]);
-		bool is_known = resolve(request, word, path);
+		bool is_known = guard_resolve(request, word, path);
 
 		if (word[0] == '-' || (is_known && path_is_within(path, request->workspace) &&
 				       strcmp(path, request->workspace) != 0))
@@ -234,11 +235,11 @@ static void look_at_writing(const struct guard_request *request, const char *nam
 		if (!is_known)
 			(void)snprintf(path, sizeof(path), "%s", word);
 		if (deletes)
-			raise_to(verdict, GUARD_ASK, RISK_HIGH,
-				 "deletes recursively outside the workspace", path);
+			guard_raise(verdict, GUARD_ASK, RISK_HIGH,
+				    "deletes recursively outside the workspace", path);
 		else
-			raise_to(verdict, GUARD_ASK, RISK_MEDIUM, "writes outside the workspace",
-				 path);
+			guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "writes outside the workspace",
+				    path);
 	}
 }
 
@@ -251,6 +252,26 @@ static bool has_word(const struct strv *command, const char *const *words)
 	return false;
 }
 
+/* find DIRECTORY... -delete, -exec: what lies there is written, or given to something that may. */
+static void look_at_found(const struct guard_request *request, struct guard_verdict *verdict)
+{
+	static const char *const acts[] = { "-delete", "-exec", "-execdir", "-ok", NULL };
+	char path[PATH_MAX];
+
+	if (!has_word(request->command, acts))
+		return;
+	for (size_t i = 1; i < request->command->count; i++) {
+		const char *word = request->command->items[i];
+
+		if (word[0] == '-' || word[0] == '(' || word[0] == '!')
+			return;
+		if (!guard_resolve(request, word, path) ||
+		    !path_is_within(path, request->workspace))
+			guard_raise(verdict, GUARD_ASK, RISK_HIGH,
+				    "changes what it finds outside the workspace", word);
+	}
+}
+
 static void look_at_network(const struct guard_request *request, const char *name,
 			    struct guard_verdict *verdict)
 {
@@ -258,18 +279,37 @@ static void look_at_network(const struct guard_request *request, const char *nam
 					       "nc",	     "ncat", "netcat", "socat",	   "telnet",
 					       "ftp",	     "dig",  "host",   "nslookup", "ping",
 					       "traceroute", "mosh", NULL };
-	static const char *const managers[] = { "git",	  "pip",   "pip3", "npm", "yarn",    "pnpm",
-						"npx",	  "cargo", "go",   "apt", "apt-get", "dnf",
-						"docker", "gem",   "uv",   "mvn", NULL };
-	static const char *const fetching[] = { "clone",   "fetch",   "pull",	  "push",
-						"install", "add",     "get",	  "update",
-						"upgrade", "publish", "download", NULL };
+	static const char *const git_verbs[] = { "clone",  "fetch",	"pull",	      "push",
+						 "update", "ls-remote", "send-email", NULL };
+	static const char *const managers[] = { "pip",	 "pip3", "npm", "yarn",	   "pnpm", "npx",
+						"cargo", "go",	 "apt", "apt-get", "dnf",  "docker",
+						"gem",	 "uv",	 "mvn", NULL };
+	static const char *const fetching[] = { "clone",    "fetch", "pull",   "push",	  "install",
+						"add",	    "get",   "update", "upgrade", "publish",
+						"download", "ci",    NULL };
 
+	/* python3 -m pip install */
+	if (request->command->count > 2 && strcmp(request->command->items[1], "-m") == 0)
+		name = request->command->items[2];
 	if (is_one_of(name, talkers))
-		raise_to(verdict, GUARD_ASK, RISK_MEDIUM, "uses the network", name);
-	else if (is_one_of(name, managers) && has_word(request->command, fetching))
-		raise_to(verdict, GUARD_ASK, RISK_MEDIUM, "fetches or sends over the network",
-			 name);
+		guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "uses the network", name);
+	else if (strcmp(name, "git") == 0
+			 ? has_word(request->command, git_verbs)
+			 : is_one_of(name, managers) && has_word(request->command, fetching))
+		guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "fetches or sends over the network",
+			    name);
+}
+
+/* rsync FILE HOST:PLACE */
+static void look_at_hosts(const struct guard_request *request, const char *name,
+			  struct guard_verdict *verdict)
+{
+	for (size_t i = 1; strcmp(name, "rsync") == 0 && i < request->command->count; i++) {
+		const char *word = request->command->items[i];
+
+		if (word[0] != '-' && word[strcspn(word, ":/")] == ':')
+			guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "uses the network", word);
+	}
 }
 
 static const char *base_name(const char *word)
@@ -286,26 +326,33 @@ static bool names_directory(const struct guard_request *request, const char **re
 
 	for (size_t i = 1; i < request->command->count; i++) {
 		*ret_what = request->command->items[i];
-		if (resolve(request, *ret_what, path) && stat(path, &st) == 0 &&
+		if (guard_resolve(request, *ret_what, path) && stat(path, &st) == 0 &&
 		    S_ISDIR(st.st_mode))
 			return true;
 	}
 	return false;
 }
 
-/* Why the command may not run directly; NULL when it may. RET_WHAT: what that is about. */
-static const char *why_not_direct(const struct guard_request *request, const char **ret_what)
+bool guard_is_trusted(const struct guard_request *request, const char *name)
+{
+	char program[PATH_MAX];
+
+	if (name[0] == '/')
+		return is_trusted(name);
+	return find_program(request, name, program) && is_trusted(program);
+}
+
+const char *guard_why_not_direct(const struct guard_request *request, const char **ret_what)
 {
 	const char *word = request->command->items[0];
 	const struct reader_row *row = reader_find(word);
-	char program[PATH_MAX];
 
 	*ret_what = word;
 	if (strchr(word, '/'))
 		return "is named by a path, not found on PATH";
 	if (!row)
 		return "is not on the list of commands that only read";
-	if (!find_program(request, word, program) || !is_trusted(program))
+	if (!guard_is_trusted(request, word))
 		return "is not found first in a directory that only root can write to";
 	if (!reader_knows_words(row, request->command, ret_what))
 		return "is not on the list of what this command may be given";
@@ -317,21 +364,47 @@ static const char *why_not_direct(const struct guard_request *request, const cha
 	return NULL;
 }
 
+bool guard_is_plain(const struct guard_request *request)
+{
+	const char *what;
+
+	return guard_why_not_direct(request, &what) == NULL;
+}
+
+void guard_look_at_command(const struct guard_request *request, struct guard_verdict *verdict)
+{
+	const char *name = base_name(request->command->items[0]);
+
+	look_at_files(request, verdict);
+	look_at_writing(request, name, verdict);
+	if (strcmp(name, "find") == 0)
+		look_at_found(request, verdict);
+	look_at_network(request, name, verdict);
+	look_at_hosts(request, name, verdict);
+}
+
+static void decide_command(const struct guard_request *request, struct guard_verdict *verdict)
+{
+	const char *what = "", *why = guard_why_not_direct(request, &what);
+
+	guard_look_at_command(request, verdict);
+	if (why && verdict->decision == GUARD_DIRECT)
+		guard_raise(verdict, GUARD_SANDBOX, RISK_LOW, why, what);
+}
+
 void guard_decide(const struct guard_request *request, struct guard_verdict *ret_verdict)
 {
 	struct guard_verdict verdict = { .decision = GUARD_DIRECT };
-	const char *name = base_name(request->command->items[0]), *what = "", *why;
 
-	look_at_files(request, &verdict);
-	look_at_writing(request, name, &verdict);
-	look_at_network(request, name, &verdict);
-	why = why_not_direct(request, &what);
-	if (why && verdict.decision == GUARD_DIRECT)
-		raise_to(&verdict, GUARD_SANDBOX, RISK_LOW, why, what);
-	if (!why && request->is_busy && verdict.decision == GUARD_DIRECT)
-		raise_to(&verdict, GUARD_SANDBOX, RISK_NONE,
-			 "the machine is busy: with limits only", "");
+	if (request->parts)
+		guard_decide_parts(request, &verdict);
+	else
+		decide_command(request, &verdict);
+	if (request->is_busy && verdict.decision == GUARD_DIRECT)
+		guard_raise(&verdict, GUARD_SANDBOX, RISK_NONE,
+			    "the machine is busy: with limits only", "");
 	if (verdict.decision == GUARD_DIRECT)
-		raise_to(&verdict, GUARD_DIRECT, RISK_NONE, "only reads", name);
+		guard_raise(&verdict, GUARD_DIRECT, RISK_NONE, "only reads",
+			    base_name(request->command->items[0]));
 	*ret_verdict = verdict;
 }

@@ -61,6 +61,10 @@ static const struct reader_row rows[] = {
 	{ "sha1sum", "bt", "", " --binary --text --tag ", OPERANDS_FILES },
 	{ "sha256sum", "bt", "", " --binary --text --tag ", OPERANDS_FILES },
 	{ "sha512sum", "bt", "", " --binary --text --tag ", OPERANDS_FILES },
+	{ "sort", "bcCdfghiMnrRsuVz", "kt",
+	  " --reverse --numeric-sort --human-numeric-sort --unique --version-sort --key "
+	  "--field-separator ",
+	  OPERANDS_FILES },
 	{ "stat", "fLt", "c", " --dereference --file-system --terse ", OPERANDS_FILES },
 	{ "tac", "br", "s", "", OPERANDS_FILES },
 	{ "tail", "qvz", "nc", " --quiet --verbose ", OPERANDS_FILES },
@@ -70,6 +74,7 @@ static const struct reader_row rows[] = {
 	{ "tsort", "", "", "", OPERANDS_FILES },
 	{ "uname", "asnrvmpio", "", " --all --kernel-name --kernel-release --machine ",
 	  OPERANDS_NONE },
+	{ "uniq", "cdDiuz", "fsw", " --count --repeated --unique --ignore-case ", OPERANDS_NONE },
 	{ "uptime", "ps", "", " --pretty --since ", OPERANDS_NONE },
 	{ "wc", "clmLw", "", " --bytes --chars --lines --words --max-line-length ",
 	  OPERANDS_FILES },

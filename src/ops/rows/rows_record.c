@@ -142,9 +142,13 @@ const struct op guard_row = {
 		"(exit 1). ask: it uses the network or writes outside the workspace; deny: it\n"
 		"touches a block device, a credential or our own store (both exit 4). On a\n"
 		"busy machine direct becomes sandbox. Every decision is on record.\n"
+		"A text for a shell (bash -c), and what env, xargs, timeout or sudo start, is\n"
+		"what its parts are: the strictest decides, and the reason names it. What\n"
+		"cannot be parsed is never direct.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx guard -- ls -la\n"
+		"  aisbx guard -- bash -c 'cd src && grep -n main app.c | head'\n"
 		"  aisbx guard --json -- rm -rf build\n"
 		"  aisbx guard --run -- make test\n",
 	.run = op_guard_run,

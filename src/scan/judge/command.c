@@ -399,6 +399,7 @@ void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 
 	judge_wrappers(job, at, words, start);
 	judge_wrapped_text(job, at, words, start);
+	job_keep_command(job, words, start);
 	if (start >= words->count)
 		return;
 	command.name = command_name(words->items[start]);

@@ -24,6 +24,8 @@ struct job_common {
 	size_t words;	      /* bytes that words of commands became */
 	struct str directory; /* where a shell's text has gone by cd; empty: where it began */
 	bool has_moved;
+	bool is_lost;		  /* by a cd whose directory is not known */
+	unsigned moves;		  /* so many cd, in whatever shell */
 	const struct strv *given; /* what the next shell text within is given: $0, $1, ... */
 };
 
@@ -68,6 +70,10 @@ bool job_spend(struct scan_job *job, size_t bytes);
 
 /* A shell's command may run a file, or go elsewhere. START: where the command itself begins in WORDS. */
 void job_script(struct scan_job *job, const struct strv *words, size_t start);
+
+/* Keeps a command, or the place of a redirection, for a caller who asked for them; START as for job_script. */
+void job_keep_command(struct scan_job *job, const struct strv *words, size_t start);
+void job_keep_place(struct scan_job *job, enum scan_command_kind kind, const char *place);
 
 /* A module the text loads. */
 /* The bit of the module that PATH begins with, of those that are there to start programs; 0. */

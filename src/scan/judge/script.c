@@ -28,6 +28,10 @@ static void move(struct scan_job *job, const char *to)
 	struct str *directory = &job->common->directory;
 
 	job->common->has_moved = true;
+	job->common->moves++;
+	/* After a second one, which may be another shell's, nobody can tell from where it goes. */
+	job->common->is_lost = job->common->is_lost || !to || strchr(to, FOLD_GAP) ||
+			       strchr("~$-", to[0]) || job->common->moves > 1;
 	if (!to || strchr(to, FOLD_GAP) || to[0] == '~' || to[0] == '$' || to[0] == '-')
 		to = "";
 	if (to[0] == '/')

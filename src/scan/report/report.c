@@ -23,6 +23,12 @@ void scan_report_done(struct scan_report *report)
 	for (size_t i = 0; i < report->script_count; i++)
 		free(report->scripts[i].file);
 	free(report->scripts);
+	for (size_t i = 0; i < report->command_count; i++) {
+		strv_done(&report->commands[i].words);
+		strv_done(&report->commands[i].starters);
+		free(report->commands[i].directory);
+	}
+	free(report->commands);
 	parser_done(&report->parser);
 	scan_report_init(report);
 }

@@ -24,7 +24,7 @@ static bool is_output_flag(const char *word)
 	return str_ends(word, "o") || str_ends(word, "O") || strcmp(word, "--output") == 0;
 }
 
-static void add_fetched(struct shell *shell, const char *path)
+void shell_note_fetched(struct shell *shell, const char *path)
 {
 	const char *name = command_name(path);
 
@@ -44,9 +44,9 @@ static void note_fetched(struct shell *shell, const char *name, const struct str
 		const char *word = words->items[i];
 
 		if (i + 1 < words->count && is_output_flag(word))
-			add_fetched(shell, words->items[i + 1]);
+			shell_note_fetched(shell, words->items[i + 1]);
 		else if (strcmp(name, "wget") == 0 && strstr(word, "://") && *command_name(word))
-			add_fetched(shell, word);
+			shell_note_fetched(shell, word);
 	}
 }
 
@@ -170,47 +170,6 @@ static void judge_aliased(struct shell *shell, uint32_t node, const struct strv 
 	if (strpbrk(str_cstr(&text), ";|&<>`$("))
 		(void)job_nested(shell->job, start_of(shell, node), SCAN_SHELL, str_cstr(&text),
 				 text.len);
-}
-
-/* A target with a pattern in it comes from a loop: each of many files is empty afterwards. */
-static void judge_overwritten(struct shell *shell, uint32_t node, const char *target)
-{
-	const struct syntax_node *it = &shell->syntax->nodes[node];
-	bool is_appended = memmem(shell->syntax->text + it->start, it->end - it->start, ">>", 2);
-	bool is_many = strchr(target, '*') || place_of(target) == PLACE_EVERYTHING;
-
-	judge_target(shell->job, it->start, target);
-	if (is_many && !is_appended)
-		job_find(shell->job, it->start, RULE_DELETE, command_removal(target, true), target);
-}
-
-static void judge_redirect(struct shell *shell, uint32_t node)
-{
-	owned(str_done) struct str target = STR_INIT;
-	uint32_t destination = syntax_child(shell->syntax, node, FIELD_DESTINATION);
-	const struct syntax_node *it = &shell->syntax->nodes[node];
-	bool is_out = memchr(shell->syntax->text + it->start, '>', it->end - it->start) != NULL;
-
-	if (destination == SYNTAX_NONE)
-		return;
-	shell_word_add(shell, destination, &target);
-	if (!is_out)
-		shell_feed_from(shell, node, destination);
-	/* curl ... > FILE: the file is what came. */
-	if (is_out && (shell_fetches(shell, it->parent) || shell_unpacks(shell, it->parent)))
-		add_fetched(shell, str_cstr(&target));
-	if (is_out || str_starts(str_cstr(&target), "/dev/tcp/"))
-		judge_overwritten(shell, node, str_cstr(&target));
-	else if (place_of(str_cstr(&target)) == PLACE_SECRET)
-		job_find(shell->job, it->start, RULE_SECRET_READ, SEVERITY_HIGH, str_cstr(&target));
-}
-
-static void judge_document(struct shell *shell, uint32_t node)
-{
-	owned(str_done) struct str text = STR_INIT;
-
-	shell_document(shell, node, &text);
-	shell_feed(shell, node, str_cstr(&text));
 }
 
 /* :(){ :|:& };: */
@@ -404,10 +363,23 @@ static void judge_simple(struct shell *shell, uint32_t node)
 	shell_effect(shell, &words);
 }
 
+/* [[ x -eq y ]], ((x)), $((x)), $[x]: a word in there is code, with commands in the subscripts it may have. */
+static bool is_calculated(const struct shell *shell, const struct syntax_node *it)
+{
+	const char *text = shell->syntax->text + it->start;
+	size_t len = it->end - it->start;
+
+	return len > 3 && (memcmp(text, "[[", 2) == 0 || memcmp(text, "((", 2) == 0 ||
+			   memcmp(text, "$((", 3) == 0 || memcmp(text, "$[", 2) == 0);
+}
+
 static void judge_one(struct shell *shell, uint32_t node)
 {
 	const struct syntax_node *it = &shell->syntax->nodes[node];
 
+	shell->job->report->sets_names = shell->job->report->sets_names ||
+					 it->kind == NODE_ASSIGNMENT || it->kind == NODE_FUNCTION ||
+					 it->kind == NODE_DECLARATION || is_calculated(shell, it);
 	switch (it->kind) {
 	case NODE_ASSIGNMENT:
 		if (!is_line_before(shell, node))
@@ -421,11 +393,11 @@ static void judge_one(struct shell *shell, uint32_t node)
 		shell_judge_pipeline(shell, node);
 		break;
 	case NODE_REDIRECT:
-		judge_redirect(shell, node);
+		shell_judge_redirect(shell, node);
 		break;
 	case NODE_HEREDOC:
 	case NODE_HERESTRING:
-		judge_document(shell, node);
+		shell_judge_document(shell, node);
 		break;
 	case NODE_FUNCTION:
 		judge_function(shell, node);

@@ -99,6 +99,12 @@ void shell_feed_from(struct shell *shell, uint32_t node, uint32_t destination);
 enum scan_language shell_reads_as(const struct strv *words);
 void shell_judge_pipeline(struct shell *shell, uint32_t node);
 
+/* PATH is a file that came from the network. */
+void shell_note_fetched(struct shell *shell, const char *path);
+/* A redirection; a here-document or here-string. */
+void shell_judge_redirect(struct shell *shell, uint32_t node);
+void shell_judge_document(struct shell *shell, uint32_t node);
+
 /* A command by its first word, where that has gaps or is a pattern. */
 void judge_hidden(struct shell *shell, uint32_t node, const struct strv *words);
 
