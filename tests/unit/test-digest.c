@@ -74,6 +74,57 @@ static void test_large(const struct scratch *scratch)
 	       "a zero more at the end is another content");
 }
 
+/* What this process has read so far, by the kernel's count; -1 where it does not count. */
+static long long bytes_read(void)
+{
+	FILE *io = fopen("/proc/self/io", "re");
+	long long count = -1;
+
+	if (io && fscanf(io, "rchar: %lld", &count) != 1)
+		count = -1;
+	if (io)
+		(void)fclose(io);
+	return count;
+}
+
+/* 3 GiB with some bytes of data, which used to be read and hashed to the last zero. */
+static void test_reads_data_only(const struct scratch *scratch)
+{
+	owned(fd_close) int fd = make(scratch, "sparse", 3ll << 30);
+	char hex[SHA256_HEX_SIZE];
+	long long before = bytes_read();
+
+	if (fd < 0 || before < 0) {
+		tap_skip(1, "no files of that size, or no count of what is read");
+		return;
+	}
+	put(fd, "text", 4, 1 << 20);
+	put(fd, "text", 4, 2ll << 30);
+	tap_ok(digest_fd(fd, hex) == 0 && bytes_read() - before < 1 << 20,
+	       "of 3 GiB with two words in them less than 1 MiB is read");
+}
+
+/* Earlier versions took the digest of the whole content up to 4 GiB. */
+static void test_earlier_records(const struct scratch *scratch)
+{
+	owned(fd_close) int fd = make(scratch, "earlier", DIGEST_WHOLE_MAX + 1);
+	char hex[SHA256_HEX_SIZE], whole[SHA256_HEX_SIZE];
+
+	put(fd, "text", 4, 0);
+	if (digest_fd(fd, hex) < 0 || sha256_fd(fd, whole) < 0)
+		abort();
+	tap_ok(strcmp(hex, whole) != 0 && digest_matches(fd, hex) == 1 &&
+		       digest_matches(fd, whole) == 1,
+	       "a large file matches its digest of today and that of an earlier record");
+	put(fd, "other", 5, 0);
+	tap_ok(digest_matches(fd, hex) == 0 && digest_matches(fd, whole) == 0,
+	       "and neither once it is another content");
+	tap_ok(ftruncate(fd, 5) == 0 && sha256_fd(fd, whole) == 0 &&
+		       digest_matches(fd, whole) == 1 && digest_matches(fd, hex) == 0,
+	       "a small one matches its SHA-256 only");
+	tap_ok(digest_matches(-1, hex) < 0 && errno == EBADF, "no file matches nothing");
+}
+
 int main(void)
 {
 	struct scratch scratch;
@@ -81,6 +132,8 @@ int main(void)
 	scratch_open(&scratch);
 	test_small(&scratch);
 	test_large(&scratch);
+	test_reads_data_only(&scratch);
+	test_earlier_records(&scratch);
 	scratch_close(&scratch);
 	return tap_done();
 }

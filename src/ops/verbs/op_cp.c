@@ -13,9 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Written there by the sandbox's own shell, with nothing but what a command in it may do. */
-static const char write_script[] = "if [ -d \"$1\" ]; then set -- \"$1/$2\" \"$2\" \"$3\"; fi; "
-				   "cat > \"$1\" && chmod \"$3\" \"$1\"";
+/*
+ * Written there by the sandbox's own shell, with nothing but what a command in it may do. $4 is "sparse" for a file with
+ * holes: dd leaves them out where it can.
+ */
+static const char write_script[] =
+	"if [ -d \"$1\" ]; then set -- \"$1/$2\" \"$2\" \"$3\" \"$4\"; fi; "
+	"if [ \"$4\" = sparse ] && dd if=/dev/null of=/dev/null conv=sparse 2>/dev/null; "
+	"then dd of=\"$1\" bs=64k conv=sparse status=none; else cat > \"$1\"; fi && "
+	"chmod \"$3\" \"$1\"";
 
 /* NAME:PATH taken apart; false for a path of the host. A colon behind a slash belongs to a name of the host's. */
 static bool split_place(const char *word, char **ret_name, const char **ret_path)
@@ -51,26 +57,23 @@ static int copy_out(struct op_call *call, const char *name, const char *from, co
 }
 
 /* The file becomes our stdin, and so the command's: it is passed on as any file, read-only. */
-static int open_source(const char *path, mode_t *ret_mode, struct error *err)
+static int open_source(const char *path, struct stat *ret_st, struct error *err)
 {
-	struct stat st;
-	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, &st);
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, ret_st);
 
 	if (fd < 0 && file_is_other_kind(errno))
 		return error_set(err, ERROR_USAGE, "%s is not a file", path);
 	if (fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_USAGE, "%s",
 				   path);
-	if (dup2(fd, STDIN_FILENO) < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	*ret_mode = st.st_mode & 0777;
-	return 0;
+	return dup2(fd, STDIN_FILENO) < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
 }
 
-static void add_command(struct request *request, const char *from, const char *to, mode_t mode)
+static void add_command(struct request *request, const char *from, const char *to,
+			const struct stat *st)
 {
 	const char *slash = strrchr(from, '/');
-	/* A name that begins with a dash is no option of cat's or chmod's. */
+	/* A name that begins with a dash is no option of chmod's. */
 	const char *before = to[0] == '-' ? "./" : "";
 
 	strv_done(&request->command);
@@ -80,7 +83,8 @@ static void add_command(struct request *request, const char *from, const char *t
 	strv_add(&request->command, "sh");
 	strv_addf(&request->command, "%s%s", before, *to ? to : ".");
 	strv_add(&request->command, slash ? slash + 1 : from);
-	strv_addf(&request->command, "%o", (unsigned)mode);
+	strv_addf(&request->command, "%o", (unsigned)st->st_mode & 0777);
+	strv_add(&request->command, st->st_blocks * 512 < st->st_size ? "sparse" : "");
 }
 
 /* The first line of what the shell in there said. */
@@ -99,13 +103,13 @@ static int copy_in(struct op_call *call, const char *name, const char *from, con
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	struct engine_run_options options = { .capture = true };
-	mode_t mode = 0;
+	struct stat st;
 
 	run_result_init(&result);
 	request_init(&request);
-	if (open_source(from, &mode, err) < 0 || op_request(call, &request, err) < 0)
+	if (open_source(from, &st, err) < 0 || op_request(call, &request, err) < 0)
 		return -1;
-	add_command(&request, from, to, mode);
+	add_command(&request, from, to, &st);
 	if (engine_exec(name, &request, &options, &result, err) < 0)
 		return -1;
 	if (result.exit_code != 0)

@@ -32,7 +32,7 @@ static bool is_same_content(const struct view_stack *stack, const struct origin 
 	if (!S_ISREG(side->st.st_mode))
 		return !S_ISLNK(side->st.st_mode);
 	fd = delta_open_side(stack, side);
-	return fd >= 0 && digest_fd(fd, hex) == 0 && strcmp(hex, promoted->sha256) == 0;
+	return fd >= 0 && digest_matches(fd, promoted->sha256) == 1;
 }
 
 static bool is_settled(const struct view_stack *stack, const struct origin_records *promoted,

@@ -1,6 +1,7 @@
 /* Files that were renamed: a deletion and an addition of the same content. */
 #include "base/own.h"
 #include "workspace/delta/delta_parts.h"
+#include "workspace/disk/digest.h"
 
 #include <linux/limits.h>
 #include <stdlib.h>
@@ -41,16 +42,10 @@ static void hash(struct delta_walk *walk, struct delta_half *half)
 {
 	const struct delta_side *side = side_of(half);
 	owned(fd_close) int fd = -1;
-	struct sha256 sum;
-	ssize_t got = -1;
 
 	if (delta_may_compare(walk, (uint64_t)side->st.st_size))
 		fd = delta_open_side(walk->stack, side);
-	sha256_start(&sum);
-	while (fd >= 0 && (got = read(fd, walk->buffers, DELTA_BUFFER)) > 0)
-		sha256_add(&sum, walk->buffers, (size_t)got);
-	half->is_hashed = fd >= 0 && got == 0;
-	sha256_end(&sum, half->sum);
+	half->is_hashed = fd >= 0 && digest_fd(fd, half->sum) == 0;
 	/* Unread ones are equal to nothing. */
 	if (!half->is_hashed)
 		half->sum[0] = '\0';

@@ -71,3 +71,17 @@ int digest_fd(int fd, char ret_hex[static SHA256_HEX_SIZE])
 	sha256_end(&sum, ret_hex);
 	return 0;
 }
+
+int digest_matches(int fd, const char *hex)
+{
+	char found[SHA256_HEX_SIZE];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || digest_fd(fd, found) < 0)
+		return -1;
+	if (strcmp(found, hex) == 0)
+		return 1;
+	if (st.st_size <= DIGEST_WHOLE_MAX || st.st_size > DIGEST_EARLIER_WHOLE_MAX)
+		return 0;
+	return sha256_fd(fd, found) < 0 ? -1 : strcmp(found, hex) == 0;
+}

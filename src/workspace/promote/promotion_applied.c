@@ -83,8 +83,8 @@ static int has_content(int target_fd, const char *relative, const struct txn_ide
 		       const struct origin_record *path, const struct origin_record *applied)
 {
 	const struct origin_record *known = applied ? applied : path;
-	bool is_file = target_type(now) == 'f';
 	char hex[SHA256_HEX_SIZE];
+	int is_same = 1;
 
 	/* Only the process that applied it could note what came of a merge. */
 	if (!applied && path->origin.quality != ORIGIN_EXACT)
@@ -93,12 +93,10 @@ static int has_content(int target_fd, const char *relative, const struct txn_ide
 
 	if (fd < 0)
 		return errno == EACCES || errno == ESTALE ? 0 : -1;
-	if (is_file && digest_fd(fd, hex) < 0)
-		return -1;
-	if (is_file && strcmp(hex, known->origin.sha256) != 0)
-		return 0;
-	if (!applied)
-		return 1;
+	if (target_type(now) == 'f')
+		is_same = digest_matches(fd, known->origin.sha256);
+	if (is_same <= 0 || !applied)
+		return is_same;
 	return digest_attributes(fd, hex) < 0 ? -1 : strcmp(hex, applied->origin.xattrs) == 0;
 }
 
