@@ -25,7 +25,12 @@ NEST = "import os\nfor i in range(%d):\n os.mkdir('d')\n os.chdir('d')\nopen('le
 
 
 def timed(home, *words, what):
-    """Runs a verb; how it ended, how long it took and the most memory it had."""
+    """Runs a verb in bounded memory; how it ended and what it printed."""
+    return measured(home, *words, what=what)[:2]
+
+
+def measured(home, *words, what):
+    """As timed, and the processor time that it took."""
     began = time.monotonic()
     child = subprocess.Popen([AISBX, *words], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT)
@@ -34,7 +39,7 @@ def timed(home, *words, what):
     child.returncode = os.waitstatus_to_exitcode(status)
     print(f"# {what}: {words[0]} {time.monotonic() - began:.2f} s, {usage.ru_maxrss >> 10} MiB", flush=True)
     tap.ok(usage.ru_maxrss * 1024 < MEMORY_MAX, f"{what}: {words[0]} in bounded memory", usage.ru_maxrss)
-    return child.returncode, out
+    return child.returncode, out, usage.ru_utime + usage.ru_stime
 
 
 def made(home, name, *words):
@@ -65,6 +70,42 @@ def test_deep(home):
     tap.equal(os.listdir(home.work), ["w"], "and nothing happened")
     code, out = timed(home, "rm", "deep", what=f"{DEEP} nested directories")
     tap.ok(code == 0, "it is removed", (code, out[:200]))
+
+
+def nest(top, depth, names):
+    """Directories in each other, with files in each of them."""
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(depth):
+        for name in names:
+            os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=here))
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+def test_deep_removed(home):
+    """What removing a deep tree costs does not grow with the cube of its depth."""
+    spent = {}
+    for names in ((), ("a", "z")):
+        for depth in (60, 480):
+            what = f"{depth} nested directories with {len(names)} files each, removed"
+            place = f"r{depth}{len(names)}"
+            os.mkdir(f"{home.work}/{place}")
+            nest(f"{home.work}/{place}", depth, names)
+            home.call("create", place)
+            code, out, entered = measured(home, "exec", place, "--", "rm", "-r", place, what=what)
+            tap.equal(code, 0, f"{what}: inside")
+            code, out, promoted = measured(home, "promote", place, what=what)
+            tap.ok(code == 0 and not os.path.exists(f"{home.work}/{place}"), f"{what}: promoted", (code, out[-300:]))
+            code, out, undone = measured(home, "undo", what=what)
+            tap.ok(code == 0 and os.path.isdir(f"{home.work}/{place}/d/d"), f"{what}: and taken back", (code, out[-300:]))
+            home.call("rm", place)
+            spent[depth] = (entered, promoted, undone)
+        # Eight times as deep: 512 times as long with the cube of the depth, which took 20 s and more.
+        for verb, few, many in zip(("exec", "promote", "undo"), spent[60], spent[480]):
+            tap.ok(many < 100 * few + 1.5, f"{verb} of 480 levels costs little more than that of 60", (few, many))
 
 
 def test_sparse(home):
@@ -116,7 +157,7 @@ def main():
         if home.call("run", "--", "true").returncode != 0:
             tap.skip("extremes", "no sandboxes for this user here")
             return tap.done()
-        for test in (test_wide, test_deep, test_sparse, test_large):
+        for test in (test_wide, test_deep, test_deep_removed, test_sparse, test_large):
             tap.attempt(test, home)
     return tap.done()
 

@@ -171,6 +171,7 @@ void origin_index_close(struct origin_index *index)
 	origin_records_done(&index->restored);
 	origin_records_done(&index->blobs);
 	free(index->last_directory->path);
+	free(index->last_directory->levels);
 	free(index->last_directory);
 	free(index);
 }

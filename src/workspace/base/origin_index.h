@@ -6,10 +6,17 @@
 
 #define ORIGIN_KEPT_MAX (1u << 20) /* contents up to this are kept */
 
-/* Since when a directory of the host is the one that it is. */
+/* A directory of the host: when it was last changed, and since when it is the one that it is. */
+struct origin_level {
+	size_t len; /* of its path */
+	uint64_t changed_ns, since_ns;
+};
+
+/* The directory that was asked for last, and those above it that count, the topmost first. */
 struct origin_directory {
 	char *path;
-	uint64_t since_ns;
+	struct origin_level *levels;
+	size_t count;
 };
 
 struct origin_index {

@@ -215,35 +215,56 @@ static uint64_t changed_ns(const char *path)
 	return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
 }
 
+static void push_level(struct origin_directory *directory, size_t len)
+{
+	owned(free_ptr) char *path = xstrndup(directory->path, len);
+	const struct origin_level *above =
+		directory->count > 0 ? &directory->levels[directory->count - 1] : NULL;
+	struct origin_level level = { .len = len, .changed_ns = changed_ns(path) };
+
+	if (above) {
+		uint64_t both_ns =
+			level.changed_ns < above->changed_ns ? level.changed_ns : above->changed_ns;
+
+		level.since_ns = both_ns > above->since_ns ? both_ns : above->since_ns;
+	}
+	directory->levels =
+		xrealloc(directory->levels, directory->count + 1, sizeof(*directory->levels));
+	directory->levels[directory->count++] = level;
+}
+
+/* Whether the first LEN bytes of PATH name it, or a directory above it. */
+static bool leads_to(const char *path, size_t len, const char *last)
+{
+	return strncmp(path, last, len) == 0 && strlen(path) >= len &&
+	       (path[len] == '/' || path[len] == '\0' || len == 1);
+}
+
 /*
  * Since when the host's directory PATH is the one that it is: another one renamed to its name, or to that of one above
  * it, brings files along that are older than that. A rename changes the directory, and the one it lies in: where either
  * is unchanged since a moment, there was none. What lies above the workspace does not count while that is the directory
- * that was mounted.
+ * that was mounted. Entries come in the order of their paths, so each directory is looked at once.
  */
 static uint64_t directory_since(const struct origin_index *index, const char *path)
 {
 	struct origin_directory *last = index->last_directory;
-	owned(free_ptr) char *at = xstrdup(path);
-	uint64_t since_ns = 0, own_ns;
-	char *slash;
+	const char *workspace = index->sandbox->workspace;
+	size_t len = strlen(path), at;
 
-	if (index->is_same_place && !target_relative(index->sandbox->workspace, path))
+	if (index->is_same_place && !target_relative(workspace, path))
 		return 0;
-	if (last->path && strcmp(last->path, path) == 0)
-		return last->since_ns;
-	own_ns = changed_ns(at);
-	while ((slash = strrchr(at, '/')) && at[1] &&
-	       !(index->is_same_place && strcmp(at, index->sandbox->workspace) == 0)) {
-		slash[slash == at] = '\0';
-		uint64_t above_ns = changed_ns(at), both_ns = own_ns < above_ns ? own_ns : above_ns;
-
-		since_ns = both_ns > since_ns ? both_ns : since_ns;
-		own_ns = above_ns;
-	}
+	while (last->count > 0 && !leads_to(path, last->levels[last->count - 1].len, last->path))
+		last->count--;
 	free(last->path);
-	*last = (struct origin_directory){ xstrdup(path), since_ns };
-	return since_ns;
+	last->path = xstrdup(path);
+	if (last->count == 0)
+		push_level(last, index->is_same_place ? strlen(workspace) : 1);
+	while ((at = last->levels[last->count - 1].len) < len) {
+		at += path[at] == '/';
+		push_level(last, at + strcspn(path + at, "/"));
+	}
+	return last->levels[last->count - 1].since_ns;
 }
 
 /* Whether what the host has at PATH, last changed at CTIME_NS, is what it had when the sandbox did not know of it yet. */

@@ -11,7 +11,6 @@
 
 /* Where opening a path has got to. */
 struct reaching {
-	const struct view_stack *stack;
 	bool is_base;
 	int fd;
 	char name[NAME_MAX + 1]; /* not opened yet: the last one stays so */
@@ -44,26 +43,11 @@ static int take_name(struct reaching *at, const char *path, size_t start, size_t
 	return 0;
 }
 
-/* What masks hide has no content, whoever asks. */
-static bool is_shown(const struct reaching *at, const char *path, size_t len)
-{
-	owned(free_ptr) char *part = NULL;
-
-	if (!at->is_base || !at->stack->shows)
-		return true;
-	part = xstrndup(path, len);
-	return at->stack->shows(part, at->stack->cookie);
-}
-
 static int reach(struct reaching *at, const char *path)
 {
 	for (size_t start = strspn(path, "/"); path[start];) {
 		size_t len = strcspn(path + start, "/");
 
-		if (!is_shown(at, path, start + len)) {
-			errno = ENOENT;
-			return -1;
-		}
 		if (take_name(at, path, start, len) < 0)
 			return -1;
 		start += len;
@@ -101,9 +85,11 @@ static int reach_in_layer(struct reaching *at, const char *path)
 int delta_open_parent(const struct view_stack *stack, const struct delta_side *side,
 		      char ret_name[static 256])
 {
-	struct reaching at = { .stack = stack, .is_base = side->layer == stack->count };
+	struct reaching at = { .is_base = side->layer == stack->count };
 
-	if (!side->exists || side->layer > stack->count) {
+	/* What masks hide has no content. They are asked once: what lies below something hidden is hidden, too. */
+	if (!side->exists || side->layer > stack->count ||
+	    (at.is_base && stack->shows && !stack->shows(side->layer_path, stack->cookie))) {
 		errno = ENOENT;
 		return -1;
 	}

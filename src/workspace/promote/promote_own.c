@@ -110,14 +110,15 @@ static int find_above(const struct own_folders *folders, int fd, const char **re
 	return error_errno(err, ERROR_HOST, "cannot look at the directories above the target");
 }
 
-/* The folder that one of the directories on the way to RELATIVE is, below the target. */
+/* The folder that one of the directories on the way to RELATIVE is, below the target; the first KNOWN bytes name none. */
 static int find_on_way(const struct promote *promote, const struct own_folders *folders,
-		       const char *relative, const char **ret_folder, struct error *err)
+		       const char *relative, size_t known, const char **ret_folder,
+		       struct error *err)
 {
 	owned(free_ptr) char *path = xstrdup(relative);
 
 	*ret_folder = NULL;
-	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(path + known, '/'); slash; slash = strchr(slash + 1, '/')) {
 		struct txn_identity now;
 
 		*slash = '\0';
@@ -131,14 +132,18 @@ static int find_on_way(const struct promote *promote, const struct own_folders *
 	return 0;
 }
 
-/* Whether PATH lies in the directory that LAST lies in. */
-static bool is_beside(const char *path, const char *last)
+/*
+ * How much of PATH names directories that LAST lies in, too, the slash included. Items come in the order of their paths: so
+ * each directory is looked at once, however deep the tree is.
+ */
+static size_t common_way(const char *path, const char *last)
 {
-	const char *slash = strrchr(path, '/'), *other = last ? strrchr(last, '/') : NULL;
-	size_t len = slash ? (size_t)(slash - path) : 0;
+	size_t common = 0;
 
-	return last && (slash != NULL) == (other != NULL) &&
-	       (!slash || ((size_t)(other - last) == len && strncmp(path, last, len) == 0));
+	for (size_t i = 0; last && path[i] && path[i] == last[i]; i++)
+		if (path[i] == '/')
+			common = i + 1;
+	return common;
 }
 
 static int own_error(const char *path, const char *folder, bool is_taken, struct error *err)
@@ -155,7 +160,7 @@ static int own_error(const char *path, const char *folder, bool is_taken, struct
 }
 
 static int check_item(const struct promote *promote, const struct own_folders *folders,
-		      const struct item *item, bool is_way_known, struct error *err)
+		      const struct item *item, size_t known, struct error *err)
 {
 	owned(free_ptr) char *whole =
 		xasprintf("%s/%s", promote->target[1] ? promote->target : "", item->place);
@@ -164,8 +169,7 @@ static int check_item(const struct promote *promote, const struct own_folders *f
 
 	if (!folder)
 		folder = folder_of(folders, &item->now);
-	if (!folder && !is_way_known &&
-	    find_on_way(promote, folders, item->place, &folder, err) < 0)
+	if (!folder && find_on_way(promote, folders, item->place, known, &folder, err) < 0)
 		return -1;
 	if (folder)
 		return own_error(whole, folder, false, err);
@@ -205,7 +209,7 @@ int promote_refuse_own(const struct promote *promote, struct error *err)
 
 		if (!item->is_selected || item->fate == FATE_LEFT)
 			continue;
-		if (check_item(promote, &folders, item, is_beside(item->place, last), err) < 0)
+		if (check_item(promote, &folders, item, common_way(item->place, last), err) < 0)
 			return -1;
 		last = item->place;
 	}
