@@ -256,6 +256,7 @@ static const char *meaning_of(const char *kind)
 		{ "dir-delete",
 		  "the sandbox deleted the directory, reality put something into it" },
 		{ "parent-gone", "reality no longer has the directory it belongs in" },
+		{ "mount-point", "something is mounted there that the sandbox never saw" },
 		{ "rename/rename", "both renamed it, differently" },
 		{ "base-lost", "reality changed it, and what it was before is not known" },
 		{ "busy", "somebody has it open for writing" },

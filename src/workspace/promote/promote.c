@@ -165,7 +165,8 @@ static int capture(const struct promote *promote, struct error *err)
 
 static int work(struct promote *promote, struct error *err)
 {
-	if (promote_list(promote, err) < 0 || capture(promote, err) < 0 ||
+	if (promote_find_mounts(promote, err) < 0 || promote_list(promote, err) < 0 ||
+	    capture(promote, err) < 0 ||
 	    origin_index_open(promote->sandbox, promote->stack, &promote->origins, err) < 0 ||
 	    promote_select(promote, err) < 0 || promote_judge(promote, err) < 0 ||
 	    promote_refuse_own(promote, err) < 0 || promote_ask(promote, err) < 0)

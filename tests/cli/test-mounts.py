@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Mounts that appear on the host over what a sandbox changed: a conflict that names the mount, and nothing is written to it.
+
+Kinds of mounts, places and changes are combined; AISBX_SEED chooses which, AISBX_ROUNDS how many. The mounts are made in
+a mount namespace of the test's own. Takes the program from AISBX. Speaks TAP.
+"""
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import Home, Tap
+
+tap = Tap()
+SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 30))
+ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 12)
+OWN = "AISBX_TEST_OWN_MOUNTS"
+# What a command does, and whether it concerns d/f itself.
+CHANGES = (("echo y >d/f", True), ("rm d/f", True), ("mv d/f d/g", True), ("chmod 600 d/f", True), ("rm -r d", True),
+           ("mv d e", True), ("rm -r d; echo y >d", True), ("rm d/f; mkdir d/f", True), ("ln -sf x d/f", True),
+           ("echo y >d/new", False), ("mkdir d/n; echo y >d/n/x", False), ("chmod 700 d", False))
+MOUNTS = ("a file on d/f", "a directory on d", "a tmpfs on d", "a tmpfs on the workspace")
+
+
+def mount(kind, work, other):
+    """Mounts; where, as a conflict names it."""
+    place, name = {"a file on d/f": ("/d/f", "d/f"), "a directory on d": ("/d", "d"), "a tmpfs on d": ("/d", "d"),
+                   "a tmpfs on the workspace": ("", ".")}[kind]
+    source = {"a file on d/f": ["--bind", other + "/f"], "a directory on d": ["--bind", other]}.get(kind, ["-t", "tmpfs", "none"])
+    subprocess.run(["mount", *source, work + place], check=True)
+    return work + place, name
+
+
+def shape(top):
+    """What lies below a directory: {path: (mode, content)}."""
+    found = {}
+    for above, dirs, files in os.walk(top):
+        for name in dirs + files:
+            path = os.path.join(above, name)
+            mode = os.lstat(path).st_mode
+            content = None
+            if os.path.isfile(path) and not os.path.islink(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+            found[os.path.relpath(path, top)] = (mode, content)
+    return found
+
+
+def laid(home, number):
+    """A workspace, and a directory to mount over a part of it."""
+    work, other = f"{home.path}/w{number}", f"{home.path}/o{number}"
+    for top in (work + "/d", other):
+        os.makedirs(top)
+        with open(top + "/f", "w") as file:
+            file.write("host\n" if top == other else "x\n")
+    return work, other
+
+
+def test_control(home):
+    """Without a mount each of the changes is promoted."""
+    for number, (change, _) in enumerate(CHANGES[:3]):
+        work, _ = laid(home, f"c{number}")
+        home.call("create", "box", cwd=work)
+        home.call("exec", "box", "--", "sh", "-c", change)
+        done = home.call("promote", "box")
+        tap.ok(done.returncode == 0 and home.rows("diff", "box") == [], f"{change}: promoted", done)
+        home.call("rm", "box")
+
+
+def test_earlier(home):
+    """A mount that was there before the sandbox is a part of it."""
+    work, other = laid(home, "earlier")
+    at, _ = mount("a tmpfs on d", work, other)
+    try:
+        home.call("create", "box", cwd=work)
+        home.call("exec", "box", "--", "sh", "-c", "echo y >d/new")
+        done = home.call("promote", "box")
+        tap.ok(done.returncode == 0 and shape(work).get("d/new", (0, 0))[1] == b"y\n", "a mount of before is promoted to", done)
+    finally:
+        home.call("rm", "box")
+        subprocess.run(["umount", "-l", at], check=True)
+
+
+def test_case(home, number, kind, change, is_of_file):
+    what = f"{change}, then {kind}"
+    work, other = laid(home, number)
+    home.call("create", "box", cwd=work)
+    done = home.call("exec", "box", "--", "sh", "-c", change)
+    tap.ok(done.returncode == 0, f"{what}: changed inside", done)
+    home.call("stop", "box")
+    at, name = mount(kind, work, other)
+    try:
+        before = shape(work), shape(other)
+        expected = 3 if is_of_file or kind != "a file on d/f" else 0
+        done = home.call("promote", "box", "--json", cwd="/")
+        tap.equal(done.returncode, expected, f"{what}: the exit status")
+        tap.ok(not expected or (f'"path":"{name}"' in done.stdout and '"kind":"mount-point"' in done.stdout),
+               f"{what}: the mount is named", done)
+        tap.ok(not expected or (shape(work), shape(other)) == before, f"{what}: nothing was written", (before, shape(work)))
+        tap.equal(shape(other), before[1], f"{what}: least of all to the mount")
+        if expected:
+            done = home.call("promote", "box", "--strategy", "theirs", cwd="/")
+            tap.ok(done.returncode == 3 and (shape(work), shape(other)) == before, f"{what}: no strategy decides about it", done)
+    finally:
+        subprocess.run(["umount", "-l", at], check=True)
+    done = home.call("promote", "box", cwd="/")
+    tap.ok(done.returncode == 0, f"{what}: promoted once it is unmounted", done)
+    tap.equal(home.rows("diff", "box", cwd="/"), [], f"{what}: and nothing is left to promote")
+    home.call("rm", "box")
+    shutil.rmtree(work)
+
+
+def main():
+    if os.geteuid() == 0 and not os.environ.get(OWN):
+        os.environ[OWN] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, os.path.abspath(__file__)])
+    print(f"# AISBX_SEED={SEED} AISBX_ROUNDS={ROUNDS}", flush=True)
+    with Home("aisbx-mounts.") as home:
+        if not home.can_run(tap, "mounts"):
+            return tap.done()
+        tap.attempt(test_control, home)
+        if os.geteuid() != 0:
+            tap.skip("mounts over changed paths", "needs root")
+            return tap.done()
+        tap.attempt(test_earlier, home)
+        cases = [(kind, *change) for kind in MOUNTS for change in CHANGES]
+        dice = random.Random(SEED)
+        for number, case in enumerate(dice.sample(cases, min(ROUNDS, len(cases)))):
+            tap.attempt(test_case, home, number, *case)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
