@@ -22,6 +22,7 @@
 #define TEXT_PAGE 4096	  /* the smallest there is */
 #define MESSAGES_MAX 1024 /* the kernel takes no more of sendmmsg at once */
 #define MESSAGES_READ 16
+#define NAMESERVER_PORT 53
 
 union request {
 	struct seccomp_notif notif;
@@ -223,7 +224,9 @@ static void describe_net(struct notify_event *event)
 	peer_format(&event->peer, is_datagram(event), where, sizeof(where));
 	(void)snprintf(event->what, sizeof(event->what), "%s %s", event->name, where);
 	shell_quote_add(&word, where);
-	(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", str_cstr(&word));
+	/* No rule can be about nameservers: the names asked there are what rules are about. */
+	if (event->peer.port != NAMESERVER_PORT)
+		(void)snprintf(event->hint, sizeof(event->hint), "--allow %s", str_cstr(&word));
 	event->rule = "default deny";
 	event->kind = NOTIFY_NET;
 }

@@ -65,7 +65,10 @@ struct launch {
 	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
 	int gateway_fd;		     /* what the gateway tells (net/report.h); -1 without one */
 	int network_fd;		     /* the network of a sandbox that has a gateway; else -1 */
-	bool is_publishing;	     /* ports of the host are open until the gateway is gone */
+	int names_fds
+		[2]; /* UDP and TCP, without a gateway: what asks for names arrives here; -1 for none */
+	bool hears_names;   /* there were such */
+	bool is_publishing; /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */
 	struct error limits_error; /* why there are no groups */
@@ -77,6 +80,7 @@ enum launch_event {
 	LAUNCH_RUNNING,	 /* the command was executed; payload_fd has nothing more to say */
 	LAUNCH_SILENT,	 /* the payload is gone before that; init will say how it ended */
 	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
+	LAUNCH_NAMES, /* names_fds are there, to be watched: launch_refuse_names when one is readable */
 	LAUNCH_TERMINAL, /* ret_fd: pty master */
 	LAUNCH_MOVED,	 /* the rename move_id was prepared, or cannot be */
 	LAUNCH_ENDED,	 /* status and what it used are filled */
@@ -130,6 +134,12 @@ int launch_move(struct launch *launch, const struct launch_move *move);
 #define LAUNCH_PORTS_MAX 256
 int launch_open_ports(const struct launch *launch, const struct net_port *ports, size_t count,
 		      struct error *err);
+
+/*
+ * A program in a sandbox without a network asks for a name: starts the process that refuses it and tells which it was,
+ * on gateway_fd (net/report.h). It has both names_fds, which are closed here; they must not be watched any more.
+ */
+int launch_refuse_names(struct launch *launch, const struct spec *spec, struct error *err);
 
 /* Ends everything inside. */
 void launch_kill(struct launch *launch);

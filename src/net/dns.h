@@ -13,8 +13,21 @@
 #define DNS_QUESTION_MAX (12 + 255 + 4)
 #define DNS_ADDRESSES_MAX 16
 
-enum { DNS_TYPE_A = 1, DNS_TYPE_CNAME = 5, DNS_TYPE_AAAA = 28 };
-enum { DNS_OK = 0, DNS_FORMERR = 1, DNS_SERVFAIL = 2, DNS_NXDOMAIN = 3, DNS_NOTIMP = 4 };
+enum {
+	DNS_TYPE_A = 1,
+	DNS_TYPE_CNAME = 5,
+	DNS_TYPE_PTR = 12,
+	DNS_TYPE_AAAA = 28,
+	DNS_TYPE_SRV = 33
+};
+enum {
+	DNS_OK = 0,
+	DNS_FORMERR = 1,
+	DNS_SERVFAIL = 2,
+	DNS_NXDOMAIN = 3,
+	DNS_NOTIMP = 4,
+	DNS_REFUSED = 5
+};
 
 /* A question, as asked: its bytes are sent back with the answer. */
 struct dns_query {

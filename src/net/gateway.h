@@ -17,8 +17,9 @@ struct gateway_options {
 	const struct strv *allow, *deny;  /* rules to begin with */
 	const struct strv *secret_header; /* HOST:NAME=FILE */
 	const struct strv *publish;	  /* HOSTPORT:PORT */
-	int report_fd;			  /* to the supervisor, see report.h; its end is ours */
-	int inside_fd;			  /* sockets made inside arrive here, see inside.h */
+	bool is_refusing; /* for a sandbox without a network: all it does is to refuse names */
+	int report_fd;	  /* to the supervisor, see report.h; its end is ours */
+	int inside_fd;	  /* sockets made inside arrive here, see inside.h */
 };
 
 struct gateway;

@@ -78,7 +78,7 @@ struct gateway {
 	struct lookup *lookups;
 	size_t lookup_count;
 	struct udp_flow *flows;
-	size_t flow_count;
+	size_t flow_count, refused_count;
 	int *dials; /* unconnected sockets of the sandbox's network */
 	size_t dial_count;
 };
@@ -87,7 +87,6 @@ struct gateway {
 int source_watch(struct gateway *gateway, struct source *source, uint32_t events);
 void source_close(struct gateway *gateway, struct source *source);
 int source_accept(struct gateway *gateway, const struct source *listener);
-
 /* tell.c: denials, in words. NAME, ADDRESS and RULE may be NULL. */
 struct refusal {
 	const char *verb; /* "connect", "resolve" */
@@ -95,6 +94,7 @@ struct refusal {
 	const struct net_address *address;
 	struct net_port port;
 	const char *rule; /* what decided; NULL: no rule allows it */
+	bool is_hopeless; /* nor would one */
 };
 void tell_refused(struct gateway *gateway, const struct refusal *refusal);
 /* WHY: what the world outside answered. */

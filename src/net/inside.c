@@ -55,13 +55,13 @@ struct route_request {
 	uint32_t index;
 };
 
-/* "local default dev lo": whatever is dialled is here. */
-static int add_route(int fd, unsigned char family)
+static struct route_request local_default(unsigned char family)
 {
-	struct route_request request = {
-		.header = { .nlmsg_len = sizeof(request),
+	return (struct route_request){
+		.header = { .nlmsg_len = sizeof(struct route_request),
 			    .nlmsg_type = RTM_NEWROUTE,
-			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
+			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL,
+			    .nlmsg_seq = family },
 		.route = { .rtm_family = family,
 			   .rtm_table = RT_TABLE_LOCAL,
 			   .rtm_protocol = RTPROT_STATIC,
@@ -70,26 +70,31 @@ static int add_route(int fd, unsigned char family)
 		.attribute = { .rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF },
 		.index = LOOPBACK_INDEX,
 	};
+}
+
+/*
+ * "local default dev lo": whatever is dialled is here. The kernel adds both routes within send(), and without being asked
+ * for an acknowledgement answers failures only.
+ */
+static int add_routes(void)
+{
+	owned(fd_close) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	const struct route_request both[] = { local_default(AF_INET), local_default(AF_INET6) };
 	union {
 		struct nlmsghdr header;
 		char room[1024];
 	} answer;
-	const struct nlmsgerr *result = NLMSG_DATA(&answer.header);
+	const struct nlmsgerr *failure = NLMSG_DATA(&answer.header);
 
-	if (send(fd, &request, sizeof(request), 0) < 0 || recv(fd, &answer, sizeof(answer), 0) < 0)
+	if (fd < 0 || send(fd, both, sizeof(both), 0) < 0)
 		return -1;
-	errno = answer.header.nlmsg_type == NLMSG_ERROR ? -result->error : EPROTO;
-	return errno ? -1 : 0;
-}
-
-static int add_routes(struct error *err)
-{
-	owned(fd_close) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-	if (fd < 0 || add_route(fd, AF_INET) < 0)
-		return error_errno(err, ERROR_DENIED, "network: cannot route to the gateway");
-	/* A kernel without IPv6, or with it switched off, reaches nobody that way anyhow. */
-	(void)add_route(fd, AF_INET6);
+	while (recv(fd, &answer, sizeof(answer), MSG_DONTWAIT) > 0) {
+		/* A kernel without IPv6, or with it switched off, reaches nobody that way anyhow. */
+		if (answer.header.nlmsg_type != NLMSG_ERROR || answer.header.nlmsg_seq == AF_INET6)
+			continue;
+		errno = -failure->error;
+		return -1;
+	}
 	return 0;
 }
 
@@ -133,6 +138,17 @@ int inside_open_port(bool is_udp, uint16_t port, int *ret_fd)
 		       family == AF_INET ? IP_PKTINFO : IPV6_RECVPKTINFO, &on, sizeof(on)) < 0)
 		return -1;
 	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+int inside_hear_names(int ret_fds[static 2])
+{
+	owned(fd_close) int udp_fd = -1;
+
+	if (add_routes() < 0 || inside_open_port(true, STUB_PORT, &udp_fd) < 0 ||
+	    inside_open_port(false, STUB_PORT, &ret_fds[1]) < 0)
+		return -1;
+	ret_fds[0] = fd_take(&udp_fd);
 	return 0;
 }
 
@@ -257,8 +273,8 @@ int inside_set_up(const struct net_policy *policy, bool with_dials, int gateway_
 	struct batch batch = { .gateway_fd = gateway_fd };
 	int status;
 
-	if (add_routes(err) < 0)
-		return -1;
+	if (add_routes() < 0)
+		return error_errno(err, ERROR_DENIED, "network: cannot route to the gateway");
 	status = send_all(&batch, policy, with_dials, err);
 	while (batch.count > 0)
 		close(batch.fds[--batch.count]);

@@ -13,6 +13,7 @@
 #define CLIENT_NS (10 * SECOND_NS)
 /* Programs keep an address for longer than they were told; the answer says at most that, the pin holds at least so. */
 #define TTL_MAX 300
+#define REFUSALS_MAX 65536
 #define PIN_MIN 300
 
 struct dns_client {
@@ -49,11 +50,19 @@ static void send_code(const struct origin *origin, const struct dns_query *query
 	send_answer(origin, query, &answer);
 }
 
+/* Services (_ldap._tcp), addresses asked for their names, and what is no name at all: no rule would help. */
+static bool has_remedy(const struct dns_query *query)
+{
+	return query->has_name && query->name[0] != '_' && !strstr(query->name, "._") &&
+	       query->type != DNS_TYPE_PTR && query->type != DNS_TYPE_SRV;
+}
+
 static void refuse_name(struct gateway *gateway, const struct dns_query *query, const char *rule)
 {
 	const struct refusal refusal = { .verb = "resolve",
 					 .name = query->name[0] ? query->name : ".",
-					 .rule = rule };
+					 .rule = rule,
+					 .is_hopeless = !has_remedy(query) };
 
 	tell_refused(gateway, &refusal);
 }
@@ -167,7 +176,10 @@ static void handle_query(struct gateway *gateway, const uint8_t *bytes, size_t l
 	}
 	/* Told before it is answered: who gives up at once is not quicker than its denial. */
 	refuse_name(gateway, &query, NULL);
-	send_code(origin, &query, DNS_NXDOMAIN);
+	send_code(origin, &query, gateway->options.is_refusing ? DNS_REFUSED : DNS_NXDOMAIN);
+	/* It has no share of the processor of its own: what programs make it do is bounded. */
+	if (gateway->options.is_refusing && ++gateway->refused_count == REFUSALS_MAX)
+		gateway->is_over = true;
 }
 
 void stub_udp(struct gateway *gateway, struct source *source)

@@ -37,11 +37,14 @@ static void fill(const struct refusal *refusal, struct net_denial *denial)
 		net_address_format(refusal->address, denial->address);
 }
 
-/* What something else than a missing rule forbids, no rule permits; and some names can stand in none. */
+/* What something else than a missing rule forbids, no rule permits; nor does one the address we made up, and some names can stand in none. */
 static bool is_allowable(const struct refusal *refusal)
 {
 	char name[NET_NAME_SIZE];
 
+	if (refusal->is_hopeless ||
+	    (!refusal->name && net_address_equal(refusal->address, host_address())))
+		return false;
 	return !refusal->rule &&
 	       (!refusal->name || net_name_canonical(refusal->name, strlen(refusal->name), name));
 }
@@ -61,8 +64,7 @@ void tell_refused(struct gateway *gateway, const struct refusal *refusal)
 		owned(str_done) struct str word = STR_INIT;
 
 		shell_quote_add(&word, place);
-		(void)snprintf(denial->hint, sizeof(denial->hint), "--allow %s%s", str_cstr(&word),
-			       refusal->port.number ? "" : ":PORT");
+		(void)snprintf(denial->hint, sizeof(denial->hint), "--allow %s", str_cstr(&word));
 	}
 	(void)net_report_send(gateway->report.fd, &report);
 }

@@ -81,6 +81,7 @@ struct run_result {
 	const char *isolation;
 	struct strv layers, degraded, limits_hit;
 	struct denials denials;
+	size_t denials_told; /* the first so many of them were shown while it ran */
 	struct network_use network;
 	bool has_fuel;
 	uint64_t fuel_consumed;

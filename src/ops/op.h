@@ -83,6 +83,9 @@ struct op_call {
 	 */
 	int (*pass_on)(struct op_call *call, struct error *err);
 
+	/* Shows `notes` as far as they are written, and empties them, while a command has the terminal. NULL: they wait. */
+	void (*note)(struct op_call *call);
+
 	struct value *answer; /* object, or list of objects; owned */
 	struct str data;  /* the answer as JSON, where a part writes it itself (run); else empty */
 	struct str text;  /* words for people; used instead of a table when not empty */

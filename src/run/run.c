@@ -191,6 +191,23 @@ static void attend(struct run *run, bool is_ready)
 		run->driver->signal(run->task, sig);
 }
 
+/* As they come: a program may try again for minutes before it ends. */
+static void tell_denials(struct run *run)
+{
+	const struct denials *all = &run->task->denials;
+	size_t *told = &run->result->denials_told;
+
+	if (!run->options->denied)
+		return;
+	for (; *told < all->count && *told < RUN_DENIALS_TOLD; (*told)++) {
+		owned(denials_done) struct denials one = { 0 };
+
+		denials_add_like(&one, &all->items[*told]);
+		verdict_scrub(&run->stdio.words, &one);
+		run->options->denied(&one.items[0], run->options->denied_cookie);
+	}
+}
+
 static void turn(struct run *run)
 {
 	struct run_desk *desk = run->options->desk;
@@ -206,6 +223,7 @@ static void turn(struct run *run)
 		return;
 	if (polls[0].revents)
 		run->driver->step(run->task);
+	tell_denials(run);
 	note_progress(run);
 	stdio_move(&run->stdio, polls + 3, count, clock_now_ns());
 	if (polls[1].revents)
@@ -275,7 +293,7 @@ static int finish(struct run *run, struct error *err)
 	result->truncated = is_truncated(run);
 	verdict_fill(&facts, result);
 	tell_lost(run);
-	verdict_scrub(&run->stdio.words, result);
+	verdict_scrub(&run->stdio.words, &result->denials);
 	if (run->task->error.code == ERROR_NONE || run->signal) {
 		if (run->options->inspect)
 			run->options->inspect(run->task, result, run->options->cookie);

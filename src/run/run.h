@@ -39,7 +39,13 @@ struct run_options {
 	/* Called when the task has ended and its layers are still there; may be NULL. */
 	void (*inspect)(const struct task *task, struct run_result *result, void *cookie);
 	void *cookie;
+	/* Called for the first few denials when they happen; NULL: all wait for the result. */
+	void (*denied)(const struct denial *denial, void *cookie);
+	void *denied_cookie;
 };
+
+/* Of so many distinct denials a person hears at once. */
+#define RUN_DENIALS_TOLD 3
 
 /*
  * Runs SPEC with DRIVER and waits for its end. Returns 0 when the command ran or could not be executed (127, 126), with

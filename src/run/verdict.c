@@ -183,10 +183,10 @@ static void fill_denials(const struct task *task, struct run_result *result)
 	result->denials.beyond = denials->beyond;
 }
 
-void verdict_scrub(const struct scrub_words *words, struct run_result *result)
+void verdict_scrub(const struct scrub_words *words, struct denials *denials)
 {
-	for (size_t i = 0; i < result->denials.count; i++) {
-		struct denial *denial = &result->denials.items[i];
+	for (size_t i = 0; i < denials->count; i++) {
+		struct denial *denial = &denials->items[i];
 
 		scrub_text(words, &denial->what);
 		scrub_text(words, &denial->rule);

@@ -21,6 +21,6 @@ struct verdict_facts {
 void verdict_fill(const struct verdict_facts *facts, struct run_result *result);
 
 /* Takes secrets out of what the payload itself had a part in naming. */
-void verdict_scrub(const struct scrub_words *words, struct run_result *result);
+void verdict_scrub(const struct scrub_words *words, struct denials *denials);
 
 #endif

@@ -6,15 +6,17 @@ user. Everything happens in a network namespace that this program makes for itse
 """
 import os
 import resource
+import shlex
 import signal
 import socket
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from box import patience, slow
-from clitest import Home, Tap
+from clitest import AISBX, Home, Tap
 from internet import (EVIL, GOOD, GOOD6, LAN, LOOPBACK, METADATA, PRELUDE, asked, build_internet, enter, gateways, hits,
                       lines, listen, listeners, run, start, swallowed, web, words_of)
 
@@ -24,9 +26,68 @@ A = ["--allow", "good.example:80"]
 
 def test_none(home):
     r = run(home, f"print(get('good.example'), get('{GOOD}'))")
-    tap.ok(lines(r) == ["gaierror", "OSError"] and not hits, "without a rule: no name, no network", r.get("stdout"))
+    tap.ok(lines(r) == ["gaierror", "ConnectionRefusedError"] and not hits and not asked, "without a rule: no name, no network",
+           r.get("stdout"))
+    tap.ok(r.get("network") is None, "nothing to count", r.get("network"))
     r = run(home, f"print(get('good.example'), get('{GOOD}'))", "--net", "allow")
     tap.ok(lines(r) == ["gaierror", "ConnectionRefusedError"] and not hits, "an empty list is nothing", r)
+
+
+def test_none_names(home):
+    """Without a network a name is refused by that name, and nothing is told about nameservers."""
+    script = ("print(get('packages.example.org'), *ask(1, b'a.example'), *ask(28, b'b.example', tcp=True), *ask(1, b'localhost'), "
+              "*ask(33, b'_ldap._tcp.c.example'), *ask(12, b'4.3.2.1.in-addr.arpa'), *ask(1, b'no name.example'))")
+    home.call("create", "quiet")
+    for how in ((), ("--net", "none"), ("quiet",)):
+        r = run(home, script, *how, command="exec" if "quiet" in how else "run")
+        told = {d["what"]: d.get("hint") for d in r.get("denials", [])}
+        tap.ok(lines(r) == "gaierror 5 0 5 0 0 1 5 0 5 0 5 0".split(), f"{how}: refused at once", (r.get("stdout"), r.get("said")))
+        tap.ok({what: hint for what, hint in told.items() if hint}
+               == {f"resolve {name}": f"--allow {name}" for name in ("packages.example.org", "a.example", "b.example")},
+               "by its name, with what would permit it", told)
+        tap.ok("resolve _ldap._tcp.c.example" in told and not any(":53" in what for what in told),
+               "no hint where no rule helps, nothing about nameservers", told)
+    tap.ok(not asked and not hits, "no question leaves")
+    r = run(home, f"s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1); s.sendto(b'x', ('{GOOD}', 9000))\n"
+            "try: print(s.recv(9))\nexcept OSError as e: print(type(e).__name__)")
+    tap.ok(lines(r) in (["TimeoutError"], ["timeout"], ["ConnectionRefusedError"]), "datagrams lead nowhere", r.get("stdout"))
+    r = run(home, "for i in range(70000):\n  s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('192.0.2.53', 53))\n"
+            "  s.send(b'\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\1a\\0\\0\\1\\0\\1')\n"
+            "  try: s.recv(99)\n  except ConnectionRefusedError: break\nprint(i)") if slow() else None
+    tap.ok(r is None or lines(r) == ["65536"], "so many are refused by name, the rest without", r)
+    home.call("rm", "quiet")
+
+
+def test_hints(home):
+    """What a denial proposes is what aisbx takes."""
+    script = ("get('packages.example.org'); get('good.example', 8080); get('2001:db8::10', 8080); get('198.51.100.10', 8443); "
+              "get('198.18.0.1'); get('127.0.0.1'); ask(1, b'_x.example'); "
+              "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('198.51.100.10', 99))")
+    for flags in ((), A):
+        r = run(home, script, *flags)
+        hints = sorted({d["hint"] for d in r.get("denials", []) if d.get("hint")})
+        tap.ok(len(hints) >= 4 and not (flags and any("198.18." in hint for hint in hints)), "hints", r.get("denials"))
+        for hint in hints:
+            done = home.call("plan", *shlex.split(hint), "--", "true")
+            tap.ok(done.returncode == 0, f"{hint} is taken", done.stderr)
+
+
+def test_at_once(home):
+    """The first of each kind is shown while the command runs, and counted when it has ended."""
+    script = PRELUDE + "get('packages.example.org'); get('packages.example.org'); print('tried', flush=True); sys.stdin.read()"
+    home.call("create", "soon")
+    for words in (("run",), ("run", *A), ("exec", "soon"), ("try", "-n")):
+        child = subprocess.Popen([AISBX, *words, "--", "python3", "-c", script], cwd=home.work, env=home.env, text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        first = child.stderr.readline()
+        tap.ok(first == "aisbx: denied by net: packages.example.org; --allow packages.example.org\n", f"{words}: shown at once",
+               first)
+        tap.ok(child.stdout.readline() == "tried\n" and child.poll() is None, "while it runs")
+        rest = child.communicate(timeout=patience(60))[1]
+        tap.ok(rest.count("packages.example.org, ") == 1 and " times; --allow packages.example.org" in rest, "counted at the end", rest)
+    home.call("rm", "soon")
+    done = home.call("run", "--json", "--", "python3", "-c", PRELUDE + "get('packages.example.org')")
+    tap.ok(not done.stderr, "with --json all stands in the object", done.stderr)
 
 
 def test_allowed(home):
@@ -79,7 +140,7 @@ def test_told(home):
     tap.ok("connect good.example:8080" in told, "by the name it was asked for", list(told))
     tap.ok(told.get("resolve evil.example", {}).get("name") == "evil.example", "a name", list(told))
     done = home.call("run", *A, "--", "python3", "-c", PRELUDE + "get('evil.example')")
-    tap.ok("denied by net: resolve evil.example" in done.stderr, "on standard error", done.stderr)
+    tap.ok("denied by net: evil.example; --allow evil.example\n" in done.stderr, "on standard error", done.stderr)
     r = run(home, "print(get('good.example', 79))", "--allow", "good.example:79")
     tap.ok([d["layer"] for d in r.get("denials", [])] == ["upstream"] and lines(r) == ["ConnectionResetError"],
            "a place that does not answer is no violation", r.get("denials"))
@@ -307,7 +368,7 @@ def main():
     enter()
     with Home("net-") as home:
         six = build_internet(home)
-        for test in (test_none, test_allowed, test_refused, test_told, test_names, test_servers, test_tls, test_streams,
+        for test in (test_none, test_none_names, test_hints, test_at_once, test_allowed, test_refused, test_told, test_names, test_servers, test_tls, test_streams,
                      test_process, test_many, test_words, test_host, test_kept, test_plan):
             tap.attempt(test, home)
         tap.attempt(test_six, home, six)

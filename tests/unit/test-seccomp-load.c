@@ -284,7 +284,7 @@ static void check_told(const struct told *told)
 		{ "mount(2)", "not permitted in a sandbox", "" },
 		{ "socket(2)", "no raw sockets", "" },
 		{ "connect 192.0.2.1:443", "default deny", "--allow 192.0.2.1:443" },
-		{ "connect 192.0.2.2:53", "default deny", "--allow 192.0.2.2:53" },
+		{ "connect 192.0.2.2:53", "default deny", "" },
 		{ "connect [2001:db8::1]:80", "default deny", "--allow '[2001:db8::1]:80'" },
 		{ "connect 192.0.2.4:80", "default deny", "--allow 192.0.2.4:80" },
 		{ "sendto udp:192.0.2.5:123", "default deny", "--allow udp:192.0.2.5:123" },

@@ -20,7 +20,10 @@ struct engine_run_options {
 	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
 	bool compiles;	   /* this run is there to compile a language of the wasm driver */
 	struct surroundings_memory
-		*memory;     /* facts that this process has read before; NULL: none */
+		*memory; /* facts that this process has read before; NULL: none */
+	/* Called for the first few denials when they happen; NULL: all wait for the result. */
+	void (*denied)(const struct denial *denial, void *cookie);
+	void *denied_cookie;
 	bool *ret_is_unused; /* this process is as fit for another run as before; NULL: nobody asks */
 };
 

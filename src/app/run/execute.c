@@ -305,7 +305,9 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,
 					   .inspect = count_changes,
-					   .cookie = &inspection };
+					   .cookie = &inspection,
+					   .denied = how->options->denied,
+					   .denied_cookie = how->options->denied_cookie };
 	const struct driver *driver = driver_find(spec->driver);
 	owned(secrets_done) struct secrets secrets = { 0 };
 	owned(vetting_done) struct vetting vetting = { .count = 0 };

@@ -8,11 +8,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #define REPORTS_PER_STEP 64
 /* It answers at once, where it gets a processor. */
 #define LAST_WORDS_MS 5000
-#define NAMESERVER_PORT 53
 
 void egress_note(struct egress *egress, const struct notify_event *event)
 {
@@ -30,7 +30,7 @@ void egress_note(struct egress *egress, const struct notify_event *event)
 /* A name is asked of some server: whoever spoke to one last is the one. NULL when nobody is known. */
 static char *caller_of(struct egress *egress, const struct net_denial *denial)
 {
-	uint16_t port = denial->port ? denial->port : NAMESERVER_PORT;
+	uint16_t port = denial->port ? denial->port : EGRESS_NAMES_PORT;
 
 	for (size_t i = 1; i <= EGRESS_CALLERS; i++) {
 		struct egress_caller *caller =
@@ -73,6 +73,8 @@ static int take(struct egress *egress, struct net_report *report, struct task *t
 		egress_tell(egress, &report->denial, &task->denials);
 	if (report->kind != NET_REPORT_COUNTS)
 		return 0;
+	if (!egress->has_network)
+		return 1;
 	task->network = (struct network_use){ .is_known = true,
 					      .connections = report->counts.connections,
 					      .sent_bytes = report->counts.sent_bytes,
@@ -98,6 +100,19 @@ int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct
 		(void)take(egress, &report, task);
 	}
 	return 0;
+}
+
+void egress_refuse_names(struct launch *launch, const struct spec *spec, int epoll_fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct error ignored;
+
+	for (size_t i = 0; i < 2; i++)
+		(void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, launch->names_fds[i], NULL);
+	if (launch_refuse_names(launch, spec, &ignored) < 0)
+		return;
+	event.data.fd = launch->gateway_fd;
+	(void)epoll_ctl(epoll_fd, EPOLL_CTL_ADD, launch->gateway_fd, &event);
 }
 
 void egress_finish(struct egress *egress, int gateway_fd, struct task *task)

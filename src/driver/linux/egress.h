@@ -4,9 +4,11 @@
 
 #include "confine/notify.h"
 #include "driver/driver.h"
+#include "launch/launch.h"
 #include "net/report.h"
 
 #define EGRESS_CALLERS 32
+#define EGRESS_NAMES_PORT 53
 
 /* Who tried to reach what, as the filter's listener saw it; the newest replace the oldest. */
 struct egress_caller {
@@ -19,6 +21,7 @@ struct egress {
 	struct egress_caller callers[EGRESS_CALLERS];
 	size_t next;
 	bool is_finished;
+	bool has_network; /* else names are refused, and there is nothing to count */
 };
 
 /* Remembers the caller of a connect or sendto, to name it in a denial. */
@@ -29,6 +32,9 @@ void egress_tell(struct egress *egress, struct net_denial *denial, struct denial
 
 /* Takes what the gateway says into TASK. 0, or -1 when it is gone: then the sandbox must end. */
 int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err);
+
+/* Without a network: a program asks for a name. EPOLL_FD watches LAUNCH's sockets for that, later what refuses it. */
+void egress_refuse_names(struct launch *launch, const struct spec *spec, int epoll_fd);
 
 /* When the command has ended: waits a moment for the last words. Does nothing without a gateway, or twice. */
 void egress_finish(struct egress *egress, int gateway_fd, struct task *task);

@@ -149,6 +149,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	};
 	task->spec = spec;
 	task->io.lock_fds[0] = task->io.lock_fds[1] = -1;
+	task->egress.has_network = spec->net == NET_ALLOW;
 	watch_disk(task);
 	task->listener_fd = -1;
 	launch_init(&task->launch);
@@ -228,6 +229,11 @@ static void handle_message(struct linux_task *task, int fd)
 		if (watch(task, report.fd, &err) < 0)
 			end_with_error(task, &err);
 		break;
+	case LAUNCH_NAMES:
+		/* Where they cannot be watched, names are refused without being told. */
+		(void)watch(task, task->launch.names_fds[0], &err);
+		(void)watch(task, task->launch.names_fds[1], &err);
+		break;
 	case LAUNCH_TERMINAL:
 		task->task.pty_master = report.fd;
 		break;
@@ -261,8 +267,9 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 	case NOTIFY_SILENT:
 		break;
 	case NOTIFY_NET:
-		/* Behind a gateway a connection is no denial: the gateway tells those. */
-		if (task->spec->net == NET_ALLOW) {
+		/* Behind a gateway a connection is no denial: the gateway tells those. So are names. */
+		if (task->spec->net == NET_ALLOW ||
+		    (task->launch.hears_names && event->peer.port == EGRESS_NAMES_PORT)) {
 			egress_note(&task->egress, event);
 			break;
 		}
@@ -300,7 +307,11 @@ static void hear_gateway(struct linux_task *task)
 	if (egress_hear(&task->egress, task->launch.gateway_fd, &task->task, &err) == 0)
 		return;
 	(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->launch.gateway_fd, NULL);
-	end_with_error(task, &err);
+	/* One that only refuses is not missed. */
+	if (task->egress.has_network)
+		end_with_error(task, &err);
+	else
+		fd_close(&task->launch.gateway_fd);
 }
 
 static void linux_step(struct task *base)
@@ -319,6 +330,8 @@ static void linux_step(struct task *base)
 			handle_message(task, fd);
 		else if (fd == task->launch.gateway_fd)
 			hear_gateway(task);
+		else if (fd == task->launch.names_fds[0] || fd == task->launch.names_fds[1])
+			egress_refuse_names(&task->launch, task->spec, task->epoll_fd);
 		else
 			counter_step(task->counter, fd);
 	}
@@ -463,7 +476,7 @@ static void linux_listen(struct task *base, int dir_fd)
 					 .egress = &task->egress,
 					 .has_secrets = task->io.secrets != NULL };
 
-	if (task->launch.gateway_fd >= 0 && !task->counter)
+	if (task->egress.has_network && !task->counter)
 		task->counter = counter_open(&run, dir_fd, task->epoll_fd);
 }
 

@@ -94,6 +94,19 @@ static char ask(struct op_call *call, const char *question)
 	return pass_on(call, &unseen) < 0 ? 0 : ask_letter(question);
 }
 
+/* A command may have made the terminal raw: lines begin and end with a return of their own. */
+static void show_notes(struct op_call *call)
+{
+	owned(str_done) struct str notes = STR_INIT, lines = STR_INIT;
+
+	render_notes(call, &notes);
+	str_clear(&call->notes);
+	for (const char *at = str_cstr(&notes); call->stderr_tty && *at; at++)
+		str_addf(&lines, *at == '\n' ? "\r%c" : "%c", *at);
+	(void)fd_write_all(STDERR_FILENO, call->stderr_tty ? lines.data : notes.data,
+			   call->stderr_tty ? lines.len : notes.len);
+}
+
 /* One line on the terminal that long work keeps rewriting. */
 static void show_progress(const char *what)
 {
@@ -110,6 +123,7 @@ void showing_start(struct showing *showing)
 	struct op_call *call = &showing->call;
 
 	call->pass_on = pass_on;
+	call->note = call->json ? NULL : show_notes;
 	if (call->json || !call->stderr_tty)
 		return;
 	call->progress = show_progress;

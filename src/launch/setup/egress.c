@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #define GATEWAY_MS 10000
+#define NAMES_PORT 53
 
 /* The last id of the sandbox's range: nobody inside can take it, and nobody outside has it. */
 static int take_identity(const struct spec_ids *ids)
@@ -178,6 +179,41 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 	return can_refuse(spec) ? await_gateway(launch, err) : 0;
 }
 
+/* By what it is sent: the sockets, and that there are no more. */
+static int send_names(struct launch *launch, int inside_fd)
+{
+	const struct inside_socket what[] = { { INSIDE_DNS_UDP, NAMES_PORT },
+					      { INSIDE_DNS_TCP, NAMES_PORT } };
+
+	return fd_send(inside_fd, what, sizeof(what), launch->names_fds, 2) < 0 ? -1 : 0;
+}
+
+int launch_refuse_names(struct launch *launch, const struct spec *spec, struct error *err)
+{
+	const struct strv none = STRV_INIT;
+	struct gateway_options options = { .allow = &none,
+					   .deny = &none,
+					   .secret_header = &none,
+					   .publish = &none,
+					   .is_refusing = true };
+	struct start start = { .spec = spec, .inside_fd = -1 };
+	pid_t supervisor = getpid();
+	int status;
+
+	if (make_sockets(launch, &start, &options, err) < 0)
+		return -1;
+	launch->gateway_pid = fork();
+	if (launch->gateway_pid == 0)
+		gateway_main(spec, launch, &options, supervisor);
+	close(options.report_fd);
+	close(options.inside_fd);
+	status = launch->gateway_pid < 0 ? -1 : send_names(launch, start.inside_fd);
+	close(start.inside_fd);
+	fd_close(&launch->names_fds[0]);
+	fd_close(&launch->names_fds[1]);
+	return status < 0 ? error_errno(err, ERROR_HOST, "network: nothing refuses names") : 0;
+}
+
 int egress_set_up(const struct start *start, struct error *err)
 {
 	int status;
@@ -212,5 +248,7 @@ void egress_stop(struct launch *launch)
 	launch->gateway_pid = 0;
 	fd_close(&launch->gateway_fd);
 	fd_close(&launch->network_fd);
+	fd_close(&launch->names_fds[0]);
+	fd_close(&launch->names_fds[1]);
 	net_policy_done(&launch->policy);
 }

@@ -50,6 +50,7 @@ static size_t fixed_size(enum message_kind kind)
 	case MESSAGE_GROUPS:
 	case MESSAGE_PROC:
 	case MESSAGE_NETWORK:
+	case MESSAGE_NAMES:
 	case MESSAGE_LISTENER:
 	case MESSAGE_TERMINAL:
 	case MESSAGE_EXEC:
@@ -67,6 +68,7 @@ static size_t fds_max(enum message_kind kind)
 	case MESSAGE_OVERLAYS:
 		return MESSAGE_FDS_MAX;
 	case MESSAGE_MOVE:
+	case MESSAGE_NAMES:
 		return 2;
 	case MESSAGE_PART:
 	case MESSAGE_PROC:

@@ -40,6 +40,7 @@ enum message_kind {
 	MESSAGE_GROUPS, /* to payload: descriptors to enter by */
 	MESSAGE_PROC, /* from payload: a proc of the sandbox, where the supervisor must count itself */
 	MESSAGE_NETWORK, /* from payload, where there is a gateway: its network, for rules to come */
+	MESSAGE_NAMES, /* from payload, where there is no gateway: the sockets that get questions for names */
 	MESSAGE_LISTENER, /* from payload: the filter's listener */
 	MESSAGE_TERMINAL, /* from payload: the pty's master side */
 	MESSAGE_ROOT, /* from init: the writable layers (descriptor, first time) and their paths (text, NUL between) */

@@ -39,6 +39,7 @@ void launch_init(struct launch *launch)
 	launch->janitor_fd = launch->upper_fd = launch->proc_fd = launch->storage_fd = -1;
 	launch->lock_fds[0] = launch->lock_fds[1] = launch->gateway_fd = launch->network_fd = -1;
 	launch->tree_fd = -1;
+	launch->names_fds[0] = launch->names_fds[1] = -1;
 	cgroup_init(&launch->group);
 	cgroup_init(&launch->gateway_group);
 }
@@ -332,6 +333,7 @@ static void report_message(struct launch *launch, const struct message *message,
 	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
 	case MESSAGE_OVERLAYS:
+	case MESSAGE_NAMES:
 	case MESSAGE_MOVE:
 		break;
 	}
@@ -346,6 +348,12 @@ static void step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	*ret_report = (struct launch_report){ .event = LAUNCH_NOTHING, .fd = -1 };
 	if (got > 0 && message.kind == MESSAGE_OVERLAYS) {
 		take_overlays(launch, &message, &fds);
+		return;
+	}
+	if (got > 0 && message.kind == MESSAGE_NAMES) {
+		memcpy(launch->names_fds, fds.items, sizeof(launch->names_fds));
+		launch->hears_names = true;
+		ret_report->event = LAUNCH_NAMES;
 		return;
 	}
 	if (got > 0) {

@@ -25,6 +25,7 @@
 #include "launch/setup/identity.h"
 #include "launch/resident/resident.h"
 #include "launch/setup/terminal.h"
+#include "net/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +44,7 @@ struct payload {
 	int release_fd;
 	struct sealing sealing;
 	struct launch_io io; /* the start's, with descriptors of this process */
+	int names_fds[2];    /* where questions for names arrive without a gateway; -1 for none */
 };
 
 static _Noreturn void fail(const struct payload *payload, const struct error *err)
@@ -81,6 +83,10 @@ static int own_network(struct payload *payload, struct error *err)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (egress_set_up(payload->start, err) < 0)
 		return -1;
+	/* Only to tell which names were asked for: without it nothing is open either. */
+	if (payload->start->inside_fd < 0 && !price_without("net") && !price_without("names") &&
+	    inside_hear_names(payload->names_fds) < 0)
+		payload->names_fds[0] = -1;
 	return fresh_proc(&payload->sealing.proc_fd, err);
 }
 
@@ -88,6 +94,7 @@ static int own_network(struct payload *payload, struct error *err)
 static int furnish(const struct payload *payload, struct error *err)
 {
 	const struct message network = { .kind = MESSAGE_NETWORK };
+	const struct message names = { .kind = MESSAGE_NAMES };
 	struct fresh fresh = FRESH_INIT;
 	owned(fd_close) int network_fd = network_open(payload->sealing.proc_fd);
 	const struct furnish_gift gift = { network_fd, payload->sealing.proc_fd };
@@ -100,6 +107,9 @@ static int furnish(const struct payload *payload, struct error *err)
 	if (payload->start->inside_fd >= 0 &&
 	    handshake_send(payload->start->payload_fd, &network, &network_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the network");
+	if (payload->names_fds[0] >= 0 &&
+	    handshake_send(payload->start->payload_fd, &names, payload->names_fds, 2) < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot send the sockets for names");
 	return furnish_send(payload->start, payload->release_fd, &gift, &fresh, err);
 }
 
@@ -183,6 +193,7 @@ static int send_groups(const struct payload *payload, const struct message_fds *
 _Noreturn void helper_main(const struct start *start, int release_fd)
 {
 	struct payload payload = { .start = start,
+				   .names_fds = { -1, -1 },
 				   .release_fd = release_fd,
 				   .sealing = { .start = start, .proc_fd = -1 } };
 	struct message_fds groups;
@@ -235,6 +246,7 @@ static int keep_descriptors(const struct launch_io *io)
 _Noreturn void payload_main(const struct start *start, int release_fd)
 {
 	struct payload payload = { .start = start,
+				   .names_fds = { -1, -1 },
 				   .release_fd = release_fd,
 				   .sealing = { .start = start, .proc_fd = -1 } };
 	struct message ready = { .kind = MESSAGE_EXEC };

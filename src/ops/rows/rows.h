@@ -92,6 +92,9 @@ int op_arg_descriptor(const struct op_call *call, const char *name, int min, siz
 /* Adds the variables of --env-fd to SETTINGS. */
 int op_take_variables(const struct op_call *call, struct settings *settings, struct error *err);
 
+/* Shows a denial when it happens; COOKIE is the call, which has `note`. */
+void op_denied(const struct denial *denial, void *cookie);
+
 /*
  * Tells the call what came of a run: its data, or notes, and the exit status. OUTCOME is what the engine returned,
  * ERR its words then. Gives OUTCOME back.

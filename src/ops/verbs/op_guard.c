@@ -27,7 +27,9 @@ static void answer(struct op_call *call, const struct guard_verdict *verdict)
 static int run_in_sandbox(struct op_call *call, const struct request *request, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
-	struct engine_run_options options = { .capture = call->json };
+	struct engine_run_options options = { .capture = call->json,
+					      .denied = call->note ? op_denied : NULL,
+					      .denied_cookie = call };
 	int outcome;
 
 	run_result_init(&result);

@@ -19,27 +19,49 @@ static void note(struct op_call *call, const char *text)
 	str_add_char(&call->notes, '\n');
 }
 
-static void note_denials(struct op_call *call, const struct denials *denials)
+/* What no rule permits is said by its name alone: the hint says the rest. */
+static void add_denial(struct op_call *call, const struct denial *one)
 {
+	bool is_lookup = strcmp(one->layer, "net") == 0 && str_starts(one->what, "resolve ");
+	char shown[STR_SHOWN_SIZE];
+
+	/* The command chose these words: a newline in them would speak in our name. */
+	str_addf(&call->notes, "denied by %s: %s", one->layer,
+		 str_shown(one->what + (is_lookup ? strlen("resolve ") : 0), shown));
+	if (one->rule && strcmp(one->rule, "default deny") != 0)
+		str_addf(&call->notes, " (%s)", one->rule);
+	if (one->count > 1)
+		str_addf(&call->notes, ", %llu times", (unsigned long long)one->count);
+	if (one->hint)
+		str_addf(&call->notes, "; %s", one->hint);
+	str_add_char(&call->notes, '\n');
+}
+
+void op_denied(const struct denial *denial, void *cookie)
+{
+	struct op_call *call = cookie;
+	struct denial first = *denial;
+
+	first.count = 1;
+	add_denial(call, &first);
+	call->note(call);
+}
+
+/* Of those that were shown when they happened, how often that was in the end. */
+static void note_denials(struct op_call *call, const struct run_result *result)
+{
+	const struct denials *denials = &result->denials;
 	uint64_t more = denials->beyond;
 
 	for (size_t i = 0; i < denials->count; i++) {
 		const struct denial *one = &denials->items[i];
-		char shown[STR_SHOWN_SIZE];
 
 		if (i >= DENIALS_TOLD) {
 			more += denials->count - i;
 			break;
 		}
-		/* The command chose these words: a newline in them would speak in our name. */
-		str_addf(&call->notes, "denied by %s: %s", one->layer, str_shown(one->what, shown));
-		if (one->rule)
-			str_addf(&call->notes, " (%s)", one->rule);
-		if (one->count > 1)
-			str_addf(&call->notes, ", %llu times", (unsigned long long)one->count);
-		if (one->hint)
-			str_addf(&call->notes, "; %s", one->hint);
-		str_add_char(&call->notes, '\n');
+		if (i >= result->denials_told || one->count > 1)
+			add_denial(call, one);
 	}
 	if (more > 0)
 		str_addf(&call->notes, "%llu more denials: see them with --json\n",
@@ -67,7 +89,7 @@ static void write_notes(struct op_call *call, const struct run_result *result, b
 		str_addf(&call->notes, "warning: %s\n", result->warnings.items[i]);
 	for (size_t i = 0; i < result->notes.count; i++)
 		note(call, result->notes.items[i]);
-	note_denials(call, &result->denials);
+	note_denials(call, result);
 	note_degraded(call, result);
 }
 
@@ -119,6 +141,8 @@ int op_run_run(struct op_call *call, struct error *err)
 		.capture = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
 		.nursery_fd = call->nursery_fd,
+		.denied = call->note ? op_denied : NULL,
+		.denied_cookie = call,
 	};
 	const char *keep = op_arg_text(call, "keep");
 	int outcome;

@@ -184,7 +184,9 @@ static int try_request(struct attempt *attempt, const struct request *request, s
 {
 	owned(run_result_done) struct run_result result;
 	struct op_call *call = attempt->call;
-	struct engine_run_options options = { .capture = call->json };
+	struct engine_run_options options = { .capture = call->json,
+					      .denied = call->note ? op_denied : NULL,
+					      .denied_cookie = call };
 	struct error ignored;
 	int outcome;
 

@@ -83,6 +83,10 @@ static void hear_launch(struct keeper *keeper, int fd)
 			clients_fail(keeper, &report.error);
 		keeper->is_over = true;
 		break;
+	case LAUNCH_NAMES:
+		(void)keeper_watch(keeper, keeper->launch.names_fds[0]);
+		(void)keeper_watch(keeper, keeper->launch.names_fds[1]);
+		break;
 	case LAUNCH_NOTHING:
 	case LAUNCH_SILENT:
 	case LAUNCH_TERMINAL:
@@ -105,7 +109,7 @@ static void answer_notifications(struct keeper *keeper)
 		if (event.kind == NOTIFY_MOVE)
 			moves_take(&keeper->moves, keeper->listener_fd, &event, &keeper->launch);
 		else if (event.kind == NOTIFY_SYSCALL ||
-			 (event.kind == NOTIFY_NET && keeper->launch.gateway_fd < 0))
+			 (event.kind == NOTIFY_NET && network_is_denied(keeper, &event)))
 			denials_tell(keeper, &event);
 	}
 }
@@ -118,6 +122,8 @@ static void handle(struct keeper *keeper, int fd)
 		answer_notifications(keeper);
 	} else if (fd == keeper->launch.gateway_fd) {
 		network_hear(keeper);
+	} else if (fd == keeper->launch.names_fds[0] || fd == keeper->launch.names_fds[1]) {
+		network_refuse_names(keeper);
 	} else if (fd == keeper->launch.payload_fd && keeper->is_serving) {
 		clients_hear_init(keeper);
 	} else if (fd == keeper->launch.payload_fd || fd == keeper->launch.control_fd) {

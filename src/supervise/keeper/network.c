@@ -1,13 +1,17 @@
 /* The gateway of a named sandbox: what it tells is passed on to whoever runs a command there, its rules can be changed. */
+#include "base/own.h"
 #include "supervise/keeper/parts.h"
 #include "net/report.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
 
 #define REPORTS_PER_STEP 64
 #define FLUSH_MS 100
 #define ORDER_MS 2000
+#define NAMES_PORT 53
 
 static void tell(struct keeper *keeper, struct client *client, const struct net_denial *denial)
 {
@@ -16,16 +20,45 @@ static void tell(struct keeper *keeper, struct client *client, const struct net_
 	(void)snprintf(denied.layer, sizeof(denied.layer), "%s", denial->layer);
 	(void)snprintf(denied.what, sizeof(denied.what), "%.90s", denial->what);
 	(void)snprintf(denied.rule, sizeof(denied.rule), "%.90s", denial->rule);
-	(void)snprintf(denied.hint, sizeof(denied.hint), "%.90s", denial->hint);
+	/* Half a name is another name. */
+	if (strlen(denial->hint) < sizeof(denied.hint))
+		(void)snprintf(denied.hint, sizeof(denied.hint), "%.95s", denial->hint);
 	keeper->denied[keeper->denied_count++ % DENIED_KEPT] = denied;
 	if (client)
 		client_deny(client, &denied);
+}
+
+static bool has_network(const struct keeper *keeper)
+{
+	return keeper->options->spec->net == NET_ALLOW;
+}
+
+bool network_is_denied(const struct keeper *keeper, const struct notify_event *event)
+{
+	return !has_network(keeper) &&
+	       !(keeper->launch.hears_names && event->peer.port == NAMES_PORT);
+}
+
+void network_refuse_names(struct keeper *keeper)
+{
+	struct error ignored;
+
+	for (size_t i = 0; i < 2; i++)
+		(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, keeper->launch.names_fds[i], NULL);
+	if (launch_refuse_names(&keeper->launch, keeper->options->spec, &ignored) == 0)
+		(void)keeper_watch(keeper, keeper->launch.gateway_fd);
 }
 
 static void lose(struct keeper *keeper, const struct net_report *report)
 {
 	struct error err;
 
+	/* One that only refuses names is not missed. */
+	if (!has_network(keeper)) {
+		(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, keeper->launch.gateway_fd, NULL);
+		fd_close(&keeper->launch.gateway_fd);
+		return;
+	}
 	error_set(&err, ERROR_HOST, "the network's gateway is gone");
 	if (!keeper->is_serving)
 		clients_fail(keeper, report ? &report->error : &err);
@@ -93,7 +126,7 @@ void network_tell(struct keeper *keeper, const struct client *client)
 		denied.denied = keeper->denied[i % DENIED_KEPT];
 		(void)attach_send(client->fd, &denied, NULL, 0);
 	}
-	message.network = (struct attach_network){ .has_gateway = keeper->launch.gateway_fd >= 0,
+	message.network = (struct attach_network){ .has_gateway = has_network(keeper),
 						   .connections = counts.connections,
 						   .sent_bytes = counts.sent_bytes,
 						   .received_bytes = counts.received_bytes };

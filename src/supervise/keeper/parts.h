@@ -121,6 +121,10 @@ void bounds_look(struct keeper *keeper, bool at_last);
 
 /* What the network's gateway says: denials go to the newest command. When the gateway is gone, so is the sandbox. */
 void network_hear(struct keeper *keeper);
+/* Whether what a program tried to reach is told as denied: a gateway tells that itself, and names are told by name. */
+bool network_is_denied(const struct keeper *keeper, const struct notify_event *event);
+/* Without a network: a program asks for a name. */
+void network_refuse_names(struct keeper *keeper);
 
 /* Has everything the gateway saw so far told, to that client. Does nothing without a gateway. */
 void network_flush(struct keeper *keeper, struct client *client);
