@@ -1,4 +1,5 @@
 /* Views: single paths through layers made by hand, and layers that lie. */
+#include "base/clean_path.h"
 #include "tests/unit/layers_delta.h"
 #include "workspace/disk/redirect.h"
 
@@ -143,12 +144,13 @@ static void test_plain_redirect(void)
 	is_seen(&l, "d/f", "input");
 }
 
+/* As the planned masks do, what lies below something hidden is hidden as well. */
 static bool shows(const char *path, void *cookie)
 {
 	const struct layers *l = cookie;
 	owned(free_ptr) char *hidden = xasprintf("%s/home/.ssh", l->base);
 
-	return strcmp(path, hidden) != 0;
+	return !path_is_within(path, hidden);
 }
 
 /* What a mask hides is neither shown nor told, by whatever way one comes to it. */
