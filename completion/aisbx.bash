@@ -1,7 +1,7 @@
 # Completion for bash. `aisbx help --complete` says what may follow; this only hands it over.
 _aisbx()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} line words
+	local cur=${COMP_WORDS[COMP_CWORD]} line words i
 	# The words as they were typed: bash itself takes NAME@SNAP apart.
 	read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
 	[[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")
@@ -10,20 +10,27 @@ _aisbx()
 	COMPREPLY=()
 	while IFS= read -r line; do
 		case $line in
-		:files) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$cur") ;;
-		:directories) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$cur") ;;
+		:files | :directories)
+			compopt -o filenames 2>/dev/null
+			mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen "-${line:1:1}" -- "$cur")
+			;;
 		:command*)
+			# Where bash has its own -- among the words, which it counts differently.
+			for ((i = 1; i < COMP_CWORD; i++)); do
+				[[ ${COMP_WORDS[i]} == -- ]] && break
+			done
 			if declare -F _command_offset >/dev/null; then
-				_command_offset "${line#* }"
+				_command_offset $((i + 1))
 			else
 				mapfile -t COMPREPLY < <(compgen -c -f -- "$cur")
 			fi
 			;;
 		*)
 			line=${line%%$'\t'*}
-			COMPREPLY+=("${line#"${typed%"$cur"}"}")
+			printf -v line %q "${line#"${typed%"$cur"}"}"
+			COMPREPLY+=("$line")
 			;;
 		esac
 	done < <("${words[0]}" help --complete -- "${words[@]:1}" 2>/dev/null)
 }
-complete -o filenames -F _aisbx aisbx
+complete -F _aisbx aisbx
