@@ -60,6 +60,8 @@ def test_lines(home):
     tap.equal([json.loads(line)["stdout"] for line in done.stdout.splitlines()], ["one\n", "two\n"],
               "from a file, whose last line nobody ended")
     tap.equal(home.call("run", "--batch", "-", stdin="").returncode, 0, "no lines, no answers")
+    done = home.call("run", "--batch", "/dev/stdin", stdin='{"script": "echo piped"}\n')
+    tap.ok(done.returncode == 0 and '"piped\\n"' in done.stdout, "a pipe of the caller's own by its name", done)
 
 
 def test_bad(home):

@@ -346,6 +346,7 @@ def test_aliases():
                               ("one that a pattern names", "project/keys/a.pem", ["--hide", "keys/*.pem"]),
                               ("one of a hidden directory", "project/vault/x", ["--hide", "vault"]),
                               ("a credential of HOME", ".netrc", []), ("one of its directories", ".ssh/id_rsa", []),
+                              ("one of a directory that a pattern names", ".claude/.credentials.json", []),
                               ("with home: full", ".npmrc", ["--home", "full"])):
         with Home("aisbx-hidden-") as home:
             home.put(os.path.join(home.path, real), SECRET + "\n")

@@ -629,6 +629,21 @@ def test_system(home):
     end_case(home)
 
 
+def test_other_source(home):
+    """A directory of the system that is another one inside: what is compared is what is shown."""
+    begin_case(home)
+    home.call("rm", "box")
+    home.put("tools/bin/f", "old\n")
+    home.call("create", "box", "--rw", home.work + "/tools:/usr/local")
+    seen = [home.call("exec", "box", "--", "cat", "/usr/local/bin/f").stdout]
+    home.put("tools/next/f", "new\n")
+    os.rename(home.work + "/tools/bin", home.work + "/tools/old")
+    os.rename(home.work + "/tools/next", home.work + "/tools/bin")
+    seen.append(home.call("exec", "box", "--", "cat", "/usr/local/bin/f").stdout)
+    tap.equal(seen, ["old\n", "new\n"], "a directory behind a mount of the caller's own is shown as it is")
+    end_case(home)
+
+
 def test_workspace(home):
     begin_case(home)
     home.call("exec", "box", "--", "sh", "-c", LOOK)
@@ -647,7 +662,7 @@ def test_cases(home):
     for way in HOST_WAYS:
         tap.attempt(test_between, home, way)
         tap.attempt(test_during, home, way)
-    for test in (test_forks, test_unrecorded, test_beside, test_alive, test_system, test_workspace):
+    for test in (test_forks, test_unrecorded, test_beside, test_alive, test_system, test_other_source, test_workspace):
         tap.attempt(test, home)
 
 

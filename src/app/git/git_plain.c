@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 4096
@@ -93,7 +94,9 @@ static int check_kind(const char *directory, const char *name, struct error *err
 	char shown[STR_SHOWN_SIZE];
 	struct stat st;
 
-	if (stat(path, &st) < 0 || S_ISREG(st.st_mode))
+	/* A link to /dev/null is a usual way to have none. */
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode) ||
+	    (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
 		return 0;
 	return error_set(err, ERROR_DENIED,
 			 "'%s' is no regular file, git is not started: look at it and remove it",

@@ -98,6 +98,8 @@ static bool is_meant(const struct strv *patterns, const char *path)
 	return !patterns;
 }
 
+static void consider_path(struct search *search, const char *path);
+
 static void consider_files_of(struct search *search, const char *path, const struct strv *patterns)
 {
 	owned(dir_close) DIR *dir = opendir(*path ? path : "/");
@@ -106,11 +108,17 @@ static void consider_files_of(struct search *search, const char *path, const str
 	struct stat st;
 
 	while (dir_next(dir, &entry) > 0) {
-		if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
+		bool is_dir = entry->d_type == DT_DIR && patterns;
+
+		if (!is_dir && entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
 			continue;
 		(void)snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		if (is_meant(patterns, name) &&
-		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (!is_meant(patterns, name))
+			continue;
+		/* A pattern may hide a directory: its files are looked for as well. */
+		if (is_dir)
+			consider_path(search, name);
+		else if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			consider_file(search, name, &st);
 	}
 }

@@ -332,6 +332,17 @@ static void renew_times(const struct spec *spec, const struct mask_layer *like, 
 		mask_copy_times(&layer, &now, below);
 }
 
+/* Copies of HOME's files would make another layer whenever one of them changes. */
+static bool lists_home(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		if (spec->masks[i].kind == MASK_LIST &&
+		    path_is_within(spec->masks[i].path, spec->home))
+			return true;
+	}
+	return false;
+}
+
 int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 {
 	owned(fd_close) int cache_fd = -1;
@@ -340,7 +351,7 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 	int fd;
 
 	/* Binds add mount points that depend on their sources: seldom, and not worth the trouble. */
-	if (spec->bind_count > 0 || !spec->run_id)
+	if (spec->bind_count > 0 || !spec->run_id || lists_home(spec))
 		return -1;
 	cache_fd = open_cache();
 	if (cache_fd < 0)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,12 +22,24 @@ static int take_answer(const struct str *line, void *cookie, struct error *err)
 	return call->pass_on ? call->pass_on(call, err) : 0;
 }
 
+/* The descriptor of the caller's own that NAME stands for, as a shell writes <(...); -1: none. */
+static int own_descriptor(const char *name)
+{
+	const char *number = str_starts(name, "/dev/fd/") ? name + strlen("/dev/fd/") : NULL;
+	struct error ignored = { 0 };
+	int64_t fd;
+
+	if (strcmp(name, "-") == 0 || strcmp(name, "/dev/stdin") == 0)
+		return STDIN_FILENO;
+	return number && units_count(name, number, 0, INT_MAX, &fd, &ignored) == 0 ? (int)fd : -1;
+}
+
+/* What the caller has open may be a pipe; a file found by its name could be one that was planted there. */
 static int open_lines(const char *name, int *ret_fd, struct error *err)
 {
-	if (strcmp(name, "-") == 0)
-		*ret_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	else
-		*ret_fd = file_open(AT_FDCWD, name, 0, NULL);
+	int own = own_descriptor(name);
+
+	*ret_fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : file_open(AT_FDCWD, name, 0, NULL);
 	if (*ret_fd < 0 && file_is_other_kind(errno))
 		return error_set(err, ERROR_USAGE,
 				 "--batch %s: not a regular file; pipe the lines in and write -",

@@ -104,8 +104,7 @@ void fresh_tidy(struct keeper *keeper)
 	held_names_release(&keeper->held);
 	keeper->is_tidy = root_overlays_drop_names(&keeper->launch.overlays, false) == 0;
 	if (keeper->is_tidy)
-		held_names_take(&keeper->held, keeper->launch.tree_fd,
-				keeper->options->spec->workspace);
+		held_names_take(&keeper->held, keeper->launch.tree_fd, keeper->options->spec);
 }
 
 /* What was dropped when the last command left has hardly any names by now. */

@@ -3,7 +3,8 @@
  *
  * Overlays that have dropped their names (fresh.c) would look these up anew while the next caller waits. The supervisor
  * does that when the last command has ended, and holds what it found: a name in use is not dropped. Each stays only
- * as long as the host has the same file there, unchanged. Inside the workspace no name is held.
+ * as long as the host has the same file there, unchanged. No name is held inside the workspace, or behind a mount of the
+ * caller's own.
  */
 #include "supervise/keeper/held_names.h"
 
@@ -67,14 +68,26 @@ static bool read_identity(const char *path, struct held_name *ret_name)
 	return true;
 }
 
-void held_names_take(struct held_names *held, int tree_fd, const char *workspace)
+/* Whether NAME may be something else inside than on the host: in the workspace, or behind a mount that was asked for. */
+static bool is_others(const struct spec *spec, const char *name)
+{
+	if (path_is_within(name, spec->workspace))
+		return true;
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		if (path_is_within(name, spec->binds[i].target))
+			return true;
+	}
+	return false;
+}
+
+void held_names_take(struct held_names *held, int tree_fd, const struct spec *spec)
 {
 	uint64_t now_ns = clock_epoch_ms() * 1000000u;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct held_name name;
 
-		if (path_is_within(names[i], workspace) || !read_identity(names[i], &name))
+		if (is_others(spec, names[i]) || !read_identity(names[i], &name))
 			continue;
 		/* Too new to notice a change between this look and the next line: then hold nothing this time. */
 		if (name.ctime_ns + STAMPS_NS > now_ns) {

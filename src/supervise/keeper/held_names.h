@@ -2,6 +2,8 @@
 #ifndef KEEPER_HELD_NAMES_H
 #define KEEPER_HELD_NAMES_H
 
+#include "spec/spec.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ struct held_names {
 };
 
 /* Looks up what commands usually do in the sandbox whose root is TREE_FD. HELD is empty before. */
-void held_names_take(struct held_names *held, int tree_fd, const char *workspace);
+void held_names_take(struct held_names *held, int tree_fd, const struct spec *spec);
 void held_names_release(struct held_names *held);
 /* Whether the host still has the same files under all of them. */
 bool held_names_are_current(const struct held_names *held);
