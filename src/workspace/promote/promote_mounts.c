@@ -81,14 +81,31 @@ static int layer_changed(const struct view_stack *stack, size_t layer, const cha
 	return errno == EACCES ? 1 : errno == ENOENT ? 0 : -1;
 }
 
-/* The unit that POINT lies in, and is not itself; NULL: it is one, or nothing of the sandbox's lies above it. */
-static const struct layer_unit *unit_above(const struct layer_units *units, const char *point)
+/* The unit that PATH is or lies in; NULL: nothing of the sandbox's is there. */
+static const struct layer_unit *unit_of(const struct layer_units *units, const char *path)
 {
 	/* The longest path is first. */
 	for (size_t i = 0; i < units->count; i++)
-		if (view_is_below(point, units->items[i].path))
-			return strcmp(point, units->items[i].path) == 0 ? NULL : &units->items[i];
+		if (view_is_below(path, units->items[i].path))
+			return &units->items[i];
 	return NULL;
+}
+
+/* The unit that POINT lies in, and is not itself. */
+static const struct layer_unit *unit_above(const struct layer_units *units, const char *point)
+{
+	const struct layer_unit *unit = unit_of(units, point);
+
+	return unit && strcmp(point, unit->path) != 0 ? unit : NULL;
+}
+
+/* Whether the mount at POINT lies between the target and the unit that has its changes. */
+static bool covers_target(const struct promote *promote, const struct layer_units *units,
+			  const char *point)
+{
+	const struct layer_unit *unit = unit_of(units, promote->target);
+
+	return view_is_below(promote->target, point) && unit && !view_is_below(unit->path, point);
 }
 
 /* Whether the sandbox changed what the mount at POINT lies on. 1, 0, or -1 with ERR. */
@@ -138,8 +155,8 @@ static int check_mount(struct promote *promote, const struct layer_units *units,
 	struct item mount = { .path = relative && *relative ? relative : point };
 	int covers;
 
-	/* A mount elsewhere has nothing to do with the target. */
-	if (!relative && !view_is_below(promote->target, point))
+	/* A mount elsewhere has nothing to do with the target. Of a HOME that is one, the sandbox may have seen only a part. */
+	if (!relative && !covers_target(promote, units, point))
 		return 0;
 	covers = is_asked_for(promote, point) ? covers_changes(promote, units, point, err) : 0;
 	if (covers > 0) {
