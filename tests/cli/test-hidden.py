@@ -18,6 +18,7 @@ from clitest import AISBX, Home, Tap  # noqa: E402
 tap = Tap()
 SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 32))
 ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 2)
+TOGETHER_ROUNDS = 8 * ROUNDS
 chance = random.Random(SEED)
 
 # Pattern, what matches, what does not. The first letters sort before and after the star.
@@ -238,6 +239,13 @@ def test_lists():
                 done = home.call("exec", "l", "--", "sh", "-c", "cd; cat .claude*; echo runs")
                 tap.ok(done.stdout == "runs\n" and "claude" not in done.stderr.replace(".claude*", ""),
                        "with a process alive it runs, and sees no more", done)
+                home.put(at("newest"), "newest\n")
+                done = home.call("exec", "l", "--", "sh", "-c", "cd; cat newest 2> /dev/null; echo runs")
+                tap.ok(done.stdout == "runs\n" and f"{home.path} has changed" in done.stderr and "aisbx stop l" in done.stderr,
+                       "nor a file that is no secret: the directory and what shows its files as they are is named", done)
+                home.call("stop", "l")
+                done = home.call("exec", "l", "--", "sh", "-c", "cd; cat newest")
+                tap.ok(done.stdout == "newest\n" and "has changed" not in done.stderr, "and then it is seen, without a note", done)
 
 
 # A copy of /etc in a mount namespace of its own, a command that waits, and a key that is made meanwhile.
@@ -389,6 +397,24 @@ def test_aliases_later():
                       f"{what}: with nothing new the sandbox lives on")
 
 
+def test_together():
+    """Commands that come at the same time after a change of the host: one starts the sandbox anew, and each of them runs."""
+    with Home("aisbx-hidden-") as home:
+        home.call("create", "t", "--hide", "*.pem")
+        home.call("exec", "t", "--", "true")
+        wrong = []
+        for number in range(TOGETHER_ROUNDS):
+            home.put(f"{number}.pem", SECRET + "\n")
+            line = [AISBX, "exec", "t", "--", "sh", "-c", f"cat {number}.pem 2> /dev/null; echo done"]
+            running = [subprocess.Popen(line, cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True) for _ in range(3)]
+            for child in running:
+                out, told = child.communicate(timeout=300)
+                if (child.returncode, out) != (0, "done\n") or "was made after" in told:
+                    wrong.append((number, child.returncode, out, told))
+        tap.ok(not wrong, "commands that come together after a change run, and without a note", wrong)
+
+
 def test_aliases_cut():
     """More names than are looked through: the result says so."""
     with Home("aisbx-hidden-") as home:
@@ -440,6 +466,7 @@ def main():
     test_tokens()
     test_aliases()
     test_aliases_later()
+    test_together()
     test_aliases_cut()
     for number in range(ROUNDS):
         test_round(number)

@@ -340,22 +340,6 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 	return status;
 }
 
-/* Ends a sandbox that only its init lives in: 1. With processes alive it goes on as it is: 0. */
-static int end_outdated(const struct entry *entry, struct error *err)
-{
-	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	bool is_frozen;
-
-	if (sandbox_place_open(&place, entry->name, SANDBOX_UNLOCKED, err) < 0)
-		return -1;
-	if (engine_quiet(&place.sandbox, QUIET_REFUSE, &is_frozen, err) == 0)
-		return 1;
-	if (err->code != ERROR_CONFLICT)
-		return -1;
-	*err = (struct error){ 0 };
-	return 0;
-}
-
 /* A process that is alive sees it already: refusing this command would hide nothing. */
 static void note_shown(const struct entry *entry, const struct sandbox_outdated *outdated,
 		       struct run_result *result)
@@ -373,6 +357,12 @@ static void note_shown(const struct entry *entry, const struct sandbox_outdated 
 			  "%s was made after '%s' was started, and a pattern hides it only from "
 			  "the next start on; end the processes there with `aisbx stop %s`",
 			  str_shown(outdated->shown, shown), entry->name, entry->name);
+	if (outdated->listed)
+		strv_addf(&result->notes,
+			  "%s has changed, and its own files are shown as they were when '%s' was "
+			  "started; to see them as they are, end the processes there with "
+			  "`aisbx stop %s`",
+			  str_shown(outdated->listed, shown), entry->name, entry->name);
 }
 
 /* 1 when nobody keeps the sandbox. */
@@ -388,15 +378,29 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 	if (sandbox_patterns_compare(dir_fd, &outdated, err) < 0)
 		return -1;
 	if (outdated.is_outdated) {
-		fd_close(&fd);
-		int ended = end_outdated(entry, err);
+		int ended = sandbox_end_idle(dir_fd, fd, err);
 
-		if (ended != 0 || !sandbox_reach(dir_fd, &fd))
-			return ended < 0 ? -1 : 1;
+		if (ended != 0)
+			return ended;
 		note_shown(entry, &outdated, result);
 	}
 	entry->how.enter_fd = fd;
 	return run_inside(entry, dir_fd, result, err);
+}
+
+/* A keeper that was just about to end took the call and did nothing with it: then the result is as if there had been none. */
+static bool may_repeat(const struct sandbox_exec *exec, struct run_result *result,
+		       struct error *err)
+{
+	if (exec->apart ||
+	    (err->errnum != ESTALE && err->errnum != ECONNRESET && err->errnum != EPIPE))
+		return false;
+	run_result_done(result);
+	run_result_init(result);
+	result->status = RUN_DENIED;
+	strv_copy(&result->command, &exec->request->command);
+	*err = (struct error){ 0 };
+	return true;
 }
 
 int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err)
@@ -420,18 +424,14 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	status = exec_quickly(&entry, ret_result, err);
 	bool is_stale = status < 0 && err->errnum == ESTALE;
 
-	/* A keeper that was just about to end took the call and did nothing with it. */
-	if (status < 0 && !exec->apart &&
-	    (is_stale || err->errnum == ECONNRESET || err->errnum == EPIPE)) {
-		run_result_done(ret_result);
-		run_result_init(ret_result);
-		ret_result->status = RUN_DENIED;
-		*err = (struct error){ 0 };
+	if (status < 0 && may_repeat(exec, ret_result, err))
 		status = 1;
-	}
 	if (status != 1)
 		return status;
 	status = exec_slowly(&entry, ret_result, err);
+	/* Another command that found the sandbox outdated may have ended it before this one was inside. */
+	if (status < 0 && may_repeat(exec, ret_result, err))
+		status = exec_slowly(&entry, ret_result, err);
 	if (is_stale && status == 0)
 		strv_add(&ret_result->notes,
 			 "the sandbox was started anew: only so could it show the files of the "

@@ -83,4 +83,11 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 /* Connects to the keeper of the sandbox in DIR_FD; false when there is none. */
 bool sandbox_reach(int dir_fd, int *ret_fd);
 
+/*
+ * Ends the keeper at the other end of FD, which sandbox_reach() connected, if no process of a command lives in its sandbox.
+ * 1 when it has ended, by this or by itself; 0 when processes are alive; -1. No other keeper is ended: another command may
+ * have started one since.
+ */
+int sandbox_end_idle(int dir_fd, int fd, struct error *err);
+
 #endif

@@ -268,16 +268,16 @@ int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, 
 	for (size_t at = 0; at < note.len; at += strlen(note.data + at) + 1) {
 		const char *line = note.data + at;
 
-		if (*line == LIST && !is_list_same(&note, line))
-			ret_outdated->is_outdated = true;
+		if (*line == LIST && !ret_outdated->listed && !is_list_same(&note, line))
+			ret_outdated->listed = xstrdup(line + 1);
 		if (*line == HIDDEN && !ret_outdated->linked)
 			ret_outdated->linked = newly_linked(&note, line);
 		if (*line != PATTERN || ret_outdated->shown || is_in_list(&note, line + 1))
 			continue;
 		ret_outdated->shown = find_new(&note, line + 1);
 	}
-	if (ret_outdated->shown || ret_outdated->linked)
-		ret_outdated->is_outdated = true;
+	ret_outdated->is_outdated =
+		ret_outdated->shown || ret_outdated->linked || ret_outdated->listed;
 	return 0;
 }
 
@@ -285,4 +285,5 @@ void sandbox_outdated_done(struct sandbox_outdated *outdated)
 {
 	free_ptr(&outdated->shown);
 	free_ptr(&outdated->linked);
+	free_ptr(&outdated->listed);
 }

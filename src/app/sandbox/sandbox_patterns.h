@@ -26,6 +26,8 @@ struct sandbox_outdated {
 	char *shown;
 	/* A hidden file that has another name since, which may be seen until then, or NULL; owned by the caller. */
 	char *linked;
+	/* A directory that is shown as a list and has changed, or NULL; owned by the caller. */
+	char *listed;
 };
 
 void sandbox_outdated_done(struct sandbox_outdated *outdated);

@@ -141,16 +141,14 @@ static void list_inside(pid_t init_pid, const struct secret_words *words,
 	}
 }
 
-int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
-		     struct error *err)
+/* As the keeper at the other end of FD knows them. */
+static int processes_of(int dir_fd, int fd, struct sandbox_processes *ret_processes,
+			struct error *err)
 {
 	struct sandbox_processes processes = { 0 };
 	struct attach_figures figures;
-	owned(fd_close) int fd = -1;
 
 	*ret_processes = processes;
-	if (!sandbox_reach(sandbox->dir_fd, &fd))
-		return 0;
 	if (look(fd, &figures, err) < 0)
 		return -1;
 	processes.has_keeper = true;
@@ -161,7 +159,7 @@ int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *re
 		owned(sandbox_card_done) struct sandbox_card card = { .workspace = NULL };
 		owned(secret_words_done) struct secret_words words;
 		struct error ignored;
-		bool is_known = sandbox_card_read(sandbox->dir_fd, &card, &ignored) == 0;
+		bool is_known = sandbox_card_read(dir_fd, &card, &ignored) == 0;
 
 		secret_words_read(&card.secrets, &words);
 		words.is_unknown |= !is_known;
@@ -169,6 +167,17 @@ int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *re
 	}
 	*ret_processes = processes;
 	return 0;
+}
+
+int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
+		     struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	*ret_processes = (struct sandbox_processes){ 0 };
+	if (!sandbox_reach(sandbox->dir_fd, &fd))
+		return 0;
+	return processes_of(sandbox->dir_fd, fd, ret_processes, err);
 }
 
 void sandbox_processes_done(struct sandbox_processes *processes)
@@ -247,13 +256,13 @@ static int stop(int dir_fd, struct reached *reached, struct error *err)
  * A command's caller hears of its end before init has told the keeper that nobody is left: with nobody to name, that
  * is a matter of a moment. 1 when somebody lives, 0, or -1.
  */
-static int find_alive(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
+static int find_alive(int dir_fd, int fd, struct sandbox_processes *ret_processes,
 		      struct error *err)
 {
 	const struct timespec rest = { .tv_nsec = 1000000 };
 
 	for (unsigned i = 0; i < SETTLE_TRIES; i++) {
-		if (engine_processes(sandbox, ret_processes, err) < 0)
+		if (processes_of(dir_fd, fd, ret_processes, err) < 0)
 			return -1;
 		if (ret_processes->count > 0)
 			return 1;
@@ -322,7 +331,9 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 
 	*ret_frozen = false;
 	if (reach(sandbox->dir_fd, &reached)) {
-		int status = how == QUIET_KILL ? 0 : find_alive(sandbox, &alive, err);
+		int status = how == QUIET_KILL
+				     ? 0
+				     : find_alive(sandbox->dir_fd, reached.fd, &alive, err);
 
 		if (status > 0 && how == QUIET_REFUSE)
 			status = refuse(sandbox, &alive, err);
@@ -335,6 +346,31 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 			return -1;
 	}
 	return lock_after_stop(sandbox, how, err);
+}
+
+static bool has_hung_up(int fd)
+{
+	struct pollfd state = { .fd = fd };
+
+	return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
+}
+
+int sandbox_end_idle(int dir_fd, int fd, struct error *err)
+{
+	struct sandbox_processes alive = { 0 };
+	struct reached reached = { .fd = fd }; /* the caller's */
+
+	(void)keeper_find(dir_fd, &reached.who);
+	int status = find_alive(dir_fd, fd, &alive, err);
+
+	sandbox_processes_done(&alive);
+	if (status < 0 && has_hung_up(fd)) {
+		*err = (struct error){ 0 };
+		return 1;
+	}
+	if (status != 0)
+		return status < 0 ? -1 : 0;
+	return stop(dir_fd, &reached, err) < 0 ? -1 : 1;
 }
 
 int engine_thaw(struct sandbox *sandbox, struct error *err)
