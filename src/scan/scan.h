@@ -79,7 +79,7 @@ struct scan_report {
 	size_t command_count;
 	bool has_more_commands; /* than are kept */
 	bool has_unread;	/* a text, or one within it, was not read to its end */
-	bool sets_names; /* variables, functions; or it calculates: words may mean others than they say */
+	bool sets_names; /* or calculates, or expands more than names: words may mean others than they say */
 	struct parser parser;
 };
 

@@ -24,6 +24,7 @@ ENV = {name: value for name, value in os.environ.items() if not name.startswith(
 ENV.update(HOME=HOME, PATH="/usr/bin:/bin", XDG_STATE_HOME=os.path.join(scratch, "state"),
            XDG_DATA_HOME=os.path.join(scratch, "data"))
 AGREED_LEAST = 95
+CANARY = "canary-4711"
 
 
 def put(*names):
@@ -92,37 +93,62 @@ def test_reasons():
     tap.ok(guard("bash", "-c", ";".join(["ls"] * 3000))["decision"] != "direct", "nor is more than is looked at")
 
 
-def run_to_end(text):
-    """Returns when the shell and all that it started have ended: each of them holds the pipe."""
+def run_to_end(text, env):
+    """What the shell and all that it started have printed, when all of them have ended: each holds the pipe."""
     ours, theirs = os.pipe()
-    with subprocess.Popen(["bash", "-c", text], cwd=WORKSPACE, env=ENV, pass_fds=(theirs,), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+    printed = b""
+    with subprocess.Popen(["bash", "-c", text], cwd=WORKSPACE, env=env, pass_fds=(theirs,), stdin=subprocess.DEVNULL,
+                          stdout=theirs, stderr=subprocess.DEVNULL):
         os.close(theirs)
-        while os.read(ours, 1):
-            pass
+        while part := os.read(ours, 65536):
+            printed += part
     os.close(ours)
+    return printed.decode(errors="replace")
+
+
+def plant(mark):
+    """Programs in place of others, links in place of what quoted words seem to be; the environment that has them."""
+    tools = os.path.join(scratch, "planted")
+    programs = [os.path.join(tools, name) for name in (":", "builtin", "cd", "command", "exit", "time", "type", "wait")]
+    os.mkdir(tools)
+    for program in [*programs, os.path.join(WORKSPACE, "ls")]:
+        with open(program, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n/usr/bin/touch {mark}\n")
+        os.chmod(program, 0o755)
+    key = os.path.join(HOME, ".ssh", "id_rsa")
+    with open(key, "w", encoding="ascii") as file:
+        file.write(f"{CANARY}\n")
+    for name in ("~/x", "$HOME/x", "{a,b}", f"a={HOME}/x"):
+        os.makedirs(os.path.dirname(os.path.join(WORKSPACE, name)), exist_ok=True)
+        os.symlink(key, os.path.join(WORKSPACE, name))
+    return {**ENV, "PATH": f"{tools}:/usr/bin:/bin", "SECRET": CANARY, "RUN": f"touch {mark}"}
 
 
 def test_oracle():
-    """A shell is the oracle: whatever made it run the tripwire may not be direct."""
+    """A shell is the oracle: what made it run the tripwire, or print the canary, may not be direct."""
     seed = int(os.environ.get("AISBX_SEED", "1"))
     rounds = int(os.environ.get("AISBX_ROUNDS", "150"))
     chance = random.Random(seed)
     mark = os.path.join(WORKSPACE, "tripwire")
+    env = plant(mark)
     leaves = ("ls", "echo a", "cat a.csv", "true", f"touch {mark}", f"touch {mark}")
-    texts = sorted({shellgen.command(chance, chance.randint(1, 3), leaves) for _ in range(rounds)})
-    missed, ran = [], 0
-    for text in texts:
+    texts = {shellgen.command(chance, chance.randint(1, 3), leaves) for _ in range(rounds)}
+    # Each form once, with nothing around it.
+    texts.update(shellgen.fill(form, chance, 1, ("ls",)) for form in shellgen.COMMANDS)
+    texts.update(f"{name} {word}" for word in shellgen.WORDS for name in ("cat", "echo", "cat <", "cat <<<"))
+    missed, harmed = [], 0
+    for text in sorted(texts):
         if os.path.exists(mark):
             os.unlink(mark)
-        run_to_end(text)
-        if os.path.exists(mark):
-            ran += 1
-            if guard("bash", "-c", text)["decision"] in ("direct", "none"):
+        if CANARY in run_to_end(text, env) or os.path.exists(mark):
+            harmed += 1
+            if guard("bash", "-c", text, env=env)["decision"] in ("direct", "none"):
                 missed.append(text)
-    print(f"# seed {seed}: {ran} of {len(texts)} texts ran the tripwire")
-    tap.ok(ran > len(texts) // 8, "many texts ran it", ran)
+    print(f"# seed {seed}: {harmed} of {len(texts)} texts ran the tripwire or printed the canary")
+    tap.ok(harmed > len(texts) // 8, "many texts did", harmed)
     tap.equal(missed, [], "none of them is direct")
+    for words in (": a", "cd src", "command ls", "exit 1", "time ls", "type ls", "wait 1"):
+        tap.ok(guard(*words.split(), env=env)["decision"] != "direct", f"nor is a planted program: {words}")
 
 
 def main():

@@ -83,7 +83,8 @@ static const char *why_obscure(const struct scan_report *report, const char *con
 	if (report->has_more_commands)
 		return "has more commands in it than are looked at";
 	if (report->sets_names)
-		return "sets variables or functions, or calculates";
+		return "sets variables or functions, calculates, or has words that only the run "
+		       "knows";
 	for (; environment && *environment; environment++) {
 		if (is_steering(*environment))
 			return "runs with variables that change what a shell runs";

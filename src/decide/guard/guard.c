@@ -89,7 +89,7 @@ static bool is_trusted(const char *program)
 	return is_system_place(dir) && is_roots_alone(dir) && is_roots_alone(program);
 }
 
-/* The program that NAME means, looked up as a shell would. */
+/* The program that NAME means, looked up as a shell would, or where one might be found. */
 static bool find_program(const struct guard_request *request, const char *name, char *ret_path)
 {
 	struct stat st;
@@ -101,8 +101,10 @@ static bool find_program(const struct guard_request *request, const char *name, 
 		int used = snprintf(ret_path, PATH_MAX, "%.*s/%s", (int)len, at, name);
 
 		/* An empty or relative part of PATH means wherever we stand: whatever is found there is not root's. */
-		if (len == 0 || at[0] != '/')
-			return false;
+		if (len == 0 || at[0] != '/') {
+			(void)snprintf(ret_path, PATH_MAX, "./%s", name);
+			return true;
+		}
 		if (used > 0 && used < PATH_MAX && stat(ret_path, &st) == 0 &&
 		    S_ISREG(st.st_mode) && (st.st_mode & 0111))
 			return true;
@@ -340,6 +342,13 @@ bool guard_is_trusted(const struct guard_request *request, const char *name)
 	if (name[0] == '/')
 		return is_trusted(name);
 	return find_program(request, name, program) && is_trusted(program);
+}
+
+bool guard_is_absent(const struct guard_request *request, const char *name)
+{
+	char program[PATH_MAX];
+
+	return request->path && !strchr(name, '/') && !find_program(request, name, program);
 }
 
 const char *guard_why_not_direct(const struct guard_request *request, const char **ret_what)

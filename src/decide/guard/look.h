@@ -19,6 +19,8 @@ void guard_look_at_command(const struct guard_request *request, struct guard_ver
 
 /* Whether NAME is found first, on the caller's PATH, in a directory that only root can write to. */
 bool guard_is_trusted(const struct guard_request *request, const char *name);
+/* Whether there is no such program on it at all. */
+bool guard_is_absent(const struct guard_request *request, const char *name);
 
 /* Why the command may not run directly; NULL when it may. RET_WHAT: what that is about. */
 const char *guard_why_not_direct(const struct guard_request *request, const char **ret_what);

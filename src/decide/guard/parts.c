@@ -52,11 +52,25 @@ static void expand_home(const struct guard_request *request, const struct strv *
 			if (str_starts(word, homes[k]))
 				rest = word + strlen(homes[k]);
 		}
-		if (rest && request->home && (!*rest || *rest == '/'))
+		/* A home that would be split, or is a pattern, stays as it is written. */
+		if (rest && request->home && !strpbrk(request->home, " \t\n*?[\\") &&
+		    (!*rest || *rest == '/'))
 			strv_addf(ret_words, "%s%s", request->home, rest);
 		else
 			strv_add(ret_words, word);
 	}
+}
+
+/* Whether the shell may put something else in place of WORD: ~user, a=~/x, {a..b}, a home within a word. */
+static bool is_replaced(const char *word)
+{
+	const char *brace = strchr(word, '{');
+
+	for (const char *at = strchr(word, '~'); at; at = strchr(at + 1, '~')) {
+		if (at == word || at[-1] == '=' || at[-1] == ':')
+			return true;
+	}
+	return (brace && (strchr(brace, ',') || strstr(brace, ".."))) || strstr(word, "$HOME");
 }
 
 static unsigned count_patterns(const char *word)
@@ -108,12 +122,25 @@ static const char *why_unknown(const struct guard_request *request, struct guard
 		if (strchr(word, GUARD_GAP))
 			return i == 0 ? "has a name that only the run knows"
 				      : "is given words that only the run knows";
-		if (strchr(word, '{') && strchr(word, ','))
+		if (is_replaced(word))
 			return "is given words that only the run knows";
 		if (i > 0 && count_patterns(word) > 0 && !look_at_pattern(request, word, verdict))
 			return "is given files that are not told by their pattern";
 	}
 	return NULL;
+}
+
+/* Whether a shell starts the part, which knows its own words; the command itself is started by us. */
+static bool is_in_shell(const struct guard_request *request, const struct guard_part *part)
+{
+	return part != request->parts;
+}
+
+/* Starters that are the shell's own; time is so for some shells, and unless it is quoted. */
+static bool is_own_starter(const struct guard_request *request, const char *name)
+{
+	return strcmp(name, "command") == 0 ||
+	       (strcmp(name, "time") == 0 && guard_is_absent(request, name));
 }
 
 /* Why what starts the part may not do so directly; NULL. */
@@ -124,9 +151,10 @@ static const char *why_not_started(const struct guard_request *request,
 		return "is started by something that does more than that";
 	for (size_t i = 0; part->starters && i < part->starters->count; i++) {
 		*ret_what = part->starters->items[i];
-		/* The shell's own words. */
-		if (strcmp(*ret_what, "command") != 0 && strcmp(*ret_what, "builtin") != 0 &&
-		    strcmp(*ret_what, "time") != 0 && !guard_is_trusted(request, *ret_what))
+		/* Behind another one it is no longer the shell that starts. */
+		if (i == 0 && is_in_shell(request, part) && is_own_starter(request, *ret_what))
+			continue;
+		if (!guard_is_trusted(request, *ret_what))
 			return "is not found first in a directory that only root can write to";
 	}
 	*ret_what = request->command->items[0];
@@ -156,7 +184,9 @@ static void decide_run(const struct guard_request *request, const struct guard_p
 			strv_add(&words, request->command->items[i]);
 		test.command = &words;
 	}
-	if (!why && !part->is_shell && !is_builtin(request->command))
+	if (!why && !part->is_shell &&
+	    !(is_in_shell(request, part) && (!part->starters || part->starters->count == 0) &&
+	      is_builtin(request->command)))
 		why = guard_why_not_direct(&test, &what);
 	if (why && verdict->decision == GUARD_DIRECT)
 		guard_raise(verdict, GUARD_SANDBOX, RISK_LOW, why, what);
@@ -188,14 +218,35 @@ static void decide_place(const struct guard_request *request, const struct guard
 		guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "writes outside the workspace", path);
 	else if (is_written)
 		guard_raise(verdict, GUARD_SANDBOX, RISK_LOW, "writes a file", place);
-	else if (strchr(place, GUARD_GAP) || count_patterns(place) > 0 || part->is_lost)
+	else if (strchr(place, GUARD_GAP) || is_replaced(place) || count_patterns(place) > 0 ||
+		 part->is_lost)
 		guard_raise(verdict, GUARD_SANDBOX, RISK_LOW, "reads what only the run knows",
 			    place);
+}
+
+/* '~/x' in quotes, which the words have lost, is no file of the home but one here. */
+static void look_at_unexpanded(const struct guard_request *request, const struct guard_part *part,
+			       struct guard_verdict *verdict)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < part->words->count; i++) {
+		const char *word = part->words->items[i];
+
+		if (strcmp(word, request->command->items[i]) == 0)
+			continue;
+		if (guard_resolve(request, word, path))
+			guard_look_at_file(request, path, verdict);
+		if (count_patterns(word) > 0 && !look_at_pattern(request, word, verdict))
+			guard_raise(verdict, GUARD_SANDBOX, RISK_LOW,
+				    "is given files that are not told by their pattern", word);
+	}
 }
 
 static void decide_at(const struct guard_request *request, const struct guard_part *part,
 		      struct guard_verdict *verdict)
 {
+	look_at_unexpanded(request, part, verdict);
 	if (part->kind == PART_RUNS)
 		decide_run(request, part, verdict);
 	else

@@ -363,23 +363,12 @@ static void judge_simple(struct shell *shell, uint32_t node)
 	shell_effect(shell, &words);
 }
 
-/* [[ x -eq y ]], ((x)), $((x)), $[x]: a word in there is code, with commands in the subscripts it may have. */
-static bool is_calculated(const struct shell *shell, const struct syntax_node *it)
-{
-	const char *text = shell->syntax->text + it->start;
-	size_t len = it->end - it->start;
-
-	return len > 3 && (memcmp(text, "[[", 2) == 0 || memcmp(text, "((", 2) == 0 ||
-			   memcmp(text, "$((", 3) == 0 || memcmp(text, "$[", 2) == 0);
-}
-
 static void judge_one(struct shell *shell, uint32_t node)
 {
 	const struct syntax_node *it = &shell->syntax->nodes[node];
 
-	shell->job->report->sets_names = shell->job->report->sets_names ||
-					 it->kind == NODE_ASSIGNMENT || it->kind == NODE_FUNCTION ||
-					 it->kind == NODE_DECLARATION || is_calculated(shell, it);
+	shell->job->report->sets_names =
+		shell->job->report->sets_names || shell_sets_names(shell, node);
 	switch (it->kind) {
 	case NODE_ASSIGNMENT:
 		if (!is_line_before(shell, node))

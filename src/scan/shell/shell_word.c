@@ -113,10 +113,13 @@ void shell_word_add(struct shell *shell, uint32_t node, struct str *out)
 }
 
 /* {rm,-rf,/} is three words. */
-static bool add_braced(const struct str *word, struct strv *words)
+static bool add_braced(struct shell *shell, const struct str *word, struct strv *words)
 {
 	const char *text = str_cstr(word), *at = text + 1, *end = text + word->len - 1;
 
+	/* Braces within braces, or in what a variable holds, come to other words than these. */
+	if (strchr(text, '{') && strchr(text, ','))
+		shell->job->report->sets_names = true;
 	if (word->len < 3 || text[0] != '{' || *end != '}' || !memchr(at, ',', (size_t)(end - at)))
 		return false;
 	while (at <= end) {
@@ -195,7 +198,7 @@ void shell_add_words(struct shell *shell, uint32_t node, struct strv *words)
 		shell_split(shell, str_cstr(&word), words);
 	else if (inner != SYNTAX_NONE && (is_quoted(shell, inner) || is_constant(shell, inner)))
 		strv_add(words, str_cstr(&word));
-	else if (!add_braced(&word, words) && kind != NODE_WORD)
+	else if (!add_braced(shell, &word, words) && kind != NODE_WORD)
 		shell_split(shell, str_cstr(&word), words);
 	else if (kind == NODE_WORD &&
 		 (word.len < 3 || str_cstr(&word)[0] != '{' || !strchr(str_cstr(&word), ',')))

@@ -48,6 +48,9 @@ void shell_split(struct shell *shell, const char *text, struct strv *words);
 void shell_add_words(struct shell *shell, uint32_t node, struct strv *words);
 void shell_words(struct shell *shell, uint32_t command, struct strv *ret_words);
 
+/* Whether NODE makes words of the text mean others than they say. */
+bool shell_sets_names(const struct shell *shell, uint32_t node);
+
 /* The first command at or below NODE, or SYNTAX_NONE. */
 uint32_t shell_command_in(const struct shell *shell, uint32_t node);
 
