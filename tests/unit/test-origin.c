@@ -219,6 +219,96 @@ static void test_stale(void)
 	view_close(&stack);
 }
 
+/* The host's directory a, or one below it, is replaced by another, whose files are as old. */
+static void swap_directories(const struct bench *b, const char *name, const char *by)
+{
+	owned(free_ptr) char *place = bench_real(b, name), *other = bench_real(b, by);
+	owned(free_ptr) char *former = xasprintf("%s.old", place);
+
+	if (rename(place, former) < 0 || rename(other, place) < 0)
+		tap_bail("cannot rename a directory");
+}
+
+/* Does so when the masks are asked for the COUNTDOWN-th time. */
+struct swap {
+	const struct bench *bench;
+	int countdown;
+};
+
+static bool show_and_swap(const char *path, void *cookie)
+{
+	struct swap *swap = cookie;
+
+	(void)path;
+	if (--swap->countdown == 0)
+		swap_directories(swap->bench, "a", "a2");
+	return true;
+}
+
+/* Changes below a and in its directory x, which was replaced before: of x/0 the base is lost. */
+static void open_swapped(struct bench *b)
+{
+	static const char *const files[] = { "x/0", "y/1", "y/2", "y/3" };
+
+	bench_open(b);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		owned(free_ptr) char *own = xasprintf("a/%s", files[i]);
+		owned(free_ptr) char *other = xasprintf("a2/%s", files[i]);
+
+		real_put(b, own, "one");
+		real_put(b, other, "host");
+	}
+	real_put(b, "a/x2/0", "host");
+	bench_start(b);
+	swap_directories(b, "a/x", "a/x2");
+	top_mkdir(b, "a", NULL, NULL);
+	top_mkdir(b, "a/x", NULL, NULL);
+	top_mkdir(b, "a/y", NULL, NULL);
+	top_put(b, "a/x/0", "two", true);
+	top_put(b, "a/x/0-new", "two", false);
+	top_put(b, "a/y/1", "two", true);
+	top_put(b, "a/y/2", "two", true);
+	top_remove(b, "a/y/3");
+	bench_tick();
+	b->request.strategy = STRATEGY_OURS;
+}
+
+/* Promotes with a replaced on the way. False: the promotion was over before that. */
+static bool promote_swapped(int countdown, bool is_snapshot, bool *ret_is_kept)
+{
+	owned(bench_close) struct bench b;
+	struct swap swap = { .bench = &b, .countdown = countdown };
+	struct view_stack stack;
+
+	open_swapped(&b);
+	b.request.snapshot = is_snapshot ? "box" : NULL;
+	bench_view(&b, &stack);
+	stack.shows = show_and_swap;
+	stack.cookie = &swap;
+	int status = promote_run(&b.sandbox, &stack, &b.request, &b.promotion, &b.err);
+
+	view_close(&stack);
+	if (swap.countdown > 0)
+		*ret_is_kept = status == 0 && real_is(&b, "a/x/0", "host") &&
+			       real_is(&b, "a/y/1", "two") && real_is(&b, "a/y/3", NULL);
+	else
+		*ret_is_kept = real_is(&b, "a/x/0", "host") && real_is(&b, "a/y/1", "host") &&
+			       real_is(&b, "a/y/2", "host") && real_is(&b, "a/y/3", "host");
+	return swap.countdown <= 0;
+}
+
+/* Whenever another directory takes the place of one that was looked at, its files are not the sandbox's bases. */
+static void test_swapped(bool is_snapshot)
+{
+	bool is_kept = true;
+	int at = 1;
+
+	while (promote_swapped(at, is_snapshot, &is_kept) && is_kept)
+		at++;
+	tap_ok(is_kept && at > 3, "replaced at any of %d moments, a directory keeps its files%s",
+	       at - 1, is_snapshot ? " (no records)" : "");
+}
+
 /* Field by field: between them lies what no compiler promises. */
 static bool is_same_identity(const struct txn_identity *a, const struct txn_identity *b)
 {
@@ -320,6 +410,8 @@ int main(void)
 	test_clock();
 	test_layers();
 	test_stale();
+	test_swapped(false);
+	test_swapped(true);
 	test_records();
 	test_handles();
 	return tap_done();

@@ -170,9 +170,7 @@ void origin_index_close(struct origin_index *index)
 	origin_records_done(&index->promoted);
 	origin_records_done(&index->restored);
 	origin_records_done(&index->blobs);
-	free(index->last_directory->path);
-	free(index->last_directory->levels);
-	free(index->last_directory);
+	origin_directory_free(index->last_directory);
 	free(index);
 }
 

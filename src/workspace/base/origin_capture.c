@@ -13,6 +13,7 @@
 
 /* Changes are listed some time before they are captured; what happened meanwhile must not count as looked at. */
 #define LISTED_BEFORE_NS 10000000000u
+#define ATTEMPTS 3
 
 struct old_object {
 	uint64_t ino;
@@ -199,7 +200,8 @@ static uint64_t now_ns(void)
 
 static int capture_all(struct capture *capture, const struct delta *delta, struct error *err)
 {
-	const char *workspace = capture->index->sandbox->workspace;
+	const char *workspace = capture->index->sandbox->workspace, *replaced;
+	char shown[STR_SHOWN_SIZE];
 
 	for (size_t i = 0; i < delta->count; i++) {
 		const struct delta_entry *entry = &delta->items[i];
@@ -215,6 +217,11 @@ static int capture_all(struct capture *capture, const struct delta *delta, struc
 		    capture_path(capture, entry, entry->from, err) < 0)
 			return -1;
 	}
+	replaced = origin_index_find_replaced(capture->index);
+	if (replaced)
+		return error_set(err, ERROR_CONFLICT,
+				 "a directory above '%s' was replaced meanwhile: try again",
+				 str_shown(replaced, shown));
 	return 0;
 }
 
@@ -228,8 +235,9 @@ static int write_lines(struct capture *capture, uint64_t at_ns, struct error *er
 							       "touched", &capture->lines, err);
 }
 
-int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
-		   const struct delta *delta, struct origin_records *ret_unkept, struct error *err)
+static int capture_once(struct sandbox *sandbox, const struct view_stack *stack,
+			const struct delta *delta, struct origin_records *ret_unkept,
+			struct error *err)
 {
 	uint64_t at_ns = now_ns() - LISTED_BEFORE_NS;
 	struct capture capture = { .delta = delta, .lines = STR_INIT };
@@ -252,4 +260,17 @@ int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 	free(capture.olds);
 	origin_index_close(capture.index);
 	return status;
+}
+
+int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
+		   const struct delta *delta, struct origin_records *ret_unkept, struct error *err)
+{
+	for (int i = 1;; i++) {
+		int status = capture_once(sandbox, stack, delta, ret_unkept, err);
+
+		/* The host replaced a directory meanwhile: nothing was written, and the next look finds the new one. */
+		if (status == 0 || i == ATTEMPTS || err->code != ERROR_CONFLICT)
+			return status;
+		*err = (struct error){ 0 };
+	}
 }

@@ -12,11 +12,18 @@ struct origin_level {
 	uint64_t changed_ns, since_ns;
 };
 
-/* The directory that was asked for last, and those above it that count, the topmost first. */
+/* A directory that counted as the one it was at THEN_NS, and the first entry whose base was told by that. */
+struct origin_proof {
+	char *directory, *entry;
+	uint64_t then_ns;
+};
+
+/* The directory that was asked for last, those above it that count, the topmost first, and all that proved a base. */
 struct origin_directory {
 	char *path;
 	struct origin_level *levels;
-	size_t count;
+	struct origin_proof *proofs;
+	size_t count, proof_count; /* of levels and proofs */
 };
 
 struct origin_index {
@@ -72,6 +79,13 @@ void origin_own_free(struct origin_own *own);
  */
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
 		     const struct txn_identity *now, struct origin *ret_origin);
+
+/*
+ * To be asked after the last base was worked out: the path of an entry above which the host replaced a directory since
+ * that was looked at, so that the base may be a file of another directory. NULL: all of them hold.
+ */
+const char *origin_index_find_replaced(const struct origin_index *index);
+void origin_directory_free(struct origin_directory *directory);
 
 /* Fills ORIGIN, lost so far, from the inode of the base if that is still to be had. */
 int origin_pin(const struct origin_index *index, const struct delta_entry *entry,

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -244,7 +245,8 @@ static bool leads_to(const char *path, size_t len, const char *last)
  * Since when the host's directory PATH is the one that it is: another one renamed to its name, or to that of one above
  * it, brings files along that are older than that. A rename changes the directory, and the one it lies in: where either
  * is unchanged since a moment, there was none. What lies above the workspace does not count while that is the directory
- * that was mounted. Entries come in the order of their paths, so each directory is looked at once.
+ * that was mounted. Entries come in the order of their paths, so each directory is looked at once; for later entries that
+ * may be too early, which origin_index_find_replaced() makes good.
  */
 static uint64_t directory_since(const struct origin_index *index, const char *path)
 {
@@ -267,20 +269,71 @@ static uint64_t directory_since(const struct origin_index *index, const char *pa
 	return last->levels[last->count - 1].since_ns;
 }
 
+/* Whether the host's directory PATH is the one that it was at THEN_NS. */
+static bool is_directory_since(const struct origin_index *index, const char *path, uint64_t then_ns)
+{
+	uint64_t since_ns = directory_since(index, path);
+
+	return since_ns == 0 ||
+	       (since_ns <= INT64_MAX && origin_index_is_before(index, (int64_t)since_ns, then_ns));
+}
+
+/* Files of one directory share a proof, of the earliest moment that one of them needs. */
+static void add_proof(struct origin_directory *last, const char *directory, const char *entry,
+		      uint64_t then_ns)
+{
+	struct origin_proof *proof =
+		last->proof_count > 0 ? &last->proofs[last->proof_count - 1] : NULL;
+
+	if (proof && strcmp(proof->directory, directory) == 0) {
+		if (then_ns < proof->then_ns)
+			proof->then_ns = then_ns;
+		return;
+	}
+	last->proofs = xrealloc(last->proofs, last->proof_count + 1, sizeof(*last->proofs));
+	last->proofs[last->proof_count++] = (struct origin_proof){ .directory = xstrdup(directory),
+								   .entry = xstrdup(entry),
+								   .then_ns = then_ns };
+}
+
+const char *origin_index_find_replaced(const struct origin_index *index)
+{
+	struct origin_directory *last = index->last_directory;
+
+	last->count = 0;
+	for (size_t i = 0; i < last->proof_count; i++)
+		if (!is_directory_since(index, last->proofs[i].directory, last->proofs[i].then_ns))
+			return last->proofs[i].entry;
+	return NULL;
+}
+
+void origin_directory_free(struct origin_directory *directory)
+{
+	for (size_t i = 0; i < directory->proof_count; i++) {
+		free(directory->proofs[i].directory);
+		free(directory->proofs[i].entry);
+	}
+	free(directory->proofs);
+	free(directory->levels);
+	free(directory->path);
+	free(directory);
+}
+
 /* Whether what the host has at PATH, last changed at CTIME_NS, is what it had when the sandbox did not know of it yet. */
 static bool is_older(const struct origin_index *index, const struct delta_entry *entry,
 		     const char *path, int64_t ctime_ns)
 {
-	uint64_t then_ns = last_unknown(index, entry), since_ns;
+	uint64_t then_ns = last_unknown(index, entry);
 	owned(free_ptr) char *directory = xstrdup(path);
 	char *slash = strrchr(directory, '/');
 
 	if (!origin_index_is_before(index, ctime_ns, then_ns))
 		return false;
 	slash[slash == directory] = '\0';
-	since_ns = directory_since(index, directory);
-	return since_ns == 0 ||
-	       (since_ns <= INT64_MAX && origin_index_is_before(index, (int64_t)since_ns, then_ns));
+	if (!is_directory_since(index, directory, then_ns))
+		return false;
+	add_proof(index->last_directory, directory, entry->path, then_ns);
+	return true;
 }
 
 /* Whether nothing was removed from the host's directory of ENTRY since then: a removal is noted there. */

@@ -384,12 +384,31 @@ static void follow_parent(struct promote *promote, struct item *item)
 		item->fate = FATE_LEFT;
 }
 
-int promote_judge(struct promote *promote, struct error *err)
+/* Judges each item; then what the judgements took for granted must still hold, or all of them are made anew. */
+static int judge_items(struct promote *promote, struct error *err)
 {
+	char shown[STR_SHOWN_SIZE];
+	const char *replaced;
+
 	for (size_t i = 0; i < promote->count; i++)
 		if (promote->items[i].is_selected &&
 		    judge_item(promote, &promote->items[i], err) < 0)
 			return -1;
+	replaced = origin_index_find_replaced(promote->origins);
+	if (!replaced)
+		return 0;
+	for (size_t i = 0; i < promote->count; i++)
+		if (strcmp(promote->items[i].entry.path, replaced) == 0)
+			promote_add_conflict(promote, &promote->items[i], "changed");
+	return error_set(err, ERROR_CONFLICT,
+			 "a directory above '%s' was replaced meanwhile: try again",
+			 str_shown(replaced, shown));
+}
+
+int promote_judge(struct promote *promote, struct error *err)
+{
+	if (judge_items(promote, err) < 0)
+		return -1;
 	for (size_t i = 0; i < promote->count; i++)
 		judge_rename(promote, &promote->items[i]);
 	for (size_t i = 0; i < promote->count; i++)
