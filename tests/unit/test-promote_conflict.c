@@ -2,6 +2,8 @@
 #include "tests/unit/promote_fixture.h"
 
 #include "base/sha256.h"
+#include "workspace/base/origin_record.h"
+#include "workspace/disk/digest.h"
 #include "workspace/store/cas.h"
 
 #define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
@@ -329,6 +331,70 @@ static void test_after_promotion(void)
 	       "what is new on both sides is merged");
 }
 
+static void put_large(const char *path)
+{
+	bench_write(path, "one\n");
+	if (truncate(path, DIGEST_WHOLE_MAX + 1) < 0)
+		tap_bail("cannot make a large file");
+}
+
+/* Writes down that the base of NAME is what the host has, as earlier versions did: with the digest of the whole. */
+static void put_earlier_record(struct bench *b, const char *name)
+{
+	owned(free_ptr) char *path = bench_real(b, name);
+	owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	owned(str_done) struct str lines = STR_INIT;
+	struct origin_record record = { .path = path };
+
+	txn_identity_of(AT_FDCWD, path, &record.origin.identity);
+	if (fd < 0 || sha256_fd(fd, record.origin.sha256) < 0)
+		tap_bail("cannot read a large file");
+	origin_records_put(&lines, &record);
+	if (origin_records_append(b->sandbox.dir_fd, "touched", &lines, &b->err) < 0)
+		tap_bail(b->err.text);
+}
+
+/* Digests of large files have another form in records of earlier versions: the content is the same. */
+static void test_earlier_records(void)
+{
+	static const char *const names[] = { "edited", "opened", "both" };
+	owned(bench_close) struct bench b;
+	struct stat st;
+
+	bench_open(&b);
+	for (size_t i = 0; i < 3; i++) {
+		owned(free_ptr) char *path = bench_real(&b, names[i]);
+
+		put_large(path);
+	}
+	bench_start(&b);
+	top_put(&b, "edited", "two\n", true);
+	top_put(&b, "opened", "", true);
+	owned(free_ptr) char *opened = bench_top(&b, "opened");
+	owned(free_ptr) char *edited = bench_real(&b, "edited");
+
+	put_large(opened);
+	top_chmod(&b, "opened", 0600);
+	top_put(&b, "both", "two\n", true);
+	for (size_t i = 0; i < 3; i++)
+		put_earlier_record(&b, names[i]);
+	bench_tick();
+	/* Written anew, with the content that it had. */
+	put_large(edited);
+	real_put(&b, "opened", "host\n");
+	real_put(&b, "both", "host\n");
+	tap_ok(bench_promote(&b) < 0 && b.promotion.conflict_count == 1,
+	       "a base of an earlier version: changed on both sides is a conflict");
+	check_kind(&b, "both", "content");
+	strv_add(&b.request.paths, "edited");
+	strv_add(&b.request.paths, "opened");
+	tap_ok(bench_promote(&b) == 0 && real_is(&b, "edited", "two\n"),
+	       "and changed only by the sandbox is none");
+	tap_ok(real_is(&b, "opened", "host\n") && real_stat(&b, "opened", &st) &&
+		       (st.st_mode & 07777) == 0600,
+	       "nor is another mode of a content that the host changed");
+}
+
 static void test_git(void)
 {
 	owned(bench_close) struct bench b;
@@ -358,6 +424,7 @@ int main(void)
 	test_lost();
 	test_into_sandbox();
 	test_after_promotion();
+	test_earlier_records();
 	test_git();
 	return tap_done();
 }

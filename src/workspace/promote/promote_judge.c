@@ -118,6 +118,50 @@ static int digest_base(const struct promote *promote, const struct item *item,
 		       : error_errno(err, ERROR_HOST, "%s", str_shown(item->path, shown));
 }
 
+/* Puts DIGEST, that of what FD holds, in HEX's place where both stand for the same content. 1: it does, 0, or -1. */
+static int put_digest(int fd, const struct item *item, const char *digest,
+		      char hex[static SHA256_HEX_SIZE], struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+	int is_same = digest_matches(fd, hex);
+
+	if (is_same < 0)
+		return error_errno(err, ERROR_HOST, "cannot read '%s'",
+				   str_shown(item->path, shown));
+	if (is_same)
+		memcpy(hex, digest, SHA256_HEX_SIZE);
+	return is_same;
+}
+
+/*
+ * HEX, the digest of the base, may come from a record of an earlier version, which has another form for large files: it
+ * becomes that of the side, both of which have their digests, that holds the same content.
+ */
+static int renew_digest(const struct promote *promote, const struct item *item,
+			char hex[static SHA256_HEX_SIZE], struct error *err)
+{
+	const struct txn_identity *base = &item->origin.identity, *now = &item->now;
+	const struct delta_side *new = &item->entry.new;
+	owned(fd_close) int ours_fd = -1, theirs_fd = -1;
+	int found = 0;
+
+	if (target_type(base) != 'f' || base->size <= DIGEST_WHOLE_MAX ||
+	    base->size > DIGEST_EARLIER_WHOLE_MAX || strcmp(hex, item->now_sha256) == 0 ||
+	    strcmp(hex, item->new_sha256) == 0)
+		return 0;
+	if (target_type(now) == 'f' && now->size == base->size) {
+		ours_fd = promote_open_ours(promote, item, err);
+		found = ours_fd < 0 ? -1 : put_digest(ours_fd, item, item->now_sha256, hex, err);
+	}
+	if (found == 0 && new->exists && S_ISREG(new->st.st_mode) &&
+	    (uint64_t) new->st.st_size == base->size) {
+		theirs_fd = promote_open_theirs(promote, item, err);
+		found = theirs_fd < 0 ? -1
+				      : put_digest(theirs_fd, item, item->new_sha256, hex, err);
+	}
+	return found < 0 ? -1 : 0;
+}
+
 /* An ancestor is no base unless somebody says so: what was made and taken back since then would come again. */
 bool promote_has_base(const struct promote *promote, const struct origin *origin)
 {
@@ -153,7 +197,8 @@ static int base_aspects(const struct promote *promote, const struct item *item,
 		*ret_base = base;
 		return 0;
 	}
-	if (digest_base(promote, item, texts->base, err) < 0)
+	if (digest_base(promote, item, texts->base, err) < 0 ||
+	    renew_digest(promote, item, texts->base, err) < 0)
 		return -1;
 	aspects_of(&item->origin.identity, texts->base, item->origin.link, base);
 	base->xattrs = item->origin.xattrs;
