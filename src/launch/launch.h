@@ -67,7 +67,7 @@ struct launch {
 	int network_fd;		     /* the network of a sandbox that has a gateway; else -1 */
 	int names_fds
 		[2]; /* UDP and TCP, without a gateway: what asks for names arrives here; -1 for none */
-	bool hears_names;   /* there were such */
+	bool hears_names;   /* what arrives there is told as denied, by what refuses names */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */

@@ -285,6 +285,9 @@ static void tell_counts(struct gateway *gateway)
 		if (gateway->seen[i])
 			seen_read(gateway, gateway->seen[i]);
 	}
+	if (gateway->options.is_refusing)
+		stub_tell_open(gateway);
+	gateway->owes_counts = false;
 	report.counts = gateway->counts;
 	(void)net_report_send(gateway->report.fd, &report);
 }
@@ -322,7 +325,10 @@ static void hear_supervisor(struct gateway *gateway)
 		else
 			close(fds[i]);
 	}
-	if (order.kind == NET_ORDER_COUNTS)
+	/* What a program sent just before it ended is told first. That is bounded, unlike what a gateway has to do. */
+	if (order.kind == NET_ORDER_COUNTS && gateway->options.is_refusing)
+		gateway->owes_counts = true;
+	else if (order.kind == NET_ORDER_COUNTS)
 		tell_counts(gateway);
 	else if (order.kind == NET_ORDER_ADD || order.kind == NET_ORDER_REMOVE)
 		change_rules(gateway, &order);
@@ -373,6 +379,8 @@ static void handle(struct gateway *gateway, struct source *source, uint32_t even
 /* Nobody waits for a time when there is nothing that could get old. */
 static int patience_ms(const struct gateway *gateway)
 {
+	if (gateway->owes_counts)
+		return 0;
 	return gateway->connections || gateway->lookups || gateway->dns_clients || gateway->flows
 		       ? TICK_MS
 		       : -1;
@@ -403,5 +411,7 @@ void gateway_serve(struct gateway *gateway)
 		lookup_expire(gateway);
 		stub_expire(gateway);
 		connection_sweep(gateway);
+		if (count == 0 && gateway->owes_counts)
+			tell_counts(gateway);
 	}
 }

@@ -60,8 +60,8 @@ struct gateway {
 	size_t secret_count;
 	struct net_hosts hosts;
 	struct pins pins;
-	bool has_v6; /* the host can reach somebody by IPv6 */
-	bool is_over;
+	bool has_v6;		   /* the host can reach somebody by IPv6 */
+	bool is_over, owes_counts; /* which the supervisor gets when nothing else is left to do */
 	int epoll_fd;
 	int spare_fd; /* let go when there is no other */
 	struct source report, inside;
@@ -78,7 +78,7 @@ struct gateway {
 	struct lookup *lookups;
 	size_t lookup_count;
 	struct udp_flow *flows;
-	size_t flow_count, refused_count;
+	size_t flow_count, refuser_steps;
 	int *dials; /* unconnected sockets of the sandbox's network */
 	size_t dial_count;
 };
@@ -124,6 +124,7 @@ void stub_udp(struct gateway *gateway, struct source *source);
 void stub_accept(struct gateway *gateway, struct source *source);
 void stub_client(struct gateway *gateway, struct dns_client *client);
 void stub_expire(struct gateway *gateway);
+void stub_tell_open(struct gateway *gateway); /* connections without a lookup, as denials */
 void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer);
 
 /* connection.c */
@@ -131,8 +132,7 @@ void connection_accept(struct gateway *gateway, struct source *listener);
 void connection_publish(struct gateway *gateway, struct source *listener);
 void connection_step(struct gateway *gateway, struct source *side, uint32_t events);
 void connection_expire(struct gateway *gateway);
-/* Frees those that ended in this round. */
-void connection_sweep(struct gateway *gateway);
+void connection_sweep(struct gateway *gateway); /* frees those that ended in this round */
 /* recheck.c: ends connections and flows that CHANGE, which has been made, takes the permission from. */
 void recheck(struct gateway *gateway, const struct rule_change *change);
 /* datagram.c */

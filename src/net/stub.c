@@ -13,7 +13,9 @@
 #define CLIENT_NS (10 * SECOND_NS)
 /* Programs keep an address for longer than they were told; the answer says at most that, the pin holds at least so. */
 #define TTL_MAX 300
-#define REFUSALS_MAX 65536
+#define NAMES_PORT 53
+/* Messages, connections and pieces that arrive by them. */
+#define REFUSER_STEPS_MAX 65536
 #define PIN_MIN 300
 
 struct dns_client {
@@ -22,6 +24,8 @@ struct dns_client {
 	uint8_t bytes[2 + DNS_MESSAGE_MAX];
 	size_t have;
 	uint64_t deadline_ns;
+	struct net_address local; /* where the program meant to connect to */
+	bool has_asked, is_told;
 	bool is_done;
 };
 
@@ -65,6 +69,34 @@ static void refuse_name(struct gateway *gateway, const struct dns_query *query, 
 					 .is_hopeless = !has_remedy(query) };
 
 	tell_refused(gateway, &refusal);
+}
+
+/* Without a network, where what was sent is no lookup: the denial has the address instead. No rule can be about port 53. */
+static void refuse_place(struct gateway *gateway, const struct net_address *address, bool is_udp)
+{
+	const struct refusal refusal = { .verb = is_udp ? "send" : "connect",
+					 .address = address,
+					 .port = { is_udp, NAMES_PORT },
+					 .is_hopeless = true };
+
+	if (gateway->options.is_refusing)
+		tell_refused(gateway, &refusal);
+}
+
+/* A connection that brought nothing, or ended within a message. */
+static void refuse_client(struct gateway *gateway, struct dns_client *client)
+{
+	if (client->is_told || (client->has_asked && client->have == 0))
+		return;
+	client->is_told = true;
+	refuse_place(gateway, &client->local, false);
+}
+
+/* The refuser has no share of the processor of its own: what programs make it do is bounded. */
+static void count_step(struct gateway *gateway)
+{
+	if (gateway->options.is_refusing && ++gateway->refuser_steps >= REFUSER_STEPS_MAX)
+		gateway->is_over = true;
 }
 
 /* Leaves only addresses a name may lead to, and pins those. What is left out is told. */
@@ -160,10 +192,14 @@ static void handle_query(struct gateway *gateway, const uint8_t *bytes, size_t l
 	struct dns_query query;
 	int code = dns_parse_query(bytes, len, &query);
 
-	if (code < 0)
-		return;
+	count_step(gateway);
+	if (origin->client)
+		origin->client->has_asked = true;
 	if (code != DNS_OK) {
-		send_code(origin, &query, code);
+		refuse_place(gateway, origin->client ? &origin->client->local : &origin->local,
+			     !origin->client);
+		if (code > 0)
+			send_code(origin, &query, code);
 		return;
 	}
 	if (query.has_name && strcmp(query.name, NET_LOCALHOST) == 0) {
@@ -177,9 +213,6 @@ static void handle_query(struct gateway *gateway, const uint8_t *bytes, size_t l
 	/* Told before it is answered: who gives up at once is not quicker than its denial. */
 	refuse_name(gateway, &query, NULL);
 	send_code(origin, &query, gateway->options.is_refusing ? DNS_REFUSED : DNS_NXDOMAIN);
-	/* It has no share of the processor of its own: what programs make it do is bounded. */
-	if (gateway->options.is_refusing && ++gateway->refused_count == REFUSALS_MAX)
-		gateway->is_over = true;
 }
 
 void stub_udp(struct gateway *gateway, struct source *source)
@@ -199,13 +232,24 @@ void stub_udp(struct gateway *gateway, struct source *source)
 void stub_accept(struct gateway *gateway, struct source *source)
 {
 	owned(fd_close) int fd = source_accept(gateway, source);
+	struct sockaddr_storage to;
+	socklen_t to_len = sizeof(to);
+	struct net_address local = { 0 };
 	struct dns_client *client;
 
-	if (fd < 0 || gateway->dns_client_count >= CLIENTS_MAX)
+	count_step(gateway);
+	if (fd < 0)
 		return;
+	if (getsockname(fd, (struct sockaddr *)&to, &to_len) == 0)
+		(void)net_address_from(&to, &local, NULL);
+	if (gateway->dns_client_count >= CLIENTS_MAX) {
+		refuse_place(gateway, &local, false);
+		return;
+	}
 	client = xcalloc(1, sizeof(*client));
 	client->source =
 		(struct source){ .kind = SOURCE_DNS_CLIENT, .fd = fd_take(&fd), .owner = client };
+	client->local = local;
 	client->deadline_ns = gateway->now_ns + CLIENT_NS;
 	client->next = gateway->dns_clients;
 	gateway->dns_clients = client;
@@ -219,6 +263,7 @@ void stub_client(struct gateway *gateway, struct dns_client *client)
 	ssize_t got = recv(client->source.fd, client->bytes + client->have,
 			   sizeof(client->bytes) - client->have, MSG_DONTWAIT);
 
+	count_step(gateway);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
@@ -251,9 +296,16 @@ void stub_expire(struct gateway *gateway)
 			continue;
 		}
 		*at = client->next;
+		refuse_client(gateway, client);
 		lookup_orphan(gateway, client);
 		source_close(gateway, &client->source);
 		free(client);
 		gateway->dns_client_count--;
 	}
+}
+
+void stub_tell_open(struct gateway *gateway)
+{
+	for (struct dns_client *client = gateway->dns_clients; client; client = client->next)
+		refuse_client(gateway, client);
 }

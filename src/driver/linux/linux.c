@@ -307,6 +307,7 @@ static void hear_gateway(struct linux_task *task)
 	if (egress_hear(&task->egress, task->launch.gateway_fd, &task->task, &err) == 0)
 		return;
 	(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->launch.gateway_fd, NULL);
+	task->launch.hears_names = false;
 	/* One that only refuses is not missed. */
 	if (task->egress.has_network)
 		end_with_error(task, &err);

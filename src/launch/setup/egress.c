@@ -200,6 +200,7 @@ int launch_refuse_names(struct launch *launch, const struct spec *spec, struct e
 	pid_t supervisor = getpid();
 	int status;
 
+	launch->hears_names = false;
 	if (make_sockets(launch, &start, &options, err) < 0)
 		return -1;
 	launch->gateway_pid = fork();
@@ -211,6 +212,7 @@ int launch_refuse_names(struct launch *launch, const struct spec *spec, struct e
 	close(start.inside_fd);
 	fd_close(&launch->names_fds[0]);
 	fd_close(&launch->names_fds[1]);
+	launch->hears_names = status == 0;
 	return status < 0 ? error_errno(err, ERROR_HOST, "network: nothing refuses names") : 0;
 }
 

@@ -73,17 +73,31 @@ static struct client *find_client(struct keeper *keeper, pid_t pid)
 	return client_newest(keeper);
 }
 
+static void fill(const struct notify_event *event, struct attach_denied *denied)
+{
+	*denied = (struct attach_denied){ 0 };
+	(void)snprintf(denied->layer, sizeof(denied->layer), "%s",
+		       event->kind == NOTIFY_NET ? "net" : "seccomp");
+	(void)snprintf(denied->what, sizeof(denied->what), "%s", event->what);
+	(void)snprintf(denied->rule, sizeof(denied->rule), "%s", event->rule ? event->rule : "");
+	(void)snprintf(denied->hint, sizeof(denied->hint), "%s", event->hint);
+}
+
 void denials_tell(struct keeper *keeper, const struct notify_event *event)
 {
 	struct client *client = find_client(keeper, event->pid);
-	struct attach_denied denied = { 0 };
+	struct attach_denied denied;
 
 	if (!client)
 		return;
-	(void)snprintf(denied.layer, sizeof(denied.layer), "%s",
-		       event->kind == NOTIFY_NET ? "net" : "seccomp");
-	(void)snprintf(denied.what, sizeof(denied.what), "%s", event->what);
-	(void)snprintf(denied.rule, sizeof(denied.rule), "%s", event->rule ? event->rule : "");
-	(void)snprintf(denied.hint, sizeof(denied.hint), "%s", event->hint);
+	fill(event, &denied);
 	client_deny(client, &denied);
+}
+
+void denials_leave(struct keeper *keeper, const struct notify_event *event)
+{
+	struct client *client = find_client(keeper, event->pid);
+
+	if (client)
+		fill(event, &client->unheard);
 }

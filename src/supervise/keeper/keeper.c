@@ -111,6 +111,8 @@ static void answer_notifications(struct keeper *keeper)
 		else if (event.kind == NOTIFY_SYSCALL ||
 			 (event.kind == NOTIFY_NET && network_is_denied(keeper, &event)))
 			denials_tell(keeper, &event);
+		else if (event.kind == NOTIFY_NET && keeper->launch.hears_names)
+			denials_leave(keeper, &event);
 	}
 }
 

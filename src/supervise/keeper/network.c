@@ -24,8 +24,10 @@ static void tell(struct keeper *keeper, struct client *client, const struct net_
 	if (strlen(denial->hint) < sizeof(denied.hint))
 		(void)snprintf(denied.hint, sizeof(denied.hint), "%.95s", denial->hint);
 	keeper->denied[keeper->denied_count++ % DENIED_KEPT] = denied;
-	if (client)
+	if (client) {
+		client->unheard.what[0] = '\0';
 		client_deny(client, &denied);
+	}
 }
 
 static bool has_network(const struct keeper *keeper)
@@ -57,6 +59,7 @@ static void lose(struct keeper *keeper, const struct net_report *report)
 	if (!has_network(keeper)) {
 		(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, keeper->launch.gateway_fd, NULL);
 		fd_close(&keeper->launch.gateway_fd);
+		keeper->launch.hears_names = false;
 		return;
 	}
 	error_set(&err, ERROR_HOST, "the network's gateway is gone");
@@ -106,9 +109,15 @@ static bool ask(struct keeper *keeper, struct client *client, int patience_ms,
 
 void network_flush(struct keeper *keeper, struct client *client)
 {
+	/* Of a command that still runs, what was left may just be on its way. */
+	bool has_unheard = !client->is_active && client->unheard.what[0];
 	struct net_counts ignored;
 
-	(void)ask(keeper, client, FLUSH_MS, &ignored);
+	if (!ask(keeper, client, has_unheard ? ORDER_MS : FLUSH_MS, &ignored) && has_unheard &&
+	    client->unheard.what[0])
+		client_deny(client, &client->unheard);
+	if (has_unheard)
+		client->unheard.what[0] = '\0';
 }
 
 void network_tell(struct keeper *keeper, const struct client *client)

@@ -24,6 +24,8 @@ struct client {
 	bool is_active; /* an exec is under way */
 	bool has_frozen;
 	uint64_t untold; /* denials that it was not told */
+	struct attach_denied
+		unheard; /* left to what refuses names, which has told nothing since; "": nothing */
 };
 
 /* A directory of the host by what it is, not by its name. */
@@ -106,6 +108,8 @@ void client_deny(struct client *client, const struct attach_denied *denied);
 
 /* Tells the client it belongs to what was refused inside. */
 void denials_tell(struct keeper *keeper, const struct notify_event *event);
+/* What refuses names will tell it; else network_flush does. */
+void denials_leave(struct keeper *keeper, const struct notify_event *event);
 
 /* What the sandbox has used, and CLIENT's command of it; AFRESH reads the groups again. */
 void keeper_figures(struct keeper *keeper, const struct client *client, bool afresh,
