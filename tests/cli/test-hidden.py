@@ -397,6 +397,39 @@ def test_aliases_later():
                       f"{what}: with nothing new the sandbox lives on")
 
 
+def test_aliases_many():
+    """More hidden files than a sandbox notes: its results say so, and the directories are noted all the same."""
+    with Home("aisbx-hidden-") as home:
+        for number in range(1100):
+            home.put(f"vault/{number}", SECRET + "\n")
+        os.makedirs(home.work + "/zone")
+        home.call("create", "few", "--hide", "zone")
+        home.call("create", "many", "--hide", "vault", "--hide", "zone")
+        for name in ("few", "many"):
+            degraded = json.loads(home.call("exec", "--json", name, "--", "true").stdout).get("degraded", [])
+            tap.equal("aliases" in degraded, name == "many", f"{name} hidden files: whether all their links are known is told")
+        home.put("zone/new", SECRET + "\n")
+        os.link(home.work + "/zone/new", home.work + "/alias")
+        done = home.call("exec", "many", "--", "sh", "-c", "cat alias 2> /dev/null; echo done")
+        tap.equal(done.stdout, "done\n", "a link to a new file of a hidden directory is hidden, however many files others have")
+
+
+def test_aliases_meanwhile():
+    """A link that is made at any time while a sandbox is started is hidden from the next command."""
+    with Home("aisbx-hidden-") as home:
+        home.put("secret", SECRET + "\n")
+        home.call("create", "m", "--hide", "secret")
+        for number in range(4 * ROUNDS):
+            home.call("stop", "m")
+            with subprocess.Popen([AISBX, "exec", "m", "--", "true"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+                time.sleep(chance.uniform(0, 0.04))
+                os.link(home.work + "/secret", home.work + "/alias")
+            done = home.call("exec", "m", "--", "sh", "-c", "cat alias 2> /dev/null; echo done")
+            tap.equal(done.stdout, "done\n", f"{number}: a link made during a start is hidden from the next command")
+            os.unlink(home.work + "/alias")
+
+
 def test_together():
     """Commands that come at the same time after a change of the host: one starts the sandbox anew, and each of them runs."""
     with Home("aisbx-hidden-") as home:
@@ -466,6 +499,8 @@ def main():
     test_tokens()
     test_aliases()
     test_aliases_later()
+    test_aliases_many()
+    test_aliases_meanwhile()
     test_together()
     test_aliases_cut()
     for number in range(ROUNDS):

@@ -40,6 +40,7 @@ struct plan_memory {
 	struct settings settings;
 	struct surroundings around;
 	struct request request;
+	uint64_t since_ns; /* clock_stamp_ns() before the plan was made */
 };
 
 static void plan_memory_done(struct plan_memory *memory)
@@ -141,8 +142,10 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	owned(strv_done) struct strv hidden = STRV_INIT;
 
 	alias_list(&memory->around.host, &memory->spec, &hidden);
+	memory->spec.aliases_cut |= hidden.count > SANDBOX_HIDDEN_MAX;
 	if (write_card(sandbox, memory, err) < 0 ||
-	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, &hidden, err) < 0 ||
+	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, &hidden, memory->since_ns, err) <
+		    0 ||
 	    keeper_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||
 	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
 		return -1;
@@ -196,6 +199,7 @@ static int enter_slowly(struct sandbox *sandbox, const struct request *request, 
 
 	if (claimed <= 0)
 		return claimed;
+	memory.since_ns = clock_stamp_ns();
 	if (plan_start(sandbox, request, &memory, err) < 0)
 		return -1;
 	return start_keeper(sandbox, keeper_lock_fd, &memory, ret_fd, err);

@@ -1,6 +1,7 @@
 /* What the masks of a living sandbox hide by pattern: noted at its start, compared before each command. */
 #include "app/sandbox/sandbox_patterns.h"
 
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -25,8 +26,6 @@
 /* A hidden file or directory, behind a digest of what it was. */
 #define HIDDEN 'h'
 #define STAMP_SIZE 16u
-/* More are not looked at before each command. */
-#define HIDDEN_MAX 1000u
 
 static void list_matches(const char *pattern, struct strv *ret_paths)
 {
@@ -132,17 +131,32 @@ static void stamp_of(const struct stat *st, char ret_stamp[static STAMP_SIZE + 1
 	ret_stamp[STAMP_SIZE] = '\0';
 }
 
-static void add_hidden(struct str *bytes, const char *path)
+/* What changed since SINCE_NS gets a stamp that no file has: the next command looks at its links. */
+static void add_hidden(struct str *bytes, const char *path, const struct stat *st,
+		       uint64_t since_ns)
 {
 	char stamp[STAMP_SIZE + 1];
-	struct stat st;
 
-	if (lstat(path, &st) < 0)
-		return;
-	stamp_of(&st, stamp);
+	stamp_of(st, stamp);
+	if (clock_ns_of(&st->st_ctim) >= since_ns)
+		memset(stamp, '-', STAMP_SIZE);
 	str_add_char(bytes, HIDDEN);
 	str_add(bytes, stamp);
 	str_add_bytes(bytes, path, strlen(path) + 1);
+}
+
+/* Adds the directories among HIDDEN, or all the others, until COUNT is SANDBOX_HIDDEN_MAX. */
+static void add_all_hidden(struct str *bytes, const struct strv *hidden, bool are_dirs,
+			   uint64_t since_ns, unsigned *count)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < hidden->count && *count < SANDBOX_HIDDEN_MAX; i++) {
+		if (lstat(hidden->items[i], &st) < 0 || S_ISDIR(st.st_mode) != are_dirs)
+			continue;
+		add_hidden(bytes, hidden->items[i], &st, since_ns);
+		(*count)++;
+	}
 }
 
 static bool is_noted_hidden(const struct str *note, const char *path)
@@ -192,9 +206,10 @@ static char *newly_linked(const struct str *note, const char *line)
 }
 
 int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv *hidden,
-			  struct error *err)
+			  uint64_t since_ns, struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
+	unsigned count = 0;
 
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		owned(strv_done) struct strv matches = STRV_INIT;
@@ -211,8 +226,8 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 		if (spec->masks[i].kind == MASK_LIST)
 			add_list(&bytes, spec, spec->masks[i].path);
 	}
-	for (size_t i = 0; i < hidden->count && i < HIDDEN_MAX; i++)
-		add_hidden(&bytes, hidden->items[i]);
+	add_all_hidden(&bytes, hidden, true, since_ns, &count);
+	add_all_hidden(&bytes, hidden, false, since_ns, &count);
 	if (bytes.len > NOTE_MAX)
 		return error_set(err, ERROR_DENIED,
 				 "the patterns of what is hidden match too many files: hide the "

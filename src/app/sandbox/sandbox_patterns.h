@@ -10,13 +10,17 @@
 #include "spec/spec.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Hidden files and directories beyond this number are not noted: directories come first. */
+#define SANDBOX_HIDDEN_MAX 1000u
 
 /*
  * Notes the patterns of SPEC and the names they match now in the sandbox's directory DIR_FD. HIDDEN: what its search for hard
- * links considered (alias_list).
+ * links considered (alias_list). SINCE_NS (clock_stamp_ns) lies before that search: it may have missed a link made later.
  */
 int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv *hidden,
-			  struct error *err);
+			  uint64_t since_ns, struct error *err);
 
 /* What changed since the sandbox's start. */
 struct sandbox_outdated {
