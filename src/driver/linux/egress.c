@@ -65,7 +65,9 @@ void egress_tell(struct egress *egress, struct net_denial *denial, struct denial
 		.count = 1,
 	};
 
-	egress->unheard.kind = NOTIFY_SILENT;
+	/* A denial of another address may have been on its way when the call was made. */
+	if (!denial->port || strcmp(denial->address, egress->unheard.peer.address) == 0)
+		egress->unheard.kind = NOTIFY_SILENT;
 	denials_add_like(denials, &like);
 }
 
