@@ -39,7 +39,7 @@
 #endif
 
 #define AISBX_VERSION_MAJOR 0
-#define AISBX_VERSION_MINOR 1
+#define AISBX_VERSION_MINOR 2
 #define AISBX_VERSION_PATCH 0
 
 #ifdef __cplusplus
@@ -77,7 +77,7 @@ struct aisbx_result;
 /* A program that stays between runs. */
 struct aisbx_session;
 
-/* The version of the library in use, such as "0.1.0"; the macros tell the one compiled with. */
+/* The version of the library in use, such as "0.2.0"; the macros tell the one compiled with. */
 AISBX_API const char *aisbx_version(void);
 
 /* A sentence for an error, never NULL; do not free it. */
@@ -184,7 +184,7 @@ AISBX_API enum aisbx_error aisbx_diff(const struct aisbx_request *request, const
 				      struct aisbx_result **result);
 
 /*
- * Applies its changes to reality, all or nothing; those at PATHS (ended by NULL; an empty list applies
+ * Applies its changes to the host, all or nothing; those at PATHS (ended by NULL; an empty list applies
  * nothing), or all when that is NULL.
  * With the flag "dry-run" it only says what it would do; "strategy" decides conflicts, "allow-path" agrees
  * to what could make something run. The text "promotion_id" is what aisbx_undo takes. A conflict has the

@@ -2,7 +2,7 @@
  * The program: the command line, and the way from the hot program to the one with libraries.
  *
  * bin/aisbx is static and loads nothing; verbs that read YAML or JSON, or measure, live in
- * libexec/aisbx/aisbx-more, which is the same source with more of it linked; and what needs an HTTP server in
+ * libexec/aisbx/aisbx-full, which is the same source with more of it linked; and what needs an HTTP server in
  * aisbx-http beside it, for that library alone takes longer to load than most verbs to run.
  */
 #include "base/error.h"

@@ -83,7 +83,7 @@ export interface Snapshot {
   current: boolean
 }
 
-/** One path that differs from reality. */
+/** One path that differs from the host. */
 export interface Change {
   op: string
   path: string
@@ -99,7 +99,7 @@ export interface Promotion {
   applied: string[]
   merged: string[]
   skipped: string[]
-  /** Where reality moved. */
+  /** Where the host moved. */
   conflicts: Record<string, unknown>[]
   /** What a person has to agree to. */
   consent: Record<string, unknown>[]
@@ -225,7 +225,7 @@ export class Files {
   makeDir(path: string): Promise<boolean>
 }
 
-/** A named copy of this machine that keeps what happens in it. Nothing of it reaches reality until `promote`. */
+/** A named copy of this machine that keeps what happens in it. Nothing of it reaches the host until `promote`. */
 export class Sandbox {
   readonly name: string
   /** The same as `name`. */
@@ -250,13 +250,13 @@ export class Sandbox {
   rollback(snapshot?: string | Snapshot): Promise<string>
   /** A new sandbox that begins where this one (or a snapshot of it) is. */
   fork(name?: string, options?: { snapshot?: string | Snapshot }): Promise<Sandbox>
-  /** What differs from reality as it was, path by path. */
+  /** What differs from the host as it was, path by path. */
   diff(): Promise<Change[]>
   /** The same as a unified diff that `git apply` takes. */
   patch(): Promise<string>
-  /** Applies its changes (or those at `paths` alone: none for an empty array) to reality, all or nothing. */
+  /** Applies its changes (or those at `paths` alone: none for an empty array) to the host, all or nothing. */
   promote(paths?: readonly string[], options?: PromoteOptions): Promise<Promotion>
-  /** Takes today's reality as its base. */
+  /** Takes today's host as its base. */
   refresh(): Promise<void>
 }
 
@@ -273,7 +273,7 @@ export class UsageError extends SandboxError {}
 export class NotFoundError extends SandboxError {}
 /** Policy, a gate or a missing layer refuses it. */
 export class DeniedError extends SandboxError {}
-/** Reality moved (`promotion.conflicts`), or the name is taken. */
+/** The host moved (`promotion.conflicts`), or the name is taken. */
 export class ConflictError extends SandboxError {
   readonly promotion?: Promotion
 }

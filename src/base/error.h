@@ -10,7 +10,7 @@ enum error_code {
 	ERROR_EXEC_NOT_FOUND, /* the command does not exist inside: exit 127 */
 	ERROR_EXEC_REFUSED,   /* the command cannot be executed inside: exit 126 */
 	ERROR_DENIED,	      /* policy or a missing layer refuses the request */
-	ERROR_CONFLICT,	      /* reality moved */
+	ERROR_CONFLICT,	      /* the host moved */
 	ERROR_CONSENT,	      /* a person must agree first */
 	ERROR_HOST,	      /* a kernel call failed */
 	ERROR_INTERNAL,	      /* our own mistake */

@@ -118,15 +118,15 @@ void quota_settle(const struct quota *quota)
 		(void)join(quota->fd, quota->project, false);
 }
 
-void quota_look(const struct quota *quota, bool *ret_is_full, bool *ret_is_crammed)
+void quota_look(const struct quota *quota, bool *ret_is_full, bool *ret_inodes_hit)
 {
 	struct if_dqblk found = { 0 };
 
-	*ret_is_full = *ret_is_crammed = false;
+	*ret_is_full = *ret_inodes_hit = false;
 	if (!quota->is_on || control(quota->fd, Q_GETQUOTA, quota->project, &found) < 0)
 		return;
 	*ret_is_full = quota->bytes && found.dqb_curspace + ROOM_MIN > quota->bytes;
-	*ret_is_crammed = quota->inodes && found.dqb_curinodes >= quota->inodes;
+	*ret_inodes_hit = quota->inodes && found.dqb_curinodes >= quota->inodes;
 }
 
 void quota_end(struct quota *quota)

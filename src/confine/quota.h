@@ -24,7 +24,7 @@ void quota_begin(struct quota *quota, int fd, uint64_t bytes, uint64_t inodes);
 void quota_settle(const struct quota *quota);
 
 /* Whether as much is there as may be: of bytes, or of inodes. */
-void quota_look(const struct quota *quota, bool *ret_is_full, bool *ret_is_crammed);
+void quota_look(const struct quota *quota, bool *ret_is_full, bool *ret_inodes_hit);
 
 /* The bounds end with whoever set them; what is counted stays counted. */
 void quota_end(struct quota *quota);

@@ -32,7 +32,7 @@ struct driver_io {
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
 	struct launch_ahead *
 		*ahead; /* what begin() gave for this start, which takes it; NULL: nothing */
-	int nursery_fd; /* of somebody who keeps zygotes for runs as this one (driver/wasm); 0: nobody */
+	int zygote_pool_fd; /* of somebody who keeps zygotes for runs as this one (driver/wasm); 0: nobody */
 	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
 	bool serves_started; /* one whose interpreter is started already */
 	const char *serves_module; /* the code it was asked for; borrowed */

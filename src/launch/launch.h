@@ -94,7 +94,7 @@ struct launch_report {
 	int wait_status;
 	uint64_t ended_ns; /* when it did */
 	struct process_used used;
-	bool is_crowded; /* the command ended among as many processes as were permitted */
+	bool pids_hit; /* the command ended among as many processes as were permitted */
 	struct error error;
 };
 

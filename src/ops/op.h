@@ -35,7 +35,7 @@ struct op_column {
 enum op_flags {
 	OP_COMMAND = 1 << 0,   /* takes `-- CMD ARGS`, passed exactly */
 	OP_SETTINGS = 1 << 1,  /* takes every flag of setting_rows */
-	OP_LIBRARIES = 1 << 2, /* lives in aisbx-more */
+	OP_LIBRARIES = 1 << 2, /* lives in aisbx-full */
 	OP_RUN_CODES = 1 << 3, /* exit codes of run, exec, try: own failures are 125 */
 	OP_READ_ONLY = 1 << 4, /* changes nothing */
 	OP_CLI_ONLY = 1 << 5,  /* for people: not offered over MCP */
@@ -69,7 +69,7 @@ struct op_call {
 	bool stdin_tty, stdout_tty, stderr_tty;
 	const char *const *environ;
 	const struct op_ceiling *ceiling; /* NULL: a person calls */
-	int nursery_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
+	int zygote_pool_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
 	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
 	void (*progress)(const char *what);
 	/*
@@ -116,7 +116,7 @@ struct op {
 	const struct op_param *params;	 /* ended by a row without a name; may be NULL */
 	const struct op_column *columns; /* ended by a row without a key; may be NULL */
 	const char *help;		 /* paragraphs and examples for `help VERB`; may be NULL */
-	/* NULL in the hot program for verbs that live in aisbx-more. */
+	/* NULL in the hot program for verbs that live in aisbx-full. */
 	int (*run)(struct op_call *call, struct error *err);
 };
 

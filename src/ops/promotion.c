@@ -91,10 +91,11 @@ void promotion_tell(struct str *out, const struct value *answer)
 	if (applied + merged == 0) {
 		str_addf(out, "nothing to promote from %s\n", value_get_text(answer, "sandbox"));
 	} else if (value_is_true(answer, "into_sandbox")) {
-		str_addf(out,
-			 "%s %zu change%s of reality into the sandbox %s; reality is as it was:\n",
-			 value_is_true(answer, "dry_run") ? "would lay" : "laid", applied + merged,
-			 applied + merged == 1 ? "" : "s", value_get_text(answer, "sandbox"));
+		str_addf(
+			out,
+			"%s %zu change%s of the host into the sandbox %s; the host is as it was:\n",
+			value_is_true(answer, "dry_run") ? "would lay" : "laid", applied + merged,
+			applied + merged == 1 ? "" : "s", value_get_text(answer, "sandbox"));
 	} else {
 		str_addf(out, "%s %zu change%s to ",
 			 value_is_true(answer, "dry_run") ? "would promote" : "promoted",
@@ -104,7 +105,7 @@ void promotion_tell(struct str *out, const struct value *answer)
 	}
 	add_paths(out, answer, "applied", "");
 	add_paths(out, answer, "merged", "merged ");
-	add_paths(out, answer, "skipped", "left as reality has it: ");
+	add_paths(out, answer, "skipped", "left as the host has it: ");
 	add_resolved(out, answer);
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
@@ -234,7 +235,7 @@ static void add_lines(struct str *out, const struct value *conflict)
 		const struct value *theirs = value_get(hunks->many.items[i], "theirs");
 
 		str_addf(out,
-			 "    overlap  line %lld of reality (%lld lines), line %lld of the "
+			 "    overlap  line %lld of the host (%lld lines), line %lld of the "
 			 "sandbox (%lld lines)\n",
 			 (long long)ours->many.items[0]->integer,
 			 (long long)ours->many.items[1]->integer,
@@ -249,16 +250,16 @@ static const char *meaning_of(const char *kind)
 	static const char *const rows[][2] = {
 		{ "content", "both changed the same lines" },
 		{ "binary", "both changed it, and it is not text" },
-		{ "delete/modify", "the sandbox deleted it, reality changed it" },
-		{ "modify/delete", "the sandbox changed it, reality deleted it" },
+		{ "delete/modify", "the sandbox deleted it, the host changed it" },
+		{ "modify/delete", "the sandbox changed it, the host deleted it" },
 		{ "add/add", "both made it, differently" },
 		{ "type", "it became another kind of thing on one side and changed on the other" },
 		{ "dir-delete",
-		  "the sandbox deleted the directory, reality put something into it" },
-		{ "parent-gone", "reality no longer has the directory it belongs in" },
+		  "the sandbox deleted the directory, the host put something into it" },
+		{ "parent-gone", "the host no longer has the directory it belongs in" },
 		{ "mount-point", "something is mounted there that the sandbox never saw" },
 		{ "rename/rename", "both renamed it, differently" },
-		{ "base-lost", "reality changed it, and what it was before is not known" },
+		{ "base-lost", "the host changed it, and what it was before is not known" },
 		{ "busy", "somebody has it open for writing" },
 	};
 
@@ -266,7 +267,7 @@ static const char *meaning_of(const char *kind)
 		if (strcmp(rows[i][0], kind) == 0)
 			return rows[i][1];
 	}
-	return "reality changed it";
+	return "the host changed it";
 }
 
 static void add_command(struct str *out, const char *label, const char *sandbox,
@@ -283,7 +284,7 @@ static void add_choices(struct str *out, const char *sandbox, const struct value
 		const char *choice, *label, *flags;
 	} rows[] = {
 		{ "theirs", "the sandbox's:", " --strategy theirs" },
-		{ "ours", "reality's:    ", " --strategy ours" },
+		{ "ours", "the host's:    ", " --strategy ours" },
 		{ "approx-base", "from git's:   ", " --strategy merge --approx-base" },
 		{ "into-sandbox", "by hand:      ", " --strategy merge --into-sandbox" },
 		{ "retry", "when closed:  ", "" },
@@ -311,10 +312,10 @@ void promotion_tell_conflicts(struct str *out, const struct value *answer)
 			continue;
 		promotion_add_path(out, one);
 		str_addf(out, ": %s (%s)\n", meaning_of(kind), kind);
-		add_side(out, "reality", value_get(one, "ours"));
+		add_side(out, "host", value_get(one, "ours"));
 		add_side(out, "sandbox", value_get(one, "theirs"));
 		add_lines(out, one);
-		add_paths(out, one, "names", "  reality has ");
+		add_paths(out, one, "names", "  the host has ");
 		add_choices(out, sandbox, one);
 	}
 }

@@ -5,7 +5,7 @@
  *   language_specific:
  *     python: {memory_mb: 512}
  */
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "profile/reader.h"
 
@@ -25,12 +25,12 @@ static const struct {
 
 static int unknown(const struct reader *reader, const struct value *item, const char *key)
 {
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, key);
+	suggest_init(&suggest, key);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		nearest_try(&nearest, limits[i].key);
-	return value_reader_unknown(&reader->file, item, key, nearest.best);
+		suggest_try(&suggest, limits[i].key);
+	return value_reader_unknown(&reader->file, item, key, suggest.best);
 }
 
 static int read_limit(const struct reader *reader, const char *key, const struct value *item,

@@ -1,7 +1,7 @@
 /* The key `mounts`: a list of {host, guest, mode}. */
 #include "profile/reader.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static int read_member(const struct reader *reader, const char *key, const struc
 		return read_guest(reader, item, &mount->guest);
 	if (strcmp(key, "mode") == 0)
 		return read_mode(reader, item, mount);
-	return value_reader_unknown(&reader->file, item, key, nearest_of(key, keys));
+	return value_reader_unknown(&reader->file, item, key, suggest_of(key, keys));
 }
 
 static void mount_done(struct settings_mount *mount)

@@ -4,7 +4,7 @@
  * The tree is read as text, never as typed scalars: `PORT: 010` and `VERSION: 1.10` mean what was
  * written, and numbers are judged by settings_set alone, as on the command line.
  */
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/yaml.h"
 #include "profile/path.h"
@@ -21,22 +21,22 @@ static const struct {
 	{ "image", "root" },	 { "processes", "pids" },  { "capabilities", "caps" },
 };
 
-static const char *nearest_key(const char *key)
+static const char *suggest_key(const char *key)
 {
 	static const char *const own[] = { "name", "extends", "mounts", "lifetime", "caps" };
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, key);
+	suggest_init(&suggest, key);
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		nearest_try(&nearest, own[i]);
+		suggest_try(&suggest, own[i]);
 	for (const struct setting_row *row = setting_rows; row->name; row++)
-		nearest_try(&nearest, row->name);
+		suggest_try(&suggest, row->name);
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
-		nearest_try(&nearest, aliases[i].theirs);
+		suggest_try(&suggest, aliases[i].theirs);
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
-		if (nearest.best == aliases[i].theirs)
+		if (suggest.best == aliases[i].theirs)
 			return aliases[i].ours;
-	return nearest.best;
+	return suggest.best;
 }
 
 static bool is_mount(const struct setting_row *row)
@@ -237,7 +237,7 @@ static int read_key(struct reader *reader, const char *written, const struct val
 	if (strcmp(key, "language-specific") == 0)
 		return reader_language_limits(reader, item);
 	if (!row || !(row->profile || is_mount(row)))
-		return value_reader_unknown(&reader->file, item, written, nearest_key(key));
+		return value_reader_unknown(&reader->file, item, written, suggest_key(key));
 	return read_row(reader, row, item);
 }
 

@@ -21,7 +21,7 @@ void profile_done(struct profile *profile);
 
 /*
  * Parses one profile. ORIGIN names it in errors; BASE_DIR (may be NULL) is what relative `host` and `seccomp`
- * paths are resolved against, as text only. Needs libyaml: linked into aisbx-more, not into the hot program.
+ * paths are resolved against, as text only. Needs libyaml: linked into aisbx-full, not into the hot program.
  */
 int profile_parse(const char *bytes, size_t len, const char *origin, const char *base_dir,
 		  struct profile *ret_profile, struct error *err);

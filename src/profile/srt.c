@@ -2,7 +2,7 @@
 #include "profile/srt.h"
 
 #include "base/json_read.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "profile/srt_parts.h"
 
@@ -85,13 +85,13 @@ static int read_key(struct srt_reader *reader, const struct value *item, const c
 }
 
 static const struct srt_key *find_key(const struct srt_key *keys, const char *name,
-				      struct nearest *nearest)
+				      struct suggest *suggest)
 {
-	nearest_init(nearest, name);
+	suggest_init(suggest, name);
 	for (; keys->name; keys++) {
 		if (strcmp(keys->name, name) == 0)
 			return keys;
-		nearest_try(nearest, keys->name);
+		suggest_try(suggest, keys->name);
 	}
 	return NULL;
 }
@@ -102,11 +102,11 @@ int srt_read_keys(struct srt_reader *reader, const struct value *map, const char
 	for (size_t i = 0; i < map->many.count; i++) {
 		const struct value *item = map->many.items[i];
 		owned(free_ptr) char *name = xasprintf("%s%s", section, map->many.keys[i]);
-		struct nearest nearest;
-		const struct srt_key *key = find_key(keys, map->many.keys[i], &nearest);
+		struct suggest suggest;
+		const struct srt_key *key = find_key(keys, map->many.keys[i], &suggest);
 
 		if (!key)
-			return value_reader_unknown(&reader->file, item, name, nearest.best);
+			return value_reader_unknown(&reader->file, item, name, suggest.best);
 		if (read_key(reader, item, name, key) < 0)
 			return -1;
 	}

@@ -2,7 +2,7 @@
  * Settings files of srt (sandbox-runtime): JSON bytes in, settings or an error with its key out.
  *
  * What the file forbids is forbidden, or the file is refused by the name of the key. What it permits and a sandbox does
- * not give is noted, and not given. What it says about writing speaks of reality, and of that a run writes nothing.
+ * not give is noted, and not given. What it says about writing speaks of the host, and of that a run writes nothing.
  */
 #ifndef PROFILE_SRT_H
 #define PROFILE_SRT_H
@@ -22,7 +22,7 @@ struct srt_place {
 	const char *workspace; /* NULL where a run would get an empty one */
 };
 
-/* What the file says about writing, for who applies to reality what a sandbox wrote. */
+/* What the file says about writing, for who applies to the host what a sandbox wrote. */
 struct srt_writes {
 	struct strv allow; /* absolute and clean; *, ? and [ stand for others, ** for whole paths */
 	struct strv deny;
@@ -31,7 +31,7 @@ struct srt_writes {
 
 /*
  * Parses one file. Sets net, allow, deny and hide (absolute paths); NOTES grows by what is permitted there and not given
- * here. The caller owns *ret_settings (settings_done). Needs jansson: linked into aisbx-more, not into the hot program.
+ * here. The caller owns *ret_settings (settings_done). Needs jansson: linked into aisbx-full, not into the hot program.
  */
 int srt_parse(const char *bytes, size_t len, const struct srt_place *place,
 	      struct settings *ret_settings, struct strv *notes, struct error *err);

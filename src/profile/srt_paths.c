@@ -87,7 +87,7 @@ static int take_allow_read(struct srt_reader *reader, const struct value *item, 
 	return 0;
 }
 
-/* The path to write to; NULL where it cannot be understood, which concerns those who write to reality, not a run. */
+/* The path to write to; NULL where it cannot be understood, which concerns those who write to the host, not a run. */
 static char *read_write_path(struct srt_reader *reader, const struct value *item, const char *key)
 {
 	struct error unclear = { 0 };
@@ -103,7 +103,7 @@ static char *read_write_path(struct srt_reader *reader, const struct value *item
 	return path;
 }
 
-/* A run writes nothing of reality: there is nothing to shut. */
+/* A run writes nothing of the host: there is nothing to shut. */
 static int take_deny_write(struct srt_reader *reader, const struct value *item, const char *key)
 {
 	bool literal;
@@ -133,7 +133,7 @@ static int take_allow_write(struct srt_reader *reader, const struct value *item,
 		strv_take(&reader->writes->allow, path);
 	if (!reader->says_writes)
 		strv_addf(reader->notes,
-			  "%s: %s: what is written goes into the sandbox, not to reality",
+			  "%s: %s: what is written goes into the sandbox, not to the host",
 			  reader->place->origin, key);
 	reader->says_writes = true;
 	return 0;

@@ -327,7 +327,7 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.has_score = run->options->has_score;
 	run->stdio.io.enter_fd = run->options->enter_fd;
 	run->stdio.io.enter_env = run->options->enter_env;
-	run->stdio.io.nursery_fd = run->options->nursery_fd;
+	run->stdio.io.zygote_pool_fd = run->options->zygote_pool_fd;
 	run->stdio.io.secrets = run->options->secrets;
 	run->stdio.io.ahead = run->options->ahead;
 	if (run->options->secrets)

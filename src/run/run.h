@@ -30,12 +30,12 @@ struct run_options {
 	const struct strv *enter_env;
 	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
 	struct launch_ahead *
-		*ahead;	   /* begun for this run, which takes it (driver's begin); NULL: nothing */
-	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
-	bool has_score;	   /* descriptor 3 of this process is the command's, too */
-	bool capture;	   /* keep the streams in the result instead of passing them on */
-	bool is_exact;	   /* with capture: stdout is not searched for secrets, and not logged */
-	uint64_t asked_ns; /* CLOCK_MONOTONIC when the request came in; 0: now */
+		*ahead;	    /* begun for this run, which takes it (driver's begin); NULL: nothing */
+	int zygote_pool_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
+	bool has_score;	    /* descriptor 3 of this process is the command's, too */
+	bool capture;	    /* keep the streams in the result instead of passing them on */
+	bool is_exact;	    /* with capture: stdout is not searched for secrets, and not logged */
+	uint64_t asked_ns;  /* CLOCK_MONOTONIC when the request came in; 0: now */
 	/* Called when the task has ended and its layers are still there; may be NULL. */
 	void (*inspect)(const struct task *task, struct run_result *result, void *cookie);
 	void *cookie;

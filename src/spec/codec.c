@@ -2,7 +2,7 @@
 #include "spec/codec.h"
 
 #include "base/json_write.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "spec/codec_field.h"
 
@@ -271,17 +271,17 @@ static int decode_field(const struct value *value, const struct field *field, ch
 static int check_key(const struct record *record, const char *key, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, key);
+	suggest_init(&suggest, key);
 	for (const struct field *field = record->fields; field->name; field++) {
 		if (strcmp(field->name, key) == 0)
 			return 0;
-		nearest_try(&nearest, field->name);
+		suggest_try(&suggest, field->name);
 	}
 	return error_set(err, ERROR_INPUT, "unknown key '%s'%s%s%s", str_shown(key, shown),
-			 nearest.best ? " (did you mean '" : "", nearest.best ? nearest.best : "",
-			 nearest.best ? "'?)" : "");
+			 suggest.best ? " (did you mean '" : "", suggest.best ? suggest.best : "",
+			 suggest.best ? "'?)" : "");
 }
 
 static int decode_record(const struct value *value, const struct record *record, char *at,

@@ -73,7 +73,7 @@ const struct setting_row setting_rows[] = {
 	{ "require-signature", SETTING_WORD, ONLY_PROFILE, AT(require_signature), "true|false",
 	  "true|false", "run signed files only (a switch on the command line)", 0, 0 },
 	{ "protect-base", SETTING_WORD, ONLY_PROFILE, AT(protect_base), "true|false", "true|false",
-	  "keep what changes started from before reality edits it (a switch on the command line)",
+	  "keep what changes started from before the host edits it (a switch on the command line)",
 	  0, 0 },
 	{ "home", SETTING_WORD, BOTH, AT(home), "tools|full", "tools|full",
 	  "what of the home directory is shown (default tools)", 0, 0 },

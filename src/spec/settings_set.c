@@ -2,7 +2,7 @@
 #include "spec/settings.h"
 
 #include "base/clean_path.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/units.h"
 #include "spec/net_words.h"
@@ -150,16 +150,16 @@ static int check_name(const struct entry *entry, struct error *err)
 static int check_layer(const struct entry *entry, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
 	if (layer_find(entry->value) != LAYER_COUNT)
 		return 0;
-	nearest_init(&nearest, entry->value);
+	suggest_init(&suggest, entry->value);
 	for (int layer = 0; layer < LAYER_COUNT; layer++)
-		nearest_try(&nearest, layer_name((enum layer)layer));
+		suggest_try(&suggest, layer_name((enum layer)layer));
 	return error_set(err, ERROR_USAGE, "%s: '%s' is not a layer (%s %s)", entry->where,
-			 str_shown(entry->value, shown), nearest.best ? "did you mean" : "use",
-			 nearest.best ? nearest.best : "landlock, cgroup, limits, disk");
+			 str_shown(entry->value, shown), suggest.best ? "did you mean" : "use",
+			 suggest.best ? suggest.best : "landlock, cgroup, limits, disk");
 }
 
 static bool is_port(const char *text)

@@ -1,7 +1,7 @@
 /* Settings out of a tree of values. */
 #include "spec/settings_value.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 
 #include <string.h>
@@ -9,16 +9,16 @@
 static int unknown(const struct value_reader *reader, const struct value *item, const char *key,
 		   const char *const *others)
 {
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, key);
+	suggest_init(&suggest, key);
 	for (; *others; others++)
-		nearest_try(&nearest, *others);
+		suggest_try(&suggest, *others);
 	for (const struct setting_row *row = setting_rows; row->name; row++) {
 		if (row->flag)
-			nearest_try(&nearest, row->name);
+			suggest_try(&suggest, row->name);
 	}
-	return value_reader_unknown(reader, item, key, nearest.best);
+	return value_reader_unknown(reader, item, key, suggest.best);
 }
 
 /* As a flag would have it; NULL for what no flag can take. */

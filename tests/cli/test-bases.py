@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a change started from, where nobody could write it down in time: git's older version, and reality watched.
+"""What a change started from, where nobody could write it down in time: git's older version, and the host watched.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a
 plain user.
@@ -53,13 +53,13 @@ def test_base_approx_many(home):
     child.stdout.readline()
     for name, text in texts.items():
         with open(os.path.join(home.work, name), "r+") as file:
-            file.write(text + "reality\n")
+            file.write(text + "host\n")
     child.communicate("go\n")
     found = {row["path"]: row["base"]["quality"] for row in home.data("promote", "lost", "--kill").get("conflicts", [])}
     tap.equal(sorted(name for name in texts if found.get(name) != "approx"), ["n77"], "git's older versions are found")
     names = [name for name in texts if name != "n77"]
     done = home.call("promote", "lost", *names, "--strategy", "merge", "--approx-base", "--kill")
-    wrong = [name for name in names if home.read(name) != "sandbox " + texts[name] + "reality\n"]
+    wrong = [name for name in names if home.read(name) != "sandbox " + texts[name] + "host\n"]
     # an edit behind a line without an end touches that line: it is a conflict only where the sandbox changed it, too
     tap.ok(done.returncode == 0 and not wrong, "each is merged from its own", (done, wrong[:5]))
     clean(home, "lost")
@@ -88,8 +88,8 @@ def test_base_approx(home):
     for name, text in (("f", LINES), ("mode", LINES), (":/f", other)):
         # in place: no old inode is left to be read
         with open(os.path.join(home.work, name), "r+") as file:
-            file.write("reality\n" + text)
-    # what git has by now is no ancestor: a merge from it would lose reality's edit
+            file.write("host\n" + text)
+    # what git has by now is no ancestor: a merge from it would lose the host's edit
     subprocess.run([*git, "commit", "-q", "-a", "-m", "two"], check=True)
     child.communicate("go\n")
     tap.equal(told, "told\n", "a command that appends, and waits")
@@ -107,9 +107,9 @@ def test_base_approx(home):
     done = home.call("promote", "lost", "mode", "--strategy", "merge", "--approx-base")
     tap.ok(refused(done, 3, "mode"), "git knows no modes: a difference stays a conflict", done)
     done = home.call("promote", "lost", "f", "--strategy", "merge", "--approx-base")
-    tap.ok(done.returncode == 0 and home.read("f") == "reality\n" + LINES + "sandbox\n", "by order it is merged from that", done)
+    tap.ok(done.returncode == 0 and home.read("f") == "host\n" + LINES + "sandbox\n", "by order it is merged from that", done)
     done = home.call("promote", "lost", ":/f", "--strategy", "merge", "--approx-base")
-    tap.ok(done.returncode == 0 and home.read(":/f") == "reality\n" + other + "sandbox\n", "and from that file, whatever its name", done)
+    tap.ok(done.returncode == 0 and home.read(":/f") == "host\n" + other + "sandbox\n", "and from that file, whatever its name", done)
     subprocess.run("rm -rf .git", shell=True, cwd=home.work, check=True)
     clean(home, "lost")
 
@@ -176,7 +176,7 @@ def edited_meanwhile(home, name, *flags):
     child = start(home, name, "echo sandbox >> f")
     if flags:
         tap.ok(wait_for(lambda: noted(home, name, "f")), "what is copied up is written down at once")
-    in_place(home, "f", "reality\n" + LINES)
+    in_place(home, "f", "host\n" + LINES)
     child.communicate("go\n")
     return home.call("promote", name, "--strategy", "merge")
 
@@ -189,11 +189,11 @@ def edited_later(home, name, *flags, edit=in_place):
     home.call("exec", name, "--", "sh", "-c", "echo sandbox >> large")
     if flags:
         tap.ok(wait_for(lambda: marked(home, "large")), "a large base is marked")
-    edit(home, "large", "reality\n" + large)
+    edit(home, "large", "host\n" + large)
     if flags and edit is replace:
         tap.ok(wait_for(lambda: noted(home, name, "large", "blobs")), "one that is replaced is taken over")
     done = home.call("promote", name, "--kill", "--strategy", "merge")
-    return done, home.read("large") == "reality\n" + large + "sandbox\n"
+    return done, home.read("large") == "host\n" + large + "sandbox\n"
 
 
 def replace(home, name, text):
@@ -202,7 +202,7 @@ def replace(home, name, text):
 
 
 def test_protect(home):
-    """With --protect-base no edit of reality's loses what a change started from; without it, these do."""
+    """With --protect-base no edit of the host's loses what a change started from; without it, these do."""
     done = home.call("run", "--protect-base", "--", "touch", "f")
     tap.ok(refused(done, 125, "--keep"), "for a run that is thrown away there is nothing to protect", done)
     if os.geteuid() != 0:
@@ -213,7 +213,7 @@ def test_protect(home):
     tap.ok(refused(done, 3, "base-lost"), "unprotected, an edit beside a running command loses the base", done)
     clean(home, "open")
     done = edited_meanwhile(home, "guarded", "--protect-base")
-    tap.ok(done.returncode == 0 and home.read("f") == "reality\n" + LINES + "sandbox\n", "protected, it is merged", done)
+    tap.ok(done.returncode == 0 and home.read("f") == "host\n" + LINES + "sandbox\n", "protected, it is merged", done)
     clean(home, "guarded")
     done, _ = edited_later(home, "open")
     tap.ok(refused(done, 3, "base-lost"), "unprotected, an edit of a large file loses its base", done)
@@ -238,9 +238,9 @@ def test_protect_ends(home):
     tap.ok(wait_for(lambda: marked(home, "large")), "a large base is marked")
     home.call("stop", "guarded")
     tap.ok(wait_for(lambda: not marked(home, "large")), "with the sandbox its marks are gone")
-    in_place(home, "large", "reality\n" + large)
+    in_place(home, "large", "host\n" + large)
     done = home.call("promote", "guarded", "--strategy", "merge")
-    tap.ok(done.returncode == 0 and home.read("large") == "reality\n" + large + "sandbox\n", "what was left is kept", done)
+    tap.ok(done.returncode == 0 and home.read("large") == "host\n" + large + "sandbox\n", "what was left is kept", done)
     clean(home, "guarded")
     home.put("large", large)
     home.call("create", "guarded", "--protect-base")
@@ -352,7 +352,7 @@ class Reads:
 
 
 def test_base_changed_while_read(home):
-    """Reality edits a file in the very moment its content is kept as a base: that edit must not pass for the base."""
+    """The host edits a file in the very moment its content is kept as a base: that edit must not pass for the base."""
     if os.geteuid() != 0:
         tap.skip("a base that changes while it is read", "only root can have a reader wait")
         return
@@ -367,16 +367,16 @@ def test_base_changed_while_read(home):
         tap.skip("a base that changes while it is read", "this kernel does not ask")
         clean(home, "late")
         return
-    tap.equal(home.read("f"), edited, "control: reality was edited while its content was read")
+    tap.equal(home.read("f"), edited, "control: the host was edited while its content was read")
     done = home.call("promote", "late")
     tap.ok(refused(done, 3, "base-lost") and home.read("f") == edited, "the edit is seen, and stays", done)
     clean(home, "late")
 
 
-def test_reality_moves_into_sandbox(home):
-    """Reality edits a file while its conflict is taken into the sandbox: the sandbox's version goes only for one with a base."""
+def test_host_moves_into_sandbox(home):
+    """The host edits a file while its conflict is taken into the sandbox: the sandbox's version goes only for one with a base."""
     if os.geteuid() != 0:
-        tap.skip("reality moves while a conflict is taken in", "only root can have a reader wait")
+        tap.skip("the host moves while a conflict is taken in", "only root can have a reader wait")
         return
     seen, wrong = [], []
     for nth in range(1, 8):
@@ -393,9 +393,9 @@ def test_reality_moves_into_sandbox(home):
                 wrong.append((nth, done, has))
         clean(home, "in")
     if not reads.is_asked:
-        tap.skip("reality moves while a conflict is taken in", "this kernel does not ask")
+        tap.skip("the host moves while a conflict is taken in", "this kernel does not ask")
         return
-    tap.ok(len(seen) > 2, "control: reality was edited at one read after the other", seen)
+    tap.ok(len(seen) > 2, "control: the host was edited at one read after the other", seen)
     tap.equal(wrong, [], "whenever that is, the sandbox's version stays where it is not taken in")
 
 
@@ -403,7 +403,7 @@ def main():
     with Home("aisbx-ba.") as home:
         if not home.can_run(tap, "bases"):
             return tap.done()
-        for test in (test_base_approx, test_base_approx_many, test_base_changed_while_read, test_reality_moves_into_sandbox, test_protect,
+        for test in (test_base_approx, test_base_approx_many, test_base_changed_while_read, test_host_moves_into_sandbox, test_protect,
                      test_protect_ends, test_protect_missing):
             tap.attempt(test, home)
     return tap.done()

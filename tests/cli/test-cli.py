@@ -241,7 +241,7 @@ def test_result():
     tap.equal([found.get(k) for k in ("status", "exit_code", "signal", "stdout", "stderr", "isolation", "trace_id")],
               ["error", 5, None, "out\n", "err\n", "namespaces", "mine"], "values")
     tap.equal(found.get("changes"), {"added": 1, "modified": 0, "deleted": 0}, "changes")
-    tap.ok(not os.path.exists(scratch + "/new.txt"), "reality is untouched")
+    tap.ok(not os.path.exists(scratch + "/new.txt"), "the host is untouched")
     tap.ok(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", found.get("started", "")), "started", found.get("started"))
     found = result("--", "sh", "-c", "kill -9 $$")
     tap.equal([found.get("status"), found.get("exit_code"), found.get("signal")], ["killed", 137, 9], "a signal as data")
@@ -379,11 +379,11 @@ def test_handover():
     lonely = tempfile.mkdtemp(dir=scratch)
     shutil.copy2(AISBX, lonely + "/aisbx")
     if subprocess.run([lonely + "/aisbx", "profile", "ls"], capture_output=True, check=False).returncode == 0:
-        tap.skip("a missing aisbx-more is told", "one is installed where this program looks")
+        tap.skip("a missing aisbx-full is told", "one is installed where this program looks")
         return
     done = subprocess.run([lonely + "/aisbx", "profile", "ls"], capture_output=True, text=True, check=False)
-    tap.ok(done.returncode == 70 and one_line(done.stderr) and "aisbx-more" in done.stderr,
-           "a missing aisbx-more is told", done)
+    tap.ok(done.returncode == 70 and one_line(done.stderr) and "aisbx-full" in done.stderr,
+           "a missing aisbx-full is told", done)
     done = subprocess.run([lonely + "/aisbx", "run", "--profile", "./x.yaml", "--", "true"], capture_output=True,
                           text=True, check=False)
     tap.ok(done.returncode == 125 and one_line(done.stderr), "for run, as 125", done)

@@ -129,7 +129,7 @@ def test_files(home):
         everything = bytes(range(256)) * 4096
         files.write("deep/er/all.bin", everything)
         tap.ok(files.read("deep/er/all.bin", format="bytes") == everything, "a megabyte of every byte there and back")
-        tap.ok(not os.path.exists(home.work + "/deep"), "reality has none of it")
+        tap.ok(not os.path.exists(home.work + "/deep"), "the host has none of it")
         for name in ("-rf", "a b", "quo'te\"s", "new\nline", "$(touch pwned)", "*", "-name", "!", "("):
             files.write(name, name)
             tap.ok(files.read(name) == name and files.get_info(name).size == len(name), f"a file called {name!r}")

@@ -84,7 +84,7 @@ def test_in(home):
     tap.equal([home.call("cp", top + "/.", "box:third").returncode, set(listing(home, "third"))], [0, set(got)],
               "DIR/. is what is in it")
     tap.equal(home.call("cp", top, "box:a/b/c").returncode, 0, "directories above are made")
-    tap.ok(not [n for n in os.listdir(home.work) if n != "f"], "reality sees nothing of it", os.listdir(home.work))
+    tap.ok(not [n for n in os.listdir(home.work) if n != "f"], "the host sees nothing of it", os.listdir(home.work))
     diff = home.call("diff", "box", "--name-status").stdout
     tap.ok("tree/plain" in diff, "the sandbox does", diff)
     os.chmod(top + "/shut", 0o755)

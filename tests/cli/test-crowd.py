@@ -2,7 +2,7 @@
 """Many sandboxes at once: made together, promoted together to one workspace, and no change of any is lost.
 
 Takes the program from AISBX. Speaks TAP. Each sandbox adds a file of its own and edits a line of its own in a file that is
-everybody's. Promotions take turns; who finds that reality moved in between is told so, and tries again. AISBX_LONG=1: 200.
+everybody's. Promotions take turns; who finds that the host moved in between is told so, and tries again. AISBX_LONG=1: 200.
 """
 import concurrent.futures
 import os
@@ -49,7 +49,7 @@ def main():
         made = at_once(lambda number: make(home, number))
         tap.ok(all(one.returncode == 0 and one.stdout.strip() == str(len(LINES)) for one in made), f"{COUNT} sandboxes at once",
                [one for one in made if one.returncode][:2])
-        tap.equal(home.read("shared").splitlines(), LINES, "reality is as it was")
+        tap.equal(home.read("shared").splitlines(), LINES, "the host is as it was")
         tap.equal(len(home.rows("ls")), COUNT, "all are there")
         tried = at_once(lambda number: promote(home, number))
         odd = [one for one in tried if not isinstance(one, int)]

@@ -95,7 +95,7 @@ def as_printed(home, text):
     return "\n".join(line for line in text.rstrip().splitlines() if not line.startswith(OF_THE_MACHINE))
 
 
-def furnish(home):
+def prepare_home(home):
     """What the examples find in the project and at home."""
     os.mkdir(home.path + "/bin")
     os.symlink(AISBX, home.path + "/bin/aisbx")
@@ -190,7 +190,7 @@ def test_profiles(home):
 
 def main():
     with Home("aisbx-doc.") as home:
-        furnish(home)
+        prepare_home(home)
         if home.can_run(tap, "examples"):
             for test in (test_wasm, test_readme, test_workspace, test_pages, test_manual, test_profiles):
                 tap.attempt(test, home)

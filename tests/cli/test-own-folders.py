@@ -198,7 +198,7 @@ def test_hidden(home):
     tap.ok(refused(done, 3, "conflict"), "new names in a hidden directory are conflicts", done)
     tap.equal(os.listdir(home.path + "/.ssh"), [], "and are not written")
     done = home.call("promote", "box", ".ssh", "--strategy", "ours", *EVERYTHING, cwd=home.path)
-    tap.ok(done.returncode == 0 and not os.listdir(home.path + "/.ssh"), "reality's side leaves them out", done)
+    tap.ok(done.returncode == 0 and not os.listdir(home.path + "/.ssh"), "the host's side leaves them out", done)
 
 
 def test_brought(home):

@@ -159,7 +159,7 @@ def test_snapshot(home):
 
 
 def test_own_renamed(home):
-    """What a sandbox made, saved and renamed never came from reality, whatever else reality does in that directory."""
+    """What a sandbox made, saved and renamed never came from the host, whatever else the host does in that directory."""
     home.put("renamed-here", "theirs\n")
     fresh(home, "own", "echo 1 > made; mv renamed-here moved")
     home.call("snap", "own")
@@ -170,7 +170,7 @@ def test_own_renamed(home):
     done = home.call("promote", "own")
     tap.ok(done.returncode == 0 and home.read("better") == "1\n" and home.read("further") == "theirs\n",
            "a file of its own, renamed after a snapshot", done)
-    tap.ok(not os.path.exists(home.work + "/renamed-here"), "and one of reality's, renamed twice")
+    tap.ok(not os.path.exists(home.work + "/renamed-here"), "and one of the host's, renamed twice")
     home.call("undo")
     clean(home, "own")
 
@@ -188,8 +188,8 @@ def test_conflicts(home):
     home.put("kept.txt", "moved\n")
     before = home.tree()
     done = home.call("status", "c")
-    tap.ok(done.returncode == 0 and re.match(r"\d files you changed were also changed in reality, oldest .* ago|\d files "
-                                             r"you changed were also changed in reality", done.stdout)
+    tap.ok(done.returncode == 0 and re.match(r"\d files you changed were also changed on the host, oldest .* ago|\d files "
+                                             r"you changed were also changed on the host", done.stdout)
            and "both.txt" in done.stdout and "1 other moved" in done.stdout, "status", done)
     found = home.data("status", "c")
     tap.ok(found.get("stale", 0) >= 4 and found.get("drift") == 1 and "both.txt" in [f["path"] for f in found["files"]],
@@ -221,7 +221,7 @@ def test_conflicts(home):
            and os.access(home.work + "/mode.txt", os.X_OK) and home.read("mode.txt") == LINES + "more\n",
            "merged by lines and by aspect", done)
     done = home.call("promote", "c", "both.txt", "--strategy", "ours")
-    tap.ok(done.returncode == 0 and "OURS" in home.read("both.txt"), "ours keeps reality's", done)
+    tap.ok(done.returncode == 0 and "OURS" in home.read("both.txt"), "ours keeps the host's", done)
     kept = re.search(r"the other version is kept as (\S+)", done.stdout)
     tap.ok(kept and "THEIRS" in home.read(kept.group(1)), "and says where the sandbox's can be read", done.stdout)
     done = home.call("promote", "c", "--strategy", "theirs")
@@ -237,13 +237,13 @@ def merged(home, name, base, *, quality):
     rows = {row["path"]: row for row in home.rows("diff", name)}
     done = home.call("promote", name, "--strategy", "merge", "--json")
     text = home.read("f")
-    tap.ok(done.returncode == 0 and text == "reality\n" + base + "sandbox\n", f"merged with a base from {quality}",
+    tap.ok(done.returncode == 0 and text == "host\n" + base + "sandbox\n", f"merged with a base from {quality}",
            (done, rows.get("f", {}).get("base"), text[:40], text[-40:]))
     return done
 
 
 def test_base_pinned(home):
-    """Replaced in reality before anybody wrote down what it was: the sandbox's root still holds the old file."""
+    """Replaced on the host before anybody wrote down what it was: the sandbox's root still holds the old file."""
     if os.geteuid() != 0:
         tap.skip("a base by its inode", "needs root")
         return
@@ -253,12 +253,12 @@ def test_base_pinned(home):
                              cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     told = child.stdout.readline()
     with open(base + ".new", "w") as file:
-        file.write("reality\n" + LINES)
+        file.write("host\n" + LINES)
     os.rename(base + ".new", base)
     child.communicate("go\n")
     tap.equal(told, "told\n", "a command that appends, and waits")
     rows = {row["path"]: row for row in home.rows("diff", "pin")}
-    tap.equal(rows["f"]["base"], "pinned", "the base is read from the file that reality replaced")
+    tap.equal(rows["f"]["base"], "pinned", "the base is read from the file that the host replaced")
     merged(home, "pin", LINES, quality="the old inode")
     clean(home, "pin")
 
@@ -290,12 +290,12 @@ def test_bases_git(home):
     subprocess.run(["git", "-C", home.work, "rm", "-q", "--cached", "dir/other"], check=True)
     fresh(home, "all", "for file in * dir/*; do [ -d \"$file\" ] || echo sandbox >> \"$file\"; done")
     for name in names:
-        home.put(name, "reality\n" + lines)
+        home.put(name, "host\n" + lines)
     done = home.call("promote", "all", "--strategy", "merge", "--json")
     lost = sorted(row["path"] for row in json.loads(done.stdout)["conflicts"] if row["kind"] == "base-lost")
     tap.ok(done.returncode == 3 and lost == ["dir/other", "unknown"], "only what git has not is lost", done)
     done = home.call("promote", "all", "--strategy", "merge", *names[:3])
-    tap.ok(done.returncode == 0 and all(home.read(name) == "reality\n" + lines + "sandbox\n" for name in names[:3]),
+    tap.ok(done.returncode == 0 and all(home.read(name) == "host\n" + lines + "sandbox\n" for name in names[:3]),
            "the others are merged with bases from git", done)
     clean(home, "all")
 
@@ -311,7 +311,7 @@ def test_base_git(home):
     make_repository(home, "f")
     for name in ("big", "other"):
         fresh(home, name, "echo sandbox >> f")
-    home.put("f", "reality\n" + lines)
+    home.put("f", "host\n" + lines)
     subprocess.run([*git, "commit", "-q", "-a", "-m", "two"], check=True)
     merged(home, "big", lines, quality="git")
     home.call("undo")
@@ -340,7 +340,7 @@ def test_into_sandbox(home):
     home.put("f.txt", LINES.replace("line 3\n", "OURS\n"))
     before = home.tree()
     done = home.call("promote", "i", "--strategy", "merge", "--into-sandbox")
-    tap.equal(home.tree(), before, "--into-sandbox leaves reality alone")
+    tap.equal(home.tree(), before, "--into-sandbox leaves the host alone")
     tap.ok("promoted" not in done.stdout and "into the sandbox i" in done.stdout, "and says so", done)
     text = sh(home, "i", "cat f.txt").stdout
     tap.ok("<<<<<<<" in text and "OURS" in text and "THEIRS" in text, "the markers are in the sandbox", (done, text))
@@ -513,7 +513,7 @@ def test_names(home):
 
 
 def test_untouched_copy(home):
-    """Copied up without being changed: when reality edits it, that is no conflict."""
+    """Copied up without being changed: when the host edits it, that is no conflict."""
     home.put("same", "one\n")
     fresh(home, "s", "touch same; echo x > new")
     home.put("same", "edited\n")
@@ -647,8 +647,8 @@ def test_directories(home):
     # Without redirects mv is a copy, and what is copied is new.
     want = 0o664 if os.geteuid() == 0 else 0o644
     tap.ok(done.returncode == 0 and os.stat(home.work + "/moved/f").st_mode & 0o7777 in (0o664, want),
-           "what reality had keeps its mode under another name", done)
-    tap.ok(os.geteuid() != 0 or "left as reality has it: .\n" in done.stdout, "the workspace's own mode is left", done)
+           "what the host had keeps its mode under another name", done)
+    tap.ok(os.geteuid() != 0 or "left as the host has it: .\n" in done.stdout, "the workspace's own mode is left", done)
     clean(home, "g2")
     done = home.call("try", "-y", "--", "mkdir", "alone")
     tap.ok(done.returncode == 0 and os.path.isdir(home.work + "/alone"), "try takes an empty directory, too", done)
@@ -695,7 +695,7 @@ def test_types(home):
     tap.equal(home.tree(), before, "and back")
     home.put("d3/new.txt", "x\n")
     fresh(home, "k2", "rm -r d3")
-    home.put("d3/other.txt", "reality put this here\n")
+    home.put("d3/other.txt", "the host put this here\n")
     done = home.call("promote", "k2")
     tap.ok(done.returncode == 3 and "other.txt" in done.stdout and home.read("d3/other.txt"),
            "no silent recursive delete: dir-delete names the entries", done)

@@ -40,7 +40,7 @@ def test_winner(home):
     tap.equal(by_name["hangs"]["check"], None, "what failed is not checked")
     tap.equal(by_name["right"]["changes"], {"added": 0, "modified": 1, "deleted": 0}, "changes are counted")
     tap.equal(by_name["right"]["score"], 1.0, "who passes has a score")
-    tap.equal(home.read("calc.py"), CALC, "reality is as it was")
+    tap.equal(home.read("calc.py"), CALC, "the host is as it was")
     return answer
 
 

@@ -47,7 +47,7 @@ def test_hide(home):
                   ["--hide", "link"]):
         found = look(home, secret, *words)
         tap.ok("SECRET" not in found.stdout and found.returncode == 0, f"{' '.join(words)}: it is not found", found)
-    tap.equal(home.read("conf/secret.txt"), "SECRET\n", "reality has it")
+    tap.equal(home.read("conf/secret.txt"), "SECRET\n", "the host has it")
     done = home.call("run", "--hide", "conf/secret.txt", "--", "sh", "-c", "echo mine > conf/secret.txt; cat conf/secret.txt")
     tap.equal(done.stdout, "mine\n", "the name can be used for a file of the sandbox's own")
     done = home.call("run", "--hide", ".", "--", "true")
@@ -88,7 +88,7 @@ def test_write(home):
     before = home.tree()
     done = home.call("run", "--settings", file, "--", "sh", "-c", "echo x > a.txt; echo x > new; rm -rf conf")
     tap.ok("goes into the sandbox" in done.stderr, "allowWrite: where writes go is said", done)
-    tap.equal(home.tree(), before, "reality is as before")
+    tap.equal(home.tree(), before, "the host is as before")
 
 
 def test_kept_writes(home):

@@ -32,7 +32,7 @@ def test_life(home):
     tap.ok(refused(done, 3, "one"), "a name that is taken", done)
     tap.ok(sh(home, "one", "echo hello > new.txt; rm old.txt").returncode == 0, "exec")
     tap.equal(sh(home, "one", "cat new.txt; ls").stdout, "hello\nkept.txt\nnew.txt\n", "what was written stays")
-    tap.equal(sorted(os.listdir(home.work)), ["kept.txt", "old.txt"], "and reality is as it was")
+    tap.equal(sorted(os.listdir(home.work)), ["kept.txt", "old.txt"], "and the host is as it was")
     tap.equal(home.call("exec", "one", "--", "sh", "-c", "exit 7").returncode, 7, "the command's own exit code")
     tap.equal(home.call("exec", "one", "--", "no-such-program").returncode, 127, "not found is 127")
     tap.equal(home.call("exec", "one", "--", "cat", stdin="in").stdout, "in", "stdin passes")

@@ -183,7 +183,7 @@ def ask(place, uid):
 
 
 def test_layers(home):
-    """As many layers as there may be, above reality."""
+    """As many layers as there may be, above the host."""
     home.put("base", "base\n")
     home.put("dir/a", "a\n")
     home.call("create", "deep")

@@ -27,7 +27,7 @@ suite = Suite("owners that are killed", needs_attack=False)
 moments = chance("orphans")
 
 FULL = os.environ.get("AISBX_TIER") == "ci"
-NURSERY, KEEPER, ZYGOTE = "aisbx-nursery", "aisbx-zygotes", "aisbx-wasm"
+POOL, KEEPER, ZYGOTE = "aisbx-pool", "aisbx-zygotes", "aisbx-wasm"
 SLEEP = "import time; time.sleep(1000)"
 
 
@@ -76,7 +76,7 @@ def go_on(pids):
         send(pid, signal.SIGCONT)
 
 
-@suite.case("O01", "a batch, at random moments; also together with its nursery, or with halted keepers",
+@suite.case("O01", "a batch, at random moments; also together with its pool, or with halted keepers",
             "a shell's children outlive it")
 def batches(t):
     ready(t)
@@ -88,15 +88,15 @@ def batches(t):
         time.sleep(moments.random() * longest)
         halted = []
         if turn % 4 in (1, 2):
-            halted = halt_all(named(batch.process.pid, KEEPER if turn % 4 == 1 else NURSERY))
+            halted = halt_all(named(batch.process.pid, KEEPER if turn % 4 == 1 else POOL))
         batch.process.send_signal(signal.SIGKILL)
         if turn % 4 == 3:
-            for pid in named(os.getpid(), NURSERY):
+            for pid in named(os.getpid(), POOL):
                 send(pid, signal.SIGKILL)
         drop(batch.process)
         go_on(halted)
     nothing_stays(t, "nobody is left of any")
-    for who in (KEEPER, NURSERY, "aisbx-view"):
+    for who in (KEEPER, POOL, "aisbx-view"):
         batch = Batch(t.caller)
         t.equal(batch.python("print(1)").get("stdout"), "1\n", "all have started")
         t.ok(halt(named(batch.process.pid, who)), f"halted: {who}")
@@ -104,7 +104,7 @@ def batches(t):
         nothing_left(t, f"halted for good, {who} ends with the others")
 
 
-@suite.case("O02", "a nursery or a keeper alone, at random moments: the batch goes on, and leaves nothing")
+@suite.case("O02", "a pool or a keeper alone, at random moments: the batch goes on, and leaves nothing")
 def inner(t):
     ready(t)
     with Batch(t.caller, jobs=2) as batch:
@@ -112,7 +112,7 @@ def inner(t):
         for _ in range(30 if FULL else 8):
             batch.say("python", "-c", "print(1)")
             time.sleep(moments.random() * (0.5 if slow() else 0.1))
-            victims = named(batch.process.pid, NURSERY, KEEPER, ZYGOTE, "aisbx-view")
+            victims = named(batch.process.pid, POOL, KEEPER, ZYGOTE, "aisbx-view")
             if victims:
                 send(moments.choice(victims), signal.SIGKILL)
             answer = batch.hear()

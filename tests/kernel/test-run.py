@@ -205,7 +205,7 @@ def other_roots(t):
     t.caller.put("file", "content\n")
     result = sh(t, "cat file; echo x > new; cat new", flags=["--root", "project"])
     t.equal((result.code, result.out), (0, "content\nx\n"), f"--root project: {result}")
-    t.ok(not os.path.exists(t.caller.workspace + "/new"), "reality is untouched")
+    t.ok(not os.path.exists(t.caller.workspace + "/new"), "the host is untouched")
     mode = os.stat(t.caller.home).st_mode & 0o7777
     os.chmod(t.caller.home, 0o700)
     try:

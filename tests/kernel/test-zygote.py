@@ -42,7 +42,7 @@ def reuse(t):
         t.equal(out(t, first, "first"), out(t, second, "second"), "the same interpreter: its hashes are the same")
         t.equal(first["fuel_consumed"], second["fuel_consumed"], "and costs the same, start included")
         t.ok(first["fuel_consumed"] > 100_000_000, "the start counts", first["fuel_consumed"])
-        t.equal((len(batch.below(ZYGOTE)), len(batch.below("aisbx-nursery"))), (1, 1), "one zygote, one nursery")
+        t.equal((len(batch.below(ZYGOTE)), len(batch.below("aisbx-pool"))), (1, 1), "one zygote, one pool")
         t.equal(first["isolation"], "wasm", "isolation")
         t.ok({"seccomp", "pid", "mount", "net", "user", "overlay"} <= set(first["layers"]), "in a sandbox", first["layers"])
         t.ok(first["run_id"] != second["run_id"] and first["sandbox"] != second["sandbox"], "two runs, two names")
@@ -171,10 +171,10 @@ def killed(t):
     j = batch.hear()
     t.equal((j["status"], j["exit_code"]), ("killed", 137), f"with the zygote under it {j}")
     t.equal(out(t, batch.python("print(1)"), "behind that"), "1\n", "the next one runs")
-    t.equal(batch.kill("aisbx-nursery"), 1, "there is one nursery")
+    t.equal(batch.kill("aisbx-pool"), 1, "there is one pool")
     until(lambda: not batch.below(ZYGOTE))
     t.equal(batch.below(ZYGOTE), [], "its zygotes go with it")
-    t.equal(out(t, batch.python("print(2)"), "without a nursery"), "2\n", "there is another")
+    t.equal(out(t, batch.python("print(2)"), "without a pool"), "2\n", "there is another")
     pids = descendants(batch.process.pid)
     t.ok(len(pids) >= 3, "it has children", pids)
     batch.process.kill()
@@ -327,7 +327,7 @@ def processor_time(t):
 
 def supervisors(batch):
     """Those who do the lines; of all our descendants only they are called as we are."""
-    return {pid for pid in batch.below("aisbx-more") if pid != batch.process.pid}
+    return {pid for pid in batch.below("aisbx-full") if pid != batch.process.pid}
 
 
 def sleeps(pid):
@@ -343,11 +343,11 @@ def swapped(t):
     path = t.caller.put("swapped.wasm", open(one, "rb").read())
     with Batch(t.caller) as batch:
         batch.python("pass")
-        nursery, = batch.below("aisbx-nursery")
+        pool, = batch.below("aisbx-pool")
         worker, = supervisors(batch)
         until(lambda: stat_of(worker)[1] == "S")
         before = sleeps(worker)
-        os.kill(nursery, signal.SIGSTOP)
+        os.kill(pool, signal.SIGSTOP)
         batch.say(path)
         quiet = [0]
 
@@ -358,7 +358,7 @@ def swapped(t):
 
         t.ok(until(has_asked), "who does the line has asked", stat_of(worker))
         shutil.copyfile(other, path)
-        os.kill(nursery, signal.SIGCONT)
+        os.kill(pool, signal.SIGCONT)
         answer = batch.hear()
         t.ok(answer["stdout"] in ("one\n", "other\n"), "it ran", answer)
         t.equal(out(t, batch.run(path), "the other"), "other\n", "what lies there now")

@@ -75,9 +75,9 @@ def test_binding(home):
         home.call("undo")
         change(server, "b2", "echo sandbox >> keep.txt")
         found = server.data("promote_request", sandbox="b2")
-        home.put("keep.txt", "reality moved\n")
+        home.put("keep.txt", "the host moved\n")
         done = home.call("promotions", "approve", found["request_id"], "--yes")
-        tap.ok(done.returncode == 3 and home.read("keep.txt") == "reality moved\n", "nor where reality moved", done)
+        tap.ok(done.returncode == 3 and home.read("keep.txt") == "the host moved\n", "nor where the host moved", done)
 
 
 def test_elicitation(home):
@@ -355,7 +355,7 @@ def test_no_other_way(home):
                 tap.ok(False, f"{tool} is no tool", response)
         tap.ok(is_refused(server.call("race", attempts=[{"name": "a", "script": "echo w > way.txt"}], promote=True),
                           "no argument"), "no tool promotes by the way")
-        tap.ok(not os.path.exists(home.work + "/way.txt"), "reality is as it was")
+        tap.ok(not os.path.exists(home.work + "/way.txt"), "the host is as it was")
 
 
 with Home("mcp-consent-") as home:

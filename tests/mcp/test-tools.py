@@ -82,7 +82,7 @@ def test_runs(server, home):
     found = server.data("sandbox_run", script="sleep 60", time="300ms")
     tap.equal((found["status"], found["exit_code"]), ("timeout", 124), "a limit of time")
     server.data("sandbox_run", script="rm -rf *; echo gone > new")
-    tap.equal(home.read("keep.txt"), "keep\n", "reality is as it was")
+    tap.equal(home.read("keep.txt"), "keep\n", "the host is as it was")
     tap.ok(is_refused(server.call("sandbox_run"), "no command"), "nothing to run is refused")
     tap.ok(is_refused(server.call("sandbox_run", command=["true"], script="true"), "usage", "not both"),
            "so are command and script together")
@@ -152,7 +152,7 @@ def test_files(server, home):
     text = "first line\nsecond line\nthird ☃ line\n"
     server.data("sandbox_files_write", sandbox="one", path="deep/er/file.txt", content=text)
     tap.equal(server.data("sandbox_files_read", sandbox="one", path="deep/er/file.txt")["content"], text, "write, read")
-    tap.ok(not os.path.exists(home.work + "/deep"), "reality has none of it")
+    tap.ok(not os.path.exists(home.work + "/deep"), "the host has none of it")
     found = server.data("sandbox_files_read", sandbox="one", path="deep/er/file.txt", offset=6, limit=4)
     tap.equal((found["content"], found["size"], found["truncated"]), ("line", len(text.encode()), True), "a part")
     server.data("sandbox_files_write", sandbox="one", path="nul", content="a\0b")

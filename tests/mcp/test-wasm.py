@@ -30,7 +30,7 @@ def test_reuse(home, profile):
         first, second = run(server, *HASH), run(server, *HASH)
         tap.equal((first.get("status"), first.get("isolation"), second.get("stdout")), ("success", "wasm", first.get("stdout")),
                   "a started interpreter is reused")
-        tap.equal((len(below(server, "aisbx-nursery")), len(below(server, "aisbx-wasm"))), (1, 1), "one of each")
+        tap.equal((len(below(server, "aisbx-pool")), len(below(server, "aisbx-wasm"))), (1, 1), "one of each")
         run(server, "python", "-c", "import os, builtins; builtins.leak = 1; open('leak', 'w').write('x')")
         text = run(server, "python", "-c", "import os, builtins; print(hasattr(builtins, 'leak'), os.path.exists('leak'))")
         tap.equal(text.get("stdout"), "False False\n", "what one leaves the next does not see")

@@ -49,7 +49,7 @@ static inline void bench_make_sandbox(struct bench *bench)
 		tap_bail(bench->err.text);
 }
 
-/* Files of reality are to be made before, so that they are older than the sandbox. */
+/* Files of the host are to be made before, so that they are older than the sandbox. */
 static inline void bench_open(struct bench *bench)
 {
 	owned(free_ptr) char *path = NULL;

@@ -1,10 +1,10 @@
-/* Files of reality, and of a top as a mounted overlay would have written them. */
+/* Files of the host, and of a top as a mounted overlay would have written them. */
 #ifndef TESTS_PROMOTE_FILES_H
 #define TESTS_PROMOTE_FILES_H
 
 #include "tests/unit/promote_bench.h"
 
-/* Where NAME is in reality; the caller owns it. */
+/* Where NAME is on the host; the caller owns it. */
 static inline char *bench_real(const struct bench *bench, const char *name)
 {
 	return xasprintf("%s/%s", bench->workspace, name);
@@ -25,7 +25,7 @@ static inline void bench_write(const char *path, const char *text)
 		tap_bail("cannot write a file");
 }
 
-/* A file of reality. */
+/* A file of the host. */
 static inline void real_put(const struct bench *bench, const char *name, const char *text)
 {
 	owned(free_ptr) char *below = xasprintf("ws/%s", name);

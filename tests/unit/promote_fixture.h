@@ -48,7 +48,7 @@ static inline void bench_capture(struct bench *bench)
 	view_close(&stack);
 }
 
-/* How many changes the sandbox has against reality; with UNSETTLED, that promotions did not deal with. */
+/* How many changes the sandbox has against the host; with UNSETTLED, that promotions did not deal with. */
 static inline int bench_count(struct bench *bench, bool unsettled)
 {
 	struct delta_options options = { .workspace = bench->workspace,

@@ -30,12 +30,12 @@ static void test_clean(void)
 
 	tap_ok(!v.kind && v.object == TAKE_THEIRS, "only the sandbox changed it");
 	v = judge(&base, file("b", 0644), base);
-	tap_ok(!v.kind && verdict_is_nothing(&v), "only reality changed it");
+	tap_ok(!v.kind && verdict_is_nothing(&v), "only the host changed it");
 	v = judge(&base, file("b", 0600), file("b", 0600));
 	tap_ok(!v.kind && verdict_is_nothing(&v), "both did the same");
 	v = judge(&base, file("b", 0644), file("a", 0755));
 	tap_ok(!v.kind && v.object == TAKE_MERGE && v.content == TAKE_OURS && v.mode == TAKE_THEIRS,
-	       "reality edited, the sandbox made it executable");
+	       "the host edited, the sandbox made it executable");
 	v = judge(&base, base, absent);
 	tap_ok(!v.kind && v.object == TAKE_THEIRS, "removed by the sandbox alone");
 	v = judge(&base, absent, absent);
@@ -126,7 +126,7 @@ static void test_strategies(void)
 	tap_ok(text.object == TAKE_MERGE && text.content == TAKE_THEIRS && text.mode == TAKE_OURS,
 	       "settling leaves what was decided");
 	conflict_settle(&whole, TAKE_OURS);
-	tap_ok(verdict_is_nothing(&whole), "reality wins: nothing happens");
+	tap_ok(verdict_is_nothing(&whole), "the host wins: nothing happens");
 }
 
 static void test_names(void)
@@ -137,7 +137,7 @@ static void test_names(void)
 	tap_ok(promote_strategy_find("merge+theirs", &strategy, &err) == 0 &&
 		       strategy == STRATEGY_MERGE_THEIRS,
 	       "a strategy by its name");
-	tap_ok(promote_strategy_find("reality", &strategy, &err) == 0 && strategy == STRATEGY_OURS,
+	tap_ok(promote_strategy_find("host", &strategy, &err) == 0 && strategy == STRATEGY_OURS,
 	       "and by the other one");
 	tap_ok(promote_strategy_find("thiers", &strategy, &err) < 0 && err.code == ERROR_USAGE &&
 		       strstr(err.text, "theirs"),

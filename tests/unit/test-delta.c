@@ -209,9 +209,9 @@ static void test_snapshots(bool user)
 	layers_mark(&l, 1, "d", "opaque", "y");
 	layers_put(&l, 0, "a", "0");
 	layers_put(&l, 0, "d/x", "0");
-	layers_is(&l, plain, "A d/y", "all against reality: what came back is no change");
+	layers_is(&l, plain, "A d/y", "all against the host: what came back is no change");
 	layers_is(&l, (struct delta_options){ .new_from = 2, .old_from = 3 },
-		  "M a content; A b; D d/x", "the first snapshot against reality");
+		  "M a content; A b; D d/x", "the first snapshot against the host");
 	layers_is(&l, (struct delta_options){ .new_from = 1, .old_from = 2 }, "D b; A d/y",
 		  "the second against the first");
 	layers_is(&l, (struct delta_options){ .old_from = 2, .expand = true },

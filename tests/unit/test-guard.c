@@ -218,7 +218,7 @@ static void test_links(const struct guard_request *request)
 	       "as diff would");
 }
 
-static void test_surroundings(const struct guard_request *like, const char *dir)
+static void test_plan_context(const struct guard_request *like, const char *dir)
 {
 	owned(guard_verdict_done) struct guard_verdict busy, planted, nowhere;
 	/* Root's own directory is no better: whoever works in it can put an ls there. */
@@ -238,7 +238,7 @@ static void test_surroundings(const struct guard_request *like, const char *dir)
 	tap_ok(nowhere.decision == GUARD_SANDBOX, "nor one that is not found");
 }
 
-static bool furnish(const struct scratch *scratch)
+static bool populate(const struct scratch *scratch)
 {
 	owned(free_ptr) char *file = scratch_write(scratch, "ws/a.txt", "text\n");
 	owned(free_ptr) char *secret = scratch_write(scratch, "ws/home/.ssh/id_rsa", CANARY "\n");
@@ -269,10 +269,10 @@ int main(void)
 					 .is_secret = is_secret,
 					 .is_ours = is_ours };
 
-	if (tap_ok(furnish(&scratch), "a workspace stands")) {
+	if (tap_ok(populate(&scratch), "a workspace stands")) {
 		test_rows(&request);
 		test_links(&request);
-		test_surroundings(&request, scratch.dir);
+		test_plan_context(&request, scratch.dir);
 	}
 	scratch_close(&scratch);
 	return tap_done();

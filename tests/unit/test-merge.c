@@ -16,7 +16,7 @@ static void merge_of(const char *base, const char *ours, const char *theirs,
 				     .ours_len = strlen(ours),
 				     .theirs_len = strlen(theirs),
 				     .favour = favour,
-				     .ours_label = "reality",
+				     .ours_label = "host",
 				     .theirs_label = "sandbox" };
 
 	merge_text(&input, ret_result);
@@ -62,21 +62,20 @@ static void test_clean(void)
 static void test_conflicts(void)
 {
 	conflicts_as("a\nb\nc\n", "a\nx\nc\n", "a\ny\nc\n",
-		     "a\n<<<<<<< reality\nx\n=======\ny\n>>>>>>> sandbox\nc\n",
-		     "one line, two ways");
+		     "a\n<<<<<<< host\nx\n=======\ny\n>>>>>>> sandbox\nc\n", "one line, two ways");
 	conflicts_as("a\nb\nc\n", "a\nx\nc\n", "a\nb\ny\n",
-		     "a\n<<<<<<< reality\nx\nc\n=======\nb\ny\n>>>>>>> sandbox\n",
+		     "a\n<<<<<<< host\nx\nc\n=======\nb\ny\n>>>>>>> sandbox\n",
 		     "changes that touch");
-	conflicts_as("", "a\n", "b\n", "<<<<<<< reality\na\n=======\nb\n>>>>>>> sandbox\n",
+	conflicts_as("", "a\n", "b\n", "<<<<<<< host\na\n=======\nb\n>>>>>>> sandbox\n",
 		     "both added");
-	conflicts_as("a\n", "x", "y", "<<<<<<< reality\nx\n=======\ny\n>>>>>>> sandbox\n",
+	conflicts_as("a\n", "x", "y", "<<<<<<< host\nx\n=======\ny\n>>>>>>> sandbox\n",
 		     "markers begin lines");
 	conflicts_as("a\r\nb\r\n", "a\r\nx\r\n", "a\r\ny\r\n",
-		     "a\r\n<<<<<<< reality\r\nx\r\n=======\r\ny\r\n>>>>>>> sandbox\r\n",
+		     "a\r\n<<<<<<< host\r\nx\r\n=======\r\ny\r\n>>>>>>> sandbox\r\n",
 		     "markers end as the lines do");
 	conflicts_as("a\n", "1\n2\n3\n4\n5\n6\nx\n", "y\n2\n3\n4\n5\n6\nz\n",
-		     "<<<<<<< reality\n1\n=======\ny\n>>>>>>> sandbox\n2\n3\n4\n5\n6\n"
-		     "<<<<<<< reality\nx\n=======\nz\n>>>>>>> sandbox\n",
+		     "<<<<<<< host\n1\n=======\ny\n>>>>>>> sandbox\n2\n3\n4\n5\n6\n"
+		     "<<<<<<< host\nx\n=======\nz\n>>>>>>> sandbox\n",
 		     "what both sides share stands outside");
 }
 
@@ -86,10 +85,10 @@ static void test_favour(void)
 	const char *base = "a\nb\nc\nd\ne\n", *left = "a\nx\nc\nd\nE\n", *right = "A\ny\nc\nd\ne\n";
 
 	merge_of(base, left, right, MERGE_OURS, &ours);
-	tap_is_str(str_cstr(&ours.text), "a\nx\nc\nd\nE\n", "reality's lines for the conflict");
+	tap_is_str(str_cstr(&ours.text), "a\nx\nc\nd\nE\n", "the host's lines for the conflict");
 	merge_of(base, left, right, MERGE_THEIRS, &theirs);
 	tap_is_str(str_cstr(&theirs.text), "A\ny\nc\nd\nE\n",
-		   "the sandbox's, and reality's change");
+		   "the sandbox's, and the host's change");
 	tap_ok(ours.conflict_count == 1 && theirs.conflict_count == 1, "the conflict is told");
 }
 
@@ -104,7 +103,7 @@ static void test_ranges(void)
 	const struct merge_conflict *hunk = &result.conflicts[0];
 
 	tap_ok(hunk->base_start == 2 && hunk->base_count == 1, "where it is in the base");
-	tap_ok(hunk->ours_start == 3 && hunk->ours_count == 1, "in reality");
+	tap_ok(hunk->ours_start == 3 && hunk->ours_count == 1, "on the host");
 	tap_ok(hunk->theirs_start == 2 && hunk->theirs_count == 2, "in the sandbox");
 }
 

@@ -64,9 +64,9 @@ static void test_times(void)
 	owned(free_ptr) char *path = bench_real(&b, "gone");
 
 	(void)unlink(path);
-	check(&b, "still", ORIGIN_EXACT, true, "reality has not moved");
-	check(&b, "moved", ORIGIN_LOST, false, "reality has moved");
-	check(&b, "gone", ORIGIN_LOST, true, "copied up, and gone from reality");
+	check(&b, "still", ORIGIN_EXACT, true, "the host has not moved");
+	check(&b, "moved", ORIGIN_LOST, false, "the host has moved");
+	check(&b, "gone", ORIGIN_LOST, true, "copied up, and gone from the host");
 	check(&b, "new", ORIGIN_EXACT, false, "made by the sandbox");
 	check(&b, "both", ORIGIN_LOST, false, "made by both: nobody can tell");
 	check(&b, "removed", ORIGIN_EXACT, true, "removed, older than the base");

@@ -29,7 +29,7 @@ static void test_thin(void)
 	tap_ok(real_is(&b, "edited", "two\n") && real_is(&b, "new", "two\n") &&
 		       real_is(&b, "made/sub/file", "two\n") && real_is(&b, "gone", NULL) &&
 		       real_is(&b, "dir/below", "one\n"),
-	       "reality is what the sandbox had");
+	       "the host is what the sandbox had");
 	tap_is_int(bench_changes(&b), 0, "nothing is left to promote");
 	tap_ok(promotion_list(&b.store, b.workspace, &records, &count, &b.err) == 0 && count == 1 &&
 		       strcmp(records[0].state, "live") == 0 && records[0].paths.count == 6 &&
@@ -39,7 +39,7 @@ static void test_thin(void)
 	tap_is_int(bench_undo(&b, NULL), 0, "undone");
 	tap_ok(real_is(&b, "edited", "one\n") && real_is(&b, "new", NULL) &&
 		       real_is(&b, "made/sub/file", NULL) && real_is(&b, "gone", "one\n"),
-	       "reality is what it was");
+	       "the host is what it was");
 	tap_ok(bench_undo(&b, b.promotion.id) < 0 && b.err.code == ERROR_CONFLICT,
 	       "undoing twice is refused");
 	tap_ok(bench_undo(&b, NULL) < 0 && b.err.code == ERROR_NOT_FOUND, "nothing else to undo");
@@ -51,7 +51,7 @@ static void test_thin(void)
 	tap_ok(bench_undo(&b, NULL) < 0 && b.err.code == ERROR_CONFLICT &&
 		       real_is(&b, "gone", NULL),
 	       "what was edited since is not undone, nor anything else");
-	tap_is_int(bench_promote(&b), 0, "reality moved on, the sandbox did not");
+	tap_is_int(bench_promote(&b), 0, "the host moved on, the sandbox did not");
 	tap_ok(real_is(&b, "edited", "later\n") && b.promotion.applied.count == 0,
 	       "nothing to promote: the edit stays");
 }
@@ -144,18 +144,18 @@ static void test_renamed_directory(void)
 	top_remove(&b, "old");
 	bench_capture(&b);
 	bench_tick();
-	real_put(&b, "old/later", "reality's\n");
+	real_put(&b, "old/later", "the host's\n");
 	real_stat(&b, "old/sub/b", &before);
 	tap_is_int(bench_promote(&b), 0, "a renamed directory");
 	tap_ok(real_is(&b, "new/a", "two\n") && real_is(&b, "new/added", "two\n") &&
 		       real_is(&b, "new/sub/b", "one\n") && real_is(&b, "old/a", NULL),
-	       "is renamed in reality, edits and all");
-	tap_ok(real_is(&b, "new/later", "reality's\n"), "what reality put into it went along");
+	       "is renamed on the host, edits and all");
+	tap_ok(real_is(&b, "new/later", "the host's\n"), "what the host put into it went along");
 	tap_ok(real_stat(&b, "new/sub/b", &after) && before.st_ino == after.st_ino,
 	       "files keep their inodes");
 	tap_is_int(bench_undo(&b, NULL), 0, "undone");
 	tap_ok(real_is(&b, "old/a", "one\n") && real_is(&b, "old/sub/b", "one\n") &&
-		       real_is(&b, "old/later", "reality's\n") && real_is(&b, "new/a", NULL),
+		       real_is(&b, "old/later", "the host's\n") && real_is(&b, "new/a", NULL),
 	       "it is back where it was");
 	real_put(&b, "new/taken", "in the way\n");
 	b.request.strategy = STRATEGY_THEIRS;
@@ -388,7 +388,7 @@ static void test_names_killed(void)
 	       "an undo killed at %u instants, of which %u were too late", at / step, undone);
 }
 
-/* As a rename leaves it: with the time that reality's file has. */
+/* As a rename leaves it: with the time that the host's file has. */
 static void top_renamed(const struct bench *b, const char *from, const char *to, const char *text)
 {
 	owned(free_ptr) char *path = bench_top(b, to);
@@ -401,7 +401,7 @@ static void top_renamed(const struct bench *b, const char *from, const char *to,
 	top_remove(b, from);
 }
 
-/* Reality moved meanwhile: what was reviewed is what comes, as a file of its own. */
+/* The host moved meanwhile: what was reviewed is what comes, as a file of its own. */
 static void test_names_moved(void)
 {
 	owned(bench_close) struct bench b;
@@ -421,9 +421,9 @@ static void test_names_moved(void)
 	top_mkdir(&b, "of-it", NULL, NULL);
 	top_name(&b, "newer", "of-it/below");
 	bench_capture(&b);
-	real_put(&b, "a", "edited in reality\n");
-	tap_is_int(bench_promote(&b), 0, "a name of a file that reality edited");
-	tap_ok(real_is(&b, "second", "one\n") && real_is(&b, "a", "edited in reality\n") &&
+	real_put(&b, "a", "edited in host\n");
+	tap_is_int(bench_promote(&b), 0, "a name of a file that the host edited");
+	tap_ok(real_is(&b, "second", "one\n") && real_is(&b, "a", "edited in host\n") &&
 		       real_is(&b, "same", "one\n") && !is_one(&b, "a", "same"),
 	       "comes with the content that was seen");
 	tap_ok(is_one(&b, "new", "new-too") && real_is(&b, "new-too", "moved\n") &&

@@ -38,7 +38,7 @@ static void test_artifact(void)
 	outside = xasprintf("%s/elsewhere", b.scratch.dir);
 	b.request.artifact = "unchanged";
 	b.request.to = outside;
-	tap_is_int(bench_promote(&b), 0, "a file of reality, under another name, elsewhere");
+	tap_is_int(bench_promote(&b), 0, "a file of the host, under another name, elsewhere");
 	other = scratch_path(&b.scratch, "elsewhere");
 	tap_ok(stat(other, &st) == 0 && st.st_size == 5, "is there");
 	tree = xasprintf("%s/tree", b.scratch.dir);

@@ -1,4 +1,4 @@
-/* Promotion against a reality that moved: each conflict, each strategy, and the two versions taken into the sandbox. */
+/* Promotion against a host tree that moved: each conflict, each strategy, and the two versions taken into the sandbox. */
 #include "tests/unit/promote_fixture.h"
 
 #include "base/sha256.h"
@@ -23,7 +23,7 @@ static void check_kind(const struct bench *b, const char *path, const char *kind
 	tap_is_str(conflict ? conflict->kind : "none", kind, "%s", kind);
 }
 
-/* Reality and sandbox changed the same file in different places. */
+/* The host and sandbox changed the same file in different places. */
 static void open_disjoint(struct bench *b)
 {
 	bench_open(b);
@@ -34,7 +34,7 @@ static void open_disjoint(struct bench *b)
 	top_put(b, "other", "two\n", true);
 	bench_capture(b);
 	bench_tick();
-	real_put(b, "text", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n");
+	real_put(b, "text", "1\n2\n3\n4\n5\n6\n7\n8\nhost\n10\n");
 }
 
 static void test_text(void)
@@ -57,15 +57,15 @@ static void test_text(void)
 	tap_ok(bench_promote(&b) == 0 && real_is(&b, "other", "one\n"), "a dry run of a merge");
 	b.request.dry_run = false;
 	tap_is_int(bench_promote(&b), 0, "merged");
-	tap_ok(real_is(&b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\nreality\n10\n") &&
+	tap_ok(real_is(&b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\nhost\n10\n") &&
 		       real_is(&b, "other", "two\n") && b.promotion.merged.count == 1,
 	       "both edits are in");
 	tap_is_int(bench_promote(&b), 0, "again");
-	tap_ok(real_is(&b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\nreality\n10\n") &&
+	tap_ok(real_is(&b, "text", "1\n2\nsandbox\n4\n5\n6\n7\n8\nhost\n10\n") &&
 		       b.promotion.applied.count == 0 && b.promotion.merged.count == 0,
 	       "a merge is not taken back by promoting once more");
 	tap_is_int(bench_undo(&b, NULL), 0, "undone");
-	tap_ok(real_is(&b, "text", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n"),
+	tap_ok(real_is(&b, "text", "1\n2\n3\n4\n5\n6\n7\n8\nhost\n10\n"),
 	       "only the sandbox's part");
 	tap_is_int(bench_promote(&b), 0, "and merged again");
 }
@@ -76,8 +76,10 @@ static void test_ways(void)
 		enum promote_strategy strategy;
 		const char *text;
 	} ways[] = {
-		{ STRATEGY_OURS, "1\nreality\n" },	   { STRATEGY_THEIRS, "1\nsandbox\n" },
-		{ STRATEGY_LWW, "1\nreality\n" },	   { STRATEGY_MERGE_OURS, "1\nreality\n" },
+		{ STRATEGY_OURS, "1\nhost\n" },
+		{ STRATEGY_THEIRS, "1\nsandbox\n" },
+		{ STRATEGY_LWW, "1\nhost\n" },
+		{ STRATEGY_MERGE_OURS, "1\nhost\n" },
 		{ STRATEGY_MERGE_THEIRS, "1\nsandbox\n" },
 	};
 
@@ -92,7 +94,7 @@ static void test_ways(void)
 		top_put(&b, "text", "1\nsandbox\n", true);
 		bench_capture(&b);
 		bench_tick();
-		real_put(&b, "text", "1\nreality\n");
+		real_put(&b, "text", "1\nhost\n");
 		b.request.strategy = STRATEGY_MERGE;
 		tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
 			       b.promotion.conflicts[0].hunk_count == 1,
@@ -184,7 +186,7 @@ static void test_kinds(void)
 	       "what the sandbox never saw is named");
 	check_kind(&b, "parent", "parent-gone");
 	b.request.strategy = STRATEGY_OURS;
-	tap_is_int(bench_promote(&b), 0, "reality wins");
+	tap_is_int(bench_promote(&b), 0, "the host wins");
 	tap_ok(real_is(&b, "deleted", "real\n") && real_is(&b, "modified", NULL) &&
 		       real_is(&b, "added", "real\n") && real_is(&b, "tree/unseen", "real\n") &&
 		       real_is(&b, "tree/seen", "one\n") && real_is(&b, "parent/new", NULL),
@@ -201,7 +203,7 @@ static void test_kinds(void)
 	       "and all of it comes back");
 }
 
-/* A directory that the sandbox removed, and reality put a file into meanwhile: it goes by decision only, and is kept. */
+/* A directory that the sandbox removed, and the host put a file into meanwhile: it goes by decision only, and is kept. */
 static void test_unseen(void)
 {
 	owned(bench_close) struct bench b;
@@ -247,7 +249,7 @@ static void test_renames(void)
 	top_remove(&b, "x");
 	bench_capture(&b);
 	bench_tick();
-	real_put(&b, "a", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n");
+	real_put(&b, "a", "1\n2\n3\n4\n5\n6\n7\n8\nhost\n10\n");
 	owned(free_ptr) char *from = bench_real(&b, "x"), *to = bench_real(&b, "z");
 
 	(void)rename(from, to);
@@ -258,7 +260,7 @@ static void test_renames(void)
 	check_kind(&b, "w", "modify/delete");
 	strv_add(&b.request.paths, "b");
 	tap_is_int(bench_promote(&b), 0, "renamed here, edited there");
-	tap_ok(real_is(&b, "b", "1\n2\n3\n4\n5\n6\n7\n8\nreality\n10\n") && real_is(&b, "a", NULL),
+	tap_ok(real_is(&b, "b", "1\n2\n3\n4\n5\n6\n7\n8\nhost\n10\n") && real_is(&b, "a", NULL),
 	       "the edit is at the new name");
 }
 
@@ -271,7 +273,7 @@ static void test_lost(void)
 	bench_start(&b);
 	top_put(&b, "text", "sandbox\n", true);
 	bench_tick();
-	real_put(&b, "text", "reality\n");
+	real_put(&b, "text", "host\n");
 	b.request.strategy = STRATEGY_MERGE;
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT, "the base is lost");
 	check_kind(&b, "text", "base-lost");
@@ -288,28 +290,28 @@ static void test_into_sandbox(void)
 	top_put(&b, "dir/text", "1\nsandbox\n", true);
 	bench_capture(&b);
 	bench_tick();
-	real_put(&b, "dir/text", "1\nreality\n");
+	real_put(&b, "dir/text", "1\nhost\n");
 	b.request.into_sandbox = true;
 	b.request.strategy = STRATEGY_MERGE;
 	tap_is_int(bench_promote(&b), 0, "taken into the sandbox");
-	tap_ok(real_is(&b, "dir/text", "1\nreality\n"), "reality has no markers");
+	tap_ok(real_is(&b, "dir/text", "1\nhost\n"), "the host has no markers");
 	top = bench_top(&b, "dir/text");
 	owned(fd_close) int fd = open(top, O_RDONLY | O_CLOEXEC);
 	char text[256] = "";
 
-	tap_ok(read(fd, text, sizeof(text) - 1) > 0 && strstr(text, "<<<<<<< reality\nreality\n") &&
+	tap_ok(read(fd, text, sizeof(text) - 1) > 0 && strstr(text, "<<<<<<< host\nhost\n") &&
 		       strstr(text, "sandbox\n>>>>>>> box\n"),
 	       "the sandbox has");
 	b.request.into_sandbox = false;
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONFLICT &&
-		       real_is(&b, "dir/text", "1\nreality\n"),
-	       "markers never reach reality");
+		       real_is(&b, "dir/text", "1\nhost\n"),
+	       "markers never reach the host");
 	top_put(&b, "dir/text", "1\nresolved\n", true);
 	tap_ok(bench_promote(&b) == 0 && real_is(&b, "dir/text", "1\nresolved\n"),
 	       "resolved, it is promoted without a conflict");
 }
 
-/* Promoted, changed again in the sandbox, then in reality: what was promoted is the base. */
+/* Promoted, changed again in the sandbox, then on the host: what was promoted is the base. */
 static void test_after_promotion(void)
 {
 	owned(bench_close) struct bench b;
@@ -324,10 +326,10 @@ static void test_after_promotion(void)
 	top_put(&b, "text", "1\n2\nfirst\n4\nsecond\n6\n7\n8\n9\n10\n", true);
 	bench_capture(&b);
 	bench_tick();
-	real_put(&b, "text", "1\n2\nfirst\n4\n5\n6\n7\n8\n9\nreality\n");
+	real_put(&b, "text", "1\n2\nfirst\n4\n5\n6\n7\n8\n9\nhost\n");
 	b.request.strategy = STRATEGY_MERGE;
 	tap_ok(bench_promote(&b) == 0 &&
-		       real_is(&b, "text", "1\n2\nfirst\n4\nsecond\n6\n7\n8\n9\nreality\n"),
+		       real_is(&b, "text", "1\n2\nfirst\n4\nsecond\n6\n7\n8\n9\nhost\n"),
 	       "what is new on both sides is merged");
 }
 

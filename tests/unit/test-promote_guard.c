@@ -1,4 +1,4 @@
-/* What promotion asks about or refuses: the ways a hostile sandbox reaches for reality. */
+/* What promotion asks about or refuses: the ways a hostile sandbox reaches for the host. */
 #include "tests/unit/promote_fixture.h"
 
 static const struct consent *consent_at(const struct bench *b, const char *path)
@@ -64,7 +64,7 @@ static void test_links(void)
 	       "what they lead to is untouched");
 }
 
-/* Reality has a link where the sandbox saw a directory: nothing is written through it. */
+/* The host has a link where the sandbox saw a directory: nothing is written through it. */
 static void test_swapped_parent(void)
 {
 	owned(bench_close) struct bench b;

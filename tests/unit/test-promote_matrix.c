@@ -1,5 +1,5 @@
 /*
- * Every type the base had, to every type the sandbox made of it, while reality made every type of it: all of them in one
+ * Every type the base had, to every type the sandbox made of it, while the host made every type of it: all of them in one
  * tree, promoted at once. Where only one side changed, that side is what comes out; where both did, differently, it is a
  * conflict, and each strategy gives its side. What is refused changes nothing, and what is done can be undone to the inode.
  */
@@ -12,10 +12,10 @@ enum type { UNTOUCHED, ABSENT, FILE_TYPE, DIR_TYPE, LINK, FIFO, SOCKET, DEVICE, 
 static const char *const type_names[] = { "untouched", "absent", "file",   "dir",   "link",
 					  "fifo",      "socket", "device", "opaque" };
 
-enum side { BASE, SANDBOX, REALITY };
+enum side { BASE, SANDBOX, HOST };
 
 struct cell {
-	enum type base, sandbox, reality;
+	enum type base, sandbox, host;
 	char name[40];
 };
 
@@ -33,7 +33,7 @@ static bool is_dir(enum type type)
 /* What a side writes into what it makes; also its child's name, the link's target. */
 static const char *mark_of(enum side side)
 {
-	static const char *const marks[] = { "old", "sandbox", "reality" };
+	static const char *const marks[] = { "old", "sandbox", "host" };
 
 	return marks[side];
 }
@@ -173,22 +173,22 @@ static void make_sandbox_side(const struct bench *b, const struct cell *cell)
 	}
 }
 
-/* Reality moves on: its own object there, or within the same directory. */
-static void make_reality_side(const struct bench *b, const struct cell *cell)
+/* The host moves on: its own object there, or within the same directory. */
+static void make_host_side(const struct bench *b, const struct cell *cell)
 {
 	owned(free_ptr) char *path = bench_real(b, cell->name);
 
-	if (cell->reality == UNTOUCHED)
+	if (cell->host == UNTOUCHED)
 		return;
-	if (is_dir(cell->base) && is_dir(cell->reality)) {
-		owned(free_ptr) char *child = xasprintf("%s/%s", path, mark_of(REALITY));
+	if (is_dir(cell->base) && is_dir(cell->host)) {
+		owned(free_ptr) char *child = xasprintf("%s/%s", path, mark_of(HOST));
 
-		bench_write(child, mark_of(REALITY));
+		bench_write(child, mark_of(HOST));
 		return;
 	}
 	if (cell->base != ABSENT)
 		(void)tree_remove(AT_FDCWD, path);
-	make_type(path, cell->reality, REALITY);
+	make_type(path, cell->host, HOST);
 }
 
 static void open_matrix(struct matrix *m, enum type last)
@@ -197,7 +197,7 @@ static void open_matrix(struct matrix *m, enum type last)
 	m->count = 0;
 	for (enum type base = ABSENT; base <= last; base++) {
 		for (enum type sandbox = UNTOUCHED; sandbox <= OPAQUE; sandbox++) {
-			for (enum type reality = UNTOUCHED; reality <= last; reality++) {
+			for (enum type host = UNTOUCHED; host <= last; host++) {
 				struct cell *cell = &m->cells[m->count];
 
 				if (sandbox > last && sandbox != OPAQUE)
@@ -205,10 +205,10 @@ static void open_matrix(struct matrix *m, enum type last)
 				m->count++;
 				*cell = (struct cell){ .base = base,
 						       .sandbox = sandbox,
-						       .reality = reality };
+						       .host = host };
 				(void)snprintf(cell->name, sizeof(cell->name), "%s-%s-%s",
 					       type_names[base], type_names[sandbox],
-					       type_names[reality]);
+					       type_names[host]);
 				owned(free_ptr) char *path = bench_real(&m->bench, cell->name);
 
 				make_type(path, base, BASE);
@@ -221,7 +221,7 @@ static void open_matrix(struct matrix *m, enum type last)
 	bench_capture(&m->bench);
 	bench_tick();
 	for (size_t i = 0; i < m->count; i++)
-		make_reality_side(&m->bench, &m->cells[i]);
+		make_host_side(&m->bench, &m->cells[i]);
 	m->bench.request.allow_all = true;
 }
 
@@ -233,34 +233,33 @@ static bool is_plain_same(enum type one, enum type other)
 
 static bool is_conflict(const struct cell *cell)
 {
-	if (cell->sandbox == UNTOUCHED || cell->reality == UNTOUCHED ||
-	    is_plain_same(cell->base, cell->reality) ||
-	    is_plain_same(cell->sandbox, cell->reality) ||
+	if (cell->sandbox == UNTOUCHED || cell->host == UNTOUCHED ||
+	    is_plain_same(cell->base, cell->host) || is_plain_same(cell->sandbox, cell->host) ||
 	    (cell->sandbox == ABSENT && cell->base == ABSENT))
 		return false;
 	/*
 	 * Two directories are one, entry by entry. One in place of the base's is a conflict about what the base's got since;
 	 * where the base had none, it deletes nothing.
 	 */
-	if (is_dir(cell->sandbox) && is_dir(cell->reality))
+	if (is_dir(cell->sandbox) && is_dir(cell->host))
 		return cell->sandbox == OPAQUE && is_dir(cell->base);
 	/* What the sandbox made anew where both did away with the old, be it the same again, is its own to add. */
-	return cell->reality != ABSENT || !(is_plain_same(cell->sandbox, cell->base) ||
-					    (cell->sandbox == OPAQUE && is_dir(cell->base)));
+	return cell->host != ABSENT || !(is_plain_same(cell->sandbox, cell->base) ||
+					 (cell->sandbox == OPAQUE && is_dir(cell->base)));
 }
 
-/* The only conflict is about what reality put into a directory that the sandbox replaced. */
+/* The only conflict is about what the host put into a directory that the sandbox replaced. */
 static bool is_about_unseen(const struct cell *cell)
 {
-	return cell->sandbox == OPAQUE && is_dir(cell->base) && is_dir(cell->reality);
+	return cell->sandbox == OPAQUE && is_dir(cell->base) && is_dir(cell->host);
 }
 
 /* What must be there when it is promoted; THEIRS: conflicts are the sandbox's to win. */
 static void expected(const struct cell *cell, bool theirs, struct str *out)
 {
 	bool was_dir = is_dir(cell->base);
-	enum type reality = cell->reality == UNTOUCHED ? cell->base : cell->reality;
-	enum side reality_side = cell->reality == UNTOUCHED ? BASE : REALITY;
+	enum type host = cell->host == UNTOUCHED ? cell->base : cell->host;
+	enum side host_side = cell->host == UNTOUCHED ? BASE : HOST;
 	/* A socket is never promoted: its process is gone. */
 	bool takes_sandbox = cell->sandbox != UNTOUCHED && cell->sandbox != SOCKET &&
 			     !(cell->sandbox == ABSENT && cell->base == ABSENT) &&
@@ -270,16 +269,16 @@ static void expected(const struct cell *cell, bool theirs, struct str *out)
 		type_text(cell->sandbox, SANDBOX, out);
 		return;
 	}
-	if (!takes_sandbox && !is_dir(reality)) {
-		type_text(reality, reality_side, out);
+	if (!takes_sandbox && !is_dir(host)) {
+		type_text(host, host_side, out);
 		return;
 	}
 	/* A directory: of the base's entry what neither side took away, and each side's own. */
 	str_add_char(out, 'd');
-	if (was_dir && is_dir(reality) && !(takes_sandbox && cell->sandbox == OPAQUE))
+	if (was_dir && is_dir(host) && !(takes_sandbox && cell->sandbox == OPAQUE))
 		str_add(out, " old");
-	if (is_dir(cell->reality) && !(theirs && is_about_unseen(cell)))
-		str_add(out, " reality");
+	if (is_dir(cell->host) && !(theirs && is_about_unseen(cell)))
+		str_add(out, " host");
 	if (takes_sandbox)
 		str_add(out, " sandbox");
 }
@@ -391,7 +390,7 @@ int main(void)
 {
 	enum type last = geteuid() == 0 ? DEVICE : SOCKET;
 
-	test_strategy(last, STRATEGY_OURS, "reality wins");
+	test_strategy(last, STRATEGY_OURS, "the host wins");
 	test_strategy(last, STRATEGY_THEIRS, "the sandbox wins");
 	if (geteuid() == 0)
 		test_reviewed();

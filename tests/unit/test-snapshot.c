@@ -60,7 +60,7 @@ static void test_save_and_rewind(void)
 	tap_ok(snapshot_rollback(&box, NULL, saved, &fixture.err) == 0,
 	       "back to what the user made, past the automatic one");
 	shows(&box, "f", "one");
-	tap_ok(snapshot_rollback(&box, "base", saved, &fixture.err) == 0, "back to reality");
+	tap_ok(snapshot_rollback(&box, "base", saved, &fixture.err) == 0, "back to the host");
 	shows(&box, "f", "");
 	tap_ok(snapshot_list(&box, &list, &fixture.err) == 0 && list.count == 2 &&
 		       strcmp(list.items[0].name, "s1") == 0 &&
@@ -112,7 +112,7 @@ static void test_names(void)
 	request.name = "base";
 	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) < 0 &&
 		       fixture.err.code == ERROR_USAGE,
-	       "reality has its name already");
+	       "the host has its name already");
 	request.name = "s1";
 	request.message = "a \"message\"\nof two lines \\n \x1b[31m";
 	tap_ok(snapshot_take(&box, &request, &made, &fixture.err) == 0 && !made.layer[0],
@@ -148,7 +148,7 @@ static void test_branches(void)
 	tap_ok(snapshot_rollback(&box, NULL, saved, &fixture.err) == 0, "back without a name");
 	shows(&box, "f", "one");
 	tap_ok(snapshot_rollback(&box, "base", saved, &fixture.err) == 0 && !saved[0],
-	       "to reality, with nothing to save");
+	       "to the host, with nothing to save");
 	fixture_write(&box, "f", "afresh");
 	tap_ok(snapshot_rollback(&box, NULL, saved, &fixture.err) == 0, "nothing was made there");
 	shows(&box, "f", "");

@@ -125,7 +125,7 @@ def make_bench(program, price_program, rounds):
             target.chmod(0o755)
         copies.append(target if target.exists() else None)
     # Its companions lie beside the built one, or where an installed one looks for it.
-    for name in ("aisbx-more", "aisbx-wasm"):
+    for name in ("aisbx-full", "aisbx-wasm"):
         for beside in (name, f"../libexec/aisbx/{name}"):
             more = Path(program).parent / beside
             if more.exists():

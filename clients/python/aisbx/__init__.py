@@ -26,7 +26,7 @@ from .files import Files
 from .results import Change, Changes, Denial, EntryInfo, Promotion, RunResult, SandboxInfo, Snapshot
 from .sandbox import Sandbox, run, undo
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The names these have in E2B's package.
 SandboxException = SandboxError

@@ -46,7 +46,7 @@ class DeniedError(SandboxError):
 
 
 class ConflictError(SandboxError):
-    """Reality moved, or the name is taken. After ``promote``, ``promotion`` says where the two disagree."""
+    """The host moved, or the name is taken. After ``promote``, ``promotion`` says where the two disagree."""
 
     promotion: Optional["Promotion"] = None
 

@@ -143,7 +143,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Change:
-    """One path that differs from reality: ``op`` is added, modified, deleted, renamed or the like."""
+    """One path that differs from the host: ``op`` is added, modified, deleted, renamed or the like."""
 
     op: str
     path: str
@@ -161,7 +161,7 @@ class Change:
 class Promotion:
     """What a promotion did, or with ``dry_run`` would do.
 
-    ``conflicts`` are the places where reality moved, ``consent`` what a person has to agree to: each as the program
+    ``conflicts`` are the places where the host moved, ``consent`` what a person has to agree to: each as the program
     tells it. ``promotion_id`` is what ``undo`` takes; None when nothing was applied.
     """
 

@@ -40,7 +40,7 @@ def run(cmd: Command, *, workspace: Optional[str] = None, profile: Optional[str]
 class Sandbox:
     """A sandbox by name. ``create`` makes one, ``connect`` takes one that is there.
 
-    As a context manager it is removed at the end. Nothing in it reaches reality until ``promote``.
+    As a context manager it is removed at the end. Nothing in it reaches the host until ``promote``.
     """
 
     def __init__(self, name: str) -> None:
@@ -137,7 +137,7 @@ class Sandbox:
         return type(self)(chosen)
 
     def diff(self) -> List[Change]:
-        """What differs from reality as it was, path by path."""
+        """What differs from the host as it was, path by path."""
         return [Change.read(row) for row in program.ask("diff", "--json", "--", self.name)]
 
     def patch(self) -> str:
@@ -151,11 +151,11 @@ class Sandbox:
     def promote(self, paths: Optional[Sequence[str]] = None, *, strategy: Optional[str] = None, dry_run: bool = False,
                 allow_paths: Sequence[str] = (), gates: Sequence[str] = (),
                 snapshot: Union[str, Snapshot, None] = None, flags: Sequence[str] = ()) -> Promotion:
-        """Applies its changes (or those at PATHS alone) to reality, all or nothing; ``undo`` takes them back.
+        """Applies its changes (or those at PATHS alone) to the host, all or nothing; ``undo`` takes them back.
 
         Without PATHS all changes are applied; an empty list applies none.
 
-        Raises ConflictError where reality moved (``strategy`` decides: merge, ours, theirs, lww), ConsentError where a
+        Raises ConflictError where the host moved (``strategy`` decides: merge, ours, theirs, lww), ConsentError where a
         person has to agree (``allow_paths``), DeniedError where a gate does not hold. With ``dry_run`` nothing is
         applied, and conflicts and consents stand in the answer instead. ``flags`` are further flags of
         ``aisbx promote``, such as --kill for processes that still run.
@@ -180,7 +180,7 @@ class Sandbox:
         return promotion
 
     def refresh(self) -> None:
-        """Takes today's reality as its base."""
+        """Takes today's host as its base."""
         program.ask_one("refresh", "--json", "--", self.name)
 
     def __enter__(self) -> "Sandbox":

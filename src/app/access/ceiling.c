@@ -5,7 +5,7 @@
 #include "base/real_path.h"
 #include "app/sandbox/owner.h"
 #include "app/config/profile_load.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "app/change/workspace_parts.h"
 
 #include <string.h>
@@ -42,12 +42,12 @@ static int check_places(const char *word, const struct profile_pin *pin, const c
 /* The resolved workspace, owned by the caller; NULL when there is none. */
 static char *workspace_here(const char *const *env, struct error *err)
 {
-	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(plan_context_done) struct plan_context around = { 0 };
 	owned(request_done) struct request request;
 
 	request_init(&request);
 	request.environ = env;
-	if (surroundings_read(&request, &around, err) < 0)
+	if (plan_context_read(&request, &around, err) < 0)
 		return NULL;
 	return path_real(around.paths.workspace ? around.paths.workspace : around.host.cwd);
 }

@@ -5,10 +5,10 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/units.h"
-#include "driver/nursery.h"
+#include "driver/zygote_pool.h"
 #include "app/batch/batch_line.h"
 #include "app/batch/batch_worker.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 #define READ_SIZE 65536
 /* Answers that wait for an earlier one, per job: a slow line holds others up only so far. */
 #define WAITING_PER_JOB 16
-/* Input, signals, the nursery, the reader of the answers; then two of each worker. */
+/* Input, signals, the zygote pool, the reader of the answers; then two of each worker. */
 #define POLLS_FIXED 4
 
 struct job {
@@ -51,8 +51,8 @@ struct batch {
 	int signal_fd;
 	int out_fd; /* -1: not looked at any more */
 	bool is_stopped, is_late, all_ran;
-	uint64_t end_ns;	/* CLOCK_MONOTONIC; 0: none */
-	struct nursery nursery; /* zygotes for its lines */
+	uint64_t end_ns;		/* CLOCK_MONOTONIC; 0: none */
+	struct zygote_pool zygote_pool; /* zygotes for its lines */
 };
 
 static struct job *job_at(const struct batch *batch, size_t index)
@@ -296,13 +296,14 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 	polls[0] = (struct pollfd){ .fd = wants_input(batch) ? batch->options->fd : -1,
 				    .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = batch->signal_fd, .events = POLLIN };
-	polls[2] = (struct pollfd){ .fd = nursery_poll_fd(&batch->nursery), .events = POLLIN };
+	polls[2] =
+		(struct pollfd){ .fd = zygote_pool_poll_fd(&batch->zygote_pool), .events = POLLIN };
 	polls[3] = (struct pollfd){ .fd = batch->out_fd };
 	poll_hands(batch, polls + POLLS_FIXED);
 	if (poll(polls, POLLS_FIXED + 2 * batch->jobs, patience(batch)) < 0)
 		return errno == EINTR ? 0 : error_errno(err, ERROR_HOST, "poll");
 	if (polls[2].revents)
-		nursery_step(&batch->nursery);
+		zygote_pool_step(&batch->zygote_pool);
 	for (size_t i = 0; i < batch->jobs; i++) {
 		if (polls[POLLS_FIXED + 2 * i].revents || polls[POLLS_FIXED + 2 * i + 1].revents)
 			hear(batch, &batch->hands[i]);
@@ -338,8 +339,8 @@ static int listen_for_signals(struct batch *batch, struct error *err)
 static int prepare(struct batch *batch, struct error *err)
 {
 	const struct engine_batch *options = batch->options;
-	struct surroundings around;
-	int status = surroundings_read(options->base, &around, err);
+	struct plan_context around;
+	int status = plan_context_read(options->base, &around, err);
 
 	if (status == 0) {
 		batch->base = *options->base;
@@ -351,11 +352,12 @@ static int prepare(struct batch *batch, struct error *err)
 		batch->hands = xcalloc(batch->jobs, sizeof(*batch->hands));
 		for (unsigned i = 0; i < batch->jobs; i++)
 			batch->hands[i].worker = (struct batch_worker)BATCH_WORKER_INIT;
-		status = nursery_open(&batch->nursery, err) < 0 ? -1
-								: listen_for_signals(batch, err);
+		status = zygote_pool_open(&batch->zygote_pool, err) < 0
+				 ? -1
+				 : listen_for_signals(batch, err);
 	}
-	batch->work.nursery_fd = batch->nursery.run_fd;
-	surroundings_done(&around);
+	batch->work.zygote_pool_fd = batch->zygote_pool.run_fd;
+	plan_context_done(&around);
 	return status;
 }
 
@@ -373,7 +375,7 @@ static void clean_up(struct batch *batch)
 	}
 	for (size_t i = 0; i < batch->count; i++)
 		str_done(&job_at(batch, i)->answer);
-	nursery_close(&batch->nursery);
+	zygote_pool_close(&batch->zygote_pool);
 	free(batch->hands);
 	free(batch->ring);
 	free(batch->base.workspace);
@@ -389,7 +391,7 @@ int engine_batch(const struct engine_batch *options, enum batch_end *ret_end, st
 			       .out_fd = options->out_fd,
 			       .all_ran = true,
 			       .work = { .list_changes = options->list_changes, .owner = getpid() },
-			       .nursery = NURSERY_INIT };
+			       .zygote_pool = ZYGOTE_POOL_INIT };
 	owned(free_ptr) struct pollfd *polls = NULL;
 	int status;
 

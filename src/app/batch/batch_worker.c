@@ -8,7 +8,7 @@
 #include "base/process.h"
 #include "app/batch/batch_line.h"
 #include "app/run/engine.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "host/host.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ struct labour {
 	const struct batch_work *work;
 	int fd, post_fd;
 	int cwd_fd; /* where lines start that do not say where */
-	struct surroundings_memory memory;
+	struct plan_context_memory memory;
 	unsigned lines; /* so far */
 };
 
@@ -102,7 +102,7 @@ static void close_others(const struct labour *labour)
 	const int keep[] = { STDIN_FILENO,	     STDOUT_FILENO,
 			     STDERR_FILENO,	     labour->fd,
 			     labour->post_fd,	     labour->cwd_fd,
-			     labour->memory.host.fd, labour->work->nursery_fd };
+			     labour->memory.host.fd, labour->work->zygote_pool_fd };
 
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 }
@@ -125,7 +125,7 @@ static bool run_line(struct labour *labour, const struct batch_line *line, uint6
 	bool is_unused = false;
 	const struct engine_run_options options = { .capture = true,
 						    .list_changes = labour->work->list_changes,
-						    .nursery_fd = labour->work->nursery_fd,
+						    .zygote_pool_fd = labour->work->zygote_pool_fd,
 						    .memory = &labour->memory,
 						    .ret_is_unused = &is_unused };
 	owned(run_result_done) struct run_result result;

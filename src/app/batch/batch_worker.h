@@ -2,7 +2,7 @@
  * A worker of a batch: a process, forked from the one that reads, that does one line at a time.
  *
  * A line that needs a sandbox of its own is its worker's last: a process that has started one is not fit to start
- * another. Where zygotes do the work (driver/nursery.h) nothing of a line stays in its worker, which takes the next one:
+ * another. Where zygotes do the work (driver/zygote pool.h) nothing of a line stays in its worker, which takes the next one:
  * each such line still has a process, a view, limits and a record of its own.
  *
  * Line and answer lie in a file of the two that has no name, so that neither side ever waits for the other to read.
@@ -23,7 +23,7 @@
 struct batch_work {
 	const struct request *base; /* the flags of the command line */
 	bool list_changes;
-	int nursery_fd;
+	int zygote_pool_fd;
 	sigset_t mask; /* of the runs */
 	pid_t owner;   /* they end with it */
 };

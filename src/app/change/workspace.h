@@ -1,5 +1,5 @@
 /*
- * Named sandboxes as things to look at: listed, saved, compared, applied to reality and taken back.
+ * Named sandboxes as things to look at: listed, saved, compared, applied to the host and taken back.
  *
  * What comes back is data, as `--json` prints it; words for people are made from it by the operations. Running
  * commands in sandboxes is app/sandbox/sandbox.h.
@@ -73,7 +73,7 @@ struct engine_diff {
 struct diff_outcome {
 	bool differs;	 /* something changed */
 	bool is_partial; /* too much to look at all of it */
-	size_t stale; /* files of them that reality changed since, too; counted with PATCH_UNIFIED and PATCH_JSON */
+	size_t stale; /* files of them that the host changed since, too; counted with PATCH_UNIFIED and PATCH_JSON */
 };
 
 /* Writes what changed between two points. */
@@ -82,7 +82,7 @@ int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome
 
 /*
  * {sandbox, stale, oldest, drift, files: [{path, kind, changed}], drifted: [paths], base_taken, partial,
- * clock_stepped}: touched files that reality changed too, and how many others moved since the clone.
+ * clock_stepped}: touched files that the host changed too, and how many others moved since the clone.
  */
 int engine_status(const char *sandbox, struct value **ret_answer, struct error *err);
 
@@ -105,7 +105,7 @@ struct engine_promote {
 
 /*
  * {promotion_id, bundle, sandbox, target, dry_run, applied, merged, skipped, conflicts: [event], consent: [{path,
- * why, flag}], undo}. On ERROR_CONSENT and ERROR_CONFLICT the answer is set too and reality is as it was.
+ * why, flag}], undo}. On ERROR_CONSENT and ERROR_CONFLICT the answer is set too and the host is as it was.
  */
 int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
 		   struct error *err);

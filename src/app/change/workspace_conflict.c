@@ -1,4 +1,4 @@
-/* Conflicts with reality as events: which path, what each side is, which lines, and what may be done about it. */
+/* Conflicts with the host as events: which path, what each side is, which lines, and what may be done about it. */
 #include "app/change/workspace_conflict.h"
 
 #include "app/change/workspace_parts.h"

@@ -1,4 +1,4 @@
-/* Conflicts with reality as events, the same for programs, people and logs. */
+/* Conflicts with the host as events, the same for programs, people and logs. */
 #ifndef ENGINE_WORKSPACE_CONFLICT_H
 #define ENGINE_WORKSPACE_CONFLICT_H
 
@@ -10,7 +10,7 @@ struct value *workspace_choices(const char *kind);
 
 /*
  * {event, id, sandbox, snapshot, path, path_b64, kind, base, ours, theirs, hunks, names, resolution, loser, choices};
- * `ours` is reality, `theirs` the sandbox.
+ * `ours` is the host, `theirs` the sandbox.
  */
 struct value *workspace_conflict_event(const struct conflict *conflict,
 				       const struct promote_request *request,

@@ -1,4 +1,4 @@
-/* What changed between two points of a sandbox: reality, a snapshot, the present. */
+/* What changed between two points of a sandbox: the host, a snapshot, the present. */
 #include "app/git/git_named.h"
 #include "app/change/workspace_branch.h"
 #include "app/change/workspace_parts.h"
@@ -92,7 +92,7 @@ struct work {
 	struct diff_outcome outcome;
 };
 
-/* Compared with reality as it is: what that changed meanwhile is told apart. */
+/* Compared with the host as it is: what that changed meanwhile is told apart. */
 static bool wants_staleness(const struct engine_diff *diff)
 {
 	return !diff->range && (diff->form == PATCH_JSON || diff->form == PATCH_UNIFIED);
@@ -135,7 +135,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	return status;
 }
 
-/* From an ancestor, or from reality, to the new end: one stack tells all of it. */
+/* From an ancestor, or from the host, to the new end: one stack tells all of it. */
 static int diff_straight(const struct side *new, size_t old_from, struct work *work,
 			 struct error *err)
 {

@@ -1,4 +1,4 @@
-/* How far a sandbox is behind reality: touched files that moved there too, and how many others did. */
+/* How far a sandbox is behind the host: touched files that moved there too, and how many others did. */
 #include "app/change/workspace_parts.h"
 
 #include "base/clock.h"

@@ -3,7 +3,7 @@
 #include "app/config/profile_load.h"
 
 #include "base/fd.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/real_path.h"
 #include "base/yaml.h"
@@ -85,15 +85,15 @@ bool engine_profile_needs_yaml(const struct request *request, const char *worksp
 static int unknown_profile(const char *name, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (const struct profile_builtin *builtin = profile_builtins; builtin->name; builtin++)
-		nearest_try(&nearest, builtin->name);
+		suggest_try(&suggest, builtin->name);
 	return error_set(err, ERROR_NOT_FOUND,
 			 "no profile '%s'%s%s%s; `aisbx profile ls` lists them",
-			 str_shown(name, shown), nearest.best ? " (did you mean '" : "",
-			 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
+			 str_shown(name, shown), suggest.best ? " (did you mean '" : "",
+			 suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
 }
 
 /* Parses what the file REAL holds, which an error calls ORIGIN, and adds it as the next link. */
@@ -277,7 +277,7 @@ int engine_keep_profile(const struct request *request, char **ret_kept, struct e
 		return 0;
 	}
 	if (!engine_reads_yaml && engine_profile_needs_yaml(request, NULL))
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	sha256_start(&sum);
 	fields_begin(&copy, SANDBOX_PROFILE_KIND);
 	if (fill_chain(&chain, request, err) < 0)

@@ -1,4 +1,4 @@
-/* aisbx-more's answer to "can this process read YAML". */
+/* aisbx-full's answer to "can this process read YAML". */
 #include "app/config/reads_yaml.h"
 
 const bool engine_reads_yaml = true;

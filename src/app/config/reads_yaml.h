@@ -1,4 +1,4 @@
-/* Which of the two programs this is: aisbx-more reads YAML, aisbx hands such calls over to it. */
+/* Which of the two programs this is: aisbx-full reads YAML, aisbx hands such calls over to it. */
 #ifndef APP_READS_YAML_H
 #define APP_READS_YAML_H
 

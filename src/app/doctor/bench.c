@@ -37,7 +37,7 @@ void bench_check(struct bench *bench, const char *group, const char *name, const
 }
 
 /*
- * This is aisbx-more, but what people start is aisbx: two folders up and into bin when installed,
+ * This is aisbx-full, but what people start is aisbx: two folders up and into bin when installed,
  * the same folder in a build tree.
  */
 static char *find_program(void)

@@ -17,7 +17,7 @@
 struct choice {
 	const struct request *request;
 	const struct settings *profile;
-	const struct surroundings *around;
+	const struct plan_context *around;
 	struct str why;
 };
 
@@ -173,7 +173,7 @@ static bool takes(struct choice *choice)
 }
 
 const char *driver_choose(const struct request *request, const struct settings *profile,
-			  const struct surroundings *around, struct strv *notes)
+			  const struct plan_context *around, struct strv *notes)
 {
 	struct choice choice = { request, profile, around, STR_INIT };
 	const char *driver = takes(&choice) ? "wasm" : "linux";

@@ -3,11 +3,11 @@
 #define ENGINE_DRIVER_CHOICE_H
 
 #include "base/str.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "plan/request.h"
 
 /* "wasm" or "linux"; says which and why in NOTES. Reads the code that is about to run, and runs nothing. */
 const char *driver_choose(const struct request *request, const struct settings *profile,
-			  const struct surroundings *around, struct strv *notes);
+			  const struct plan_context *around, struct strv *notes);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/dir.h"
 #include "base/fd.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "app/config/scan_policy.h"
 #include "scan/scan.h"
@@ -248,16 +248,16 @@ int engine_scan_explain(const char *rule, struct str *out, struct value **ret_an
 	int found = scan_rule_named(rule);
 	const struct scan_rule_row *row = found < 0 ? NULL : &scan_rules[found];
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
 	if (!row) {
-		nearest_init(&nearest, rule);
+		suggest_init(&suggest, rule);
 		for (size_t i = 0; i < SCAN_RULES; i++)
-			nearest_try(&nearest, scan_rules[i].name);
+			suggest_try(&suggest, scan_rules[i].name);
 		return error_set(err, ERROR_NOT_FOUND,
 				 "no rule '%s'%s%s%s; `aisbx help scan` lists them",
-				 str_shown(rule, shown), nearest.best ? " (did you mean '" : "",
-				 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
+				 str_shown(rule, shown), suggest.best ? " (did you mean '" : "",
+				 suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
 	}
 	str_addf(out, "%s: %s (%s)\n\n%s\n\nInstead: %s.\n", row->name, row->message,
 		 scan_severity_name(row->severity), row->why, row->hint);

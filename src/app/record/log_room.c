@@ -17,13 +17,13 @@ static bool is_chosen(const struct run_result *result)
 	return len > 0 && result->run_id[len - 1] == '0';
 }
 
-/* aisbx-more links the other one, which wins: the hot program serves no owners. */
+/* aisbx-full links the other one, which wins: the hot program serves no owners. */
 __attribute__((weak)) int engine_log_trim_owner(const char *state_dir, const char *owner,
 						struct error *err)
 {
 	(void)state_dir;
 	(void)owner;
-	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 }
 
 void log_room_keep(const char *state_dir, const char *owner, const struct run_result *result)

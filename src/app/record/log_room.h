@@ -15,7 +15,7 @@
 /* After a run of OWNER (NULL: a person's): removes the oldest output beyond the bounds. */
 void log_room_keep(const char *state_dir, const char *owner, const struct run_result *result);
 
-/* Removes the oldest of OWNER's beyond its bounds. Only in aisbx-more, where programs are served. */
+/* Removes the oldest of OWNER's beyond its bounds. Only in aisbx-full, where programs are served. */
 int engine_log_trim_owner(const char *state_dir, const char *owner, struct error *err);
 
 #endif

@@ -12,9 +12,9 @@
 
 int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err)
 {
-	owned(surroundings_done) struct surroundings around;
+	owned(plan_context_done) struct plan_context around;
 
-	if (surroundings_read(request, &around, err) < 0)
+	if (plan_context_read(request, &around, err) < 0)
 		return -1;
 	return execute_plan(request, &around, ret_spec, NULL, err);
 }
@@ -24,7 +24,7 @@ int engine_plan(const struct request *request, struct spec *ret_spec, struct err
  * away, and has cost time.
  */
 static bool is_common(const struct request *request, const struct engine_run_options *options,
-		      const struct surroundings *around)
+		      const struct plan_context *around)
 {
 	const struct settings *flags = &request->flags;
 
@@ -34,14 +34,14 @@ static bool is_common(const struct request *request, const struct engine_run_opt
 	       flags->secret_header.count == 0 && !flags->seccomp && !flags->scan &&
 	       !flags->require_signature && flags->allow_degraded.count == 0 &&
 	       !request->settings_file && !options->compiles && !options->has_score &&
-	       options->nursery_fd <= 0 &&
+	       options->zygote_pool_fd <= 0 &&
 	       !engine_profile_needs_yaml(request, around->paths.workspace);
 }
 
 /* What is begun while the plan is made; NULL: nothing. */
 static struct launch_ahead *begin(const struct request *request,
 				  const struct engine_run_options *options,
-				  const struct surroundings *around)
+				  const struct plan_context *around)
 {
 	const struct driver *driver = driver_find("linux");
 	struct error ignored;
@@ -64,7 +64,7 @@ static void abandon(struct launch_ahead **ahead)
 int engine_run(const struct request *request, const struct engine_run_options *options,
 	       struct run_result *ret_result, struct error *err)
 {
-	owned(surroundings_done) struct surroundings around;
+	owned(plan_context_done) struct plan_context around;
 	owned(spec_done) struct spec spec;
 	owned(abandon) struct launch_ahead *ahead = NULL;
 	uint64_t asked_ns = clock_now_ns();
@@ -72,10 +72,10 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (surroundings_find(request, &around, err) < 0)
+	if (plan_context_find(request, &around, err) < 0)
 		return -1;
 	ahead = begin(request, options, &around);
-	if (surroundings_look(options->memory, &around, err) < 0)
+	if (plan_context_look(options->memory, &around, err) < 0)
 		return -1;
 	if (execute_plan(request, &around, &spec, NULL, err) < 0)
 		return -1;

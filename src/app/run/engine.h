@@ -16,10 +16,10 @@ struct engine_run_options {
 	/* With capture: the result's stdout is what the command wrote, secrets as well, and is in no log. Never shown. */
 	bool is_exact;
 	bool has_score; /* descriptor 3 of this process is the command's, too: checks of a race */
-	bool list_changes; /* fill the result's `changed` (--name-status) */
-	int nursery_fd;	   /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
-	bool compiles;	   /* this run is there to compile a language of the wasm driver */
-	struct surroundings_memory
+	bool list_changes;  /* fill the result's `changed` (--name-status) */
+	int zygote_pool_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
+	bool compiles;	    /* this run is there to compile a language of the wasm driver */
+	struct plan_context_memory
 		*memory; /* facts that this process has read before; NULL: none */
 	/* Called for the first few denials when they happen; NULL: all wait for the result. */
 	void (*denied)(const struct denial *denial, void *cookie);

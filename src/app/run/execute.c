@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "driver/driver.h"
 #include "app/prepare/alias_search.h"
 #include "app/prepare/mask_lists.h"
@@ -26,10 +26,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In aisbx-more only. */
+/* In aisbx-full only. */
 #pragma weak driver_choose
 
-/* In the hot program: a seccomp file or a profile that is not built in is for aisbx-more. */
+/* In the hot program: a seccomp file or a profile that is not built in is for aisbx-full. */
 static bool needs_libraries(const struct request *request, const char *workspace)
 {
 	return !engine_reads_yaml &&
@@ -78,7 +78,7 @@ static int check_defaults(const struct settings *flags, const struct spec_limits
  * Variables are the command's own business.
  */
 static int plan_narrowed(const struct request *request, struct settings *profile,
-			 const struct surroundings *around, struct spec *ret_spec,
+			 const struct plan_context *around, struct spec *ret_spec,
 			 struct error *err)
 {
 	owned(strv_done) struct strv left_out = STRV_INIT;
@@ -100,7 +100,7 @@ static int plan_narrowed(const struct request *request, struct settings *profile
 
 /* --driver auto: the request as if it had named the driver that was chosen; *ret_driver holds its name. */
 static int choose_driver(struct request *request, const struct settings *profile,
-			 const struct surroundings *around, char **ret_driver, struct strv *notes,
+			 const struct plan_context *around, char **ret_driver, struct strv *notes,
 			 struct error *err)
 {
 	const char *asked = request->flags.driver ? request->flags.driver : profile->driver;
@@ -108,7 +108,7 @@ static int choose_driver(struct request *request, const struct settings *profile
 	if (!asked || strcmp(asked, "auto") != 0 || request->only_narrows)
 		return 0;
 	if (!engine_reads_yaml)
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	*ret_driver = xstrdup(driver_choose(request, profile, around, notes));
 	request->flags.driver = *ret_driver;
 	/* What counts instructions is of no use to a native command, and was said for the other case. */
@@ -117,7 +117,7 @@ static int choose_driver(struct request *request, const struct settings *profile
 	return 0;
 }
 
-int execute_plan(const struct request *given, const struct surroundings *around,
+int execute_plan(const struct request *given, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
 	owned(settings_done) struct settings profile;
@@ -128,7 +128,7 @@ int execute_plan(const struct request *given, const struct surroundings *around,
 
 	settings_init(&profile);
 	if (needs_libraries(request, around->paths.workspace))
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
 	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
 			    err) < 0 ||
@@ -275,7 +275,7 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 	struct error ignored;
 	int status;
 
-	if (!price_without("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
+	if (!bench_skip("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
 		return -1;
 	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
 	if (status < 0)
@@ -299,7 +299,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
 					   .is_exact = how->options->is_exact,
-					   .nursery_fd = how->options->nursery_fd,
+					   .zygote_pool_fd = how->options->zygote_pool_fd,
 					   .ahead = how->ahead,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,

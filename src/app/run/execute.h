@@ -3,11 +3,11 @@
 #define ENGINE_EXECUTE_H
 
 #include "app/run/engine.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "run/run.h"
 
 /* Plans; *ret_settings (unless NULL) is the profile with the request's flags laid over it, the caller's to free. */
-int execute_plan(const struct request *request, const struct surroundings *around,
+int execute_plan(const struct request *request, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err);
 
 /* A run that goes on without its caller. */

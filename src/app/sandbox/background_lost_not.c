@@ -1,4 +1,4 @@
-/* The hot program's answer about a command whose supervisor was killed; aisbx-more links the other one, which wins. */
+/* The hot program's answer about a command whose supervisor was killed; aisbx-full links the other one, which wins. */
 #include "app/sandbox/background.h"
 
 __attribute__((weak)) int engine_exec_lost(const char *state_dir, const char *exec_id,
@@ -7,5 +7,5 @@ __attribute__((weak)) int engine_exec_lost(const char *state_dir, const char *ex
 	(void)state_dir;
 	(void)exec_id;
 	(void)ret_result;
-	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 }

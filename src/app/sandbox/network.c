@@ -21,7 +21,7 @@ void network_place_done(struct network_place *place)
 	fd_close(&place->keeper_fd);
 	free(place->run_id);
 	spec_done(&place->spec);
-	surroundings_done(&place->around);
+	plan_context_done(&place->around);
 	request_done(&place->request);
 	sandbox_place_close(&place->place);
 }
@@ -56,7 +56,7 @@ int network_place_open(const char *sandbox, const char *workspace, struct networ
 		return open_sandbox(sandbox, ret_place, err);
 	ret_place->request.environ = (const char *const *)environ;
 	ret_place->request.workspace = workspace ? xstrdup(workspace) : NULL;
-	if (surroundings_read(&ret_place->request, &ret_place->around, err) < 0)
+	if (plan_context_read(&ret_place->request, &ret_place->around, err) < 0)
 		return -1;
 	if (!ret_place->around.paths.workspace)
 		return error_set(err, ERROR_USAGE,

@@ -11,7 +11,7 @@
 struct network_place {
 	struct sandbox_place place; /* with has_sandbox */
 	struct request request;
-	struct surroundings around;
+	struct plan_context around;
 	struct spec spec;
 	int keeper_fd; /* -1: nobody runs in it */
 	char *run_id; /* of a run without a name, that keeper_fd reaches; nothing else is known of it */

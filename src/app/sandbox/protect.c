@@ -21,7 +21,7 @@
 
 #define WATCHES_MAX 65536
 #define EVENTS_SIZE 65536
-/* How often it is looked at what reality removed or replaced, while anything is marked; that is held meanwhile. */
+/* How often it is looked at what the host removed or replaced, while anything is marked; that is held meanwhile. */
 #define LOOK_MS 1000
 /* A look takes as long as there are changes: between two of them it rests so many times as long. */
 #define REST 4

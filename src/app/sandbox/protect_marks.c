@@ -246,7 +246,7 @@ static void drop(struct protect_marks *marks, struct protect_mark *mark)
 	*mark = marks->items[--marks->count];
 }
 
-/* Whether reality still has the file there; what it removed or replaced is ours to read as long as it is held. */
+/* Whether the host still has the file there; what it removed or replaced is ours to read as long as it is held. */
 static bool settle(const struct protect_marks *marks, const struct sandbox *sandbox, int root_fd,
 		   struct protect_mark *mark)
 {

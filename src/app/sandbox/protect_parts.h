@@ -8,7 +8,7 @@
 
 /* A large base that is marked. */
 struct protect_mark {
-	int fd; /* of the file, held: reality may remove it */
+	int fd; /* of the file, held: the host may remove it */
 	struct origin_record record;
 };
 
@@ -27,7 +27,7 @@ int protect_marks_check(struct error *err);
  */
 void protect_marks_init(struct protect_marks *marks, const struct sandbox *sandbox);
 
-/* Marks what was written down as too large to be kept; takes over what reality removed or replaced meanwhile. */
+/* Marks what was written down as too large to be kept; takes over what the host removed or replaced meanwhile. */
 void protect_marks_update(struct protect_marks *marks, const struct sandbox *sandbox);
 
 /* Nobody will be there to be asked: keeps what is left. */

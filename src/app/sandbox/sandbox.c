@@ -27,7 +27,7 @@ int engine_store(struct store *ret_store, struct error *err)
 	struct error ignored;
 
 	memset(&host, 0, sizeof(host));
-	if (host_read_caller(&host, err) < 0 || surroundings_check_store(&host, err) < 0 ||
+	if (host_read_caller(&host, err) < 0 || plan_context_check_store(&host, err) < 0 ||
 	    store_open(host.data_dir, ret_store, err) < 0)
 		return -1;
 	sandbox_sweep(ret_store, NULL);
@@ -106,10 +106,10 @@ int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_re
 }
 
 int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
-			struct surroundings *ret_around, struct error *err)
+			struct plan_context *ret_around, struct error *err)
 {
 	if (engine_sandbox_request(sandbox, ret_request, err) < 0 ||
-	    surroundings_read(ret_request, ret_around, err) < 0)
+	    plan_context_read(ret_request, ret_around, err) < 0)
 		return -1;
 	/* Where the caller stands now says nothing about it. */
 	if (sandbox_makes_workspace(sandbox))
@@ -118,7 +118,7 @@ int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_reque
 }
 
 /* What the request asks for must be possible now; what it becomes is planned at each start. */
-static int plan_once(const struct request *request, struct surroundings *around,
+static int plan_once(const struct request *request, struct plan_context *around,
 		     struct spec *ret_spec, struct error *err)
 {
 	struct request trial = *request;
@@ -132,7 +132,7 @@ static int plan_once(const struct request *request, struct surroundings *around,
 	strv_add(&command, "true");
 	if (trial.command.count == 0)
 		trial.command = command;
-	status = surroundings_read(request, around, err) < 0
+	status = plan_context_read(request, around, err) < 0
 			 ? -1
 			 : execute_plan(&trial, around, ret_spec, &settings, err);
 	if (status == 0)
@@ -153,7 +153,7 @@ static uint64_t expiry(const struct request *request, uint64_t ttl_ms)
 }
 
 /* What a start reads again. WORDS must be empty. */
-static int write_words(const struct request *request, const struct surroundings *around,
+static int write_words(const struct request *request, const struct plan_context *around,
 		       const struct spec *spec, struct strv *words, struct error *err)
 {
 	owned(request_done) struct request kept;
@@ -168,7 +168,7 @@ static int write_words(const struct request *request, const struct surroundings 
 }
 
 static int make(struct sandbox_place *place, const struct request *request,
-		const struct engine_create *create, const struct surroundings *around,
+		const struct engine_create *create, const struct plan_context *around,
 		const struct spec *spec, struct error *err)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
@@ -216,7 +216,7 @@ int engine_create(const struct request *given, const struct engine_create *creat
 	const struct request *request = &with_profile;
 	owned(free_ptr) char *profile = NULL;
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(plan_context_done) struct plan_context around = { 0 };
 	owned(spec_done) struct spec spec;
 
 	spec_init(&spec);
@@ -288,7 +288,7 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	const struct request *request = &with_profile;
 	owned(free_ptr) char *profile = NULL;
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(plan_context_done) struct plan_context around = { 0 };
 	const struct engine_create create = { .name = name, .ttl_ms = ttl_ms };
 	struct execute how = { .options = options,
 			       .owner = request->owner,
@@ -306,7 +306,7 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	if (sandbox_check_name(name, err) < 0 || engine_keep_profile(given, &profile, err) < 0)
 		return -1;
 	with_profile.kept_profile = profile;
-	if (surroundings_read(request, &around, err) < 0 ||
+	if (plan_context_read(request, &around, err) < 0 ||
 	    execute_plan(request, &around, &spec, &settings, err) < 0 ||
 	    protect_check(&settings, err) < 0 ||
 	    make(&place, request, &create, &around, &spec, err) < 0)

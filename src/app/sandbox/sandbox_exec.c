@@ -38,7 +38,7 @@
 struct plan_memory {
 	struct spec spec;
 	struct settings settings;
-	struct surroundings around;
+	struct plan_context around;
 	struct request request;
 	uint64_t since_ns; /* clock_stamp_ns() before the plan was made */
 };
@@ -47,7 +47,7 @@ static void plan_memory_done(struct plan_memory *memory)
 {
 	spec_done(&memory->spec);
 	settings_done(&memory->settings);
-	surroundings_done(&memory->around);
+	plan_context_done(&memory->around);
 	request_done(&memory->request);
 }
 

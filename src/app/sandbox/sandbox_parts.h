@@ -3,7 +3,7 @@
 #define ENGINE_SANDBOX_PARTS_H
 
 #include "app/sandbox/sandbox.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "plan/request.h"
 
 /* A store with one sandbox of it. Must not be moved: one points to the other. */
@@ -28,7 +28,7 @@ bool sandbox_makes_workspace(const struct sandbox *sandbox);
 
 /* Looks around for a start of the sandbox: its request, and the host as it is now. */
 int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
-			struct surroundings *ret_around, struct error *err);
+			struct plan_context *ret_around, struct error *err);
 
 /* Lays a sandbox's layers and top into a spec made of its request. Its lock is held. */
 int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err);
@@ -55,7 +55,7 @@ struct git;
 size_t sandbox_put_paths(const struct git *git, const struct origin_records *records, size_t from,
 			 struct strv *words);
 void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *unkept);
-/* Before a promotion: takes over what reality has no more. */
+/* Before a promotion: takes over what the host has no more. */
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
 
 /*

@@ -21,7 +21,7 @@ static void forget_spec(void *cookie)
 
 static int plan_masks(const struct sandbox *sandbox, struct spec *ret_spec, struct error *err)
 {
-	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(plan_context_done) struct plan_context around = { 0 };
 	owned(request_done) struct request request = { 0 };
 
 	if (sandbox_look_around(sandbox, &request, &around, err) < 0)

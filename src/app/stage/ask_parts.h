@@ -2,39 +2,39 @@
 #ifndef ENGINE_ASK_PARTS_H
 #define ENGINE_ASK_PARTS_H
 
-#include "app/stage/promotion_ask.h"
+#include "app/stage/approval.h"
 
 /* So many paths are shown; their number, and what the answer is bound to, stands for all of them. */
 #define TOLD_PATHS 1000
 
 /* The directory of all of them, locked: decisions and questions come one after the other. */
-int ask_files_open(int *ret_fd, struct error *err);
-int ask_file_read(int dir_fd, const char *id, struct value **ret_ask, struct error *err);
-int ask_file_write(int dir_fd, const struct value *ask, struct error *err);
+int approval_files_open(int *ret_fd, struct error *err);
+int approval_read(int dir_fd, const char *id, struct value **ret_ask, struct error *err);
+int approval_write(int dir_fd, const struct value *ask, struct error *err);
 /* Room for one more question of OWNER's: moot ones and old answers make place, others wait for a person. */
-int ask_files_make_room(int dir_fd, const char *owner, struct error *err);
+int approval_files_make_room(int dir_fd, const char *owner, struct error *err);
 
-bool ask_is_pending(const struct value *ask);
+bool approval_is_pending(const struct value *ask);
 /* Whether another question that waits is about the same bundle. */
-bool ask_is_shared(int dir_fd, const struct value *ask);
+bool approval_is_shared(int dir_fd, const struct value *ask);
 /* The id of the sandbox that has the name now, owned by the caller; NULL with ERR. */
-char *ask_sandbox_id(const char *word, struct error *err);
+char *approval_sandbox_id(const char *word, struct error *err);
 
 /*
  * Looks at what is asked for and adds to ROW what the person is shown, and what the answer is bound to. On failure
  * *ret_refusal may be an answer that says more.
  */
-int ask_fill_promotion(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
-		       struct value **ret_refusal, struct error *err);
-int ask_fill_stages(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
-		    struct value **ret_refusal, struct error *err);
-int ask_fill_commit(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
-		    struct value **ret_refusal, struct error *err);
+int ask_fill_promotion(const struct approval_request *ask, const char *sandbox_id,
+		       struct value *row, struct value **ret_refusal, struct error *err);
+int approval_fill_stages(const struct approval_request *ask, const char *sandbox_id,
+			 struct value *row, struct value **ret_refusal, struct error *err);
+int approval_fill_commit(const struct approval_request *ask, const char *sandbox_id,
+			 struct value *row, struct value **ret_refusal, struct error *err);
 
 /* Does what was asked for, exactly that, and adds to ASK what came of it. On failure nothing was done. */
 int ask_apply_promotion(struct value *ask, const char *const *env, struct error *err);
-int ask_apply_stages(struct value *ask, const char *const *env, struct error *err);
-int ask_apply_commit(struct value *ask, const char *const *env, struct error *err);
+int approval_apply_stages(struct value *ask, const char *const *env, struct error *err);
+int approval_apply_commit(struct value *ask, const char *const *env, struct error *err);
 
 /* "WHY PATH" of each trigger that ASK shows, as engine_promote takes them. */
 void ask_read_agreed(const struct value *ask, struct strv *ret_agreed);

@@ -2,7 +2,7 @@
  * The clone of a target with a bundle on top: what the target would be.
  *
  * The bundle goes in by a tar archive that is unpacked inside, by the clone's own tar: whatever a path or a link of the
- * bundle leads to, it leads to it in the clone. Reality is looked at before, to decide, and again after: what moved in
+ * bundle leads to, it leads to it in the clone. The host is looked at before, to decide, and again after: what moved in
  * between was decided from what is no more.
  */
 #include "app/stage/stage_parts.h"

@@ -14,7 +14,7 @@ struct stage_file {
 void stage_file_init(struct stage_file *file);
 void stage_file_done(struct stage_file *file);
 
-/* Reads the pipeline from reality; one that lies in WORKSPACE needs the user's trust: else ERROR_CONSENT. */
+/* Reads the pipeline from the host; one that lies in WORKSPACE needs the user's trust: else ERROR_CONSENT. */
 int stage_file_read(struct stage_file *file, const struct engine_stage *wish, const char *workspace,
 		    struct error *err);
 

@@ -38,7 +38,7 @@ int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_t
 		return -1;
 	request.environ = (const char *const *)environ;
 	if (!engine_reads_yaml && engine_profile_needs_yaml(&request, opened.sandbox.workspace))
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	if (engine_load_profile(&request, opened.sandbox.workspace, &profile, &notes, err) < 0)
 		return -1;
 	settings_merge(&profile, &request.flags);

@@ -3,7 +3,7 @@
 
 #include "base/fd.h"
 #include "base/json_read.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 
 #include <fcntl.h>
@@ -56,11 +56,11 @@ static const struct kind_row kinds[] = {
 static int find_intent(const char *word, enum intent *ret_intent, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, word);
+	suggest_init(&suggest, word);
 	for (size_t i = 0; i < INTENT_COUNT; i++) {
-		nearest_try(&nearest, intent_names[i]);
+		suggest_try(&suggest, intent_names[i]);
 		if (strcmp(word, intent_names[i]) == 0) {
 			*ret_intent = (enum intent)i;
 			return 0;
@@ -68,8 +68,8 @@ static int find_intent(const char *word, enum intent *ret_intent, struct error *
 	}
 	return error_set(err, ERROR_USAGE,
 			 "intent '%s' is none of run, test, build, format, lint, bench%s%s%s",
-			 str_shown(word, shown), nearest.best ? " (did you mean " : "",
-			 nearest.best ? nearest.best : "", nearest.best ? "?)" : "");
+			 str_shown(word, shown), suggest.best ? " (did you mean " : "",
+			 suggest.best ? suggest.best : "", suggest.best ? "?)" : "");
 }
 
 static void set_script(struct strv *command, const char *script)

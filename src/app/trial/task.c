@@ -7,7 +7,7 @@
 #include "app/trial/gates.h"
 #include "app/trial/intent.h"
 #include "app/record/record.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "app/trial/trial.h"
 #include "spec/settings_value.h"
 
@@ -110,13 +110,13 @@ static int hold_to_ceiling(const struct engine_task *given, struct task *task, s
 /* Without a command, what the project itself says. */
 static int complete_task(struct task *task, struct error *err)
 {
-	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(plan_context_done) struct plan_context around = { 0 };
 
 	if (task->request.command.count > 0)
 		return 0;
 	if (!task->intent)
 		return error_set(err, ERROR_INPUT, "neither command nor script nor intent");
-	if (surroundings_read(&task->request, &around, err) < 0)
+	if (plan_context_read(&task->request, &around, err) < 0)
 		return -1;
 	return intent_find(task->intent,
 			   around.paths.workspace ? around.paths.workspace : around.host.cwd,

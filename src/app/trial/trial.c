@@ -13,7 +13,7 @@
 
 /* What the sandbox was made with, and the request over it. */
 static int lay_over(const struct sandbox *sandbox, const struct request *request,
-		    struct request *ret_whole, struct surroundings *around, struct error *err)
+		    struct request *ret_whole, struct plan_context *around, struct error *err)
 {
 	if (sandbox_look_around(sandbox, ret_whole, around, err) < 0)
 		return -1;
@@ -32,7 +32,7 @@ static int run_in(const char *name, const struct request *request,
 		  struct run_result *ret_result, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
-	owned(surroundings_done) struct surroundings around = { 0 };
+	owned(plan_context_done) struct plan_context around = { 0 };
 	struct execute how = { .options = options,
 			       .owner = request->owner,
 			       .asked_ns = clock_now_ns(),

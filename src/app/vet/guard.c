@@ -7,7 +7,7 @@
 #include "base/own.h"
 #include "base/wildcard.h"
 #include "app/record/record.h"
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 #include "plan/mask_list.h"
 
 #include <errno.h>
@@ -110,11 +110,11 @@ static void record(const struct strv *command, const struct guard_verdict *verdi
 int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,
 		 struct error *err)
 {
-	owned(surroundings_done) struct surroundings around;
+	owned(plan_context_done) struct plan_context around;
 	owned(guard_reading_free) struct guard_reading *reading = NULL;
 	const char *workspace;
 
-	if (surroundings_read(request, &around, err) < 0)
+	if (plan_context_read(request, &around, err) < 0)
 		return -1;
 	workspace = around.paths.workspace ? around.paths.workspace : around.host.cwd;
 	struct guard_request question = { .command = &request->command,

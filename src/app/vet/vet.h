@@ -27,7 +27,7 @@ struct vetting {
 	size_t count;
 };
 
-/* Whether this process image can vet (aisbx-more can). */
+/* Whether this process image can vet (aisbx-full can). */
 extern const bool engine_can_vet;
 
 /*

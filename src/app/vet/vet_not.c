@@ -1,4 +1,4 @@
-/* The hot program cannot vet; aisbx-more links the other answers, which win. */
+/* The hot program cannot vet; aisbx-full links the other answers, which win. */
 #include "base/own.h"
 #include "app/vet/guard_read.h"
 #include "app/vet/vet.h"
@@ -13,7 +13,7 @@ __attribute__((weak)) int engine_vet(struct spec *spec, const struct strv *set,
 	(void)set;
 	(void)result;
 	(void)ret_vetting;
-	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 }
 
 __attribute__((weak)) void vetting_done(struct vetting *vetting)
@@ -27,7 +27,7 @@ __attribute__((weak)) int guard_read(struct guard_request *request, const char *
 	(void)request;
 	(void)environment;
 	(void)ret_reading;
-	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 }
 
 __attribute__((weak)) void guard_reading_free(struct guard_reading **reading)

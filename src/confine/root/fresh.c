@@ -2,7 +2,7 @@
 #include "confine/root/fresh.h"
 
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "base/str.h"
 #include "confine/mask/mask.h"
 #include "confine/root/mount.h"
@@ -231,7 +231,7 @@ static int prepare_proc(struct fresh *fresh, struct error *err)
 		return error_context(err,
 				     "a fresh /proc is refused; in a container, unmask its /proc");
 	fresh->quota_fd = sysctl_open_last(fresh->proc_fd);
-	for (size_t i = price_without("proc-masks") ? sizeof(proc_hidden) : 0;
+	for (size_t i = bench_skip("proc-masks") ? sizeof(proc_hidden) : 0;
 	     i < sizeof(proc_hidden) / sizeof(proc_hidden[0]); i++) {
 		if (hide_proc_entry(fresh, proc_hidden[i]) < 0)
 			return error_errno(err, ERROR_HOST, "cannot mask /proc/%s", proc_hidden[i]);

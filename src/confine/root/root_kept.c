@@ -4,7 +4,7 @@
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/place_name.h"
+#include "base/path_hash.h"
 #include "base/tree.h"
 #include "confine/mask/mask.h"
 
@@ -23,7 +23,7 @@
 
 /* Under these names a unit's things are found; the record in `units` says whose they are. */
 struct names {
-	char upper[PLACE_NAME_SIZE], work[PLACE_NAME_SIZE], new[PLACE_NAME_SIZE];
+	char upper[PATH_HASH_SIZE], work[PATH_HASH_SIZE], new[PATH_HASH_SIZE];
 };
 
 /* PATH as layers are opened: for privileged builders a clone that shows the sandbox's ids. */
@@ -94,9 +94,9 @@ static void name_unit(const struct kept_unit *unit, struct names *ret_names)
 
 	(void)snprintf(place, sizeof(place), "%s%s",
 		       strcmp(unit->source, unit->target) == 0 ? "" : "at:", unit->target);
-	place_name('u', place, ret_names->upper);
-	place_name('w', place, ret_names->work);
-	place_name('n', place, ret_names->new);
+	path_hash('u', place, ret_names->upper);
+	path_hash('w', place, ret_names->work);
+	path_hash('n', place, ret_names->new);
 }
 
 static bool has_record(const struct str *units, const char *name)
@@ -114,7 +114,7 @@ static bool has_record(const struct str *units, const char *name)
 /* One record: the name's digits, a blank, the path, NUL. A NUL in front ends what a killed start may have begun. */
 static int add_record(int top_fd, const char *name, const char *path, struct error *err)
 {
-	char record[PATH_MAX + PLACE_NAME_SIZE];
+	char record[PATH_MAX + PATH_HASH_SIZE];
 	int len = snprintf(record, sizeof(record), "%c%s %s", '\0', name + 2, path);
 	owned(fd_close) int fd = openat(
 		top_fd, "units", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);

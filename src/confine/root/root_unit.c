@@ -3,7 +3,7 @@
 
 #include "base/clean_path.h"
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "confine/mask/mask.h"
 #include "confine/mask/mask_cache.h"
 #include "confine/root/mount.h"
@@ -361,7 +361,7 @@ static int add_lowers(struct root_builder *builder, const char *source, bool mas
 	struct mask_layer mask = { -1, source, ids == NULL, ids };
 	int lower = -1;
 
-	masked = masked && !price_without("masks") && has_masks_below(builder->spec, source);
+	masked = masked && !bench_skip("masks") && has_masks_below(builder->spec, source);
 	if (layers->lower_count > 0 && kept_is_inside(builder->spec, source))
 		return add_base(builder, source, masked, layers, err);
 	if (open_lower(builder, source, &lower, err) < 0)

@@ -1,7 +1,7 @@
 /* The parts of a Docker or OCI seccomp profile, read from JSON one by one. */
 #include "confine/seccomp/oci_rule.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -50,28 +50,28 @@ operators[] = {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* "KEY: WHAT 'GIVEN'; did you mean 'BEST'?" */
-static int refuse(struct error *err, const char *what, const struct nearest *nearest)
+static int refuse(struct error *err, const char *what, const struct suggest *suggest)
 {
 	char shown[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_INPUT, "%s '%s'%s%s%s", what, str_shown(nearest->given, shown),
-			 nearest->best ? "; did you mean '" : "",
-			 nearest->best ? nearest->best : "", nearest->best ? "'?" : "");
+	return error_set(err, ERROR_INPUT, "%s '%s'%s%s%s", what, str_shown(suggest->given, shown),
+			 suggest->best ? "; did you mean '" : "",
+			 suggest->best ? suggest->best : "", suggest->best ? "'?" : "");
 }
 
 int oci_check_keys(const struct value *map, const char *where, const char *const *keys,
 		   struct error *err)
 {
 	for (size_t i = 0; i < map->many.count; i++) {
-		struct nearest nearest;
+		struct suggest suggest;
 		size_t k = 0;
 
-		nearest_init(&nearest, map->many.keys[i]);
+		suggest_init(&suggest, map->many.keys[i]);
 		while (keys[k] && strcmp(keys[k], map->many.keys[i]) != 0)
-			nearest_try(&nearest, keys[k++]);
+			suggest_try(&suggest, keys[k++]);
 		if (keys[k])
 			continue;
-		(void)refuse(err, "unknown key", &nearest);
+		(void)refuse(err, "unknown key", &suggest);
 		return where[0] ? error_context(err, "%s", where) : -1;
 	}
 	return 0;
@@ -97,7 +97,7 @@ int oci_action_read(const struct value *map, const char *action_key, const char 
 {
 	const char *text = value_get_text(map, action_key);
 	int64_t number = EPERM;
-	struct nearest nearest;
+	struct suggest suggest;
 
 	if (!text)
 		return error_set(err, ERROR_INPUT, "%s is missing", action_key);
@@ -106,15 +106,15 @@ int oci_action_read(const struct value *map, const char *action_key, const char 
 	if (strcmp(text, "SCMP_ACT_NOTIFY") == 0)
 		return error_set(err, ERROR_INPUT,
 				 "%s: SCMP_ACT_NOTIFY is not possible in a sandbox", action_key);
-	nearest_init(&nearest, text);
+	suggest_init(&suggest, text);
 	for (size_t i = 0; i < COUNT(actions); i++) {
-		nearest_try(&nearest, actions[i].name);
+		suggest_try(&suggest, actions[i].name);
 		if (strcmp(actions[i].name, text) != 0)
 			continue;
 		*ret_answer = actions[i].answer | (actions[i].has_data ? (uint32_t)number : 0);
 		return 0;
 	}
-	(void)refuse(err, "unknown action", &nearest);
+	(void)refuse(err, "unknown action", &suggest);
 	return error_context(err, "%s", action_key);
 }
 
@@ -226,7 +226,7 @@ static int read_cond(const struct value *arg, uint32_t answer, struct seccomp_co
 	int64_t index = -1, value = 0, second = 0;
 	const char *text = arg->kind == VALUE_MAP ? value_get_text(arg, "op") : NULL;
 	bool permits = answer == SECCOMP_RET_ALLOW || answer == SECCOMP_RET_LOG;
-	struct nearest nearest;
+	struct suggest suggest;
 	size_t i = 0;
 
 	if (!text)
@@ -238,11 +238,11 @@ static int read_cond(const struct value *arg, uint32_t answer, struct seccomp_co
 		return -1;
 	if (index < 0)
 		return error_set(err, ERROR_INPUT, "index is missing");
-	nearest_init(&nearest, text);
+	suggest_init(&suggest, text);
 	while (i < COUNT(operators) && strcmp(operators[i].name, text) != 0)
-		nearest_try(&nearest, operators[i++].name);
+		suggest_try(&suggest, operators[i++].name);
 	if (i == COUNT(operators))
-		return refuse(err, "unknown comparison", &nearest);
+		return refuse(err, "unknown comparison", &suggest);
 	*ret_cond = (struct seccomp_cond){
 		.arg = (uint8_t)index,
 		.is_wide = true,

@@ -12,7 +12,7 @@
 #include "confine/seccomp/oci_seccomp.h"
 
 #include "base/json_read.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/seccomp/oci_rule.h"
@@ -79,16 +79,16 @@ static void insert_clause(struct call *call, const struct seccomp_clause *clause
 static int unknown_name(const char *name, size_t index, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (int nr = 0; nr < NUMBERS; nr++) {
 		if (seccomp_syscall_name(nr))
-			nearest_try(&nearest, seccomp_syscall_name(nr));
+			suggest_try(&suggest, seccomp_syscall_name(nr));
 	}
 	return error_set(err, ERROR_INPUT, "syscalls[%zu].names: no system call '%s'%s%s%s", index,
-			 str_shown(name, shown), nearest.best ? "; did you mean '" : "",
-			 nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+			 str_shown(name, shown), suggest.best ? "; did you mean '" : "",
+			 suggest.best ? suggest.best : "", suggest.best ? "'?" : "");
 }
 
 static int add_name(struct profile *profile, const struct oci_rule *rule, const char *name,

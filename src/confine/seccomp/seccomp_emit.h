@@ -2,7 +2,7 @@
  * From rules about system calls to a classic BPF program.
  *
  * The program checks the architecture, then searches the number in a balanced tree whose leaves are
- * answers or argument checks. Runs at build time for the filters compiled in and in aisbx-more for
+ * answers or argument checks. Runs at build time for the filters compiled in and in aisbx-full for
  * filters read from a file.
  */
 #ifndef CONFINE_SECCOMP_EMIT_H

@@ -7,7 +7,7 @@
 #include <linux/filter.h>
 
 /*
- * Reads and compiles the OCI profile PATH; errors name the file. ret->filter is heap and the caller's. Only aisbx-more
+ * Reads and compiles the OCI profile PATH; errors name the file. ret->filter is heap and the caller's. Only aisbx-full
  * can: it needs the JSON reader. In the hot program this is always an error.
  */
 int seccomp_file_compile(const char *path, struct sock_fprog *ret, struct error *err);

@@ -1,4 +1,4 @@
-/* The hot program's answer to a filter in a file; aisbx-more links the other one, which wins. */
+/* The hot program's answer to a filter in a file; aisbx-full links the other one, which wins. */
 #include "confine/seccomp/seccomp_file.h"
 
 __attribute__((weak)) int seccomp_file_compile(const char *path, struct sock_fprog *ret,

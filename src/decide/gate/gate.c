@@ -1,7 +1,7 @@
 /* Gates: the small language of conditions, read and decided. */
 #include "decide/gate/gate.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -56,16 +56,16 @@ static int unknown_word(const char *text, size_t len, struct error *err)
 {
 	owned(free_ptr) char *word = xstrndup(text, len);
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, word);
+	suggest_init(&suggest, word);
 	for (size_t i = 0; i < METRIC_COUNT; i++)
-		nearest_try(&nearest, metric_rows[i].name);
+		suggest_try(&suggest, metric_rows[i].name);
 	for (size_t i = 0; i < sizeof(word_rows) / sizeof(word_rows[0]); i++)
-		nearest_try(&nearest, word_rows[i].text);
-	if (nearest.best)
+		suggest_try(&suggest, word_rows[i].text);
+	if (suggest.best)
 		return error_set(err, ERROR_USAGE, "gate: '%s' is no condition; did you mean '%s'?",
-				 str_shown(word, shown), nearest.best);
+				 str_shown(word, shown), suggest.best);
 	return error_set(err, ERROR_USAGE,
 			 "gate: '%s' is no condition; use tests==pass, no-network-violations, "
 			 "scan==clean, cmd:COMMAND, or one of diff.files, diff.lines, duration, "

@@ -1,7 +1,7 @@
 /* Races: attempts collected, outcomes ranked. */
 #include "decide/race/race.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@ static const char *const rule_names[RACE_RULES_MAX] = { "score", "small", "fast"
 static int find_rule(const char *word, enum race_rule *ret_rule, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, word);
+	suggest_init(&suggest, word);
 	for (size_t i = 0; i < RACE_RULES_MAX; i++) {
-		nearest_try(&nearest, rule_names[i]);
+		suggest_try(&suggest, rule_names[i]);
 		if (strcmp(rule_names[i], word) == 0) {
 			*ret_rule = (enum race_rule)i;
 			return 0;
@@ -25,8 +25,8 @@ static int find_rule(const char *word, enum race_rule *ret_rule, struct error *e
 	}
 	return error_set(err, ERROR_USAGE,
 			 "prefer: '%s' is none of score, small, fast, memory%s%s%s",
-			 str_shown(word, shown), nearest.best ? " (did you mean " : "",
-			 nearest.best ? nearest.best : "", nearest.best ? "?)" : "");
+			 str_shown(word, shown), suggest.best ? " (did you mean " : "",
+			 suggest.best ? suggest.best : "", suggest.best ? "?)" : "");
 }
 
 int race_rules_parse(const char *text, struct race_rules *ret_rules, struct error *err)

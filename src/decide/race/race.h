@@ -54,7 +54,7 @@ void race_plan_done(struct race_plan *plan);
 /* Adds "NAME=SCRIPT". A name of [a-z0-9][a-z0-9._-]* that is not there yet. */
 int race_add_words(struct race_plan *plan, const char *words, struct error *err);
 
-/* Adds what a race file says. Errors begin with ORIGIN:LINE. Needs libyaml: in aisbx-more only. */
+/* Adds what a race file says. Errors begin with ORIGIN:LINE. Needs libyaml: in aisbx-full only. */
 int race_read(const char *bytes, size_t len, const char *origin, struct race_plan *plan,
 	      struct error *err);
 

@@ -1,7 +1,7 @@
 /* Pipeline files: YAML in, stages out; every mistake with its line. */
 #include "decide/stage/pipeline.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/units.h"
 #include "base/value_reader.h"
@@ -47,20 +47,20 @@ static int read_choice(const struct pipeline_reader *reader, const struct value 
 	const char *word = value_is_word(item) ? item->text.bytes : "";
 	char shown[STR_SHOWN_SIZE];
 	owned(str_done) struct str all = STR_INIT;
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, word);
+	suggest_init(&suggest, word);
 	for (; *choices; choices++) {
 		if (strcmp(*choices, word) == 0) {
 			*ret_choice = *choices;
 			return 0;
 		}
-		nearest_try(&nearest, *choices);
+		suggest_try(&suggest, *choices);
 		str_addf(&all, "%s%s", all.len ? ", " : "", *choices);
 	}
 	error_set(reader->file.err, ERROR_INPUT, "'%s: %s' (%s %s)", key, str_shown(word, shown),
-		  nearest.best ? "did you mean" : "use one of",
-		  nearest.best ? nearest.best : str_cstr(&all));
+		  suggest.best ? "did you mean" : "use one of",
+		  suggest.best ? suggest.best : str_cstr(&all));
 	return value_reader_at(&reader->file, item);
 }
 
@@ -185,7 +185,7 @@ static int read_word_key(const struct pipeline_reader *reader, const struct valu
 	}
 	if (strcmp(key, "after") == 0)
 		return value_reader_text(&reader->file, item, key, &stage->after_name);
-	return value_reader_unknown(&reader->file, item, key, nearest_of(key, stage_keys));
+	return value_reader_unknown(&reader->file, item, key, suggest_of(key, stage_keys));
 }
 
 static int read_key(const struct pipeline_reader *reader, const struct value *item, const char *key,

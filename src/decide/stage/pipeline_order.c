@@ -1,7 +1,7 @@
 /* Which stage comes after which: names resolved, circles and double targets refused, an order found. */
 #include "decide/stage/pipeline.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 
 #include <string.h>
@@ -24,16 +24,16 @@ size_t pipeline_find(const struct pipeline *pipeline, const char *name, struct e
 {
 	size_t found = index_of(pipeline, name);
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
 	if (found != PIPELINE_NONE)
 		return found;
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (size_t i = 0; i < pipeline->count; i++)
-		nearest_try(&nearest, pipeline->stages[i].name);
+		suggest_try(&suggest, pipeline->stages[i].name);
 	error_set(err, ERROR_NOT_FOUND, "there is no stage '%s'%s%s%s", str_shown(name, shown),
-		  nearest.best ? " (did you mean '" : "", nearest.best ? nearest.best : "",
-		  nearest.best ? "'?)" : "");
+		  suggest.best ? " (did you mean '" : "", suggest.best ? suggest.best : "",
+		  suggest.best ? "'?)" : "");
 	return PIPELINE_NONE;
 }
 

@@ -28,8 +28,8 @@ struct attach_task {
 	const struct spec *spec;
 	int fd; /* to the keeper; borrowed */
 	bool has_ended, has_figures, is_asking;
-	bool is_gone;	  /* the keeper, and with it everybody */
-	bool was_crowded; /* as many processes as permitted were there at the end */
+	bool is_gone;  /* the keeper, and with it everybody */
+	bool pids_hit; /* as many processes as permitted were there at the end */
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
 	struct process_used used;
@@ -187,7 +187,7 @@ static void hear(struct attach_task *task)
 		task->task.ended_ns = message->at_ns;
 		task->task.wait_status = message->ended.wait_status;
 		task->used = message->ended.used;
-		task->was_crowded = message->ended.is_crowded;
+		task->pids_hit = message->ended.pids_hit;
 		if (message->ended.is_stopped)
 			task->task.note = "ended, because the sandbox was stopped meanwhile";
 		break;
@@ -318,7 +318,7 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 	ret_usage->pids = task->now.tasks;
 	ret_usage->oom_kills = task->now.oom_kills - task->before.oom_kills;
 	ret_usage->pids_refused =
-		task->now.pids_refused - task->before.pids_refused + task->was_crowded;
+		task->now.pids_refused - task->before.pids_refused + task->pids_hit;
 	ret_usage->disk_full = task->now.disk_stops > task->before.disk_stops;
 	ret_usage->inodes_full = task->now.inode_stops > task->before.inode_stops;
 	ret_usage->disk_stopped =

@@ -34,8 +34,8 @@ struct linux_task {
 	struct process_used used;
 	bool has_used;
 	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
-	bool was_full, was_crammed; /* the writable layer was seen full: of bytes, of files */
-	bool was_crowded;	    /* as many processes as permitted were there at the end */
+	bool was_full, inodes_hit;  /* the writable layer was seen full: of bytes, of files */
+	bool pids_hit;		    /* as many processes as permitted were there at the end */
 	struct moves moves;	    /* renames that wait */
 	int kept_fd;		    /* the top of a named sandbox, or -1 */
 	struct disk_watch disk;
@@ -245,7 +245,7 @@ static void handle_message(struct linux_task *task, int fd)
 		task->task.ended_ns = report.ended_ns;
 		task->used = report.used;
 		task->has_used = true;
-		task->was_crowded = report.is_crowded;
+		task->pids_hit = report.pids_hit;
 		task->task.state = TASK_ENDED;
 		break;
 	case LAUNCH_FAILED:
@@ -374,13 +374,13 @@ static void linux_kill(struct task *base)
 /* Whoever fills it is refused by the filesystem; nobody needs to be stopped. */
 static void look_at_quota(struct linux_task *task, struct task_usage *usage)
 {
-	bool is_full, is_crammed;
+	bool is_full, inodes_hit;
 
-	quota_look(&task->quota, &is_full, &is_crammed);
+	quota_look(&task->quota, &is_full, &inodes_hit);
 	task->was_full |= is_full;
-	task->was_crammed |= is_crammed;
+	task->inodes_hit |= inodes_hit;
 	usage->disk_full = task->was_full;
-	usage->inodes_full = task->was_crammed;
+	usage->inodes_full = task->inodes_hit;
 }
 
 static void sample_disk(struct linux_task *task, struct task_usage *usage)
@@ -393,17 +393,17 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 				       : disk_watch_is_over(&task->disk);
 
 		task->was_full |= is_over && !task->disk.is_entries;
-		task->was_crammed |= is_over && task->disk.is_entries;
+		task->inodes_hit |= is_over && task->disk.is_entries;
 		usage->disk_bytes = task->disk.bytes;
 		usage->disk_limit_bytes = task->disk.limit_bytes;
 		usage->disk_full = task->was_full;
-		usage->inodes_full = task->was_crammed;
+		usage->inodes_full = task->inodes_hit;
 		/* Should the quota not hold, the watch does. */
 		if (task->quota.is_on && !is_over) {
 			look_at_quota(task, usage);
 			return;
 		}
-		usage->disk_stopped = task->was_full || task->was_crammed;
+		usage->disk_stopped = task->was_full || task->inodes_hit;
 		if (usage->disk_stopped)
 			task->task.degraded |= 1u << LAYER_DISK;
 		return;
@@ -415,9 +415,9 @@ static void sample_disk(struct linux_task *task, struct task_usage *usage)
 	usage->disk_limit_bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
 	usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 	task->was_full |= fs.f_bfree == 0;
-	task->was_crammed |= fs.f_bfree != 0 && fs.f_ffree == 0;
+	task->inodes_hit |= fs.f_bfree != 0 && fs.f_ffree == 0;
 	usage->disk_full = task->was_full;
-	usage->inodes_full = task->was_crammed;
+	usage->inodes_full = task->inodes_hit;
 }
 
 static void sample_without_group(struct linux_task *task, struct task_usage *usage)
@@ -447,7 +447,7 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	*ret_usage = (struct task_usage){ 0 };
 	sample_disk(task, ret_usage);
 	if (!task->launch.has_group) {
-		ret_usage->pids_refused = task->was_crowded;
+		ret_usage->pids_refused = task->pids_hit;
 		sample_without_group(task, ret_usage);
 		return;
 	}

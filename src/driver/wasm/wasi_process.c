@@ -181,7 +181,7 @@ static uint64_t prepare(const struct wasi_call *call, struct subscription *one,
 /* Waits until one of COUNT is there: descriptors by poll, the nearest clock by its timeout. */
 static int wait_for(const struct wasi_call *call, struct subscription *list, uint32_t count)
 {
-	uint64_t nearest = UINT64_MAX;
+	uint64_t suggest = UINT64_MAX;
 	struct pollfd polls[EVENTS_MAX];
 	struct timespec wait;
 	int ready;
@@ -189,15 +189,15 @@ static int wait_for(const struct wasi_call *call, struct subscription *list, uin
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t at_most = prepare(call, &list[i], &polls[i]);
 
-		nearest = at_most < nearest ? at_most : nearest;
+		suggest = at_most < suggest ? at_most : suggest;
 	}
-	wait = (struct timespec){ (time_t)(nearest / 1000000000u), (long)(nearest % 1000000000u) };
-	ready = ppoll(polls, count, nearest == UINT64_MAX ? NULL : &wait, NULL);
+	wait = (struct timespec){ (time_t)(suggest / 1000000000u), (long)(suggest % 1000000000u) };
+	ready = ppoll(polls, count, suggest == UINT64_MAX ? NULL : &wait, NULL);
 	/* Those clocks have come that are not behind the one that was waited for. */
 	for (uint32_t i = 0; i < count; i++)
 		list[i].is_due =
 			list[i].error ||
-			(list[i].tag == TAG_CLOCK ? ready == 0 && list[i].timeout <= nearest
+			(list[i].tag == TAG_CLOCK ? ready == 0 && list[i].timeout <= suggest
 						  : polls[i].revents != 0);
 	return ready;
 }

@@ -1,7 +1,7 @@
 /*
  * Zygotes: an engine with its module, or an interpreter that is started already, forked for each snippet.
  *
- *   the run            nursery (P)            keeper (K)            zygote, in its sandbox       its child
+ *   the run            zygote pool (P)            keeper (K)            zygote, in its sandbox       its child
  *   -------            -----------            ----------            ----------------------       ---------
  *   key, spec, words,
  *   streams ---------> finds or makes a
@@ -15,7 +15,7 @@
  *
  * Everything that differs from run to run travels with the run; everything else is in the key, so two runs share a zygote
  * only where a sandbox made for one would be the sandbox of the other to the letter. A zygote does one run at a time. A
- * nursery belongs to one process, which forks it, and dies with it; so do its keepers, and with them the sandboxes.
+ * zygote pool belongs to one process, which forks it, and dies with it; so do its keepers, and with them the sandboxes.
  *
  * One message each on SOCK_SEQPACKET, descriptors in the order of the enums.
  */
@@ -29,13 +29,13 @@
 #include <stdint.h>
 
 enum zygote_kind {
-	ZYGOTE_READY = 1, /* zygote to keeper, keeper to nursery: the next one may come */
+	ZYGOTE_READY = 1, /* zygote to keeper, keeper to zygote pool: the next one may come */
 	ZYGOTE_RUN,
 	ZYGOTE_KILL,	/* keeper to zygote */
 	ZYGOTE_STARTED, /* keeper to run */
 	ZYGOTE_USAGE,	/* keeper to run, now and then */
 	ZYGOTE_ENDED,	/* zygote to keeper to run */
-	ZYGOTE_REFUSED, /* nursery or keeper to run: nothing ran, do it without a zygote */
+	ZYGOTE_REFUSED, /* zygote pool or keeper to run: nothing ran, do it without a zygote */
 };
 
 /* Of a RUN on its way to the keeper. */
@@ -70,7 +70,7 @@ struct zygote_message {
 	bool is_started;	/* RUN: by an interpreter that is started already */
 	uint32_t argc;		/* RUN: how many of the words are arguments */
 	uint64_t fuel, time_ms; /* RUN: its budgets */
-	char key[SHA256_HEX_SIZE];	  /* RUN to the nursery */
+	char key[SHA256_HEX_SIZE];	  /* RUN to the zygote pool */
 	char module_key[SHA256_HEX_SIZE]; /* RUN: for a new keeper, who finds the module anew */
 	int wait_status;		  /* ENDED */
 	uint64_t began_ns, ended_ns;

@@ -28,7 +28,7 @@ struct zygote_task {
 	const struct spec *spec;
 	int fd;
 	bool is_refused;
-	bool was_full, was_crammed; /* the writable layer was seen full: of bytes, of files */
+	bool was_full, inodes_hit; /* the writable layer was seen full: of bytes, of files */
 	struct task_usage usage;
 };
 
@@ -43,7 +43,7 @@ bool zygote_fits(const struct spec *spec, const struct driver_io *io)
 		if (io->tty[i] || io->fds[i] < 0)
 			return false;
 	}
-	return io->nursery_fd > 0 && !io->has_score && !spec->seccomp && view_fits(spec);
+	return io->zygote_pool_fd > 0 && !io->has_score && !spec->seccomp && view_fits(spec);
 }
 
 /* Variables by which an interpreter finds code at its start; it then has to see the workspace while it starts. */
@@ -199,7 +199,7 @@ static int ask(struct zygote_task *task, const struct driver_io *io, const struc
 		[ASK_FD_REPORT] = wish->report_fd,
 	};
 
-	if (fd_send(io->nursery_fd, &message, sizeof(message), fds, ASK_FD_COUNT) < 0)
+	if (fd_send(io->zygote_pool_fd, &message, sizeof(message), fds, ASK_FD_COUNT) < 0)
 		return error_errno(err, ERROR_HOST, "zygote");
 	return 0;
 }
@@ -358,9 +358,9 @@ static void zygote_sample(struct task *base, struct task_usage *ret_usage)
 	ret_usage->disk_limit_bytes = (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize;
 	ret_usage->disk_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 	task->was_full |= fs.f_bfree == 0;
-	task->was_crammed |= fs.f_bfree != 0 && fs.f_ffree == 0;
+	task->inodes_hit |= fs.f_bfree != 0 && fs.f_ffree == 0;
 	ret_usage->disk_full = task->was_full;
-	ret_usage->inodes_full = task->was_crammed;
+	ret_usage->inodes_full = task->inodes_hit;
 }
 
 static int zygote_check(const struct spec *spec, struct error *err)

@@ -16,7 +16,7 @@ struct zygote_wish {
 	int report_fd;		/* the runner's end of its report; borrowed */
 };
 
-/* Asks the io's nursery. */
+/* Asks the io's zygote pool. */
 int zygote_start(const struct spec *spec, const struct driver_io *io,
 		 const struct zygote_wish *wish, struct task **ret_task, struct error *err);
 

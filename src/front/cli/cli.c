@@ -2,7 +2,7 @@
 #include "front/cli/cli.h"
 
 #include "base/fd.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "front/cli/options.h"
 #include "front/cli/show.h"
@@ -82,15 +82,15 @@ static int perform(struct showing *showing, char *const *words)
 static int unknown_verb(const char *word, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, word);
+	suggest_init(&suggest, word);
 	for (const struct op *const *at = ops; *at; at++)
-		nearest_try(&nearest, (*at)->name);
+		suggest_try(&suggest, (*at)->name);
 	(void)str_shown(*word ? word : "''", shown);
-	if (nearest.best)
+	if (suggest.best)
 		return error_set(err, ERROR_USAGE, "%s: unknown verb (did you mean %s?)", shown,
-				 nearest.best);
+				 suggest.best);
 	return error_set(err, ERROR_USAGE, "%s: unknown verb (aisbx help lists them)", shown);
 }
 

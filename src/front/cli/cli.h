@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* Returned by cli_main when the verb lives in aisbx-more: call it with the same argv. */
+/* Returned by cli_main when the verb lives in aisbx-full: call it with the same argv. */
 #define CLI_NEEDS_LIBRARIES (-1)
 
 /* Everything from argv to the exit status. ENV is borrowed for the call. */

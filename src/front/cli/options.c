@@ -1,7 +1,7 @@
 /* argv into a call: long flags with or without '=', short letters, `--` before a command. */
 #include "front/cli/options.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 
 #include <stdlib.h>
@@ -36,31 +36,31 @@ static const struct setting_row *find_setting(const struct op *op, const char *n
 	return row && row->flag ? row : NULL;
 }
 
-static void try_names(struct nearest *nearest, const struct op *op)
+static void try_names(struct suggest *suggest, const struct op *op)
 {
 	for (const struct op_param *param = op->params; param && param->name; param++)
-		nearest_try(nearest, param->name);
+		suggest_try(suggest, param->name);
 	for (const struct op_param *param = op_common_params; param->name; param++)
-		nearest_try(nearest, param->name);
+		suggest_try(suggest, param->name);
 	if (!(op->flags & OP_SETTINGS))
 		return;
 	for (const struct setting_row *row = setting_rows; row->name; row++) {
 		if (row->flag)
-			nearest_try(nearest, row->name);
+			suggest_try(suggest, row->name);
 	}
 }
 
 static int unknown_flag(const struct op *op, const char *name, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, name);
-	try_names(&nearest, op);
+	suggest_init(&suggest, name);
+	try_names(&suggest, op);
 	(void)str_shown(name, shown);
-	if (nearest.best)
+	if (suggest.best)
 		return error_set(err, ERROR_USAGE, "--%s: unknown flag (did you mean --%s?)", shown,
-				 nearest.best);
+				 suggest.best);
 	return error_set(err, ERROR_USAGE, "--%s: unknown flag (aisbx help %s lists them)", shown,
 			 op->name);
 }

@@ -356,7 +356,7 @@ void calls_turn(struct server *server)
 {
 	struct call **slot = &server->calls;
 
-	nursery_look(&server->nursery);
+	zygote_pool_look(&server->zygote_pool);
 	while (*slot) {
 		struct call *call = *slot;
 
@@ -382,8 +382,8 @@ size_t calls_polls(struct server *server, struct pollfd *polls, size_t room)
 {
 	size_t count = 0;
 
-	polls[count++] =
-		(struct pollfd){ .fd = nursery_poll_fd(&server->nursery), .events = POLLIN };
+	polls[count++] = (struct pollfd){ .fd = zygote_pool_poll_fd(&server->zygote_pool),
+					  .events = POLLIN };
 	for (struct call *call = server->calls; call && room - count >= 3; call = call->next) {
 		if (!call->pid)
 			continue;
@@ -433,5 +433,5 @@ void calls_end(struct server *server, unsigned grace_ms)
 	}
 	server->waiting = 0;
 	spare_end(server);
-	nursery_close(&server->nursery);
+	zygote_pool_close(&server->zygote_pool);
 }

@@ -24,7 +24,7 @@
  */
 #define REPORT_FD 9
 /* The way to the server's zygotes. */
-#define NURSERY_FD 10
+#define ZYGOTE_POOL_FD 10
 /* Where calls come from, to one that waits for them. */
 #define ORDER_FD 11
 
@@ -58,19 +58,19 @@ static void show_progress(const char *what)
 }
 
 /* Neither the server's streams nor its descriptors or signals are the operation's. */
-static int settle(const sigset_t *mask, int input_fd, int report_fd, int nursery_fd)
+static int settle(const sigset_t *mask, int input_fd, int report_fd, int zygote_pool_fd)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int kept[] = { 0, 1, 2, REPORT_FD, NURSERY_FD };
+	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD };
 
 	if (null_fd < 0 || dup2(input_fd >= 0 ? input_fd : null_fd, STDIN_FILENO) < 0 ||
 	    dup2(null_fd, STDOUT_FILENO) < 0)
 		return -1;
 	/* Out of the way of the number that the report gets. */
-	nursery_fd = fcntl(nursery_fd, F_DUPFD_CLOEXEC, NURSERY_FD + 1);
+	zygote_pool_fd = fcntl(zygote_pool_fd, F_DUPFD_CLOEXEC, ZYGOTE_POOL_FD + 1);
 	if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
 		return -1;
-	if (nursery_fd < 0 || dup3(nursery_fd, NURSERY_FD, O_CLOEXEC) < 0)
+	if (zygote_pool_fd < 0 || dup3(zygote_pool_fd, ZYGOTE_POOL_FD, O_CLOEXEC) < 0)
 		return -1;
 	fd_close_others(kept, sizeof(kept) / sizeof(kept[0]));
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -108,9 +108,9 @@ _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd,
 
 	/* Killed without a word, the server takes its calls along. */
 	parent_end_follow(call->session->server->pid, SIGKILL);
-	if (settle(mask, input_fd, report_fd, call->session->server->nursery.run_fd) < 0)
+	if (settle(mask, input_fd, report_fd, call->session->server->zygote_pool.run_fd) < 0)
 		_exit(1);
-	call->work.call.nursery_fd = NURSERY_FD;
+	call->work.call.zygote_pool_fd = ZYGOTE_POOL_FD;
 	perform(call, &frames);
 	(void)fd_write_all(REPORT_FD, frames.data, frames.len);
 	_exit(0);
@@ -173,7 +173,7 @@ static bool take_order(struct call_order *ret_order, struct rpc_message *ret_mes
 /* Nobody is to find anything here of the call before: no descriptor, and nobody who was started and may end some time. */
 static bool is_fit(const struct call *call)
 {
-	const int kept[] = { 0, 1, 2, REPORT_FD, NURSERY_FD, ORDER_FD };
+	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD, ORDER_FD };
 	siginfo_t info;
 
 	if (!call->work.call.is_unused ||
@@ -201,7 +201,7 @@ static bool perform_next(struct session *session, const char *name, bool is_last
 	tool_call_init(&call.work, order.tool, &session->server->ceiling, session->server->environ);
 	if (tool_call_read(&call.work, value_get(message.params, "arguments"), &err) < 0)
 		return false;
-	call.work.call.nursery_fd = NURSERY_FD;
+	call.work.call.zygote_pool_fd = ZYGOTE_POOL_FD;
 	perform(&call, &frames);
 	is_last = is_last || !is_fit(&call);
 	if (!is_last) {
@@ -225,7 +225,7 @@ _Noreturn void call_child_ahead(struct server *server, int order_fd, int report_
 	/* Nobody who looks is to take it for a call that goes on and on. */
 	(void)prctl(PR_GET_NAME, name);
 	(void)prctl(PR_SET_NAME, SPARE_NAME);
-	if (settle(&server->child_mask, order_fd, report_fd, server->nursery.run_fd) < 0 ||
+	if (settle(&server->child_mask, order_fd, report_fd, server->zygote_pool.run_fd) < 0 ||
 	    dup3(STDIN_FILENO, ORDER_FD, O_CLOEXEC) < 0 || dup2(STDOUT_FILENO, STDIN_FILENO) < 0)
 		_exit(1);
 	warm_up();

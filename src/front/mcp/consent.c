@@ -122,7 +122,7 @@ static void tell_question(const struct value *ask, struct str *out)
 }
 
 /*
- * Gates see the whole sandbox and say nothing of what reality became meanwhile: they do not decide about parts of it, nor
+ * Gates see the whole sandbox and say nothing of what the host became meanwhile: they do not decide about parts of it, nor
  * where the sandbox's version would win over somebody else's. Those of the workspace alone would vouch for themselves. Nor
  * do they see what git's own data bring: whatever lies in a git directory is for a person.
  */

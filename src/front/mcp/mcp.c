@@ -81,7 +81,7 @@ int op_mcp_run(struct op_call *call, struct error *err)
 {
 	struct server server = { .environ = call->environ,
 				 .pid = getpid(),
-				 .nursery = NURSERY_INIT,
+				 .zygote_pool = ZYGOTE_POOL_INIT,
 				 .spares = SPARES_INIT };
 	const char *address = op_arg_text(call, "http");
 	owned(free_ptr) char *owner = NULL;
@@ -97,11 +97,11 @@ int op_mcp_run(struct op_call *call, struct error *err)
 		return -1;
 	server.ceiling.owner = owner;
 	if (!owner || read_ceiling(call, &server.ceiling, err) < 0 ||
-	    nursery_open(&server.nursery, err) < 0)
+	    zygote_pool_open(&server.zygote_pool, err) < 0)
 		status = -1;
 	else
 		status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
-	nursery_close(&server.nursery);
+	zygote_pool_close(&server.zygote_pool);
 	consent_done(&server);
 	ceiling_profiles_done(&server.ceiling.profiles);
 	return status;

@@ -90,7 +90,7 @@ struct server {
 	int64_t last_asked;
 	struct put_question *questions; /* consent.c's */
 	bool is_ending;
-	struct nursery nursery; /* zygotes for the runs of its tools */
+	struct zygote_pool zygote_pool; /* zygotes for the runs of its tools */
 	struct spares spares;
 };
 

@@ -149,7 +149,7 @@ static bool has_truths(const struct attach_message *message)
 		       are_truths(&message->rule.is_removal, 1);
 	if (message->kind == ATTACH_NETWORK)
 		return are_truths(&message->network.has_gateway, 1);
-	return message->kind != ATTACH_ENDED || (are_truths(&message->ended.is_crowded, 1) &&
+	return message->kind != ATTACH_ENDED || (are_truths(&message->ended.pids_hit, 1) &&
 						 are_truths(&message->ended.is_stopped, 1));
 }
 

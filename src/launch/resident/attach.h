@@ -107,7 +107,7 @@ struct attach_message {
 		struct error error;
 		struct {
 			int wait_status;
-			bool is_crowded; /* it ended among as many processes as were permitted */
+			bool pids_hit;	 /* it ended among as many processes as were permitted */
 			bool is_stopped; /* with the whole sandbox, which somebody asked for */
 			struct process_used used;
 		} ended;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "confine/landlock.h"
 #include "confine/root/root.h"
 #include "confine/sysctl.h"
@@ -129,10 +129,10 @@ static int seal(struct resident *resident, struct error *err)
 	umask(022);
 	if (seal_privileges(err) < 0)
 		return -1;
-	if (start->landlock_abi >= 2 && !price_without("landlock") &&
+	if (start->landlock_abi >= 2 && !bench_skip("landlock") &&
 	    landlock_apply(start->landlock_abi, false) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot apply Landlock");
-	if (!price_without("seccomp") && seal_filter(&resident->sealing, err) < 0)
+	if (!bench_skip("seccomp") && seal_filter(&resident->sealing, err) < 0)
 		return -1;
 	fd_close(&resident->sealing.proc_fd);
 	if (handshake_send(start->payload_fd, &ready, NULL, 0) < 0)
@@ -288,8 +288,7 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		message.ended.used = process_used_of(usage);
 		/* Where a group counts, it tells. */
 		if (!resident->sealing.has_group)
-			message.ended.is_crowded =
-				crowd_is_there(resident->start->spec->limits.pids);
+			message.ended.pids_hit = crowd_is_there(resident->start->spec->limits.pids);
 		/*
 		 * The keeper first: when the client's next command arrives there, it must know that this one has ended,
 		 * and whether all have.

@@ -5,7 +5,7 @@
 #include "base/id.h"
 #include "base/own.h"
 #include "base/parent_end.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "base/process.h"
 #include "confine/capability.h"
 #include "confine/seccomp/seccomp.h"
@@ -87,7 +87,7 @@ static int make_share(struct launch *launch, const struct spec *spec, struct err
 	const struct cgroup_place place = cgroup_place_of(&spec->groups);
 	char id[ID_RUN_SIZE], name[OWNER_NAME_SIZE];
 
-	if (!spec->limits.cpu_milli || price_without("limits"))
+	if (!spec->limits.cpu_milli || bench_skip("limits"))
 		return 0;
 	if (id_run(id, err) < 0)
 		return -1;

@@ -64,7 +64,7 @@ struct message {
 		struct error error;
 		struct {
 			int wait_status;
-			bool is_crowded;
+			bool pids_hit;
 			struct process_used used;
 		} ended;
 		struct {

@@ -69,7 +69,8 @@ int seal_privileges(struct error *err)
 static int prepare_counting(const struct sealing *sealing, struct error *err)
 {
 	const struct message message = { .kind = MESSAGE_PROC };
-	bool is_held = !sealing->start->spec->resident; /* by init, which outlives it (furnish.h) */
+	bool is_held =
+		!sealing->start->spec->resident; /* by init, which outlives it (populate.h) */
 	owned(fd_close) int within =
 		is_held ? openat(sealing->proc_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 

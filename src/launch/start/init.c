@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "base/process.h"
 #include "confine/capability.h"
 #include "confine/root/mount.h"
@@ -20,7 +20,7 @@
 #include "launch/start/ahead.h"
 #include "launch/start/birth.h"
 #include "launch/setup/check.h"
-#include "launch/setup/furnish.h"
+#include "launch/setup/populate.h"
 #include "launch/setup/handshake.h"
 #include "launch/setup/identity.h"
 #include "launch/resident/resident.h"
@@ -41,8 +41,8 @@
 
 struct assembly {
 	const struct start *start;
-	int release_fd;		  /* to the payload */
-	struct furnish_gift gift; /* of the payload, -1 until it has sent it */
+	int release_fd;		   /* to the payload */
+	struct populate_gift gift; /* of the payload, -1 until it has sent it */
 	struct fresh fresh;
 };
 
@@ -190,8 +190,8 @@ static int clone_group(const struct start *start)
 /* With its network the payload says that it has made its last mount, too. */
 static int hear_of_payload(struct assembly *assembly, struct error *err)
 {
-	int got = furnish_receive(assembly->start, assembly->release_fd, &assembly->gift,
-				  &assembly->fresh, err);
+	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->gift,
+				   &assembly->fresh, err);
 
 	/* It has said why itself, and comes first with that. */
 	return got == 0 ? error_set(err, ERROR_HOST, "start: the payload is gone") : got;
@@ -224,7 +224,7 @@ static int assemble(struct assembly *assembly, struct error *err)
 	parts.may_lack_places = start->spec->upper_dir != NULL;
 	if (build_root(start, &parts, err) < 0)
 		return -1;
-	if (furnish_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)
+	if (populate_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)
 		return -1;
 	if (root_attach(&parts, &root_fd, err) < 0)
 		return -1;
@@ -233,7 +233,7 @@ static int assemble(struct assembly *assembly, struct error *err)
 	    root_pivot(root_fd, err) < 0 || root_let_go(err) < 0 ||
 	    send_tree(start, root_fd, err) < 0)
 		return -1;
-	return price_without("check") ? 0 : check_mounts(&parts, err);
+	return bench_skip("check") ? 0 : check_mounts(&parts, err);
 }
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
@@ -305,13 +305,13 @@ static int seal(const struct assembly *assembly, struct error *err)
 	fd_close_others(keep, 3);
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
-	if (!price_without("seccomp") &&
+	if (!bench_skip("seccomp") &&
 	    seccomp_load(only_reaps ? seccomp_reaper() : seccomp_builtin(0), false, NULL) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
 	return 0;
 }
 
-/* The payload loses its own, and its end of the socket, in exec; whoever is last waits for long (furnish.h). */
+/* The payload loses its own, and its end of the socket, in exec; whoever is last waits for long (populate.h). */
 static void let_proc_go(struct assembly *assembly)
 {
 	handshake_await_end(assembly->release_fd);
@@ -368,7 +368,8 @@ _Noreturn void init_main(const struct start *start)
 	else if (ahead_await(start, start->control_fd, NULL, &err) < 0)
 		fail(start, &err);
 	if (isolate(start, &err) < 0 ||
-	    (!furnish_by_payload(start->spec) && furnish_make(start, &assembly.fresh, &err) < 0) ||
+	    (!populate_by_payload(start->spec) &&
+	     populate_make(start, &assembly.fresh, &err) < 0) ||
 	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0)
 		fail(start, &err);
 	if (stays(start)) {

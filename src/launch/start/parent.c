@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "base/process.h"
 #include "confine/landlock.h"
 #include "launch/start/ahead.h"
@@ -78,8 +78,8 @@ static int make_groups(struct launch *launch, const struct start *start, struct 
 	const struct spec *spec = start->spec;
 	const struct cgroup_place place = cgroup_place_of(&spec->groups);
 
-	if (!price_without("limits") && cgroup_create(&place, start->group_name, &spec->limits,
-						      &launch->group, &launch->limits_error) == 0)
+	if (!bench_skip("limits") && cgroup_create(&place, start->group_name, &spec->limits,
+						   &launch->group, &launch->limits_error) == 0)
 		launch->has_group = true;
 	else
 		launch->missing |= 1u << LAYER_LIMITS;
@@ -129,7 +129,7 @@ static int fork_janitor(struct launch *launch, struct error *err)
 	int ends[2];
 	pid_t pid;
 
-	if (!launch->leaves_things || launch->janitor_pid > 0 || price_without("janitor"))
+	if (!launch->leaves_things || launch->janitor_pid > 0 || bench_skip("janitor"))
 		return 0;
 	/* A socket: descriptors whose closing takes long are sent to the janitor in the end. */
 	if (handshake_pair(ends, err) < 0)
@@ -315,7 +315,7 @@ static void report_message(struct launch *launch, const struct message *message,
 		report->wait_status = message->ended.wait_status;
 		report->ended_ns = message->at_ns;
 		report->used = message->ended.used;
-		report->is_crowded = message->ended.is_crowded;
+		report->pids_hit = message->ended.pids_hit;
 		break;
 	case MESSAGE_FAILED:
 		report->event = LAUNCH_FAILED;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/price.h"
+#include "base/bench_skip.h"
 #include "confine/landlock.h"
 #include "confine/network.h"
 #include "confine/rlimit.h"
@@ -20,7 +20,7 @@
 #include "launch/start/ahead.h"
 #include "launch/setup/command.h"
 #include "launch/setup/egress.h"
-#include "launch/setup/furnish.h"
+#include "launch/setup/populate.h"
 #include "launch/setup/handshake.h"
 #include "launch/setup/identity.h"
 #include "launch/resident/resident.h"
@@ -79,30 +79,30 @@ static int take_descriptors(const struct payload *payload, struct error *err)
 /* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
 static int own_network(struct payload *payload, struct error *err)
 {
-	if (!price_without("net") && network_isolate() < 0)
+	if (!bench_skip("net") && network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (egress_set_up(payload->start, err) < 0)
 		return -1;
 	/* Only to tell which names were asked for: without it nothing is open either. */
-	if (payload->start->inside_fd < 0 && !price_without("net") && !price_without("names") &&
+	if (payload->start->inside_fd < 0 && !bench_skip("net") && !bench_skip("names") &&
 	    inside_hear_names(payload->names_fds) < 0)
 		payload->names_fds[0] = -1;
 	return fresh_proc(&payload->sealing.proc_fd, err);
 }
 
 /* Init needs that before it can attach anything. Mounts are made with the ids of the sandbox only. */
-static int furnish(const struct payload *payload, struct error *err)
+static int populate(const struct payload *payload, struct error *err)
 {
 	const struct message network = { .kind = MESSAGE_NETWORK };
 	const struct message names = { .kind = MESSAGE_NAMES };
 	struct fresh fresh = FRESH_INIT;
 	owned(fd_close) int network_fd = network_open(payload->sealing.proc_fd);
-	const struct furnish_gift gift = { network_fd, payload->sealing.proc_fd };
+	const struct populate_gift gift = { network_fd, payload->sealing.proc_fd };
 
 	if (network_fd < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot open the network");
-	if (furnish_by_payload(payload->start->spec) &&
-	    furnish_make(payload->start, &fresh, err) < 0)
+	if (populate_by_payload(payload->start->spec) &&
+	    populate_make(payload->start, &fresh, err) < 0)
 		return -1;
 	if (payload->start->inside_fd >= 0 &&
 	    handshake_send(payload->start->payload_fd, &network, &network_fd, 1) < 0)
@@ -110,7 +110,7 @@ static int furnish(const struct payload *payload, struct error *err)
 	if (payload->names_fds[0] >= 0 &&
 	    handshake_send(payload->start->payload_fd, &names, payload->names_fds, 2) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the sockets for names");
-	return furnish_send(payload->start, payload->release_fd, &gift, &fresh, err);
+	return populate_send(payload->start, payload->release_fd, &gift, &fresh, err);
 }
 
 /* Layers on disk are only looked at now and then: a single file at least does not grow beyond what all may have. */
@@ -130,8 +130,8 @@ static int set_quotas(const struct payload *payload, struct error *err)
 {
 	bool has_ipc = !(payload->start->missing & 1u << LAYER_IPC);
 
-	return price_without("quotas") ? 0
-				       : sysctl_apply_early(payload->sealing.proc_fd, has_ipc, err);
+	return bench_skip("quotas") ? 0
+				    : sysctl_apply_early(payload->sealing.proc_fd, has_ipc, err);
 }
 
 /* Nothing before needs it: who was begun ahead waits here. */
@@ -160,7 +160,7 @@ static int seal(struct payload *payload, struct error *err)
 		return -1;
 	/* By what init hears of us behind that, the host's mounts were of use to us for the last time. */
 	if (seal_session(sealing, err) < 0 || take_hands(payload, err) < 0 ||
-	    furnish(payload, err) < 0 || seal_groups(sealing, groups.items, groups.count, err) < 0)
+	    populate(payload, err) < 0 || seal_groups(sealing, groups.items, groups.count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < groups.count; i++)
 		close(groups.items[i]);
@@ -171,7 +171,7 @@ static int seal(struct payload *payload, struct error *err)
 	umask(022);
 	if (seal_privileges(err) < 0)
 		return -1;
-	return price_without("seccomp") ? 0 : seal_filter(sealing, err);
+	return bench_skip("seccomp") ? 0 : seal_filter(sealing, err);
 }
 
 /* The namespace of the groups is made before the quotas end the making of any; init enters both later. */
@@ -203,7 +203,7 @@ _Noreturn void helper_main(const struct start *start, int release_fd)
 	close(start->control_fd);
 	if (own_network(&payload, &err) < 0 ||
 	    handshake_expect(start->payload_fd, MESSAGE_GROUPS, &message, &groups, &err) < 0 ||
-	    identity_take(&start->spec->ids, &err) < 0 || furnish(&payload, &err) < 0 ||
+	    identity_take(&start->spec->ids, &err) < 0 || populate(&payload, &err) < 0 ||
 	    seal_groups(&payload.sealing, groups.items, groups.count, &err) < 0 ||
 	    set_quotas(&payload, &err) < 0 || send_groups(&payload, &groups, &err) < 0)
 		fail(&payload, &err);
@@ -265,7 +265,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	if (enter_directory(start->spec, &err) < 0 ||
 	    terminal_attach(&payload.io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);
-	if (start->landlock_abi >= 2 && !price_without("landlock") &&
+	if (start->landlock_abi >= 2 && !bench_skip("landlock") &&
 	    !(payload.io.hands && payload.io.hands->locks_itself) &&
 	    landlock_apply(start->landlock_abi, payload.io.hands != NULL) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");

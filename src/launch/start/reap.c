@@ -32,7 +32,7 @@ static _Noreturn void report_end(const struct reaper *reaper, int status)
 	struct rusage usage = { 0 };
 
 	message.ended.wait_status = status;
-	message.ended.is_crowded = crowd_is_there(reaper->pids);
+	message.ended.pids_hit = crowd_is_there(reaper->pids);
 	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
 	(void)getrusage(RUSAGE_CHILDREN, &usage);
 	message.ended.used = process_used_of(&usage);

@@ -80,7 +80,7 @@ static int add_names(struct line *line, const struct source *source, const char 
 	struct error unread = { 0 };
 
 	if (!op->run)
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	op_call_init(&call, op, NULL);
 	if (source->word)
 		strv_add(&call.words, source->word);

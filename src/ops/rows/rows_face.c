@@ -3,7 +3,7 @@
 
 #define GROUP "Serve programs"
 
-/* In aisbx-more only: see table.c. The first is a face itself, in front. */
+/* In aisbx-full only: see table.c. The first is a face itself, in front. */
 #pragma weak op_mcp_run
 #pragma weak op_files_run
 

@@ -1,9 +1,9 @@
-/* Rows of the verbs that compare a sandbox with reality, and apply it there; and of try, which does both. */
+/* Rows of the verbs that compare a sandbox with the host, and apply it there; and of try, which does both. */
 #include "ops/rows/rows.h"
 
 #define GROUP "Compare and apply"
 
-/* In aisbx-more only: see table.c. */
+/* In aisbx-full only: see table.c. */
 #pragma weak op_promotions_run
 
 static const struct op_param diff_params[] = {
@@ -32,7 +32,7 @@ static const struct op_param promote_params[] = {
 	{ .name = "strategy",
 	  .letter = 's',
 	  .metavar = "WORD",
-	  .help = "for what reality changed too: fail (the default), merge, ours (reality's), "
+	  .help = "for what the host changed too: fail (the default), merge, ours (the host's), "
 		  "theirs "
 		  "(the sandbox's), merge+ours, merge+theirs, lww (the later one)",
 	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs" },
@@ -123,7 +123,7 @@ const struct op diff_row = {
 	.group = GROUP,
 	.flags = OP_READ_ONLY | OP_PAGED,
 	.params = diff_params,
-	.help = "Compares reality with the present of the sandbox, or two snapshots.\n"
+	.help = "Compares the host with the present of the sandbox, or two snapshots.\n"
 		"Files that promotion asks about (hooks, shell start files, CI, agents'\n"
 		"configuration, setuid) come first. Paths are relative in the workspace and\n"
 		"absolute elsewhere. Bytes that would steer a terminal are shown as escapes\n"
@@ -141,10 +141,10 @@ const struct op status_row = {
 	.name = "status",
 	.words = OP_SANDBOXES,
 	.usage = "NAME",
-	.summary = "tell how far a sandbox is behind reality",
+	.summary = "tell how far a sandbox is behind the host",
 	.group = GROUP,
 	.flags = OP_READ_ONLY | OP_PAGED,
-	.help = "Which files that the sandbox changed were changed in reality too, since\n"
+	.help = "Which files that the sandbox changed were changed on the host too, since\n"
 		"when, and how many others moved since the clone.\n",
 	.run = op_status_run,
 };
@@ -153,12 +153,12 @@ const struct op promote_row = {
 	.name = "promote",
 	.words = OP_SANDBOXES,
 	.usage = "NAME[@SNAP] [PATH...]",
-	.summary = "apply what a sandbox changed to reality; can be undone",
+	.summary = "apply what a sandbox changed to the host; can be undone",
 	.group = GROUP,
 	.params = promote_params,
 	.help = "All of the workspace's changes, or the paths named as diff --name-status\n"
 		"prints them. Journalled: killed or cut from power at any instant, the tree\n"
-		"is old or new, and the next command finishes or reverses it. What reality\n"
+		"is old or new, and the next command finishes or reverses it. What host\n"
 		"changed meanwhile is a conflict (exit 3) unless --strategy decides; files\n"
 		"that could make something run need your word (exit 4). Nothing outside the\n"
 		"workspace is ever applied.\n"

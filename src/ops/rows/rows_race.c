@@ -3,7 +3,7 @@
 
 #define GROUP "Try several ways"
 
-/* In aisbx-more only: see table.c. */
+/* In aisbx-full only: see table.c. */
 #pragma weak op_race_run
 #pragma weak op_gate_run
 #pragma weak op_task_run
@@ -27,7 +27,7 @@ static const struct op_param race_params[] = {
 		  "score,small,fast" },
 	{ .name = "jobs", .metavar = "N", .help = "attempts at a time; default: the processors" },
 	{ .name = "first", .kind = PARAM_SWITCH, .help = "end the others as soon as one passes" },
-	{ .name = "promote", .kind = PARAM_SWITCH, .help = "apply the winner to reality" },
+	{ .name = "promote", .kind = PARAM_SWITCH, .help = "apply the winner to the host" },
 	{ .name = "strategy",
 	  .metavar = "WORD",
 	  .help = "with --promote: what becomes of conflicts, as for promote",

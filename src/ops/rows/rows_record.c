@@ -3,7 +3,7 @@
 
 #define GROUP "Look back and decide"
 
-/* In aisbx-more only: see table.c. */
+/* In aisbx-full only: see table.c. */
 #pragma weak op_history_run
 #pragma weak op_show_run
 #pragma weak op_logs_run

@@ -112,7 +112,7 @@ const struct op create_row = {
 	.flags = OP_SETTINGS,
 	.params = create_params,
 	.help = "A clone of this machine, as run makes one, that stays: commands run in\n"
-		"it with exec see what earlier ones did, and reality sees none of it until\n"
+		"it with exec see what earlier ones did, and the host sees none of it until\n"
 		"promote. Making one costs the same whatever the size of the tree, and\n"
 		"nothing runs until the first exec. Names are [a-z0-9][a-z0-9._-]{0,62}.\n"
 		"\n"

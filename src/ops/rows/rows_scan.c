@@ -3,7 +3,7 @@
 
 #define GROUP "Decide what is allowed"
 
-/* In aisbx-more only: see table.c. */
+/* In aisbx-full only: see table.c. */
 #pragma weak op_scan_run
 #pragma weak op_sign_run
 

@@ -102,10 +102,10 @@ const struct op refresh_row = {
 	.name = "refresh",
 	.words = OP_SANDBOXES,
 	.usage = "NAME",
-	.summary = "take today's reality as the base of a sandbox",
+	.summary = "take today's host as the base of a sandbox",
 	.group = GROUP,
 	.params = kill_params,
-	.help = "What the sandbox changed stays on top; everything else is as reality is\n"
+	.help = "What the sandbox changed stays on top; everything else is as the host is\n"
 		"now. Each exec looks at your files anew; only names that a process inside\n"
 		"holds stay old, and --kill ends those. status tells beforehand what moved.\n",
 	.run = op_refresh_run,

@@ -3,7 +3,7 @@
 
 #define GROUP "Carry it on"
 
-/* In aisbx-more only: see table.c. */
+/* In aisbx-full only: see table.c. */
 #pragma weak op_stage_run
 #pragma weak op_artifact_run
 #pragma weak op_repo_run

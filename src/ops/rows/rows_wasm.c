@@ -1,7 +1,7 @@
 /* The row of the verb that looks after the wasm driver's languages. */
 #include "ops/rows/rows.h"
 
-/* In aisbx-more only: see table.c. */
+/* In aisbx-full only: see table.c. */
 #pragma weak op_wasm_run
 
 static const struct op_param wasm_params[] = {

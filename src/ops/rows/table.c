@@ -3,7 +3,7 @@
 #include "ops/rows/rows.h"
 
 /*
- * Verbs that need libraries are linked into aisbx-more only. The reference is weak, so that this
+ * Verbs that need libraries are linked into aisbx-full only. The reference is weak, so that this
  * table is one object for both programs: in the hot one the function is NULL and main.c hands over.
  */
 #pragma weak op_profile_run

@@ -34,7 +34,7 @@ static const char root_text[] =
 	"may read.\n";
 
 static const char workspace_text[] =
-	"Named sandboxes: from a clone to reality and back\n"
+	"Named sandboxes: from a clone to the host and back\n"
 	"\n"
 	"  aisbx create fix-1                  a clone that stays\n"
 	"  aisbx exec fix-1 -- make            work in it, as often as you like\n"
@@ -42,8 +42,8 @@ static const char workspace_text[] =
 	"  aisbx rollback fix-1                back to the last save; undoable\n"
 	"  aisbx fork fix-1@s1 other           a second one from any save\n"
 	"  aisbx diff fix-1                    what it changed\n"
-	"  aisbx status fix-1                  what reality changed meanwhile\n"
-	"  aisbx promote fix-1                 apply it to reality\n"
+	"  aisbx status fix-1                  what the host changed meanwhile\n"
+	"  aisbx promote fix-1                 apply it to host\n"
 	"  aisbx undo                          take that back\n"
 	"  aisbx rm fix-1                      forget it\n"
 	"\n"
@@ -65,19 +65,19 @@ static const char workspace_text[] =
 	"to one with --allow-path PATH after you looked at it (diff shows them first).\n";
 
 static const char conflicts_text[] =
-	"Conflicts: when reality changed what the sandbox changed\n"
+	"Conflicts: when the host changed what the sandbox changed\n"
 	"\n"
 	"promote compares three versions: what a file was when the sandbox first\n"
-	"touched it, what it is in reality now, what the sandbox made of it. Where one\n"
+	"touched it, what it is on the host now, what the sandbox made of it. Where one\n"
 	"side changed, that is taken; where both did, differently, it is a conflict:\n"
 	"nothing is applied, and exit code 3 and each file with both versions say so.\n"
 	"\n"
 	"  --strategy fail           stop (the default)\n"
 	"  --strategy merge          combine texts by lines; stop where they overlap\n"
 	"  --strategy theirs         take the sandbox's version\n"
-	"  --strategy ours           keep reality's\n"
+	"  --strategy ours           keep the host's\n"
 	"  --strategy merge+theirs   merge; the sandbox's lines where they overlap\n"
-	"  --strategy merge+ours     merge; reality's lines where they overlap\n"
+	"  --strategy merge+ours     merge; the host's lines where they overlap\n"
 	"  --strategy lww            whichever was changed later\n"
 	"  --into-sandbox            markers go into the sandbox, to be resolved there\n"
 	"  --approx-base             with merge: where the version a change started from\n"
@@ -86,7 +86,7 @@ static const char conflicts_text[] =
 	"Paths narrow it: aisbx promote fix-1 src/a.c --strategy theirs. The version\n"
 	"that was not taken is kept in the store; its path is printed.\n"
 	"With --json each conflict is an object in \"conflicts\" with its kind, both\n"
-	"sides, the lines that overlap, and the choices. \"ours\" is reality, \"theirs\"\n"
+	"sides, the lines that overlap, and the choices. \"ours\" is the host, \"theirs\"\n"
 	"the sandbox.\n";
 
 static const char limits_text[] =
@@ -127,7 +127,7 @@ static const char exit_text[] =
 	"  0   done\n"
 	"  1   the answer is no: a check failed, diff --exit-code found something\n"
 	"  2   wrong flags, or a malformed file\n"
-	"  3   conflict with reality\n"
+	"  3   conflict with host\n"
 	"  4   refused: policy, or a person must agree first\n"
 	"  5   not found\n"
 	"  70  internal error\n"
@@ -186,7 +186,7 @@ static const char layers_text[] =
 const struct help_topic help_topics[] = {
 	{ "root", "what the clone contains, for root and for others", root_text },
 	{ "workspace", "named sandboxes: save, rewind, branch, apply, undo", workspace_text },
-	{ "conflicts", "when reality changed what the sandbox changed", conflicts_text },
+	{ "conflicts", "when the host changed what the sandbox changed", conflicts_text },
 	{ "limits", "memory, time, disk, and what happens at each", limits_text },
 	{ "exit-codes", "what scripts can rely on", exit_text },
 	{ "profiles", "limits and rules under a name", profiles_text },

@@ -7,7 +7,7 @@
 #ifndef OPS_TOOL_H
 #define OPS_TOOL_H
 
-#include "app/run/nursery.h"
+#include "app/run/zygote_pool.h"
 #include "ops/op.h"
 
 enum tool_type {

@@ -4,7 +4,7 @@
 #include "base/id.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "app/sandbox/owner.h"
 #include "ops/tools/tool_rows.h"
@@ -64,14 +64,14 @@ static const struct tool_arg *find_arg(const struct tool *tool, const char *name
 static int unknown_argument(const struct tool *tool, const char *name, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++)
-		nearest_try(&nearest, arg->name);
+		suggest_try(&suggest, arg->name);
 	return error_set(err, ERROR_USAGE, "%s has no argument '%s'%s%s%s", tool->name,
-			 str_shown(name, shown), nearest.best ? " (did you mean '" : "",
-			 nearest.best ? nearest.best : "", nearest.best ? "'?)" : "");
+			 str_shown(name, shown), suggest.best ? " (did you mean '" : "",
+			 suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
 }
 
 /* Nobody may slip in what no row asks for, nor leave out what one needs. */

@@ -246,7 +246,7 @@ static const struct tool_arg request_args[] = {
 	  .help = "only these; default: all it changed" },
 	{ .name = "strategy",
 	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs",
-	  .help = "for what reality changed too; default fail" },
+	  .help = "for what the host changed too; default fail" },
 	{ .name = "reason", .help = "why, for the person who decides" },
 	END_ARGS,
 };

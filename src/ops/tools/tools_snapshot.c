@@ -108,7 +108,7 @@ static const struct tool_arg diff_args[] = {
 	ARG_SANDBOX,
 	{ .name = "range",
 	  .to = TOOL_TO_WORD,
-	  .help = "A..B of snapshots; default: reality and the present" },
+	  .help = "A..B of snapshots; default: the host and the present" },
 	END_ARGS,
 };
 
@@ -133,9 +133,9 @@ static const struct tool_field status_fields[] = {
 
 const struct tool sandbox_status_tool = {
 	.name = "sandbox_status",
-	.title = "How far a sandbox is behind reality",
+	.title = "How far a sandbox is behind the host",
 	.description =
-		"Which files that the sandbox changed were changed in reality too, and how many "
+		"Which files that the sandbox changed were changed on the host too, and how many "
 		"others moved since.",
 	.verb = "status",
 	.args = sandbox_args,
@@ -153,9 +153,9 @@ static const struct tool_field refresh_fields[] = {
 
 const struct tool refresh_tool = {
 	.name = "refresh",
-	.title = "Take today's reality as the base",
+	.title = "Take today's host as the base",
 	.description =
-		"What the sandbox changed stays on top; everything else is as reality is now.",
+		"What the sandbox changed stays on top; everything else is as the host is now.",
 	.verb = "refresh",
 	.args = refresh_args,
 	.fields = refresh_fields,

@@ -26,12 +26,12 @@ int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, s
 		str_add(&call->notes,
 			"too much was changed to look at all of it: this is a part\n");
 	if (outcome.stale > 0)
-		str_addf(
-			&call->notes,
-			"%zu of these files %s changed in reality since, too, and %s shown against "
-			"that (aisbx status %s)\n",
-			outcome.stale, outcome.stale == 1 ? "was" : "were",
-			outcome.stale == 1 ? "is" : "are", diff->sandbox);
+		str_addf(&call->notes,
+			 "%zu of these files %s changed on the host since, too, and %s shown "
+			 "against "
+			 "that (aisbx status %s)\n",
+			 outcome.stale, outcome.stale == 1 ? "was" : "were",
+			 outcome.stale == 1 ? "is" : "are", diff->sandbox);
 	return 0;
 }
 

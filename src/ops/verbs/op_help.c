@@ -1,5 +1,5 @@
 /* `help`: the table of verbs as words for people, as data, and for the shells' completion. */
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "ops/rows/rows.h"
 
 #include <string.h>
@@ -183,11 +183,11 @@ static struct value *describe_all(void)
 
 static int help_topic(struct op_call *call, const char *name, struct error *err)
 {
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (const struct help_topic *topic = help_topics; topic->name; topic++) {
-		nearest_try(&nearest, topic->name);
+		suggest_try(&suggest, topic->name);
 		if (strcmp(topic->name, name) != 0)
 			continue;
 		str_add(&call->text, topic->text);
@@ -197,10 +197,10 @@ static int help_topic(struct op_call *call, const char *name, struct error *err)
 		return 0;
 	}
 	for (const struct op *const *at = ops; *at; at++)
-		nearest_try(&nearest, (*at)->name);
-	if (nearest.best)
+		suggest_try(&suggest, (*at)->name);
+	if (suggest.best)
 		return error_set(err, ERROR_USAGE, "no verb or topic '%s' (did you mean %s?)", name,
-				 nearest.best);
+				 suggest.best);
 	return error_set(err, ERROR_USAGE, "no verb or topic '%s' (aisbx help lists them)", name);
 }
 

@@ -86,7 +86,7 @@ int op_inspect_run(struct op_call *call, struct error *err)
 	add_field(out, "workspace", call->answer, "workspace");
 	add_field(out, "root", call->answer, "root");
 	add_moment(out, "created", call->answer, "created");
-	add_moment(out, "reality of", call->answer, "base_taken");
+	add_moment(out, "the host of", call->answer, "base_taken");
 	add_field(out, "expires", call->answer, "expires");
 	add_field(out, "stands on", call->answer, "snapshot");
 	add_label(out, "snapshots");

@@ -1,5 +1,5 @@
 /* `profile`: list, print, check, trust. */
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "app/config/profile_verbs.h"
 #include "app/stage/stage.h"
 #include "ops/rows/rows.h"
@@ -84,14 +84,14 @@ static const struct {
 static int unknown_verb(const char *word, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, word);
+	suggest_init(&suggest, word);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		nearest_try(&nearest, verbs[i].name);
+		suggest_try(&suggest, verbs[i].name);
 	return error_set(err, ERROR_USAGE, "profile: unknown '%s' (%s %s)", str_shown(word, shown),
-			 nearest.best ? "did you mean" : "use one of",
-			 nearest.best ? nearest.best : "ls, show, check, trust, untrust");
+			 suggest.best ? "did you mean" : "use one of",
+			 suggest.best ? suggest.best : "ls, show, check, trust, untrust");
 }
 
 int op_profile_run(struct op_call *call, struct error *err)

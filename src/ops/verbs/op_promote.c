@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* In aisbx-more only: gates need the history. */
+/* In aisbx-full only: gates need the history. */
 #pragma weak engine_gate_check
 
 int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err)
@@ -62,7 +62,7 @@ static int check_gates(struct op_call *call, struct error *err)
 	if (exprs.count == 0)
 		return 0;
 	if (!engine_gate_check)
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	if (engine_gate_check(&gates, &answer, &pass, err) < 0)
 		return -1;
 	if (pass)

@@ -1,6 +1,6 @@
-/* `promotions`: what was applied to reality, what a program asked to apply, and a person's answer to that. */
+/* `promotions`: what was applied to the host, what a program asked to apply, and a person's answer to that. */
 #include "base/own.h"
-#include "app/stage/promotion_ask.h"
+#include "app/stage/approval.h"
 #include "app/change/workspace.h"
 #include "ops/promotion.h"
 #include "ops/rows/rows.h"
@@ -85,7 +85,7 @@ static int list(struct op_call *call, struct error *err)
 	owned(strv_done) struct strv cells = STRV_INIT;
 	struct value *asks = NULL, *done = NULL;
 
-	if (engine_ask_list(op_sees(call), &asks, err) < 0)
+	if (approval_list(op_sees(call), &asks, err) < 0)
 		return -1;
 	call->answer = asks;
 	if (engine_promotions(&done, err) < 0)
@@ -106,18 +106,20 @@ static int list(struct op_call *call, struct error *err)
 }
 
 /* A promotion, or what --stages and --commit say; what belongs to one of them is no part of another. */
-static int read_kind(const struct op_call *call, struct engine_ask *ask, struct error *err)
+static int read_kind(const struct op_call *call, struct approval_request *ask, struct error *err)
 {
 	bool is_stages = op_arg_switch(call, "stages");
 
 	ask->to = op_arg_text(call, "to");
 	ask->message = op_arg_text(call, "commit");
-	ask->kind = is_stages ? ASK_STAGES : ask->message ? ASK_COMMIT : ASK_PROMOTION;
+	ask->kind = is_stages	   ? APPROVAL_STAGES
+		    : ask->message ? APPROVAL_COMMIT
+				   : APPROVAL_PROMOTION;
 	if (is_stages && ask->message)
 		return error_set(err, ERROR_USAGE, "--stages and --commit are two requests");
 	if (ask->to && !is_stages)
 		return error_set(err, ERROR_USAGE, "--to belongs to --stages");
-	if (ask->kind != ASK_PROMOTION && (call->words.count > 2 || ask->strategy))
+	if (ask->kind != APPROVAL_PROMOTION && (call->words.count > 2 || ask->strategy))
 		return error_set(err, ERROR_USAGE, "paths and --strategy belong to a promotion");
 	if (ask->message && !ask->message[strspn(ask->message, " \t\n")])
 		return error_set(err, ERROR_USAGE, "a commit needs a message");
@@ -127,12 +129,12 @@ static int read_kind(const struct op_call *call, struct engine_ask *ask, struct 
 static int request(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
-	struct engine_ask ask = { .sandbox = call->words.items[1],
-				  .paths = &paths,
-				  .strategy = op_arg_text(call, "strategy"),
-				  .reason = op_arg_text(call, "reason"),
-				  .owner = call->ceiling ? call->ceiling->owner : NULL,
-				  .environ = call->environ };
+	struct approval_request ask = { .sandbox = call->words.items[1],
+					.paths = &paths,
+					.strategy = op_arg_text(call, "strategy"),
+					.reason = op_arg_text(call, "reason"),
+					.owner = call->ceiling ? call->ceiling->owner : NULL,
+					.environ = call->environ };
 
 	if (read_kind(call, &ask, err) < 0)
 		return -1;
@@ -141,7 +143,7 @@ static int request(struct op_call *call, struct error *err)
 
 		strv_add(&paths, path ? path : call->words.items[i]);
 	}
-	if (engine_ask_make(&ask, &call->answer, err) < 0)
+	if (approval_make(&ask, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "asked as %s; a person decides with: aisbx promotions approve %s\n",
 		 value_get_text(call->answer, "request_id"),
@@ -191,14 +193,14 @@ static int check_person(struct op_call *call, struct error *err)
 	if (!call->ask)
 		return error_set(err, ERROR_CONSENT,
 				 "this is a person's to say: on a terminal, or with --yes");
-	if (engine_ask_list(NULL, &asks, err) < 0)
+	if (approval_list(NULL, &asks, err) < 0)
 		return -1;
 	ask = find(asks, call->words.items[1]);
 	/* Whoever decides by an id that is none is told so below. */
 	if (!ask)
 		return 0;
 	tell_ask(call, ask);
-	if (call->ask(call, "Apply this to reality? [y]es or [n]o: ") == 'y')
+	if (call->ask(call, "Apply this to the host? [y]es or [n]o: ") == 'y')
 		return 0;
 	return error_set(err, ERROR_CONSENT, "nothing was decided; reject ends the request");
 }
@@ -210,7 +212,7 @@ static int check_owner(struct op_call *call, struct error *err)
 
 	if (!op_sees(call))
 		return 0;
-	if (engine_ask_list(op_sees(call), &asks, err) < 0)
+	if (approval_list(op_sees(call), &asks, err) < 0)
 		return -1;
 	return find(asks, call->words.items[1])
 		       ? 0
@@ -225,8 +227,8 @@ static int decide(struct op_call *call, bool is_approved, struct error *err)
 		return -1;
 	if (!is_approved && getenv("AISBX_SANDBOX"))
 		return error_set(err, ERROR_DENIED, "promotions are not decided in a sandbox");
-	if (engine_ask_decide(call->words.items[1], is_approved, call->environ, &call->answer,
-			      err) < 0)
+	if (approval_decide(call->words.items[1], is_approved, call->environ, &call->answer, err) <
+	    0)
 		return -1;
 	str_addf(&call->text, "%s %s\n", value_get_text(call->answer, "state"),
 		 call->words.items[1]);
@@ -251,7 +253,7 @@ static int reject_all(struct op_call *call, struct error *err)
 
 	if (call->ceiling || getenv("AISBX_SANDBOX"))
 		return error_set(err, ERROR_DENIED, "this is a person's to say");
-	if (engine_ask_list(op_arg_text(call, "owner"), &asks, err) < 0)
+	if (approval_list(op_arg_text(call, "owner"), &asks, err) < 0)
 		return -1;
 	call->answer = value_new_list();
 	for (size_t i = 0; i < asks->many.count; i++) {
@@ -261,7 +263,7 @@ static int reject_all(struct op_call *call, struct error *err)
 
 		if (!id || !state || strcmp(state, "pending") != 0)
 			continue;
-		if (engine_ask_decide(id, false, call->environ, &rejected, err) < 0)
+		if (approval_decide(id, false, call->environ, &rejected, err) < 0)
 			return -1;
 		value_append(call->answer, rejected);
 	}

@@ -1,4 +1,4 @@
-/* `refresh`: today's reality as the base of a sandbox. */
+/* `refresh`: today's host as the base of a sandbox. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"
 
@@ -10,7 +10,7 @@ int op_refresh_run(struct op_call *call, struct error *err)
 	    engine_refresh(call->words.items[0], how, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text,
-		 "%s now stands on reality as of %s; what it changed is still on top\n",
+		 "%s now stands on the host as of %s; what it changed is still on top\n",
 		 call->words.items[0], value_get_text(call->answer, "base_taken"));
 	return 0;
 }

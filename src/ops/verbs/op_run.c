@@ -123,13 +123,13 @@ int op_result(struct op_call *call, struct run_result *result, int outcome, cons
 	return 0;
 }
 
-/* In aisbx-more only: lines are read by a library. */
+/* In aisbx-full only: lines are read by a library. */
 #pragma weak op_batch_run
 
 static int run_batch(struct op_call *call, struct error *err)
 {
 	if (!op_batch_run)
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-more");
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	return op_batch_run(call, err);
 }
 
@@ -140,7 +140,7 @@ int op_run_run(struct op_call *call, struct error *err)
 	struct engine_run_options options = {
 		.capture = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
-		.nursery_fd = call->nursery_fd,
+		.zygote_pool_fd = call->zygote_pool_fd,
 		.denied = call->note ? op_denied : NULL,
 		.denied_cookie = call,
 	};

@@ -1,4 +1,4 @@
-/* `status`: how far a sandbox is behind reality, counted, aged, listed. */
+/* `status`: how far a sandbox is behind the host, counted, aged, listed. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
@@ -7,7 +7,7 @@
 
 #define DRIFT_TOLD 20
 
-/* "3 files you changed were also changed in reality, oldest 15 min ago; 41 others moved" */
+/* "3 files you changed were also changed on the host, oldest 15 min ago; 41 others moved" */
 static void add_summary(struct str *out, const struct value *answer)
 {
 	int64_t stale = value_int_of(answer, "stale"), drift = value_int_of(answer, "drift");
@@ -15,9 +15,9 @@ static void add_summary(struct str *out, const struct value *answer)
 	const char *floor = value_is_true(answer, "partial") ? "at least " : "";
 
 	if (stale == 0)
-		str_add(out, "no file you changed was changed in reality");
+		str_add(out, "no file you changed was changed on the host");
 	else
-		str_addf(out, "%s%lld file%s you changed %s also changed in reality", floor,
+		str_addf(out, "%s%lld file%s you changed %s also changed on the host", floor,
 			 (long long)stale, stale == 1 ? "" : "s", stale == 1 ? "was" : "were");
 	if (oldest) {
 		str_add(out, stale == 1 ? ", " : ", oldest ");
@@ -70,12 +70,12 @@ int op_status_run(struct op_call *call, struct error *err)
 	for (size_t i = 0; i < files->many.count; i++)
 		add_file(&call->text, files->many.items[i]);
 	add_drift(&call->text, call->answer);
-	str_addf(&call->text, "%s took reality as base ", name);
+	str_addf(&call->text, "%s took the host as base ", name);
 	words_add_age(&call->text, words_moment(call->answer, "base_taken"));
 	str_add_char(&call->text, '\n');
 	if (files->many.count > 0)
 		str_addf(&call->text,
-			 "combine with reality: aisbx promote %s --strategy merge --dry-run\n",
+			 "combine with the host: aisbx promote %s --strategy merge --dry-run\n",
 			 name);
 	if (value_is_true(call->answer, "clock_stepped"))
 		str_add(&call->notes,

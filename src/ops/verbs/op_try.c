@@ -50,7 +50,7 @@ static enum verdict ask(struct attempt *attempt, struct error *err)
 	struct op_call *call = attempt->call;
 	const char *question =
 		call->exit_status == 0
-			? "Apply this to reality? [y]es, [n]o and forget it, [k]eep it, show the "
+			? "Apply this to the host? [y]es, [n]o and forget it, [k]eep it, show the "
 			  "[d]iff: "
 			: "The command failed. Apply this all the same? [y]es, [n]o and forget it, "
 			  "[k]eep it, show the [d]iff: ";

@@ -1,5 +1,5 @@
 /* A policy file: YAML in, lists and weights out, every mistake with its place. */
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/value_reader.h"
 #include "base/yaml.h"
@@ -140,14 +140,14 @@ static int read_severities(const struct value_reader *reader, const struct value
 		return wrong(reader, map, "severities: is {RULE: off|low|medium|high|critical}");
 	for (size_t i = 0; i < map->many.count; i++) {
 		int rule = scan_rule_named(map->many.keys[i]), severity;
-		struct nearest nearest;
+		struct suggest suggest;
 
 		if (rule < 0) {
-			nearest_init(&nearest, map->many.keys[i]);
+			suggest_init(&suggest, map->many.keys[i]);
 			for (size_t known = 0; known < SCAN_RULES; known++)
-				nearest_try(&nearest, scan_rules[known].name);
+				suggest_try(&suggest, scan_rules[known].name);
 			return value_reader_unknown(reader, map->many.items[i], map->many.keys[i],
-						    nearest.best);
+						    suggest.best);
 		}
 		if (rule == RULE_NOT_ANALYSABLE)
 			return wrong(reader, map->many.items[i],
@@ -188,7 +188,7 @@ static int unknown_key(const struct value_reader *reader, const struct value *it
 					    "fail_on",
 					    NULL };
 
-	return value_reader_unknown(reader, item, key, nearest_of(key, keys));
+	return value_reader_unknown(reader, item, key, suggest_of(key, keys));
 }
 
 /* One key that may stand under a language, or at the top for all of them. 1 when it is none of these. */

@@ -41,13 +41,13 @@ static bool is_beyond_memory(const struct keeper *keeper)
 /* Nobody is ended: the filesystem says no to whoever writes. Told once each time it fills. */
 static void look_at_quota(struct keeper *keeper)
 {
-	bool is_full, is_crammed;
+	bool is_full, inodes_hit;
 
-	quota_look(&keeper->quota, &is_full, &is_crammed);
+	quota_look(&keeper->quota, &is_full, &inodes_hit);
 	keeper->disk_stops += is_full && !keeper->was_full;
-	keeper->inode_stops += is_crammed && !keeper->was_crammed;
+	keeper->inode_stops += inodes_hit && !keeper->inodes_hit;
 	keeper->was_full = is_full;
-	keeper->was_crammed = is_crammed;
+	keeper->inodes_hit = inodes_hit;
 }
 
 void bounds_look(struct keeper *keeper, bool at_last)

@@ -50,7 +50,7 @@ struct keeper {
 	int top_fd;			  /* of the writable top */
 	struct disk_watch disk;
 	struct quota quota; /* where the filesystem has them; then no process is killed for it */
-	bool was_full, was_crammed;
+	bool was_full, inodes_hit;
 	uint64_t idle_since_ns;
 	uint64_t left_ns; /* when the last process inside had ended */
 	bool was_entered; /* a command was started */

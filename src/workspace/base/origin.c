@@ -1,8 +1,8 @@
 /*
- * Which version of reality a sandbox's change started from.
+ * Which version of the host a sandbox's change started from.
  *
  * Records of the oldest layer count first: what later layers found was already the sandbox's own. A promotion makes
- * reality what the sandbox had, so from then on that is the base, for as long as the promotion is not undone.
+ * the host what the sandbox had, so from then on that is the base, for as long as the promotion is not undone.
  */
 #include "workspace/base/origin.h"
 
@@ -88,7 +88,7 @@ static void add_restored(struct origin_index *index, const char *promotion)
 		add_records(&index->restored, &records);
 }
 
-/* Leaves out what was taken back since: reality is not what those promotions made it. */
+/* Leaves out what was taken back since: the host is not what those promotions made it. */
 static int drop_undone(struct origin_index *index, struct error *err)
 {
 	struct origin_records *records = &index->promoted;
@@ -215,7 +215,7 @@ static bool is_content_known(const struct origin_record *record)
 	       !S_ISREG(record->origin.identity.mode);
 }
 
-/* Too large to be kept at once; but it was before reality changed it, or git has it and was asked for it. */
+/* Too large to be kept at once; but it was before the host changed it, or git has it and was asked for it. */
 static void find_blob(const struct origin_index *index, const struct origin_record *record,
 		      struct origin *origin)
 {

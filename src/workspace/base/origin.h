@@ -1,5 +1,5 @@
 /*
- * What reality was when a sandbox first touched a path, and whether it still is that.
+ * What the host was when a sandbox first touched a path, and whether it still is that.
  *
  * Copying up makes the layer's inode, so a base whose ctime is older than the layer object's birth has not changed
  * since: it is itself the base version. Capture, after each command and at a seal, writes down identities of what was
@@ -15,8 +15,8 @@
 
 /* Best first. */
 enum origin_quality {
-	ORIGIN_EXACT,	 /* reality has not changed it: the live file */
-	ORIGIN_PINNED,	 /* read from the inode that reality has removed or replaced */
+	ORIGIN_EXACT,	 /* the host has not changed it: the live file */
+	ORIGIN_PINNED,	 /* read from the inode that the host has removed or replaced */
 	ORIGIN_CAPTURED, /* copied while it was exact */
 	ORIGIN_GIT,	 /* a blob of git's, of a file that was exactly that when it was taken */
 	ORIGIN_APPROX, /* what git had there before: an ancestor, taken for the base only by order */
@@ -42,7 +42,7 @@ void origin_done(struct origin *origin);
 struct origin_records;
 
 /*
- * After a command or before a seal: records what DELTA (top against reality) touched since last time. O(new copy-ups).
+ * After a command or before a seal: records what DELTA (top against the host) touched since last time. O(new copy-ups).
  * Where there are bases among it whose content could not be kept, *ret_unkept (may be NULL) has them, and those of earlier
  * times that no blob of git's is known of yet (origin_blob.h); it is set in any case.
  */
@@ -64,7 +64,7 @@ int origin_find(const struct origin_index *index, const struct delta_entry *entr
 int origin_open(const struct origin_index *index, const struct delta_entry *entry,
 		const struct origin *origin, int *ret_fd, struct error *err);
 
-/* Takes out of DELTA (the present against reality) what was promoted merged or narrowed, and is as it was then. */
+/* Takes out of DELTA (the present against the host) what was promoted merged or narrowed, and is as it was then. */
 void origin_drop_settled(const struct sandbox *sandbox, const struct view_stack *stack,
 			 struct delta *delta);
 
@@ -73,11 +73,11 @@ enum stale_kind { STALE_NOT, STALE_CHANGED, STALE_GONE, STALE_APPEARED };
 struct stale_entry {
 	char *path;
 	enum stale_kind kind;
-	uint64_t changed_ms; /* when reality moved; 0 when unknown (deleted) */
+	uint64_t changed_ms; /* when the host moved; 0 when unknown (deleted) */
 };
 
 struct staleness {
-	struct stale_entry *items; /* touched paths that moved in reality, oldest first */
+	struct stale_entry *items; /* touched paths that moved on the host, oldest first */
 	size_t count;
 	struct stale_entry *
 		drift; /* others in the workspace that moved since the base was taken; at most 1,000 kept */

@@ -1,4 +1,4 @@
-/* Writing down what reality was, while it still is that: after each command and before a seal. */
+/* Writing down what the host was, while it still is that: after each command and before a seal. */
 #include "workspace/base/origin.h"
 
 #include "base/own.h"
@@ -58,7 +58,7 @@ static void list_olds(struct capture *capture)
 }
 
 /*
- * Copied up, and reality has nothing there: either reality removed it, or the sandbox renamed and then edited it. In that
+ * Copied up, and the host has nothing there: either the host removed it, or the sandbox renamed and then edited it. In that
  * case the same list has the old name, as removed or as in use for something else.
  */
 static const char *find_old_name(struct capture *capture, const char *path, uint64_t ino)
@@ -96,7 +96,7 @@ int origin_keep(const struct store *store, int fd, const struct txn_identity *id
 	return 0;
 }
 
-/* Content of small files and the digest of attributes, for the day reality has moved on. */
+/* Content of small files and the digest of attributes, for the day the host has moved on. */
 static int keep_base(const struct capture *capture, const struct delta_entry *entry,
 		     struct origin *origin, struct error *err)
 {
@@ -120,7 +120,7 @@ static int keep_base(const struct capture *capture, const struct delta_entry *en
 	return origin_keep(index->sandbox->store, fd, &origin->identity, origin->sha256, err);
 }
 
-/* Changed again after a promotion: what that made of reality is the base, and its content is worth keeping now. */
+/* Changed again after a promotion: what that made of the host is the base, and its content is worth keeping now. */
 static int capture_promoted(const struct capture *capture, const struct delta_entry *entry,
 			    const struct origin_record *known, struct error *err)
 {

@@ -47,10 +47,10 @@ struct origin_index {
 /* What of PATH was written down; NULL for nothing. */
 const struct origin_record *origin_index_record(const struct origin_index *index, const char *path);
 
-/* Where the base of ENTRY lies in reality: elsewhere than its path when a directory above it was renamed. */
+/* Where the base of ENTRY lies on the host: elsewhere than its path when a directory above it was renamed. */
 const char *origin_base_path(const struct view_stack *stack, const struct delta_entry *entry);
 
-/* What reality has at PATH (absolute) now. */
+/* What the host has at PATH (absolute) now. */
 void origin_index_look(const struct origin_index *index, const char *path,
 		       struct txn_identity *ret_identity);
 
@@ -74,7 +74,7 @@ struct origin_own *origin_own_new(void);
 void origin_own_free(struct origin_own *own);
 
 /*
- * The base of a path nothing was written down about: what times and the layers tell. NOW is what reality has. Lost,
+ * The base of a path nothing was written down about: what times and the layers tell. NOW is what the host has. Lost,
  * but known to have been there: its inode is in the identity, if that could be told.
  */
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
@@ -93,18 +93,18 @@ int origin_pin(const struct origin_index *index, const struct delta_entry *entry
 
 /*
  * Keeps the content of FD, whose IDENTITY was told before it is read. What is changed meanwhile is not that any more: then
- * there is no digest (""), since a base that reality had only later would hide reality's change.
+ * there is no digest (""), since a base that the host had only later would hide the host's change.
  */
 int origin_keep(const struct store *store, int fd, const struct txn_identity *identity,
 		char ret_hex[static SHA256_HEX_SIZE], struct error *err);
 
-/* Whether RECORD's base is a file whose content reality alone has. */
+/* Whether RECORD's base is a file whose content the host alone has. */
 bool origin_is_unkept(const struct origin_record *record);
 
 /* Adds a base of RECORD's path and identity, and the name of its BLOB (may be NULL), to RECORDS. */
 void origin_blobs_put(struct origin_records *records, const struct origin_record *record,
 		      const char *blob);
-/* Adds those that are unkept, that reality still has and no blob is known of. */
+/* Adds those that are unkept, that the host still has and no blob is known of. */
 void origin_blobs_unknown(const struct origin_index *index, struct origin_records *records);
 
 /* Digest of attributes: "" for none. */

@@ -1,5 +1,5 @@
 /*
- * Bases that reality has removed or replaced since they were copied up: the inode is there as long as the sandbox's root
+ * Bases that the host has removed or replaced since they were copied up: the inode is there as long as the sandbox's root
  * is mounted, and the kernel's note on the copy says how to open it. Root only: a handle opens any file.
  */
 #include "base/own.h"

@@ -16,7 +16,7 @@
 struct origin_record {
 	char *path; /* absolute */
 	char promotion
-		[LAYER_ID_SIZE]; /* the one that made reality so; "" for what a sandbox found */
+		[LAYER_ID_SIZE]; /* the one that made the host so; "" for what a sandbox found */
 	struct origin origin;
 };
 

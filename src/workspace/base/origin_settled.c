@@ -1,5 +1,5 @@
 /*
- * Changes that a promotion brought to reality in another form: merged with what reality had, or under the caller's
+ * Changes that a promotion brought to the host in another form: merged with what the host had, or under the caller's
  * umask. As long as the sandbox's version is the one that was promoted, there is nothing left to do about it.
  */
 #include "base/own.h"

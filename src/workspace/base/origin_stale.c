@@ -1,4 +1,4 @@
-/* How far reality has moved since a sandbox took its base: where it matters, and elsewhere. */
+/* How far the host has moved since a sandbox took its base: where it matters, and elsewhere. */
 #include "workspace/base/origin.h"
 
 #include "base/clock.h"

@@ -355,7 +355,7 @@ static bool is_directory_still(const struct origin_index *index, const struct de
 	return is_older(index, entry, above, now.ctime_ns);
 }
 
-/* Reality has nothing there. Had it something when the sandbox took it? */
+/* The host has nothing there. Had it something when the sandbox took it? */
 static void work_out_absent(const struct origin_index *index, const struct delta_entry *entry,
 			    struct origin *origin)
 {

@@ -2,7 +2,7 @@
  * Promotions as they lie in the store.
  *
  *   promotions/ID/record    what, from where, to where, how it stands; "key value" lines
- *   promotions/ID/paths     what reality was made, one line per path (origin_record.h)
+ *   promotions/ID/paths     what the host was made, one line per path (origin_record.h)
  *   promotions/ID/applied   the same with the ctimes after it was applied (promotion_applied.c)
  *   promotions/ID/restored  what it was made again by an undo
  *   promotions/ID/redirects renamed directories (promotion_redirect.c)
@@ -37,7 +37,7 @@ int promotion_lock(const struct store *store, const char *id, int *ret_lock_fd, 
 /* Writes the record anew. IS_PENDING false: nothing is left to be finished. */
 int promotion_save(const struct store *store, const struct promotion_entry *entry, bool is_pending,
 		   struct error *err);
-/* Reality is what was promoted: from now on that is the base of the sandbox it came from, if that still is there. */
+/* The host is what was promoted: from now on that is the base of the sandbox it came from, if that still is there. */
 int promotion_settle(const struct store *store, const struct promotion_entry *entry,
 		     struct error *err);
 
@@ -52,7 +52,7 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 
 /*
  * Notes MARKS in PROMOTION_FD: of each the index of its layer, the place in it, what it says, and the directory's own
- * path. They are changed to the latter when reality has the new names, and back when it has the old ones.
+ * path. They are changed to the latter when the host has the new names, and back when it has the old ones.
  */
 int promotion_note_marks(const struct store *store, const struct view_stack *stack,
 			 const struct strv *marks, int promotion_fd, struct error *err);

@@ -131,7 +131,7 @@ static bool has_attribute(const struct xattr_list *list, const struct xattr_item
 	       memcmp(other->value, item->value, item->len) == 0;
 }
 
-/* The nearest directory above a path that reality has: what is new below it inherits from there. */
+/* The nearest directory above a path that the host has: what is new below it inherits from there. */
 struct above {
 	bool exists;
 	mode_t mode;

@@ -24,7 +24,7 @@ enum consent_reason {
 	CONSENT_WRITABLE = 1 << 7,  /* group or others may write to what they could not */
 	CONSENT_OWNER = 1 << 8,	    /* somebody else's than before */
 	CONSENT_DEVICE = 1 << 9,
-	CONSENT_OUTSIDE = 1 << 10, /* content of reality's that the sandbox may never have read */
+	CONSENT_OUTSIDE = 1 << 10, /* content of the host's that the sandbox may never have read */
 	CONSENT_UNWRITABLE = 1 << 11, /* the sandbox's rules about writing (write_rule.h) */
 	CONSENT_GIT =
 		1 << 12, /* in a git directory, or a link into one: neither file nor directory */
@@ -50,14 +50,14 @@ struct consent_case {
 	const struct consent_caller *caller;
 	const char *path; /* relative to ROOT */
 	const char *root; /* absolute: what a link must not lead out of */
-	int root_fd;	  /* the same in reality: new entries inherit from there; -1: not known */
+	int root_fd;	  /* the same on the host: new entries inherit from there; -1: not known */
 	struct consent_side old, new;
 	const char *link; /* target of a new link; NULL: none, or the host's link is unchanged */
 	struct git_tree *tree;	  /* as it will be with all changes */
 	const struct strv *named; /* paths that the host's git configuration names; NULL: none */
 	bool is_linked;		  /* the new file has other names in the sandbox */
 	bool is_content_new;
-	bool is_from_outside; /* reality's own object, from outside the workspace */
+	bool is_from_outside; /* the host's own object, from outside the workspace */
 	bool is_elsewhere;    /* ROOT is not the workspace: the whole path says what it is */
 };
 
@@ -73,7 +73,7 @@ bool consent_is_named(const struct strv *named, const char *path);
 const char *consent_words(unsigned reason, const char *path);
 const char *consent_flag(unsigned reason);
 
-/* The mode that reality gets: what is new there is made as if the caller had made it, under the caller's umask. */
+/* The mode that the host gets: what is new there is made as if the caller had made it, under the caller's umask. */
 mode_t consent_mode(const struct consent_caller *caller, const struct consent_side *old,
 		    const struct consent_side *new);
 

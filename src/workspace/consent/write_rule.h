@@ -1,5 +1,5 @@
 /*
- * Where a sandbox's changes may go in reality without a person's word, when it was made with rules about writing.
+ * Where a sandbox's changes may go on the host without a person's word, when it was made with rules about writing.
  *
  * The rules stand among the words of its settings, in pairs, from the moment it is made: a file that said them may have
  * been changed since, by whoever they were meant for.

@@ -1,5 +1,5 @@
 /*
- * The difference between two points of a sandbox, or between a point and reality, as a list of changes.
+ * The difference between two points of a sandbox, or between a point and the host, as a list of changes.
  *
  * Built from the layers above the older point alone: cost follows the number of changes, never the size of a tree.
  * Equal content is found by comparing bytes. What is only copied up, and directories that are only parents, drop out.
@@ -60,7 +60,7 @@ struct delta_entry {
 	char *path; /* absolute, raw bytes */
 	char *from; /* renamed: the old absolute path; else NULL */
 	char *mate; /* another name of the same file, of those that are told of one file; else NULL */
-	char *mate_base; /* where reality has that one, which did not change otherwise; else NULL */
+	char *mate_base; /* where the host has that one, which did not change otherwise; else NULL */
 	struct delta_side old, new;
 };
 
@@ -82,7 +82,7 @@ struct delta_options {
 	const char *workspace;
 	const struct sandbox *sandbox; /* its records give the bases; NULL: there are none */
 	size_t new_from;	       /* the newer point: index of its first layer (0: the top) */
-	size_t old_from;    /* the older one: index of its first layer; stack->count: reality */
+	size_t old_from;    /* the older one: index of its first layer; stack->count: the host */
 	bool renames;	    /* find them */
 	bool split_renames; /* a renamed directory as renames of the files in it, as git has it */
 	bool only_workspace;
@@ -106,11 +106,11 @@ int delta_compare_inodes(const struct delta_side *one, const struct delta_side *
 /* The file behind one side, for reading; -1 with errno. Checks that it is still the object that was compared. */
 int delta_open_side(const struct view_stack *stack, const struct delta_side *side);
 
-/* Whether SIDE is reality's own object, and from outside the workspace: by a renamed directory it may be seen in it. */
+/* Whether SIDE is the host's own object, and from outside the workspace: by a renamed directory it may be seen in it. */
 bool delta_is_from_outside(const struct view_stack *stack, const struct delta_side *side,
 			   const char *workspace);
 
-/* Whether SIDE is reality's own object, and the workspace's: under another name, when its directory was renamed. */
+/* Whether SIDE is the host's own object, and the workspace's: under another name, when its directory was renamed. */
 bool delta_is_own(const struct view_stack *stack, const struct delta_side *side,
 		  const char *workspace);
 

@@ -1,4 +1,4 @@
-/* A directory of reality, looked at by descriptors. */
+/* A directory of the host, looked at by descriptors. */
 #include "workspace/disk/target.h"
 
 #include "base/own.h"

@@ -1,4 +1,4 @@
-/* A directory of reality that is looked at, never written to, here: by descriptors, following no link. */
+/* A directory of the host that is looked at, never written to, here: by descriptors, following no link. */
 #ifndef WORKSPACE_TARGET_H
 #define WORKSPACE_TARGET_H
 

@@ -158,7 +158,7 @@ static int add_base(struct json *json, const struct patch_run *run, const struct
 	return 0;
 }
 
-/* The paths reality changed too, sorted for looking up. */
+/* The paths the host changed too, sorted for looking up. */
 struct stale_paths {
 	const char **items;
 	size_t count;

@@ -30,7 +30,7 @@ void patch_add_why(struct str *out, unsigned asks, const char *name);
 /* The name PATH has in lines of text: that of a directory ends in a slash. The caller owns it. */
 char *patch_label(const struct patch_run *run, const struct delta_side *side, const char *path);
 
-/* The mode that reality would get. */
+/* The mode that the host would get. */
 mode_t patch_promoted_mode(const struct patch_run *run, const struct delta_entry *entry);
 
 enum patch_kind { PATCH_TEXT, PATCH_BINARY, PATCH_LARGE, PATCH_UNREADABLE };

@@ -1,7 +1,7 @@
 /* Three versions of one path judged aspect by aspect. */
 #include "workspace/promote/conflict.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ static const struct {
 	{ "fail", STRATEGY_FAIL },
 	{ "merge", STRATEGY_MERGE },
 	{ "ours", STRATEGY_OURS },
-	{ "reality", STRATEGY_OURS },
+	{ "host", STRATEGY_OURS },
 	{ "theirs", STRATEGY_THEIRS },
 	{ "sandbox", STRATEGY_THEIRS },
 	{ "lww", STRATEGY_LWW },
@@ -139,7 +139,7 @@ enum outcome conflict_outcome(enum promote_strategy strategy, const struct verdi
 {
 	bool is_text = verdict->object == TAKE_MERGE && verdict->content == TAKE_MERGE;
 
-	/* Markers never reach reality, whoever asks. */
+	/* Markers never reach the host, whoever asks. */
 	if (strcmp(verdict->kind, CONFLICT_UNRESOLVED) == 0)
 		return strategy == STRATEGY_OURS ? OUTCOME_OURS : OUTCOME_OPEN;
 	switch (strategy) {
@@ -194,20 +194,20 @@ bool verdict_is_nothing(const struct verdict *verdict)
 
 int promote_strategy_find(const char *name, enum promote_strategy *ret_strategy, struct error *err)
 {
-	struct nearest nearest;
+	struct suggest suggest;
 	char shown[STR_SHOWN_SIZE];
 
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++) {
 		if (strcmp(strategies[i].name, name) == 0) {
 			*ret_strategy = strategies[i].strategy;
 			return 0;
 		}
-		nearest_try(&nearest, strategies[i].name);
+		suggest_try(&suggest, strategies[i].name);
 	}
-	if (nearest.best)
+	if (suggest.best)
 		return error_set(err, ERROR_USAGE, "no strategy '%s'; did you mean '%s'?",
-				 str_shown(name, shown), nearest.best);
+				 str_shown(name, shown), suggest.best);
 	return error_set(err, ERROR_USAGE,
 			 "no strategy '%s'; there are fail, merge, ours, theirs, lww, merge+ours, "
 			 "merge+theirs",

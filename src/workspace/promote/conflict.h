@@ -1,7 +1,7 @@
 /*
- * Three versions of one path judged aspect by aspect: what reality gets, and what cannot be decided.
+ * Three versions of one path judged aspect by aspect: what the host gets, and what cannot be decided.
  *
- * Pure: digests and numbers in, a verdict out. `ours` is reality, `theirs` the sandbox.
+ * Pure: digests and numbers in, a verdict out. `ours` is the host, `theirs` the sandbox.
  */
 #ifndef WORKSPACE_CONFLICT_H
 #define WORKSPACE_CONFLICT_H
@@ -52,7 +52,7 @@ void conflict_settle(struct verdict *verdict, enum take side);
 /* The name of a strategy, as the resolution of a conflict says it. */
 const char *promote_strategy_name(enum promote_strategy strategy);
 
-/* Whether it leaves reality as it is. */
+/* Whether it leaves the host as it is. */
 bool verdict_is_nothing(const struct verdict *verdict);
 
 #endif

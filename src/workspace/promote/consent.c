@@ -1,4 +1,4 @@
-/* What needs a person's word before it reaches reality. */
+/* What needs a person's word before it reaches the host. */
 #include "workspace/promote/promote_parts.h"
 
 #include "base/own.h"
@@ -43,8 +43,8 @@ static struct consent_side side_of(const struct txn_identity *identity,
 				      .xattrs = xattrs };
 }
 
-/* What reality has of it: under its old name, when it was renamed. */
-static const struct item *reality_of(const struct promote *promote, const struct item *item)
+/* What the host has of it: under its old name, when it was renamed. */
+static const struct item *host_item(const struct promote *promote, const struct item *item)
 {
 	bool is_moved = !item->now.exists && item->twin != NO_ITEM;
 
@@ -53,7 +53,7 @@ static const struct item *reality_of(const struct promote *promote, const struct
 
 mode_t promote_mode(const struct promote *promote, const struct item *item, mode_t mode)
 {
-	const struct consent_side old = side_of(&reality_of(promote, item)->now, NULL);
+	const struct consent_side old = side_of(&host_item(promote, item)->now, NULL);
 	const struct consent_side new = { .type = item->type, .mode = mode };
 	bool is_own = delta_is_own(promote->stack, &item->entry.new, promote->sandbox->workspace);
 
@@ -87,7 +87,7 @@ static bool is_forbidden(const struct promote *promote, const char *relative)
 
 static unsigned reasons_of(const struct promote *promote, const struct item *item)
 {
-	const struct item *real = reality_of(promote, item);
+	const struct item *real = host_item(promote, item);
 	const struct delta_entry *entry = &item->entry;
 	bool is_edit = entry->op == DELTA_MODIFIED || item->twin != NO_ITEM;
 	owned(xattr_list_done) struct xattr_list had = { 0 };

@@ -1,4 +1,4 @@
-/* From a delta to reality, step by step: listed, selected, judged, consented to, sealed, applied. */
+/* From a delta to the host, step by step: listed, selected, judged, consented to, sealed, applied. */
 #include "workspace/promote/promote.h"
 
 #include "base/own.h"
@@ -150,12 +150,12 @@ int promote_check_open(const struct promote *promote, struct error *err)
 	}
 	if (count == 0)
 		return 0;
-	return error_set(err, ERROR_CONFLICT, "%zu conflict%s with reality: '%s' (%s)%s", count,
+	return error_set(err, ERROR_CONFLICT, "%zu conflict%s with the host: '%s' (%s)%s", count,
 			 count == 1 ? "" : "s", str_shown(first->path, shown), first->kind,
 			 count > 1 ? " and others" : "");
 }
 
-/* Promoting some of the changes moves reality under the others: what they started from is written down before. */
+/* Promoting some of the changes moves the host under the others: what they started from is written down before. */
 static int capture(const struct promote *promote, struct error *err)
 {
 	if (promote->request->dry_run || promote->request->snapshot)
@@ -181,7 +181,7 @@ static int work(struct promote *promote, struct error *err)
 	return promote_apply(promote, err);
 }
 
-/* Reality moved between our look and the transaction's: worth another look, since it may all be in order. */
+/* The host moved between our look and the transaction's: worth another look, since it may all be in order. */
 static bool is_worth_again(const struct promotion *promotion, const struct error *err)
 {
 	if (err->code != ERROR_CONFLICT)

@@ -1,10 +1,10 @@
 /*
- * From a delta to reality: selection, bundle, consent, conflicts, merge, transaction, record.
+ * From a delta to the host: selection, bundle, consent, conflicts, merge, transaction, record.
  *
  * Three-way per aspect: where only one side changed, that side is taken; where both did to the same, that; else it is
  * a conflict, which the strategy resolves or which stops everything. What was decided from is what is applied: the
  * bundle's digest covers every path, content and attribute, staging re-hashes, and the transaction re-checks
- * the identities of reality. The stack is what is promoted: that of the snapshot, when one is asked for.
+ * the identities of the host. The stack is what is promoted: that of the snapshot, when one is asked for.
  */
 #ifndef WORKSPACE_PROMOTE_H
 #define WORKSPACE_PROMOTE_H
@@ -19,7 +19,7 @@ enum promote_strategy {
 	STRATEGY_OURS,
 	STRATEGY_THEIRS,
 	STRATEGY_LWW,
-	STRATEGY_MERGE_OURS,   /* merge, reality's lines for what is left */
+	STRATEGY_MERGE_OURS,   /* merge, the host's lines for what is left */
 	STRATEGY_MERGE_THEIRS, /* merge, the sandbox's lines */
 };
 
@@ -42,7 +42,7 @@ struct conflict {
 	struct conflict_side base, ours, theirs;
 	struct merge_conflict *hunks;
 	size_t hunk_count;
-	struct strv names;	/* dir-delete: the entries reality has inside */
+	struct strv names;	/* dir-delete: the entries the host has inside */
 	const char *resolution; /* NULL: open; else the strategy that decided */
 	char loser
 		[SHA256_HEX_SIZE]; /* content that was not taken, kept in the store; "" for none */
@@ -67,15 +67,16 @@ struct promote_request {
 	const struct strv *
 		named; /* paths, relative to the workspace, that the host's git configuration names; NULL */
 	enum promote_strategy strategy;
-	const char *target;   /* another root than the workspace, or NULL */
-	bool swap;	      /* exchange the target directory itself */
-	const char *artifact; /* with TO: one file or directory of the view to a place of reality */
+	const char *target; /* another root than the workspace, or NULL */
+	bool swap;	    /* exchange the target directory itself */
+	const char
+		*artifact; /* with TO: one file or directory of the view to a place of the host */
 	const char *to;
 	bool keeps_existing; /* of an artifact: what is there already is a conflict */
 	bool dry_run;
-	bool approx_base;     /* where the base is lost, take what git had there before for it */
-	bool into_sandbox;    /* merged files with markers go into the sandbox instead of reality */
-	const char *snapshot; /* promote that snapshot instead of the present; NULL */
+	bool approx_base;  /* where the base is lost, take what git had there before for it */
+	bool into_sandbox; /* merged files with markers go into the sandbox instead of the host */
+	const char *snapshot;		/* promote that snapshot instead of the present; NULL */
 	const struct strv *own_folders; /* absolute paths where nothing is ever written; NULL */
 	const char *digest; /* of the bundle that was reviewed: anything else is refused; NULL */
 	const char *sandbox_name, *owner;
@@ -98,7 +99,7 @@ void promotion_done(struct promotion *promotion);
 
 /*
  * Promotes. 0 done (or would be done, with dry_run); -1 with ERROR_CONSENT (checked first), ERROR_CONFLICT, or what
- * failed: then reality is as it was. *ret_promotion is filled as far as known in every case.
+ * failed: then the host is as it was. *ret_promotion is filled as far as known in every case.
  */
 int promote_run(struct sandbox *sandbox, struct view_stack *stack,
 		const struct promote_request *request, struct promotion *ret_promotion,

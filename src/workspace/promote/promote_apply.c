@@ -16,7 +16,7 @@
 /* Looking at each costs; beyond that they find out by themselves. */
 #define SIBLINGS_MAX 200
 
-/* Whether reality becomes exactly what the sandbox has; else the sandbox's version is the base of what comes next. */
+/* Whether the host becomes exactly what the sandbox has; else the sandbox's version is the base of what comes next. */
 static bool is_whole(const struct item *item)
 {
 	mode_t theirs = item->entry.new.st.st_mode & 07777;

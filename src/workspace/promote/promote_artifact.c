@@ -1,7 +1,7 @@
 /*
- * One file or directory of the view copied to a place of reality: what somebody built, not what they changed.
+ * One file or directory of the view copied to a place of the host: what somebody built, not what they changed.
  *
- * Its entries are those the sandbox changed, and those of reality that shine through; where something stands already
+ * Its entries are those the sandbox changed, and those of the host that shine through; where something stands already
  * it is replaced, and comes back with an undo.
  */
 #include "workspace/promote/promote_own.h"
@@ -111,7 +111,7 @@ static int set_places(struct artifact *artifact, struct error *err)
 }
 
 /* Makes the directory nearest to the goal that is there the target, and the goal a path below its real name. */
-static int set_nearest_target(struct artifact *artifact, struct error *err)
+static int set_suggested_target(struct artifact *artifact, struct error *err)
 {
 	struct promote *promote = artifact->promote;
 	owned(free_ptr) char *above = xstrdup(artifact->goal), *rest = NULL;
@@ -140,7 +140,7 @@ static int set_target(struct artifact *artifact, struct error *err)
 
 	if (inside && *inside)
 		promote->target = xstrdup(workspace);
-	else if (set_nearest_target(artifact, err) < 0)
+	else if (set_suggested_target(artifact, err) < 0)
 		return -1;
 	return target_open(promote->target, &promote->target_fd, err);
 }
@@ -189,7 +189,7 @@ static void add_at(struct artifact *artifact, const char *path, const struct del
 	add_object(artifact, goal, side);
 }
 
-/* An object of reality that the sandbox sees as it is; false when there is none. */
+/* An object of the host that the sandbox sees as it is; false when there is none. */
 static bool add_base(struct artifact *artifact, const char *path)
 {
 	struct promote *promote = artifact->promote;
@@ -211,7 +211,7 @@ static bool add_base(struct artifact *artifact, const char *path)
 	return true;
 }
 
-/* What reality has in directory PATH, as far as the sandbox left it alone. */
+/* What the host has in directory PATH, as far as the sandbox left it alone. */
 static void list_base(struct artifact *artifact, const char *path, struct strv *ahead)
 {
 	owned(dir_close) DIR *dir = opendir(path);

@@ -1,6 +1,6 @@
 /*
  * Conflicts taken into the sandbox: its file becomes the two versions merged, with markers where they overlap, and
- * reality's present version becomes its base. Whoever works there resolves it, and promotes again.
+ * the host's present version becomes its base. Whoever works there resolves it, and promotes again.
  */
 #include "workspace/promote/promote_parts.h"
 
@@ -19,7 +19,7 @@ static bool is_mergeable(const struct item *item)
 	       item->verdict.content == TAKE_MERGE && target_type(&item->now) == 'f';
 }
 
-/* From now on the sandbox's version descends from what reality has at this moment. */
+/* From now on the sandbox's version descends from what the host has at this moment. */
 static int rebase(struct promote *promote, struct item *item, struct str *lines, struct error *err)
 {
 	owned(fd_close) int fd = promote_open_ours(promote, item, err);
@@ -40,7 +40,7 @@ static int rebase(struct promote *promote, struct item *item, struct str *lines,
 	return 0;
 }
 
-/* Reality may move at any time: the sandbox's version goes only when there is a base for what takes its place. */
+/* The host may move at any time: the sandbox's version goes only when there is a base for what takes its place. */
 static int replace(struct promote *promote, struct item *item, struct str *lines, struct error *err)
 {
 	size_t len = lines->len;

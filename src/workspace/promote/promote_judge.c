@@ -1,4 +1,4 @@
-/* Each change judged against what it started from and what reality is now. */
+/* Each change judged against what it started from and what the host is now. */
 #include "workspace/promote/promote_link.h"
 
 #include "base/dir.h"
@@ -179,7 +179,7 @@ static void blur_base(const struct aspects *ours, const struct aspects *theirs,
 	base->xattrs = strcmp(ours->xattrs, theirs->xattrs) == 0 ? ours->xattrs : "?";
 }
 
-/* The base, or NULL when it is lost. That something was there is enough to see that reality has it no more. */
+/* The base, or NULL when it is lost. That something was there is enough to see that the host has it no more. */
 static int base_aspects(const struct promote *promote, const struct item *item,
 			struct aspect_texts *texts, struct aspects *base,
 			const struct aspects **ret_base, struct error *err)
@@ -263,7 +263,7 @@ static int judge_versions(struct promote *promote, struct item *item, struct err
 	return 0;
 }
 
-/* Whether reality still has the object of IDENTITY in the directory of FROM, under another name. */
+/* Whether the host still has the object of IDENTITY in the directory of FROM, under another name. */
 static bool is_beside(const struct promote *promote, const char *from,
 		      const struct txn_identity *identity)
 {
@@ -287,7 +287,7 @@ static bool is_beside(const struct promote *promote, const char *from,
 	return false;
 }
 
-/* What reality and the sandbox made of one old name, when both renamed it or one of them removed it. */
+/* What the host and the sandbox made of one old name, when both renamed it or one of them removed it. */
 static void judge_lost_name(struct promote *promote, struct item *item)
 {
 	const char *from = item->origin.from
@@ -371,7 +371,7 @@ static int judge_item(struct promote *promote, struct item *item, struct error *
 	unseen = is_unseen(promote, item, err);
 	if (unseen < 0)
 		return -1;
-	/* The usual case: reality has not moved, and nothing needs to be read. */
+	/* The usual case: the host has not moved, and nothing needs to be read. */
 	if (unseen)
 		item->verdict = (struct verdict){ .kind = "add/add", .object = TAKE_UNDECIDED };
 	else if (promote->is_workspace && item->origin.quality == ORIGIN_EXACT &&
@@ -419,7 +419,7 @@ static void follow_twin(struct promote *promote, struct item *item)
 		item->fate = FATE_LEFT;
 }
 
-/* Nothing can be put into a directory that reality does not have and does not get. */
+/* Nothing can be put into a directory that the host does not have and does not get. */
 static void follow_parent(struct promote *promote, struct item *item)
 {
 	const struct item *above = item->parent == NO_ITEM ? NULL : &promote->items[item->parent];

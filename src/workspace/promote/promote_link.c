@@ -1,8 +1,8 @@
 /*
- * Names of one file in the sandbox, which become names of one file in reality.
+ * Names of one file in the sandbox, which become names of one file on the host.
  *
  * Changed ones are written once and linked. One that is another name of a file that did not change is a new name of
- * reality's own file, its anchor: provided that this is what the sandbox saw, for what is applied is what was reviewed. Where
+ * the host's own file, its anchor: provided that this is what the sandbox saw, for what is applied is what was reviewed. Where
  * the filesystem or its owner does not permit the link, it is a file of its own with the same content.
  */
 #include "workspace/promote/promote_link.h"

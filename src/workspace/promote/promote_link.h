@@ -12,7 +12,7 @@ struct promote_name {
 };
 /* Ties the names of one inode to a ring. */
 void promote_find_mates(struct promote *promote);
-/* Whether reality gets the sandbox's file as it is. */
+/* Whether the host gets the sandbox's file as it is. */
 bool promote_is_plain(const struct item *item);
 int promote_find_anchors(struct promote *promote, struct error *err);
 const char *promote_last_name(const struct item *item);

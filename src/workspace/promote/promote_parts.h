@@ -10,8 +10,8 @@
 #define NO_ITEM SIZE_MAX
 
 enum item_fate {
-	FATE_LEFT,    /* reality stays as it is */
-	FATE_APPLIED, /* reality gets it */
+	FATE_LEFT,    /* the host stays as it is */
+	FATE_APPLIED, /* the host gets it */
 	FATE_OPEN,    /* a conflict nobody decided */
 };
 
@@ -40,7 +40,7 @@ struct item {
 	struct verdict verdict;
 	enum item_fate fate;
 
-	/* What reality gets, when it does. */
+	/* What the host gets, when it does. */
 	char type; /* 0: nothing any more */
 	enum item_content content;
 	struct str merged;
@@ -117,7 +117,7 @@ int promote_open_theirs(const struct promote *promote, const struct item *item, 
 int promote_open_ours(const struct promote *promote, const struct item *item, struct error *err);
 int promote_digest_theirs(const struct promote *promote, struct item *item, struct error *err);
 int promote_digest_ours(const struct promote *promote, struct item *item, struct error *err);
-/* The number of the device that reality gets. */
+/* The number of the device that the host gets. */
 dev_t promote_device(const struct item *item);
 
 /* Notes that content HEX lost a conflict: as long as the sandbox is there, it is not collected. */
@@ -127,9 +127,9 @@ int promote_keep(const struct promote *promote, const char *hex, struct error *e
 int promote_ask(struct promote *promote, struct error *err);
 int promote_ask_git(struct promote *promote, struct error *err);
 void promote_ask_for(struct promote *promote, const char *path, const char *why);
-/* Whether nothing that reality has below FROM is to be asked about for being called TO from now on. */
+/* Whether nothing that the host has below FROM is to be asked about for being called TO from now on. */
 bool promote_carries_quietly(const struct promote *promote, const char *from, const char *to);
-/* The mode that the item, of MODE in the sandbox, gets in reality. */
+/* The mode that the item, of MODE in the sandbox, gets on the host. */
 mode_t promote_mode(const struct promote *promote, const struct item *item, mode_t mode);
 
 /* bundle.c: what is applied, as one digest. */

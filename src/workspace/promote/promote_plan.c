@@ -1,4 +1,4 @@
-/* From what reality gets to the steps of a transaction. */
+/* From what the host gets to the steps of a transaction. */
 #include "workspace/promote/promote_link.h"
 
 #include "base/own.h"

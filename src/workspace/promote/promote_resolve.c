@@ -1,4 +1,4 @@
-/* From a verdict to what reality gets: strategies, merged texts, and the loser kept. */
+/* From a verdict to what the host gets: strategies, merged texts, and the loser kept. */
 #include "workspace/promote/promote_parts.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 
 #define MERGE_BYTES_MAX (16u << 20)
 
-/* Whose file reality's version of an item's content is: that of its old name, when it was renamed and reality edited it. */
+/* Whose file the host's version of an item's content is: that of its old name, when it was renamed and the host edited it. */
 static struct item *content_item(struct promote *promote, struct item *item)
 {
 	bool is_moved = item->verdict.kind && strcmp(item->verdict.kind, "rename/modify") == 0;
@@ -120,7 +120,7 @@ int promote_merge_item(struct promote *promote, struct item *item, enum merge_fa
 			.ours_len = texts[1].len,
 			.theirs_len = texts[2].len,
 			.favour = favour,
-			.ours_label = "reality",
+			.ours_label = "host",
 			.theirs_label = promote->sandbox->name,
 		};
 
@@ -193,7 +193,7 @@ static int decide(struct promote *promote, struct item *item, struct error *err)
 	conflict->resolution = promote_strategy_name(strategy);
 	if (outcome == OUTCOME_OURS || outcome == OUTCOME_THEIRS)
 		conflict_settle(&item->verdict, outcome == OUTCOME_OURS ? TAKE_OURS : TAKE_THEIRS);
-	/* Reality keeps its edit where it made it: the new name is not taken over either. */
+	/* The host keeps its edit where it made it: the new name is not taken over either. */
 	if (outcome == OUTCOME_OURS && content_item(promote, item) != item)
 		item->verdict.object = TAKE_OURS;
 	item->fate = verdict_is_nothing(&item->verdict) ? FATE_LEFT : FATE_APPLIED;

@@ -185,7 +185,7 @@ static bool has_below(const struct promote *promote, const char *path)
 	return low < promote->count && str_starts(promote->items[low].path, start);
 }
 
-/* Whether reality has something else where the sandbox made a directory above the item: that is replaced after renames. */
+/* Whether the host has something else where the sandbox made a directory above the item: that is replaced after renames. */
 static bool is_below_replaced(const struct promote *promote, const struct item *item)
 {
 	struct txn_identity now;
@@ -199,7 +199,7 @@ static bool is_below_replaced(const struct promote *promote, const struct item *
 }
 
 /*
- * A renamed directory is one step that takes along whatever reality has in it, if reality has it where it was, the
+ * A renamed directory is one step that takes along whatever the host has in it, if the host has it where it was, the
  * new name is free, nothing else happened to either name, and nothing in it is to be asked about for its new place.
  */
 static bool is_movable(const struct promote *promote, const struct item *item)
@@ -347,7 +347,7 @@ static bool close_selection(struct promote *promote)
 	return any;
 }
 
-/* A file renamed in the sandbox and edited in reality no longer looks like a rename; what was captured says it is. */
+/* A file renamed in the sandbox and edited on the host no longer looks like a rename; what was captured says it is. */
 static void pair_by_records(struct promote *promote)
 {
 	const char *workspace = promote->sandbox->workspace;

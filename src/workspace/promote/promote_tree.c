@@ -1,5 +1,5 @@
 /*
- * Directories that go: what reality has in them, and the sandbox never saw, must not go with them unsaid.
+ * Directories that go: what the host has in them, and the sandbox never saw, must not go with them unsaid.
  *
  * New entries, changed ones, and those that were hidden from the sandbox are named in one conflict of the directory.
  */

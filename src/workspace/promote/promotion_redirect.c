@@ -1,7 +1,7 @@
 /*
  * Renamed directories after they were promoted.
  *
- * In a layer such a directory says under which name what it shows lies below. Reality has it under the new name from
+ * In a layer such a directory says under which name what it shows lies below. The host has it under the new name from
  * then on, so that is what it has to say; should the promotion be undone, the old one. Both are noted with it:
  *
  *   aisbx-redirects 1

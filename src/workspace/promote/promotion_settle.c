@@ -1,4 +1,4 @@
-/* What reality was made by a promotion or made again by an undo, written down as the base of what comes next. */
+/* What the host was made by a promotion or made again by an undo, written down as the base of what comes next. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
 

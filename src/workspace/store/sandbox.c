@@ -5,7 +5,7 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/own.h"
 #include "base/tree.h"
 #include "workspace/disk/copy_file.h"
@@ -83,20 +83,20 @@ int sandbox_not_found(int dir_fd, const char *dir, const char *what, const char 
 {
 	owned(strv_done) struct strv names = STRV_INIT;
 	char shown[STR_SHOWN_SIZE];
-	struct nearest nearest;
+	struct suggest suggest;
 
 	list_names(dir_fd, dir, &names);
-	nearest_init(&nearest, name);
+	suggest_init(&suggest, name);
 	for (size_t i = 0; i < names.count; i++)
-		nearest_try(&nearest, names.items[i]);
-	if (nearest.best && strcmp(nearest.best, name) == 0)
+		suggest_try(&suggest, names.items[i]);
+	if (suggest.best && strcmp(suggest.best, name) == 0)
 		return error_set(err, ERROR_NOT_FOUND,
 				 "there is no %s '%s', only something else of that name in the "
 				 "store: look at it and remove it by hand",
 				 what, str_shown(name, shown));
-	if (nearest.best)
+	if (suggest.best)
 		return error_set(err, ERROR_NOT_FOUND, "there is no %s '%s' (did you mean '%s'?)",
-				 what, str_shown(name, shown), nearest.best);
+				 what, str_shown(name, shown), suggest.best);
 	return error_set(err, ERROR_NOT_FOUND, "there is no %s '%s'", what, str_shown(name, shown));
 }
 
@@ -119,7 +119,7 @@ static int copy_file(const struct sandbox *from, const struct sandbox *to, const
 	return 0;
 }
 
-/* What promotions of the one it is forked from made of reality holds for the fork, too, and so do its steps. */
+/* What promotions of the one it is forked from made of the host holds for the fork, too, and so do its steps. */
 static int copy_notes(const struct sandbox *from, const struct sandbox *to, struct error *err)
 {
 	if (copy_file(from, to, "promoted", err) < 0 ||

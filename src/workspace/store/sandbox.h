@@ -9,7 +9,7 @@
  *   sbx/NAME/touched  base identities of what the top touched (origin.h)
  *   sbx/NAME/moments  when it began to look at the host's files anew (moments.h)
  *   sbx/NAME/todo     steps of whoever works in it (todo.h)
- *   sbx/NAME/promoted what promotions made of reality, from then on the base (origin_record.h)
+ *   sbx/NAME/promoted what promotions made of the host, from then on the base (origin_record.h)
  *   sbx/NAME/losers   digests of contents that lost a conflict; a reference, so that they stay
  *   sbx/NAME/snaps/S  one file per snapshot (snapshot.h)
  *   sbx/NAME/pending  the intent of a seal under way; finished or dropped by whoever locks the sandbox next

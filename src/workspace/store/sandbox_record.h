@@ -14,7 +14,7 @@ int sandbox_head_parse(const char *bytes, size_t len, struct sandbox *sandbox, s
 /* Frees what the records hold. */
 void sandbox_record_done(struct sandbox *sandbox);
 
-/* Reality as it is now becomes the base. */
+/* The host as it is now becomes the base. */
 int sandbox_take_base(struct sandbox *sandbox, struct error *err);
 
 /* Says that a record could not be read, for the reason in ERR. */

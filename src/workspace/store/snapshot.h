@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #define SNAPSHOT_NAME_MAX 63
-#define SNAPSHOT_BASE "base" /* stands for reality itself wherever a snapshot is named */
+#define SNAPSHOT_BASE "base" /* stands for the host itself wherever a snapshot is named */
 
 struct snapshot {
 	char name[SNAPSHOT_NAME_MAX + 1];   /* "s1", "s2"; "auto1" for those nobody asked for */
@@ -70,7 +70,7 @@ int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new
 /* Forgets a snapshot; what was made on it, and a sandbox that stands on it, then stand on its parent. */
 int snapshot_drop(struct sandbox *sandbox, const char *name, struct error *err);
 
-/* Today's reality as base: seals a dirty top, and notes the new time. The next mount is fresh. */
+/* Today's host tree as base: seals a dirty top, and notes the new time. The next mount is fresh. */
 int snapshot_refresh(struct sandbox *sandbox, struct error *err);
 
 /* Syncs unsynced layers of the store and marks them so; for a background process and before a promotion. */

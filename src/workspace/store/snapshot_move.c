@@ -1,4 +1,4 @@
-/* Moving between snapshots: back, aside, and onto today's reality; and forgetting one. */
+/* Moving between snapshots: back, aside, and onto today's host; and forgetting one. */
 #include "workspace/store/snapshot.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Three texts merged by lines; conflicts are data. `ours` is reality, `theirs` the sandbox. */
+/* Three texts merged by lines; conflicts are data. `ours` is the host, `theirs` the sandbox. */
 #ifndef WORKSPACE_MERGE_H
 #define WORKSPACE_MERGE_H
 

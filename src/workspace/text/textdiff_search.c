@@ -62,11 +62,11 @@ static void judge(const struct diff_side *side, const uint32_t *counts, size_t f
 }
 
 /* Lines without a match, and frequent ones, up to the next that has a place of its own. */
-struct surroundings {
+struct plan_context {
 	size_t none, often;
 };
 
-static bool count_around(unsigned char match, struct surroundings *around)
+static bool count_around(unsigned char match, struct plan_context *around)
 {
 	around->none += match == MATCH_NONE;
 	around->often += match == MATCH_OFTEN;
@@ -76,7 +76,7 @@ static bool count_around(unsigned char match, struct surroundings *around)
 /* Whether the frequent line AT lies among lines without a match: more than three quarters of its surroundings. */
 static bool is_lost(const unsigned char *matches, size_t at, size_t from, size_t to)
 {
-	struct surroundings before = { 0, 1 }, after = { 0, 1 };
+	struct plan_context before = { 0, 1 }, after = { 0, 1 };
 
 	for (size_t i = at; i > from && at - i < LOOK_AROUND; i--) {
 		if (!count_around(matches[i - 1], &before))

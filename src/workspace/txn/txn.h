@@ -118,7 +118,7 @@ struct txn_check {
  */
 int txn_undo(const char *directory, const struct txn_check *check, struct txn_result *ret_result,
 	     struct error *err);
-/* Of one taken back: what it had made other names of reality's files is none of those any more. */
+/* Of one taken back: what it had made other names of the host's files is none of those any more. */
 void txn_give_up_names(const char *directory);
 
 enum txn_state {

@@ -11,7 +11,7 @@ struct txn_identity;
 struct txn_stage {
 	int fd;
 	const char *name;
-	/* Told by who stages: OBJECT of reality's, as it was before, has got another name here or below. NULL: nobody asks. */
+	/* Told by who stages: OBJECT of the host's, as it was before, has got another name here or below. NULL: nobody asks. */
 	void (*shares)(const struct txn_stage *stage, const struct txn_identity *object);
 	/*
 	 * Where the object of operation OP of the plan, staged before, lies: another name of it, or of what is below it, can

@@ -33,7 +33,7 @@ struct txn_item {
 	uint32_t place;				  /* where its slot is */
 	bool has_inner;				  /* others of the transaction lie below it */
 	size_t plan_index;
-	bool is_new;		  /* reality has the new state */
+	bool is_new;		  /* the host has the new state */
 	size_t parent, to_parent; /* in the list of parents */
 	int lease_fd;
 };

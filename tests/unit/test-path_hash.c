@@ -1,5 +1,5 @@
 /* Names for places: stable, distinct, fit for a directory. */
-#include "base/place_name.h"
+#include "base/path_hash.h"
 
 #include "tests/tap.h"
 
@@ -7,13 +7,13 @@
 
 static void test_is_stable(void)
 {
-	char name[PLACE_NAME_SIZE], other[PLACE_NAME_SIZE];
+	char name[PATH_HASH_SIZE], other[PATH_HASH_SIZE];
 
-	place_name('u', "/", name);
+	path_hash('u', "/", name);
 	tap_is_str(name, "u-8a5edab282632443", "the root's name is what layers on disk have");
-	place_name('w', "/", other);
+	path_hash('w', "/", other);
 	tap_ok(strcmp(other + 1, name + 1) == 0 && other[0] == 'w', "the kind comes first");
-	place_name('u', "/home", other);
+	path_hash('u', "/home", other);
 	tap_ok(strcmp(other, name) != 0, "another path has another name");
 }
 

@@ -1,5 +1,5 @@
 /* What is made anew in a sandbox: made by init or the payload, attached by init. */
-#include "launch/setup/furnish.h"
+#include "launch/setup/populate.h"
 
 #include "base/fd.h"
 #include "base/own.h"
@@ -13,7 +13,7 @@
 /* The gift, and all of struct fresh that is of use when it is made. */
 enum { NETWORK, OWN_PROC, GIFTS, TMPFS = GIFTS, PROC, SYS, DEV, QUOTA, FD_COUNT };
 
-bool furnish_by_payload(const struct spec *spec)
+bool populate_by_payload(const struct spec *spec)
 {
 	return !root_is_idmapped(spec->root);
 }
@@ -43,7 +43,7 @@ static int write_secrets(const struct start *start, const struct fresh *fresh, s
 	return secret_files_put(fd, start->io->secrets, err);
 }
 
-int furnish_make(const struct start *start, struct fresh *fresh, struct error *err)
+int populate_make(const struct start *start, struct fresh *fresh, struct error *err)
 {
 	if (fresh_prepare(start->spec, fresh, err) < 0)
 		return -1;
@@ -54,11 +54,11 @@ int furnish_make(const struct start *start, struct fresh *fresh, struct error *e
 
 static size_t count_of(const struct start *start)
 {
-	return furnish_by_payload(start->spec) ? FD_COUNT : GIFTS;
+	return populate_by_payload(start->spec) ? FD_COUNT : GIFTS;
 }
 
-int furnish_send(const struct start *start, int socket_fd, const struct furnish_gift *gift,
-		 const struct fresh *fresh, struct error *err)
+int populate_send(const struct start *start, int socket_fd, const struct populate_gift *gift,
+		  const struct fresh *fresh, struct error *err)
 {
 	const int fds[FD_COUNT] = {
 		[NETWORK] = gift->network_fd, [OWN_PROC] = gift->proc_fd, [TMPFS] = fresh->tmpfs_fd,
@@ -74,8 +74,8 @@ int furnish_send(const struct start *start, int socket_fd, const struct furnish_
 	return error_errno(err, ERROR_HOST, "start: cannot send the network");
 }
 
-int furnish_receive(const struct start *start, int socket_fd, struct furnish_gift *ret_gift,
-		    struct fresh *ret_fresh, struct error *err)
+int populate_receive(const struct start *start, int socket_fd, struct populate_gift *ret_gift,
+		     struct fresh *ret_fresh, struct error *err)
 {
 	int fds[FD_COUNT];
 	size_t count = 0;
@@ -92,7 +92,7 @@ int furnish_receive(const struct start *start, int socket_fd, struct furnish_gif
 	}
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot receive the network");
-	*ret_gift = (struct furnish_gift){ fds[NETWORK], fds[OWN_PROC] };
+	*ret_gift = (struct populate_gift){ fds[NETWORK], fds[OWN_PROC] };
 	if (count == FD_COUNT) {
 		ret_fresh->tmpfs_fd = fds[TMPFS];
 		ret_fresh->proc_fd = fds[PROC];

@@ -1,12 +1,12 @@
-/* A nursery: finds the keeper for a run, or makes one. */
-#include "driver/nursery.h"
+/* A zygote pool: finds the keeper for a run, or makes one. */
+#include "driver/zygote_pool.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/parent_end.h"
 #include "base/process.h"
-#include "driver/wasm/nursery_parts.h"
+#include "driver/wasm/zygote_pool_parts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 #define KEEPERS_MAX 16
 #define IDLE_NS (300 * UINT64_C(1000000000))
 /*
- * How long an end is waited for before it is made: a nursery's, and a keeper's. On a busy machine a sandbox takes seconds
+ * How long an end is waited for before it is made: a zygote pool's, and a keeper's. On a busy machine a sandbox takes seconds
  * to start and to end, and one that is killed in the midst of it leaves things for the next run to remove.
  */
 #define CLOSE_MS 60000
@@ -54,7 +54,7 @@ struct place {
 	size_t failure_next;
 };
 
-int nursery_ask_receive(int fd, struct nursery_ask *ret_ask)
+int zygote_pool_ask_receive(int fd, struct zygote_pool_ask *ret_ask)
 {
 	size_t count = 0;
 	ssize_t got = fd_receive(fd, &ret_ask->message, sizeof(ret_ask->message), ret_ask->fds,
@@ -68,19 +68,19 @@ int nursery_ask_receive(int fd, struct nursery_ask *ret_ask)
 	       ret_ask->message.kind == ZYGOTE_RUN;
 }
 
-void nursery_ask_done(struct nursery_ask *ask)
+void zygote_pool_ask_done(struct zygote_pool_ask *ask)
 {
 	for (size_t i = 0; i < ASK_FD_COUNT; i++)
 		fd_close(&ask->fds[i]);
 }
 
-void nursery_ask_refuse(struct nursery_ask *ask)
+void zygote_pool_ask_refuse(struct zygote_pool_ask *ask)
 {
 	const struct zygote_message refused = { .kind = ZYGOTE_REFUSED };
 
 	if (ask->fds[ASK_FD_REPLY] >= 0)
 		(void)fd_send(ask->fds[ASK_FD_REPLY], &refused, sizeof(refused), NULL, 0);
-	nursery_ask_done(ask);
+	zygote_pool_ask_done(ask);
 }
 
 /* Waits for the end of a child that was told to; one that cannot hear, because it is halted, is ended at once. */
@@ -145,17 +145,17 @@ static bool make_room(struct place *place)
 	return true;
 }
 
-static bool start_keeper(struct place *place, struct nursery_ask *ask)
+static bool start_keeper(struct place *place, struct zygote_pool_ask *ask)
 {
 	struct keeper *keeper = &place->keepers[place->count];
-	pid_t nursery = getpid(), pid;
+	pid_t zygote_pool = getpid(), pid;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return false;
 	pid = fork();
 	if (pid == 0)
-		_exit(keeper_main(ends[1], nursery, ask));
+		_exit(keeper_main(ends[1], zygote_pool, ask));
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
@@ -164,11 +164,11 @@ static bool start_keeper(struct place *place, struct nursery_ask *ask)
 	*keeper = (struct keeper){ .pid = pid, .fd = ends[0], .is_busy = true };
 	memcpy(keeper->key, ask->message.key, sizeof(keeper->key));
 	place->count++;
-	nursery_ask_done(ask);
+	zygote_pool_ask_done(ask);
 	return true;
 }
 
-static void serve(struct place *place, struct nursery_ask *ask)
+static void serve(struct place *place, struct zygote_pool_ask *ask)
 {
 	ask->message.key[SHA256_HEX_SIZE - 1] = '\0';
 	for (size_t i = 0; i < place->count; i++) {
@@ -181,11 +181,11 @@ static void serve(struct place *place, struct nursery_ask *ask)
 			    ASK_FD_COUNT) < 0)
 			continue;
 		keeper->is_busy = true;
-		nursery_ask_done(ask);
+		zygote_pool_ask_done(ask);
 		return;
 	}
 	if (has_failed(place, ask->message.key) || !make_room(place) || !start_keeper(place, ask))
-		nursery_ask_refuse(ask);
+		zygote_pool_ask_refuse(ask);
 }
 
 static void hear(struct place *place, size_t index)
@@ -229,23 +229,23 @@ static bool turn(struct place *place)
 	}
 	drop_idle(place);
 	if (polls[0].revents) {
-		struct nursery_ask ask = NURSERY_ASK_INIT;
-		int got = nursery_ask_receive(place->fd, &ask);
+		struct zygote_pool_ask ask = ZYGOTE_POOL_ASK_INIT;
+		int got = zygote_pool_ask_receive(place->fd, &ask);
 
 		if (got == 1)
 			serve(place, &ask);
 		else
-			nursery_ask_done(&ask);
+			zygote_pool_ask_done(&ask);
 		return got == 1;
 	}
 	return true;
 }
 
-static _Noreturn void nursery_main(int fd, pid_t owner)
+static _Noreturn void zygote_pool_main(int fd, pid_t owner)
 {
 	struct place place = { .fd = fd };
 
-	if (process_detach(&fd, 1, "aisbx-nursery") < 0)
+	if (process_detach(&fd, 1, "aisbx-pool") < 0)
 		_exit(1);
 	parent_end_follow(owner, SIGKILL);
 	while (turn(&place))
@@ -258,61 +258,61 @@ static _Noreturn void nursery_main(int fd, pid_t owner)
 	_exit(0);
 }
 
-int nursery_open(struct nursery *ret_nursery, struct error *err)
+int zygote_pool_open(struct zygote_pool *ret_zygote_pool, struct error *err)
 {
 	int ends[2];
 
-	*ret_nursery = (struct nursery)NURSERY_INIT;
+	*ret_zygote_pool = (struct zygote_pool)ZYGOTE_POOL_INIT;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_errno(err, ERROR_HOST, "socket");
-	ret_nursery->run_fd = ends[0];
-	ret_nursery->own_fd = ends[1];
+	ret_zygote_pool->run_fd = ends[0];
+	ret_zygote_pool->own_fd = ends[1];
 	return 0;
 }
 
-int nursery_poll_fd(const struct nursery *nursery)
+int zygote_pool_poll_fd(const struct zygote_pool *zygote_pool)
 {
-	return nursery->pid > 0 ? nursery->end_fd : nursery->own_fd;
+	return zygote_pool->pid > 0 ? zygote_pool->end_fd : zygote_pool->own_fd;
 }
 
-void nursery_step(struct nursery *nursery)
+void zygote_pool_step(struct zygote_pool *zygote_pool)
 {
 	pid_t owner = getpid();
 
 	/* Ended: whoever asks next gets another. */
-	if (nursery->pid > 0) {
-		if (waitpid(nursery->pid, NULL, WNOHANG) == nursery->pid) {
-			nursery->pid = 0;
-			fd_close(&nursery->end_fd);
+	if (zygote_pool->pid > 0) {
+		if (waitpid(zygote_pool->pid, NULL, WNOHANG) == zygote_pool->pid) {
+			zygote_pool->pid = 0;
+			fd_close(&zygote_pool->end_fd);
 		}
 		return;
 	}
-	nursery->pid = fork();
-	if (nursery->pid == 0) {
-		close(nursery->run_fd);
-		nursery_main(nursery->own_fd, owner);
+	zygote_pool->pid = fork();
+	if (zygote_pool->pid == 0) {
+		close(zygote_pool->run_fd);
+		zygote_pool_main(zygote_pool->own_fd, owner);
 	}
-	if (nursery->pid > 0)
-		nursery->end_fd = (int)syscall(SYS_pidfd_open, nursery->pid, 0);
+	if (zygote_pool->pid > 0)
+		zygote_pool->end_fd = (int)syscall(SYS_pidfd_open, zygote_pool->pid, 0);
 	else
-		nursery->pid = 0;
+		zygote_pool->pid = 0;
 }
 
-void nursery_look(struct nursery *nursery)
+void zygote_pool_look(struct zygote_pool *zygote_pool)
 {
-	struct pollfd ready = { .fd = nursery_poll_fd(nursery), .events = POLLIN };
+	struct pollfd ready = { .fd = zygote_pool_poll_fd(zygote_pool), .events = POLLIN };
 
 	if (ready.fd >= 0 && poll(&ready, 1, 0) == 1)
-		nursery_step(nursery);
+		zygote_pool_step(zygote_pool);
 }
 
-void nursery_close(struct nursery *nursery)
+void zygote_pool_close(struct zygote_pool *zygote_pool)
 {
-	fd_close(&nursery->run_fd);
-	fd_close(&nursery->own_fd);
+	fd_close(&zygote_pool->run_fd);
+	fd_close(&zygote_pool->own_fd);
 	/* Its keepers go with it in any case; gently they also clean up. */
-	if (nursery->pid > 0)
-		see_end(nursery->pid, nursery->end_fd, CLOSE_MS);
-	fd_close(&nursery->end_fd);
-	*nursery = (struct nursery)NURSERY_INIT;
+	if (zygote_pool->pid > 0)
+		see_end(zygote_pool->pid, zygote_pool->end_fd, CLOSE_MS);
+	fd_close(&zygote_pool->end_fd);
+	*zygote_pool = (struct zygote_pool)ZYGOTE_POOL_INIT;
 }

@@ -1,23 +1,23 @@
 /*
- * What a program asked for and a person has to decide, because it changes reality: a promotion, a way through the stages, a
+ * What a program asked for and a person has to decide, because it changes the host: a promotion, a way through the stages, a
  * commit. STATE/asks/ID, one JSON object each.
  *
  * What is asked about is a snapshot, made for that, and the bundle it comes to, by its digest: the answer is applied to that
- * and nothing else, whatever becomes of the sandbox meanwhile; should reality have moved so that it comes to something
+ * and nothing else, whatever becomes of the sandbox meanwhile; should the host have moved so that it comes to something
  * else, nothing is applied. The snapshot goes with the decision, unless stages were entered with it; decided ones are kept
  * for a week, for whoever asked to find out.
  */
-#ifndef ENGINE_PROMOTION_ASK_H
-#define ENGINE_PROMOTION_ASK_H
+#ifndef APP_STAGE_APPROVAL_H
+#define APP_STAGE_APPROVAL_H
 
 #include "base/error.h"
 #include "base/str.h"
 #include "base/value.h"
 
-enum ask_kind { ASK_PROMOTION, ASK_STAGES, ASK_COMMIT };
+enum approval_kind { APPROVAL_PROMOTION, APPROVAL_STAGES, APPROVAL_COMMIT };
 
-struct engine_ask {
-	enum ask_kind kind;
+struct approval_request {
+	enum approval_kind kind;
 	const char *sandbox;	  /* NAME or NAME@SNAP */
 	const struct strv *paths; /* as engine_promote takes them; empty: all */
 	const char *strategy;	  /* NULL: fail */
@@ -34,16 +34,16 @@ struct engine_ask {
  * [{name, target}]} of a way through stages, {target, branch, message, promotion_id} of a commit. Fails as the deed itself
  * does: with ERROR_CONFLICT *ret_answer is that of engine_promote. ERROR_USAGE when there is nothing to promote.
  */
-int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, struct error *err);
+int approval_make(const struct approval_request *ask, struct value **ret_answer, struct error *err);
 
 /* All of them, newest first, of one owner (NULL: anybody's). */
-int engine_ask_list(const char *owner, struct value **ret_list, struct error *err);
+int approval_list(const char *owner, struct value **ret_list, struct error *err);
 
 /*
  * The word of a person, or of a policy a person gave: does exactly what was shown, or nothing. The answer is the question
  * with its new state, approved or rejected, and what came of it. ERROR_CONFLICT when it was decided already, or has changed.
  */
-int engine_ask_decide(const char *id, bool is_approved, const char *const *env,
-		      struct value **ret_answer, struct error *err);
+int approval_decide(const char *id, bool is_approved, const char *const *env,
+		    struct value **ret_answer, struct error *err);
 
 #endif

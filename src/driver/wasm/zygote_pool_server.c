@@ -10,7 +10,7 @@
 #include "base/json_read.h"
 #include "base/own.h"
 #include "base/parent_end.h"
-#include "driver/wasm/nursery_parts.h"
+#include "driver/wasm/zygote_pool_parts.h"
 #include "driver/wasm/view.h"
 #include "spec/codec.h"
 
@@ -35,7 +35,7 @@ struct keeping {
 	const struct driver *driver;
 	struct spec spec;
 	struct task *task; /* the sandbox */
-	int fd;		   /* to the nursery */
+	int fd;		   /* to the zygote pool */
 	int zygote_fd;	   /* to the zygote */
 	int given_fd;	   /* its end, until it has it */
 	bool is_ready;	   /* the zygote waits for a run */
@@ -43,7 +43,7 @@ struct keeping {
 	bool is_killed;	   /* the run, by whoever asked for it */
 	struct view_maker maker;
 	struct view view;
-	struct nursery_ask ask; /* the run under way, or that waits */
+	struct zygote_pool_ask ask; /* the run under way, or that waits */
 	bool has_ask, is_running;
 	uint64_t began_ns;
 	uint64_t looked_ns;	  /* since then: when its usage was told last */
@@ -60,7 +60,7 @@ static void tell(const struct keeping *keeping, const struct zygote_message *mes
 static void drop_run(struct keeping *keeping)
 {
 	view_done(&keeping->view);
-	nursery_ask_done(&keeping->ask);
+	zygote_pool_ask_done(&keeping->ask);
 	keeping->has_ask = keeping->is_running = keeping->is_killed = false;
 }
 
@@ -84,7 +84,7 @@ static void measure(struct keeping *keeping, struct task_usage *ret_usage)
 }
 
 /* Any message says that the next run may come. */
-static void tell_nursery(struct keeping *keeping, const struct zygote_message *message)
+static void tell_zygote_pool(struct keeping *keeping, const struct zygote_message *message)
 {
 	if (!keeping->is_over)
 		keeping->is_over = fd_send(keeping->fd, message, sizeof(*message), NULL, 0) < 0;
@@ -117,8 +117,8 @@ static void end_run(struct keeping *keeping, struct zygote_message *ended)
 	keeping->before.oom_kills += usage.oom_kills;
 	ended->kind = ZYGOTE_ENDED;
 	ended->usage = usage;
-	/* The nursery first: the next run must not find us busy, and have another zygote made. */
-	tell_nursery(keeping, ended);
+	/* The zygote pool first: the next run must not find us busy, and have another zygote made. */
+	tell_zygote_pool(keeping, ended);
 	tell(keeping, ended, -1);
 	drop_run(keeping);
 	look_anew(keeping);
@@ -136,7 +136,7 @@ static void lose(struct keeping *keeping)
 	if (keeping->is_running)
 		end_run(keeping, &ended);
 	else if (keeping->has_ask)
-		nursery_ask_refuse(&keeping->ask);
+		zygote_pool_ask_refuse(&keeping->ask);
 	keeping->has_ask = false;
 }
 
@@ -174,7 +174,7 @@ static void begin_run(struct keeping *keeping)
 	if (!keeping->is_ready || !keeping->has_ask || keeping->is_running)
 		return;
 	if (view_make(&keeping->maker, &keeping->view, &ignored) < 0) {
-		nursery_ask_refuse(&keeping->ask);
+		zygote_pool_ask_refuse(&keeping->ask);
 		keeping->has_ask = false;
 		keeping->is_over = true;
 		return;
@@ -208,13 +208,13 @@ static void hear_zygote(struct keeping *keeping)
 		end_run(keeping, &message);
 	/* Whoever asked for it did not wait. */
 	if (message.kind == ZYGOTE_READY && !keeping->has_ask)
-		tell_nursery(keeping, &message);
+		tell_zygote_pool(keeping, &message);
 }
 
-static void hear_nursery(struct keeping *keeping)
+static void hear_zygote_pool(struct keeping *keeping)
 {
 	/* While a run is under way none comes: what is to be read then is the end. */
-	if (keeping->has_ask || nursery_ask_receive(keeping->fd, &keeping->ask) != 1) {
+	if (keeping->has_ask || zygote_pool_ask_receive(keeping->fd, &keeping->ask) != 1) {
 		keeping->is_over = true;
 		return;
 	}
@@ -233,7 +233,7 @@ static void hear_run(struct keeping *keeping)
 	}
 	drop_run(keeping);
 	if (keeping->is_ready)
-		tell_nursery(keeping, &message);
+		tell_zygote_pool(keeping, &message);
 }
 
 static void tick(struct keeping *keeping)
@@ -270,7 +270,7 @@ static void turn(struct keeping *keeping)
 	if (!keeping->is_over && keeping->task->state == TASK_ENDED)
 		lose(keeping);
 	if (!keeping->is_over && polls[2].revents)
-		hear_nursery(keeping);
+		hear_zygote_pool(keeping);
 	if (!keeping->is_over && polls[3].revents && keeping->has_ask)
 		hear_run(keeping);
 	if (!keeping->is_over)
@@ -320,7 +320,7 @@ static int start(struct keeping *keeping, struct error *err)
 	return status;
 }
 
-int keeper_main(int fd, pid_t nursery, struct nursery_ask *ask)
+int keeper_main(int fd, pid_t zygote_pool, struct zygote_pool_ask *ask)
 {
 	struct keeping keeping = { .fd = fd,
 				   .zygote_fd = -1,
@@ -332,7 +332,7 @@ int keeper_main(int fd, pid_t nursery, struct nursery_ask *ask)
 	int keep[3 + 1 + ASK_FD_COUNT] = { 0, 1, 2, fd };
 	struct error err = { .code = ERROR_NONE };
 
-	parent_end_follow(nursery, SIGKILL);
+	parent_end_follow(zygote_pool, SIGKILL);
 	/* Those of a process that was detached are gone at the next exec; the zygote needs some. */
 	for (int i = 0; i < 3; i++)
 		(void)fcntl(i, F_SETFD, 0);

@@ -1,4 +1,4 @@
-/* What else changes reality, and a program may ask a person for: a way through the stages, a commit. */
+/* What else changes the host, and a program may ask a person for: a way through the stages, a commit. */
 #include "base/own.h"
 #include "app/stage/ask_parts.h"
 #include "app/stage/repo.h"
@@ -30,8 +30,8 @@ static int find_triggers(const char *sandbox, const char *snapshot, struct value
 	return 0;
 }
 
-int ask_fill_stages(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
-		    struct value **ret_refusal, struct error *err)
+int approval_fill_stages(const struct approval_request *ask, const char *sandbox_id,
+			 struct value *row, struct value **ret_refusal, struct error *err)
 {
 	const struct engine_stage stage = { .sandbox = ask->sandbox,
 					    .to = ask->to,
@@ -52,7 +52,7 @@ int ask_fill_stages(const struct engine_ask *ask, const char *sandbox_id, struct
 	return 0;
 }
 
-int ask_apply_stages(struct value *ask, const char *const *env, struct error *err)
+int approval_apply_stages(struct value *ask, const char *const *env, struct error *err)
 {
 	owned(strv_done) struct strv agreed = STRV_INIT;
 	owned(value_release) struct value *answer = NULL;
@@ -78,8 +78,8 @@ int ask_apply_stages(struct value *ask, const char *const *env, struct error *er
 	return 0;
 }
 
-int ask_fill_commit(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
-		    struct value **ret_refusal, struct error *err)
+int approval_fill_commit(const struct approval_request *ask, const char *sandbox_id,
+			 struct value *row, struct value **ret_refusal, struct error *err)
 {
 	const struct engine_commit commit = { .sandbox = ask->sandbox, .environ = ask->environ };
 	owned(value_release) struct value *seen = NULL;
@@ -98,7 +98,7 @@ int ask_fill_commit(const struct engine_ask *ask, const char *sandbox_id, struct
 	return 0;
 }
 
-int ask_apply_commit(struct value *ask, const char *const *env, struct error *err)
+int approval_apply_commit(struct value *ask, const char *const *env, struct error *err)
 {
 	const struct engine_commit commit = { .sandbox = value_get_text(ask, "sandbox"),
 					      .message = value_get_text(ask, "message"),

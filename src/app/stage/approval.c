@@ -53,7 +53,8 @@ struct value *ask_triggers(const struct value *answer)
 	return list;
 }
 
-static void describe(const struct engine_ask *ask, const struct value *answer, struct value *row)
+static void describe(const struct approval_request *ask, const struct value *answer,
+		     struct value *row)
 {
 	struct value *paths = value_new_list();
 	size_t files = count_of(answer, "applied") + count_of(answer, "merged");
@@ -92,8 +93,8 @@ static char *hold_still(const char *sandbox, struct error *err)
 }
 
 /* Once for what needs agreement, and once as if all of it were given: that has the digest. */
-static int look(const struct engine_ask *ask, const char *sandbox_id, struct value **ret_answer,
-		struct error *err)
+static int look(const struct approval_request *ask, const char *sandbox_id,
+		struct value **ret_answer, struct error *err)
 {
 	struct engine_promote dry = { .sandbox = ask->sandbox,
 				      .sandbox_id = sandbox_id,
@@ -179,10 +180,10 @@ static void let_go(const char *sandbox)
 		(void)engine_snap_drop(name, snapshot, &ignored);
 }
 
-int ask_fill_promotion(const struct engine_ask *given, const char *sandbox_id, struct value *row,
-		       struct value **ret_refusal, struct error *err)
+int ask_fill_promotion(const struct approval_request *given, const char *sandbox_id,
+		       struct value *row, struct value **ret_refusal, struct error *err)
 {
-	struct engine_ask ask = *given;
+	struct approval_request ask = *given;
 	owned(value_release) struct value *seen = NULL;
 	owned(free_ptr) char *held = hold_still(given->sandbox, err);
 	bool is_own = !strchr(given->sandbox, '@');
@@ -204,16 +205,17 @@ int ask_fill_promotion(const struct engine_ask *given, const char *sandbox_id, s
 
 static const struct {
 	const char *name;
-	int (*fill)(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
+	int (*fill)(const struct approval_request *ask, const char *sandbox_id, struct value *row,
 		    struct value **ret_refusal, struct error *err);
 	int (*apply)(struct value *ask, const char *const *env, struct error *err);
 } kinds[] = {
-	[ASK_PROMOTION] = { "promotion", ask_fill_promotion, ask_apply_promotion },
-	[ASK_STAGES] = { "stages", ask_fill_stages, ask_apply_stages },
-	[ASK_COMMIT] = { "commit", ask_fill_commit, ask_apply_commit },
+	[APPROVAL_PROMOTION] = { "promotion", ask_fill_promotion, ask_apply_promotion },
+	[APPROVAL_STAGES] = { "stages", approval_fill_stages, approval_apply_stages },
+	[APPROVAL_COMMIT] = { "commit", approval_fill_commit, approval_apply_commit },
 };
 
-static struct value *new_row(const struct engine_ask *ask, const char *sandbox_id, const char *id)
+static struct value *new_row(const struct approval_request *ask, const char *sandbox_id,
+			     const char *id)
 {
 	struct value *row = value_new_map();
 	char now[32];
@@ -239,7 +241,7 @@ static size_t kind_of(const struct value *ask)
 		if (strcmp(kinds[i].name, name) == 0)
 			return i;
 	}
-	return ASK_PROMOTION;
+	return APPROVAL_PROMOTION;
 }
 
 /* What was held for the question; stages that are entered keep what they are entered with. */
@@ -249,13 +251,13 @@ static void let_go_of(int dir_fd, const struct value *ask, bool is_approved)
 
 	if (value_is_true(ask, "held"))
 		let_go(value_get_text(ask, "sandbox"));
-	if (kind_of(ask) == ASK_STAGES && !is_approved && bundle && dir_fd >= 0 &&
-	    !ask_is_shared(dir_fd, ask))
+	if (kind_of(ask) == APPROVAL_STAGES && !is_approved && bundle && dir_fd >= 0 &&
+	    !approval_is_shared(dir_fd, ask))
 		engine_stage_let_go(bundle);
 }
 
 /* Looks; of a look that fails nothing stays. */
-static int fill(const struct engine_ask *ask, const char *sandbox_id, struct value *row,
+static int fill(const struct approval_request *ask, const char *sandbox_id, struct value *row,
 		struct value **ret_answer, struct error *err)
 {
 	owned(fd_close) int dir_fd = -1;
@@ -263,28 +265,29 @@ static int fill(const struct engine_ask *ask, const char *sandbox_id, struct val
 
 	if (kinds[ask->kind].fill(ask, sandbox_id, row, ret_answer, err) == 0)
 		return 0;
-	if (ask_files_open(&dir_fd, &ignored) == 0)
+	if (approval_files_open(&dir_fd, &ignored) == 0)
 		let_go_of(dir_fd, row, false);
 	return -1;
 }
 
-int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, struct error *err)
+int approval_make(const struct approval_request *ask, struct value **ret_answer, struct error *err)
 {
-	owned(free_ptr) char *sandbox_id = ask_sandbox_id(ask->sandbox, err);
+	owned(free_ptr) char *sandbox_id = approval_sandbox_id(ask->sandbox, err);
 	owned(value_release) struct value *row = NULL;
 	owned(fd_close) int dir_fd = -1;
 	char id[ID_RUN_SIZE];
 
-	if (!sandbox_id || id_run(id, err) < 0 || ask_files_open(&dir_fd, err) < 0 ||
-	    ask_files_make_room(dir_fd, ask->owner, err) < 0)
+	if (!sandbox_id || id_run(id, err) < 0 || approval_files_open(&dir_fd, err) < 0 ||
+	    approval_files_make_room(dir_fd, ask->owner, err) < 0)
 		return -1;
 	/* Looking takes long, and others may ask meanwhile. */
 	fd_close(&dir_fd);
 	row = new_row(ask, sandbox_id, id);
 	if (fill(ask, sandbox_id, row, ret_answer, err) < 0)
 		return -1;
-	if (ask_files_open(&dir_fd, err) < 0 || ask_files_make_room(dir_fd, ask->owner, err) < 0 ||
-	    ask_file_write(dir_fd, row, err) < 0) {
+	if (approval_files_open(&dir_fd, err) < 0 ||
+	    approval_files_make_room(dir_fd, ask->owner, err) < 0 ||
+	    approval_write(dir_fd, row, err) < 0) {
 		let_go_of(dir_fd, row, false);
 		return -1;
 	}
@@ -293,21 +296,21 @@ int engine_ask_make(const struct engine_ask *ask, struct value **ret_answer, str
 	return 0;
 }
 
-int engine_ask_decide(const char *id, bool is_approved, const char *const *env,
-		      struct value **ret_answer, struct error *err)
+int approval_decide(const char *id, bool is_approved, const char *const *env,
+		    struct value **ret_answer, struct error *err)
 {
 	owned(value_release) struct value *ask = NULL;
 	owned(fd_close) int dir_fd = -1;
 
-	if (ask_files_open(&dir_fd, err) < 0 || ask_file_read(dir_fd, id, &ask, err) < 0)
+	if (approval_files_open(&dir_fd, err) < 0 || approval_read(dir_fd, id, &ask, err) < 0)
 		return -1;
-	if (!ask_is_pending(ask))
+	if (!approval_is_pending(ask))
 		return error_set(err, ERROR_CONFLICT, "the request %s is %s already", id,
 				 value_get_text(ask, "state"));
 	if (is_approved && kinds[kind_of(ask)].apply(ask, env, err) < 0)
 		return -1;
 	value_set(ask, "state", value_new_text(is_approved ? "approved" : "rejected"));
-	if (ask_file_write(dir_fd, ask, err) < 0)
+	if (approval_write(dir_fd, ask, err) < 0)
 		return -1;
 	let_go_of(dir_fd, ask, is_approved);
 	record_named(is_approved ? "approve" : "reject", value_get_text(ask, "sandbox"), id);

@@ -1,5 +1,5 @@
 /* "Did you mean": edit distance with neighbours swapped counting as one step. */
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -36,33 +36,33 @@ static unsigned distance(const char *a, const char *b)
 	return last[b_len];
 }
 
-void nearest_init(struct nearest *nearest, const char *given)
+void suggest_init(struct suggest *suggest, const char *given)
 {
 	size_t len = strlen(given);
 
 	/* A third of the word may be wrong; beyond that a suggestion is noise. */
-	*nearest = (struct nearest){ .given = given, .distance = (unsigned)(len / 3 + 2) };
+	*suggest = (struct suggest){ .given = given, .distance = (unsigned)(len / 3 + 2) };
 }
 
-void nearest_try(struct nearest *nearest, const char *name)
+void suggest_try(struct suggest *suggest, const char *name)
 {
 	unsigned far;
 
-	if (strlen(nearest->given) > NAME_MAX_LENGTH || strlen(name) > NAME_MAX_LENGTH)
+	if (strlen(suggest->given) > NAME_MAX_LENGTH || strlen(name) > NAME_MAX_LENGTH)
 		return;
-	far = distance(nearest->given, name);
-	if (far < nearest->distance) {
-		nearest->distance = far;
-		nearest->best = name;
+	far = distance(suggest->given, name);
+	if (far < suggest->distance) {
+		suggest->distance = far;
+		suggest->best = name;
 	}
 }
 
-const char *nearest_of(const char *given, const char *const *names)
+const char *suggest_of(const char *given, const char *const *names)
 {
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, given);
+	suggest_init(&suggest, given);
 	for (; *names; names++)
-		nearest_try(&nearest, *names);
-	return nearest.best;
+		suggest_try(&suggest, *names);
+	return suggest.best;
 }

@@ -1,5 +1,5 @@
 /* What the payload gives to init: it arrives, or the payload ends and leaves the word to init. */
-#include "launch/setup/furnish.h"
+#include "launch/setup/populate.h"
 
 #include "launch/setup/handshake.h"
 #include "tests/tap.h"
@@ -11,13 +11,13 @@
 static int send_as_payload(const struct start *start, int socket_fd)
 {
 	const struct fresh fresh = FRESH_INIT;
-	const struct furnish_gift gift = { STDIN_FILENO, STDIN_FILENO };
+	const struct populate_gift gift = { STDIN_FILENO, STDIN_FILENO };
 	struct error err;
 	pid_t child = fork();
 	int status = -1;
 
 	if (child == 0)
-		_exit(furnish_send(start, socket_fd, &gift, &fresh, &err) < 0);
+		_exit(populate_send(start, socket_fd, &gift, &fresh, &err) < 0);
 	(void)waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -26,7 +26,7 @@ int main(void)
 {
 	struct spec spec = { .root = ROOT_IDMAPPED };
 	const struct start start = { .spec = &spec };
-	struct furnish_gift gift;
+	struct populate_gift gift;
 	struct fresh fresh = FRESH_INIT;
 	struct error err = { 0 };
 	int ends[2];
@@ -34,7 +34,7 @@ int main(void)
 	if (handshake_pair(ends, &err) < 0)
 		tap_bail(err.text);
 	tap_is_int(send_as_payload(&start, ends[0]), 0, "a gift is sent");
-	tap_is_int(furnish_receive(&start, ends[1], &gift, &fresh, &err), 1, "and arrives");
+	tap_is_int(populate_receive(&start, ends[1], &gift, &fresh, &err), 1, "and arrives");
 	close(gift.network_fd);
 	close(gift.proc_fd);
 	close(ends[1]);

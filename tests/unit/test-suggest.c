@@ -1,5 +1,5 @@
 /* "Did you mean": near words are found, far ones are not, long ones cost nothing. */
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "tests/tap.h"
 
 static const char *best_of(const char *given)
@@ -7,12 +7,12 @@ static const char *best_of(const char *given)
 	static const char *const names[] = {
 		"mem", "memory", "net", "pids", "workspace-secrets", "require", "run"
 	};
-	struct nearest nearest;
+	struct suggest suggest;
 
-	nearest_init(&nearest, given);
+	suggest_init(&suggest, given);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		nearest_try(&nearest, names[i]);
-	return nearest.best;
+		suggest_try(&suggest, names[i]);
+	return suggest.best;
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
-#include "app/prepare/surroundings.h"
+#include "app/prepare/plan_context.h"
 
 #include "base/fd.h"
 #include "base/id.h"
@@ -42,7 +42,7 @@ static bool is_of_processes(const char *path)
 	return str_starts(path, "/proc/") || str_starts(path, "/dev/");
 }
 
-static int find_workspace(const struct request *request, struct surroundings *around,
+static int find_workspace(const struct request *request, struct plan_context *around,
 			  struct error *err)
 {
 	struct plan_paths *paths = &around->paths;
@@ -66,7 +66,7 @@ static int find_workspace(const struct request *request, struct surroundings *ar
 	return 0;
 }
 
-int surroundings_check_store(const struct host *host, struct error *err)
+int plan_context_check_store(const struct host *host, struct error *err)
 {
 	owned(free_ptr) char *workspace =
 		host->cwd[0] ? plan_default_workspace(host, look_at, NULL) : NULL;
@@ -94,7 +94,7 @@ static char *value_of(const char *line, size_t len, const char *key)
 }
 
 /* Commits made inside carry the caller's name; nothing else of the git configuration is shown there. */
-static void read_git_identity(struct surroundings *around)
+static void read_git_identity(struct plan_context *around)
 {
 	owned(str_done) struct str text = STR_INIT;
 	char path[PATH_MAX];
@@ -120,15 +120,15 @@ static void read_git_identity(struct surroundings *around)
 	around->paths.git_email = around->git_email;
 }
 
-int surroundings_read(const struct request *request, struct surroundings *ret_around,
+int plan_context_read(const struct request *request, struct plan_context *ret_around,
 		      struct error *err)
 {
-	if (surroundings_find(request, ret_around, err) < 0)
+	if (plan_context_find(request, ret_around, err) < 0)
 		return -1;
-	return surroundings_look(NULL, ret_around, err);
+	return plan_context_look(NULL, ret_around, err);
 }
 
-int surroundings_find(const struct request *request, struct surroundings *ret_around,
+int plan_context_find(const struct request *request, struct plan_context *ret_around,
 		      struct error *err)
 {
 	memset(ret_around, 0, sizeof(*ret_around));
@@ -144,7 +144,7 @@ int surroundings_find(const struct request *request, struct surroundings *ret_ar
 		       : 0;
 }
 
-int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
+int plan_context_look(struct plan_context_memory *memory, struct plan_context *around,
 		      struct error *err)
 {
 	if (host_read_rest(memory ? &memory->host : NULL, &around->host, err) < 0)
@@ -159,7 +159,7 @@ int surroundings_look(struct surroundings_memory *memory, struct surroundings *a
 	return 0;
 }
 
-void surroundings_done(struct surroundings *around)
+void plan_context_done(struct plan_context *around)
 {
 	host_done(&around->host);
 	free(around->paths.workspace);

@@ -25,7 +25,7 @@
 #define KEPT_MS (UINT64_C(7) * 24 * 3600 * 1000)
 
 /* Below the state's directory. */
-int ask_files_open(int *ret_fd, struct error *err)
+int approval_files_open(int *ret_fd, struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
 	owned(free_ptr) char *path = NULL;
@@ -49,7 +49,7 @@ static bool is_id(const char *text)
 	return id_run_epoch_ms(text) > 0;
 }
 
-int ask_file_read(int dir_fd, const char *id, struct value **ret_ask, struct error *err)
+int approval_read(int dir_fd, const char *id, struct value **ret_ask, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 	char shown[STR_SHOWN_SIZE];
@@ -67,7 +67,7 @@ int ask_file_read(int dir_fd, const char *id, struct value **ret_ask, struct err
 	return 0;
 }
 
-int ask_file_write(int dir_fd, const struct value *ask, struct error *err)
+int approval_write(int dir_fd, const struct value *ask, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 
@@ -88,14 +88,14 @@ static void collect_names(int dir_fd, struct strv *ret_names)
 	strv_sort(ret_names);
 }
 
-bool ask_is_pending(const struct value *ask)
+bool approval_is_pending(const struct value *ask)
 {
 	const char *state = value_get_text(ask, "state");
 
 	return state && strcmp(state, "pending") == 0;
 }
 
-bool ask_is_shared(int dir_fd, const struct value *ask)
+bool approval_is_shared(int dir_fd, const struct value *ask)
 {
 	const char *id = value_get_text(ask, "request_id");
 	const char *bundle = value_get_text(ask, "bundle");
@@ -107,14 +107,14 @@ bool ask_is_shared(int dir_fd, const struct value *ask)
 		owned(value_release) struct value *other = NULL;
 
 		if (!str_same(names.items[i], id) &&
-		    ask_file_read(dir_fd, names.items[i], &other, &ignored) == 0 &&
-		    ask_is_pending(other) && str_same(value_get_text(other, "bundle"), bundle))
+		    approval_read(dir_fd, names.items[i], &other, &ignored) == 0 &&
+		    approval_is_pending(other) && str_same(value_get_text(other, "bundle"), bundle))
 			return true;
 	}
 	return false;
 }
 
-char *ask_sandbox_id(const char *word, struct error *err)
+char *approval_sandbox_id(const char *word, struct error *err)
 {
 	owned(free_ptr) char *name = NULL, *snapshot = NULL;
 	owned(opened_close) struct opened opened;
@@ -132,9 +132,9 @@ static bool is_moot(const struct value *ask)
 	const char *wanted = value_get_text(ask, "sandbox_id");
 	struct error ignored;
 
-	if (!ask_is_pending(ask))
+	if (!approval_is_pending(ask))
 		return false;
-	owned(free_ptr) char *found = sandbox ? ask_sandbox_id(sandbox, &ignored) : NULL;
+	owned(free_ptr) char *found = sandbox ? approval_sandbox_id(sandbox, &ignored) : NULL;
 
 	return !found || !wanted || strcmp(found, wanted) != 0;
 }
@@ -144,7 +144,7 @@ static bool is_of(const struct value *ask, const char *owner)
 	return str_same(value_get_text(ask, "owner"), owner);
 }
 
-int ask_files_make_room(int dir_fd, const char *owner, struct error *err)
+int approval_files_make_room(int dir_fd, const char *owner, struct error *err)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
 	size_t pending = 0, decided = 0;
@@ -154,12 +154,12 @@ int ask_files_make_room(int dir_fd, const char *owner, struct error *err)
 	for (size_t i = names.count; i-- > 0;) {
 		owned(value_release) struct value *ask = NULL;
 
-		if (ask_file_read(dir_fd, names.items[i], &ask, &ignored) < 0 || !is_of(ask, owner))
+		if (approval_read(dir_fd, names.items[i], &ask, &ignored) < 0 || !is_of(ask, owner))
 			continue;
-		if (is_moot(ask) || (!ask_is_pending(ask) && ++decided > DECIDED_MAX))
+		if (is_moot(ask) || (!approval_is_pending(ask) && ++decided > DECIDED_MAX))
 			(void)unlinkat(dir_fd, names.items[i], 0);
 		else
-			pending += ask_is_pending(ask);
+			pending += approval_is_pending(ask);
 	}
 	if (pending < PENDING_MAX)
 		return 0;
@@ -174,17 +174,17 @@ static bool is_stale(int dir_fd, const char *id, const struct value *ask)
 {
 	struct stat st;
 
-	return !ask_is_pending(ask) && fstatat(dir_fd, id, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return !approval_is_pending(ask) && fstatat(dir_fd, id, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (uint64_t)st.st_mtim.tv_sec * 1000 + KEPT_MS < clock_epoch_ms();
 }
 
-int engine_ask_list(const char *owner, struct value **ret_list, struct error *err)
+int approval_list(const char *owner, struct value **ret_list, struct error *err)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
 	owned(fd_close) int dir_fd = -1;
 	struct error ignored;
 
-	if (ask_files_open(&dir_fd, err) < 0)
+	if (approval_files_open(&dir_fd, err) < 0)
 		return -1;
 	collect_names(dir_fd, &names);
 	*ret_list = value_new_list();
@@ -192,7 +192,7 @@ int engine_ask_list(const char *owner, struct value **ret_list, struct error *er
 		struct value *ask = NULL;
 
 		/* A damaged one is nobody's request. */
-		if (ask_file_read(dir_fd, names.items[i], &ask, &ignored) < 0)
+		if (approval_read(dir_fd, names.items[i], &ask, &ignored) < 0)
 			continue;
 		if (is_moot(ask))
 			value_set(ask, "state", value_new_text("ended"));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline bool price_without(const char *layer)
+static inline bool bench_skip(const char *layer)
 {
 	const char *left_out = getenv("AISBX_PRICE_WITHOUT");
 
@@ -18,7 +18,7 @@ static inline bool price_without(const char *layer)
 
 #else
 
-#define price_without(layer) false
+#define bench_skip(layer) false
 
 #endif
 

@@ -1,6 +1,6 @@
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
-#ifndef ENGINE_SURROUNDINGS_H
-#define ENGINE_SURROUNDINGS_H
+#ifndef ENGINE_PLAN_CONTEXT_H
+#define ENGINE_PLAN_CONTEXT_H
 
 #include "base/error.h"
 #include "base/id.h"
@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 #include "plan/request.h"
 
-struct surroundings {
+struct plan_context {
 	struct host host;
 	struct plan_paths paths;
 	char run_id[ID_RUN_SIZE];
@@ -18,24 +18,24 @@ struct surroundings {
 };
 
 /* What a process that looks around again and again has seen before. */
-struct surroundings_memory {
+struct plan_context_memory {
 	struct host_memory host;
 	struct home_memory home;
 };
 
 /* Looks around; cheap. On failure nothing has to be released, but may be. */
-int surroundings_read(const struct request *request, struct surroundings *ret_around,
+int plan_context_read(const struct request *request, struct plan_context *ret_around,
 		      struct error *err);
 
 /* The same in its two halves: who calls and where it works; then everything else, with what MEMORY has of it unless NULL. */
-int surroundings_find(const struct request *request, struct surroundings *ret_around,
+int plan_context_find(const struct request *request, struct plan_context *ret_around,
 		      struct error *err);
-int surroundings_look(struct surroundings_memory *memory, struct surroundings *around,
+int plan_context_look(struct plan_context_memory *memory, struct plan_context *around,
 		      struct error *err);
 
 /* Refuses a store that lies in the workspace around the caller, and may have come with it. */
-int surroundings_check_store(const struct host *host, struct error *err);
+int plan_context_check_store(const struct host *host, struct error *err);
 
-void surroundings_done(struct surroundings *around);
+void plan_context_done(struct plan_context *around);
 
 #endif
