@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A menu; the build is described in meson.build. This file knows no source file.
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs each argument as Python in WebAssembly, one after the other in one session: the interpreter is started once, and
  * each snippet is a fork of it that sees nothing of the others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a snippet of Python that nobody has read, with 128 MiB, ten seconds and no network.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lets a command change this directory in a sandbox, shows what it changed, and applies it only when it succeeded.
  *

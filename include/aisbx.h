@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libaisbx: run commands in throw-away copies of this machine, from C.
  *

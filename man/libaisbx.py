@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the manual page libaisbx(3) from the public header, so that the two cannot differ.
 
 Usage: man/libaisbx.py aisbx.h VERSION > libaisbx.3

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program: the command line, and the way from the hot program to the one with libraries.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A test program in TAP: numbered cases, skips with a reason, and a last case for leaked descriptors. */
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H

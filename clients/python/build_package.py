@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds this package with nothing but Python (PEP 517 and 660), so that it installs without a network."""
 
 import base64

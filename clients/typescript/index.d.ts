@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Run commands in throw-away copies of this machine: the TypeScript client of the program `aisbx`.
  *

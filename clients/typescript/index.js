@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 'use strict'
 
 // Names are spelt out, so that `import { Sandbox } from 'aisbx'` finds them as well.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocation that aborts when memory is out: a file of its own, so that analysers take its word for it. */
 #include "base/str.h"
 

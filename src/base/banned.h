@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls this code base never makes; the compiler refuses them. Included before every file. */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Standard base64 with padding, for bytes that JSON cannot carry. */
 #include "base/json_write.h"
 

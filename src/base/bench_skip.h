@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tools/bench alone: leaving one layer out, to learn what it costs. Other builds have no such door. */
 #ifndef BASE_PRICE_H
 #define BASE_PRICE_H

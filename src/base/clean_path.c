@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as text: what is clean, making it so, and which lies within which. */
 #include "base/clean_path.h"
 

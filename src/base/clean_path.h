@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as text: absolute, without empty, "." and ".." parts, so that two spellings never mean one place. */
 #ifndef BASE_CLEAN_PATH_H
 #define BASE_CLEAN_PATH_H

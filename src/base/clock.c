@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Readings of two clocks at the same moment, and moments as text. */
 #include "base/clock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clocks: one that only goes forward, for deadlines and durations; the wall's, for records; the processor's, for work. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H

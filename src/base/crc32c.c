@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C: a table for every machine, the instruction of x86-64 where the processor has it. */
 #include "base/crc32c.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C (Castagnoli), the checksum of spool records. */
 #ifndef BASE_CRC32C_H
 #define BASE_CRC32C_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a process whose state makes no sense. */
 #ifndef BASE_DIE_H
 #define BASE_DIE_H

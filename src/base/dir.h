@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a directory holds, read by descriptor; the directory itself and its parent are never among it. */
 #ifndef BASE_DIR_H
 #define BASE_DIR_H

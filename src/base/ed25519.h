@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures by Ed25519; the one door to the library that makes them. */
 #ifndef BASE_ED25519_H
 #define BASE_ED25519_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors as values: setting, wrapping, and the one table of exit statuses. */
 #include "base/error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors as plain values: filled by the failing call, wrapped on the way up, shown once by a front end. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors: whole reads and writes, and passing them between processes. */
 #include "base/fd.h"
 

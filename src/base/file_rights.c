@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading as a program without privileges reads. */
 #include "base/file_rights.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading as a program without privileges reads: what a root caller's sandbox may not read is not read for it either.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Identifiers: sortable ones for runs, short random ones for sandboxes. */
 #ifndef BASE_ID_H
 #define BASE_ID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Addresses as text. Not inet_ntop: musl's takes the run of zeros that is the longest as text, which need not be the
  * longest, and writes ::1.2.3.4 as ::102:304. A denial names an address by what a rule would.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of IPv4 and IPv6 as text: the same in every program, whatever its C library. */
 #ifndef BASE_IP_TEXT_H
 #define BASE_IP_TEXT_H

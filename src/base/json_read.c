@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON in: checks the bounds, lets the library parse, and turns its tree into ours. */
 #include "base/json_read.h"
 

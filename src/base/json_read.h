@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON in: bounded, strict, into the neutral tree. The one door to the JSON library. */
 #ifndef BASE_JSON_READ_H
 #define BASE_JSON_READ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON out: a value tree, or straight into text without building one (the hot path). */
 #ifndef BASE_JSON_WRITE_H
 #define BASE_JSON_WRITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets in directories of one user's own. */
 #include "base/local_socket.h"
 

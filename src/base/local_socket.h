@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets in directories of one user's own, by which his processes find each other. */
 #ifndef BASE_LOCAL_SOCKET_H
 #define BASE_LOCAL_SOCKET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of base/musl.h: nearly each is the kernel's of that name. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What musl lacks, or lacked until lately, of the C library's face that this code is written against. Included before
  * every file of the hot program when that is linked with musl (meson.build says why it is), and nowhere else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of a program that is linked with musl, whose own begin a string instruction for every few bytes: that is a
  * twentieth of a start. Both together, for each of musl's holds a piece of the other. Compiled so that the loops here are not

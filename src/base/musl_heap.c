@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The heap of a program that is linked with musl. musl's own is made to be hard to attack, and gives memory back as soon as
  * it can: some fifty calls, and as many pages touched anew, in one start. Here sizes are powers of two, what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sorting in a program that is linked with musl, whose own leaves equals in any order. In the other programs they stay as
  * they came, and what is planned here (which mask of two comes first) must not depend on the program.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What musl's start of a static program leaves out: the part of it that holds addresses, and is written to but once, stays
  * writable. Before main, where glibc's has done the same.

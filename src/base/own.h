@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scope-bound ownership: owned(fn) releases a variable when it leaves scope; take_* hands it over. */
 #ifndef BASE_OWN_H
 #define BASE_OWN_H

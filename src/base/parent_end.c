@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that wants to end with its parent. */
 #include "base/parent_end.h"
 

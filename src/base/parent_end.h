@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that wants to end with its parent: from its beginning, and across changes of its ids. */
 #ifndef BASE_PARENT_END_H
 #define BASE_PARENT_END_H

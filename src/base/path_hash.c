@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Short file names for places. */
 #include "base/path_hash.h"
 

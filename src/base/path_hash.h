@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Short file names for places: what belongs to a path is found again by it, whatever the path's length and bytes are. */
 #ifndef BASE_PATH_HASH_H
 #define BASE_PATH_HASH_H

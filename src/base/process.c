@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes: their numbers, what they used, and leaving the one that started us behind. */
 #include "base/process.h"
 

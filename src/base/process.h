@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes: whether a number still means who it meant, what they used, and leaving the one that started us behind. */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H

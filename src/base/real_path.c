@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a path really leads, in one spelling whatever the C library. */
 #include "base/real_path.h"
 

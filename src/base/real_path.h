@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a path really leads: the one door to what the C libraries do differently. */
 #ifndef BASE_REAL_PATH_H
 #define BASE_REAL_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loading a short filter. */
 #include "base/seccomp_list.h"
 

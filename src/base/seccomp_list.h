@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Filters short enough to be written out by hand: a list of calls, each with its answer, and one answer for all others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Secrets: small files of the caller's, in memory. */
 #include "base/secrets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Secrets: small files of the caller's that are read into memory, to be handed on and to be kept out of what is shown.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner part of SHA-256: blocks into a state. Two ways to the same result. */
 #ifndef BASE_SHA256_MIX_H
 #define BASE_SHA256_MIX_H

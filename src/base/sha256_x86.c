@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 by the SHA extensions of x86. */
 #include "base/sha256_mix.h"
 

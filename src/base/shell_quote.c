@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words for a shell. */
 #include "base/shell_quote.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words for a shell: what a hint or a command names comes out as one word, whatever bytes are in it. */
 #ifndef BASE_SHELL_QUOTE_H
 #define BASE_SHELL_QUOTE_H

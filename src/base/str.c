@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Growable text and string vectors. */
 #include "base/str.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Growable text and allocation that aborts when memory is out. */
 #ifndef BASE_STR_H
 #define BASE_STR_H

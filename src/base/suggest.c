@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": edit distance with neighbours swapped counting as one step. */
 #include "base/suggest.h"
 

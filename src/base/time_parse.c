@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moments read from text; apart from the clocks, which the hot path needs without this. */
 #include "base/clock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removing whole directories, whatever they hold. */
 #ifndef BASE_TREE_H
 #define BASE_TREE_H

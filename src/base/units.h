@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words with units into numbers: sizes, durations, counts, cores, fuel.
  *

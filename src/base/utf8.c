@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8, read strictly. */
 #include "base/utf8.h"
 

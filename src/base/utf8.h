@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8, read strictly: neither overlong forms nor surrogates, nothing beyond Unicode. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H

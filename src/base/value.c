@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The neutral tree of values: making, filling, finding and freeing nodes. */
 #include "base/value.h"
 

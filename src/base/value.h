@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A neutral tree of values: what JSON and YAML are read into and what JSON is written from.
  * Nodes remember the line they came from, so that errors can name the place.

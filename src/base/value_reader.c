@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a tree of values: every mistake with its place. */
 #include "base/value_reader.h"
 

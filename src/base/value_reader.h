@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What whoever reads a tree of values needs: mistakes with their place, keys nobody knows. */
 #ifndef BASE_VALUE_READER_H
 #define BASE_VALUE_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Patterns. Not fnmatch: to musl's a backslash between brackets is a character, and [. begins nothing; what is hidden from
  * a command, or refused, must not depend on the program.

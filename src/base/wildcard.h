@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of names and paths, as the shell has them: the same in every program, whatever its C library. */
 #ifndef BASE_WILDCARD_H
 #define BASE_WILDCARD_H

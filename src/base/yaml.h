@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML in, as a neutral tree with line numbers; made for bytes that wish us ill. */
 #ifndef BASE_YAML_H
 #define BASE_YAML_H

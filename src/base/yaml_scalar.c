@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plain word of YAML means, by the core schema of YAML 1.2. */
 #include "base/yaml_scalar.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capabilities: all five sets emptied, and the door locked behind. */
 #ifndef CONFINE_CAPABILITY_H
 #define CONFINE_CAPABILITY_H

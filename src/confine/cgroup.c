@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resource groups: v1 and v2 behind one face. */
 #include "confine/cgroup.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resource groups: one directory below the caller's own group in each hierarchy (v1) or in the unified one (v2).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sandbox's own network namespace: loopback up, no route, nothing else. */
 #ifndef CONFINE_NETWORK_H
 #define CONFINE_NETWORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor's end of a filter with a listener: answers what the payload waits for. */
 #include "confine/notify.h"
 

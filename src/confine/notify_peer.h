@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Socket addresses that a payload handed to the kernel, made readable for a denial. */
 #ifndef CONFINE_NOTIFY_PEER_H
 #define CONFINE_NOTIFY_PEER_H

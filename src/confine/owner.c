@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names that tell whose a thing is. */
 #include "confine/owner.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names that tell whose a thing is: what dead supervisors left can be removed by anybody who finds it. */
 #ifndef CONFINE_OWNER_H
 #define CONFINE_OWNER_H

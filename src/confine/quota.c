@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Project quotas of ext4 and XFS. */
 #include "confine/quota.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Project quotas: a directory whose filesystem counts what is below it, and refuses what goes beyond.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Per-process limits and scheduling. */
 #include "confine/rlimit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Per-process limits and scheduling: the smaller of ours and the caller's hard limit. */
 #ifndef CONFINE_RLIMIT_H
 #define CONFINE_RLIMIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel quotas of the sandbox's own namespaces. */
 #include "confine/sysctl.h"
 

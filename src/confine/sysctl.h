@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel quotas of the sandbox's own namespaces: no further namespaces, few inotify instances.
  *

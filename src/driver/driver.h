@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drivers, as implementers see them: one const vtable each, no driver knows another.
  *

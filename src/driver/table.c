@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The drivers compiled in. */
 #include "driver/driver.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A zygote pool: the zygotes (wasm/zygote.h) of one process and its children. Only in the program with libraries.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SQLite behind a small door. */
 #include "history/db.h"
 

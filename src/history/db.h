@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one door to SQLite: open, statements, transactions. */
 #ifndef HISTORY_DB_H
 #define HISTORY_DB_H

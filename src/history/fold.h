@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folding: spool records into rows, each exactly once. Private to history. */
 #ifndef HISTORY_FOLD_H
 #define HISTORY_FOLD_H

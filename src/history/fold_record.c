@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One spool record into rows: what START, END and EVENT bodies hold, and where it goes. */
 #include "history/fold_record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One spool record into rows. Private to history. */
 #ifndef HISTORY_FOLD_RECORD_H
 #define HISTORY_FOLD_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The history opened and asked: lists, single runs. */
 #include "history/history.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The history: what the spool said, folded into tables that can be asked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kept output on disk: listed, and held to its bounds. */
 #include "history/log_files.h"
 

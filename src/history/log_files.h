@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kept output on disk: STATE/logs, one file a run, named by the run's id. Needs no database. */
 #ifndef HISTORY_LOG_FILES_H
 #define HISTORY_LOG_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of history share. Private to history. */
 #ifndef HISTORY_PARTS_H
 #define HISTORY_PARTS_H

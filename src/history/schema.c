@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of the history, version by version. A step is never changed once it was released: add another.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of the history, version by version. */
 #ifndef HISTORY_SCHEMA_H
 #define HISTORY_SCHEMA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The spool: appending checksummed records, and finding them again after any accident.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The spool: an append-only file of checksummed records, two a run (START before exec, END after).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures over the history: what an owner watches, and what gates ask for. */
 #include "base/own.h"
 #include "history/history.h"

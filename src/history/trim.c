@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeping the history in bounds: by age, by number, and by the bytes of kept output. */
 #include "base/clock.h"
 #include "base/dir.h"

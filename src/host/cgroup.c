@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caller's place in the cgroup tree: below which directory of each hierarchy can groups be made?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories of the caller: home, the current one, and where aisbx keeps its own things. */
 #include "base/own.h"
 #include "base/real_path.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about this kernel, this user and this machine, read in one go and without forks. */
 #include "host/host.h"
 

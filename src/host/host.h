@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about this kernel, this user and this machine, read once and by trying, never by version. */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H

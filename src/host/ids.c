@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who calls: ids, privileges, and the range of host ids a root caller's sandbox is mapped to. */
 #include "base/fd.h"
 #include "base/own.h"

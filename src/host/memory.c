@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts that are remembered from one reading of the facts to the next. */
 #include "base/clock.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mounts of this machine: reading /proc/self/mountinfo, and what each filesystem type means. */
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of host_read, shared by the files of this folder only. */
 #ifndef HOST_PARTS_H
 #define HOST_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files handed to the command on read-only clones of their mounts. */
 #include "launch/hand.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files and pipes handed to the command as descriptors, beyond its streams: for a program of ours that runs inside with
  * what the sandbox itself does not show.

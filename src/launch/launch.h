@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a native sandbox: what every driver that runs processes of this machine shares. */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H

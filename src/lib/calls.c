@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: the calls, each of them a verb of the program. */
 #include "base/own.h"
 #include "lib/lib.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libaisbx: the opaque structs, and the one way to the program. */
 #ifndef LIB_LIB_H
 #define LIB_LIB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libaisbx: starting the program, feeding and reading it, without a trace in the caller's process.
  *

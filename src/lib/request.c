@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: building a request. */
 #include "base/units.h"
 #include "lib/lib.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: reading the program's answer and handing out its parts. */
 #include "base/json_read.h"
 #include "base/json_write.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: a program that stays between runs, so that what it keeps started is there for the next. */
 #include "base/fd.h"
 #include "base/json_write.h"

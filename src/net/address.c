@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of IPv4 and IPv6 as plain bytes, and which of them are nobody's on the internet. */
 #include "net/address.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TCP through the gateway: decide, dial the decided address, splice both ways, pass on ends and resets. */
 #include "base/error.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection through the gateway, and who moves its bytes. Private to net. */
 #ifndef NET_CONNECTION_H
 #define NET_CONNECTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UDP through the gateway, where a rule says so: one socket outside for each pair of peers inside. */
 #include "base/error.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* May this address and port be reached: by itself, or by a name it was an answer to. */
 #include "net/gateway_parts.h"
 

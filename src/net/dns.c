@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DNS messages: what programs inside ask, what they are answered, and our own questions to the host's servers. */
 #include "net/dns.h"
 

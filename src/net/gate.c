@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first bytes of a connection that only a name permits: TLS must ask for that name, and each plain request be for it
  * (gate_http.c). So must a second ClientHello, where

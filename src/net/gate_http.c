@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests of plain HTTP, judged one by one: a head is looked at where it lies, in the socket, and goes on only when it
  * was permitted; its body is spliced behind it. What the server answers is not looked at.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first line of a plain connection that only a name permits: where it is a request's, each request must be for that
  * name (gate_http.c). Clients send such a line at once. A line that stays unfinished for a moment is some other protocol's

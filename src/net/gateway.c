@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gateway's set-up and its loop. */
 #include "net/gateway.h"
 

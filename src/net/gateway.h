@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gateway: the one process through which a sandbox reaches the world.
  *

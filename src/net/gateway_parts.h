@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the gateway share. Private to net. */
 #ifndef NET_GATEWAY_PARTS_H
 #define NET_GATEWAY_PARTS_H

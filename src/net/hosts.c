@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What this machine knows about names without asking: /etc/hosts, and whom to ask: /etc/resolv.conf. */
 #include "net/hosts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heads of plain HTTP/1 requests, read strictly. */
 #include "net/http.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Heads of plain HTTP/1 requests, read strictly: what two readers could take for different things is refused, so that a
  * request which was judged is the one the server sees.

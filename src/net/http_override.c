@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What servers and their frameworks take in place of the request line: headers and parameters of the query that name
  * another method, path or host. The list is by pattern, as each framework has its own spelling.

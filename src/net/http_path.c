@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Paths of requests as rules read them. Servers differ in what they take for the same path: a path that some reader
  * could take for another one is not plain, and of a plain one there is a strict and a loose reading.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sandbox's side of the gateway: routes, listeners, observers; made inside, handed outside. */
 #include "net/inside.h"
 

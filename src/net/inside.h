@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandbox's side of the gateway: every address is the sandbox's own (AnyIP), and the ports that rules speak of, and
  * 53, have listeners. A socket stays in the network it was made in, so the gateway can serve them from outside.

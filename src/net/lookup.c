@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own questions to the host's nameservers: one socket each, so that every question has a port and a number nobody
  * can guess. The resolver of the C library is no choice in a static program that opens no file.

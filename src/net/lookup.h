@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our own questions to the host's nameservers, and for whom they are asked. Private to net. */
 #ifndef NET_LOOKUP_H
 #define NET_LOOKUP_H

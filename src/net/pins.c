@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which addresses were answers to which names, and until when that counts. */
 #include "net/pins.h"
 

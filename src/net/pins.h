@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which addresses were answers to which names, and until when that counts. */
 #ifndef NET_PINS_H
 #define NET_PINS_H

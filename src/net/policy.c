@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network rules as a whole: what they say about an address, a name, a request. */
 #include "net/policy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connections and flows that are open when a rule changes: those that it takes the permission from are ended. */
 #include "net/connection.h"
 

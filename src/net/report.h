@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the gateway and its supervisor tell each other, one message each. */
 #ifndef NET_REPORT_H
 #define NET_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One network rule: [udp:]HOST:PORTS or http:[METHODS:]HOST:PORTS[/PREFIX], parsed once into canonical form. */
 #include "net/policy.h"
 

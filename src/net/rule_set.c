@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules that change while they are in use. */
 #include "net/rule_set.h"
 

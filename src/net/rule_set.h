@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules that change while they are in use: their texts, and the policy they come to. */
 #ifndef NET_RULE_SET_H
 #define NET_RULE_SET_H

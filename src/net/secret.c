@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers with secrets, added outside the sandbox. */
 #include "net/secret.h"
 

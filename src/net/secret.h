@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Headers with secrets, added outside the sandbox to plain requests for one host: HOST:NAME=FILE. Nobody inside sees
  * name or value, and no record holds the value.

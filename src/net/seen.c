@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packets to ports that nobody serves: the kernel refuses them by itself, here they are only told. */
 #include "net/gateway_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The name a TLS client asks for, read from its first bytes. */
 #include "net/sni.h"
 

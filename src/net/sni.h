@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The name a TLS client asks for, read from its first bytes. */
 #ifndef NET_SNI_H
 #define NET_SNI_H

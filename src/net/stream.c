@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of one direction: from socket to pipe to socket, without being copied. */
 #include "net/connection.h"
 

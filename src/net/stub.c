@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stub that answers programs inside: listed names only, by UDP and TCP. */
 #include "base/own.h"
 #include "net/lookup.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the gateway refused, in words. */
 #include "base/clock.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much a directory on disk holds, looked at now and then. */
 #include "observe/disk_watch.h"
 

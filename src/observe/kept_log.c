@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the kept output of a run. */
 #include "observe/kept_log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the kept output of a run, as run/log.h writes it: frames of "TAG SECONDS LENGTH\n", the bytes, a newline. */
 #ifndef OBSERVE_KEPT_LOG_H
 #define OBSERVE_KEPT_LOG_H

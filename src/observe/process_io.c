@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the processes below one have read and written. */
 #include "observe/process_io.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the processes below one have read from and written to disks. */
 #ifndef OBSERVE_PROCESS_IO_H
 #define OBSERVE_PROCESS_IO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a run: life of the struct, collected denials, and the result object. */
 #include "observe/result.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a run: the result object of cli.md as a plain struct, and its JSON. */
 #ifndef OBSERVE_RESULT_H
 #define OBSERVE_RESULT_H

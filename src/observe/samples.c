@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a run while it lived. */
 #include "observe/samples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a run while it lived: a bounded row of samples, thinned out as it grows. */
 #ifndef OBSERVE_SAMPLES_H
 #define OBSERVE_SAMPLES_H

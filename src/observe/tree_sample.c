@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live figures of all processes of a sandbox, read from its own /proc. */
 #include "observe/tree_sample.h"
 

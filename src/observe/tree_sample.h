@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Live figures of all processes of a sandbox, read from its own /proc: for hosts without a usable cgroup.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking up verbs and the arguments given to one. */
 #include "ops/op.h"
 

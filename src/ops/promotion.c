@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a promotion, in words a person can act on. */
 #include "ops/promotion.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a promotion, in words: for `promote`, and for `try`, which promotes too. */
 #ifndef OPS_PROMOTION_H
 #define OPS_PROMOTION_H

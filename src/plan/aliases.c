@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One file under two names: bind mounts and subvolumes show a filesystem in several places. */
 #include "base/clean_path.h"
 #include "base/own.h"

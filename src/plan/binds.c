@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host paths shown at a place of the user's choice: --ro, --rw, --rw-through and a profile's mounts. */
 #include "base/clean_path.h"
 #include "base/own.h"

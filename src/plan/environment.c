@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The environment inside: an allow-list of the caller's variables, our own marks, and what was named one by one. */
 #include "base/own.h"
 #include "plan/parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees. */
 #include "base/clean_path.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits in force: what the settings say, and a default for everything they leave open. */
 #include "plan/parts.h"
 #include "wasm/language.h"

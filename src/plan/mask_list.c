@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is hidden, as tables. A new credential file in the world is one more line here and a canary in its test. */
 #include "plan/mask_list.h"
 

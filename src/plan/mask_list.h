@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is hidden, as tables: the mask layer's source. Names are relative to the directory their table is for. */
 #ifndef PLAN_MASK_LIST_H
 #define PLAN_MASK_LIST_H

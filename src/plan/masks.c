@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Masks: from the tables to the sorted list launch builds the mask layer from.
  *

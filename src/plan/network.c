@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network a sandbox gets: none, or what the rules allow. */
 #include "base/own.h"
 #include "net/secret.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every place where the host shows a folder of aisbx itself. */
 #include "base/own.h"
 #include "plan/parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of plan_make, shared by the files of this folder only. */
 #ifndef PLAN_PARTS_H
 #define PLAN_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Request + profile + host facts -> complete spec: the order of the steps, and the parts too small for a file. */
 #include "plan/plan.h"
 

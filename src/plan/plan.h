@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Request + profile + host facts -> complete spec: every default made explicit, nothing touched. */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H

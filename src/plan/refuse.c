@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests this build cannot honour: each is refused with the way round it, none is passed over in silence. */
 #include "plan/parts.h"
 

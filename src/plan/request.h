@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a front end asks for: flags as given, nothing looked up yet. */
 #ifndef PLAN_REQUEST_H
 #define PLAN_REQUEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What happens to each mount of the host: copied on write, shown read-only, or hidden.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which directory is the workspace, and which directories never become one by default. */
 #include "base/clean_path.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the generated table of built-in profiles is made of. */
 #ifndef PROFILE_BUILTIN_H
 #define PROFILE_BUILTIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build tool: turns profiles/NAME.yaml into the table of built-in profiles.
  *

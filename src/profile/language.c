@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Languages that a file of limits can tell apart. */
 #include "profile/language.h"
 

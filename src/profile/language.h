@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Languages that a file of limits can tell apart, by the command that would run them. */
 #ifndef PROFILE_LANGUAGE_H
 #define PROFILE_LANGUAGE_H

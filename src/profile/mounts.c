@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The key `mounts`: a list of {host, guest, mode}. */
 #include "profile/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * YAML bytes in, profile or error with line and nearest key out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands for the parsers in a program that is linked without it. */
 #include "profile/profile.h"
 #include "profile/srt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names and paths as profiles write them, judged as text only. */
 #include "profile/path.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles without a parser: their life cycle, the built-in ones, and settings told in words. */
 #include "profile/profile.h"
 

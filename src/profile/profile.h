@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: YAML bytes in, settings or an error with line and nearest key out. */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every key of a profile needs: errors with their place, text, paths. */
 #include "profile/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state of one parse, shared by the files that read a profile's tree. */
 #ifndef PROFILE_READER_H
 #define PROFILE_READER_H

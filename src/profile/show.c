@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings told in the words of a profile: what settings_set would take to make them again. */
 #include "profile/show.h"
 

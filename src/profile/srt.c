@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings files of srt: the keys, one by one, and what becomes of each. */
 #include "profile/srt.h"
 

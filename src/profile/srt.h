@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Settings files of srt (sandbox-runtime): JSON bytes in, settings or an error with its key out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The section `network` of srt's settings: domains as rules. */
 #include "base/own.h"
 #include "profile/srt_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state of one parse of an srt file, shared by the files that read it. */
 #ifndef PROFILE_SRT_PARTS_H
 #define PROFILE_SRT_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sections `filesystem` and `credentials` of srt's settings: paths that are not to be seen. */
 #include "base/clean_path.h"
 #include "base/own.h"

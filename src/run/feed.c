@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The payload's standard input, from a caller's descriptor that the payload never gets. */
 #include "run/feed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a run uses right now, for whoever wants to look (`aisbx top`): one small file per run, rewritten with every sample.
  *

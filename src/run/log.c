@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kept output of a run: one file, made at the first byte, up to a cap. */
 #include "run/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run of one command through a driver: streams, deadlines, figures, result. Knows no driver by name. */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a stream may be the encoding of: each decoder takes the stream byte by byte and feeds its readers.
  *

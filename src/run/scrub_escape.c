@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A stream read as what is written with '%' or '\\' and some digits or letters. */
 #include "run/scrub_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Follows patterns through one reading of a stream (Knuth, Morris and Pratt's way, one state for each pattern). */
 #include "run/scrub_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a stream is read for secrets: as it is, and as what it may be the encoding of. Private to run.
  *

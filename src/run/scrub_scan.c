@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Passing over what begins no secret: two or three bytes of a stream are enough to know that no pattern begins with the first
  * of them in any coding. Most of what programs print is never decoded, which makes it several times faster.

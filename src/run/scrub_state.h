@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the decoders of a stream are, and what the readers behind them have seen (scrub.h). */
 #ifndef RUN_SCRUB_STATE_H
 #define RUN_SCRUB_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The standard streams of a run: moving bytes between the caller and the payload. */
 #include "run/stdio.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a task's end to the result's words. */
 #include "run/verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a task's end to the result's words: status, exit code, limits hit, notes. */
 #ifndef RUN_VERDICT_H
 #define RUN_VERDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines and bounds the supervisor itself keeps. */
 #include "run/watch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines and bounds the supervisor itself keeps: wall time, CPU time, and all of them where there is no cgroup. */
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H

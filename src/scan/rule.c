@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the scanner can find, each with a name, a weight and words for people. */
 #include "scan/rule.h"
 

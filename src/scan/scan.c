@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One text through the scanner: parse, follow, judge, patterns; and texts within texts. */
 #include "scan/scan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The scanner: source text and a policy in, findings and a risk out.
  *

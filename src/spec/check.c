@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules across the fields of a spec: the last look before anything is started.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A spec as a tree of values, both ways, along the table of its fields. */
 #include "spec/codec.h"
 

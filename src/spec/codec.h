@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A spec as a tree of values, both ways: `aisbx plan --json`, history, and reading back. */
 #ifndef SPEC_CODEC_H
 #define SPEC_CODEC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of the spec by name, kind and place: the table that writing and reading share. */
 #ifndef SPEC_CODEC_FIELD_H
 #define SPEC_CODEC_FIELD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a spec's fields are called in its JSON. */
 #include "spec/codec_field.h"
 

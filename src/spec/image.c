@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A spec laid out in one piece of memory, along the table of its fields. */
 #include "spec/image.h"
 

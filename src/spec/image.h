@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A spec laid out in one piece of memory, for a process that has the same memory at the same place. */
 #ifndef SPEC_IMAGE_H
 #define SPEC_IMAGE_H

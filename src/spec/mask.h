@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a plan's masks hide: the one decision for the mask layer, for the planning of mounts, and for every look at a
  * sandbox from outside.

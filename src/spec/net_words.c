@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network words as rules. */
 #include "spec/net_words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network words: what people write behind --allow and --deny, in `allow:` of a profile, over MCP and behind the verbs,
  * as the rules they stand for ([udp:]HOST:PORTS, see net/policy.h). Only texts: whether each is a rule, plan finds out.

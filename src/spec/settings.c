@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings: the table of every flag and profile key, and the life of the struct it fills. */
 #include "spec/settings.h"
 

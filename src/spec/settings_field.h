@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reaching a row's field in struct settings by its shape; for the files that work on the table. */
 #ifndef SPEC_SETTINGS_FIELD_H
 #define SPEC_SETTINGS_FIELD_H

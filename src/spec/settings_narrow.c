@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an untrusted profile, or a program under a ceiling, may say: only what makes the sandbox tighter.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One value of a setting from its text: each kind's form is checked here and nowhere else. */
 #include "spec/settings.h"
 

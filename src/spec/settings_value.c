@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings out of a tree of values. */
 #include "spec/settings_value.h"
 

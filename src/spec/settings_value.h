@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings out of a tree of values: files and messages that name them as flags do. */
 #ifndef SPEC_SETTINGS_VALUE_H
 #define SPEC_SETTINGS_VALUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan as plain data: its life, adding to its lists, and the names of layers. */
 #include "spec/spec.h"
 

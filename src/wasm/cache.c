@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled modules on disk. */
 #include "wasm/cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiled modules: one file each in the caller's private cache, named by what it was made from and for (module, engine,
  * settings, processor), sealed. A file that was tampered with is removed, and compiled anew.

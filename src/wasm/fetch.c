@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fetching a package with pip. */
 #include "wasm/fetch.h"
 

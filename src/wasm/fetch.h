@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packages from wherever the caller's pip gets them. */
 #ifndef WASM_FETCH_H
 #define WASM_FETCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placing a language's files. */
 #include "wasm/install.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placing a language's files into the caller's data folder: fetched or given, checked, whole or not at all. */
 #ifndef WASM_INSTALL_H
 #define WASM_INSTALL_H

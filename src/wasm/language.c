@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The languages of the wasm driver, each pinned by version and hash. */
 #include "wasm/language.h"
 

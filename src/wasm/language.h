@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Languages that run as WebAssembly, and the engine: where each comes from, and what it must be, to the byte. */
 #ifndef WASM_LANGUAGE_H
 #define WASM_LANGUAGE_H

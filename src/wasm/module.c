@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the module of a command. */
 #include "wasm/module.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a command's first word to what the runner needs: the engine, a module, its compiled form where there is one. */
 #ifndef WASM_MODULE_H
 #define WASM_MODULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the WebAssembly Python can import and use. */
 #include "wasm/python_modules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the WebAssembly Python can import and use. */
 #ifndef WASM_PYTHON_MODULES_H
 #define WASM_PYTHON_MODULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files with a seal beside them. */
 #include "wasm/sealed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of ours that nobody else may have changed: each has a seal beside it, NAME.seal, with the hash of its content and
  * who it was (device, inode, size, times). A file that still is who it was is not read again; one that is not is hashed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one door to libarchive, which is loaded when there is something to unpack, and never linked: it brings a dozen
  * libraries along, and a program that has them is slower to start and to fork, whatever it does.

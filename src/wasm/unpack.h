@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One file out of a package, by its exact name. */
 #ifndef WASM_UNPACK_H
 #define WASM_UNPACK_H

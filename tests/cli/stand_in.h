@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A shell script in place of the program that libaisbx starts. */
 #ifndef TESTS_CLI_STAND_IN_H
 #define TESTS_CLI_STAND_IN_H

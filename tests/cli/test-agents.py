@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """docs/agents.md: configurations start a server that answers, examples run as printed.
 
 Takes the program from AISBX, the tree from AISBX_SOURCE. Speaks TAP.

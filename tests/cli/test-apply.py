@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Random work in a sandbox and in a plain copy of the same tree; git applies the sandbox's patch to a second copy.
 
 Both copies must end alike in all that git knows: names, contents, the executable bit, links. Takes the program from

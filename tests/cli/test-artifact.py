@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """artifact: build outputs kept, listed and got back; they outlive their sandbox and the garbage collector.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

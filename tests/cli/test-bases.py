@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a change started from, where nobody could write it down in time: git's older version, and the host watched.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a

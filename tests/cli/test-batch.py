@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run --batch: JSON lines in, JSON lines out, in their order; bad lines are answered and the batch goes on.
 
 Takes the program from AISBX. Speaks TAP. Ends only processes that it started itself.

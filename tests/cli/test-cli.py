@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The contract of the command line: exit codes, statuses, result objects, one line for every mistake, help.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a

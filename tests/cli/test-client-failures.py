@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The clients over a program that is killed, hangs, says half of something or nothing: every call is an error then.
 
 No sandbox is made: tests/cli/fake-aisbx stands in. Speaks TAP. Needs node for the TypeScript client.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Python client: its README as printed, its methods and errors, how it installs, its types.
 
 Takes the program from AISBX, the package from AISBX_SOURCE/clients/python. Speaks TAP.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What shells offer: `help --complete` itself, and the scripts for bash, zsh and fish that ask it.
 
 Takes the program from AISBX, the scripts from AISBX_SOURCE. Speaks TAP. A shell that is not installed is skipped; so are

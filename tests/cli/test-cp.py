@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """cp of directories, in and out: modes, links as links, nothing followed out of the sandbox, within its limits.
 
 Takes the program from AISBX. Speaks TAP.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Many sandboxes at once: made together, promoted together to one workspace, and no change of any is lost.
 
 Takes the program from AISBX. Speaks TAP. Each sandbox adds a file of its own and edits a line of its own in a file that is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Examples of the documentation, run as printed.
 
 Takes the program from AISBX. Speaks TAP. README.md: what it says a command prints is what the command prints. Other

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trees that a hostile or thoughtless payload leaves, through the command line: wide, deep, sparse; and large ones below.
 
 Usual sizes keep the suite short; AISBX_LONG=1 takes those of the manual: 10,000 entries, 100,000 nested directories, a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a promotion brings into git directories: kinds of files by places, what refs come to name, what git's configuration
 names; and git itself, started by us in a directory that was tampered with.
 

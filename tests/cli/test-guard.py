@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """guard on commands as agents give them to a shell: how often it decides as a careful person would.
 
 guard-commands.tsv holds them, each with the decision. Nothing of it is run. Takes the program from AISBX. Speaks TAP.

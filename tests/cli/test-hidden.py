@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What is hidden stays hidden, in every view: patterns by place and kind, inside, from outside, and when applied.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own. The names are chosen at random:

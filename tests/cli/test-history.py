@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """history, show, logs, stats, guard: what ran is on record, and what should run is decided.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, with a state directory of its own.

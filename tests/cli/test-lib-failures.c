@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx over a program that is killed, hangs, or says half of something; and what must not reach it at all. */
 #include "tests/cli/stand_in.h"
 

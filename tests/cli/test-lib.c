@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: requests, answers of a stand-in for the program, and a caller left as it was. */
 #include "tests/cli/stand_in.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """libaisbx as it is built: exactly the header's names, one version, and the example programs with the real program.
 
 Takes the program from AISBX, the tree from AISBX_SOURCE, the build from AISBX_BUILD. Speaks TAP.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Mounts that appear on the host over what a sandbox changed: a conflict that names the mount, and nothing is written to it.
 
 Kinds of mounts, places and changes are combined; AISBX_SEED chooses which, AISBX_ROUNDS how many. The mounts are made in

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Folders of aisbx itself: nothing that comes out of a sandbox is written to them, by whatever way, and none of it is believed.
 
 Takes the program from AISBX. Speaks TAP.

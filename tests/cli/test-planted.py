@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Files that aisbx reads and that others may have put there: fifos, sockets, devices, link loops, directories and endless files
 in their place never make a verb wait, and never crash it.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Profiles through the command line: every form that runs, hostile ones, the workspace's own, and trust.
 
 Takes the program from AISBX. Speaks TAP. Cases that need a real sandbox are skipped, with the reason, where a first

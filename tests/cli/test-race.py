@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """race: attempts side by side, checked in copies, ranked, promoted; hung and killed ones keep nobody waiting.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

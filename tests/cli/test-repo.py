@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """repo commit: a promoted change as a git commit; nothing that the repository or a sandbox brought is run.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

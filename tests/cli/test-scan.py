@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """scan: findings, risk, formats, exit codes, policies; what cannot be read is never clean.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The scripts in examples/ run as they are, say what they promise, and leave nothing.
 
 Takes the program from AISBX, the tree from AISBX_SOURCE. Speaks TAP. Runs as whoever starts it, in a home of its own.

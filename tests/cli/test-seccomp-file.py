@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A user's own system call filter (`--seccomp FILE`, `seccomp: FILE`): it bites, it only takes away, bad files run nothing.
 
 Takes the program from AISBX. Speaks TAP. As root every case runs for root and for a plain user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: sessions, with a stand-in for the program that answers as it should, or not. */
 #include "tests/cli/stand_in.h"
 

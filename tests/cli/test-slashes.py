@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Paths with more slashes than they need, in arguments and in links: they mean what they mean without.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a

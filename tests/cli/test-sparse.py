@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Files with holes cost what their data costs, and stay files with holes on every way in and out of a sandbox.
 
 AISBX_SEED chooses where the data lies. Takes the program from AISBX. Speaks TAP.

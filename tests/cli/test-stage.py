@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stage: one bundle through the stages of a pipeline; checked, applied, taken back, resumed after a kill.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own. AISBX_KILL_ROUNDS: how often a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The list of steps kept with a sandbox: changed all at once, bounded, kept over snapshots, copied by a fork.
 
 Takes the program from AISBX. Speaks TAP.

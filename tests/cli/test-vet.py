@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """--scan and --require-signature: code is read and checked before it runs, and what was read is what runs.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

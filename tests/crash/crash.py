@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Support for the crash suites: a tree, the driver that changes it, pictures of what is there, and TAP.
 
 A run is judged by three questions. Is the tree as before or as after, and never a mix? Does anything lie about that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes, changes, undoes and recovers a tree by order; built with faults, so that it can be killed at every call. */
 #include "tests/unit/txn_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a program and lets system calls of it fail, or kills it there: whatever file it touches, through whichever part.
  *

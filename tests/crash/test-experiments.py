@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Experiments killed at random moments: races, the fold of the history, gc. No record lost or doubled, nothing left.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in homes of its own. AISBX_KILL_ROUNDS: how often each is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Promotion, undo and recovery killed, or failing, at every call: the tree is old or new, never a mix; nothing is left."""
 import os
 import random

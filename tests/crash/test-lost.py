@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Any of what was not synced is lost: renames in whatever order, the end of the journal. Then the tree is old or new all the same.
 
 Disks and filesystems may write what they were not asked to sync in any order, or not at all; ext4 and XFS, which the power

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The power fails at a call: a filesystem on a loop device is shut down, mounted again, and recovered.
 
 Both ways a disk can be left are tried: with the filesystem's log as it was on the disk, and with the log written out

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writers at work during promotions: no write is lost without a conflict; promotions to one target take turns.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Promotions cut short whose target, disk or record is not as it was when the next command comes.
 
 Whatever is in the way, a promotion that is half applied stays known until it is finished or reversed; it is in the way of its

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A supervisor killed at any of its calls: the next command that makes such an entry, or gc, removes what it left in the state folder.
 
 Kills a run that keeps output, lives long enough to be listed by top, and has a gateway. Takes the program from AISBX and the

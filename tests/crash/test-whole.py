@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The whole program failing, or killed, at any system call of promote, undo and recovery, through whichever part it was made.
 
 The suite beside it (test-kill.py) stops the transaction at each of its own calls. Here the program is the one that is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Somebody writes to a target while promotion or undo stands still at a call: the write is never lost.
 
 Either it is a conflict, and everything is as before but for what was written; or the write comes after the promotion.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Filesystem isolation: nothing of the host's tree changes, nothing hidden shows (A032 to A053, A175)."""
 import contextlib
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kernel surface: system calls, sockets, options and ids that a payload must not get (A001 to A031)."""
 import os
 import sys

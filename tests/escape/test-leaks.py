@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Information leaks: what of the host, its users and its secrets must not show inside (A054 to A066, A096 to A098)."""
 import errno
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Terminal, signals, life cycle: nothing is typed for the caller, nothing lives on (A067 to A078, A094, A095)."""
 import os
 import random

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attacks on the gateway by shape and by number, siblings of A106 to A112: encrypted hellos, names in pieces, ports asked for at once,
 connections that never come about, and traffic that costs more than its sender may; against a small internet of this suite's own
 (tests/lib/attacknet.py)."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attacks on the gateway itself, siblings of A106 to A112: TLS, requests, ports, floods; against a small internet of this suite's own (tests/lib/attacknet.py)."""
 import json
 import os

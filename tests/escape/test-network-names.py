@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Siblings of A096 to A110: messages to the stub, names and addresses that lead astray, other families; against a small internet of
 this suite's own (tests/lib/attacknet.py)."""
 import os

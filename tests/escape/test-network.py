@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attacks on the network's rules (A096 to A114), against a small internet of this suite's own (tests/lib/attacknet.py)."""
 import ctypes
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Resources: every kind of hunger is bounded and told, and the host does not feel it (A079 to A093)."""
 import os
 import resource

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Secrets handed in with --secret: where they may be, and where their values must not turn up (A163 to A166)."""
 import base64
 import json

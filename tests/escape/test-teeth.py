@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The suites themselves under test: with every protection off, cases that have no control of their own must fail.
 
 Only cases whose attacks are harmless on a read-only host are listed; destructive ones are kept back by the tripwire.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes what a keeper and a resident init read: one message as it comes off a socket, and the words in it. */
 #include "launch/resident/attach.h"
 

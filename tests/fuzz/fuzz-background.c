@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes what poll reads from disk: the card of a command, and its kept output from every offset on. */
 #include "supervise/background/output.h"
 #include "supervise/background/place.h"

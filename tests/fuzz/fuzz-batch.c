@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the lines of a batch: whatever is accepted has a command, and stays within what the command line says. */
 #include "app/batch/batch_line.h"
 

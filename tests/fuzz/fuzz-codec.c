@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the spec's codec: a spec that can be read is written and read back as the same. */
 #include "base/json_read.h"
 #include "base/json_write.h"

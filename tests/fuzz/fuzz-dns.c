@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes DNS messages, as questions from inside and as answers from outside. */
 #include "net/dns.h"
 

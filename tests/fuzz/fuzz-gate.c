@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes gate expressions. */
 #include "base/own.h"
 #include "base/str.h"

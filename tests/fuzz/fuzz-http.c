@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes heads of HTTP requests: what was accepted and is sent on must be read alike again, with one Host and one end. */
 #include "net/http.h"
 

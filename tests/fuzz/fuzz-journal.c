@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of a transaction's journal: records lie within the buffer, and what is read makes sense. */
 #include "workspace/txn/txn_parts.h"
 

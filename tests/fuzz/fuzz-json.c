@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the JSON reader: what it takes is written, read and written again without a change. */
 #include "base/json_read.h"
 #include "base/json_write.h"

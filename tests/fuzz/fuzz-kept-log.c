@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of kept output. */
 #include "observe/kept_log.h"
 

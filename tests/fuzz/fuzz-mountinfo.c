@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: any bytes as mountinfo; what is read must be whole, and asking about it must end. */
 #include "host/host.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: seccomp profiles as JSON. What compiles must be a program the kernel would take. */
 #include "tests/unit/bpf_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes pipeline files, bundles and the record of stages. */
 #include "base/own.h"
 #include "decide/stage/bundle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes policies of the scanner, and the patterns in them: one text is a policy, and what its patterns are tried on. */
 #include "base/own.h"
 #include "base/str.h"

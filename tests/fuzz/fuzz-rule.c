@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes network words and rules: what is accepted must not open what it does not name. */
 #include "base/own.h"
 #include "net/policy.h"

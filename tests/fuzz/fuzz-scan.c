@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the scanner: the first byte chooses the language; whatever comes, it ends and tells something. */
 #include "base/own.h"
 #include "scan/judge/policy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of TLS clients' first bytes. */
 #include "net/sni.h"
 

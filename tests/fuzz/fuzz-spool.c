@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the spool reader: records lie within the buffer, the offset only grows, every byte is accounted for. */
 #include "history/spool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes settings files of srt. What is read must hide nothing but absolute paths. */
 #include "base/clean_path.h"
 #include "base/own.h"

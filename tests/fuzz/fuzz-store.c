@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the store's records: whatever is read is either refused or fit for use, and comes out again as it went in.
  *

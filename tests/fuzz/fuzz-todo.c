@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the file of a sandbox's steps: what is read is written the same way again. */
 #include "workspace/store/todo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes every setting's parser: the first byte chooses the row, the rest is the value. */
 #include "base/own.h"
 #include "spec/settings.h"

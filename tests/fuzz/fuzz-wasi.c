@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the zygote's WASI: calls with arbitrary words and arbitrary memory, through the door the engine uses.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes what a runner tells the wasm driver, cut into portions by the first byte, and seals. */
 #include "driver/wasm/intake.h"
 

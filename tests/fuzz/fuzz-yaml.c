@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: any bytes as YAML, typed and as text. */
 #include "base/own.h"
 #include "base/yaml.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replays a corpus through a fuzz target in the ordinary suite: one TAP case per file. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model test's own promotion: a delta done to a plain tree, in the simplest way that is right. */
 #ifndef TESTS_MODEL_APPLY_H
 #define TESTS_MODEL_APPLY_H

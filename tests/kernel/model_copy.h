@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of the model test's small trees. */
 #ifndef TESTS_MODEL_COPY_H
 #define TESTS_MODEL_COPY_H

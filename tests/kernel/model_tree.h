@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small trees for the model test: describing and removing them, by paths. */
 #ifndef TESTS_MODEL_TREE_H
 #define TESTS_MODEL_TREE_H

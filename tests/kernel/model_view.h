@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model test's layers as a stack, and single paths of its view. */
 #ifndef TESTS_MODEL_VIEW_H
 #define TESTS_MODEL_VIEW_H

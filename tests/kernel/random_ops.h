@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random operations, each done to several trees alike. */
 #ifndef TESTS_RANDOM_OPS_H
 #define TESTS_RANDOM_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random operations on two trees that stay the same, and a description of a tree to compare. */
 #ifndef TESTS_RANDOM_TREE_H
 #define TESTS_RANDOM_TREE_H

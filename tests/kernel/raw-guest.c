@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one module the way a zygote runs Python: with our own WASI, in a fork, confined as that is. Made for modules that no
  * language is: the driver itself gives that WASI to languages it knows by their hash, and to nobody else.

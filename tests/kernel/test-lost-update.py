@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A random model of several writers: nobody's line is ever missing after a promotion or an undo that said 0.
 
 The host saves files in every way that editors and tools do; two sandboxes and their forks edit, remove and rename what

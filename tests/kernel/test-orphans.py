@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Owners that are killed, at any moment: whoever was started for them ends, and nothing of it stays.
 
 Moments are random, by a seed (chance.py); what is checked never depends on them. Processes are halted and ended by number,

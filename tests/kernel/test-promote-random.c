@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Promotion against a plain copy: a real overlay and a copy of the same tree go through the same random operations; what
  * is promoted from one must be the other, whole or in parts, and undone it must be what was there before.

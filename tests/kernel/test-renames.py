@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Renaming directories that the host has: as outside, as root and as a plain user, also under a hostile payload."""
 import os
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a clone is: same files, same ids, same place, own kernel directories; and what becomes of changes."""
 import ctypes
 import errno

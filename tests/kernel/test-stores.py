@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The store on each filesystem it may lie on, and the disk limit where one counts by projects.
 
 Each filesystem is made in an image of its own and mounted by the test, so this needs root. What the machine cannot

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Standard streams, terminals, exit codes and limits as a caller sees them."""
 import ctypes
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tool chains: a small project built and tested inside gives what it gives outside."""
 import os
 import pwd

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random histories over real overlay mounts: what the kernel shows, what view says, and a plain copy that had the same
  * done to it are the same; and a delta between any two points, applied to a copy of the older, gives the newer.

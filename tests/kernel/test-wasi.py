@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The WASI of a zygote, attacked call by call: modules written as text, run where only Python runs otherwise."""
 import collections
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The wasm driver: modules and languages, fuel, what a guest reaches (A169 to A174), the cache, refusals."""
 import errno
 import hashlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Zygotes of the wasm driver: what is reused, what never is, and that nothing of them stays."""
 import os
 import shutil

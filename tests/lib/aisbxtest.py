@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Support for the suites that run the real program: callers, scratch places, canaries, leftovers, TAP.
 
 A suite is a list of cases. Each case has an attack (a function that must see it fail inside, once per caller) and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What suites of attacks on the network share: root and a plain user in one small internet (internet.py), inside and outside.
 
 Every control runs the same script outside, in that same internet, where nothing stands in its way.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A batch that is talked to line by line, and the zygotes beneath it."""
 import contextlib
 import json

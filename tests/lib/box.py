@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running the program and the attack: results, pipes, ptys, timeouts."""
 import base64
 import errno

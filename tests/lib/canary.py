@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Things outside the workspace that must not change: a tree of files and a process, looked at before and after."""
 import array
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random moments that can be had again: the seed is printed, and AISBX_SEED brings it back."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Support for suites of the command line that need a store of their own: a home, the program, a terminal."""
 import contextlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes told apart by descent: who becomes the reaper of its orphans finds everything it ever started below itself."""
 import ctypes
 import os

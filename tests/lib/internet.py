@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small internet of a test's own: names, allowed and forbidden hosts, rebinding, in a network namespace that the test
 makes for itself. No packet leaves the machine.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run must not leave: processes, control groups, mounts, namespaces, temporary files.
 
 Other suites run at the same time, so everything is told apart by descent: this process is the reaper of all its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small client of the Model Context Protocol over standard input and output, for the suites of `aisbx mcp`."""
 import json
 import os

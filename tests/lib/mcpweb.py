@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client of `aisbx mcp --http`: requests, and streams that stay open."""
 import http.client
 import json

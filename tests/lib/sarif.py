@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What SARIF 2.1.0 asks of a log, as far as such logs go: what must be there, what may be there, of which kind.
 
 Written from the standard (OASIS, sections 3.13 to 3.49); the objects a scanner has no use for are only known by name.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shell texts made at random from a grammar, with a command put wherever a shell would run it.
 
 The environment sets SECRET, and RUN to a command; x lies in a directory named ~, and in one named $HOME.

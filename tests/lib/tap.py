@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TAP: numbered cases, the plan at the end."""
 import traceback
 

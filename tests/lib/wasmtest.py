@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the suites of the wasm driver share: its engine and languages without fetching, and modules written as text."""
 import hmac
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp: a client that wants more than it was given: memory, consent, gates, the profile, sandboxes of others.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

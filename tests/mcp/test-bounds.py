@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Bounds of `aisbx mcp`, each at its limit: messages, calls, questions, what a slow client leaves unread, sessions, streams, connections.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp: nothing reaches the real files without the consent that the server's policy asks for.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

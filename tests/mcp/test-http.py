@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp --http: the gate (token, Host, Origin), sessions, streams, clients that go away, broken requests.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

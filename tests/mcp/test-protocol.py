@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp: the handshake of every version, frames and broken frames, limits, cancellation, a client that is gone.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp: the official clients drive every tool; the conformance runner and the inspector have their say.
 
 What they are is fetched by tools/fetch-mcp-clients; without them everything is skipped, with the reason. Takes the program

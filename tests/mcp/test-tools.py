@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp: every tool does what its verb does, answers as its schema says, and none reaches beyond the server's ceiling.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mcp: a server keeps zygotes for its runs, its own and nobody else's, and takes them along when it ends.
 
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the difference between two real trees in one of the forms a delta can be shown in.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Patches, histograms and lists of names of whole trees, held against what git makes of the same trees.
 
 Takes the program that answers for us from PATCH_TREES. Speaks TAP.

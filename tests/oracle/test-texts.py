@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Line diffs and merges held against git merge-file, git apply, patch and diff3, on random texts.
 
 Takes the program that answers for us from TEXT_BATCH. Speaks TAP. The seed is printed; SEED in the environment

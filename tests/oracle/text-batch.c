@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares and merges many texts in one process, for the tests that hold the outcome against other programs.
  *

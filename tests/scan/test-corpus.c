@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The scanner against snippets written for it: how much of the malicious is found, how often the harmless is blamed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a classic BPF program over system call data as the kernel would; refuses what it would. */
 #ifndef TESTS_UNIT_BPF_RUN_H
 #define TESTS_UNIT_BPF_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An action in a process that is killed at its Nth step: before or after each system call. */
 #ifndef TESTS_KILLED_H
 #define TESTS_KILLED_H

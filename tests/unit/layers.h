@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A base and layers above it, made by hand, with one unit: the base's directory. */
 #ifndef TESTS_LAYERS_H
 #define TESTS_LAYERS_H

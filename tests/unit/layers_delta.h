@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deltas of layers made by hand, as lines a case can compare. */
 #ifndef TESTS_LAYERS_DELTA_H
 #define TESTS_LAYERS_DELTA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random operations, done alike to a sandbox and to a plain copy. */
 #ifndef TESTS_MODEL_STEP_H
 #define TESTS_MODEL_STEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trees for model tests: listed, compared, copied. Small ones, by path. */
 #ifndef TESTS_MODEL_TREE_H
 #define TESTS_MODEL_TREE_H

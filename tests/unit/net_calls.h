@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that name a destination, for what watches them: connect, sendto, sendmsg, sendmmsg. Each returns 0 or errno. */
 #ifndef TESTS_UNIT_NET_CALLS_H
 #define TESTS_UNIT_NET_CALLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A made-up machine and user to plan for. */
 #ifndef TESTS_PLAN_FIXTURE_H
 #define TESTS_PLAN_FIXTURE_H

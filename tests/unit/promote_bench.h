@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A workspace, a store, and a sandbox whose top is written by hand as a mounted overlay would have. */
 #ifndef TESTS_PROMOTE_BENCH_H
 #define TESTS_PROMOTE_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of the host, and of a top as a mounted overlay would have written them. */
 #ifndef TESTS_PROMOTE_FILES_H
 #define TESTS_PROMOTE_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is done with a sandbox that was made by hand: captured, promoted, undone. */
 #ifndef TESTS_PROMOTE_FIXTURE_H
 #define TESTS_PROMOTE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A spec with something in every field, for the tests of spec/. */
 #ifndef TESTS_SAMPLE_SPEC_H
 #define TESTS_SAMPLE_SPEC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory that is gone when the test ends, and files in it. */
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H

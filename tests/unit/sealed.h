@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts in a process of its own, with nothing in their way and behind a seal. */
 #ifndef TESTS_UNIT_SEALED_H
 #define TESTS_UNIT_SEALED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for who works on a store in the background. */
 #ifndef TESTS_STORE_SETTLE_H
 #define TESTS_STORE_SETTLE_H

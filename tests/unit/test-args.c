@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking up verbs and arguments; the table itself keeps its own rules. */
 #include "ops/op.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages around a sandbox that stays: words there and back, and what is refused. */
 #include "launch/resident/attach.h"
 

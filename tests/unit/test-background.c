@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in the background: their cards and results, their output from any byte on, their socket. */
 #include "supervise/background/desk.h"
 #include "supervise/background/output.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `bench` with a program that isolates nothing: walls and limits must be called broken, not held. */
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Control groups where none can be made. */
 #include "confine/cgroup.h"
 

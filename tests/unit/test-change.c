@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes: a writable layer, made by hand, against the tree it lies on. */
 #include "workspace/delta/change.h"
 

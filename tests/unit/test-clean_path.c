@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as text: which are clean, and which lies within which. */
 #include "base/clean_path.h"
 #include "base/own.h"

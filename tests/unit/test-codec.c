@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The spec's codec: the round trip is the identity, and everything else is refused by name. */
 #include "base/json_read.h"
 #include "base/json_write.h"

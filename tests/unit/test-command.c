@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Executing the command: exact argv, the sandbox's own PATH, and the reason when it cannot be. */
 #include "launch/setup/command.h"
 

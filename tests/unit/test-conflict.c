@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of the table of conflicts, and what each strategy makes of it: pure, without files. */
 #include "tests/tap.h"
 #include "workspace/promote/conflict.h"

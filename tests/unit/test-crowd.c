@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several processes in one store at once: snapshots, rollbacks, forks, removals, garbage collection.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deltas of what a hostile payload leaves: depth, width, sizes, names; and units below units. */
 #include "tests/unit/layers_delta.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deltas: layers made by hand against a base. */
 #include "tests/unit/layers_delta.h"
 

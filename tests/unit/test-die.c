@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a process that makes no sense: words, then SIGABRT; also in a process cloned by hand, of which the C library knows nothing. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading directories: every entry once, nothing through links, a failure told from the end. */
 #include "base/dir.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watch of a directory's size: over its limit, growing, shrinking. */
 #include "observe/disk_watch.h"
 

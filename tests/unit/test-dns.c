@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DNS messages: questions, answers, aliases, and bytes that pretend to be one of them. */
 #include "net/dns.h"
 #include "net/hosts.h"

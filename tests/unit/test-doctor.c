@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Doctor: the remedy named for each known cause, on made-up machines; and what it says of this one. */
 #include "app/doctor/doctor_advice.h"
 #include "app/run/engine.h"

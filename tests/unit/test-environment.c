@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The environment inside: what is kept, what never is, what is passed on by name. */
 #include "plan/plan.h"
 

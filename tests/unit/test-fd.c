@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors: whole reads with a bound, special files refused, passing between processes. */
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Histories in a mounted overlay against a plain copy: seals, rollbacks, forks, folding.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gates: what is a condition, what is not, and how each is decided. */
 #include "decide/gate/gate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping: layers of dead runs go, those somebody holds stay, and each removal is told. */
 #include "app/run/engine.h"
 

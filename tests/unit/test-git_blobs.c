@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much git is asked for at a time: by a stand-in for git that makes blobs of the size their names say. */
 #include "base/fd.h"
 #include "base/own.h"

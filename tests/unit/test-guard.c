@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guard: what runs directly, what belongs into a sandbox, what needs a person, what is refused. */
 #include "decide/guard/guard.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of a start: they arrive whole with their descriptors, or are refused and leave nothing open. */
 #include "launch/setup/handshake.h"
 

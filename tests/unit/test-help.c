@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `help` and the request behind run and plan: words, data, refusals. */
 #include "ops/rows/rows.h"
 #include "tests/tap.h"

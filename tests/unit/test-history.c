@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The history: every record folded exactly once, whatever happens in between; lists, figures, bounds. */
 #include "history/history.h"
 

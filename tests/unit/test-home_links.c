@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links of a home that credentials lie behind: what is remembered of them is never older than the home. */
 #include "app/prepare/home_links.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about the host: mountinfo, directories and cgroups, on made-up machines and on this one. */
 #include "host/host.h"
 

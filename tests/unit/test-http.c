@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heads of HTTP requests: which are whole, which are refused, and what is sent on of them. */
 #include "base/own.h"
 #include "net/http.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Identifiers: their form, their order, and that they differ. */
 #include "base/id.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who calls: ranges of ids, names, and the machine's root in a user namespace. */
 #include "base/own.h"
 #include "host/host.h"

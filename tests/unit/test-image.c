@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A spec in one piece of memory: all of it is there, and nothing of the original is needed. */
 #include "base/json_write.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses as text: as the machine's C library writes them, and as they can be read again. */
 #include "tests/tap.h"
 

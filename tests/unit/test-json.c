@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON both ways: exact output, strict input, and places named in errors. */
 #include "base/json_read.h"
 #include "base/json_write.h"

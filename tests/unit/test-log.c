@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kept output of a run: frames, the cap, and places where nothing can be kept. */
 #include "run/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks: which rule decides for a path, and the layer that is built from the rules. */
 #include "confine/mask/mask.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kept mask layers: the name changes with everything a layer depends on, and with nothing else. */
 #include "confine/mask/mask_cache.h"
 

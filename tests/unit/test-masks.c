@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is hidden: every path of the list, whatever the home, the workspace and the mounts look like. */
 #include "plan/mask_list.h"
 #include "plan/parts.h"

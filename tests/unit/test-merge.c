@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the three-way merge: what is taken from whom, what is a conflict, and how it is shown. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hot program's heap, linked as it is there and beside another: random use against what was written, zeros, and misuse that is told. */
 #include "tests/tap.h"
 

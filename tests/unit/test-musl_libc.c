@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the hot program has instead of musl's: copies of every size and distance, a sort that keeps equals, what may not be written to. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An untrusted profile: whatever it says, the sandbox never gets wider. */
 #include "base/own.h"
 #include "spec/settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network rules: what is a rule, what is a name, which addresses are special, who wins. */
 #include "base/own.h"
 #include "net/policy.h"

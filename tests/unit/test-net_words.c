@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network words: which rules each stands for. */
 #include "base/own.h"
 #include "spec/net_words.h"

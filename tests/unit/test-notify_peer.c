@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Socket addresses from hostile memory: every family, every length. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* argv into a call: every form of a flag, and one sentence for every mistake. */
 #include "front/cli/options.h"
 #include "tests/tap.h"

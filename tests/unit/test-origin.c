@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a change started from: capture, the ladder of bases, staleness, and the records of it. */
 #include "tests/unit/promote_fixture.h"
 #include "workspace/disk/handle.h"

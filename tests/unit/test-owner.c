@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names tell whose a thing is, and when it is nobody's any more. */
 #include "confine/owner.h"
 

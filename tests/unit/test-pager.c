@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the pager: which one is started, that it gets every byte, and what happens when it leaves. */
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

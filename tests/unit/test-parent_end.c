@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ending with one's parent: when it ends, and when it has ended before the wish was made. */
 #include "base/parent_end.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a delta as text: what comes first, what git is told, what only people are told. */
 #include "tests/unit/layers_delta.h"
 

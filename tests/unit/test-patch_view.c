@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a patch on a terminal: hostile content shows as escapes, colours follow the structure. */
 #include "front/cli/patch_view.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names for places: stable, distinct, fit for a directory. */
 #include "base/path_hash.h"
 

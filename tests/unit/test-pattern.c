@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of the scanner: what they match, what they refuse, and that none is slow. */
 #include "base/own.h"
 #include "base/str.h"

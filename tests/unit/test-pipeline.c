@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines, bundles and the record of stages: what can be written, what is refused and with which words. */
 #include "decide/stage/pipeline.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: defaults made explicit, flags over profiles, refusals, mounts, ids, binds. */
 #include "plan/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which network a request and a profile ask for together. */
 #include "tests/tap.h"
 #include "tests/unit/plan_fixture.h"

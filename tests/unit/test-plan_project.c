@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of --root project: system directories to read, the workspace, and nothing else. */
 #include "tests/tap.h"
 #include "tests/unit/plan_fixture.h"

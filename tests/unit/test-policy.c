@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy file: one JSON object, and nothing in it that the sandbox does not see anyway. */
 #include "launch/setup/policy.h"
 

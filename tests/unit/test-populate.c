@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the payload gives to init: it arrives, or the payload ends and leaves the word to init. */
 #include "launch/setup/populate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ending a process by its number: that one, and nobody else. */
 #include "base/process.h"
 

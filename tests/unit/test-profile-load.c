@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding profiles: search order, `extends`, and a workspace's profile that may be hostile. */
 #include "base/fd.h"
 #include "base/own.h"

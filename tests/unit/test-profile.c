@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: every accepted form, every refusal with its line, and the built-in ones. */
 #include "base/own.h"
 #include "profile/builtin.h"

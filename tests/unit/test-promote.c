@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotion from layers made by hand: applied, listed, undone; selection, renames, kinds of objects. */
 #include "tests/unit/killed.h"
 #include "tests/unit/promote_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Artifacts copied out of a sandbox, promotions to other places, snapshots, and what a killed process left. */
 #include "tests/unit/promote_fixture.h"
 #include "workspace/base/promotion.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotion against a host tree that moved: each conflict, each strategy, and the two versions taken into the sandbox. */
 #include "tests/unit/promote_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What promotion asks about or refuses: the ways a hostile sandbox reaches for the host. */
 #include "tests/unit/promote_fixture.h"
 

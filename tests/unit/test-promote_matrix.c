@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every type the base had, to every type the sandbox made of it, while the host made every type of it: all of them in one
  * tree, promoted at once. Where only one side changed, that side is what comes out; where both did, differently, it is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Races: what attempts can be written, what is a score, who wins. */
 #include "decide/race/race.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where paths really lead: one spelling each, whatever slashes are in arguments and in links, whatever the C library. */
 #include "tests/tap.h"
 

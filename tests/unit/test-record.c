@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of runs: what a run leaves in the spool, however long its command. */
 #include "app/record/record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers into bytes: tables, JSON, errors, and nothing a terminal would obey. */
 #include "base/json_write.h"
 #include "front/cli/render.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result object: its fields and their order, streams that are not text, denials counted once. */
 #include "base/clock.h"
 #include "base/json_read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples: a bounded row that still covers the whole run. */
 #include "observe/samples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Named sandboxes on disk: names, records, locks, time to live, and what somebody may have left in their place. */
 #include "workspace/store/sandbox.h"
 

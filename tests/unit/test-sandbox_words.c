@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings kept as words: what is read again is what was meant. */
 #include "app/sandbox/sandbox_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which source text a command would run. */
 #include "base/own.h"
 #include "scan/judge/code.h"

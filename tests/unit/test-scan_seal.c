@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parser's process cannot do any more once it is sealed. */
 #include "scan/syntax/parser.h"
 #include "scan/scan.h"

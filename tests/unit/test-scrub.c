@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeping secrets out of a stream: however it is cut, and without a word lost. */
 #include "run/scrub.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Secrets in every coding, at every alignment, cut into two writes at every place and byte by byte: none gets through, and
  * what stands around them does. Secrets and surroundings come from a seed: AISBX_SEED, AISBX_ROUNDS.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams that are made to keep the scrubber waiting, or to mislead it: what it holds is bounded, how a stream is cut into
  * writes changes nothing, and all that is no secret comes out as it went in. From a seed: AISBX_SEED, AISBX_ROUNDS.

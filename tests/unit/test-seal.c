@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Killed at every instant: sealing, going back, forking, folding, and the recovery from it.
  *

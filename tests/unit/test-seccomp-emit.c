@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The emitter on random policies: far jumps, wide comparisons, programs that do not fit. */
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filter in the running kernel: its answers, what the listener is told, its price. */
 #include "tests/tap.h"
 #include "tests/unit/net_calls.h"

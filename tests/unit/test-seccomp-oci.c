@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Docker and OCI profiles: what they compile to, and what is refused with which words. */
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"

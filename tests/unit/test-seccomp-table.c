@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of system calls against the kernel headers of this machine: a number or name that the
  * headers know and the table does not is a decision that has not been made yet.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filters compiled in, both architectures, against the policy written down a second time. */
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings: the table, each kind of value, and merging. */
 #include "base/own.h"
 #include "spec/settings.h"

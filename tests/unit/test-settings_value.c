@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings out of values: what fits a flag, what is refused, and where. */
 #include "base/own.h"
 #include "spec/settings_value.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 against published vectors and around the edges of its blocks. */
 #include "base/own.h"
 #include "base/sha256.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots: sealing, naming, going back, forking; on tops written by hand. */
 #include "workspace/store/snapshot.h"
 

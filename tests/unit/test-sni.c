@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The name in a TLS client's first bytes: whole, split, absent, doubled, broken. */
 #include "net/sni.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: layers' names, and every rule across its fields. */
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The spool: whole records come back, whatever happened between them. */
 #include "base/fd.h"
 #include "base/own.h"

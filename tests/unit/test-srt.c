@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings files of srt: what becomes rules, what is refused by name, what is noted; nothing is passed over. */
 #include "profile/srt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Staging: content with its holes, mode beyond the umask, times, attributes; of every kind of object. */
 #include "base/own.h"
 #include "tests/tap.h"

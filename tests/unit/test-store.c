@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store: who may use it, what it refuses, contents, garbage, and the process that works behind it. */
 #include "workspace/store/store.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Growable text and vectors of words. */
 #include "base/own.h"
 #include "base/str.h"

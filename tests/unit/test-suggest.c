@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": near words are found, far ones are not, long ones cost nothing. */
 #include "base/suggest.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the comparison of lines: scripts, unified bodies, and that any script turns the old text into the new. */
 #include "tests/tap.h"
 

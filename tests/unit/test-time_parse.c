@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moments as text, and back; what is none. */
 #include "tests/tap.h"
 

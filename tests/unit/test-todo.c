@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a sandbox: bounds, marks, and what is written read again. */
 #include "workspace/store/todo.h"
 

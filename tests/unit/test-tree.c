@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removing directories that somebody hostile wrote: deep, closed, full of links. */
 #include "base/own.h"
 #include "base/str.h"

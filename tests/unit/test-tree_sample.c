@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a sandbox's processes, from a /proc made by hand. */
 #include "observe/tree_sample.h"
 

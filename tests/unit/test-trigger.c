@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which paths promotion asks about: those that make something run, whatever their spelling, and no plain source. */
 #include "base/str.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions at their edges: what refuses to be displaced, other mounts, very many directories, very long paths. */
 #include "tests/tap.h"
 #include "base/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Journals that somebody else put where recovery looks: nothing is removed, moved or written at their word. */
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions: every kind of operation, there and back again; what is in the way stops them before anything happens. */
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units: what is a size, a duration, a count, and how nonsense is refused. */
 #include "base/str.h"
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of reading UTF-8: characters and their numbers, and what is none. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The neutral tree: order of keys, replacing, finding, and freeing without a stack. */
 #include "base/own.h"
 #include "base/value.h"

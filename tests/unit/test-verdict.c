@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts: how a task ended, put into status, exit code, limits hit and words. */
 #include "run/verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules on disk: seals, the cache of compiled ones, finding what a command means, and packages. */
 #include "base/fd.h"
 #include "base/own.h"

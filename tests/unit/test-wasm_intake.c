@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the wasm driver believes of a runner's reports. */
 #include "base/own.h"
 #include "driver/wasm/intake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the runner of WebAssembly modules cannot do any more once it is sealed, and its runs once they are. */
 #include "driver/wasm/runner.h"
 #include "tests/unit/sealed.h"

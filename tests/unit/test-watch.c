@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watch: deadlines, and what it makes of samples when the kernel keeps no bounds. */
 #include "run/watch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of names and paths: case by case, and that many stars cost no time. */
 #include "tests/tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths, moments, sizes and tables as words for people. */
 #include "ops/text/words.h"
 

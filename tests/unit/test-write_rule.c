@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about writing: which paths they leave to a person. */
 #include "base/own.h"
 #include "tests/tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML door: what it reads, what it refuses and where it says so, and how little bombs cost. */
 #include "base/own.h"
 #include "base/str.h"

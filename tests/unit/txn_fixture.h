@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan with every kind of change to the tree of txn_tree.h, and every kind of dependency between two. */
 #ifndef TESTS_TXN_FIXTURE_H
 #define TESTS_TXN_FIXTURE_H

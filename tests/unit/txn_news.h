@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* New objects for a tree, staged as a promotion stages them. */
 #ifndef TESTS_TXN_NEWS_H
 #define TESTS_TXN_NEWS_H

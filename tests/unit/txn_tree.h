@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tree of every kind of object, and a picture of what is there. */
 #ifndef TESTS_TXN_TREE_H
 #define TESTS_TXN_TREE_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The guest is what the suites need it to be: ext4 on virtio-blk, cgroup v2 with controllers, namespaces, overlays."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `run` must do on this kernel too: whole clone, limits by cgroup v2, directories that come and go."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start times of /bin/true: plain, and through each way of isolating it that this machine has."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The price of each layer: the same start with one layer left out, which only the bench's own build can do."""
 
 import re

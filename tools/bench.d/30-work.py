@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Work inside against the same work outside: loops of system calls, and a compilation."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory of the processes that stand around a sandbox while its command sleeps."""
 
 import os

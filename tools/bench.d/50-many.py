@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many runs: how many a second, and what a thousand of them leave behind."""
 
 import os

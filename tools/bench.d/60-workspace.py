@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Named sandboxes: entering, saving, rewinding, branching, comparing, applying, beside copies and git."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The record of what ran: folding it, asking it when it is large; and races of many attempts."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Agents: a tool over an open connection against the command line, and what a server takes while it waits."""
 
 import json

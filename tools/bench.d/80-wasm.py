@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WebAssembly: a small module and Python, beside a native command and beside the engine on its own."""
 
 import os

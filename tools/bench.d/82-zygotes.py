@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Zygotes: snippets through a running server, and many small modules through a batch."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scanner: 1,000 lines of each language, and what the worst text takes of memory."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way through the gateway: bytes a second, connect and first byte, many connections, what it costs to start."""
 
 import contextlib

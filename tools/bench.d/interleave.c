@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times several commands in turn: one start of each per round, so that a noisy minute hits all alike, and each round in
  * another order: what a command leaves the kernel to clean up slows down whoever comes next.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every section of the benchmark shares: callers, timing in turn, percentiles, tables, budgets."""
 
 import os

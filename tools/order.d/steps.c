@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a program step by step and prints which of its instructions it executed, in the order of their first execution.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian packages of any architecture, fetched by name through a private apt state and unpacked, never installed."""
 
 import os

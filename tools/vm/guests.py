@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running guests: what their consoles say is told to the programs it is about, and the next guest takes what one left."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guest: Debian's own kernel, an ext4 root image for virtio-blk, an initramfs that only finds that disk."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a guest runs: the program and the suites of one build, with the paths they will have in there."""
 
 import json

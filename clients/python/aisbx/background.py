@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that go on by themselves: ``exec -d`` and ``poll``."""
 
 from __future__ import annotations

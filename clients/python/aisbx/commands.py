@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``sandbox.commands``: running things inside."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can go wrong: every error carries a code, a message and, where there is one, the way out."""
 
 from __future__ import annotations

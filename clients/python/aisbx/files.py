@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``sandbox.files``: reading and writing inside, with the sandbox's own rights."""
 
 from __future__ import annotations

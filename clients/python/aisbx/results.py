@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the program answers, as typed values; ``raw`` always holds the whole object."""
 
 from __future__ import annotations

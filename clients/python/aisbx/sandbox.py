@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``Sandbox``: a named copy of this machine that keeps what happens in it; and ``run`` for one that does not."""
 
 from __future__ import annotations

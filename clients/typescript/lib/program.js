@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 'use strict'
 
 // The one way to the program: finds it, calls it with --json, turns what it says into values or errors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 'use strict'
 
 // What the program answers, in the names of this language; `raw` always holds the whole object.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a server holds its clients to: profiles, as they were when it was started.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch: lines in, a process each, answers out in their order. */
 #include "app/batch/batch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A batch: many small runs, one JSON line in and one out for each, several at once.
  *

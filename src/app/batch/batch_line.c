@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line of a batch: read strictly, laid over the flags of the command line. */
 #include "app/batch/batch_line.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line of a batch: a JSON object as the request it stands for. */
 #ifndef ENGINE_BATCH_LINE_H
 #define ENGINE_BATCH_LINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A worker of a batch: lines in, a run each, answers out. */
 #include "app/batch/batch_worker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A worker of a batch: a process, forked from the one that reads, that does one line at a time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Build outputs kept: saved, listed, forgotten. */
 #include "app/change/artifact_parts.h"
 

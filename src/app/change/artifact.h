@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build outputs that are kept: contents in the store by their digest, one record each with where they came from. Only in
  * the program with libraries.

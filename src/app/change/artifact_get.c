@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An artifact written to the host: laid out in the store, held to its digests, and promoted from there, so that what is
  * asked about, refused, journalled and undone is the same as for everything else that comes out of a sandbox.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What saving and getting artifacts share. Private to the engine. */
 #ifndef ENGINE_ARTIFACT_PARTS_H
 #define ENGINE_ARTIFACT_PARTS_H

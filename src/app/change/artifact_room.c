@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much of its room for artifacts an owner has used, so that no program fills the disk by saving. */
 #include "app/change/artifact_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folders of aisbx itself: promotions and artifacts are never written there. */
 #include "base/own.h"
 #include "base/real_path.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of steps that is kept with a sandbox. */
 #include "app/change/todo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of steps that is kept with a sandbox. */
 #ifndef ENGINE_TODO_H
 #define ENGINE_TODO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Named sandboxes listed, inspected, removed; and what the other workspace verbs share. */
 #include "app/sandbox/background.h"
 #include "app/record/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Named sandboxes as things to look at: listed, saved, compared, applied to the host and taken back.
  *

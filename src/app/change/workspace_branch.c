@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two snapshots of which neither comes from the other, compared through the point where their ways part. */
 #include "app/change/workspace_branch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two snapshots of which neither comes from the other, compared through the point where their ways part. */
 #ifndef ENGINE_WORKSPACE_BRANCH_H
 #define ENGINE_WORKSPACE_BRANCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conflicts with the host as events: which path, what each side is, which lines, and what may be done about it. */
 #include "app/change/workspace_conflict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conflicts with the host as events, the same for programs, people and logs. */
 #ifndef ENGINE_WORKSPACE_CONFLICT_H
 #define ENGINE_WORKSPACE_CONFLICT_H

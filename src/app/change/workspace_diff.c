@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What changed between two points of a sandbox: the host, a snapshot, the present. */
 #include "app/git/git_named.h"
 #include "app/change/workspace_branch.h"

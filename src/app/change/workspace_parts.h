@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the workspace verbs of the engine share: a sandbox with its store, and small pieces of answers. */
 #ifndef ENGINE_WORKSPACE_PARTS_H
 #define ENGINE_WORKSPACE_PARTS_H

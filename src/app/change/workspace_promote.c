@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
 #include "app/git/git_named.h"
 #include "app/run/git_sandbox.h"

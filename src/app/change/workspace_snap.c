@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Save, list, rewind, branch, refresh: the snapshots of a sandbox, with nobody writing to it meanwhile. */
 #include "app/sandbox/owner.h"
 #include "app/record/record.h"

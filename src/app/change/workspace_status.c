@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far a sandbox is behind the host: touched files that moved there too, and how many others did. */
 #include "app/change/workspace_parts.h"
 

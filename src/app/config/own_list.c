@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small lists of lines that the user keeps in a directory of their own. */
 #include "app/config/own_list.h"
 

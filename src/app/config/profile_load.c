@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which profile applies to a request: by file, by name among the user's, built in; and `extends`. */
 #include "app/config/reads_yaml.h"
 #include "app/config/profile_load.h"

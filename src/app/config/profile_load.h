@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which profile applies to a request, and what it comes to: files, `extends`, the workspace's own. */
 #ifndef ENGINE_PROFILE_LOAD_H
 #define ENGINE_PROFILE_LOAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `profile ls|show|check|trust|untrust` ask of the engine. */
 #include "app/config/profile_verbs.h"
 

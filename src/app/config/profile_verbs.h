@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `profile ls|show|check|trust|untrust` ask of the engine. */
 #ifndef ENGINE_PROFILE_VERBS_H
 #define ENGINE_PROFILE_VERBS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The profile found at a workspace's top: written by whoever wrote the workspace.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which of the two programs this is: aisbx-full reads YAML, aisbx hands such calls over to it. */
 #ifndef APP_READS_YAML_H
 #define APP_READS_YAML_H

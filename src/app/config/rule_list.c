@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network rules the user keeps. */
 #include "app/config/rule_list.h"
 

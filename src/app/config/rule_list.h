@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network rules the user keeps: a file "network" with a line for each, `allow RULE` or `deny RULE`. In the user's own
  * configuration the workspace it is for stands behind the rule; in a sandbox's directory all are the sandbox's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which policy holds: the file that is named, the user's own, or the built-in one. Never one from a workspace. */
 #include "app/config/scan_policy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which policy holds for a scan. */
 #ifndef ENGINE_SCAN_POLICY_H
 #define ENGINE_SCAN_POLICY_H

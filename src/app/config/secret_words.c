@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sandbox's secrets, to be kept out of what is said about it. */
 #include "app/config/secret_words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --settings and --hide: what has to be looked up in the file system before it can be planned. */
 #ifndef ENGINE_SETTINGS_FILE_H
 #define ENGINE_SETTINGS_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which files of workspaces the user trusts: lines of sha256 and path in the user's own configuration.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `bench` as a whole: the scratch directory, the parts in their order, the sum. */
 #include "app/doctor/bench.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `bench`: the playbook an evaluator would run, on this machine.
  *

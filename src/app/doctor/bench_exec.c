@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting commands for `bench` and timing them from spawn to reap. */
 #include "base/fd.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits for `bench`: commands that want more than they may; were they held, and was it told. */
 #include "base/json_read.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of `bench` share: the scratch directory, starting commands, keeping findings. */
 #ifndef ENGINE_BENCH_PARTS_H
 #define ENGINE_BENCH_PARTS_H

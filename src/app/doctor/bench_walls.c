@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walls for `bench`: small attacks on network, paths and special files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `doctor`: each layer tried, with what to do where it does not hold; is this machine fit? */
 #include "base/own.h"
 #include "app/doctor/doctor_advice.h"

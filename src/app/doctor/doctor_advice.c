@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What to do about a layer that does not work here, and settings of this machine that deserve a warning. */
 #include "app/doctor/doctor_advice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's git as a tool that runs nothing but itself. */
 #include "app/git/git.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blobs out of git's store, many at a call: a process for each would be most of the work. */
 #include "app/git/git.h"
 

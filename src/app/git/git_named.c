@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a work tree that the host's git configuration names. */
 #include "app/git/git_named.h"
 

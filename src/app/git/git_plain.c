@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Git directories of the host looked at before git is started in them. */
 #include "app/git/git_plain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hard links to hidden files: which files have some, and where those are seen. */
 #include "app/prepare/alias_search.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hard links to hidden files. A mask hides a name; the same file may have another one where it is seen. Files that are
  * hidden for what they hold and have more links than are known are looked for among what the plan shows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Choosing a driver by what a command is about to run. */
 #include "app/prepare/driver_choice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --driver auto: WebAssembly for what it can serve, the native sandbox for the rest. Only in the program with libraries. */
 #ifndef ENGINE_DRIVER_CHOICE_H
 #define ENGINE_DRIVER_CHOICE_H

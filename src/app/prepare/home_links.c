@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links in the caller's home that credentials may lie behind. */
 #include "app/prepare/home_links.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links in the caller's home that credentials may lie behind. */
 #ifndef ENGINE_HOME_LINKS_H
 #define ENGINE_HOME_LINKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories that are shown as the list of their entries: which, and that they hold little enough. */
 #include "app/prepare/mask_lists.h"
 

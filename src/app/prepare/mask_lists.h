@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Directories that are shown as the list of their entries. A mask layer holds names: what the host makes later under a name
  * that a pattern hides is in no layer. Where a pattern applies in /etc or HOME, the directory shows the entries it has at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
 #include "app/prepare/plan_context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scanning files, directories and texts: opens what the scanner is given. */
 #include "app/prepare/scan.h"
 

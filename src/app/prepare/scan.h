@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scanning files and texts by a policy: what the verb `scan` asks for. Only in the program with libraries. */
 #ifndef ENGINE_SCAN_H
 #define ENGINE_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ran, as operations ask for it: the caller's history, and the kept output of runs. */
 #include "app/record/history.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ran, as operations ask for it. Only in the program with libraries. */
 #ifndef ENGINE_HISTORY_H
 #define ENGINE_HISTORY_H

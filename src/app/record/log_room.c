@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When kept output is held to its bounds. */
 #include "app/record/log_room.h"
 

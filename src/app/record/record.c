@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept in the spool: the two appends of a run, and events. */
 #include "app/record/record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two appends a run leaves in the spool, and the one of anything else worth keeping. */
 #ifndef ENGINE_RECORD_H
 #define ENGINE_RECORD_H

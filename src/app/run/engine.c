@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The only place where the parts meet: request to spec, spec to run, run to record. */
 #include "app/run/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The only place where the parts meet: what operations call. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H

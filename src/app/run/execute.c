@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec, and from a spec to a recorded run. */
 #include "app/config/reads_yaml.h"
 #include "app/run/execute.h"

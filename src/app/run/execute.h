@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec, and from a spec to a recorded run: what run and the verbs of named sandboxes share. */
 #ifndef ENGINE_EXECUTE_H
 #define ENGINE_EXECUTE_H

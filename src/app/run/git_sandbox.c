@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Git in a throw-away sandbox, for objects that a sandbox wrote. */
 #include "app/run/git_sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Git in a throw-away sandbox, for objects that a sandbox wrote. */
 #ifndef ENGINE_GIT_SANDBOX_H
 #define ENGINE_GIT_SANDBOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Languages for the wasm driver. */
 #include "app/run/wasm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Languages for the wasm driver: which there are, and installing them. */
 #ifndef ENGINE_WASM_H
 #define ENGINE_WASM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling a language of the wasm driver. */
 #include "app/run/wasm_ready.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling a language of the wasm driver, apart from whoever wants to run something in it. */
 #ifndef ENGINE_WASM_READY_H
 #define ENGINE_WASM_READY_H

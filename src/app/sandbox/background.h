@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Commands in the background: started in a named sandbox, looked at, written to, signalled.
  *

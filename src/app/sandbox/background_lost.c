@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A command whose supervisor was killed: the history has its last word, or knows that there was none. */
 #include "app/sandbox/background.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hot program's answer about a command whose supervisor was killed; aisbx-full links the other one, which wins. */
 #include "app/sandbox/background.h"
 

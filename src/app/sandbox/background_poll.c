@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A command in the background as others see it: what it wrote, how it stands, and what can be done to it. */
 #include "app/sandbox/background.h"
 

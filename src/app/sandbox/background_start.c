@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A command started in the background, and the process that supervises it. */
 #include "app/sandbox/background.h"
 

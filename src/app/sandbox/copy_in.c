@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory of the host's copied into a sandbox: packed by a child, unpacked by a command. */
 #include "app/sandbox/copy_in.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory as a tar archive. */
 #include "app/sandbox/copy_pack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory as a tar archive: looked through first, then written; no link is followed. */
 #ifndef ENGINE_COPY_PACK_H
 #define ENGINE_COPY_PACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping: what runs leave that were killed, and their janitors with them. */
 #include "app/run/engine.h"
 

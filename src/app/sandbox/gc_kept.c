@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping of what is kept on purpose. */
 #include "app/sandbox/gc_kept.h"
 

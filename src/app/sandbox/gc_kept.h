@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping of what is kept on purpose: sandboxes, layers, contents, promotions, history. Only in aisbx-full. */
 #ifndef ENGINE_GC_KEPT_H
 #define ENGINE_GC_KEPT_H

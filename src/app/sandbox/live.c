@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What runs right now: the files that runs keep up to date, and what the kernel says of their input and output. */
 #include "app/sandbox/live.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What runs right now, and what it uses. Only in the program with libraries. */
 #ifndef ENGINE_LIVE_H
 #define ENGINE_LIVE_H

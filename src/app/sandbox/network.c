@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network rules while sandboxes live: kept, and told to a gateway that runs. */
 #include "app/sandbox/network.h"
 

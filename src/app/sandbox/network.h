@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network rules while sandboxes live: for one sandbox, where they take effect at once, or for a workspace, where later
  * runs take them up.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network rules in force, where each comes from, and what came of them. */
 #include "base/clock.h"
 #include "base/own.h"

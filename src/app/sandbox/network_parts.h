@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of network rules share. Private to engine. */
 #ifndef ENGINE_NETWORK_PARTS_H
 #define ENGINE_NETWORK_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run that nobody gave a name: found by its run id, or by the name that top shows, and reached while it lives. */
 #include "base/dir.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a sandbox is. */
 #include "app/sandbox/owner.h"
 

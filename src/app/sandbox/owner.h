@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a sandbox is: programs see and make their own only, so many of them, and for a day. */
 #ifndef ENGINE_OWNER_H
 #define ENGINE_OWNER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process that protects bases: sees what is copied up, and has it written down. */
 #include "app/sandbox/protect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * --protect-base: what a sandbox's changes started from is kept, whoever edits it when.
  *

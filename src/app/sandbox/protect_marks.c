@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Large bases under the kernel's eye: marked, and kept when somebody is about to open or change them.
  *

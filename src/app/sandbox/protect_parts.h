@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of protect.h share. */
 #ifndef ENGINE_PROTECT_PARTS_H
 #define ENGINE_PROTECT_PARTS_H

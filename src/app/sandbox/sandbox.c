@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Named sandboxes: made, planned, and kept after a run. */
 #include "app/sandbox/sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Named sandboxes with processes in them: made, entered, stopped.
  *

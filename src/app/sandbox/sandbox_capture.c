@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox's changes were made from, written down while it can still be told. */
 #include "base/clock.h"
 #include "base/own.h"

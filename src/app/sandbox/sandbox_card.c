@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The card of a living sandbox. */
 #include "app/sandbox/sandbox_card.h"
 

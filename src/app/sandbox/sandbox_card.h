@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The card of a living sandbox: what a client must know before it speaks to the keeper. Written once a start. */
 #ifndef ENGINE_SANDBOX_CARD_H
 #define ENGINE_SANDBOX_CARD_H

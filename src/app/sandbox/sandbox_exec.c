@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entering a named sandbox: by its keeper where one lives, else by starting one.
  *

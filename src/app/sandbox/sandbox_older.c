@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that the host has replaced while processes of a sandbox held on to what was there before. */
 #include "base/clock.h"
 #include "base/dir.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs of named sandboxes share: words kept and read again, the plan of a start, the way to the keeper. */
 #ifndef ENGINE_SANDBOX_PARTS_H
 #define ENGINE_SANDBOX_PARTS_H

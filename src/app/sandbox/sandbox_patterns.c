@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the masks of a living sandbox hide by pattern: noted at its start, compared before each command. */
 #include "app/sandbox/sandbox_patterns.h"
 

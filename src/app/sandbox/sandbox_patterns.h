@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the masks of a living sandbox were decided by. The mask layer hides the names that were there when it was built, and
  * has copies of the files of directories that are shown as lists. So each start notes what its patterns matched and what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is alive in a named sandbox, and making sure that nobody is, or that nobody moves. */
 #include "base/dir.h"
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at a named sandbox from outside: its layers, with what its plan hides. */
 #include "base/own.h"
 #include "confine/mask/mask.h"

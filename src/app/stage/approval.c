@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotions that a program asked for: looked at, held still, applied; and the way of every question. */
 #include "base/clock.h"
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program asked for and a person has to decide, because it changes the host: a promotion, a way through the stages, a
  * commit. STATE/asks/ID, one JSON object each.

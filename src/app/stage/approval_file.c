@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions that wait for a person, and those that were decided: one file each. */
 #include "app/stage/ask_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of questions to a person share: their files, and what each kind looks at and does. Private to the engine. */
 #ifndef ENGINE_ASK_PARTS_H
 #define ENGINE_ASK_PARTS_H

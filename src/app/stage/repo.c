@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A promoted change as a git commit: blobs, a tree, a commit, the branch, the user's index; in that order. */
 #include "app/stage/repo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A promoted change as a git commit. Only in the program with libraries. */
 #ifndef ENGINE_REPO_H
 #define ENGINE_REPO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graduated promotion: which bundle, which stages, in which order; how far others are; who agreed. */
 #include "app/stage/stage.h"
 

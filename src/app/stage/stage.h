@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graduated promotion: one bundle through the stages of a pipeline. Only in the program with libraries.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Approvals of a stage, by as many accounts as its pipeline wants.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clone of a target with a bundle on top: what the target would be.
  *

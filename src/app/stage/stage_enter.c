@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One stage: checked before, applied, checked after, taken back; each step on disk before it begins. */
 #include "app/stage/stage_parts.h"
 

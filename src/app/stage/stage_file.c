@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pipeline applies, whether the user trusts it, and where its targets are. */
 #include "app/stage/stage_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pipeline applies, whether the user trusts it, and where its targets are. Private to the engine. */
 #ifndef ENGINE_STAGE_FILE_H
 #define ENGINE_STAGE_FILE_H

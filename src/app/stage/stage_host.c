@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks on the host itself: for pipelines in the user's own configuration, and for them alone. */
 #include "app/stage/stage_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of graduated promotion share. Private to the engine. */
 #ifndef ENGINE_STAGE_PARTS_H
 #define ENGINE_STAGE_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles on their way as they lie in the store. */
 #include "app/stage/stage_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox changed, sealed as a bundle: contents in the store, sides as data. */
 #include "app/stage/stage_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate scan==clean: every changed file of the workspace through the scanner. */
 #include "app/trial/gate_scan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether gates hold: facts from the layers and the history, commands in throw-away forks. */
 #include "app/trial/gates.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gates of a sandbox: which there are, and whether they hold. */
 #ifndef ENGINE_GATES_H
 #define ENGINE_GATES_H

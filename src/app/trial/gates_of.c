@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gates that a sandbox's profile names. */
 #include "app/config/reads_yaml.h"
 #include "app/trial/gates.h"

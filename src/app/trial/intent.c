@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a project's own commands are, by the files it has. */
 #include "app/trial/intent.h"
 

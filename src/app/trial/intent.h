@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a project's own commands are: how it is tested, built, formatted, by the files it has. */
 #ifndef ENGINE_INTENT_H
 #define ENGINE_INTENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Races run: a process per attempt, so many at a time, one loop that waits for their reports.
  *

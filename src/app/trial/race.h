@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Races run: every attempt in a sandbox of its own, several at a time, compared. Only in the program with libraries. */
 #ifndef ENGINE_RACE_H
 #define ENGINE_RACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One attempt of a race, in a process of its own: whatever happens to it happens to no other. */
 #include "app/trial/race_attempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One attempt of a race, in a process of its own. Private to the engine. */
 #ifndef ENGINE_RACE_ATTEMPT_H
 #define ENGINE_RACE_ATTEMPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How two attempts of a race differ. */
 #include "app/trial/race.h"
 

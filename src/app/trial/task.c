@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks: read, run, tested, judged. */
 #include "app/trial/task.h"
 

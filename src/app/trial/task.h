@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks: one JSON object with what to run, what to test and what must hold; one object as the answer. */
 #ifndef ENGINE_TASK_H
 #define ENGINE_TASK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in sandboxes that nobody else uses. */
 #include "app/trial/trial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in sandboxes that nobody else uses: no keeper, one start, one end. */
 #ifndef ENGINE_TRIAL_H
 #define ENGINE_TRIAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guard with the facts of this machine: what is a secret here, what is ours, how busy it is. */
 #include "app/vet/guard.h"
 

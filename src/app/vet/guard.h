@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Should this command run directly, in a sandbox, after asking, or not at all. */
 #ifndef ENGINE_GUARD_H
 #define ENGINE_GUARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What guard decides about: the commands in a command, as the scanner's parser sees them. */
 #include "app/vet/guard_read.h"
 

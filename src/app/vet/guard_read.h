@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a command, for guard: parsed where it is a text for a shell, or starts others. */
 #ifndef ENGINE_GUARD_READ_H
 #define ENGINE_GUARD_READ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Signing: the user's key, made at the first signature, and the file beside what is signed. */
 #include "app/vet/sign.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signed components: FILE.sig beside FILE says that its content is what the owner of a trusted key signed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What signing and checking share. */
 #ifndef ENGINE_SIGN_PARTS_H
 #define ENGINE_SIGN_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Vetting: what a command would run is read, scanned and its signature checked before it starts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a signed script finds when it runs: programs and modules of the machine, none that lie about. */
 #include "base/clean_path.h"
 #include "base/own.h"

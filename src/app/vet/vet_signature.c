@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether what a command would run is signed by somebody the user trusts, and nothing else comes before it. */
 #include "base/fd.h"
 #include "base/json_write.h"

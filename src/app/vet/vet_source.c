@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The script of a command, as the sandbox would see it: from its layers, or from the host. */
 #include "app/vet/vet_source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The script of a command, as the sandbox would see it. Private to vetting. */
 #ifndef ENGINE_VET_SOURCE_H
 #define ENGINE_VET_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks: building the layer of whiteouts, empty directories and kept directories. */
 #include "confine/mask/mask.h"
 

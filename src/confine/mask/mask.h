@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Masks: a top lower layer of whiteouts and opaque directories that hides what a sandbox must not see.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finished mask layers, kept between the runs of a root caller. */
 #include "confine/mask/mask_cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks: what a directory of the layer shows of itself: owner, mode, times, extended attributes. */
 #include "confine/mask/mask_metadata.h"
 

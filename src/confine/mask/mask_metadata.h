@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks: what a directory of the layer shows of itself. Private to mask. */
 #ifndef CONFINE_MASK_METADATA_H
 #define CONFINE_MASK_METADATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is made anew in every sandbox: /proc, /sys (an allow-list), /dev, /run, /tmp.
  *

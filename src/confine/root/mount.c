@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts as descriptors: tmpfs, overlay, clones, id maps, all detached until attached. */
 #include "confine/root/mount.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts as descriptors: made detached, by the kernel's new mount API, and attached later by whoever owns the tree. */
 #ifndef CONFINE_MOUNT_H
 #define CONFINE_MOUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The root of the clone: attaching its parts and moving into it. */
 #include "confine/root/root.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The root of the clone: a list of detached mounts and the places they go.
  *

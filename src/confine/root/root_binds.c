@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What --ro, --rw and --rw-through ask for: checked once, and mounted as it was checked. */
 #include "confine/root/root_unit.h"
 

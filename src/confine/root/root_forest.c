@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The root of a plain user's clone: a skeleton of directories with one overlay per directory of the host.
  *

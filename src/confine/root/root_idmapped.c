@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The root of a root caller's clone: overlays over idmapped clones of every real mount of the host. */
 #include "confine/root/root_kept.h"
 

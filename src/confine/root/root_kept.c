@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a named sandbox keeps: the writable top and the sealed layers of each unit. */
 #include "confine/root/root_kept.h"
 

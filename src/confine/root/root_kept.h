@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a named sandbox keeps: per unit a writable top and the sealed layers below it, on the host's disk.
  *

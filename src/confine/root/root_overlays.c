@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The overlays of a root that stays: forgetting what they have seen of the host. */
 #include "confine/root/root.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units: one overlay each over one directory of the host. */
 #include "confine/root/root_kept.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units: one overlay each over one directory of the host, shared by both ways of making a root. */
 #ifndef CONFINE_ROOT_UNIT_H
 #define CONFINE_ROOT_UNIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build-time generator: syscalls.tsv and an architecture in, a C file with the filters and the
  * names out.

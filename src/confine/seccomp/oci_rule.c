@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a Docker or OCI seccomp profile, read from JSON one by one. */
 #include "confine/seccomp/oci_rule.h"
 

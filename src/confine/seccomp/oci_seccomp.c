@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A seccomp profile of Docker or OCI as a second filter.
  *

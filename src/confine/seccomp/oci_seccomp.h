@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A seccomp profile of Docker or OCI as a second filter. Loaded on top of ours it can only take
  * away: the kernel obeys the stricter of two answers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The system call filter of a sandbox: programs compiled in at build time, loading them, names for
  * what was refused.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What gen_seccomp writes for one architecture: the programs and the names behind the numbers. */
 #ifndef CONFINE_SECCOMP_BUILD_H
 #define CONFINE_SECCOMP_BUILD_H

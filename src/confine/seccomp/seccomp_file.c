@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A user's own system call filter, read from a file. */
 #include "confine/seccomp/seccomp_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A user's own system call filter, read from a file. */
 #ifndef CONFINE_SECCOMP_FILE_H
 #define CONFINE_SECCOMP_FILE_H

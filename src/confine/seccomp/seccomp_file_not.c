@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hot program's answer to a filter in a file; aisbx-full links the other one, which wins. */
 #include "confine/seccomp/seccomp_file.h"
 

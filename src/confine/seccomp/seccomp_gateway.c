@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filter of the network gateway: it moves bytes between sockets it was given or dials, and can do nothing else. */
 #include "confine/seccomp/seccomp.h"
 

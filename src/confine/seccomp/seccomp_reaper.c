@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filter of an init that does nothing but wait and report: a few calls, so that loading it costs next to nothing. */
 #include "confine/seccomp/seccomp.h"
 

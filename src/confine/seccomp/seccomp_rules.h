@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The argument checks that syscalls.tsv names, and the variants of the filter. */
 #ifndef CONFINE_SECCOMP_RULES_H
 #define CONFINE_SECCOMP_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A filter beside the payload's own, for sandboxes that write through to the host: no set-id bit may be set.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gates: the small language of conditions, read and decided. */
 #include "decide/gate/gate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gates: conditions on what a sandbox did, as a small language.
  *

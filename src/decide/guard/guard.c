@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guard: the decision, from the worst that can be seen to the best that can be shown. */
 #include "decide/guard/guard.h"
 

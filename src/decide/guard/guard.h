@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Guard: whether a command is safe enough to run directly, belongs into a sandbox, or needs a person.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be seen of one command. Private to guard. */
 #ifndef GUARD_LOOK_H
 #define GUARD_LOOK_H

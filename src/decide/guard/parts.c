@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guard: the parts of a shell's text, one after the other; the strictest decides. */
 #include "base/clean_path.h"
 #include "base/own.h"

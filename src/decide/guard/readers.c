@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that only read and tell: nothing here can write, run another program or talk to anybody. */
 #include "decide/guard/readers.h"
 

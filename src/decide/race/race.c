@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Races: attempts collected, outcomes ranked. */
 #include "decide/race/race.h"
 

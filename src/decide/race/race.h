@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Races: several attempts at one task, and which of them is best. Reading and ranking; the engine runs them.
  *

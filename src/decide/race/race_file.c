@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Race files: YAML in, a plan out; every mistake with its line. */
 #include "decide/race/race.h"
 

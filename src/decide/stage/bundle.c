@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles: written, read, and compared with what a target has. */
 #include "decide/stage/bundle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bundles: what a sandbox changed, sealed, so that it can be applied to one directory after another.
  *

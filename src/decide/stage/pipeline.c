@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pipeline files: YAML in, stages out; every mistake with its line. */
 #include "decide/stage/pipeline.h"
 

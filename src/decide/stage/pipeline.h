@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pipelines: the stages a change goes through, as a file says it. Reading only; the engine runs them.
  *

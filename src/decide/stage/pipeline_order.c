@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which stage comes after which: names resolved, circles and double targets refused, an order found. */
 #include "decide/stage/pipeline.h"
 

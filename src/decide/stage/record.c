@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept of a bundle on its way. */
 #include "decide/stage/record.h"
 

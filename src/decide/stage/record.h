@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept of a bundle on its way: where it came from, and how far it is in every stage. */
 #ifndef STAGE_RECORD_H
 #define STAGE_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers of a tar archive. */
 #include "decide/stage/tar.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers of a tar archive, as GNU tar reads them: how a bundle gets into the clone of a target, and a directory into a sandbox. */
 #ifndef STAGE_TAR_H
 #define STAGE_TAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fake driver: plays a script instead of starting anything, for tests and demonstrations.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entering a sandbox that runs already: a command of the linux driver whose sandbox belongs to a keeper.
  *

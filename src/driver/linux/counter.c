@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where others of the same user reach a run while it lives. */
 #include "driver/linux/counter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where others of the same user reach a run while it lives, to see and change the rules of its network (launch/resident/attach.h:
  * NETWORK and RULE). A socket called .SANDBOX.RUN_ID beside the file that tells what the run uses; made only once the run

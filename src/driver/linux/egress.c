@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the network's gateway tells about a run of the linux driver. */
 #include "driver/linux/egress.h"
 

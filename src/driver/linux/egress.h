@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the network's gateway tells about a run of the linux driver. */
 #ifndef DRIVER_LINUX_EGRESS_H
 #define DRIVER_LINUX_EGRESS_H

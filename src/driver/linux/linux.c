@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The linux driver: this machine's namespaces, overlays, filters and groups, through launch. */
 #include "driver/linux/linux.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The linux driver's row for the table. */
 #ifndef DRIVER_LINUX_LINUX_H
 #define DRIVER_LINUX_LINUX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Taking a runner's reports. */
 #include "driver/wasm/intake.h"
 

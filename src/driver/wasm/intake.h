@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a runner tells, as far as it is believed: bounded, in order, and only once. */
 #ifndef DRIVER_WASM_INTAKE_H
 #define DRIVER_WASM_INTAKE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the runner tells the driver, on a pipe: first, where it had to compile, the compiled module; at the end how it
  * went. The driver believes only that much: nothing that comes behind the end, no compiled module after the first, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The runner: a small program that runs one WebAssembly module, inside a sandbox like any other command.
  *

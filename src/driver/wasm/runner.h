@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runner's parts: what it was told to run, and with what. Private to the program. */
 #ifndef DRIVER_WASM_RUNNER_H
 #define DRIVER_WASM_RUNNER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runner's module: mapped where its compiled form is at hand, else compiled here and told. */
 #include "driver/wasm/runner.h"
 

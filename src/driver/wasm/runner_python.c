@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Python as a zygote: the script it is started with, and the read in which it stops.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the runner gives up before it touches a module: it never executes a program, opens a socket or looks into another
  * process, so whoever takes it over through a hole in the engine finds these shut, too. The sandbox's own filter stands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The runner as a zygote (zygote.h): waits with the engine loaded and the module mapped, and forks for each run.
  *

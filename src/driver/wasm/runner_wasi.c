@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the guest gets: limits, the workspace under its three names, streams, variables, arguments. No network exists. */
 #include "driver/wasm/wasi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The maker of views: one overlay over the workspace each time it is asked. */
 #include "driver/wasm/view.h"
 

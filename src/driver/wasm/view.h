@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fresh views of a workspace: copy-on-write, each with a layer of its own, made outside a sandbox that runs already.
  *

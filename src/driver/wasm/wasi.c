@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WASI preview 1 of our own: the table of functions and descriptors, and words between guest and host. */
 #include "driver/wasm/wasi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * WASI preview 1 of our own, for Python: its interpreters are started before they are forked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WASI preview 1 of our own: what is done with a descriptor. */
 #include "driver/wasm/wasi.h"
 

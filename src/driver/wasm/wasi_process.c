@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* WASI preview 1 of our own: words, clocks, randomness, waiting and the end. */
 #include "driver/wasm/wasi.h"
 

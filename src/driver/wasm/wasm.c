@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The wasm driver: a WebAssembly module, run by a program of ours inside a sandbox of the linux driver.
  *

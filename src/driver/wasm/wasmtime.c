@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one door to wasmtime: its library is loaded when there is something to run, and never linked. */
 #include "driver/wasm/wasmtime.h"
 

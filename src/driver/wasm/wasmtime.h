@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine as we use it: the functions of wasmtime's C interface that the runner calls, declared here because no
  * package of Debian has its headers. Layouts and signatures are those of version 50.0.1, which is pinned by its hash.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Zygotes: an engine with its module, or an interpreter that is started already, forked for each snippet.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run by a zygote: asked for, waited for, ended. */
 #include "driver/wasm/zygote_client.h"
 

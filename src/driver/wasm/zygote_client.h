@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run by a zygote, as the wasm driver sees it: a task like the one of the driver beneath it. */
 #ifndef DRIVER_WASM_ZYGOTE_CLIENT_H
 #define DRIVER_WASM_ZYGOTE_CLIENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A zygote pool: finds the keeper for a run, or makes one. */
 #include "driver/zygote_pool.h"
 

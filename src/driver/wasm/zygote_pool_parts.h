@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside a zygote pool: what its process and its keepers share. */
 #ifndef DRIVER_WASM_ZYGOTE_POOL_PARTS_H
 #define DRIVER_WASM_ZYGOTE_POOL_PARTS_H

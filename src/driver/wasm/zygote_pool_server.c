@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The keeper of one zygote: the supervisor of its sandbox, and what stands between it and those who ask for runs.
  *

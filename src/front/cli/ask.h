@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the person at the terminal. */
 #ifndef FRONT_CLI_ASK_H
 #define FRONT_CLI_ASK_H

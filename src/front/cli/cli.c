@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line: finds the verb, calls it, shows what came of it. */
 #include "front/cli/cli.h"
 

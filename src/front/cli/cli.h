@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line: finds the verb, calls it, shows what came of it. */
 #ifndef FRONT_CLI_CLI_H
 #define FRONT_CLI_CLI_H

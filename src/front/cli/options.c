@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* argv into a call: long flags with or without '=', short letters, `--` before a command. */
 #include "front/cli/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* argv into a call: the row's parameters and, where it takes them, every setting. */
 #ifndef FRONT_CLI_OPTIONS_H
 #define FRONT_CLI_OPTIONS_H

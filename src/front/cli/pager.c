@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The person's pager as a child that reads what we write. */
 #include "front/cli/pager.h"
 

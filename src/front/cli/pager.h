@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long text through the person's pager: $PAGER, else `less -FRX`, which ends by itself when it fits the screen. */
 #ifndef FRONT_CLI_PAGER_H
 #define FRONT_CLI_PAGER_H

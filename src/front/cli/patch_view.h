@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A patch on a terminal: nothing in it steers the terminal, and the kinds of lines have colours. */
 #ifndef FRONT_CLI_PATCH_VIEW_H
 #define FRONT_CLI_PATCH_VIEW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers into bytes: a table's columns are as wide as their widest cell. */
 #include "front/cli/render.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers into bytes: tables for people, JSON for programs, nothing a terminal would obey. */
 #ifndef FRONT_CLI_RENDER_H
 #define FRONT_CLI_RENDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text shown on a terminal: whatever could steer it or deceive its reader becomes an escape. */
 #include "front/cli/render.h"
 

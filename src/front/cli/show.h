@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a verb has to say on its way out: to stdout, through a pager on a terminal, and to stderr. */
 #ifndef FRONT_CLI_SHOW_H
 #define FRONT_CLI_SHOW_H

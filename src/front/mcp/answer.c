@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a tool as the protocol's result: an object, and a short text for models. */
 #include "base/json_write.h"
 #include "base/own.h"

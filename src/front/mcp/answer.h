@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a tool as the protocol's result. */
 #ifndef FRONT_MCP_ANSWER_H
 #define FRONT_MCP_ANSWER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tools at work: each in a child, at most so many at a time, first come first served.
  *

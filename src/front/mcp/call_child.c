@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The child that performs a call of a tool, or one after another. */
 #include "front/mcp/call_child.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The child that performs one call of a tool, and the frames it reports in. */
 #ifndef FRONT_MCP_CALL_CHILD_H
 #define FRONT_MCP_CALL_CHILD_H

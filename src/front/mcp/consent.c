@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Promotions that a person has to agree to: by the client's own dialogue where it has one, else by a request that stays.
  *

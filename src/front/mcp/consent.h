@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotions that a person has to agree to: asked through the client where it can, else left as requests. */
 #ifndef FRONT_MCP_CONSENT_H
 #define FRONT_MCP_CONSENT_H

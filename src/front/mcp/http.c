@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streamable HTTP: the same server for several clients on the loopback, each request with the token.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The server over HTTP. In a program of its own, for the library is large and nobody else needs it. */
 #ifndef FRONT_MCP_HTTP_H
 #define FRONT_MCP_HTTP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions over HTTP: found, made, ended, and kept as long as anything refers to them. */
 #include "front/mcp/http_session.h"
 

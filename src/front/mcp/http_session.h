@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clients of the server over HTTP: their sessions, and the streams they listen to. */
 #ifndef FRONT_MCP_HTTP_SESSION_H
 #define FRONT_MCP_HTTP_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens: made, compared, left where only the user finds them. */
 #include "front/mcp/http_token.h"
 

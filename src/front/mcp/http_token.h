@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words that open the server over HTTP: its token, and the names of sessions. */
 #ifndef FRONT_MCP_HTTP_TOKEN_H
 #define FRONT_MCP_HTTP_TOKEN_H

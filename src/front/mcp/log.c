@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Log messages: made where a call is performed, sent where its client has asked for them. */
 #include "front/mcp/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Log messages: what a client that asked for them is told beside the answers. */
 #ifndef FRONT_MCP_LOG_H
 #define FRONT_MCP_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
 #include "base/id.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The method table, and those methods that take a few lines. */
 #include "front/mcp/methods.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The methods of the protocol that this server answers. */
 #ifndef FRONT_MCP_METHODS_H
 #define FRONT_MCP_METHODS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prompts: ways of working with sandboxes that are worth suggesting. */
 #include "base/own.h"
 #include "front/mcp/resources.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resources: what tools answer with, by address, for clients that show or keep it. */
 #include "front/mcp/resources.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resources: listed, and read by a call of the tool that knows them. */
 #ifndef FRONT_MCP_RESOURCES_H
 #define FRONT_MCP_RESOURCES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Model Context Protocol: one server, whatever carries its messages.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a client may say: the handshake, or none, and the method table. */
 #include "front/mcp/server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Children that wait for the call they will perform. */
 #include "front/mcp/spare.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Children that wait for the call they will perform: making one is much of what a small call takes, and so is its end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One client on standard input and output: newline-delimited messages, nothing else. */
 #include "front/mcp/stdio.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MCP over standard input and output. */
 #ifndef FRONT_MCP_STDIO_H
 #define FRONT_MCP_STDIO_H

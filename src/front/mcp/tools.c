@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of tools as the protocol lists it, and the way from a request to a call. */
 #include "front/mcp/methods.h"
 

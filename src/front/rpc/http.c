@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP on the loopback, by the library. */
 #include "front/rpc/http.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HTTP on the loopback, the one door to the library that speaks it: requests in, replies and event streams out.
  *

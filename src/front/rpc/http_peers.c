@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connections of an HTTP server: which one gives way to a new one, and when an idle one ends. */
 #include "front/rpc/http_peers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connections of an HTTP server, bounded in number and in time, so that idle ones never keep a client out.
  *

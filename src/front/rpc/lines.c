@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Newline-delimited messages: found, bounded, thrown away when too long. */
 #include "front/rpc/lines.h"
 

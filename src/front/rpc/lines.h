@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Newline-delimited messages out of a stream of bytes, with a bound on each. */
 #ifndef FRONT_RPC_LINES_H
 #define FRONT_RPC_LINES_H

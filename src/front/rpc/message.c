@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON-RPC 2.0: what a message may look like, and how answers do. */
 #include "front/rpc/message.h"
 

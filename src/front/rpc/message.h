@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON-RPC 2.0: messages in, checked and bounded; responses, errors and notifications out. */
 #ifndef FRONT_RPC_MESSAGE_H
 #define FRONT_RPC_MESSAGE_H

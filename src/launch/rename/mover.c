@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Renames that have to be prepared inside. */
 #include "launch/rename/mover.h"
 

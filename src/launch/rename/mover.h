@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Renames that have to be prepared inside (whole.h): one process each, started by init when the supervisor asks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Renames of a plain user's sandbox, which the supervisor is told before they happen. */
 #include "launch/rename/moves.h"
 

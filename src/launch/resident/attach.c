@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is said around a sandbox that stays. */
 #include "launch/resident/attach.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is said around a sandbox that stays: its clients, its keeper outside, its init inside.
  *

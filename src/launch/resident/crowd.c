@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a sandbox is as full of processes as it may be. */
 #include "launch/resident/crowd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a sandbox is as full of processes as it may be. Private to launch. */
 #ifndef LAUNCH_CROWD_H
 #define LAUNCH_CROWD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that a resident init starts on request, up to their exec. Private to launch. */
 #ifndef LAUNCH_MEMBER_H
 #define LAUNCH_MEMBER_H

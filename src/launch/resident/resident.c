@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An init that stays: sealed like a payload, it starts the commands it is asked for, and reaps.
  *

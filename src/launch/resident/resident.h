@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An init that stays and starts the commands it is asked for. Private to launch. */
 #ifndef LAUNCH_RESIDENT_H
 #define LAUNCH_RESIDENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The last look before the payload is released: is the tree what the plan promised? */
 #include "launch/setup/check.h"
 

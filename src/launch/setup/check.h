@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The last look before the payload is released: is the tree what the plan promised? */
 #ifndef LAUNCH_CHECK_H
 #define LAUNCH_CHECK_H

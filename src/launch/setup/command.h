@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Executing the command: argv exactly as given, looked up on the sandbox's own PATH. */
 #ifndef LAUNCH_COMMAND_H
 #define LAUNCH_COMMAND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gateway's process: made before the sandbox, which it serves, and ended with it. */
 #include "launch/setup/egress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Becoming the user that the sandbox shows. */
 #include "launch/setup/identity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Becoming the user that the sandbox shows, once its id maps are written. */
 #ifndef LAUNCH_IDENTITY_H
 #define LAUNCH_IDENTITY_H

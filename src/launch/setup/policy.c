@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The effective policy as a program inside may read it. */
 #include "launch/setup/policy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The effective policy as a program inside may read it, at /run/aisbx/policy.json. */
 #ifndef LAUNCH_POLICY_H
 #define LAUNCH_POLICY_H

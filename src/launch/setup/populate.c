@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is made anew in a sandbox: made by init or the payload, attached by init. */
 #include "launch/setup/populate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who makes /proc, /sys, /dev, /run and /tmp anew, and how they get to init. Private to launch.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a process of the sandbox gives up for good, step by step. */
 #include "launch/setup/seal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a process of the sandbox gives up for good, step by step: the payload of a run, or an init that stays and starts
  * commands itself. Private to launch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The secrets of a sandbox as it sees them. */
 #include "launch/setup/secret_files.h"
 

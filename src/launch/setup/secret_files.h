@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The secrets of a sandbox as it sees them: files below /run/secrets that only its user can read, in memory only. */
 #ifndef LAUNCH_SECRET_FILES_H
 #define LAUNCH_SECRET_FILES_H

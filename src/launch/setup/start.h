@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between supervisor, init and payload: what the children of a start are given. Private to launch. */
 #ifndef LAUNCH_START_H
 #define LAUNCH_START_H

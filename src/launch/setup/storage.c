@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writable layers on disk: made, removed, and swept when nobody holds them any more. */
 #include "launch/setup/storage.h"
 

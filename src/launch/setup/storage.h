@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writable layers on disk, for kernels whose tmpfs cannot hold them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sandbox's own terminal: a pty of its own devpts, made by the payload, its master handed to the supervisor. */
 #ifndef LAUNCH_TERMINAL_H
 #define LAUNCH_TERMINAL_H

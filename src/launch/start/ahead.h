@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts that were begun before their plan was known. Private to launch; launch_begin is for others. */
 #ifndef LAUNCH_AHEAD_H
 #define LAUNCH_AHEAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clone that makes a sandbox's init, and all namespaces but the network with it. */
 #include "launch/start/birth.h"
 

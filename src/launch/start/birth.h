@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clone that makes a sandbox's init. Private to launch. */
 #ifndef LAUNCH_BIRTH_H
 #define LAUNCH_BIRTH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Init: pid 1 of the sandbox. Assembles the root, releases the payload, then reaps (reap.c).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The janitor: a small process that outlives the supervisor by milliseconds and removes what must not stay.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that a start could not provide, against those that must be there. */
 #include "launch/launch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor's half of a start: clone, map, limit, build, and hand over.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The payload process: seals itself while init assembles the root, then becomes the command.
  *

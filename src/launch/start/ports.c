@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Listeners for ports that rules speak of only later. A process of its own enters the sandbox's network for that, and
  * ends: nobody who stays is ever in both networks.

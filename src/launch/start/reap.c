@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What init does for the rest of its life: wait for whoever ends, report the command's end, and where directories
  * cannot be renamed as they are, have that prepared (mover.h).

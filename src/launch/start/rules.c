@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of a gateway that runs. */
 #include "launch/start/rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of a gateway that runs: changed for connections from now on, with listeners for the ports they name. */
 #ifndef LAUNCH_RULES_H
 #define LAUNCH_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What may follow on an unfinished command line, for the shells' completion scripts: one answer for all of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions behind the rows of table.c, one per verb and file, and what several of them share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that serve programs, and of the files they read and write. */
 #include "ops/rows/rows.h"
 

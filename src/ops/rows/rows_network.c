@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that change and show network rules. */
 #include "ops/rows/rows.h"
 

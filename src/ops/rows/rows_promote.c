@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that compare a sandbox with the host, and apply it there; and of try, which does both. */
 #include "ops/rows/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that try several ways and judge them. */
 #include "ops/rows/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that look back, and of the one that decides what should run. */
 #include "ops/rows/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that make, enter, list and remove named sandboxes. */
 #include "ops/rows/rows.h"
 

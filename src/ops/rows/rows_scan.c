@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that look at code before it runs. */
 #include "ops/rows/rows.h"
 

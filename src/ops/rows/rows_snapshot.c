@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that save, rewind and branch a sandbox. */
 #include "ops/rows/rows.h"
 

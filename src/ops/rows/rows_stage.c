@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the verbs that carry a change on: stages, kept outputs, commits. */
 #include "ops/rows/rows.h"
 

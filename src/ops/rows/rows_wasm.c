@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The row of the verb that looks after the wasm driver's languages. */
 #include "ops/rows/rows.h"
 

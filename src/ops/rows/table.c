@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every verb in the order of the help, and the rows of those that need no named sandbox. */
 #include "ops/op.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The topics of `help TOPIC`: what a user must know that belongs to no single flag. */
 #include "ops/rows/rows.h"
 

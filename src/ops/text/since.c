@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --since: a time ago, or a moment. */
 #include "ops/text/since.h"
 

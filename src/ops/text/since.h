@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --since: a time ago, or a moment. */
 #ifndef OPS_SINCE_H
 #define OPS_SINCE_H

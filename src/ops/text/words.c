@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths, moments and sizes as words for people. */
 #include "ops/text/words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths, moments and sizes as words for people: what several verbs show alike. */
 #ifndef OPS_WORDS_H
 #define OPS_WORDS_H

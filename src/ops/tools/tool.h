@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tools: the operations as programs call them, by name and with one JSON object of arguments.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tool's arguments into the call of its verb, and that call performed. */
 #include "ops/tools/tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments and answers that several tools have in common, and the rows of each group. */
 #ifndef OPS_TOOL_ROWS_H
 #define OPS_TOOL_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arguments and answers of tools as JSON schemas. */
 #include "ops/tools/tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One argument of a tool: its type checked, its value put where the verb looks for it. */
 #include "ops/tools/tool_take.h"
 

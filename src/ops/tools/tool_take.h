@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One argument of a tool, taken over into the verb's call. */
 #ifndef OPS_TOOL_TAKE_H
 #define OPS_TOOL_TAKE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every tool, in the order in which they are listed. */
 #include "ops/tools/tool_rows.h"
 

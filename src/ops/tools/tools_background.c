@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools for commands that go on by themselves, and for the list of steps. */
 #include "ops/tools/tool_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that try several ways, judge them, carry a change on, and look back. */
 #include "ops/tools/tool_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that read and write files of a sandbox. */
 #include "ops/tools/tool_rows.h"
 

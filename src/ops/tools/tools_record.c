@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that look back at what ran. */
 #include "ops/tools/tool_rows.h"
 

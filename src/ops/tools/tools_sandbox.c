@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that run commands and look after sandboxes. */
 #include "ops/tools/tool_rows.h"
 

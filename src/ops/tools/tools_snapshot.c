@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that save, rewind, branch and compare. */
 #include "ops/tools/tool_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `artifact save|ls|show|get|rm`: build outputs that outlive their sandbox. */
 #include "base/json_write.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `run --batch`: JSON lines in, JSON lines out. */
 #include "base/own.h"
 #include "base/fd.h"

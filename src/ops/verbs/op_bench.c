@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `bench`: figures of this machine, as a table for people and an object for programs. */
 #include "app/doctor/bench.h"
 

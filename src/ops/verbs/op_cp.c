@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `cp`: a file or directory into a sandbox, or out of one; out is a promotion like any other. */
 #include "base/own.h"
 #include "app/sandbox/copy_in.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `create`: a named sandbox, ready to be entered; nothing runs yet. */
 #include "base/clock.h"
 #include "base/own.h"

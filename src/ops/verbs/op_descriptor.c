@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values that a caller passes by descriptor: a command line is readable by every local user. */
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `diff`: what a sandbox changed, as a patch, a histogram, a list of names or objects. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `doctor`: findings as a table for people, the remedies under it. */
 #include "ops/rows/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `exec`: a command in a named sandbox, with the result and exit codes of run. */
 #include "base/own.h"
 #include "app/sandbox/background.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `files read|write|ls|edit`: files of a named sandbox, by commands inside it.
  *

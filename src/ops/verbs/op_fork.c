@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `fork`: a second sandbox from the present or a snapshot of another. */
 #include "app/sandbox/owner.h"
 #include "app/change/workspace.h"

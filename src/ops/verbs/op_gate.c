@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `gate check`: do these conditions hold for a sandbox. */
 #include "base/own.h"
 #include "app/trial/gates.h"

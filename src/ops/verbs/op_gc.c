@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `gc`: housekeeping after runs that were killed, and of what is kept no longer than its bounds. */
 #include "base/units.h"
 #include "app/record/log_room.h"

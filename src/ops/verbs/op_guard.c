@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `guard`: decides how a command should be run, and with --run does so where no person is needed. */
 #include "base/own.h"
 #include "app/vet/guard.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `help`: the table of verbs as words for people, as data, and for the shells' completion. */
 #include "base/suggest.h"
 #include "ops/rows/rows.h"

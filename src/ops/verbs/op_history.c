@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `history`: what ran, newest first. */
 #include "base/clock.h"
 #include "base/own.h"

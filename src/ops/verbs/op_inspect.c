@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `inspect`: everything about one sandbox, on a page. */
 #include "base/own.h"
 #include "app/change/workspace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `logs`: the kept output of a run, with times and streams; with --follow until it ends. */
 #include "base/clock.h"
 #include "base/json_write.h"

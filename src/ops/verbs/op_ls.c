@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `ls`: the sandboxes of this user, as a table. */
 #include "base/own.h"
 #include "app/change/workspace.h"

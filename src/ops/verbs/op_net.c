@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `net`: the network rules in force, where each comes from, and what came of them. */
 #include "app/sandbox/network.h"
 #include "ops/rows/rows.h"

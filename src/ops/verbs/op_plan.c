@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `plan`: what run would launch, as a page for people or as the spec itself. */
 #include "base/clean_path.h"
 #include "base/own.h"

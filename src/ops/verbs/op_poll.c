@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `poll`: how a command in the background stands, what it wrote since, and what to tell it. */
 #include "base/clock.h"
 #include "base/json_write.h"

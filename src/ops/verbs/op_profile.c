@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `profile`: list, print, check, trust. */
 #include "base/suggest.h"
 #include "app/config/profile_verbs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `promote`: what a sandbox changed, applied to the host; or the reasons why not. */
 #include "base/own.h"
 #include "app/trial/gates.h"

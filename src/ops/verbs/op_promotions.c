@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `promotions`: what was applied to the host, what a program asked to apply, and a person's answer to that. */
 #include "base/own.h"
 #include "app/stage/approval.h"

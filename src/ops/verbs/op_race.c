@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `race`: attempts in parallel sandboxes, compared; and how two of them differ. */
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `refresh`: today's host as the base of a sandbox. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

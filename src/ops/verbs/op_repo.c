@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `repo commit`: a promoted change as a git commit. */
 #include "base/own.h"
 #include "app/stage/repo.h"

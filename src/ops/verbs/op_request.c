@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request the engine takes. */
 #include "base/str.h"
 #include "ops/rows/rows.h"

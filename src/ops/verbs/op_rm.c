@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `rm`: removes sandboxes; those that are there go, even when others are missing. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `rollback`: back to a snapshot; what was there is kept under a name. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `allow` and `deny`: network rules more or less, for a sandbox at once or for a workspace from now on. */
 #include "base/own.h"
 #include "app/sandbox/network.h"

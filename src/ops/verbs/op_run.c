@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `run`: one command in a fresh clone; its exit code comes back, our own words go to notes. */
 #include "base/own.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `scan`: what a policy says about source text, before anything runs it. */
 #include "base/json_write.h"
 #include "base/own.h"

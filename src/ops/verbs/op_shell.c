@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `shell`: the caller's shell in a named sandbox, on a terminal of its own. */
 #include "base/own.h"
 #include "app/sandbox/sandbox.h"

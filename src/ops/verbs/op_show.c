@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `show`: one run, as it was recorded. */
 #include "base/json_write.h"
 #include "base/own.h"

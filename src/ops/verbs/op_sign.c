@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `sign`: says that this file's content may run where signatures are required. */
 #include "app/vet/sign.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `snap`: the present of a sandbox under a name, to come back to. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

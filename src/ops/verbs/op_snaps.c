@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `snaps`: the snapshots of a sandbox as a tree. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stage run|status|approve`: a change through the stages of a pipeline. */
 #include "base/own.h"
 #include "app/stage/stage.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stats`: the figures an owner watches. */
 #include "base/own.h"
 #include "app/record/history.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `status`: how far a sandbox is behind the host, counted, aged, listed. */
 #include "app/change/workspace.h"
 #include "ops/rows/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stop`: ends whoever runs in a sandbox; what is on disk stays. */
 #include "app/sandbox/sandbox.h"
 #include "ops/rows/rows.h"

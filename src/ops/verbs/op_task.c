@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `task`: one JSON object in, one out. */
 #include "base/fd.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `todo`: the steps kept with a sandbox. */
 #include "base/own.h"
 #include "app/change/todo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `top`: what runs right now, and what it uses. */
 #include "base/json_write.h"
 #include "base/own.h"

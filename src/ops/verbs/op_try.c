@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `try`: run, show what changed, ask whether to apply it. */
 #include "base/id.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `undo`: takes a promotion back. */
 #include "app/change/workspace.h"
 #include "ops/promotion.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `version`: which aisbx this is. */
 #include "app/config/reads_yaml.h"
 #include "ops/rows/rows.h"

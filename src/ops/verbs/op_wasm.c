@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `wasm ls|install`: languages for the wasm driver. */
 #include "base/own.h"
 #include "app/run/wasm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a file holds, as an answer has it. */
 #include "base/json_write.h"
 #include "base/own.h"

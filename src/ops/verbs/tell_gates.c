@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gates as words for people. */
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"

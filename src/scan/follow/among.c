@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words in one text. */
 #include "scan/follow/among.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words in one text, with a blank between each two: the scanner's small tables. */
 #ifndef SCAN_AMONG_H
 #define SCAN_AMONG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as programs write and hide them. */
 #include "scan/follow/fold.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as programs write and hide them: escapes, base64, hexadecimal, rot13, reversal. All bounded by the input. */
 #ifndef SCAN_FOLD_H
 #define SCAN_FOLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Follows names and texts through a program: what each node means. */
 #include "scan/follow/follow.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Follows names and texts through a Python or JavaScript program without running it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What operators make of texts and numbers. */
 #include "base/own.h"
 #include "scan/follow/fold.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a call comes to where that can be told: texts put together and decoded, modules and members named by texts. */
 #include "base/own.h"
 #include "scan/follow/fold.h"

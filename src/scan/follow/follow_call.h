@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One call being followed. Private to follow's files. */
 #ifndef SCAN_FOLLOW_CALL_H
 #define SCAN_FOLLOW_CALL_H

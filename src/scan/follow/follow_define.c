@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What gives names their meaning: imports, assignments, parameters, loops. */
 #include "scan/follow/follow.h"
 

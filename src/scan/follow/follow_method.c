@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What methods of texts, and of lists of texts, come to. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What literals say, with their escapes read and their gaps kept. */
 #include "base/own.h"
 #include "scan/follow/fold.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions the scanner knows, by the path that names them. */
 #ifndef SCAN_FUNCTIONS_H
 #define SCAN_FUNCTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of JavaScript that the scanner knows; "new X" is X. */
 #include "scan/follow/functions.h"
 

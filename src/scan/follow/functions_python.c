@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of Python that the scanner knows. */
 #include "scan/follow/functions.h"
 

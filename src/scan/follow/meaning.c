@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Meanings of one text: a bounded store, and the names that have them. */
 #include "scan/follow/meaning.h"
 

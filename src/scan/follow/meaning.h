@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an expression means, as far as it can be told without running it: a dotted path of names, a constant text, a
  * number, a list. A name may mean several things; all of them are kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a path is about, told from its text. */
 #include "base/own.h"
 #include "base/str.h"

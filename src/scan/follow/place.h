@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places in the file system, by text. */
 #ifndef SCAN_PLACE_H
 #define SCAN_PLACE_H

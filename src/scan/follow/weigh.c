@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How grave meanings are. */
 #include "scan/follow/weigh.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which source text a command is about to run, told from its words. */
 #include "scan/judge/code.h"
 

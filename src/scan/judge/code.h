@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which source text a command is about to run: a script, the words behind -c, or what comes in. */
 #ifndef SCAN_CODE_H
 #define SCAN_CODE_H

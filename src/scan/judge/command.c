@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands by their words: those in front of others, and what each is about. */
 #include "scan/judge/command.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands by their words, wherever they are started from: a shell, subprocess.run, child_process.spawn. */
 #ifndef SCAN_COMMAND_H
 #define SCAN_COMMAND_H

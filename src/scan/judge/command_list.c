@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands as they are met, kept for a caller who decides about each of them. */
 #include "base/own.h"
 #include "scan/follow/among.h"

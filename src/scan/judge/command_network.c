@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that speak to other machines. */
 #include "base/str.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands the scanner knows, and what their words make of them. */
 #include "scan/judge/command_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One command being looked at, and the table of those that are known. Private to command's files. */
 #ifndef SCAN_COMMAND_ROWS_H
 #define SCAN_COMMAND_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sed: what its script starts. */
 #include "base/own.h"
 #include "scan/judge/command_rows.h"

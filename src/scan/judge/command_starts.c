@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that are about something else and can also start programs: awk, tar, trap, editors, git. */
 #include "base/own.h"
 #include "scan/follow/among.h"

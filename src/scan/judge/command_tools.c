@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands by the rules of tools.tsv: which rows hold for the words of one, and what follows. */
 #include "scan/judge/command_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build-time generator: tools.tsv in, a C file with the table of tool_table.h out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One text on its way through the scanner; what the scanner's files share. */
 #ifndef SCAN_JOB_H
 #define SCAN_JOB_H

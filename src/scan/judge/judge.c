@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: what a program does with the names it uses. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One use of a function the scanner knows. Private to the scanner's judgements. */
 #ifndef SCAN_JUDGE_H
 #define SCAN_JUDGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a function is given, however it is called, and loops that give without an end. */
 #include "base/own.h"
 #include "scan/judge/judge.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: functions reached so that nobody sees which, kept for later, and names put together. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: libraries that start programs by name, read objects, move files, speak to data bases. */
 #include "base/own.h"
 #include "scan/follow/among.h"

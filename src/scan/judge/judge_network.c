@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: what goes out, and who is let in. */
 #include "scan/follow/fold.h"
 #include "scan/judge/judge.h"

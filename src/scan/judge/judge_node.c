@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: which nodes of a program are looked at, and what they mean together. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: functions that start programs, by a text for a shell or by words. */
 #include "base/own.h"
 #include "scan/follow/among.h"

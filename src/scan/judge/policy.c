@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy in force: what its lists say about a name, and how grave a rule is. */
 #include "scan/judge/policy.h"
 

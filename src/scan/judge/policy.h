@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is forbidden, allowed, and how grave: built in, and from a file.
  *

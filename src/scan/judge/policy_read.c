@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A policy file: YAML in, lists and weights out, every mistake with its place. */
 #include "base/suggest.h"
 #include "base/own.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a shell's text would have run, as far as it names them. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SQL that destroys: statements that drop, empty, or delete without a condition. */
 #include "scan/judge/sql.h"
 

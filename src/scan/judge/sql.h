@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SQL that destroys, told from its text. */
 #ifndef SCAN_SQL_H
 #define SCAN_SQL_H

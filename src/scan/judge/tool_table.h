@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of tools.tsv, as gen_tools.c makes them at build time: one row for each tool and set of words. */
 #ifndef SCAN_TOOL_TABLE_H
 #define SCAN_TOOL_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was found: kept once per rule and place, as data and as words. */
 #include "base/own.h"
 #include "scan/judge/job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A report as SARIF 2.1.0, which code hosts show beside the lines. */
 #include "base/own.h"
 #include "scan/scan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: commands, pipelines into interpreters, redirections, functions that call themselves. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Other names of commands. */
 #include "base/own.h"
 #include "scan/shell/shell_word.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What commands do to the shell that reads them: variables they set, functions of the text that they call. */
 #include "base/own.h"
 #include "scan/follow/among.h"

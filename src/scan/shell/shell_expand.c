@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What $NAME and ${NAME...} stand for, as far as the text itself says it. */
 #include "base/own.h"
 #include "base/wildcard.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that change what passes through them, done here where the result can be told. */
 #include "scan/shell/shell_filter.h"
 

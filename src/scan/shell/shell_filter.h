@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that change what passes through them. Private to the scanner's shell files. */
 #ifndef SCAN_SHELL_FILTER_H
 #define SCAN_SHELL_FILTER_H

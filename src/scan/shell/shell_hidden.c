@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands whose name is not known, or not written as it is. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What comes into a command that is known: code for an interpreter, values for read. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: what makes words mean others than they say, so that commands cannot be told from them. */
 #include "scan/shell/shell_word.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What commands of a shell text would print, where that can be told. */
 #include "base/own.h"
 #include "scan/judge/command.h"

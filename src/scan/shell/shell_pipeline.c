@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: what one command hands to the next. */
 #include "base/own.h"
 #include "scan/follow/among.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: what redirections and here-documents read, write and run. */
 #include "base/own.h"
 #include "scan/judge/command.h"

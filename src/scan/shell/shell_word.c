@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a shell text: quotes, variables, substitutions whose output is plain. */
 #include "scan/shell/shell_word.h"
 

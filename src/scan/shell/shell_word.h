@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a shell text, as far as they can be told without running it. Private to the scanner's shell files. */
 #ifndef SCAN_SHELL_WORD_H
 #define SCAN_SHELL_WORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The languages that can be scanned, and how a text's language is told. */
 #ifndef SCAN_LANGUAGE_H
 #define SCAN_LANGUAGE_H

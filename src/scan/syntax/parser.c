@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing in a process of its own: both ends of the conversation. */
 #include "scan/syntax/parser.h"
 

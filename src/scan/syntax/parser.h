@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parser's own process. Whoever writes the text chooses what the parser meets, and the parser is other people's code:
  * it runs where a wild write or an endless loop costs a child that can open, start and reach nothing. What it tells is

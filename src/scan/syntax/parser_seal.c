@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parser's process can still ask of the kernel: memory, time, and bytes through the descriptor it has. */
 #include "scan/syntax/parser.h"
 

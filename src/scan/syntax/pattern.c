@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns matched in linear time: compiled to a list of steps, all states followed side by side. */
 #include "scan/syntax/pattern_steps.h"
 

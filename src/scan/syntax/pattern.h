@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Patterns that are matched in time proportional to the text: states are followed side by side, never backtracked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Follows all states of a pattern through a text side by side: one look at each byte. */
 #include "base/own.h"
 #include "base/str.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A compiled pattern: a list of steps. Private to the pattern's two files. */
 #ifndef SCAN_PATTERN_STEPS_H
 #define SCAN_PATTERN_STEPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one door to tree-sitter: bytes in, a flat list of nodes out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Source text as a flat list of nodes, in the order in which they begin: the one door to tree-sitter.
  *

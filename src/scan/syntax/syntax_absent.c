@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parser of a build without grammars: refuses, and says what to do. */
 #include "scan/syntax/syntax.h"
 

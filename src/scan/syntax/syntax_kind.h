@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds of nodes and their parts, one name for what the three grammars call differently. */
 #ifndef SCAN_SYNTAX_KIND_H
 #define SCAN_SYNTAX_KIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parser's memory. */
 #include "scan/syntax/syntax_memory.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parser's memory: blocks of a few sizes cut from large pieces, given back all at once when the text is done. The
  * library asks for a block with nearly every letter it reads, and most of its time would go into asking. Private to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the grammars as kinds and fields of our own, and how the flat tree is read. */
 #include "scan/syntax/syntax.h"
 

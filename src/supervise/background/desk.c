@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The socket of a command in the background: who polls it, and what it is told. */
 #include "supervise/background/desk.h"
 

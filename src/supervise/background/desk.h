@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is said between a command in the background and those who poll it, on a socket of its supervisor's.
  *

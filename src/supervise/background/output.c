@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kept output of a command, stream by stream. */
 #include "supervise/background/output.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kept output of a command, stream by stream: from any byte on, without reading what lies before. */
 #ifndef BACKGROUND_OUTPUT_H
 #define BACKGROUND_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where commands in the background leave their traces, in STATE/execs:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the sandbox has used, and the bounds that neither the kernel nor a client keeps. */
 #include "supervise/keeper/parts.h"
 #include "observe/tree_sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper's clients: what they ask for, and what init says to that. */
 #include "base/clock.h"
 #include "base/local_socket.h"

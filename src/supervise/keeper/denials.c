@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose denial it was: each client hears of what its own command tried. */
 #include "base/fd.h"
 #include "supervise/keeper/parts.h"

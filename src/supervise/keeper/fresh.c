@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sandbox's look at the host's files, taken anew for each command.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of the system that nearly every command looks up: the loader, the C library, the shell, and where they lie.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the system that stay cached in a sandbox between its commands. */
 #ifndef KEEPER_HELD_NAMES_H
 #define KEEPER_HELD_NAMES_H

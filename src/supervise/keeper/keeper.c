@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper: its process, its loop, its end. */
 #include "supervise/keeper/keeper.h"
 

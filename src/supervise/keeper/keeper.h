@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The keeper: a detached supervisor that holds a named sandbox between the commands that enter it.
  *

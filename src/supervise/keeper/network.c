@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gateway of a named sandbox: what it tells is passed on to whoever runs a command there, its rules can be changed. */
 #include "base/own.h"
 #include "supervise/keeper/parts.h"

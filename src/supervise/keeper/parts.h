@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the keeper share. */
 #ifndef KEEPER_PARTS_H
 #define KEEPER_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper's socket: in the sandbox's directory, for its owner only. */
 #include "base/local_socket.h"
 #include "supervise/keeper/keeper.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the host was when a sandbox first touched a path, and whether it still is that.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bases that git has: which are asked for, and what came of it. */
 #include "workspace/base/origin_blob.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing down what the host was, while it still is that: after each command and before a seal. */
 #include "workspace/base/origin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of origin.h share: the records of a sandbox at hand, and whether times can be compared. */
 #ifndef WORKSPACE_ORIGIN_INDEX_H
 #define WORKSPACE_ORIGIN_INDEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects that lie below a directory which was renamed or made inside: what they were copied from had another path. A
  * plain user's directory that was renamed is a copy, marked as one that was made.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that the sandbox's own layers hold where the host had nothing. One that was made in a layer and renamed in the next
  * carries the same note as one of the host's that was copied up; only what it names tells them apart.

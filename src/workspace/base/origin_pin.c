@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bases that the host has removed or replaced since they were copied up: the inode is there as long as the sandbox's root
  * is mounted, and the kernel's note on the copy says how to open it. Root only: a handle opens any file.

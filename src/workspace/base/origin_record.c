@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Base identities as they lie on disk: written and read line by line. */
 #include "workspace/base/origin_record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Base identities as they lie on disk: one line per path, in `touched` of a layer, `touched` and `promoted` of a sandbox.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes that a promotion brought to the host in another form: merged with what the host had, or under the caller's
  * umask. As long as the sandbox's version is the one that was promoted, there is nothing left to do about it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far the host has moved since a sandbox took its base: where it matters, and elsewhere. */
 #include "workspace/base/origin.h"
 

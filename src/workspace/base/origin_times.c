@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The base of a path that nothing is recorded of. It is what the host has now only where that can be proved: by the mark
  * that the kernel leaves on a copied file, which names the inode that it copied, with the time of the copy; or because

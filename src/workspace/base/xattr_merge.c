@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two sets of extended attributes combined, when both sides changed theirs.
  *

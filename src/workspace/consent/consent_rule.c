@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which changes need a person's word: one judgement for showing and for applying. */
 #include "workspace/consent/consent_rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which changes need a person's word, and which modes the caller's umask narrows.
  *

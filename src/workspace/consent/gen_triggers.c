@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Build-time generator: triggers.tsv in, a C file with the sorted tables of trigger_table.h out.
  *

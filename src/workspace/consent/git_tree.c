@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Git directories by what they hold, on the host and in what the changes bring. */
 #include "workspace/consent/git_tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Git directories of a tree as it will be after a promotion: what the host has, and what the changes bring.
  *

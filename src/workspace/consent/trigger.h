@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that make something run when a person next works in the tree: promotion asks for each before it applies it. */
 #ifndef WORKSPACE_TRIGGER_H
 #define WORKSPACE_TRIGGER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of triggers.tsv as trigger.c looks them up: tables that gen_triggers.c makes at build time, sorted by bytes. */
 #ifndef WORKSPACE_TRIGGER_TABLE_H
 #define WORKSPACE_TRIGGER_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about writing: what they say of one path. */
 #include "workspace/consent/write_rule.h"
 

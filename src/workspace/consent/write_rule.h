@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a sandbox's changes may go on the host without a person's word, when it was made with rules about writing.
  *

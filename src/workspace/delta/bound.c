@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much a scan may look at, read and take. */
 #include "workspace/delta/bound.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much a scan may look at, read and take: a payload chooses what there is to scan. */
 #ifndef WORKSPACE_BOUND_H
 #define WORKSPACE_BOUND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a sandbox changed: walking the writable layer of an overlay.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox changed: from the writable layer of an overlay to counts and a list. */
 #ifndef WORKSPACE_CHANGE_H
 #define WORKSPACE_CHANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a file of the layer is the host's as it was: what costs nothing is asked first. */
 #include "workspace/delta/compare.h"
 

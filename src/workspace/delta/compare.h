@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a file of the layer is the host's as it was: opened for writing, copied up, never changed. */
 #ifndef WORKSPACE_COMPARE_H
 #define WORKSPACE_COMPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The difference between two points of a sandbox, unit by unit. */
 #include "workspace/delta/delta.h"
 

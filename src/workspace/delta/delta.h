@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The difference between two points of a sandbox, or between a point and the host, as a list of changes.
  *

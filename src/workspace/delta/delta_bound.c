@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a delta looks at, and how much of it: a payload chooses what there is. */
 #include "base/clock.h"
 #include "workspace/delta/delta_parts.h"

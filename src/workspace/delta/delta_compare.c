@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two objects of one type: in what they differ. What costs nothing is asked first. */
 #include "base/fd.h"
 #include "base/own.h"

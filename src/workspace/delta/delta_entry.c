@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entries of a delta: one change each, with both sides. */
 #include "base/own.h"
 #include "workspace/consent/consent_rule.h"

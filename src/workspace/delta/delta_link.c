@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of one file: which changed paths are, in the newer point, names of one inode.
  *

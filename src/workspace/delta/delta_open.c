@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reaching an object that a delta names again, by descriptors, and only if it is still the same. */
 #include "base/own.h"
 #include "workspace/delta/delta_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that were renamed and edited: the kernel noted which file of the base each was copied up from.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A delta being read: what its walk, its comparisons and its search for renames share. Private to delta. */
 #ifndef WORKSPACE_DELTA_PARTS_H
 #define WORKSPACE_DELTA_PARTS_H

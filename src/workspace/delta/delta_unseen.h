@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the host has that the sandbox never saw: its absence inside is no deletion. Private to delta. */
 #ifndef WORKSPACE_DELTA_UNSEEN_H
 #define WORKSPACE_DELTA_UNSEEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contents and attributes of single files, by descriptor. */
 #include "workspace/disk/copy_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copying one file by descriptor: contents with their holes, attributes. */
 #ifndef WORKSPACE_COPY_FILE_H
 #define WORKSPACE_COPY_FILE_H

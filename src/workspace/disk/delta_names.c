@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of a directory, from one or several real ones. */
 #include "workspace/disk/delta_names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of a directory, from one or several real ones, each once, sorted. */
 #ifndef WORKSPACE_DELTA_NAMES_H
 #define WORKSPACE_DELTA_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Digests of contents, of sparse ones in the time their data takes. */
 #include "workspace/disk/digest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The digest by which promotion knows a file's content. */
 #ifndef WORKSPACE_DIGEST_H
 #define WORKSPACE_DIGEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small files of the store as text: written, read back, and never believed to be whole without their last line. */
 #include "workspace/disk/fields.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small files of the store as text: a line that says what it is, "key value" lines, "end".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a filesystem calls a file by, asked of the file itself and read from the kernel's note. */
 #include "workspace/disk/handle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a filesystem calls a file by, and the note of it that the kernel leaves on a file it copied up. */
 #ifndef WORKSPACE_HANDLE_H
 #define WORKSPACE_HANDLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an object is: inode, birth, size, times; and the sum over all that is below a directory. */
 #include "workspace/disk/identity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an object of the host is: enough to see later whether it still is that. */
 #ifndef WORKSPACE_IDENTITY_H
 #define WORKSPACE_IDENTITY_H

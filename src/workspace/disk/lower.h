@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of a layer, reached by descriptors alone: no link is followed, no mount is entered. */
 #ifndef WORKSPACE_LOWER_H
 #define WORKSPACE_LOWER_H

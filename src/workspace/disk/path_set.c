@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A set of paths: open addressing, at most half full. */
 #include "workspace/disk/path_set.h"
 

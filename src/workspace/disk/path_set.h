@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A set of paths. */
 #ifndef WORKSPACE_PATH_SET_H
 #define WORKSPACE_PATH_SET_H

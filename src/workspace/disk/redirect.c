@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a renamed directory's content lies. */
 #include "workspace/disk/redirect.h"
 

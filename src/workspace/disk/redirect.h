@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a renamed directory's content lies: the value of overlay's redirect attribute, and names as it changes them. */
 #ifndef WORKSPACE_REDIRECT_H
 #define WORKSPACE_REDIRECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of the promotion engine, each through one point where a test can let it fail. */
 #include "workspace/disk/sys.h"
 

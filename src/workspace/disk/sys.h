@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls of the promotion engine that change something or wait for the disk: one door, so that a test can stop,
  * fail or kill at each of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Faults on demand: read once from the environment, counted at every call; only in builds with -Dfaults=true. */
 #include "workspace/disk/sys_fault.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Faults on demand, for the crash suites. Without -Dfaults=true these are empty and the compiler drops them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory of the host, looked at by descriptors. */
 #include "workspace/disk/target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A directory of the host that is looked at, never written to, here: by descriptors, following no link. */
 #ifndef WORKSPACE_TARGET_H
 #define WORKSPACE_TARGET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking what is below a directory: a stack of open directories, bounded. */
 #include "workspace/disk/txn_walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking what is below a directory, without recursion and without following links. */
 #ifndef WORKSPACE_TXN_WALK_H
 #define WORKSPACE_TXN_WALK_H

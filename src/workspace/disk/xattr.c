@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Extended attributes of one object, as a list. */
 #include "workspace/disk/xattr.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Extended attributes of one object, as a list. */
 #ifndef WORKSPACE_XATTR_H
 #define WORKSPACE_XATTR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A delta in the order people should read it, and the forms that need no content. */
 #include "workspace/patch/patch.h"
 

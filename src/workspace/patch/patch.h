@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A delta as people, git and programs read it. Raw bytes: whoever shows them on a terminal escapes them first.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A delta as JSON, one object per line. */
 #include "workspace/patch/patch_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the forms of a patch share: the call, and the content of a side. Private to patch. */
 #ifndef WORKSPACE_PATCH_PARTS_H
 #define WORKSPACE_PATCH_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A delta as a histogram: how many lines came and went per file, then the sum.
  *

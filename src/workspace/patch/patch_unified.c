@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A delta as git writes patches, with what git has no words for in lines it skips. */
 #include "workspace/patch/patch_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is about to be applied as one digest: path, type, mode, owner, content, attributes, and what stands there now.
  *

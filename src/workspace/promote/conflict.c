@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Three versions of one path judged aspect by aspect. */
 #include "workspace/promote/conflict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What needs a person's word before it reaches the host. */
 #include "workspace/promote/promote_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a delta to the host, step by step: listed, selected, judged, consented to, sealed, applied. */
 #include "workspace/promote/promote.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a delta to the host: selection, bundle, consent, conflicts, merge, transaction, record.
  *

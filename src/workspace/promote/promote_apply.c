@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The transaction of a promotion, with the record that finds it again. */
 #include "workspace/promote/promote_link.h"
 

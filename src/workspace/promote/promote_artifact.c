@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One file or directory of the view copied to a place of the host: what somebody built, not what they changed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a renamed directory takes along: whether some of it becomes, or ceases to be, what a person is asked about, or was
  * hidden from the sandbox.

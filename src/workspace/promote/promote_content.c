@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contents of the two sides and their digests; each is read only when somebody asks. */
 #include "workspace/promote/promote_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code that comes inside git's data: a branch that moves, an index, a pack.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Conflicts taken into the sandbox: its file becomes the two versions merged, with markers where they overlap, and
  * the host's present version becomes its base. Whoever works there resolves it, and promotes again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each change judged against what it started from and what the host is now. */
 #include "workspace/promote/promote_link.h"
 

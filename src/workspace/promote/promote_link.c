@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of one file in the sandbox, which become names of one file on the host.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of one file in what is promoted. Private to promote. */
 #ifndef WORKSPACE_PROMOTE_LINK_H
 #define WORKSPACE_PROMOTE_LINK_H

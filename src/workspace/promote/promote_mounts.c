@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mounts that were laid on the host over what a sandbox changed, since it first saw it.
  *

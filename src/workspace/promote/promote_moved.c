@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Renamed directories: what a sandbox shows under another name than the host has it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folders of aisbx itself (store, records, caches, configuration, sockets): no promotion writes at or below one, or takes
  * one away, and there is no consent that permits it. What lies there decides what later commands do and run.

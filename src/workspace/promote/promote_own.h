@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What promotions must stay away from: folders of aisbx itself, mounts that the sandbox never saw. Private to promote. */
 #ifndef WORKSPACE_PROMOTE_OWN_H
 #define WORKSPACE_PROMOTE_OWN_H

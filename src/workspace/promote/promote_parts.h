@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A promotion being worked out: what its selection, judgement, consent, plan and staging share. Private to promote. */
 #ifndef WORKSPACE_PROMOTE_PARTS_H
 #define WORKSPACE_PROMOTE_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From what the host gets to the steps of a transaction. */
 #include "workspace/promote/promote_link.h"
 

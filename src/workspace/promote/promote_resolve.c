@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a verdict to what the host gets: strategies, merged texts, and the loser kept. */
 #include "workspace/promote/promote_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which changes are promoted: all of the workspace's, or those asked for with what they cannot be without. */
 #include "workspace/promote/promote_link.h"
 

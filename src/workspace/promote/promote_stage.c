@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing the new objects of a step, whole subtrees too, and checking that they are what was decided on. */
 #include "workspace/promote/promote_link.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Directories that go: what the host has in them, and the sandbox never saw, must not go with them unsaid.
  *

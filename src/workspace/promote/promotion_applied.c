@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a promotion left on the host, noted when it was applied and compared before it is taken back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a promotion left on the host: noted after it was applied, compared before it is taken back. */
 #ifndef WORKSPACE_PROMOTION_APPLIED_H
 #define WORKSPACE_PROMOTION_APPLIED_H

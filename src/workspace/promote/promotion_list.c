@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of promotions, newest first. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotions that were cut short: finished or reversed as soon as their target can be worked on. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the host was made by a promotion or made again by an undo, written down as the base of what comes next. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Old promotions: what they replaced is no longer kept. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Promotions taken back. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories outside the store in which promotions were prepared. */
 #include "workspace/promote/staging_places.h"
 

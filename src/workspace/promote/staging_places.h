@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Directories outside the store in which promotions of the caller's were prepared, and wait for an undo.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing into the writable top of a sandbox from outside, in overlay's own format. */
 #include "workspace/promote/top.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing into the writable top of a sandbox from outside, in overlay's own format. Nobody may have it mounted. */
 #ifndef WORKSPACE_TOP_H
 #define WORKSPACE_TOP_H

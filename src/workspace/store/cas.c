@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contents by their sha256: written as a draft, named by what they turned out to be. */
 #include "workspace/store/cas.h"
 

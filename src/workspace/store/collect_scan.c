@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a file that could be ids or digests. */
 #include "workspace/store/collect_scan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a file that could be ids or digests: runs of letters and digits. */
 #ifndef WORKSPACE_COLLECT_SCAN_H
 #define WORKSPACE_COLLECT_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copying a whole top. */
 #ifndef WORKSPACE_COPY_H
 #define WORKSPACE_COPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A chain that grew too long, replaced by one layer that shows the same. */
 #include "workspace/store/snapshot.h"
 

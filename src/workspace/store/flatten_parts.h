@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories of a chain of layers as one: where each really lies, and which directory of the base still shows. */
 #ifndef WORKSPACE_FLATTEN_PARTS_H
 #define WORKSPACE_FLATTEN_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One directory looked up through all layers of a chain, as the kernel does it (ovl_lookup), with a base that is only
  * a path: which of its directories would be asked last.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers: their units, what is written down about them, and the chain they form. */
 #include "workspace/store/layer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers: what a sandbox wrote, one directory in overlay format per unit, immutable once sealed, but for the mark of a
  * renamed directory, which follows the host when that is promoted or taken back (promotion_redirect.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How layers are written down; for those who seal, fold and check them. */
 #ifndef WORKSPACE_LAYER_RECORD_H
 #define WORKSPACE_LAYER_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a sandbox began to look at the host's files anew, and until when its changes were listed: sbx/NAME/moments.
  *

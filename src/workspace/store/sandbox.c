@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Named sandboxes on disk: made, found, locked. */
 #include "workspace/store/sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Named sandboxes on disk: who they are, which layer they stand on, their writable top.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much room a sandbox takes: its top, and the layers it wrote itself. */
 #include "workspace/store/snapshot.h"
 

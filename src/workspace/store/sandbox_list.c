@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All sandboxes of a store: listed, removed, swept when their time is over, and how much room one takes. */
 #include "workspace/store/sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How sandboxes are written down: what never changes in `meta`, what does in `head`. */
 #include "workspace/store/sandbox_record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How sandboxes are written down, and what only the parts of the store do to them. */
 #ifndef WORKSPACE_SANDBOX_RECORD_H
 #define WORKSPACE_SANDBOX_RECORD_H

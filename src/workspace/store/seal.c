@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sealing: the steps in their order, each of which may be the last before a kill, and what finishes them. */
 #include "workspace/store/seal.h"
 

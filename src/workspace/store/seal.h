@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sealing: the writable top becomes a layer, and everything that goes with it happens or does not.
  *

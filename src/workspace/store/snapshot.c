@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots: names for layers, as a tree. */
 #include "workspace/store/snapshot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Save, rewind, branch: sealing the writable top as a layer, and moving pointers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moving between snapshots: back, aside, and onto today's host; and forgetting one. */
 #include "workspace/store/snapshot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What taking snapshots and moving between them share. */
 #ifndef WORKSPACE_SNAPSHOT_PARTS_H
 #define WORKSPACE_SNAPSHOT_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making layers last: one sync of the filesystem, then each says so. */
 #include "workspace/store/snapshot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store: opened, made on first use, and refused when it is not ours alone. */
 #include "workspace/store/store.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The store: where named sandboxes, their layers and what promotions need are kept on disk.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the store share among themselves: files, locks, the note of the next expiry, the worker. */
 #ifndef WORKSPACE_STORE_PARTS_H
 #define WORKSPACE_STORE_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What can wait: deleting, collecting garbage, syncing, by a process of its own that nobody waits for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The steps of a sandbox: a short list for whoever works in it, kept beside it in sbx/NAME/todo.
  *

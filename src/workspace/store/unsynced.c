@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids of layers the disk may not have yet: lines of one file, added to and taken out under its lock. */
 #include "workspace/store/unsynced.h"
 

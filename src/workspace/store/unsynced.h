@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids of layers the disk may not have yet: for who syncs. A layer's own record is what counts. */
 #ifndef WORKSPACE_UNSYNCED_H
 #define WORKSPACE_UNSYNCED_H

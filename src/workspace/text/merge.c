@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Three texts merged by lines: two scripts from the base are laid side by side.
  *

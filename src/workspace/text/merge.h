@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Three texts merged by lines; conflicts are data. `ours` is the host, `theirs` the sandbox. */
 #ifndef WORKSPACE_MERGE_H
 #define WORKSPACE_MERGE_H

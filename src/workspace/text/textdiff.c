@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two texts compared: lines into numbers, the search, and its marks into a list of hunks. */
 #include "workspace/text/textdiff.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines compared: linear-space Myers over hashed lines, with prefix and suffix trimmed and a cap on cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Equal lines get equal numbers, so that the search compares integers. */
 #include "workspace/text/textdiff_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stages of a comparison of lines, each in its file; nobody but textdiff.c calls them.
  *

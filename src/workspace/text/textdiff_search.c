@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shortest script between two lists of lines: Myers's search from both ends, in linear space.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hunks as the body of a unified diff. */
 #include "workspace/text/textdiff.h"
 

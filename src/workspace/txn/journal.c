@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The journal of a transaction: checksummed records, and finding the last whole one again. */
 #include "workspace/txn/journal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copying one object to a slot: content first, then attributes, owner, mode and times, in the order in which none undoes another. */
 #include "workspace/txn/stage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copying one object to a slot, complete: content with its holes, mode, owner, times, attributes. */
 #ifndef WORKSPACE_STAGE_H
 #define WORKSPACE_STAGE_H

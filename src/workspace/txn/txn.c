@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A transaction from its plan to DONE. */
 #include "base/own.h"
 #include "workspace/store/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transactions on a real tree: prepared beside it, committed by one record, applied by renames, taken back by the same
  * renames the other way.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bringing items over, forward or back, one rename each; and bringing them back when one fails. */
 #include "base/own.h"
 #include "workspace/disk/sys.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Before anything is written: whether the targets are what the plan saw, and whether they can be displaced at all. */
 #include "base/fd.h"
 #include "base/own.h"

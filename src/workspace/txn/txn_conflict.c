@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stopped a transaction, item by item, and the error that sums it up. */
 #include "workspace/txn/txn_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether an object still is what a transaction noted of it. */
 #include "workspace/txn/txn_parts.h"
 

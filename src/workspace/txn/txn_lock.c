@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One transaction at a time on a target: the lock is the target's own directory, so that nothing is left of it. */
 #include "workspace/txn/txn_lock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locks of transactions: one at a time on a target, and one process at a time on a transaction. */
 #ifndef WORKSPACE_TXN_LOCK_H
 #define WORKSPACE_TXN_LOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A transaction as records: what BEGIN, PLACE and OP hold, and reading them back. */
 #include "base/clock.h"
 #include "base/own.h"

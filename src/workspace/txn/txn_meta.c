@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of directories, changed in place: mode, owner, times, extended attributes. */
 #include "base/own.h"
 #include "workspace/disk/sys.h"

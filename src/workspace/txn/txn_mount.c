@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts, as far as a transaction must tell them apart. */
 #include "workspace/txn/txn_mount.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts, as far as a transaction must tell them apart. */
 #ifndef WORKSPACE_TXN_MOUNT_H
 #define WORKSPACE_TXN_MOUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slots of a transaction that was taken back hold what it had brought. Where that was another name of a file of the host's,
  * the slot keeps nothing but a name, which the file's owner would wonder about: it is given up. A tree that was exchanged

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts a transaction is worked on by, file by file. */
 #ifndef WORKSPACE_TXN_PARTS_H
 #define WORKSPACE_TXN_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finishing or reversing what a killed process left. */
 #include "base/dir.h"
 #include "base/own.h"

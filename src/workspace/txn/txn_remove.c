@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening what an earlier process left of a transaction, and removing all of it. */
 #include "base/own.h"
 #include "workspace/store/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two renames a transaction is made of, on filesystems that know renameat2's flags and on those that do not. */
 #include "workspace/txn/txn_rename.h"
 

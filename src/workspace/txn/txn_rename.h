@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two renames a transaction is made of, on filesystems that know renameat2's flags and on those that do not. */
 #ifndef WORKSPACE_TXN_RENAME_H
 #define WORKSPACE_TXN_RENAME_H

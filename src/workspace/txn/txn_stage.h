@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the new object of a transaction's step is put, and where those of other steps are. */
 #ifndef WORKSPACE_TXN_STAGE_H
 #define WORKSPACE_TXN_STAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Targets that are exchanged whole: readers see all of the old tree or all of the new one.
  *

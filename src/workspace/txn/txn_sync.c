@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for the disk: what is staged, the journal, the directories that changed. */
 #include "base/own.h"
 #include "workspace/disk/sys.h"

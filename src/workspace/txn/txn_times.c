@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times of directories: undone, a transaction leaves them as it found them, where nobody else has changed anything since. */
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a transaction found on the disk is one of ours. */
 #include "workspace/txn/txn_trust.h"
 

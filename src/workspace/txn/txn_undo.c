@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Taking a finished transaction back, forgetting it. */
 #include "base/own.h"
 #include "workspace/disk/sys.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox sees at one path. */
 #include "workspace/view/view.h"
 

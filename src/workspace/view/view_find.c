@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A path of the view, name by name. */
 #include "base/own.h"
 #include "workspace/view/view_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sandbox's layers, opened for reading. */
 #include "base/own.h"
 #include "workspace/view/view_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories of a view as lists of real ones: what lookups and walks share. Private to view and delta. */
 #ifndef WORKSPACE_VIEW_PARTS_H
 #define WORKSPACE_VIEW_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One name in one real directory, seen with an overlay's eyes. */
 #include "base/own.h"
 #include "workspace/disk/lower.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units of a stack of layers, and their directories at the root. */
 #include "base/own.h"
 #include "workspace/disk/lower.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One name looked up through the layers, as the kernel does it (ovl_lookup).
  *

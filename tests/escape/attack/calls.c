@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel surface, part one: system calls that must be refused by number (A001 to A015, A026 to A029). */
 #include "probe.h"
 #include "numbers.h"

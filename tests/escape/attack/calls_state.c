@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel surface, part two: system calls on the state of the machine and of other processes (A013 to A029). */
 #include "numbers.h"
 #include "probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The empty network: connections and datagrams to anywhere (A096 to A098). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filesystem isolation, part one: every way to change a file that lies in the host's tree (A032, A035, A175). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel surface, part three: attacks on the filter itself (A015, A023, A024, A030, A031). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel surface, part four: what a process is, and what it can become (A001, A023, A024). */
 #include "probe.h"
 

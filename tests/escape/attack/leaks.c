@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Information leaks: sockets, shared memory, processes and keys of the host (A055, A061, A065). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Terminal, signals, life cycle: processes that will not go, or lie about how they went (A067 to A078). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attack: one small program per attack in a single static file, `attack NAME ARGS`; `attack bare` is the control. */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of system calls that the headers of older distributions lack; the same on every 64-bit machine. */
 #ifndef ESCAPE_NUMBERS_H
 #define ESCAPE_NUMBERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filesystem isolation, part three: the shared page cache, whole-filesystem calls, device nodes (A035, A053). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filesystem isolation, part two: ways out of the root, descriptors, devices, mounts, masks (A036 to A053). */
 #include "probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reporting of attacks, and tries made in a child of their own. */
 #include "probe.h"
 

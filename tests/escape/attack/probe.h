@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How attacks report what they got: one line per probe, "name<TAB>OK", an errno's or a signal's name. */
 #ifndef ESCAPE_PROBE_H
 #define ESCAPE_PROBE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resources, part two: descriptors, disk, inodes, output, priorities, quotas of the kernel (A083 to A093). */
 #include "probe.h"
 

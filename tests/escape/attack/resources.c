@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resources, part one: memory of each kind, processes, threads (A079, A080, A082, A092). */
 #include "probe.h"
 

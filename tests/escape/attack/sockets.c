@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel surface, part five: socket families, netlink, socket options, ioctls, connections (A016 to A022, A096 to A098). */
 #include "probe.h"
 

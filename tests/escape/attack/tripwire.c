@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tripwire in front of destructive payloads: they act only where everything says "inside the clone". */
 #include "probe.h"
 

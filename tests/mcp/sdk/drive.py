@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives a server with the official Python client, of whichever line is on the path: steps in, answers out, as JSON.
 
 The first line of clients shakes hands; the second finds out by itself what the server speaks. Their user says yes to whatever
