@@ -42,7 +42,6 @@ struct settings {
 	char *net;		 /* none, loopback, allow */
 	char *scan;		 /* off, warn, enforce */
 	char *require_signature; /* true, false */
-	char *protect_base;	 /* true, false */
 	char *home;		 /* tools (allow-list), full */
 	char *workspace_secrets; /* show, mask */
 	char *splice;		 /* off, on */

@@ -73,7 +73,6 @@ static const struct ladder ladders[] = {
 	{ "net", { "allow", "loopback", "none" }, 2 },
 	{ "scan", { "off", "warn", "enforce" }, 0 },
 	{ "require-signature", { "false", "true" }, 0 },
-	{ "protect-base", { "false", "true" }, 0 },
 	{ "home", { "full", "tools" }, 1 },
 	{ "workspace-secrets", { "show", "mask" }, 0 },
 	{ "splice", { "on", "off" }, 1 },

@@ -34,7 +34,7 @@ static bool is_dir(enum type type)
 /* What a side writes into what it makes; also its child's name, the link's target. */
 static const char *mark_of(enum side side)
 {
-	static const char *const marks[] = { "old", "sandbox", "host" };
+	static const char *const marks[] = { "old", "sandbox", "real" };
 
 	return marks[side];
 }
@@ -279,7 +279,7 @@ static void expected(const struct cell *cell, bool theirs, struct str *out)
 	if (was_dir && is_dir(host) && !(takes_sandbox && cell->sandbox == OPAQUE))
 		str_add(out, " old");
 	if (is_dir(cell->host) && !(theirs && is_about_unseen(cell)))
-		str_add(out, " host");
+		str_add(out, " real");
 	if (takes_sandbox)
 		str_add(out, " sandbox");
 }

@@ -32,7 +32,6 @@ static void test_table(void)
 		"net",
 		"scan",
 		"require-signature",
-		"protect-base",
 		"home",
 		"hide",
 		"workspace-secrets",

@@ -9,7 +9,6 @@
 #include "app/run/execute.h"
 #include "app/sandbox/owner.h"
 #include "app/config/profile_load.h"
-#include "app/sandbox/protect.h"
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
 #include "app/sandbox/sandbox_parts.h"
@@ -136,8 +135,6 @@ static int plan_once(const struct request *request, struct plan_context *around,
 	status = plan_context_read(request, around, err) < 0
 			 ? -1
 			 : execute_plan(&trial, around, ret_spec, &settings, err);
-	if (status == 0)
-		status = protect_check(&settings, err);
 	if (status == 0)
 		status = secrets_read(&ret_spec->secrets, &secrets, err);
 	secrets_done(&secrets);
@@ -309,13 +306,11 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	with_profile.kept_profile = profile;
 	if (plan_context_read(request, &around, err) < 0 ||
 	    execute_plan(request, &around, &spec, &settings, err) < 0 ||
-	    protect_check(&settings, err) < 0 ||
 	    make(&place, request, &create, &around, &spec, err) < 0)
 		return -1;
 	if (sandbox_relock(&place.sandbox, SANDBOX_SHARED, err) < 0 ||
 	    sandbox_lay(&place.sandbox, &spec, err) < 0 ||
-	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0 ||
-	    protect_start(&settings, &place.sandbox, getpid(), err) < 0)
+	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
 		return -1;
 	status = execute_spec(&spec, &how, ret_result, err);
 	moments_add_left(place.sandbox.dir_fd, clock_now_ns());

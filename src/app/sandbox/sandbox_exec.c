@@ -11,7 +11,6 @@
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
 #include "app/config/profile_load.h"
-#include "app/sandbox/protect.h"
 #include "app/sandbox/sandbox_card.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/sandbox_patterns.h"
@@ -87,8 +86,6 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 	if (execute_plan(&memory->request, &memory->around, &memory->spec, &memory->settings, err) <
 	    0)
 		return -1;
-	if (protect_check(&memory->settings, err) < 0)
-		return -1;
 	memory->spec.resident = true;
 	return sandbox_lay(sandbox, &memory->spec, err);
 }
@@ -151,16 +148,8 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
 		return -1;
 	options.listen_fd = listen_fd;
-	pid_t keeper = keeper_start(&options, err);
-
-	if (keeper < 0)
+	if (keeper_start(&options, err) < 0)
 		return -1;
-	if (protect_start(&memory->settings, sandbox, keeper, err) < 0) {
-		/* The next command would find it, and run unprotected. */
-		(void)kill(keeper, SIGKILL);
-		(void)waitpid(keeper, NULL, 0);
-		return -1;
-	}
 	*ret_fd = fd_take(&fd);
 	return 0;
 }

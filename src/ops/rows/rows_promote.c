@@ -85,7 +85,6 @@ static const struct op_param try_params[] = {
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
 	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
-	{ .name = "protect-base", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = "yes",
 	  .letter = 'y',
 	  .kind = PARAM_SWITCH,

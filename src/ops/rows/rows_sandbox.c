@@ -22,9 +22,6 @@ static const struct op_param create_params[] = {
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "exec in it only files whose signature holds (see aisbx sign)" },
-	{ .name = "protect-base",
-	  .kind = PARAM_SWITCH,
-	  .help = "keep what its changes start from, whoever edits that when (root only)" },
 	{ .name = NULL },
 };
 

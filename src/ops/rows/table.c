@@ -54,10 +54,6 @@ static const struct op_param run_params[] = {
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "run only a file whose signature holds (see aisbx sign)" },
-	{ .name = "protect-base",
-	  .kind = PARAM_SWITCH,
-	  .help = "with --keep: keep what changes start from, whoever edits that when (root "
-		  "only)" },
 	{ .name = NULL },
 };
 

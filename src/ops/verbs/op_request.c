@@ -43,8 +43,6 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	}
 	if (op_arg_switch(call, "require-signature"))
 		request.flags.require_signature = xstrdup("true");
-	if (op_arg_switch(call, "protect-base"))
-		request.flags.protect_base = xstrdup("true");
 	request.profile = copy_arg(call, "profile");
 	request.workspace = copy_arg(call, "workspace");
 	request.trace_id = copy_arg(call, "trace");

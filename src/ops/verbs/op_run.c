@@ -158,10 +158,6 @@ int op_run_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "--batch-time is for --batch: use --time");
 	if (op_request(call, &request, err) < 0)
 		return -1;
-	if (!keep && request.flags.protect_base)
-		return error_set(err, ERROR_USAGE,
-				 "--protect-base is for what is kept: a run that is thrown away "
-				 "has nothing to promote; add --keep NAME");
 	if (keep)
 		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
 	else
