@@ -5,10 +5,10 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "app/doctor/bench_parts.h"
+#include "app/run/own_program.h"
 
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -35,31 +35,6 @@ void bench_check(struct bench *bench, const char *group, const char *name, const
 	bench->held += strcmp(state, "held") == 0;
 	bench->broken += strcmp(state, "broken") == 0;
 	bench->skipped += strcmp(state, "skipped") == 0;
-}
-
-/*
- * This is aisbx-full, but what people start is aisbx: two folders up and into bin when installed,
- * the same folder in a build tree.
- */
-static char *find_program(void)
-{
-	static const char *const places[] = { "/../../bin/aisbx", "/aisbx" };
-	char dir[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-	char *slash;
-
-	if (len <= 0)
-		return xstrdup("aisbx");
-	dir[len] = '\0';
-	slash = strrchr(dir, '/');
-	*slash = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		owned(free_ptr) char *path = xasprintf("%s%s", dir, places[i]);
-
-		if (access(path, X_OK) == 0)
-			return ptr_take(&path);
-	}
-	return xstrdup("aisbx");
 }
 
 static const char *variable(const struct bench *bench, const char *name)
@@ -131,7 +106,9 @@ int engine_bench(const struct bench_options *options, struct value **ret_answer,
 	owned(value_release) struct value *answer = value_new_map();
 	owned(bench_release) struct bench bench = { .options = options };
 
-	bench.program = options->program ? xstrdup(options->program) : find_program();
+	bench.program = options->program ? xstrdup(options->program) : own_program();
+	if (!bench.program)
+		bench.program = xstrdup("aisbx");
 	bench.starts = value_set(answer, "starts", value_new_list());
 	bench.builds = value_set(answer, "builds", value_new_list());
 	bench.checks = value_set(answer, "checks", value_new_list());

@@ -7,6 +7,7 @@
 /* In aisbx-full only: see table.c. The first is a face itself, in front. */
 #pragma weak op_mcp_run
 #pragma weak op_files_run
+#pragma weak op_hook_run
 
 static const struct op_param mcp_params[] = {
 	{ .name = "profile",
@@ -85,4 +86,39 @@ const struct op files_row = {
 		"  echo hello | aisbx files write fix-1 notes/today.txt\n"
 		"  aisbx files edit fix-1 Makefile --old -O2 --new -O3\n",
 	.run = op_files_run,
+};
+
+static const struct op_param hook_params[] = {
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "of the session's sandbox, when it is made; default dev" },
+	{ .name = "pass-tool",
+	  .kind = PARAM_LIST,
+	  .metavar = "TOOL",
+	  .help = "let this tool of the agent through, although aisbx does not know it; may be "
+		  "repeated" },
+	{ .name = NULL },
+};
+
+const struct op hook_row = {
+	.name = "hook",
+	.usage = "claude-code|codex [-- COMMAND]",
+	.words = "claude-code|codex",
+	.summary = "answer a coding agent's hook: its commands run in its session's sandbox",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY | OP_COMMAND | OP_WORDS,
+	.params = hook_params,
+	.help = "Reads the agent's JSON on standard input. A shell command becomes exec in the\n"
+		"session's own sandbox, made at its first use in the session's directory. Files\n"
+		"are read, written and edited in the sandbox where the agent can be given the\n"
+		"answer; other tools that reach files are refused. What is not understood is\n"
+		"refused, with exit status 2. The end of a session asks for a promotion.\n"
+		"\n"
+		"With -- COMMAND, one word, the command runs at once: what a program named by\n"
+		"CLAUDE_CODE_SHELL_PREFIX does with its argument.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx hook claude-code < pre-tool-use.json\n"
+		"  aisbx hook claude-code -- 'make test'\n",
+	.run = op_hook_run,
 };
