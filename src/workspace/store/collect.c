@@ -2,9 +2,9 @@
 /*
  * Garbage: layers and contents nothing refers to any more.
  *
- * What refers to them are small text files: heads, intents, snapshots, base identities, records of promotions. They
- * are not understood but searched for words that look like an id or a digest, so that one which is damaged, or of a
- * kind this file never heard of, still keeps what it names.
+ * What refers to them are small text files: heads, intents, snapshots, base identities, records of promotions. They are
+ * not understood but searched for words that look like an id or a digest, so that one which is damaged, or of a kind
+ * unknown to this file, still keeps what it names.
  */
 #include "workspace/store/snapshot.h"
 
@@ -182,7 +182,7 @@ static void drop_layers(struct collection *all)
 	}
 }
 
-/* What somebody was making who was killed: with the store to ourselves nobody is at it any more. */
+/* Leftovers of killed processes: under the exclusive lock none of them can still be at work. */
 static void drop_drafts(struct collection *all, const char *place)
 {
 	owned(dir_close) DIR *dir = dir_open(all->store->fd, place);

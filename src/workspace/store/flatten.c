@@ -63,7 +63,7 @@ static int copy_file(int from_dir, const char *name, const struct stat *st, int 
 	return copy_attributes(from, st, to, NULL);
 }
 
-/* Says what the kernel must not take for granted: that the base's directory of the same place shows through. */
+/* Marks explicitly that the base's directory at the same place shows through, which the kernel does not assume here. */
 static int mark(const struct folding *folding, const struct flat_dir *parent,
 		const struct flat_dir *dir, const char *name, int fd)
 {

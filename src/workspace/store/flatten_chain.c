@@ -253,7 +253,7 @@ void flatten_new(const struct store *store)
 	/* Until it is noted beside the other, a twin would pass for garbage. */
 	if (store_relock(&held, &err) < 0)
 		return;
-	/* Listed only now: who seals goes on while somebody waits for the lock. */
+	/* List only now: seals went on while this process waited for the lock. */
 	(void)unsynced_list(store, &ids, &err);
 	for (size_t i = 0; i < ids.count; i++) {
 		if (layer_meta_read(store, ids.items[i], &meta, &err) == 0 &&

@@ -84,7 +84,7 @@ const char *flat_mark_name(const struct flat_unit *unit, const char *key, char b
 	return buffer;
 }
 
-/* What directory FD says of the layers below it; PART_LEN and REST as for redirect_apply. */
+/* How directory FD refers to the layers below it; PART_LEN and REST as for redirect_apply. */
 static int read_marks(struct seeking *at, int fd, size_t part_len, size_t rest)
 {
 	char value[REDIRECT_MAX], key[64];

@@ -44,7 +44,7 @@ struct layer_units {
 /* The units of the layer (or writable top) at DIR_FD; those it does not list are not there. */
 int layer_units_read(int dir_fd, struct layer_units *ret_units, struct error *err);
 void layer_units_done(struct layer_units *units);
-/* Adds a record unless it is there. By whoever mounts the unit, before anything is written to it. */
+/* Adds a record unless it is there. Called by the process that mounts the unit, before anything is written to it. */
 int layer_units_add(int dir_fd, const char *path, struct error *err);
 
 struct layer_meta {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How layers are written down; for those who seal, fold and check them. */
+/* The records of layers, for sealing, folding and checking them. */
 #ifndef WORKSPACE_LAYER_RECORD_H
 #define WORKSPACE_LAYER_RECORD_H
 

@@ -282,8 +282,8 @@ static int lock_exclusive(struct sandbox *sandbox, struct error *err)
 }
 
 /*
- * A seal that is still noted while we hold a lock was interrupted: whoever seals holds it exclusively. Whoever else
- * shares it now is about to finish the seal, too, so waiting for them is short.
+ * A seal that is still recorded while we hold a lock was interrupted, because sealing holds the lock exclusively. Other
+ * processes that share the lock now are about to finish the seal, too, so the wait is short.
  */
 static int lock_shared(struct sandbox *sandbox, struct error *err)
 {

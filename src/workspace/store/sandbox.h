@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Named sandboxes on disk: who they are, which layer they stand on, their writable top.
+ * Named sandboxes on disk: identity, the layer they stand on, their writable top.
  *
  *   sbx/NAME/meta     what does not change: id, when made, owner, workspace, root mode, settings
  *   sbx/NAME/head     the layer it stands on, "" for the base; with when and in which boot the base was taken, and
@@ -33,9 +33,9 @@
 struct sandbox {
 	const struct store *store; /* borrowed */
 	char name[SANDBOX_NAME_MAX + 1];
-	int dir_fd;  /* sbx/NAME */
-	int lock_fd; /* -1 while not locked */
-	int freeze_fd; /* whoever writes to the top is halted as long as this is open; -1: nobody is */
+	int dir_fd;    /* sbx/NAME */
+	int lock_fd;   /* -1 while not locked */
+	int freeze_fd; /* writers to the top are stopped while this is open; -1: none are */
 
 	char id[LAYER_ID_SIZE]; /* distinguishes it from an earlier one of the same name */
 	uint64_t created_ms;
@@ -77,8 +77,8 @@ int sandbox_make(const struct store *store, const struct sandbox_make *make,
 enum sandbox_lock { SANDBOX_UNLOCKED, SANDBOX_SHARED, SANDBOX_EXCLUSIVE };
 
 /*
- * Opens by name; ERROR_NOT_FOUND says the nearest name. An expired one is not found. With a lock, a seal that was
- * interrupted is finished first. SANDBOX_EXCLUSIVE fails at once with ERROR_CONFLICT when somebody uses it.
+ * Opens by name; ERROR_NOT_FOUND suggests the nearest name. An expired one is not found. With a lock, a seal that was
+ * interrupted is finished first. SANDBOX_EXCLUSIVE fails at once with ERROR_CONFLICT when it is in use.
  */
 int sandbox_open(const struct store *store, const char *name, enum sandbox_lock lock,
 		 struct sandbox *ret_sandbox, struct error *err);
@@ -96,13 +96,13 @@ bool sandbox_is_torn(const struct sandbox *sandbox, const char *boot_id);
 /* Names of those that are not expired, sorted. */
 int sandbox_list(const struct store *store, struct strv *ret_names, struct error *err);
 
-/* To the trash, whoever uses it must have been stopped before. */
+/* Moves it to the trash; its processes must have been stopped before. */
 int sandbox_remove(struct sandbox *sandbox, struct error *err);
 
 /* The same by name, for one whose files are damaged so that it cannot be opened. */
 int sandbox_discard(const struct store *store, const char *name, struct error *err);
 
-/* Moves expired ones that nobody uses to the trash; adds their names. Cheap when there is none. */
+/* Moves expired ones that are not in use to the trash; adds their names. Cheap when there is none. */
 void sandbox_sweep(const struct store *store, struct strv *removed);
 
 /* Opens (making it where absent) the writable top. */

@@ -18,7 +18,7 @@
 
 #define BUSY_RETRY_MS 1000u
 
-/* Only when it ends; nothing else of it is read. False when it cannot be told. */
+/* Reads only its expiry. False when that cannot be read. */
 static bool read_expiry(int list_fd, const char *name, uint64_t *ret_ms)
 {
 	struct error err = { .code = ERROR_NONE };
@@ -87,7 +87,7 @@ int sandbox_discard(const struct store *store, const char *name, struct error *e
 	return 0;
 }
 
-/* Whether nobody uses it: then it is held until *ret_fd is closed. */
+/* Whether it is not in use: then it is locked until *ret_fd is closed. */
 static bool claim(int list_fd, const char *name, int *ret_fd)
 {
 	owned(free_ptr) char *lock = xasprintf("%s/lock", name);
@@ -103,7 +103,7 @@ static bool claim(int list_fd, const char *name, int *ret_fd)
 
 struct sweep {
 	const struct store *store;
-	struct strv *removed; /* NULL: nobody wants to know */
+	struct strv *removed; /* may be NULL */
 	uint64_t now_ms, next_ms;
 	bool is_useful;
 };
@@ -129,7 +129,7 @@ static void sweep_one(struct sweep *sweep, int list_fd, const char *name)
 			strv_add(sweep->removed, name);
 		return;
 	}
-	/* Whoever uses it ends soon. */
+	/* Its user ends soon. */
 	if (sweep->now_ms + BUSY_RETRY_MS < sweep->next_ms)
 		sweep->next_ms = sweep->now_ms + BUSY_RETRY_MS;
 }

@@ -56,8 +56,8 @@ int sandbox_meta_parse(const char *bytes, size_t len, struct sandbox *sandbox, s
 }
 
 /*
- * The head is written over in place, which costs a tenth of making a file to replace it: always of one length, so that
- * it stays within a sector, and with a checksum, for who reads it while it is written.
+ * The head is written over in place, which costs a tenth of making a file to replace it: always of one length, so that it
+ * stays within a sector, and with a checksum, for concurrent readers.
  */
 void sandbox_head_format(const struct sandbox *sandbox, struct str *out)
 {
@@ -136,7 +136,7 @@ int sandbox_damaged(const struct sandbox *sandbox, struct error *err)
 	return error_context(err, "the sandbox '%s' cannot be used", sandbox->name);
 }
 
-/* Somebody may be writing it: what does not hold is read again. */
+/* It may be being written: read again when the checksum does not hold. */
 int sandbox_read_head(struct sandbox *sandbox, struct error *err)
 {
 	for (unsigned i = 0; i < HEAD_TRIES; i++) {

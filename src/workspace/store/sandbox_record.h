@@ -18,7 +18,7 @@ void sandbox_record_done(struct sandbox *sandbox);
 /* The host as it is now becomes the base. */
 int sandbox_take_base(struct sandbox *sandbox, struct error *err);
 
-/* Says that a record could not be read, for the reason in ERR. */
+/* Completes ERR: the record could not be read. */
 int sandbox_damaged(const struct sandbox *sandbox, struct error *err);
 
 int sandbox_read_head(struct sandbox *sandbox, struct error *err);

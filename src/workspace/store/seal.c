@@ -191,7 +191,7 @@ static int move_touched(const struct sandbox *sandbox, const char *place, struct
 	return 0;
 }
 
-/* From the moved top on; each step may have been done before. The overlay's scratch in it is left to who syncs. */
+/* From the moved top on; each step may have been done before. The overlay's scratch in it is left to the sync. */
 static int finish(struct sandbox *sandbox, const struct seal *seal, int pending_fd,
 		  struct error *err)
 {

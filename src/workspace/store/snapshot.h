@@ -19,7 +19,7 @@
 #define SNAPSHOT_BASE "base" /* stands for the host itself wherever a snapshot is named */
 
 struct snapshot {
-	char name[SNAPSHOT_NAME_MAX + 1];   /* "s1", "s2"; "auto1" for those nobody asked for */
+	char name[SNAPSHOT_NAME_MAX + 1];   /* "s1", "s2"; "auto1" for automatic ones */
 	char layer[LAYER_ID_SIZE];	    /* "" for the base */
 	char parent[SNAPSHOT_NAME_MAX + 1]; /* the snapshot it was made on; "" for none */
 	char *message;			    /* NULL for none */
@@ -50,7 +50,7 @@ void snapshot_done(struct snapshot *snapshot);
 int snapshot_list(const struct sandbox *sandbox, struct snapshots *ret_list, struct error *err);
 void snapshots_done(struct snapshots *list);
 
-/* ERROR_NOT_FOUND says the nearest name. */
+/* ERROR_NOT_FOUND suggests the nearest name. */
 int snapshot_find(const struct sandbox *sandbox, const char *name, struct snapshot *ret_snapshot,
 		  struct error *err);
 

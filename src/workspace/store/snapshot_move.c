@@ -16,8 +16,8 @@
 #define ANCESTORS_MAX 100000u
 
 /*
- * The last snapshot the user made on the way that led here. Automatic ones are passed by: the one a rollback made is
- * for who asks for it by name.
+ * The last snapshot the user made on the way that led here. Automatic ones are passed by: the one a rollback made must be
+ * asked for by name.
  */
 static int find_last_made(const struct sandbox *sandbox, struct snapshot *ret_snapshot,
 			  struct error *err)
@@ -180,7 +180,7 @@ int snapshot_refresh(struct sandbox *sandbox, struct error *err)
 	return stand_on(sandbox, &here, err);
 }
 
-/* Who was made on it was made on what it was made on; that first, so that no way back ever leads to nothing. */
+/* Re-parent the sandboxes made on it first, so that no parent ever dangles. */
 static int pass_on(struct sandbox *sandbox, const struct snapshot *gone, struct error *err)
 {
 	struct snapshots all;

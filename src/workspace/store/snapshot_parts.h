@@ -13,8 +13,8 @@ int snapshot_plan(const struct sandbox *sandbox, const struct snapshot_request *
 int snapshot_seal(struct sandbox *sandbox, struct seal *seal, struct error *err);
 
 /*
- * Folding takes as long as there are entries, so it happens behind the back of whoever snapped: a deep layer gets a twin
- * that shows the same alone, and the next seal stands on that.
+ * Folding takes as long as there are entries, so it happens in the background after a snap: a deep layer gets a twin that
+ * shows the same alone, and the next seal stands on that.
  */
 bool flatten_find_twin(const struct store *store, const char *lid, struct layer_meta *ret_twin);
 /* Makes twins of new layers that lie too deep. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making layers last: one sync of the filesystem, then each says so. */
+/* Making layers last: one sync of the filesystem, then a mark on each. */
 #include "workspace/store/snapshot.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 
 #define UNFINISHED_MS 60000u
 
-/* The overlay's scratch came along when the top was moved; it is of no use to anybody. */
+/* The overlay's scratch came along when the top was moved; it is of no further use. */
 static void drop_scratch(const struct store *store, const char *lid)
 {
 	struct error err = { .code = ERROR_NONE };
@@ -43,7 +43,7 @@ static int mark(const struct store *store, const char *lid, const char *boot_id,
 
 	*ret_done = true;
 	if (layer_meta_read(store, lid, &meta, err) < 0) {
-		/* Being sealed right now, or never finished: the next look will tell. */
+		/* Being sealed right now, or never finished: decided at the next look. */
 		*ret_done = id_run_epoch_ms(lid) + UNFINISHED_MS < clock_epoch_ms();
 		return 0;
 	}

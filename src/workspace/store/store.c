@@ -37,7 +37,7 @@ static int make_parents(const char *path, struct error *err)
 	return 0;
 }
 
-/* Somebody else's directory could change under us; one that others may enter would show what sandboxes hold. */
+/* A directory of another owner could change under us; one that others may enter would expose the sandboxes' contents. */
 static int check_ours(int fd, const char *path, struct error *err)
 {
 	struct stat st;
@@ -293,8 +293,8 @@ uint64_t store_next_expiry_ms(const struct store *store)
 }
 
 /*
- * Too early a time only costs a look around, too late a one would be wrong: a file made this instant says "now", and a
- * time is changed under the lock a sweep holds from before it lists to after it wrote.
+ * Too early a time only costs a look around, too late a one would be wrong: a file made this instant has the time "now",
+ * and a time is changed under the lock a sweep holds from before it lists to after it wrote.
  */
 int store_note_expiry(const struct store *store, uint64_t ms, struct error *err)
 {

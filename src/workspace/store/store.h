@@ -3,7 +3,7 @@
  * The store: where named sandboxes, their layers and what promotions need are kept on disk.
  *
  *   VERSION             format number
- *   lock                flock: exclusive for gc and removal of what is shared, shared for everybody else
+ *   lock                flock: exclusive for gc and removal of what is shared, else shared
  *   sbx/NAME/           one sandbox (sandbox.h)
  *   layers/LID/         sealed, immutable layers (layer.h)
  *   cas/xx/...          contents by sha256, mode 0400 (cas.h)
@@ -12,7 +12,7 @@
  *   artifacts/ID        build outputs that were saved (app/change/artifact.h)
  *   unsynced-layers     ids of layers the disk may not have yet; an index and no more
  *   next-expiry         its time of change is when the first sandbox ends
- *   trash/              renamed here, deleted later by somebody who has time
+ *   trash/              renamed here, deleted later by the store worker
  *
  * Mode 0700, hidden from every sandbox. Small files change by write, rename; they are synced only where a promise
  * depends on it (promotion, snap --durable): sealing must not wait for a disk that a stranger keeps busy.
@@ -36,11 +36,11 @@ struct store {
 int store_open(const char *path, struct store *ret_store, struct error *err);
 void store_close(struct store *store);
 
-/* Gives the lock up, for who stays: a keeper, a command that runs for hours. Pointers are changed with the lock only. */
+/* Gives up the lock, for processes that stay: a keeper, a command that runs for hours. Pointers are changed under the lock only. */
 void store_unlock(struct store *store);
 int store_relock(struct store *store, struct error *err);
 
-/* Renames NAME below DIR_FD into the trash; gone for everybody at once. ENOENT is no error. */
+/* Renames NAME below DIR_FD into the trash, which removes it at once for all processes. ENOENT is no error. */
 int store_trash(const struct store *store, int dir_fd, const char *name, struct error *err);
 
 /* Deletes what lies in the trash. BACKGROUND: by a detached process at idle priority; else here and now. */
@@ -50,7 +50,7 @@ void store_empty_trash(const struct store *store, bool background);
 int store_replace(int dir_fd, const char *name, const void *bytes, unsigned long len, bool durable,
 		  struct error *err);
 
-/* This boot's id, to tell what an earlier boot left unfinished. */
+/* This boot's id, to recognise what an earlier boot left unfinished. */
 int store_boot_id(char ret_id[static 37], struct error *err);
 
 #endif

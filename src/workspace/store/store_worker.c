@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can wait: deleting, collecting garbage, syncing, by a process of its own that nobody waits for.
+ * What can wait: deleting, collecting garbage, syncing, by a detached process.
  *
- * It is nobody's child and holds nothing of its caller but the store: a pipe it kept open would make a shell wait. A
- * lock says that one is at work; it gives the lock up before it looks for the last time, so that whoever saw it
- * locked may rely on that look.
+ * It is reparented to init and holds no descriptor of its caller but the store: a pipe left open would make a shell wait.
+ * A lock marks that one is at work; it is released before the last look for work, so that a process that saw it locked may
+ * rely on that look.
  */
 #include "workspace/store/store_parts.h"
 
@@ -61,7 +61,7 @@ static void pause_ms(unsigned ms)
 	(void)nanosleep(&rest, NULL);
 }
 
-/* Whoever asked for it still holds the store for a moment. */
+/* The process that asked for it still holds the store for a moment. */
 static void collect_when_asked(const struct store *store)
 {
 	struct store own = { .fd = store->fd, .lock_fd = -1 };
@@ -110,7 +110,7 @@ static void work(const struct store *store, int lock_fd)
 	}
 }
 
-/* Leaves the caller, and takes only what nobody else wants. */
+/* Detaches from the caller, at the lowest priority. */
 static void detach(const struct store *store, int lock_fd)
 {
 	const int keep[] = { store->fd, lock_fd };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of a sandbox: a short list for whoever works in it, kept beside it in sbx/NAME/todo.
+ * The steps of a sandbox: a short list for the agent or person working in it, kept beside it in sbx/NAME/todo.
  *
- * Lines of text and whether each is done, nothing more: they are shown, never run, and nobody inside sees the file.
+ * Lines of text and whether each is done, nothing more: they are shown, never run, and the file is not visible inside.
  * Snapshots and rollbacks leave the list alone; a fork begins with a copy.
  */
 #ifndef WORKSPACE_TODO_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids of layers the disk may not have yet: for who syncs. A layer's own record is what counts. */
+/* Ids of layers the disk may not have yet, for the next sync. A layer's own record is what counts. */
 #ifndef WORKSPACE_UNSYNCED_H
 #define WORKSPACE_UNSYNCED_H
 

@@ -62,7 +62,7 @@ int journal_open(int dir_fd, struct journal *ret_journal, struct str *ret_bytes)
 		errno = EINVAL;
 		return -1;
 	}
-	/* A checksum does not say who wrote it. */
+	/* A checksum proves integrity, not authorship. */
 	if (st.st_uid != geteuid() || (st.st_mode & 077) || st.st_nlink != 1) {
 		errno = EPERM;
 		return -1;

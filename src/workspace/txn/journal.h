@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The journal of a transaction: an append-only file of records {u32 length, u32 crc32c, u64 sequence, u8 type, body}, all
- * little-endian. What stands behind the last whole record is cut off: it was being written when somebody died.
+ * little-endian. What stands behind the last whole record is cut off: it was being written when the writer was killed.
  */
 #ifndef WORKSPACE_JOURNAL_H
 #define WORKSPACE_JOURNAL_H

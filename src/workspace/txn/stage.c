@@ -197,7 +197,7 @@ int stage_finish_directory(int dir_fd, const char *name, const struct stage_meta
 
 static int stage_node(int dir_fd, const char *name, dev_t dev, const struct stage_meta *meta)
 {
-	/* The umask must not have a say in it. The mode before the owner, who alone may change it. */
+	/* Set the mode explicitly, whatever the umask, and before the owner: afterwards only the new owner could. */
 	if (sys_mknodat(dir_fd, name, (meta->mode & S_IFMT) | 0600, dev) < 0 ||
 	    sys_fchmodat(dir_fd, name, meta->mode & 07777) < 0)
 		return -1;

@@ -32,7 +32,7 @@ int stage_directory(int dir_fd, const char *name, struct error *err);
 int stage_finish_directory(int dir_fd, const char *name, const struct stage_meta *meta,
 			   struct error *err);
 int stage_fifo(int dir_fd, const char *name, const struct stage_meta *meta, struct error *err);
-/* A device node, of the kind that META's mode says. */
+/* A device node, of the kind in META's mode. */
 int stage_device(int dir_fd, const char *name, dev_t dev, const struct stage_meta *meta,
 		 struct error *err);
 

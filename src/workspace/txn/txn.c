@@ -184,7 +184,7 @@ static int find_staged(const struct txn_stage *stage, size_t op, int *ret_fd,
 	return *ret_fd < 0 ? -1 : 0;
 }
 
-/* A file of the host's got another name, which its ctime tells: that is no change of anybody else's. */
+/* Linking a host file to another name changed its ctime: that was this transaction, not a concurrent edit. */
 static void forgive_link(const struct txn_stage *stage, const struct txn_identity *linked)
 {
 	struct txn *txn = stage->within;

@@ -12,8 +12,8 @@
  *                          parents synced                                     (sync D)
  *   DONE                   the slots now hold the old state: the undo record  (sync E)
  *
- * Killed or cut from power before COMMIT nothing happened; after it, recovery finishes or, when somebody changed a
- * target meanwhile, reverses; identities of inodes alone say which step was reached, so repeating is harmless.
+ * Killed or cut from power before COMMIT nothing happened; after it, recovery finishes or, when a target was changed
+ * meanwhile, reverses; inode identities alone show which step was reached, so repeating is harmless.
  */
 #ifndef WORKSPACE_TXN_H
 #define WORKSPACE_TXN_H
@@ -66,8 +66,8 @@ struct txn_plan {
 	size_t count;
 	uint64_t bytes; /* what staging will write, as far as known: must fit the free space */
 	/*
-	 * Called once, when the transaction's DIRECTORY exists and before anything is written to it: whoever recovers
-	 * after a crash must know where to look. May be NULL. Anything but 0 abandons the transaction.
+	 * Called once, when the transaction's DIRECTORY exists and before anything is written to it: recovery after a
+	 * crash must know where to look. May be NULL. Anything but 0 abandons the transaction.
 	 */
 	int (*begun)(const char *directory, void *cookie, struct error *err);
 	/*
@@ -134,8 +134,8 @@ enum txn_state {
 };
 
 /*
- * Finishes or reverses what a killed process left in DIRECTORY. *ret_state says how it stands now: TXN_NONE when it
- * never committed (and is removed), DONE, UNDONE, ABORTED, STUCK (both versions kept, said in words in ERR).
+ * Finishes or reverses what a killed process left in DIRECTORY. *ret_state is its state now: TXN_NONE when it never
+ * committed (and is removed), DONE, UNDONE, ABORTED, STUCK (both versions kept; ERR explains).
  */
 int txn_recover(const char *directory, enum txn_state *ret_state, struct error *err);
 

@@ -93,7 +93,7 @@ static int keep_time(const struct txn_item *item, bool forward, const struct end
 	txn_identity_of(at.fd, at.name, &there);
 	if (there.mtime_ns == came->mtime_ns)
 		return 0;
-	/* Who may not set it can live without. */
+	/* Best effort: not every caller may set it. */
 	if (sys_utimensat(at.fd, at.name, times, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM &&
 	    errno != EACCES)
 		return -1;

@@ -14,7 +14,7 @@
 
 #define SWAPS_MAX (64u << 10)
 
-/* Not a conflict, but a call that failed; errno says how. */
+/* Not a conflict, but a failed call; errno is set. */
 static const char trouble[] = "trouble";
 
 /* Why a directory could not be opened. */
@@ -180,7 +180,7 @@ static const char *check_destination(struct txn *txn, size_t index)
 	return directory_refuses(fd);
 }
 
-/* What is at an item's path; it counts as free when an earlier item takes it away. -1 with errno when it cannot be told. */
+/* What is at an item's path; it counts as free when an earlier item takes it away. -1 with errno when that cannot be determined. */
 static int look(struct txn *txn, size_t index, int fd, const char *name,
 		struct txn_identity *ret_got)
 {
@@ -271,7 +271,7 @@ int txn_check_plan(struct txn *txn, struct txn_result *result, struct error *err
 	return result->conflict_count ? txn_conflict_error(result, err) : 0;
 }
 
-/* As before staging: nobody touched it meanwhile. */
+/* As before staging: it has not been touched meanwhile. */
 static bool is_still(struct txn *txn, size_t index)
 {
 	const struct txn_item *item = &txn->items[index];
@@ -313,7 +313,7 @@ static bool meta_is(struct txn *txn, size_t index, const struct txn_attributes *
 	       got.gid == want->gid;
 }
 
-/* Whether an item is where the reversal takes it from. -1 with errno when it cannot be told. */
+/* Whether an item is where the reversal takes it from. -1 with errno when that cannot be determined. */
 static int is_as_left(struct txn *txn, size_t index)
 {
 	const struct txn_item *item = &txn->items[index];

@@ -32,7 +32,7 @@ static bool displaces_file(struct txn *txn, size_t index, bool forward, int *ret
 	return S_ISREG(there->mode) && txn_where(txn, index, false, ret_fd, ret_name) == 0;
 }
 
-/* An open file with a lease, or -1 with errno: EAGAIN when somebody has it open for writing. */
+/* An open file with a lease, or -1 with errno: EAGAIN when it is open for writing elsewhere. */
 static int lease(int dir_fd, const char *name)
 {
 	owned(fd_close) int fd =
@@ -40,7 +40,7 @@ static int lease(int dir_fd, const char *name)
 
 	if (fd < 0 && errno == EPERM)
 		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	/* The signal for a waiting writer is one that nobody minds; we ask instead. */
+	/* The lease is polled, so the signal for a waiting writer is one that is ignored by default. */
 	if (fd < 0 || fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
 		return -1;
 	return fd_take(&fd);

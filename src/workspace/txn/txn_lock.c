@@ -16,7 +16,7 @@
 
 bool txn_lock_own(int dir_fd)
 {
-	/* Filesystems that know no locks have no second user either, as far as we can tell. */
+	/* Filesystems without locks are assumed to have no second user. */
 	return flock(dir_fd, LOCK_EX | LOCK_NB) == 0 || errno == EOPNOTSUPP || errno == ENOSYS ||
 	       errno == EINVAL || errno == ENOLCK;
 }

@@ -9,7 +9,7 @@
 
 /* Opens the target's root, locked against other transactions; waits for them, not for ever. */
 int txn_lock_root(const char *path, int *ret_fd, struct error *err);
-/* Locks the transaction's own directory; false when somebody works on it. */
+/* Locks the transaction's own directory; false when another process works on it. */
 bool txn_lock_own(int dir_fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mounts, as far as a transaction must tell them apart. */
+/* Mounts, as far as a transaction must distinguish them. */
 #ifndef WORKSPACE_TXN_MOUNT_H
 #define WORKSPACE_TXN_MOUNT_H
 

@@ -22,7 +22,7 @@ bool txn_path_is_clean(const char *path);
 
 /* txn_identity.c */
 bool txn_is_same(const struct txn *txn, const struct txn_identity *a, const struct txn_identity *b);
-/* The same object, and nobody wrote to it or changed its mode or owner. */
+/* The same object, with unchanged content, mode and owner. */
 bool txn_is_unchanged(const struct txn *txn, const struct txn_item *item,
 		      const struct txn_identity *want, const struct txn_identity *got);
 /* What is at NAME is that, and so is everything below it. */
@@ -69,7 +69,7 @@ void txn_attributes_done(struct txn_attributes *meta);
 
 /* txn_times.c */
 void txn_times_note(struct txn_parent *parent, int fd);
-/* Before an undo: which directories nobody changed since. Afterwards: their times. */
+/* Before an undo: which directories are unchanged since. Afterwards: their times. */
 void txn_times_find(struct txn *txn);
 void txn_times_restore(struct txn *txn);
 
@@ -92,8 +92,8 @@ enum txn_standing {
 	STANDS_NEW,	    /* applied */
 	STANDS_OLD_CHANGED, /* not applied, and the target is not what it was: can only stay */
 	STANDS_NEW_CHANGED, /* applied, and changed since: can only stay */
-	STANDS_LOST,	    /* neither can be told */
-	STANDS_UNSEEN,	    /* could not be looked at; errno says why */
+	STANDS_LOST,	    /* neither can be determined */
+	STANDS_UNSEEN,	    /* stat failed; errno is set */
 };
 
 /* txn_standing.c */
@@ -109,7 +109,7 @@ int txn_settle(struct txn *txn, size_t item);
 int txn_apply_one(struct txn *txn, size_t item, bool forward);
 /*
  * Brings all items over that are not there yet, syncs; on failure brings those back that it moved. *ret_item is the one
- * that failed, or TXN_NONE_INDEX; *ret_stuck says that not all could be brought back.
+ * that failed, or TXN_NONE_INDEX; *ret_stuck: not all could be brought back.
  */
 int txn_apply_all(struct txn *txn, bool forward, size_t *ret_item, bool *ret_stuck);
 
@@ -117,14 +117,14 @@ int txn_apply_all(struct txn *txn, bool forward, size_t *ret_item, bool *ret_stu
 void txn_conflict_add(struct txn_result *result, const struct txn *txn, size_t item,
 		      const char *kind);
 void txn_conflict_add_path(struct txn_result *result, const char *path, const char *kind);
-/* What errno says about an item that could not be brought over; NULL when it is no conflict. */
+/* The conflict that errno means for an item that could not be brought over; NULL when it is none. */
 const char *txn_conflict_kind(const struct txn *txn, size_t item);
 int txn_conflict_error(const struct txn_result *result, struct error *err);
 
 /* txn_lease.c */
 /* Takes leases on what will be displaced; what is open for writing is a conflict. */
 void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result);
-/* Whether somebody waits to write to what item displaced. */
+/* Whether a writer waits for what the item displaced. */
 bool txn_lease_is_broken(const struct txn_item *item);
 void txn_lease_drop(struct txn *txn);
 

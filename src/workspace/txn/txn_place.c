@@ -54,7 +54,7 @@ static void spread_out(int fd)
 	(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-/* Makes NAME in BASE and locks it. Somebody who recovers may take it for a leftover before that: then again. */
+/* Makes NAME in BASE and locks it. A recovery may remove it as a leftover before it is locked: then try again. */
 static int make_locked(const char *base, const char *name, int *ret_base_fd)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
@@ -296,7 +296,7 @@ static int find_places(struct txn *txn, struct error *err)
 	return 0;
 }
 
-/* Slots that will lie in the tree itself are told first: nobody would find them otherwise. */
+/* Slots in the tree itself are journalled first: recovery could not find them otherwise. */
 static void log_beside(struct txn *txn, size_t index)
 {
 	const struct txn_item *item = &txn->items[index];

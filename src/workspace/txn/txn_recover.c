@@ -115,7 +115,7 @@ static int bring(struct txn *txn, bool forward, enum journal_type end, struct er
 		return error_errno(err, ERROR_HOST, "cannot %s '%s'",
 				   forward ? "finish" : "reverse",
 				   item == TXN_NONE_INDEX ? txn->directory : txn->items[item].path);
-	/* What was brought over before somebody died may not be on the disk. */
+	/* What was brought over before the kill may not be on the disk. */
 	if (sys_syncfs(txn->root_fd) < 0 || txn_log_end(txn, end) < 0)
 		return error_errno(err, ERROR_HOST, "cannot write the journal of '%s'",
 				   txn->directory);
@@ -210,8 +210,8 @@ int txn_recover(const char *directory, enum txn_state *ret_state, struct error *
 }
 
 /*
- * Whether the transaction NAME in BASE_FD may need something done; the cheap answer for the many that do not. -1 with errno
- * when it cannot be told.
+ * Whether the transaction NAME in BASE_FD may need something done; the cheap answer for the many that do not. -1 with
+ * errno when that cannot be determined.
  */
 static int is_unfinished(int base_fd, const char *name)
 {
@@ -225,7 +225,7 @@ static int is_unfinished(int base_fd, const char *name)
 	return last != JOURNAL_DONE && last != JOURNAL_UNDONE && txn_lock_own(fd);
 }
 
-/* Somebody else's, at work or gone meanwhile; or none at all. */
+/* Locked by another process, gone meanwhile, or no transaction. */
 static bool is_none_of_ours(const struct error *err)
 {
 	return err->code == ERROR_CONFLICT || err->code == ERROR_NOT_FOUND ||

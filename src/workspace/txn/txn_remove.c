@@ -99,7 +99,7 @@ int txn_place_open(struct txn *txn, const char *directory, struct error *err)
 	return read_journal(txn, err);
 }
 
-/* A slot in the tree itself that the journal tells of. 0 also when its directory is gone. */
+/* A slot in the tree itself that the journal names. 0 also when its directory is gone. */
 static int remove_told(struct txn *txn, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

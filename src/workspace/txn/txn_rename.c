@@ -13,7 +13,7 @@ static bool is_unknown(int errnum)
 	return errnum == EINVAL || errnum == ENOSYS || errnum == EOPNOTSUPP;
 }
 
-/* By link, which never replaces; directories have no links, and nobody but us puts things into a slot. */
+/* By link, which never replaces; directories have no links, and only this transaction writes to a slot. */
 static int free_by_hand(struct rename_end from, struct rename_end to)
 {
 	struct stat st;

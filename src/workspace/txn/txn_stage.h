@@ -12,7 +12,7 @@ struct txn_identity;
 struct txn_stage {
 	int fd;
 	const char *name;
-	/* Told by who stages: OBJECT of the host's, as it was before, has got another name here or below. NULL: nobody asks. */
+	/* Called while staging: OBJECT of the host, with its previous state, was linked here or below. May be NULL. */
 	void (*shares)(const struct txn_stage *stage, const struct txn_identity *object);
 	/*
 	 * Where the object of operation OP of the plan, staged before, lies: another name of it, or of what is below it, can

@@ -12,7 +12,7 @@ struct looked {
 	struct txn_identity path, to, slot, backup;
 };
 
-/* Whether errno says that a directory is not there any more, which is an answer; the rest is trouble. */
+/* Whether errno means that a directory is gone, which is an answer; everything else is an error. */
 static bool is_gone(void)
 {
 	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV;
@@ -39,7 +39,7 @@ static int look_at_path(struct txn *txn, size_t item, bool to, struct txn_identi
 	return txn_identity_of(fd, name, ret_identity);
 }
 
-/* 0, or -1 with errno when it cannot be told. */
+/* 0, or -1 with errno when it cannot be determined. */
 static int look(struct txn *txn, size_t item, struct looked *ret_looked)
 {
 	*ret_looked = (struct looked){ 0 };
@@ -68,7 +68,7 @@ bool txn_is_ours(const struct txn *txn, size_t item, const char *path,
 	return false;
 }
 
-/* Whether a path that should be free is taken by somebody else. */
+/* Whether a path that should be free is taken by something else. */
 static bool is_taken(const struct txn *txn, const struct txn_item *item, const char *path,
 		     const struct txn_identity *got)
 {

@@ -2,9 +2,9 @@
 /*
  * A transaction in memory.
  *
- * Both directions are the same work: forward brings the new state, back the old one. `is_new` of each item says where it
- * stands. Paths of an item are those of the tree after all items before it, so that a file can be replaced in a directory
- * that was moved; txn_where.c turns them into what is there now.
+ * Both directions are the same work: forward brings the new state, back the old one. `is_new` of each item is its
+ * position. Paths of an item are those of the tree after all items before it, so that a file can be replaced in a
+ * directory that was moved; txn_where.c turns them into what is there now.
  */
 #ifndef WORKSPACE_TXN_STATE_H
 #define WORKSPACE_TXN_STATE_H
@@ -53,7 +53,7 @@ struct txn_parent {
 	int fd;
 	bool is_touched;  /* to be synced */
 	int64_t mtime_ns; /* before the first change; 0: not known */
-	bool keeps_time;  /* nobody else changed anything in it since */
+	bool keeps_time;  /* unchanged by others since */
 	bool has_place;
 	uint32_t place; /* of its mount */
 	size_t next;	/* with the same hash */
@@ -67,7 +67,7 @@ struct txn_time {
 
 struct txn {
 	char *directory; /* absolute */
-	int dir_fd;	 /* locked as long as somebody works on it */
+	int dir_fd;	 /* locked while a process works on it */
 	int base_fd;	 /* the directory above */
 	int root_fd;	 /* of the target; locked */
 	int swapped_fd;	 /* the target, when the transaction is on the directory above */
@@ -78,7 +78,7 @@ struct txn {
 	char boot_id[37];
 	bool is_swap;		/* the item replaces the target directory itself */
 	bool is_same_boot;	/* device numbers mean the same */
-	enum journal_type last; /* the record that says how it stands */
+	enum journal_type last; /* the record of its state */
 	struct txn_place *places;
 	size_t place_count;
 	struct txn_item *items;

@@ -38,7 +38,7 @@ static int copy_attributes(int old_dir_fd, const char *old_name, int new_fd, con
 	return txn_meta_set(to, &meta);
 }
 
-/* A file of another owner cannot be linked by everybody; and no inode has links without end. */
+/* Not every caller may link another owner's file, and the number of links of an inode is limited. */
 static int copy_file(const struct walk_entry *entry, int new_fd)
 {
 	owned(fd_close) int from =
@@ -102,7 +102,7 @@ static int find_twin(const struct txn_stage *stage, size_t op, int *ret_fd,
 	return 0;
 }
 
-/* Nobody sees the sibling yet: operations are simply carried out. */
+/* The sibling is not visible yet: operations are carried out directly. */
 static int change_twin(struct swap *swap, const struct txn_op *op, struct error *err)
 {
 	const char *name, *other;

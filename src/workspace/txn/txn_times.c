@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of directories: undone, a transaction leaves them as it found them, where nobody else has changed anything since. */
+/* Times of directories: undone, a transaction leaves them as it found them, where nothing else has changed since. */
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
 
@@ -46,7 +46,7 @@ void txn_times_restore(struct txn *txn)
 			  .tv_nsec = parent->mtime_ns % 1000000000 },
 		};
 
-		/* For who may not, or has too many to keep them open, it is a matter of taste. */
+		/* Best effort: without permission, or with too many to keep open, the times stay. */
 		if (parent->keeps_time && parent->fd >= 0)
 			(void)sys_utimensat(parent->fd, NULL, times, 0);
 		parent->keeps_time = false;

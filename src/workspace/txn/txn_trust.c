@@ -59,8 +59,8 @@ int txn_check_names(const struct txn *txn, struct error *err)
 }
 
 /*
- * What the journal says it is about. One that exchanges a directory whole is on the directory above; killed before it
- * could say which, it has done nothing, to any of them.
+ * The target that the journal names. A transaction that exchanges a directory as a whole works on its parent; killed
+ * before it recorded which entry, it has changed nothing.
  */
 static char *target_of(const struct txn *txn, const char *target)
 {

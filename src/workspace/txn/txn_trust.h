@@ -2,9 +2,9 @@
 /*
  * Whether a transaction found on the disk is one of ours.
  *
- * A checksum says that a journal is whole, not who wrote it: directories beside a target can be reached by others who may
- * write there, and a repository can bring files of any name. So nothing is read that the caller does not own alone,
- * nothing is removed that is not named as a transaction names its own, and what the store knows is compared.
+ * A checksum proves that a journal is whole, not who wrote it: directories beside a target may be writable to others, and
+ * a repository can bring files of any name. So nothing is read that the caller does not own alone, nothing is removed that
+ * is not named as a transaction names its own, and what the store knows is compared.
  */
 #ifndef WORKSPACE_TXN_TRUST_H
 #define WORKSPACE_TXN_TRUST_H
@@ -22,8 +22,8 @@ bool txn_is_private(int fd);
 int txn_check_names(const struct txn *txn, struct error *err);
 
 /*
- * Whether the journal in DIRECTORY is about TARGET, as whoever recorded the promotion says; and with WAS_DONE, whether it
- * still says that it was committed. ERROR_DENIED: somebody else wrote it, or wrote to it.
+ * Whether the journal in DIRECTORY is about TARGET, as the record of the promotion says; and with WAS_DONE, whether it
+ * still holds the commit record. ERROR_DENIED: it is not ours, or was modified.
  */
 int txn_match(const char *directory, const char *target, bool was_done, struct error *err);
 

@@ -178,7 +178,7 @@ int txn_undo(const char *directory, const struct txn_check *check, struct txn_re
 	if (txn_open_locked(&txn, directory, err) < 0)
 		return -1;
 	state = txn_state_from(txn.last);
-	/* Recovery would remove what never began; whoever asks for an undo has seen it done. */
+	/* Recovery would remove a transaction that never began; an undo is asked for one that was done. */
 	if (state != TXN_NONE && state != TXN_PREPARED && txn_recover_locked(&txn, &state, err) < 0)
 		return -1;
 	if (state != TXN_DONE)
