@@ -41,7 +41,7 @@ static inline uint64_t clock_epoch_ms(void)
 
 /*
  * Nanoseconds by which the wall's clock is ahead of the time since boot: it grows or shrinks only when the clock is set.
- * Of several readings the one that took least counts, since whoever is interrupted between the two clocks reads a
+ * Of several readings the one that took least counts, since a process that is interrupted between the two clocks reads a
  * difference that is not there.
  */
 int64_t clock_offset_ns(void);

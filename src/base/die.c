@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a process whose state makes no sense. */
+/* Ends a process whose state is inconsistent. */
 #include "base/die.h"
 
 #include <signal.h>

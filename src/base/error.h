@@ -31,7 +31,7 @@ struct error {
 int error_set(struct error *err, enum error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What the C library says of an error number, whatever the locale; never NULL. No heap: safe between clone and exec. */
+/* The C library's text of an error number, whatever the locale; never NULL. No heap: safe between clone and exec. */
 const char *error_words(int errnum);
 
 /* As error_set, appending error_words(errno) and keeping errno in errnum. */

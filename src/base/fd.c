@@ -60,7 +60,7 @@ ssize_t fd_read_at(int fd, void *buffer, size_t size, off_t at)
 
 int fd_read_all(int fd, size_t limit, struct str *ret_text)
 {
-	/* No larger: a part of every start, where a page of the stack that nobody touched before costs as much as a call. */
+	/* No larger: a part of every start, where an untouched page of the stack costs as much as a call. */
 	char chunk[4096];
 
 	for (;;) {
@@ -88,7 +88,7 @@ int file_open(int dir_fd, const char *path, int flags, struct stat *ret_st)
 
 	if (fstatat(dir_fd, path, &st, no_follow) < 0)
 		return -1;
-	/* open() says better what is wrong with a link. */
+	/* open() gives a better error for a link. */
 	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {
 		fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 		if (fd < 0 || fstat(fd, &st) < 0)
@@ -233,8 +233,8 @@ ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_
 
 	*ret_count = 0;
 	/*
-	 * A peer that closes with messages of ours unread leaves a reset in front of its own last words; it is told once,
-	 * and the words are the better answer.
+	 * A peer that closes with messages of ours unread leaves a reset in front of its own last messages; it is reported
+	 * once, and the messages are the better answer.
 	 */
 	do {
 		got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);

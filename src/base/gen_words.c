@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes what this machine's C library says of each error number, for a program that is linked with another one. */
+/* Writes this machine's C library's text of each error number, for a program that is linked with another one. */
 #include <stdio.h>
 #include <string.h>
 

@@ -23,7 +23,7 @@ static int fill_random(unsigned char *bytes, size_t len, struct error *err)
 	return 0;
 }
 
-/* No I, L, O, U: nobody mistakes one for another when reading an id aloud. */
+/* No I, L, O, U: they are easily confused when an id is read aloud. */
 static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 void id_run_format(uint64_t epoch_ms, const unsigned char random[static ID_RUN_RANDOM],

@@ -34,7 +34,7 @@ static bool scan_opens(struct scan *scan, char c)
 	return true;
 }
 
-/* Before parsing, because the library recurses and tells no place for what it has parsed. */
+/* Before parsing, because the library recurses and gives no positions for what it has parsed. */
 static int check_bounds(const char *bytes, size_t len, const struct json_limits *limits,
 			struct error *err)
 {

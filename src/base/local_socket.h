@@ -11,7 +11,7 @@
  */
 int local_socket_listen(int dir_fd, const char *name, int waiting_max);
 
-/* Connects to it; blocks where whoever asks is to wait. -1 with errno: ENOENT or ECONNREFUSED when nobody listens. */
+/* Connects to it; blocks where the caller is to wait. -1 with errno: ENOENT or ECONNREFUSED when it has no listener. */
 int local_socket_connect(int dir_fd, const char *name);
 
 /* Whether the other end is this user's, whatever the modes of the directories above say. */

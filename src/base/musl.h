@@ -41,11 +41,11 @@ int statx(int dir_fd, const char *restrict path, int flags, unsigned int mask,
 	  struct statx *restrict ret_status);
 const char *strerrordesc_np(int number);
 
-/* Where the kernel, or who filters its calls, lacks faccessat2, musl's own says of every link and file that it is not there. */
+/* Where the kernel, or a filter, lacks faccessat2, musl's own reports every link and file as missing. */
 int musl_faccessat(int dir_fd, const char *path, int mode, int flags);
 #define faccessat musl_faccessat
 
-/* What the machine's own C library says of errors, by their numbers: both programs speak alike. */
+/* The machine's own C library's texts of errors, by number: both programs have the same. */
 #define MUSL_WORDS 134
 extern const char *const musl_words[MUSL_WORDS];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap of a program that is linked with musl. musl's own is made to be hard to attack, and gives memory back as soon as
- * it can: some fifty calls, and as many pages touched anew, in one start. Here sizes are powers of two, what is
- * freed waits for the next of its size, and only what is large goes back to the kernel: processes of the hot program end
- * soon, or hold little. One thread, like everything in it. Nothing is believed of a chunk whose seal is broken.
+ * The heap of a program that is linked with musl. musl's own is made to be hard to attack, and gives memory back as soon
+ * as it can: some fifty calls, and as many pages touched anew, in one start. Here sizes are powers of two, what is freed
+ * waits for the next of its size, and only what is large goes back to the kernel: processes of the hot program end soon,
+ * or hold little. One thread, like everything in it. A chunk whose seal is broken is not trusted.
  */
 #include "base/die.h"
 
@@ -43,7 +43,7 @@ static _Alignas(16) char first_arena[ARENA_SIZE];
 static char *arena = first_arena, *arena_end = first_arena + ARENA_SIZE;
 static struct waiting *waiting[MAPPED];
 
-/* What is freed twice, was never taken, or was written over is told by that; a copy of a head is none. */
+/* Detects chunks that are freed twice, were never allocated or were overwritten; a copied head does not pass. */
 static uint32_t seal_of(const struct chunk *chunk, uint32_t state)
 {
 	uint64_t mixed = ((uint64_t)(uintptr_t)chunk >> 4) * 0x9e3779b97f4a7c15u;
@@ -122,7 +122,7 @@ static void *take_new(uint32_t class)
 	return hand_out(chunk, size, class);
 }
 
-/* One that waits: what it says of the next is worth nothing unless it is what was put there. */
+/* One that waits: its link to the next is trusted only when it is what was stored there. */
 static void *take_waiting(uint32_t class)
 {
 	struct waiting *old = waiting[class];

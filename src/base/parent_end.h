@@ -7,7 +7,7 @@
 
 /*
  * In a child of PARENT, before anything that may take its time: SIG comes when that ends, and at once when it has ended
- * already, which a child that only asks the kernel would never hear of. PARENT must have been told before the fork.
+ * already, which the kernel's death signal alone would miss. PARENT must have been determined before the fork.
  */
 void parent_end_follow(pid_t parent, int sig);
 

@@ -45,7 +45,7 @@ bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms)
 	struct timespec up;
 	uint64_t began_ms;
 
-	/* One that nobody waited for has ended all the same. */
+	/* A zombie has ended all the same. */
 	if (state == 'Z' || state == 'X')
 		return false;
 	/* Where /proc hides others' processes there is no more to be known than that it exists. */

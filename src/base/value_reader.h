@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What whoever reads a tree of values needs: mistakes with their place, keys nobody knows. */
+/* Reading trees of values: errors with their place, unknown keys. */
 #ifndef BASE_VALUE_READER_H
 #define BASE_VALUE_READER_H
 

@@ -142,7 +142,7 @@ static int take_scalar(struct builder *builder, const yaml_event_t *event)
 	if (check_node(builder, &event->start_mark, event->data.scalar.anchor,
 		       event->data.scalar.tag) < 0)
 		return -1;
-	/* "\0" in quotes: everything behind it would be invisible to whoever reads C strings. */
+	/* "\0" in quotes: everything behind it would be invisible to readers of C strings. */
 	if (memchr(text, '\0', len))
 		return refuse(builder, &event->start_mark, "text holds a NUL byte");
 	if (wants_key(builder))
@@ -316,7 +316,7 @@ int yaml_read(const char *bytes, size_t len, const char *origin, enum yaml_scala
 		return -1;
 	if (!yaml_parser_initialize(&parser))
 		return error_set(err, ERROR_HOST, "%s: out of memory", origin);
-	/* Said, not guessed: a byte order mark cannot smuggle another encoding past the check above. */
+	/* The encoding is set, not guessed: a byte order mark cannot smuggle another encoding past the check above. */
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, len);
 	if (read_events(&builder, &parser) < 0)

@@ -33,7 +33,7 @@ static int fail(struct db *db, const char *what, struct error *err)
 	return error_set(err, ERROR_HOST, "history: %s: %s", what, sqlite3_errmsg(db->handle));
 }
 
-/* SQLite would make it readable to whoever the umask lets. */
+/* SQLite would leave its mode to the umask. */
 static int make_private(const char *path, struct error *err)
 {
 	owned(fd_close) int fd =
@@ -58,7 +58,7 @@ int db_open(const char *path, struct db **ret_db, struct error *err)
 		return -1;
 	}
 	(void)sqlite3_busy_timeout(db->handle, WAIT_MS);
-	/* A row only says what the spool said: after a power cut the last seconds may be folded again. */
+	/* A row only repeats the spool: after a power cut the last seconds may be folded again. */
 	if (db_execute(
 		    db,
 		    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF;",

@@ -22,7 +22,7 @@ void db_close(struct db *db);
 /* Runs statements without results. */
 int db_execute(struct db *db, const char *sql, struct error *err);
 
-/* A writing transaction: nobody else writes until it ends. */
+/* A writing transaction: it excludes other writers until it ends. */
 int db_begin(struct db *db, struct error *err);
 int db_commit(struct db *db, struct error *err);
 void db_rollback(struct db *db);

@@ -2,9 +2,9 @@
 /*
  * Folding: spool files into the database.
  *
- * A spool file is known by its inode and birth, not by its name: it keeps its place when it is retired, that is renamed
- * so that the next run begins a new one. Whoever appends holds a shared lock for as long as the file is open
- * (spool_open), so an exclusive lock says that nothing more will come.
+ * A spool file is known by its inode and birth, not by its name: it keeps its place when it is retired, that is renamed so
+ * that the next run begins a new one. Writers hold a shared lock for as long as the file is open (spool_open), so an
+ * exclusive lock proves that nothing more will come.
  */
 #include "history/fold.h"
 
@@ -118,7 +118,7 @@ static int fold_buffer(struct fold_statements *statements, const char *buffer, s
 	return 0;
 }
 
-/* One transaction: at most a chunk. *ret_more says whether there may be another. */
+/* One transaction: at most a chunk. *ret_more: there may be another. */
 static int fold_chunk(struct db *db, const struct spool_file *file, char *buffer, bool *ret_more,
 		      struct error *err)
 {
@@ -126,7 +126,7 @@ static int fold_chunk(struct db *db, const struct spool_file *file, char *buffer
 	uint64_t done, used;
 	ssize_t got;
 
-	/* Under the lock of the transaction: somebody else may have folded meanwhile. */
+	/* Under the lock of the transaction: another process may have folded meanwhile. */
 	if (read_done(db, file, &done, err) < 0)
 		return -1;
 	got = pread(file->fd, buffer, CHUNK, (off_t)done);
@@ -163,7 +163,7 @@ static int fold_file(struct db *db, const struct spool_file *file, struct error 
 	return 0;
 }
 
-/* A retired file that is folded to its end and that nobody holds is of no more use. */
+/* A retired file that is folded to its end and no longer held is removed. */
 static int drop_retired(struct db *db, int dir_fd, const char *name, const struct spool_file *file,
 			struct error *err)
 {

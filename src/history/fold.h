@@ -7,8 +7,8 @@
 
 /*
  * Folds every spool file of STATE_DIR as far as it has whole records; retires a spool that has grown large, removes
- * retired ones that are folded and that nobody can append to any more. Runs whose supervisor died without
- * a word become "killed".
+ * retired ones that are folded and have no writer any more. Runs whose supervisor died without an end record become
+ * "killed".
  */
 int fold_spools(struct db *db, const char *state_dir, struct error *err);
 

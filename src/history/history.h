@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The history: what the spool said, folded into tables that can be asked.
+ * The history: the spool's records, folded into tables for queries.
  *
- * Whoever reads folds first. A record is folded exactly once: how far a spool file was read stands in the same
- * database, changed by the same transaction that adds the rows; a crash in the middle undoes both.
+ * Every reader folds first. A record is folded exactly once: how far a spool file was read stands in the same database,
+ * changed by the same transaction that adds the rows; a crash in the middle undoes both.
  */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
@@ -36,7 +36,7 @@ int history_list(struct history *history, const struct history_filter *filter,
 		 struct value **ret_list, struct error *err);
 
 /*
- * One run by its id, or the beginning of it when that is one run's alone, among those of OWNER (NULL: anybody's).
+ * One run by its id, or the beginning of it when that is one run's alone, among those of OWNER (NULL: of all).
  * ERROR_NOT_FOUND, or ERROR_USAGE when several match.
  */
 int history_find(struct history *history, const char *id, const char *owner, char ret_id[static 27],
@@ -73,7 +73,7 @@ struct history_bounds {
 	uint64_t log_count;
 };
 
-/* Removes what is out of bounds, with its kept output; says what in {runs, logs, bytes}. */
+/* Removes what is out of bounds, with its kept output; reports {runs, logs, bytes}. */
 int history_trim(struct history *history, const struct history_bounds *bounds,
 		 struct value **ret_removed, struct error *err);
 

@@ -65,7 +65,7 @@ static int apply(struct db *db, struct error *err)
 	int64_t version;
 	char mark[48];
 
-	/* Somebody else may have been faster. */
+	/* Another process may have been faster. */
 	if (version_of(db, &version, err) < 0)
 		return -1;
 	for (; version < VERSION; version++) {

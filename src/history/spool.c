@@ -71,7 +71,7 @@ static int open_file(const char *path)
 		    0600);
 }
 
-/* Opens and holds it; 1 when whoever folds removed it in between: then there is a new one, or none. */
+/* Opens and holds it; 1 when a fold removed it in between: then there is a new one, or none. */
 static int open_held(const char *path, int *ret_fd, struct error *err)
 {
 	owned(fd_close) int fd = open_file(path);
@@ -79,7 +79,7 @@ static int open_held(const char *path, int *ret_fd, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open '%s'", path);
-	/* Shared with other runs; who folds takes it exclusively to know that nothing more will come. */
+	/* Shared with other runs; folding takes it exclusively to know that nothing more will come. */
 	if (flock(fd, LOCK_SH) < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "cannot look at '%s'", path);
 	if (!S_ISREG(st.st_mode))

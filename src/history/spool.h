@@ -13,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* EVENT: something that is no run, such as a decision of `guard`; its body says what in "event". */
+/* EVENT: something that is no run, such as a decision of `guard`; its body names it in "event". */
 enum spool_type { SPOOL_START = 1, SPOOL_END = 2, SPOOL_EVENT = 3 };
 
 #define SPOOL_RECORD_MAX (256u << 10)
 
 /*
- * Opens STATE_DIR/spool for appending, making the directory (0700) when it is missing. As long as the descriptor is
- * open the file is not removed, whoever folds it.
+ * Opens STATE_DIR/spool for appending, making the directory (0700) when it is missing. As long as the descriptor is open
+ * the file is not removed by a fold.
  */
 int spool_open(const char *state_dir, int *ret_fd, struct error *err);
 

@@ -164,7 +164,7 @@ static const char *caller_name(void)
 	return user && *user ? user : NULL;
 }
 
-/* HOME where it will do, else what passwd says. */
+/* HOME where it is usable, else the directory in passwd. */
 static void find_home(struct host *host, const char *passwd, bool needs_name)
 {
 	const char *home = getenv("HOME"), *user = caller_name();
@@ -206,10 +206,10 @@ static int read_places(struct host *host, const char *passwd, bool needs_name, s
 {
 	char cwd[PATH_MAX] = "";
 
-	/* Who looks after sandboxes may stand in a directory that is gone; what runs something needs one. */
+	/* Verbs that only manage sandboxes may be called in a removed directory; running something needs one. */
 	if (!getcwd(cwd, sizeof(cwd)) && errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "the current directory");
-	/* The kernel says so of a directory outside this process's root. */
+	/* The kernel's prefix for a directory outside this process's root. */
 	if (cwd[0] && cwd[0] != '/')
 		return error_set(err, ERROR_HOST,
 				 "the current directory cannot be reached by a path");

@@ -42,7 +42,7 @@ static uint64_t count_open_files(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
 }
 
-/* Filesystem types whose mounts can be idmapped; the kernel has the last word when launch tries. */
+/* Filesystem types whose mounts can be idmapped; the kernel decides when launch tries. */
 static bool is_idmappable(const char *fstype)
 {
 	static const char *const types[] = { "ext4",  "ext3",  "ext2", "xfs",  "btrfs",	   "f2fs",

@@ -42,8 +42,10 @@ struct host_cgroup {
 	char *pids_path;
 	char *cpu_path;
 	char *cpuacct_path; /* NULL also when it is the same hierarchy as cpu */
-	bool v2_is_own; /* v2_path is the caller's own group and holds nobody else: the supervisor
-			 * has to move to a leaf below it before controllers can be switched on */
+	bool v2_is_own;	    /*
+	 * v2_path is the caller's own group and holds no other process: the supervisor has to move to a leaf below it
+	 * before controllers can be switched on
+	 */
 };
 
 struct host {
@@ -76,8 +78,8 @@ void host_own_dirs(const struct host *host, const char *ret_dirs[static HOST_OWN
 int host_read(struct host *ret_host, struct error *err);
 
 /*
- * The mounts as they were last read, for a process that reads its facts again and again. They are read anew when the
- * kernel says that some have changed, and after a second: directories on the way to a mount are renamed without a word.
+ * The mounts as they were last read, for a process that reads its facts again and again. They are read again when the
+ * kernel reports a change, and after a second: renames of directories on the way to a mount are not reported.
  */
 struct host_memory {
 	struct host_mount *mounts;
@@ -99,7 +101,7 @@ int host_read_self(struct host *ret_host, struct error *err);
 int host_read_rest(struct host_memory *memory, struct host *host, struct error *err);
 void host_memory_done(struct host_memory *memory);
 
-/* Only who the caller is, where it stands, and its store and records, for whoever starts nothing. */
+/* Only who the caller is, where it stands, and its store and records, for verbs that start nothing. */
 int host_read_caller(struct host *ret_host, struct error *err);
 
 void host_done(struct host *host);

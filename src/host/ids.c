@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who calls: ids, privileges, and the range of host ids a root caller's sandbox is mapped to. */
+/* The caller: ids, privileges, and the range of host ids a root caller's sandbox is mapped to. */
 #include "base/fd.h"
 #include "base/own.h"
 #include "host/parts.h"
@@ -213,9 +213,8 @@ static bool is_initial_userns(void)
 }
 
 /*
- * Whether UID of this user namespace is the machine's root. Maps name ids of the next namespace out only, so a file
- * is asked that the machine's root owns everywhere. An id without a name here shows as the overflow id, which tells
- * nothing.
+ * Whether UID of this user namespace is the machine's root. Maps name ids of the next namespace out only, so a file is
+ * asked that the machine's root owns everywhere. An id without a name here shows as the overflow id, which proves nothing.
  */
 static bool is_root_of_machine(uid_t uid)
 {
@@ -230,7 +229,7 @@ int host_read_ids(struct host *host, const struct host_id_files *files, struct e
 
 	host->uid = getuid();
 	host->gid = getgid();
-	/* A setuid copy would lend its owner's rights to whoever calls it. */
+	/* A setuid copy would lend its owner's rights to every caller. */
 	if (geteuid() != host->uid || getegid() != host->gid)
 		return error_set(err, ERROR_DENIED,
 				 "started with borrowed rights (real uid %u, effective uid %u): "

@@ -29,7 +29,7 @@ int host_recall_mounts(struct host_memory *memory, struct host *host, struct err
 {
 	if (!holds(memory)) {
 		host_memory_done(memory);
-		/* Opened before they are read: what changes in between is heard of the next time. */
+		/* Opened before they are read: what changes in between is noticed the next time. */
 		memory->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 		memory->read_ns = clock_now_ns();
 		if (host_read_mounts(host, err) < 0) {

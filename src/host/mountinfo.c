@@ -295,7 +295,7 @@ static void look_at(struct host_mount *mount)
 	}
 	if (mount->class == MOUNT_KERNEL || is_below_kernel_dirs(mount->point))
 		return;
-	/* A mount that cannot be looked at (no search permission on the way) is seen by nobody inside either. */
+	/* A mount that cannot be looked at (no search permission on the way) is not visible inside either. */
 	if (fstatat(AT_FDCWD, mount->point, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		return;
 	mount->is_directory = S_ISDIR(st.st_mode);

@@ -22,7 +22,7 @@ int host_read_ids(struct host *host, const struct host_id_files *files, struct e
 /* First id of the range for a root caller; 0 when every range is taken. */
 uid_t host_pick_id_base(const struct host_id_files *files, unsigned choice);
 
-/* User name and home directory of UID as passwd says; NULL where it says nothing. */
+/* User name and home directory of UID from passwd; NULL where it has no entry. */
 void host_read_passwd(const char *passwd, uid_t uid, char **ret_user, char **ret_home);
 
 /* Fills user, home, cwd and our own directories from ENVIRON and passwd. */

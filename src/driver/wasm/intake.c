@@ -109,7 +109,7 @@ int intake_read(struct intake *intake, int fd)
 		if (got == 0)
 			return 0;
 		intake_take(intake, buffer, (size_t)got);
-		/* One that has said its end, or nonsense, is not read any further. */
+		/* After its end, or after malformed input, it is not read any further. */
 		if (intake->is_closed)
 			return 0;
 	}

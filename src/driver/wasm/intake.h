@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runner tells, as far as it is believed: bounded, in order, and only once. */
+/* The runner's report, as far as it is trusted: bounded, in order, and only once. */
 #ifndef DRIVER_WASM_INTAKE_H
 #define DRIVER_WASM_INTAKE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runner tells the driver, on a pipe: first, where it had to compile, the compiled module; at the end how it
- * went. The driver believes only that much: nothing that comes behind the end, no compiled module after the first, and
- * lengths only up to its own bounds.
+ * The runner's report to the driver, on a pipe: first, where it had to compile, the compiled module; at the end the
+ * outcome. The driver trusts no more than that: nothing after the end, no compiled module after the first, and lengths
+ * only up to its own bounds.
  */
 #ifndef DRIVER_WASM_REPORT_H
 #define DRIVER_WASM_REPORT_H
@@ -15,7 +15,7 @@ enum wasm_hand {
 	WASM_HAND_ENGINE,
 	WASM_HAND_REPORT,  /* the pipe; of a zygote the socket to its keeper */
 	WASM_HAND_MODULE,  /* in WASM_MODE_RUN its compiled form, else the module as it came */
-	WASM_HAND_LIBRARY, /* a folder; only where the argument says so */
+	WASM_HAND_LIBRARY, /* a folder; only where the argument asks for it */
 	WASM_HAND_COUNT
 };
 
@@ -50,10 +50,10 @@ enum wasm_report_kind { WASM_REPORT_COMPILED = 1, WASM_REPORT_END };
 
 enum wasm_outcome {
 	WASM_EXITED,  /* the exit status is the process's */
-	WASM_TRAPPED, /* told on standard error */
+	WASM_TRAPPED, /* shown on standard error */
 	WASM_OUT_OF_FUEL,
 	WASM_OUT_OF_TIME,
-	WASM_BAD_MODULE, /* the text says why; nothing of it ran */
+	WASM_BAD_MODULE, /* the text is the reason; nothing of it ran */
 	WASM_BAD_ENGINE, /* likewise */
 	WASM_STALE,	 /* the compiled form is not for this machine; nothing ran */
 };

@@ -3,8 +3,9 @@
  * The runner: a small program that runs one WebAssembly module, inside a sandbox like any other command.
  *
  * It is given the engine, the module and its compiled form as descriptors on read-only mounts, and sees of the sandbox's
- * files what the guest may see: the workspace. Order: limits and engine; the module (compiled here where nobody has yet,
- * before anything of it runs); the store; then the guest. It never returns from the guest to anything but its report.
+ * files what the guest may see: the workspace. Order: limits and engine; the module (compiled here if there is no compiled
+ * form yet, before anything of it runs); the store; then the guest. It never returns from the guest to anything but its
+ * report.
  */
 #include "driver/wasm/runner.h"
 
@@ -207,7 +208,7 @@ void runner_exit(struct runner *self, int status)
 	end(WASM_EXITED, status, "");
 }
 
-/* Does not end before it has become a run; what it says before that says that it cannot. */
+/* Does not end before it has become a run; a report before that means that it cannot. */
 static _Noreturn void start_python(void)
 {
 	struct error err = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runner's parts: what it was told to run, and with what. Private to the program. */
+/* The runner's parts: what to run, and with what. Private to the program. */
 #ifndef DRIVER_WASM_RUNNER_H
 #define DRIVER_WASM_RUNNER_H
 
@@ -66,9 +66,9 @@ struct runner {
 	struct runner_binding bindings[RUNNER_FUNCTIONS_MAX];
 	size_t binding_count;
 	const char **variables; /* of the guest, each behind WASM_ENV_MARK */
-	struct str boot;	/* what it is told about its run */
+	struct str boot;	/* the parameters of its run */
 	size_t boot_at;
-	bool is_booted; /* it has heard all of that */
+	bool is_booted; /* they have arrived in full */
 };
 
 /* Gives up what the runner needs no more, for every thread it starts from now on. 0, or -1 with errno. */
@@ -93,15 +93,15 @@ int runner_prepare(struct runner *runner, struct error *err);
 /* Those of our own environment that are meant for the guest, for our own WASI. */
 int runner_pick_variables(struct runner *runner, struct error *err);
 
-/* As runner_seal, for the fork that becomes a run: it starts nobody, and reaches nobody beside it. */
+/* As runner_seal, for the fork that becomes a run: it can start no process and reach none beside it. */
 int runner_seal_run(void);
 
 /* Its files are those of its view, and what its language brings along (-1: nothing). 0, or -1 with errno. */
 int runner_lock_files(int workspace_fd, int library_fd);
 
 /*
- * A zygote's life: says that it is ready, and forks for each run that is asked for. Returns in the children only, as the
- * run; -1 where it cannot be one.
+ * A zygote's life: reports that it is ready, and forks for each run that is requested. Returns in the children only, as
+ * the run; -1 where it cannot be one.
  */
 int runner_serve(struct runner *runner);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runner's module: mapped where its compiled form is at hand, else compiled here and told. */
+/* The runner's module: mapped where its compiled form is at hand, else compiled here and reported. */
 #include "driver/wasm/runner.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static const uint8_t *map_source(int fd, size_t *ret_size)
 	return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* Before anything of the guest runs: from here on nobody could tell whose words these are. */
+/* Before anything of the guest runs: once the guest runs, a report could be its own. */
 static void send_compiled(const struct runner *runner)
 {
 	struct wasm_report report = { .kind = WASM_REPORT_COMPILED };

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 /*
- * What `python -c CODE` and `python FILE` do, in a __main__ that looks as theirs. At the end what the interpreter's own
- * shutdown would do that somebody can see: exit functions, globals let go (which closes files), streams flushed; taking
- * apart the rest is left to the kernel. What was there before the fork is frozen, so that collecting is quick; and the
- * compiler has been at work once, since the first time takes it longer than most snippets.
+ * What `python -c CODE` and `python FILE` do, in a __main__ that looks as theirs. At the end it does what is visible of
+ * the interpreter's own shutdown: exit functions, globals let go (which closes files), streams flushed; taking apart the
+ * rest is left to the kernel. What was there before the fork is frozen, so that collecting is quick; and the compiler has
+ * been at work once, since the first time takes it longer than most snippets.
  */
 #define SCRIPT(imports)                                                                        \
 	"def boot():\n"                                                                        \
@@ -117,7 +117,7 @@ static const char script_with_numpy[] = SCRIPT("    import numpy\n");
 
 #define SANDBOX_VARIABLE "AISBX_SANDBOX="
 
-/* What the fork is told: the sandbox's name, then the arguments, NUL between. */
+/* The parameters of the fork: the sandbox's name, then the arguments, separated by NUL. */
 static void write_boot(struct runner *runner)
 {
 	const struct runner_job *job = &runner->job;
@@ -173,7 +173,7 @@ ssize_t runner_boot(struct runner *runner, void *to, size_t len)
 	len = len < left ? len : left;
 	memcpy(to, runner->boot.data + runner->boot_at, len);
 	runner->boot_at += len;
-	/* Nothing says that this was all. */
+	/* The input was cut short: it has no end mark. */
 	runner->is_booted = len == 0;
 	return (ssize_t)len;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the runner gives up before it touches a module: it never executes a program, opens a socket or looks into another
- * process, so whoever takes it over through a hole in the engine finds these shut, too. The sandbox's own filter stands
- * beside this one and checks the architecture.
+ * process, so an attacker who takes it over through a hole in the engine finds these shut, too. The sandbox's own filter
+ * stands beside this one and checks the architecture.
  */
 #include "driver/wasm/runner.h"
 
@@ -109,7 +109,7 @@ int runner_lock_files(int workspace_fd, int library_fd)
 	const uint64_t devices = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
 	owned(fd_close) int fd = -1;
 
-	/* Then the run has said that this layer is missing. */
+	/* Then the result already names this layer as missing. */
 	if (abi < 2)
 		return 0;
 	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0);

@@ -3,7 +3,8 @@
  * The runner as a zygote (zygote.h): waits with the engine loaded and the module mapped, and forks for each run.
  *
  * The zygote itself never runs anything a run brought along. Its children cannot trace it, for it is not dumpable, nor
- * leave anybody behind: they may not fork, and a zygote that finds somebody beside it ends, and its sandbox with it.
+ * leave a process behind: they may not fork, and a zygote that finds another process beside it ends, and its sandbox with
+ * it.
  */
 #include "driver/wasm/runner.h"
 
@@ -75,7 +76,7 @@ static int become_run(struct runner *runner, const struct zygote_message *asked,
 	struct runner_job *job = &runner->job;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* Not our parent's secrets: a supervisor who has to prepare a rename must be able to look. */
+	/* The child holds no secrets of its parent, and a supervisor that prepares a rename must be able to inspect it. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	volunteer();
 	(void)close(job->hands[WASM_HAND_REPORT]);
@@ -104,7 +105,7 @@ static int become_run(struct runner *runner, const struct zygote_message *asked,
 	return runner_seal_run();
 }
 
-/* Waits for the child's end, and ends it where the keeper says so. False: the keeper is gone. */
+/* Waits for the child's end, and ends it when the keeper asks. False: the keeper is gone. */
 static bool attend(int control_fd, pid_t pid)
 {
 	int end_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -122,7 +123,7 @@ static bool attend(int control_fd, pid_t pid)
 		is_kept = recv(control_fd, &message, sizeof(message), 0) ==
 				  (ssize_t)sizeof(message) &&
 			  message.kind == ZYGOTE_KILL;
-		/* Our own child, which nobody but us can have reaped. */
+		/* Our own child, which no other process can have reaped. */
 		(void)kill(pid, SIGKILL);
 	}
 	if (end_fd >= 0)
@@ -131,9 +132,9 @@ static bool attend(int control_fd, pid_t pid)
 }
 
 /*
- * Whether somebody is here but init and us: a run that found a way around its filter has left a process behind. Whoever
- * sees that ends, and the sandbox with everybody in it ends with the zygote. Nobody is ended one by one: a signal to a
- * number, or to everybody, would be somebody else's where there is no namespace around us.
+ * Whether there is a process here other than init and this one: a run that found a way around its filter left it behind.
+ * The zygote then ends, and with it the sandbox and all its processes. Signals are not sent to single pids: without a pid
+ * namespace around us they could hit an unrelated process.
  */
 static bool has_company(void)
 {

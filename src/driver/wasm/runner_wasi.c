@@ -173,7 +173,7 @@ int runner_make_store(struct runner *runner, struct error *err)
 	return 0;
 }
 
-/* A run of its own: there is nothing to be told on standard input. */
+/* A run of its own: nothing comes on standard input. */
 static int give_own_world(struct runner *runner, struct error *err)
 {
 	runner->is_booted = true;

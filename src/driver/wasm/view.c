@@ -55,7 +55,7 @@ static int write_map(int proc_fd, const char *file, unsigned inside, unsigned ou
 	return file_write_small(proc_fd, file, map);
 }
 
-/* A user namespace with the sandbox's ids, for the sake of its map: who made it is not needed any more. */
+/* A user namespace with the sandbox's ids, for the sake of its map: its creator is not needed any more. */
 static int open_userns(const struct spec_ids *ids, int *ret_fd, struct error *err)
 {
 	owned(fd_close) int proc_fd = -1;

@@ -4,8 +4,8 @@
  *
  * The engine's has threads beneath it as soon as a file is opened: threads are missing in a fork, and each call waits for
  * one of them. This one is plain calls of the kernel: one table of descriptors, which a fork takes along, and paths that
- * the kernel itself keeps beneath the directory they start at (RESOLVE_BENEATH). It is given to the languages we know by
- * their hash and to nobody else; beneath it stands the same sandbox.
+ * the kernel itself keeps beneath the directory they start at (RESOLVE_BENEATH). It is given only to the languages that we
+ * know by their hash; beneath it stands the same sandbox.
  */
 #ifndef DRIVER_WASM_WASI_H
 #define DRIVER_WASM_WASI_H

@@ -146,7 +146,7 @@ static uint32_t fd_fdstat_get(struct wasi_call *call)
 	to[0] = wasi_type(st.st_mode);
 	to[2] = (uint8_t)((flags & O_APPEND ? FLAG_APPEND : 0) |
 			  (flags & O_NONBLOCK ? FLAG_NONBLOCK : 0));
-	/* Rights are the kernel's here; but that nobody can seek in it is how a guest knows a terminal. */
+	/* Rights are the kernel's here; but a guest recognises a terminal by the missing right to seek. */
 	rights = isatty(host) ? ~(RIGHT_SEEK | RIGHT_TELL) : UINT64_MAX;
 	memcpy(to + 8, &rights, 8);
 	memset(to + 16, 0xff, 8);
@@ -162,7 +162,7 @@ static uint32_t fd_fdstat_set_flags(struct wasi_call *call)
 		return wasi_error();
 	flags &= ~(O_APPEND | O_NONBLOCK);
 	flags |= (wanted & FLAG_APPEND ? O_APPEND : 0) | (wanted & FLAG_NONBLOCK ? O_NONBLOCK : 0);
-	/* The streams are shared with whoever started the run, whatever number they were given since. */
+	/* The streams are shared with the parent of the run, whatever their numbers are now. */
 	if (host <= STDERR_FILENO)
 		return WASI_NOTSUP;
 	return wasi_told(fcntl(host, F_SETFL, flags));
@@ -285,7 +285,7 @@ static uint8_t type_of(unsigned char type)
 	return wasi_type((mode_t)DTTOIF((unsigned)type));
 }
 
-/* As much of an entry as fits; one that is cut off says that there is more. */
+/* As much of an entry as fits; a truncated one means that there is more. */
 static uint32_t put_entry(uint8_t *to, uint32_t room, const struct dirent64 *entry)
 {
 	uint8_t head[ENTRY_SIZE] = { 0 };

@@ -2,9 +2,9 @@
 /*
  * WASI preview 1 of our own: what is done with a path.
  *
- * A path is resolved by the kernel, which is told to stay beneath the directory it starts at and to follow no magic
- * links. Where the last part itself is made, removed or renamed, the directory it is in is resolved that way, and the
- * part must be a plain name.
+ * A path is resolved by the kernel, which is asked to stay beneath the directory it starts at and to follow no magic
+ * links. Where the last part itself is made, removed or renamed, the directory it is in is resolved that way, and the part
+ * must be a plain name.
  */
 #include "driver/wasm/wasi.h"
 
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define FOLLOW 1u
-/* How often a path is looked up that somebody moves about meanwhile. */
+/* How often a lookup is repeated while the path is being moved. */
 #define ATTEMPTS_MAX 64
 
 enum { OPEN_CREATE = 1, OPEN_DIRECTORY = 2, OPEN_EXCLUSIVE = 4, OPEN_TRUNCATE = 8 };
@@ -102,7 +102,7 @@ static uint32_t find(const struct wasi_call *call, size_t fd_slot, size_t slot,
 	return wasi_told(ret_spot->dir_fd);
 }
 
-/* Whether what is to be taken away is no directory, though a slash behind its name says so. */
+/* Whether what is to be taken away is no directory, though its name ends in a slash. */
 static bool is_misnamed(const struct spot *spot)
 {
 	struct stat st;
@@ -133,7 +133,7 @@ static uint32_t path_open(struct wasi_call *call)
 	uint32_t status = take_path(call, 2, &path);
 	int host, fd;
 
-	/* A number that nobody is told would stay taken. */
+	/* A descriptor the guest does not learn of would leak. */
 	if (!status && !wasi_bytes(call, wasi_word(call, 8), sizeof(uint32_t)))
 		status = WASI_FAULT;
 	if (status)
@@ -265,7 +265,7 @@ static uint32_t path_symlink(struct wasi_call *call)
 	struct spot spot = { .dir_fd = -1 };
 	uint32_t status = take_path(call, 0, &target);
 
-	/* One that leads out would be followed by nobody here, but by somebody who looks at it later. */
+	/* A link that leads out would not be followed here, but later by a program on the host. */
 	if (!status && target.text[0] == '/')
 		status = WASI_NOTCAPABLE;
 	if (!status)

@@ -2,10 +2,10 @@
 /*
  * The wasm driver: a WebAssembly module, run by a program of ours inside a sandbox of the linux driver.
  *
- * The guest is held by the engine: it sees the directories that were opened for it, has its instructions counted and
- * calls nothing of the kernel. Should the engine fail it, it stands in the same sandbox as any native command. So this
- * driver starts the runner through the other driver's vtable with the spec as it is, another command, and three files
- * as descriptors; what the runner tells (report.h) becomes fuel, a reason, and a compiled module for the cache.
+ * The guest is held by the engine: it sees the directories that were opened for it, has its instructions counted and calls
+ * nothing of the kernel. Should the engine fail it, it stands in the same sandbox as any native command. So this driver
+ * starts the runner through the other driver's vtable with the spec as it is, another command, and three files as
+ * descriptors; the runner's report (report.h) becomes fuel, a reason, and a compiled module for the cache.
  */
 #include "driver/driver.h"
 
@@ -164,7 +164,7 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 	return 0;
 }
 
-/* The caller's are closed once we have started, and their numbers somebody else's. */
+/* The caller's are closed once we have started, and their numbers reused. */
 static int keep_streams(struct wasm_task *task)
 {
 	for (int i = 0; i < 3; i++) {
@@ -176,7 +176,7 @@ static int keep_streams(struct wasm_task *task)
 	return 0;
 }
 
-/* Whoever reads them waits for their end. */
+/* Their reader waits for end of file. */
 static void let_streams_go(struct wasm_task *task)
 {
 	for (int i = 0; i < 3; i++)
@@ -241,7 +241,7 @@ static int start_native(struct wasm_task *task, struct error *err)
 	return watch(task, task->native->poll_fd(task->inner), err);
 }
 
-/* Where a zygote may do it and somebody keeps them, it is asked; it may still refuse. */
+/* Where zygotes are kept and may run it, one is asked; it may still refuse. */
 static int start_by_zygote(struct wasm_task *task, const struct spec *spec, struct error *err)
 {
 	const struct wasm_language *language = task->module.language;
@@ -320,7 +320,7 @@ static int wasm_poll_fd(const struct task *base)
 	return ((const struct wasm_task *)base)->epoll_fd;
 }
 
-/* How the runner says it went. A module that could not be run is an outcome, an engine that could not a failure. */
+/* The outcome that the runner reports. A module that could not be run is an outcome, an engine that could not a failure. */
 static void take_end(struct wasm_task *task)
 {
 	const struct wasm_report *end = &task->intake.end;
@@ -330,7 +330,7 @@ static void take_end(struct wasm_task *task)
 
 	if (!task->intake.has_end)
 		return;
-	/* A loop keeps its count to itself until it ends: who is interrupted in one cannot tell. */
+	/* A loop publishes its count only when it ends, so an interrupted one has none. */
 	task->task.has_fuel = end->outcome != WASM_OUT_OF_TIME;
 	task->task.fuel_consumed = end->fuel_consumed;
 	switch (end->outcome) {
@@ -396,7 +396,7 @@ static void wasm_step(struct task *base)
 	mirror(task);
 	if (base->state != TASK_ENDED || was_ended)
 		return;
-	/* It has ended: what it told is in the pipe by now. */
+	/* It has ended: its report is in the pipe by now. */
 	(void)intake_read(&task->intake, task->report_fd);
 	if (base->error.code == ERROR_NONE)
 		take_end(task);

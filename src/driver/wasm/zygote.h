@@ -71,9 +71,10 @@ struct zygote_message {
 	bool is_started;	/* RUN: by an interpreter that is started already */
 	uint32_t argc;		/* RUN: how many of the words are arguments */
 	uint64_t fuel, time_ms; /* RUN: its budgets */
-	char key[SHA256_HEX_SIZE];	  /* RUN to the zygote pool */
-	char module_key[SHA256_HEX_SIZE]; /* RUN: for a new keeper, who finds the module anew */
-	int wait_status;		  /* ENDED */
+	char key[SHA256_HEX_SIZE]; /* RUN to the zygote pool */
+	char module_key
+		[SHA256_HEX_SIZE]; /* RUN: for a new keeper, which looks the module up again */
+	int wait_status;	   /* ENDED */
 	uint64_t began_ns, ended_ns;
 	struct process_used used; /* ENDED */
 	struct task_usage usage;  /* USAGE, ENDED; of this run alone */

@@ -133,7 +133,7 @@ static void write_spec(const struct spec *spec, const char *kind, struct str *re
 	shared.run_id = shared.sandbox = shared.hostname = name;
 	shared.trace_id = NULL;
 	shared.ids.host_uid = shared.ids.host_gid = 0;
-	/* These the run brings along, or nobody in the sandbox knows them. */
+	/* These come with the run, or are unknown inside the sandbox. */
 	shared.limits.fuel = shared.limits.time_ms = shared.limits.cpu_time_ms = 0;
 	shared.limits.output_bytes = shared.limits.log_bytes = 0;
 	shared.command = shared.env = shared.notes = (struct strv)STRV_INIT;
@@ -289,7 +289,7 @@ static void take(struct zygote_task *task, const struct zygote_message *message,
 	}
 }
 
-/* Whoever is gone before anything ran has refused; behind that, the run went with them. */
+/* A keeper that is gone before anything ran has refused; later, the run went with it. */
 static void take_loss(struct zygote_task *task)
 {
 	struct task *base = &task->task;
@@ -324,7 +324,7 @@ static void zygote_step(struct task *base)
 	}
 }
 
-/* What was killed has ended when this returns, or nobody is there to end it. */
+/* The killed run has ended when this returns, or its keeper is gone. */
 static void wait_for_end(struct zygote_task *task)
 {
 	struct pollfd ready = { .fd = task->fd, .events = POLLIN };

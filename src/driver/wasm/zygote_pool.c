@@ -84,7 +84,7 @@ void zygote_pool_ask_refuse(struct zygote_pool_ask *ask)
 	zygote_pool_ask_done(ask);
 }
 
-/* Waits for the end of a child that was told to; one that cannot hear, because it is halted, is ended at once. */
+/* Waits for a child that was asked to end; one that is stopped and cannot react is killed at once. */
 static void see_end(pid_t pid, int end_fd, int patience_ms)
 {
 	struct pollfd end = { .fd = end_fd, .events = POLLIN };
@@ -92,7 +92,7 @@ static void see_end(pid_t pid, int end_fd, int patience_ms)
 
 	while (end_fd >= 0 && process_can_go_on(pid) && clock_now_ns() < late_ns)
 		(void)poll(&end, 1, LOOK_MS);
-	/* Nobody else has its number before it is waited for. */
+	/* Its pid cannot be reused before it is waited for. */
 	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -213,7 +213,7 @@ static void drop_idle(struct place *place)
 	}
 }
 
-/* False at the end: nobody is left who could ask. */
+/* False at the end: no client is left. */
 static bool turn(struct place *place)
 {
 	struct pollfd polls[1 + KEEPERS_MAX] = { { .fd = place->fd, .events = POLLIN } };
@@ -223,7 +223,7 @@ static bool turn(struct place *place)
 		polls[1 + i] = (struct pollfd){ .fd = place->keepers[i].fd, .events = POLLIN };
 	if (poll(polls, 1 + count, count > 0 ? (int)(IDLE_NS / 1000000) : -1) < 0)
 		return errno == EINTR;
-	/* From the last one on: who goes is replaced by the last. */
+	/* Backwards: a removed entry is replaced by the last. */
 	for (size_t i = count; i-- > 0;) {
 		if (polls[1 + i].revents)
 			hear(place, i);
@@ -280,7 +280,7 @@ void zygote_pool_step(struct zygote_pool *zygote_pool)
 {
 	pid_t owner = getpid();
 
-	/* Ended: whoever asks next gets another. */
+	/* Ended: the next request gets another. */
 	if (zygote_pool->pid > 0) {
 		if (waitpid(zygote_pool->pid, NULL, WNOHANG) == zygote_pool->pid) {
 			zygote_pool->pid = 0;

@@ -25,8 +25,8 @@ void zygote_pool_ask_done(struct zygote_pool_ask *ask);
 void zygote_pool_ask_refuse(struct zygote_pool_ask *ask);
 
 /*
- * The keeper of one zygote, in a process of its own: starts its sandbox as the first ASK says, then does that, then
- * what comes on FD, and says on FD when it is ready for the next. Takes ASK, ends with ZYGOTE_POOL. Returns its exit status.
+ * The keeper of one zygote, in a process of its own: starts its sandbox for the first ASK, serves that, then what comes on
+ * FD, and reports on FD when it is ready for the next. Takes ASK, ends with ZYGOTE_POOL. Returns its exit status.
  */
 int keeper_main(int fd, pid_t zygote_pool, struct zygote_pool_ask *ask);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keeper of one zygote: the supervisor of its sandbox, and what stands between it and those who ask for runs.
+ * The keeper of one zygote: the supervisor of its sandbox, and the process between it and the clients that request runs.
  *
  * One run at a time. What a run sees of the workspace is made for it (view.h), and gone when it ends; what it uses is
  * counted from where the one before it ended.
@@ -41,20 +41,20 @@ struct keeping {
 	int given_fd;	   /* its end, until it has it */
 	bool is_ready;	   /* the zygote waits for a run */
 	bool is_over;	   /* nothing more will come of this */
-	bool is_killed;	   /* the run, by whoever asked for it */
+	bool is_killed;	   /* the client of the run */
 	struct view_maker maker;
 	struct view view;
 	struct zygote_pool_ask ask; /* the run under way, or that waits */
 	bool has_ask, is_running;
 	uint64_t began_ns;
-	uint64_t looked_ns;	  /* since then: when its usage was told last */
+	uint64_t looked_ns;	  /* since then: when its usage was last reported */
 	unsigned short_runs;	  /* since the last look behind a run */
 	struct task_usage before; /* what was used when it began */
 };
 
 static void tell(const struct keeping *keeping, const struct zygote_message *message, int fd)
 {
-	/* Who does not listen any more is noticed by the end of the stream. */
+	/* A client that is gone is noticed by the end of the stream. */
 	(void)fd_send(keeping->ask.fds[ASK_FD_REPLY], message, sizeof(*message), &fd, fd >= 0);
 }
 
@@ -70,7 +70,7 @@ static uint64_t above(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* Of the run alone, as far as that can be told apart. */
+/* Of the run alone, as far as that can be separated. */
 static void measure(struct keeping *keeping, struct task_usage *ret_usage)
 {
 	struct task_usage now;
@@ -84,7 +84,7 @@ static void measure(struct keeping *keeping, struct task_usage *ret_usage)
 	};
 }
 
-/* Any message says that the next run may come. */
+/* Any message means that the next run may come. */
 static void tell_zygote_pool(struct keeping *keeping, const struct zygote_message *message)
 {
 	if (!keeping->is_over)
@@ -158,7 +158,7 @@ static int hand_over(struct keeping *keeping)
 	return fd_send(keeping->zygote_fd, &message, sizeof(message), fds, RUN_FD_COUNT);
 }
 
-/* Nobody here may hold what a reader waits for the end of. */
+/* Keep no writing end here: a reader waits for end of file. */
 static void close_streams(struct keeping *keeping)
 {
 	for (int i = ASK_FD_SPEC; i < ASK_FD_COUNT; i++)
@@ -207,7 +207,7 @@ static void hear_zygote(struct keeping *keeping)
 		keeping->driver->sample(keeping->task, &keeping->before);
 	else if (keeping->is_running)
 		end_run(keeping, &message);
-	/* Whoever asked for it did not wait. */
+	/* The client did not wait for it. */
 	if (message.kind == ZYGOTE_READY && !keeping->has_ask)
 		tell_zygote_pool(keeping, &message);
 }
@@ -222,7 +222,7 @@ static void hear_zygote_pool(struct keeping *keeping)
 	keeping->has_ask = true;
 }
 
-/* Whoever asked has gone, or wants it to end. */
+/* The client is gone, or wants it to end. */
 static void hear_run(struct keeping *keeping)
 {
 	const struct zygote_message message = { .kind = ZYGOTE_KILL };
@@ -312,7 +312,7 @@ static int start(struct keeping *keeping, struct error *err)
 		return error_errno(err, ERROR_HOST, "zygote");
 	keeping->zygote_fd = ends[0];
 	io.serve_fd = ends[1];
-	/* Counted, and never reached: a run's own limit is kept by whoever asked for it. */
+	/* Counted, and never reached: the client enforces the run's own limit. */
 	keeping->spec.limits.cpu_time_ms = CPU_TIME_MS;
 	keeping->driver = driver_find("wasm");
 	int status = keeping->driver->start(&keeping->spec, &io, &keeping->task, err);

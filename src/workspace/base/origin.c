@@ -230,7 +230,7 @@ static void find_blob(const struct origin_index *index, const struct origin_reco
 	memcpy(origin->sha256, blob->origin.sha256, SHA256_HEX_SIZE);
 }
 
-/* Lost, but git had something there when the sandbox was made, and somebody asked git for it. */
+/* Lost, but git had something there when the sandbox was made, and git was asked for it. */
 static void find_ancestor(const struct origin_index *index, const char *path, struct origin *origin)
 {
 	const struct origin_record *blob = origin_records_find(&index->blobs, path, true);

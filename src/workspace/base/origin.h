@@ -2,9 +2,9 @@
 /*
  * What the host was when a sandbox first touched a path, and whether it still is that.
  *
- * Copying up makes the layer's inode, so a base whose ctime is older than the layer object's birth has not changed
- * since: it is itself the base version. Capture, after each command and at a seal, writes down identities of what was
- * newly touched and keeps contents up to 1 MiB, while that is still so. What cannot be told is `lost`, never guessed.
+ * Copying up makes the layer's inode, so a base whose ctime is older than the layer object's birth has not changed since:
+ * it is itself the base version. Capture, after each command and at a seal, writes down identities of what was newly
+ * touched and keeps contents up to 1 MiB, while that is still so. What cannot be determined is `lost`, never guessed.
  */
 #ifndef WORKSPACE_ORIGIN_H
 #define WORKSPACE_ORIGIN_H

@@ -115,7 +115,7 @@ static int keep_base(const struct capture *capture, const struct delta_entry *en
 	if (!S_ISREG(origin->identity.mode) || origin->identity.size > ORIGIN_KEPT_MAX)
 		return 0;
 	fd = target_open_file(index->workspace_fd, relative, &origin->identity);
-	/* Unreadable for us, or replaced this moment: without content it is told by its identity alone. */
+	/* Unreadable for us, or replaced this moment: without content it is recorded by its identity alone. */
 	if (fd < 0)
 		return 0;
 	return origin_keep(index->sandbox->store, fd, &origin->identity, origin->sha256, err);
@@ -228,7 +228,7 @@ static int capture_all(struct capture *capture, const struct delta *delta, struc
 
 static int write_lines(struct capture *capture, uint64_t at_ns, struct error *err)
 {
-	/* Only a list that is whole says of what is missing that it was not touched. */
+	/* Only a complete list proves that what is missing was not touched. */
 	if (!capture->delta->is_partial && at_ns > capture->index->top_at_ns)
 		origin_records_put_time(&capture->lines, at_ns);
 	return capture->lines.len == 0 ? 0

@@ -13,7 +13,7 @@ struct origin_level {
 	uint64_t changed_ns, since_ns;
 };
 
-/* A directory that counted as the one it was at THEN_NS, and the first entry whose base was told by that. */
+/* A directory that counted as the one it was at THEN_NS, and the first entry whose base was decided by that. */
 struct origin_proof {
 	char *directory, *entry;
 	uint64_t then_ns;
@@ -67,7 +67,7 @@ bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side 
 
 /*
  * What was written down about the path, in the sandbox's own layers, that ENTRY's object was copied up from: the sandbox
- * made it there itself, and then gave it another name. NULL: it was copied from elsewhere, or nobody can say.
+ * made it there itself, and then gave it another name. NULL: it was copied from elsewhere, or that is unknown.
  */
 const struct origin_record *origin_own_find(const struct origin_index *index,
 					    const struct delta_entry *entry);
@@ -75,8 +75,8 @@ struct origin_own *origin_own_new(void);
 void origin_own_free(struct origin_own *own);
 
 /*
- * The base of a path nothing was written down about: what times and the layers tell. NOW is what the host has. Lost,
- * but known to have been there: its inode is in the identity, if that could be told.
+ * The base of a path nothing was written down about: what times and layers show. NOW is what the host has. Lost, but known
+ * to have been there: its inode is in the identity, if known.
  */
 void origin_work_out(const struct origin_index *index, const struct delta_entry *entry,
 		     const struct txn_identity *now, struct origin *ret_origin);
@@ -93,8 +93,8 @@ int origin_pin(const struct origin_index *index, const struct delta_entry *entry
 	       struct origin *origin, struct error *err);
 
 /*
- * Keeps the content of FD, whose IDENTITY was told before it is read. What is changed meanwhile is not that any more: then
- * there is no digest (""), since a base that the host had only later would hide the host's change.
+ * Keeps the content of FD, whose IDENTITY was taken before it is read. What is changed meanwhile is not that any more:
+ * then there is no digest (""), since a base that the host had only later would hide the host's change.
  */
 int origin_keep(const struct store *store, int fd, const struct txn_identity *identity,
 		char ret_hex[static SHA256_HEX_SIZE], struct error *err);

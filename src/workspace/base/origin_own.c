@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that the sandbox's own layers hold where the host had nothing. One that was made in a layer and renamed in the next
- * carries the same note as one of the host's that was copied up; only what it names tells them apart.
+ * Files that the sandbox's own layers hold where the host had nothing. One that was made in a layer and renamed in the
+ * next carries the same note as one of the host's that was copied up; only what it names distinguishes them.
  */
 #include "base/own.h"
 #include "workspace/disk/handle.h"
@@ -110,7 +110,7 @@ static void list(const struct origin_index *index)
 	for (size_t i = 0; i < touched->count; i++) {
 		const struct origin_record *record = &touched->items[i];
 
-		/* Only the first of a path says what the host had there. */
+		/* Only the first record of a path is about what the host had there. */
 		if (record->origin.quality != ORIGIN_LOST && !record->origin.identity.exists &&
 		    origin_records_find(touched, record->path, false) == record)
 			add_all(own, index->stack, record);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bases that the host has removed or replaced since they were copied up: the inode is there as long as the sandbox's root
- * is mounted, and the kernel's note on the copy says how to open it. Root only: a handle opens any file.
+ * is mounted, and the kernel's mark on the copy holds the handle that opens it. Root only: a handle opens any file.
  */
 #include "base/own.h"
 #include "workspace/disk/handle.h"
@@ -31,7 +31,7 @@ static int open_near(const struct origin_index *index, const char *path)
 }
 
 /*
- * Gone from every directory, so nobody writes to it by name any more, and not written to since it was copied up. What
+ * Gone from every directory, so it cannot be written to by name any more, and not written to since it was copied up. What
  * the sandbox's own layers hold has names.
  */
 static bool is_base(int fd, const struct delta_side *copy, struct txn_identity *ret_identity)
@@ -68,7 +68,7 @@ int origin_pin(const struct origin_index *index, const struct delta_entry *entry
 		return 0;
 	if (origin_keep(index->sandbox->store, fd, &identity, origin->sha256, err) < 0)
 		return -1;
-	/* Whoever had it open wrote to it. */
+	/* It was written to through an open descriptor. */
 	if (!origin->sha256[0])
 		return 0;
 	origin_digest_xattrs(&meta.xattrs, origin->xattrs);

@@ -34,7 +34,7 @@ static enum stale_kind kind_of(const struct origin *origin, const struct txn_ide
 		return STALE_NOT;
 	if (!now->exists)
 		return origin->identity.exists ? STALE_GONE : STALE_NOT;
-	/* What it was is lost: all that can be said is that it is not that any more. */
+	/* What it was is lost: all that is known is that it is not that any more. */
 	if (origin->quality == ORIGIN_LOST || origin->identity.exists)
 		return STALE_CHANGED;
 	return STALE_APPEARED;
@@ -103,7 +103,7 @@ static int compare_entry(const void *path, const void *entry)
 	return strcmp(path, ((const struct delta_entry *)entry)->path);
 }
 
-/* Told of already, or made so by a promotion of the sandbox's own. */
+/* Listed already, or the result of the sandbox's own promotion. */
 static bool is_known(const struct drift_walk *walk, const char *path,
 		     const struct txn_identity *now)
 {
@@ -186,7 +186,7 @@ int origin_staleness(const struct sandbox *sandbox, const struct view_stack *sta
 	int status = find_stale(index, delta, &staleness, err);
 
 	staleness.clock_stepped = !index->times_hold;
-	/* Without times there is nothing to tell drift by. */
+	/* Without times drift cannot be detected. */
 	staleness.is_partial = walk_until_ns && staleness.clock_stepped;
 	if (status == 0 && walk_until_ns && index->times_hold) {
 		strv_add(&drift.ahead, "");

@@ -83,7 +83,7 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 
 	fd = S_ISREG(side->st.st_mode) ? delta_open_side(stack, side)
 				       : open_directory(stack, entry);
-	/* Unreadable: nobody can say, and that must not look like something new. */
+	/* Unreadable: unknown, which must not pass for something new. */
 	if (fd < 0)
 		return true;
 	/* A renamed directory is new where it is. */

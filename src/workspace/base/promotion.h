@@ -33,7 +33,7 @@ void promotion_entry_done(struct promotion_entry *entry);
  */
 int promotion_begin(const struct store *store, const struct promotion_entry *entry,
 		    const struct str *paths, int *ret_lock_fd, struct error *err);
-/* The same for one that is there; ERROR_CONFLICT while somebody is at it. */
+/* The same for one that is there; ERROR_CONFLICT while another process works on it. */
 int promotion_lock(const struct store *store, const char *id, int *ret_lock_fd, struct error *err);
 /* Writes the record anew. IS_PENDING false: nothing is left to be finished. */
 int promotion_save(const struct store *store, const struct promotion_entry *entry, bool is_pending,
@@ -52,8 +52,8 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 #define PROMOTION_MARK "trusted.overlay.redirect"
 
 /*
- * Notes MARKS in PROMOTION_FD: of each the index of its layer, the place in it, what it says, and the directory's own
- * path. They are changed to the latter when the host has the new names, and back when it has the old ones.
+ * Notes MARKS in PROMOTION_FD: of each the index of its layer, the place in it, its value, and the directory's own path.
+ * They are changed to the latter when the host has the new names, and back when it has the old ones.
  */
 int promotion_note_marks(const struct store *store, const struct view_stack *stack,
 			 const struct strv *marks, int promotion_fd, struct error *err);

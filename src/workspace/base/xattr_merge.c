@@ -50,7 +50,7 @@ static size_t pair_up(const struct xattr_list *ours, const struct xattr_list *th
 	return differences;
 }
 
-/* Of each different pair the side that CHOICE says, or the other one. What is in the list is borrowed. */
+/* Of each different pair the side in CHOICE, or the other one. What is in the list is borrowed. */
 static void choose(const struct pair *pairs, size_t count, uint32_t choice, bool is_base,
 		   struct xattr_list *list)
 {

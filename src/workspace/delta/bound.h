@@ -10,7 +10,7 @@
 /* Starts the clock, once for all layers of a scan. */
 void bound_start(struct change_scan *scan);
 
-/* Whether there is time left; says in the scan when not. */
+/* Whether there is time left; marks the scan when not. */
 bool bound_has_time(struct change_scan *scan);
 
 /* Counts one entry; false when it is one too many, or there is no time to look at it. */

@@ -2,10 +2,10 @@
 /*
  * What a sandbox changed: walking the writable layer of an overlay.
  *
- * A whiteout (character device 0:0) is a deletion; an opaque directory hides the host's of that name; a redirect says
- * where a renamed directory came from. Everything else in the layer is a file that was made or copied up. The walk
- * keeps descriptors of each level, on both sides, so its depth is bounded by us and not by the payload, and paths are
- * for showing only.
+ * A whiteout (character device 0:0) is a deletion; an opaque directory hides the host's of that name; a redirect names
+ * where a renamed directory came from. Everything else in the layer is a file that was made or copied up. The walk keeps
+ * descriptors of each level, on both sides, so its depth is bounded by us and not by the payload, and paths are for
+ * showing only.
  */
 #include "workspace/delta/change.h"
 
@@ -159,7 +159,7 @@ struct host_tree {
 
 static void count_host_directory(struct host_tree *tree, int fd, int mentioned_fd);
 
-/* What the list says of a kind is enough for anything but a directory. */
+/* The kind in the list is enough for anything but a directory. */
 static void count_host_entry(struct host_tree *tree, int dir_fd, const struct dirent *entry)
 {
 	bool is_plain = entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN;

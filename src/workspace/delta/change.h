@@ -28,9 +28,9 @@ struct change_scan {
 };
 
 /*
- * Adds what layer UPPER_FD (a directory) says. The layer may be hostile, and so may the tree it lies on: links are
- * never followed, mounts below the lower never entered; depth, entries, compared bytes, list and time are bounded. A
- * file copied up but equal to the host's is no change.
+ * Adds the changes in layer UPPER_FD (a directory). The layer may be hostile, and so may the tree it lies on: links are
+ * never followed, mounts below the lower never entered; depth, entries, compared bytes, list and time are bounded. A file
+ * copied up but equal to the host's is no change.
  */
 void change_scan_layer(struct change_scan *scan, int upper_fd);
 

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-/* A file by its directory and name, with what the kernel says of it. */
+/* A file by its directory and name, with the kernel's data about it. */
 struct compare_file {
 	int dir_fd;
 	const char *name;

@@ -5,7 +5,7 @@
  * Built from the layers above the older point alone: cost follows the number of changes, never the size of a tree.
  * Equal content is found by comparing bytes. What is only copied up, and directories that are only parents, drop out.
  *
- * Deletions, and `from`, are told by paths of the older point, all else by paths of the newer: what changed in a renamed
+ * Deletions, and `from`, are given by paths of the older point, all else by paths of the newer: what changed in a renamed
  * directory stands under its new path, what is gone from it under its old. To do a delta to a tree, take the old paths
  * first, deepest first (deleted ones away, renamed ones aside), then go through the rest in order.
  */
@@ -60,7 +60,7 @@ struct delta_entry {
 	unsigned aspects, flags;
 	char *path; /* absolute, raw bytes */
 	char *from; /* renamed: the old absolute path; else NULL */
-	char *mate; /* another name of the same file, of those that are told of one file; else NULL */
+	char *mate; /* another name of the same file, of those that are listed for one file; else NULL */
 	char *mate_base; /* where the host has that one, which did not change otherwise; else NULL */
 	struct delta_side old, new;
 };

@@ -68,7 +68,7 @@ static ssize_t list_names(const struct delta_object *object, char *names, size_t
 	ssize_t len = syscall(SYS_LISTXATTRAT, object->at->fd, object->name, AT_SYMLINK_NOFOLLOW,
 			      names, size);
 
-	/* A filter of somebody else's may not know the number, and say EPERM. */
+	/* A foreign filter may not know the number, and answer EPERM. */
 	if (len >= 0 || (errno != ENOSYS && errno != EPERM))
 		return len;
 	path_of(object, path);

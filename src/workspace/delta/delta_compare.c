@@ -17,7 +17,7 @@ struct pair {
 	bool is_sparse; /* one of them has less on disk than its size */
 };
 
-/* Where the next data of FD is, from AT on; the end when there is none, AT when the filesystem cannot tell. */
+/* Where the next data of FD is, from AT on; the end when there is none, AT when the filesystem does not support the question. */
 static off_t next_data(int fd, off_t at, off_t size)
 {
 	off_t next = lseek(fd, at, SEEK_DATA);
@@ -38,7 +38,7 @@ static off_t skip_holes(const struct pair *pair, off_t at)
 	return new < old ? new : old;
 }
 
-/* Whether they are equal; what cannot be compared to the end counts as changed, and a flag says so. */
+/* Whether they are equal; what cannot be compared to the end counts as changed, with a flag set. */
 static bool is_equal_content(struct delta_walk *walk, const struct pair *pair, unsigned *flags)
 {
 	char *ours = walk->buffers + DELTA_BUFFER, *theirs = ours + DELTA_BUFFER;

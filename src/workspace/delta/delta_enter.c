@@ -222,7 +222,7 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 		free(at.moved_from);
 		at.moved_from = NULL;
 	}
-	/* What stands where a directory was is gone with it, and told of in its place. */
+	/* What stands where a directory was is gone with it, and listed in its place. */
 	if (at.old.exists && !S_ISDIR(at.old.stat.st.st_mode))
 		view_dir_done(&at.old.dir);
 	frame.old_path = old_path_of(&at, &frame.old_len);

@@ -159,7 +159,7 @@ int delta_frame_pop(struct delta_walk *walk)
 		status = reopen_all(walk, &above->new, &frame->new);
 		if (status == 0)
 			status = reopen_all(walk, &above->old, &frame->old);
-		/* Somebody moved what a running sandbox still writes: the rest of it stays unknown. */
+		/* It was moved while a running sandbox still writes: the rest of it stays unknown. */
 		if (status < 0)
 			above->next = above->below.count;
 	}

@@ -32,7 +32,7 @@ int delta_compare_inodes(const struct delta_side *one, const struct delta_side *
 	return order ? order : compare_numbers(one->st.st_ino, other->st.st_ino);
 }
 
-/* By inode; of one inode the unchanged names first, which others are told to be names of. */
+/* By inode; of one inode the unchanged names first, to which others are listed as links. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct delta_entry *one = *(struct delta_entry *const *)a;

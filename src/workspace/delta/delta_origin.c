@@ -55,7 +55,7 @@ static bool is_gone(const struct delta_walk *walk, const struct delta_half *half
 	       half->entry->old.layer == walk->stack->count;
 }
 
-/* Handles of the base's files that are gone; none when nobody would ask for them. */
+/* Handles of the base's files that are gone; none when they would not be used. */
 static struct gone *collect(const struct delta_walk *walk, struct delta_half *halves, size_t count,
 			    size_t *ret_count)
 {

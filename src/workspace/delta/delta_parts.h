@@ -14,7 +14,7 @@ enum delta_zone {
 	ZONE_MIXED,   /* each entry has to be asked */
 	ZONE_INSIDE,  /* in the workspace */
 	ZONE_OUTSIDE, /* not in it */
-	ZONE_SKIPPED, /* nobody's change: covered by another unit, or made anew in every sandbox */
+	ZONE_SKIPPED, /* no change: covered by another unit, or made anew in every sandbox */
 };
 
 /* A directory being compared. */
@@ -84,7 +84,7 @@ void delta_add_both(struct delta_walk *walk, const struct delta_frame *frame,
 /* Whether old directory NAME may be compared with what is there now; false when it is elsewhere. */
 bool delta_claim(struct delta_walk *walk, const struct delta_frame *frame, const char *name);
 int delta_fail(struct delta_walk *walk);
-/* The directory at the walk's path may not be read: told by its name, since nothing is promoted without it. */
+/* The directory at the walk's path may not be read: listed by its name, since nothing is promoted without it. */
 void delta_note_closed(struct delta_walk *walk);
 
 /* delta_enter.c: the directory with INDEX below the present one. */
@@ -100,7 +100,7 @@ struct delta_frame *delta_frame_push(struct delta_walk *walk, struct delta_frame
 int delta_frame_pop(struct delta_walk *walk);
 const struct view_dir *delta_frame_old(const struct delta_frame *frame, struct view_dir *tail);
 
-/* delta_bound.c: whether there is room and time; says in the delta when not. */
+/* delta_bound.c: whether there is room and time; marks the delta when not. */
 bool delta_may_look(struct delta_walk *walk);
 bool delta_may_compare(struct delta_walk *walk, uint64_t len);
 bool delta_may_keep(struct delta_walk *walk, size_t text_len);

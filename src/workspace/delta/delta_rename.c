@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Beyond that two changes are told instead of one: reading it all would take too long. */
+/* Beyond that two changes are listed instead of one: reading it all would take too long. */
 #define HASH_MAX (256ll << 20)
 
 static const struct delta_side *side_of(const struct delta_half *half)
@@ -100,7 +100,7 @@ static size_t collect(const struct delta *delta, struct delta_half *halves)
 					   .is_deleted = delta->items[i].op == DELTA_DELETED };
 		const struct stat *st = &side_of(&half)->st;
 
-		/* A second name is told as one. */
+		/* A second name is listed as one. */
 		if (half.entry->mate)
 			continue;
 		if ((half.is_deleted || half.entry->op == DELTA_ADDED) && S_ISREG(st->st_mode) &&

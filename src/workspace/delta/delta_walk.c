@@ -146,7 +146,7 @@ static bool is_left_out(const struct delta_walk *walk, const struct delta_frame 
 	       (frame->zone == ZONE_MIXED && delta_zone_of(walk, walk->path.data) == ZONE_SKIPPED);
 }
 
-/* What the newer point has under NAME; of what is listed as a directory only that is told. */
+/* What the newer point has under NAME; for what is listed as a directory only that fact. */
 static enum view_probe probe_new(struct delta_walk *walk, const struct delta_frame *frame,
 				 const struct delta_name *entry, const char *name,
 				 struct view_stat *ret_stat)
@@ -162,7 +162,7 @@ static enum view_probe probe_new(struct delta_walk *walk, const struct delta_fra
 	return view_probe(&walk->root, at, name, ret_stat);
 }
 
-/* Tells what became of one name; NEW is no directory, and either may be nothing. */
+/* Lists what became of one name; NEW is no directory, and either may be nothing. */
 static void add_change(struct delta_walk *walk, struct delta_frame *frame,
 		       const struct delta_object *new, struct delta_object *old)
 {
