@@ -101,7 +101,7 @@ def drive(name, command, version, **env):
         steps, refused = STEPS + ([SCAN] if can_scan else []), REFUSED + ([] if can_scan else [SCAN[:2]])
         with open(os.path.join(home.path, "steps.json"), "w") as file:
             json.dump([step[:2] for step in steps + refused], file)
-        done = subprocess.run([*command, file.name, AISBX, "mcp"], cwd=home.work, env={**home.env, **env},
+        done = subprocess.run([*command, file.name, AISBX, "mcp", "--tools", "all"], cwd=home.work, env={**home.env, **env},
                               capture_output=True, text=True, timeout=180, check=False)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if not tap.ok(done.returncode == 0 and len(lines) == len(steps) + len(refused) + 2, f"{name}: comes to its end",

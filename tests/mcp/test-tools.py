@@ -6,6 +6,7 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home o
 """
 
 import base64
+import json
 import os
 import subprocess
 import sys
@@ -23,8 +24,8 @@ TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number":
 class Checked(Server):
     """A server whose answers are held against their schemas, and whose uncalled tools are known."""
 
-    def __init__(self, *words, **kw):
-        super().__init__(*words, **kw)
+    def __init__(self, home, *flags, **kw):
+        super().__init__(home, "--tools", "all", *flags, **kw)
         self.tools = {tool["name"]: tool for tool in self.result("tools/list")["tools"]}
         self.called = set()
 
@@ -59,8 +60,8 @@ def test_table(server):
                 and all(about.get("description") for about in schema["properties"].values())
                 and answer["type"] == "object" and "required" not in answer
                 and {"ok", "error"} <= set(answer["properties"]) and tool["description"] and tool["title"]
-                and set(tool["annotations"]) == {"title", "readOnlyHint", "destructiveHint", "idempotentHint",
-                                                 "openWorldHint"})
+                and tool["annotations"]["openWorldHint"] is False
+                and ("readOnlyHint" in tool["annotations"]) <= ("destructiveHint" not in tool["annotations"]))
         tap.ok(good, f"{name} is described", tool)
     wanted = """sandbox_run sandbox_create sandbox_exec sandbox_list sandbox_inspect sandbox_remove sandbox_snapshot
         sandbox_rollback sandbox_fork sandbox_diff sandbox_status sandbox_files_read sandbox_files_write
@@ -68,6 +69,78 @@ def test_table(server):
         stage_run stage_status task sandbox_exec_start sandbox_poll sandbox_write_stdin sandbox_kill plan_create
         promote_request""".split()
     tap.equal(set(wanted) - set(server.tools), set(), "the names agents know are there")
+
+
+CORE = """sandbox_run sandbox_create sandbox_exec sandbox_files_read sandbox_files_edit sandbox_diff sandbox_snapshot
+    sandbox_rollback promote_request tools_more""".split()
+
+
+def test_core(server, home):
+    """Ten tools are shown, in 12 KB; the others are named by one of them, and can be called all the same."""
+    every = set(server.tools)
+    with Server(home) as core:
+        listed = core.result("tools/list")
+        tap.equal({tool["name"] for tool in listed["tools"]}, set(CORE), "ten tools are shown")
+        size = len(json.dumps(listed, separators=(",", ":")))
+        tap.ok(size <= 12000, "in 12 KB at most", size)
+        rest = core.data("tools_more")["tools"]
+        tap.equal({tool["name"] for tool in rest}, every - set(CORE), "tools_more names the others")
+        tap.ok(all(set(tool) == {"name", "description"} for tool in rest), "in a line each", rest[0])
+        tap.equal(core.data("sandbox_list")["sandboxes"], [], "which can be called without having been asked about")
+        found = core.data("tools_more", names=["sandbox_fork", "race"])["tools"]
+        tap.equal({tool["name"]: tool["inputSchema"] for tool in found},
+                  {name: server.tools[name]["inputSchema"] for name in ("sandbox_fork", "race")}, "with their schemas on request")
+        tap.equal([note["method"] for note in core.notes], ["notifications/tools/list_changed"], "the list has changed")
+        shown = {tool["name"] for tool in core.result("tools/list")["tools"]}
+        tap.equal(shown, {*CORE, "sandbox_fork", "race"}, "and shows them from now on")
+        core.data("tools_more", names="race")
+        tap.equal(len(core.notes), 1, "asked about twice is told once")
+        for names, words in ((["no-such"], "not_found"), ([5], "not_found"), (5, "list of strings"), ({"a": 1}, "list of strings")):
+            tap.ok(is_refused(core.call("tools_more", names=names), words), f"names {names!r} are refused")
+    with Server(home) as other:
+        tap.equal(len(other.result("tools/list")["tools"]), 10, "another session has its own list")
+    tap.equal(home.call("mcp", "--tools", "most").returncode, 2, "there is no other set of tools")
+
+
+def test_words(server):
+    """What models write: one text for a shell, name for sandbox, nulls for what they leave out."""
+    tap.equal(server.data("sandbox_run", command="echo $((6*7)); echo 'a  b' | cat")["stdout"], "42\na  b\n", "a command as a text")
+    tap.equal(server.data("sandbox_run", command=["echo", "$HOME;"], script=None)["stdout"], "$HOME;\n", "a list has no shell")
+    tap.equal(server.data("sandbox_create", name="named")["name"], "named", "name is understood for sandbox")
+    tap.equal(server.data("sandbox_exec", name="named", sandbox=None, command="echo in")["stdout"], "in\n", "in every tool")
+    tap.ok(is_refused(server.call("sandbox_exec", name="named", sandbox="other", command="true"), "usage", "not both"),
+           "two names are one too many")
+    tap.ok(is_refused(server.call("sandbox_exec", name="../named", command="true")), "and it is held to the same rules")
+    tap.equal(server.data("task", command="echo task | grep -q task")["verdict"], "pass", "a task's command as a text")
+    found = server.data("race", attempts=[{"name": "a", "command": "test 1 = 1"}, {"name": "b", "command": ["false"]}])
+    tap.equal(found["winner"], "a", "an attempt's command as a text")
+    tap.ok(is_refused(server.call("race", attempts=[{"name": "a", "script": "true\0false"}]), "NUL"), "never with NULs")
+    for script, signal in (("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done", None),
+                           ("trap '' TERM; echo up; while :; do sleep 0.05; done", 9)):
+        started = server.data("sandbox_exec_start", sandbox="named", command=script)["exec_id"]
+        while "up" not in server.data("sandbox_poll", exec_id=started, wait_ms=20000)["stdout"]:
+            pass
+        ended = server.data("sandbox_kill", exec_id=started)
+        tap.ok(ended["state"] == "done" and ended["result"]["signal"] == signal
+               and ("bye" in ended["stdout"]) == (signal is None), "sandbox_kill ends it: TERM, then KILL", ended)
+    tap.equal(server.data("sandbox_kill", exec_id=started)["state"], "done", "twice is the same")
+    server.data("sandbox_remove", name="named")
+
+
+def test_small(server):
+    """Answers have what a model decides by, and big output once, in head and tail, with a reference."""
+    result = server.call("sandbox_run", command="echo hi")
+    tap.ok(set(result["structuredContent"]) <= {"run_id", "sandbox", "status", "exit_code", "stdout", "stderr", "stdout_bytes",
+                                                "stderr_bytes", "truncated", "duration_ms", "changes", "isolation", "degraded"}
+           and len(json.dumps(result)) < 700, "a small run has a small answer", result)
+    result = server.call("sandbox_run", command="seq 1 100000; seq 1 100000 >&2")
+    found = result["structuredContent"]
+    tap.ok(found["truncated"] and found["log"] == f"aisbx://runs/{found['run_id']}/log" and found["stdout"].startswith("1\n2\n")
+           and found["stdout"].endswith("\n100000\n") and len(json.dumps(result)) < 48000, "a big one is cut", len(json.dumps(result)))
+    tap.ok("100000" in server.result("resources/read", uri=found["log"])["contents"][0]["text"], "and the rest can be read")
+    result = server.call("sandbox_run", command="getent hosts no.example.org")
+    tap.ok(result["structuredContent"]["denials"][0]["what"] and "--allow" not in json.dumps(result),
+           "refusals name the rule, not a flag of the command line", result)
 
 
 def test_runs(server, home):
@@ -92,7 +165,7 @@ def test_runs(server, home):
 
 
 def test_arguments(server):
-    for arguments, words in [({"command": "ls -l"}, "list of strings"), ({"command": [1]}, "string"),
+    for arguments, words in [({"command": 5}, "list of strings"), ({"command": ""}, "empty"), ({"command": [1]}, "string"),
                              ({"command": []}, "empty"), ({"script": 5.5}, "string"), ({"skript": "x"}, "script"),
                              ({"command": ["a\0b"]}, "NUL"), ({"script": "x", "env": ["A=1"]}, "object"),
                              ({"script": "x", "env": {"A": 1}}, "string"), ({"script": "x", "mem": "5GiBB"}, "mem"),
@@ -395,6 +468,7 @@ with Home("mcp-tools-") as home:
     home.put("keep.txt", "keep\n")
     with Checked(home) as server:
         test_table(server)
+        test_core(server, home)
         test_runs(server, home)
         test_arguments(server)
         test_names(server)
@@ -405,6 +479,8 @@ with Home("mcp-tools-") as home:
         test_more(server, home)
         test_background(server)
         test_steps(server)
+        test_words(server)
+        test_small(server)
         server.call("promote_request", sandbox="one", paths=["no-such"])
         server.call("promotion_list")
         test_ceiling(server, home)

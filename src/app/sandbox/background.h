@@ -35,6 +35,7 @@ struct engine_poll {
 	size_t input_len;
 	bool input_end; /* and no more of it */
 	int signal;	/* for the command's process group; 0: none */
+	bool end;	/* SIGTERM, and where that is not enough SIGKILL for all it started */
 };
 
 struct engine_polled {

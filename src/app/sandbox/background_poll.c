@@ -16,6 +16,9 @@
 /* How long an answer of the supervisor's is waited for, and room for input unless the caller waits longer. */
 #define ANSWER_MS 10000
 #define ROOM_MS 5000
+/* From SIGTERM to SIGKILL, and from there to the end of the supervisor. */
+#define GRACE_MS 2000
+#define KILLED_MS 10000
 
 struct asking {
 	const struct engine_poll *poll;
@@ -133,6 +136,31 @@ static int give_input(struct asking *asking, struct error *err)
 	return write_input(asking, input_fd, err);
 }
 
+/* True when the command ended within WAIT_MS: no output reaches the count that is waited for. */
+static bool await_end(struct asking *asking, int wait_ms)
+{
+	struct desk_message message = { .kind = DESK_WAIT, .out = UINT64_MAX, .err = UINT64_MAX };
+
+	if (asking->fd >= 0 && desk_ask(asking->fd, &message, wait_ms, NULL) < 0)
+		fd_close(&asking->fd);
+	return asking->fd < 0;
+}
+
+static int end_command(struct asking *asking, struct error *err)
+{
+	struct desk_message polite = { .kind = DESK_SIGNAL, .signal = SIGTERM };
+	struct desk_message last = { .kind = DESK_SIGNAL, .signal = SIGKILL };
+
+	if (ask(asking, &polite, NULL, err) < 0)
+		return -1;
+	if (await_end(asking, GRACE_MS))
+		return 0;
+	if (ask(asking, &last, NULL, err) < 0)
+		return -1;
+	(void)await_end(asking, KILLED_MS);
+	return 0;
+}
+
 /* Ended twice is ended; and a command that is over needs no end of input, nor a signal. */
 static int tell_supervisor(struct asking *asking, struct error *err)
 {
@@ -145,7 +173,7 @@ static int tell_supervisor(struct asking *asking, struct error *err)
 		return -1;
 	if (asking->poll->signal && ask(asking, &sig, NULL, err) < 0)
 		return -1;
-	return 0;
+	return asking->poll->end ? end_command(asking, err) : 0;
 }
 
 /* Waits for output beyond the bytes of an incomplete character that were read before. */
@@ -231,7 +259,8 @@ int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_p
 
 	memset(ret_polled, 0, sizeof(*ret_polled));
 	status = host_read_caller(&host, err) < 0 ? -1 : read_card(&asking, host.state_dir, err);
-	if (status == 0 && (poll->input || poll->input_end || poll->signal || poll->wait_ms))
+	if (status == 0 &&
+	    (poll->input || poll->input_end || poll->signal || poll->end || poll->wait_ms))
 		asking.fd = desk_connect(asking.dir_fd, poll->exec_id);
 	if (status == 0)
 		status = tell_supervisor(&asking, err);

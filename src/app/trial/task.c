@@ -41,7 +41,7 @@ static int take_command(const struct value_reader *reader, const struct value *i
 	if (command->count > 0)
 		return value_reader_refuse(reader, item,
 					   "a task has a script or a command, not both");
-	if (strcmp(key, "command") == 0)
+	if (strcmp(key, "command") == 0 && item->kind != VALUE_TEXT)
 		return value_reader_words(reader, item, key, command);
 	if (value_reader_text(reader, item, key, &script) < 0)
 		return -1;

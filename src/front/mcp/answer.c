@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stream in the object, a stream in the text, any text, all of the object. */
-#define STREAM_MAX ((size_t)32 << 10)
-#define STREAM_TOLD ((size_t)8 << 10)
+/*
+ * A stream, in the object and in the text; any other text; all of the object. Clients hand a model the one or the other,
+ * never both: each says the same, and both name the resource that holds the rest.
+ */
+#define STREAM_MAX ((size_t)8 << 10)
 #define TEXT_MAX ((size_t)24 << 10)
 #define OBJECT_MAX ((size_t)2 << 20)
 
@@ -31,8 +33,8 @@ static void add_cut(struct str *out, const char *text, size_t len, size_t max)
 		str_add_bytes(out, text, len);
 		return;
 	}
-	head = character_start(text, max / 3 * 2);
-	tail = character_start(text, len - max / 3);
+	head = character_start(text, max / 2);
+	tail = character_start(text, len - max / 2);
 	str_add_bytes(out, text, head);
 	str_addf(out, "\n[... %zu bytes left out ...]\n", tail - head);
 	str_add_bytes(out, text + tail, len - tail);
@@ -62,48 +64,94 @@ static void add_link(struct value *content, struct str *text, enum mcp_version v
 	value_add(block, "mimeType", value_new_text("text/plain"));
 }
 
-/* One stream of a run: cut in the object, told in the text. True when something is missing from either. */
+/* One stream of a run, cut. True when something is missing from it. */
 static bool tell_stream(struct value *object, const char *key, struct str *text)
 {
 	owned(free_ptr) char *encoding_key = xasprintf("%s_encoding", key);
 	const char *encoding = value_get_text(object, encoding_key);
 	const struct value *stream = value_get(object, key);
-	owned(str_done) struct str cut = STR_INIT;
+	struct str cut = STR_INIT;
 
+	bool is_text = !encoding || strcmp(encoding, "utf-8") == 0;
+
+	if (is_text)
+		value_set(object, encoding_key, value_new_null());
 	if (!stream || stream->kind != VALUE_TEXT || stream->text.len == 0)
 		return false;
-	bool is_text = !encoding || strcmp(encoding, "utf-8") == 0;
-	size_t len = stream->text.len;
+	bool is_cut = stream->text.len > STREAM_MAX;
 
-	str_addf(text, "--- %s%s\n", key, is_text ? "" : " (base64)");
-	add_cut(text, stream->text.bytes, len, STREAM_TOLD);
-	if (text->data[text->len - 1] != '\n')
-		str_add_char(text, '\n');
-	if (len <= STREAM_MAX)
-		return len > STREAM_TOLD;
 	/* Half of a base64 group is nothing. */
 	if (is_text)
-		add_cut(&cut, stream->text.bytes, len, STREAM_MAX);
+		add_cut(&cut, stream->text.bytes, stream->text.len, STREAM_MAX);
 	else
-		str_add_bytes(&cut, stream->text.bytes, STREAM_MAX / 4 * 4);
-	value_set(object, key, value_new_bytes(str_cstr(&cut), cut.len));
-	return true;
+		str_add_bytes(&cut, stream->text.bytes,
+			      is_cut ? STREAM_MAX / 4 * 4 : stream->text.len);
+	str_addf(text, "--- %s%s\n", key, is_text ? "" : " (base64)");
+	str_add_bytes(text, str_cstr(&cut), cut.len);
+	if (text->data[text->len - 1] != '\n')
+		str_add_char(text, '\n');
+	if (is_cut)
+		value_set(object, key, value_new_bytes(str_cstr(&cut), cut.len));
+	str_done(&cut);
+	return is_cut;
 }
 
-static void tell_denials(const struct value *object, struct str *text)
+/* Which layer refused what by which rule. The hint beside it is a flag of the command line, which no client has. */
+static void tell_denials(struct value *object, struct str *text)
 {
 	const struct value *denials = value_get(object, "denials");
+	struct value *list = value_new_list();
 
 	for (size_t i = 0; denials && denials->kind == VALUE_LIST && i < denials->many.count; i++) {
 		const struct value *one = denials->many.items[i];
-		const char *layer = value_get_text(one, "layer"),
-			   *hint = value_get_text(one, "hint");
+		const char *layer = value_get_text(one, "layer");
 		const char *what = value_get_text(one, "what"), *rule = value_get_text(one, "rule");
+		struct value *row = value_append(list, value_new_map());
 
-		str_addf(text, "denied by %s: %s (%s)%s%s\n", layer ? layer : "?",
-			 what ? what : "?", rule ? rule : "no rule", hint ? "; " : "",
-			 hint ? hint : "");
+		str_addf(text, "denied by %s: %s (%s)\n", layer ? layer : "?", what ? what : "?",
+			 rule ? rule : "no rule");
+		value_add(row, "layer", value_new_text(layer));
+		value_add(row, "what", value_new_text(what));
+		value_add(row, "rule", value_new_text(rule));
+		value_add(row, "count", value_new_int(value_int_of(one, "count")));
 	}
+	value_set(object, "denials", list);
+}
+
+static void tell_notes(const struct value *object, struct str *text)
+{
+	const char *message = value_get_text(object, "message");
+	const struct value *notes = value_get(object, "notes");
+
+	if (message)
+		str_addf(text, "%s\n", message);
+	for (size_t i = 0; notes && notes->kind == VALUE_LIST && i < notes->many.count; i++)
+		str_addf(text, "note: %s\n", notes->many.items[i]->text.bytes);
+}
+
+static void keep_field(struct value *object, const char *name, struct value *kept)
+{
+	struct value *item = value_take(object, name);
+	bool is_empty = item && (item->kind == VALUE_NULL ||
+				 (item->kind == VALUE_LIST && item->many.count == 0));
+
+	if (item && !is_empty)
+		value_add(kept, name, item);
+	else
+		value_free(item);
+}
+
+/* Of a run: the fields that the tool's row has, as far as they say anything; run_show has the others. */
+static struct value *keep_fields(const struct tool *tool, struct value *object)
+{
+	struct value *kept = value_new_map();
+
+	for (const struct tool_field *field = tool->fields; field->name; field++)
+		keep_field(object, field->name, kept);
+	keep_field(object, "ok", kept);
+	keep_field(object, "error", kept);
+	value_free(object);
+	return kept;
 }
 
 /* A run: how it ended, what it wrote, what it was refused. */
@@ -123,10 +171,12 @@ static void tell_run(struct value *object, struct value *content, struct str *te
 	is_cut |= tell_stream(object, "stdout", text);
 	is_cut |= tell_stream(object, "stderr", text);
 	tell_denials(object, text);
+	tell_notes(object, text);
 	value_set(object, "truncated", value_new_bool(is_cut));
 	if (is_cut && run_id) {
 		owned(free_ptr) char *uri = xasprintf("aisbx://runs/%s/log", run_id);
 
+		value_set(object, "log", value_new_text(uri));
 		add_link(content, text, version, uri, "output of the run");
 	}
 }
@@ -208,6 +258,16 @@ static void write_result(struct value *content, struct value *object, bool is_er
 	json_write(out, result, 0);
 }
 
+void answer_object(struct value *object, enum mcp_version version, struct str *out)
+{
+	owned(str_done) struct str text = STR_INIT;
+	struct value *content = value_new_list();
+
+	json_write(&text, object, 0);
+	add_text_block(content, &text);
+	write_result(content, object, false, version, out);
+}
+
 void answer_refusal(const struct error *err, enum mcp_version version, struct str *out)
 {
 	owned(str_done) struct str text = STR_INIT;
@@ -235,6 +295,8 @@ void answer_write(struct tool_call *work, int status, const struct error *err,
 		tell_other(work, object, links, &text, version);
 		fit(object, work->tool->list);
 	}
+	if (work->tool->flags & TOOL_RUNS)
+		object = keep_fields(work->tool, object);
 	add_text_block(content, &text);
 	for (size_t i = 0; i < links->many.count; i++)
 		value_append(content, links->many.items[i]);

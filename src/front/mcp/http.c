@@ -9,6 +9,7 @@
 #include "base/own.h"
 #include "front/mcp/http.h"
 #include "front/mcp/http_session.h"
+#include "front/mcp/methods.h"
 
 #include <errno.h>
 #include <stdio.h>

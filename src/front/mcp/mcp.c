@@ -78,6 +78,17 @@ static int read_policy(const char *word, enum mcp_policy *ret_policy, struct err
 	return 0;
 }
 
+static int read_shown(const char *word, bool *ret_all, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	*ret_all = word && strcmp(word, "all") == 0;
+	if (!word || *ret_all || strcmp(word, "core") == 0)
+		return 0;
+	return error_set(err, ERROR_USAGE, "--tools: '%s' is none of core and all",
+			 str_shown(word, shown));
+}
+
 int op_mcp_run(struct op_call *call, struct error *err)
 {
 	struct server server = { .environ = call->environ,
@@ -94,7 +105,8 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 0, 0, err) < 0 || check_owner(op_arg_text(call, "owner"), err) < 0)
 		return -1;
 	owner = owner_name(op_arg_text(call, "owner"), err);
-	if (read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0)
+	if (read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0 ||
+	    read_shown(op_arg_text(call, "tools"), &server.shows_all, err) < 0)
 		return -1;
 	server.ceiling.owner = owner;
 	if (!owner || read_ceiling(call, &server.ceiling, err) < 0 ||

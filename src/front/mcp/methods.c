@@ -13,7 +13,8 @@ static const char instructions[] =
 	"allowed, within limits. sandbox_run is for one command whose changes may be thrown away; "
 	"sandbox_create, sandbox_exec and sandbox_files_* for work that stays. sandbox_diff shows "
 	"what changed, sandbox_snapshot and sandbox_rollback save and rewind. Nothing reaches the "
-	"real files but by promote_request, which a person may have to agree to.";
+	"real files but by promote_request, which a person may have to agree to. tools_more names "
+	"further tools, such as commands in the background and races.";
 
 static struct value *server_info(void)
 {
@@ -25,11 +26,12 @@ static struct value *server_info(void)
 	return info;
 }
 
-static struct value *capabilities(void)
+static struct value *capabilities(bool tells_changes)
 {
 	struct value *all = value_new_map();
+	struct value *shown = value_add(all, "tools", value_new_map());
 
-	value_add(all, "tools", value_new_map());
+	value_add(shown, "listChanged", value_new_bool(tells_changes));
 	value_add(all, "resources", value_new_map());
 	value_add(all, "prompts", value_new_map());
 	value_add(all, "logging", value_new_map());
@@ -57,7 +59,7 @@ static void initialize(const struct request_view *request)
 		client && client->kind == VALUE_MAP && value_get(client, "elicitation");
 	result = value_new_map();
 	value_add(result, "protocolVersion", value_new_text(mcp_version_name(version)));
-	value_add(result, "capabilities", capabilities());
+	value_add(result, "capabilities", capabilities(true));
 	value_add(result, "serverInfo", server_info());
 	value_add(result, "instructions", value_new_text(instructions));
 	request_answer(request, result, false);
@@ -72,7 +74,7 @@ static void discover(const struct request_view *request)
 	versions = value_add(result, "supportedVersions", value_new_list());
 	for (enum mcp_version at = MCP_2026_07_28; at >= MCP_2024_11_05; at--)
 		value_append(versions, value_new_text(mcp_version_name(at)));
-	value_add(result, "capabilities", capabilities());
+	value_add(result, "capabilities", capabilities(false));
 	value_add(result, "instructions", value_new_text(instructions));
 	/* Drafts had it here; the final text has it among the notes. */
 	value_add(result, "serverInfo", server_info());

@@ -48,6 +48,7 @@ struct session {
 	enum mcp_version version; /* of the handshake */
 	bool elicits;		  /* the client can ask its user */
 	unsigned level;		  /* least severity of log messages; MCP_QUIET: none */
+	uint64_t shown;		  /* tools it has asked about: a bit by the place in the table */
 };
 
 #define MCP_QUIET 8
@@ -88,6 +89,7 @@ struct server {
 	struct call *calls;  /* oldest first */
 	unsigned running, waiting;
 	enum mcp_policy policy;
+	bool shows_all; /* every tool, not the core alone */
 	int64_t last_asked;
 	struct put_question *questions; /* consent.c's */
 	bool is_ending;
@@ -112,9 +114,6 @@ void session_receive(struct session *session, struct channel *channel, const cha
 /* The message that was too long to be read. */
 void session_refuse(struct channel *channel, int code, const char *text);
 void session_init(struct session *session, struct server *server);
-const char *mcp_version_name(enum mcp_version version);
-/* MCP_NONE for one we do not speak. */
-enum mcp_version mcp_version_find(const char *name);
 
 /* Sends RESULT (owned from here on) as the answer; adds what newer versions want in it. */
 void request_answer(const struct request_view *request, struct value *result, bool is_cacheable);

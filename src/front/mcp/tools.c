@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of tools as the protocol lists it, and the way from a request to a call. */
+/* The way from a request to the call of a tool. */
 #include "front/mcp/methods.h"
 
 #include "base/own.h"
@@ -8,47 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static struct value *annotations(const struct tool *tool)
-{
-	struct value *notes = value_new_map();
-
-	value_add(notes, "title", value_new_text(tool->title));
-	value_add(notes, "readOnlyHint", value_new_bool(tool->flags & TOOL_READ_ONLY));
-	value_add(notes, "destructiveHint", value_new_bool(tool->flags & TOOL_DESTRUCTIVE));
-	value_add(notes, "idempotentHint", value_new_bool(tool->flags & TOOL_IDEMPOTENT));
-	value_add(notes, "openWorldHint", value_new_bool(false));
-	return notes;
-}
-
-static struct value *describe(const struct tool *tool, const struct op_ceiling *ceiling)
-{
-	struct value *row = value_new_map();
-
-	value_add(row, "name", value_new_text(tool->name));
-	value_add(row, "title", value_new_text(tool->title));
-	value_add(row, "description", value_new_text(tool->description));
-	value_add(row, "inputSchema", tool_input_schema(tool, ceiling));
-	value_add(row, "outputSchema", tool_output_schema(tool));
-	value_add(row, "annotations", annotations(tool));
-	return row;
-}
-
-void tools_list(const struct request_view *request)
-{
-	struct value *result = value_new_map();
-	size_t count = 0, from, to;
-
-	while (tools[count])
-		count++;
-	if (!request_page(request, count, &from, &to, result))
-		return;
-	struct value *list = value_add(result, "tools", value_new_list());
-
-	for (size_t i = from; i < to; i++)
-		value_append(list, describe(tools[i], &request->session->server->ceiling));
-	request_answer(request, result, true);
-}
 
 /* What is wrong with arguments is told as the tool's own answer: models read that, and try again. */
 static void refuse(const struct request_view *request, const struct error *err)
@@ -92,10 +51,15 @@ static const struct tool *named_tool(const struct request_view *request)
 void tools_call(const struct request_view *request)
 {
 	struct server *server = request->session->server;
-	const struct tool *tool = named_tool(request);
+	const struct tool *tool;
 	struct tool_call work;
 	struct error err;
 
+	if (tools_more_is_meant(request)) {
+		tools_more(request);
+		return;
+	}
+	tool = named_tool(request);
 	if (!tool)
 		return;
 	if (is_barred(server, tool, &err)) {

@@ -30,6 +30,11 @@ static const struct op_param mcp_params[] = {
 	{ .name = "owner",
 	  .metavar = "NAME",
 	  .help = "whose sandboxes clients see and make; default: one a server" },
+	{ .name = "tools",
+	  .metavar = "WORD",
+	  .help = "which tools clients are shown: core (the default: ten, one of which names "
+		  "the others) or all",
+	  .choices = "core|all" },
 	{ .name = "all", .kind = PARAM_SWITCH, .help = "let clients see every sandbox of yours" },
 	{ .name = NULL },
 };

@@ -72,6 +72,9 @@ static const struct op_param poll_params[] = {
 	  .metavar = "NAME",
 	  .choices = "TERM|INT|KILL|HUP|QUIT|USR1|USR2|STOP|CONT",
 	  .help = "send this signal to its process group; KILL ends all it started" },
+	{ .name = "end",
+	  .kind = PARAM_SWITCH,
+	  .help = "end it: TERM to its process group, after 2 s KILL to all it started" },
 	{ .name = NULL },
 };
 
@@ -146,7 +149,7 @@ const struct op exec_row = {
 
 const struct op poll_row = {
 	.name = "poll",
-	.usage = "EXEC [--offset N] [--wait TIME] [--input TEXT] [--signal NAME]",
+	.usage = "EXEC [--offset N] [--wait TIME] [--input TEXT] [--signal NAME | --end]",
 	.summary = "look at a command in the background, or tell it something",
 	.group = GROUP,
 	.params = poll_params,

@@ -19,6 +19,7 @@ enum tool_type {
 	TOOL_TEXTS,    /* array of strings */
 	TOOL_PAIRS,    /* object of strings */
 	TOOL_ATTEMPTS, /* array of {name, script | command} */
+	TOOL_COMMAND,  /* array of strings, or one string for sh -c */
 };
 
 enum tool_to {
@@ -45,12 +46,13 @@ struct tool_arg {
 	const char *target;  /* name of the flag, where it differs */
 	const char *suffix;  /* behind a number: "ms" */
 	const char *choices; /* "a|b" */
+	const char *absent;  /* a switch that is on where the argument is left out */
 };
 
-/* One key of the answer. TYPE is JSON's own word; every one may also be null. */
+/* One key of the answer. */
 struct tool_field {
 	const char *name;
-	const char *type;
+	const char *type; /* JSON's own word; it may also be null. NULL: not in the schema */
 	const char *help;
 };
 
@@ -67,6 +69,7 @@ enum tool_flags {
 	TOOL_FAILS = 1 << 10, /* a status of the verb other than 0 is a failure */
 	TOOL_RUNS = 1 << 4,   /* the answer is that of a run */
 	TOOL_TIDY = 1 << 11,  /* mostly leaves its process fit for another call */
+	TOOL_CORE = 1 << 12,  /* among those that every client is shown */
 	TOOL_WHOLE = 1 << 5,  /* all arguments together are the verb's standard input, as JSON */
 };
 

@@ -62,6 +62,31 @@ static const struct tool_arg *find_arg(const struct tool *tool, const char *name
 	return NULL;
 }
 
+/* Which argument is meant: models write `name` for the sandbox as often as `sandbox`, and answers have both. */
+static const struct tool_arg *meant_arg(const struct tool *tool, const char *name)
+{
+	const struct tool_arg *arg = find_arg(tool, name);
+
+	return arg || strcmp(name, "name") != 0 ? arg : find_arg(tool, "sandbox");
+}
+
+/* A null stands for an argument that is left out. */
+static const struct value *given(const struct value *arguments, const char *name)
+{
+	const struct value *item = arguments ? value_get(arguments, name) : NULL;
+
+	return item && item->kind != VALUE_NULL ? item : NULL;
+}
+
+/* What was given for it, by either name; NULL for nothing. */
+static const struct value *given_for(const struct tool *tool, const struct tool_arg *arg,
+				     const struct value *arguments)
+{
+	const struct value *item = given(arguments, arg->name);
+
+	return item || meant_arg(tool, "name") != arg ? item : given(arguments, "name");
+}
+
 static int unknown_argument(const struct tool *tool, const char *name, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
@@ -79,13 +104,14 @@ static int unknown_argument(const struct tool *tool, const char *name, struct er
 static int check_names(const struct tool *tool, const struct value *arguments, struct error *err)
 {
 	for (size_t i = 0; arguments && i < arguments->many.count; i++) {
-		if (!find_arg(tool, arguments->many.keys[i]))
+		if (!meant_arg(tool, arguments->many.keys[i]))
 			return unknown_argument(tool, arguments->many.keys[i], err);
 	}
+	if (!find_arg(tool, "name") && given(arguments, "name") && given(arguments, "sandbox"))
+		return error_set(err, ERROR_USAGE, "%s: give sandbox or name, not both",
+				 tool->name);
 	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++) {
-		const struct value *item = arguments ? value_get(arguments, arg->name) : NULL;
-
-		if (arg->required && (!item || item->kind == VALUE_NULL))
+		if (arg->required && !given_for(tool, arg, arguments))
 			return error_set(err, ERROR_USAGE, "%s needs the argument '%s'", tool->name,
 					 arg->name);
 	}
@@ -121,11 +147,7 @@ static void add_ceiling(struct op_call *call)
 static int take_all(struct tool_call *call, const struct value *arguments, struct error *err)
 {
 	for (const struct tool_arg *arg = call->tool->args; arg && arg->name; arg++) {
-		const struct value *item = arguments ? value_get(arguments, arg->name) : NULL;
-
-		if (item && item->kind == VALUE_NULL)
-			item = NULL;
-		if (tool_take(call, arg, item, err) < 0)
+		if (tool_take(call, arg, given_for(call->tool, arg, arguments), err) < 0)
 			return -1;
 	}
 	return 0;

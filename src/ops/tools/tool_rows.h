@@ -5,25 +5,25 @@
 
 #include "ops/tools/tool.h"
 
-#define ARG_SANDBOX                                                                    \
-	{                                                                              \
-		.name = "sandbox", .to = TOOL_TO_SANDBOX, .required = true,            \
-		.help = "name of a sandbox, as sandbox_create or sandbox_list gave it" \
+#define ARG_SANDBOX                                                         \
+	{                                                                   \
+		.name = "sandbox", .to = TOOL_TO_SANDBOX, .required = true, \
+		.help = "name of the sandbox"                               \
 	}
-#define ARG_COMMAND                                                                   \
-	{                                                                             \
-		.name = "command", .type = TOOL_TEXTS, .to = TOOL_TO_COMMAND,         \
-		.help = "program and arguments, passed exactly; no shell is involved" \
+#define ARG_COMMAND                                                                \
+	{                                                                          \
+		.name = "command", .type = TOOL_COMMAND, .to = TOOL_TO_COMMAND,    \
+		.help = "a list: program and arguments, no shell; a string: sh -c" \
 	}
 #define ARG_SCRIPT                                                 \
 	{                                                          \
 		.name = "script", .to = TOOL_TO_SCRIPT,            \
 		.help = "instead of command: one string for sh -c" \
 	}
-#define ARG_CWD                                                                            \
-	{                                                                                  \
-		.name = "cwd", .to = TOOL_TO_DIRECTORY,                                    \
-		.help = "directory inside the sandbox to start in; default: the workspace" \
+#define ARG_CWD                                                   \
+	{                                                         \
+		.name = "cwd", .to = TOOL_TO_DIRECTORY,           \
+		.help = "where it starts; default: the workspace" \
 	}
 #define ARG_ENV                                                                        \
 	{                                                                              \
@@ -33,59 +33,37 @@
 	{                                                                               \
 		.name = "stdin", .to = TOOL_TO_INPUT, .help = "text for standard input" \
 	}
-#define ARG_TIME                                                           \
-	{                                                                  \
-		.name = "time", .help = "wall clock limit: 500ms, 30s, 5m" \
+#define ARG_TIME                                                 \
+	{                                                        \
+		.name = "time", .help = "limit, such as 30s, 5m" \
 	}
 #define ARG_OUTPUT                                                                 \
 	{                                                                          \
 		.name = "output", .help = "bytes kept of each stream, such as 64k" \
 	}
-#define ARG_TRACE                                                \
-	{                                                        \
-		.name = "trace_id", .target = "trace",           \
-		.help = "a name of yours, to find the run again" \
+#define ARG_TRACE                                                                          \
+	{                                                                                  \
+		.name = "trace_id", .target = "trace", .help = "your own name for the run" \
 	}
-#define ARG_LIMITS                                                                           \
-	{ .name = "mem", .help = "memory, such as 512m" },                                   \
-		{ .name = "cpu", .type = TOOL_NUMBER, .help = "cores, such as 1.5" },        \
-		{ .name = "pids", .type = TOOL_INT, .help = "processes and threads" },       \
-		{ .name = "disk", .help = "what may be written, such as 1g" },               \
-		{ .name = "net",                                                             \
-		  .choices = "none|loopback|allow",                                          \
-		  .help = "network; only what the server's profile has" },                   \
-		{ .name = "allow",                                                           \
-		  .type = TOOL_TEXTS,                                                        \
-		  .help = "HOST[:PORT] to be reached; only what the server's profile has" }, \
-		{ .name = "deny",                                                            \
-		  .type = TOOL_TEXTS,                                                        \
-		  .help = "HOST[:PORT] refused, whatever is allowed" },                      \
-	{                                                                                    \
-		.name = "profile", .to = TOOL_TO_PROFILE,                                    \
-		.help = "one of the profiles this server was started with"                   \
+#define ARG_LIMITS                                                                       \
+	{ .name = "mem", .help = "memory, such as 512m" },                               \
+		{ .name = "cpu", .type = TOOL_NUMBER, .help = "cores, such as 1.5" },    \
+		{ .name = "pids", .type = TOOL_INT, .help = "processes and threads" },   \
+		{ .name = "disk", .help = "what may be written, such as 1g" },           \
+		{ .name = "net",                                                         \
+		  .choices = "none|loopback|allow",                                      \
+		  .help = "network, within the profile" },                               \
+		{ .name = "allow",                                                       \
+		  .type = TOOL_TEXTS,                                                    \
+		  .help = "HOST[:PORT] to be reached, within the profile" },             \
+		{ .name = "deny", .type = TOOL_TEXTS, .help = "HOST[:PORT] refused" },   \
+	{                                                                                \
+		.name = "profile", .to = TOOL_TO_PROFILE, .help = "the limits that hold" \
 	}
 #define ARG_KILL                                                         \
 	{                                                                \
 		.name = "kill", .type = TOOL_BOOL,                       \
 		.help = "end processes that are still alive in it first" \
-	}
-
-#define RUN_FIELDS                                                                         \
-	{ "run_id", "string", "for logs and history" }, { "trace_id", "string", NULL },    \
-		{ "sandbox", "string", NULL }, { "command", "array", NULL },               \
-		{ "status", "string",                                                      \
-		  "success, error, timeout, oom, killed, limit, denied or internal" },     \
-		{ "exit_code", "integer", NULL }, { "signal", "string", NULL },            \
-		{ "stdout", "string", NULL }, { "stderr", "string", NULL },                \
-		{ "stdout_bytes", "integer", NULL }, { "stderr_bytes", "integer", NULL },  \
-		{ "truncated", "boolean", "there is more: see the resource link" },        \
-		{ "duration_ms", "number", NULL }, { "cpu_ms", "number", NULL },           \
-		{ "peak_memory_bytes", "integer", NULL }, { "layers", "array", NULL },     \
-		{ "degraded", "array", NULL }, { "limits_hit", "array", NULL },            \
-		{ "denials", "array", "what was refused, by which rule, and what to do" }, \
-		{ "changes", "object", NULL },                                             \
-	{                                                                                  \
-		"driver", "string", NULL                                                   \
 	}
 
 #define END_ARGS             \

@@ -22,6 +22,17 @@ static struct value *texts(void)
 	return schema;
 }
 
+/* Types in a list are what several clients do not read; alternatives they do. */
+static struct value *command_or_script(void)
+{
+	struct value *schema = value_new_map();
+	struct value *ways = value_add(schema, "anyOf", value_new_list());
+
+	value_append(ways, texts());
+	value_append(ways, typed("string"));
+	return schema;
+}
+
 static struct value *attempts(void)
 {
 	struct value *schema = typed("array"), *item = typed("object");
@@ -29,7 +40,7 @@ static struct value *attempts(void)
 
 	value_add(properties, "name", typed("string"));
 	value_add(properties, "script", typed("string"));
-	value_add(properties, "command", texts());
+	value_add(properties, "command", command_or_script());
 	value_append(value_add(item, "required", value_new_list()), value_new_text("name"));
 	value_add(schema, "items", item);
 	return schema;
@@ -54,6 +65,8 @@ static struct value *schema_of_type(enum tool_type type)
 		return pairs;
 	case TOOL_ATTEMPTS:
 		return attempts();
+	case TOOL_COMMAND:
+		return command_or_script();
 	case TOOL_TEXT:
 		break;
 	}
@@ -91,6 +104,9 @@ struct value *tool_input_schema(const struct tool *tool, const struct op_ceiling
 	struct value *required = value_new_list();
 
 	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++) {
+		/* With one profile there is nothing to choose. */
+		if (arg->to == TOOL_TO_PROFILE && ceiling && ceiling->profiles.words.count == 1)
+			continue;
 		value_add(properties, arg->name, schema_of(arg, ceiling));
 		if (arg->required)
 			value_append(required, value_new_text(arg->name));
@@ -103,14 +119,17 @@ struct value *tool_input_schema(const struct tool *tool, const struct op_ceiling
 	return schema;
 }
 
-/* Clients check answers against it, refusals too: so nothing is required, and every key may be null. */
-static struct value *nullable(const struct tool_field *field)
+/* Clients check answers against it, refusals too: so nothing is required, and what is not left out may be null. */
+static struct value *answered(const struct tool_field *field, bool is_nullable)
 {
-	struct value *schema = value_new_map();
-	struct value *types = value_add(schema, "type", value_new_list());
+	struct value *schema = is_nullable ? value_new_map() : typed(field->type);
 
-	value_append(types, value_new_text(field->type));
-	value_append(types, value_new_text("null"));
+	if (is_nullable) {
+		struct value *types = value_add(schema, "type", value_new_list());
+
+		value_append(types, value_new_text(field->type));
+		value_append(types, value_new_text("null"));
+	}
 	if (field->help)
 		value_add(schema, "description", value_new_text(field->help));
 	return schema;
@@ -120,18 +139,15 @@ struct value *tool_output_schema(const struct tool *tool)
 {
 	struct value *schema = typed("object");
 	struct value *properties = value_add(schema, "properties", value_new_map());
-	struct value *error = typed("object");
-	struct value *parts = value_add(error, "properties", value_new_map());
-	const struct tool_field text = { .name = "", .type = "string" };
 
-	for (const struct tool_field *field = tool->fields; field && field->name; field++)
-		value_add(properties, field->name, nullable(field));
+	for (const struct tool_field *field = tool->fields; field && field->name; field++) {
+		if (field->type)
+			value_add(properties, field->name,
+				  answered(field, !(tool->flags & TOOL_RUNS)));
+	}
 	if (tool->list)
 		value_set(properties, tool->list, typed("array"));
 	value_set(properties, "ok", typed("boolean"));
-	value_add(parts, "code", nullable(&text));
-	value_add(parts, "message", nullable(&text));
-	value_add(parts, "hint", nullable(&text));
-	value_set(properties, "error", error);
+	value_set(properties, "error", typed("object"));
 	return schema;
 }

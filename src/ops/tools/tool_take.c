@@ -91,7 +91,7 @@ static int read_words(const struct tool_arg *arg, const struct value *item, stru
 		      struct error *err)
 {
 	/* One string where a list is asked for is what models write most often. */
-	if (item->kind == VALUE_TEXT && arg->to != TOOL_TO_COMMAND) {
+	if (item->kind == VALUE_TEXT) {
 		if (check_text(arg, item, err) < 0)
 			return -1;
 		strv_add(ret_words, item->text.bytes);
@@ -133,7 +133,7 @@ static int read_attempt(const struct tool_arg *arg, const struct value *item,
 			struct strv *ret_words, struct error *err)
 {
 	const char *name = item->kind == VALUE_MAP ? value_get_text(item, "name") : NULL;
-	const char *script = name ? value_get_text(item, "script") : NULL;
+	const struct value *script = name ? value_get(item, "script") : NULL;
 	const struct value *command = name ? value_get(item, "command") : NULL;
 	owned(str_done) struct str text = STR_INIT;
 
@@ -142,8 +142,12 @@ static int read_attempt(const struct tool_arg *arg, const struct value *item,
 	if (!*name || strchr(name, '=') || strlen(name) != value_get(item, "name")->text.len)
 		return wrong_type(arg, "named without '=' and NUL characters", err);
 	str_addf(&text, "%s=", name);
+	if (command && command->kind == VALUE_TEXT)
+		script = ptr_take(&command);
+	if (script && check_text(arg, script, err) < 0)
+		return -1;
 	if (script)
-		str_add(&text, script);
+		str_add(&text, script->text.bytes);
 	else if (command->kind != VALUE_LIST || command->many.count == 0)
 		return wrong_type(arg, "a list of {name, command: [...]}", err);
 	else
@@ -184,6 +188,7 @@ static int read_any(const struct tool_arg *arg, const struct value *item, struct
 			strv_add(ret_words, "1");
 		return 0;
 	case TOOL_TEXTS:
+	case TOOL_COMMAND:
 		return read_words(arg, item, ret_words, err);
 	case TOOL_PAIRS:
 		return read_pairs(arg, item, ret_words, err);
@@ -221,18 +226,18 @@ static int take_flag(struct op_call *call, const struct tool_arg *arg, const str
 	return 0;
 }
 
+/* A text is for a shell, whichever of the two arguments holds it; a list is passed as it is. */
 static int take_command(struct op_call *call, const struct tool_arg *arg, const struct strv *words,
-			struct error *err)
+			bool is_list, struct error *err)
 {
 	if (call->command.count > 0)
 		return error_set(err, ERROR_USAGE, "give a command or a script, not both");
-	if (arg->to == TOOL_TO_SCRIPT) {
-		strv_add(&call->command, "sh");
-		strv_add(&call->command, "-c");
-	} else if (words->count == 0 || !words->items[0][0]) {
-		return error_set(err, ERROR_USAGE, "the argument 'command' is empty");
-	}
-	strv_copy(&call->command, words);
+	if (words->count == 0 || !words->items[0][0])
+		return error_set(err, ERROR_USAGE, "the argument '%s' is empty", arg->name);
+	if (is_list)
+		strv_copy(&call->command, words);
+	else
+		strv_add_script(&call->command, words->items[0]);
 	return 0;
 }
 
@@ -308,9 +313,6 @@ static int put(struct tool_call *call, const struct tool_arg *arg, const struct 
 	switch (arg->to) {
 	case TOOL_TO_FLAG:
 		return take_flag(&call->call, arg, words, err);
-	case TOOL_TO_COMMAND:
-	case TOOL_TO_SCRIPT:
-		return take_command(&call->call, arg, words, err);
 	case TOOL_TO_PROFILE:
 		return take_profile(&call->call, first, err);
 	case TOOL_TO_SNAPSHOT:
@@ -324,6 +326,8 @@ static int put(struct tool_call *call, const struct tool_arg *arg, const struct 
 		call->directory = xstrdup(first);
 		return 0;
 	case TOOL_TO_INPUT:
+	case TOOL_TO_COMMAND:
+	case TOOL_TO_SCRIPT:
 		return 0;
 	case TOOL_TO_SANDBOX:
 		if (arg->target) {
@@ -344,6 +348,8 @@ int tool_take(struct tool_call *call, const struct tool_arg *arg, const struct v
 {
 	owned(strv_done) struct strv words = STRV_INIT;
 
+	if (!item && arg->absent)
+		tool_add_param(&call->call, arg->absent, "1");
 	if (!item)
 		return arg->to == TOOL_TO_NEW ? invent_name(&call->call, err) : 0;
 	if (arg->to == TOOL_TO_INPUT) {
@@ -355,5 +361,7 @@ int tool_take(struct tool_call *call, const struct tool_arg *arg, const struct v
 	}
 	if (read_any(arg, item, &words, err) < 0)
 		return -1;
+	if (arg->to == TOOL_TO_COMMAND || arg->to == TOOL_TO_SCRIPT)
+		return take_command(&call->call, arg, &words, item->kind == VALUE_LIST, err);
 	return put(call, arg, &words, err);
 }

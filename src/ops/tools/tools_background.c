@@ -103,9 +103,9 @@ const struct tool write_stdin_tool = {
 static const struct tool_arg kill_args[] = {
 	ARG_EXEC,
 	{ .name = "signal",
-	  .required = true,
+	  .absent = "end",
 	  .help = "TERM, INT, HUP, QUIT, USR1, USR2, STOP, CONT, or KILL, which ends all it "
-		  "started" },
+		  "started; default: TERM, after 2 s KILL" },
 	ARG_OFFSET,
 	ARG_ERR_OFFSET,
 	ARG_WAIT,
@@ -114,9 +114,9 @@ static const struct tool_arg kill_args[] = {
 
 const struct tool kill_tool = {
 	.name = "sandbox_kill",
-	.title = "Signal a command in the background",
-	.description =
-		"Sends a signal to a command in the background, then answers as sandbox_poll.",
+	.title = "End or signal a command in the background",
+	.description = "Ends a command in the background, or sends it a signal, then answers as "
+		       "sandbox_poll.",
 	.verb = "poll",
 	.args = kill_args,
 	.fields = poll_fields,

@@ -77,7 +77,9 @@ static const struct tool_arg task_args[] = {
 	{ .name = "intent",
 	  .choices = "run|test|build|format|lint|bench",
 	  .help = "what the project's own files say; instead of command and script" },
-	{ .name = "command", .type = TOOL_TEXTS, .help = "program and arguments" },
+	{ .name = "command",
+	  .type = TOOL_COMMAND,
+	  .help = "a list: program and arguments; a string: for sh -c" },
 	{ .name = "script", .help = "one string for sh -c" },
 	{ .name = "tests",
 	  .type = TOOL_TEXTS,
@@ -255,14 +257,10 @@ static const struct tool_arg request_args[] = {
 static const struct tool_field request_fields[] = {
 	{ "request_id", "string", NULL },
 	{ "state", "string", "pending, approved or rejected" },
-	{ "sandbox", "string", NULL },
-	{ "target", "string", NULL },
-	{ "bundle", "string", "digest of what was asked about" },
 	{ "files", "integer", NULL },
 	{ "paths", "array", NULL },
 	{ "triggers", "array", "what could make something run: path, why" },
 	{ "promotion_id", "string", "once it is applied" },
-	{ "undo", "string", NULL },
 	{ "conflicts", "array", NULL },
 	END_FIELDS,
 };
@@ -271,13 +269,12 @@ const struct tool promote_request_tool = {
 	.name = "promote_request",
 	.title = "Ask to apply a sandbox's changes to the real files",
 	.description = "Asks for what a sandbox changed to be applied to the real files. A person "
-		       "may have to agree: "
-		       "then state is pending until that happened; promotion_list tells.",
+		       "may have to agree: then state is pending until that happened.",
 	.verb = "promotions",
 	.word = "request",
 	.args = request_args,
 	.fields = request_fields,
-	.flags = TOOL_DESTRUCTIVE | TOOL_ASKS,
+	.flags = TOOL_CORE | TOOL_DESTRUCTIVE | TOOL_ASKS,
 };
 
 static const struct tool_arg none[] = { END_ARGS };

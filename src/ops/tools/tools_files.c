@@ -2,10 +2,10 @@
 /* Tools that read and write files of a sandbox. */
 #include "ops/tools/tool_rows.h"
 
-#define ARG_PATH                                                                        \
-	{                                                                               \
-		.name = "path", .to = TOOL_TO_WORD, .required = true,                   \
-		.help = "path inside the sandbox; relative ones start at the workspace" \
+#define ARG_PATH                                                        \
+	{                                                               \
+		.name = "path", .to = TOOL_TO_WORD, .required = true,   \
+		.help = "absolute inside, or relative to the workspace" \
 	}
 #define ARG_ENCODING                                            \
 	{                                                       \
@@ -25,13 +25,9 @@ static const struct tool_arg read_args[] = {
 };
 
 static const struct tool_field read_fields[] = {
-	{ "sandbox", "string", NULL },
-	{ "path", "string", NULL },
 	{ "content", "string", NULL },
 	{ "encoding", "string", "base64 where it is no text" },
 	{ "size", "integer", NULL },
-	{ "offset", "integer", NULL },
-	{ "bytes", "integer", NULL },
 	{ "truncated", "boolean", "there is more behind it" },
 	END_FIELDS,
 };
@@ -44,7 +40,7 @@ const struct tool files_read_tool = {
 	.word = "read",
 	.args = read_args,
 	.fields = read_fields,
-	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_SAID,
+	.flags = TOOL_CORE | TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_SAID,
 };
 
 static const struct tool_arg write_args[] = {
@@ -59,7 +55,6 @@ static const struct tool_arg write_args[] = {
 };
 
 static const struct tool_field write_fields[] = {
-	{ "sandbox", "string", NULL },
 	{ "path", "string", NULL },
 	{ "replaced", "integer", NULL },
 	END_FIELDS,
@@ -99,7 +94,7 @@ const struct tool files_edit_tool = {
 	.word = "edit",
 	.args = edit_args,
 	.fields = write_fields,
-	.flags = TOOL_DESTRUCTIVE | TOOL_SAID,
+	.flags = TOOL_CORE | TOOL_DESTRUCTIVE | TOOL_SAID,
 };
 
 static const struct tool_arg list_args[] = {

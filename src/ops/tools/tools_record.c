@@ -34,7 +34,28 @@ static const struct tool_arg run_args[] = {
 	END_ARGS,
 };
 
-static const struct tool_field show_fields[] = { RUN_FIELDS, END_FIELDS };
+static const struct tool_field show_fields[] = {
+	{ "run_id", "string", NULL },
+	{ "trace_id", "string", NULL },
+	{ "sandbox", "string", NULL },
+	{ "command", "array", NULL },
+	{ "status", "string", NULL },
+	{ "exit_code", "integer", NULL },
+	{ "signal", "integer", NULL },
+	{ "stdout_bytes", "integer", NULL },
+	{ "stderr_bytes", "integer", NULL },
+	{ "truncated", "boolean", NULL },
+	{ "duration_ms", "number", NULL },
+	{ "cpu_ms", "number", NULL },
+	{ "peak_memory_bytes", "integer", NULL },
+	{ "layers", "array", NULL },
+	{ "degraded", "array", NULL },
+	{ "limits_hit", "array", NULL },
+	{ "denials", "array", NULL },
+	{ "changes", "object", NULL },
+	{ "driver", "string", NULL },
+	END_FIELDS,
+};
 
 const struct tool show_tool = {
 	.name = "run_show",

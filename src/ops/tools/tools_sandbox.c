@@ -3,41 +3,59 @@
 #include "ops/tools/tool_rows.h"
 
 static const struct tool_arg run_args[] = {
-	ARG_COMMAND,
-	ARG_SCRIPT,
-	ARG_CWD,
-	ARG_ENV,
-	ARG_STDIN,
-	ARG_TIME,
-	ARG_LIMITS,
-	ARG_OUTPUT,
-	{ .name = "keep",
-	  .help = "keep the sandbox under this name, for diff and promote_request" },
-	ARG_TRACE,
-	END_ARGS,
+	ARG_COMMAND, ARG_SCRIPT, ARG_CWD,
+	ARG_ENV,     ARG_STDIN,	 ARG_TIME,
+	ARG_LIMITS,  ARG_OUTPUT, { .name = "keep", .help = "keep the sandbox under this name" },
+	ARG_TRACE,   END_ARGS,
 };
 
-static const struct tool_field run_fields[] = { RUN_FIELDS, END_FIELDS };
+/*
+ * What a model decides by; run_show has the rest. What is null or an empty list is left out, and the schema has what
+ * every run has.
+ */
+static const struct tool_field run_fields[] = {
+	{ "run_id", "string", NULL },
+	{ "trace_id", NULL, NULL },
+	{ "sandbox", NULL, NULL },
+	{ "status", "string", "success, error, timeout, oom, killed, limit, denied or internal" },
+	{ "exit_code", "integer", NULL },
+	{ "signal", NULL, NULL },
+	{ "stdout", "string", NULL },
+	{ "stderr", "string", NULL },
+	{ "stdout_encoding", NULL, NULL },
+	{ "stderr_encoding", NULL, NULL },
+	{ "stdout_bytes", NULL, NULL },
+	{ "stderr_bytes", NULL, NULL },
+	{ "truncated", "boolean", "there is more in the resource log" },
+	{ "log", "string", NULL },
+	{ "duration_ms", NULL, NULL },
+	{ "degraded", NULL, NULL },
+	{ "limits_hit", NULL, NULL },
+	{ "denials", "array", "what was refused, and by which rule" },
+	{ "changes", "object", NULL },
+	{ "isolation", NULL, NULL },
+	{ "message", "string", NULL },
+	{ "notes", NULL, NULL },
+	END_FIELDS,
+};
 
 const struct tool sandbox_run_tool = {
 	.name = "sandbox_run",
 	.title = "Run a command in a throw-away sandbox",
 	.description =
-		"Runs a command in a throw-away copy of this machine: it sees the files and "
-		"programs, "
-		"whatever it writes or deletes is gone afterwards, there is no network unless the "
-		"profile has it. A command that fails is no error of the tool: look at status and "
-		"exit_code.",
+		"Runs a command in a throw-away copy of this machine: it sees files and programs, "
+		"what it writes or deletes is gone afterwards, there is no network unless the "
+		"profile has it. A command that fails is no error of the tool: see exit_code.",
 	.verb = "run",
 	.args = run_args,
 	.fields = run_fields,
-	.flags = TOOL_RUNS,
+	.flags = TOOL_CORE | TOOL_RUNS,
 };
 
 static const struct tool_arg create_args[] = {
 	{ .name = "sandbox",
 	  .to = TOOL_TO_NEW,
-	  .help = "its name: a-z 0-9 . _ -, at most 63; invented when left out" },
+	  .help = "its name: a-z 0-9 . _ -; invented when left out" },
 	{ .name = "ttl", .help = "removed after this time: 30m, 2h; default 24h" },
 	ARG_TIME,
 	ARG_LIMITS,
@@ -60,6 +78,7 @@ const struct tool sandbox_create_tool = {
 	.verb = "create",
 	.args = create_args,
 	.fields = create_fields,
+	.flags = TOOL_CORE,
 };
 
 static const struct tool_arg exec_args[] = {
@@ -76,7 +95,7 @@ const struct tool sandbox_exec_tool = {
 	.verb = "exec",
 	.args = exec_args,
 	.fields = run_fields,
-	.flags = TOOL_RUNS | TOOL_TIDY,
+	.flags = TOOL_CORE | TOOL_RUNS | TOOL_TIDY,
 };
 
 static const struct tool_arg no_args[] = { END_ARGS };

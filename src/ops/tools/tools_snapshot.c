@@ -11,26 +11,26 @@ static const struct tool_arg snapshot_args[] = {
 	{ .name = "message", .help = "a word on what this is" },
 	{ .name = "freeze",
 	  .type = TOOL_BOOL,
-	  .help = "with processes alive: freeze them meanwhile" },
+	  .help = "freeze processes that are alive meanwhile" },
 	ARG_KILL,
 	END_ARGS,
 };
 
 static const struct tool_field snapshot_fields[] = {
-	{ "sandbox", "string", NULL }, { "name", "string", "for rollback and fork" },
-	{ "message", "string", NULL }, { "made", "string", NULL },
-	{ "parent", "string", NULL },  END_FIELDS,
+	{ "name", "string", "for rollback and fork" },
+	{ "parent", "string", NULL },
+	END_FIELDS,
 };
 
 const struct tool sandbox_snapshot_tool = {
 	.name = "sandbox_snapshot",
 	.title = "Save the present of a sandbox",
 	.description =
-		"Saves the present of a sandbox, to come back to with sandbox_rollback. Costs "
-		"about a millisecond.",
+		"Saves the present of a sandbox, to come back to with sandbox_rollback; cheap.",
 	.verb = "snap",
 	.args = snapshot_args,
 	.fields = snapshot_fields,
+	.flags = TOOL_CORE,
 };
 
 static const struct tool_arg sandbox_args[] = { ARG_SANDBOX, END_ARGS };
@@ -55,7 +55,6 @@ static const struct tool_arg rollback_args[] = {
 };
 
 static const struct tool_field rollback_fields[] = {
-	{ "sandbox", "string", NULL },
 	{ "snapshot", "string", "where it stands now" },
 	{ "saved", "string", "the snapshot that keeps what was there" },
 	END_FIELDS,
@@ -69,6 +68,7 @@ const struct tool sandbox_rollback_tool = {
 	.verb = "rollback",
 	.args = rollback_args,
 	.fields = rollback_fields,
+	.flags = TOOL_CORE,
 };
 
 static const struct tool_arg fork_args[] = {
@@ -82,7 +82,7 @@ static const struct tool_arg fork_args[] = {
 	{ .name = "ttl", .help = "removed after this time; default 24h" },
 	{ .name = "freeze",
 	  .type = TOOL_BOOL,
-	  .help = "with processes alive: freeze them meanwhile" },
+	  .help = "freeze processes that are alive meanwhile" },
 	ARG_KILL,
 	END_ARGS,
 };
@@ -123,7 +123,7 @@ const struct tool sandbox_diff_tool = {
 	.args = diff_args,
 	.fields = diff_fields,
 	.list = "files",
-	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
+	.flags = TOOL_CORE | TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
 };
 
 static const struct tool_field status_fields[] = {

@@ -95,9 +95,12 @@ static int read_words(const struct op_call *call, struct str *bytes, struct engi
 			err, ERROR_USAGE,
 			"poll takes one command: aisbx poll EXEC (aisbx exec -d says its id)");
 	*poll = (struct engine_poll){ .exec_id = call->words.items[0],
-				      .input_end = op_arg_switch(call, "input-end") };
+				      .input_end = op_arg_switch(call, "input-end"),
+				      .end = op_arg_switch(call, "end") };
 	if (read_input(call, bytes, poll, err) < 0)
 		return -1;
+	if (sig && poll->end)
+		return error_set(err, ERROR_USAGE, "--signal and --end: give one of them");
 	if (sig && signal_of(sig, &poll->signal, err) < 0)
 		return -1;
 	if (read_offset(call, "offset", &poll->out_offset, err) < 0 ||
