@@ -134,13 +134,27 @@ static bool follow(char *path)
 	return true;
 }
 
+/* The nearest directory above PATH that is there, links resolved, and where the rest of PATH begins. */
+static size_t nearest_directory(const char *path, char dir[PATH_MAX])
+{
+	size_t len = strlen(path);
+	char part[PATH_MAX];
+
+	do {
+		while (len > 0 && path[--len] != '/')
+			;
+		(void)snprintf(part, sizeof(part), "%.*s", (int)len, path);
+	} while (len > 0 && !path_real_into(part, dir));
+	return len;
+}
+
 /* Where WORD leads, links resolved, also those to what is not there yet: that lies in the nearest directory that is. */
 bool guard_resolve(const struct guard_request *request, const char *word, char *ret_path)
 {
-	char path[PATH_MAX], part[PATH_MAX], dir[PATH_MAX];
+	char path[PATH_MAX], dir[PATH_MAX];
 	int used = snprintf(path, sizeof(path), "%s%s%s", word[0] == '/' ? "" : request->cwd,
 			    word[0] == '/' ? "" : "/", word);
-	size_t len = (size_t)used;
+	size_t len;
 
 	if (used <= 0 || (size_t)used >= sizeof(path))
 		return false;
@@ -148,11 +162,7 @@ bool guard_resolve(const struct guard_request *request, const char *word, char *
 		return true;
 	for (int i = 0; i < LINKS_MAX && follow(path); i++)
 		;
-	do {
-		while (len > 0 && path[--len] != '/')
-			;
-		(void)snprintf(part, sizeof(part), "%.*s", (int)len, path);
-	} while (len > 0 && !path_real_into(part, dir));
+	len = nearest_directory(path, dir);
 	/* Up from what is not there: nobody can say where that leads. */
 	if (strstr(path + len, "/.."))
 		return false;
@@ -255,12 +265,31 @@ static bool has_word(const struct strv *command, const char *const *words)
 	return false;
 }
 
+/* find -fprint FILE: what was found is written there. */
+static void look_at_lists(const struct guard_request *request, struct guard_verdict *verdict)
+{
+	static const char *const lists[] = { "-fprint", "-fprint0", "-fprintf", "-fls", NULL };
+	char path[PATH_MAX];
+
+	for (size_t i = 1; i + 1 < request->command->count; i++) {
+		const char *file = request->command->items[i + 1];
+
+		if (is_one_of(request->command->items[i], lists) &&
+		    (!guard_resolve(request, file, path) ||
+		     !path_is_within(path, request->workspace)))
+			guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "writes outside the workspace",
+				    file);
+	}
+}
+
 /* find DIRECTORY... -delete, -exec: what lies there is written, or given to something that may. */
 static void look_at_found(const struct guard_request *request, struct guard_verdict *verdict)
 {
-	static const char *const acts[] = { "-delete", "-exec", "-execdir", "-ok", NULL };
+	static const char *const acts[] = { "-delete", "-exec",	 "-execdir",
+					    "-ok",     "-okdir", NULL };
 	char path[PATH_MAX];
 
+	look_at_lists(request, verdict);
 	if (!has_word(request->command, acts))
 		return;
 	for (size_t i = 1; i < request->command->count; i++) {
@@ -273,6 +302,18 @@ static void look_at_found(const struct guard_request *request, struct guard_verd
 			guard_raise(verdict, GUARD_ASK, RISK_HIGH,
 				    "changes what it finds outside the workspace", word);
 	}
+}
+
+/* python3 -m pip, python3 -Im pip: the module that an interpreter runs in its place; NAME otherwise. */
+static const char *module_or_name(const struct strv *command, const char *name)
+{
+	for (size_t i = 1; str_starts(name, "python") && i + 1 < command->count; i++) {
+		const char *word = command->items[i];
+
+		if (word[0] == '-' && word[1] != '-' && str_ends(word, "m"))
+			return command->items[i + 1];
+	}
+	return name;
 }
 
 static void look_at_network(const struct guard_request *request, const char *name,
@@ -291,9 +332,7 @@ static void look_at_network(const struct guard_request *request, const char *nam
 						"add",	    "get",   "update", "upgrade", "publish",
 						"download", "ci",    NULL };
 
-	/* python3 -m pip install */
-	if (request->command->count > 2 && strcmp(request->command->items[1], "-m") == 0)
-		name = request->command->items[2];
+	name = module_or_name(request->command, name);
 	if (is_one_of(name, talkers))
 		guard_raise(verdict, GUARD_ASK, RISK_MEDIUM, "uses the network", name);
 	else if (strcmp(name, "git") == 0

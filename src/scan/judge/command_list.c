@@ -34,18 +34,40 @@ static bool is_starter(const char *word)
 			command_name(word));
 }
 
-/* Numbers, durations, and options of starters that only set such. */
-static bool is_starters_option(const char *word)
+/*
+ * What STARTER may be given without doing more than start a command. The same letters mean something else elsewhere: -oL
+ * sets a buffer for stdbuf, and names a file to write for time.
+ */
+static bool is_starters_option(const char *starter, const char *word)
 {
-	return isdigit((unsigned char)word[0]) || str_starts(word, "-n") ||
-	       str_starts(word, "-I") ||
-	       is_among("-k -s -0 -r -P -L {} -t -c -oL -o0 -eL -e0", word);
+	static const struct {
+		const char *name, *words, *prefix;
+		bool has_numbers;
+	} rows[] = {
+		{ "ionice", "-c -n -t", "-n", true },
+		{ "nice", "-n", "-n", true },
+		{ "stdbuf", "-iL -i0 -oL -o0 -eL -e0", NULL, false },
+		{ "time", "-p", NULL, false },
+		{ "timeout", "-k -s", NULL, true },
+		{ "xargs", "-0 -r -P -L -t -n {}", "-n", true },
+		{ "xargs", "", "-I", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(rows[i].name, starter) == 0 &&
+		    (is_among(rows[i].words, word) ||
+		     (rows[i].prefix && str_starts(word, rows[i].prefix)) ||
+		     (rows[i].has_numbers && isdigit((unsigned char)word[0]))))
+			return true;
+	}
+	return false;
 }
 
 void job_keep_command(struct scan_job *job, const struct strv *words, size_t start)
 {
 	static const char gap[] = { FOLD_GAP, '\0' };
 	struct scan_command *command = words->count > 0 ? add(job, COMMAND_RUNS) : NULL;
+	const char *starter = "";
 	bool is_fed = false;
 
 	if (!command)
@@ -55,9 +77,10 @@ void job_keep_command(struct scan_job *job, const struct strv *words, size_t sta
 
 		command->is_privileged =
 			command->is_privileged || is_among("sudo doas su runuser pkexec", name);
-		if (is_starter(words->items[i]))
+		if (is_starter(words->items[i])) {
 			strv_add(&command->starters, words->items[i]);
-		else if (!is_starters_option(words->items[i]))
+			starter = name;
+		} else if (!is_starters_option(starter, words->items[i]))
 			command->is_wrapped = true;
 		is_fed = is_fed || is_among("xargs parallel", name);
 	}

@@ -18,13 +18,18 @@ static void judge_overwritten(struct shell *shell, uint32_t node, const char *ta
 		job_find(shell->job, it->start, RULE_DELETE, command_removal(target, true), target);
 }
 
-/* 2>&1, <&-: no place, but a descriptor that is open already. */
+/*
+ * 2>&1, <&-, 2>&1-: no place, but a descriptor that is open already. Anything else is a file, also behind &> and where
+ * only a part of the word is a number.
+ */
 static bool is_descriptor(const struct shell *shell, uint32_t node, const char *target)
 {
-	const struct syntax_node *it = &shell->syntax->nodes[node];
+	size_t len, digits = strspn(target, "0123456789");
+	const char *text = syntax_source(shell->syntax, node, &len);
+	const char *sign = memchr(text, '&', len);
 
-	return memchr(shell->syntax->text + it->start, '&', it->end - it->start) &&
-	       target[strspn(target, "0123456789-")] == '\0';
+	return sign && sign > text && (sign[-1] == '>' || sign[-1] == '<') && target[0] &&
+	       (!target[digits] || strcmp(target + digits, "-") == 0);
 }
 
 void shell_judge_redirect(struct shell *shell, uint32_t node)
