@@ -335,6 +335,13 @@ int main(void)
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
 		tap_is_str(trigger_why(passes[i]), NULL, "'%s' does not ask", passes[i]);
 	tap_is_str(trigger_why(".git/hooks/x"), "git hook", "a hook is called so");
+	tap_is_str(trigger_why(".git/objects/pack/multi-pack-index"),
+		   "git cache of other objects, which the host's git can make itself",
+		   "a cache is called so");
+	tap_is_str(trigger_why(".git/refs/replace/commit-graph"),
+		   "git replacement of objects by others", "a replacement is none by its name");
+	tap_is_str(trigger_why(".git/objects/info/alternates"), "git objects of another repository",
+		   "alternates are no configuration");
 	tap_is_str(trigger_why("CLAUDE.md"), "agent configuration", "an agent's file is called so");
 	check_table("names", trigger_names, trigger_names_count, "");
 	check_table("patterns of names", trigger_name_patterns, trigger_name_patterns_count, "");

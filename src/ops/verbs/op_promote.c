@@ -21,7 +21,7 @@ int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths,
 		if (!path || !*path)
 			return error_set(err, ERROR_USAGE, "%s: not a path as diff prints them",
 					 str_shown(words->items[i], shown));
-		strv_add(ret_paths, str_starts(path, "./") && path[2] ? path + 2 : path);
+		strv_add(ret_paths, path);
 	}
 	return 0;
 }

@@ -18,6 +18,8 @@
 #define WHY_GIT_CONFIG "git configuration"
 /* Caches that git believes without looking at the objects; it makes them anew by itself. */
 #define WHY_GIT_CACHE "git cache of other objects, which the host's git can make itself"
+#define WHY_GIT_REPLACED "git replacement of objects by others"
+#define WHY_GIT_ELSEWHERE "git objects of another repository"
 #define WHY_GIT_DISGUISED "git repository in disguise"
 #define WHY_BUILD "build file"
 
@@ -39,15 +41,17 @@ static const char *const git_data_folders[][2] = {
 	{ "lfs", "objects" },	 { "lfs", "tmp" },	{ "lfs", "cache" },
 	{ "lfs", "incomplete" }, { "info", "exclude" }, { "info", "refs" },
 };
-/* In them: what names other objects than its own, or changes what an object's name means; the second name, and a third. */
-static const char *const git_no_data[][3] = {
-	{ "refs", "replace", NULL },
-	{ "objects", "info", "alternates" },
-	{ "objects", "info", "http-alternates" },
-	{ "objects", "info", "commit-graph" },
-	{ "objects", "info", "commit-graphs" },
-	{ "objects", "pack", "multi-pack-index" },
-	{ "objects", "pack", "multi-pack-index.d" },
+/* In them: what names other objects than its own, or changes what an object's name means. THIRD is NULL for any name. */
+static const struct {
+	const char *name, *next, *third, *why;
+} git_no_data[] = {
+	{ "refs", "replace", NULL, WHY_GIT_REPLACED },
+	{ "objects", "info", "alternates", WHY_GIT_ELSEWHERE },
+	{ "objects", "info", "http-alternates", WHY_GIT_ELSEWHERE },
+	{ "objects", "info", "commit-graph", WHY_GIT_CACHE },
+	{ "objects", "info", "commit-graphs", WHY_GIT_CACHE },
+	{ "objects", "pack", "multi-pack-index", WHY_GIT_CACHE },
+	{ "objects", "pack", "multi-pack-index.d", WHY_GIT_CACHE },
 };
 
 static int compare_row(const void *name, const void *row)
@@ -175,13 +179,14 @@ static bool is_git_data_folder(const char *name, const char *next)
 	return false;
 }
 
-static bool is_git_exception(const char *name, const char *next, const char *third)
+static const char *why_git_exception(const char *name, const char *next, const char *third)
 {
 	for (size_t i = 0; i < COUNT(git_no_data); i++)
-		if (strcmp(git_no_data[i][0], name) == 0 && strcmp(git_no_data[i][1], next) == 0 &&
-		    (!git_no_data[i][2] || strcmp(git_no_data[i][2], third) == 0))
-			return true;
-	return false;
+		if (strcmp(git_no_data[i].name, name) == 0 &&
+		    strcmp(git_no_data[i].next, next) == 0 &&
+		    (!git_no_data[i].third || strcmp(git_no_data[i].third, third) == 0))
+			return git_no_data[i].why;
+	return NULL;
 }
 
 const char *trigger_why_in_git(const char *rest)
@@ -201,11 +206,7 @@ const char *trigger_why_in_git(const char *rest)
 	}
 	if (!is_git_data_folder(name, next))
 		return WHY_GIT_CONFIG;
-	if (!is_git_exception(name, next, third))
-		return NULL;
-	return str_starts(third, "commit-graph") || str_starts(third, "multi-pack-index")
-		       ? WHY_GIT_CACHE
-		       : WHY_GIT_CONFIG;
+	return why_git_exception(name, next, third);
 }
 
 /* Names that are triggers in upper case only. */

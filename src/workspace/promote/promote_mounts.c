@@ -139,8 +139,7 @@ static bool is_asked_for(const struct promote *promote, const char *point)
 	if (paths->count == 0 || !relative || !*relative)
 		return true;
 	for (size_t i = 0; i < paths->count; i++) {
-		const char *path = paths->items[i];
-		const char *asked = path[0] == '/' ? target_relative(promote->target, path) : path;
+		owned(free_ptr) char *asked = promote_path_asked(promote, paths->items[i]);
 
 		if (asked &&
 		    (target_relative(relative, asked) || promote_matches(promote, asked, relative)))

@@ -89,6 +89,8 @@ void promote_link_items(struct promote *promote);
 /* The item of PATH (relative), or NO_ITEM. */
 size_t promote_find(const struct promote *promote, const char *path);
 /* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
+/* PATH as the caller spelled it, as the one spelling below the workspace; owned. NULL: it lies elsewhere, or has "..". */
+char *promote_path_asked(const struct promote *promote, const char *path);
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
 
 /* promote_moved.c: renamed directories, promoted whole or not at all. */

@@ -2,6 +2,7 @@
 /* Which changes are promoted: all of the workspace's, or those asked for with what they cannot be without. */
 #include "workspace/promote/promote_link.h"
 
+#include "base/clean_path.h"
 #include "base/own.h"
 #include "base/wildcard.h"
 #include "workspace/base/origin_index.h"
@@ -253,32 +254,25 @@ int promote_list(struct promote *promote, struct error *err)
 	return 0;
 }
 
-/* PATTERN as a path below the workspace, owned; NULL when it lies elsewhere. */
-static char *relative_pattern(const struct promote *promote, const char *pattern)
+char *promote_path_asked(const struct promote *promote, const char *path)
 {
-	size_t len;
+	const char *workspace = promote->sandbox->workspace;
+	owned(free_ptr) char *whole = path[0] == '/' ? xstrdup(path)
+						     : xasprintf("%s/%s", workspace, path);
+	owned(free_ptr) char *clean = path_clean(whole);
+	const char *relative = clean ? target_relative(workspace, clean) : NULL;
 
-	if (pattern[0] == '/') {
-		pattern = target_relative(promote->sandbox->workspace, pattern);
-		if (!pattern)
-			return NULL;
-	}
-	while (strncmp(pattern, "./", 2) == 0)
-		pattern += 2;
-	len = strlen(pattern);
-	while (len > 0 && pattern[len - 1] == '/')
-		len--;
-	return xstrndup(pattern, len);
+	return relative ? xstrdup(relative) : NULL;
 }
 
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path)
 {
-	owned(free_ptr) char *own = relative_pattern(promote, pattern);
+	owned(free_ptr) char *own = promote_path_asked(promote, pattern);
 	size_t len = own ? strlen(own) : 0;
 
 	if (!own)
 		return false;
-	if (len == 0 || strcmp(own, ".") == 0)
+	if (len == 0)
 		return true;
 	if (strncmp(own, path, len) == 0 && (path[len] == '\0' || path[len] == '/'))
 		return true;
@@ -288,14 +282,14 @@ bool promote_matches(const struct promote *promote, const char *pattern, const c
 
 static int select_pattern(struct promote *promote, const char *pattern, struct error *err)
 {
-	const char *workspace = promote->sandbox->workspace;
+	owned(free_ptr) char *own = promote_path_asked(promote, pattern);
 	char shown[STR_SHOWN_SIZE];
 	size_t found = 0;
 
-	if (pattern[0] == '/' && !target_relative(workspace, pattern))
+	if (!own)
 		return error_set(err, ERROR_DENIED,
-				 "'%s' is outside the workspace: only --artifact with --to takes "
-				 "something from there",
+				 "'%s' is outside the workspace, or climbs with '..': only "
+				 "--artifact with --to takes something from elsewhere",
 				 str_shown(pattern, shown));
 	for (size_t i = 0; i < promote->count; i++) {
 		if (!promote_matches(promote, pattern, promote->items[i].path))
@@ -388,10 +382,9 @@ static bool is_concerned(const struct promote *promote, const char *closed)
 			return true;
 	}
 	for (size_t i = 0; i < paths->count; i++) {
+		owned(free_ptr) char *own = promote_path_asked(promote, paths->items[i]);
 		owned(free_ptr) char *whole =
-			paths->items[i][0] == '/'
-				? xstrdup(paths->items[i])
-				: xasprintf("%s/%s", promote->sandbox->workspace, paths->items[i]);
+			xasprintf("%s/%s", promote->sandbox->workspace, own ? own : "");
 
 		if (strpbrk(whole, "*?[") || target_relative(whole, closed))
 			return true;
