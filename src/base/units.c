@@ -149,7 +149,7 @@ static int parse(const struct form *form, const char *where, const char *text, i
 		number, (int64_t)((__int128)billionths * unit->factor / FRACTION_UNIT), &number);
 	if (overflow || number > form->max)
 		return refuse_range(form, where, text, "large", err);
-	if (number == 0)
+	if (number == 0 && form->min > 0)
 		return refuse(form, where, text, err);
 	if (number < form->min)
 		return refuse_range(form, where, text, "small", err);

@@ -63,6 +63,13 @@ def test_lines(home):
     tap.equal(home.call("run", "--batch", "-", stdin="").returncode, 0, "no lines, no answers")
     done = home.call("run", "--batch", "/dev/stdin", stdin='{"script": "echo piped"}\n')
     tap.ok(done.returncode == 0 and '"piped\\n"' in done.stdout, "a pipe of the caller's own by its name", done)
+    for name in ("/dev/fd/0", "/proc/self/fd/0"):
+        done = home.call("run", "--batch", name, stdin='{"script": "echo piped"}\n')
+        tap.ok(done.returncode == 0 and '"piped\\n"' in done.stdout, f"also as {name}", done)
+    os.mkfifo(home.work + "/fifo")
+    for name in ("fifo", ".", "/dev/fd/999", "/dev/fd/x", "/dev/fd/-1", "/dev/fd/0/x", "/dev/null"):
+        done = home.call("run", "--batch", name, stdin="")
+        tap.ok(done.returncode == 125 and f"--batch {name}" in done.stderr, f"{name} is refused by name", done)
 
 
 def test_bad(home):

@@ -103,7 +103,7 @@ static int read_op(const char **at, const char *metric, enum gate_op *ret_op, st
 			 metric, str_shown(*at, shown));
 }
 
-/* Zero is a fair bound for a condition, though not for a limit. */
+/* Zero is a fair bound for a condition, and needs no unit. */
 static int read_value(const struct metric_row *row, const char *text, int64_t *ret_value,
 		      struct error *err)
 {

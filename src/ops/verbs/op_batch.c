@@ -26,13 +26,18 @@ static int take_answer(const struct str *line, void *cookie, struct error *err)
 /* The descriptor of the caller's own that NAME stands for, as a shell writes <(...); -1: none. */
 static int own_descriptor(const char *name)
 {
-	const char *number = str_starts(name, "/dev/fd/") ? name + strlen("/dev/fd/") : NULL;
+	static const char *const places[] = { "/dev/fd/", "/proc/self/fd/" };
 	struct error ignored = { 0 };
 	int64_t fd;
 
 	if (strcmp(name, "-") == 0 || strcmp(name, "/dev/stdin") == 0)
 		return STDIN_FILENO;
-	return number && units_count(name, number, 0, INT_MAX, &fd, &ignored) == 0 ? (int)fd : -1;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (str_starts(name, places[i]) &&
+		    units_count(name, name + strlen(places[i]), 0, INT_MAX, &fd, &ignored) == 0)
+			return (int)fd;
+	}
+	return -1;
 }
 
 /* What the caller has open may be a pipe; a file found by its name could be one that was planted there. */

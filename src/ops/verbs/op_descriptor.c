@@ -19,7 +19,7 @@ static int read_number(const char *where, const char *text, int min, int *ret_fd
 {
 	int64_t number = 0;
 
-	if (strcmp(text, "0") != 0 && units_count(where, text, 1, INT32_MAX, &number, err) < 0)
+	if (units_count(where, text, 0, INT32_MAX, &number, err) < 0)
 		return -1;
 	if (number < min || number == STDOUT_FILENO || number == STDERR_FILENO)
 		return error_set(err, ERROR_USAGE,

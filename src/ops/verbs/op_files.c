@@ -139,10 +139,6 @@ static int read_number(const struct op_call *call, const char *name, int64_t max
 {
 	const char *text = op_arg_text(call, name);
 
-	if (text && strcmp(text, "0") == 0) {
-		*number = 0;
-		return 0;
-	}
 	return text ? units_count(name, text, 0, max, number, err) : 0;
 }
 

@@ -45,9 +45,7 @@ static int read_offset(const struct op_call *call, const char *name, uint64_t *r
 	const char *text = op_arg_text(call, name);
 	int64_t offset = 0;
 
-	/* Zero is no count to those who read limits, but a place to begin. */
-	if (text && strcmp(text, "0") != 0 &&
-	    units_count(where, text, 1, INT64_MAX, &offset, err) < 0)
+	if (text && units_count(where, text, 0, INT64_MAX, &offset, err) < 0)
 		return -1;
 	*ret_offset = (uint64_t)offset;
 	return 0;
