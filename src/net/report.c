@@ -9,6 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+bool net_denial_settles(const struct net_denial *denial, const char *address)
+{
+	return !denial->port || strcmp(denial->address, address) == 0;
+}
+
 int net_report_send(int fd, const struct net_report *report)
 {
 	return send(fd, report, sizeof(*report), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;

@@ -7,6 +7,7 @@
 #include "net/inside.h"
 #include "net/policy.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum net_report_kind {
@@ -45,6 +46,12 @@ struct net_report {
 		struct error error;
 	};
 };
+
+/*
+ * Whether DENIAL settles a call to ADDRESS that was left to the gateway: it is of that very address, or of a name. One of
+ * another address may have been on its way when the call was made.
+ */
+bool net_denial_settles(const struct net_denial *denial, const char *address);
 
 /* Never waits: a supervisor that does not listen is not told. 0, or -1 with errno. */
 int net_report_send(int fd, const struct net_report *report);

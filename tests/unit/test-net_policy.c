@@ -2,6 +2,7 @@
 /* Network rules: what is a rule, what is a name, which addresses are special, who wins. */
 #include "base/own.h"
 #include "net/policy.h"
+#include "net/report.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -430,8 +431,23 @@ static void test_exact_address(void)
 	world_close(&w);
 }
 
+/* A denial of 10.0.0.1 says nothing of a call to 10.0.0.11. */
+static void test_settled(void)
+{
+	struct net_denial denial = { .port = 53, .address = "10.0.0.1" };
+
+	tap_ok(net_denial_settles(&denial, "10.0.0.1"), "a denial settles a call to its address");
+	tap_ok(!net_denial_settles(&denial, "10.0.0.11") &&
+		       !net_denial_settles(&denial, "110.0.0.1") &&
+		       !net_denial_settles(&denial, ""),
+	       "and to no other that contains it");
+	denial.port = 0;
+	tap_ok(net_denial_settles(&denial, "10.0.0.11"), "the denial of a name settles any");
+}
+
 int main(void)
 {
+	test_settled();
 	test_disguises();
 	test_exact_address();
 	test_rules();

@@ -66,8 +66,7 @@ void egress_tell(struct egress *egress, struct net_denial *denial, struct denial
 		.count = 1,
 	};
 
-	/* A denial of another address may have been on its way when the call was made. */
-	if (!denial->port || strcmp(denial->address, egress->unheard.peer.address) == 0)
+	if (net_denial_settles(denial, egress->unheard.peer.address))
 		egress->unheard.kind = NOTIFY_SILENT;
 	denials_add_like(denials, &like);
 }

@@ -99,6 +99,9 @@ void denials_leave(struct keeper *keeper, const struct notify_event *event)
 {
 	struct client *client = find_client(keeper, event->pid);
 
-	if (client)
-		fill(event, &client->unheard);
+	if (!client)
+		return;
+	fill(event, &client->unheard);
+	(void)snprintf(client->unheard_address, sizeof(client->unheard_address), "%s",
+		       event->peer.address);
 }

@@ -26,8 +26,7 @@ static void tell(struct keeper *keeper, struct client *client, const struct net_
 		(void)snprintf(denied.hint, sizeof(denied.hint), "%.95s", denial->hint);
 	keeper->denied[keeper->denied_count++ % DENIED_KEPT] = denied;
 	if (client) {
-		/* A denial of another address may have been on its way when the call was made. */
-		if (!denial->port || strstr(client->unheard.what, denial->address))
+		if (net_denial_settles(denial, client->unheard_address))
 			client->unheard.what[0] = '\0';
 		client_deny(client, &denied);
 	}

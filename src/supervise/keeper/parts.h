@@ -13,6 +13,7 @@
 #include "confine/quota.h"
 #include "observe/disk_watch.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 #define CLIENTS_MAX 1024
@@ -27,6 +28,7 @@ struct client {
 	uint64_t untold; /* denials that it was not told */
 	struct attach_denied
 		unheard; /* left to what refuses names, which has told nothing since; "": nothing */
+	char unheard_address[INET6_ADDRSTRLEN];
 };
 
 /* A directory of the host by what it is, not by its name. */
