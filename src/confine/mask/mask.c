@@ -238,7 +238,7 @@ static int keep(struct builder *builder, const char *path, const struct stat *st
 static int copy_file(struct builder *builder, const char *path, const char *below,
 		     struct error *err)
 {
-	owned(fd_close) int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	owned(fd_close) int from = file_open(AT_FDCWD, path, O_NOFOLLOW, NULL);
 	owned(str_done) struct str content = STR_INIT;
 	bool is_readable = from >= 0;
 
@@ -251,7 +251,7 @@ static int copy_file(struct builder *builder, const char *path, const char *belo
 
 	if (to < 0)
 		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "mask layer: %s", below);
-	if (content.len && write(to, content.data, content.len) != (ssize_t)content.len)
+	if (fd_write_all(to, content.data, content.len) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: %s", below);
 	/* What the caller may not read stays a name. */
 	return is_readable ? mask_copy_metadata(builder->layer, path, below, err) : 0;
@@ -307,7 +307,7 @@ static int put_file(struct builder *builder, const char *below, const char *cont
 		openat(builder->layer->dir_fd, below,
 		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-	if (fd < 0 || (len && write(fd, content, len) != (ssize_t)len))
+	if (fd < 0 || fd_write_all(fd, content, len) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: %s", below);
 	if (ids && fchown(fd, ids->host_uid + ids->uid, ids->host_gid + ids->gid) < 0)
 		return error_errno(err, ERROR_HOST, "mask layer: owner of %s", below);
