@@ -11,6 +11,7 @@
 #include "workspace/store/store.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -49,27 +50,72 @@ static void add_line(struct str *bytes, char kind, const char *path)
 	str_add_bytes(bytes, path, strlen(path) + 1);
 }
 
-static bool is_noted(const struct str *note, char kind, const char *path)
-{
-	const char *at = note->data, *end = note->data + note->len;
+/* The lines of a note, sorted, so that each of many entries is looked up without reading all of it. */
+struct note {
+	struct str bytes;
+	struct strv patterns;
+	const char **lines;  /* of the kinds that are looked up whole */
+	const char **hidden; /* sorted by what follows the stamp */
+	size_t count, hidden_count;
+};
 
+static void note_done(struct note *note)
+{
+	str_done(&note->bytes);
+	strv_done(&note->patterns);
+	free(note->lines);
+	free(note->hidden);
+}
+
+static int compare_lines(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+static int compare_hidden(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one + 1 + STAMP_SIZE,
+		      *(const char *const *)other + 1 + STAMP_SIZE);
+}
+
+static void note_sort(struct note *note)
+{
+	const char *at = note->bytes.data, *end = note->bytes.data + note->bytes.len;
+	size_t count = 0;
+
+	for (const char *line = at; line < end; line += strlen(line) + 1)
+		count++;
+	note->lines = xcalloc(count + 1, sizeof(*note->lines));
+	note->hidden = xcalloc(count + 1, sizeof(*note->hidden));
 	for (; at < end; at += strlen(at) + 1) {
-		if (*at == kind && strcmp(at + 1, path) == 0)
+		if (*at == PATTERN)
+			strv_add(&note->patterns, at + 1);
+		else if (*at != HIDDEN)
+			note->lines[note->count++] = at;
+		else if (strlen(at) > STAMP_SIZE)
+			note->hidden[note->hidden_count++] = at;
+	}
+	qsort(note->lines, note->count, sizeof(*note->lines), compare_lines);
+	qsort(note->hidden, note->hidden_count, sizeof(*note->hidden), compare_hidden);
+}
+
+static bool is_noted(const struct note *note, char kind, const char *path)
+{
+	owned(free_ptr) char *line = xasprintf("%c%s", kind, path);
+
+	return bsearch(&(const char *){ line }, note->lines, note->count, sizeof(*note->lines),
+		       compare_lines);
+}
+
+static bool is_matched(const struct strv *patterns, const char *path)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		if (mask_pattern_match(patterns->items[i], path))
 			return true;
 	}
 	return false;
 }
 
-static bool is_matched(const struct str *note, const char *path)
-{
-	const char *at = note->data, *end = note->data + note->len;
-
-	for (; at < end; at += strlen(at) + 1) {
-		if (*at == PATTERN && mask_pattern_match(at + 1, path))
-			return true;
-	}
-	return false;
-}
 
 /* The mask layer has directories by their names, and copies of the files as they were. */
 static void add_entry(struct sha256 *sum, int dir_fd, const char *name)
@@ -86,7 +132,7 @@ static void add_entry(struct sha256 *sum, int dir_fd, const char *name)
 }
 
 /* A digest of those entries of DIR that neither the note nor a pattern in it calls unseen. */
-static void digest_list(const struct str *note, const char *dir_path,
+static void digest_list(const struct note *note, const char *dir_path,
 			char ret_hex[static SHA256_HEX_SIZE])
 {
 	owned(dir_close) DIR *dir = opendir(dir_path);
@@ -97,26 +143,34 @@ static void digest_list(const struct str *note, const char *dir_path,
 	while (dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", dir_path, entry->d_name);
 
-		if (!is_noted(note, UNSEEN, path) && !is_matched(note, path))
+		if (!is_noted(note, UNSEEN, path) && !is_matched(&note->patterns, path))
 			add_entry(&sum, dirfd(dir), entry->d_name);
 	}
 	sha256_end(&sum, ret_hex);
 }
 
-static void add_list(struct str *bytes, const struct spec *spec, const char *dir_path)
+/* The same from the plan: what digest_list() will find if nothing changes. */
+static void add_list(struct str *bytes, const struct spec *spec, const struct strv *patterns,
+		     const char *dir_path)
 {
 	owned(dir_close) DIR *dir = opendir(dir_path);
 	char hex[SHA256_HEX_SIZE];
 	struct dirent *entry;
+	struct sha256 sum;
 
 	add_line(bytes, LIST, dir_path);
+	sha256_start(&sum);
 	while (dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", dir_path, entry->d_name);
 
-		if (!mask_shows(spec, path) && !is_matched(bytes, path))
+		if (is_matched(patterns, path))
+			continue;
+		if (mask_shows(spec, path))
+			add_entry(&sum, dirfd(dir), entry->d_name);
+		else
 			add_line(bytes, UNSEEN, path);
 	}
-	digest_list(bytes, dir_path, hex);
+	sha256_end(&sum, hex);
 	add_line(bytes, ENTRIES, hex);
 }
 
@@ -160,19 +214,16 @@ static void add_all_hidden(struct str *bytes, const struct strv *hidden, bool ar
 	}
 }
 
-static bool is_noted_hidden(const struct str *note, const char *path)
+static bool is_noted_hidden(const struct note *note, const char *path)
 {
-	const char *at = note->data, *end = note->data + note->len;
+	owned(free_ptr) char *line = xasprintf("%*s%s", (int)(1 + STAMP_SIZE), "", path);
 
-	for (; at < end; at += strlen(at) + 1) {
-		if (*at == HIDDEN && strcmp(at + 1 + STAMP_SIZE, path) == 0)
-			return true;
-	}
-	return false;
+	return bsearch(&(const char *){ line }, note->hidden, note->hidden_count,
+		       sizeof(*note->hidden), compare_hidden);
 }
 
 /* A file of the hidden directory at PATH that is new and has another name as well; NULL when there is none. */
-static char *find_linked(const struct str *note, const char *path)
+static char *find_linked(const struct note *note, const char *path)
 {
 	owned(dir_close) DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -190,7 +241,7 @@ static char *find_linked(const struct str *note, const char *path)
 }
 
 /* The hidden file that LINE of the note stands for, or one in that directory, if it has a link that the start did not see. */
-static char *newly_linked(const struct str *note, const char *line)
+static char *newly_linked(const struct note *note, const char *line)
 {
 	const char *path = line + 1 + STAMP_SIZE;
 	char stamp[STAMP_SIZE + 1];
@@ -210,6 +261,7 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 			  uint64_t since_ns, struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
+	owned(strv_done) struct strv patterns = STRV_INIT;
 	unsigned count = 0;
 
 	for (size_t i = 0; i < spec->mask_count; i++) {
@@ -219,13 +271,14 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 		if (spec->masks[i].kind != MASK_GLOB || !mask_parent_shows(spec, pattern))
 			continue;
 		add_line(&bytes, PATTERN, pattern);
+		strv_add(&patterns, pattern);
 		list_matches(pattern, &matches);
 		for (size_t m = 0; m < matches.count; m++)
 			add_line(&bytes, MATCH, matches.items[m]);
 	}
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		if (spec->masks[i].kind == MASK_LIST)
-			add_list(&bytes, spec, spec->masks[i].path);
+			add_list(&bytes, spec, &patterns, spec->masks[i].path);
 	}
 	add_all_hidden(&bytes, hidden, true, since_ns, &count);
 	add_all_hidden(&bytes, hidden, false, since_ns, &count);
@@ -237,9 +290,9 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 }
 
 /* Whether the directory that the note has at AT has the entries that it had at the start. */
-static bool is_list_same(const struct str *note, const char *at)
+static bool is_list_same(const struct note *note, const char *at)
 {
-	const char *end = note->data + note->len, *dir_path = at + 1;
+	const char *end = note->bytes.data + note->bytes.len, *dir_path = at + 1;
 	char hex[SHA256_HEX_SIZE];
 
 	while (at < end && *at != ENTRIES)
@@ -249,7 +302,7 @@ static bool is_list_same(const struct str *note, const char *at)
 }
 
 /* A directory of PATTERN that is shown as a list shows nothing new. */
-static bool is_in_list(const struct str *note, const char *pattern)
+static bool is_in_list(const struct note *note, const char *pattern)
 {
 	owned(free_ptr) char *dir = xstrndup(pattern, (size_t)(strrchr(pattern, '/') - pattern));
 
@@ -257,7 +310,7 @@ static bool is_in_list(const struct str *note, const char *pattern)
 }
 
 /* The first path that PATTERN hides and the note has not; NULL when there is none. */
-static char *find_new(const struct str *note, const char *pattern)
+static char *find_new(const struct note *note, const char *pattern)
 {
 	owned(strv_done) struct strv matches = STRV_INIT;
 
@@ -271,18 +324,19 @@ static char *find_new(const struct str *note, const char *pattern)
 
 int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, struct error *err)
 {
-	owned(str_done) struct str note = STR_INIT;
+	owned(note_done) struct note note = { .bytes = STR_INIT, .patterns = STRV_INIT };
 
 	*ret_outdated = (struct sandbox_outdated){ 0 };
-	if (file_read(dir_fd, NOTE, NOTE_MAX, &note, err) < 0)
+	if (file_read(dir_fd, NOTE, NOTE_MAX, &note.bytes, err) < 0)
 		return err->code != ERROR_NOT_FOUND
 			       ? -1
 			       : error_set(
 					 err, ERROR_CONFLICT,
 					 "the sandbox runs under another version of aisbx; stop it "
 					 "first");
-	for (size_t at = 0; at < note.len; at += strlen(note.data + at) + 1) {
-		const char *line = note.data + at;
+	note_sort(&note);
+	for (size_t at = 0; at < note.bytes.len; at += strlen(note.bytes.data + at) + 1) {
+		const char *line = note.bytes.data + at;
 
 		if (*line == LIST && !ret_outdated->listed && !is_list_same(&note, line))
 			ret_outdated->listed = xstrdup(line + 1);
