@@ -10,7 +10,6 @@
 #include "plan/mask_list.h"
 #include "spec/mask.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <stdio.h>
@@ -181,7 +180,7 @@ static unsigned filter_bit(const char *name)
 	uint32_t hash = 2166136261u;
 
 	for (; *name && *name != '/'; name++)
-		hash = (hash ^ (uint32_t)tolower((unsigned char)*name)) * 16777619u;
+		hash = (hash ^ ((unsigned char)*name | 0x20u)) * 16777619u;
 	return hash % (64 * FILTER_WORDS);
 }
 
@@ -296,23 +295,29 @@ static bool is_on_target(const struct search *search, int fd)
 	return false;
 }
 
+/* Directory NAME of DIR_FD, which is PATH, if the sandbox sees some of it and it may hold such files; NULL. */
+static DIR *open_seen(const struct search *search, int dir_fd, const char *name, const char *path)
+{
+	owned(dir_close) DIR *dir = NULL;
+
+	if (!mask_shows(search->spec, path) && !mask_keeps_below(search->spec, path))
+		return NULL;
+	dir = dir_open(dir_fd, name);
+	return dir && is_on_target(search, dirfd(dir)) ? ptr_take(&dir) : NULL;
+}
+
 /* Looks through directory NAME of DIR_FD, which is PATH, and those below it on filesystems that hold such files. */
 static void search_below(struct search *search, int dir_fd, const char *name, const char *path,
 			 unsigned depth)
 {
-	owned(dir_close) DIR *dir = NULL;
+	owned(dir_close) DIR *dir = open_seen(search, dir_fd, name, path);
 	struct dirent *entry;
 
-	if (!mask_shows(search->spec, path) && !mask_keeps_below(search->spec, path))
-		return;
-	dir = dir_open(dir_fd, name);
-	if (!dir || !is_on_target(search, dirfd(dir)))
-		return;
-	if (depth == DEPTH_MAX) {
+	if (dir && depth == DEPTH_MAX) {
 		search->is_cut = true;
 		return;
 	}
-	while (may_go_on(search) && dir_next(dir, &entry) > 0) {
+	while (!is_complete(search) && may_go_on(search) && dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *below = NULL;
 		bool is_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
 
@@ -320,8 +325,6 @@ static void search_below(struct search *search, int dir_fd, const char *name, co
 			continue;
 		below = xasprintf("%s/%s", path[1] ? path : "", entry->d_name);
 		check_file(search, dirfd(dir), entry->d_name, below);
-		if (is_complete(search))
-			return;
 		if (is_dir && !strv_has(&search->roots, below))
 			search_below(search, dirfd(dir), entry->d_name, below, depth + 1);
 	}

@@ -116,7 +116,6 @@ static bool is_matched(const struct strv *patterns, const char *path)
 	return false;
 }
 
-
 /* The mask layer has directories by their names, and copies of the files as they were. */
 static void add_entry(struct sha256 *sum, int dir_fd, const char *name)
 {

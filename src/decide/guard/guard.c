@@ -285,8 +285,7 @@ static void look_at_lists(const struct guard_request *request, struct guard_verd
 /* find DIRECTORY... -delete, -exec: what lies there is written, or given to something that may. */
 static void look_at_found(const struct guard_request *request, struct guard_verdict *verdict)
 {
-	static const char *const acts[] = { "-delete", "-exec",	 "-execdir",
-					    "-ok",     "-okdir", NULL };
+	static const char *const acts[] = { "-delete", "-exec", "-execdir", "-ok", "-okdir", NULL };
 	char path[PATH_MAX];
 
 	look_at_lists(request, verdict);

@@ -401,21 +401,26 @@ void launch_kill(struct launch *launch)
 		(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
 }
 
-void launch_done(struct launch *launch, bool wait)
+/* Ends init, if there is one, and with it all of the sandbox; a janitor waits for that where the caller does not. */
+static void end_init(struct launch *launch, bool wait)
 {
 	struct error ignored;
 
-	if (launch->init_pid > 0)
-		launch_kill(launch);
+	if (launch->init_pid <= 0)
+		return;
+	launch_kill(launch);
 	/* A start that failed half-way, or a command that ended before we saw it run. */
-	if (!wait && launch->init_pid > 0 && fork_janitor(launch, &ignored) < 0)
-		wait = true;
-	if (wait && launch->init_pid > 0) {
-		while (waitpid(launch->init_pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		if (launch->has_group)
-			(void)cgroup_remove(&launch->group, GROUP_END_MS);
-	}
+	if (!wait && fork_janitor(launch, &ignored) == 0)
+		return;
+	while (waitpid(launch->init_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (launch->has_group)
+		(void)cgroup_remove(&launch->group, GROUP_END_MS);
+}
+
+void launch_done(struct launch *launch, bool wait)
+{
+	end_init(launch, wait);
 	egress_stop(launch);
 	if (launch->janitor_fd < 0)
 		(void)cgroup_remove(&launch->gateway_group, GROUP_END_MS);

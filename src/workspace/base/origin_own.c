@@ -117,11 +117,11 @@ static void list(const struct origin_index *index)
 	}
 	if (own->count > 1)
 		qsort(own->items, own->count, sizeof(own->items[0]), compare_objects);
-	own->by_times = xcalloc(own->count + 1, sizeof(own->by_times[0]));
+	own->by_times = xcalloc(own->count + 1, sizeof(void *));
 	for (size_t i = 0; i < own->count; i++)
 		own->by_times[i] = &own->items[i];
 	if (own->count > 1)
-		qsort(own->by_times, own->count, sizeof(own->by_times[0]), compare_pointers);
+		qsort(own->by_times, own->count, sizeof(void *), compare_pointers);
 }
 
 static const struct own_object *find_by_handle(const struct origin_own *own,

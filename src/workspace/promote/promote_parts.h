@@ -88,9 +88,9 @@ int promote_select(struct promote *promote, struct error *err);
 void promote_link_items(struct promote *promote);
 /* The item of PATH (relative), or NO_ITEM. */
 size_t promote_find(const struct promote *promote, const char *path);
-/* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
 /* PATH as the caller spelled it, as the one spelling below the workspace; owned. NULL: it lies elsewhere, or has "..". */
 char *promote_path_asked(const struct promote *promote, const char *path);
+/* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
 
 /* promote_moved.c: renamed directories, promoted whole or not at all. */
@@ -122,7 +122,6 @@ int promote_digest_theirs(const struct promote *promote, struct item *item, stru
 int promote_digest_ours(const struct promote *promote, struct item *item, struct error *err);
 /* The number of the device that the host gets. */
 dev_t promote_device(const struct item *item);
-
 /* Notes that content HEX lost a conflict: as long as the sandbox is there, it is not collected. */
 int promote_keep(const struct promote *promote, const char *hex, struct error *err);
 
@@ -149,5 +148,4 @@ int promote_check_open(const struct promote *promote, struct error *err);
 /* promote_artifact.c, promote_into.c */
 int promote_artifact(struct promote *promote, struct error *err);
 int promote_into_sandbox(struct promote *promote, struct error *err);
-
 #endif

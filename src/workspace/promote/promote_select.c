@@ -257,8 +257,8 @@ int promote_list(struct promote *promote, struct error *err)
 char *promote_path_asked(const struct promote *promote, const char *path)
 {
 	const char *workspace = promote->sandbox->workspace;
-	owned(free_ptr) char *whole = path[0] == '/' ? xstrdup(path)
-						     : xasprintf("%s/%s", workspace, path);
+	owned(free_ptr) char *whole =
+		path[0] == '/' ? xstrdup(path) : xasprintf("%s/%s", workspace, path);
 	owned(free_ptr) char *clean = path_clean(whole);
 	const char *relative = clean ? target_relative(workspace, clean) : NULL;
 
