@@ -11,6 +11,8 @@
 #define PREFIX "net:egress:"
 #define ALL_PORTS "1-65535"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_*/[]:"
+#define PRESET_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-_"
+#define PRESET_NAME_MAX 63
 #define EXAMPLES "use example.org, *.example.net:8000-8080, udp:10.0.0.1:123, localhost:5432"
 
 struct word {
@@ -118,10 +120,27 @@ static int add_url(const struct word *word, const char *rest, const char *scheme
 			      : add_ports(word, host, scheme_port, rules, err);
 }
 
+/* @NAME: what it stands for is found out before the rules are planned (app/preset). */
+static int add_preset(const struct word *word, const char *text, struct strv *rules,
+		      struct error *err)
+{
+	size_t len = strspn(text + 1, PRESET_LETTERS);
+
+	if (word->is_deny)
+		return refuse_word(word, "a preset is for allow; deny its hosts one by one", err);
+	if (len == 0 || len > PRESET_NAME_MAX || text[1 + len])
+		return refuse_word(word, "a preset is @NAME, in small letters: @pypi", err);
+	strv_add(rules, text);
+	return 0;
+}
+
 static int add_item(const struct word *word, struct strv *rules, struct error *err)
 {
 	const char *text = word->text + (str_starts(word->text, PREFIX) ? strlen(PREFIX) : 0);
 	const char *host = text + (str_starts(text, "udp:") ? 4 : 0);
+
+	if (text[0] == '@')
+		return add_preset(word, text, rules, err);
 
 	if (str_starts(text, "http:") && !str_starts(text, "http:/")) {
 		strv_add(rules, text);

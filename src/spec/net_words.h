@@ -6,6 +6,7 @@
  *   example.org,pypi.example.net:8443    several, by comma; without a port 443 and 80, to deny every port
  *   https://example.org/                 a URL without a path
  *   localhost:5432                       a server of this machine; the port is required
+ *   @pypi                                the hosts of a registry as it is configured here (app/preset/preset.h)
  *   net:egress:RULE                      as the verbs had it first
  *   http:GET,HEAD:example.org:80/a,b     a rule about requests goes to the end of the word, commas included
  */

@@ -48,7 +48,8 @@ const struct setting_row setting_rows[] = {
 	{ "allow", SETTING_LIST, BOTH, AT(allow), "RULE", NULL,
 	  "let connections out: [udp:]HOST[:PORTS][,...] (443 and 80 without a port) or "
 	  "http:[METHODS:]HOST:PORTS[/PREFIX]; HOST is a name, *.name, address, CIDR or [IPv6]; "
-	  "localhost:PORT is a server of this machine",
+	  "localhost:PORT is a server of this machine; @pypi, @npm, @crates, @go, @maven, @debian "
+	  "are registries as configured here",
 	  0, 0 },
 	{ "deny", SETTING_LIST, BOTH, AT(deny), "RULE", NULL,
 	  "refuse connections or requests to this place (every port without one), whatever is "

@@ -26,6 +26,7 @@
 	F(archive_read_open_fd)            \
 	F(archive_read_next_header)        \
 	F(archive_read_data_into_fd)       \
+	F(archive_read_data)               \
 	F(archive_error_string)            \
 	F(archive_entry_filetype)          \
 	F(archive_entry_pathname)          \
@@ -88,27 +89,54 @@ static int write_entry(const struct package *package, struct archive_entry *entr
 	return 0;
 }
 
+/* Opens the package and goes to MEMBER; the caller closes it in any case. */
+static int find_entry(struct package *package, int package_fd, const char *member,
+		      struct archive_entry **ret_entry, struct error *err)
+{
+	const struct library *library = package->library;
+
+	package->archive = library->archive_read_new();
+	if (!package->archive || lseek(package_fd, 0, SEEK_SET) < 0 ||
+	    library->archive_read_support_format_zip(package->archive) != ARCHIVE_OK ||
+	    library->archive_read_open_fd(package->archive, package_fd, BLOCK_BYTES) != ARCHIVE_OK)
+		return error_set(err, ERROR_INPUT, "the package cannot be read");
+	for (size_t i = 0; i < ENTRIES_MAX; i++) {
+		const char *name;
+
+		if (library->archive_read_next_header(package->archive, ret_entry) != ARCHIVE_OK)
+			break;
+		name = library->archive_entry_pathname(*ret_entry);
+		if (name && strcmp(name, member) == 0)
+			return 0;
+	}
+	return error_set(err, ERROR_INPUT, "the package has no %s", member);
+}
+
 int wasm_unpack(int package_fd, const char *member, uint64_t bytes, int to_fd, struct error *err)
 {
 	struct library library;
 	owned(package_close) struct package package = { &library, NULL };
 	struct archive_entry *entry;
 
-	if (load(&library, err) < 0)
+	if (load(&library, err) < 0 || find_entry(&package, package_fd, member, &entry, err) < 0)
 		return -1;
-	package.archive = library.archive_read_new();
-	if (!package.archive || lseek(package_fd, 0, SEEK_SET) < 0 ||
-	    library.archive_read_support_format_zip(package.archive) != ARCHIVE_OK ||
-	    library.archive_read_open_fd(package.archive, package_fd, BLOCK_BYTES) != ARCHIVE_OK)
-		return error_set(err, ERROR_INPUT, "the package cannot be read");
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		const char *name;
+	return write_entry(&package, entry, bytes, to_fd, err);
+}
 
-		if (library.archive_read_next_header(package.archive, &entry) != ARCHIVE_OK)
-			break;
-		name = library.archive_entry_pathname(entry);
-		if (name && strcmp(name, member) == 0)
-			return write_entry(&package, entry, bytes, to_fd, err);
-	}
-	return error_set(err, ERROR_INPUT, "the package has no %s", member);
+int wasm_unpack_text(int package_fd, const char *member, size_t limit, struct str *text,
+		     struct error *err)
+{
+	struct library library;
+	owned(package_close) struct package package = { &library, NULL };
+	owned(free_ptr) char *buffer = xmalloc(limit + 1);
+	struct archive_entry *entry;
+	la_ssize_t got;
+
+	if (load(&library, err) < 0 || find_entry(&package, package_fd, member, &entry, err) < 0)
+		return -1;
+	got = library.archive_read_data(package.archive, buffer, limit + 1);
+	if (got < 0 || (size_t)got > limit)
+		return error_set(err, ERROR_INPUT, "%s cannot be read, or is too large", member);
+	str_add_bytes(text, buffer, (size_t)got);
+	return 0;
 }

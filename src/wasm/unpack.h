@@ -4,6 +4,7 @@
 #define WASM_UNPACK_H
 
 #include "base/error.h"
+#include "base/str.h"
 
 #include <stdint.h>
 
@@ -12,5 +13,9 @@
  * ever used as a path.
  */
 int wasm_unpack(int package_fd, const char *member, uint64_t bytes, int to_fd, struct error *err);
+
+/* The same for a text of at most LIMIT bytes, which is appended to TEXT. */
+int wasm_unpack_text(int package_fd, const char *member, size_t limit, struct str *text,
+		     struct error *err);
 
 #endif

@@ -226,8 +226,17 @@ static char *shown(const struct settings *settings)
 /* What the generator made of a file is what the parser makes of it. */
 static void test_builtins(void)
 {
-	static const char *const names[] = { "default", "strict",     "dev",
-					     "python",	"javascript", "shell" };
+	static const char *const names[] = { "default",
+					     "strict",
+					     "dev",
+					     "python",
+					     "javascript",
+					     "shell",
+					     "python-project",
+					     "javascript-project",
+					     "go-project",
+					     "rust-project",
+					     "java-project" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct profile_builtin *builtin = profile_builtin_find(names[i]);

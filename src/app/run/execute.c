@@ -13,6 +13,7 @@
 #include "app/config/profile_load.h"
 #include "app/record/log_room.h"
 #include "app/record/record.h"
+#include "app/run/preset_run.h"
 #include "app/vet/vet.h"
 #include "app/config/rule_list.h"
 #include "plan/plan.h"
@@ -29,6 +30,7 @@
 
 /* In aisbx-full only. */
 #pragma weak driver_choose
+#pragma weak engine_presets_expand
 
 /* In the hot program: a seccomp file or a profile that is not built in is for aisbx-full. */
 static bool needs_libraries(const struct request *request, const char *workspace)
@@ -118,11 +120,38 @@ static int choose_driver(struct request *request, const struct settings *profile
 	return 0;
 }
 
+bool engine_presets_in(const struct strv *rules)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		if (rules->items[i][0] == '@')
+			return true;
+	}
+	return false;
+}
+
+/* Each @NAME of flags and profile as the hosts it stands for; *ALLOW holds the flags' rules then. */
+static int expand_presets(struct request *request, struct settings *profile,
+			  const struct plan_context *around, struct strv *allow, struct strv *notes,
+			  struct error *err)
+{
+	if ((!engine_presets_in(&request->flags.allow) && !engine_presets_in(&profile->allow)) ||
+	    !plan_wants_network(&request->flags, profile))
+		return 0;
+	if (!engine_reads_yaml)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
+	strv_copy(allow, &request->flags.allow);
+	if (engine_presets_expand(around, request->environ, allow, notes, err) < 0 ||
+	    engine_presets_expand(around, request->environ, &profile->allow, notes, err) < 0)
+		return -1;
+	request->flags.allow = *allow;
+	return 0;
+}
+
 int execute_plan(const struct request *given, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
 	owned(settings_done) struct settings profile;
-	owned(strv_done) struct strv notes = STRV_INIT;
+	owned(strv_done) struct strv notes = STRV_INIT, allow = STRV_INIT;
 	owned(free_ptr) char *driver = NULL;
 	struct request chosen = *given; /* borrows everything */
 	const struct request *request = &chosen;
@@ -133,7 +162,8 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
 	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
 			    err) < 0 ||
-	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0)
+	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0 ||
+	    expand_presets(&chosen, &profile, around, &allow, &notes, err) < 0)
 		return -1;
 	int status = request->only_narrows ? plan_narrowed(request, &profile, around, ret_spec, err)
 					   : plan_make(request, &profile, &around->host,

@@ -4,6 +4,7 @@
 
 #include "base/own.h"
 #include "app/run/execute.h"
+#include "app/run/preset_run.h"
 #include "app/sandbox/network_parts.h"
 #include "app/config/own_list.h"
 #include "app/config/rule_list.h"
@@ -309,7 +310,24 @@ static int change_all(struct network_place *place, const struct engine_rule *wis
 	return changed->len > 0 ? 0 : -1;
 }
 
-int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
+/* In aisbx-full only. */
+#pragma weak engine_presets_expand_here
+
+/* What presets of WISH mean today; it is kept as hosts, so that it stays what was seen. */
+static int expand_presets(const struct network_place *place, struct engine_rule *wish,
+			  struct strv *notes, struct error *err)
+{
+	const char *workspace = place->around.paths.workspace;
+
+	if (!engine_presets_in(&wish->rules))
+		return 0;
+	if (!engine_presets_expand_here)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
+	return engine_presets_expand_here(workspace ? workspace : wish->workspace, &wish->rules,
+					  notes, err);
+}
+
+int engine_rule(struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
 		struct error *err)
 {
 	owned(network_place_done) struct network_place place;
@@ -317,7 +335,8 @@ int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struc
 	struct net_rule parsed;
 	bool live = false;
 
-	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0)
+	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0 ||
+	    expand_presets(&place, wish, notes, err) < 0)
 		return -1;
 	for (size_t i = 0; i < wish->rules.count; i++) {
 		if (net_rule_parse(wish->rules.items[i], &parsed, err) < 0)

@@ -23,7 +23,7 @@ void engine_rule_done(struct engine_rule *wish);
  * Keeps or forgets rules: {sandbox, workspace, action, rule, removed, live}; several by comma. LIVE: a running gateway
  * follows already. Of several to forget those count that are there. NOTES: what the user should know besides.
  */
-int engine_rule(const struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
+int engine_rule(struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
 		struct error *err);
 
 /*

@@ -21,6 +21,9 @@ static const struct op_param net_params[] = {
 	  .letter = 'C',
 	  .metavar = "DIR",
 	  .help = "without NAME: the workspace; default: as for run" },
+	{ .name = "refresh",
+	  .kind = PARAM_SWITCH,
+	  .help = "of presets: look once at each index for other hosts that files come from" },
 	{ .name = NULL },
 };
 
@@ -71,7 +74,7 @@ const struct op deny_row = {
 const struct op net_row = {
 	.name = "net",
 	.words = OP_SANDBOXES,
-	.usage = "[NAME]",
+	.usage = "[NAME|presets [--refresh]]",
 	.summary = "show network rules, where they come from, counts and denials",
 	.group = GROUP,
 	.flags = OP_READ_ONLY,
@@ -82,8 +85,15 @@ const struct op net_row = {
 		"FROM is who said it: sandbox and workspace (kept by allow and deny), flag,\n"
 		"profile; run for all that a run without a name has.\n"
 		"\n"
+		"net presets shows what each @NAME of --allow means here, and how that is\n"
+		"known: from files of yours and of this machine, your variables, and the\n"
+		"clients themselves; never from files of the workspace. --refresh looks at each\n"
+		"index once (1 MiB, 5 s, no token) and keeps the other hosts it names. Presets\n"
+		"of your own are lines `NAME HOST[,HOST]` in ~/.config/aisbx/presets.\n"
+		"\n"
 		"Examples:\n"
 		"  aisbx net\n"
-		"  aisbx net fix-1 --json\n",
+		"  aisbx net fix-1 --json\n"
+		"  aisbx net presets --refresh\n",
 	.run = op_net_run,
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `net`: the network rules in force, where each comes from, and what came of them. */
+#include "app/run/preset_run.h"
 #include "app/sandbox/network.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
 #include "base/own.h"
+
+#include <string.h>
 
 static const char *text_of(const struct value *row, const char *key)
 {
@@ -61,6 +64,54 @@ static void tell_counts(struct str *out, const struct value *answer)
 	str_add(out, " received\n");
 }
 
+/* In aisbx-full only: clients are asked, and packages of theirs read. */
+#pragma weak engine_presets
+
+static void tell_preset(struct strv *cells, const struct value *row)
+{
+	const struct value *hosts = value_get(row, "hosts");
+	owned(free_ptr) char *name = xasprintf("@%s", text_of(row, "preset"));
+
+	for (size_t i = 0; i < hosts->many.count; i++) {
+		strv_add(cells, i ? "" : name);
+		strv_add(cells, text_of(hosts->many.items[i], "rule"));
+		strv_add(cells, text_of(hosts->many.items[i], "how"));
+	}
+	if (hosts->many.count > 0)
+		return;
+	strv_add(cells, name);
+	strv_add(cells, "-");
+	strv_add(cells, "unknown here: name hosts with --allow HOST");
+}
+
+/* `net presets`: what each @NAME stands for, and how that is known. */
+static int show_presets(struct op_call *call, struct error *err)
+{
+	owned(strv_done) struct strv cells = STRV_INIT;
+
+	if (!engine_presets)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
+	if (engine_presets(op_arg_text(call, "workspace"), call->environ,
+			   op_arg_switch(call, "refresh"), &call->answer, err) < 0)
+		return -1;
+	strv_add(&cells, "PRESET");
+	strv_add(&cells, "RULE");
+	strv_add(&cells, "KNOWN FROM");
+	for (size_t i = 0; i < call->answer->many.count; i++) {
+		const struct value *row = call->answer->many.items[i];
+		const struct value *notes = value_get(row, "notes");
+
+		tell_preset(&cells, row);
+		for (size_t j = 0; j < notes->many.count; j++) {
+			str_addf(&call->notes, "@%s: ", text_of(row, "preset"));
+			words_add_line(&call->notes, notes->many.items[j]->text.bytes);
+			str_add_char(&call->notes, '\n');
+		}
+	}
+	words_add_table(&call->text, &cells, 3);
+	return 0;
+}
+
 int op_net_run(struct op_call *call, struct error *err)
 {
 	struct str *out = &call->text;
@@ -69,6 +120,10 @@ int op_net_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 0, 1, err) < 0)
 		return -1;
 	name = call->words.count > 0 ? call->words.items[0] : NULL;
+	if (name && strcmp(name, "presets") == 0)
+		return show_presets(call, err);
+	if (op_arg_switch(call, "refresh"))
+		return error_set(err, ERROR_USAGE, "--refresh is for `aisbx net presets`");
 	if (name && workspace)
 		return error_set(err, ERROR_USAGE, "name a sandbox, or a workspace, not both");
 	if (engine_network(name, workspace, &call->answer, err) < 0)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Presets in use, and the sandboxes in which clients and indexes are asked. */
+#include "app/run/preset_run.h"
+
+#include "app/preset/preset.h"
+#include "app/run/engine.h"
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ASK_TIME "2s"
+#define LOOK_TIME "6s"
+#define OUTPUT_MAX (2u << 20)
+
+static bool set(struct request *request, const char *name, const char *value)
+{
+	struct error ignored;
+
+	return settings_set(&request->flags, setting_find(name), name, value, &ignored) == 0;
+}
+
+/*
+ * In a process of its own, since one that has started a sandbox is not fit to start another. At "/" there is no workspace:
+ * an empty one is made.
+ */
+static bool run_apart(const struct preset_place *place, const char *program, const char *script,
+		      const char *rule, int to_fd)
+{
+	const struct engine_run_options options = { .capture = true };
+	owned(run_result_done) struct run_result result;
+	owned(request_done) struct request request;
+	owned(free_ptr) char *path = preset_search_path(place);
+	owned(free_ptr) char *path_pair = xasprintf("PATH=%s", path);
+	owned(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct error ignored;
+
+	run_result_init(&result);
+	request_init(&request);
+	request.environ = place->environ;
+	strv_add_script(&request.command, script);
+	strv_add(&request.command, program);
+	if (chdir("/") < 0 || null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
+	    !set(&request, "time", rule ? LOOK_TIME : ASK_TIME) ||
+	    !set(&request, "env", path_pair) || !set(&request, "env", "GOTOOLCHAIN=local") ||
+	    !set(&request, rule ? "allow" : "net", rule ? rule : "none") ||
+	    engine_run(&request, &options, &result, &ignored) < 0)
+		return false;
+	return fd_write_all(to_fd, str_cstr(&result.out.kept), result.out.kept.len) == 0;
+}
+
+static bool ask_run(const struct preset_place *place, const char *program, const char *script,
+		    const char *rule, struct str *ret_output)
+{
+	owned(fd_close) int from_fd = -1;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	from_fd = ends[0];
+	pid = fork();
+	if (pid == 0)
+		_exit(run_apart(place, program, script, rule, ends[1]) ? 0 : 1);
+	close(ends[1]);
+	if (pid < 0)
+		return false;
+	bool is_read = fd_read_all(from_fd, OUTPUT_MAX, ret_output) == 0;
+
+	fd_close(&from_fd);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return is_read;
+}
+
+static const struct preset_ask asking = { ask_run };
+
+int engine_presets_expand(const struct plan_context *around, const char *const *env,
+			  struct strv *rules, struct strv *notes, struct error *err)
+{
+	const struct preset_place place = { .host = &around->host,
+					    .workspace = around->paths.workspace,
+					    .environ = env ? env : (const char *const *)environ };
+
+	return preset_expand(&place, &asking, rules, notes, err);
+}
+
+int engine_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
+			       struct error *err)
+{
+	owned(plan_context_done) struct plan_context around = { 0 };
+	owned(request_done) struct request request;
+
+	request_init(&request);
+	request.workspace = workspace ? xstrdup(workspace) : NULL;
+	if (plan_context_read(&request, &around, err) < 0)
+		return -1;
+	return engine_presets_expand(&around, NULL, rules, notes, err);
+}
+
+static void add_preset(struct value *list, const struct preset *preset)
+{
+	struct value *row = value_append(list, value_new_map());
+	struct value *hosts, *notes;
+
+	value_add(row, "preset", value_new_text(preset->name));
+	hosts = value_add(row, "hosts", value_new_list());
+	for (size_t i = 0; i < preset->count; i++) {
+		struct value *host = value_append(hosts, value_new_map());
+
+		value_add(host, "rule", value_new_text(preset->hosts[i].rule));
+		value_add(host, "how", value_new_text(preset->hosts[i].how));
+	}
+	notes = value_add(row, "notes", value_new_list());
+	for (size_t i = 0; i < preset->notes.count; i++)
+		(void)value_append(notes, value_new_text(preset->notes.items[i]));
+}
+
+int engine_presets(const char *workspace, const char *const *env, bool refresh,
+		   struct value **ret_answer, struct error *err)
+{
+	owned(plan_context_done) struct plan_context around = { 0 };
+	owned(strv_done) struct strv names = STRV_INIT;
+	owned(request_done) struct request request;
+	struct preset_place place = { .host = &around.host, .environ = env };
+
+	request_init(&request);
+	request.workspace = workspace ? xstrdup(workspace) : NULL;
+	if (plan_context_read(&request, &around, err) < 0)
+		return -1;
+	place.workspace = around.paths.workspace;
+	if (preset_names(&place, &names, err) < 0)
+		return -1;
+	*ret_answer = value_new_list();
+	for (size_t i = 0; i < names.count; i++) {
+		owned(preset_done) struct preset preset = { 0 };
+
+		if (preset_find(&place, &asking, names.items[i], &preset, err) < 0 ||
+		    (refresh && preset_refresh(&place, &asking, &preset, err) < 0))
+			return -1;
+		add_preset(*ret_answer, &preset);
+	}
+	return 0;
+}
