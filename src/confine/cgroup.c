@@ -121,7 +121,7 @@ static int limit_v1(struct cgroup *group, const struct spec_limits *limits, stru
 	return limit_cpu_v1(group->dirs[group->cpu], limits->cpu_milli, err);
 }
 
-/* On a machine without a manager nobody has switched controllers on for groups below the root yet. */
+/* On a machine without a manager controllers are not switched on yet for groups below the root. */
 static void switch_on_controllers(const struct cgroup *group)
 {
 	static const char *const controllers[] = { "+memory", "+pids", "+cpu" };
@@ -325,8 +325,8 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 }
 
 /*
- * PATH is what the removed ones are told under, where somebody wants to know. Returns whether there is one whose processes
- * are still ending; a group with processes in it cannot be removed.
+ * PATH, if not NULL, prefixes the names of removed groups in the report. Returns whether there is one whose processes are
+ * still ending; a group with processes in it cannot be removed.
  */
 static bool sweep_directory(int parent_fd, const char *path, struct strv *removed)
 {

@@ -65,7 +65,7 @@ int cgroup_create_share(const struct cgroup_place *place, const char *name, uint
 /* Puts the calling process into all groups. Async-signal-safe. */
 int cgroup_enter(const int *enter_fds, size_t count);
 
-/* ENDED leaves out what only matters while somebody runs. */
+/* ENDED leaves out what only matters while processes run. */
 void cgroup_read(const struct cgroup *group, bool ended, struct cgroup_usage *ret_usage);
 
 /* Ends every process in the groups (where the kernel offers it) and removes them; waits up to TIMEOUT_MS. */

@@ -38,9 +38,9 @@ static size_t ruleset_size(int abi)
 }
 
 /*
- * Renames between directories are denied to every landlocked process unless a rule grants them. Executed is what lies below
- * the sandbox's root, and nothing else: at its exec the payload's /proc/self/exe still is the host's aisbx, on the host's
- * mount, and whoever ran that could be reached through it.
+ * Renames between directories are denied to every landlocked process unless a rule grants them. Executed is what lies
+ * below the sandbox's root, and nothing else: at its exec the payload's /proc/self/exe still is the host's aisbx, on the
+ * host's mount, and the process that ran it could be reached through it.
  */
 static int allow_inside(int ruleset_fd, uint64_t access)
 {

@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A newer kernel may use longer structs than our headers know; it says how long. */
+/* A newer kernel may use longer structs than our headers know; it reports their sizes. */
 #define MESSAGE_MAX 512
 #define TEXT_PAGE 4096	  /* the smallest there is */
 #define MESSAGES_MAX 1024 /* the kernel takes no more of sendmmsg at once */

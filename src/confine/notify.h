@@ -2,9 +2,9 @@
 /*
  * The supervisor's end of a filter with a listener: answers what the payload waits for.
  *
- * Refused calls are answered EPERM, renames by the caller. Connections and addressed datagrams are
- * answered "continue": the empty network namespace refuses them, here they are only seen. What is read from the
- * payload's memory may change behind our back, so it is told to people and decides nothing.
+ * Refused calls are answered EPERM, renames by the caller. Connections and addressed datagrams are answered "continue":
+ * the empty network namespace refuses them, here they are only seen. What is read from the payload's memory may change
+ * behind our back, so it is shown to people and decides nothing.
  */
 #ifndef CONFINE_NOTIFY_H
 #define CONFINE_NOTIFY_H
@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 enum notify_kind {
-	NOTIFY_SILENT,	/* answered, nothing to tell */
+	NOTIFY_SILENT,	/* answered, nothing to report */
 	NOTIFY_SYSCALL, /* a refused system call; layer "seccomp" */
 	NOTIFY_NET,	/* a destination outside the sandbox; layer "net" */
 	NOTIFY_MOVE,	/* a rename; not answered yet */

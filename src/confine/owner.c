@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that tell whose a thing is. */
+/* Names that carry the owner of a temporary object. */
 #include "confine/owner.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@
 #define FOREIGN_OLD_MS (3600u * 1000)
 #define YOUNG_MS (10u * 1000)
 
-/* The inode of our pid namespace; 0, which none has, when it cannot be told. */
+/* The inode of our pid namespace; 0, which none has, when it is unknown. */
 static unsigned long long pid_namespace(void)
 {
 	struct stat st;
@@ -32,7 +32,7 @@ void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE])
 		       run_id);
 }
 
-/* A name without a run's id says nothing about its age, and counts as neither. */
+/* A name without a run's id has no age, and counts as neither. */
 static bool is_old(const char *run_id)
 {
 	uint64_t made_ms = id_run_epoch_ms(run_id);

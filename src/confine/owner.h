@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that tell whose a thing is: what dead supervisors left can be removed by anybody who finds it. */
+/* Names that carry the owner of a temporary object, so that what dead supervisors left can be removed by the next process that finds it. */
 #ifndef CONFINE_OWNER_H
 #define CONFINE_OWNER_H
 
@@ -12,7 +12,7 @@ void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE]);
 
 /*
  * Whether NAME is such a name and the process in it is gone. One of another pid namespace cannot be asked for: it counts
- * as gone when the run is old, so whoever removes by this alone must not be able to remove what is in use.
+ * as gone when the run is old, so a removal by this alone must be safe for what is in use.
  */
 bool owner_is_gone(const char *name);
 

@@ -3,7 +3,8 @@
  * Project quotas: a directory whose filesystem counts what is below it, and refuses what goes beyond.
  *
  * Root only, and where the filesystem was mounted with them (ext4, XFS: prjquota). The overlay writes without the right to
- * ignore a quota, and a process in a user namespace can take no file out of a project. Whoever has none watches instead.
+ * ignore a quota, and a process in a user namespace can take no file out of a project. Without one, the size is watched
+ * instead.
  */
 #ifndef CONFINE_QUOTA_H
 #define CONFINE_QUOTA_H

@@ -31,7 +31,7 @@ struct aisbx_result {
 	struct value *rows; /* a list of maps */
 };
 
-/* The exit status is not known: somebody else collected the child. */
+/* The exit status is not known: the child was collected elsewhere. */
 #define PROCESS_COLLECTED (-1)
 
 /* One call of the program: VERB --json, the request's flags, WORDS, and behind -- what stands in BEHIND. */

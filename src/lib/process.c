@@ -2,10 +2,10 @@
 /*
  * libaisbx: starting the program, feeding and reading it, without a trace in the caller's process.
  *
- * The child gets three descriptors, a fourth with the variables where there are any, and default signals. The caller's thread has SIGPIPE blocked
- * while it feeds, because the program may stop reading at any time; one that our write raised is
- * taken back before the mask is restored. The end is the end of its stdout: the exit status is
- * asked for afterwards, and a caller who collects children himself only costs us that number.
+ * The child gets three descriptors, a fourth with the variables where there are any, and default signals. The caller's
+ * thread has SIGPIPE blocked while it feeds, because the program may stop reading at any time; one that our write raised
+ * is taken back before the mask is restored. The end is the end of its stdout: the exit status is asked for afterwards,
+ * and a caller that collects children itself only costs us that number.
  */
 #include "base/clock.h"
 #include "base/fd.h"

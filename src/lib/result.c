@@ -29,7 +29,7 @@ static enum aisbx_status status_of(const char *name)
 	return AISBX_INTERNAL;
 }
 
-/* A stream is text, or base64 where its bytes are not UTF-8; `encoding` says which. */
+/* A stream is text, or base64 where its bytes are not UTF-8; `encoding` is which. */
 static bool read_stream(const struct value *map, const char *key, const char *encoding_key,
 			struct str *ret_stream)
 {

@@ -22,7 +22,7 @@ struct aisbx_session {
 	bool is_lost;
 };
 
-/* A fork has the pipes as well: what it asked would mix with its parent's, and each could hear the other's answers. */
+/* A fork has the pipes as well: what it asked would mix with its parent's, and each could read the other's answers. */
 static bool is_owned(const struct aisbx_session *session)
 {
 	return session->owner == getpid();
@@ -161,7 +161,7 @@ static enum aisbx_error take_answer(struct aisbx_session *session, struct aisbx_
 	enum aisbx_error error;
 
 	session->heard = (struct str)STR_INIT;
-	/* Two answers to one line: nobody could say which belongs to the next. */
+	/* Two answers to one line: later answers could not be matched any more. */
 	if (!session->is_lost &&
 	    memchr(answer.data, '\n', answer.len) != answer.data + answer.len - 1)
 		session->is_lost = true;

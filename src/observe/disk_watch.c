@@ -100,7 +100,7 @@ static void count(struct walk *walk, struct level *level, const char *name)
 		str_add_bytes(&level->below, name, strlen(name) + 1);
 }
 
-/* Counts what is in a directory. False when that cannot be told. */
+/* Counts what is in a directory. False when it cannot be read. */
 static bool list(struct walk *walk, struct level *level)
 {
 	owned(dir_close) DIR *dir = dir_open(level->fd, ".");
@@ -153,7 +153,7 @@ static bool open_again(struct level *level, int below_fd)
 	return level->fd >= 0;
 }
 
-/* Up to the next directory that is open or can be: who moves them about does not end the walk. */
+/* Up to the next directory that is open or can be: moving them about does not end the walk. */
 static void leave(struct walk *walk)
 {
 	struct level left = walk->levels[--walk->depth];
@@ -250,7 +250,7 @@ static bool is_unfinished(const struct disk_watch *watch)
 	return watch->cut_count > 0 && watch->cut_count <= CUT_RETRIES;
 }
 
-/* Of a walk that was cut, less than before says nothing. */
+/* After a walk that was cut short, a smaller number means nothing. */
 static void take_figures(struct disk_watch *watch, const struct figures *found)
 {
 	bool is_floor = found->is_cut && watch->has_walked;

@@ -2,8 +2,8 @@
 /*
  * How much a directory on disk holds, looked at now and then: for writable layers that have no size of their own.
  *
- * Free space of the filesystem is asked for each time; only when that has moved the tree is walked. The walk is bounded, as
- * whoever fills the tree chooses its shape.
+ * Free space of the filesystem is asked for each time; only when that has moved the tree is walked. The walk is bounded,
+ * as the payload chooses the tree's shape.
  */
 #ifndef OBSERVE_DISK_WATCH_H
 #define OBSERVE_DISK_WATCH_H
@@ -29,7 +29,7 @@ void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes,
 /* Whether it is beyond a limit and has grown since the last look: what only shrinks is left alone. */
 bool disk_watch_is_over(struct disk_watch *watch);
 
-/* The same of a look that is the last, and is what will be told: no rest is kept before it, and it is seen to its end. */
+/* The same for the last look, whose result is reported: without a pause before it, and complete. */
 bool disk_watch_is_over_at_last(struct disk_watch *watch);
 
 /* Whether it was beyond a limit when it was last walked. */

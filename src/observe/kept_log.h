@@ -13,8 +13,8 @@ struct kept_frame {
 };
 
 /*
- * The head of the frame at the start of BUFFER, for who steps over what he does not want; its bytes follow behind
- * *ret_head_len, and a newline. 1; 0 when there is no whole head (yet); -1 when what stands there is none.
+ * The head of the frame at the start of BUFFER, for readers that skip frames; its bytes follow behind *ret_head_len, and a
+ * newline. 1; 0 when there is no whole head (yet); -1 when what stands there is none.
  */
 int kept_log_head(const char *buffer, size_t len, struct kept_frame *ret_frame,
 		  size_t *ret_head_len);

@@ -13,11 +13,11 @@ struct process_list {
 	size_t count;
 };
 
-/* Everybody there is right now. */
+/* All processes there are right now. */
 void process_list_read(struct process_list *ret_list);
 void process_list_done(struct process_list *list);
 
-/* Bytes read and written by TOP and whoever descends from it. Those we may not ask count as 0. */
+/* Bytes read and written by TOP and its descendants. Those that may not be read count as 0. */
 void process_io(const struct process_list *list, int64_t top, uint64_t ret_bytes[static 2]);
 
 #endif

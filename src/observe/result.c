@@ -309,7 +309,7 @@ static void write_samples(struct json *json, const struct samples *samples)
 	json_close(json, ']');
 }
 
-/* Why there was no run, as every other verb says it. */
+/* Why there was no run, in the form of every other verb. */
 static void write_error(struct json *json, const struct run_result *result)
 {
 	char hint[ERROR_TEXT_SIZE];

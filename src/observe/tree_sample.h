@@ -2,8 +2,8 @@
 /*
  * Live figures of all processes of a sandbox, read from its own /proc: for hosts without a usable cgroup.
  *
- * The list of a pid namespace has no holes: a walk from parent to child would miss whoever is handed to another parent
- * meanwhile, or was started by a thread.
+ * The list of a pid namespace has no holes: a walk from parent to child would miss processes that are reparented
+ * meanwhile, or were started by a thread.
  */
 #ifndef OBSERVE_TREE_SAMPLE_H
 #define OBSERVE_TREE_SAMPLE_H
@@ -16,7 +16,7 @@ struct tree_usage {
 	uint64_t tasks;	       /* threads, as the pids limit counts them */
 };
 
-/* PROC_FD: a proc of the sandbox's pid namespace. Its init is left out, and whoever ends meanwhile. */
+/* PROC_FD: a proc of the sandbox's pid namespace. Its init is left out, and so is what ends meanwhile. */
 void tree_sample(int proc_fd, struct tree_usage *ret_usage);
 
 /* CPU time of the processes of one session, with the children they waited for. */

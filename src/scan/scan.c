@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many matches of one pattern in one text are told. */
+/* So many matches of one pattern in one text are reported. */
 #define MATCHES_MAX 50u
 
 bool scan_is_built(void)
@@ -43,7 +43,7 @@ static void refuse(struct scan_job *job, uint32_t at, const char *why)
 	}
 	job->report->is_analysable = false;
 	job_find(job, at, RULE_NOT_ANALYSABLE, SEVERITY_HIGH, why);
-	/* Whatever a policy says about the rule: it is never called clean. */
+	/* Whatever the policy, it is never called clean. */
 	if (job->report->risk < SEVERITY_HIGH)
 		job->report->risk = SEVERITY_HIGH;
 }
@@ -124,7 +124,7 @@ static void match_entry(struct scan_job *job, const struct policy_entry *entry)
 		if (at < 0)
 			return;
 		job_find_entry(job, (uint32_t)at, RULE_FORBIDDEN_PATTERN, entry, entry->text);
-		/* Once a line: a second look at the same line would tell nothing new. */
+		/* Once a line: a second match in the same line adds nothing. */
 		line_end = memchr(job->text->bytes + at, '\n', job->text->len - (size_t)at);
 		if (!line_end)
 			return;

@@ -54,7 +54,7 @@ struct scan_command {
 	struct strv words;    /* SCAN_GAP for what only the run knows */
 	struct strv starters; /* the programs in front that only start it: env, timeout */
 	char *directory;      /* where the text has gone by cd; "": where it began */
-	bool is_lost;	      /* it has gone where that cannot be told */
+	bool is_lost;	      /* it has gone to an unknown directory */
 	bool is_privileged;
 	bool is_wrapped; /* something stands in front that does more than start it, or sets variables for it */
 };
@@ -70,7 +70,7 @@ struct scan_report {
 	bool is_analysable;
 	enum scan_severity risk;
 	struct strv imports; /* modules, in the order met, each once */
-	struct strv skipped; /* files of unknown language that nobody asked about */
+	struct strv skipped; /* files of unknown language that were not named */
 	size_t texts;
 	struct scan_script *scripts; /* each once, at most SCAN_MAX_SCRIPTS */
 	size_t script_count;
@@ -90,7 +90,7 @@ struct scan_text {
 	const char *name; /* for findings */
 	const char *bytes;
 	size_t len;
-	enum scan_language language; /* SCAN_UNKNOWN: told from name and text */
+	enum scan_language language; /* SCAN_UNKNOWN: decided by name and text */
 };
 
 void scan_report_init(struct scan_report *report);

@@ -125,7 +125,7 @@ int wasm_draft_add(struct wasm_draft *draft, const void *bytes, size_t len, stru
 	return 0;
 }
 
-/* Those of languages stay: many small modules must not cost somebody half a minute of compiling. */
+/* Those of languages stay: many small modules must not evict half a minute of compiling. */
 static bool is_of_language(const char *file)
 {
 	for (const struct wasm_language *row = wasm_languages; row->name; row++) {

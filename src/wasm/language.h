@@ -23,7 +23,7 @@ struct wasm_part {
 
 #define WASM_PARTS_MAX 2
 
-/* Limits where nobody says otherwise. */
+/* Default limits. */
 struct wasm_limits {
 	uint64_t mem_bytes, time_ms, cpu_milli, disk_bytes, fuel;
 };

@@ -47,7 +47,7 @@ static const char *const modules[] = {
 	"zlib",		"zoneinfo"
 };
 
-/* Sorted: members of os that WASI has nothing for, but for those that the scanner tells anyway. */
+/* Sorted: members of os that WASI has nothing for, but for those that the scanner reports anyway. */
 static const char *const absent[] = { "copy_file_range",
 				      "ctermid",
 				      "eventfd",

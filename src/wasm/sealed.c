@@ -181,7 +181,7 @@ int seal_key_read(const char *data_dir, struct seal_key *ret_key, struct error *
 	return find_key(dir_fd, ret_key, err) == 1 ? 0 : -1;
 }
 
-/* What a seal says of FILE, without the mark and the code that authenticates it. */
+/* The seal's text for FILE, without the mark and the code that authenticates it. */
 static void seal_text(const char *sha256, const struct stat *st, struct str *text)
 {
 	str_addf(text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sha256,

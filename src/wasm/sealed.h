@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of ours that nobody else may have changed: each has a seal beside it, NAME.seal, with the hash of its content and
- * who it was (device, inode, size, times). A file that still is who it was is not read again; one that is not is hashed
- * anew, and only the same content is taken. Folder and file must belong to the caller and be writable by nobody else.
+ * Files of ours that must not have been changed: each has a seal beside it, NAME.seal, with the hash of its content and
+ * its identity (device, inode, size, times). A file with the same identity is not read again; any other is hashed anew,
+ * and only the same content is taken. Folder and file must belong to the caller and be writable to no other user.
  *
  * A seal is authenticated with a secret of the data folder: a file and a seal that came to lie in the cache by any other
- * way than through aisbx are not believed.
+ * way than through aisbx are not trusted.
  */
 #ifndef WASM_SEALED_H
 #define WASM_SEALED_H
@@ -57,7 +57,7 @@ int sealed_write(int dir_fd, const char *file, const char *sha256, const struct 
 /* Seals FILE anew when it is private and its content has the hash SHA256, which the caller knows from elsewhere. */
 bool sealed_renew(int dir_fd, const char *file, const char *sha256, const struct seal_key *key);
 
-/* What a seal says; for sealed.c and its fuzzer. */
+/* A seal's content; for sealed.c and its fuzzer. */
 struct file_seal {
 	char mac[SHA256_HEX_SIZE]; /* over the file's name and what follows */
 	char sha256[SHA256_HEX_SIZE];

@@ -329,7 +329,7 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 
 	while (status == 0 && dir_next(dir, &entry) > 0) {
 		(void)snprintf(path, sizeof(path), "%s/%s", dir_path, entry->d_name);
-		/* What a rule keeps by its name stays, whatever the pattern says. */
+		/* What a rule keeps by its name stays, whatever the pattern. */
 		if (!mask_pattern_match(pattern, path) || mask_shows(builder->spec, path))
 			continue;
 		const char *below = path + strlen(builder->layer->path);

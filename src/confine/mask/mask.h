@@ -31,7 +31,7 @@ int mask_build(const struct spec *spec, const struct mask_layer *layer, struct e
 
 /*
  * Copies mode, owner, times and extended attributes of the host's PATH to BELOW of the layer ("." for its root), a
- * directory or file just made with mode 0755. What the host's PATH cannot tell is left alone.
+ * directory or file just made with mode 0755. What cannot be read from the host's PATH is left alone.
  */
 int mask_copy_metadata(const struct mask_layer *layer, const char *path, const char *below,
 		       struct error *err);

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Then those that nobody uses are removed. */
+/* Then unused ones are removed. */
 #define LAYERS_MAX 64
 /* Two changes within one tick look like one. */
 #define TICK_NS 10000000ll
@@ -65,7 +65,7 @@ static void add_stamp(struct key *key, const char *path, enum stamp stamp)
 	if (stamp == STAMP_ITSELF)
 		return;
 	str_add_bytes(&key->bytes, &when, sizeof(when));
-	/* A time between two hundredths of a second is told by a clock that ticks that often at least. */
+	/* A time between two hundredths of a second is exact only with a clock that ticks that often at least. */
 	when += when % TICK_NS ? 2 * TICK_NS : COARSE_TICK_NS;
 	if (when > key->settled_ns)
 		key->settled_ns = when;
@@ -246,7 +246,7 @@ static size_t count_layers(int cache_fd)
 	return count;
 }
 
-/* Every sandbox holds a shared lock on its layer: what can be locked for oneself is nobody's. */
+/* Every sandbox holds a shared lock on its layer: one that can be locked exclusively is unused. */
 static void remove_unused(int cache_fd)
 {
 	owned(dir_close) DIR *dir = dir_open(cache_fd, ".");
@@ -277,7 +277,7 @@ static bool remove_draft(int cache_fd, const char *name)
 	       tree_remove(cache_fd, gone) == 0;
 }
 
-/* Of those who were killed while they made one; PARENT, when not NULL, is what the removed ones are told under. */
+/* Drafts of killed processes; PARENT, if not NULL, prefixes the names of removed ones in the report. */
 static void remove_drafts(int cache_fd, const char *parent, struct strv *removed)
 {
 	owned(dir_close) DIR *dir = dir_open(cache_fd, ".");
@@ -289,11 +289,11 @@ static void remove_drafts(int cache_fd, const char *parent, struct strv *removed
 	}
 }
 
-/* The draft is this run's alone: no other can write to it, or remove it before its name says that we are gone. */
+/* The draft is this run's alone: no other can write to it, or remove it before its name shows that we are gone. */
 static int make_layer(const struct spec *spec, const struct mask_layer *like, int cache_fd,
 		      const char *name)
 {
-	/* Real owners: whoever uses the layer shows it through the id map of the sandbox. */
+	/* Real owners: users of the layer mount it through the id map of the sandbox. */
 	const struct spec_ids real = { .uid = spec->ids.uid,
 				       .gid = spec->ids.gid,
 				       .count = spec->ids.count };
@@ -360,7 +360,7 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 	settled = mask_cache_name(spec, like, name);
 	fd = openat(cache_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0) {
-		/* Somebody is removing it. */
+		/* It is being removed. */
 		if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 			fd_close(&fd);
 		else

@@ -130,8 +130,8 @@ static int take_old_away(void *unused)
 }
 
 /*
- * The old root is gone at once, but the call returns only when all processors have taken notice (RCU), which nobody has
- * to wait for: a thread does, which has nothing else to do. Making that takes its time, too: root_await_top comes later.
+ * The old root is gone at once, but the call returns only when all processors have taken notice (RCU), which need not
+ * delay the start: a thread waits instead. Making that takes its time, too: root_await_top comes later.
  */
 int root_let_go(struct error *err)
 {

@@ -25,8 +25,9 @@ struct root_part {
 };
 
 /*
- * The detached mounts under the overlays. The overlays keep what they need of them, but closing the last descriptor of
- * one waits for all processors (RCU), for milliseconds on a busy machine: that is left to somebody who has time.
+ * The detached mounts under the overlays. The overlays keep what they need of them, but closing the last descriptor of one
+ * waits for all processors (RCU), for milliseconds on a busy machine: that is left to a process that is not on the
+ * critical path.
  */
 struct root_held {
 	int fds[ROOT_PARTS_MAX * 2];
@@ -73,7 +74,7 @@ void root_parts_done(struct root_parts *parts);
 
 /*
  * Whether what is to be mounted exists, is a file or a directory reached without links, and belongs to the caller or to
- * root. By the supervisor, who still sees real ids.
+ * root. Called by the supervisor, which still sees real ids.
  */
 int root_check_binds(const struct spec *spec, struct error *err);
 
@@ -97,7 +98,7 @@ int root_attach(const struct root_parts *parts, int *ret_root_fd, struct error *
 /* Makes ROOT_FD the root of this mount namespace. The old one is stacked on it: reached by "/..", and by nothing else. */
 int root_pivot(int root_fd, struct error *err);
 
-/* Has the old root taken away, and everything of the host with it; nobody is to be let in before root_await_top returns. */
+/* Has the old root taken away, and everything of the host with it; no command may enter before root_await_top returns. */
 int root_let_go(struct error *err);
 
 /* Returns when nothing is above the new root any more. */

@@ -80,7 +80,7 @@ static int make_path(struct forest *forest, const char *path, struct error *err)
 		mode_t mode =
 			lstat(part, &st) == 0 && S_ISDIR(st.st_mode) ? st.st_mode & 07777 : 0755;
 
-		/* Owner bits: whoever is the owner here is the user inside, who must be able to enter. */
+		/* Owner bits: the owner here is the user inside, and must be able to enter. */
 		if (mkdirat(forest->skeleton_fd, part + 1, mode | 0700) == 0) {
 			if (give(forest, part, err) < 0)
 				return -1;

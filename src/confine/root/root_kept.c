@@ -22,7 +22,7 @@
 #define WORK_TRIES 5000
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 
-/* Under these names a unit's things are found; the record in `units` says whose they are. */
+/* Under these names a unit's things are found; the record in `units` maps them to units. */
 struct names {
 	char upper[PATH_HASH_SIZE], work[PATH_HASH_SIZE], new[PATH_HASH_SIZE];
 };
@@ -168,8 +168,8 @@ static int make_top(struct root_builder *builder, const struct kept_unit *unit,
 }
 
 /*
- * Scratch space of an earlier mount is marked: a volatile overlay that may have lost something. We know, and start anew.
- * Who was killed together with his janitor may still be ending: he writes there until he is gone.
+ * Scratch space of an earlier mount is marked: a volatile overlay that may have lost something. We know, and start anew. A
+ * sandbox that was killed together with its janitor may still be ending, and writes there until then.
  */
 static int make_work(int top_fd, const char *name, struct error *err)
 {

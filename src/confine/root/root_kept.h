@@ -30,8 +30,8 @@ int kept_add(struct root_builder *builder, const struct kept_unit *unit,
 	     struct overlay_layers *layers, struct error *err);
 
 /*
- * When the unit is mounted, and before anything can be written to it: notes whose its top is. One that could not be
- * mounted leaves nothing behind: what lies there belongs to another unit then.
+ * When the unit is mounted, and before anything can be written to it: records which unit its top belongs to. One that
+ * could not be mounted leaves nothing behind: what lies there belongs to another unit then.
  */
 int kept_settle(struct root_builder *builder, const struct kept_unit *unit, bool is_mounted,
 		struct error *err);

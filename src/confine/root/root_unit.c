@@ -80,7 +80,7 @@ static int clone_source(struct root_builder *builder, const char *source, int *r
 	return mount_clone(AT_FDCWD, source, ret_fd, err);
 }
 
-/* Where the kernel cannot idmap a filesystem, a project is shown as it is: ids nobody inside has, and what everybody may read. */
+/* Where the kernel cannot idmap a filesystem, a project is shown as it is: ids that no one inside has, and files readable by others. */
 static int map_lower(const struct root_builder *builder, int fd, struct error *err)
 {
 	if (mount_idmap(fd, builder->userns_fd, err) == 0)
@@ -202,7 +202,7 @@ static bool has_masks_below(const struct spec *spec, const char *path)
 	return false;
 }
 
-/* Whether the storage lies inside SOURCE; its path may have been said with links. */
+/* Whether the storage lies inside SOURCE; its path may have been given with links. */
 static bool is_stored_inside(const struct root_builder *builder, const char *source)
 {
 	char link[32], path[PATH_MAX];
@@ -235,7 +235,7 @@ static int make_mask(struct root_builder *builder, const char *source, int *ret_
 	return make_directory(dir_fd, 'm', index, ret_fd, err);
 }
 
-/* Takes *FD over until the sandbox is gone: the lock on it says that the layer is in use. */
+/* Takes *FD over until the sandbox is gone: the lock on it marks the layer as in use. */
 static bool hold(struct root_held *held, int *fd)
 {
 	if (held->count == sizeof(held->fds) / sizeof(held->fds[0]))
@@ -463,7 +463,7 @@ int unit_add_bind(struct root_builder *builder, const char *source, const char *
 	if (clone_source(builder, source, &fd, err) < 0 ||
 	    mount_attributes(fd, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
 		return -1;
-	/* Not every filesystem can be idmapped; then its files keep the ids nobody inside has. */
+	/* Not every filesystem can be idmapped; then its files keep ids that are unmapped inside. */
 	if (builder->userns_fd >= 0)
 		(void)mount_idmap(fd, builder->userns_fd, &ignored);
 	return unit_add_part(builder, fd_take(&fd), target, err);

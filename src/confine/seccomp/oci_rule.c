@@ -184,8 +184,8 @@ static int kernel_reaches(const char *text)
 }
 
 /*
- * Docker's `includes` and `excludes`: capabilities, architectures, oldest kernel. *ret_match says
- * whether all of them hold; absent ones count as given by FALLBACK.
+ * Docker's `includes` and `excludes`: capabilities, architectures, oldest kernel. *ret_match: whether all of them hold;
+ * absent ones count as given by FALLBACK.
  */
 static int read_condition(const struct value *rule, const char *key, bool fallback, bool *ret_match,
 			  struct error *err)

@@ -2,10 +2,10 @@
 /*
  * A seccomp profile of Docker or OCI as a second filter.
  *
- * Where the format leaves room, the stricter reading is taken: of several rules that match a call
- * the strictest counts, whatever their order; comparisons of small numbers look at the low 32 bits
- * where that refuses more, because the kernel cuts most arguments off there; and a rule that takes
- * something away from a name nobody knows is an error, since it is more likely a misspelling.
+ * Where the format leaves room, the stricter reading is taken: of several rules that match a call the strictest counts,
+ * whatever their order; comparisons of small numbers look at the low 32 bits where that refuses more, because the kernel
+ * cuts most arguments off there; and a rule that takes something away from an unknown name is an error, since it is more
+ * likely a misspelling.
  *
  * One reading is milder in words only: what a profile refuses by its default errno and we answer
  * ENOSYS stays ENOSYS, so that libraries fall back (clone3).
@@ -35,7 +35,7 @@
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* What the profile says about one system call. */
+/* The profile's rules about one system call. */
 struct call {
 	struct seccomp_clause *clauses;
 	size_t count;

@@ -11,7 +11,7 @@
 
 enum seccomp_class {
 	SECCOMP_CLASS_ALLOW,
-	SECCOMP_CLASS_EPERM,  /* privileged or dangerous; told as a denial */
+	SECCOMP_CLASS_EPERM,  /* privileged or dangerous; reported as a denial */
 	SECCOMP_CLASS_ENOSYS, /* optional or unknown: programs fall back */
 	SECCOMP_CLASS_ARGS,   /* depends on the arguments */
 };

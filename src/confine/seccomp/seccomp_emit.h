@@ -18,8 +18,8 @@
  * Answers whose value depends on the variant; everywhere else an answer is a SECCOMP_RET_ value.
  * The kernel knows no action of these values.
  */
-#define ANSWER_DENY 0x00010000U /* dangerous or privileged: EPERM, told when there is a listener */
-#define ANSWER_OBSERVE 0x00010001U /* permitted, told when there is a listener */
+#define ANSWER_DENY 0x00010000U	   /* dangerous: EPERM, reported when there is a listener */
+#define ANSWER_OBSERVE 0x00010001U /* permitted, reported when there is a listener */
 #define ANSWER_SPLICE 0x00010002U  /* splice and tee */
 #define ANSWER_MOVE 0x00010003U	   /* a new place for a file or directory */
 

@@ -12,8 +12,8 @@
 #define FOLD_GAP '\x01'
 
 /*
- * Adds what the body of a literal says. *RET_HIDES becomes true when escapes spell letters that could have been written
- * as they are.
+ * Adds the text of a literal's body. *RET_HIDES becomes true when escapes spell letters that could have been written as
+ * they are.
  */
 void fold_escapes(struct str *out, const char *body, size_t len, bool *ret_hides);
 

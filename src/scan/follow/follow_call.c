@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call comes to where that can be told: texts put together and decoded, modules and members named by texts. */
+/* The value of a call where it can be determined: texts put together and decoded, modules and members named by texts. */
 #include "base/own.h"
 #include "scan/follow/fold.h"
 #include "scan/follow/follow_call.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the program itself: what they give back, told where they are called. */
+/* Functions of the program itself: what they return, reported where they are called. */
 #include "base/own.h"
 #include "scan/follow/follow.h"
 

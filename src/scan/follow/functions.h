@@ -15,7 +15,7 @@ enum function_use {
 	USE_CODE,      /* the first is code of the same language */
 	USE_FILE,      /* the first is a file to be deleted */
 	USE_TREE,      /* the first is a tree to be deleted */
-	USE_OPEN,      /* the first is opened; how, the second says */
+	USE_OPEN,      /* the first is opened, in the mode of the second */
 	USE_READ,      /* all are places to be read */
 	USE_WRITE,     /* the first is a place to be written */
 	USE_URL,       /* the first is an address to get */
@@ -27,7 +27,7 @@ enum function_use {
 	USE_LOOPED,    /* grave within a loop */
 	USE_KILL,      /* the first is a process; a negative one is many */
 	USE_NAME,      /* the first names a member of something that comes later */
-	USE_WORKER,    /* the first is code when an option says so */
+	USE_WORKER,    /* the first is code, with an option */
 	USE_OWN_FILE,  /* what it is a method of is a file to be deleted */
 	USE_OWN_TREE,  /* likewise, a tree to be gone through */
 	USE_OWN_WRITE, /* likewise, a place to be written */
@@ -36,7 +36,7 @@ enum function_use {
 	USE_LOOKUP,    /* the first is a name to be resolved */
 	USE_MOVE,      /* the first is a file that goes away, the second a place to be written */
 	USE_NAMED, /* its last name is a program, or of git a subcommand, and each argument a word for it */
-	USE_UNPICKLE, /* the first is read as objects, unless an option says otherwise */
+	USE_UNPICKLE, /* the first is read as objects, unless an option prevents it */
 };
 
 /* What one text does that is worse together than each alone. */

@@ -161,7 +161,7 @@ const struct function_row javascript_functions[] = {
 	{ .path = NULL },
 };
 
-/* What a function gave back is something else than the function, unless the row says so. */
+/* A function's result is not the function itself, unless its row is marked so. */
 static bool covers(const char *pattern, const char *path)
 {
 	size_t len = strlen(pattern);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an expression means, as far as it can be told without running it: a dotted path of names, a constant text, a
- * number, a list. A name may mean several things; all of them are kept.
+ * What an expression means, as far as that is known without running it: a dotted path of names, a constant text, a number,
+ * a list. A name may mean several things; all of them are kept.
  */
 #ifndef SCAN_MEANING_H
 #define SCAN_MEANING_H
@@ -16,7 +16,7 @@ struct meaning {
 	enum meaning_kind kind;
 	bool is_built;	  /* made from pieces, decoded, or reached by a text: disguised */
 	bool has_more;	  /* it may also be what there was no room for, which was less grave */
-	uint8_t weight;	  /* one more than it weighs; 0: nobody has weighed it yet */
+	uint8_t weight;	  /* one more than its weight; 0: not computed yet */
 	const char *text; /* path or text; NUL-terminated as well */
 	uint32_t len;
 	uint32_t node; /* of lists */
@@ -66,7 +66,7 @@ const struct meaning *meaning_next(const struct meaning *one);
 bool meaning_has_more(const struct meaning *meaning);
 bool meaning_is_text(const struct meaning *meaning, const char *text);
 
-/* Adds a meaning to a name; NULL says only that the name is one of the program's own. */
+/* Adds a meaning to a name; NULL: only that the name is one of the program's own. */
 void meanings_define(struct meanings *all, const char *name, size_t len,
 		     const struct meaning *meaning);
 /* Puts MEANING in the place of what the name meant; NULL leaves that as it is. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a path is about, told from its text. */
+/* What a path is about, judged by its text. */
 #include "base/own.h"
 #include "base/str.h"
 #include "scan/follow/place.h"

@@ -11,7 +11,7 @@ enum place_kind {
 	PLACE_ACCOUNTS,	  /* /etc/passwd: names, no secrets */
 	PLACE_START,	  /* what runs by itself: profiles, cron, hooks */
 	PLACE_SYSTEM,	  /* absolute, not for programs to change */
-	PLACE_DISK,	  /* a device with somebody's data on it */
+	PLACE_DISK,	  /* a device that holds data */
 	PLACE_EVERYTHING, /* the root, a home, all of the present directory's parents */
 	PLACE_TEMPORARY,
 };

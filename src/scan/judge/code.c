@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which source text a command is about to run, told from its words. */
+/* Which source text a command is about to run, judged by its words. */
 #include "scan/judge/code.h"
 
 #include "base/own.h"

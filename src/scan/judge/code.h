@@ -16,7 +16,7 @@ enum scan_code_kind {
 
 struct scan_code {
 	enum scan_code_kind kind;
-	enum scan_language language; /* SCAN_UNKNOWN of a file: its first line says */
+	enum scan_language language; /* SCAN_UNKNOWN of a file: decided by its first line */
 	char *text;		     /* the code, or the file's name as it stands in the command */
 	bool is_program;	     /* the file is the command itself: looked up on the PATH */
 	struct strv also;	     /* files that options have run first: node -r ./x.js */

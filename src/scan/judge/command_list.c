@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands as they are met, kept for a caller who decides about each of them. */
+/* Commands as they are met, kept for a caller that decides about each of them. */
 #include "base/own.h"
 #include "scan/follow/among.h"
 #include "scan/follow/fold.h"

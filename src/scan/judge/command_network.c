@@ -66,7 +66,7 @@ void command_judge_fetch(const struct command *command)
 		     is_local ? SEVERITY_LOW : severity);
 }
 
-/* Packages, which are code, taken from where anybody on the way can put in another. */
+/* Packages, which are code, taken over a connection on which they can be replaced. */
 void command_judge_packages(const struct command *command)
 {
 	const char *one;

@@ -234,7 +234,7 @@ static void judge_kill(const struct command *command)
 {
 	const char *last = command->words->items[command->words->count - 1];
 
-	/* kill -1 PID is a signal; -1 in the place of a process is everybody. */
+	/* kill -1 PID is a signal; -1 in the place of a process means all processes. */
 	if (command_word(command, 1) && strcmp(last, "-1") == 0)
 		command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);
 	else if (command_word(command, 0) && strcmp(command->name, "kill") != 0)

@@ -45,7 +45,7 @@ bool command_tool_is(const char *pattern);
 /* Code of a language that is not parsed here: words that speak for themselves. */
 void command_judge_unread(const struct command *command, const char *code);
 
-/* What the command's own row says about it. */
+/* The command's own row. */
 void command_judge_rows(const struct command *command);
 
 #endif

@@ -60,7 +60,7 @@ static int find_met(const struct command *command, size_t from, const char *term
 	return -1;
 }
 
-/* The last of a row's words that must be there: it is the one whose value the row speaks of. */
+/* The last of a row's words that must be there: it is the one whose value the row is about. */
 static const char *last_terms(const char *words)
 {
 	const char *last = words;
@@ -144,7 +144,7 @@ static void judge_writes(const struct command *command, const struct tool_row *r
 	}
 }
 
-/* Behind what tells the tool that a shell's text follows; NULL when nothing does. */
+/* After the option that a shell text follows; NULL when there is none. */
 static const char *behind_mark(const char *text)
 {
 	static const char *const marks[] = { "shell ",

@@ -62,7 +62,7 @@ void job_find_entry(struct scan_job *job, uint32_t at, enum scan_rule rule,
 enum scan_severity job_nested(struct scan_job *job, uint32_t at, enum scan_language language,
 			      const char *text, size_t len);
 
-/* The worst that would be found in such a text, which is only supposed to be one; nothing is told. */
+/* The worst that would be found in such a text, which is only supposed to be one; nothing is reported. */
 enum scan_severity job_probe(struct scan_job *job, enum scan_language language, const char *text,
 			     size_t len);
 
@@ -72,7 +72,7 @@ bool job_spend(struct scan_job *job, size_t bytes);
 /* A shell's command may run a file, or go elsewhere. START: where the command itself begins in WORDS. */
 void job_script(struct scan_job *job, const struct strv *words, size_t start);
 
-/* Keeps a command, or the place of a redirection, for a caller who asked for them; START as for job_script. */
+/* Keeps a command, or the place of a redirection, for a caller that asked for them; START as for job_script. */
 void job_keep_command(struct scan_job *job, const struct strv *words, size_t start);
 void job_keep_place(struct scan_job *job, enum scan_command_kind kind, const char *place);
 

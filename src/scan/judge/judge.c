@@ -15,7 +15,7 @@ const struct meaning *use_text(const struct use *use, unsigned position)
 	return follow_text(use->job->follow, use_argument(use, position));
 }
 
-/* What the object says that the function is a method of. */
+/* What the object of a method means. */
 static const struct meaning *own_text(const struct use *use)
 {
 	uint32_t callee = syntax_child(use->job->syntax, use->node, FIELD_CALLEE);

@@ -6,13 +6,13 @@
 #include "scan/follow/functions.h"
 #include "scan/judge/job.h"
 
-/* So many arguments are looked at; what hides behind them is a program that nobody writes. */
+/* So many arguments are looked at; programs with more are not written by people. */
 #define USE_ARGUMENTS_MAX 64u
 
 struct use {
 	struct scan_job *job;
 	uint32_t node; /* the call */
-	uint32_t at;   /* where it is told */
+	uint32_t at;   /* where it is reported */
 	const struct function_row *row;
 	const char *path;
 };

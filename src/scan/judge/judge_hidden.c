@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python and JavaScript: functions reached so that nobody sees which, kept for later, and names put together. */
+/* Python and JavaScript: functions reached indirectly, stored for later, and names assembled from pieces. */
 #include "base/own.h"
 #include "scan/follow/among.h"
 #include "scan/judge/command.h"
@@ -11,7 +11,7 @@
 /* Longer texts are not read as commands when it is not known that they are. */
 #define PROBE_MAX 4096u
 
-/* Names that nobody puts together from pieces but to hide them. */
+/* Names that are assembled from pieces only to hide them. */
 static bool is_telltale(const char *text)
 {
 	return is_among("system popen eval exec execfile compile __import__ subprocess "
@@ -28,7 +28,7 @@ void judge_built_text(struct scan_job *job, uint32_t node)
 	uint32_t kind = job->syntax->nodes[node].kind;
 	const struct meaning *text = meaning_of_kind(job->follow->of[node], MEANS_TEXT);
 
-	/* Told where it is made, not wherever it is named. */
+	/* Reported where it is made, not wherever it is named. */
 	if (!text || !text->is_built || kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE ||
 	    kind == NODE_PARENTHESES)
 		return;
@@ -177,7 +177,7 @@ static bool says_recursive(const struct syntax *syntax, uint32_t pair)
 	       !syntax_is(syntax, value, "false") && !syntax_is(syntax, value, "False");
 }
 
-/* Whether an argument is an object that says {recursive: true}, or recursive=True. */
+/* Whether an argument is an object with {recursive: true}, or recursive=True. */
 static bool is_recursive(const struct scan_job *job, uint32_t call)
 {
 	const struct syntax *syntax = job->syntax;
@@ -225,7 +225,7 @@ static bool may_remove(const struct scan_job *job, uint32_t callee)
 		    : is_dynamic(job, callee);
 }
 
-/* thing.rmSync("/home"), fs[name]("/", {recursive: true}): told by what it is given. */
+/* thing.rmSync("/home"), fs[name]("/", {recursive: true}): recognised by its arguments. */
 static void judge_given(struct scan_job *job, uint32_t call, uint32_t callee)
 {
 	const struct meaning *text =
@@ -276,7 +276,7 @@ static bool is_mere_name(const struct syntax *syntax, uint32_t node)
 	return parent == SYNTAX_NONE || syntax->nodes[parent].kind == NODE_SUBSCRIPT;
 }
 
-/* Contexts where a function is followed, was told already, or is only compared. */
+/* Contexts where a function is followed, was reported already, or is only compared. */
 static bool is_elsewhere(const struct syntax *syntax, uint32_t node)
 {
 	uint32_t above = syntax->nodes[node].parent;
@@ -326,7 +326,7 @@ static bool matters_when_kept(const struct scan_job *job, const struct function_
 		row->rule == RULE_DYNAMIC_IMPORT);
 }
 
-/* {"a": os.system}, [os.popen], return child_process.exec: kept for later, to be called who knows where. */
+/* {"a": os.system}, [os.popen], return child_process.exec: stored, to be called from an unknown place. */
 void judge_kept(struct scan_job *job, uint32_t node)
 {
 	const struct syntax *syntax = job->syntax;

@@ -30,7 +30,7 @@ void judge_named(const struct use *use)
 	judge_command(use->job, use->at, &words);
 }
 
-/* Functions that read plain data as well as objects, and the option that says which. */
+/* Functions that read plain data as well as objects, and the option that decides which. */
 static const struct {
 	const char *path, *option;
 	const char *value; /* what the option must have in it to decide */

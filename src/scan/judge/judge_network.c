@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python and JavaScript: what goes out, and who is let in. */
+/* Python and JavaScript: outgoing and incoming connections. */
 #include "scan/follow/fold.h"
 #include "scan/judge/judge.h"
 
@@ -110,7 +110,7 @@ void judge_lookup(const struct use *use)
 	use_tell(use, use->row->rule, is_made ? SEVERITY_MEDIUM : use->row->severity);
 }
 
-/* A door for everybody: an address of all interfaces among the arguments. */
+/* Open to all: the address of all interfaces among the arguments. */
 void judge_listen(const struct use *use)
 {
 	const struct syntax *syntax = use->job->syntax;

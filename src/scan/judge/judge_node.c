@@ -297,7 +297,7 @@ static void judge_string(struct scan_job *job, uint32_t node)
 
 /*
  * Letters that are read as other ones: escapes in a name of JavaScript, and those that Python takes for plain ones
- * (mathematical and full-width letters). Nobody writes names so but to hide them.
+ * (mathematical and full-width letters). Names are written so only to hide them.
  */
 static bool is_disguised(const char *name, size_t len)
 {
@@ -474,7 +474,7 @@ void judge_whole(struct scan_job *job)
 	const unsigned theft = TRAIT_SECRET | TRAIT_SENDS;
 	const unsigned ransom = TRAIT_CIPHER | TRAIT_WALKS | TRAIT_WRITES;
 
-	/* Who loads such a module starts programs; where that is not seen, it is hidden. */
+	/* Such a module is loaded to start programs; where no start is seen, it is hidden. */
 	if (job->loaded & ~job->reached)
 		job_find(job, job->loaded_at, RULE_SUBPROCESS, SEVERITY_MEDIUM,
 			 "a module for it is loaded");

@@ -51,7 +51,7 @@ static enum scan_severity severity_of_text(const struct use *use, const char *te
 	return use->row->severity > SEVERITY_MEDIUM ? SEVERITY_MEDIUM : use->row->severity;
 }
 
-/* A constant that does nothing evil is less grave than a text nobody knows. */
+/* A constant that does nothing evil is less grave than an unknown text. */
 void judge_shell_text(const struct use *use)
 {
 	const struct meaning *text = use_text(use, 0);

@@ -226,7 +226,7 @@ static bool has_any(const char *text, size_t len, const char *const *words)
 	return false;
 }
 
-/* A letter to somebody whose files are gone: what is to be paid, and what for. It has several words. */
+/* A ransom note: what is to be paid, and what for. It has several words. */
 static bool is_ransom_note(const char *text, size_t len)
 {
 	static const char *const coins[] = { "itcoin", "ITCOIN", "BTC", "btc",	"onero",
@@ -255,7 +255,7 @@ void judge_literal(struct scan_job *job, uint32_t at, const char *text, size_t l
 		job_find(job, at, RULE_OBFUSCATION, SEVERITY_MEDIUM, "a text made of escapes");
 }
 
-/* A name that says its value is a secret; not one that says where a secret is. */
+/* A name for a value that is a secret; not for the place of one. */
 static bool is_secret_name(const char *name)
 {
 	static const char *const words[] = { "password",   "passwd",	    "secret",

@@ -12,7 +12,7 @@
  *     allowed_commands: [git]
  *     severities: {network: high, delete: off}
  *   severities: {subprocess: low}    # for all languages
- *   builtin: false                   # only what this file says
+ *   builtin: false                   # only the rules of this file
  *   fail_on: high
  */
 #ifndef SCAN_POLICY_H
@@ -48,13 +48,13 @@ enum policy_list { LIST_IMPORTS, LIST_FUNCTIONS, LIST_COMMANDS, LIST_PATTERNS, P
 struct policy_language {
 	struct policy_entries forbidden[POLICY_LISTS];
 	struct strv allowed[POLICY_LISTS]; /* no patterns */
-	int severities[SCAN_RULES];	   /* -1: not said; SEVERITY_NONE: off */
+	int severities[SCAN_RULES];	   /* -1: not given; SEVERITY_NONE: off */
 };
 
 struct scan_policy {
 	struct policy_language languages[SCAN_LANGUAGES];
 	bool without_builtin;
-	int fail_on; /* -1: not said */
+	int fail_on; /* -1: not given */
 };
 
 /* The built-in policy. */
@@ -65,7 +65,7 @@ void scan_policy_done(struct scan_policy *policy);
 int scan_policy_read(const char *bytes, size_t len, const char *origin,
 		     struct scan_policy *ret_policy, struct error *err);
 
-/* How grave RULE is in LANGUAGE when the scanner says SEVERITY; SEVERITY_NONE: not to be told. */
+/* How grave RULE is in LANGUAGE when the scanner rates it SEVERITY; SEVERITY_NONE: not reported. */
 enum scan_severity scan_policy_severity(const struct scan_policy *policy,
 					enum scan_language language, enum scan_rule rule,
 					enum scan_severity severity);

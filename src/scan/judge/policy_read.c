@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* More than anybody writes by hand, and few enough to look through for each name. */
+/* More than is written by hand, and few enough for a linear search for each name. */
 #define ENTRIES_MAX 1000u
 #define PATTERNS_MAX 100u
 

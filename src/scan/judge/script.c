@@ -23,14 +23,14 @@ void scan_report_script(struct scan_report *report, const struct scan_script *sc
 	report->scripts[report->script_count++].file = xstrdup(script->file);
 }
 
-/* cd: from here on names mean something else; where that is not known, nobody can tell what. */
+/* cd: from here on names mean something else; where the directory is not known, neither are they. */
 static void move(struct scan_job *job, const char *to)
 {
 	struct str *directory = &job->common->directory;
 
 	job->common->has_moved = true;
 	job->common->moves++;
-	/* After a second one, which may be another shell's, nobody can tell from where it goes. */
+	/* After a second one, which may be another shell's, its starting point is unknown. */
 	job->common->is_lost = job->common->is_lost || !to || strchr(to, FOLD_GAP) ||
 			       strchr("~$-", to[0]) || job->common->moves > 1;
 	if (!to || strchr(to, FOLD_GAP) || to[0] == '~' || to[0] == '$' || to[0] == '-')

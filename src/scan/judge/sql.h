@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQL that destroys, told from its text. */
+/* Destructive SQL, recognised by its text. */
 #ifndef SCAN_SQL_H
 #define SCAN_SQL_H
 

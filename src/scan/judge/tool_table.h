@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* What a row says about the command's words; tools.tsv explains each. */
+/* The parts of a row about the command's words; tools.tsv explains each. */
 enum tool_effect {
 	TOOL_IS,
 	TOOL_OPERANDS,

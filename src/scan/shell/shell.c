@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* So many options of a declaration are looked at, which nobody needs. */
+/* So many options of a declaration are looked at; real ones have fewer. */
 #define OPTIONS_MAX 32u
 
 static uint32_t start_of(const struct shell *shell, uint32_t node)

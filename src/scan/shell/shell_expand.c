@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What $NAME and ${NAME...} stand for, as far as the text itself says it. */
+/* What $NAME and ${NAME...} stand for, as far as the text itself defines it. */
 #include "base/own.h"
 #include "base/wildcard.h"
 #include "scan/follow/among.h"
@@ -99,7 +99,7 @@ static bool add_given(const struct shell *shell, const char *name, size_t len, s
 	return at > 0;
 }
 
-/* Adds the value of a variable; false when the text never says it. */
+/* Adds the value of a variable; false when the text never sets it. */
 static bool add_variable(const struct shell *shell, const char *name, size_t len, struct str *out)
 {
 	const struct meaning *meaning;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that change what passes through them, done here where the result can be told. */
+/* Commands that change what passes through them, done here where the result is certain. */
 #include "scan/shell/shell_filter.h"
 
 #include "base/own.h"

@@ -5,10 +5,10 @@
 
 #include "base/str.h"
 
-/* Puts what the command makes of TEXT in its place; false when that cannot be told. */
+/* Replaces TEXT by what the command makes of it; false when that is not certain. */
 bool shell_filter(const struct strv *words, struct str *text);
 
-/* What printf, with its format at FIRST among the words, prints; false when that cannot be told. */
+/* What printf, with its format at FIRST among the words, prints; false when that is not certain. */
 bool shell_format(const struct strv *words, size_t first, struct str *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shell texts: what makes words mean others than they say, so that commands cannot be told from them. */
+/* Shell texts: what changes the meaning of words, so that commands cannot be recognised by them. */
 #include "scan/shell/shell_word.h"
 
 #include <ctype.h>

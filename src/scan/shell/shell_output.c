@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands of a shell text would print, where that can be told. */
+/* What commands of a shell text would print, where that is certain. */
 #include "base/own.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"

@@ -74,7 +74,7 @@ static char *listed_place(struct shell *shell, uint32_t first)
 	return NULL;
 }
 
-/* What comes into a stage, one word or line after the other, as far as that can be told. */
+/* What comes into a stage, one word or line after the other, as far as that is certain. */
 static bool read_handed(struct shell *shell, uint32_t first, uint32_t stage, struct str *out)
 {
 	owned(free_ptr) char *place = listed_place(shell, first);

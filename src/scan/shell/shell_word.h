@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of a shell text, as far as they can be told without running it. Private to the scanner's shell files. */
+/* Words of a shell text, as far as they are known without running it. Private to the scanner's shell files. */
 #ifndef SCAN_SHELL_WORD_H
 #define SCAN_SHELL_WORD_H
 
@@ -37,7 +37,7 @@ struct shell {
 	void (*judge)(struct shell *shell, uint32_t node); /* one node, for what it does */
 };
 
-/* Adds what the word NODE says; FOLD_GAP where that is not known. */
+/* Adds the value of the word NODE; FOLD_GAP where that is not known. */
 void shell_word_add(struct shell *shell, uint32_t node, struct str *out);
 
 /* The same for $NAME or ${NAME...}, given as it is written. */
@@ -55,7 +55,7 @@ bool shell_sets_names(const struct shell *shell, uint32_t node);
 /* The first command at or below NODE, or SYNTAX_NONE. */
 uint32_t shell_command_in(const struct shell *shell, uint32_t node);
 
-/* What the echo, printf and decoders among the nodes [FROM, TO) would print; false when that cannot be told. */
+/* What the echo, printf and decoders among the nodes [FROM, TO) would print; false when that is not certain. */
 bool shell_output(struct shell *shell, uint32_t from, uint32_t to, struct str *out);
 
 /* Whether something below NODE takes from the network, or decodes. */
@@ -67,7 +67,7 @@ bool shell_unpacks(struct shell *shell, uint32_t node);
 /* Adds the text of a here-document or here-string. */
 void shell_document(struct shell *shell, uint32_t node, struct str *out);
 
-/* From here on NAME is VALUE; NULL, or one with gaps, says nothing. */
+/* From here on NAME is VALUE; NULL, or one with gaps: unknown. */
 void shell_define(struct shell *shell, const char *name, size_t len, const char *value);
 /* What NAME is, or was before an assignment that may not count; NULL when that is not known. */
 const struct meaning *shell_variable(const struct shell *shell, const char *name, size_t len);
@@ -92,7 +92,7 @@ void shell_note_alias(struct shell *shell, const struct strv *words);
 bool shell_unalias(struct shell *shell, const struct strv *words, struct strv *ret_words);
 /* Room for blanks and what IFS has, each once. */
 #define SHELL_SEPARATORS_SIZE 256
-/* Blanks, and what IFS says: it may be the command's own, or no longer count. */
+/* Blanks, and the characters of IFS, which may be the command's own, or be out of force. */
 void shell_separators(const struct shell *shell, char out[static SHELL_SEPARATORS_SIZE]);
 /* NODE, a redirection, gives TEXT to its command: code to an interpreter, lines to read. */
 void shell_feed(struct shell *shell, uint32_t node, const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The languages that can be scanned, and how a text's language is told. */
+/* The languages that can be scanned, and how a text's language is recognised. */
 #include "scan/syntax/language.h"
 
 #include "base/own.h"
@@ -51,7 +51,7 @@ enum scan_language scan_language_named(const char *name)
 {
 	size_t len = strlen(name);
 
-	/* python3, python3.11, pypy3: the version says nothing here. */
+	/* python3, python3.11, pypy3: the version does not matter here. */
 	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || name[len - 1] == '.'))
 		len--;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

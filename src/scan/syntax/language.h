@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The languages that can be scanned, and how a text's language is told. */
+/* The languages that can be scanned, and how a text's language is recognised. */
 #ifndef SCAN_LANGUAGE_H
 #define SCAN_LANGUAGE_H
 

@@ -237,7 +237,7 @@ static int take_all(const struct parser *parser, void *bytes, size_t len)
 	return 0;
 }
 
-/* A tree whose links lead forward and up, within the text: whoever walks it ends, and inside. */
+/* A tree whose links lead forward and up, within the text: a walk ends, and stays inside. */
 static bool is_tree(const struct syntax *syntax)
 {
 	for (uint32_t i = 0; i < syntax->count; i++) {

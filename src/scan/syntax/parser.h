@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser's own process. Whoever writes the text chooses what the parser meets, and the parser is other people's code:
- * it runs where a wild write or an endless loop costs a child that can open, start and reach nothing. What it tells is
- * checked before it is believed.
+ * The parser's own process. The text's author chooses what the parser meets, and the parser is third-party code: it runs
+ * where a wild write or an endless loop costs a child that can open, start and reach nothing. Its answer is checked before
+ * it is used.
  *
  * One process serves all texts of a report; one that died or was ended is replaced with the next text.
  */

@@ -21,7 +21,7 @@ struct pattern;
 int pattern_compile(const char *text, struct pattern **ret_pattern, struct error *err);
 void pattern_free(struct pattern *pattern);
 
-/* The first match that begins at or after FROM and, with MAY_BEGIN, where that says so. Its place, or -1. */
+/* The first match that begins at or after FROM and, with MAY_BEGIN, where that allows it. Its place, or -1. */
 long pattern_find(const struct pattern *pattern, const char *text, size_t len, size_t from,
 		  bool (*may_begin)(size_t at, void *cookie), void *cookie);
 

@@ -2,8 +2,8 @@
 /*
  * The one door to tree-sitter: bytes in, a flat list of nodes out.
  *
- * Hostile text is bounded three ways. The parser's memory is counted (syntax_memory.h) and is told to stop when it
- * is over; it has a deadline; and the list of nodes has a most length and depth. Whatever is beyond is not analysable.
+ * Hostile text is bounded three ways. The parser's memory is counted (syntax_memory.h) and it is stopped at the limit; it
+ * has a deadline; and the list of nodes has a most length and depth. Whatever is beyond is not analysable.
  */
 #include "scan/syntax/syntax.h"
 

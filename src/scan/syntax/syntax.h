@@ -46,8 +46,8 @@ struct syntax {
 extern const bool syntax_is_built;
 
 /*
- * TEXT must outlive *ret_syntax. ERROR_INPUT says why it cannot be analysed (too large, too deep, too slow);
- * ERROR_DENIED when this build has no grammars.
+ * TEXT must outlive *ret_syntax. ERROR_INPUT: why it cannot be analysed (too large, too deep, too slow); ERROR_DENIED when
+ * this build has no grammars.
  */
 int syntax_parse(enum scan_language language, const char *text, size_t len,
 		 struct syntax *ret_syntax, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser of a build without grammars: refuses, and says what to do. */
+/* The parser of a build without grammars: refuses, with the remedy. */
 #include "scan/syntax/syntax.h"
 
 const bool syntax_is_built = false;

@@ -177,7 +177,7 @@ void *syntax_calloc(size_t count, size_t size)
 {
 	void *block;
 
-	/* Nobody asks for so much; the answer is the same as when memory is out. */
+	/* No legitimate request is so large; the answer is the same as when memory is out. */
 	if (size > 0 && count > SIZE_MAX / 2 / size)
 		abort();
 	block = syntax_malloc(count * size);

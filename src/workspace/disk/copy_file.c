@@ -90,7 +90,7 @@ static bool is_listed(const char *const *list, const char *name)
 	return false;
 }
 
-/* A plain user may not write all there is; nor may anybody a security module's label. */
+/* A plain user may not write all of them; nor may any caller write a security module's label. */
 static bool may_fail(const char *name)
 {
 	return strcmp(name, "security.selinux") == 0 ||

@@ -14,7 +14,7 @@ struct delta_name {
 	size_t offset; /* in the text */
 	uint16_t
 		first; /* index of the first source that has it; DELTA_NAME_NOWHERE: only the old side has */
-	uint8_t type; /* as the listing says: DT_DIR, DT_UNKNOWN */
+	uint8_t type; /* from the listing: DT_DIR, DT_UNKNOWN */
 };
 
 struct delta_names {
@@ -28,7 +28,7 @@ void delta_names_clear(struct delta_names *names);
 void delta_names_add(struct delta_names *names, const char *name, uint16_t first, uint8_t type);
 const char *delta_names_get(const struct delta_names *names, size_t index);
 
-/* Adds every entry of directory FD, which nobody listed before. BUFFER of SIZE bytes is for the kernel's answers. 0, or -1 with errno. */
+/* Adds every entry of directory FD, which was not listed before. BUFFER of SIZE bytes is for the kernel's answers. 0, or -1 with errno. */
 int delta_names_list(struct delta_names *names, int fd, uint16_t first, char *buffer, size_t size);
 
 /* Sorts; of equal names the one with the least `first` stays. */

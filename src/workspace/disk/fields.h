@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small files of the store as text: a line that says what it is, "key value" lines, "end".
+ * Small files of the store as text: a line with its type, "key value" lines, "end".
  *
  * A file without its last line was cut short. Backslash and newline in values are written as \\ and \n; keys may come
  * again (lists). Readers ignore keys they do not know.

@@ -28,7 +28,7 @@ union room {
 	char bytes[sizeof(struct file_handle) + HANDLE_MAX];
 };
 
-/* Zeros where neither the kernel nor the filesystem can tell. */
+/* Zeros where neither the kernel nor the filesystem supports handles. */
 static void read_uuid(int fd, unsigned char ret_uuid[static HANDLE_UUID])
 {
 	struct told_uuid told = { 0 };

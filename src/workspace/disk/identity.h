@@ -17,8 +17,8 @@ struct txn_identity {
 };
 
 /*
- * What NAME is now; "nothing" is an answer, and is what *ret_identity says when it could not be told, too: then -1 with
- * errno, and whoever would act upon nothing being there must not.
+ * What NAME is now; "nothing" is an answer. *ret_identity is "nothing" on errors, too: then -1 with errno, and the caller
+ * must not act upon it.
  */
 int txn_identity_of(int dir_fd, const char *name, struct txn_identity *ret_identity);
 

@@ -20,7 +20,7 @@ int lower_open_directory(int dir_fd, const char *name);
 /* Directory PATH below ROOT_FD, name by name. */
 int lower_open_path(int root_fd, const char *path);
 
-/* The regular file NAME that lower_open told ST of, for reading; -1 when another one took its place. */
+/* The regular file NAME for which lower_open returned ST, for reading; -1 when another one took its place. */
 int lower_open_file(int dir_fd, const char *name, const struct stat *st);
 
 #endif

@@ -41,7 +41,7 @@ int sys_lsetxattr(const char *path, const char *name, const void *value, size_t 
 int sys_fsync(int fd);
 int sys_fdatasync(int fd);
 int sys_syncfs(int fd);
-/* Starts writing a file out without waiting, so that many fsyncs share one wait. Says nothing of failure. */
+/* Starts writing a file out without waiting, so that many fsyncs share one wait. Ignores failure. */
 void sys_start_writing(int fd);
 /* A whole tree (base/tree.h); ENOENT is no error. */
 int sys_remove_tree(int dir_fd, const char *name);

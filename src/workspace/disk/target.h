@@ -12,10 +12,10 @@ int target_open(const char *path, int *ret_fd, struct error *err);
 /* The directory of RELATIVE below ROOT_FD; *ret_name points into RELATIVE. -1 with errno when there is none. */
 int target_parent(int root_fd, const char *relative, int *ret_fd, const char **ret_name);
 
-/* What is at RELATIVE; absent when it, or a directory on the way to it, is not there. -1 with errno when it cannot be told. */
+/* What is at RELATIVE; absent when it, or a directory on the way to it, is not there. -1 with errno when that cannot be determined. */
 int target_look(int root_fd, const char *relative, struct txn_identity *ret_identity);
 
-/* The same for those who act upon it: what cannot be told is an error, and not taken for gone. */
+/* The same for callers that act upon it: what cannot be determined is an error, and not taken for gone. */
 int target_see(int root_fd, const char *relative, struct txn_identity *ret_identity,
 	       struct error *err);
 

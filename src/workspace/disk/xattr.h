@@ -20,8 +20,8 @@ struct xattr_list {
 void xattr_list_done(struct xattr_list *list);
 
 /*
- * What both sides made of a set of which only the digest is known: each attribute as the side has it that changed it. False
- * when they changed the same one, or too many to tell. The caller frees the answer.
+ * What both sides made of a set of which only the digest is known: each attribute as the side has it that changed it.
+ * False when they changed the same one, or too many to decide. The caller frees the answer.
  */
 bool xattr_merge(const struct xattr_list *ours, const struct xattr_list *theirs,
 		 const char *base_digest, struct xattr_list *ret_merged);

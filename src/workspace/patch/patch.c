@@ -96,7 +96,7 @@ bool patch_is_content(const struct delta_side *side)
 
 int patch_open(const struct patch_run *run, const struct delta_side *side)
 {
-	/* Who reviews may read more than the sandbox could, and may be the sandbox's own agent. */
+	/* The reviewer may read more than the sandbox could, and may be the sandbox's own agent. */
 	if (!(side->st.st_mode & S_IROTH) &&
 	    delta_is_from_outside(run->stack, side, run->options->workspace)) {
 		errno = EACCES;

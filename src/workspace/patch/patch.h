@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A delta as people, git and programs read it. Raw bytes: whoever shows them on a terminal escapes them first.
+ * A delta as people, git and programs read it. Raw bytes: to be escaped before they are shown on a terminal.
  *
  * Changes that promotion asks about come first, then the workspace, then what lies outside of it. Names are relative
  * in the workspace, absolute elsewhere. Where names stand in lines of text they are quoted as git quotes them.
@@ -42,7 +42,7 @@ struct patch_sink {
 	void *cookie;
 };
 
-/* Writes DELTA to SINK, change by change. A file that cannot be read any more is told in its place, as a line. */
+/* Writes DELTA to SINK, change by change. A file that cannot be read any more becomes a line in its place. */
 int patch_write(const struct view_stack *stack, const struct delta *delta,
 		const struct patch_options *options, const struct patch_sink *sink,
 		struct error *err);

@@ -186,7 +186,7 @@ static void measure(const struct rows *rows, size_t columns, struct widths *ret_
 	*ret_widths = widths;
 }
 
-/* The end of a long name tells more than its beginning; it is cut at a slash where there is one. */
+/* The end of a long name is more distinctive than its beginning; it is cut at a slash where there is one. */
 static void add_name(struct str *out, const char *name, size_t width)
 {
 	size_t len = strlen(name), room = width;

@@ -22,7 +22,7 @@ static unsigned git_mode(const struct delta_side *side)
 	return side->st.st_mode & S_IXUSR ? 0100755 : 0100644;
 }
 
-/* Whether git's word for the mode of a file says all of it. */
+/* Whether git can express the mode of a file. */
 static bool is_git_mode(mode_t mode)
 {
 	return (mode & 07777) == 0644 || (mode & 07777) == 0755;
@@ -204,7 +204,7 @@ static void begin_note(struct str *out, const char *name)
 	str_add(out, ": ");
 }
 
-/* Both sides are there and the same thing: what of it git would not tell. */
+/* Both sides are there and the same thing: the differences that git cannot express. */
 static void add_attribute_notes(struct str *out, const struct delta_entry *entry, const char *name)
 {
 	const struct stat *old = &entry->old.st, *new = &entry->new.st;
@@ -230,7 +230,7 @@ static void add_attribute_notes(struct str *out, const struct delta_entry *entry
 	}
 }
 
-/* Of what is new: what git would not tell of it, and what the caller's umask makes of it. */
+/* Of what is new: what git cannot express of it, and what the caller's umask makes of it. */
 static void add_new_notes(struct str *out, const struct patch_run *run,
 			  const struct delta_entry *entry, const char *name)
 {
@@ -247,7 +247,7 @@ static void add_new_notes(struct str *out, const struct patch_run *run,
 			str_addf(out, ", promoted as %04o by your umask", promoted);
 		str_add_char(out, '\n');
 	}
-	/* A plain user's files are the user's, whatever a layer says. */
+	/* A plain user's files are the user's, whatever the owner in a layer. */
 	if (geteuid() == 0 && st->st_uid != 0) {
 		begin_note(out, name);
 		str_addf(out, "owner %u:%u\n", st->st_uid, st->st_gid);

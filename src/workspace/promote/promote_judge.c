@@ -249,7 +249,7 @@ static int judge_versions(struct promote *promote, struct item *item, struct err
 		memcpy(texts.ours_xattrs, known ? known->xattrs : texts.theirs_xattrs,
 		       SHA256_HEX_SIZE);
 	ours.xattrs = texts.ours_xattrs;
-	/* A plain user's files are the user's on both sides, whatever a layer says. */
+	/* A plain user's files are the user's on both sides, whatever the owner in a layer. */
 	if (geteuid() != 0) {
 		theirs.uid = ours.uid;
 		theirs.gid = ours.gid;

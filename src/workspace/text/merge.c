@@ -2,10 +2,10 @@
 /*
  * Three texts merged by lines: two scripts from the base are laid side by side.
  *
- * Changes that neither overlap nor touch are taken, each from its side; the same change on both sides is taken once.
- * What overlaps or touches is a conflict over the union of both ranges, except where both sides came to the same lines.
- * Inside a conflict the lines both sides share stand outside the markers, unless they are too few to tell anything.
- * That is what git does, to the byte.
+ * Changes that neither overlap nor touch are taken, each from its side; the same change on both sides is taken once. What
+ * overlaps or touches is a conflict over the union of both ranges, except where both sides came to the same lines. Inside
+ * a conflict the lines both sides share stand outside the markers, unless they are too few to matter. That is what git
+ * does, to the byte.
  */
 #include "workspace/text/merge.h"
 

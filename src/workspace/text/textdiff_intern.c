@@ -24,7 +24,7 @@ struct table {
 	uint64_t key;
 };
 
-/* The kernel's gift to every process: nobody who writes files can know it, so nobody can make lines collide. */
+/* The kernel's gift to every process: the author of a file cannot know it, and so cannot make lines collide. */
 static uint64_t secret_key(void)
 {
 	uintptr_t random = getauxval(AT_RANDOM);

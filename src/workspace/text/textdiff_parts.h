@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stages of a comparison of lines, each in its file; nobody but textdiff.c calls them.
+ * The stages of a comparison of lines, each in its file, called by textdiff.c only.
  *
  *   intern   equal lines get equal numbers
  *   search   lines that cannot match are set aside, the shortest way through the others is found

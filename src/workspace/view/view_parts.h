@@ -109,7 +109,7 @@ struct view_place {
 	struct view_dir
 		outer; /* sources of the directory it lies in; empty for the unit's own directory */
 	char name[256];
-	bool is_unit; /* PATH is the unit's directory itself: `found` says nothing */
+	bool is_unit; /* PATH is the unit's directory itself: `found` is not set */
 };
 int view_find(const struct view_root *root, size_t from, const char *path,
 	      struct view_place *ret_place);

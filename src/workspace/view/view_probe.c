@@ -41,7 +41,7 @@ bool view_is_unmarked(int errnum)
 	return errnum == ENODATA || errnum == ENOTSUP || errnum == ERANGE;
 }
 
-/* The other form of a whiteout: an empty file that says so. Asked without opening it. 1, 0, or -1 with errno. */
+/* The other form of a whiteout: an empty file with a mark. Checked without opening it. 1, 0, or -1 with errno. */
 static int is_marked_whiteout(const struct view_root *root, const struct view_source *at,
 			      const char *name)
 {

@@ -109,7 +109,7 @@ int view_root_open(const struct view_stack *stack, const struct layer_unit *unit
 					  : openat(stack->layer_fds[i], unit->name,
 						   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		/* What the host has no more, or does not show, is nothing to compare with; what cannot be told is an error. */
+		/* What the host has no more, or does not show, is nothing to compare with; what cannot be determined is an error. */
 		if (fd < 0 ? !(i < stack->count ? errno == ENOENT : view_is_nothing(errno))
 			   : fstat(fd, &st) < 0) {
 			view_root_close(&root);

@@ -2,7 +2,7 @@
 /*
  * One name looked up through the layers, as the kernel does it (ovl_lookup).
  *
- * Marks of the base mean nothing. A mark that no kernel writes ends the directory there and is told: what such a layer
+ * Marks of the base mean nothing. A mark that no kernel writes ends the directory there and is reported: what such a layer
  * shows cannot be known, so it may be listed but not promoted.
  */
 #include "base/own.h"
@@ -166,7 +166,7 @@ static int step(struct seeking *at, const struct view_source *dir, const char *p
 	if (fd < 0 && !view_is_nothing(errno))
 		return -1;
 	if (fd < 0) {
-		/* It is there, and nobody can say what it is made of. */
+		/* It is there, but its contents are unknown. */
 		at->found->is_closed = true;
 		at->stop = true;
 		return rest == 0 ? 2 : 0;
