@@ -8,6 +8,7 @@
 #pragma weak op_mcp_run
 #pragma weak op_files_run
 #pragma weak op_hook_run
+#pragma weak op_setup_run
 
 static const struct op_param mcp_params[] = {
 	{ .name = "profile",
@@ -126,4 +127,46 @@ const struct op hook_row = {
 		"  aisbx hook claude-code < pre-tool-use.json\n"
 		"  aisbx hook claude-code -- 'make test'\n",
 	.run = op_hook_run,
+};
+
+#define AGENTS "claude-code|codex|cursor|gemini|opencode|goose|aider"
+
+static const struct op_param setup_params[] = {
+	{ .name = "mcp", .kind = PARAM_SWITCH, .help = "only the MCP server" },
+	{ .name = "hook",
+	  .kind = PARAM_SWITCH,
+	  .help = "only the hook: what the agent's own tools do" },
+	{ .name = "project",
+	  .kind = PARAM_SWITCH,
+	  .help = "in the files of the current directory, instead of yours for all projects" },
+	{ .name = "dry-run",
+	  .letter = 'n',
+	  .kind = PARAM_SWITCH,
+	  .help = "show what would change, as a diff; change nothing" },
+	{ .name = "remove",
+	  .kind = PARAM_SWITCH,
+	  .help = "take back what setup wrote, for the agent or for all" },
+	{ .name = NULL },
+};
+
+const struct op setup_row = {
+	.name = "setup",
+	.usage = AGENTS " | --remove [AGENT]",
+	.words = AGENTS,
+	.summary = "tell a coding agent about aisbx, in the files it reads",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = setup_params,
+	.help = "Adds an MCP server and, where the agent has them, hooks to the agent's own "
+		"files;\n"
+		"without --mcp or --hook whatever it has of both. Everything else in these files\n"
+		"stays as it is, comments and order included. What was written is recorded:\n"
+		"--remove takes back exactly that. The hook refuses a tool when aisbx is missing,\n"
+		"fails or is late. What is covered, and what is not, is printed.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx setup claude-code --dry-run\n"
+		"  aisbx setup codex --hook\n"
+		"  aisbx setup --remove\n",
+	.run = op_setup_run,
 };
