@@ -2,6 +2,12 @@
 /* What is hidden, as tables. A new credential file in the world is one more line here and a canary in its test. */
 #include "plan/mask_list.h"
 
+#include "base/clean_path.h"
+#include "base/own.h"
+#include "base/wildcard.h"
+#include "plan/parts.h"
+#include "spec/mask.h"
+
 #include <stddef.h>
 
 const char *const mask_home_kept[] = {
@@ -212,3 +218,47 @@ const char *const mask_workspace_hidden[] = {
 	"terraform.tfstate*",
 	NULL,
 };
+
+const char *mask_rest_behind(const char *name, const char *link)
+{
+	size_t len = strlen(link);
+
+	if (strncmp(name, link, len) == 0 && (name[len] == '/' || !name[len]))
+		return name + len + (name[len] == '/');
+	/* Only a last part is a pattern. */
+	if (strchr(name, '*') && wildcard_matches(name, link, WILDCARD_PATH))
+		return name + strlen(name);
+	return NULL;
+}
+
+bool plan_link_matters(const char *name)
+{
+	for (const char *const *at = mask_home_hidden; *at; at++) {
+		if (mask_rest_behind(*at, name))
+			return true;
+	}
+	return false;
+}
+
+bool plan_link_may_follow(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *const *at = mask_home_hidden; *at; at++) {
+		if (strncmp(*at, name, len) == 0 && (*at)[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+bool mask_home_hides(const char *home, const char *path)
+{
+	for (const char *const *name = mask_home_hidden; *name; name++) {
+		owned(free_ptr) char *hidden = plan_join(home, *name);
+
+		if (strchr(*name, '*') ? mask_pattern_match(hidden, path) > 0
+				       : path_is_within(path, hidden))
+			return true;
+	}
+	return false;
+}

@@ -3,6 +3,8 @@
 #ifndef PLAN_MASK_LIST_H
 #define PLAN_MASK_LIST_H
 
+#include <stdbool.h>
+
 /* Each ended by NULL. A name with * in its last part is a pattern. */
 
 /* Of HOME, visible unless `home: full`: tool chains and their caches, nothing that holds a credential. */
@@ -15,5 +17,11 @@ extern const char *const mask_system_hidden[];
 extern const char *const mask_system_empty[];
 /* Of the workspace's top, hidden with `workspace_secrets: mask`. */
 extern const char *const mask_workspace_hidden[];
+
+/* What of NAME, one of mask_home_hidden, lies behind HOME's LINK; NULL when that does not lead there. */
+const char *mask_rest_behind(const char *name, const char *link);
+
+/* Whether PATH is one of mask_home_hidden below HOME, or lies in one. */
+bool mask_home_hides(const char *home, const char *path);
 
 #endif

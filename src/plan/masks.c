@@ -9,6 +9,7 @@
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "base/wildcard.h"
+#include "plan/git_config.h"
 #include "plan/mask_list.h"
 #include "plan/parts.h"
 #include "spec/mask.h"
@@ -160,21 +161,6 @@ static void write_entries(struct spec *spec, struct entries *entries)
 	}
 }
 
-/* A value in git's configuration syntax, quoted so that nothing in it can start another line or section. */
-static void add_git_value(struct str *out, const char *key, const char *value)
-{
-	if (!value)
-		return;
-	str_addf(out, "\t%s = \"", key);
-	for (; *value; value++) {
-		if (*value == '"' || *value == '\\')
-			str_add_char(out, '\\');
-		if ((unsigned char)*value >= 0x20)
-			str_add_char(out, *value);
-	}
-	str_add(out, "\"\n");
-}
-
 /* The caller's own may hold tokens and commands: inside stands one with name and e-mail only. */
 static void add_git_config(const struct planning *planning, struct entries *entries)
 {
@@ -184,8 +170,8 @@ static void add_git_config(const struct planning *planning, struct entries *entr
 	if (!paths->git_name && !paths->git_email)
 		return;
 	str_add(&content, "[user]\n");
-	add_git_value(&content, "name", paths->git_name);
-	add_git_value(&content, "email", paths->git_email);
+	git_config_add(&content, "name", paths->git_name);
+	git_config_add(&content, "email", paths->git_email);
 	add(entries, MASK_FILE, RANK_WORKSPACE, plan_join(planning->spec->home, ".gitconfig"))
 		->content = str_detach(&content);
 }
@@ -212,39 +198,6 @@ static void add_credentials(const struct planning *planning, struct entries *ent
 		if (path_is_within(*name, below))
 			add_list(entries, home, one, MASK_HIDE, RANK_CREDENTIAL);
 	}
-}
-
-/* What of NAME, one of mask_home_hidden, lies behind HOME's LINK; NULL when that does not lead there. */
-static const char *rest_behind(const char *name, const char *link)
-{
-	size_t len = strlen(link);
-
-	if (strncmp(name, link, len) == 0 && (name[len] == '/' || !name[len]))
-		return name + len + (name[len] == '/');
-	/* Only a last part is a pattern. */
-	if (strchr(name, '*') && wildcard_matches(name, link, WILDCARD_PATH))
-		return name + strlen(name);
-	return NULL;
-}
-
-bool plan_link_matters(const char *name)
-{
-	for (const char *const *at = mask_home_hidden; *at; at++) {
-		if (rest_behind(*at, name))
-			return true;
-	}
-	return false;
-}
-
-bool plan_link_may_follow(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *const *at = mask_home_hidden; *at; at++) {
-		if (strncmp(*at, name, len) == 0 && (*at)[len] == '/')
-			return true;
-	}
-	return false;
 }
 
 /* Whether hiding PATH, to which a link leads, would take away what every sandbox needs, or the workspace. */
@@ -276,7 +229,7 @@ static void add_link_targets(const struct planning *planning, struct entries *en
 		const struct plan_link *link = &paths->links[i];
 
 		for (const char *const *name = mask_home_hidden; *name; name++) {
-			const char *rest = rest_behind(*name, link->name);
+			const char *rest = mask_rest_behind(*name, link->name);
 
 			if (rest)
 				add_link_target(planning, entries, link->target, rest);
@@ -463,6 +416,42 @@ static void add_hidden(struct entries *entries, const struct strv *paths)
 	}
 }
 
+/* Whether PATH is hidden for what it holds, wherever it lies. What is only emptied, as HOME is, may show a part. */
+static bool is_covered(const struct planning *planning, const struct entries *entries,
+		       const char *path)
+{
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct entry *entry = &entries->items[i];
+
+		if (entry->rank != RANK_PLACE && hides(entry) && path_is_within(path, entry->path))
+			return true;
+	}
+	/* Where HOME is empty, the rules about its files are left out. */
+	return mask_home_hides(planning->spec->home, path) || is_matched(entries, path);
+}
+
+/* Git directories outside the workspace; weighed when all that hides something is known. */
+static void add_git(const struct planning *planning, struct entries *entries)
+{
+	const struct plan_paths *paths = planning->paths;
+
+	strv_copy(&planning->spec->notes, &paths->git_notes);
+	for (size_t i = 0; i < paths->git_count; i++) {
+		const struct plan_git *git = &paths->git[i];
+
+		if (is_covered(planning, entries, git->path)) {
+			strv_addf(&planning->spec->notes,
+				  "git directory %s is not shown: it lies where files are hidden",
+				  git->path);
+			continue;
+		}
+		for (size_t m = 0; m < git->count; m++)
+			add(entries, git->masks[m].kind, RANK_TOOL, xstrdup(git->masks[m].path))
+				->content =
+				git->masks[m].content ? xstrdup(git->masks[m].content) : NULL;
+	}
+}
+
 int plan_masks(const struct planning *planning, struct error *err)
 {
 	const struct settings *settings = planning->settings;
@@ -485,6 +474,7 @@ int plan_masks(const struct planning *planning, struct error *err)
 	add_staging(planning, &entries);
 	add_headers(spec, &entries);
 	add_all_aliases(planning, &entries);
+	add_git(planning, &entries);
 	qsort(entries.items, entries.count, sizeof(*entries.items), compare_entries);
 	write_entries(spec, &entries);
 	return 0;

@@ -16,6 +16,13 @@ struct plan_link {
 	char *target; /* resolved */
 };
 
+/* A git directory outside the workspace that belongs to it, or an object store that it borrows from. */
+struct plan_git {
+	char *path;		 /* no rule that hides something may cover it */
+	struct spec_mask *masks; /* what of it is seen, and with which configuration */
+	size_t count;
+};
+
 /*
  * What plan needs to know about paths and names; engine fills it by looking, tests by saying. Paths are absolute
  * and resolved; all of it is owned by the caller.
@@ -30,6 +37,9 @@ struct plan_paths {
 	struct plan_link *links; /* those of HOME that plan_link_matters picks */
 	size_t link_count;
 	struct strv staging; /* directories in which promotions of the caller's were prepared */
+	struct plan_git *git;
+	size_t git_count;
+	struct strv git_notes; /* one sentence for each that is not shown */
 };
 
 /* Whether a symlink of HOME called NAME may lead to a credential. */

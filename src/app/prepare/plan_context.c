@@ -2,10 +2,12 @@
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
 #include "app/prepare/plan_context.h"
 
+#include "app/prepare/git_outside.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/real_path.h"
+#include "plan/git_config.h"
 #include "workspace/promote/staging_places.h"
 
 #include <errno.h>
@@ -16,8 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define GITCONFIG_MAX (64u << 10)
 
 /* For plan_default_workspace: is there a .git, and whose is the directory? */
 static bool look_at(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret_owner)
@@ -75,48 +75,19 @@ int plan_context_check_store(const struct host *host, struct error *err)
 	return workspace ? plan_check_brought(host, workspace, err) : 0;
 }
 
-/* The value of KEY in the line, or NULL; quotes are taken off. */
-static char *value_of(const char *line, size_t len, const char *key)
-{
-	size_t at = strspn(line, " \t"), key_len = strlen(key);
-
-	if (at + key_len >= len || strncasecmp(line + at, key, key_len) != 0)
-		return NULL;
-	at += key_len;
-	at += strspn(line + at, " \t");
-	if (at >= len || line[at] != '=')
-		return NULL;
-	at++;
-	while (at < len && (line[at] == ' ' || line[at] == '\t' || line[at] == '"'))
-		at++;
-	while (len > at && (line[len - 1] == ' ' || line[len - 1] == '"' || line[len - 1] == '\r'))
-		len--;
-	return xstrndup(line + at, len - at);
-}
-
 /* Commits made inside carry the caller's name; nothing else of the git configuration is shown there. */
 static void read_git_identity(struct plan_context *around)
 {
 	owned(str_done) struct str text = STR_INIT;
 	char path[PATH_MAX];
 	struct error ignored;
-	bool in_user = false;
 	int used = snprintf(path, sizeof(path), "%s/.gitconfig", around->host.home);
 
 	if (used <= 0 || (size_t)used >= sizeof(path) ||
-	    file_read(AT_FDCWD, path, GITCONFIG_MAX, &text, &ignored) < 0)
+	    file_read(AT_FDCWD, path, GIT_CONFIG_MAX, &text, &ignored) < 0)
 		return;
-	for (const char *line = str_cstr(&text); *line;) {
-		size_t len = strcspn(line, "\n");
-
-		if (line[0] == '[')
-			in_user = strncmp(line, "[user]", 6) == 0;
-		if (in_user && !around->git_name)
-			around->git_name = value_of(line, len, "name");
-		if (in_user && !around->git_email)
-			around->git_email = value_of(line, len, "email");
-		line += len + (line[len] == '\n');
-	}
+	around->git_name = git_config_find(&text, "user", "name");
+	around->git_email = git_config_find(&text, "user", "email");
 	around->paths.git_name = around->git_name;
 	around->paths.git_email = around->git_email;
 }
@@ -151,6 +122,7 @@ int plan_context_look(struct plan_context_memory *memory, struct plan_context *a
 	if (host_read_rest(memory ? &memory->host : NULL, &around->host, err) < 0)
 		return -1;
 	read_git_identity(around);
+	git_outside_read(around->host.uid, &around->paths);
 	home_links_read(around->host.home, memory ? &memory->home : NULL, &around->paths);
 	staging_places_read(around->host.data_dir, &around->paths.staging);
 	if (id_run(around->run_id, err) < 0 || id_short("s", around->sandbox, err) < 0)
@@ -170,6 +142,7 @@ void plan_context_done(struct plan_context *around)
 	}
 	free(around->paths.links);
 	strv_done(&around->paths.staging);
+	git_outside_done(&around->paths);
 	free(around->git_name);
 	free(around->git_email);
 }

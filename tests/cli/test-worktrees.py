@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Git directories outside the workspace: linked worktrees, submodules, separate git directories, borrowed objects.
+
+They come along copy-on-write, with their data and nothing that runs or is secret; what a workspace names without being
+entitled to it stays hidden, and a sentence says why.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import Home, Tap  # noqa: E402
+
+tap = Tap()
+PATIENCE = 120
+CANARY = "canary-7c1f"
+WORK = """set -e
+test -z "$(git status --porcelain)"
+git log --oneline | grep -q first
+echo two >> a.txt
+git diff --stat | grep -q a.txt
+git commit -q -a -m inside
+git log --oneline | grep -q inside
+git branch another
+git branch | grep -q another
+echo all well
+"""
+
+
+def git(home, *words, cwd, check=True):
+    done = subprocess.run(["git", "-c", "protocol.file.allow=always", *words], cwd=cwd, env=home.env, capture_output=True,
+                          text=True, check=False, timeout=PATIENCE)
+    if check and done.returncode != 0:
+        raise RuntimeError(f"git {words}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out:
+        out.write(text)
+
+
+def repository(home, path):
+    """One commit, and something secret wherever git keeps something that is none of a worktree's business."""
+    os.makedirs(path)
+    git(home, "init", "-q", "-b", "main", cwd=path)
+    write(path + "/a.txt", "one\n")
+    git(home, "add", ".", cwd=path)
+    git(home, "commit", "-q", "-m", "first", cwd=path)
+    return path
+
+
+def snapshot(path):
+    """Everything below PATH on the host, to see that nothing changed."""
+    found = {}
+    for top, dirs, files in os.walk(path):
+        for name in dirs + files:
+            whole = os.path.join(top, name)
+            about = os.lstat(whole)
+            content = None
+            if stat.S_ISREG(about.st_mode):
+                with open(whole, "rb") as file:
+                    content = file.read()
+            found[os.path.relpath(whole, path)] = (about.st_mode, content)
+    return found
+
+
+def begin(home):
+    names = [row["name"] for row in home.rows("ls", cwd=home.path)]
+    if names:
+        home.call("rm", *names, cwd=home.path)
+    for name in os.listdir(home.path):
+        if name not in (".local", ".cache", ".config"):
+            path = os.path.join(home.path, name)
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
+    write(home.path + "/.gitconfig", '[user]\n\tname = "Ann"\n\temail = ann@example.org\n')
+    os.mkdir(home.work)
+
+
+def worktree(home):
+    main = repository(home, home.path + "/main")
+    tree = home.path + "/tree"
+    git(home, "worktree", "add", "-q", "-b", "side", tree, cwd=main)
+    return main, tree
+
+
+def submodule(home):
+    repository(home, home.path + "/lib")
+    top = repository(home, home.path + "/super")
+    git(home, "submodule", "add", "-q", home.path + "/lib", "sub", cwd=top)
+    return top, top + "/sub"
+
+
+def separate(home):
+    tree, outside = home.path + "/tree", home.path + "/stores/one"
+    os.makedirs(home.path + "/stores")
+    git(home, "init", "-q", "-b", "main", "--separate-git-dir", outside, tree, cwd=home.path)
+    write(tree + "/a.txt", "one\n")
+    git(home, "add", ".", cwd=tree)
+    git(home, "commit", "-q", "-m", "first", cwd=tree)
+    git(home, "config", "core.worktree", tree, cwd=tree)
+    return outside, tree
+
+
+def borrowed(home, count=1):
+    repository(home, home.path + "/base-0")
+    for number in range(count):
+        git(home, "clone", "-q", "--shared", f"{home.path}/base-{number}", f"{home.path}/base-{number + 1}", cwd=home.path)
+    return home.path + "/base-0", f"{home.path}/base-{count}"
+
+
+def test_kinds(home):
+    kinds = {"a linked worktree": worktree, "a submodule": submodule, "a separate git directory": separate,
+             "borrowed objects": borrowed, "objects borrowed four times over": lambda home: borrowed(home, 4)}
+    for what, make in kinds.items():
+        begin(home)
+        outside, tree = make(home)
+        before = snapshot(outside)
+        done = home.call("run", "--", "sh", "-c", WORK, cwd=tree)
+        tap.ok(done.returncode == 0 and "all well" in done.stdout, f"{what}: git works in a run", done)
+        done = home.call("try", "-n", "--", "sh", "-c", WORK, cwd=tree)
+        tap.ok(done.returncode == 0 and "all well" in done.stdout, f"{what}: git works in a try", done)
+        home.call("create", "box", cwd=tree)
+        done = home.call("exec", "box", "--", "sh", "-c", WORK, cwd=tree)
+        again = home.call("exec", "box", "--", "git", "log", "--oneline", cwd=tree)
+        tap.ok("all well" in done.stdout and "inside" in again.stdout, f"{what}: git works in a named sandbox", (done, again))
+        home.call("stop", "box", cwd=tree)
+        again = home.call("exec", "box", "--", "git", "log", "--oneline", cwd=tree)
+        tap.ok("inside" in again.stdout, f"{what}: a commit is still there after a stop", again)
+        tap.equal(snapshot(outside), before, f"{what}: the host's git directory is untouched")
+
+
+def plant(main):
+    """Secrets in all that a worktree must not see, and programs in all that git would start."""
+    directory = main + "/.git"
+    for name in ("hooks/pre-commit", "credentials", "worktrees/other/HEAD", "modules/m/config", "info/notes", "index-old",
+                 "lfs/x", "COMMIT_EDITMSG"):
+        write(f"{directory}/{name}", CANARY)
+    os.chmod(directory + "/hooks/pre-commit", 0o755)
+    with open(directory + "/config", "a") as out:
+        out.write(f"""[core]
+	fsmonitor = /bin/{CANARY}
+	hooksPath = {main}/{CANARY}
+	sshCommand = {CANARY}
+	pager = {CANARY}
+	askPass = {CANARY}
+[credential]
+	helper = !{CANARY}
+[credential "https://example.org"]
+	username = {CANARY}
+[include]
+	path = ~/{CANARY}
+[includeIf "gitdir:/"]
+	path = ~/{CANARY}
+[filter "lfs"]
+	clean = {CANARY}
+[alias]
+	st = !{CANARY}
+[http]
+	extraHeader = Authorization: {CANARY}
+[url "https://{CANARY}@example.org/"]
+	insteadOf = https://example.org/
+[remote "origin"]
+	url = https://ann:{CANARY}@example.org/x.git?t={CANARY}
+	pushurl = {CANARY}@example.org:x.git
+	fetch = +refs/heads/*:refs/remotes/origin/*
+	uploadpack = {CANARY}
+[remote "ext"]
+	url = ext::sh -c {CANARY}
+[submodule "m"]
+	update = !{CANARY}
+[branch "side"]
+	remote = origin
+	merge = refs/heads/side
+""")
+
+
+def test_guarded(home):
+    begin(home)
+    main, tree = worktree(home)
+    plant(main)
+    write(main + "/.git/worktrees/tree/config.worktree", f"[core]\n\tfsmonitor = {CANARY}\n\tsparseCheckout = false\n")
+    write(main + "/secret.txt", CANARY)
+    look = f"cd {main} && find . -type f | xargs grep -l {CANARY}; find .git -name {CANARY}; true"
+    control = subprocess.run(["sh", "-c", look], capture_output=True, text=True, check=True)
+    tap.ok(len(control.stdout.splitlines()) >= 11, "the secrets are there on the host", control)
+    done = home.call("run", "--", "sh", "-c", look, cwd=tree)
+    tap.ok(done.returncode == 0 and done.stdout == "", "nothing secret of the git directory or of the main tree is seen", done)
+    done = home.call("run", "--", "sh", "-c", "git config -l --local | sort; ls -A " + main, cwd=tree)
+    tap.ok("remote.origin.url=https://example.org/x.git\n" in done.stdout and "branch.side.merge=refs/heads/side" in done.stdout
+           and "core.repositoryformatversion=0" in done.stdout, "the configuration keeps what a repository needs", done)
+    tap.ok("submodule.m.update" not in done.stdout and "remote.ext.url" not in done.stdout and "uploadpack" not in done.stdout
+           and done.stdout.endswith("\n.git\n"), "and nothing that runs", done)
+    done = home.call("run", "--", "sh", "-c", "ls -A ../main/.git ../main/.git/hooks ../main/.git/worktrees", cwd=tree)
+    tap.ok("other" not in done.stdout and "pre-commit" not in done.stdout and "credentials" not in done.stdout,
+           "no hooks, other worktrees or unknown files", done)
+    # The host makes one while the sandbox lives.
+    shutil.rmtree(main + "/.git/hooks")
+    home.call("create", "late", cwd=tree)
+    home.call("exec", "late", "--", "true", cwd=tree)
+    write(main + "/.git/hooks/pre-commit", CANARY)
+    done = home.call("exec", "late", "--", "cat", main + "/.git/hooks/pre-commit", cwd=tree)
+    tap.ok(CANARY not in done.stdout, "nor hooks that are made later", done)
+    with open(main + "/.git/config", "a") as out:
+        out.write('[core\n')
+    done = home.call("run", "--", "ls", main + "/.git", cwd=tree)
+    tap.ok(done.returncode != 0 and "configuration cannot be read" in done.stderr, "a broken configuration is not guessed at", done)
+
+
+def hostile(home, directory, words, what, *flags, seen=None):
+    """A workspace whose .git names DIRECTORY: nothing of it is seen, and one sentence has WORDS."""
+    tree = home.path + "/hostile"
+    shutil.rmtree(tree, ignore_errors=True)
+    os.mkdir(tree)
+    write(tree + "/.git", f"gitdir: {directory}\n")
+    done = home.call("run", *flags, "--", "ls", "-A", seen or directory, cwd=tree, timeout=PATIENCE)
+    tap.ok(done.returncode not in (0, 124, 125) and words in done.stderr and done.stderr.count("not shown") == 1,
+           f"{what}: not shown, and said why", done)
+
+
+def test_hostile(home):
+    begin(home)
+    victim = repository(home, home.path + "/victim") + "/.git"
+    hostile(home, victim, "does not name this work tree", "a repository that does not link back")
+    git(home, "worktree", "add", "-q", home.path + "/linked", cwd=home.path + "/victim")
+    hostile(home, victim + "/worktrees/linked", "worktree of another directory", "another directory's worktree")
+    write(victim + "/worktrees/linked/gitdir", home.path + "/hostile/.git/../.git\n")
+    hostile(home, victim + "/worktrees/linked", "worktree of another directory", "a link back by another spelling")
+    fake = home.path + "/fake"
+    write(fake + "/HEAD", "ref: refs/heads/main\n")
+    write(fake + "/commondir", victim + "\n")
+    write(fake + "/gitdir", home.path + "/hostile/.git\n")
+    hostile(home, fake, "no worktree of the directory", "a made-up worktree that shares a repository", seen=victim)
+    write(home.path + "/.ssh/id_ed25519", CANARY)
+    hostile(home, home.path + "/.ssh", "no git directory", "~/.ssh")
+    git(home, "init", "-q", "--bare", home.path + "/.ssh/x", cwd=home.path)
+    git(home, "--git-dir", home.path + "/.ssh/x", "config", "core.worktree", home.path + "/hostile", cwd=home.path)
+    hostile(home, home.path + "/.ssh/x", "where files are hidden", "a repository in ~/.ssh that links back")
+    plain = home.path + "/documents"
+    write(plain + "/HEAD", CANARY)
+    write(plain + "/config", f"[core]\n\tworktree = {home.path}/hostile\n")
+    hostile(home, plain, "no git directory", "a directory that is no git directory")
+    hostile(home, home.path + "/nothing", "No such file", "a directory that is not there")
+    good = home.path + "/good"
+    git(home, "init", "-q", "--bare", good, cwd=home.path)
+    git(home, "--git-dir", good, "config", "core.worktree", home.path + "/hostile", cwd=home.path)
+    done = home.call("run", "--", "ls", good, cwd=home.path + "/hostile")
+    hostile(home, good, "where files are hidden", "a hidden path", "--hide", good)
+    hostile(home, good, "where files are hidden", "one below a hidden path", "--hide", "~/g*")
+    os.symlink(good, home.path + "/link")
+    hostile(home, home.path + "/link", "a link is on the way", "a link to a repository that links back", seen=good)
+    write(home.path + "/hostile/.git", f"gitdir: {good}\n")
+    done = home.call("run", "--", "ls", good, cwd=home.path + "/hostile")
+    tap.ok(done.returncode == 0 and "objects" in done.stdout and "not shown" not in done.stderr,
+           "the same repository without a link, for comparison: shown", done)
+    os.remove(home.path + "/hostile/.git")
+    os.symlink(good, home.path + "/hostile/.git")
+    done = home.call("run", "--", "ls", good, cwd=home.path + "/hostile")
+    tap.ok(done.returncode != 0 and "it is a link" in done.stderr, "a .git that is a link out of the workspace: not shown", done)
+
+
+def test_foreign(home):
+    """What belongs to another account: root has to make one, a plain user finds one or has none to attack."""
+    begin(home)
+    tree = home.path + "/hostile"
+    if os.geteuid() == 0:
+        foreign = home.path + "/foreign"
+        git(home, "init", "-q", "--bare", foreign, cwd=home.path)
+        git(home, "--git-dir", foreign, "config", "core.worktree", tree, cwd=home.path)
+        os.chown(foreign, 54322, 54322)
+        hostile(home, foreign, "another account", "another account's repository")
+        return
+    hostile(home, "/etc", "another account", "/etc", seen="/etc/no-such-entry")
+    hostile(home, "/root", "", "another account's home", seen="/root/no-such-entry")
+
+
+def test_fifos(home):
+    """Git would wait for them; a start does not."""
+    for name in (".git", "HEAD", "commondir", "gitdir", "config", "packed-refs", "objects/info/alternates"):
+        begin(home)
+        main, tree = worktree(home)
+        own = main + "/.git/worktrees/tree/"
+        place = tree + "/.git" if name == ".git" else (own if name in ("commondir", "gitdir") else main + "/.git/") + name
+        if os.path.exists(place):
+            os.remove(place)
+        os.mkfifo(place)
+        done = home.call("run", "--", "echo", "started", cwd=tree, timeout=PATIENCE)
+        tap.ok("started" in done.stdout, f"a fifo in the place of {name} does not hang a start", done)
+
+
+def test_alternates(home):
+    def name(*stores):
+        tree = home.path + "/hostile"
+        shutil.rmtree(tree, ignore_errors=True)
+        os.mkdir(tree)
+        git(home, "init", "-q", cwd=tree)
+        write(tree + "/.git/objects/info/alternates", "".join(f"{store}\n" for store in stores))
+        return tree
+
+    begin(home)
+    main = repository(home, home.path + "/main")
+    write(main + "/.git/objects/notes", CANARY)
+    tree = name(main + "/.git/objects")
+    done = home.call("run", "--", "sh", "-c", f"ls -A {main} {main}/.git {main}/.git/objects", cwd=tree)
+    tap.ok(done.returncode == 0 and "HEAD" not in done.stdout and "config" not in done.stdout and "pack" in done.stdout and
+           "notes" not in done.stdout and "a.txt" not in done.stdout, "of a store that is borrowed from, objects alone are seen", done)
+    write(home.path + "/.ssh/objects/pack/x", CANARY)
+    write(home.path + "/letters/pack/x", CANARY)
+    git(home, "init", "-q", "--bare", home.path + "/.aws/x", cwd=home.path)
+    cases = {home.path + "/.ssh/objects": "no object store", home.path + "/letters": "no object store", main: "no object store",
+             home.path + "/.aws/x/objects": "where files are hidden", home.path: "the workspace lies in it",
+             home.path + "/nothing": "No such file"}
+    for store, words in cases.items():
+        done = home.call("run", "--", "ls", store, cwd=name(store), timeout=PATIENCE)
+        tap.ok(words in done.stderr and (done.returncode != 0 or store == home.path) and "letters" not in done.stdout,
+               f"alternates that name {store.removeprefix(home.path) or 'HOME'}: not shown, and said why", done)
+    os.symlink(main + "/.git", home.path + "/link")
+    done = home.call("run", "--", "ls", main + "/.git", cwd=name(home.path + "/link/objects"))
+    tap.ok(done.returncode != 0 and "a link is on the way" in done.stderr, "alternates behind a link: not shown", done)
+    begin(home)
+    _, tree = borrowed(home, 6)
+    done = home.call("run", "--", "git", "log", cwd=tree)
+    tap.ok("too often" in done.stderr and done.stderr.count("not shown") == 1, "the sixth store in a row is not shown", done)
+    begin(home)
+    main = repository(home, home.path + "/main")
+    write(main + "/.git/objects/info/alternates", main + "/.git/objects\n")
+    done = home.call("run", "--", "echo", "started", cwd=name(main + "/.git/objects"), timeout=PATIENCE)
+    tap.ok("started" in done.stdout, "stores that borrow from themselves do not hang a start", done)
+
+
+def test_nested(home):
+    """A worktree with a submodule of its own, and one of a bare repository."""
+    begin(home)
+    repository(home, home.path + "/lib")
+    main = repository(home, home.path + "/main")
+    git(home, "submodule", "add", "-q", home.path + "/lib", "deep/sub", cwd=main)
+    git(home, "commit", "-q", "-m", "sub", cwd=main)
+    tree = home.path + "/tree"
+    git(home, "worktree", "add", "-q", "-b", "side", tree, cwd=main)
+    git(home, "submodule", "update", "-q", "--init", cwd=tree)
+    own = main + "/.git/worktrees/tree/modules/deep/sub"
+    write(own + "/hooks/pre-commit", CANARY)
+    git(home, "config", "remote.origin.url", f"https://u:{CANARY}@example.org/", cwd=tree + "/deep/sub")
+    done = home.call("run", "--", "sh", "-c", f"git status --porcelain && git -C deep/sub log --oneline && ! grep -r {CANARY} {own}",
+                     cwd=tree)
+    tap.ok(done.returncode == 0 and "first" in done.stdout, "a worktree's submodules work, guarded as it is", done)
+    begin(home)
+    repository(home, home.path + "/main")
+    git(home, "clone", "-q", "--bare", home.path + "/main", home.path + "/store.git", cwd=home.path)
+    git(home, "worktree", "add", "-q", "-b", "side", tree, cwd=home.path + "/store.git")
+    done = home.call("run", "--", "sh", "-c", WORK, cwd=tree)
+    tap.ok(done.returncode == 0, "a worktree of a bare repository works", done)
+
+
+def main():
+    with Home("aisbx-worktrees-") as home:
+        if not shutil.which("git"):
+            tap.skip("worktrees", "no git here")
+        elif home.can_run(tap, "worktrees"):
+            for test in (test_kinds, test_guarded, test_hostile, test_foreign, test_fifos, test_alternates, test_nested):
+                tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
