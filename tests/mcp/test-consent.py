@@ -152,6 +152,23 @@ def test_modern(home):
                "another owner's request cannot be answered", done)
 
 
+def test_lines(home):
+    """The dialogue says of each file how many lines came and went."""
+    home.put("counted.txt", "a\nb\nc\n")
+    with Server(home, capabilities=ELICITS) as server:
+        asked = []
+        answering(server, {"action": "decline"}, asked)
+        change(server, "lines", "sed -i s/b/B/ counted.txt; seq 3 > 'new; run aisbx undo'; printf '\\0' > bin; echo all: > Makefile")
+        server.data("promote_request", sandbox="lines")
+        message = asked[0]["params"]["message"]
+        for line in ("counted.txt  +1 \u22121\n", "new; run aisbx undo  +3 \u22120", "bin  binary\n", "Makefile  +1 \u22120 (build file)"):
+            tap.ok(line in message + "\n", f"{line.strip()!r} stands in it", message)
+        found = server.call("sandbox_diff", sandbox="lines")["structuredContent"]
+        tap.ok({row["path"]: (row["added"], row["removed"]) for row in found["files"]}
+               == {"counted.txt": (1, 1), "new; run aisbx undo": (3, 0), "bin": (None, None), "Makefile": (1, 0)}
+               and "+B\n" in found["patch"], "sandbox_diff has lines and patch", found)
+
+
 def test_shown(home):
     """What is agreed to is what was shown: every file that would run by itself, or no dialogue."""
     for count, is_asked in ((11, True), (50, True), (51, False)):
@@ -164,7 +181,7 @@ def test_shown(home):
             message = asked[0]["params"]["message"] if asked else ""
             made = [os.path.exists(f"{home.work}/{i}-{count}.mk") for i in range(1, count + 1)]
             if is_asked:
-                tap.ok(all(f"{i}-{count}.mk (" in message for i in range(1, count + 1)), f"{count}: each is shown", message)
+                tap.ok(all(f"{i}-{count}.mk  +1 \u22120 (" in message for i in range(1, count + 1)), f"{count}: each is shown", message)
                 tap.ok(found["state"] == "approved" and all(made), f"{count}: and applied", found)
             else:
                 tap.ok(not asked and found["state"] == "pending" and not any(made), f"{count}: a request instead of a dialogue", found)
@@ -361,7 +378,7 @@ def test_no_other_way(home):
 
 with Home("mcp-consent-") as home:
     home.put("keep.txt", "keep\n")
-    for test in (test_pending, test_binding, test_elicitation, test_modern, test_shown, test_triggers, test_snapshots, test_stages,
+    for test in (test_pending, test_binding, test_elicitation, test_modern, test_lines, test_shown, test_triggers, test_snapshots, test_stages,
                  test_stages_held, test_commit, test_no_other_way):
         tap.attempt(test, home)
 sys.exit(tap.done())

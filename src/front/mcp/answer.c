@@ -204,8 +204,8 @@ static void fit(struct value *object, const char *list_key)
 }
 
 /* Words the verb has for people, else the object itself. */
-static void tell_other(const struct tool_call *work, const struct value *object,
-		       struct value *content, struct str *text, enum mcp_version version)
+static void tell_other(const struct tool_call *work, struct value *object, struct value *content,
+		       struct str *text, enum mcp_version version)
 {
 	const struct op_call *call = &work->call;
 	owned(str_done) struct str json = STR_INIT;
@@ -218,10 +218,15 @@ static void tell_other(const struct tool_call *work, const struct value *object,
 	add_cut(text, str_cstr(from), from->len, TEXT_MAX);
 	if (call->notes.len > 0)
 		str_addf(text, "\n%s", str_cstr(&call->notes));
-	if (from->len > TEXT_MAX && strcmp(work->tool->verb, "diff") == 0) {
+	if (strcmp(work->tool->verb, "diff") != 0)
+		return;
+	value_set(object, "patch", value_new_bytes(str_cstr(text), text->len));
+	if (from->len > TEXT_MAX) {
 		owned(free_ptr) char *uri =
 			xasprintf("aisbx://sandboxes/%s/diff", call->words.items[0]);
 
+		value_set(object, "truncated", value_new_bool(true));
+		value_set(object, "diff", value_new_text(uri));
 		add_link(content, text, version, uri, "the whole diff");
 	}
 }

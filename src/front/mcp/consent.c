@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATHS_TOLD 10
+#define PATHS_TOLD 30
 /* A dialogue shows every trigger that is agreed to; above this number none is opened. */
 #define TRIGGERS_TOLD 50
 #define REASON_TOLD 300
+/* Of more files than this the lines are not counted. */
+#define COUNTED_MAX 2000
 
 /* Questions put as the answer of a call, by what the client brings back with its user's word; oldest first. */
 struct put_question {
@@ -85,8 +87,47 @@ static size_t count_of(const struct value *list)
 	return list && list->kind == VALUE_LIST ? list->many.count : 0;
 }
 
-/* Paths, one to a line; those of TRIGGERS with what they would do. */
-static void tell_paths(const struct value *list, const char *title, size_t max, struct str *out)
+/* How many lines of each file came and went, as the rows of `diff --stat --json`; NULL where that cannot be had. */
+static struct value *count_lines(const struct tool_call *work)
+{
+	owned(value_release) struct value *arguments = value_new_map();
+	struct value *files = NULL;
+	struct tool_call count;
+	struct error ignored;
+
+	if (value_int_of(work->call.answer, "files") > COUNTED_MAX)
+		return NULL;
+	value_add(arguments, "sandbox",
+		  value_new_text(value_get_text(work->call.answer, "sandbox")));
+	tool_call_init(&count, tool_find_any("lines"), work->call.ceiling, work->call.environ);
+	if (tool_call_read(&count, arguments, &ignored) == 0 &&
+	    tool_call_perform(&count, &ignored) == 0)
+		files = value_take(count.call.answer, "files");
+	tool_call_done(&count);
+	return files;
+}
+
+/* "+3 -1" behind a path. */
+static void tell_lines(const struct value *lines, const char *path, struct str *out)
+{
+	for (size_t i = 0; i < count_of(lines); i++) {
+		const struct value *row = lines->many.items[i];
+		const char *of = value_get_text(row, "path");
+
+		if (!of || strcmp(of, path) != 0)
+			continue;
+		if (value_is_true(row, "binary"))
+			str_add(out, "  binary");
+		else
+			str_addf(out, "  +%lld −%lld", (long long)value_int_of(row, "added"),
+				 (long long)value_int_of(row, "removed"));
+		return;
+	}
+}
+
+/* Paths, one to a line, with their lines; those of TRIGGERS with what they would do. */
+static void tell_paths(const struct value *list, const char *title, size_t max,
+		       const struct value *lines, struct str *out)
 {
 	size_t count = count_of(list);
 
@@ -98,6 +139,8 @@ static void tell_paths(const struct value *list, const char *title, size_t max, 
 
 		str_addf(out, "%s\n  ", i == 0 ? title : "");
 		words_add_path(out, path ? path : "?");
+		if (path)
+			tell_lines(lines, path, out);
 		if (why)
 			str_addf(out, " (%s)", why);
 	}
@@ -106,7 +149,7 @@ static void tell_paths(const struct value *list, const char *title, size_t max, 
 }
 
 /* What we know first; the agent's own words last, on a line of their own, in quotes that they cannot end. */
-static void tell_question(const struct value *ask, struct str *out)
+static void tell_question(const struct value *ask, const struct value *lines, struct str *out)
 {
 	const char *reason = value_get_text(ask, "reason");
 
@@ -114,8 +157,8 @@ static void tell_question(const struct value *ask, struct str *out)
 	promotion_tell_ask(out, ask);
 	str_add_char(out, '?');
 	tell_paths(value_get(ask, "triggers"), "\nThese could make something run:", TRIGGERS_TOLD,
-		   out);
-	tell_paths(value_get(ask, "paths"), "\nFiles:", PATHS_TOLD, out);
+		   lines, out);
+	tell_paths(value_get(ask, "paths"), "\nFiles:", PATHS_TOLD, lines, out);
 	if (reason) {
 		str_add(out, "\nThe agent says: ");
 		words_add_quoted(out, reason, REASON_TOLD);
@@ -192,13 +235,14 @@ static bool decide_here(struct tool_call *work)
 bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *ret_question)
 {
 	const struct value *ask = work->call.answer;
-	owned(value_release) struct value *question = NULL;
+	owned(value_release) struct value *question = NULL, *lines = NULL;
 	owned(str_done) struct str message = STR_INIT;
 
 	if (policy == MCP_POLICY_GATES && may_gates_decide(work->call.ceiling, ask) &&
 	    gates_hold(work) && decide_here(work))
 		return false;
-	tell_question(ask, &message);
+	lines = count_lines(work);
+	tell_question(ask, lines, &message);
 	question = value_new_map();
 	value_add(question, "is_shown",
 		  value_new_bool(count_of(value_get(ask, "triggers")) <= TRIGGERS_TOLD));

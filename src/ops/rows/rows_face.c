@@ -57,8 +57,8 @@ const struct op mcp_row = {
 		"is the use of a sandbox that may do more than these profiles allow.\n"
 		"\n"
 		"Examples:\n"
-		"  aisbx mcp --profile strict\n"
-		"  claude mcp add aisbx -- aisbx mcp\n",
+		"  aisbx mcp --profile dev\n"
+		"  claude mcp add aisbx -- aisbx mcp --profile dev\n",
 	.run = op_mcp_run,
 };
 

@@ -8,7 +8,9 @@
 #pragma weak op_promotions_run
 
 static const struct op_param diff_params[] = {
-	{ .name = "stat", .kind = PARAM_SWITCH, .help = "how many lines of each file" },
+	{ .name = "stat",
+	  .kind = PARAM_SWITCH,
+	  .help = "how many lines of each file; with --json as data" },
 	{ .name = "name-status",
 	  .kind = PARAM_SWITCH,
 	  .help = "git's letter, a tab, the path; promote takes it as printed" },

@@ -230,12 +230,16 @@ static int shape(struct tool_call *call, struct error *err)
 	return 0;
 }
 
-/* As if nobody had said --json. */
-static int run_for_words(struct op_call *op, struct error *err)
+/* As if neither --json had been given nor the switch that goes with it. */
+static int run_for_words(struct tool_call *call, struct error *err)
 {
+	struct op_call *op = &call->call;
+	const char *set = call->tool->flags & TOOL_TOLD ? call->tool->set : NULL;
+
 	op->json = false;
 	for (size_t i = 0; i < op->arg_count; i++) {
-		if (op->args[i].param == op_common_params)
+		if (op->args[i].param == op_common_params ||
+		    (set && strcmp(op->args[i].param->name, set) == 0))
 			strv_done(&op->args[i].values);
 	}
 	return op->op->run(op, err);
@@ -249,7 +253,7 @@ static void ask_for_words(struct tool_call *call)
 	struct error ignored;
 
 	str_clear(&op->text);
-	if (run_for_words(op, &ignored) < 0)
+	if (run_for_words(call, &ignored) < 0)
 		str_clear(&op->text);
 	op->json = true;
 	value_free(op->answer);
@@ -306,5 +310,5 @@ int tool_call_perform(struct tool_call *call, struct error *err)
 
 int tool_call_words(struct tool_call *call, struct error *err)
 {
-	return check_reach(call, err) < 0 ? -1 : run_for_words(&call->call, err);
+	return check_reach(call, err) < 0 ? -1 : run_for_words(call, err);
 }

@@ -114,4 +114,17 @@ static const struct tool artifact_tool = {
 	.fields = no_fields,
 };
 
-const struct tool *const unlisted_tools[] = { &policy_tool, &artifacts_tool, &artifact_tool, NULL };
+static const struct tool_arg lines_args[] = { ARG_SANDBOX, END_ARGS };
+
+/* How many lines of each file came and went: for the dialogue that asks a person. */
+static const struct tool lines_tool = {
+	.name = "lines",
+	.verb = "diff",
+	.set = "stat",
+	.args = lines_args,
+	.fields = no_fields,
+	.list = "files",
+};
+
+const struct tool *const unlisted_tools[] = { &lines_tool, &policy_tool, &artifacts_tool,
+					      &artifact_tool, NULL };

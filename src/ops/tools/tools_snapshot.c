@@ -113,13 +113,20 @@ static const struct tool_arg diff_args[] = {
 	END_ARGS,
 };
 
-static const struct tool_field diff_fields[] = { { "files", "array", NULL }, END_FIELDS };
+static const struct tool_field diff_fields[] = {
+	{ "files", "array", "op, path, added, removed, asks" },
+	{ "patch", "string", NULL },
+	{ "truncated", "boolean", "there is more in the resource diff" },
+	{ "diff", NULL, NULL },
+	END_FIELDS,
+};
 
 const struct tool sandbox_diff_tool = {
 	.name = "sandbox_diff",
 	.title = "Show what a sandbox changed",
-	.description = "What a sandbox changed, as a unified diff and as data, file by file.",
+	.description = "What a sandbox changed: each file with its lines, and a unified diff.",
 	.verb = "diff",
+	.set = "stat",
 	.args = diff_args,
 	.fields = diff_fields,
 	.list = "files",

@@ -36,7 +36,7 @@ int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, s
 	return 0;
 }
 
-/* Which form was asked for; one at most. */
+/* Which form was asked for; one at most, but that the histogram can be had as data. */
 static int read_form(const struct op_call *call, enum patch_form *ret_form, struct error *err)
 {
 	static const struct {
@@ -50,6 +50,10 @@ static int read_form(const struct op_call *call, enum patch_form *ret_form, stru
 	};
 	const char *chosen = NULL;
 
+	if (op_arg_switch(call, "stat") && call->json) {
+		*ret_form = PATCH_COUNTS;
+		return 0;
+	}
 	*ret_form = PATCH_UNIFIED;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!op_arg_switch(call, forms[i].name))

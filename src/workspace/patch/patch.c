@@ -357,6 +357,8 @@ int patch_write(const struct view_stack *stack, const struct delta *delta,
 		return write_name_status(&run);
 	case PATCH_JSON:
 		return patch_write_json(&run);
+	case PATCH_COUNTS:
+		return patch_write_counts(&run);
 	}
 	return error_set(err, ERROR_INTERNAL, "no such form of a patch");
 }

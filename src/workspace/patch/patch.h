@@ -22,6 +22,7 @@ enum patch_form {
 	PATCH_STAT,	   /* a histogram per file, then the sum */
 	PATCH_NAME_STATUS, /* git's letter, a tab, the name; renamed: letter, old, new */
 	PATCH_JSON,	   /* one object per line */
+	PATCH_COUNTS,	   /* the same, with the lines that came and went and little else */
 };
 
 struct patch_options {

@@ -2,7 +2,6 @@
 /* A delta as JSON, one object per line. */
 #include "workspace/patch/patch_parts.h"
 
-#include "base/json_write.h"
 #include "base/own.h"
 
 #include <stdio.h>
@@ -60,8 +59,7 @@ static void add_flags(struct json *json, unsigned flags, const struct flag_name 
 	}
 }
 
-/* KEY, and KEY_b64 with the bytes themselves when they are not UTF-8: then KEY is for people only. */
-static void add_raw(struct json *json, const char *key, const char *bytes)
+void patch_add_raw(struct json *json, const char *key, const char *bytes)
 {
 	owned(str_done) struct str other_key = STR_INIT, text = STR_INIT;
 	bool is_text = !bytes || utf8_valid(bytes, strlen(bytes));
@@ -138,7 +136,7 @@ static void add_side(struct json *json, const struct patch_run *run, const char 
 	json_int(json, side->st.st_gid);
 	add_digest(json, run, side);
 	if (side->link)
-		add_raw(json, "link", side->link);
+		patch_add_raw(json, "link", side->link);
 	add_xattrs(json, run, side);
 	json_close(json, '}');
 }
@@ -211,20 +209,28 @@ static void add_entry_flags(struct json *json, const struct delta_entry *entry)
 	json_close(json, ']');
 }
 
+void patch_add_asks(struct json *json, const struct patch_run *run, size_t index)
+{
+	owned(str_done) struct str why = STR_INIT;
+	unsigned asks = run->asks[index];
+
+	patch_add_why(&why, asks, patch_name(run->entries[index]->path, run->options->workspace));
+	json_key(json, "asks");
+	json_text(json, asks ? str_cstr(&why) : NULL);
+}
+
 static int add_entry(struct str *out, const struct patch_run *run, const struct stale_paths *paths,
 		     size_t index)
 {
 	const struct delta_entry *entry = run->entries[index];
 	const char *workspace = run->options->workspace;
-	owned(str_done) struct str why = STR_INIT;
-	unsigned asks = run->asks[index];
 	struct json json;
 
 	json_init(&json, out);
 	json_open(&json, '{');
 	json_key(&json, "op");
 	json_text(&json, delta_op_name(entry->op));
-	add_raw(&json, "path", patch_name(entry->path, workspace));
+	patch_add_raw(&json, "path", patch_name(entry->path, workspace));
 	json_key(&json, "type");
 	json_text(&json, type_name(entry->new.exists ? &entry->new : &entry->old));
 	json_key(&json, "aspects");
@@ -233,15 +239,13 @@ static int add_entry(struct str *out, const struct patch_run *run, const struct 
 	json_close(&json, ']');
 	add_side(&json, run, "old", &entry->old);
 	add_side(&json, run, "new", &entry->new);
-	add_raw(&json, "from", entry->from ? patch_name(entry->from, workspace) : NULL);
-	add_raw(&json, "hardlink", entry->mate ? patch_name(entry->mate, workspace) : NULL);
+	patch_add_raw(&json, "from", entry->from ? patch_name(entry->from, workspace) : NULL);
+	patch_add_raw(&json, "hardlink", entry->mate ? patch_name(entry->mate, workspace) : NULL);
 	if (add_base(&json, run, entry) < 0)
 		return -1;
 	add_stale(&json, paths, entry->path);
 	add_entry_flags(&json, entry);
-	json_key(&json, "asks");
-	patch_add_why(&why, asks, patch_name(entry->path, workspace));
-	json_text(&json, asks ? str_cstr(&why) : NULL);
+	patch_add_asks(&json, run, index);
 	json_close(&json, '}');
 	str_add_char(out, '\n');
 	return 0;

@@ -3,6 +3,7 @@
 #ifndef WORKSPACE_PATCH_PARTS_H
 #define WORKSPACE_PATCH_PARTS_H
 
+#include "base/json_write.h"
 #include "workspace/consent/consent_rule.h"
 #include "workspace/patch/patch.h"
 #include "workspace/text/textdiff.h"
@@ -55,8 +56,14 @@ bool patch_content_equal(const struct patch_content *a, const struct patch_conte
 /* Lines that begin with "#": what a person should know before the rest. */
 void patch_add_warnings(const struct patch_run *run, struct str *out);
 
+/* KEY, and KEY_b64 with the bytes themselves when they are not UTF-8: then KEY is for people only. */
+void patch_add_raw(struct json *json, const char *key, const char *bytes);
+/* Adds "asks": why promotion asks about the change at INDEX, or null. */
+void patch_add_asks(struct json *json, const struct patch_run *run, size_t index);
+
 int patch_write_unified(const struct patch_run *run);
 int patch_write_stat(const struct patch_run *run);
 int patch_write_json(const struct patch_run *run);
+int patch_write_counts(const struct patch_run *run);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A delta as a histogram: how many lines came and went per file, then the sum.
+ * A delta as a histogram: how many lines came and went per file, then the sum; the same as objects.
  *
  * Widths are shared out as git does it: numbers get what they need, names what is left of five eighths of the line when
  * there is a long bar, and the bars the rest.
@@ -282,4 +282,41 @@ int patch_write_stat(const struct patch_run *run)
 	}
 	add_sum(&out, &rows);
 	return patch_flush(run, &out);
+}
+
+static void add_lines(struct json *json, const char *key, const struct row *row, size_t lines)
+{
+	json_key(json, key);
+	if (row->is_binary)
+		json_null(json);
+	else
+		json_int(json, (int64_t)lines);
+}
+
+int patch_write_counts(const struct patch_run *run)
+{
+	owned(str_done) struct str out = STR_INIT;
+
+	for (size_t i = 0; i < run->count; i++) {
+		const struct delta_entry *entry = run->entries[i];
+		struct row row = { 0 };
+		struct json json;
+
+		count_changes(run, entry, &row);
+		json_init(&json, &out);
+		json_open(&json, '{');
+		json_key(&json, "op");
+		json_text(&json, delta_op_name(entry->op));
+		patch_add_raw(&json, "path", patch_name(entry->path, run->options->workspace));
+		add_lines(&json, "added", &row, row.added);
+		add_lines(&json, "removed", &row, row.removed);
+		json_key(&json, "binary");
+		json_bool(&json, row.is_binary);
+		patch_add_asks(&json, run, i);
+		json_close(&json, '}');
+		str_add_char(&out, '\n');
+		if (patch_flush(run, &out) < 0)
+			return -1;
+	}
+	return 0;
 }
