@@ -183,6 +183,27 @@ static void test_garbage(void)
 	tap_ok(is_there(place), "a content that was just kept waits for what will name it");
 }
 
+/* A file that is larger than any record keeps what it names where a record would be, and is not read to its end. */
+static void test_garbage_huge(void)
+{
+	static const char first[] = "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+			  last[] = "01ARZ3NDEKTSV4RRFFQ69G5FAW";
+	owned(strv_done) struct strv removed = STRV_INIT;
+	owned(fd_close) int fd = -1;
+
+	(void)mkdirat(fixture.store.fd, "stages", 0700);
+	(void)mkdirat(fixture.store.fd, "layers/01ARZ3NDEKTSV4RRFFQ69G5FAV", 0700);
+	(void)mkdirat(fixture.store.fd, "layers/01ARZ3NDEKTSV4RRFFQ69G5FAW", 0700);
+	fd = openat(fixture.store.fd, "stages/meta", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || pwrite(fd, first, strlen(first), 0) < 0 ||
+	    pwrite(fd, last, strlen(last), 1 << 30) < 0)
+		tap_bail("cannot make a huge record");
+	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) == 0 && has_layer(first) &&
+		       !has_layer(last),
+	       "a huge record is read up to what a record may have");
+	(void)unlinkat(fixture.store.fd, "stages/meta", 0);
+}
+
 static void test_garbage_waits(void)
 {
 	owned(strv_done) struct strv removed = STRV_INIT;
@@ -270,6 +291,7 @@ int main(void)
 	test_files();
 	test_contents();
 	test_garbage();
+	test_garbage_huge();
 	test_garbage_waits();
 	test_worker();
 	fixture_close(&fixture);

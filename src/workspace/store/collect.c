@@ -9,7 +9,9 @@
 #include "workspace/store/snapshot.h"
 
 #include "base/dir.h"
+#include "base/fd.h"
 #include "base/own.h"
+#include "workspace/disk/fields.h"
 #include "workspace/store/collect_scan.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"
@@ -121,14 +123,25 @@ static void see_word(const char *word, size_t len, void *cookie)
 		strv_add(&all->digests, word);
 }
 
+/* The size beyond which the reader of such a record refuses it. */
+static size_t record_max(const char *path)
+{
+	static const char *const small[] = { "/meta", "/head", "/record" };
+
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+		if (str_ends(path, small[i]))
+			return FIELDS_BYTES_MAX;
+	}
+	return TOUCHED_MAX;
+}
+
 static void scan_file(struct collection *all, const char *path)
 {
-	owned(fd_close) int fd = openat(all->store->fd, path,
-					O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	owned(fd_close) int fd = file_open(all->store->fd, path, O_NOFOLLOW, NULL);
 
-	/* A link or a device holds no record of ours. */
-	if (fd < 0 ? errno != ENOENT && errno != ELOOP && errno != ENXIO
-		   : collect_scan(fd, see_word, all) < 0)
+	/* A link or a device holds no record of ours, nor does what lies behind the largest one. */
+	if (fd < 0 ? errno != ENOENT && errno != ELOOP && !file_is_other_kind(errno)
+		   : collect_scan(fd, record_max(path), see_word, all) < 0)
 		all->errnum = errno;
 }
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK (64u << 10)
@@ -40,25 +39,22 @@ static void take(struct scanner *scanner, char c)
 	scanner->len = 0;
 }
 
-int collect_scan(int fd, void (*see)(const char *word, size_t len, void *cookie), void *cookie)
+int collect_scan(int fd, size_t max, void (*see)(const char *word, size_t len, void *cookie),
+		 void *cookie)
 {
 	struct scanner scanner = { .see = see, .cookie = cookie };
 	owned(free_ptr) char *chunk = NULL;
-	struct stat st;
 	ssize_t got;
 
-	if (fstat(fd, &st) < 0)
-		return -1;
-	if (!S_ISREG(st.st_mode))
-		return 0;
 	chunk = xmalloc(CHUNK);
-	while ((got = read(fd, chunk, CHUNK)) != 0) {
+	while ((got = read(fd, chunk, max < CHUNK ? max : CHUNK)) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -1;
 		for (ssize_t i = 0; i < got; i++)
 			take(&scanner, chunk[i]);
+		max -= (size_t)got;
 	}
 	take(&scanner, '\n');
 	return 0;

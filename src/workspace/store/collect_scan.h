@@ -7,7 +7,8 @@
 
 #define SCAN_WORD_MAX 64u
 
-/* Calls SEE with each run of at most SCAN_WORD_MAX letters and digits in FD, if it is a regular file. 0, or -1 with errno. */
-int collect_scan(int fd, void (*see)(const char *word, size_t len, void *cookie), void *cookie);
+/* Calls SEE with each run of at most SCAN_WORD_MAX letters and digits in the first MAX bytes of FD. 0, or -1 with errno. */
+int collect_scan(int fd, size_t max, void (*see)(const char *word, size_t len, void *cookie),
+		 void *cookie);
 
 #endif
