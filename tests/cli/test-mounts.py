@@ -10,10 +10,11 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
-from clitest import Home, Tap
+from clitest import AISBX, Home, Tap
 
 tap = Tap()
 SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 30))
@@ -134,6 +135,31 @@ def test_spellings(home):
     home.call("rm", "box")
 
 
+def test_plain_user():
+    """A plain user's overlay covers no mounts: the error names the directory and what to do."""
+    top = tempfile.mkdtemp(prefix="aisbx-mounts-", dir="/var/tmp")
+    os.makedirs(top + "/w/m")
+    for path in (top, top + "/w", top + "/w/m"):
+        os.chown(path, 54321, 54321)
+    words = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", AISBX, "run", "--", "true"]
+    env = {"PATH": os.environ["PATH"], "HOME": top}
+
+    def call():
+        return subprocess.run(words, env=env, cwd=top + "/w", capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    try:
+        if call().returncode != 0:
+            tap.skip("a plain user's workspace with a mount", "a plain user cannot run the program here")
+            return
+        subprocess.run(["mount", "-t", "tmpfs", "none", top + "/w/m"], check=True)
+        done = call()
+        subprocess.run(["umount", "-l", top + "/w/m"], check=True)
+        tap.ok(done.returncode == 125 and top + "/w cannot be shown" in done.stderr and "findmnt" in done.stderr,
+               "a plain user's workspace with a mount is refused with the remedy", done)
+        tap.equal(call().returncode, 0, "and starts again without the mount")
+    finally:
+        shutil.rmtree(top)
+
+
 def main():
     if os.geteuid() == 0 and not os.environ.get(OWN):
         os.environ[OWN] = "1"
@@ -148,6 +174,7 @@ def main():
             return tap.done()
         tap.attempt(test_earlier, home)
         tap.attempt(test_spellings, home)
+        tap.attempt(test_plain_user)
         cases = [(kind, *change) for kind in MOUNTS for change in CHANGES]
         dice = random.Random(SEED)
         for number, case in enumerate(dice.sample(cases, min(ROUNDS, len(cases)))):

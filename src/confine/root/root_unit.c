@@ -375,6 +375,22 @@ static int add_lowers(struct root_builder *builder, const char *source, bool mas
 	return 0;
 }
 
+/* In a user namespace the kernel refuses an overlay over a tree with mounts of the host's in it, and says no more than EINVAL. */
+static int refuse_overlay(const struct root_builder *builder, const char *source, struct error *err)
+{
+	int errnum = err->errnum;
+
+	if (builder->userns_fd >= 0 || errnum != EINVAL)
+		return error_context(err, "copy-on-write view of %s", source);
+	error_set(err, ERROR_DENIED,
+		  "%s cannot be shown copy-on-write to a plain user's sandbox: something else is "
+		  "mounted below it (findmnt -R lists what); unmount that, run aisbx as root, or "
+		  "choose a workspace without it (-C DIR)",
+		  source);
+	err->errnum = errnum;
+	return -1;
+}
+
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err)
 {
@@ -398,7 +414,7 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
 	if (mount_layers(builder, &layers, &overlay_fd, err) < 0) {
 		(void)kept_settle(builder, &unit, false, err);
-		return error_context(err, "copy-on-write view of %s", source);
+		return refuse_overlay(builder, source, err);
 	}
 	hold_lowers(builder, &layers, sealed);
 	if (kept_settle(builder, &unit, true, err) < 0) {
