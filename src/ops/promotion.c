@@ -11,6 +11,7 @@
 #define HASH_TOLD 16
 #define SHOWN_MAX 20
 #define MESSAGE_TOLD 300
+#define IGNORED_TOLD 3
 
 void promotion_add_path(struct str *out, const struct value *item)
 {
@@ -83,6 +84,24 @@ static void add_resolved(struct str *out, const struct value *answer)
 	}
 }
 
+void promotion_tell_ignored(struct str *out, const struct value *answer)
+{
+	int64_t count = answer ? value_int_of(answer, "ignored") : 0;
+	const struct value *at = answer ? value_get(answer, "ignored_at") : NULL;
+
+	if (count <= 0 || !at)
+		return;
+	str_addf(out, "left out %lld change%s that git ignores (", (long long)count,
+		 count == 1 ? "" : "s");
+	for (size_t i = 0; i < at->many.count && i < IGNORED_TOLD; i++) {
+		str_add(out, i > 0 ? ", " : "");
+		promotion_add_path(out, at->many.items[i]);
+	}
+	str_addf(out, "%s): aisbx promote %s --ignored applies %s\n",
+		 at->many.count > IGNORED_TOLD ? ", ..." : "", value_get_text(answer, "sandbox"),
+		 count == 1 ? "it" : "them");
+}
+
 void promotion_tell(struct str *out, const struct value *answer)
 {
 	size_t applied = count_of(answer, "applied"), merged = count_of(answer, "merged");
@@ -108,6 +127,7 @@ void promotion_tell(struct str *out, const struct value *answer)
 	add_paths(out, answer, "merged", "merged ");
 	add_paths(out, answer, "skipped", "left as the host has it: ");
 	add_resolved(out, answer);
+	promotion_tell_ignored(out, answer);
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
 }

@@ -9,6 +9,9 @@
 /* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back. */
 void promotion_tell(struct str *out, const struct value *answer);
 
+/* What was left in the sandbox because git ignores it, in one line; nothing without any, or without ANSWER. */
+void promotion_tell_ignored(struct str *out, const struct value *answer);
+
 /* What a program asks for, on one line without its end: a promotion, a way through stages, a commit. */
 void promotion_tell_ask(struct str *out, const struct value *ask);
 

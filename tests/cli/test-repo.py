@@ -40,7 +40,7 @@ def begin(home, change, setup=lambda: None):
     home.call("create", "fix")
     home.call("exec", "fix", "--", "sh", "-c", change)
     home.call("stop", "fix")
-    return home.call("promote", "fix")
+    return home.call("promote", "fix", "--ignored")
 
 
 def test_commit(home):

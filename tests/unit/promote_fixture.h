@@ -3,6 +3,7 @@
 #ifndef TESTS_PROMOTE_FIXTURE_H
 #define TESTS_PROMOTE_FIXTURE_H
 
+#include "workspace/promote/promotions.h"
 #include "tests/unit/promote_files.h"
 
 static inline void bench_view(struct bench *bench, struct view_stack *ret_stack)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promotion from layers made by hand: applied, listed, undone; selection, renames, kinds of objects. */
+#include "workspace/promote/promotions.h"
 #include "tests/unit/killed.h"
 #include "tests/unit/promote_fixture.h"
 

@@ -3,6 +3,7 @@
 #include "tests/unit/promote_fixture.h"
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include <sys/wait.h>
 

@@ -4,6 +4,7 @@
 #include "tests/unit/promote_fixture.h"
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 static void test_trim(void)
 {

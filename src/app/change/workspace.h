@@ -100,13 +100,15 @@ struct engine_promote {
 	const char *artifact, *to; /* both or none */
 	const char *snapshot;	   /* NULL: the present, or that of the name */
 	const char *digest; /* the bundle that was looked at: anything else is refused; NULL */
+	const char *rules;  /* the host's directory whose git ignores; NULL: the workspace */
+	bool ignored;	    /* also what git ignores; that is left out unless PATHS are given */
 	bool swap, dry_run, into_sandbox, approx_base;
 	enum quiet_how how;
 };
 
 /*
- * {promotion_id, bundle, sandbox, target, dry_run, applied, merged, skipped, conflicts: [event], consent: [{path,
- * why, flag}], undo}. On ERROR_CONSENT and ERROR_CONFLICT the answer is set too and the host is as it was.
+ * {promotion_id, bundle, sandbox, target, dry_run, applied, merged, skipped, ignored, ignored_at, conflicts:
+ * [event], consent: [{path, why, flag}], undo}. On ERROR_CONSENT and ERROR_CONFLICT the answer is set too and the host is as it was.
  */
 int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
 		   struct error *err);

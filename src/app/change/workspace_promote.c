@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
+#include "app/git/git_ignored.h"
 #include "app/git/git_named.h"
 #include "app/run/git_sandbox.h"
 #include "app/record/record.h"
@@ -10,6 +11,7 @@
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +72,8 @@ struct value *workspace_promotion_value(const struct promotion *promotion,
 	value_add(answer, "applied", workspace_paths(&promotion->applied));
 	value_add(answer, "merged", workspace_paths(&promotion->merged));
 	value_add(answer, "skipped", workspace_paths(&promotion->skipped));
+	value_add(answer, "ignored", value_new_int((int64_t)promotion->ignored));
+	value_add(answer, "ignored_at", workspace_paths(&promotion->ignored_at));
 	conflicts = value_add(answer, "conflicts", value_new_list());
 	for (size_t i = 0; i < promotion->conflict_count; i++) {
 		const struct conflict *conflict = &promotion->conflicts[i];
@@ -93,6 +97,8 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 		.agreed = promote->agreed,
 		.target = promote->target,
 		.run_git = git_sandbox_run,
+		.find_ignored = promote->ignored ? NULL : git_ignored,
+		.rules = promote->rules,
 		.swap = promote->swap,
 		.artifact = promote->artifact,
 		.to = promote->to,

@@ -169,6 +169,7 @@ static int spawn(const struct git *git, const struct git_call *call, const int s
 		 int *ret_status, struct error *err)
 {
 	owned(strv_done) struct strv argv = STRV_INIT, env = STRV_INIT;
+	int limit_ms = call->limit_ms ? call->limit_ms : LIMIT_MS;
 	bool is_late = false;
 	pid_t pid;
 
@@ -180,7 +181,7 @@ static int spawn(const struct git *git, const struct git_call *call, const int s
 	if (pid < 0)
 		return error_errno(err, ERROR_HOST, "git");
 	/* A repository can make git wait for ever, and a disk for long. */
-	if (!process_wait_end(pid, process_began(pid), LIMIT_MS)) {
+	if (!process_wait_end(pid, process_began(pid), limit_ms)) {
 		(void)kill(pid, SIGKILL);
 		is_late = true;
 	}
@@ -189,7 +190,7 @@ static int spawn(const struct git *git, const struct git_call *call, const int s
 			return error_errno(err, ERROR_HOST, "git");
 	return is_late ? error_set(err, ERROR_HOST,
 				   "git %s did not end within %d s and was stopped", call->words[0],
-				   LIMIT_MS / 1000)
+				   limit_ms / 1000)
 		       : 0;
 }
 

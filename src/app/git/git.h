@@ -44,9 +44,10 @@ struct git_call {
 	size_t input_len;
 	int input_fd;	 /* instead of INPUT when above 0: the file's own descriptor */
 	bool may_say_no; /* exit 1 is an answer: *ret_output is empty then */
+	int limit_ms;	 /* 0: a minute */
 };
 
-/* Runs it, for a minute at most; its output without newlines at the end. */
+/* Runs it within its time; its output without newlines at the end. */
 int git_run(const struct git *git, const struct git_call *call, struct str *ret_output,
 	    struct error *err);
 

@@ -7,6 +7,7 @@
 #include "app/sandbox/sandbox.h"
 #include "host/host.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 static void add(struct value *answer, const char *kind, const char *path, const char *detail)
 {

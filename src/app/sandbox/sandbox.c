@@ -17,6 +17,7 @@
 #include "workspace/disk/fields.h"
 #include "workspace/store/moments.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -11,6 +11,7 @@
 #include "app/change/workspace_parts.h"
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 #include "workspace/disk/target.h"
 
 #include <string.h>

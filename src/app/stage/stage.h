@@ -23,6 +23,7 @@ struct engine_stage {
 	const char *to;			/* the last stage to enter; NULL: all */
 	const struct strv *allow_paths; /* as for promote; may be NULL */
 	const struct strv *agreed; /* instead of those: "WHY PATH" as for promote; may be NULL */
+	bool ignored;		   /* also what git ignores, as for promote */
 	const char *bundle; /* the one that was looked at: another is ERROR_CONFLICT; NULL: any */
 	const struct value *stages; /* those that were looked at; the same */
 	const char *const *environ;
@@ -33,7 +34,7 @@ struct engine_stage {
 
 /*
  * {bundle, sandbox, snapshot, pipeline, made, outcome, stages: [{name, target, state, promotion_id, undo, reason,
- * changed, approved}], gates: [{stage, when, expr, holds, evidence}]}. outcome is live, or rolled-back when a check
+ * ignored, changed, approved}], gates: [{stage, when, expr, holds, evidence}]}. outcome is live, or rolled-back when a check
  * after a stage failed. On ERROR_CONSENT, ERROR_DENIED and ERROR_CONFLICT the answer is set too: refused.
  */
 int engine_stage_run(const struct engine_stage *stage, struct value **ret_answer,

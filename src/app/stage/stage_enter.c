@@ -10,6 +10,7 @@
 #include "app/change/workspace.h"
 #include "decide/gate/gate.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -194,6 +195,8 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 		.strategy = is_own ? stage->strategy : NULL,
 		.allow_paths = run->wish->allow_paths,
 		.agreed = run->wish->agreed,
+		.rules = run->place->record.workspace,
+		.ignored = run->wish->ignored,
 		.swap = stage->swap,
 		.digest = dry_run ? NULL : entry->digest,
 		.dry_run = dry_run,
@@ -238,6 +241,7 @@ static int look_ahead(struct stage_run *run, const struct pipeline_stage *stage,
 	    promote(run, stage, entry, true, &answer, err) < 0)
 		return -1;
 	*ret_has_work = wants_something(answer);
+	entry->ignored = (uint64_t)value_int_of(answer, "ignored");
 	digest = value_get_text(answer, "bundle");
 	free(entry->digest);
 	entry->digest = digest ? xstrdup(digest) : NULL;

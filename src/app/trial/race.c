@@ -349,7 +349,8 @@ static int promote(const struct race_run *run, size_t winner, struct value *answ
 		   struct error *err)
 {
 	const struct engine_promote wish = { .sandbox = run->racers[winner].names.sandbox,
-					     .strategy = run->race->promote };
+					     .strategy = run->race->promote,
+					     .ignored = run->race->ignored };
 	struct value *promotion = NULL;
 	int status = engine_promote(&wish, &promotion, err);
 

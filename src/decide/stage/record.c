@@ -93,6 +93,7 @@ struct value *stage_record_write(const struct stage_record *record)
 		value_add(row, "digest", value_new_text(entry->digest));
 		value_add(row, "clone", value_new_text(entry->clone));
 		value_add(row, "reason", value_new_text(entry->reason));
+		value_add(row, "ignored", value_new_int((int64_t)entry->ignored));
 		value_add(row, "changed_ms", value_new_int((int64_t)entry->changed_ms));
 	}
 	value_add(map, "stages", list);
@@ -106,11 +107,11 @@ static char *copy_text(const struct value *map, const char *key)
 	return text ? xstrdup(text) : NULL;
 }
 
-static uint64_t read_ms(const struct value *map, const char *key)
+static uint64_t read_number(const struct value *map, const char *key)
 {
-	int64_t ms = 0;
+	int64_t number = 0;
 
-	return value_get_int(map, key, &ms) && ms > 0 ? (uint64_t)ms : 0;
+	return value_get_int(map, key, &number) && number > 0 ? (uint64_t)number : 0;
 }
 
 static bool read_entry(const struct value *row, struct stage_record *record)
@@ -127,7 +128,8 @@ static bool read_entry(const struct value *row, struct stage_record *record)
 	entry->digest = copy_text(row, "digest");
 	entry->clone = copy_text(row, "clone");
 	entry->reason = copy_text(row, "reason");
-	entry->changed_ms = read_ms(row, "changed_ms");
+	entry->ignored = read_number(row, "ignored");
+	entry->changed_ms = read_number(row, "changed_ms");
 	return stage_state_find(state, &entry->state);
 }
 
@@ -148,7 +150,7 @@ int stage_record_read(const char *bytes, size_t len, struct stage_record *record
 		record->snapshot = copy_text(tree, "snapshot");
 		record->workspace = copy_text(tree, "workspace");
 		record->pipeline = copy_text(tree, "pipeline");
-		record->made_ms = read_ms(tree, "made_ms");
+		record->made_ms = read_number(tree, "made_ms");
 	}
 	is_good = bundle && strlen(bundle) == SHA256_HEX_SIZE - 1 && record->sandbox &&
 		  record->sandbox_id && record->snapshot && record->workspace && record->pipeline &&

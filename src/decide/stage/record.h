@@ -14,10 +14,11 @@
 struct stage_entry {
 	char *name, *target; /* target: absolute */
 	enum stage_state state;
-	char *promotion; /* what put it there; NULL: nothing had to be done, or not yet */
-	char *digest;	 /* of what is being, or was, promoted (promote.h); NULL: not yet */
-	char *clone;	 /* the sandbox its checks run in; NULL: none */
-	char *reason;	 /* of a refusal or an undo; NULL: none */
+	char *promotion;  /* what put it there; NULL: nothing had to be done, or not yet */
+	char *digest;	  /* of what is being, or was, promoted (promote.h); NULL: not yet */
+	char *clone;	  /* the sandbox its checks run in; NULL: none */
+	char *reason;	  /* of a refusal or an undo; NULL: none */
+	uint64_t ignored; /* changes of the bundle that git ignores and that were left out */
 	uint64_t changed_ms;
 };
 

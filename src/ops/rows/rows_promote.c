@@ -51,6 +51,9 @@ static const struct op_param promote_params[] = {
 	  .kind = PARAM_SWITCH,
 	  .help = "agree to setuid, setgid and security attributes" },
 	{ .name = "allow-special", .kind = PARAM_SWITCH, .help = "agree to device nodes" },
+	{ .name = "ignored",
+	  .kind = PARAM_SWITCH,
+	  .help = "also what git ignores on the host; a path that is named is taken anyway" },
 	{ .name = "snap", .metavar = "SNAP", .help = "promote that snapshot, not the present" },
 	{ .name = "artifact",
 	  .metavar = "SRC",
@@ -94,7 +97,10 @@ static const struct op_param try_params[] = {
 	{ .name = "no",
 	  .letter = 'n',
 	  .kind = PARAM_SWITCH,
-	  .help = "apply nothing; keep the sandbox and print its name last" },
+	  .help = "apply nothing; keep the sandbox and print its name last, on stderr" },
+	{ .name = "ignored",
+	  .kind = PARAM_SWITCH,
+	  .help = "apply also what git ignores on the host" },
 	{ .name = NULL },
 };
 
@@ -107,8 +113,10 @@ const struct op try_row = {
 	.params = try_params,
 	.help = "As run; afterwards the changes are listed and, on a terminal, you are\n"
 		"asked. Applying is promote, and can be undone. -y applies when the command\n"
-		"succeeded; -n keeps the sandbox and prints its name as the last line, as\n"
-		"does a call without a terminal. The exit code is the command's own; with\n"
+		"succeeded; -n keeps the sandbox and prints its name as the last line of\n"
+		"stderr, as does a call without a terminal: stdout is the command's alone.\n"
+		"What git ignores is left out, and the sandbox kept for it. The exit code is the "
+		"command's own; with\n"
 		"-y, promote's 3 (conflict) or 4 (needs your word) if the command's is 0.\n"
 		"\n"
 		"Examples:\n"
@@ -162,8 +170,9 @@ const struct op promote_row = {
 		"prints them. Journalled: killed or cut from power at any instant, the tree\n"
 		"is old or new, and the next command finishes or reverses it. What host\n"
 		"changed meanwhile is a conflict (exit 3) unless --strategy decides; files\n"
-		"that could make something run need your word (exit 4). Nothing outside the\n"
-		"workspace is ever applied.\n"
+		"that could make something run need your word (exit 4). What git ignores on\n"
+		"the host stays in the sandbox, unless it is named or --ignored is given.\n"
+		"Nothing outside the workspace is ever applied.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx promote fix-1 --dry-run\n"

@@ -132,6 +132,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 		.artifact = op_arg_text(call, "artifact"),
 		.to = op_arg_text(call, "to"),
 		.snapshot = op_arg_text(call, "snap"),
+		.ignored = op_arg_switch(call, "ignored"),
 		.swap = op_arg_switch(call, "swap"),
 		.dry_run = op_arg_switch(call, "dry-run"),
 		.into_sandbox = op_arg_switch(call, "into-sandbox"),

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/units.h"
 #include "app/trial/race.h"
+#include "ops/promotion.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
@@ -127,6 +128,7 @@ static void write_outcome(struct op_call *call)
 			 promotion_id);
 	else
 		str_addf(&call->text, "; apply it with: aisbx promote %s.%s\n", race_id, winner);
+	promotion_tell_ignored(&call->text, value_get(call->answer, "promotion"));
 }
 
 static int show_diff(struct op_call *call, struct error *err)
@@ -181,6 +183,7 @@ int op_race_run(struct op_call *call, struct error *err)
 	struct engine_race race = { .plan = &plan,
 				    .request = &request,
 				    .first = op_arg_switch(call, "first"),
+				    .ignored = op_arg_switch(call, "ignored"),
 				    .progress = call->progress ? show_progress : NULL,
 				    .cookie = call };
 	int status;

@@ -41,12 +41,19 @@ static void tell_bundle(struct str *out, const struct value *answer)
 		const struct value *row = stages->many.items[i];
 		const char *reason = value_get_text(row, "reason");
 		const char *undo = value_get_text(row, "undo");
+		int64_t ignored = value_int_of(row, "ignored");
 
 		if (reason) {
 			str_addf(out, "%s: ", value_get_text(row, "name"));
 			words_add_line(out, reason);
 			str_add_char(out, '\n');
 		}
+		if (ignored > 0)
+			str_addf(out,
+				 "%s: %lld change%s left out because git ignores them (--ignored "
+				 "applies them)\n",
+				 value_get_text(row, "name"), (long long)ignored,
+				 ignored == 1 ? "" : "s");
 		if (undo)
 			str_addf(out, "take %s back with: %s\n", value_get_text(row, "name"), undo);
 	}
@@ -58,6 +65,7 @@ static int run(struct op_call *call, struct error *err)
 				      .file = op_arg_text(call, "file"),
 				      .to = op_arg_text(call, "to"),
 				      .allow_paths = op_arg_list(call, "allow-path"),
+				      .ignored = op_arg_switch(call, "ignored"),
 				      .environ = call->environ,
 				      .progress = call->progress ? show_progress : NULL,
 				      .cookie = call };

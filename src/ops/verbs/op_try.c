@@ -95,8 +95,10 @@ static enum verdict decide(struct attempt *attempt, struct error *err)
 /* Promotes; asks once more for what needs a person's word, where a person is there. */
 static int apply(struct attempt *attempt, struct error *err)
 {
-	struct engine_promote promote = { .sandbox = attempt->name, .how = QUIET_KILL };
 	struct op_call *call = attempt->call;
+	struct engine_promote promote = { .sandbox = attempt->name,
+					  .ignored = op_arg_switch(call, "ignored"),
+					  .how = QUIET_KILL };
 	int outcome = engine_promote(&promote, &attempt->promotion, err);
 	int status;
 
@@ -125,7 +127,7 @@ static int forget(struct attempt *attempt, struct error *err)
 	return 0;
 }
 
-/* Its name comes last on stdout, so that scripts can take it from there. */
+/* Its name comes last, so that scripts can take it from there. */
 static void tell_kept(struct attempt *attempt)
 {
 	struct op_call *call = attempt->call;
@@ -151,7 +153,10 @@ static int conclude(struct attempt *attempt, struct error *err)
 		applied = apply(attempt, err);
 	if (applied < 0)
 		return -1;
-	if ((applied > 0 || verdict == VERDICT_FORGET) && forget(attempt, err) < 0)
+	/* What git ignores is still there only. */
+	bool is_done = applied > 0 && value_int_of(attempt->promotion, "ignored") == 0;
+
+	if ((is_done || verdict == VERDICT_FORGET) && forget(attempt, err) < 0)
 		return -1;
 	if (!attempt->changed && attempt->gone)
 		str_add(&call->text, "nothing changed in the workspace\n");

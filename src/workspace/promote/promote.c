@@ -39,6 +39,7 @@ void promotion_done(struct promotion *promotion)
 	strv_done(&promotion->merged);
 	strv_done(&promotion->skipped);
 	strv_done(&promotion->siblings);
+	strv_done(&promotion->ignored_at);
 	conflicts_done(promotion);
 	for (size_t i = 0; i < promotion->consent_count; i++) {
 		free(promotion->consents[i].path);

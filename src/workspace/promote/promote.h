@@ -56,6 +56,13 @@ struct consent {
 	const char *flag; /* what permits it: "--allow-path" */
 };
 
+/*
+ * Sets ret_ignored[i] where the host's version control leaves PATHS[i] alone. Paths are relative to ROOT; one
+ * that is or was a directory ends in a slash.
+ */
+typedef int promote_ignored_finder(const char *root, const struct strv *paths, bool *ret_ignored,
+				   struct error *err);
+
 struct promote_request {
 	struct strv
 		paths; /* selection: as `diff --name-status` prints them, or globs; empty: all in the workspace */
@@ -67,6 +74,9 @@ struct promote_request {
 	git_probe_runner *run_git; /* for what git's data come to name; NULL: all of it asks */
 	const struct strv *
 		named; /* paths, relative to the workspace, that the host's git configuration names; NULL */
+	promote_ignored_finder *
+		find_ignored; /* what it finds is left out, unless PATHS are given; NULL: nothing is */
+	const char *rules; /* the host's directory whose rules that goes by; NULL: the workspace */
 	enum promote_strategy strategy;
 	const char *target; /* another root than the workspace, or NULL */
 	bool swap;	    /* exchange the target directory itself */
@@ -83,6 +93,8 @@ struct promote_request {
 	const char *sandbox_name, *owner;
 };
 
+#define IGNORED_AT_MAX 100
+
 struct promotion {
 	char id[LAYER_ID_SIZE];		      /* "" when nothing was applied */
 	char digest[SHA256_HEX_SIZE];	      /* of the bundle */
@@ -93,7 +105,10 @@ struct promotion {
 	size_t conflict_count;
 	struct consent *consents; /* unanswered */
 	size_t consent_count;
-	bool is_git; /* something of it lies in a git directory */
+	size_t ignored; /* changes left in the sandbox because the host's version control ignores them */
+	struct strv
+		ignored_at; /* the topmost of these, IGNORED_AT_MAX at most; relative to the target */
+	bool is_git;	    /* something of it lies in a git directory */
 };
 
 void promotion_done(struct promotion *promotion);
@@ -105,44 +120,5 @@ void promotion_done(struct promotion *promotion);
 int promote_run(struct sandbox *sandbox, struct view_stack *stack,
 		const struct promote_request *request, struct promotion *ret_promotion,
 		struct error *err);
-
-/* One line of the list of promotions. */
-#define PROMOTION_UNREADABLE "unreadable"
-
-struct promotion_record {
-	char id[LAYER_ID_SIZE];
-	char *sandbox, *target, *owner;
-	char digest[SHA256_HEX_SIZE];
-	uint64_t made_ms, undone_ms;
-	uint64_t files;
-	/* "live", "undone", "pending", "stuck", "kept" (too old to be undone), or PROMOTION_UNREADABLE and nothing else */
-	const char *state;
-	char *note; /* of one that is unfinished: why; or NULL */
-	struct strv paths;
-};
-
-/* Newest first. Recovers interrupted ones first. TARGET: only those of that directory; NULL: all. */
-int promotion_list(const struct store *store, const char *target,
-		   struct promotion_record **ret_items, size_t *ret_count, struct error *err);
-void promotion_records_free(struct promotion_record *items, size_t count);
-
-/*
- * Takes promotion ID back, by the beginning of its name; NULL: the newest in force whose target the directory HERE lies
- * in. *ret_id is the whole name.
- */
-int promotion_undo(const struct store *store, const char *id, const char *here,
-		   char ret_id[static LAYER_ID_SIZE], struct strv *ret_paths, struct error *err);
-
-/*
- * Finishes or reverses what was cut short; cheap when there is nothing. At the start of any command. What stays unfinished
- * (its target is away, or a disk refuses) is noted and tried again by the next one. -1 only when the list cannot be read.
- */
-int promotion_recover(const struct store *store, struct strv *ret_notes, struct error *err);
-
-/* Keeps the last 20 of a target, and 5 GiB; the others can no longer be undone. */
-void promotion_trim(const struct store *store, struct strv *removed);
-
-/* Keeps only the last COUNT of TARGET. */
-void promotion_keep(const struct store *store, const char *target, size_t count);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transaction of a promotion, with the record that finds it again. */
+#include "workspace/promote/promotions.h"
 #include "workspace/promote/promote_link.h"
 
 #include "base/clock.h"

@@ -93,6 +93,7 @@ char *promote_path_asked(const struct promote *promote, const char *path);
 /* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
 
+int promote_leave_ignored(struct promote *promote, struct error *err); /* promote_ignored.c */
 /* promote_moved.c: renamed directories, promoted whole or not at all. */
 void promote_find_moved(struct promote *promote);
 void promote_moved_done(struct promote *promote);
@@ -143,9 +144,8 @@ int promote_stage(const struct txn_op *op, struct txn_stage *stage, void *cookie
 		  struct error *err);
 int promote_apply(struct promote *promote, struct error *err);
 
-/* promote.c: conflicts nobody decided are an error. */
+/* promote.c (conflicts nobody decided are an error), promote_artifact.c, promote_into.c */
 int promote_check_open(const struct promote *promote, struct error *err);
-/* promote_artifact.c, promote_into.c */
 int promote_artifact(struct promote *promote, struct error *err);
 int promote_into_sandbox(struct promote *promote, struct error *err);
 #endif

@@ -244,6 +244,8 @@ int promote_list(struct promote *promote, struct error *err)
 			return -1;
 	}
 	promote_find_moved(promote);
+	if (promote_leave_ignored(promote, err) < 0)
+		return -1;
 	for (size_t i = 0; i < promote->delta.count; i++) {
 		const char *path = promote->delta.items[i].path;
 		const char *relative = target_relative(promote->sandbox->workspace, path);

@@ -2,6 +2,7 @@
 /* The list of promotions, newest first. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include "base/own.h"
 #include "workspace/base/origin_record.h"

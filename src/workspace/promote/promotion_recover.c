@@ -2,6 +2,7 @@
 /* Promotions that were cut short: finished or reversed as soon as their target can be worked on. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include "base/clean_path.h"
 #include "base/clock.h"

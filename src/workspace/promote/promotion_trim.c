@@ -2,6 +2,7 @@
 /* Old promotions: what they replaced is no longer kept. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include "base/clock.h"
 #include "base/dir.h"

@@ -2,6 +2,7 @@
 /* Promotions taken back. */
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
+#include "workspace/promote/promotions.h"
 
 #include "base/clean_path.h"
 #include "base/clock.h"
