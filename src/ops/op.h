@@ -92,6 +92,7 @@ struct op_call {
 	struct str text;  /* words for people; used instead of a table when not empty */
 	struct str notes; /* for stderr */
 	bool is_patch;	  /* text is a unified diff: coloured as one */
+	bool is_aside;	  /* text goes to stderr: stdout is the user's command's */
 	bool is_raw; /* text goes out as it is, also to a terminal: the caller asked for that */
 	int exit_status;
 	bool is_unused; /* the process that performed it is as fit for another call as before */

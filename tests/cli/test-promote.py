@@ -883,29 +883,32 @@ def test_undo_unreadable(home):
 def test_try(home):
     home.put("a.txt", "a\n")
     done = home.call("try", "-n", "--", "sh", "-c", "echo said; echo b > a.txt")
-    name = done.stdout.splitlines()[-1]
-    tap.ok(done.returncode == 0 and re.fullmatch(r"try-[0-9a-f]{6}", name) and "M\ta.txt" in done.stdout
-           and home.read("a.txt") == "a\n" and done.stdout.startswith("said\n"), "try -n", done)
+    name = done.stderr.splitlines()[-1]
+    tap.ok(done.returncode == 0 and re.fullmatch(r"try-[0-9a-f]{6}", name) and "M\ta.txt" in done.stderr
+           and home.read("a.txt") == "a\n" and done.stdout == "said\n", "try -n: stdout is the command's", done)
     tap.equal(home.call("exec", name, "--", "cat", "a.txt").stdout, "b\n", "it is kept")
     home.call("rm", name)
     done = home.call("try", "--", "sh", "-c", "echo b > a.txt")
-    tap.ok(home.read("a.txt") == "a\n" and re.search(r"^try-[0-9a-f]{6}\n\Z", done.stdout, re.M), "without a terminal, too", done)
-    home.call("rm", done.stdout.splitlines()[-1])
+    tap.ok(home.read("a.txt") == "a\n" and re.search(r"^try-[0-9a-f]{6}\n\Z", done.stderr, re.M), "without a terminal, too", done)
+    home.call("rm", done.stderr.splitlines()[-1])
     done = home.call("try", "-y", "--", "sh", "-c", "echo b > a.txt; rm -f nothing")
-    tap.ok(done.returncode == 0 and home.read("a.txt") == "b\n" and "aisbx undo" in done.stdout and home.rows("ls") == [],
+    tap.ok(done.returncode == 0 and home.read("a.txt") == "b\n" and "aisbx undo" in done.stderr and not done.stdout and home.rows("ls") == [],
            "try -y applies and cleans up", done)
     done = home.call("try", "-y", "--", "sh", "-c", "echo c > a.txt; exit 6")
     tap.ok(done.returncode == 6 and home.read("a.txt") == "b\n", "a command that failed is not applied", done)
-    home.call("rm", done.stdout.splitlines()[-1])
+    home.call("rm", done.stderr.splitlines()[-1])
     done = home.call("try", "-y", "--", "sh", "-c", "echo c > Makefile")
     tap.ok(done.returncode == 4 and not os.path.exists(home.work + "/Makefile"), "try -y of a trigger is 4", done)
-    home.call("rm", done.stdout.splitlines()[-1])
+    home.call("rm", done.stderr.splitlines()[-1])
     done = home.call("try", "-y", "--", "true")
-    tap.ok(done.returncode == 0 and "nothing changed" in done.stdout and home.rows("ls") == [], "nothing changed", done)
+    tap.ok(done.returncode == 0 and "nothing changed" in done.stderr and home.rows("ls") == [], "nothing changed", done)
     done = home.call("try", "-y", "--json", "--", "sh", "-c", "echo d > a.txt; echo out")
     found = json.loads(done.stdout or "{}")
     tap.ok(found.get("stdout") == "out\n" and found["promotion"]["applied"] == ["a.txt"] and found["kept"] is None,
            "try --json: the run and the promotion", found)
+    done = home.call("try", "-n", "--json", "--", "sh", "-c", "echo e > a.txt")
+    kept = json.loads(done.stdout or "{}").get("kept")
+    tap.ok([row["name"] for row in home.rows("ls")] == [kept], "try -n --json names what it kept", done)
     tap.equal(home.call("try", "--", "no-such-program").returncode, 127, "not found is 127")
     for row in home.rows("ls"):
         home.call("rm", row["name"])

@@ -59,13 +59,19 @@ int showing_show(struct showing *showing, struct error *err)
 	owned(str_done) struct str out = STR_INIT;
 	owned(str_done) struct str notes = STR_INIT;
 	const struct op_call *call = &showing->call;
-	struct render_style style = showing_style(call->stdout_tty, call->environ);
+	bool is_aside = call->is_aside && !call->json;
+	struct render_style style =
+		showing_style(is_aside ? call->stderr_tty : call->stdout_tty, call->environ);
 
 	render_answer(call, &style, &out);
 	if (!call->json)
 		render_notes(call, &notes);
 	if (notes.len > 0)
 		(void)fd_write_all(STDERR_FILENO, notes.data, notes.len);
+	if (is_aside) {
+		(void)fd_write_all(STDERR_FILENO, out.data, out.len);
+		return 0;
+	}
 	return write_out(showing, &out, err);
 }
 

@@ -218,6 +218,7 @@ int op_try_run(struct op_call *call, struct error *err)
 	struct attempt attempt = { .call = call };
 	int status;
 
+	call->is_aside = true;
 	request_init(&request);
 	if (op_arg_switch(call, "yes") && op_arg_switch(call, "no"))
 		return error_set(err, ERROR_USAGE, "-y and -n contradict");
