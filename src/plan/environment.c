@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment inside: an allow-list of the caller's variables, our own marks, and what was named one by one. */
 #include "base/own.h"
+#include "base/url.h"
 #include "plan/parts.h"
+#include "plan/variables.h"
 #include "spec/mask.h"
 
 #include <stdlib.h>
@@ -32,8 +34,23 @@ static void put_value(struct strv *env, const char *name, const char *value)
 	settings_add_env(env, pair);
 }
 
-/* NAME=a:b:c with the parts that are visible inside; nothing when none is. */
-static void put_visible(struct spec *spec, const char *pair, size_t name_len)
+/* A variable of the caller's: "NAME=VALUE", and how long the name is. */
+struct pair {
+	const char *text;
+	size_t name_len;
+};
+
+static int compare_names(const void *key, const void *row)
+{
+	const struct pair *pair = key;
+	const struct plan_variable *variable = row;
+	int order = strncmp(pair->text, variable->name, pair->name_len);
+
+	return order || !variable->name[pair->name_len] ? order : -1;
+}
+
+/* NAME=a:b:c with the parts that are visible inside; false when none is. */
+static bool put_visible(struct spec *spec, const char *pair, size_t name_len)
 {
 	owned(str_done) struct str out = STR_INIT;
 	const char *at = pair + name_len + 1;
@@ -51,6 +68,57 @@ static void put_visible(struct spec *spec, const char *pair, size_t name_len)
 	}
 	if (out.len > name_len)
 		settings_add_env(&spec->env, str_cstr(&out));
+	return out.len > name_len;
+}
+
+/* Words of a package client: what they say about a user stays outside. False when that cannot be told from the rest. */
+static bool put_words(struct spec *spec, const struct pair *pair, struct strv *stripped)
+{
+	const char *value = pair->text + pair->name_len + 1;
+	owned(free_ptr) char *bare = url_list_without_users(value);
+	owned(free_ptr) char *name = xstrndup(pair->text, pair->name_len);
+
+	if (!bare)
+		return false;
+	if (strcmp(bare, value) != 0)
+		strv_add(stripped, name);
+	put_value(&spec->env, name, bare);
+	return true;
+}
+
+static void note_names(struct spec *spec, const struct strv *names, const char *why)
+{
+	owned(str_done) struct str list = STR_INIT;
+
+	for (size_t i = 0; i < names->count; i++)
+		str_addf(&list, "%s%s", i ? ", " : "", names->items[i]);
+	if (names->count > 0)
+		strv_addf(&spec->notes, "%s %s", str_cstr(&list), why);
+}
+
+/* Configuration of package clients, without tokens: another registry than the host's would be a silent exchange of packages. */
+static void put_clients(const struct planning *planning)
+{
+	owned(strv_done) struct strv stripped = STRV_INIT, dropped = STRV_INIT;
+	struct spec *spec = planning->spec;
+
+	for (const char *const *at = planning->request->environ; at && *at; at++) {
+		const struct pair pair = { *at, (size_t)(strchrnul(*at, '=') - *at) };
+		const struct plan_variable *row =
+			bsearch(&pair, plan_variables, plan_variables_count,
+				sizeof(plan_variables[0]), compare_names);
+
+		if (!row || !pair.text[pair.name_len] || !pair.text[pair.name_len + 1])
+			continue;
+		if (row->is_file ? !put_visible(spec, pair.text, pair.name_len)
+				 : !put_words(spec, &pair, &stripped))
+			strv_add(&dropped, row->name);
+	}
+	note_names(spec, &stripped, "came along without user and password");
+	note_names(
+		spec, &dropped,
+		"left out: not a plain URL, or a file that is hidden inside (--pass-env passes a "
+		"variable as it is)");
 }
 
 static void put_kept(const struct planning *planning)
@@ -66,7 +134,7 @@ static void put_kept(const struct planning *planning)
 		if (is_listed(kept, pair, len) || str_starts(pair, "LC_"))
 			settings_add_env(&spec->env, pair);
 		else if (is_listed(places, pair, len))
-			put_visible(spec, pair, len);
+			(void)put_visible(spec, pair, len);
 	}
 }
 
@@ -97,6 +165,7 @@ void plan_environment(const struct planning *planning)
 	struct strv *env = &planning->spec->env;
 
 	put_kept(planning);
+	put_clients(planning);
 	if (!has_path(env))
 		settings_add_env(env, "PATH=" SETTINGS_PATH_DEFAULT);
 	/* The resolved home: a link to it from a directory that is empty inside would lead nowhere. */
@@ -122,6 +191,8 @@ void plan_command_environment(const struct spec *spec, const struct settings *se
 	};
 
 	shadow.env = (struct strv)STRV_INIT;
+	shadow.notes = (struct strv)STRV_INIT;
 	plan_environment(&planning);
+	strv_done(&shadow.notes);
 	*ret_env = shadow.env;
 }

@@ -107,6 +107,25 @@ def test_forms(home):
     tap.ok(".npmrc" in shown(home, "npm")["hosts"][0]["how"], "how it is known", shown(home, "npm"))
 
 
+def test_tokens(home):
+    """Registries come along as variables, tokens of no configuration do."""
+    presets, inside = "@pypi,@npm,@crates,@go,@maven", {"PIP_EXTRA_INDEX_URL": f"https://u:{TOKEN}@b.example/x", "NPM_CONFIG__AUTH": TOKEN,
+                                                        "UV_INDEX_URL": f"https://x.example/?t={TOKEN}", "CARGO_REGISTRY_TOKEN": TOKEN}
+    script = ('env; for f in .npmrc .config/pip/pip.conf .cargo/config.toml .config/go/env .m2/settings.xml; do '
+              'cat "$HOME/$f" "/proc/1/root$HOME/$f"; done 2>/dev/null; cat /proc/*/environ | tr "\\0" "\\n"; cat /run/aisbx/*')
+    done = home.call("run", "--json", "--allow", presets, "--", "sh", "-c", script, **BARE, **inside)
+    result = json.loads(done.stdout)
+    tap.ok(TOKEN not in done.stdout + done.stderr and "AISBX=1" in result["stdout"], "no token inside, nor in the result", result)
+    for pair in ("PIP_INDEX_URL=http://good.example:8800/simple", "PIP_EXTRA_INDEX_URL=https://b.example/x",
+                 "NPM_CONFIG_REGISTRY=https://n.example/", "GOPROXY=https://g.example,https://h.example|direct"):
+        tap.ok(pair in result["stdout"].splitlines(), f"inside: {pair}", result["stdout"][:1000])
+    tap.ok("PIP_INDEX_URL" in str(result["notes"]) and "UV_INDEX_URL" in str(result["notes"]), "that is said", result["notes"])
+    done = home.call("run", "--pass-env", "PIP_EXTRA_INDEX_URL", "--", "env", **BARE, **inside)
+    tap.ok(TOKEN in done.stdout, "(passed as it is, the token would be seen)")
+    done = home.call("run", "--allow", "@npm", "--env", "NPM_CONFIG_REGISTRY=mine", "--", "sh", "-c", "echo $NPM_CONFIG_REGISTRY", **BARE)
+    tap.equal(done.stdout, "mine\n", "what the user says for inside comes first")
+
+
 def test_own(home):
     write(home.path + "/.config/aisbx/presets", "# mine\ncompany pkgs.example,files.example:8443\nnpm more.example\n")
     tap.equal(rules(home, "@company"), ["files.example:8443", "pkgs.example:443", "pkgs.example:80"], "a preset of the user's own")
@@ -254,7 +273,7 @@ def main():
         server = http.server.ThreadingHTTPServer((GOOD, 8800), Index)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         if home.can_run(tap, "presets"):
-            for test in (test_reach, test_forms, test_own, test_nothing, test_workspace, test_hostile, test_ask, test_refresh, test_verbs):
+            for test in (test_reach, test_forms, test_tokens, test_own, test_nothing, test_workspace, test_hostile, test_ask, test_refresh, test_verbs):
                 tap.attempt(test, home)
     return tap.done()
 

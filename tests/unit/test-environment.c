@@ -49,6 +49,51 @@ static void test_kept(void)
 	fixture_close(&f);
 }
 
+/* Configuration of package clients comes along, their tokens do not. */
+static void test_clients(void)
+{
+	static const char *const environment[] = {
+		"PIP_INDEX_URL=https://user:CANARY@pip.example/simple",
+		"PIP_EXTRA_INDEX_URL=https://a.example https://CANARY@b.example/x",
+		"NPM_CONFIG_REGISTRY=http://npm.example:4873/",
+		"NPM_CONFIG__AUTH=CANARY",
+		"npm_config_//npm.example/:_authToken=CANARY",
+		"GOPROXY=https://u:CANARY@go.example,direct",
+		"GOFLAGS=-mod=mod",
+		"UV_INDEX_URL=https://u:CAN/ARY@uv.example/",
+		"UV_INDEX=https://uv.example/?token=CANARY",
+		"GOSUMDB=CANARY@sum.example",
+		"SSL_CERT_FILE=/etc/ssl/certs/all.pem",
+		"REQUESTS_CA_BUNDLE=/home/u/secret/ca.pem",
+		"PIP_PROXY=http://u:CANARY@proxy.example",
+		"PIP_INDEX=CANARY",
+		"CARGO_REGISTRY_TOKEN=CANARY",
+		NULL,
+	};
+	struct fixture f;
+
+	fixture_open(&f);
+	f.request.environ = environment;
+	fixture_must_plan(&f);
+	tap_is_str(fixture_env(&f, "PIP_INDEX_URL"), "https://pip.example/simple", "without user");
+	tap_is_str(fixture_env(&f, "PIP_EXTRA_INDEX_URL"), "https://a.example https://b.example/x",
+		   "each of a list");
+	tap_is_str(fixture_env(&f, "NPM_CONFIG_REGISTRY"), "http://npm.example:4873/", "as it is");
+	tap_is_str(fixture_env(&f, "GOPROXY"), "https://go.example,direct", "words stay");
+	tap_is_str(fixture_env(&f, "GOFLAGS"), "-mod=mod", "flags");
+	tap_is_str(fixture_env(&f, "SSL_CERT_FILE"), "/etc/ssl/certs/all.pem", "a file");
+	tap_is_str(fixture_env(&f, "REQUESTS_CA_BUNDLE"), NULL, "not one that is hidden");
+	for (size_t i = 0; i < f.spec.env.count; i++)
+		tap_ok(!strstr(f.spec.env.items[i], "CAN") && !strstr(f.spec.env.items[i], "ARY"),
+		       "no token in %s", f.spec.env.items[i]);
+	tap_is_int((long long)f.spec.notes.count, 2, "what was changed and what was left out");
+	tap_ok(f.spec.notes.count == 2 && strstr(f.spec.notes.items[0], "PIP_INDEX_URL") &&
+		       strstr(f.spec.notes.items[1], "UV_INDEX") &&
+		       !strstr(f.spec.notes.items[1], "CAN"),
+	       "is said by name");
+	fixture_close(&f);
+}
+
 static void test_gone(void)
 {
 	static const char *const gone[] = { "AWS_SECRET_ACCESS_KEY",
@@ -95,6 +140,7 @@ static void test_named(void)
 int main(void)
 {
 	test_kept();
+	test_clients();
 	test_gone();
 	test_named();
 	return tap_done();

@@ -14,7 +14,7 @@
 
 static const char *const forms[] = { "env",	    "ini",   "toml",   "xml", "deb",
 				     "deb822",	    "lines", "quoted", "jar", "index-name",
-				     "index-files", "ask",   "look" };
+				     "index-files", "ask",   "look",   "set" };
 
 static bool is_form(const char *word)
 {

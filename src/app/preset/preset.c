@@ -37,6 +37,7 @@ void preset_done(struct preset *preset)
 	}
 	free(preset->hosts);
 	free(preset->name);
+	strv_done(&preset->env);
 	strv_done(&preset->notes);
 	memset(preset, 0, sizeof(*preset));
 }
@@ -154,6 +155,24 @@ static bool read_member(const struct search *search, const char *path, struct st
 	       wasm_unpack_text(fd, member, PRESET_FILE_BYTES, ret_text, &ignored) == 0;
 }
 
+/* The file is hidden inside, where the client would take another registry without a word: a variable says the same. */
+static void set_variable(const struct search *search, const struct strv *values)
+{
+	owned(str_done) struct str joined = STR_INIT;
+
+	for (size_t i = 0; i < values->count; i++)
+		str_addf(&joined, "%s%s", i ? " " : "", values->items[i]);
+	owned(free_ptr) char *bare = url_list_without_users(str_cstr(&joined));
+
+	for (size_t i = 0; i < preset_rows_count && bare; i++) {
+		const struct preset_row *row = &preset_rows[i];
+
+		if (row->form == PRESET_SET && strcmp(row->preset, search->row->preset) == 0 &&
+		    strcmp(row->slot, search->row->slot) == 0)
+			strv_addf(&search->preset->env, "%s=%s", row->place, bare);
+	}
+}
+
 static bool read_path(const struct search *search, const char *path)
 {
 	const struct preset_row *row = search->row;
@@ -165,7 +184,11 @@ static bool read_path(const struct search *search, const char *path)
 				    : !preset_read(path, &text, &search->preset->notes))
 		return false;
 	preset_text_read(row->form, str_cstr(&text), text.len, keys, &values);
-	return take_values(search, &values, path);
+	if (!take_values(search, &values, path))
+		return false;
+	if (row->form == PRESET_INI)
+		set_variable(search, &values);
+	return true;
 }
 
 /* Cargo keeps each index in a directory HOST-HASH. NULL when PATH is none. */
@@ -225,7 +248,7 @@ static bool read_row(const struct search *search)
 {
 	enum preset_form form = search->row->form;
 
-	if (form == PRESET_LOOK)
+	if (form == PRESET_LOOK || form == PRESET_SET)
 		return false;
 	if (form == PRESET_ENV)
 		return read_env(search);
@@ -361,13 +384,14 @@ int preset_find(const struct preset_place *place, const struct preset_ask *ask, 
 }
 
 static int expand_one(const struct preset_place *place, const struct preset_ask *ask,
-		      const char *name, struct strv *rules, struct strv *notes, struct error *err)
+		      const char *name, const struct preset_use *use, struct error *err)
 {
 	owned(preset_done) struct preset preset = { 0 };
 
 	if (preset_find(place, ask, name, &preset, err) < 0)
 		return -1;
-	strv_copy(notes, &preset.notes);
+	strv_copy(use->notes, &preset.notes);
+	strv_copy(use->env, &preset.env);
 	if (preset.count == 0)
 		return error_set(
 			err, ERROR_USAGE,
@@ -376,22 +400,22 @@ static int expand_one(const struct preset_place *place, const struct preset_ask 
 			name, preset.notes.count > 0 ? "; " : "",
 			preset.notes.count > 0 ? preset.notes.items[0] : "");
 	for (size_t i = 0; i < preset.count; i++) {
-		if (!strv_has(rules, preset.hosts[i].rule))
-			strv_add(rules, preset.hosts[i].rule);
+		if (!strv_has(use->rules, preset.hosts[i].rule))
+			strv_add(use->rules, preset.hosts[i].rule);
 	}
 	return 0;
 }
 
 int preset_expand(const struct preset_place *place, const struct preset_ask *ask,
-		  struct strv *rules, struct strv *notes, struct error *err)
+		  const struct preset_use *use, struct error *err)
 {
-	owned(strv_done) struct strv given = *rules;
+	owned(strv_done) struct strv given = *use->rules;
 
-	*rules = (struct strv)STRV_INIT;
+	*use->rules = (struct strv)STRV_INIT;
 	for (size_t i = 0; i < given.count; i++) {
 		if (given.items[i][0] != '@')
-			strv_add(rules, given.items[i]);
-		else if (expand_one(place, ask, given.items[i] + 1, rules, notes, err) < 0)
+			strv_add(use->rules, given.items[i]);
+		else if (expand_one(place, ask, given.items[i] + 1, use, err) < 0)
 			return -1;
 	}
 	return 0;

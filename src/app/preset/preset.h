@@ -29,7 +29,13 @@ struct preset {
 	char *name;
 	struct preset_host *hosts;
 	size_t count;
+	struct strv env; /* NAME=VALUE: what files that are hidden inside say, without user info */
 	struct strv notes; /* what was passed over, and why */
+};
+
+/* What a run gets of presets; each is appended to. */
+struct preset_use {
+	struct strv *rules, *env, *notes;
 };
 
 /*
@@ -49,9 +55,9 @@ void preset_done(struct preset *preset);
 /* Every name, sorted. */
 int preset_names(const struct preset_place *place, struct strv *ret_names, struct error *err);
 
-/* RULES with each @NAME replaced by what it means here; notes are appended. Nothing found is an error. */
+/* The rules of USE with each @NAME replaced by what it means here. Nothing found is an error. */
 int preset_expand(const struct preset_place *place, const struct preset_ask *ask,
-		  struct strv *rules, struct strv *notes, struct error *err);
+		  const struct preset_use *use, struct error *err);
 
 /* Looks at the indexes of PRESET once, and keeps what other hosts they name; those are added to it. */
 int preset_refresh(const struct preset_place *place, const struct preset_ask *ask,

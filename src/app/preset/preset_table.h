@@ -20,6 +20,7 @@ enum preset_form {
 	PRESET_INDEX_FILES,
 	PRESET_ASK,
 	PRESET_LOOK,
+	PRESET_SET,
 };
 
 struct preset_row {

@@ -267,6 +267,7 @@ void preset_text_read(enum preset_form form, const char *bytes, size_t len, cons
 		return read_quoted(text, keys, form == PRESET_LOOK, values);
 	case PRESET_ENV:
 	case PRESET_INDEX_NAME:
+	case PRESET_SET:
 		break;
 	}
 }

@@ -129,21 +129,48 @@ bool engine_presets_in(const struct strv *rules)
 	return false;
 }
 
+/* What configuration files say about the registries, unless the user said something else for inside. */
+static void set_registries(const struct strv *env, struct settings *profile, struct strv *notes)
+{
+	owned(str_done) struct str names = STR_INIT;
+
+	for (size_t i = 0; i < env->count; i++) {
+		owned(free_ptr) char *name = xstrndup(env->items[i], strcspn(env->items[i], "="));
+		bool is_said = false;
+
+		for (size_t j = 0; j < profile->env.count; j++)
+			is_said |= str_starts(profile->env.items[j], name) &&
+				   profile->env.items[j][strlen(name)] == '=';
+		if (is_said)
+			continue;
+		strv_add(&profile->env, env->items[i]);
+		str_addf(&names, "%s%s", names.len ? ", " : "", name);
+	}
+	if (names.len > 0)
+		strv_addf(notes, "%s: set inside as your configuration has it, without tokens",
+			  str_cstr(&names));
+}
+
 /* Each @NAME of flags and profile as the hosts it stands for; *ALLOW holds the flags' rules then. */
 static int expand_presets(struct request *request, struct settings *profile,
 			  const struct plan_context *around, struct strv *allow, struct strv *notes,
 			  struct error *err)
 {
+	owned(strv_done) struct strv env = STRV_INIT;
+	const struct preset_use flags = { allow, &env, notes };
+	const struct preset_use rest = { &profile->allow, &env, notes };
+
 	if ((!engine_presets_in(&request->flags.allow) && !engine_presets_in(&profile->allow)) ||
 	    !plan_wants_network(&request->flags, profile))
 		return 0;
 	if (!engine_reads_yaml)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	strv_copy(allow, &request->flags.allow);
-	if (engine_presets_expand(around, request->environ, allow, notes, err) < 0 ||
-	    engine_presets_expand(around, request->environ, &profile->allow, notes, err) < 0)
+	if (engine_presets_expand(around, request->environ, &flags, err) < 0 ||
+	    engine_presets_expand(around, request->environ, &rest, err) < 0)
 		return -1;
 	request->flags.allow = *allow;
+	set_registries(&env, profile, notes);
 	return 0;
 }
 

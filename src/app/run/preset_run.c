@@ -2,7 +2,6 @@
 /* Presets in use, and the sandboxes in which clients and indexes are asked. */
 #include "app/run/preset_run.h"
 
-#include "app/preset/preset.h"
 #include "app/run/engine.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -80,26 +79,28 @@ static bool ask_run(const struct preset_place *place, const char *program, const
 static const struct preset_ask asking = { ask_run };
 
 int engine_presets_expand(const struct plan_context *around, const char *const *env,
-			  struct strv *rules, struct strv *notes, struct error *err)
+			  const struct preset_use *use, struct error *err)
 {
 	const struct preset_place place = { .host = &around->host,
 					    .workspace = around->paths.workspace,
 					    .environ = env ? env : (const char *const *)environ };
 
-	return preset_expand(&place, &asking, rules, notes, err);
+	return preset_expand(&place, &asking, use, err);
 }
 
 int engine_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
 			       struct error *err)
 {
 	owned(plan_context_done) struct plan_context around = { 0 };
+	owned(strv_done) struct strv unused = STRV_INIT;
+	const struct preset_use use = { .rules = rules, .env = &unused, .notes = notes };
 	owned(request_done) struct request request;
 
 	request_init(&request);
 	request.workspace = workspace ? xstrdup(workspace) : NULL;
 	if (plan_context_read(&request, &around, err) < 0)
 		return -1;
-	return engine_presets_expand(&around, NULL, rules, notes, err);
+	return engine_presets_expand(&around, NULL, &use, err);
 }
 
 static void add_preset(struct value *list, const struct preset *preset)

@@ -4,15 +4,19 @@
 #define APP_PRESET_RUN_H
 
 #include "app/prepare/plan_context.h"
+#include "app/preset/preset.h"
 #include "base/error.h"
 #include "base/value.h"
 
 /* Whether some rule is a preset's name. */
 bool engine_presets_in(const struct strv *rules);
 
-/* RULES with each @NAME replaced by the hosts it stands for, for a caller whose variables are ENVIRON (NULL: ours). */
+/*
+ * The rules of USE with each @NAME replaced by the hosts it stands for, for a caller whose variables are ENVIRON (NULL: ours);
+ * what configuration files said about those registries is added as variables.
+ */
 int engine_presets_expand(const struct plan_context *around, const char *const *environ,
-			  struct strv *rules, struct strv *notes, struct error *err);
+			  const struct preset_use *use, struct error *err);
 
 /* The same for a caller that has planned nothing; WORKSPACE as for -C, or NULL. */
 int engine_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
