@@ -17,7 +17,7 @@ static void check(const struct setup_row *row, const struct str *before)
 	struct error err = { 0 };
 
 	str_add_bytes(&text, before->data, before->len);
-	if (setup_put(row, "/usr/bin/aisbx", &text, edits, &err) < 0) {
+	if (setup_put(row, "/usr/bin/aisbx", "", &text, edits, &err) < 0) {
 		if (!err.text[0])
 			abort();
 		return;

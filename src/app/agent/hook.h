@@ -60,6 +60,7 @@ void hook_name(enum hook_agent agent, const char *session, char ret_name[static 
 struct hook_options {
 	const char *profile;	    /* of a new sandbox; NULL: dev */
 	const char *const *environ; /* of the caller; borrowed */
+	bool writes;		    /* --write workspace */
 };
 
 /*
@@ -70,7 +71,8 @@ int hook_sandbox(const struct hook_call *call, const struct hook_options *option
 		 struct error *err);
 
 /* COMMAND as a line for a shell that runs it in SANDBOX. */
-int hook_line(const char *sandbox, const char *command, struct str *ret_line, struct error *err);
+int hook_line(const char *sandbox, const char *command, const struct hook_options *options,
+	      struct str *ret_line, struct error *err);
 
 /* Asks for the promotion of what the session changed, in place of what it asked for before; one line says what came of it. */
 int hook_end(const struct hook_call *call, const struct hook_options *options, struct str *ret_line,

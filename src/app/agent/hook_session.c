@@ -116,7 +116,8 @@ int hook_sandbox(const struct hook_call *call, const struct hook_options *option
 	return mark(marks_fd, call->sandbox, err);
 }
 
-int hook_line(const char *sandbox, const char *command, struct str *ret_line, struct error *err)
+int hook_line(const char *sandbox, const char *command, const struct hook_options *options,
+	      struct str *ret_line, struct error *err)
 {
 	owned(free_ptr) char *program = own_program();
 
@@ -125,7 +126,8 @@ int hook_line(const char *sandbox, const char *command, struct str *ret_line, st
 				 "aisbx is not beside aisbx-full; install it again");
 	shell_quote_add(ret_line, program);
 	/* Agents write for bash; the sandbox has this machine's. */
-	str_addf(ret_line, " exec %s -- %s -c ", sandbox,
+	str_addf(ret_line, " exec %s%s -- %s -c ", sandbox,
+		 options->writes ? " --write workspace" : "",
 		 access("/bin/bash", X_OK) == 0 ? "bash" : "sh");
 	shell_quote_add(ret_line, command);
 	return 0;

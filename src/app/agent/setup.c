@@ -174,7 +174,8 @@ static int put_row(struct work *work, const struct setup_row *row, const char *p
 	is_made = !file->exists || file->is_made;
 	if (is_made && setup_file_is_over(file))
 		str_clear(&file->after);
-	if (setup_put(row, program, &file->after, work->records, err) < 0)
+	if (setup_put(row, program, work->wish->writes ? " --write workspace" : "", &file->after,
+		      work->records, err) < 0)
 		return error_context(err, "%s", path);
 	for (size_t i = first; i < work->records->many.count; i++) {
 		struct value *edit = work->records->many.items[i];

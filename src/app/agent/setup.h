@@ -26,7 +26,7 @@ struct setup_row {
 	const char *project_file;   /* below the project; NULL: the agent reads none */
 	const char *keys; /* JSON: the object or list that gets the entry, with '/' between */
 	const char *name; /* JSON: the entry's key; NULL for one of a list */
-	/* What is written; @ is the program, @@ the same as a word for a shell. */
+	/* What is written; @ is the program, @@ the same as a word for a shell, @+ flags. */
 	const char *text;
 };
 
@@ -40,6 +40,7 @@ struct setup {
 	const char *agent;	 /* NULL: all, to remove */
 	bool parts[SETUP_PARTS]; /* none: what the agent has */
 	bool is_project, is_removal, dry_run;
+	bool writes; /* the hook gets --write workspace */
 };
 
 /* [{file, state: "written", "removed" or "unchanged", diff, notes}], one for each file. */

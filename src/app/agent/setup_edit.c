@@ -22,7 +22,7 @@ static void add_escaped(struct str *out, const char *word)
 	str_add_bytes(out, quoted.data + 1, quoted.len - 2);
 }
 
-static void add_filled(struct str *out, const char *text, const char *program)
+static void add_filled(struct str *out, const char *text, const char *program, const char *flags)
 {
 	owned(str_done) struct str word = STR_INIT;
 
@@ -32,8 +32,11 @@ static void add_filled(struct str *out, const char *text, const char *program)
 			str_add_char(out, *text);
 			continue;
 		}
-		add_escaped(out, text[1] == '@' ? str_cstr(&word) : program);
-		text += text[1] == '@';
+		if (text[1] == '+')
+			str_add(out, flags);
+		else
+			add_escaped(out, text[1] == '@' ? str_cstr(&word) : program);
+		text += text[1] == '@' || text[1] == '+';
 	}
 }
 
@@ -287,12 +290,12 @@ static int put_into_yaml(const struct setup_row *row, const struct str *filled, 
 	return yaml_read(str_cstr(text), text->len, "line", YAML_TEXT, &after, err);
 }
 
-int setup_put(const struct setup_row *row, const char *program, struct str *text,
+int setup_put(const struct setup_row *row, const char *program, const char *flags, struct str *text,
 	      struct value *edits, struct error *err)
 {
 	owned(str_done) struct str filled = STR_INIT;
 
-	add_filled(&filled, row->text, program);
+	add_filled(&filled, row->text, program, flags);
 	switch (row->form) {
 	case SETUP_TOML:
 		return put_into_toml(&filled, text, edits, err);

@@ -6,10 +6,10 @@
 #include "app/agent/setup.h"
 
 /*
- * Puts ROW's entry into TEXT, for PROGRAM, and adds what was done to the list EDITS, in order: {core, full, lead}, and {keys}
+ * Puts ROW's entry into TEXT, for PROGRAM with FLAGS of the hook, and adds what was done to the list EDITS, in order: {core, full, lead}, and {keys}
  * of an object or list that had to be made. An entry that is there already is ERROR_CONFLICT.
  */
-int setup_put(const struct setup_row *row, const char *program, struct str *text,
+int setup_put(const struct setup_row *row, const char *program, const char *flags, struct str *text,
 	      struct value *edits, struct error *err);
 
 /*

@@ -9,7 +9,7 @@
  * has the last word: without a whole answer in time, exit status 2, which blocks the tool.
  */
 #define HOOK(agent)                                                                       \
-	"o=$(timeout -k 1 10 @@ hook " agent                                              \
+	"o=$(timeout -k 1 10 @@ hook " agent "@+"                                         \
 	") && [ -n \\\"$o\\\" ] && printf '%s\\\\n' \\\"$o\\\" || { echo 'aisbx gave no " \
 	"answer, so the tool is refused; see aisbx doctor' >&2; exit 2; }"
 #define BEFORE_TOOLS(agent)                                                              \

@@ -30,6 +30,11 @@ static const struct op_param exec_params[] = {
 	  .letter = 'd',
 	  .kind = PARAM_SWITCH,
 	  .help = "start it in the background and say its id, for poll" },
+	{ .name = "write",
+	  .metavar = "workspace",
+	  .help = "what needs no consent is applied to the host when the command ends, and can be "
+		  "undone",
+	  .choices = "workspace" },
 	{ .name = "time", .metavar = "TIME", .help = "wall clock limit of this command" },
 	{ .name = "cpu-time", .metavar = "TIME", .help = "CPU seconds of this command" },
 	{ .name = "output", .metavar = "SIZE", .help = "kept of each stream in the result" },

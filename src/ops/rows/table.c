@@ -38,6 +38,11 @@ static const struct op_param run_params[] = {
 	{ .name = "keep",
 	  .metavar = "NAME",
 	  .help = "keep the sandbox under this name, for exec, diff and promote" },
+	{ .name = "write",
+	  .metavar = "workspace",
+	  .help = "what needs no consent is applied to the host when the command ends, and can be "
+		  "undone",
+	  .choices = "workspace" },
 	{ .name = "batch",
 	  .metavar = "FILE|-",
 	  .help = "run one request per JSON line, answer with one result per line" },

@@ -4,6 +4,7 @@
 #include "app/sandbox/background.h"
 #include "app/sandbox/sandbox.h"
 #include "ops/rows/rows.h"
+#include "ops/verbs/op_write.h"
 
 #include <string.h>
 
@@ -60,6 +61,24 @@ static int start(struct op_call *call, const struct request *request, struct err
 	return 0;
 }
 
+static int exec_and_write(struct op_call *call, const struct request *request,
+			  const struct engine_run_options *options, struct run_result *result,
+			  struct error *err)
+{
+	const char *name = call->words.items[0];
+	struct write_watch watch;
+	bool waits;
+	int outcome;
+
+	if (write_watch_start(name, &watch, err) < 0)
+		return -1;
+	outcome = engine_exec(name, request, options, result, err);
+	write_watch_stop(&watch);
+	if (op_result(call, result, outcome, err) < 0)
+		return -1;
+	return op_write(call, name, &waits, err);
+}
+
 int op_exec_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
@@ -68,15 +87,21 @@ int op_exec_run(struct op_call *call, struct error *err)
 					      .denied = call->note ? op_denied : NULL,
 					      .denied_cookie = call,
 					      .ret_is_unused = &call->is_unused };
-	int outcome;
+	bool writes;
 
 	run_result_init(&result);
 	request_init(&request);
-	if (check_words(call, err) < 0 || take_settings(call, err) < 0 ||
-	    op_request(call, &request, err) < 0)
+	if (check_words(call, err) < 0 || op_write_wanted(call, &writes, err) < 0 ||
+	    take_settings(call, err) < 0 || op_request(call, &request, err) < 0)
 		return -1;
+	if (op_arg_switch(call, "detach") && writes)
+		return error_set(err, ERROR_USAGE,
+				 "--write is for commands that are waited for; promote %s later",
+				 call->words.items[0]);
 	if (op_arg_switch(call, "detach"))
 		return start(call, &request, err);
-	outcome = engine_exec(call->words.items[0], &request, &options, &result, err);
-	return op_result(call, &result, outcome, err);
+	if (writes)
+		return exec_and_write(call, &request, &options, &result, err);
+	return op_result(call, &result,
+			 engine_exec(call->words.items[0], &request, &options, &result, err), err);
 }

@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "app/agent/hook.h"
 #include "ops/rows/rows.h"
+#include "ops/verbs/op_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +51,13 @@ static void add_decision(struct str *out, const char *decision, const char *reas
 	str_add_char(out, '\n');
 }
 
-static int rewrite_command(struct op_call *call, struct hook_call *hook, struct error *err)
+static int rewrite_command(struct op_call *call, struct hook_call *hook,
+			   const struct hook_options *options, struct error *err)
 {
 	owned(str_done) struct str line = STR_INIT;
 
-	if (hook_line(hook->sandbox, value_get_text(hook->input, "command"), &line, err) < 0)
+	if (hook_line(hook->sandbox, value_get_text(hook->input, "command"), options, &line, err) <
+	    0)
 		return -1;
 	value_set(hook->input, "command", value_new_text(str_cstr(&line)));
 	add_decision(&call->text, "allow", NULL, hook->input);
@@ -137,11 +140,24 @@ static int prepare_files(struct op_call *files, const struct hook_call *hook, st
 	return 0;
 }
 
+static int write_file_through(const char *sandbox, struct str *out, struct error *err)
+{
+	owned(value_release) struct value *answer = NULL;
+
+	if (write_through(sandbox, &answer, err) < 0)
+		return -1;
+	if (value_get(answer, "waiting")->many.count > 0)
+		str_addf(out, "%zu changes of this session wait for the user's word.\n",
+			 value_get(answer, "waiting")->many.count);
+	return 0;
+}
+
 /*
  * Done in the sandbox, and the answer given where the agent shows it to its model: as the reason why its own tool, which
  * knows the host's files only, is not used.
  */
-static int use_files(struct op_call *call, const struct hook_call *hook, struct error *err)
+static int use_files(struct op_call *call, const struct hook_call *hook,
+		     const struct hook_options *options, struct error *err)
 {
 	owned(str_done) struct str reason = STR_INIT;
 	owned(op_call_done) struct op_call files;
@@ -155,6 +171,9 @@ static int use_files(struct op_call *call, const struct hook_call *hook, struct 
 	if (hook->deed != HOOK_READ)
 		str_add(&reason, str_cstr(&files.text));
 	else if (str_add(&reason, "The file there:\n"), tell_read(&files, hook, &reason, err) < 0)
+		return -1;
+	if (options->writes && hook->deed != HOOK_READ &&
+	    write_file_through(hook->sandbox, &reason, err) < 0)
 		return -1;
 	add_decision(&call->text, "deny", str_cstr(&reason), NULL);
 	return 0;
@@ -210,8 +229,8 @@ static int answer(struct op_call *call, struct hook_call *hook, const struct hoo
 	}
 	if (hook_sandbox(hook, options, err) < 0)
 		return -1;
-	return hook->deed == HOOK_RUN ? rewrite_command(call, hook, err)
-				      : use_files(call, hook, err);
+	return hook->deed == HOOK_RUN ? rewrite_command(call, hook, options, err)
+				      : use_files(call, hook, options, err);
 }
 
 static int serve(struct op_call *call, enum hook_agent agent, const struct hook_options *options,
@@ -251,7 +270,7 @@ static int run_command(struct op_call *call, enum hook_agent agent,
 	/* Where the agent does not name its session, those of a directory share one sandbox. */
 	hook_name(agent, session && *session ? session : cwd, hook.sandbox);
 	if (hook_sandbox(&hook, options, err) < 0 ||
-	    hook_line(hook.sandbox, call->command.items[0], &line, err) < 0)
+	    hook_line(hook.sandbox, call->command.items[0], options, &line, err) < 0)
 		return -1;
 	execl("/bin/sh", "sh", "-c", str_cstr(&line), (char *)NULL);
 	return error_errno(err, ERROR_HOST, "/bin/sh");
@@ -259,12 +278,12 @@ static int run_command(struct op_call *call, enum hook_agent agent,
 
 int op_hook_run(struct op_call *call, struct error *err)
 {
-	const struct hook_options options = { .profile = op_arg_text(call, "profile"),
-					      .environ = call->environ };
+	struct hook_options options = { .profile = op_arg_text(call, "profile"),
+					.environ = call->environ };
 	enum hook_agent agent;
 	struct error why;
 
-	if (op_want_words(call, 1, 1, err) < 0)
+	if (op_want_words(call, 1, 1, err) < 0 || op_write_wanted(call, &options.writes, err) < 0)
 		return -1;
 	agent = hook_agent_find(call->words.items[0]);
 	if (agent == HOOK_AGENTS)

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `run`: one command in a fresh clone; its exit code comes back, our own words go to notes. */
+#include "base/id.h"
 #include "base/own.h"
+#include "app/change/workspace.h"
 #include "ops/rows/rows.h"
+#include "ops/verbs/op_write.h"
 #include "ops/text/words.h"
 
 #include <string.h>
 
 #define DENIALS_TOLD 3
+/* What waits for a person's word after --write. */
+#define WAITS_MS (UINT64_C(7) * 24 * 3600 * 1000)
 
 /* One line, whatever is quoted in it: the name of a command with a newline would speak in our name. */
 static void note(struct op_call *call, const char *text)
@@ -134,6 +139,57 @@ static int run_batch(struct op_call *call, struct error *err)
 	return op_batch_run(call, err);
 }
 
+/* By exec where that can be: what is alive in a named sandbox can be halted while it is looked at. */
+static int run_named(const struct request *request, const struct engine_create *create,
+		     const struct engine_run_options *options, struct run_result *result,
+		     struct error *err)
+{
+	owned(request_done) struct request command;
+
+	if (request->command.count == 0 || request->flags.driver)
+		return engine_run_kept(request, create->name, create->ttl_ms, options, result, err);
+	request_init(&command);
+	strv_copy(&command.command, &request->command);
+	command.environ = request->environ;
+	command.interactive = request->interactive;
+	if (request->trace_id)
+		command.trace_id = xstrdup(request->trace_id);
+	return engine_create(request, create, err) < 0
+		       ? -1
+		       : engine_exec(create->name, &command, options, result, err);
+}
+
+/* In a sandbox of its own, which stays only where something in it waits for a person's word. */
+static int run_and_write(struct op_call *call, const struct request *request,
+			 const struct engine_run_options *options, struct run_result *result,
+			 struct error *err)
+{
+	const char *keep = op_arg_text(call, "keep");
+	char own_name[ID_SHORT_SIZE];
+	struct write_watch watch;
+	struct error ignored;
+	bool waits = true;
+	int outcome;
+
+	if (!keep && id_short("write", own_name, err) < 0)
+		return -1;
+	const char *name = keep ? keep : own_name;
+	const struct engine_create create = { .name = name, .ttl_ms = keep ? 0 : WAITS_MS };
+
+	if (write_watch_start(name, &watch, err) < 0)
+		return -1;
+	outcome = run_named(request, &create, options, result, err);
+	write_watch_stop(&watch);
+	if (op_result(call, result, outcome, err) < 0) {
+		if (!keep && err->code != ERROR_LIBRARIES)
+			(void)engine_remove(name, &ignored);
+		return -1;
+	}
+	if (op_write(call, name, &waits, err) < 0)
+		return -1;
+	return keep || waits ? 0 : engine_remove(name, err);
+}
+
 int op_run_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
@@ -146,10 +202,15 @@ int op_run_run(struct op_call *call, struct error *err)
 		.denied_cookie = call,
 	};
 	const char *keep = op_arg_text(call, "keep");
+	bool writes;
 	int outcome;
 
 	run_result_init(&result);
 	request_init(&request);
+	if (op_write_wanted(call, &writes, err) < 0)
+		return -1;
+	if (op_arg_text(call, "batch") && writes)
+		return error_set(err, ERROR_USAGE, "--write is for one command, not for --batch");
 	if (op_arg_text(call, "batch"))
 		return run_batch(call, err);
 	if (op_arg_text(call, "jobs"))
@@ -158,6 +219,8 @@ int op_run_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "--batch-time is for --batch: use --time");
 	if (op_request(call, &request, err) < 0)
 		return -1;
+	if (writes)
+		return run_and_write(call, &request, &options, &result, err);
 	if (keep)
 		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
 	else

@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "app/agent/setup.h"
 #include "ops/rows/rows.h"
+#include "ops/verbs/op_write.h"
 #include "ops/text/words.h"
 
 #include <string.h>
@@ -61,7 +62,8 @@ int op_setup_run(struct op_call *call, struct error *err)
 			       .dry_run = op_arg_switch(call, "dry-run") };
 	char shown[STR_SHOWN_SIZE];
 
-	if (op_want_words(call, setup.is_removal ? 0 : 1, 1, err) < 0)
+	if (op_want_words(call, setup.is_removal ? 0 : 1, 1, err) < 0 ||
+	    op_write_wanted(call, &setup.writes, err) < 0)
 		return -1;
 	setup.agent = call->words.count > 0 ? call->words.items[0] : NULL;
 	if (setup.agent && !is_agent(setup.agent))

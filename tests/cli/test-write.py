@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Protected write-through: what needs nobody's word is on the host when a command ends, the rest waits in the sandbox.
+
+Takes the program from AISBX. Speaks TAP.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import AISBX, Home, Tap, refused
+
+tap = Tap()
+
+
+def names(home):
+    return {row["name"] for row in home.rows("ls")}
+
+
+def test_run(home):
+    home.put("old.txt", "old\n")
+    home.put("gone.txt", "x")
+    done = home.call("run", "--write", "workspace", "--", "sh", "-c", "echo out; echo new > old.txt; rm gone.txt; mkdir -p d/e; echo 1 > d/e/f; exit 3")
+    tap.equal((done.stdout, done.returncode), ("out\n", 3), "the command's own output and exit code")
+    tap.equal((home.read("old.txt"), home.read("d/e/f"), os.path.exists(home.work + "/gone.txt")), ("new\n", "1\n", False), "is on the host")
+    tap.equal(names(home), set(), "nothing waits, no sandbox stays")
+    tap.ok("aisbx undo" in done.stderr, "the way back is said", done)
+    home.call("undo")
+    tap.equal((home.read("old.txt"), home.read("gone.txt"), os.path.exists(home.work + "/d")), ("old\n", "x", False), "and leads back")
+    done = home.call("run", "--write", "workspace", "--", "true")
+    tap.ok("undo" not in done.stderr and "waits" not in done.stderr and not names(home), "nothing changed, nothing said of it", done)
+    data = json.loads(home.call("run", "--json", "--write", "workspace", "--", "sh", "-c", "echo 2 > two.txt").stdout)
+    tap.ok(data.get("written", {}).get("applied") == ["two.txt"] and data["status"] == "success", "as data", data)
+
+
+def test_waits(home):
+    home.put("src/a.c", "int a;\n")
+    before = home.tree()
+    script = ("echo 'int b;' > src/a.c; echo 'all:; touch pwned' > src/Makefile; mkdir -p .git/hooks src/sub; echo x > .git/hooks/pre-commit;"
+              "chmod +x .git/hooks/pre-commit; echo 'touch pwned' > .envrc; echo fine > src/sub/fine; echo out > $HOME/.bashrc; echo o > /tmp/o")
+    done = home.call("run", "--write", "workspace", "--", "sh", "-c", script)
+    tap.equal((home.read("src/a.c"), home.read("src/sub/fine")), ("int b;\n", "fine\n"), "what needs nobody's word is written")
+    for path in ("src/Makefile", ".envrc", ".git/hooks/pre-commit"):
+        tap.ok(not os.path.exists(f"{home.work}/{path}"), f"{path}, which makes something run, is not", done)
+    tap.ok("src/Makefile (" in done.stderr and ".envrc (" in done.stderr, "but listed", done)
+    tap.ok(not os.path.exists(home.path + "/.bashrc"), "nothing outside the workspace is ever written")
+    name, = names(home)
+    tap.ok(name in done.stderr, "the sandbox that holds it is named", done)
+    home.call("promote", name, "src/Makefile", "--allow-path", "src/Makefile")
+    tap.ok("pwned" in home.read("src/Makefile"), "a person's word lets it through")
+    home.call("rm", name)
+    tap.ok(len(before) < len(home.tree()), "the control: the host did change")
+
+
+def test_conflict(home):
+    home.put("a.txt", "base\n")
+    home.call("create", "box")
+    home.call("exec", "box", "--", "sh", "-c", "echo inside > a.txt")
+    home.put("a.txt", "outside\n")
+    done = home.call("exec", "box", "--write", "workspace", "--", "sh", "-c", "echo b > b.txt")
+    tap.equal((home.read("a.txt"), home.read("b.txt")), ("outside\n", "b\n"), "what the host changed too is never overwritten")
+    tap.ok("a.txt (changed on the host, too)" in done.stderr and done.returncode == 0, "but told", done)
+    tap.equal(home.call("exec", "box", "--", "cat", "a.txt").stdout, "inside\n", "and stays in the sandbox")
+
+
+def test_while(home):
+    """What a command wrote is on the host before it ends, once its files are quiet."""
+    for words in (("exec", "box", "--write", "workspace"), ("run", "--write", "workspace")):
+        home.call("create", "box")
+        name = words[0] + ".txt"
+        child = subprocess.Popen([AISBX, *words, "--", "sh", "-c", f"echo first > {name}; read line; echo $line > {name}"], cwd=home.work,
+                                 env=home.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 120
+        while not os.path.exists(f"{home.work}/{name}") and child.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        tap.equal((home.read(name), child.poll()), ("first\n", None), f"{words[0]}: written while it runs")
+        child.communicate("second\n", timeout=120)
+        tap.equal((home.read(name), child.returncode), ("second\n", 0), f"{words[0]}: and what came later at its end")
+        home.call("rm", "box")
+
+
+def test_never_bound(home):
+    """Whatever is mounted inside, it is not the host's tree: writing there is seen by nobody before the promotion."""
+    home.put("a.txt", "host\n")
+    def look(*flags):
+        return home.call("run", *flags, "--", "sh", "-c", "stat -c %d:%i a.txt; grep -c . /proc/self/mountinfo; echo in > a.txt; echo in > a.txt").stdout
+    home.call("exec", "none", "--", "true")
+    plain, written = look().split("\n"), look("--write", "workspace").split("\n")
+    tap.equal(written[1], plain[1], "as many mounts as without --write")
+    host = os.stat(home.work + "/a.txt")
+    tap.ok(written[0] != f"{host.st_dev}:{host.st_ino}", "and not the host's file", (written, plain))
+    home.call("undo")
+    child = subprocess.Popen([AISBX, "run", "--write", "workspace", "--", "sh", "-c", "echo in > a.txt; echo ready; read x; echo host > a.txt"],
+                             cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child.stdout.readline()
+    tap.equal(home.read("a.txt"), "host\n", "a write is not on the host when it is made")
+    child.communicate("\n", timeout=120)
+
+
+def test_refusals(home):
+    home.call("create", "box")
+    for words, code in ((("run", "--write", "host", "--", "true"), 125), (("exec", "box", "--write", "all", "--", "true"), 125),
+                        (("exec", "box", "-d", "--write", "workspace", "--", "true"), 125),
+                        (("run", "--write", "workspace", "--batch", "-"), 125), (("exec", "none", "--write", "workspace", "--", "true"), 125)):
+        done = home.call(*words)
+        tap.ok(refused(done, code, ""), f"{words} is refused", done)
+
+
+def test_hook(home):
+    home.put("a.txt", "one\n")
+    def hook(tool, given):
+        sent = {"session_id": "w", "cwd": home.work, "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given}
+        return json.loads(home.call("hook", "claude-code", "--write", "workspace", stdin=json.dumps(sent)).stdout)["hookSpecificOutput"]
+    line = hook("Bash", {"command": "echo two > a.txt; echo all: > Makefile"})["updatedInput"]["command"]
+    done = subprocess.run(["bash", "-c", line], cwd=home.work, env=home.env, capture_output=True, text=True, check=False)
+    tap.equal((home.read("a.txt"), os.path.exists(home.work + "/Makefile")), ("two\n", False), "a session's commands write through")
+    tap.ok("Makefile" in done.stderr, "and the agent reads what waits", done)
+    hook("Write", {"file_path": home.work + "/b.txt", "content": "b\n"})
+    tap.equal(home.read("b.txt"), "b\n", "so do its files")
+
+
+with Home("write-") as probe:
+    if probe.can_run(tap, "write"):
+        for test in (test_run, test_waits, test_conflict, test_while, test_never_bound, test_refusals, test_hook):
+            with Home("write-") as home:
+                test(home)
+sys.exit(tap.done())
