@@ -67,6 +67,23 @@ def test_conflict(home):
     tap.equal(home.call("exec", "box", "--", "cat", "a.txt").stdout, "inside\n", "and stays in the sandbox")
 
 
+def test_ignored(home):
+    subprocess.run(["git", "init", "-q", "."], cwd=home.work, env=home.env, check=True)
+    home.put(".gitignore", "node_modules\n*.o\n")
+    done = home.call("run", "--write", "workspace", "--", "sh", "-c",
+                     "mkdir -p node_modules/x src; echo 1 > node_modules/x/i.js; echo 1 > src/a.o; echo 1 > src/a.c; echo all: > src/Makefile")
+    tap.equal((home.read("src/a.c"), sorted(os.listdir(home.work + "/src")), os.path.exists(home.work + "/node_modules")), ("1\n", ["a.c"], False),
+              f"what git ignores is left out, also beside what waits ({done.stderr.strip()})")
+
+
+def test_names(home):
+    """Names that are no UTF-8, begin with a dash, hold a newline or only begin alike."""
+    script = "printf x > \"$(printf 'a\\377b')\"; printf x > ./-n; printf x > \"$(printf 'two\\nlines')\"; mkdir d d.x; printf x > d.x/f; printf x > d/f; echo all: > d/Makefile"
+    home.call("run", "--write", "workspace", "--", "sh", "-c", script)
+    found = sorted(os.path.relpath(os.path.join(top, name), os.fsencode(home.work)) for top, _, files in os.walk(os.fsencode(home.work)) for name in files)
+    tap.equal(found, sorted([b"a\xffb", b"-n", b"two\nlines", b"d.x/f", b"d/f"]), "all but the one that waits")
+
+
 def test_while(home):
     """What a command wrote is on the host before it ends, once its files are quiet."""
     for words in (("exec", "box", "--write", "workspace"), ("run", "--write", "workspace")):
@@ -125,7 +142,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_waits, test_conflict, test_while, test_never_bound, test_refusals, test_hook):
+        for test in (test_run, test_waits, test_conflict, test_ignored, test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)
 sys.exit(tap.done())

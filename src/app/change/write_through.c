@@ -19,6 +19,7 @@
 
 /* Each round sees all there is to ask about what it was given; a host that moves meanwhile takes another one. */
 #define ROUNDS 4
+#define BOTH "changed on the host, too"
 #define INTERVAL_MS 2000
 /* Looking takes at most this part of the time. */
 #define LOOK_SHARE 20
@@ -30,44 +31,44 @@ static int collect(void *cookie, const char *bytes, size_t len, struct error *er
 	return 0;
 }
 
-/* Names of all that changed in the workspace; what lies elsewhere is never promoted. */
-static int list_changes(const char *sandbox, struct strv *ret_paths, struct error *err)
+/* A path of a list in an answer, as the bytes it is. */
+static void add_path(const struct value *one, struct strv *ret_paths)
 {
-	owned(str_done) struct str text = STR_INIT;
-	const struct engine_diff diff = { .sandbox = sandbox,
-					  .form = PATCH_NAME_STATUS,
-					  .nul = true,
-					  .sink = { collect, &text } };
-	struct diff_outcome outcome;
-	const char *at, *end;
+	const char *coded = value_get_text(one, "path_b64");
+	owned(str_done) struct str raw = STR_INIT;
 
-	if (engine_diff(&diff, &outcome, err) < 0)
-		return -1;
-	at = str_cstr(&text);
-	end = at + text.len;
-	while (at < end) {
-		/* A letter, then one name; two of a rename. */
-		unsigned names = at[0] == 'R' || at[0] == 'C' ? 2 : 1;
-
-		at += strlen(at) + 1;
-		for (; names > 0 && at < end; names--, at += strlen(at) + 1) {
-			if (at[0] != '/')
-				strv_add(ret_paths, at);
-		}
-	}
-	return 0;
+	if (one->kind == VALUE_TEXT)
+		strv_add(ret_paths, one->text.bytes);
+	else if (coded && base64_read(&raw, coded, strlen(coded)))
+		strv_add(ret_paths, str_cstr(&raw));
+	else if (value_get_text(one, "path"))
+		strv_add(ret_paths, value_get_text(one, "path"));
 }
 
-/* A directory stands for all that is in it: not where something in it has to wait. */
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* Naming a directory names all that is in it, also what git ignores: its own entries are named instead. */
+static bool is_parent(const struct strv *sorted, size_t at)
+{
+	for (size_t i = at + 1; i < sorted->count; i++) {
+		if (is_below(sorted->items[i], sorted->items[at]))
+			return true;
+		if (!str_starts(sorted->items[i], sorted->items[at]))
+			break;
+	}
+	return false;
+}
+
 static bool has_to_wait(const char *path, const struct strv *waiting)
 {
 	for (size_t i = 0; i < waiting->count; i++) {
-		const char *other = waiting->items[i];
-		size_t len = strlen(other);
-
-		if (strcmp(path, other) == 0 || (str_ends(path, "/") && str_starts(other, path)))
-			return true;
-		if (strncmp(path, other, len) == 0 && path[len] == '/')
+		if (strcmp(path, waiting->items[i]) == 0 || is_below(waiting->items[i], path) ||
+		    is_below(path, waiting->items[i]))
 			return true;
 	}
 	return false;
@@ -81,23 +82,44 @@ static size_t add_waiting(const struct value *list, const char *why, struct strv
 
 	for (size_t i = 0; list && i < list->many.count; i++) {
 		const struct value *one = list->many.items[i];
-		const char *path = value_get_text(one, "path");
-		const char *coded = value_get_text(one, "path_b64");
-		owned(str_done) struct str raw = STR_INIT;
+		owned(strv_done) struct strv path = STRV_INIT;
 		struct value *row;
 
-		if (coded && base64_read(&raw, coded, strlen(coded)))
-			path = str_cstr(&raw);
-		if (!path || strv_has(waiting, path))
+		add_path(one, &path);
+		if (path.count == 0 || strv_has(waiting, path.items[0]))
 			continue;
-		strv_add(waiting, path);
+		strv_copy(waiting, &path);
 		row = value_append(told, value_new_map());
 		value_add(row, "path", value_new_text(value_get_text(one, "path")));
-		value_add(row, "path_b64", value_new_text(coded));
+		value_add(row, "path_b64", value_new_text(value_get_text(one, "path_b64")));
 		value_add(row, "why", value_new_text(why ? why : value_get_text(one, "why")));
 		count++;
 	}
 	return count;
+}
+
+/* What would be promoted if everything were agreed to and the host's versions stayed where both changed. */
+static int list_changes(const char *sandbox, struct strv *ret_paths, struct strv *waiting,
+			struct value *told, struct error *err)
+{
+	const struct engine_promote all = { .sandbox = sandbox,
+					    .allow_all = true,
+					    .allow_privilege = true,
+					    .allow_special = true,
+					    .strategy = "ours",
+					    .dry_run = true,
+					    .how = QUIET_FREEZE };
+	owned(value_release) struct value *answer = NULL;
+	const struct value *applied;
+
+	if (engine_promote(&all, &answer, err) < 0)
+		return -1;
+	applied = value_get(answer, "applied");
+	for (size_t i = 0; applied && i < applied->many.count; i++)
+		add_path(applied->many.items[i], ret_paths);
+	strv_sort(ret_paths);
+	add_waiting(value_get(answer, "conflicts"), BOTH, waiting, told);
+	return 0;
 }
 
 /* PROMOTION is NULL where there was nothing to promote. */
@@ -123,7 +145,7 @@ static int try_once(const char *sandbox, const struct strv *changed, struct strv
 	struct value *told = value_get(answer, "waiting");
 
 	for (size_t i = 0; i < changed->count; i++) {
-		if (!has_to_wait(changed->items[i], waiting))
+		if (!is_parent(changed, i) && !has_to_wait(changed->items[i], waiting))
 			strv_add(&paths, changed->items[i]);
 	}
 	if (paths.count == 0) {
@@ -149,7 +171,7 @@ int write_through(const char *sandbox, struct value **ret_answer, struct error *
 	int status = 0;
 
 	value_add(answer, "waiting", value_new_list());
-	if (list_changes(sandbox, &changed, err) < 0)
+	if (list_changes(sandbox, &changed, &waiting, value_get(answer, "waiting"), err) < 0)
 		return -1;
 	for (unsigned round = 0; status == 0 && round < ROUNDS; round++)
 		status = try_once(sandbox, &changed, &waiting, answer, err);
