@@ -221,7 +221,16 @@ static void test_depth(void)
 	owned(str_done) struct str name = STR_INIT;
 
 	str_add(&name, "u6/ws");
-	for (int i = 0; i < 140; i++)
+	for (int i = 0; i < 490; i++)
+		str_add(&name, "/d");
+	str_add(&name, "/file");
+	put(str_cstr(&name), "");
+	struct change_scan done = scan("u6", NULL);
+
+	tap_ok(!done.is_partial && is_tally(&done.inside, 1, 0, 0),
+	       "a tree as deep as one that is promoted is counted");
+	name.len -= strlen("/file");
+	for (int i = 0; i < 20; i++)
 		str_add(&name, "/d");
 	scratch_mkdir(&scratch, str_cstr(&name));
 	tap_ok(scan("u6", NULL).is_partial, "a tree too deep is told, not followed");

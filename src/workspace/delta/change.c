@@ -14,6 +14,7 @@
 #include "workspace/delta/bound.h"
 #include "workspace/delta/compare.h"
 #include "workspace/disk/lower.h"
+#include "workspace/disk/txn_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 128
 #define LIST_MAX 10000u
 
 /* What the host has for the present directory of the layer. */
@@ -43,6 +43,8 @@ struct walk {
 	char path[PATH_MAX]; /* below the layer, without a leading slash */
 	size_t len;
 	unsigned depth;
+	/* Of the present entry. Here, since hundreds of levels would not fit on a small stack. */
+	char shown[PATH_MAX], redirect[PATH_MAX];
 };
 
 /* Places that are made anew in every sandbox are nobody's change. */
@@ -184,13 +186,13 @@ static void count_host_entry(struct host_tree *tree, int dir_fd, const struct di
 static void count_host_directory(struct host_tree *tree, int fd, int mentioned_fd)
 {
 	struct change_scan *scan = tree->walk->scan;
-	owned(dir_close) DIR *dir = tree->depth < DEPTH_MAX ? dir_open(fd, ".") : NULL;
+	owned(dir_close) DIR *dir = tree->depth < WALK_DEPTH_MAX ? dir_open(fd, ".") : NULL;
 	uint64_t before = counted(scan);
 	struct dirent *entry;
 
 	if (!dir) {
 		/* What may not be listed was not listed inside either. */
-		scan->is_partial |= tree->depth >= DEPTH_MAX || errno != EACCES;
+		scan->is_partial |= tree->depth >= WALK_DEPTH_MAX || errno != EACCES;
 		return;
 	}
 	tree->depth++;
@@ -227,7 +229,7 @@ static void look_at_file(struct walk *walk, int dir_fd, const char *name, const 
 {
 	bool is_whiteout = S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
 	struct stat lower = { 0 };
-	char path[PATH_MAX];
+	char *path = walk->shown;
 
 	if (shown_path(walk, path) < 0)
 		return;
@@ -258,15 +260,15 @@ static ssize_t overlay_xattr(const struct walk *walk, int fd, const char *key, c
 }
 
 /* Where the host has a renamed directory; a name alone stands for one beside it. */
-static void find_origin(const struct walk *walk, int fd, const char *name, struct level *level)
+static void find_origin(struct walk *walk, int fd, const char *name, struct level *level)
 {
 	const struct level *outer = &walk->level;
 	int beside_fd = outer->is_moved ? outer->origin_fd : outer->host_fd;
-	char value[PATH_MAX];
+	char *value = walk->redirect;
 	/* A plain user's layer has none; what stands there would be the payload's. */
 	ssize_t len = walk->scan->user_xattr
 			      ? -1
-			      : overlay_xattr(walk, fd, "redirect", value, sizeof(value) - 1);
+			      : overlay_xattr(walk, fd, "redirect", value, PATH_MAX - 1);
 
 	level->is_moved = len > 0 || outer->is_moved;
 	if (len > 0) {
@@ -285,7 +287,7 @@ static void find_origin(const struct walk *walk, int fd, const char *name, struc
 static struct level enter_level(struct walk *walk, int fd, const char *name)
 {
 	struct level level = { -1, -1, false, walk->level.is_cut };
-	char path[PATH_MAX], value[8];
+	char *path = walk->shown, value[8];
 	struct stat st;
 
 	if (shown_path(walk, path) < 0)
@@ -311,10 +313,9 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 {
 	struct level outer = walk->level;
 	uint64_t before = counted(walk->scan);
-	char path[PATH_MAX];
 	int fd = -1;
 
-	if (walk->depth < DEPTH_MAX)
+	if (walk->depth < WALK_DEPTH_MAX)
 		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) {
 		walk->scan->is_partial = true;
@@ -324,8 +325,9 @@ static void enter_directory(struct walk *walk, int dir_fd, const char *name)
 	walk->depth++;
 	walk_directory(walk, fd);
 	walk->depth--;
-	if (walk->level.host_fd < 0 && counted(walk->scan) == before && shown_path(walk, path) == 0)
-		count_empty(walk, 'A', path);
+	if (walk->level.host_fd < 0 && counted(walk->scan) == before &&
+	    shown_path(walk, walk->shown) == 0)
+		count_empty(walk, 'A', walk->shown);
 	fd_close(&walk->level.host_fd);
 	fd_close(&walk->level.origin_fd);
 	walk->level = outer;
