@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
@@ -135,6 +136,47 @@ def test_spellings(home):
     home.call("rm", "box")
 
 
+def orphans(home, **env):
+    return [row["path"] for row in home.rows("gc", cwd="/", **env) if row["kind"] == "orphan"]
+
+
+def test_orphans(home):
+    """What a lost store's promotions left at the top of a mount: removed once nobody can need it, else listed."""
+    point = home.path + "/orphans"
+    lost = {"XDG_DATA_HOME": home.path + "/another-store"}
+    os.mkdir(point)
+    subprocess.run(["mount", "-t", "tmpfs", "none", point], check=True)
+    try:
+        os.mkdir(point + "/w")
+        home.call("create", "box", cwd=point + "/w")
+        home.call("exec", "box", "--", "sh", "-c", "echo y >new")
+        done = home.call("promote", "box", cwd=point + "/w")
+        found = os.listdir(point + "/.aisbx") if os.path.isdir(point + "/.aisbx") else []
+        if not tap.equal((done.returncode, len(found)), (0, 1), "a promotion is staged at the top of the mount"):
+            return
+        record = f"{point}/.aisbx/{found[0]}"
+        tap.ok(record not in orphans(home) and os.path.isdir(record), "the store that knows it calls it no orphan")
+        tap.ok(record in orphans(home, **lost) and os.path.isdir(record), "another store lists it and leaves it")
+        tap.equal(home.call("undo", cwd=point + "/w").returncode, 0, "so that it still can be undone")
+        tap.ok(record in orphans(home, **lost) and not os.path.exists(record), "what was undone goes at once")
+        home.call("promote", "box", cwd=point + "/w")
+        record = f"{point}/.aisbx/{os.listdir(point + '/.aisbx')[0]}"
+        month = time.time() - 31 * 86400
+        os.utime(record + "/journal", (month, month))
+        tap.ok(record not in orphans(home) and os.path.isdir(record), "an old one stays while its store knows it")
+        tap.ok(record in orphans(home, **lost) and not os.path.exists(record), "without it, it goes after 30 days")
+        slots = point + "/.aisbx/01ARZ3NDEKTSV4RRFFQ69G5FAV"
+        os.makedirs(slots, mode=0o700)
+        os.chmod(point + "/.aisbx", 0o700)
+        os.utime(slots, (month, month))
+        tap.ok(slots in orphans(home, **lost) and os.path.isdir(slots), "what has no journal is listed only")
+        os.chmod(point + "/.aisbx", 0o777)
+        tap.ok(slots not in orphans(home, **lost), "a directory that others may write to is not believed")
+    finally:
+        home.call("rm", "box", cwd="/")
+        subprocess.run(["umount", "-l", point], check=True)
+
+
 def test_plain_user():
     """A plain user's overlay covers no mounts: the error names the directory and what to do."""
     top = tempfile.mkdtemp(prefix="aisbx-mounts-", dir="/var/tmp")
@@ -174,6 +216,7 @@ def main():
             return tap.done()
         tap.attempt(test_earlier, home)
         tap.attempt(test_spellings, home)
+        tap.attempt(test_orphans, home)
         tap.attempt(test_plain_user)
         cases = [(kind, *change) for kind in MOUNTS for change in CHANGES]
         dice = random.Random(SEED)

@@ -8,6 +8,12 @@
 #include "host/host.h"
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
+#include "workspace/txn/txn_orphan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 static void add(struct value *answer, const char *kind, const char *path, const char *detail)
 {
@@ -41,6 +47,55 @@ static int clean_store(struct store *store, struct value *answer, struct error *
 	return 0;
 }
 
+/* The record lies in the store, whatever became of the promotion. */
+static bool is_claimed(const char *id, void *cookie)
+{
+	const struct store *store = cookie;
+	owned(free_ptr) char *record = xasprintf("promotions/%s", id);
+
+	return faccessat(store->fd, record, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/* Looking at a mount that a server answers for may take for ever. */
+static bool is_local(const struct host_mount *mount)
+{
+	return strcmp(mount->fstype, "tmpfs") == 0 || (mount->source && mount->source[0] == '/');
+}
+
+static void sweep_mount(const struct host *host, const char *point, struct store *store,
+			struct txn_orphans *orphans)
+{
+	const char *top = strcmp(point, "/") == 0 ? "" : point;
+	owned(free_ptr) char *users = xasprintf("%s/.aisbx-txn", top);
+	owned(free_ptr) char *roots = xasprintf("%s/.aisbx", top);
+
+	if (host->uid == 0)
+		txn_sweep_orphans(roots, is_claimed, store, orphans);
+	txn_sweep_orphans(users, is_claimed, store, orphans);
+}
+
+/* What promotions of a store that is lost left at the tops of mounts. */
+static int clean_orphans(struct store *store, struct value *answer, struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+	struct txn_orphans orphans = { STRV_INIT, STRV_INIT };
+
+	if (host_read(&host, err) < 0)
+		return -1;
+	for (size_t i = 0; i < host.mount_count; i++) {
+		const struct host_mount *mount = &host.mounts[i];
+
+		if (is_local(mount) || strcmp(mount->point, "/") == 0)
+			sweep_mount(&host, mount->point, store, &orphans);
+	}
+	tell(&orphans.removed, "orphan", "no store knows it, and nothing in it is needed", answer);
+	tell(&orphans.left, "orphan",
+	     "left alone: another store may know it; if none does, delete it by hand", answer);
+	strv_done(&orphans.removed);
+	strv_done(&orphans.left);
+	return 0;
+}
+
 static int clean_history(const struct history_bounds *bounds, struct value *answer,
 			 struct error *err)
 {
@@ -70,6 +125,8 @@ int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, st
 	if (engine_store(&store, err) < 0)
 		return -1;
 	status = clean_store(&store, answer, err);
+	if (status == 0)
+		status = clean_orphans(&store, answer, err);
 	store_close(&store);
 	return status < 0 ? -1 : clean_history(bounds, answer, err);
 }

@@ -214,7 +214,10 @@ static const struct op gc_row = {
 		"before it; gc does the same without running anything. What belongs\n"
 		"to a living run is not touched. It also removes expired sandboxes,\n"
 		"layers that nothing refers to, promotions too old to be undone, and\n"
-		"history beyond its age and size; it says what it removed.\n",
+		"history beyond its age and size; it says what it removed.\n"
+		"Undo records that promotions of a lost store left at the top of a\n"
+		"mount go after 30 days, at once if they were undone; those that are\n"
+		"not finished are listed and left.\n",
 	.run = op_gc_run,
 };
 
