@@ -287,6 +287,18 @@ def test_diff(home):
     home.call("rm", "d")
 
 
+def test_parents(home):
+    """Directories above what was written are no change, although a plain user's sandbox has its own."""
+    mode = os.stat(home.path).st_mode & 0o7777
+    os.chmod(home.path, mode if os.geteuid() == 0 else 0o2755)
+    home.call("run", "--keep", "above", "--", "sh", "-c", "echo n > ~/new; mkdir -p ~/.cache/made; echo n > n.txt")
+    lines = home.call("diff", "above", "--name-status").stdout.splitlines()
+    tap.ok(f"A\t{home.path}/new" in lines and not [line for line in lines if line.startswith("M")],
+           "no directory is modified by a file in it", lines)
+    os.chmod(home.path, mode)
+    home.call("rm", "above")
+
+
 def test_branches(home):
     """Snapshots of which neither comes from the other."""
     home.put("f.txt", "base\n")
@@ -439,7 +451,7 @@ def main():
         if not home.can_run(tap, "named sandboxes"):
             return tap.done()
         for test in (test_life, test_background, test_snapshots, test_ttl, test_keep, test_shell, test_cp,
-                     test_together, test_diff, test_branches, test_patch_applies, test_hostile_names,
+                     test_together, test_diff, test_parents, test_branches, test_patch_applies, test_hostile_names,
                      test_hostile_content, test_pager, test_planted_git, test_store_hidden):
             tap.attempt(test, home)
     return tap.done()

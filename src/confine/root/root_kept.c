@@ -157,7 +157,8 @@ static int make_top(struct root_builder *builder, const struct kept_unit *unit,
 	struct mask_layer layer = { fd, unit->source, builder->userns_fd < 0,
 				    builder->userns_fd < 0 ? NULL : &as_is };
 
-	if (fd < 0)
+	/* A store below a directory with the setgid bit hands that bit on. */
+	if (fd < 0 || fchmod(fd, 0755) < 0)
 		return error_errno(err, ERROR_HOST, "writable layer of %s", unit->source);
 	find_below(builder->spec, unit, names->upper, below);
 	if (mask_copy_metadata(&layer, below, ".", err) < 0)

@@ -125,17 +125,29 @@ static bool is_equal_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/*
+ * A plain user's root is a skeleton of directories that belong to the caller and have no set-id bits, whatever the
+ * host's have; and no process inside can change an owner.
+ */
+static bool is_of_skeleton(const struct delta_walk *walk, const struct delta_object *new)
+{
+	return S_ISDIR(new->stat->st.st_mode) && walk->stack->user_xattr[new->at->layer] &&
+	       strcmp(walk->root.unit->path, "/") == 0;
+}
+
 static unsigned compare_open(struct delta_walk *walk, const struct delta_object *new,
 			     const struct delta_object *old, unsigned *flags)
 {
 	const struct stat *ours = &new->stat->st, *theirs = &old->stat->st;
+	bool is_skeleton = is_of_skeleton(walk, new);
+	mode_t bits = is_skeleton ? 01777 : 07777;
 	unsigned aspects = 0;
 
 	if (!is_equal(walk, new, old, flags))
 		aspects |= ASPECT_CONTENT;
-	if (!S_ISLNK(ours->st_mode) && ((ours->st_mode ^ theirs->st_mode) & 07777))
+	if (!S_ISLNK(ours->st_mode) && ((ours->st_mode ^ theirs->st_mode) & bits))
 		aspects |= ASPECT_MODE;
-	if (ours->st_uid != theirs->st_uid || ours->st_gid != theirs->st_gid)
+	if ((ours->st_uid != theirs->st_uid || ours->st_gid != theirs->st_gid) && !is_skeleton)
 		aspects |= ASPECT_OWNER;
 	if (delta_attributes_differ(walk->stack, new, old, flags))
 		aspects |= ASPECT_XATTR;
