@@ -64,3 +64,18 @@ char *plan_alias(const char *path, const char *from, const char *to)
 		return below(to, rest_of(path, from));
 	return path_is_within(from, path) ? xstrdup(to) : NULL;
 }
+
+bool plan_is_needed(const struct spec *spec, const char *path)
+{
+	bool is_in_etc = path_is_within(path, "/etc") && strcmp(path, "/etc") != 0;
+
+	return (plan_is_system_dir(path) && !is_in_etc) || path_is_within(spec->home, path) ||
+	       path_is_within(spec->workspace, path);
+}
+
+bool plan_is_home_twin(const char *place, const char *home, const char *from, const char *to)
+{
+	return strcmp(place, from) == 0 && strcmp(to, "/") != 0 &&
+	       (strcmp(place, home) == 0 || strcmp(place, "/home") == 0 ||
+		strcmp(place, "/root") == 0);
+}

@@ -60,7 +60,8 @@ static bool put_visible(struct spec *spec, const char *pair, size_t name_len)
 		size_t len = strcspn(at, ":");
 		owned(free_ptr) char *part = xstrndup(at, len);
 
-		if (part[0] == '/' && mask_shows(spec, part)) {
+		/* Of ~/go and ~/.cargo only some directories are. */
+		if (part[0] == '/' && (mask_shows(spec, part) || plan_keeps_within(spec, part))) {
 			str_add_char(&out, out.len == name_len ? '=' : ':');
 			str_add(&out, part);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is hidden, as tables. A new credential file in the world is one more line here and a canary in its test. */
+/* What is hidden of the system and of the workspace, as tables; HOME's are made from home_tools.tsv. */
 #include "plan/mask_list.h"
 
 #include "base/clean_path.h"
@@ -9,137 +9,6 @@
 #include "spec/mask.h"
 
 #include <stddef.h>
-
-const char *const mask_home_kept[] = {
-	".asdf",	   ".bun",	 ".cache/go-build",
-	".cache/pip",	   ".cache/uv",	 ".cargo/bin",
-	".cargo/registry", ".deno",	 ".gradle/caches",
-	".local/bin",	   ".local/lib", ".m2/repository",
-	".npm/_cacache",   ".nvm",	 ".pyenv",
-	".rbenv",	   ".rustup",	 ".sdkman",
-	".volta",	   "go",	 NULL,
-};
-
-const char *const mask_home_hidden[] = {
-	/* keys and certificates */
-	".ssh",
-	".gnupg",
-	".pki",
-	".cert",
-	".config/age",
-	".config/sops",
-	".config/keybase",
-	/* clouds */
-	".aws",
-	".azure",
-	".boto",
-	".s3cfg",
-	".s3cmd",
-	".passwd-s3fs",
-	".oci",
-	".fly",
-	".railway",
-	".config/gcloud",
-	".config/doctl",
-	".config/rclone",
-	".terraform.d",
-	".terraformrc",
-	".vault-token",
-	/* containers and clusters */
-	".kube",
-	".docker",
-	".podman",
-	".helm",
-	".config/helm",
-	".config/containers/auth.json",
-	/* source hosting */
-	".netrc",
-	".git-credentials",
-	".git-credential-cache",
-	".config/git/credentials",
-	".config/gh",
-	".config/hub",
-	".config/glab-cli",
-	".config/github-copilot",
-	/* package registries */
-	".npmrc",
-	".yarnrc.yml",
-	".pypirc",
-	".cargo/credentials",
-	".cargo/credentials.toml",
-	".gem/credentials",
-	".m2/settings*.xml",
-	".gradle/gradle.properties",
-	".composer/auth.json",
-	".nuget",
-	/* databases, shares, mail */
-	".pgpass",
-	".my.cnf",
-	".mylogin.cnf",
-	".dbshell",
-	".smbcredentials",
-	".davfs2",
-	".msmtprc",
-	".fetchmailrc",
-	".mutt*",
-	/* browsers, editors, messengers */
-	".mozilla",
-	".thunderbird",
-	".config/chromium",
-	".config/google-chrome",
-	".config/BraveSoftware",
-	".config/Code",
-	".config/Cursor",
-	".config/JetBrains",
-	".config/discord",
-	".config/Slack",
-	".config/Signal",
-	".local/share/TelegramDesktop",
-	/* keyrings, vaults, wallets */
-	".local/share/keyrings",
-	".local/share/kwalletd",
-	".local/share/gnome-keyring",
-	".local/share/password-store",
-	".password-store",
-	".config/op",
-	".vaults",
-	".ecryptfs",
-	".fscrypt",
-	".wallet",
-	".bitcoin",
-	".ethereum",
-	".electrum",
-	"*.kdbx",
-	"*.kdb",
-	".local/share/Trash",
-	/* histories and sessions */
-	".*_history",
-	".histfile",
-	".viminfo",
-	".lesshst",
-	".python_history",
-	".node_repl_history",
-	".Xauthority",
-	".ICEauthority",
-	/* assistants and model hubs */
-	".claude*",
-	".codex",
-	".gemini",
-	".cursor",
-	".aider*",
-	".continue",
-	".anthropic",
-	".openai",
-	".ollama",
-	".huggingface/token",
-	".cache/huggingface/token",
-	/* our own, should they lie elsewhere today */
-	".config/aisbx",
-	".local/share/aisbx",
-	".local/state/aisbx",
-	".cache/aisbx",
-	NULL,
-};
 
 const char *const mask_system_hidden[] = {
 	".snapshots",
@@ -244,7 +113,7 @@ bool plan_link_may_follow(const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *const *at = mask_home_hidden; *at; at++) {
+	for (const char *const *at = mask_home_outside; *at; at++) {
 		if (strncmp(*at, name, len) == 0 && (*at)[len] == '/')
 			return true;
 	}

@@ -7,10 +7,14 @@
 
 /* Each ended by NULL. A name with * in its last part is a pattern. */
 
-/* Of HOME, visible unless `home: full`: tool chains and their caches, nothing that holds a credential. */
+/* Of HOME, from home_tools.tsv: directories of tools, shown also where HOME is not. */
 extern const char *const mask_home_kept[];
 /* Of HOME, hidden always. */
 extern const char *const mask_home_hidden[];
+/* Those of them that lie outside of tools' directories. */
+extern const char *const mask_home_outside[];
+/* All that lie inside, also names with a pattern before their last part: a look at the disk has to resolve it. */
+extern const char *const mask_tool_hidden[];
 /* Of /, hidden always. */
 extern const char *const mask_system_hidden[];
 /* Of /, always there and empty: programs expect them to exist. */

@@ -176,22 +176,9 @@ static void add_git_config(const struct planning *planning, struct entries *entr
 		->content = str_detach(&content);
 }
 
-/*
- * Credential files of HOME that something makes visible. HOME itself is empty unless it is the workspace or
- * `home: full`, so most of the time there are none, and the hot path does not pay for the list.
- */
-static void add_credentials(const struct planning *planning, struct entries *entries, bool all)
+/* Those at and below HOME's BELOW. */
+static void add_credentials_of(struct entries *entries, const char *home, const char *below)
 {
-	const char *home = planning->spec->home, *workspace = planning->spec->workspace;
-
-	if (all || strcmp(home, workspace) == 0) {
-		add_list(entries, home, mask_home_hidden, MASK_HIDE, RANK_CREDENTIAL);
-		return;
-	}
-	if (!path_is_within(workspace, home))
-		return;
-	const char *below = workspace + strlen(home) + 1;
-
 	for (const char *const *name = mask_home_hidden; *name; name++) {
 		const char *const one[] = { *name, NULL };
 
@@ -200,13 +187,18 @@ static void add_credentials(const struct planning *planning, struct entries *ent
 	}
 }
 
-/* Whether hiding PATH, to which a link leads, would take away what every sandbox needs, or the workspace. */
-static bool is_needed(const struct spec *spec, const char *path)
+/*
+ * Credential files of HOME that something makes visible. HOME itself is empty unless it is the workspace or
+ * `home: full`, so most of the time there are none, and the hot path does not pay for the list.
+ */
+static void add_credentials(const struct planning *planning, struct entries *entries, bool all)
 {
-	bool is_in_etc = path_is_within(path, "/etc") && strcmp(path, "/etc") != 0;
+	const char *home = planning->spec->home, *workspace = planning->spec->workspace;
 
-	return (plan_is_system_dir(path) && !is_in_etc) || path_is_within(spec->home, path) ||
-	       path_is_within(spec->workspace, path);
+	if (all || strcmp(home, workspace) == 0)
+		add_list(entries, home, mask_home_hidden, MASK_HIDE, RANK_CREDENTIAL);
+	else if (path_is_within(workspace, home))
+		add_credentials_of(entries, home, workspace + strlen(home) + 1);
 }
 
 /* Hides what lies at REST behind a link that leads to TARGET. */
@@ -215,7 +207,7 @@ static void add_link_target(const struct planning *planning, struct entries *ent
 {
 	owned(free_ptr) char *path = *rest ? plan_join(target, rest) : xstrdup(target);
 
-	if (!is_needed(planning->spec, path))
+	if (!plan_is_needed(planning->spec, path))
 		add(entries, strchr(rest, '*') ? MASK_GLOB : MASK_HIDE, RANK_CREDENTIAL,
 		    ptr_take(&path));
 }
@@ -237,6 +229,32 @@ static void add_link_targets(const struct planning *planning, struct entries *en
 	}
 }
 
+/* What stands in NAMES below HOME, by kinds for those without a pattern. */
+static void add_names(struct entries *entries, const char *home, const struct strv *names,
+		      enum mask_kind kind, enum rank rank)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		const char *const one[] = { names->items[i], NULL };
+
+		add_list(entries, home, one, kind, rank);
+	}
+}
+
+/* Credentials in tools' directories are hidden also where all of HOME is shown. */
+static void add_tools(const struct planning *planning, struct entries *entries, bool are_shown)
+{
+	const struct plan_tools *tools = planning->paths->tools;
+	const char *home = planning->spec->home;
+
+	if (!tools)
+		return;
+	if (are_shown)
+		add_names(entries, home, &tools->shown, MASK_KEEP, RANK_TOOL);
+	add_names(entries, home, &tools->hidden, MASK_HIDE, RANK_CREDENTIAL);
+	for (size_t i = 0; i < tools->targets.count; i++)
+		add_link_target(planning, entries, tools->targets.items[i], "");
+}
+
 static void add_home(const struct planning *planning, struct entries *entries)
 {
 	const char *home = planning->spec->home, *mode = planning->settings->home;
@@ -246,6 +264,7 @@ static void add_home(const struct planning *planning, struct entries *entries)
 
 	add_credentials(planning, entries, is_full || is_system);
 	add_link_targets(planning, entries);
+	add_tools(planning, entries, !is_full && !is_system);
 	if (is_system)
 		return;
 	if (is_full) {
@@ -256,16 +275,7 @@ static void add_home(const struct planning *planning, struct entries *entries)
 		return;
 	}
 	add(entries, MASK_EMPTY, RANK_PLACE, xstrdup(home));
-	add_list(entries, home, mask_home_kept, MASK_KEEP, RANK_TOOL);
 	add_git_config(planning, entries);
-}
-
-/* Whether the mount at TO is PLACE under a second name, and PLACE a home or the directory of homes. */
-static bool is_twin_of_home(const char *place, const char *home, const char *from, const char *to)
-{
-	return strcmp(place, from) == 0 && strcmp(to, "/") != 0 &&
-	       (strcmp(place, home) == 0 || strcmp(place, "/home") == 0 ||
-		strcmp(place, "/root") == 0);
 }
 
 /*
@@ -289,7 +299,7 @@ static void add_aliases(const struct planning *planning, struct entries *entries
 		if (!alias && entry.kind == MASK_GLOB && mask_pattern_match(entry.path, from))
 			add(entries, MASK_HIDE, entry.rank, xstrdup(to));
 		if (!alias || (entry.rank == RANK_PLACE && strcmp(alias, to) == 0 &&
-			       !is_twin_of_home(entry.path, home, from, to)))
+			       !plan_is_home_twin(entry.path, home, from, to)))
 			continue;
 		add(entries, entry.kind, entry.rank, ptr_take(&alias));
 	}

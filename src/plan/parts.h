@@ -44,6 +44,12 @@ bool plan_twins(const struct host_mount *a, const struct host_mount *b, char **r
 /* Where the content of PATH, as plan_twins translates it, has its other name; NULL when it has none. */
 char *plan_alias(const char *path, const char *from, const char *to);
 
+/* Whether hiding PATH, to which a link leads, would take away what every sandbox needs, or the workspace. */
+bool plan_is_needed(const struct spec *spec, const char *path);
+
+/* Whether the mount at TO is PLACE under a second name, and PLACE a home or the directory of homes. */
+bool plan_is_home_twin(const char *place, const char *home, const char *from, const char *to);
+
 /* Whether PATH is "/", part of the operating system, or a directory that only holds other people's. */
 bool plan_is_system_dir(const char *path);
 

@@ -23,6 +23,13 @@ struct plan_git {
 	size_t count;
 };
 
+/* Directories of tools in HOME, as they are there now. Names are below HOME. */
+struct plan_tools {
+	struct strv shown;   /* directories, and links to what is shown anyway */
+	struct strv hidden;  /* credentials in them; a last part may be a pattern */
+	struct strv targets; /* absolute: what links on the way to such credentials lead to */
+};
+
 /*
  * What plan needs to know about paths and names; engine fills it by looking, tests by saying. Paths are absolute
  * and resolved; all of it is owned by the caller.
@@ -36,6 +43,7 @@ struct plan_paths {
 		*git_email;	 /* of the caller's git configuration; NULL where unknown */
 	struct plan_link *links; /* those of HOME that plan_link_matters picks */
 	size_t link_count;
+	const struct plan_tools *tools; /* NULL: none are there */
 	struct strv staging; /* directories in which promotions of the caller's were prepared */
 	struct plan_git *git;
 	size_t git_count;
@@ -47,6 +55,22 @@ bool plan_link_matters(const char *name);
 
 /* Whether below HOME's directory NAME there may be such a link. */
 bool plan_link_may_follow(const char *name);
+
+/*
+ * The setting `home_tools` as names below HOME. Refused: what is not below it, and what the table of HOME calls a
+ * credential.
+ */
+int plan_home_tools(const struct strv *words, const char *home, struct strv *ret_names,
+		    struct error *err);
+
+/* Adds the table's credentials in DIR, a directory below HOME. Any part of a name may be a pattern. */
+void plan_tool_secrets(const char *dir, struct strv *ret_names);
+
+/*
+ * Whether a link in the place of a tool's directory may be shown: it leads to a system directory, or into one of SHOWN,
+ * which are names below HOME. TARGET is resolved.
+ */
+bool plan_tool_may_lead(const char *home, const struct strv *shown, const char *target);
 
 /* Looks at DIR: has it a .git, and whose is it? False when it cannot be looked at. */
 typedef bool (*plan_look)(void *cookie, const char *dir, bool *ret_has_git, uid_t *ret_owner);

@@ -53,7 +53,8 @@ struct settings {
 	struct strv secret;   /* NAME=FILE */
 	struct strv require;  /* layers that must hold */
 	struct strv allow_degraded;
-	struct strv hide; /* paths not to be seen; relative ones are the workspace's */
+	struct strv home_tools; /* directories of HOME to show beside the table's */
+	struct strv hide;	/* paths not to be seen; relative ones are the workspace's */
 	struct strv entrypoint;
 	struct strv tests, gates;
 

@@ -5,12 +5,14 @@
 
 #include "plan/plan.h"
 #include "tests/tap.h"
+#include "tests/unit/plan_fixture_tools.h"
 
 struct fixture {
 	struct host host;
 	struct request request;
 	struct settings profile;
 	struct plan_paths paths;
+	struct plan_tools tools; /* every one of the table is there */
 	struct spec spec;
 	struct error err;
 };
@@ -59,6 +61,8 @@ static inline void fixture_open(struct fixture *fixture)
 	strv_add(&fixture->request.command, "true");
 	settings_init(&fixture->profile);
 	fixture->paths.workspace = xstrdup("/home/u/work");
+	fixture_add_tools(&fixture->tools);
+	fixture->paths.tools = &fixture->tools;
 	spec_init(&fixture->spec);
 }
 
@@ -69,6 +73,7 @@ static inline void fixture_close(struct fixture *fixture)
 	request_done(&fixture->request);
 	settings_done(&fixture->profile);
 	free(fixture->paths.workspace);
+	fixture_tools_done(&fixture->tools);
 }
 
 static inline void fixture_text(char **slot, const char *text)

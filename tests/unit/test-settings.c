@@ -33,6 +33,7 @@ static void test_table(void)
 		"scan",
 		"require-signature",
 		"home",
+		"home-tools",
 		"hide",
 		"workspace-secrets",
 		"splice",

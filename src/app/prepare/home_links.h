@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define HOME_DIRECTORIES_MAX 16
+#define HOME_DIRECTORIES_MAX 32
 #define HOME_NAME_SIZE 64
 
 /*

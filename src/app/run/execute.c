@@ -8,6 +8,7 @@
 #include "base/bench_skip.h"
 #include "driver/driver.h"
 #include "app/prepare/alias_search.h"
+#include "app/prepare/home_tools.h"
 #include "app/prepare/mask_lists.h"
 #include "app/prepare/driver_choice.h"
 #include "app/config/profile_load.h"
@@ -174,6 +175,27 @@ static int expand_presets(struct request *request, struct settings *profile,
 	return 0;
 }
 
+/* The plan under PROFILE, with what there is of tools in the home. */
+static int plan_with_tools(const struct request *request, struct settings *profile,
+			   const struct plan_context *around, struct spec *ret_spec,
+			   struct error *err)
+{
+	owned(home_tools_done) struct plan_tools tools = { 0 };
+	owned(strv_done) struct strv words = STRV_INIT;
+	struct plan_context with_tools = *around; /* borrows everything */
+
+	strv_copy(&words, &profile->home_tools);
+	/* Under a ceiling they are refused. */
+	if (!request->only_narrows)
+		strv_copy(&words, &request->flags.home_tools);
+	if (home_tools_read(around->host.home, &words, &tools, err) < 0)
+		return -1;
+	with_tools.paths.tools = &tools;
+	if (request->only_narrows)
+		return plan_narrowed(request, profile, &with_tools, ret_spec, err);
+	return plan_make(request, profile, &around->host, &with_tools.paths, ret_spec, err);
+}
+
 int execute_plan(const struct request *given, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
@@ -192,11 +214,7 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0 ||
 	    expand_presets(&chosen, &profile, around, &allow, &notes, err) < 0)
 		return -1;
-	int status = request->only_narrows ? plan_narrowed(request, &profile, around, ret_spec, err)
-					   : plan_make(request, &profile, &around->host,
-						       &around->paths, ret_spec, err);
-
-	if (status < 0)
+	if (plan_with_tools(request, &profile, around, ret_spec, err) < 0)
 		return -1;
 	mask_lists_add(ret_spec);
 	alias_search(&around->host, ret_spec);

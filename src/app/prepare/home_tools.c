@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories of tools in the caller's home: which are there, and which credentials lie in them. */
+#include "app/prepare/home_tools.h"
+
+#include "base/clean_path.h"
+#include "base/dir.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/real_path.h"
+#include "base/wildcard.h"
+#include "plan/mask_list.h"
+#include "workspace/disk/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* From this many on directories are hidden as a whole: each credential by itself costs every start some time. */
+#define MATCHES_MAX 256u
+
+/* A look at a home, as it goes on. */
+struct look {
+	const char *home;
+	int home_fd;
+	struct plan_tools *tools;
+	struct strv links; /* names of links in the places of directories */
+	unsigned matches;  /* of patterns, up to now */
+};
+
+static void look_done(struct look *look)
+{
+	fd_close(&look->home_fd);
+	strv_done(&look->links);
+}
+
+/* Whether NAME is there and no link is on the way to it; errno is ELOOP when one is. */
+static bool is_plain(const struct look *look, const char *name, int flags)
+{
+	owned(fd_close) int fd = sys_open_beneath(look->home_fd, name, O_PATH | flags);
+
+	return fd >= 0;
+}
+
+static void add_tool(struct look *look, const char *name)
+{
+	if (strv_has(&look->tools->shown, name))
+		return;
+	if (is_plain(look, name, O_DIRECTORY))
+		strv_add(&look->tools->shown, name);
+	else if (errno == ELOOP)
+		strv_add(&look->links, name);
+}
+
+/* Where NAME really is, in PATH_MAX bytes; false when it is nowhere. */
+static bool resolve(const struct look *look, const char *name, char *ret_path)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/%s", look->home, name);
+
+	return len > 0 && (size_t)len < sizeof(path) && path_real_into(path, ret_path);
+}
+
+/* Whether the directory that NAME lies in has no link on the way to it. */
+static bool is_in_plain(const struct look *look, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	owned(free_ptr) char *parent = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
+
+	return !parent || is_plain(look, parent, O_DIRECTORY);
+}
+
+/* Only a link in the very place: what lies behind a link further up has another name than the table's. */
+static void add_links(struct look *look)
+{
+	struct strv *shown = &look->tools->shown;
+	const size_t count = shown->count;
+	char target[PATH_MAX];
+
+	for (size_t i = 0; i < look->links.count; i++) {
+		const char *name = look->links.items[i];
+		/* Directories alone say what is shown; a link that leads to another one does not. */
+		const struct strv directories = { .items = shown->items, .count = count };
+
+		if (is_in_plain(look, name) && resolve(look, name, target) &&
+		    plan_tool_may_lead(look->home, &directories, target))
+			strv_add(shown, name);
+	}
+}
+
+static bool is_link(const struct look *look, const char *name)
+{
+	struct stat st;
+
+	return fstatat(look->home_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A mask below a link would be made where the link leads; what is there is hidden by its own name instead. */
+static void hide_behind(struct look *look, const char *name)
+{
+	owned(free_ptr) char *above = xstrdup(name);
+	char target[PATH_MAX];
+
+	for (char *slash = above + strlen(above); slash; slash = strrchr(above, '/')) {
+		*slash = '\0';
+		if (!resolve(look, above, target))
+			continue;
+		const char *rest = name + strlen(above);
+
+		strv_addf(&look->tools->targets, "%s%s", target, rest);
+		return;
+	}
+}
+
+/* NAME has at most a pattern as its last part. */
+static void hide(struct look *look, const char *name)
+{
+	if (strchr(name, '*') ? is_in_plain(look, name)
+			      : is_plain(look, name, 0) || errno != ELOOP) {
+		strv_add(&look->tools->hidden, name);
+		return;
+	}
+	if (!strchr(name, '*') && is_link(look, name) && is_in_plain(look, name))
+		strv_add(&look->tools->hidden, name);
+	hide_behind(look, name);
+}
+
+static void hide_matches(struct look *look, const char *pattern);
+
+/* Of the entries of a directory that MATCH, a part of a name, stands for: what has REST behind it. */
+static void hide_entries(struct look *look, const char *dir_name, const char *match,
+			 const char *rest)
+{
+	int fd = sys_open_beneath(look->home_fd, dir_name, O_RDONLY | O_DIRECTORY);
+	owned(dir_close) DIR *dir = fd < 0 ? NULL : dir_take(&fd);
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir_next(dir, &entry) > 0) {
+		if (entry->d_type == DT_REG || !wildcard_matches(match, entry->d_name, 0))
+			continue;
+		owned(free_ptr) char *name = xasprintf("%s/%s%s", dir_name, entry->d_name, rest);
+
+		if (!strchr(rest, '*') &&
+		    fstatat(look->home_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (++look->matches > MATCHES_MAX) {
+			strv_add(&look->tools->hidden, dir_name);
+			return;
+		}
+		hide_matches(look, name);
+	}
+}
+
+/* Hides what PATTERN, a credential of the table, stands for now. */
+static void hide_matches(struct look *look, const char *pattern)
+{
+	const char *star = strchr(pattern, '*'), *slash = star ? strchr(star, '/') : NULL;
+	const char *begin = star;
+
+	if (!slash) {
+		hide(look, pattern);
+		return;
+	}
+	while (begin > pattern && begin[-1] != '/')
+		begin--;
+	owned(free_ptr) char *dir_name = xstrndup(pattern, (size_t)(begin - pattern - 1));
+	owned(free_ptr) char *match = xstrndup(begin, (size_t)(slash - begin));
+
+	/* Behind a link the names are others: all of it is hidden. */
+	if (!is_plain(look, dir_name, O_DIRECTORY) && errno == ELOOP)
+		hide_behind(look, dir_name);
+	else
+		hide_entries(look, dir_name, match, slash);
+}
+
+static void hide_credentials(struct look *look)
+{
+	for (size_t i = 0; i < look->tools->shown.count; i++) {
+		owned(strv_done) struct strv names = STRV_INIT;
+
+		plan_tool_secrets(look->tools->shown.items[i], &names);
+		for (size_t k = 0; k < names.count; k++)
+			hide_matches(look, names.items[k]);
+	}
+}
+
+int home_tools_read(const char *home, const struct strv *words, struct plan_tools *ret_tools,
+		    struct error *err)
+{
+	owned(look_done) struct look look = { .home = home,
+					      .home_fd =
+						      open(home, O_PATH | O_DIRECTORY | O_CLOEXEC),
+					      .tools = ret_tools };
+	owned(strv_done) struct strv names = STRV_INIT;
+
+	if (plan_home_tools(words, home, &names, err) < 0)
+		return -1;
+	if (look.home_fd < 0)
+		return 0;
+	for (const char *const *name = mask_home_kept; *name; name++)
+		add_tool(&look, *name);
+	for (size_t i = 0; i < names.count; i++)
+		add_tool(&look, names.items[i]);
+	add_links(&look);
+	hide_credentials(&look);
+	return 0;
+}
+
+void home_tools_done(struct plan_tools *tools)
+{
+	strv_done(&tools->shown);
+	strv_done(&tools->hidden);
+	strv_done(&tools->targets);
+}
