@@ -30,10 +30,16 @@ static const char *find_listed(const char *const *names, const char *name)
 	return NULL;
 }
 
+const char *plan_credential(const char *name)
+{
+	const char *found = find_listed(mask_home_hidden, name);
+
+	return found ? found : find_listed(mask_tool_hidden, name);
+}
+
 static int add_tool(const char *home, const char *word, struct strv *names, struct error *err)
 {
 	owned(free_ptr) char *path = absolute(home, word);
-	const char *secret;
 
 	if (!path || strchr(word, '*') || !path_is_within(path, home) || strcmp(path, home) == 0)
 		return error_set(err, ERROR_USAGE,
@@ -42,9 +48,8 @@ static int add_tool(const char *home, const char *word, struct strv *names, stru
 				 word);
 	const char *name = path + strlen(home) + 1;
 
-	secret = find_listed(mask_home_hidden, name);
-	if (!secret)
-		secret = find_listed(mask_tool_hidden, name);
+	const char *secret = plan_credential(name);
+
 	if (secret)
 		return error_set(err, ERROR_USAGE,
 				 "home_tools %.200s: ~/%s holds credentials, which no sandbox is "

@@ -63,6 +63,9 @@ bool plan_link_may_follow(const char *name);
 int plan_home_tools(const struct strv *words, const char *home, struct strv *ret_names,
 		    struct error *err);
 
+/* The table's credential that NAME, below HOME, is or lies in; NULL: none. */
+const char *plan_credential(const char *name);
+
 /* Adds the table's credentials in DIR, a directory below HOME. Any part of a name may be a pattern. */
 void plan_tool_secrets(const char *dir, struct strv *ret_names);
 

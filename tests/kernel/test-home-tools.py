@@ -171,4 +171,41 @@ def many(t):
         clean(t)
 
 
+@suite.case("H07", "a program or file that is hidden here says so, and how to show it")
+def said(t):
+    home = t.caller.home
+    t.caller.put_at(home + "/.foo/bin/frob", "#!/bin/sh\necho frobbed\n", 0o755)
+    t.caller.put_at(home + "/.ssh/id_rsa", "CANARY\n")
+    t.caller.put_at(home + "/notes.txt", "text\n")
+    t.caller.put_at(home + "/.local/bin/placeholder", "")
+    os.symlink(home + "/.foo/bin/frob", home + "/.local/bin/frob-link")
+    env = {"PATH": f"{home}/.foo/bin:{home}/.local/bin:/usr/bin:/bin"}
+    words = "~/.foo/bin/frob exists on the host and is hidden here; show it with --home-tools .foo"
+    try:
+        for command, code in ((["frob"], 127), ([home + "/.foo/bin/frob"], 127), (["sh", "-c", "true; frob x"], 127),
+                              (["sh", "-c", "~/.foo/bin/frob"], 127), (["frob-link"], 127), (["cat", home + "/.foo/bin/frob"], 1)):
+            result = t.box.run(*command, env=env)
+            t.equal(result.code, code, f"fails as ever: {result}")
+            t.ok(words in str(result.json), f"{command[-1]}: the sentence", result)
+        result = t.box.run("frob", env=env, flags=["--home-tools", ".foo"])
+        t.equal(result.out, "frobbed\n", f"the way out works: {result}")
+        result = t.box.run("cat", home + "/notes.txt")
+        t.ok(f"--ro {home}/notes.txt:{home}/notes.txt" in str(result.json), "a file of the home itself", result)
+        result = t.box.run("cat", home + "/notes.txt", flags=["--ro", f"{home}/notes.txt:{home}/notes.txt"])
+        t.equal(result.out, "text\n", f"that way works, too: {result}")
+        t.box.call("create", "hidden-1", "-C", t.caller.workspace)
+        done = t.box.call("exec", "hidden-1", "--", home + "/.foo/bin/frob")
+        t.ok(done.returncode == 127 and words in done.stderr, "the same by exec", done)
+        t.box.call("rm", "hidden-1")
+        for quiet in (["cat", home + "/.ssh/id_rsa"], ["cat", "/etc/shadow"], ["no-such-program"], ["cat", home + "/.none"],
+                      ["sh", "-c", "exit 127"], ["ls", "/usr/none"]):
+            result = t.box.run(*quiet, env=env)
+            t.ok("exists on the host" not in str(result.json), f"nothing is said of {quiet[-1]}", result)
+    finally:
+        os.unlink(home + "/.local/bin/frob-link")
+        for name in (".foo", ".ssh"):
+            shutil.rmtree(os.path.join(home, name))
+        os.unlink(home + "/notes.txt")
+
+
 suite.main()

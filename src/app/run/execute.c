@@ -2,6 +2,7 @@
 /* From a request to a spec, and from a spec to a recorded run. */
 #include "app/config/reads_yaml.h"
 #include "app/run/execute.h"
+#include "app/run/hidden_words.h"
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -360,6 +361,9 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 		status = run_execute(driver, spec, options, result, err);
 	if (status < 0 && !result->message)
 		result->message = xstrdup(err->text);
+	/* A sandbox that is entered has its plan elsewhere: sandbox_exec.c. */
+	if (spec->mask_count > 0 && hidden_words_are_due(&spec->command, result))
+		hidden_words_add(spec, &spec->command, result);
 	/* The command has run: a full disk now is no reason to lose its result. */
 	if (spool_fd >= 0)
 		(void)record_end(result, spool_fd, &ignored);

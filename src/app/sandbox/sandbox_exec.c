@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
+#include "app/run/hidden_words.h"
 #include "app/config/profile_load.h"
 #include "app/sandbox/sandbox_card.h"
 #include "app/sandbox/sandbox_parts.h"
@@ -276,6 +277,24 @@ static void look_after(const struct entry *entry, bool is_capture_due, uint64_t 
 		sandbox_note_older(&place.sandbox, since_ns, &result->notes);
 }
 
+/* A command that did not find something, in a sandbox whose plan may hide it; ENV are its variables. */
+static void explain_hidden(const struct entry *entry, const struct strv *env,
+			   struct run_result *result)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(spec_done) struct spec spec;
+	struct error ignored;
+
+	spec_init(&spec);
+	if (!hidden_words_are_due(&entry->request->command, result) ||
+	    sandbox_place_open(&place, entry->name, SANDBOX_SHARED, &ignored) < 0 ||
+	    sandbox_plan_masks(&place.sandbox, &spec, &ignored) < 0)
+		return;
+	strv_done(&spec.env);
+	strv_copy(&spec.env, env);
+	hidden_words_add(&spec, &entry->request->command, result);
+}
+
 static int run_inside(struct entry *entry, int dir_fd, struct run_result *result, struct error *err)
 {
 	owned(sandbox_card_done) struct sandbox_card card = { 0 };
@@ -304,6 +323,7 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 
 	status = execute_spec(&spec, &entry->how, result, err);
 	fd_close(&entry->how.upper_fd);
+	explain_hidden(entry, &spec.env, result);
 	bool is_capture_due = sandbox_capture_is_due(dir_fd, newest_ns);
 
 	if (!is_capture_due && has_top && ended_ns)

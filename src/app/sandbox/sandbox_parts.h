@@ -31,6 +31,9 @@ bool sandbox_makes_workspace(const struct sandbox *sandbox);
 int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
 			struct plan_context *ret_around, struct error *err);
 
+/* The plan of a start of the sandbox, for what it shows and hides. */
+int sandbox_plan_masks(const struct sandbox *sandbox, struct spec *ret_spec, struct error *err);
+
 /* Lays a sandbox's layers and top into a spec made of its request. Its lock is held. */
 int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err);
 

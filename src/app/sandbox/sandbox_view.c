@@ -20,7 +20,7 @@ static void forget_spec(void *cookie)
 	free(cookie);
 }
 
-static int plan_masks(const struct sandbox *sandbox, struct spec *ret_spec, struct error *err)
+int sandbox_plan_masks(const struct sandbox *sandbox, struct spec *ret_spec, struct error *err)
 {
 	owned(plan_context_done) struct plan_context around = { 0 };
 	owned(request_done) struct request request = { 0 };
@@ -60,7 +60,7 @@ int engine_view(const struct sandbox *sandbox, const char *snapshot, struct view
 {
 	struct spec *spec = xcalloc(1, sizeof(*spec));
 
-	if (plan_masks(sandbox, spec, err) < 0 ||
+	if (sandbox_plan_masks(sandbox, spec, err) < 0 ||
 	    open_stack(sandbox, snapshot, ret_stack, err) < 0) {
 		forget_spec(spec);
 		return -1;
