@@ -42,7 +42,9 @@ static const struct row rows[] = {
 	/* Words that make a reader write, run or never end. */
 	{ "find . -delete", GUARD_SANDBOX, RISK_LOW },
 	{ "find . -exec rm {} ;", GUARD_SANDBOX, RISK_LOW },
-	{ "find . -fprint out", GUARD_SANDBOX, RISK_LOW },
+	{ "find . -fprint list", GUARD_SANDBOX, RISK_LOW },
+	/* A link to a place outside. */
+	{ "find . -fprint out", GUARD_ASK, RISK_MEDIUM },
 	{ "date 010100002030", GUARD_SANDBOX, RISK_LOW },
 	{ "date -s now", GUARD_SANDBOX, RISK_LOW },
 	{ "tail -f a.txt", GUARD_SANDBOX, RISK_LOW },
