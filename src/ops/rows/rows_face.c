@@ -159,14 +159,14 @@ static const struct op_param setup_params[] = {
 
 const struct op setup_row = {
 	.name = "setup",
-	.usage = AGENTS " | --remove [AGENT]",
+	.usage = "AGENT | --remove [AGENT]",
 	.words = AGENTS,
 	.summary = "tell a coding agent about aisbx, in the files it reads",
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
 	.params = setup_params,
-	.help = "Adds an MCP server and, where the agent has them, hooks to the agent's own "
-		"files;\n"
+	.help = "AGENT: " AGENTS ".\n"
+		"Adds an MCP server and, where the agent has them, hooks to its own files;\n"
 		"without --mcp or --hook whatever it has of both. Everything else in these files\n"
 		"stays as it is, comments and order included. What was written is recorded:\n"
 		"--remove takes back exactly that. The hook refuses a tool when aisbx is missing,\n"

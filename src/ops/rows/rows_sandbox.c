@@ -154,7 +154,7 @@ const struct op exec_row = {
 
 const struct op poll_row = {
 	.name = "poll",
-	.usage = "EXEC [--offset N] [--wait TIME] [--input TEXT] [--signal NAME | --end]",
+	.usage = "EXEC [--wait TIME] [--input TEXT] [--signal NAME | --end]",
 	.summary = "look at a command in the background, or tell it something",
 	.group = GROUP,
 	.params = poll_params,
