@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/own.h"
+#include "ops/text/fold.h"
 #include "ops/text/words.h"
 
 #include <string.h>
@@ -12,8 +13,10 @@
 #define SHOWN_MAX 20
 #define MESSAGE_TOLD 300
 #define IGNORED_TOLD 3
+#define WHOLE_TOLD 50 /* of one directory that is asked about as a whole */
 
-void promotion_add_path(struct str *out, const struct value *item)
+/* The bytes of a path (text, or {path, path_b64}); the caller's to free. */
+static char *read_path(const struct value *item)
 {
 	const char *coded = item->kind == VALUE_MAP ? value_get_text(item, "path_b64") : NULL;
 	const char *path =
@@ -22,19 +25,22 @@ void promotion_add_path(struct str *out, const struct value *item)
 
 	if (coded && base64_read(&raw, coded, strlen(coded)))
 		path = str_cstr(&raw);
-	words_add_path(out, path ? path : "");
+	return xstrdup(path ? path : "");
+}
+
+void promotion_add_path(struct str *out, const struct value *item)
+{
+	owned(free_ptr) char *path = read_path(item);
+
+	words_add_path(out, path);
 }
 
 /* The same as a word for a shell. */
 static void add_shell_path(struct str *out, const struct value *item)
 {
-	const char *coded = value_get_text(item, "path_b64");
-	const char *path = value_get_text(item, "path");
-	owned(str_done) struct str raw = STR_INIT;
+	owned(free_ptr) char *path = read_path(item);
 
-	if (coded && base64_read(&raw, coded, strlen(coded)))
-		path = str_cstr(&raw);
-	words_add_shell(out, path ? path : "");
+	words_add_shell(out, path);
 }
 
 static size_t count_of(const struct value *answer, const char *key)
@@ -102,7 +108,20 @@ void promotion_tell_ignored(struct str *out, const struct value *answer)
 		 count == 1 ? "it" : "them");
 }
 
-void promotion_tell(struct str *out, const struct value *answer)
+/* What was applied, folded unless all of it is wanted; sizes are known once it lies there. */
+static void add_applied(struct str *out, const struct value *answer, bool is_all)
+{
+	const struct value *list = value_get(answer, "applied");
+	const char *target = value_get_text(answer, "target");
+	bool is_there = !value_is_true(answer, "dry_run") && value_get_text(answer, "promotion_id");
+	owned(strv_done) struct strv paths = STRV_INIT;
+
+	for (size_t i = 0; i < count_of(answer, "applied"); i++)
+		strv_take(&paths, read_path(list->many.items[i]));
+	fold_add_paths(out, &paths, is_all ? 0 : FOLD_LINES, is_there ? target : NULL);
+}
+
+void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 {
 	size_t applied = count_of(answer, "applied"), merged = count_of(answer, "merged");
 	const char *undo = value_get_text(answer, "undo");
@@ -123,7 +142,7 @@ void promotion_tell(struct str *out, const struct value *answer)
 		words_add_path(out, target ? target : "");
 		str_add(out, ":\n");
 	}
-	add_paths(out, answer, "applied", "");
+	add_applied(out, answer, is_all);
 	add_paths(out, answer, "merged", "merged ");
 	add_paths(out, answer, "skipped", "left as the host has it: ");
 	add_resolved(out, answer);
@@ -177,21 +196,74 @@ static bool names_path(const char *flag)
 	return strcmp(flag, "--allow-path") == 0;
 }
 
-static void add_agreement(struct str *out, const struct value *consents)
+/* Directories of the consents that are environments of Python: those with a bin/activate. */
+static void find_environments(const struct value *consents, struct strv *ret_directories)
+{
+	static const char end[] = "/bin/activate";
+
+	for (size_t i = 0; i < consents->many.count; i++) {
+		owned(free_ptr) char *path = read_path(consents->many.items[i]);
+		size_t len = strlen(path);
+
+		if (len < sizeof(end) || strcmp(path + len - strlen(end), end) != 0)
+			continue;
+		path[len - strlen(end)] = '\0';
+		strv_add(ret_directories, path);
+	}
+}
+
+/*
+ * What a consent is asked as: the path itself or, where that is installed as a whole, the directory it lies in: a
+ * node_modules, an environment of Python. Ends in a slash then; the caller's to free.
+ */
+static char *asked_as(const struct value *consent, const struct strv *environments)
+{
+	static const char modules[] = "node_modules/";
+	owned(free_ptr) char *path = read_path(consent);
+	const char *flag = value_get_text(consent, "flag");
+	const char *at = path;
+
+	if (!flag || !names_path(flag))
+		return ptr_take(&path);
+	while (at && !str_starts(at, modules)) {
+		at = strchr(at, '/');
+		at = at ? at + 1 : NULL;
+	}
+	if (at)
+		return xstrndup(path, (size_t)(at - path) + strlen(modules));
+	for (size_t i = 0; i < environments->count; i++) {
+		size_t len = strlen(environments->items[i]);
+
+		if (strncmp(path, environments->items[i], len) == 0 && path[len] == '/')
+			return xstrndup(path, len + 1);
+	}
+	return ptr_take(&path);
+}
+
+static bool is_whole(const char *asked)
+{
+	return *asked && asked[strlen(asked) - 1] == '/';
+}
+
+static void add_agreement(struct str *out, const struct value *consents,
+			  const struct strv *environments)
 {
 	owned(strv_done) struct strv said = STRV_INIT;
 
 	for (size_t i = 0; i < consents->many.count; i++) {
 		const struct value *one = consents->many.items[i];
 		const char *flag = value_get_text(one, "flag");
+		owned(free_ptr) char *asked = asked_as(one, environments);
 		owned(str_done) struct str words = STR_INIT;
 
 		if (!flag)
 			continue;
+		if (is_whole(asked))
+			asked[strlen(asked) - 1] = '\0';
 		str_add(&words, flag);
 		if (names_path(flag)) {
 			str_add_char(&words, ' ');
-			add_shell_path(&words, one);
+			words_add_shell(&words, asked);
 		}
 		/* A path may be asked about for several reasons. */
 		if (strv_has(&said, str_cstr(&words)))
@@ -201,22 +273,58 @@ static void add_agreement(struct str *out, const struct value *consents)
 	}
 }
 
+static void add_cells(struct strv *cells, const char *indent, const char *path, const char *why,
+		      const char *flag)
+{
+	struct str cell = STR_INIT;
+
+	str_add(&cell, indent);
+	words_add_path(&cell, path);
+	strv_take(cells, str_detach(&cell));
+	strv_add(cells, why);
+	strv_add(cells, flag ? flag : "");
+}
+
+/* One question for directory ASKED, and what is in it that runs by itself. */
+static void add_whole(struct strv *cells, const struct value *consents,
+		      const struct strv *environments, const char *asked)
+{
+	size_t header = cells->count + 1, count = 0;
+
+	add_cells(cells, "  ", asked, "", "--allow-path");
+	for (size_t i = 0; i < consents->many.count; i++) {
+		const struct value *one = consents->many.items[i];
+		owned(free_ptr) char *as = asked_as(one, environments);
+		owned(free_ptr) char *path = read_path(one);
+
+		if (strcmp(as, asked) == 0 && count++ < WHOLE_TOLD)
+			add_cells(cells, "    ", path, value_get_text(one, "why"), NULL);
+	}
+	free(cells->items[header]);
+	cells->items[header] =
+		xasprintf("%zu that could run by %s%s", count, count == 1 ? "itself" : "themselves",
+			  count > WHOLE_TOLD ? "; the first of them:" : ":");
+}
+
 void promotion_tell_consent(struct str *out, const struct value *answer, const char *again)
 {
 	const struct value *consents = value_get(answer, "consent");
-	owned(strv_done) struct strv cells = STRV_INIT;
+	owned(strv_done) struct strv cells = STRV_INIT, environments = STRV_INIT, said = STRV_INIT;
 
 	str_add(out,
 		"these could run or grant something on this machine, so they need your word:\n");
+	find_environments(consents, &environments);
 	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
 		const struct value *one = consents->many.items[i];
-		struct str cell = STR_INIT;
+		owned(free_ptr) char *asked = asked_as(one, &environments);
 
-		str_add(&cell, "  ");
-		promotion_add_path(&cell, one);
-		strv_take(&cells, str_detach(&cell));
-		strv_add(&cells, value_get_text(one, "why"));
-		strv_add(&cells, value_get_text(one, "flag") ? value_get_text(one, "flag") : "");
+		if (!is_whole(asked)) {
+			add_cells(&cells, "  ", asked, value_get_text(one, "why"),
+				  value_get_text(one, "flag"));
+		} else if (!strv_has(&said, asked)) {
+			strv_add(&said, asked);
+			add_whole(&cells, consents, &environments, asked);
+		}
 	}
 	words_add_table(out, &cells, 3);
 	if (again)
@@ -224,7 +332,7 @@ void promotion_tell_consent(struct str *out, const struct value *answer, const c
 	else
 		str_addf(out, "look at them: aisbx diff %s\nagree:        aisbx promote %s",
 			 value_get_text(answer, "sandbox"), value_get_text(answer, "sandbox"));
-	add_agreement(out, consents);
+	add_agreement(out, consents, &environments);
 	str_add_char(out, '\n');
 }
 

@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "base/value.h"
 
-/* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back. */
-void promotion_tell(struct str *out, const struct value *answer);
+/* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back; folded unless IS_ALL. */
+void promotion_tell(struct str *out, const struct value *answer, bool is_all);
 
 /* What was left in the sandbox because git ignores it, in one line; nothing without any, or without ANSWER. */
 void promotion_tell_ignored(struct str *out, const struct value *answer);

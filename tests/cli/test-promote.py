@@ -915,6 +915,28 @@ def test_try(home):
     clean(home)
 
 
+def test_long_lists(home):
+    """Lists fold by directory; what is installed as a whole is one question."""
+    fresh(home, "long", "mkdir -p many node_modules/.bin node_modules/p env/bin; for i in $(seq 60); do echo 1 > many/f$i; done; "
+                        "echo 1 > single; for f in a b; do echo > node_modules/.bin/$f; done; "
+                        "echo '{}' > node_modules/p/package.json; echo > env/bin/activate; echo > env/bin/activate.fish")
+    done = home.call("promote", "long")
+    rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
+    tap.ok(done.returncode == 4 and rows == ["env/", "node_modules/"] and "node_modules/.bin/b" in done.stdout and
+           done.stdout.endswith("aisbx promote long --allow-path env --allow-path node_modules\n"),
+           "one question for each directory, with what is in it", done)
+    words = ["promote", "long", "--allow-path", "env", "--allow-path", "node_modules"]
+    done = home.call(*words)
+    lines = done.stdout.splitlines()
+    tap.ok(done.returncode == 0 and "  many/  61 changes, 120 B" in lines and "  single" in lines and len(lines) <= 33,
+           "a long list is folded, with counts and sizes", done)
+    home.call("undo")
+    done = home.call(*words, "--all")
+    tap.ok("  many/f60" in done.stdout.splitlines(), "--all lists each", done)
+    home.call("undo")
+    clean(home, "long")
+
+
 def test_try_asks(home):
     home.put("a.txt", "a\n")
     words = ["try", "--", "sh", "-c", "echo b > a.txt"]
@@ -966,7 +988,7 @@ def main():
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_undo_unseen, test_undo_moved_times,
-                     test_undo_unreadable, test_try, test_try_asks, test_kill):
+                     test_undo_unreadable, test_try, test_long_lists, test_try_asks, test_kill):
             tap.attempt(test, home)
     return tap.done()
 

@@ -101,7 +101,7 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 		 const struct error *err)
 {
 	if (outcome == 0) {
-		promotion_tell(&call->text, answer);
+		promotion_tell(&call->text, answer, op_arg_switch(call, "all"));
 		return 0;
 	}
 	if (!answer || (err->code != ERROR_CONSENT && err->code != ERROR_CONFLICT))
