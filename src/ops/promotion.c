@@ -149,6 +149,11 @@ void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 	promotion_tell_ignored(out, answer);
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
+	if (value_is_true(answer, "commits_waiting"))
+		str_addf(
+			out,
+			"commits made inside are not on the host yet: aisbx promote %s --commits\n",
+			value_get_text(answer, "sandbox"));
 }
 
 static void add_way(struct str *out, const struct value *stages)

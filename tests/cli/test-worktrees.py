@@ -359,12 +359,111 @@ def test_nested(home):
     tap.ok(done.returncode == 0, "a worktree of a bare repository works", done)
 
 
+def inside(home, tree, script):
+    """A sandbox of TREE in which SCRIPT ran."""
+    home.call("create", "box", cwd=tree)
+    done = home.call("exec", "box", "--", "sh", "-c", "set -e\n" + script, cwd=tree)
+    home.call("stop", "box", cwd=tree)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+
+
+def test_commits(home):
+    """Commits become commits of the host: objects and this worktree's branch, and nothing else of the directory."""
+    for what, make in {"a linked worktree": worktree, "a submodule": submodule, "a separate git directory": separate}.items():
+        begin(home)
+        outside, tree = make(home)
+        directory = git(home, "rev-parse", "--path-format=absolute", "--git-common-dir", cwd=tree)
+        before, branch = snapshot(directory), git(home, "branch", "--show-current", cwd=tree)
+        inside(home, tree, f"""
+            echo two >> a.txt; git commit -q -a -m inside; git branch another; git tag mark
+            git update-ref refs/heads/stolen HEAD; git config core.fsmonitor {CANARY}; git config remote.x.url {CANARY}
+            mkdir -p {directory}/hooks {directory}/info; echo {CANARY} > {directory}/hooks/pre-commit
+            echo '* filter=x' > {directory}/info/attributes; echo {directory} > {directory}/objects/info/alternates
+            git worktree add -q -b elsewhere ../elsewhere
+            git pack-refs --no-prune --all""")
+        done = home.call("promote", "box", "--json", cwd=tree)
+        tap.ok(done.returncode == 0 and '"commits_waiting":true' in done.stdout.replace(" ", ""),
+               f"{what}: files are promoted, and commits are said to wait", done)
+        tap.equal(snapshot(directory), before, f"{what}: no commit is promoted by accident")
+        done = home.call("promote", "box", "--commits", "--dry-run", cwd=tree)
+        tap.ok(done.returncode == 0 and snapshot(directory) == before, f"{what}: a dry run writes nothing", done)
+        done = home.call("promote", "box", "--commits", cwd=tree)
+        tap.ok(done.returncode == 0 and "take it back" in done.stdout, f"{what}: commits are promoted", done)
+        after = snapshot(directory)
+        own = os.path.relpath(git(home, "rev-parse", "--absolute-git-dir", cwd=tree), directory)
+        own = "" if own == "." else own + "/"
+        mine = {f"refs/heads/{branch}", f"logs/refs/heads/{branch}", own + "HEAD", own + "index", own + "logs/HEAD"}
+        other = [path for path in set(before) | set(after)
+                 if before.get(path) != after.get(path) and path not in mine and not path.startswith("objects/")]
+        tap.equal(other, [], f"{what}: nothing else of the git directory was written")
+        tap.ok("objects/info/alternates" not in after, f"{what}: nor borrowed objects")
+        undone = home.call("undo", done.stdout.split()[-1], cwd=tree)
+        tap.ok(undone.returncode == 0 and snapshot(directory) == before, f"{what}: undo brings the git directory back", undone)
+        home.call("promote", "box", "--commits", cwd=tree)
+        tap.equal(git(home, "log", "-1", "--format=%s", cwd=tree), "inside", f"{what}: the host has the commit")
+        tap.equal(git(home, "status", "--porcelain", cwd=tree), "", f"{what}: and its tree is that of the commit")
+        tap.equal(git(home, "fsck", "--no-dangling", cwd=tree, check=False), "", f"{what}: and the repository is whole")
+
+
+def test_commits_refused(home):
+    begin(home)
+    main, tree = worktree(home)
+    before = snapshot(main)
+    inside(home, tree, "printf 'all:\n' > Makefile; git add .; git commit -q -m make; git rm -q Makefile --cached; rm Makefile")
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "Makefile" in done.stdout + done.stderr and snapshot(main) == before,
+           "a commit that brings a build file needs consent, also when it is not in the tree", done)
+    begin(home)
+    main, tree = worktree(home)
+    inside(home, tree, "git switch -q main 2>/dev/null || git switch -q --ignore-other-worktrees main; "
+                       "echo two >> a.txt; git commit -q -a -m onto-main")
+    before = snapshot(main)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "checked out in another worktree" in done.stderr and snapshot(main) == before,
+           "a branch that is checked out elsewhere is not moved", done)
+    begin(home)
+    main, tree = worktree(home)
+    inside(home, tree, "echo two >> a.txt; git commit -q -a -m inside")
+    git(home, "commit", "-q", "--allow-empty", "-m", "outside", cwd=tree)
+    before = snapshot(main)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 3 and snapshot(main) == before, "a branch that moved on the host is a conflict", done)
+    done = home.call("promote", "box", "--commits", "--strategy", "theirs", cwd=tree)
+    tap.ok(done.returncode == 2 and snapshot(main) == before, "which no strategy decides", done)
+    for head in ("ref: refs/heads/../../config", "ref: refs/heads/a b"):
+        begin(home)
+        main, tree = worktree(home)
+        inside(home, tree, f"echo '{head}' > {main}/.git/worktrees/tree/HEAD")
+        before = snapshot(main)
+        done = home.call("promote", "box", "--commits", cwd=tree)
+        tap.ok(done.returncode == 4 and "no proper branch" in done.stderr and snapshot(main) == before,
+               f"HEAD as '{head}' is refused", done)
+    begin(home)
+    repository(home, home.path + "/plain")
+    home.call("create", "box", cwd=home.path + "/plain")
+    done = home.call("promote", "box", "--commits", cwd=home.path + "/plain")
+    tap.ok(done.returncode == 5 and "outside its workspace" in done.stderr, "without a git directory outside, that is said", done)
+
+
+def test_try(home):
+    begin(home)
+    main, tree = worktree(home)
+    done = home.call("try", "-y", "--", "sh", "-c", WORK, cwd=tree)
+    names = [row["name"] for row in home.rows("ls", cwd=tree)]
+    tap.ok(done.returncode == 0 and len(names) == 1 and "--commits" in done.stdout + done.stderr,
+           "try -y keeps a sandbox whose commits wait", (done, names))
+    done = home.call("promote", *names, "--commits", cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", cwd=tree) == "inside", "and they can be had", done)
+
+
 def main():
     with Home("aisbx-worktrees-") as home:
         if not shutil.which("git"):
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
-            for test in (test_kinds, test_guarded, test_hostile, test_foreign, test_fifos, test_alternates, test_nested):
+            for test in (test_kinds, test_guarded, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
+                         test_commits, test_commits_refused, test_try):
                 tap.attempt(test, home)
     return tap.done()
 

@@ -103,6 +103,7 @@ struct engine_promote {
 	const char *rules;  /* the host's directory whose git ignores; NULL: the workspace */
 	bool ignored;	    /* also what git ignores; that is left out unless PATHS are given */
 	bool swap, dry_run, into_sandbox, approx_base;
+	bool commits; /* those made in a git directory outside the workspace, instead of its files */
 	enum quiet_how how;
 };
 

@@ -118,26 +118,117 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 				 : 0;
 }
 
-static int promote_opened(struct opened *opened, const struct promote_request *request,
-			  struct value **ret_answer, struct error *err)
+/* The git directory outside the workspace that belongs to it, if it has one. */
+struct outside_git {
+	char *path; /* absolute; NULL: it has none */
+	char *own;  /* this worktree's part of it, relative */
+};
+
+static void outside_git_done(struct outside_git *git)
 {
+	free(git->path);
+	free(git->own);
+}
+
+static int find_outside(const struct sandbox *sandbox, struct outside_git *ret_git,
+			struct error *err)
+{
+	owned(plan_context_done) struct plan_context around = { 0 };
+	owned(request_done) struct request request = { 0 };
+
+	if (sandbox_look_around(sandbox, &request, &around, err) < 0)
+		return -1;
+	if (around.paths.git_own)
+		*ret_git = (struct outside_git){ xstrdup(around.paths.git[0].path),
+						 xstrdup(around.paths.git_own) };
+	return 0;
+}
+
+/* Promotes commits: the git directory stands in for the workspace. */
+static int run_commits(const struct opened *opened, struct view_stack *stack,
+		       const struct promote_request *request, const struct outside_git *git,
+		       struct promotion *ret_promotion, struct error *err)
+{
+	struct promote_request commits = *request;
+	struct sandbox sandbox = opened->sandbox; /* borrows everything */
+
+	if (!git->path)
+		return error_set(err, ERROR_NOT_FOUND,
+				 "%s has no git directory outside its workspace: commits in the "
+				 "workspace are promoted with its files, without --commits",
+				 sandbox.name);
+	sandbox.workspace = git->path;
+	commits.commits = git->own;
+	return promote_run(&sandbox, stack, &commits, ret_promotion, err);
+}
+
+/* Whether commits were made that a promotion of the workspace leaves where they are. */
+static bool has_commits(const struct opened *opened, struct view_stack *stack,
+			const struct promote_request *request, const struct outside_git *git)
+{
+	struct promote_request trial = { .dry_run = true,
+					 .allow_all = true,
+					 .snapshot = request->snapshot,
+					 .own_folders = request->own_folders,
+					 .sandbox_name = request->sandbox_name };
+	struct promotion promotion = { .id = "" };
+	struct error reason = { 0 };
+	bool found =
+		git->path && (run_commits(opened, stack, &trial, git, &promotion, &reason) < 0 ||
+			      promotion.applied.count > 0);
+
+	promotion_done(&promotion);
+	return found;
+}
+
+/* What lies in the outside git directory is left there by design, and told of by one line. */
+static void drop_skipped(struct promotion *promotion, const struct outside_git *git)
+{
+	struct strv kept = STRV_INIT;
+
+	for (size_t i = 0; git->path && i < promotion->skipped.count; i++) {
+		const char *path = promotion->skipped.items[i];
+
+		if (path[0] != '/' || !path_is_within(path, git->path))
+			strv_add(&kept, path);
+	}
+	if (!git->path)
+		return;
+	strv_done(&promotion->skipped);
+	promotion->skipped = kept;
+}
+
+static int promote_opened(struct opened *opened, const struct promote_request *request,
+			  bool is_commits, struct value **ret_answer, struct error *err)
+{
+	owned(outside_git_done) struct outside_git git = { 0 };
 	struct promotion promotion = { .id = "" };
 	struct view_stack stack;
 	int status;
 
-	if (engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
+	if (find_outside(&opened->sandbox, &git, err) < 0 ||
+	    engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
 		return -1;
 	sandbox_fetch_blobs(&opened->sandbox, &stack);
-	status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
+	status = is_commits ? run_commits(opened, &stack, request, &git, &promotion, err)
+			    : promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	/* Git may know more about what was lost; that is asked only when it is in the way. */
-	if (status < 0 && err->code == ERROR_CONFLICT &&
+	if (status < 0 && !is_commits && err->code == ERROR_CONFLICT &&
 	    sandbox_fetch_ancestors(&opened->sandbox, &promotion)) {
 		promotion_done(&promotion);
 		*err = (struct error){ 0 };
 		status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	}
-	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT)
-		*ret_answer = workspace_promotion_value(&promotion, request, &opened->sandbox);
+	drop_skipped(&promotion, &git);
+	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT) {
+		struct sandbox shown = opened->sandbox; /* borrows everything */
+
+		shown.workspace = is_commits ? git.path : shown.workspace;
+		*ret_answer = workspace_promotion_value(&promotion, request, &shown);
+		value_add(*ret_answer, "commits_waiting",
+			  value_new_bool(status == 0 && !is_commits &&
+					 has_commits(opened, &stack, request, &git)));
+	}
 	promotion_done(&promotion);
 	view_close(&stack);
 	return status;
@@ -174,7 +265,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 		git_named(opened.sandbox.workspace, &named);
 		request.named = &named;
 		request.own_folders = &own_folders;
-		status = promote_opened(&opened, &request, ret_answer, err);
+		status = promote_opened(&opened, &request, promote->commits, ret_answer, err);
 	}
 	strv_done(&request.paths);
 	strv_done(&request.allow_paths);

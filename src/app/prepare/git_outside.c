@@ -229,6 +229,7 @@ static const char *take_worktree(const struct look *look, const struct git_place
 		return "it is the worktree of another directory (git worktree repair mends that)";
 	if (git_show_directory(look->paths, &common, own) < 0)
 		return "its configuration cannot be read";
+	look->paths->git_own = xstrdup(own->path + len + 1);
 	if (git_place_open(common.path, "objects", &objects) == 0)
 		follow_alternates(look, &objects, 0);
 	return NULL;
@@ -254,6 +255,7 @@ static const char *take_separate(const struct look *look, const struct git_place
 		       "here, makes it)";
 	if (git_show_directory(look->paths, own, NULL) < 0)
 		return "its configuration cannot be read";
+	look->paths->git_own = xstrdup("");
 	if (git_place_open(own->path, "objects", &objects) == 0)
 		follow_alternates(look, &objects, 0);
 	return NULL;
@@ -329,5 +331,6 @@ void git_outside_done(struct plan_paths *paths)
 		free(paths->git[i].path);
 	}
 	free(paths->git);
+	free(paths->git_own);
 	strv_done(&paths->git_notes);
 }

@@ -77,6 +77,10 @@ static const struct op_param promote_params[] = {
 	  .kind = PARAM_SWITCH,
 	  .help = "where the version a change started from is lost, merge from what git had "
 		  "before" },
+	{ .name = "commits",
+	  .kind = PARAM_SWITCH,
+	  .help = "instead of files, the commits of its branch in a git directory outside the "
+		  "workspace" },
 	{ .name = "kill", .kind = PARAM_SWITCH, .help = "with processes alive: end them first" },
 	{ .name = "gate",
 	  .kind = PARAM_LIST,

@@ -34,6 +34,12 @@ static int check_flags(const struct op_call *call, const struct engine_promote *
 	if (promote->artifact && call->words.count > 1)
 		return error_set(err, ERROR_USAGE,
 				 "--artifact takes one thing out; name no other paths");
+	if (promote->commits &&
+	    (call->words.count > 1 || promote->artifact || promote->target || promote->strategy ||
+	     promote->swap || promote->into_sandbox || promote->approx_base))
+		return error_set(err, ERROR_USAGE,
+				 "--commits takes the commits of the sandbox's branch as they are: "
+				 "name neither paths nor another target or strategy");
 	if (promote->approx_base && (!promote->strategy || !str_starts(promote->strategy, "merge")))
 		return error_set(err, ERROR_USAGE,
 				 "--approx-base is for merging: add --strategy merge");
@@ -121,6 +127,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
 	owned(strv_done) struct strv allowed = STRV_INIT;
+	owned(free_ptr) char *again = NULL;
 	const struct strv *allow = op_arg_list(call, "allow-path");
 	struct engine_promote promote = {
 		.paths = &paths,
@@ -137,6 +144,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 		.dry_run = op_arg_switch(call, "dry-run"),
 		.into_sandbox = op_arg_switch(call, "into-sandbox"),
 		.approx_base = op_arg_switch(call, "approx-base"),
+		.commits = op_arg_switch(call, "commits"),
 	};
 	int outcome, status;
 
@@ -146,8 +154,10 @@ int op_promote_run(struct op_call *call, struct error *err)
 	    op_read_paths(allow, 0, &allowed, err) < 0 || check_gates(call, err) < 0)
 		return -1;
 	promote.sandbox = call->words.items[0];
+	if (promote.commits)
+		again = xasprintf("aisbx promote %s --commits", promote.sandbox);
 	outcome = engine_promote(&promote, &call->answer, err);
-	status = op_promotion(call, call->answer, outcome, NULL, err);
+	status = op_promotion(call, call->answer, outcome, again, err);
 	if (status < 0)
 		return -1;
 	write_data(call, outcome < 0 ? err : NULL);

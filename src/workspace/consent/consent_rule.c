@@ -346,6 +346,8 @@ static bool makes_run(const struct consent_case *what)
 {
 	owned(free_ptr) char *whole = NULL;
 
+	if (what->is_git)
+		return git_tree_why(what->tree, what->path) != NULL;
 	if (consent_is_named(what->named, what->path) || git_tree_why(what->tree, what->path) ||
 	    trigger_why_of_names(what->path))
 		return true;

@@ -59,7 +59,8 @@ struct consent_case {
 	bool is_linked;		  /* the new file has other names in the sandbox */
 	bool is_content_new;
 	bool is_from_outside; /* the host's own object, from outside the workspace */
-	bool is_elsewhere;    /* ROOT is not the workspace: the whole path says what it is */
+	bool is_git; /* ROOT is a git directory: the names of a work tree mean nothing in it */
+	bool is_elsewhere; /* ROOT is not the workspace: the whole path says what it is */
 };
 
 struct consent_caller consent_caller(void);

@@ -104,6 +104,7 @@ static unsigned reasons_of(const struct promote *promote, const struct item *ite
 		.is_from_outside = !promote->request->artifact &&
 				   delta_is_from_outside(promote->stack, &entry->new,
 							 promote->sandbox->workspace),
+		.is_git = promote->request->commits != NULL,
 		.is_elsewhere = strcmp(promote->target, promote->sandbox->workspace) != 0,
 		.old = side_of(&real->now, &had),
 		.new = { .type = item->type,

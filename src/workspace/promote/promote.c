@@ -122,7 +122,9 @@ static int open_target(struct promote *promote, struct error *err)
 static int wait_for_git(struct promote *promote, struct error *err)
 {
 	const struct timespec step = { .tv_nsec = GIT_WAIT_STEP_NS };
-	struct item lock = { .path = ".git/index.lock", .place = ".git/index.lock" };
+	const char *own = promote->request->commits ? promote->request->commits : ".git";
+	owned(free_ptr) char *path = xasprintf("%s%sindex.lock", own, *own ? "/" : "");
+	struct item lock = { .path = path, .place = path };
 
 	for (int i = 0; i < GIT_WAIT_STEPS; i++) {
 		if (target_see(promote->target_fd, lock.path, &lock.now, err) < 0)
@@ -132,8 +134,8 @@ static int wait_for_git(struct promote *promote, struct error *err)
 		(void)nanosleep(&step, NULL);
 	}
 	promote_add_conflict(promote, &lock, "busy");
-	return error_set(err, ERROR_CONFLICT, "a git is at work in '%s': .git/index.lock is there",
-			 promote->target);
+	return error_set(err, ERROR_CONFLICT, "a git is at work in '%s': %s is there",
+			 promote->target, path);
 }
 
 /* Conflicts nobody decided stop everything. */

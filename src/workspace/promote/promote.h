@@ -84,6 +84,9 @@ struct promote_request {
 		*artifact; /* with TO: one file or directory of the view to a place of the host */
 	const char *to;
 	bool keeps_existing; /* of an artifact: what is there already is a conflict */
+	const char *
+		commits; /* the sandbox's workspace is a git directory: of it only new objects, and the branch
+			  * of the worktree whose own directory this is, relative ("" for the whole); NULL */
 	bool dry_run;
 	bool approx_base;  /* where the base is lost, take what git had there before for it */
 	bool into_sandbox; /* merged files with markers go into the sandbox instead of the host */

@@ -365,6 +365,8 @@ static char *common_directory(const char *path, size_t len)
 
 	if (name) {
 		*name = '\0';
+		if (strcmp(directory, "worktrees") == 0)
+			return xstrdup("");
 		if (str_ends(directory, "/worktrees"))
 			return xstrndup(directory, strlen(directory) - strlen("/worktrees"));
 		*name = '/';

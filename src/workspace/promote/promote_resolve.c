@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a verdict to what the host gets: strategies, merged texts, and the loser kept. */
+#include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_parts.h"
 
 #include "base/clock.h"
@@ -174,7 +175,7 @@ static enum outcome merge_texts(struct promote *promote, struct item *item,
 
 static int decide(struct promote *promote, struct item *item, struct error *err)
 {
-	enum promote_strategy strategy = promote->request->strategy;
+	enum promote_strategy strategy = promote_strategy_for(promote, item);
 	const struct timespec *theirs = &item->entry.new.st.st_ctim;
 	struct conflict_times times = {
 		.ours_ns = item->now.exists ? (uint64_t)item->now.ctime_ns : 0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which changes are promoted: all of the workspace's, or those asked for with what they cannot be without. */
+#include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_link.h"
 
 #include "base/clean_path.h"
@@ -96,7 +97,9 @@ static void drop_doubles(struct promote *promote)
 static void see_git(struct promote *promote)
 {
 	git_tree_free(promote->tree);
-	promote->tree = git_tree_new(promote->target, promote->target_fd);
+	/* A target that is a git directory is known by what it holds, wherever it lies. */
+	promote->tree = git_tree_new(promote->request->commits ? NULL : promote->target,
+				     promote->target_fd);
 	for (size_t i = 0; i < promote->count; i++) {
 		const struct item *item = &promote->items[i];
 		const char *from = item->entry.from;
@@ -235,7 +238,8 @@ static bool needs_plain(const struct promote *promote)
 
 int promote_list(struct promote *promote, struct error *err)
 {
-	if (read_items(promote, true, err) < 0)
+	/* In a git directory nothing is renamed: what looks like it is two files of the same content. */
+	if (read_items(promote, !promote->request->commits, err) < 0)
 		return -1;
 	/* Otherwise it is told entry by entry, as what went and what came. */
 	if (needs_plain(promote)) {
@@ -250,7 +254,7 @@ int promote_list(struct promote *promote, struct error *err)
 		const char *path = promote->delta.items[i].path;
 		const char *relative = target_relative(promote->sandbox->workspace, path);
 
-		if (!relative || !*relative)
+		if ((!relative || !*relative) && !promote->request->commits)
 			strv_add(&promote->promotion->skipped, relative ? "." : path);
 	}
 	return 0;
@@ -426,6 +430,8 @@ int promote_select(struct promote *promote, struct error *err)
 {
 	const struct strv *paths = &promote->request->paths;
 
+	if (promote->request->commits)
+		return promote_select_commits(promote, err) < 0 ? -1 : refuse_deep(promote, err);
 	pair_by_records(promote);
 	for (size_t i = 0; paths->count == 0 && i < promote->count; i++)
 		promote->items[i].is_selected = true;
