@@ -69,11 +69,17 @@ void decide(struct gateway *gateway, const struct net_address *address, struct n
 		ret_decision->rule = rule;
 		return;
 	}
+	decide_by_names(gateway, address, port, ret_decision);
 	if (answer == NET_ALLOWED && !is_host(address)) {
-		ret_decision->passes = true;
+		/* Where all that the address stands for is denied, so is the address. */
+		bool is_denied = !ret_decision->passes && ret_decision->rule;
+
+		*ret_decision = (struct decision){ .dial = *address,
+						   .name = is_denied ? ret_decision->name : NULL,
+						   .rule = is_denied ? ret_decision->rule : NULL,
+						   .passes = !is_denied };
 		return;
 	}
-	decide_by_names(gateway, address, port, ret_decision);
 	/* Clients try ::1 first; servers of the host may have 127.0.0.1 alone, and no client asks twice. */
 	if (is_localhost(address)) {
 		ret_decision->dial = loopbacks[0];

@@ -116,6 +116,8 @@ static bool names(const struct net_rule *rule, const char *name)
 {
 	size_t len = strlen(name), tail = strlen(rule->name);
 
+	if (rule->kind == NET_RULE_ANY)
+		return true;
 	if (rule->kind == NET_RULE_NAME)
 		return strcmp(rule->name, name) == 0 ||
 		       (is_host_name(rule->name) && is_host_name(name));
@@ -131,7 +133,7 @@ static bool names_safely(const struct net_rule *rule, const char *name)
 {
 	if (!names(rule, name))
 		return false;
-	if (rule->kind == NET_RULE_WILDCARD)
+	if (rule->kind == NET_RULE_WILDCARD || rule->kind == NET_RULE_ANY)
 		return !is_host_name(name);
 	return strcmp(name, NET_LOCALHOST) != 0 || strcmp(rule->name, NET_LOCALHOST) == 0;
 }
@@ -182,6 +184,8 @@ static bool opens(const struct net_rule *rule, const struct net_address *address
 {
 	const struct net_special *special = net_address_special(address);
 
+	if (rule->kind == NET_RULE_ANY)
+		return !special;
 	return rule->kind == NET_RULE_NETWORK &&
 	       net_address_within(address, &rule->network, rule->bits) &&
 	       (!special || rule->bits >= special->bits);

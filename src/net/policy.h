@@ -2,7 +2,8 @@
 /*
  * Network rules: [udp:]HOST:PORTS or http:[METHODS:]HOST:PORTS[/PREFIX], parsed once into canonical form.
  *
- * HOST is a name, *.name (one or more labels in front, not the name itself), an address, a CIDR, or [IPv6]. A rule to
+ * HOST is a name, *.name (one or more labels in front, not the name itself), an address, a CIDR, or [IPv6]; * is every
+ * name and every address that is not special, as `--net all` has it. A rule to
  * deny beats every rule to allow. No rule means nothing. Special addresses (private, loopback, metadata, ...) pass only
  * where a rule names the address, or a CIDR inside the special range: 0.0.0.0/0 does not open 10.0.0.0/8.
  *
@@ -32,7 +33,7 @@
 /* The same by the loopback addresses inside, too: at these ports 127.0.0.1 and ::1 lead to the host's. */
 #define NET_LOCALHOST "localhost"
 
-enum net_rule_kind { NET_RULE_NAME, NET_RULE_WILDCARD, NET_RULE_NETWORK };
+enum net_rule_kind { NET_RULE_NAME, NET_RULE_WILDCARD, NET_RULE_NETWORK, NET_RULE_ANY };
 
 struct net_rule {
 	enum net_rule_kind kind;

@@ -140,6 +140,10 @@ static int parse_host(const char *text, char *host, struct net_rule *rule, struc
 		host[len - 1] = '\0';
 		return parse_network(text, host + 1, rule, err);
 	}
+	if (strcmp(host, "*") == 0 && !rule->is_http && !rule->is_udp) {
+		rule->kind = NET_RULE_ANY;
+		return 0;
+	}
 	if (strchr(host, '/') || (len > 0 && strspn(host, "0123456789.") == len))
 		return parse_network(text, host, rule, err);
 	if (strchr(host, ':'))

@@ -6,9 +6,23 @@
 
 #include <string.h>
 
+/*
+ * Each port costs a listener that no server inside can have: those of services on the internet, and none that programs
+ * under development listen on.
+ */
+static const char *const all_ports[] = { "21",	 "22",	 "43",	  "80",	  "110",  "119",  "143",
+					 "443",	 "465",	 "563",	  "587",  "636",  "873",  "990",
+					 "993",	 "995",	 "2222",  "4443", "5222", "5223", "6697",
+					 "8443", "9418", "11371", NULL };
+
+static bool says_all(const char *net)
+{
+	return strcmp(net, "all") == 0;
+}
+
 static bool says_allow(const char *net)
 {
-	return strcmp(net, "allow") == 0;
+	return strcmp(net, "allow") == 0 || says_all(net);
 }
 
 bool plan_wants_network(const struct settings *flags, const struct settings *settings)
@@ -20,6 +34,26 @@ bool plan_wants_network(const struct settings *flags, const struct settings *set
 	if (settings->net)
 		return says_allow(settings->net);
 	return settings->allow.count > 0 || settings->publish.count > 0;
+}
+
+/* --net all: a rule for each port, and a note about what that is. */
+static void plan_all(const struct settings *flags, const struct settings *settings,
+		     struct spec *spec)
+{
+	const char *net = flags->net ? flags->net : settings->net;
+	owned(str_done) struct str ports = STR_INIT;
+
+	if (!net || !says_all(net))
+		return;
+	for (const char *const *port = all_ports; *port; port++) {
+		strv_addf(&spec->allow, "*:%s", *port);
+		str_addf(&ports, "%s%s", ports.len ? ", " : "", *port);
+	}
+	strv_addf(
+		&spec->notes,
+		"net all: every place but this machine and private addresses, by TCP on ports %s; "
+		"others, and UDP, by --allow HOST:PORT",
+		str_cstr(&ports));
 }
 
 /* With the file's path as it is from everywhere. */
@@ -62,6 +96,7 @@ int plan_network(const struct planning *planning, struct error *err)
 										      : NET_NONE;
 	if (spec->net == NET_ALLOW) {
 		strv_copy(&spec->allow, &settings->allow);
+		plan_all(flags, settings, spec);
 		strv_copy(&spec->publish, &settings->publish);
 	}
 	/* Rules that nobody will read are still the user's words: a wrong one is not passed over. */

@@ -36,7 +36,7 @@ static int take_allowed(struct srt_reader *reader, const struct value *item, con
 		return -1;
 	const char *entry = item->text.bytes;
 
-	if (strcmp(entry, "*") == 0)
+	if (strcmp(entry, "*") == 0 || str_starts(entry, "*:"))
 		return srt_refuse(reader, item, key, "allows everything: name the domains");
 	if (strncmp(entry, "localhost", 9) == 0 || str_starts(entry, "127."))
 		return srt_refuse(reader, item, key,

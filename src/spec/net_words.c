@@ -139,6 +139,8 @@ static int add_item(const struct word *word, struct strv *rules, struct error *e
 	const char *text = word->text + (str_starts(word->text, PREFIX) ? strlen(PREFIX) : 0);
 	const char *host = text + (str_starts(text, "udp:") ? 4 : 0);
 
+	if (strcmp(host, "*") == 0 || str_starts(host, "*:"))
+		return refuse_word(word, "every place is --net all", err);
 	if (text[0] == '@')
 		return add_preset(word, text, rules, err);
 

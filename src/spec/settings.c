@@ -43,8 +43,10 @@ const struct setting_row setting_rows[] = {
 	  0, 0 },
 	{ "root", SETTING_WORD, BOTH, AT(root), "host|project|IMAGE", NULL,
 	  "what the sandbox sees as its root (default host; no images in this version)", 0, 0 },
-	{ "net", SETTING_WORD, BOTH, AT(net), "none|loopback|allow", "none|loopback|allow",
-	  "network (default none; --allow says allow)", 0, 0 },
+	{ "net", SETTING_WORD, BOTH, AT(net), "none|loopback|allow|all", "none|loopback|allow|all",
+	  "network (default none; --allow says allow); all: every place but this machine and "
+	  "private addresses",
+	  0, 0 },
 	{ "allow", SETTING_LIST, BOTH, AT(allow), "RULE", NULL,
 	  "let connections out: [udp:]HOST[:PORTS][,...] (443 and 80 without a port) or "
 	  "http:[METHODS:]HOST:PORTS[/PREFIX]; HOST is a name, *.name, address, CIDR or [IPv6]; "

@@ -39,7 +39,7 @@ struct settings {
 
 	char *driver;
 	char *root;		 /* host, project, or an image's name */
-	char *net;		 /* none, loopback, allow */
+	char *net;		 /* none, loopback, allow, all */
 	char *scan;		 /* off, warn, enforce */
 	char *require_signature; /* true, false */
 	char *home;		 /* tools (allow-list), full */
@@ -85,7 +85,7 @@ struct setting_row {
 	bool profile;  /* may stand in a profile */
 	size_t offset; /* of the field in struct settings; unused for mounts */
 	const char *metavar;
-	const char *choices; /* "none|loopback|allow" */
+	const char *choices; /* "none|loopback|allow|all" */
 	const char *help;
 	int64_t min, max; /* of counts and sizes; max 0: no bound of our own */
 };

@@ -69,8 +69,11 @@ struct ladder {
 	size_t at_first;
 };
 
+/* Of "allow" among the words of net. */
+#define NET_ALLOW_STEP 1
+
 static const struct ladder ladders[] = {
-	{ "net", { "allow", "loopback", "none" }, 2 },
+	{ "net", { "all", "allow", "loopback", "none" }, 3 },
 	{ "scan", { "off", "warn", "enforce" }, 0 },
 	{ "require-signature", { "false", "true" }, 0 },
 	{ "home", { "full", "tools" }, 1 },
@@ -112,7 +115,7 @@ static void narrow_word(const struct narrowing *narrowing, const struct setting_
 	/* A rule to allow says `net: allow` without saying it. */
 	bool implied = have == &narrowing->base->net && narrowing->base->allow.count > 0;
 	size_t wanted = step_of(ladder, want, 0);
-	size_t at = *have ? step_of(ladder, *have, 4) : implied ? 0 : ladder->at_first;
+	size_t at = *have ? step_of(ladder, *have, 4) : implied ? NET_ALLOW_STEP : ladder->at_first;
 
 	if (wanted < at) {
 		note(narrowing, row->name, want);
@@ -123,7 +126,7 @@ static void narrow_word(const struct narrowing *narrowing, const struct setting_
 		return;
 	free(*have);
 	*have = xstrdup(want);
-	if (have == &narrowing->base->net && wanted > 0)
+	if (have == &narrowing->base->net && wanted > NET_ALLOW_STEP)
 		strv_done(&narrowing->base->allow);
 }
 

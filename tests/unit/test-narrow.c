@@ -104,6 +104,10 @@ static void test_net(void)
 		{ "loopback", "none", "none", false },
 		{ "loopback", "allow", "loopback", true },
 		{ "allow", "allow", "allow", false },
+		{ "all", "allow", "allow", false },
+		{ "all", "all", "all", false },
+		{ "allow", "all", "allow", true },
+		{ NULL, "all", NULL, true },
 		{ NULL, "allow", NULL, true },
 		{ NULL, "none", NULL, false },
 	};
@@ -126,7 +130,7 @@ static void test_net_rules(void)
 	owned(settings_done) struct settings base, implied;
 
 	narrow(ROWS({ "net", "allow" }, { "allow", "a:1" }, { "deny", "b:2" }),
-	       ROWS({ "allow", "*:443" }, { "allow", "a:1" }, { "deny", "c:3" }), &base, &notes);
+	       ROWS({ "allow", "*.a:443" }, { "allow", "a:1" }, { "deny", "c:3" }), &base, &notes);
 	tap_ok(base.allow.count == 1 && strcmp(base.allow.items[0], "a:1") == 0,
 	       "no rule is allowed");
 	tap_ok(base.deny.count == 2, "rules to deny are added");

@@ -272,7 +272,7 @@ static void test_hints(void)
 	tap_is_str(err.text, "require: 'landlok' is not a layer (did you mean landlock)",
 		   "nearest layer");
 	set(&settings, "net", "off", &err);
-	tap_is_str(err.text, "net: 'off' is not one of its values (use none|loopback|allow)",
+	tap_is_str(err.text, "net: 'off' is not one of its values (use none|loopback|allow|all)",
 		   "choices");
 	set(&settings, "mem", "10b", &err);
 	tap_is_str(err.text, "mem: '10b' is too small (at least 1m)", "least size");

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,6 +75,16 @@ static void drop_foreign_parent(struct profile *profile, struct strv *notes)
 	profile->extends = NULL;
 }
 
+/* Everything is opened by the user's own word alone, flag or profile; trust in a project's file is not that. */
+static void drop_net_all(struct settings *repo, struct strv *notes)
+{
+	if (!repo->net || strcmp(repo->net, "all") != 0)
+		return;
+	strv_add(notes, "workspace profile: 'net: all' ignored: give --net all, or keep it in a "
+			"profile of your own");
+	free_ptr(&repo->net);
+}
+
 static void narrow(struct settings *settings, const struct settings *repo, struct strv *notes)
 {
 	owned(strv_done) struct strv left_out = STRV_INIT;
@@ -112,6 +123,7 @@ int workspace_profile_apply(const char *workspace, const char *config_dir,
 		drop_foreign_parent(&profile, notes);
 	if (engine_extend_profile(&profile, file.path, config_dir, &repo, err) < 0)
 		return -1;
+	drop_net_all(&repo, notes);
 	if (trusted)
 		settings_merge(settings, &repo);
 	else

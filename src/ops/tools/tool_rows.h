@@ -51,7 +51,7 @@
 		{ .name = "pids", .type = TOOL_INT, .help = "processes and threads" },   \
 		{ .name = "disk", .help = "what may be written, such as 1g" },           \
 		{ .name = "net",                                                         \
-		  .choices = "none|loopback|allow",                                      \
+		  .choices = "none|loopback|allow|all",                                  \
 		  .help = "network, within the profile" },                               \
 		{ .name = "allow",                                                       \
 		  .type = TOOL_TEXTS,                                                    \

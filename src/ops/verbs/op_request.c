@@ -13,8 +13,8 @@ static int apply_no_net(struct op_call *call, struct error *err)
 
 	if (!op_arg_switch(call, "no-net"))
 		return 0;
-	if (flags->net && strcmp(flags->net, "allow") == 0)
-		return error_set(err, ERROR_USAGE, "--no-net and --net allow contradict");
+	if (flags->net && (strcmp(flags->net, "allow") == 0 || strcmp(flags->net, "all") == 0))
+		return error_set(err, ERROR_USAGE, "--no-net and --net %s contradict", flags->net);
 	if (flags->allow.count > 0)
 		return error_set(err, ERROR_USAGE, "--no-net and --allow contradict");
 	free(flags->net);

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--net all: every place but this machine's own and private addresses, and by the user's own word alone.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a network namespace of its own (tests/lib/internet.py).
+"""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import Home, Tap, refused
+from internet import GOOD, LAN, METADATA, NAMES, build_internet, enter, lines, listen, run, web
+
+tap = Tap()
+# An address of the internet that this machine has itself; in the test's own namespace.
+OWN = "9.9.9.9"
+# One that a single name leads to.
+LONE = "198.51.100.30"
+
+
+def test_places(home):
+    script = "".join(f"print(get({host!r}, {port}))\n" for host, port in (
+        ("good.example", 80), ("evil.example", 80), (GOOD, 80), (LAN, 80), (METADATA, 80), (OWN, 80), ("own.example", 80),
+        ("lan.example", 80), ("rebind.example", 80), ("host.local", 80), ("127.0.0.1", 80), (GOOD, 7000)))
+    shut = lines(run(home, script))
+    tap.ok(len(shut) == 12 and not any("GET" in line or "web" in line for line in shut[:3]), "(without it, nothing)", shut)
+    result = run(home, script, "--net", "all")
+    out = lines(result)
+    want = lines(run(home, "print(get('good.example', 80))\nprint(get('evil.example', 80))", "--allow", "good.example:80,evil.example:80"))
+    tap.equal(out[:2], want, "names that no rule lists are reached")
+    tap.equal(out[2], want[0], "and addresses")
+    for line, what in zip(out[3:], ("a private address", "metadata", "an own address", "a name for an own address", "a name for a private one",
+                                    "a name for the loopback", "host.local", "the loopback", "a port that is not listed")):
+        tap.ok(line.endswith(("Error", "gaierror", "nothing")), f"not {what}", line)
+    tap.ok(any("net all" in note and "443" in note for note in result["notes"]), "the result notes it, with the ports", result["notes"])
+    exact = lines(run(home, f"print(get({OWN!r}))", "--allow", f"{OWN}:80"))
+    tap.ok(exact and not exact[0].endswith("Error"), "(the own address is there, for a rule of its own)", exact)
+    result = run(home, f"import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(1)\n"
+                 f"s.connect(({GOOD!r}, 443))\ntry:\n    s.send(b'x'); s.recv(9); print('heard')\nexcept OSError as e:\n    print('no')", "--net", "all")
+    tap.equal(result["stdout"], "no\n", "UDP by rule only")
+
+
+def test_deny(home):
+    script = f"print(get('evil.example'))\nprint(get('good.example'))\nprint(get('good.example', 8080))\nprint(get({GOOD!r}))"
+    out = lines(run(home, script, "--net", "all", "--allow", "good.example:8080", "--deny", "evil.example"))
+    tap.ok(len(out) == 4 and out[0].endswith("rror") and not out[1].endswith("rror") and not out[2].endswith("rror"),
+           "deny holds, and rules for further ports add", out)
+    script = f"print(get('lone.example'))\nprint(get({LONE!r}))\nprint(get('lone.example', 443))"
+    out = lines(run(home, script, "--net", "all"))
+    tap.equal(out[:2], [LONE, LONE], "(a name with an address of its own)")
+    out = lines(run(home, script, "--net", "all", "--deny", "lone.example:80"))
+    tap.ok(len(out) == 3 and LONE not in out[:2], "denied on one port, it is not reached there by its address either", out)
+
+
+def test_word(home):
+    """By flag or the user's own profile; not by a workspace's, trusted or not."""
+    def net(*words):
+        done = home.call("plan", "--json", *words, "--", "true")
+        return json.loads(done.stdout) if done.returncode == 0 else {"net": None, "allow": [], "notes": [done.stderr]}
+
+    os.makedirs(home.path + "/.config/aisbx/profiles", exist_ok=True)
+    with open(home.path + "/.config/aisbx/profiles/open.yaml", "w") as out:
+        out.write("net: all\n")
+    tap.ok("*:443" in net("--profile", "open")["allow"], "a profile of the user's own opens")
+    with open(home.work + "/.aisbx.yaml", "w") as out:
+        out.write("net: all\n")
+    tap.equal(net()["net"], "none", "a workspace's does not")
+    tap.equal(home.call("profile", "trust", ".aisbx.yaml").returncode, 0, "trusted")
+    plan = net()
+    tap.ok(plan["net"] == "none" and "net: all" in str(plan["notes"]), "nor when it is trusted; that is said", plan)
+    os.unlink(home.work + "/.aisbx.yaml")
+    for words in (("--allow", "*"), ("--allow", "*:443"), ("--allow", "udp:*:53"), ("--allow", "http:*:80/")):
+        done = home.call("run", *words, "--", "true")
+        tap.ok(refused(done, 125, "*"), f"{' '.join(words)} is refused", done)
+    done = home.call("run", "--net", "all", "--no-net", "--", "true")
+    tap.ok(refused(done, 125, "contradict"), "--no-net contradicts", done)
+    with open(home.path + "/srt.json", "w") as out:
+        json.dump({"network": {"allowedDomains": ["*:443"], "deniedDomains": []}, "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}}, out)
+    done = home.call("run", "--settings", home.path + "/srt.json", "--", "true")
+    tap.equal(done.returncode, 125, "a settings file does not open everything")
+
+
+def main():
+    enter()
+    NAMES.update({"own.example": OWN, "lone.example": LONE})
+    with Home("net-all-") as home:
+        build_internet(home)
+        for address in (OWN, LONE):
+            subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
+            listen(address, 80, web)
+        if home.can_run(tap, "--net all"):
+            for test in (test_places, test_deny, test_word):
+                tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
