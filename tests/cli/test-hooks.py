@@ -13,9 +13,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
-from clitest import Home, Tap
+from clitest import AISBX, Home, Tap
 
 tap = Tap()
+AISBX_MCP = [AISBX, "mcp", "--profile", "dev", "--owner"]
 AGENTS = {"claude-code": "SessionEnd", "codex": "Stop"}
 
 
@@ -120,6 +121,18 @@ def test_files(home):
         for tool in tools:
             done = hook(home, message(home, tool, {"command": "*** Begin Patch"}), agent)
             tap.ok(denied(done, "sandbox_files_edit"), f"{agent}: {tool} is refused, naming ours", done)
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize",
+              "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+             {"jsonrpc": "2.0", "method": "notifications/initialized"},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+              "params": {"name": "sandbox_files_read", "arguments": {"sandbox": next(n for n in sandboxes(home)), "path": "a.txt"}}}]
+    for owner, seen in (("claude-code", True), ("cursor", False)):
+        child = subprocess.Popen([*AISBX_MCP, owner], cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        child.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
+        child.stdin.flush()
+        answer = next((line for line in child.stdout if '"id":2' in line), "")
+        child.communicate(timeout=60)
+        tap.equal("three" in answer, seen, f"the MCP server of {owner} {'reaches' if seen else 'does not reach'} the session's sandbox")
     # A link to a file of the host that the sandbox hides leads nowhere, by either way.
     os.makedirs(home.path + "/.ssh", exist_ok=True)
     with open(home.path + "/.ssh/id_canary", "w") as out:

@@ -126,6 +126,9 @@ def test_closed(home):
                     out.write(f"#!/bin/sh\n{body}\n")
                 os.chmod(stub, 0o644 if how == "not executable" else 0o755)
             done = run(stub)
+            # Without the line around it, an agent would take the same for consent.
+            bare = subprocess.run(["/bin/sh", "-c", f"timeout 1 {stub}"], capture_output=True, check=False).returncode
+            tap.ok(bare != 2, f"{name}: aisbx {how}: by itself that blocks nothing ({bare})")
             tap.ok(done.returncode == 2 and done.stdout == "" and "refused" in done.stderr, f"{name}: aisbx {how}: the tool is refused", done)
             if body is not None:
                 os.unlink(stub)
