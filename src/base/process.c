@@ -114,6 +114,7 @@ void process_heard_signals(sigset_t *ret_set)
 	sigaddset(ret_set, SIGQUIT);
 	sigaddset(ret_set, SIGWINCH);
 	sigaddset(ret_set, SIGPIPE);
+	sigaddset(ret_set, SIGCONT);
 }
 
 void process_heed_signals(void)

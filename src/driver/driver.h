@@ -116,6 +116,12 @@ struct driver {
 	/* Sends a signal to the command and its process group, as somebody outside asks for it; or NULL. */
 	void (*signal)(struct task *task, int sig);
 
+	/*
+	 * Asks the command to end by SIG, which goes to it and its process group; what is left of it when it has ended goes,
+	 * too. NULL where only kill() ends it.
+	 */
+	void (*end)(struct task *task, int sig);
+
 	/* Lets others of this user reach it by a socket in DIR_FD, once it has lived for a moment; or NULL. */
 	void (*listen)(struct task *task, int dir_fd);
 

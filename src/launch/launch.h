@@ -142,8 +142,8 @@ int launch_open_ports(const struct launch *launch, const struct net_port *ports,
  */
 int launch_refuse_names(struct launch *launch, const struct spec *spec, struct error *err);
 
-/* Ends everything inside. */
-void launch_kill(struct launch *launch);
+/* To init: SIGKILL ends everything inside; SIGTERM, SIGINT and SIGHUP reach the command's process group. */
+void launch_signal(struct launch *launch, int sig);
 
 /* Lets go; what is still running is killed. With WAIT, returns only when all is gone. */
 void launch_done(struct launch *launch, bool wait);

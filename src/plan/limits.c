@@ -63,6 +63,10 @@ void plan_limits(const struct planning *planning)
 	limits->time_ms = limit(planning, "time", &settings->time_ms,
 				planning->request->interactive ? 0 : time_ms);
 	limits->cpu_time_ms = settings_limit(settings, &settings->cpu_time_ms, 0);
+	limits->grace_ms = settings_limit(settings, &settings->grace_ms, 2000);
+	/* Time is a limit: only the caller may let a command go beyond it. */
+	limits->time_grace_ms =
+		settings_is_own(settings, &settings->grace_ms) ? limits->grace_ms : 0;
 	limits->fsize_bytes = limit(planning, "fsize", &settings->fsize_bytes, 4 * GIB);
 	limits->nofile = limit(planning, "nofile", &settings->nofile, 65536);
 	limits->nofile_soft = settings_limit(settings, &settings->nofile, 4096);

@@ -41,7 +41,7 @@ static void add_number(struct str *out, enum setting_kind kind, int64_t number)
 	if (kind == SETTING_SIZE) {
 		units_format_size(number, words);
 		str_add(out, words);
-	} else if (kind == SETTING_DURATION) {
+	} else if (kind == SETTING_DURATION || kind == SETTING_PAUSE) {
 		units_format_duration(number, words);
 		str_add(out, words);
 	} else if (kind == SETTING_CPU) {

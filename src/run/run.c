@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/process.h"
+#include "run/ending.h"
 #include "run/live.h"
 #include "run/log.h"
 #include "run/stdio.h"
@@ -21,7 +22,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ struct run {
 	uint64_t asked_ns, started_ns;
 	uint64_t entered_ns; /* the driver was told to start */
 	enum watch_verdict stopped_by;
-	int signal;
+	struct ending ending;
 };
 
 static int listen_for_signals(struct run *run, struct error *err)
@@ -59,6 +59,33 @@ static int listen_for_signals(struct run *run, struct error *err)
 	sigprocmask(SIG_BLOCK, &mask, &run->saved_mask);
 	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	return run->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
+}
+
+static void kill_all(struct run *run)
+{
+	run->ending.was_killed = true;
+	run->driver->kill(run->task);
+}
+
+/* The command may have been executed already, and what says so still wait to be read. */
+static void catch_up(struct run *run)
+{
+	struct pollfd ready = { .fd = run->driver->poll_fd(run->task), .events = POLLIN };
+
+	while (run->task->state == TASK_STARTING && poll(&ready, 1, 0) == 1)
+		run->driver->step(run->task);
+}
+
+/* Asks the command to end; where there is nothing to ask, or no time for it, everything ends now. */
+static void end(struct run *run, int sig, uint64_t grace_ms)
+{
+	catch_up(run);
+	if (run->task->state != TASK_RUNNING || !run->driver->end || grace_ms == 0) {
+		kill_all(run);
+		return;
+	}
+	run->driver->end(run->task, sig);
+	ending_begin(&run->ending, clock_now_ns(), grace_ms);
 }
 
 static void handle_signal(struct run *run)
@@ -75,8 +102,18 @@ static void handle_signal(struct run *run)
 			run->driver->resize(run->task, size.ws_row, size.ws_col);
 		return;
 	}
-	run->signal = (int)info.ssi_signo;
-	run->driver->kill(run->task);
+	if (info.ssi_signo == SIGCONT) {
+		ending_continued(&run->ending);
+		return;
+	}
+	if (!run->ending.signal)
+		run->ending.signal = (int)info.ssi_signo;
+	if (info.ssi_signo == SIGQUIT)
+		kill_all(run);
+	else if (run->ending.was_asked)
+		ending_again(&run->ending, &info, clock_now_ns());
+	else
+		end(run, run->ending.signal, run->spec->limits.grace_ms);
 }
 
 /* One that came while we finished (a reader who went away is enough) must not end us before the record is kept. */
@@ -110,12 +147,15 @@ static bool patience(const struct run *run, struct timespec *ret_wait)
 {
 	int watch_ms = watch_timeout_ms(&run->watch);
 	uint64_t wait = watch_ms < 0 ? UINT64_MAX : (uint64_t)watch_ms * 1000000;
-	uint64_t look = stdio_next_look_ns(&run->stdio), now = clock_now_ns();
+	const uint64_t looks[] = { stdio_next_look_ns(&run->stdio), ending_next_ns(&run->ending) };
+	uint64_t now = clock_now_ns();
 
 	if (!run->is_running && run->driver->answer_ms)
 		wait = (uint64_t)run->driver->answer_ms * 1000000;
-	if (look)
-		wait = look <= now ? 0 : (look - now < wait ? look - now : wait);
+	for (size_t i = 0; i < 2; i++) {
+		if (looks[i] && (looks[i] <= now || looks[i] - now < wait))
+			wait = looks[i] <= now ? 0 : looks[i] - now;
+	}
 	*ret_wait = (struct timespec){ (time_t)(wait / 1000000000), (long)(wait % 1000000000) };
 	return wait != UINT64_MAX;
 }
@@ -209,6 +249,29 @@ static void tell_denials(struct run *run)
 	}
 }
 
+/* A limit was met. Only that of time leaves the command a moment, and only where the caller wants it so. */
+static void stop(struct run *run, enum watch_verdict by)
+{
+	run->stopped_by = by;
+	if (by != WATCH_TIME || run->ending.was_asked) {
+		kill_all(run);
+		return;
+	}
+	watch_time_is_over(&run->watch);
+	end(run, SIGTERM, run->spec->limits.time_grace_ms);
+}
+
+static void keep_bounds(struct run *run)
+{
+	enum watch_verdict verdict = watch_look(&run->watch, run->task);
+
+	take_sample(run);
+	if (verdict != WATCH_GO_ON)
+		stop(run, verdict);
+	else if (ending_is_due(&run->ending, clock_now_ns()))
+		kill_all(run);
+}
+
 static void turn(struct run *run)
 {
 	struct run_desk *desk = run->options->desk;
@@ -235,10 +298,7 @@ static void turn(struct run *run)
 		give_up(run);
 	if (run->task->state == TASK_ENDED)
 		return;
-	run->stopped_by = watch_look(&run->watch, run->task);
-	take_sample(run);
-	if (run->stopped_by != WATCH_GO_ON)
-		run->driver->kill(run->task);
+	keep_bounds(run);
 }
 
 /* The command could not be executed: that is the run's outcome, not a failure of ours. */
@@ -280,12 +340,13 @@ static int finish(struct run *run, struct error *err)
 {
 	struct run_result *result = run->result;
 	struct task_usage usage;
-	struct verdict_facts facts = { run->task,	run->spec,   &usage,
-				       run->stopped_by, run->signal, run->watch.pids_full };
+	struct verdict_facts facts = { run->task,	run->spec,    &usage,
+				       run->stopped_by, &run->ending, run->watch.pids_full };
 	uint64_t now = run->task->ended_ns ? run->task->ended_ns : clock_now_ns();
 
 	run->driver->sample(run->task, &usage);
-	bool is_cut_short = run->stopped_by != WATCH_GO_ON || run->signal || run->is_given_up;
+	bool is_cut_short =
+		run->stopped_by != WATCH_GO_ON || run->ending.signal || run->is_given_up;
 
 	stdio_finish(&run->stdio, is_cut_short ? PATIENCE_MS : -1, run->signal_fd);
 	result->duration_ms = (double)(now - (run->started_ns ? run->started_ns : now)) / 1e6;
@@ -295,7 +356,7 @@ static int finish(struct run *run, struct error *err)
 	verdict_fill(&facts, result);
 	tell_lost(run);
 	verdict_scrub(&run->stdio.words, &result->denials);
-	if (run->task->error.code == ERROR_NONE || run->signal) {
+	if (run->task->error.code == ERROR_NONE || run->ending.signal) {
 		if (run->options->inspect)
 			run->options->inspect(run->task, result, run->options->cookie);
 		return 0;

@@ -123,6 +123,35 @@ static void fill_ended(const struct verdict_facts *facts, struct run_result *res
 	set_end(result, WEXITSTATUS(status) ? RUN_ERROR : RUN_SUCCESS, WEXITSTATUS(status), 0);
 }
 
+/*
+ * A signal reached us. A command that was asked to end says itself how it did, but its success is none: it was not to go
+ * on. One that did not start, or cannot be asked, ends as by that signal.
+ */
+static void fill_interrupted(const struct verdict_facts *facts, struct run_result *result)
+{
+	const struct ending *ending = facts->ending;
+
+	if (!ending->was_asked) {
+		set_end(result, RUN_KILLED, 128 + ending->signal, ending->signal);
+		return;
+	}
+	if (!ending->was_killed) {
+		fill_ended(facts, result);
+		result->status = RUN_KILLED;
+		if (!result->signal)
+			result->signal = ending->signal;
+		return;
+	}
+	set_end(result, RUN_KILLED, 128 + SIGKILL, SIGKILL);
+	if (ending->insists_ns)
+		note(result, "killed by a second signal before it had ended");
+	else
+		strv_addf(&result->notes,
+			  "killed: it had not ended %.3g s after the signal (change that with "
+			  "--grace)",
+			  (double)facts->spec->limits.grace_ms / 1000);
+}
+
 /* Limits the kernel kept while the command went on or failed by itself. */
 static void fill_met(const struct verdict_facts *facts, struct run_result *result)
 {
@@ -130,7 +159,7 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 
 	if (facts->usage->oom_kills) {
 		hit(result, "mem");
-		if (facts->stopped_by == WATCH_GO_ON && !facts->signal &&
+		if (facts->stopped_by == WATCH_GO_ON && !facts->ending->signal &&
 		    result->exit_code == 128 + SIGKILL)
 			result->status = RUN_OOM;
 		add_size(result, "out of memory: the kernel ended a process at the limit of ",
@@ -208,8 +237,8 @@ void verdict_fill(const struct verdict_facts *facts, struct run_result *result)
 		note(result, facts->task->note);
 	result->has_fuel = facts->task->has_fuel;
 	result->fuel_consumed = facts->task->fuel_consumed;
-	if (facts->signal)
-		set_end(result, RUN_KILLED, 128 + facts->signal, facts->signal);
+	if (facts->ending->signal && facts->stopped_by == WATCH_GO_ON)
+		fill_interrupted(facts, result);
 	else if (facts->stopped_by != WATCH_GO_ON)
 		fill_stopped(facts, facts->stopped_by, result);
 	else if (facts->task->stopped_by == TASK_OUT_OF_TIME)

@@ -5,6 +5,7 @@
 
 #include "driver/driver.h"
 #include "observe/result.h"
+#include "run/ending.h"
 #include "run/scrub.h"
 #include "run/watch.h"
 #include "spec/spec.h"
@@ -14,7 +15,7 @@ struct verdict_facts {
 	const struct spec *spec;
 	const struct task_usage *usage;
 	enum watch_verdict stopped_by; /* WATCH_GO_ON: it ended by itself */
-	int signal;		       /* that ended the supervisor's patience (SIGINT), or 0 */
+	const struct ending *ending;   /* what the supervisor heard and did about it */
 	bool pids_full;
 };
 

@@ -22,6 +22,11 @@ void watch_started(struct watch *watch)
 	watch->next_sample_ns = now + SAMPLE_NS;
 }
 
+void watch_time_is_over(struct watch *watch)
+{
+	watch->deadline_ns = 0;
+}
+
 int watch_timeout_ms(const struct watch *watch)
 {
 	uint64_t now = clock_now_ns();

@@ -38,6 +38,9 @@ void watch_init(struct watch *watch, const struct spec *spec);
 /* The wall clock starts when the command does. */
 void watch_started(struct watch *watch);
 
+/* It has been: the command has been asked to end, and the other bounds are kept meanwhile. */
+void watch_time_is_over(struct watch *watch);
+
 /* Milliseconds until the next thing to look at; -1 for never. */
 int watch_timeout_ms(const struct watch *watch);
 

@@ -70,6 +70,8 @@ static const struct field limit_fields[] = {
 	FIELD(spec_limits, shm_bytes, FIELD_U64),
 	FIELD(spec_limits, time_ms, FIELD_U64),
 	FIELD(spec_limits, cpu_time_ms, FIELD_U64),
+	FIELD(spec_limits, grace_ms, FIELD_U64),
+	FIELD(spec_limits, time_grace_ms, FIELD_U64),
 	FIELD(spec_limits, fsize_bytes, FIELD_U64),
 	FIELD(spec_limits, nofile, FIELD_U64),
 	FIELD(spec_limits, nofile_soft, FIELD_U64),

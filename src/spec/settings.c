@@ -31,6 +31,9 @@ const struct setting_row setting_rows[] = {
 	  0 },
 	{ "cpu-time", SETTING_DURATION, BOTH, AT(cpu_time_ms), "TIME", NULL,
 	  "time on the processor", 0, 0 },
+	{ "grace", SETTING_PAUSE, BOTH, AT(grace_ms), "TIME", NULL,
+	  "between TERM, INT or HUP and the kill (default 2s); if given, --time sends TERM first",
+	  0, 0 },
 	{ "fsize", SETTING_SIZE, BOTH, AT(fsize_bytes), "SIZE", NULL,
 	  "largest file that may be written", 0, 0 },
 	{ "nofile", SETTING_COUNT, BOTH, AT(nofile), "N", NULL, "open files a process", 8,
@@ -122,6 +125,7 @@ enum setting_shape setting_shape(const struct setting_row *row)
 	switch (row->kind) {
 	case SETTING_SIZE:
 	case SETTING_DURATION:
+	case SETTING_PAUSE:
 	case SETTING_COUNT:
 	case SETTING_CPU:
 	case SETTING_FUEL:
@@ -276,6 +280,13 @@ uint64_t settings_limit(const struct settings *settings, const int64_t *number, 
 	if ((settings->ceilings & bit_at(offset)) && otherwise && otherwise < (uint64_t)*number)
 		return otherwise;
 	return (uint64_t)*number;
+}
+
+bool settings_is_own(const struct settings *settings, const int64_t *number)
+{
+	size_t offset = (size_t)((const char *)number - (const char *)settings);
+
+	return *number != SETTING_UNSET && !(settings->ceilings & bit_at(offset));
 }
 
 static void merge_number(struct settings *base, const struct settings *over,

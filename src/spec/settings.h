@@ -32,6 +32,7 @@ struct settings {
 	int64_t inodes;
 	int64_t time_ms;
 	int64_t cpu_time_ms;
+	int64_t grace_ms; /* between a signal and the kill */
 	int64_t fsize_bytes;
 	int64_t nofile;
 	int64_t output_bytes; /* kept per stream in the result */
@@ -68,6 +69,7 @@ struct settings {
 enum setting_kind {
 	SETTING_SIZE,	  /* bytes, 1024-based: 512m */
 	SETTING_DURATION, /* milliseconds: 500ms 30s 5m 2h */
+	SETTING_PAUSE,	  /* the same, and 0 */
 	SETTING_COUNT,	  /* whole number from 1 */
 	SETTING_CPU,	  /* cores: 1.5 */
 	SETTING_FUEL,	  /* decimal: 400m */
@@ -120,6 +122,9 @@ void settings_add_mount(struct settings *settings, const char *host, const char 
  * profile said can lower OTHERWISE, never raise it. 0 is "none", in OTHERWISE and in the answer.
  */
 uint64_t settings_limit(const struct settings *settings, const int64_t *number, uint64_t otherwise);
+
+/* Whether NUMBER, a field of SETTINGS, was said, and by more than an untrusted profile. */
+bool settings_is_own(const struct settings *settings, const int64_t *number);
 
 /*
  * Takes from REPO (an untrusted profile found in a workspace, a program's wishes) only what makes BASE tighter. Each

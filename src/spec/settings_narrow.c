@@ -34,7 +34,7 @@ static void format_number(const struct setting_row *row, int64_t number, char te
 {
 	if (row->kind == SETTING_SIZE)
 		units_format_size(number, text);
-	else if (row->kind == SETTING_DURATION)
+	else if (row->kind == SETTING_DURATION || row->kind == SETTING_PAUSE)
 		units_format_duration(number, text);
 	else if (row->kind == SETTING_CPU)
 		(void)snprintf(text, 32, "%g", (double)number / 1000);

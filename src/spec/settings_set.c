@@ -28,6 +28,14 @@ static int refuse(const struct entry *entry, const char *what, const char *usage
 			 str_shown(entry->value, shown), what, usage);
 }
 
+static int parse_pause(const struct entry *entry, int64_t *ret_ms, struct error *err)
+{
+	if (strcmp(entry->value, "0") != 0 && strcmp(entry->value, "0s") != 0)
+		return units_duration(entry->where, entry->value, ret_ms, err);
+	*ret_ms = 0;
+	return 0;
+}
+
 static int parse_number(const struct entry *entry, int64_t *ret_number, struct error *err)
 {
 	switch (entry->row->kind) {
@@ -35,6 +43,8 @@ static int parse_number(const struct entry *entry, int64_t *ret_number, struct e
 		return units_size(entry->where, entry->value, ret_number, err);
 	case SETTING_DURATION:
 		return units_duration(entry->where, entry->value, ret_number, err);
+	case SETTING_PAUSE:
+		return parse_pause(entry, ret_number, err);
 	case SETTING_CPU:
 		return units_cpu(entry->where, entry->value, ret_number, err);
 	case SETTING_FUEL:

@@ -113,6 +113,8 @@ struct spec_limits {
 	uint64_t disk_bytes, inodes;
 	uint64_t tmp_bytes, shm_bytes;
 	uint64_t time_ms, cpu_time_ms;
+	uint64_t grace_ms;	/* between a signal and the kill; 0: killed at once */
+	uint64_t time_grace_ms; /* the same when the time is over */
 	uint64_t fsize_bytes, memlock_bytes;
 	uint64_t nofile, nofile_soft; /* hard and soft */
 	uint64_t output_bytes;	      /* kept per stream in the result */

@@ -12,6 +12,7 @@ struct end {
 	struct task task;
 	struct spec spec;
 	struct task_usage usage;
+	struct ending ending;
 	struct verdict_facts facts;
 	struct run_result result;
 };
@@ -27,8 +28,8 @@ static void end_init(struct end *end)
 	end->spec.limits.time_ms = 1500;
 	end->spec.limits.cpu_time_ms = 2000;
 	end->task.isolation = "namespaces";
-	end->facts = (struct verdict_facts){ &end->task,  &end->spec, &end->usage,
-					     WATCH_GO_ON, 0,	      false };
+	end->facts = (struct verdict_facts){ &end->task,  &end->spec,	&end->usage,
+					     WATCH_GO_ON, &end->ending, false };
 	run_result_init(&end->result);
 }
 
@@ -157,9 +158,29 @@ static void test_signal_to_us(void)
 
 	end_init(&end);
 	end.task.wait_status = SIGKILL;
-	end.facts.signal = SIGINT;
+	end.ending = (struct ending){ .signal = SIGINT, .was_killed = true };
 	verdict_fill(&end.facts, &end.result);
 	tap_ok(is(&end.result, RUN_KILLED, 130, SIGINT), "an interrupt is killed, 130");
+	end_done(&end);
+	end_init(&end);
+	end.task.wait_status = 3 << 8;
+	end.ending = (struct ending){ .signal = SIGTERM, .was_asked = true };
+	verdict_fill(&end.facts, &end.result);
+	tap_ok(is(&end.result, RUN_KILLED, 3, SIGTERM),
+	       "a command that was asked to end has its own exit code");
+	end_done(&end);
+	end_init(&end);
+	end.ending = (struct ending){ .signal = SIGTERM, .was_asked = true };
+	verdict_fill(&end.facts, &end.result);
+	tap_ok(is(&end.result, RUN_KILLED, 0, SIGTERM), "and is no success even with 0");
+	end_done(&end);
+	end_init(&end);
+	end.task.wait_status = SIGKILL;
+	end.spec.limits.grace_ms = 2000;
+	end.ending = (struct ending){ .signal = SIGTERM, .was_asked = true, .was_killed = true };
+	verdict_fill(&end.facts, &end.result);
+	tap_ok(is(&end.result, RUN_KILLED, 137, SIGKILL) && says(&end.result, "2 s"),
+	       "one that does not end in time is killed");
 	end_done(&end);
 }
 

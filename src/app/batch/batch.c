@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/units.h"
 #include "driver/zygote_pool.h"
+#include "run/ending.h"
 #include "app/batch/batch_line.h"
 #include "app/batch/batch_worker.h"
 #include "app/prepare/plan_context.h"
@@ -53,6 +54,7 @@ struct batch {
 	int out_fd; /* -1: not looked at any more */
 	bool is_stopped, is_late, all_ran;
 	uint64_t end_ns;		/* CLOCK_MONOTONIC; 0: none */
+	uint64_t signalled_ns;		/* the same: the first signal to end */
 	struct zygote_pool zygote_pool; /* zygotes for its lines */
 };
 
@@ -229,12 +231,12 @@ static int pass_on(struct batch *batch, struct error *err)
 	return 0;
 }
 
-static void stop(struct batch *batch)
+static void stop(struct batch *batch, bool at_once)
 {
 	batch->is_stopped = true;
 	for (unsigned i = 0; i < batch->jobs; i++) {
 		if (batch->hands[i].job)
-			(void)kill(batch->hands[i].worker.pid, SIGTERM);
+			ending_send(batch->hands[i].worker.pid, at_once);
 	}
 }
 
@@ -242,7 +244,7 @@ static void stop(struct batch *batch)
 static void look_at_reader(struct batch *batch, short events)
 {
 	if (events & (POLLERR | POLLHUP))
-		stop(batch);
+		stop(batch, false);
 	if (events)
 		batch->out_fd = -1;
 }
@@ -269,7 +271,7 @@ static void look_at_clock(struct batch *batch)
 
 	if (batch->end_ns == 0 || batch->is_stopped || clock_now_ns() < batch->end_ns)
 		return;
-	stop(batch);
+	stop(batch, false);
 	batch->is_late = true;
 	if (batch->count == batch->ring_size || !next_line(batch, &bytes, &len))
 		return;
@@ -310,7 +312,7 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 			hear(batch, &batch->hands[i]);
 	}
 	if (polls[1].revents && read(batch->signal_fd, &info, sizeof(info)) > 0)
-		stop(batch);
+		stop(batch, ending_insists(&batch->signalled_ns, clock_now_ns()));
 	look_at_reader(batch, polls[3].revents);
 	look_at_clock(batch);
 	if (polls[0].revents && read_input(batch, err) < 0)
@@ -365,7 +367,7 @@ static int prepare(struct batch *batch, struct error *err)
 /* Whoever still runs is told to end and waited for: nothing is left behind. */
 static void clean_up(struct batch *batch)
 {
-	stop(batch);
+	stop(batch, true);
 	for (unsigned i = 0; i < batch->jobs; i++) {
 		struct batch_hand *hand = &batch->hands[i];
 

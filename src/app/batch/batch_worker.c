@@ -190,6 +190,7 @@ static _Noreturn void worker_main(struct labour *labour)
 	ssize_t got;
 
 	parent_end_follow(labour->work->owner, SIGTERM);
+	(void)setpgid(0, 0);
 	(void)sigprocmask(SIG_SETMASK, &labour->work->mask, NULL);
 	labour->cwd_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (null_fd < 0 || dup2(null_fd, STDOUT_FILENO) < 0 || dup2(null_fd, STDERR_FILENO) < 0)

@@ -205,6 +205,16 @@ static void narrow(const int64_t *wish, uint64_t *limit, bool was_said)
 		*limit = value;
 }
 
+/* A program may only shorten it, and has no say in what happens when the time is over. */
+static void take_grace(uint64_t grace_ms, bool only_narrows, struct spec_limits *limits)
+{
+	if (only_narrows && grace_ms > limits->grace_ms)
+		return;
+	limits->grace_ms = grace_ms;
+	if (!only_narrows || grace_ms < limits->time_grace_ms)
+		limits->time_grace_ms = grace_ms;
+}
+
 /* The stricter of what the sandbox and this command ask for. */
 static void describe_vetting(const struct request *request, const struct sandbox_card *card,
 			     struct spec *spec)
@@ -241,6 +251,8 @@ static int describe(const char *name, const struct request *request, const struc
 	narrow(&request->flags.time_ms, &spec->limits.time_ms,
 	       card->time_said || request->only_narrows);
 	narrow(&request->flags.cpu_time_ms, &spec->limits.cpu_time_ms, true);
+	if (request->flags.grace_ms != SETTING_UNSET)
+		take_grace((uint64_t)request->flags.grace_ms, request->only_narrows, &spec->limits);
 	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
 	strv_copy(&spec->secrets, &card->secrets);
 	plan_secrets(&request->flags.secret, host, spec);

@@ -7,11 +7,13 @@
  */
 #include "app/trial/race.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/json_read.h"
 #include "base/own.h"
 #include "base/parent_end.h"
+#include "run/ending.h"
 #include "app/trial/race_attempt.h"
 #include "app/record/record.h"
 #include "app/change/workspace.h"
@@ -56,6 +58,7 @@ struct race_run {
 	bool is_interrupted; /* by a signal */
 };
 
+	uint64_t signalled_ns;
 static void race_run_done(struct race_run *run)
 {
 	for (size_t i = 0; i < run->count; i++) {
@@ -129,6 +132,7 @@ static void start(struct race_run *run, struct racer *racer)
 		parent_end_follow(racing, SIGTERM);
 		(void)sigprocmask(SIG_SETMASK, &run->saved_mask, NULL);
 		attempt_main(run->race, racer->attempt, &racer->names, ends[1]);
+		(void)setpgid(0, 0);
 	}
 	close(ends[1]);
 	if (racer->pid < 0) {
@@ -191,12 +195,12 @@ static const char *status_of(const struct race_run *run, const struct racer *rac
 	return status;
 }
 
-static void stop_all(struct race_run *run)
+static void stop_all(struct race_run *run, bool at_once)
 {
 	run->is_stopped = true;
 	for (size_t i = 0; i < run->count; i++) {
 		if (run->racers[i].state == RACER_RUNNING)
-			(void)kill(run->racers[i].pid, SIGTERM);
+			ending_send(run->racers[i].pid, at_once);
 	}
 }
 
@@ -225,7 +229,7 @@ static void finish(struct race_run *run, struct racer *racer)
 				    racer->outcome.is_eligible ? "passed" : "failed",
 				    run->race->cookie);
 	if (run->race->first && racer->outcome.is_eligible && !run->is_stopped)
-		stop_all(run);
+		stop_all(run, true);
 }
 
 static void read_report(struct race_run *run, struct racer *racer)
@@ -238,7 +242,7 @@ static void read_report(struct race_run *run, struct racer *racer)
 	if (got > 0 && racer->report.len + (size_t)got <= REPORT_MAX)
 		str_add_bytes(&racer->report, buffer, (size_t)got);
 	else if (got > 0)
-		(void)kill(racer->pid, SIGTERM);
+		ending_send(racer->pid, true);
 	else
 		finish(run, racer);
 }
@@ -268,7 +272,7 @@ static bool turn(struct race_run *run)
 	if (polls[run->count].revents &&
 	    read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		run->is_interrupted = true;
-		stop_all(run);
+		stop_all(run, ending_insists(&run->signalled_ns, clock_now_ns()));
 	}
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filter of an init that does nothing but wait and report: a few calls, so that loading it costs next to nothing. */
+/* The filter of an init that does nothing but wait, report and pass signals on: a few calls, so that loading it costs next to nothing. */
 #include "confine/seccomp/seccomp.h"
 
 #include "base/seccomp_list.h"
@@ -18,6 +18,8 @@ const struct sock_fprog *seccomp_reaper(void)
 		ALLOW(SYS_getrusage),
 		ALLOW(SYS_exit_group),
 		ALLOW(SYS_restart_syscall),
+		/* To pass the supervisor's signals on to the command. */
+		ALLOW(SYS_kill),
 		ALLOW(SYS_rt_sigreturn),
 		ALLOW(SYS_brk),
 		ALLOW(SYS_mmap),

@@ -207,6 +207,7 @@ static void hear(struct attach_task *task)
 	case ATTACH_NETWORK:
 	case ATTACH_RULE:
 	case ATTACH_SIGNAL:
+	case ATTACH_END:
 		break;
 	}
 	attach_close(packet);
@@ -290,6 +291,14 @@ static void attach_signal(struct task *base, int sig)
 		(void)attach_send(task->fd, &message, NULL, 0);
 }
 
+static void attach_end(struct task *base, int sig)
+{
+	const struct attach_task *task = attach_task_of(base);
+	const struct attach_message message = { .kind = ATTACH_END, .signal = sig };
+
+	(void)attach_send(task->fd, &message, NULL, 0);
+}
+
 /* The sandbox's own counts of limits met, when the command may have met one. */
 static void ask_at_the_end(struct attach_task *task)
 {
@@ -337,6 +346,7 @@ const struct driver driver_linux_attach = {
 	.sample = attach_sample,
 	.resize = linux_resize,
 	.signal = attach_signal,
+	.end = attach_end,
 	.free = attach_free,
 	.answer_ms = START_MS,
 	.takes_secrets = true,

@@ -19,7 +19,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -51,15 +50,6 @@ static struct linux_task *linux_task_of(struct task *task)
 	return (struct linux_task *)task;
 }
 
-/* What can be told without trying; the rest is refused by the start itself, before the command runs. */
-int linux_check(const struct spec *spec, struct error *err)
-{
-	(void)spec;
-	if (geteuid() != getuid())
-		return error_set(err, ERROR_DENIED, "aisbx must not be run set-id");
-	return 0;
-}
-
 static int watch(struct linux_task *task, int fd, struct error *err)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
@@ -67,17 +57,6 @@ static int watch(struct linux_task *task, int fd, struct error *err)
 	if (epoll_ctl(task->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return error_errno(err, ERROR_HOST, "epoll");
 	return 0;
-}
-
-/* Layers that a started sandbox has; the ones missing were named by the start. */
-void linux_name_layers(struct task *task, uint32_t missing)
-{
-	strv_done(&task->layers);
-	for (enum layer layer = LAYER_USER; layer <= LAYER_OVERLAY; layer++) {
-		if (!(missing & (1u << layer)))
-			strv_add(&task->layers, layer_name(layer));
-	}
-	task->degraded = missing;
 }
 
 static void linux_free(struct task *base)
@@ -193,7 +172,7 @@ static void end_with_error(struct linux_task *task, const struct error *err)
 	if (task->task.error.code == ERROR_NONE)
 		task->task.error = *err;
 	task->task.state = TASK_ENDED;
-	launch_kill(&task->launch);
+	launch_signal(&task->launch, SIGKILL);
 }
 
 static bool has_message(int fd)
@@ -364,12 +343,18 @@ static void linux_kill(struct task *base)
 
 	if (base->state != TASK_ENDED)
 		take_usage(task);
-	launch_kill(&task->launch);
+	launch_signal(&task->launch, SIGKILL);
 	if (base->state == TASK_ENDED)
 		return;
 	egress_finish(&task->egress, task->launch.gateway_fd, base);
 	base->wait_status = SIGKILL;
 	base->state = TASK_ENDED;
+}
+
+/* By init, which knows the command's process group and passes on what comes from outside (launch/start/reap.c). */
+static void linux_end(struct task *base, int sig)
+{
+	launch_signal(&linux_task_of(base)->launch, sig);
 }
 
 /* Whoever fills it is refused by the filesystem; nobody needs to be stopped. */
@@ -461,14 +446,6 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 	ret_usage->pids_refused = group.pids_refused;
 }
 
-void linux_resize(struct task *base, unsigned rows, unsigned columns)
-{
-	struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
-
-	if (base->pty_master >= 0)
-		(void)ioctl(base->pty_master, TIOCSWINSZ, &size);
-}
-
 static void linux_listen(struct task *base, int dir_fd)
 {
 	struct linux_task *task = linux_task_of(base);
@@ -492,6 +469,7 @@ const struct driver driver_linux = {
 	.poll_fd = linux_poll_fd,
 	.step = linux_step,
 	.kill = linux_kill,
+	.end = linux_end,
 	.sample = linux_sample,
 	.resize = linux_resize,
 	.listen = linux_listen,

@@ -27,8 +27,8 @@
 
 #define MS UINT64_C(1000000)
 #define TICK_NS (2000 * MS)
-/* From the polite signal to the other one. */
-#define KILL_NS (2000 * MS)
+/* From the polite signal to the other one: longer than the grace that a command has by default. */
+#define KILL_NS (4000 * MS)
 #define REPORT_MAX ((size_t)16 << 20)
 
 static void call_free(struct call *call)

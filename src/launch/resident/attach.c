@@ -49,6 +49,7 @@ static size_t fixed_size(enum attach_kind kind)
 	case ATTACH_FAILED:
 		return HEAD_SIZE + sizeof(any->error);
 	case ATTACH_SIGNAL:
+	case ATTACH_END:
 		return HEAD_SIZE + sizeof(any->signal);
 	case ATTACH_KILL:
 	case ATTACH_FREEZE:
@@ -158,7 +159,7 @@ static bool is_whole(const struct attach_packet *packet, size_t got)
 {
 	const struct attach_message *message = &packet->message;
 
-	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_SIGNAL)
+	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_END)
 		return false;
 	size_t fixed = fixed_size(message->kind);
 

@@ -14,10 +14,9 @@
  *                 <------------------------------------- ENDED
  *
  * Whoever can tell the client something tells it directly: each hop is a process to be woken. KILL ends what an exec
- * started, as does a client that goes away; SIGNAL is for its command. STOP ends everything, FREEZE and THAW halt it.
+ * started, as does a client that goes away; SIGNAL, END: for its command; STOP ends everything, FREEZE and THAW halt it.
  *
- * One message each on SOCK_SEQPACKET. Nobody inside ever holds these sockets: they are closed by exec, and init and a
- * process that has not executed yet cannot be traced.
+ * One message each on SOCK_SEQPACKET. Exec closes these sockets; init and a process before its exec cannot be traced.
  */
 #ifndef LAUNCH_ATTACH_H
 #define LAUNCH_ATTACH_H
@@ -47,6 +46,7 @@ enum attach_kind {
 	ATTACH_RULE, /* to keeper: a rule of the network more or less; answered by DONE or FAILED */
 	ATTACH_FAILED, /* to client */
 	ATTACH_SIGNAL, /* to keeper, to init: for the process group of the command */
+	ATTACH_END,    /* the same, and what is left of its session when it ends is killed */
 };
 
 /* What the sandbox has used since it was started, and how well it is walled. */
@@ -112,8 +112,8 @@ struct attach_message {
 			bool is_stopped; /* with the whole sandbox, which somebody asked for */
 			struct process_used used;
 		} ended;
+		int signal; /* SIGNAL, END */
 		pid_t pid;  /* STARTED: inside */
-		int signal; /* SIGNAL */
 	};
 };
 

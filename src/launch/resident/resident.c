@@ -44,6 +44,7 @@ struct member {
 	pid_t pid;
 	int client_fd;
 	struct strv secrets; /* names of those it brought along */
+	bool is_ending;	     /* asked to, for good: nothing of it stays */
 };
 
 struct resident {
@@ -203,8 +204,10 @@ static void start_member(struct resident *resident)
 		refuse(resident, &err);
 		return;
 	}
-	resident->members[resident->count++] =
-		(struct member){ packet->message.id, started.pid, packet->fds[0], secrets };
+	resident->members[resident->count++] = (struct member){ .id = packet->message.id,
+								.pid = started.pid,
+								.client_fd = packet->fds[0],
+								.secrets = secrets };
 	/* Kept, to say how it ended. */
 	packet->fds[0] = packet->fds[--packet->fd_count];
 	resident->was_idle = false;
@@ -223,11 +226,15 @@ static void kill_member(const struct resident *resident, uint32_t id)
 }
 
 /* The command and who shares its process group; who left that has left it on purpose. */
-static void signal_member(const struct resident *resident, uint32_t id, int sig)
+static void signal_member(struct resident *resident, const struct attach_message *message)
 {
 	for (size_t i = 0; i < resident->count; i++) {
-		if (resident->members[i].id == id)
-			(void)kill(-resident->members[i].pid, sig);
+		struct member *member = &resident->members[i];
+
+		if (member->id != message->id)
+			continue;
+		(void)kill(-member->pid, message->signal);
+		member->is_ending |= message->kind == ATTACH_END;
 	}
 }
 
@@ -253,8 +260,8 @@ static void take_request(struct resident *resident)
 		start_member(resident);
 	else if (packet->message.kind == ATTACH_KILL)
 		kill_member(resident, packet->message.id);
-	else if (packet->message.kind == ATTACH_SIGNAL)
-		signal_member(resident, packet->message.id, packet->message.signal);
+	else if (packet->message.kind == ATTACH_SIGNAL || packet->message.kind == ATTACH_END)
+		signal_member(resident, &packet->message);
 	else if (packet->message.kind == ATTACH_FREEZE)
 		signal_all(resident, SIGSTOP);
 	else if (packet->message.kind == ATTACH_THAW)
@@ -306,8 +313,26 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 	}
 }
 
+/* Of those that were asked to end for good. Their leaders are not waited for yet: nobody else has their numbers. */
+static void end_sessions(struct resident *resident)
+{
+	for (size_t i = 0; i < resident->count; i++) {
+		struct member *member = &resident->members[i];
+		siginfo_t ended = { .si_pid = 0 };
+
+		if (!member->is_ending ||
+		    waitid(P_PID, (id_t)member->pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0)
+			continue;
+		if (ended.si_pid != member->pid)
+			continue;
+		member->is_ending = false;
+		member_kill(member->pid);
+	}
+}
+
 static void reap(struct resident *resident)
 {
+	end_sessions(resident);
 	for (;;) {
 		struct rusage usage;
 		int status;

@@ -26,6 +26,9 @@ struct start {
 /* Pid 1 of the sandbox. */
 _Noreturn void init_main(const struct start *start);
 
+/* From now on SIGTERM, SIGINT and SIGHUP from outside go to the process group of PAYLOAD. Before init has its filter. */
+void reap_pass_signals(pid_t payload);
+
 /* Init's life behind the start: reaps until the command ends, reports that, and exits. */
 _Noreturn void reap_main(const struct start *start, pid_t payload);
 

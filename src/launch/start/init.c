@@ -45,6 +45,7 @@ struct assembly {
 	int release_fd;		   /* to the payload */
 	struct populate_gift gift; /* of the payload, -1 until it has sent it */
 	struct fresh fresh;
+	pid_t payload;
 };
 
 static _Noreturn void fail(const struct start *start, const struct error *err)
@@ -304,6 +305,7 @@ static int seal(const struct assembly *assembly, struct error *err)
 	bool only_reaps = root_is_idmapped(assembly->start->spec->root);
 
 	fd_close_others(keep, 3);
+	reap_pass_signals(assembly->payload);
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
 	if (!bench_skip("seccomp") &&
@@ -337,9 +339,8 @@ static int release(struct assembly *assembly, struct error *err)
 
 _Noreturn void init_main(const struct start *start)
 {
-	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT };
+	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT, -1 };
 	struct error err = { 0 };
-	pid_t payload;
 
 	close(start->supervisor_control_fd);
 	close(start->supervisor_payload_fd);
@@ -358,8 +359,8 @@ _Noreturn void init_main(const struct start *start)
 	 */
 	process_heed_signals();
 	/* First of all: the payload has the longest way, and needs nothing of ours for most of it. */
-	payload = fork_payload(start, &assembly.release_fd, &err);
-	if (payload < 0)
+	assembly.payload = fork_payload(start, &assembly.release_fd, &err);
+	if (assembly.payload < 0)
 		fail(start, &err);
 	/* One that stays is asked for commands there. */
 	if (!stays(start))
@@ -381,5 +382,5 @@ _Noreturn void init_main(const struct start *start)
 		fail(start, &err);
 	if (release(&assembly, &err) < 0)
 		fail(start, &err);
-	reap_main(start, payload);
+	reap_main(start, assembly.payload);
 }

@@ -395,10 +395,10 @@ int launch_move(struct launch *launch, const struct launch_move *move)
 	return handshake_send(launch->control_fd, &message, move->fds, 2);
 }
 
-void launch_kill(struct launch *launch)
+void launch_signal(struct launch *launch, int sig)
 {
 	if (launch->init_fd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
+		(void)syscall(SYS_pidfd_send_signal, launch->init_fd, sig, NULL, 0);
 }
 
 /* Ends init, if there is one, and with it all of the sandbox; a janitor waits for that where the caller does not. */
@@ -408,7 +408,7 @@ static void end_init(struct launch *launch, bool wait)
 
 	if (launch->init_pid <= 0)
 		return;
-	launch_kill(launch);
+	launch_signal(launch, SIGKILL);
 	/* A start that failed half-way, or a command that ended before we saw it run. */
 	if (!wait && fork_janitor(launch, &ignored) == 0)
 		return;

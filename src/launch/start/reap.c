@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What init does for the rest of its life: wait for whoever ends, report the command's end, and where directories
- * cannot be renamed as they are, have that prepared (mover.h).
+ * What init does for the rest of its life: wait for whoever ends, report the command's end, pass on the supervisor's
+ * signals, and where directories cannot be renamed as they are, have that prepared (mover.h).
  */
 #include "launch/setup/start.h"
 
@@ -90,6 +90,36 @@ static _Noreturn void serve(struct reaper *reaper)
 		if (polls[1].revents)
 			mover_start(&reaper->mover);
 	}
+}
+
+/* The leader of the command's process group; a handler has no other way to it. */
+static pid_t command_group;
+
+/* From outside, where processes have no number here: what the command and others inside send is ignored, as ever. */
+static void pass_on(int sig, siginfo_t *info, void *unused)
+{
+	int saved = errno;
+
+	(void)unused;
+	if (info->si_pid == 0)
+		(void)kill(-command_group, sig);
+	errno = saved;
+}
+
+/* They are blocked since the supervisor cloned us: what came before waits until now. */
+void reap_pass_signals(pid_t payload)
+{
+	struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	static const int passed[] = { SIGTERM, SIGINT, SIGHUP };
+	sigset_t set;
+
+	command_group = payload;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+		(void)sigaction(passed[i], &action, NULL);
+		sigaddset(&set, passed[i]);
+	}
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 _Noreturn void reap_main(const struct start *start, pid_t payload)

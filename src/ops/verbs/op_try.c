@@ -19,6 +19,7 @@ struct attempt {
 	char name[ID_SHORT_SIZE]; /* of the sandbox */
 	struct value *promotion;  /* as engine_promote answered; NULL: none was tried */
 	bool changed;		  /* something in the workspace */
+	bool succeeded;		  /* the command */
 	bool gone;		  /* the sandbox was removed again */
 };
 
@@ -50,7 +51,7 @@ static enum verdict ask(struct attempt *attempt, struct error *err)
 {
 	struct op_call *call = attempt->call;
 	const char *question =
-		call->exit_status == 0
+		attempt->succeeded
 			? "Apply this to the host? [y]es, [n]o and forget it, [k]eep it, show the "
 			  "[d]iff: "
 			: "The command failed. Apply this all the same? [y]es, [n]o and forget it, "
@@ -88,7 +89,7 @@ static enum verdict decide(struct attempt *attempt, struct error *err)
 		return VERDICT_FORGET;
 	/* Half of a change is what nobody asked for: a command that failed is never applied by itself. */
 	if (op_arg_switch(call, "yes"))
-		return call->exit_status == 0 ? VERDICT_APPLY : VERDICT_KEEP;
+		return attempt->succeeded ? VERDICT_APPLY : VERDICT_KEEP;
 	return call->ask ? ask(attempt, err) : VERDICT_KEEP;
 }
 
@@ -206,6 +207,8 @@ static int try_request(struct attempt *attempt, const struct request *request, s
 	}
 	attempt->changed =
 		result.changes.added + result.changes.modified + result.changes.deleted > 0;
+	/* An exit of 0 is none when somebody interrupted it. */
+	attempt->succeeded = result.status == RUN_SUCCESS;
 	if (conclude(attempt, err) < 0)
 		return -1;
 	if (call->json)

@@ -85,7 +85,7 @@ static void send_init(struct keeper *keeper, enum attach_kind kind, uint32_t id)
 
 static void pass_signal(struct keeper *keeper, const struct client *client)
 {
-	const struct attach_message message = { .kind = ATTACH_SIGNAL,
+	const struct attach_message message = { .kind = keeper->packet.message.kind,
 						.id = client->id,
 						.signal = keeper->packet.message.signal };
 
@@ -247,6 +247,7 @@ void client_step(struct keeper *keeper, struct client *client)
 			send_init(keeper, ATTACH_KILL, client->id);
 		break;
 	case ATTACH_SIGNAL:
+	case ATTACH_END:
 		pass_signal(keeper, client);
 		break;
 	case ATTACH_FREEZE:

@@ -295,7 +295,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 	if (keeper->launch.init_pid > 0) {
 		struct pollfd end = { .fd = keeper->launch.init_fd, .events = POLLIN };
 
-		launch_kill(&keeper->launch);
+		launch_signal(&keeper->launch, SIGKILL);
 		if (poll(&end, 1, END_MS) == 1)
 			fresh_end(keeper);
 		clients_end(keeper);
