@@ -34,13 +34,16 @@ struct op_column {
 };
 
 enum op_flags {
-	OP_COMMAND = 1 << 0,   /* takes `-- CMD ARGS`, passed exactly */
+	OP_COMMAND = 1 << 0,   /* takes `[--] CMD ARGS`, passed exactly */
 	OP_SETTINGS = 1 << 1,  /* takes every flag of setting_rows */
 	OP_LIBRARIES = 1 << 2, /* lives in aisbx-full */
 	OP_RUN_CODES = 1 << 3, /* exit codes of run, exec, try: own failures are 125 */
 	OP_READ_ONLY = 1 << 4, /* changes nothing */
 	OP_CLI_ONLY = 1 << 5,  /* for people: not offered over MCP */
-	OP_WORDS = 1 << 6, /* with OP_COMMAND: words may stand before the -- (a sandbox's name) */
+	OP_WORDS = 1 << 6,     /* with OP_COMMAND: words may stand before the --, which is needed */
+	OP_NAMED =
+		1
+		<< 8, /* with OP_COMMAND: the first word is a name, the second begins the command */
 	OP_PAGED = 1 << 7, /* the answer may be long: paged on a terminal */
 };
 

@@ -23,6 +23,7 @@ static void test_table(void)
 		"inodes",
 		"time",
 		"cpu-time",
+		"grace",
 		"fsize",
 		"nofile",
 		"output",

@@ -56,9 +56,9 @@ struct race_run {
 	sigset_t saved_mask;
 	bool is_stopped;     /* by --first, or by a signal */
 	bool is_interrupted; /* by a signal */
+	uint64_t signalled_ns;
 };
 
-	uint64_t signalled_ns;
 static void race_run_done(struct race_run *run)
 {
 	for (size_t i = 0; i < run->count; i++) {
@@ -130,9 +130,9 @@ static void start(struct race_run *run, struct racer *racer)
 	racer->pid = fork();
 	if (racer->pid == 0) {
 		parent_end_follow(racing, SIGTERM);
+		(void)setpgid(0, 0);
 		(void)sigprocmask(SIG_SETMASK, &run->saved_mask, NULL);
 		attempt_main(run->race, racer->attempt, &racer->names, ends[1]);
-		(void)setpgid(0, 0);
 	}
 	close(ends[1]);
 	if (racer->pid < 0) {
@@ -298,6 +298,8 @@ static struct value *describe(const struct race_run *run, const struct racer *ra
 		value_add(shown, "exit_code",
 			  value_new_int((int64_t)number_of(check, "exit_code")));
 		value_add(shown, "run_id", value_new_text(value_get_text(check, "run_id")));
+		value_add(shown, "tail",
+			  value_new_text(value_get_text(racer->parsed, "check_tail")));
 	} else {
 		value_add(row, "check", value_new_null());
 	}

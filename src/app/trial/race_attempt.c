@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #define SCORE_FD 3
+/* Of a failed check's output that is shown at once; all of it is in the log. */
+#define TAIL_LINES 5
+#define TAIL_BYTES 2000
 #define KEPT_MS (UINT64_C(24) * 3600 * 1000)
 
 /* The request of one command of this attempt; borrows nothing. */
@@ -111,6 +114,26 @@ static void add_score(struct str *report, int fd)
 	json_real(&json, score);
 }
 
+/* Of a failed check, the last lines of what it wrote, on the stream for complaints if there are any: often the reason. */
+static void add_tail(struct str *report, const struct run_result *result)
+{
+	const struct str *kept = result->err.kept.len ? &result->err.kept : &result->out.kept;
+	size_t from = kept->len, lines = 0;
+	struct json json;
+
+	if (result->status == RUN_SUCCESS || kept->len == 0)
+		return;
+	while (from > 0 && kept->len - from < TAIL_BYTES) {
+		lines += from < kept->len && kept->data[from - 1] == '\n';
+		if (lines == TAIL_LINES)
+			break;
+		from--;
+	}
+	str_add(report, ",\"check_tail\":");
+	json_init(&json, report);
+	json_bytes(&json, kept->data + from, kept->len - from);
+}
+
 static int check(const struct engine_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct str *report, struct error *err)
 {
@@ -129,6 +152,7 @@ static int check(const struct engine_race *race, const struct race_attempt *atte
 	if (engine_run_in_fork(names->sandbox, names->check, &request, &options, &result, err) < 0)
 		return -1;
 	add_result(report, "check", &result);
+	add_tail(report, &result);
 	add_score(report, score_fd);
 	return 0;
 }

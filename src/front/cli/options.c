@@ -145,21 +145,22 @@ static int parse_short(struct cursor *at, const char *word, struct error *err)
 	return 0;
 }
 
+/* Whether WORD is the command's first: no flag, and behind the name where one comes first. All behind it is the command's. */
+static bool begins_command(const struct op_call *call, const char *word)
+{
+	unsigned flags = call->op->flags;
+
+	if (!(flags & OP_COMMAND) || flags & OP_WORDS || (word[0] == '-' && word[1]))
+		return false;
+	return !(flags & OP_NAMED) || call->words.count == 1;
+}
+
 static int parse_word(struct cursor *at, const char *word, struct error *err)
 {
-	const struct op *op = at->call->op;
-
 	if (str_starts(word, "--"))
 		return parse_long(at, word, err);
 	if (word[0] == '-' && word[1])
 		return parse_short(at, word, err);
-	/* A guess where the command begins would turn its flags into ours. */
-	if (op->flags & OP_COMMAND && !(op->flags & OP_WORDS)) {
-		char shown[STR_SHOWN_SIZE];
-
-		return error_set(err, ERROR_USAGE, "put -- before the command: aisbx %s -- %s",
-				 op->name, str_shown(word, shown));
-	}
 	strv_add(&at->call->words, word);
 	return 0;
 }
@@ -169,6 +170,8 @@ int options_parse(struct op_call *call, char *const *words, struct error *err)
 	struct cursor at = { call, words };
 
 	while (*at.next) {
+		if (begins_command(call, *at.next))
+			break;
 		const char *word = *at.next++;
 
 		if (strcmp(word, "--") == 0)

@@ -54,6 +54,12 @@ static int write_out(struct showing *showing, const struct str *out, struct erro
 	return 0;
 }
 
+/* Whether notes are for nobody: data has them in its fields, and who says -q does not want them. */
+static bool is_quiet(const struct op_call *call)
+{
+	return call->json || op_arg_switch(call, "quiet");
+}
+
 int showing_show(struct showing *showing, struct error *err)
 {
 	owned(str_done) struct str out = STR_INIT;
@@ -64,7 +70,7 @@ int showing_show(struct showing *showing, struct error *err)
 		showing_style(is_aside ? call->stderr_tty : call->stdout_tty, call->environ);
 
 	render_answer(call, &style, &out);
-	if (!call->json)
+	if (!is_quiet(call))
 		render_notes(call, &notes);
 	if (notes.len > 0)
 		(void)fd_write_all(STDERR_FILENO, notes.data, notes.len);
@@ -130,10 +136,10 @@ void showing_start(struct showing *showing)
 	struct op_call *call = &showing->call;
 
 	call->pass_on = pass_on;
-	call->note = call->json ? NULL : show_notes;
+	call->note = is_quiet(call) ? NULL : show_notes;
 	if (call->json || !call->stderr_tty)
 		return;
-	call->progress = show_progress;
+	call->progress = is_quiet(call) ? NULL : show_progress;
 	if (call->stdin_tty && call->stdout_tty)
 		call->ask = ask;
 }

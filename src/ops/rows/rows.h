@@ -45,6 +45,7 @@ int op_try_run(struct op_call *call, struct error *err);
 int op_race_run(struct op_call *call, struct error *err);
 int op_gate_run(struct op_call *call, struct error *err);
 int op_task_run(struct op_call *call, struct error *err);
+int op_tour_run(struct op_call *call, struct error *err);
 int op_stage_run(struct op_call *call, struct error *err);
 int op_artifact_run(struct op_call *call, struct error *err);
 int op_wasm_run(struct op_call *call, struct error *err);

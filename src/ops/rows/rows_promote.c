@@ -116,7 +116,7 @@ static const struct op_param try_params[] = {
 
 const struct op try_row = {
 	.name = "try",
-	.usage = "[flags] -- CMD [ARGS]",
+	.usage = "[flags] [--] CMD [ARGS]",
 	.summary = "run a command, show what it changed, ask whether to apply it",
 	.group = "Try something",
 	.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES | OP_CLI_ONLY,

@@ -134,7 +134,7 @@ const struct op top_row = {
 
 const struct op guard_row = {
 	.name = "guard",
-	.usage = "[--run] -- CMD [ARGS]",
+	.usage = "[--run] [--] CMD [ARGS]",
 	.summary = "decide whether a command may run directly, in a sandbox, or at all",
 	.group = GROUP,
 	.flags = OP_COMMAND | OP_SETTINGS,

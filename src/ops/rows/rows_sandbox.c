@@ -93,6 +93,18 @@ static const struct op_param cp_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param rm_params[] = {
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "every sandbox of yours" },
+	{ .name = "workspace",
+	  .kind = PARAM_SWITCH,
+	  .help = "every one whose workspace is the current directory, or holds it" },
+	{ .name = "yes",
+	  .letter = 'y',
+	  .kind = PARAM_SWITCH,
+	  .help = "with --all or --workspace: do not ask; needed where nobody can answer" },
+	{ .name = NULL },
+};
+
 static const struct op_param todo_params[] = {
 	{ .name = "add",
 	  .kind = PARAM_LIST,
@@ -134,10 +146,10 @@ const struct op create_row = {
 const struct op exec_row = {
 	.name = "exec",
 	.words = OP_SANDBOXES,
-	.usage = "[-d] NAME [flags] -- CMD [ARGS]",
+	.usage = "[-d] NAME [flags] [--] CMD [ARGS]",
 	.summary = "run a command in a named sandbox",
 	.group = GROUP,
-	.flags = OP_COMMAND | OP_WORDS | OP_RUN_CODES,
+	.flags = OP_COMMAND | OP_NAMED | OP_RUN_CODES,
 	.params = exec_params,
 	.help = "Output, exit code and result are those of run. What the command wrote\n"
 		"is there for the next one; processes it leaves behind live until stop, rm,\n"
@@ -260,11 +272,18 @@ const struct op stop_row = {
 const struct op rm_row = {
 	.name = "rm",
 	.words = OP_SANDBOXES,
-	.usage = "NAME...",
+	.usage = "NAME... | --workspace | --all",
+	.params = rm_params,
 	.summary = "remove sandboxes with their snapshots and processes",
 	.group = GROUP,
 	.help = "Gone at once for everybody; the space is freed in the background. What\n"
 		"was promoted stays promoted and can still be undone. Removes those that\n"
-		"exist; exits 5 when one does not.\n",
+		"exist; exits 5 when one does not. NAME may be a pattern, quoted for the\n"
+		"shell. --all and --workspace leave out what agents and other programs made\n"
+		"for themselves.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx rm 'try-*'\n"
+		"  aisbx rm --workspace --yes\n",
 	.run = op_rm_run,
 };

@@ -10,10 +10,15 @@
 #pragma weak op_profile_run
 #pragma weak op_bench_run
 #pragma weak op_gc_run
+#pragma weak op_tour_run
 
 const struct op_param op_common_params[] = {
 	{ .name = "json", .kind = PARAM_SWITCH, .help = "answer with data instead of words" },
 	{ .name = "help", .letter = 'h', .kind = PARAM_SWITCH, .help = "explain this verb" },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .kind = PARAM_SWITCH,
+	  .help = "no notes and no progress on stderr; errors are told all the same" },
 	{ .name = NULL },
 };
 
@@ -84,6 +89,7 @@ static const struct op_param bench_params[] = {
 };
 
 static const struct op_param help_params[] = {
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "every verb and topic, by what it is for" },
 	{ .name = "complete",
 	  .kind = PARAM_SWITCH,
 	  .help = "what may follow the words behind --, the last of them unfinished: for shells" },
@@ -114,7 +120,7 @@ static const struct op_column profile_columns[] = {
 
 static const struct op run_row = {
 	.name = "run",
-	.usage = "[flags] -- CMD [ARGS]",
+	.usage = "[flags] [--] CMD [ARGS]",
 	.summary = "run a command in a throw-away copy of this machine",
 	.group = "Try something",
 	.flags = OP_COMMAND | OP_SETTINGS | OP_RUN_CODES,
@@ -138,7 +144,7 @@ static const struct op run_row = {
 
 static const struct op plan_row = {
 	.name = "plan",
-	.usage = "[flags] -- CMD [ARGS]",
+	.usage = "[flags] [--] CMD [ARGS]",
 	.summary = "show what run would launch, without launching it",
 	.group = "Try something",
 	.flags = OP_COMMAND | OP_SETTINGS | OP_READ_ONLY,
@@ -230,27 +236,44 @@ static const struct op version_row = {
 	.run = op_version_run,
 };
 
+static const struct op tour_row = {
+	.name = "tour",
+	.usage = "",
+	.summary = "see the main job done, on a directory made for that",
+	.group = "Look after this machine",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.help = "Runs, tries, takes back and races in a directory of its own, with a home of its\n"
+		"own, in a few seconds, and shows the commands with their output. Nothing of it\n"
+		"stays. Exits 1 where something did not come out as it should.\n",
+	.run = op_tour_run,
+};
+
 static const struct op help_row = {
 	.name = "help",
-	.usage = "[VERB | TOPIC]",
+	.usage = "[VERB | TOPIC | --all]",
 	.words = OP_TOPICS,
 	.summary = "explain a verb or a topic",
 	.group = "Look after this machine",
 	.flags = OP_READ_ONLY | OP_CLI_ONLY | OP_COMMAND | OP_WORDS,
 	.params = help_params,
-	.help = "Without a word, lists the verbs. With --json, the table of verbs and\n"
-		"flags as data.\n",
+	.help = "Without a word, shows the verbs to begin with. With --json, the table of\n"
+		"all verbs and flags as data.\n",
 	.run = op_help_run,
 };
 
 const struct op *const ops[] = {
-	&run_row,  &try_row,	 &plan_row,    &create_row,   &exec_row,       &shell_row,
-	&poll_row, &ls_row,	 &inspect_row, &stop_row,     &rm_row,	       &cp_row,
-	&todo_row, &snap_row,	 &snaps_row,   &rollback_row, &fork_row,       &refresh_row,
-	&diff_row, &status_row,	 &promote_row, &undo_row,     &promotions_row, &race_row,
-	&gate_row, &task_row,	 &stage_row,   &artifact_row, &repo_row,       &history_row,
-	&show_row, &logs_row,	 &top_row,     &stats_row,    &guard_row,      &scan_row,
-	&sign_row, &allow_row,	 &deny_row,    &net_row,      &profile_row,    &files_row,
-	&mcp_row,  &setup_row,	 &hook_row,    &wasm_row,     &doctor_row,     &bench_row,
-	&gc_row,   &version_row, &help_row,    NULL,
+	&run_row,     &try_row,	    &plan_row,	     &create_row,
+	&exec_row,    &shell_row,   &poll_row,	     &ls_row,
+	&inspect_row, &stop_row,    &rm_row,	     &cp_row,
+	&todo_row,    &snap_row,    &snaps_row,	     &rollback_row,
+	&fork_row,    &refresh_row, &diff_row,	     &status_row,
+	&promote_row, &undo_row,    &promotions_row, &race_row,
+	&gate_row,    &task_row,    &stage_row,	     &artifact_row,
+	&repo_row,    &history_row, &show_row,	     &logs_row,
+	&top_row,     &stats_row,   &guard_row,	     &scan_row,
+	&sign_row,    &allow_row,   &deny_row,	     &net_row,
+	&profile_row, &files_row,   &mcp_row,	     &setup_row,
+	&hook_row,    &wasm_row,    &doctor_row,     &bench_row,
+	&gc_row,      &tour_row,    &version_row,    &help_row,
+	NULL,
 };

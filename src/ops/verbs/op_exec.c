@@ -29,15 +29,9 @@ static int take_settings(struct op_call *call, struct error *err)
 
 static int check_words(const struct op_call *call, struct error *err)
 {
-	char shown[STR_SHOWN_SIZE];
-
 	if (call->words.count == 0)
 		return error_set(err, ERROR_USAGE,
 				 "which sandbox? aisbx exec NAME -- CMD (aisbx ls lists them)");
-	/* A guess where the command begins would turn its flags into ours. */
-	if (call->words.count > 1)
-		return error_set(err, ERROR_USAGE, "put -- before the command: aisbx exec %s -- %s",
-				 call->words.items[0], str_shown(call->words.items[1], shown));
 	if (call->command.count == 0)
 		return error_set(err, ERROR_USAGE,
 				 "no command: aisbx exec %s -- CMD, or aisbx shell %s",

@@ -83,11 +83,29 @@ static void add_flags(struct str *out, const struct op *op)
 
 static void help_verb(struct str *out, const struct op *op)
 {
-	str_addf(out, "usage: aisbx %s%s%s\n\n", op->name, *op->usage ? " " : "", op->usage);
+	static const char before[] = "usage: aisbx ";
+
+	str_addf(out, "%s%s", before, op->name);
+	add_wrapped(out, op->usage, sizeof(before) - 1, strlen(before) + strlen(op->name));
+	str_add_char(out, '\n');
 	str_addf(out, "%s: %s.\n", op->name, op->summary);
 	if (op->help)
 		str_addf(out, "\n%s", op->help);
 	add_flags(out, op);
+}
+
+/* What a newcomer needs, in the order in which it is needed. */
+static void help_first(struct str *out)
+{
+	static const char *const verbs[] = { "run",	"try",	"create", "exec", "diff",
+					     "promote", "undo", "race",	  "ls",	  "rm" };
+
+	str_add(out, "aisbx: try it on a throw-away copy of this machine\n\n"
+		     "usage: aisbx VERB [flags] [--] [CMD ARGS]\n\n");
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		add_labelled(out, verbs[i], op_find(verbs[i])->summary);
+	str_add(out, "\nMore: aisbx help --all lists every verb, aisbx help VERB explains one.\n"
+		     "See it work, on a directory made for that and gone afterwards: aisbx tour\n");
 }
 
 static void help_overview(struct str *out)
@@ -95,7 +113,7 @@ static void help_overview(struct str *out)
 	const char *group = "";
 
 	str_add(out, "aisbx: try it on a throw-away copy of this machine\n\n"
-		     "usage: aisbx VERB [flags] [-- CMD ARGS]\n");
+		     "usage: aisbx VERB [flags] [--] [CMD ARGS]\n");
 	for (const struct op *const *at = ops; *at; at++) {
 		const struct op *op = *at;
 
@@ -228,7 +246,10 @@ int op_help_run(struct op_call *call, struct error *err)
 	}
 	if (word)
 		return help_topic(call, word, err);
-	help_overview(&call->text);
+	if (op_arg_switch(call, "all"))
+		help_overview(&call->text);
+	else
+		help_first(&call->text);
 	call->answer = describe_all();
 	return 0;
 }

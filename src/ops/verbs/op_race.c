@@ -88,6 +88,31 @@ static void add_row(struct strv *cells, const struct value *attempt, const char 
 	strv_add(cells, str_cstr(&changes));
 }
 
+/* Why a check failed stands in what it wrote last. */
+static void show_failed_check(struct op_call *call, const struct value *attempt)
+{
+	const struct value *check = value_get(attempt, "check");
+	const char *tail = check->kind == VALUE_MAP ? value_get_text(check, "tail") : NULL;
+	bool is_more = tail != NULL;
+
+	if (check->kind != VALUE_MAP || strcmp(value_get_text(check, "status"), "success") == 0)
+		return;
+	str_addf(&call->text, "\n%s: its check failed (exit %lld)%s\n",
+		 value_get_text(attempt, "name"), (long long)value_int_of(check, "exit_code"),
+		 tail ? ":" : " and wrote nothing");
+	while (tail && *tail) {
+		size_t len = strcspn(tail, "\n");
+
+		str_addf(&call->text, "  %.*s\n", (int)len, tail);
+		tail += len;
+		tail += *tail == '\n';
+	}
+	if (is_more)
+		str_addf(&call->text, "  all of it: aisbx logs %s\n",
+			 value_get_text(check, "run_id"));
+	str_add_char(&call->text, '\n');
+}
+
 static void write_table(struct op_call *call)
 {
 	static const char *const titles[] = { "  ATTEMPT", "COMMAND", "CHECK",	"SCORE",
@@ -108,6 +133,7 @@ static void write_table(struct op_call *call)
 		if (error)
 			str_addf(&call->notes, "%s: %s\n",
 				 value_get_text(attempts->many.items[i], "name"), error);
+		show_failed_check(call, attempts->many.items[i]);
 	}
 }
 

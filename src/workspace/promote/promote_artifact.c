@@ -75,6 +75,27 @@ static char *clean(const char *above, const char *path, struct error *err)
 	return str_detach(&out);
 }
 
+/*
+ * Climbs from HERE, the caller's directory by its real name, as far as PATH begins with "..", and gives the rest. Behind a
+ * name ".." could lead through a link, and is left to be refused.
+ */
+static const char *climb(char *here, const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, "/");
+		bool is_up = len == 2 && strncmp(path, "..", 2) == 0;
+
+		if (!is_up && !(len == 1 && *path == '.'))
+			return path;
+		if (is_up)
+			*strrchr(here, '/') = '\0';
+		if (!*here)
+			(void)memcpy(here, "/", 2);
+		path += len;
+		path += strspn(path, "/");
+	}
+}
+
 /* PATH as an absolute one, from where the caller is; NULL with an error. */
 static char *goal_of(const char *path, struct error *err)
 {
@@ -82,7 +103,7 @@ static char *goal_of(const char *path, struct error *err)
 	char shown[STR_SHOWN_SIZE];
 
 	if (here && *here == '/')
-		return clean(here, path, err);
+		return clean(here, *path == '/' ? path : climb(here, path), err);
 	error_set(err, ERROR_HOST,
 		  "'%s' says nothing here: the current directory was removed; change to one that "
 		  "is there, or write the whole path",

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What makes the command line easy to begin with: no -- needed, short help, a tour, sweeping up, quiet, tails of failed checks.
+
+Takes the program from AISBX. Speaks TAP. Ends only processes that it started itself.
+"""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import AISBX, Home, Tap
+
+tap = Tap()
+
+
+def test_dashes(home):
+    """The command begins at the first word that is no flag, and all behind it is the command's."""
+    home.call("create", "box")
+    for words in (["run"], ["exec", "box"], ["try", "-n"]):
+        done = home.call(*words, "printf", "%s|", "--json", "-q", "--", "-h")
+        tap.ok(done.stdout.startswith("--json|-q|--|-h|"), f"{words}: flags behind the command are its own", done)
+    done = home.call("run", "--env", "A=1", "sh", "-c", "echo $A $1", "sh", "--time")
+    tap.equal(done.stdout, "1 --time\n", "flags in front are ours")
+    done = home.call("exec", "box", "--env", "A=2", "sh", "-c", "echo $A")
+    tap.equal(done.stdout, "2\n", "also between the name and the command")
+    done = home.call("run", "--", "printf", "%s|", "--", "x")
+    tap.equal(done.stdout, "--|x|", "-- still ends ours, once")
+    tap.equal([home.call("run", "--no-such-flag", "true").returncode, home.call("exec", "box").returncode], [125, 125],
+              "an unknown flag in front and no command at all are refused")
+    tap.equal(json.loads(home.call("guard", "--json", "rm", "-rf", "/").stdout)["decision"] != "direct", True, "guard takes a command as it is")
+
+
+def test_help(home):
+    text = home.call("help").stdout
+    shown = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+    every = [verb["name"] for verb in home.rows("help")]
+    tap.ok(len(shown) == 10 and set(shown) <= set(every), "ten verbs to begin with", shown)
+    tap.ok(text.splitlines()[-1].endswith("aisbx tour"), "the last line names the tour", text)
+    bare = home.call()
+    tap.equal([bare.returncode, bare.stdout], [2, text], "without a word the same, which is no success")
+    whole = home.call("help", "--all").stdout
+    tap.ok(all(f"\n  {name} " in whole for name in every), "help --all has every verb")
+
+
+def test_tour(home):
+    # Another user may be on a tour of its own beside us.
+    ours = lambda: {path for path in glob.glob("/var/tmp/aisbx-tour.*") if os.path.exists(path) and os.stat(path).st_uid == os.geteuid()}
+    before = ours()
+    done = home.call("tour")
+    tap.ok(done.returncode == 0 and "three years of work" in done.stdout and "think wins" in done.stdout, "the tour works", done)
+    tap.ok("tour: expected" not in done.stderr, "and comes out as it says", done.stderr)
+    tap.equal([ours() - before, home.rows("promotions")], [set(), []], "nothing of it stays")
+    tap.equal(home.data("tour"), {"ok": True}, "as data")
+
+
+def test_rm(home):
+    other = home.path + "/other"
+    os.makedirs(other, exist_ok=True)
+    names = lambda: sorted(row["name"] for row in home.rows("ls"))
+    home.call("rm", "--all", "--yes")
+    for name in ("a-1", "a-2", "b-1"):
+        home.call("create", name)
+    home.call("create", "else", "-C", other)
+    done = home.call("rm", "a-*")
+    tap.equal([done.returncode, names()], [0, ["b-1", "else"]], "a pattern")
+    done = home.call("rm", "--all")
+    tap.ok(done.returncode == 2 and "--yes" in done.stderr and names() == ["b-1", "else"], "--all needs --yes where nobody is asked", done)
+    done = home.call("rm", "--all", "b-1", "--yes")
+    tap.equal([done.returncode, names()], [2, ["b-1", "else"]], "--all and names contradict")
+    home.call("rm", "--workspace", "--yes")
+    tap.equal(names(), ["else"], "--workspace: those of this one")
+    home.call("create", "c-1")
+    seen, code = home.on_terminal("rm", "--all", typed=[(b"[n]o", b"n\n")])
+    tap.ok(names() == ["c-1", "else"] and code != 0, "a person who says no", (seen, code))
+    seen, code = home.on_terminal("rm", "--all", typed=[(b"[n]o", b"y\n")])
+    tap.ok(names() == [] and code == 0, "and one who says yes", (seen, code))
+    tap.equal(home.call("rm", "--all", "--yes").returncode, 0, "nothing there is no failure")
+
+
+def test_rm_leaves_owned(home):
+    """A program's sandboxes are its own: sweeping does not touch them."""
+    server = subprocess.Popen([AISBX, "mcp", "--owner", "robot"], cwd=home.work, env=home.env, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for number, (method, params) in enumerate((
+            ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+            ("tools/call", {"name": "sandbox_create", "arguments": {"sandbox": "robots"}}))):
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
+        server.stdin.flush()
+        server.stdout.readline()
+    server.stdin.close()
+    server.stdout.close()
+    server.wait(timeout=60)
+    owned = [row["name"] for row in home.rows("ls") if row.get("owner") == "robot"]
+    home.call("create", "mine")
+    home.call("rm", "--all", "--yes")
+    home.call("rm", "*")
+    tap.ok(owned and [row["name"] for row in home.rows("ls")] == owned, "rm --all leaves a program's sandboxes", (owned, home.rows("ls")))
+    home.call("rm", *owned)
+
+
+def test_quiet(home):
+    loud, quiet = home.call("run", "--time", "1s", "sleep", "60"), home.call("run", "-q", "--time", "1s", "sleep", "60")
+    tap.ok("time limit" in loud.stderr and quiet.stderr == "" and quiet.returncode == 124, "-q leaves out notes", (loud, quiet))
+    tap.ok(home.call("run", "-q", "--no-such-flag", "true").stderr, "but not errors")
+
+
+def test_race(home):
+    done = home.call("race", "--check", "seq 1 9 >&2; test -e good", "-c", "bad=true", "-c", "well=touch good")
+    tap.ok("bad: its check failed (exit 1)" in done.stdout and "\n  9\n" in done.stdout and "\n  4\n" not in done.stdout
+           and "aisbx logs " in done.stdout, "a failed check shows its last lines and where all are", done.stdout)
+    data = home.data("race", "--check", "seq 1 9; test -e good", "-c", "bad=true", "-c", "well=touch good")
+    tails = [one["check"].get("tail") for one in data["attempts"]]
+    tap.equal(tails, ["5\n6\n7\n8\n9\n", None], "as data, too")
+
+
+def test_artifact(home):
+    home.call("create", "maker")
+    home.call("exec", "maker", "sh", "-c", "mkdir -p build && echo binary >build/mybin")
+    os.makedirs(home.path + "/repo/bin", exist_ok=True)
+    done = home.call("promote", "maker", "--artifact", "build/mybin", "--to", "../repo/bin/", "--allow-path", home.path + "/repo/bin/mybin")
+    tap.ok(done.returncode == 0 and os.path.exists(home.path + "/repo/bin/mybin"), "--to ../repo/bin/ is the caller's", done)
+    done = home.call("promote", "maker", "--artifact", "build/mybin", "--to", "sub/../../repo/x")
+    tap.ok(done.returncode == 2 and ".." in done.stderr, "a .. behind a name is refused", done)
+
+
+def test_rules(home):
+    net = lambda: json.loads(home.call("plan", "--json", "true").stdout).get("net")
+    tap.equal(net(), "none", "no network at first")
+    home.call("allow", "one.example,two.example")
+    tap.equal(net(), "allow", "a rule opens it")
+    home.call("allow", "--rm", "one.example")
+    tap.equal(net(), "allow", "while one is left")
+    done = home.call("allow", "--rm", "two.example")
+    tap.ok(net() == "none" and done.returncode == 0, "without any it is none again", done)
+
+
+def main():
+    with Home(prefix="aisbx-comfort-") as home:
+        if home.can_run(tap, "comfort"):
+            for test in (test_dashes, test_help, test_tour, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_artifact,
+                         test_rules):
+                test(home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
