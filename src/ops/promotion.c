@@ -13,7 +13,6 @@
 #define SHOWN_MAX 20
 #define MESSAGE_TOLD 300
 #define IGNORED_TOLD 3
-#define WHOLE_TOLD 50 /* of one directory that is asked about as a whole */
 
 /* The bytes of a path (text, or {path, path_b64}); the caller's to free. */
 static char *read_path(const struct value *item)
@@ -302,13 +301,13 @@ static void add_whole(struct strv *cells, const struct value *consents,
 		owned(free_ptr) char *as = asked_as(one, environments);
 		owned(free_ptr) char *path = read_path(one);
 
-		if (strcmp(as, asked) == 0 && count++ < WHOLE_TOLD)
+		if (strcmp(as, asked) == 0 && count++ < PROMOTION_ASKED_MAX)
 			add_cells(cells, "    ", path, value_get_text(one, "why"), NULL);
 	}
 	free(cells->items[header]);
 	cells->items[header] =
 		xasprintf("%zu that could run by %s%s", count, count == 1 ? "itself" : "themselves",
-			  count > WHOLE_TOLD ? "; the first of them:" : ":");
+			  count > PROMOTION_ASKED_MAX ? "; the first of them:" : ":");
 }
 
 void promotion_tell_consent(struct str *out, const struct value *answer, const char *again)

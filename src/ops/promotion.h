@@ -15,6 +15,9 @@ void promotion_tell_ignored(struct str *out, const struct value *answer);
 /* What a program asks for, on one line without its end: a promotion, a way through stages, a commit. */
 void promotion_tell_ask(struct str *out, const struct value *ask);
 
+/* More files than this are not agreed to in a dialogue: what it does not show, its answer must not cover. */
+#define PROMOTION_ASKED_MAX 50
+
 /* What needs a person's word, why, and the flag that gives it with the command AGAIN (NULL: a promotion of the whole). */
 void promotion_tell_consent(struct str *out, const struct value *answer, const char *again);
 

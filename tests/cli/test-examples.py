@@ -35,7 +35,7 @@ OUT_OF_MEMORY = (re.compile(r"stopped: more memory than (\S+ \S+) was used"),
                  r"out of memory: the kernel ended a process at the limit of \1")
 
 # Lines that are for another program, for the network, for a port or for a run that is somewhere else.
-ELSEWHERE = ("claude ", "pip ", "aisbx mcp --http", "aisbx allow 01")
+ELSEWHERE = ("claude ", "pip ", "aisbx mcp --http", "aisbx allow 01", "aisbx run --allow @", "aisbx run --profile rust-project")
 
 # What a page says of a line that does not end well: out of fuel.
 ENDS = {"--fuel 400m": 137}

@@ -951,6 +951,10 @@ def test_try_asks(home):
     seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"y\n"), (b"these too", b"n\n")])
     tap.ok(code == 4 and not os.path.exists(home.work + "/Makefile"), "a trigger is asked for again", (seen, code))
     home.call("rm", *[row["name"] for row in home.rows("ls")])
+    many = ["try", "--", "sh", "-c", "mkdir -p node_modules/.bin; for i in $(seq 51); do echo >node_modules/.bin/f$i; done"]
+    seen, code = home.on_terminal(*many, typed=[(b"Apply this", b"y\n"), (b"these too", b"y\n")])
+    tap.ok(code == 4 and b"these too" not in seen and not os.path.exists(home.work + "/node_modules"),
+           "more than a question can show are not agreed to by one", seen)
     seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"y\n"), (b"these too", b"y\n")])
     tap.ok(code == 0 and home.read("Makefile") == "b\n", "and applied on a second yes", (seen, code))
     clean(home)

@@ -93,6 +93,14 @@ static enum verdict decide(struct attempt *attempt, struct error *err)
 	return call->ask ? ask(attempt, err) : VERDICT_KEEP;
 }
 
+/* Whether everything that needs a person's word fits into one question. */
+static bool is_shown_whole(const struct attempt *attempt)
+{
+	const struct value *consents = value_get(attempt->promotion, "consent");
+
+	return consents && consents->many.count <= PROMOTION_ASKED_MAX;
+}
+
 /* Promotes; asks once more for what needs a person's word, where a person is there. */
 static int apply(struct attempt *attempt, struct error *err)
 {
@@ -103,7 +111,7 @@ static int apply(struct attempt *attempt, struct error *err)
 	int outcome = engine_promote(&promote, &attempt->promotion, err);
 	int status;
 
-	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask) {
+	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask && is_shown_whole(attempt)) {
 		promotion_tell_consent(&call->text, attempt->promotion, NULL);
 		if (call->ask(call, "Apply these too? [y]es or [n]o: ") == 'y') {
 			value_free(attempt->promotion);
