@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Between what happened and the way out. */
+#define HINT_MARK "; "
+
 struct code_row {
 	const char *name;
 	int exit_status;
@@ -42,10 +45,54 @@ int error_set(struct error *err, enum error_code code, const char *format, ...)
 
 	err->code = code;
 	err->errnum = 0;
+	err->hint_at = 0;
 	va_start(args, format);
 	format_text(err, format, args);
 	va_end(args);
 	return -1;
+}
+
+int error_add_hint(struct error *err, const char *format, ...)
+{
+	size_t used = strlen(err->text), at = used + strlen(HINT_MARK);
+	va_list args;
+	int len;
+
+	/* Half a way out is none. */
+	if (at >= sizeof(err->text))
+		return -1;
+	memcpy(err->text + used, HINT_MARK, sizeof(HINT_MARK));
+	va_start(args, format);
+	len = vsnprintf(err->text + at, sizeof(err->text) - at, format, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= sizeof(err->text) - at)
+		err->text[used] = '\0';
+	else
+		err->hint_at = (unsigned)at;
+	return -1;
+}
+
+int error_advise(struct error *err, enum error_code code, const char *hint, const char *format, ...)
+{
+	va_list args;
+
+	err->code = code;
+	err->errnum = 0;
+	err->hint_at = 0;
+	va_start(args, format);
+	format_text(err, format, args);
+	va_end(args);
+	return error_add_hint(err, "%s", hint);
+}
+
+const char *error_hint(const struct error *err)
+{
+	return err->hint_at ? err->text + err->hint_at : NULL;
+}
+
+int error_said(const struct error *err)
+{
+	return (int)(err->hint_at ? err->hint_at - strlen(HINT_MARK) : strlen(err->text));
 }
 
 const char *error_words(int errnum)
@@ -53,12 +100,6 @@ const char *error_words(int errnum)
 	const char *words = strerrordesc_np(errnum);
 
 	return words ? words : "unknown error";
-}
-
-/* Where the caller's own limits say no, and only the caller can do something about it. */
-static const char *remedy_of(int errnum)
-{
-	return errnum == EMFILE ? " (raise ulimit -n, or hand fewer of them down)" : "";
 }
 
 int error_errno(struct error *err, enum error_code code, const char *format, ...)
@@ -69,12 +110,15 @@ int error_errno(struct error *err, enum error_code code, const char *format, ...
 
 	err->code = code;
 	err->errnum = errnum;
+	err->hint_at = 0;
 	va_start(args, format);
 	format_text(err, format, args);
 	va_end(args);
 	used = strlen(err->text);
-	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s%s", error_words(errnum),
-		       remedy_of(errnum));
+	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", error_words(errnum));
+	/* The caller's own limits say no, and only the caller can do something about it. */
+	if (errnum == EMFILE)
+		(void)error_add_hint(err, "raise ulimit -n, or hand fewer of them down");
 	return -1;
 }
 
@@ -91,22 +135,12 @@ int error_context(struct error *err, const char *format, ...)
 	used = strlen(err->text);
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %.*s",
 		       (int)(sizeof(err->text) - 3 - (used < 480 ? used : 480)), before);
+	/* A way out that was cut off is none. */
+	if (used + 2 + strlen(before) >= sizeof(err->text))
+		err->hint_at = 0;
+	if (err->hint_at)
+		err->hint_at += (unsigned)used + 2;
 	return -1;
-}
-
-const char *error_hint(const char *text, char buffer[static ERROR_TEXT_SIZE])
-{
-	size_t len = strlen(text);
-	bool in_brackets = len > 0 && text[len - 1] == ')';
-	const char *start = in_brackets ? strrchr(text, '(') : NULL;
-
-	for (const char *at = text; !in_brackets && (at = strstr(at, "; ")); at += 2)
-		start = at + 1;
-	if (!start)
-		return NULL;
-	(void)snprintf(buffer, ERROR_TEXT_SIZE, "%.*s", (int)(strlen(start) - 1 - in_brackets),
-		       start + 1);
-	return buffer;
 }
 
 const char *error_code_name(enum error_code code)

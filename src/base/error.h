@@ -24,12 +24,27 @@ enum error_code {
 struct error {
 	enum error_code code;
 	int errnum;
+	unsigned hint_at; /* where in text the way out begins, behind "; "; 0: none is known */
 	char text[ERROR_TEXT_SIZE];
 };
 
 /* Fills *err and returns -1, so that callers can write `return error_set(...)`. */
 int error_set(struct error *err, enum error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The same with the way out: HINT is ours, a command or a change to make, and no name that somebody else chose is in it. */
+int error_advise(struct error *err, enum error_code code, const char *hint, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Adds the way out to what is set already; returns -1. */
+int error_add_hint(struct error *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The way out, in ERR; NULL when none is known. */
+const char *error_hint(const struct error *err);
+
+/* How much of the text comes before the way out. */
+int error_said(const struct error *err);
 
 /* The C library's text of an error number, whatever the locale; never NULL. No heap: safe between clone and exec. */
 const char *error_words(int errnum);
@@ -43,9 +58,6 @@ int error_context(struct error *err, const char *format, ...) __attribute__((for
 
 /* Stable lower-case name of a code ("usage", "not_found"), for JSON. */
 const char *error_code_name(enum error_code code);
-
-/* The way out, where TEXT ends with one: in parentheses, or behind a semicolon. In BUFFER; NULL when there is none. */
-const char *error_hint(const char *text, char buffer[static ERROR_TEXT_SIZE]);
 
 /* Exit status of verbs other than run, exec and try. */
 int error_exit_status(enum error_code code);

@@ -74,12 +74,13 @@ static int check(const char *name, const char *bytes, size_t len, struct error *
 	if (len > SECRET_BYTES_MAX)
 		return error_set(err, ERROR_USAGE, "secret %s: more than the %u KiB it may have",
 				 name, SECRET_BYTES_MAX >> 10);
-	if (length_of_text(bytes, len) < SECRET_BYTES_MIN)
-		return error_set(err, ERROR_USAGE,
-				 "secret %s: %s; with less than %d bytes it could not be kept out "
-				 "of the output",
-				 name, len == 0 ? "the file is empty" : "too short",
-				 SECRET_BYTES_MIN);
+	if (length_of_text(bytes, len) < SECRET_BYTES_MIN) {
+		error_set(err, ERROR_USAGE, "secret %s: %s", name,
+			  len == 0 ? "the file is empty" : "too short");
+		return error_add_hint(
+			err, "with less than %d bytes it could not be kept out of the output",
+			SECRET_BYTES_MIN);
+	}
 	return 0;
 }
 

@@ -67,3 +67,8 @@ const char *suggest_of(const char *given, const char *const *names)
 		suggest_try(&suggest, *names);
 	return suggest.best;
 }
+
+int suggest_add_hint(const char *best, struct error *err)
+{
+	return best ? error_add_hint(err, "did you mean '%s'?", best) : -1;
+}

@@ -3,6 +3,8 @@
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H
 
+#include "base/error.h"
+
 struct suggest {
 	const char *given;
 	const char *best; /* NULL while nothing is near enough to be worth saying */
@@ -15,5 +17,8 @@ void suggest_try(struct suggest *suggest, const char *name);
 
 /* The nearest of NULL-terminated NAMES, or NULL. */
 const char *suggest_of(const char *given, const char *const *names);
+
+/* Adds the nearest name to ERR as its hint, where there is one; returns -1. */
+int suggest_add_hint(const char *best, struct error *err);
 
 #endif

@@ -67,8 +67,9 @@ static int refuse(const struct form *form, const char *where, const char *text, 
 {
 	char shown[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_USAGE, "%s: '%s' is not %s (use %s)", where,
-			 str_shown(text, shown), form->noun, form->usage);
+	error_set(err, ERROR_USAGE, "%s: '%s' is not %s", where, str_shown(text, shown),
+		  form->noun);
+	return error_add_hint(err, "use %s", form->usage);
 }
 
 static int refuse_range(const struct form *form, const char *where, const char *text,
@@ -76,8 +77,9 @@ static int refuse_range(const struct form *form, const char *where, const char *
 {
 	char shown[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_USAGE, "%s: '%s' is too %s for %s (use %s)", where,
-			 str_shown(text, shown), word, form->noun, form->usage);
+	error_set(err, ERROR_USAGE, "%s: '%s' is too %s for %s", where, str_shown(text, shown),
+		  word, form->noun);
+	return error_add_hint(err, "use %s", form->usage);
 }
 
 static bool is_digit(char c)

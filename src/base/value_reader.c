@@ -2,6 +2,8 @@
 /* Reading a tree of values: every mistake with its place. */
 #include "base/value_reader.h"
 
+#include "base/suggest.h"
+
 #include <string.h>
 
 int value_reader_at(const struct value_reader *reader, const struct value *item)
@@ -19,8 +21,8 @@ int value_reader_unknown(const struct value_reader *reader, const struct value *
 {
 	char shown[STR_SHOWN_SIZE];
 
-	error_set(reader->err, ERROR_INPUT, "unknown key '%s'%s%s%s", str_shown(key, shown),
-		  best ? " (did you mean '" : "", best ? best : "", best ? "'?)" : "");
+	error_set(reader->err, ERROR_INPUT, "unknown key '%s'", str_shown(key, shown));
+	(void)suggest_add_hint(best, reader->err);
 	return value_reader_at(reader, item);
 }
 

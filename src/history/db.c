@@ -25,11 +25,11 @@ static int fail(struct db *db, const char *what, struct error *err)
 	int code = sqlite3_errcode(db->handle);
 
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-		return error_set(
-			err, ERROR_INPUT,
-			"the history database is damaged (%s); move history.db away: a new "
-			"one is made, and what is still in the spool is kept",
-			sqlite3_errmsg(db->handle));
+		return error_advise(err, ERROR_INPUT,
+				    "move history.db away: a new one is made, and what is still in "
+				    "the spool is kept",
+				    "the history database is damaged (%s)",
+				    sqlite3_errmsg(db->handle));
 	return error_set(err, ERROR_HOST, "history: %s: %s", what, sqlite3_errmsg(db->handle));
 }
 

@@ -204,13 +204,12 @@ int history_find(struct history *history, const char *id, const char *owner, cha
 	if (got < 0)
 		return -1;
 	if (got == 0 || !*id)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no run '%s' in the history; `aisbx history` lists them",
-				 str_shown(id, shown));
+		return error_advise(err, ERROR_NOT_FOUND, "`aisbx history` lists them",
+				    "no run '%s' in the history", str_shown(id, shown));
 	(void)snprintf(ret_id, 27, "%s", db_text(row, 0));
 	if (strlen(id) < strlen(ret_id) && db_step(row, err) > 0)
-		return error_set(err, ERROR_USAGE, "several runs begin with '%s'; write more of it",
-				 str_shown(id, shown));
+		return error_advise(err, ERROR_USAGE, "write more of it",
+				    "several runs begin with '%s'", str_shown(id, shown));
 	return 0;
 }
 

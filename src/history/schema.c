@@ -83,10 +83,9 @@ int schema_migrate(struct db *db, struct error *err)
 	if (version_of(db, &version, err) < 0)
 		return -1;
 	if (version > VERSION)
-		return error_set(
-			err, ERROR_INPUT,
-			"history.db is of a newer aisbx (format %lld, this one knows %lld); "
-			"use that one",
+		return error_advise(
+			err, ERROR_INPUT, "use that one",
+			"history.db is of a newer aisbx (format %lld, this one knows %lld)",
 			(long long)version, (long long)VERSION);
 	if (version == VERSION)
 		return 0;

@@ -24,9 +24,8 @@ static int check_identity(const struct hand *hand, int fd, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", hand->path);
 	if (st.st_dev != hand->dev || st.st_ino != hand->ino)
-		return error_set(err, ERROR_HOST,
-				 "%s was replaced while it was about to be used; run it again",
-				 hand->path);
+		return error_advise(err, ERROR_HOST, "run it again",
+				    "%s was replaced while it was about to be used", hand->path);
 	return 0;
 }
 

@@ -63,11 +63,12 @@ static int check_ports(const struct net_policy *policy, struct error *err)
 		for (size_t i = 0; i < PORTS_BYTES; i++)
 			count += (size_t)__builtin_popcount(ports[i]);
 	}
-	if (count > NET_PORTS_MAX)
-		return error_set(err, ERROR_USAGE,
-				 "network rules name %zu ports; at most %d are possible: give "
-				 "single ports or smaller ranges",
-				 count, NET_PORTS_MAX);
+	if (count > NET_PORTS_MAX) {
+		error_set(err, ERROR_USAGE, "network rules name %zu ports", count);
+		return error_add_hint(
+			err, "at most %d are possible: give single ports or smaller ranges",
+			NET_PORTS_MAX);
+	}
 	return 0;
 }
 

@@ -48,16 +48,16 @@ static int check_rules(const char *host, const struct net_policy *policy, struct
 			return 0;
 		has_tls = true;
 	}
-	if (has_tls)
-		return error_set(
-			err, ERROR_USAGE,
-			"--secret-header %s: only port 443 is allowed there; TLS goes from "
-			"end to end and nothing can be added to it: allow a port of plain "
-			"HTTP, such as --allow %s:80",
-			host, host);
-	return error_set(err, ERROR_USAGE,
-			 "--secret-header %s: no rule lets requests to it pass; add --allow %s:80",
-			 host, host);
+	if (has_tls) {
+		error_set(err, ERROR_USAGE, "--secret-header %s: only port 443 is allowed there",
+			  host);
+		return error_add_hint(err,
+				      "TLS goes from end to end and nothing can be added to it: "
+				      "allow a port of plain HTTP, such as --allow %s:80",
+				      host);
+	}
+	error_set(err, ERROR_USAGE, "--secret-header %s: no rule lets requests to it pass", host);
+	return error_add_hint(err, "add --allow %s:80", host);
 }
 
 static int refuse(const char *text, const char *why, struct error *err)
@@ -106,17 +106,16 @@ static int check_file(int fd, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "--secret-header: %s", path);
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return error_set(err, ERROR_DENIED,
-				 "--secret-header: %s is not a plain file with one name; copy it",
-				 path);
+		return error_advise(err, ERROR_DENIED, "copy it",
+				    "--secret-header: %s is not a plain file with one name", path);
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, real, sizeof(real) - 1);
 	real[len > 0 ? len : 0] = '\0';
-	if (strcmp(real, path) != 0)
-		return error_set(err, ERROR_DENIED,
-				 "--secret-header: %s is reached by a symbolic link; give its real "
-				 "path, %s",
-				 path, real);
+	if (strcmp(real, path) != 0) {
+		error_set(err, ERROR_DENIED, "--secret-header: %s is reached by a symbolic link",
+			  path);
+		return error_add_hint(err, "give its real path, %s", real);
+	}
 	return 0;
 }
 

@@ -97,6 +97,7 @@ void run_result_done(struct run_result *result)
 	free(result->sandbox);
 	free(result->driver);
 	free(result->message);
+	free(result->hint);
 	strv_done(&result->command);
 	str_done(&result->out.kept);
 	str_done(&result->err.kept);
@@ -312,13 +313,11 @@ static void write_samples(struct json *json, const struct samples *samples)
 /* Why there was no run, in the form of every other verb. */
 static void write_error(struct json *json, const struct run_result *result)
 {
-	char hint[ERROR_TEXT_SIZE];
-
 	json_key(json, "error");
 	json_open(json, '{');
 	write_text(json, "code", result->error_code);
 	write_text(json, "message", result->message);
-	write_text(json, "hint", error_hint(result->message, hint));
+	write_text(json, "hint", result->hint);
 	json_close(json, '}');
 }
 

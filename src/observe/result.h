@@ -92,6 +92,7 @@ struct run_result {
 	struct samples samples; /* what it used while it ran */
 	struct strv notes;	/* words for people: which limit, why it ended, what was degraded */
 	char *message;		/* why a run was refused or failed inside aisbx; NULL otherwise */
+	char *hint;		/* the way out of that; NULL: none is known */
 	const char *error_code; /* with the message of a run that was refused: error_code_name's */
 };
 

@@ -35,10 +35,8 @@ static int check_place(const struct spec *spec, const char *path, struct error *
 				 "another with -C",
 				 path);
 	if (pattern && strchr(pattern, '/'))
-		return error_set(
-			err, ERROR_USAGE,
-			"--hide %s: * is understood in the last part only; name the directory",
-			path);
+		return error_advise(err, ERROR_USAGE, "name the directory",
+				    "--hide %s: * is understood in the last part only", path);
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
 		if (path_is_within(path, made[i]))
 			return error_set(err, ERROR_USAGE,

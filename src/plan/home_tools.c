@@ -42,19 +42,19 @@ static int add_tool(const char *home, const char *word, struct strv *names, stru
 	owned(free_ptr) char *path = absolute(home, word);
 
 	if (!path || strchr(word, '*') || !path_is_within(path, home) || strcmp(path, home) == 0)
-		return error_set(err, ERROR_USAGE,
-				 "home_tools %.200s: name a directory below the home, without '..' "
-				 "and '*'; other places are shown by --ro SRC:DST",
-				 word);
+		return error_advise(
+			err, ERROR_USAGE, "other places are shown by --ro SRC:DST",
+			"home_tools %.200s: name a directory below the home, without '..' and '*'",
+			word);
 	const char *name = path + strlen(home) + 1;
 
 	const char *secret = plan_credential(name);
 
 	if (secret)
-		return error_set(err, ERROR_USAGE,
-				 "home_tools %.200s: ~/%s holds credentials, which no sandbox is "
-				 "shown; hand one over by --secret NAME=FILE",
-				 word, secret);
+		return error_advise(
+			err, ERROR_USAGE, "hand one over by --secret NAME=FILE",
+			"home_tools %.200s: ~/%s holds credentials, which no sandbox is shown",
+			word, secret);
 	if (!strv_has(names, name))
 		strv_add(names, name);
 	return 0;

@@ -14,14 +14,11 @@ static int refuse_driver(const struct settings *settings, struct error *err)
 	const char *driver = settings->driver;
 
 	if (driver && !is_one_of(driver, "linux", "fake") && !is_one_of(driver, "wasm", "auto"))
-		return error_set(
-			err, ERROR_DENIED,
-			"driver '%.40s' is not in this build; drivers here: linux, wasm, fake",
-			driver);
+		return error_advise(err, ERROR_DENIED, "drivers here: linux, wasm, fake",
+				    "driver '%.40s' is not in this build", driver);
 	if (settings->fuel != SETTING_UNSET && !(driver && is_one_of(driver, "wasm", "auto")))
-		return error_set(err, ERROR_DENIED,
-				 "--fuel counts instructions of WebAssembly: add --driver wasm; "
-				 "--cpu-time bounds a native program");
+		return error_advise(err, ERROR_DENIED, "--cpu-time bounds a native program",
+				    "--fuel counts instructions of WebAssembly: add --driver wasm");
 	return 0;
 }
 
@@ -58,10 +55,9 @@ static int refuse_degraded(const struct settings *settings, struct error *err)
 		enum layer layer = layer_find(name);
 
 		if (layer != LAYER_COUNT && layer_is_mandatory(layer) && !layer_is_waivable(layer))
-			return error_set(err, ERROR_DENIED,
-					 "--allow-degraded %s: not without that layer: %s; `aisbx "
-					 "doctor` says how to get it",
-					 name, why_mandatory(layer));
+			return error_advise(err, ERROR_DENIED, "`aisbx doctor` says how to get it",
+					    "--allow-degraded %s: not without that layer: %s", name,
+					    why_mandatory(layer));
 	}
 	return 0;
 }
@@ -73,8 +69,7 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 	if (refuse_driver(settings, err) < 0 || refuse_degraded(settings, err) < 0)
 		return -1;
 	if (settings->root && !is_one_of(settings->root, "host", "project"))
-		return error_set(err, ERROR_DENIED,
-				 "--root %.40s: images are not in this build; use host or project",
-				 settings->root);
+		return error_advise(err, ERROR_DENIED, "use host or project",
+				    "--root %.40s: images are not in this build", settings->root);
 	return 0;
 }

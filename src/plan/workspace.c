@@ -98,12 +98,12 @@ int plan_check_brought(const struct host *host, const char *workspace, struct er
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		if (!own[i] || !path_is_within(own[i], workspace))
 			continue;
-		return error_set(
-			err, ERROR_DENIED,
-			"%s, where aisbx keeps its own files, lies in the workspace %s and "
-			"may have come with it; set XDG_DATA_HOME, XDG_STATE_HOME and "
-			"XDG_CACHE_HOME to places outside of it",
-			own[i], workspace);
+		return error_advise(err, ERROR_DENIED,
+				    "set XDG_DATA_HOME, XDG_STATE_HOME and XDG_CACHE_HOME to "
+				    "places outside of it",
+				    "%s, where aisbx keeps its own files, lies in the workspace %s "
+				    "and may have come with it",
+				    own[i], workspace);
 	}
 	return 0;
 }

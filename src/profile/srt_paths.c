@@ -157,8 +157,8 @@ static int check_mode(const struct srt_reader *reader, const struct value *item,
 
 	if (mode && strcmp(mode, "deny") == 0)
 		return 0;
-	error_set(reader->file.err, ERROR_DENIED,
-		  "%s: only \"mode\": \"deny\" can be enforced here; deny it, or take it out", key);
+	error_advise(reader->file.err, ERROR_DENIED, "deny it, or take it out",
+		     "%s: only \"mode\": \"deny\" can be enforced here", key);
 	return value_reader_at(&reader->file, item);
 }
 

@@ -86,9 +86,9 @@ static int open_input(struct stdio *stdio, struct error *err)
 		}
 		return open_feed(stdio, FEED_DEVICE, err);
 	default:
-		return error_set(err, ERROR_USAGE,
-				 "standard input is a %s; give a file, a pipe or a terminal",
-				 S_ISDIR(st.st_mode) ? "directory" : "block device");
+		return error_advise(err, ERROR_USAGE, "give a file, a pipe or a terminal",
+				    "standard input is a %s",
+				    S_ISDIR(st.st_mode) ? "directory" : "block device");
 	}
 }
 

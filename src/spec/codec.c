@@ -280,9 +280,8 @@ static int check_key(const struct record *record, const char *key, struct error 
 			return 0;
 		suggest_try(&suggest, field->name);
 	}
-	return error_set(err, ERROR_INPUT, "unknown key '%s'%s%s%s", str_shown(key, shown),
-			 suggest.best ? " (did you mean '" : "", suggest.best ? suggest.best : "",
-			 suggest.best ? "'?)" : "");
+	error_set(err, ERROR_INPUT, "unknown key '%s'", str_shown(key, shown));
+	return suggest_add_hint(suggest.best, err);
 }
 
 static int decode_record(const struct value *value, const struct record *record, char *at,

@@ -24,8 +24,9 @@ static int refuse(const struct entry *entry, const char *what, const char *usage
 {
 	char shown[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_USAGE, "%s: '%s' is not %s (use %s)", entry->where,
-			 str_shown(entry->value, shown), what, usage);
+	error_set(err, ERROR_USAGE, "%s: '%s' is not %s", entry->where,
+		  str_shown(entry->value, shown), what);
+	return error_add_hint(err, "use %s", usage);
 }
 
 static int parse_pause(const struct entry *entry, int64_t *ret_ms, struct error *err)
@@ -71,13 +72,15 @@ static int set_number(struct settings *settings, const struct entry *entry, stru
 		return -1;
 	if (row->min && number < row->min) {
 		units_format_size(row->min, bound);
-		return error_set(err, ERROR_USAGE, "%s: '%s' is too small (at least %s)",
-				 entry->where, str_shown(entry->value, shown), bound);
+		error_set(err, ERROR_USAGE, "%s: '%s' is too small", entry->where,
+			  str_shown(entry->value, shown));
+		return error_add_hint(err, "at least %s", bound);
 	}
 	if (row->max && number > row->max) {
 		units_format_size(row->max, bound);
-		return error_set(err, ERROR_USAGE, "%s: '%s' is too large (at most %s)",
-				 entry->where, str_shown(entry->value, shown), bound);
+		error_set(err, ERROR_USAGE, "%s: '%s' is too large", entry->where,
+			  str_shown(entry->value, shown));
+		return error_add_hint(err, "at most %s", bound);
 	}
 	*settings_number(settings, row) = number;
 	settings->ceilings &= ~settings_ceiling_bit(row);
@@ -168,9 +171,10 @@ static int check_layer(const struct entry *entry, struct error *err)
 	suggest_init(&suggest, entry->value);
 	for (int layer = 0; layer < LAYER_COUNT; layer++)
 		suggest_try(&suggest, layer_name((enum layer)layer));
-	return error_set(err, ERROR_USAGE, "%s: '%s' is not a layer (%s %s)", entry->where,
-			 str_shown(entry->value, shown), suggest.best ? "did you mean" : "use",
-			 suggest.best ? suggest.best : "landlock, cgroup, limits, disk");
+	error_set(err, ERROR_USAGE, "%s: '%s' is not a layer", entry->where,
+		  str_shown(entry->value, shown));
+	return error_add_hint(err, "%s %s", suggest.best ? "did you mean" : "use",
+			      suggest.best ? suggest.best : "landlock, cgroup, limits, disk");
 }
 
 static bool is_port(const char *text)

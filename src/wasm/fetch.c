@@ -110,9 +110,7 @@ int wasm_fetch(const struct wasm_package *package, const char *dir, int *ret_fd,
 		return -1;
 	if (status == 0 && open_only(dir, ret_fd) == 0)
 		return 0;
-	return error_set(err, ERROR_HOST,
-			 "pip cannot fetch %s %s: %.160s (get its wheel elsewhere and give it with "
-			 "--from FILE)",
-			 package->name, package->version,
-			 status == 127 ? "python3 is not installed" : last_line(&said));
+	return error_advise(err, ERROR_HOST, "get its wheel elsewhere and give it with --from FILE",
+			    "pip cannot fetch %s %s: %.160s", package->name, package->version,
+			    status == 127 ? "python3 is not installed" : last_line(&said));
 }

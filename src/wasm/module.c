@@ -32,9 +32,8 @@ int wasm_part_look(const char *data_dir, const struct wasm_language *language, s
 	int found;
 
 	if (!row->sha256)
-		return error_set(err, ERROR_DENIED,
-				 "there is no %s for this machine; use --driver linux",
-				 language->name);
+		return error_advise(err, ERROR_DENIED, "use --driver linux",
+				    "there is no %s for this machine", language->name);
 	if (sealed_folder(parent, language->name, false, &dir_fd, err) < 0)
 		return -1;
 	if (dir_fd < 0)
@@ -50,10 +49,9 @@ int wasm_part_look(const char *data_dir, const struct wasm_language *language, s
 				     language->name);
 	if (found == 1 && strcmp(ret->sha256, row->sha256) != 0) {
 		sealed_done(ret);
-		return error_set(err, ERROR_DENIED,
-				 "%s/%s is not the one this aisbx was made for; run `aisbx wasm "
-				 "install %s`",
-				 dir, row->file, language->name);
+		error_set(err, ERROR_DENIED, "%s/%s is not the one this aisbx was made for", dir,
+			  row->file);
+		return error_add_hint(err, "run `aisbx wasm install %s`", language->name);
 	}
 	return found;
 }
@@ -65,10 +63,10 @@ static int want_part(const struct wasm_places *places, const struct wasm_languag
 
 	if (found != 0)
 		return found < 0 ? -1 : 0;
-	return error_set(err, ERROR_DENIED,
-			 "the wasm driver has no %s yet; run `aisbx wasm install %s`",
-			 wasm_is_engine(language) ? "engine" : language->name,
-			 wasm_is_engine(language) ? "python" : language->name);
+	error_set(err, ERROR_DENIED, "the wasm driver has no %s yet",
+		  wasm_is_engine(language) ? "engine" : language->name);
+	return error_add_hint(err, "run `aisbx wasm install %s`",
+			      wasm_is_engine(language) ? "python" : language->name);
 }
 
 static bool is_path(const char *word)
@@ -114,10 +112,9 @@ static int check_magic(const char *path, const struct str *bytes, struct error *
 	if (bytes->len >= 8 && memcmp(bytes->data, "\0asm", 4) == 0) {
 		if (memcmp(bytes->data + 4, "\1\0\0\0", 4) == 0)
 			return 0;
-		return error_set(err, ERROR_EXEC_REFUSED,
-				 "%s is a component or of another version; the wasm driver runs "
-				 "core modules for WASI preview 1",
-				 path);
+		return error_advise(err, ERROR_EXEC_REFUSED,
+				    "the wasm driver runs core modules for WASI preview 1",
+				    "%s is a component or of another version", path);
 	}
 	return error_set(err, ERROR_EXEC_REFUSED, "%s is not a WebAssembly module", path);
 }

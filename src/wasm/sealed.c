@@ -120,10 +120,8 @@ int sealed_folder(const char *parent, const char *name, bool make, int *ret_fd, 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
 	if (!is_private(&st))
-		return error_set(err, ERROR_DENIED,
-				 "%s belongs to or can be written by somebody else; remove it, it "
-				 "is made anew",
-				 path);
+		return error_advise(err, ERROR_DENIED, "remove it, it is made anew",
+				    "%s belongs to or can be written by somebody else", path);
 	*ret_fd = fd_take(&fd);
 	return 0;
 }
@@ -141,10 +139,9 @@ static int find_key(int dir_fd, struct seal_key *ret_key, struct error *err)
 		return error_errno(err, ERROR_HOST, KEY_FILE);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) ||
 	    read(fd, ret_key->bytes, SEAL_KEY_SIZE) != SEAL_KEY_SIZE)
-		return error_set(err, ERROR_DENIED,
-				 "%s in the data folder is not a file of the caller alone; remove "
-				 "it, it is made anew",
-				 KEY_FILE);
+		return error_advise(err, ERROR_DENIED, "remove it, it is made anew",
+				    "%s in the data folder is not a file of the caller alone",
+				    KEY_FILE);
 	return 1;
 }
 

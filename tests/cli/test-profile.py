@@ -94,9 +94,9 @@ def test_own(runs):
 
 
 def test_mistakes(runs):
-    for text, want in (("name: x\nmemm: 64m\n", ":2: unknown key 'memm' (did you mean 'mem'?)"),
-                       ("newtork: none\n", ":1: unknown key 'newtork' (did you mean 'net'?)"),
-                       ("memory: 1e30\n", ":1: unknown key 'memory' (did you mean 'mem'?)"),
+    for text, want in (("name: x\nmemm: 64m\n", ":2: unknown key 'memm'; did you mean 'mem'?"),
+                       ("newtork: none\n", ":1: unknown key 'newtork'; did you mean 'net'?"),
+                       ("memory: 1e30\n", ":1: unknown key 'memory'; did you mean 'mem'?"),
                        ("version: 99\n", ":1: unknown key 'version'"),
                        ("mem: 1e30\n", ":1: mem: "), ("mem: -1\n", ":1: mem: "), ("mem: 0x\n", ":1: mem: "),
                        ("pids: 4294967297\n", ":1: pids: "), ("mem: 5GiBB\n", ":1: mem: "),

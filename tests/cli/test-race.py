@@ -206,7 +206,7 @@ def test_task(home):
     done = task(home, '{"intent":"test"}')
     tap.equal(json.loads(done.stdout)["run"]["command"], ["make", "test"], "an intent is the project's own command")
     os.unlink(home.work + "/Makefile")
-    for text, word in (('{"intent":"tset","script":1}', "script"), ('{"intent":"tset"}', "did you mean test"),
+    for text, word in (('{"intent":"tset","script":1}', "script"), ('{"intent":"tset"}', "did you mean 'test'"),
                        ('{"intent":"test"}', "nothing in"), ("[]", "JSON object"), ("{", "line"),
                        ('{"comand":["x"]}', "did you mean 'command'"), ('{"command":["x"],"mem":"1e30"}', "mem"),
                        ('{"command":["x"],"script":"y"}', "not both"), ("{}", "neither")):

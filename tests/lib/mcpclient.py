@@ -159,4 +159,4 @@ def is_refused(result, *words):
     """Whether a tool refused as it should: isError, and an error object with these words."""
     error = result.get("structuredContent", {}).get("error") or {}
     return (result.get("isError") is True and result["structuredContent"].get("ok") is False
-            and all(word in f"{error.get('code')}: {error.get('message')}" for word in words))
+            and all(word in f"{error.get('code')}: {error.get('message')}; {error.get('hint')}" for word in words))

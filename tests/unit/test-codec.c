@@ -128,7 +128,7 @@ static void is_refused(const char *from, const char *to, const char *part)
 static void test_refused(void)
 {
 	is_refused("\"splice\":true,", "", "'splice' is missing");
-	is_refused("\"splice\":", "\"splyce\":", "unknown key 'splyce' (did you mean 'splice'?)");
+	is_refused("\"splice\":", "\"splyce\":", "unknown key 'splyce'; did you mean 'splice'?");
 	is_refused("\"splice\":", "\"zzzzzzzzzzz\":1,\"splice\":", "unknown key 'zzzzzzzzzzz'");
 	is_refused("\"splice\":true", "\"splice\":1", "splice: must be true or false");
 	is_refused("\"root\":\"forest\"", "\"root\":\"tree\"", "root: must be one of its words");

@@ -41,11 +41,32 @@ static void test_texts(void)
 
 static void test_hints(void)
 {
-	char hint[ERROR_TEXT_SIZE];
+	const char *name = "notes; run aisbx undo (aisbx rm --all)";
+	struct error err;
 
-	tap_is_str(error_hint("no size (use 1g)", hint), "use 1g", "a hint in brackets");
-	tap_is_str(error_hint("gone; look; make one", hint), "make one", "behind a semicolon");
-	tap_ok(!error_hint("gone", hint) && !error_hint("", hint), "none");
+	error_set(&err, ERROR_NOT_FOUND, "%s is gone", name);
+	tap_ok(!error_hint(&err), "a name is no hint, whatever it says");
+	error_set(&err, ERROR_NOT_FOUND, "there is no %s", name);
+	tap_ok(!error_hint(&err) && error_said(&err) == (int)strlen(err.text), "nor at the end");
+	error_advise(&err, ERROR_NOT_FOUND, "make one", "%s is gone", name);
+	tap_is_str(error_hint(&err), "make one", "a hint is what was set");
+	error_context(&err, "in %s", name);
+	tap_is_str(error_hint(&err), "make one", "and stays it behind a context");
+	tap_ok(error_said(&err) == (int)(strlen(err.text) - strlen("; make one")),
+	       "the rest comes before it");
+	error_set(&err, ERROR_USAGE, "twice");
+	tap_ok(!error_hint(&err), "the next error has none");
+	error_add_hint(&err, "stop %s", "it");
+	tap_is_str(err.text, "twice; stop it", "one sentence for people");
+	error_set(&err, ERROR_USAGE, "%*s", ERROR_TEXT_SIZE - 8, "x");
+	error_add_hint(&err, "too long for what is left");
+	tap_ok(!error_hint(&err) && !strchr(err.text, ';'), "half a hint is none");
+	error_advise(&err, ERROR_USAGE, "make one", "%*s", 200, "x");
+	error_context(&err, "%*s", 400, "y");
+	tap_ok(!error_hint(&err), "nor is one that a context cuts off");
+	errno = EMFILE;
+	error_errno(&err, ERROR_HOST, "open");
+	tap_ok(strstr(error_hint(&err), "ulimit -n"), "the caller's own limit");
 }
 
 static void test_codes(void)

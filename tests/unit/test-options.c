@@ -72,7 +72,7 @@ static void test_command(void)
 static void test_mistakes(void)
 {
 	tap_ok(PARSE(runs, "--memm", "1g") < 0, "an unknown flag is refused");
-	tap_is_str(err.text, "--memm: unknown flag (did you mean --mem?)", "with the nearest name");
+	tap_is_str(err.text, "--memm: unknown flag; did you mean --mem?", "with the nearest name");
 	tap_is_int(err.code, ERROR_USAGE, "as a usage error");
 	tap_ok(PARSE(runs, "--nope") < 0 && !strchr(err.text, '\n'), "one line");
 	tap_ok(PARSE(lists, "--mem", "1g") < 0, "settings are for verbs that take them");

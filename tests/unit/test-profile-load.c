@@ -210,7 +210,7 @@ static void test_extends(void)
 	refuses(&place, lost, ERROR_NOT_FOUND, "no profile 'nobody'");
 	write_at(&place, "p/bad.yaml", "extends: default\nmemm: 1\n");
 	bad = xasprintf("%s/p/bad.yaml", place.top);
-	refuses(&place, bad, ERROR_INPUT, "bad.yaml:2: unknown key 'memm' (did you mean 'mem'?)");
+	refuses(&place, bad, ERROR_INPUT, "bad.yaml:2: unknown key 'memm'; did you mean 'mem'?");
 }
 
 /* A142: what a checked-in profile would widen is ignored and told. */
@@ -264,7 +264,7 @@ static void test_workspace_files(void)
 	found = xasprintf("%s/.aisbx.yaml", place.workspace);
 	write_at(&place, "work/.aisbx.yaml", "newtork: none\n");
 	refuses(&place, NULL, ERROR_INPUT,
-		".aisbx.yaml:1: unknown key 'newtork' (did you mean 'net'?)");
+		".aisbx.yaml:1: unknown key 'newtork'; did you mean 'net'?");
 
 	write_at(&place, "work/.aisbx.yaml", "extends: /etc/passwd\nmem: 1m\n");
 	tap_ok(load(&place, NULL, &settings) && settings.mem_bytes == 1 << 20 &&

@@ -115,18 +115,18 @@ static void test_forms(void)
 
 static void test_unknown_keys(void)
 {
-	refuses("name: x\nmemm: 64m\n", "p.yaml:2: unknown key 'memm' (did you mean 'mem'?)");
-	refuses("newtork: none\n", "p.yaml:1: unknown key 'newtork' (did you mean 'net'?)");
-	refuses("network: none\n", "p.yaml:1: unknown key 'network' (did you mean 'net'?)");
-	refuses("memory: 1e30\n", "p.yaml:1: unknown key 'memory' (did you mean 'mem'?)");
-	refuses("volumes: []\n", "p.yaml:1: unknown key 'volumes' (did you mean 'mounts'?)");
-	refuses("mount: []\n", "p.yaml:1: unknown key 'mount' (did you mean 'mounts'?)");
+	refuses("name: x\nmemm: 64m\n", "p.yaml:2: unknown key 'memm'; did you mean 'mem'?");
+	refuses("newtork: none\n", "p.yaml:1: unknown key 'newtork'; did you mean 'net'?");
+	refuses("network: none\n", "p.yaml:1: unknown key 'network'; did you mean 'net'?");
+	refuses("memory: 1e30\n", "p.yaml:1: unknown key 'memory'; did you mean 'mem'?");
+	refuses("volumes: []\n", "p.yaml:1: unknown key 'volumes'; did you mean 'mounts'?");
+	refuses("mount: []\n", "p.yaml:1: unknown key 'mount'; did you mean 'mounts'?");
 	refuses("version: 99\n", "p.yaml:1: unknown key 'version'");
 	refuses("zzzzzzzzzzzzzzzz: 1\n", "p.yaml:1: unknown key 'zzzzzzzzzzzzzzzz'");
 	refuses("\n\nnested:\n  a: 1\n", "p.yaml:3: unknown key 'nested'");
 	refuses("\"\\e[31mred\": 1\n", "p.yaml:1: unknown key '?[31mred'");
 	refuses("mounts:\n  - {hots: a, guest: /a}\n",
-		"p.yaml:2: unknown key 'hots' (did you mean 'host'?)");
+		"p.yaml:2: unknown key 'hots'; did you mean 'host'?");
 }
 
 static void test_bad_values(void)
@@ -331,7 +331,7 @@ static void test_limits(void)
 	tap_is_str(profile.extends, "default", "the rest is as always");
 	profile_done(&profile);
 	refuses("default_limits: {memory: 1}\n",
-		"p.yaml:1: unknown key 'memory' (did you mean 'memory_mb'?)");
+		"p.yaml:1: unknown key 'memory'; did you mean 'memory_mb'?");
 	refuses("default_limits: {memory_mb: 512m}\n", "p.yaml:1: 'memory_mb' is a number");
 	refuses("default_limits: [1]\n", "p.yaml:1: 'limits' are a map");
 	refuses("language_specific: {cobol: {memory_mb: 1}}\n",

@@ -15,7 +15,8 @@ static void test_rules(void)
 	       "one rule");
 	tap_ok(race_rules_parse("memory,score,small,fast", &rules, &err) == 0 && rules.count == 4,
 	       "all rules");
-	tap_ok(race_rules_parse("scor", &rules, &err) < 0 && strstr(err.text, "did you mean score"),
+	tap_ok(race_rules_parse("scor", &rules, &err) < 0 &&
+		       strstr(err.text, "did you mean 'score'"),
 	       "a misspelt one: %s", err.text);
 	tap_ok(race_rules_parse("", &rules, &err) < 0, "none");
 	tap_ok(race_rules_parse("fast,", &rules, &err) < 0, "an empty one");

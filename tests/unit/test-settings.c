@@ -270,17 +270,17 @@ static void test_hints(void)
 
 	settings_init(&settings);
 	set(&settings, "require", "landlok", &err);
-	tap_is_str(err.text, "require: 'landlok' is not a layer (did you mean landlock)",
+	tap_is_str(err.text, "require: 'landlok' is not a layer; did you mean landlock",
 		   "nearest layer");
 	set(&settings, "net", "off", &err);
-	tap_is_str(err.text, "net: 'off' is not one of its values (use none|loopback|allow|all)",
+	tap_is_str(err.text, "net: 'off' is not one of its values; use none|loopback|allow|all",
 		   "choices");
 	set(&settings, "mem", "10b", &err);
-	tap_is_str(err.text, "mem: '10b' is too small (at least 1m)", "least size");
+	tap_is_str(err.text, "mem: '10b' is too small; at least 1m", "least size");
 	set(&settings, "output", "2g", &err);
-	tap_is_str(err.text, "output: '2g' is too large (at most 1g)", "largest size");
+	tap_is_str(err.text, "output: '2g' is too large; at most 1g", "largest size");
 	set(&settings, "pids", "0", &err);
-	tap_is_str(err.text, "pids: '0' is not a count (use a whole number from 1 to 4194304)",
+	tap_is_str(err.text, "pids: '0' is not a count; use a whole number from 1 to 4194304",
 		   "count");
 	settings_done(&settings);
 }

@@ -25,7 +25,7 @@ static void check_rows(const char *what, parse_function *parse, const struct row
 			   status < 0 ? err.text : "");
 		if (status < 0)
 			tap_ok(err.code == ERROR_USAGE && strncmp(err.text, "--x: '", 6) == 0 &&
-				       strstr(err.text, "(use "),
+				       strstr(err.text, "; use "),
 			       "the refusal names place, value and form");
 	}
 }
@@ -138,20 +138,20 @@ static void test_words(void)
 	char long_text[600];
 
 	units_size("--mem", "5GiBB", &number, &err);
-	tap_is_str(err.text, "--mem: '5GiBB' is not a size (use 512m, 1g)",
+	tap_is_str(err.text, "--mem: '5GiBB' is not a size; use 512m, 1g",
 		   "a wrong size is explained");
 	units_size("p.yaml:4: mem", "99999999t", &number, &err);
-	tap_is_str(err.text, "p.yaml:4: mem: '99999999t' is too large for a size (use 512m, 1g)",
+	tap_is_str(err.text, "p.yaml:4: mem: '99999999t' is too large for a size; use 512m, 1g",
 		   "a large one too");
 	units_cpu("--cpu", "0.001", &number, &err);
-	tap_is_str(err.text, "--cpu: '0.001' is too small for a number of cores (use 0.5, 1.5, 2)",
+	tap_is_str(err.text, "--cpu: '0.001' is too small for a number of cores; use 0.5, 1.5, 2",
 		   "and a small one");
 	memset(long_text, 'x', sizeof(long_text) - 1);
 	long_text[sizeof(long_text) - 1] = '\0';
 	long_text[3] = '\033';
 	units_size("--mem", long_text, &number, &err);
 	tap_ok(strstr(err.text, "xxx?xxx") && strstr(err.text, "...'") &&
-		       strstr(err.text, "(use 512m"),
+		       strstr(err.text, "; use 512m"),
 	       "foreign words are cut and cleaned: %s", err.text);
 }
 

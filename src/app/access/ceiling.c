@@ -30,12 +30,11 @@ static int check_places(const char *word, const struct profile_pin *pin, const c
 {
 	for (size_t i = 0; workspace && i < pin->paths.count; i++) {
 		if (lies_in(pin->paths.items[i], workspace))
-			return error_set(
-				err, ERROR_DENIED,
-				"--profile %s: %s lies in the workspace, where what is promoted "
-				"could change it; keep it elsewhere, as in "
-				"~/.config/aisbx/profiles",
-				word, pin->paths.items[i]);
+			return error_advise(err, ERROR_DENIED,
+					    "keep it elsewhere, as in ~/.config/aisbx/profiles",
+					    "--profile %s: %s lies in the workspace, where what is "
+					    "promoted could change it",
+					    word, pin->paths.items[i]);
 	}
 	return 0;
 }
@@ -82,10 +81,9 @@ int engine_ceiling_check(const struct ceiling_profiles *profiles, const char *co
 
 		if (engine_pin_profile(profiles->words.items[i], env, &pin, &ignored) < 0 ||
 		    strcmp(pin.digest, profiles->digests.items[i]) != 0)
-			return error_set(err, ERROR_DENIED,
-					 "the profile %s changed since this server was started; "
-					 "have it started again",
-					 profiles->words.items[i]);
+			return error_advise(err, ERROR_DENIED, "have it started again",
+					    "the profile %s changed since this server was started",
+					    profiles->words.items[i]);
 	}
 	return 0;
 }
@@ -154,9 +152,10 @@ int engine_ceiling_covers(const struct ceiling_profiles *profiles, const char *s
 	}
 	profile_pin_done(&made);
 	if (status == 0 && beyond)
-		return error_set(err, ERROR_DENIED,
-				 "the sandbox %s may do more than this server's profile allows "
-				 "(%s); have the server started with the profile it was made with",
-				 sandbox, beyond);
+		return error_advise(
+			err, ERROR_DENIED,
+			"have the server started with the profile it was made with",
+			"the sandbox %s may do more than this server's profile allows (%s)",
+			sandbox, beyond);
 	return status;
 }

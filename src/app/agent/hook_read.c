@@ -131,10 +131,9 @@ static int find_deed(const struct hook_call *call, const struct strv *pass,
 	*ret_deed = HOOK_PASS;
 	if (str_starts(call->tool, "mcp__") || (pass && strv_has(pass, call->tool)))
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 "aisbx does not know the tool '%s', which may reach past the sandbox; "
-			 "--pass-tool lets it through",
-			 str_shown(call->tool, shown));
+	return error_advise(err, ERROR_DENIED, "--pass-tool lets it through",
+			    "aisbx does not know the tool '%s', which may reach past the sandbox",
+			    str_shown(call->tool, shown));
 }
 
 /* What the deed needs must be there, so that nothing after this has to look again. */

@@ -73,9 +73,8 @@ static int look(const struct hook_call *call, struct error *err)
 	is_own = owner_has(&sandbox, hook_agent_name(call->agent));
 	sandbox_close(&sandbox);
 	return is_own ? 0
-		      : error_set(err, ERROR_DENIED,
-				  "the sandbox %s was not made by this hook; rename or remove it",
-				  call->sandbox);
+		      : error_advise(err, ERROR_DENIED, "rename or remove it",
+				     "the sandbox %s was not made by this hook", call->sandbox);
 }
 
 /* The agent's directory decides, not the one the hook happens to be started in. */
@@ -106,10 +105,10 @@ int hook_sandbox(const struct hook_call *call, const struct hook_options *option
 	if (err->code != ERROR_NOT_FOUND || open_marks(&marks_fd, err) < 0)
 		return -1;
 	if (faccessat(marks_fd, call->sandbox, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "the sandbox of this session, %s, was removed, and its changes "
-				 "with it; start a new session",
-				 call->sandbox);
+		return error_advise(
+			err, ERROR_NOT_FOUND, "start a new session",
+			"the sandbox of this session, %s, was removed, and its changes with it",
+			call->sandbox);
 	/* Agents use several tools at once: another call may make it meanwhile. */
 	if (make(call, options, err) < 0 && look(call, &why) < 0)
 		return -1;
@@ -122,8 +121,8 @@ int hook_line(const char *sandbox, const char *command, const struct hook_option
 	owned(free_ptr) char *program = own_program();
 
 	if (!program)
-		return error_set(err, ERROR_HOST,
-				 "aisbx is not beside aisbx-full; install it again");
+		return error_advise(err, ERROR_HOST, "install it again",
+				    "aisbx is not beside aisbx-full");
 	shell_quote_add(ret_line, program);
 	/* Agents write for bash; the sandbox has this machine's. */
 	str_addf(ret_line, " exec %s%s -- %s -c ", sandbox,

@@ -195,8 +195,8 @@ static int put_all(struct work *work, struct error *err)
 	unsigned count = 0;
 
 	if (!program)
-		return error_set(err, ERROR_HOST,
-				 "aisbx is not beside aisbx-full; install it again");
+		return error_advise(err, ERROR_HOST, "install it again",
+				    "aisbx is not beside aisbx-full");
 	for (const struct setup_row *row = setup_rows; row->agent; row++) {
 		if (!is_wanted(work, row))
 			continue;
@@ -206,10 +206,9 @@ static int put_all(struct work *work, struct error *err)
 	}
 	if (count)
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "%s reads no such file%s; leave out --mcp, --hook or "
-			 "--project",
-			 work->wish->agent, work->wish->is_project ? " in a project" : "");
+	return error_advise(err, ERROR_USAGE, "leave out --mcp, --hook or --project",
+			    "%s reads no such file%s", work->wish->agent,
+			    work->wish->is_project ? " in a project" : "");
 }
 
 static bool is_changed(const struct setup_file *file)

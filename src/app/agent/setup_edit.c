@@ -138,10 +138,9 @@ static int put_into_json(const struct setup_row *row, const struct str *filled, 
 	if (row->name) {
 		strv_add(&keys, row->name);
 		if (json_text_find(text, &keys, &entry, &depth, err) != 0)
-			return error_set(err, ERROR_CONFLICT,
-					 "has an entry '%s' that setup did not write; take it out "
-					 "first",
-					 row->name);
+			return error_advise(err, ERROR_CONFLICT, "take it out first",
+					    "has an entry '%s' that setup did not write",
+					    row->name);
 		depth = keys.count;
 	}
 	put_json(text, &place, str_cstr(&core), depth, edits);
@@ -193,9 +192,8 @@ static int put_into_toml(const struct str *filled, struct str *text, struct valu
 
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
 		if (has_line(text, taken[i]))
-			return error_set(err, ERROR_CONFLICT,
-					 "has '%s' that setup did not write; take it out first",
-					 taken[i]);
+			return error_advise(err, ERROR_CONFLICT, "take it out first",
+					    "has '%s' that setup did not write", taken[i]);
 	}
 	append_lines(text, str_cstr(filled), edits);
 	return 0;
@@ -249,10 +247,8 @@ static int put_below(const struct setup_row *row, const struct str *filled, stru
 	size_t indent;
 
 	if (!place)
-		return error_set(err, ERROR_INPUT,
-				 "has '%s' in a form that cannot be added to; write its entries on "
-				 "lines of their own",
-				 row->keys);
+		return error_advise(err, ERROR_INPUT, "write its entries on lines of their own",
+				    "has '%s' in a form that cannot be added to", row->keys);
 	while (at[strspn(at, " \t\r")] == '#' || at[strspn(at, " \t\r")] == '\n')
 		at += strcspn(at, "\n") + 1;
 	indent = strspn(at, " ");
@@ -276,8 +272,8 @@ static int put_into_yaml(const struct setup_row *row, const struct str *filled, 
 	if (before->kind != VALUE_MAP && before->kind != VALUE_NULL)
 		return error_set(err, ERROR_INPUT, "is no map of settings");
 	if (map && map->kind == VALUE_MAP && value_get(map, row->name))
-		return error_set(err, ERROR_CONFLICT,
-				 "has '%s' that setup did not write; take it out first", row->name);
+		return error_advise(err, ERROR_CONFLICT, "take it out first",
+				    "has '%s' that setup did not write", row->name);
 	if (row->keys && map) {
 		if (put_below(row, filled, text, edits, err) < 0)
 			return -1;

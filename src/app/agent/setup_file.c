@@ -47,8 +47,8 @@ int setup_files_get(struct setup_files *files, const char *path, struct setup_fi
 		}
 	}
 	if (files->count == SETUP_FILES_MAX)
-		return error_set(err, ERROR_USAGE,
-				 "too many files at once; name one agent at a time");
+		return error_advise(err, ERROR_USAGE, "name one agent at a time",
+				    "too many files at once");
 	file = &files->items[files->count++];
 	*file = (struct setup_file){ .path = real ? ptr_take(&real) : xstrdup(path) };
 	*ret_file = file;
@@ -104,7 +104,8 @@ static int check_same(const struct setup_file *file, struct error *err)
 			 st.st_ctim.tv_sec == file->st.st_ctim.tv_sec &&
 			 st.st_ctim.tv_nsec == file->st.st_ctim.tv_nsec)))
 		return 0;
-	return error_set(err, ERROR_CONFLICT, "%s was changed meanwhile; try again", file->path);
+	return error_advise(err, ERROR_CONFLICT, "try again", "%s was changed meanwhile",
+			    file->path);
 }
 
 static int fill(int fd, const struct setup_file *file)

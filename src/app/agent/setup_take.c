@@ -71,10 +71,8 @@ int setup_take(const struct value *edit, struct str *text, struct error *err)
 	if (found == 0 && mark && !memmem(str_cstr(text), text->len, mark, strlen(mark)))
 		return 0;
 	if (found != 1)
-		return error_set(
-			err, ERROR_CONFLICT,
-			"what setup wrote was changed or is gone; take out what is left of "
-			"it by hand");
+		return error_advise(err, ERROR_CONFLICT, "take out what is left of it by hand",
+				    "what setup wrote was changed or is gone");
 	cut(edit, text, at, at + strlen(core));
 	return 1;
 }

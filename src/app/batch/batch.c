@@ -88,7 +88,7 @@ static void hear(struct batch *batch, struct batch_hand *hand)
 	job->is_running = false;
 	if (batch_worker_hear(&hand->worker, &job->answer, &job->has_run) == 0)
 		return;
-	error_set(&err, ERROR_HOST, "its supervisor was killed; run it again");
+	error_advise(&err, ERROR_HOST, "run it again", "its supervisor was killed");
 	answer_error(job, &err);
 }
 
@@ -133,8 +133,8 @@ static void take_line(struct batch *batch, const char *bytes, size_t len)
 
 	*job = (struct job){ .number = batch->number };
 	if (len > BATCH_LINE_MAX)
-		error_set(&err, ERROR_INPUT, "longer than %zu bytes; make it several lines",
-			  BATCH_LINE_MAX);
+		error_advise(&err, ERROR_INPUT, "make it several lines", "longer than %zu bytes",
+			     BATCH_LINE_MAX);
 	else if (start(batch, job, bytes, len, &err) == 0)
 		return;
 	answer_error(job, &err);

@@ -79,10 +79,9 @@ static int lay_over(const struct value_reader *reader, const struct value *item,
 		settings_narrow(flags, &one, &refused);
 	if (refused.count == 0)
 		return 0;
-	error_set(reader->err, ERROR_DENIED,
-		  "'%s' is beyond what the command line allows: a line can only narrow it; change "
-		  "the flags of run --batch",
-		  row->name);
+	error_advise(reader->err, ERROR_DENIED, "change the flags of run --batch",
+		     "'%s' is beyond what the command line allows: a line can only narrow it",
+		     row->name);
 	return value_reader_at(reader, item);
 }
 
@@ -127,17 +126,17 @@ int batch_line_read(const char *bytes, size_t len, const struct request *base,
 	if (json_read(bytes, len, &limits, &map, err) < 0)
 		return -1;
 	if (map->kind != VALUE_MAP)
-		return error_set(
+		return error_advise(
 			err, ERROR_INPUT,
-			"not an object; write {\"command\": [\"make\", \"all\"]} or {\"script\": "
-			"\"...\"}");
+			"write {\"command\": [\"make\", \"all\"]} or {\"script\": \"...\"}",
+			"not an object");
 	take_base(base, &line->request);
 	for (size_t i = 0; i < map->many.count; i++) {
 		if (read_key(&reader, map->many.items[i], map->many.keys[i], base, line) < 0)
 			return -1;
 	}
 	if (line->request.command.count == 0)
-		return error_set(err, ERROR_INPUT,
-				 "neither command nor script; write {\"script\": \"...\"}");
+		return error_advise(err, ERROR_INPUT, "write {\"script\": \"...\"}",
+				    "neither command nor script");
 	return 0;
 }

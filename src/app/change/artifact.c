@@ -92,9 +92,8 @@ int artifact_find(int dir_fd, const char *prefix, struct value **ret_record, str
 		found = names.items[i];
 	}
 	if (!found)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "there is no artifact '%s' (aisbx artifact ls lists them)",
-				 str_shown(prefix, shown));
+		return error_advise(err, ERROR_NOT_FOUND, "aisbx artifact ls lists them",
+				    "there is no artifact '%s'", str_shown(prefix, shown));
 	return artifact_read(dir_fd, found, ret_record, err);
 }
 

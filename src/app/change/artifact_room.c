@@ -61,8 +61,8 @@ int artifact_room_take(struct artifact_room *room, uint64_t bytes, struct error 
 	units_format_size((int64_t)(((room->bytes >> 20) + (room->bytes % (1u << 20) > 0)) << 20),
 			  used);
 	units_format_size((int64_t)room->bytes_max, most);
-	return error_set(err, ERROR_DENIED,
-			 "no room for this artifact: %zu are kept with %s, at most %u with %s; "
-			 "remove some with aisbx artifact rm ID, then aisbx gc",
-			 room->count, used, COUNT_MAX, most);
+	return error_advise(err, ERROR_DENIED,
+			    "remove some with aisbx artifact rm ID, then aisbx gc",
+			    "no room for this artifact: %zu are kept with %s, at most %u with %s",
+			    room->count, used, COUNT_MAX, most);
 }

@@ -286,10 +286,9 @@ int engine_undo(const char *id, struct value **ret_answer, struct error *err)
 	if (!id) {
 		here = getcwd(NULL, 0);
 		if (!here)
-			return error_set(
-				err, ERROR_HOST,
-				"the current directory was removed: change to one that is "
-				"there, or name the promotion (aisbx promotions lists them)");
+			return error_advise(err, ERROR_HOST, "aisbx promotions lists them",
+					    "the current directory was removed: change to one that "
+					    "is there, or name the promotion");
 	}
 	if (promotion_undo(&store, id, here, undone, &paths, err) < 0)
 		return -1;

@@ -177,11 +177,11 @@ int write_through(const char *sandbox, struct value **ret_answer, struct error *
 		status = try_once(sandbox, &changed, &waiting, answer, err);
 	if (status < 0)
 		return -1;
-	if (status == 0)
-		return error_set(err, ERROR_CONFLICT,
-				 "the host's files change faster than they can be written; aisbx "
-				 "promote %s tries again",
-				 sandbox);
+	if (status == 0) {
+		error_set(err, ERROR_CONFLICT,
+			  "the host's files change faster than they can be written");
+		return error_add_hint(err, "aisbx promote %s tries again", sandbox);
+	}
 	*ret_answer = ptr_take(&answer);
 	return 0;
 }

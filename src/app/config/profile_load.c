@@ -91,10 +91,10 @@ static int unknown_profile(const char *name, struct error *err)
 	suggest_init(&suggest, name);
 	for (const struct profile_builtin *builtin = profile_builtins; builtin->name; builtin++)
 		suggest_try(&suggest, builtin->name);
-	return error_set(err, ERROR_NOT_FOUND,
-			 "no profile '%s'%s%s%s; `aisbx profile ls` lists them",
-			 str_shown(name, shown), suggest.best ? " (did you mean '" : "",
-			 suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
+	return error_advise(err, ERROR_NOT_FOUND, "`aisbx profile ls` lists them",
+			    "no profile '%s'%s%s%s", str_shown(name, shown),
+			    suggest.best ? " (did you mean '" : "",
+			    suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
 }
 
 /* Parses what the file REAL holds, which an error calls ORIGIN, and adds it as the next link. */
@@ -288,11 +288,12 @@ int engine_keep_profile(const struct request *request, char **ret_kept, struct e
 	end_digest(&chain, digest);
 	fields_put(&copy, "sha256", digest);
 	fields_end(&copy);
-	if (copy.len > FIELDS_BYTES_MAX)
-		return error_set(err, ERROR_INPUT,
-				 "%s and what it extends are too large to be kept with a sandbox "
-				 "(at most %u KiB)",
-				 chain.paths[0], FIELDS_BYTES_MAX >> 10);
+	if (copy.len > FIELDS_BYTES_MAX) {
+		error_set(err, ERROR_INPUT,
+			  "%s and what it extends are too large to be kept with a sandbox",
+			  chain.paths[0]);
+		return error_add_hint(err, "at most %u KiB", FIELDS_BYTES_MAX >> 10);
+	}
 	*ret_kept = chain.count > 0 ? str_detach(&copy) : xstrdup("");
 	return 0;
 }

@@ -105,10 +105,10 @@ static int add_writes(const struct str *text, const struct srt_place *place, str
 	if (srt_parse_writes(str_cstr(text), text->len, place, &writes, err) < 0)
 		return -1;
 	if (writes.unclear)
-		return error_set(err, ERROR_DENIED,
-				 "%s: filesystem.denyWrite: '%s' cannot be enforced when what is "
-				 "kept is applied; write it as a path without .. and {",
-				 place->origin, str_shown(writes.unclear, shown));
+		return error_advise(err, ERROR_DENIED, "write it as a path without .. and {",
+				    "%s: filesystem.denyWrite: '%s' cannot be enforced when what "
+				    "is kept is applied",
+				    place->origin, str_shown(writes.unclear, shown));
 	strv_add(words, WRITE_RULES);
 	strv_add(words, "yes");
 	add_rules(words, WRITE_ALLOW, &writes.allow);

@@ -291,8 +291,8 @@ int git_locate(const char *target, const char *const *env, struct git *ret_git, 
 	memset(git, 0, sizeof(*git));
 	git->program = find_program(path ? path : PATH_USUAL, target, &safe);
 	if (!git->program)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no git on your PATH outside %s; install git", target);
+		return error_advise(err, ERROR_NOT_FOUND, "install git",
+				    "no git on your PATH outside %s", target);
 	if (git_plain_check_home(variable(env, "HOME"), variable(env, "XDG_CONFIG_HOME"), err) < 0)
 		return -1;
 	choose_env(git, str_cstr(&safe), env);

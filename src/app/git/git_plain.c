@@ -153,10 +153,10 @@ static int check_log(const char *directory, const char *name, struct error *err)
 		return 0;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 "'%s/%s' is a link or no regular file, and git would write through it: "
-			 "nothing is committed; look at it and remove it",
-			 str_shown(directory, shown), path);
+	return error_advise(err, ERROR_DENIED, "look at it and remove it",
+			    "'%s/%s' is a link or no regular file, and git would write through it: "
+			    "nothing is committed",
+			    str_shown(directory, shown), path);
 }
 
 int git_plain_check_logs(const struct strv *directories, struct error *err)

@@ -102,16 +102,16 @@ static int scan_entry(struct walk *walk, int dir_fd, const char *directory,
 		return 0;
 	if (S_ISDIR(st.st_mode) && !is_passed_over(entry->d_name)) {
 		if (walk->directories.count >= DIRECTORIES_MAX)
-			return error_set(err, ERROR_INPUT,
-					 "%s: more than %u directories; name parts of it",
-					 directory, DIRECTORIES_MAX);
+			return error_advise(err, ERROR_INPUT, "name parts of it",
+					    "%s: more than %u directories", directory,
+					    DIRECTORIES_MAX);
 		strv_add(&walk->directories, path);
 	}
 	if (!S_ISREG(st.st_mode))
 		return 0;
 	if (walk->files++ >= FILES_MAX)
-		return error_set(err, ERROR_INPUT, "%s: more than %u files; name parts of it",
-				 directory, FILES_MAX);
+		return error_advise(err, ERROR_INPUT, "name parts of it", "%s: more than %u files",
+				    directory, FILES_MAX);
 	return scan_found(walk, dir_fd, entry->d_name, path, err);
 }
 
@@ -154,9 +154,8 @@ static int scan_path(struct walk *walk, const char *path, struct error *err)
 	if (S_ISDIR(st.st_mode))
 		return scan_tree(walk, path, err);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERROR_USAGE,
-				 "%s is neither a file nor a directory; pipe it in and write -",
-				 path);
+		return error_advise(err, ERROR_USAGE, "pipe it in and write -",
+				    "%s is neither a file nor a directory", path);
 	return scan_fd(walk, fd, path, err);
 }
 
@@ -255,10 +254,10 @@ int engine_scan_explain(const char *rule, struct str *out, struct value **ret_an
 		suggest_init(&suggest, rule);
 		for (size_t i = 0; i < SCAN_RULES; i++)
 			suggest_try(&suggest, scan_rules[i].name);
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no rule '%s'%s%s%s; `aisbx help scan` lists them",
-				 str_shown(rule, shown), suggest.best ? " (did you mean '" : "",
-				 suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
+		return error_advise(err, ERROR_NOT_FOUND, "`aisbx help scan` lists them",
+				    "no rule '%s'%s%s%s", str_shown(rule, shown),
+				    suggest.best ? " (did you mean '" : "",
+				    suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
 	}
 	str_addf(out, "%s: %s (%s)\n\n%s\n\nInstead: %s.\n", row->name, row->message,
 		 scan_severity_name(row->severity), row->why, row->hint);

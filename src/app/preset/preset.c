@@ -393,12 +393,11 @@ static int expand_one(const struct preset_place *place, const struct preset_ask 
 	strv_copy(use->notes, &preset.notes);
 	strv_copy(use->env, &preset.env);
 	if (preset.count == 0)
-		return error_set(
-			err, ERROR_USAGE,
-			"@%s is unknown here: no file of yours or of this machine, and no "
-			"client names its registry; name the hosts: --allow HOST[,HOST...]%s%s",
-			name, preset.notes.count > 0 ? "; " : "",
-			preset.notes.count > 0 ? preset.notes.items[0] : "");
+		return error_advise(err, ERROR_USAGE, "name the hosts: --allow HOST[,HOST...]",
+				    "@%s is unknown here: no file of yours or of this machine, and "
+				    "no client names its registry%s%s",
+				    name, preset.notes.count > 0 ? "; " : "",
+				    preset.notes.count > 0 ? preset.notes.items[0] : "");
 	for (size_t i = 0; i < preset.count; i++) {
 		if (!strv_has(use->rules, preset.hosts[i].rule))
 			strv_add(use->rules, preset.hosts[i].rule);

@@ -85,11 +85,12 @@ static int install_all(const struct engine_wasm_install *how, const struct host 
 	bool lacks_engine = strcmp(state_of(host, engine), "ready") != 0;
 
 	/* A file that was given is that of a language. */
-	if (lacks_engine && how->from && strcmp(how->names->items[0], engine->name) != 0)
-		return error_set(err, ERROR_DENIED,
-				 "the engine comes first; run `aisbx wasm install engine --from "
-				 "FILE` with the wheel of %s %s",
-				 engine->package.name, engine->package.version);
+	if (lacks_engine && how->from && strcmp(how->names->items[0], engine->name) != 0) {
+		error_set(err, ERROR_DENIED, "the engine comes first");
+		return error_add_hint(
+			err, "run `aisbx wasm install engine --from FILE` with the wheel of %s %s",
+			engine->package.name, engine->package.version);
+	}
 	if (lacks_engine && !how->from && install(how, host, engine, list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < how->names->count; i++) {
@@ -112,9 +113,9 @@ int engine_wasm_install(const struct engine_wasm_install *how, struct value **re
 
 	for (size_t i = 0; i < how->names->count; i++) {
 		if (!wasm_language_find(how->names->items[i]))
-			return error_set(err, ERROR_NOT_FOUND,
-					 "no language is called '%s'; `aisbx wasm ls` names them",
-					 str_shown(how->names->items[i], shown));
+			return error_advise(err, ERROR_NOT_FOUND, "`aisbx wasm ls` names them",
+					    "no language is called '%s'",
+					    str_shown(how->names->items[i], shown));
 	}
 	if (how->from && how->names->count != 1)
 		return error_set(err, ERROR_USAGE, "--from is the file of one name");

@@ -48,10 +48,11 @@ static int ask(struct asking *asking, struct desk_message *message, int *ret_fd,
 {
 	int got = asking->fd < 0 ? -1 : desk_ask(asking->fd, message, ANSWER_MS, ret_fd);
 
-	if (got == 0)
-		return error_set(err, ERROR_HOST,
-				 "the supervisor of %s does not answer; aisbx stop %s ends it",
-				 asking->poll->exec_id, asking->polled->sandbox);
+	if (got == 0) {
+		error_set(err, ERROR_HOST, "the supervisor of %s does not answer",
+			  asking->poll->exec_id);
+		return error_add_hint(err, "aisbx stop %s ends it", asking->polled->sandbox);
+	}
 	if (got < 0)
 		fd_close(&asking->fd);
 	return got < 0 ? 0 : 1;
@@ -59,19 +60,16 @@ static int ask(struct asking *asking, struct desk_message *message, int *ret_fd,
 
 static int refuse_ended(const struct asking *asking, struct error *err)
 {
-	return error_set(err, ERROR_CONFLICT,
-			 "the command has ended and takes no input; see what came of it with aisbx "
-			 "poll %s",
-			 asking->poll->exec_id);
+	error_set(err, ERROR_CONFLICT, "the command has ended and takes no input");
+	return error_add_hint(err, "see what came of it with aisbx poll %s", asking->poll->exec_id);
 }
 
 static int refuse_closed(const struct asking *asking, struct error *err)
 {
-	return error_set(
-		err, ERROR_CONFLICT,
-		"%zu of %zu bytes were taken: the command's standard input is closed; start "
-		"another with aisbx exec -d %s",
-		asking->polled->input_taken, asking->poll->input_len, asking->polled->sandbox);
+	error_set(err, ERROR_CONFLICT,
+		  "%zu of %zu bytes were taken: the command's standard input is closed",
+		  asking->polled->input_taken, asking->poll->input_len);
+	return error_add_hint(err, "start another with aisbx exec -d %s", asking->polled->sandbox);
 }
 
 /* Room that does not come is the command's doing: it does not read. */
@@ -83,11 +81,9 @@ static int await_room(const struct asking *asking, int input_fd, struct error *e
 
 	if (got > 0 || (got < 0 && errno == EINTR))
 		return 0;
-	return error_set(
-		err, ERROR_CONFLICT,
-		"%zu of %zu bytes were taken: the command does not read its input; send the "
-		"rest later, or wait longer with --wait",
-		asking->polled->input_taken, asking->poll->input_len);
+	return error_advise(err, ERROR_CONFLICT, "send the rest later, or wait longer with --wait",
+			    "%zu of %zu bytes were taken: the command does not read its input",
+			    asking->polled->input_taken, asking->poll->input_len);
 }
 
 /* What is written into a pipe that nobody reads any more must not end us. */
@@ -231,10 +227,9 @@ static int read_card(struct asking *asking, const char *state_dir, struct error 
 	char shown[STR_SHOWN_SIZE];
 
 	if (!exec_is_id(id))
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no command '%s' in the background (aisbx exec -d says the id; "
-				 "aisbx inspect NAME lists them)",
-				 str_shown(id, shown));
+		return error_advise(err, ERROR_NOT_FOUND,
+				    "aisbx exec -d says the id; aisbx inspect NAME lists them",
+				    "no command '%s' in the background", str_shown(id, shown));
 	/* Without the directory there was never any; the card that is missing says it better. */
 	if (execs_open(state_dir, false, &asking->dir_fd, err) < 0 && err->code != ERROR_NOT_FOUND)
 		return -1;

@@ -67,10 +67,10 @@ static int refuse_crowd(int dir_fd, struct error *err)
 
 	execs_sweep(dir_fd, &running, NULL);
 	if (running.count >= EXECS_MAX)
-		return error_set(err, ERROR_DENIED,
-				 "%d commands run in the background already; end some with aisbx "
-				 "poll EXEC --signal TERM or aisbx stop NAME",
-				 EXECS_MAX);
+		return error_advise(
+			err, ERROR_DENIED,
+			"end some with aisbx poll EXEC --signal TERM or aisbx stop NAME",
+			"%d commands run in the background already", EXECS_MAX);
 	return 0;
 }
 
@@ -172,10 +172,9 @@ static int hear(int fd, struct engine_started *ret_started, struct error *err)
 		got = read(fd, &report, sizeof(report));
 	while (got < 0 && errno == EINTR);
 	if (got != (ssize_t)sizeof(report))
-		return error_set(
-			err, ERROR_HOST,
-			"the command's supervisor ended before it could start the command; "
-			"try again");
+		return error_advise(
+			err, ERROR_HOST, "try again",
+			"the command's supervisor ended before it could start the command");
 	if (report.error.code != ERROR_NONE) {
 		*err = report.error;
 		return -1;

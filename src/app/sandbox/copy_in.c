@@ -127,15 +127,13 @@ static int explain(const struct engine_copy_in *copy, const struct run_result *r
 	char shown[STR_SHOWN_SIZE], place[STR_SHOWN_SIZE];
 
 	if (strv_has(&result->limits_hit, "disk"))
-		return error_set(
-			err, ERROR_DENIED,
-			"%s is larger than the disk space of '%s', what fitted was copied; "
-			"make one with more: aisbx create NAME --disk SIZE",
+		return error_advise(
+			err, ERROR_DENIED, "make one with more: aisbx create NAME --disk SIZE",
+			"%s is larger than the disk space of '%s', what fitted was copied",
 			copy->from, copy->sandbox);
 	if (result->exit_code == 127)
-		return error_set(err, ERROR_DENIED,
-				 "there is no tar in '%s' to unpack with; copy file by file",
-				 copy->sandbox);
+		return error_advise(err, ERROR_DENIED, "copy file by file",
+				    "there is no tar in '%s' to unpack with", copy->sandbox);
 	return error_set(err, ERROR_USAGE, "cannot write %s in %s: %s", str_shown(copy->to, place),
 			 copy->sandbox, str_shown(line, shown));
 }

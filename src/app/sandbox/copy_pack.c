@@ -120,11 +120,9 @@ static int pack_subdirectory(struct pack *pack, int dir_fd, const char *name, un
 	if (fd < 0)
 		return fail(pack);
 	if (depth >= PACK_DEPTH_MAX)
-		return error_set(
-			pack->err, ERROR_USAGE,
-			"%s/%.100s...: more than %d directories in each other; copy a part of "
-			"it",
-			pack->top, str_cstr(&pack->path), PACK_DEPTH_MAX);
+		return error_advise(pack->err, ERROR_USAGE, "copy a part of it",
+				    "%s/%.100s...: more than %d directories in each other",
+				    pack->top, str_cstr(&pack->path), PACK_DEPTH_MAX);
 	return pack_directory(pack, fd, depth + 1);
 }
 

@@ -212,11 +212,11 @@ static int try_plan(struct network_place *place, const struct rule_change *chang
 	if (network_place_plan(place, err) < 0)
 		return -1;
 	if (!change->is_removal && !change->is_deny && place->spec.net != NET_ALLOW)
-		return error_set(err, ERROR_DENIED,
-				 "net: none is said for '%s', by its flags or its profile; no rule "
-				 "opens that: make a sandbox with --allow",
-				 place->place.has_sandbox ? place->place.sandbox.name
-							  : place->around.paths.workspace);
+		return error_advise(err, ERROR_DENIED,
+				    "no rule opens that: make a sandbox with --allow",
+				    "net: none is said for '%s', by its flags or its profile",
+				    place->place.has_sandbox ? place->place.sandbox.name
+							     : place->around.paths.workspace);
 	return 0;
 }
 

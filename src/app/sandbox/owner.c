@@ -16,9 +16,9 @@ bool owner_has(const struct sandbox *sandbox, const char *owner)
 
 int owner_refuse(const char *name, struct error *err)
 {
-	return error_set(err, ERROR_NOT_FOUND,
-			 "no sandbox '%s' here (sandbox_list lists them, sandbox_create makes one)",
-			 name);
+	return error_advise(err, ERROR_NOT_FOUND,
+			    "sandbox_list lists them, sandbox_create makes one",
+			    "no sandbox '%s' here", name);
 }
 
 /* SINCE_MS: and was there then, so that it is not another of the same name. */
@@ -49,9 +49,8 @@ int owner_has_room(const struct store *store, const char *owner, struct error *e
 		count += is_owned(store, names.items[i], owner, UINT64_MAX);
 	if (count < OWNED_MAX)
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 "there are %d sandboxes of this owner already; remove one first",
-			 OWNED_MAX);
+	return error_advise(err, ERROR_DENIED, "remove one first",
+			    "there are %d sandboxes of this owner already", OWNED_MAX);
 }
 
 int engine_owner_has_room(const char *owner, struct error *err)
@@ -84,9 +83,8 @@ int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox,
 	    execs_open(host.state_dir, false, &dir_fd, err) < 0 ||
 	    exec_card_read(dir_fd, exec_id, &card, err) < 0 ||
 	    owns_since(card.sandbox, owner, card.started_ms, err) < 0)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no command '%s' here (sandbox_exec_start gives the id)",
-				 str_shown(exec_id, shown));
+		return error_advise(err, ERROR_NOT_FOUND, "sandbox_exec_start gives the id",
+				    "no command '%s' here", str_shown(exec_id, shown));
 	*ret_sandbox = ptr_take(&card.sandbox);
 	return 0;
 }

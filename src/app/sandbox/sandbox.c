@@ -202,10 +202,10 @@ static int check_stays(const struct spec *spec, struct error *err)
 
 	if (driver && driver->enter)
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 "the %s driver keeps no sandbox between commands; use `aisbx run --driver "
-			 "%s`, or create it with --driver linux",
-			 spec->driver, spec->driver);
+	error_set(err, ERROR_DENIED, "the %s driver keeps no sandbox between commands",
+		  spec->driver);
+	return error_add_hint(err, "use `aisbx run --driver %s`, or create it with --driver linux",
+			      spec->driver);
 }
 
 int engine_create(const struct request *given, const struct engine_create *create,

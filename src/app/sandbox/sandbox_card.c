@@ -103,8 +103,8 @@ int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *e
 		return error_set(err, ERROR_HOST, "the sandbox's card is cut short");
 	memcpy(&record, bytes, sizeof(record));
 	if (memcmp(record.magic, MAGIC, sizeof(MAGIC)) != 0 || record.size != sizeof(record))
-		return error_set(err, ERROR_CONFLICT,
-				 "the sandbox runs under another version of aisbx; stop it first");
+		return error_advise(err, ERROR_CONFLICT, "stop it first",
+				    "the sandbox runs under another version of aisbx");
 	*ret_card = (struct sandbox_card){ .limits = record.limits,
 					   .ids = record.ids,
 					   .root = (enum root_mode)record.root,

@@ -329,10 +329,8 @@ int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, 
 	if (file_read(dir_fd, NOTE, NOTE_MAX, &note.bytes, err) < 0)
 		return err->code != ERROR_NOT_FOUND
 			       ? -1
-			       : error_set(
-					 err, ERROR_CONFLICT,
-					 "the sandbox runs under another version of aisbx; stop it "
-					 "first");
+			       : error_advise(err, ERROR_CONFLICT, "stop it first",
+					      "the sandbox runs under another version of aisbx");
 	note_sort(&note);
 	for (size_t at = 0; at < note.bytes.len; at += strlen(note.bytes.data + at) + 1) {
 		const char *line = note.bytes.data + at;

@@ -287,9 +287,9 @@ static int refuse(const struct sandbox *sandbox, const struct sandbox_processes 
 	}
 	if (alive->count > NAMED_MAX)
 		str_addf(&text, " and %zu more", alive->count - NAMED_MAX);
-	return error_set(err, ERROR_CONFLICT,
-			 "processes are running in '%s': %.300s; --kill ends them first",
-			 sandbox->name, str_cstr(&text));
+	return error_advise(err, ERROR_CONFLICT, "--kill ends them first",
+			    "processes are running in '%s': %.300s", sandbox->name,
+			    str_cstr(&text));
 }
 
 static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct error *err)

@@ -56,9 +56,8 @@ int approval_read(int dir_fd, const char *id, struct value **ret_ask, struct err
 	char shown[STR_SHOWN_SIZE];
 
 	if (!is_id(id) || faccessat(dir_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "nobody asked for a promotion '%s' (aisbx promotions lists them)",
-				 str_shown(id, shown));
+		return error_advise(err, ERROR_NOT_FOUND, "aisbx promotions lists them",
+				    "nobody asked for a promotion '%s'", str_shown(id, shown));
 	owned(fd_close) int fd = file_open(dir_fd, id, O_NOFOLLOW, NULL);
 
 	if (fd < 0 || fd_read_all(fd, ASK_BYTES, &text) < 0)
@@ -164,10 +163,9 @@ int approval_files_make_room(int dir_fd, const char *owner, struct error *err)
 	}
 	if (pending < PENDING_MAX)
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 "%d requests of this owner wait already; a person decides: aisbx "
-			 "promotions, aisbx promotions reject --all",
-			 PENDING_MAX);
+	return error_advise(err, ERROR_DENIED,
+			    "a person decides: aisbx promotions, aisbx promotions reject --all",
+			    "%d requests of this owner wait already", PENDING_MAX);
 }
 
 /* Decided a week ago: nobody wonders any more. */

@@ -89,9 +89,8 @@ static int take_promotion(struct commit *commit, const struct opened *opened, co
 	while (found < count && !is_ours(opened, &items[found], sandbox))
 		found++;
 	if (found == count) {
-		status = error_set(err, ERROR_NOT_FOUND,
-				   "nothing of '%s' is promoted; first: aisbx promote %s", sandbox,
-				   sandbox);
+		error_set(err, ERROR_NOT_FOUND, "nothing of '%s' is promoted", sandbox);
+		status = error_add_hint(err, "first: aisbx promote %s", sandbox);
 	} else {
 		memcpy(commit->id, items[found].id, sizeof(commit->id));
 		status = git_open(items[found].target, env, &commit->git, err);

@@ -163,10 +163,10 @@ static int find_entry(const struct stage_run *run, size_t index, struct stage_en
 	if (strcmp(entry->target, target) != 0) {
 		if (entry->state != STAGE_WAITING && entry->state != STAGE_REFUSED &&
 		    entry->state != STAGE_ROLLED_BACK)
-			return error_set(err, ERROR_CONFLICT,
-					 "stage %s of this bundle is %s in %s, and now has another "
-					 "target; take it back first",
-					 name, stage_state_name(entry->state), entry->target);
+			return error_advise(
+				err, ERROR_CONFLICT, "take it back first",
+				"stage %s of this bundle is %s in %s, and now has another target",
+				name, stage_state_name(entry->state), entry->target);
 		free(entry->target);
 		entry->target = xstrdup(target);
 	}
@@ -272,8 +272,8 @@ static int check_expected(const struct engine_stage *wish, const struct stage_fi
 	owned(str_done) struct str shown = STR_INIT, now = STR_INIT;
 
 	if (wish->bundle && (!bundle || strcmp(bundle, wish->bundle) != 0))
-		return error_set(err, ERROR_CONFLICT,
-				 "the sandbox has changed since it was asked about; ask again");
+		return error_advise(err, ERROR_CONFLICT, "ask again",
+				    "the sandbox has changed since it was asked about");
 	if (!wish->stages)
 		return 0;
 	owned(value_release) struct value *stages = list_stages(file, wish->to);
@@ -281,8 +281,8 @@ static int check_expected(const struct engine_stage *wish, const struct stage_fi
 	json_write(&shown, wish->stages, 0);
 	json_write(&now, stages, 0);
 	if (strcmp(str_cstr(&shown), str_cstr(&now)) != 0)
-		return error_set(err, ERROR_CONFLICT,
-				 "the pipeline has changed since it was asked about; ask again");
+		return error_advise(err, ERROR_CONFLICT, "ask again",
+				    "the pipeline has changed since it was asked about");
 	return 0;
 }
 

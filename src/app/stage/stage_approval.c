@@ -117,10 +117,9 @@ int stage_approval_leave(const char *bundle, const char *stage, struct error *er
 	owned(fd_close) int dir_fd = -1, fd = -1;
 
 	if (!is_digest(bundle) || strlen(words) > WORDS_MAX || strchr(stage, '/') || !*stage)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "no bundle '%.70s' of yours; to approve somebody else's, give all "
-				 "64 digits of its name",
-				 bundle);
+		return error_advise(err, ERROR_NOT_FOUND,
+				    "to approve somebody else's, give all 64 digits of its name",
+				    "no bundle '%.70s' of yours", bundle);
 	if (open_place(&dir_fd, err) < 0)
 		return -1;
 	(void)unlinkat(dir_fd, name, 0);

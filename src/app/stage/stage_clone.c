@@ -82,9 +82,8 @@ static int conflict(const struct filling *fill, const struct bundle_change *chan
 {
 	char shown[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_CONFLICT,
-			 "%s: '%s' %s; bring it in line, or give the stage a strategy",
-			 fill->target, str_shown(change->path, shown), what);
+	return error_advise(err, ERROR_CONFLICT, "bring it in line, or give the stage a strategy",
+			    "%s: '%s' %s", fill->target, str_shown(change->path, shown), what);
 }
 
 static int look(struct filling *fill, const struct bundle_change *change,

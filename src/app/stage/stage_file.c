@@ -51,10 +51,9 @@ static int find_file(struct stage_file *file, const char *given, const char *wor
 	if (given)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s",
 				   given);
-	return error_set(err, ERROR_NOT_FOUND,
-			 "no " FILE_NAME " in %s, nor one of yours in ~/.config/aisbx; name one "
-			 "with -f",
-			 workspace);
+	return error_advise(err, ERROR_NOT_FOUND, "name one with -f",
+			    "no " FILE_NAME " in %s, nor one of yours in ~/.config/aisbx",
+			    workspace);
 }
 
 static bool lies_in(const char *path, const char *directory)
@@ -71,10 +70,9 @@ static int check_trust(const struct stage_file *file, const struct str *text, co
 		return 0;
 	if (config_dir && trust_has(config_dir, file->path, str_cstr(text), text->len))
 		return 0;
-	return error_set(err, ERROR_CONSENT,
-			 "%s lies in the workspace and is not trusted as it is now; read it, then: "
-			 "aisbx profile trust %s",
-			 file->path, file->path);
+	error_set(err, ERROR_CONSENT, "%s lies in the workspace and is not trusted as it is now",
+		  file->path);
+	return error_add_hint(err, "read it, then: aisbx profile trust %s", file->path);
 }
 
 /* Checks on the host itself are for pipelines that nobody but the user writes. */
@@ -85,10 +83,10 @@ static int check_places(const struct stage_file *file, struct error *err)
 
 		if (!stage->on_host || file->is_own)
 			continue;
-		return error_set(err, ERROR_DENIED,
-				 "%s:%u: 'where: host' is for pipelines in your own configuration "
-				 "(~/.config/aisbx); elsewhere checks run in a sandbox",
-				 file->path, stage->line);
+		return error_advise(err, ERROR_DENIED, "elsewhere checks run in a sandbox",
+				    "%s:%u: 'where: host' is for pipelines in your own "
+				    "configuration (~/.config/aisbx)",
+				    file->path, stage->line);
 	}
 	return 0;
 }
@@ -132,10 +130,9 @@ static int find_target(struct stage_file *file, size_t index, const char *worksp
 
 	file->targets[index] = path_real(path);
 	if (!file->targets[index] || stat(path, &st) < 0)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "%s:%u: the target '%s' of stage '%s' is not there; make the "
-				 "directory first",
-				 file->path, stage->line, str_shown(path, shown), stage->name);
+		return error_advise(err, ERROR_NOT_FOUND, "make the directory first",
+				    "%s:%u: the target '%s' of stage '%s' is not there", file->path,
+				    stage->line, str_shown(path, shown), stage->name);
 	if (!S_ISDIR(st.st_mode) || strcmp(file->targets[index], "/") == 0)
 		return error_set(err, ERROR_INPUT,
 				 "%s:%u: the target '%s' of stage '%s' is no directory to put "
@@ -144,11 +141,10 @@ static int find_target(struct stage_file *file, size_t index, const char *worksp
 	for (size_t i = 0; i < file->pipeline.count; i++)
 		if (i != index && file->targets[i] &&
 		    strcmp(file->targets[i], file->targets[index]) == 0)
-			return error_set(err, ERROR_INPUT,
-					 "%s:%u: stages '%s' and '%s' have one target, '%s'; each "
-					 "needs a directory of its own",
-					 file->path, stage->line, file->pipeline.stages[i].name,
-					 stage->name, str_shown(file->targets[i], shown));
+			return error_advise(err, ERROR_INPUT, "each needs a directory of its own",
+					    "%s:%u: stages '%s' and '%s' have one target, '%s'",
+					    file->path, stage->line, file->pipeline.stages[i].name,
+					    stage->name, str_shown(file->targets[i], shown));
 	return 0;
 }
 

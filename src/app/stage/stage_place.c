@@ -140,9 +140,8 @@ static int find_name(struct stage_place *place, const char *prefix, char **ret_n
 		*ret_name = xstrdup(names.items[i]);
 	}
 	if (!*ret_name)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "there is no bundle '%s' (aisbx stage status lists them)",
-				 str_shown(prefix, shown));
+		return error_advise(err, ERROR_NOT_FOUND, "aisbx stage status lists them",
+				    "there is no bundle '%s'", str_shown(prefix, shown));
 	return 0;
 }
 

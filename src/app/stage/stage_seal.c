@@ -28,8 +28,8 @@ static int keep_side(const struct store *store, const struct view_stack *stack,
 	if (!ret_side->type)
 		return 0;
 	if (ret_side->type == '?')
-		return error_set(err, ERROR_DENIED,
-				 "a device, socket or pipe cannot be staged; leave it out");
+		return error_advise(err, ERROR_DENIED, "leave it out",
+				    "a device, socket or pipe cannot be staged");
 	ret_side->mtime_s = side->st.st_mtim.tv_sec > 0 ? (uint64_t)side->st.st_mtim.tv_sec : 0;
 	if (ret_side->type == 'l') {
 		ret_side->link = xstrdup(side->link ? side->link : "");
@@ -105,9 +105,9 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 				     err);
 	delta_done(&delta);
 	view_close(&stack);
-	if (status == 0 && ret_bundle->count == 0)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "%s changed nothing that could be staged (aisbx diff %s)", sandbox,
-				 sandbox);
+	if (status == 0 && ret_bundle->count == 0) {
+		error_set(err, ERROR_NOT_FOUND, "%s changed nothing that could be staged", sandbox);
+		return error_add_hint(err, "aisbx diff %s", sandbox);
+	}
 	return status;
 }

@@ -58,13 +58,14 @@ static int check_possible(const struct gate_list *list, const struct engine_gate
 			  struct error *err)
 {
 	if (wants(list, GATE_SCAN, -1) && !scan_is_built())
-		return error_set(err, ERROR_DENIED,
-				 "scan==clean: this build has no scanner, so nothing can be called "
-				 "clean; leave the gate out or use a build with scanning");
+		return error_advise(
+			err, ERROR_DENIED, "leave the gate out or use a build with scanning",
+			"scan==clean: this build has no scanner, so nothing can be called clean");
 	if (wants(list, GATE_TESTS, -1) && (!gates->tests || gates->tests->count == 0))
-		return error_set(err, ERROR_USAGE,
-				 "tests==pass: no tests are named; name them in the profile "
-				 "(tests: [\"make test\"]) or write cmd:COMMAND");
+		return error_advise(
+			err, ERROR_USAGE,
+			"name them in the profile (tests: [\"make test\"]) or write cmd:COMMAND",
+			"tests==pass: no tests are named");
 	return 0;
 }
 

@@ -67,10 +67,9 @@ static int find_intent(const char *word, enum intent *ret_intent, struct error *
 			return 0;
 		}
 	}
-	return error_set(err, ERROR_USAGE,
-			 "intent '%s' is none of run, test, build, format, lint, bench%s%s%s",
-			 str_shown(word, shown), suggest.best ? " (did you mean " : "",
-			 suggest.best ? suggest.best : "", suggest.best ? "?)" : "");
+	error_set(err, ERROR_USAGE, "intent '%s' is none of run, test, build, format, lint, bench",
+		  str_shown(word, shown));
+	return suggest_add_hint(suggest.best, err);
 }
 
 static void set_script(struct strv *command, const char *script)
@@ -155,7 +154,6 @@ int intent_find(const char *intent, const char *workspace, struct strv *ret_comm
 	if (try_make(dir_fd, intent, ret_command) || try_npm(dir_fd, intent, ret_command) ||
 	    try_kinds(dir_fd, which, ret_command))
 		return 0;
-	return error_set(err, ERROR_NOT_FOUND,
-			 "nothing in %s says how to %s it; name a command or a script", workspace,
-			 intent);
+	return error_advise(err, ERROR_NOT_FOUND, "name a command or a script",
+			    "nothing in %s says how to %s it", workspace, intent);
 }

@@ -33,12 +33,11 @@ static int check_private(int fd, const char *path, struct error *err)
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
-		return error_set(
-			err, ERROR_DENIED,
-			"%s must be yours alone; write chmod 600 %s, or remove it and make "
-			"a new one",
-			path, path);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077)) {
+		error_set(err, ERROR_DENIED, "%s must be yours alone", path);
+		return error_add_hint(err, "write chmod 600 %s, or remove it and make a new one",
+				      path);
+	}
 	return 0;
 }
 
@@ -54,8 +53,8 @@ static int parse_key(const struct str *text, const char *path,
 	if (bytes.data)
 		explicit_bzero(bytes.data, bytes.len);
 	return is_key ? 0
-		      : error_set(err, ERROR_INPUT, "%s holds no key; remove it and sign again",
-				  path);
+		      : error_advise(err, ERROR_INPUT, "remove it and sign again",
+				     "%s holds no key", path);
 }
 
 /* 1, or 0 when there is none yet; -1. */
@@ -183,9 +182,8 @@ static int language_of(const char *path, const char *name, const struct str *con
 	*ret_language = name ? scan_language_named(name)
 			     : scan_language_of(path, str_cstr(content), content->len);
 	if (name && *ret_language == SCAN_UNKNOWN)
-		return error_set(err, ERROR_USAGE,
-				 "--lang: %s is not known; use python, javascript or shell",
-				 str_shown(name, shown));
+		return error_advise(err, ERROR_USAGE, "use python, javascript or shell",
+				    "--lang: %s is not known", str_shown(name, shown));
 	return 0;
 }
 
@@ -200,10 +198,11 @@ int engine_sign(const char *path, const char *language_name, struct value **ret_
 	int status;
 
 	if (!config)
-		return error_set(err, ERROR_USAGE, "no HOME to keep the key in; set it");
+		return error_advise(err, ERROR_USAGE, "set it", "no HOME to keep the key in");
 	fd = file_open(AT_FDCWD, path, 0, NULL);
 	if (fd < 0 && file_is_other_kind(errno))
-		return error_set(err, ERROR_USAGE, "%s is no file; sign files one by one", path);
+		return error_advise(err, ERROR_USAGE, "sign files one by one", "%s is no file",
+				    path);
 	if (fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
 	if (fd_read_all(fd, VET_MAX_BYTES, &content) < 0)

@@ -102,12 +102,11 @@ static int weigh(struct vet *vet, const struct scan_report *report)
 		if (report->findings[i].severity == report->risk)
 			worst = &report->findings[i];
 	}
-	return error_set(
-		vet->err, ERROR_DENIED,
-		"--scan enforce: risk %s: %s%s%s; look with aisbx scan, change the code, or "
-		"run it with --scan warn",
-		scan_severity_name(report->risk), worst ? worst->file : "", worst ? ": " : "",
-		worst ? worst->message : "what it would run");
+	return error_advise(vet->err, ERROR_DENIED,
+			    "look with aisbx scan, change the code, or run it with --scan warn",
+			    "--scan enforce: risk %s: %s%s%s", scan_severity_name(report->risk),
+			    worst ? worst->file : "", worst ? ": " : "",
+			    worst ? worst->message : "what it would run");
 }
 
 static bool is_script(const struct vet_source *source, bool is_program)

@@ -62,10 +62,8 @@ static int check_list(int fd, const char *path, struct error *err)
 	if (S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
 	    !(st.st_mode & 022))
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 REFUSED "%s must be yours, and written by nobody else; look at it, then "
-				 "chmod 644 %s",
-			 path, path);
+	error_set(err, ERROR_DENIED, REFUSED "%s must be yours, and written by nobody else", path);
+	return error_add_hint(err, "look at it, then chmod 644 %s", path);
 }
 
 /* Among the keys in the user's file, one base64 word a line. */
@@ -139,26 +137,22 @@ static int check_content(const struct vet_signed *what, const struct signature *
 	if (is_trusted(what->view->spec->config_dir, signature->key, &is_ours, err) < 0)
 		return -1;
 	if (!is_ours)
-		return error_set(err, ERROR_DENIED,
-				 REFUSED
-				 "%s is signed with a key you do not trust; sign it yourself "
-				 "(aisbx sign), or add the key to trusted-keys",
-				 path);
+		return error_advise(err, ERROR_DENIED,
+				    "sign it yourself (aisbx sign), or add the key to trusted-keys",
+				    REFUSED "%s is signed with a key you do not trust", path);
 	if (holds_in(what, signature, language))
 		return 0;
 	for (int other = 0; other <= SCAN_UNKNOWN; other++) {
 		if (holds_in(what, signature, (enum scan_language)other))
-			return error_set(err, ERROR_DENIED,
-					 REFUSED "%s is signed as %s and would be read as %s; "
-						 "aisbx sign --lang says which it is",
-					 path, scan_language_name((enum scan_language)other),
-					 scan_language_name(language));
+			return error_advise(err, ERROR_DENIED, "aisbx sign --lang says which it is",
+					    REFUSED "%s is signed as %s and would be read as %s",
+					    path, scan_language_name((enum scan_language)other),
+					    scan_language_name(language));
 	}
 	shell_quote_add(&word, path);
-	return error_set(err, ERROR_DENIED,
-			 REFUSED "%s was changed after it was signed; look at it, then sign it "
-				 "again: aisbx sign %s",
-			 path, str_cstr(&word));
+	error_set(err, ERROR_DENIED, REFUSED "%s was changed after it was signed", path);
+	return error_add_hint(err, "look at it, then sign it again: aisbx sign %s",
+			      str_cstr(&word));
 }
 
 static int check_file(const struct vet_signed *what, struct error *err)
@@ -172,13 +166,14 @@ static int check_file(const struct vet_signed *what, struct error *err)
 	if (found < 0)
 		return -1;
 	shell_quote_add(&word, what->source->path);
-	if (found == 0)
-		return error_set(err, ERROR_DENIED, REFUSED "%s is not signed; aisbx sign %s",
-				 what->source->path, str_cstr(&word));
-	if (!parse(&beside.bytes, &signature))
-		return error_set(err, ERROR_DENIED,
-				 REFUSED "%s is no signature; sign again: aisbx sign %s", name,
-				 str_cstr(&word));
+	if (found == 0) {
+		error_set(err, ERROR_DENIED, REFUSED "%s is not signed", what->source->path);
+		return error_add_hint(err, "aisbx sign %s", str_cstr(&word));
+	}
+	if (!parse(&beside.bytes, &signature)) {
+		error_set(err, ERROR_DENIED, REFUSED "%s is no signature", name);
+		return error_add_hint(err, "sign again: aisbx sign %s", str_cstr(&word));
+	}
 	return check_content(what, &signature, err);
 }
 
@@ -206,11 +201,11 @@ static int check_environment(const struct vet_signed *what, struct error *err)
 		size_t len = strcspn(one, "=");
 
 		if (!vet_variable_is_allowed(one, len) && !is_among_bytes(VET_DROPPED, one, len))
-			return error_set(err, ERROR_DENIED,
-					 REFUSED "the variable %.*s could bring unsigned code in; "
-						 "leave it out, or hand its value over as an "
-						 "argument",
-					 (int)len, one);
+			return error_advise(err, ERROR_DENIED,
+					    "leave it out, or hand its value over as an argument",
+					    REFUSED
+					    "the variable %.*s could bring unsigned code in",
+					    (int)len, one);
 	}
 	return 0;
 }
@@ -221,18 +216,16 @@ static int check_interpreter(const struct vet_signed *what, struct error *err)
 	const struct strv *words = &what->view->spec->command;
 
 	if (!vet_program_is_system(what->view, words->items[0]))
-		return error_set(err, ERROR_DENIED,
-				 REFUSED "%s is not the machine's own; use the one in /usr/bin",
-				 words->items[0]);
+		return error_advise(err, ERROR_DENIED, "use the one in /usr/bin",
+				    REFUSED "%s is not the machine's own", words->items[0]);
 	for (size_t i = 1; i < words->count && strcmp(words->items[i], what->code->text) != 0;
 	     i++) {
 		const char *word = words->items[i];
 
 		if (word[0] != '-' || strspn(word + 1, "uBIEsSOqbvex") != strlen(word + 1))
-			return error_set(err, ERROR_DENIED,
-					 REFUSED
-					 "the option %s could bring unsigned code in; leave it out",
-					 word);
+			return error_advise(err, ERROR_DENIED, "leave it out",
+					    REFUSED "the option %s could bring unsigned code in",
+					    word);
 	}
 	return 0;
 }
@@ -272,12 +265,12 @@ static int check_packages(const struct vet_signed *what, struct error *err)
 			owned(free_ptr) char *path = xasprintf("%s/%s", directory, names[i]);
 
 			if (vet_view_has(what->view, path))
-				return error_set(err, ERROR_DENIED,
-						 REFUSED
-						 "%s lies beside or above the script, and node "
-						 "would obey it; keep signed scripts in a "
-						 "directory without packages",
-						 path);
+				return error_advise(
+					err, ERROR_DENIED,
+					"keep signed scripts in a directory without packages",
+					REFUSED "%s lies beside or above the script, and node "
+						"would obey it",
+					path);
 		}
 	}
 	return 0;
@@ -288,21 +281,22 @@ int vet_signature(const struct vet_signed *what, struct error *err)
 	const struct spec *spec = what->view->spec;
 
 	if (what->code->kind != CODE_FILE)
-		return error_set(err, ERROR_DENIED,
-				 REFUSED
-				 "only a file can be signed; put the code into one, sign it "
-				 "(aisbx sign FILE), and run that");
+		return error_advise(
+			err, ERROR_DENIED,
+			"put the code into one, sign it (aisbx sign FILE), and run that",
+			REFUSED "only a file can be signed");
 	if (command_start(&spec->command) != 0)
 		return error_set(err, ERROR_DENIED, REFUSED "start it directly, without %s",
 				 spec->command.items[0]);
 	if (!what->source)
 		return error_set(err, ERROR_DENIED, REFUSED "%s cannot be read to be checked",
 				 what->code->text);
-	if (!what->source->is_plain)
-		return error_set(
-			err, ERROR_DENIED,
-			REFUSED "a link leads to %s, and links can be turned; name %s itself",
-			what->source->path, what->source->real ? what->source->real : "the file");
+	if (!what->source->is_plain) {
+		error_set(err, ERROR_DENIED, REFUSED "a link leads to %s, and links can be turned",
+			  what->source->path);
+		return error_add_hint(err, "name %s itself",
+				      what->source->real ? what->source->real : "the file");
+	}
 	if (check_environment(what, err) < 0 ||
 	    (what->code->is_program ? check_first_line(what, err) : check_interpreter(what, err)) <
 		    0 ||

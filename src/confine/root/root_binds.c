@@ -27,8 +27,8 @@ static int check_source(const struct spec_bind *bind, struct stat *ret_st, int *
 		(int)syscall(SYS_openat2, AT_FDCWD, bind->source, &how, sizeof(how));
 
 	if (fd < 0 && errno == ELOOP)
-		return error_set(err, ERROR_DENIED,
-				 "%s: has a symbolic link in it; name the real path", bind->source);
+		return error_advise(err, ERROR_DENIED, "name the real path",
+				    "%s: has a symbolic link in it", bind->source);
 	if (fd < 0 || fstat(fd, ret_st) < 0)
 		return error_errno(err, ERROR_INPUT, "%s", bind->source);
 	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode))

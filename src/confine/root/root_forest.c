@@ -371,11 +371,11 @@ static int add_workspace(struct forest *forest, struct error *err)
 		return 0;
 	/* Its ids are none of the host's, and here files are shown as they are. */
 	if (err->errnum == EACCES && forest->builder.spec->ids.count > 1)
-		return error_set(err, ERROR_DENIED,
-				 "%s: it lies below a directory that only its owner may enter, and "
-				 "with --root project a root caller's sandbox sees what everybody "
-				 "may see; leave --root project out, or run as the owner",
-				 workspace);
+		return error_advise(
+			err, ERROR_DENIED, "leave --root project out, or run as the owner",
+			"%s: it lies below a directory that only its owner may enter, and with "
+			"--root project a root caller's sandbox sees what everybody may see",
+			workspace);
 	return -1;
 }
 

@@ -64,8 +64,8 @@ static int add_tree(struct root_builder *builder, const struct spec_tree *tree, 
 		return 0;
 	if (tree->ino &&
 	    (stat(tree->path, &st) < 0 || st.st_ino != tree->ino || st.st_dev != tree->dev))
-		return error_set(err, ERROR_DENIED, "%s changed since the plan was made; run again",
-				 tree->path);
+		return error_advise(err, ERROR_DENIED, "run again",
+				    "%s changed since the plan was made", tree->path);
 	if (!mask_shows(builder->spec, tree->path))
 		return add_kept_parts(builder, tree, err);
 	if (tree->kind == TREE_READONLY)

@@ -382,11 +382,11 @@ static int refuse_overlay(const struct root_builder *builder, const char *source
 
 	if (builder->userns_fd >= 0 || errnum != EINVAL)
 		return error_context(err, "copy-on-write view of %s", source);
-	error_set(err, ERROR_DENIED,
-		  "%s cannot be shown copy-on-write to a plain user's sandbox: something else is "
-		  "mounted below it (findmnt -R lists what); unmount that, run aisbx as root, or "
-		  "choose a workspace without it (-C DIR)",
-		  source);
+	error_advise(err, ERROR_DENIED, "-C DIR",
+		     "%s cannot be shown copy-on-write to a plain user's sandbox: something else "
+		     "is mounted below it (findmnt -R lists what); unmount that, run aisbx as "
+		     "root, or choose a workspace without it",
+		     source);
 	err->errnum = errnum;
 	return -1;
 }

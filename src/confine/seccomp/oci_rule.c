@@ -55,9 +55,8 @@ static int refuse(struct error *err, const char *what, const struct suggest *sug
 {
 	char shown[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_INPUT, "%s '%s'%s%s%s", what, str_shown(suggest->given, shown),
-			 suggest->best ? "; did you mean '" : "",
-			 suggest->best ? suggest->best : "", suggest->best ? "'?" : "");
+	error_set(err, ERROR_INPUT, "%s '%s'", what, str_shown(suggest->given, shown));
+	return suggest_add_hint(suggest->best, err);
 }
 
 int oci_check_keys(const struct value *map, const char *where, const char *const *keys,

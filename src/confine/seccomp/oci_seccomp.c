@@ -87,9 +87,9 @@ static int unknown_name(const char *name, size_t index, struct error *err)
 		if (seccomp_syscall_name(nr))
 			suggest_try(&suggest, seccomp_syscall_name(nr));
 	}
-	return error_set(err, ERROR_INPUT, "syscalls[%zu].names: no system call '%s'%s%s%s", index,
-			 str_shown(name, shown), suggest.best ? "; did you mean '" : "",
-			 suggest.best ? suggest.best : "", suggest.best ? "'?" : "");
+	error_set(err, ERROR_INPUT, "syscalls[%zu].names: no system call '%s'", index,
+		  str_shown(name, shown));
+	return suggest_add_hint(suggest.best, err);
 }
 
 static int add_name(struct profile *profile, const struct oci_rule *rule, const char *name,

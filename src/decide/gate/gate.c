@@ -64,14 +64,15 @@ static int unknown_word(const char *text, size_t len, struct error *err)
 		suggest_try(&suggest, metric_rows[i].name);
 	for (size_t i = 0; i < sizeof(word_rows) / sizeof(word_rows[0]); i++)
 		suggest_try(&suggest, word_rows[i].text);
-	if (suggest.best)
-		return error_set(err, ERROR_USAGE, "gate: '%s' is no condition; did you mean '%s'?",
-				 str_shown(word, shown), suggest.best);
-	return error_set(err, ERROR_USAGE,
-			 "gate: '%s' is no condition; use tests==pass, no-network-violations, "
-			 "scan==clean, cmd:COMMAND, or one of diff.files, diff.lines, duration, "
-			 "peak_memory, exit_code with == != < <= > >= and a value",
-			 str_shown(word, shown));
+	if (suggest.best) {
+		error_set(err, ERROR_USAGE, "gate: '%s' is no condition", str_shown(word, shown));
+		return error_add_hint(err, "did you mean '%s'?", suggest.best);
+	}
+	return error_advise(err, ERROR_USAGE,
+			    "use tests==pass, no-network-violations, scan==clean, cmd:COMMAND, or "
+			    "one of diff.files, diff.lines, duration, peak_memory, exit_code with "
+			    "== != < <= > >= and a value",
+			    "gate: '%s' is no condition", str_shown(word, shown));
 }
 
 static int find_metric(const char *text, size_t len, enum gate_metric *ret_metric,
@@ -98,9 +99,8 @@ static int read_op(const char **at, const char *metric, enum gate_op *ret_op, st
 			return 0;
 		}
 	}
-	return error_set(err, ERROR_USAGE,
-			 "gate: behind '%s' stands '%s'; one of == != < <= > >= belongs there",
-			 metric, str_shown(*at, shown));
+	return error_advise(err, ERROR_USAGE, "one of == != < <= > >= belongs there",
+			    "gate: behind '%s' stands '%s'", metric, str_shown(*at, shown));
 }
 
 /* Zero is a fair bound for a condition, and needs no unit. */
@@ -157,8 +157,8 @@ static int parse(const char *text, struct gate *gate, struct error *err)
 		return parse_metric(text, gate, err);
 	gate->kind = GATE_COMMAND;
 	if (!*skip_blanks(text + strlen(COMMAND_MARK)))
-		return error_set(err, ERROR_USAGE,
-				 "gate: nothing behind 'cmd:'; write cmd:COMMAND");
+		return error_advise(err, ERROR_USAGE, "write cmd:COMMAND",
+				    "gate: nothing behind 'cmd:'");
 	return 0;
 }
 
@@ -170,9 +170,9 @@ int gate_parse(const char *text, struct gate *ret_gate, struct error *err)
 	if (strlen(text) > GATE_TEXT_MAX)
 		return error_set(err, ERROR_USAGE, "gate: longer than %d bytes", GATE_TEXT_MAX);
 	if (!*start)
-		return error_set(err, ERROR_USAGE,
-				 "gate: empty; write a condition such as "
-				 "'diff.files<=20' or 'cmd:make test'");
+		return error_advise(err, ERROR_USAGE,
+				    "write a condition such as 'diff.files<=20' or 'cmd:make test'",
+				    "gate: empty");
 	if (parse(start, &gate, err) < 0)
 		return -1;
 	gate.text = xstrdup(start);

@@ -24,10 +24,9 @@ static int find_rule(const char *word, enum race_rule *ret_rule, struct error *e
 			return 0;
 		}
 	}
-	return error_set(err, ERROR_USAGE,
-			 "prefer: '%s' is none of score, small, fast, memory%s%s%s",
-			 str_shown(word, shown), suggest.best ? " (did you mean " : "",
-			 suggest.best ? suggest.best : "", suggest.best ? "?)" : "");
+	error_set(err, ERROR_USAGE, "prefer: '%s' is none of score, small, fast, memory",
+		  str_shown(word, shown));
+	return suggest_add_hint(suggest.best, err);
 }
 
 int race_rules_parse(const char *text, struct race_rules *ret_rules, struct error *err)

@@ -59,9 +59,10 @@ static int read_choice(const struct pipeline_reader *reader, const struct value 
 		suggest_try(&suggest, *choices);
 		str_addf(&all, "%s%s", all.len ? ", " : "", *choices);
 	}
-	error_set(reader->file.err, ERROR_INPUT, "'%s: %s' (%s %s)", key, str_shown(word, shown),
-		  suggest.best ? "did you mean" : "use one of",
-		  suggest.best ? suggest.best : str_cstr(&all));
+	error_set(reader->file.err, ERROR_INPUT, "'%s: %s'", key, str_shown(word, shown));
+	(void)error_add_hint(reader->file.err, "%s %s",
+			     suggest.best ? "did you mean" : "use one of",
+			     suggest.best ? suggest.best : str_cstr(&all));
 	return value_reader_at(&reader->file, item);
 }
 

@@ -32,9 +32,8 @@ size_t pipeline_find(const struct pipeline *pipeline, const char *name, struct e
 	suggest_init(&suggest, name);
 	for (size_t i = 0; i < pipeline->count; i++)
 		suggest_try(&suggest, pipeline->stages[i].name);
-	error_set(err, ERROR_NOT_FOUND, "there is no stage '%s'%s%s%s", str_shown(name, shown),
-		  suggest.best ? " (did you mean '" : "", suggest.best ? suggest.best : "",
-		  suggest.best ? "'?)" : "");
+	error_set(err, ERROR_NOT_FOUND, "there is no stage '%s'", str_shown(name, shown));
+	(void)suggest_add_hint(suggest.best, err);
 	return PIPELINE_NONE;
 }
 
@@ -94,11 +93,10 @@ static int check_targets(const struct pipeline *pipeline, const char *origin, st
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(pipeline->stages[i].target, pipeline->stages[j].target) != 0)
 				continue;
-			error_set(err, ERROR_INPUT,
-				  "stage '%s' has the target of stage '%s' (line %u); each stage "
-				  "needs a directory of its own",
-				  pipeline->stages[i].name, pipeline->stages[j].name,
-				  pipeline->stages[j].line);
+			error_advise(err, ERROR_INPUT, "each stage needs a directory of its own",
+				     "stage '%s' has the target of stage '%s' (line %u)",
+				     pipeline->stages[i].name, pipeline->stages[j].name,
+				     pipeline->stages[j].line);
 			return at(origin, &pipeline->stages[i], err);
 		}
 	}

@@ -85,9 +85,10 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 static void say_hung_up(const struct attach_task *task, struct error *err)
 {
 	error_set(err, ERROR_HOST,
-		  "the sandbox '%s' was stopped, or another version of aisbx supervises it; "
-		  "`aisbx stop %s` ends that, and the next exec starts it anew",
-		  task->spec->sandbox, task->spec->sandbox);
+		  "the sandbox '%s' was stopped, or another version of aisbx supervises it",
+		  task->spec->sandbox);
+	(void)error_add_hint(err, "`aisbx stop %s` ends that, and the next exec starts it anew",
+			     task->spec->sandbox);
 	/* It may just have been about to end: the caller tries once more. */
 	err->errnum = ECONNRESET;
 }

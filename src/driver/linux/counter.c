@@ -131,8 +131,8 @@ static int check(const struct counter *counter, const struct attach_rule *rule, 
 	if (!memchr(rule->text, '\0', sizeof(rule->text)))
 		return error_set(err, ERROR_INTERNAL, "a rule without an end");
 	if (rule->is_removal && rule_find(given, rule->text) < given->count)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "the run was started with that rule; deny what it allows");
+		return error_advise(err, ERROR_NOT_FOUND, "deny what it allows",
+				    "the run was started with that rule");
 	return 0;
 }
 

@@ -62,14 +62,13 @@ static const struct driver *native_driver(void)
 static int wasm_check(const struct spec *spec, struct error *err)
 {
 	if (spec->net == NET_ALLOW)
-		return error_set(
-			err, ERROR_DENIED,
-			"a WebAssembly module has no network; leave out --allow and --net, "
-			"or use --driver linux");
+		return error_advise(err, ERROR_DENIED,
+				    "leave out --allow and --net, or use --driver linux",
+				    "a WebAssembly module has no network");
 	if (spec->resident)
-		return error_set(err, ERROR_DENIED,
-				 "the wasm driver keeps no sandbox between commands; use `run "
-				 "--driver wasm`, or create it with --driver linux");
+		return error_advise(err, ERROR_DENIED,
+				    "use `run --driver wasm`, or create it with --driver linux",
+				    "the wasm driver keeps no sandbox between commands");
 	return native_driver()->check(spec, err);
 }
 
@@ -348,10 +347,9 @@ static void take_end(struct wasm_task *task)
 		break;
 	case WASM_STALE:
 		wasm_cache_remove(task->spec.cache_dir, task->module.key);
-		error_set(err, ERROR_HOST,
-			  "the compiled form of %s does not fit this machine and was removed; run "
-			  "it again, and it is compiled anew",
-			  name);
+		error_advise(err, ERROR_HOST, "run it again, and it is compiled anew",
+			     "the compiled form of %s does not fit this machine and was removed",
+			     name);
 		break;
 	default:
 		break;

@@ -297,7 +297,8 @@ static void take_loss(struct zygote_task *task)
 	if (base->state == TASK_STARTING)
 		task->is_refused = true;
 	else
-		error_set(&base->error, ERROR_HOST, "the zygote's keeper was killed; run it again");
+		error_advise(&base->error, ERROR_HOST, "run it again",
+			     "the zygote's keeper was killed");
 	base->state = TASK_ENDED;
 }
 

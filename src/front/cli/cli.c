@@ -89,10 +89,11 @@ static int unknown_verb(const char *word, struct error *err)
 	for (const struct op *const *at = ops; *at; at++)
 		suggest_try(&suggest, (*at)->name);
 	(void)str_shown(*word ? word : "''", shown);
-	if (suggest.best)
-		return error_set(err, ERROR_USAGE, "%s: unknown verb (did you mean %s?)", shown,
-				 suggest.best);
-	return error_set(err, ERROR_USAGE, "%s: unknown verb (aisbx help lists them)", shown);
+	if (suggest.best) {
+		error_set(err, ERROR_USAGE, "%s: unknown verb", shown);
+		return error_add_hint(err, "did you mean %s?", suggest.best);
+	}
+	return error_advise(err, ERROR_USAGE, "aisbx help lists them", "%s: unknown verb", shown);
 }
 
 /* The verb of the first word; flags before a verb are the two everybody tries. */

@@ -59,11 +59,12 @@ static int unknown_flag(const struct op *op, const char *name, struct error *err
 	suggest_init(&suggest, name);
 	try_names(&suggest, op);
 	(void)str_shown(name, shown);
-	if (suggest.best)
-		return error_set(err, ERROR_USAGE, "--%s: unknown flag (did you mean --%s?)", shown,
-				 suggest.best);
-	return error_set(err, ERROR_USAGE, "--%s: unknown flag (aisbx help %s lists them)", shown,
-			 op->name);
+	if (suggest.best) {
+		error_set(err, ERROR_USAGE, "--%s: unknown flag", shown);
+		return error_add_hint(err, "did you mean --%s?", suggest.best);
+	}
+	error_set(err, ERROR_USAGE, "--%s: unknown flag", shown);
+	return error_add_hint(err, "aisbx help %s lists them", op->name);
 }
 
 /* The value given after '=', else the next word. A forgotten value must not swallow the `--`. */
@@ -133,10 +134,10 @@ static int parse_short(struct cursor *at, const char *word, struct error *err)
 		char shown[3] = { '-', *letter, '\0' };
 		bool takes_rest = param && param->kind != PARAM_SWITCH && letter[1];
 
-		if (!param)
-			return error_set(err, ERROR_USAGE,
-					 "-%c: unknown flag (aisbx help %s lists them)", *letter,
-					 at->call->op->name);
+		if (!param) {
+			error_set(err, ERROR_USAGE, "-%c: unknown flag", *letter);
+			return error_add_hint(err, "aisbx help %s lists them", at->call->op->name);
+		}
 		if (set_param(at, param, shown, takes_rest ? letter + 1 : NULL, err) < 0)
 			return -1;
 		if (takes_rest)

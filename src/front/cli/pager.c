@@ -114,7 +114,7 @@ int pager_finish(struct pager *pager, struct error *err)
 	pager->pid = 0;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	if (code == SHELL_NOT_FOUND || code == SHELL_REFUSED)
-		return error_set(err, ERROR_HOST,
-				 "the pager in PAGER cannot be run; PAGER=cat does without one");
+		return error_advise(err, ERROR_HOST, "PAGER=cat does without one",
+				    "the pager in PAGER cannot be run");
 	return 0;
 }

@@ -194,7 +194,6 @@ void render_error(const struct error *err, const struct render_style *style, str
 
 void render_error_json(const struct op *op, const struct error *err, struct str *out)
 {
-	char hint[ERROR_TEXT_SIZE];
 	struct json json;
 
 	json_init(&json, out);
@@ -216,7 +215,7 @@ void render_error_json(const struct op *op, const struct error *err, struct str 
 	json_key(&json, "message");
 	json_text(&json, err->text);
 	json_key(&json, "hint");
-	json_text(&json, error_hint(err->text, hint));
+	json_text(&json, error_hint(err));
 	json_close(&json, '}');
 	json_close(&json, '}');
 	str_add_char(out, '\n');

@@ -231,23 +231,35 @@ static void tell_other(const struct tool_call *work, struct value *object, struc
 	}
 }
 
+/* The way out, as far as a client can take it: one by the command line is for a person at a terminal. */
+static const char *hint_for_clients(const struct error *err)
+{
+	const char *hint = error_hint(err);
+
+	return hint && !strstr(hint, "aisbx ") && !strstr(hint, "--") ? hint : NULL;
+}
+
 static struct value *error_object(const struct error *err)
 {
 	struct value *error = value_new_map();
-	char hint[ERROR_TEXT_SIZE];
 
 	value_add(error, "code", value_new_text(error_code_name(err->code)));
-	value_add(error, "message", value_new_text(err->text));
-	value_add(error, "hint", value_new_text(error_hint(err->text, hint)));
+	value_add(error, "message", value_new_bytes(err->text, (size_t)error_said(err)));
+	value_add(error, "hint", value_new_text(hint_for_clients(err)));
 	return error;
 }
 
 /* The answer of a refusal: what there is of an object, and why. */
 static void tell_refusal(struct value *object, const struct error *err, struct str *text)
 {
+	const char *hint = hint_for_clients(err);
+
 	value_set(object, "ok", value_new_bool(false));
 	value_set(object, "error", error_object(err));
-	str_addf(text, "%s: %s\n", error_code_name(err->code), err->text);
+	/* Of a run that was refused the object has the same sentence, with its hint. */
+	value_free(value_take(object, "message"));
+	str_addf(text, "%s: %.*s%s%s\n", error_code_name(err->code), error_said(err), err->text,
+		 hint ? "; " : "", hint ? hint : "");
 }
 
 static void write_result(struct value *content, struct value *object, bool is_error,

@@ -23,10 +23,8 @@ static void refuse(const struct request_view *request, const struct error *err)
 static bool is_barred(const struct server *server, const struct tool *tool, struct error *err)
 {
 	if (tool->flags & (TOOL_ASKS | TOOL_PROMOTES) && server->policy == MCP_POLICY_NEVER) {
-		error_set(err, ERROR_DENIED,
-			  "%s: this server was started with --promote-policy never; a person "
-			  "can: aisbx promote NAME",
-			  tool->name);
+		error_advise(err, ERROR_DENIED, "a person can: aisbx promote NAME",
+			     "%s: this server was started with --promote-policy never", tool->name);
 		return true;
 	}
 	return false;
@@ -69,9 +67,8 @@ void tools_call(const struct request_view *request)
 	if (tool->asking && server->policy == MCP_POLICY_ASK)
 		tool = tool->asking;
 	if (server->waiting >= MCP_WAITING_MAX) {
-		error_set(&err, ERROR_DENIED,
-			  "%u calls wait for their turn already; call again when some are done",
-			  server->waiting);
+		error_advise(&err, ERROR_DENIED, "call again when some are done",
+			     "%u calls wait for their turn already", server->waiting);
 		refuse(request, &err);
 		return;
 	}

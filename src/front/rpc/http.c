@@ -271,8 +271,8 @@ static int read_address(const char *text, struct sockaddr_storage *ret_address, 
 		to->sin6_addr = in6addr_loopback;
 		return 0;
 	}
-	return error_set(err, ERROR_USAGE,
-			 "--http %.40s: only the loopback is served; write 127.0.0.1:PORT", text);
+	return error_advise(err, ERROR_USAGE, "write 127.0.0.1:PORT",
+			    "--http %.40s: only the loopback is served", text);
 }
 
 int http_open(const char *address, size_t body_max, const struct http_handlers *handlers,

@@ -13,7 +13,7 @@
 
 #define HEAD_SIZE offsetof(struct attach_message, exec)
 /* Of the messages: a keeper may be of a program that has been replaced since, and one side must say so. */
-#define VERSION 2
+#define VERSION 3
 /* Both sides need not have the same C library, nor the same compiler: where one of these changes, so does VERSION. */
 _Static_assert(HEAD_SIZE == 16, "of every message");
 _Static_assert(sizeof(struct attach_exec) == 44, "of VERSION");
@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct attach_figures) == 88, "of VERSION");
 _Static_assert(sizeof(struct attach_denied) == 312, "of VERSION");
 _Static_assert(sizeof(struct attach_network) == 32, "of VERSION");
 _Static_assert(sizeof(struct attach_rule) == 514, "of VERSION");
-_Static_assert(sizeof(struct error) == 508, "of VERSION");
+_Static_assert(sizeof(struct error) == 512, "of VERSION");
 _Static_assert(sizeof(((struct attach_message *)NULL)->ended) == 24, "of VERSION");
 _Static_assert(sizeof(struct attach_message) == 536, "of VERSION");
 /* As much as the kernel takes for one exec, and a little. */
@@ -197,10 +197,9 @@ int attach_receive(int socket_fd, struct attach_packet *ret_packet)
 int attach_lost(int got, struct error *err)
 {
 	if (got < 0 && errno == EBADMSG)
-		return error_set(
-			err, ERROR_HOST,
-			"another version of aisbx supervises the sandbox, and is not "
-			"understood; `aisbx stop` ends it, and the next exec starts it anew");
+		return error_advise(
+			err, ERROR_HOST, "`aisbx stop` ends it, and the next exec starts it anew",
+			"another version of aisbx supervises the sandbox, and is not understood");
 	if (got < 0 && errno == EMFILE)
 		return error_errno(err, ERROR_HOST, "what the sandbox's keeper sent");
 	return error_set(err, ERROR_HOST, "the sandbox's keeper has ended");

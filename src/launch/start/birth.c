@@ -73,9 +73,8 @@ static int refusal(struct error *err)
 				 "namespaces are used up here: raise user.max_user_namespaces, or "
 				 "the one that `aisbx doctor` names");
 	if (errno == EPERM || errno == EACCES)
-		return error_set(err, ERROR_DENIED,
-				 "this kernel refuses user namespaces to you; "
-				 "`aisbx doctor` says what to do");
+		return error_advise(err, ERROR_DENIED, "`aisbx doctor` says what to do",
+				    "this kernel refuses user namespaces to you");
 	return error_errno(err, ERROR_HOST, "%s",
 			   errno == EAGAIN ? PROCESS_REFUSED : "cannot make namespaces");
 }

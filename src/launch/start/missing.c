@@ -13,9 +13,9 @@ int launch_refuse_missing(const struct launch *launch, uint32_t also_missing, ui
 		if (layer == LAYER_LIMITS)
 			return error_set(err, ERROR_DENIED, "layer limits is required, but: %.300s",
 					 launch->limits_error.text);
-		return error_set(err, ERROR_DENIED,
-				 "layer %s is required, but does not hold here; see `aisbx doctor`",
-				 layer_name(layer));
+		return error_advise(err, ERROR_DENIED, "see `aisbx doctor`",
+				    "layer %s is required, but does not hold here",
+				    layer_name(layer));
 	}
 	return 0;
 }

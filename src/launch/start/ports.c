@@ -88,10 +88,9 @@ int launch_open_ports(const struct launch *launch, const struct net_port *ports,
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EADDRINUSE)
-		return error_set(err, ERROR_CONFLICT,
-				 "a server inside listens on a port of that rule (from %u on); "
-				 "end it first",
-				 ports[0].number);
+		return error_advise(err, ERROR_CONFLICT, "end it first",
+				    "a server inside listens on a port of that rule (from %u on)",
+				    ports[0].number);
 	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 	return error_errno(err, ERROR_HOST, "network: no listener on port %u", ports[0].number);
 }

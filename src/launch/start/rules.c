@@ -72,11 +72,9 @@ static int open_missing(struct launch_rules *rules, const struct launch *launch,
 	size_t count = missing_ports(rules, policy, ports);
 
 	if (rules->opened_count + count > OPENED_MAX)
-		return error_set(
-			err, ERROR_DENIED,
-			"rules have named %d ports since this sandbox was started; when it "
-			"is started again, it has those in force",
-			OPENED_MAX);
+		return error_advise(
+			err, ERROR_DENIED, "when it is started again, it has those in force",
+			"rules have named %d ports since this sandbox was started", OPENED_MAX);
 	if (launch_open_ports(launch, ports, count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
@@ -107,9 +105,8 @@ int launch_rules_change(struct launch_rules *rules, const struct launch *launch,
 	if (!memchr(wish->text, '\0', sizeof(wish->text)))
 		return error_set(err, ERROR_INTERNAL, "a rule without an end");
 	if (launch->gateway_fd < 0 || launch->network_fd < 0)
-		return error_set(err, ERROR_CONFLICT,
-				 "the sandbox was started without a network; started again with a "
-				 "rule it has one");
+		return error_advise(err, ERROR_CONFLICT, "started again with a rule it has one",
+				    "the sandbox was started without a network");
 	if (begin(rules, spec, err) < 0 ||
 	    rule_set_make(&rules->set.allow, &rules->set.deny, &next, err) < 0)
 		return -1;

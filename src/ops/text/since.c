@@ -17,10 +17,10 @@ int since_read(const char *text, uint64_t *ret_ms, struct error *err)
 	if (!text || time_parse_utc(text, ret_ms))
 		return 0;
 	if (units_duration("--since", text, &ago, &ignored) < 0)
-		return error_set(err, ERROR_USAGE,
-				 "--since: '%s' is no time (use 30m, 2h, 7d, or a date such as "
-				 "2026-11-15 or 2026-11-15T08:00:00)",
-				 str_shown(text, shown));
+		return error_advise(
+			err, ERROR_USAGE,
+			"use 30m, 2h, 7d, or a date such as 2026-11-15 or 2026-11-15T08:00:00",
+			"--since: '%s' is no time", str_shown(text, shown));
 	*ret_ms = (uint64_t)ago < now ? now - (uint64_t)ago : 0;
 	return 0;
 }

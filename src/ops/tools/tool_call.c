@@ -95,9 +95,8 @@ static int unknown_argument(const struct tool *tool, const char *name, struct er
 	suggest_init(&suggest, name);
 	for (const struct tool_arg *arg = tool->args; arg && arg->name; arg++)
 		suggest_try(&suggest, arg->name);
-	return error_set(err, ERROR_USAGE, "%s has no argument '%s'%s%s%s", tool->name,
-			 str_shown(name, shown), suggest.best ? " (did you mean '" : "",
-			 suggest.best ? suggest.best : "", suggest.best ? "'?)" : "");
+	error_set(err, ERROR_USAGE, "%s has no argument '%s'", tool->name, str_shown(name, shown));
+	return suggest_add_hint(suggest.best, err);
 }
 
 /* Nobody may slip in what no row asks for, nor leave out what one needs. */

@@ -246,10 +246,9 @@ static int take_profile(struct op_call *call, const char *name, struct error *er
 	char shown[STR_SHOWN_SIZE];
 
 	if (call->ceiling && !strv_has(&call->ceiling->profiles.words, name))
-		return error_set(err, ERROR_DENIED,
-				 "profile '%s': this server was not started with it (aisbx mcp "
-				 "--profile NAME)",
-				 str_shown(name, shown));
+		return error_advise(err, ERROR_DENIED, "aisbx mcp --profile NAME",
+				    "profile '%s': this server was not started with it",
+				    str_shown(name, shown));
 	tool_add_param(call, "profile", name);
 	return 0;
 }

@@ -47,9 +47,8 @@ static int open_lines(const char *name, int *ret_fd, struct error *err)
 
 	*ret_fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 3) : file_open(AT_FDCWD, name, 0, NULL);
 	if (*ret_fd < 0 && file_is_other_kind(errno))
-		return error_set(err, ERROR_USAGE,
-				 "--batch %s: not a regular file; pipe the lines in and write -",
-				 name);
+		return error_advise(err, ERROR_USAGE, "pipe the lines in and write -",
+				    "--batch %s: not a regular file", name);
 	if (*ret_fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_USAGE,
 				   "--batch %s", name);
@@ -59,10 +58,8 @@ static int open_lines(const char *name, int *ret_fd, struct error *err)
 static int check_words(const struct op_call *call, struct error *err)
 {
 	if (call->command.count > 0)
-		return error_set(
-			err, ERROR_USAGE,
-			"with --batch each line brings its own command; leave out what stands "
-			"behind --");
+		return error_advise(err, ERROR_USAGE, "leave out what stands behind --",
+				    "with --batch each line brings its own command");
 	if (op_arg_text(call, "keep"))
 		return error_set(
 			err, ERROR_USAGE,

@@ -174,10 +174,9 @@ int op_cp_run(struct op_call *call, struct error *err)
 	bool is_in = split_place(call->words.items[1], &to_name, &to);
 
 	if (is_out == is_in)
-		return error_set(
-			err, ERROR_USAGE,
-			"one of the two is in a sandbox: aisbx cp NAME:SRC DST, or aisbx cp SRC "
-			"NAME:DST (./a:b is a file called a:b)");
+		return error_advise(err, ERROR_USAGE, "./a:b is a file called a:b",
+				    "one of the two is in a sandbox: aisbx cp NAME:SRC DST, or "
+				    "aisbx cp SRC NAME:DST");
 	if (is_out)
 		return copy_out(call, from_name, from, call->words.items[1], err);
 	if (is_directory(call->words.items[0]))

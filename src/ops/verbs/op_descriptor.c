@@ -21,10 +21,10 @@ static int read_number(const char *where, const char *text, int min, int *ret_fd
 
 	if (units_count(where, text, 0, INT32_MAX, &number, err) < 0)
 		return -1;
-	if (number < min || number == STDOUT_FILENO || number == STDERR_FILENO)
-		return error_set(err, ERROR_USAGE,
-				 "%s: %s is in use; pass another descriptor: %s 3 3<FILE", where,
-				 text, where);
+	if (number < min || number == STDOUT_FILENO || number == STDERR_FILENO) {
+		error_set(err, ERROR_USAGE, "%s: %s is in use", where, text);
+		return error_add_hint(err, "pass another descriptor: %s 3 3<FILE", where);
+	}
 	*ret_fd = (int)number;
 	return 0;
 }
@@ -67,16 +67,16 @@ int op_arg_descriptor(const struct op_call *call, const char *name, int min, siz
 		return 0;
 	if (read_number(where, text, min, &fd, err) < 0)
 		return -1;
-	if (fstat(fd, &status) < 0 || S_ISDIR(status.st_mode))
-		return error_set(err, ERROR_USAGE,
-				 "%s: %s is no open descriptor with something to read; open it: "
-				 "%s %s %s<FILE",
-				 where, text, where, text, text);
+	if (fstat(fd, &status) < 0 || S_ISDIR(status.st_mode)) {
+		error_set(err, ERROR_USAGE, "%s: %s is no open descriptor with something to read",
+			  where, text);
+		return error_add_hint(err, "open it: %s %s %s<FILE", where, text, text);
+	}
 	if (read_twice(fd, limit, ret_bytes) == 0)
 		return 1;
 	if (errno == EFBIG)
-		return error_set(err, ERROR_USAGE, "%s: more than %zu bytes; pass fewer", where,
-				 limit);
+		return error_advise(err, ERROR_USAGE, "pass fewer", "%s: more than %zu bytes",
+				    where, limit);
 	return error_errno(err, ERROR_HOST, "%s %s", where, text);
 }
 
@@ -89,9 +89,9 @@ int op_take_variables(const struct op_call *call, struct settings *settings, str
 	if (given <= 0)
 		return given;
 	if (bytes.len > 0 && bytes.data[bytes.len - 1] != '\0')
-		return error_set(err, ERROR_USAGE,
-				 "--env-fd: the last variable is cut off; end each one with a null "
-				 "byte, as printf 'K=V\\0' does");
+		return error_advise(err, ERROR_USAGE,
+				    "end each one with a null byte, as printf 'K=V\\0' does",
+				    "--env-fd: the last variable is cut off");
 	for (size_t at = 0; at < bytes.len; at += strlen(bytes.data + at) + 1) {
 		if (settings_set(settings, setting_find("env"), "--env-fd", bytes.data + at, err) <
 		    0)

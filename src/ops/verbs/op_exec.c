@@ -30,8 +30,8 @@ static int take_settings(struct op_call *call, struct error *err)
 static int check_words(const struct op_call *call, struct error *err)
 {
 	if (call->words.count == 0)
-		return error_set(err, ERROR_USAGE,
-				 "which sandbox? aisbx exec NAME -- CMD (aisbx ls lists them)");
+		return error_advise(err, ERROR_USAGE, "aisbx ls lists them",
+				    "which sandbox? aisbx exec NAME -- CMD");
 	if (call->command.count == 0)
 		return error_set(err, ERROR_USAGE,
 				 "no command: aisbx exec %s -- CMD, or aisbx shell %s",
@@ -89,10 +89,10 @@ int op_exec_run(struct op_call *call, struct error *err)
 	if (check_words(call, err) < 0 || op_write_wanted(call, &writes, err) < 0 ||
 	    take_settings(call, err) < 0 || op_request(call, &request, err) < 0)
 		return -1;
-	if (op_arg_switch(call, "detach") && writes)
-		return error_set(err, ERROR_USAGE,
-				 "--write is for commands that are waited for; promote %s later",
-				 call->words.items[0]);
+	if (op_arg_switch(call, "detach") && writes) {
+		error_set(err, ERROR_USAGE, "--write is for commands that are waited for");
+		return error_add_hint(err, "promote %s later", call->words.items[0]);
+	}
 	if (op_arg_switch(call, "detach"))
 		return start(call, &request, err);
 	if (writes)

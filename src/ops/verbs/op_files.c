@@ -246,9 +246,8 @@ static int write_file(struct op_call *call, struct error *err)
 	owned(fd_close) int lock_fd = -1;
 
 	if (fd_read_all(STDIN_FILENO, WRITE_MAX, &given) < 0)
-		return error_set(err, ERROR_USAGE,
-				 "the content cannot be read, or is larger than 64 MiB; aisbx cp "
-				 "takes files of any size");
+		return error_advise(err, ERROR_USAGE, "aisbx cp takes files of any size",
+				    "the content cannot be read, or is larger than 64 MiB");
 	if (wants_base64(call) && !decode(&given, &bytes))
 		return error_set(err, ERROR_USAGE,
 				 "the content is not base64; nothing was written");
@@ -293,7 +292,8 @@ static int fetch_file(struct op_call *call, struct str *ret_bytes, struct error 
 		return -1;
 	size = strtoll(str_cstr(&result.err.kept), NULL, 10);
 	if (size > EDIT_MAX)
-		return error_set(err, ERROR_USAGE, "the file is too large to edit; write it anew");
+		return error_advise(err, ERROR_USAGE, "write it anew",
+				    "the file is too large to edit");
 	str_add_bytes(ret_bytes, result.out.kept.data, result.out.kept.len);
 	if ((long long)ret_bytes->len != size)
 		return error_set(err, ERROR_CONFLICT,
@@ -315,12 +315,11 @@ static int edit_file(struct op_call *call, struct error *err)
 		return -1;
 	count = replace(&before, old, new ? new : "", &text);
 	if (count == 0)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "the text to replace is not in the file; read it first");
+		return error_advise(err, ERROR_NOT_FOUND, "read it first",
+				    "the text to replace is not in the file");
 	if (count > 1 && !op_arg_switch(call, "all"))
-		return error_set(err, ERROR_CONFLICT,
-				 "the text to replace is there %zu times; give more of it, or all",
-				 count);
+		return error_advise(err, ERROR_CONFLICT, "give more of it, or all",
+				    "the text to replace is there %zu times", count);
 	if (put_file(call, lock_fd, &text, &before, err) < 0)
 		return -1;
 	tell_written(call, "edited");

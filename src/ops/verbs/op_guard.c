@@ -48,10 +48,9 @@ int op_guard_run(struct op_call *call, struct error *err)
 
 	request_init(&request);
 	if (acts && call->json)
-		return error_set(
-			err, ERROR_USAGE,
-			"--run and --json: the command's output would mix with the answer; "
-			"decide with --json, then run");
+		return error_advise(
+			err, ERROR_USAGE, "decide with --json, then run",
+			"--run and --json: the command's output would mix with the answer");
 	if (call->command.count == 0 || !call->command.items[0][0])
 		return error_set(err, ERROR_USAGE,
 				 "nothing to decide about: write aisbx guard -- CMD");

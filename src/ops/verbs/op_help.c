@@ -217,10 +217,12 @@ static int help_topic(struct op_call *call, const char *name, struct error *err)
 	}
 	for (const struct op *const *at = ops; *at; at++)
 		suggest_try(&suggest, (*at)->name);
-	if (suggest.best)
-		return error_set(err, ERROR_USAGE, "no verb or topic '%s' (did you mean %s?)", name,
-				 suggest.best);
-	return error_set(err, ERROR_USAGE, "no verb or topic '%s' (aisbx help lists them)", name);
+	if (suggest.best) {
+		error_set(err, ERROR_USAGE, "no verb or topic '%s'", name);
+		return error_add_hint(err, "did you mean %s?", suggest.best);
+	}
+	return error_advise(err, ERROR_USAGE, "aisbx help lists them", "no verb or topic '%s'",
+			    name);
 }
 
 int op_help_run(struct op_call *call, struct error *err)

@@ -93,8 +93,8 @@ static int tell_read(const struct op_call *files, const struct hook_call *hook, 
 	int64_t first = 1, count = LINES_DEFAULT;
 
 	if (!str_same(value_get_text(files->answer, "encoding"), "utf-8"))
-		return error_set(err, ERROR_INPUT,
-				 "the file is no text; look at it with a shell command");
+		return error_advise(err, ERROR_INPUT, "look at it with a shell command",
+				    "the file is no text");
 	(void)value_get_int(hook->input, "offset", &first);
 	(void)value_get_int(hook->input, "limit", &count);
 	if (first < 1)

@@ -98,9 +98,8 @@ int op_logs_run(struct op_call *call, struct error *err)
 	struct logs logs = { .call = call, .log = &log };
 
 	if (call->words.count != 1)
-		return error_set(err, ERROR_USAGE,
-				 "logs takes one run: aisbx logs RUN "
-				 "(`aisbx history` lists them)");
+		return error_advise(err, ERROR_USAGE, "`aisbx history` lists them",
+				    "logs takes one run: aisbx logs RUN");
 	if (engine_log_open(call->words.items[0], op_sees(call), &log, &show, err) < 0)
 		return -1;
 	logs.trace_id = value_get_text(show, "trace_id");

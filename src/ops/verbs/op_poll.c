@@ -32,10 +32,9 @@ static int signal_of(const char *word, int *ret_number, struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, ERROR_USAGE,
-			 "--signal: %s is no signal that can be sent (TERM, INT, KILL, HUP, QUIT, "
-			 "USR1, USR2, STOP, CONT, ALRM, WINCH, ABRT)",
-			 str_shown(word, shown));
+	return error_advise(err, ERROR_USAGE,
+			    "TERM, INT, KILL, HUP, QUIT, USR1, USR2, STOP, CONT, ALRM, WINCH, ABRT",
+			    "--signal: %s is no signal that can be sent", str_shown(word, shown));
 }
 
 static int read_offset(const struct op_call *call, const char *name, uint64_t *ret_offset,
@@ -76,10 +75,11 @@ static int read_input(const struct op_call *call, struct str *bytes, struct engi
 	poll->input_len = poll->input ? strlen(poll->input) : bytes->len;
 	if (given)
 		poll->input = str_cstr(bytes);
-	if (poll->input_len > BACKGROUND_INPUT_MAX)
-		return error_set(err, ERROR_USAGE,
-				 "--input: %zu bytes are too many at once; send at most %zu",
-				 poll->input_len, BACKGROUND_INPUT_MAX);
+	if (poll->input_len > BACKGROUND_INPUT_MAX) {
+		error_set(err, ERROR_USAGE, "--input: %zu bytes are too many at once",
+			  poll->input_len);
+		return error_add_hint(err, "send at most %zu", BACKGROUND_INPUT_MAX);
+	}
 	return 0;
 }
 
@@ -89,9 +89,8 @@ static int read_words(const struct op_call *call, struct str *bytes, struct engi
 	const char *sig = op_arg_text(call, "signal");
 
 	if (call->words.count != 1)
-		return error_set(
-			err, ERROR_USAGE,
-			"poll takes one command: aisbx poll EXEC (aisbx exec -d says its id)");
+		return error_advise(err, ERROR_USAGE, "aisbx exec -d says its id",
+				    "poll takes one command: aisbx poll EXEC");
 	*poll = (struct engine_poll){ .exec_id = call->words.items[0],
 				      .input_end = op_arg_switch(call, "input-end"),
 				      .end = op_arg_switch(call, "end") };

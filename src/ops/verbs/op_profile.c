@@ -90,9 +90,9 @@ static int unknown_verb(const char *word, struct error *err)
 	suggest_init(&suggest, word);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		suggest_try(&suggest, verbs[i].name);
-	return error_set(err, ERROR_USAGE, "profile: unknown '%s' (%s %s)", str_shown(word, shown),
-			 suggest.best ? "did you mean" : "use one of",
-			 suggest.best ? suggest.best : "ls, show, check, trust, untrust");
+	error_set(err, ERROR_USAGE, "profile: unknown '%s'", str_shown(word, shown));
+	return error_add_hint(err, "%s %s", suggest.best ? "did you mean" : "use one of",
+			      suggest.best ? suggest.best : "ls, show, check, trust, untrust");
 }
 
 int op_profile_run(struct op_call *call, struct error *err)

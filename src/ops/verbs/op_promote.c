@@ -32,8 +32,8 @@ static int check_flags(const struct op_call *call, const struct engine_promote *
 	if (!promote->artifact != !promote->to)
 		return error_set(err, ERROR_USAGE, "--artifact SRC and --to DST go together");
 	if (promote->artifact && call->words.count > 1)
-		return error_set(err, ERROR_USAGE,
-				 "--artifact takes one thing out; name no other paths");
+		return error_advise(err, ERROR_USAGE, "name no other paths",
+				    "--artifact takes one thing out");
 	if (promote->commits &&
 	    (call->words.count > 1 || promote->artifact || promote->target || promote->strategy ||
 	     promote->swap || promote->into_sandbox || promote->approx_base))

@@ -203,7 +203,7 @@ static int check_person(struct op_call *call, struct error *err)
 	tell_ask(call, ask);
 	if (call->ask(call, "Apply this to the host? [y]es or [n]o: ") == 'y')
 		return 0;
-	return error_set(err, ERROR_CONSENT, "nothing was decided; reject ends the request");
+	return error_advise(err, ERROR_CONSENT, "reject ends the request", "nothing was decided");
 }
 
 /* A program's face passes on what was asked through it, and nothing else. */

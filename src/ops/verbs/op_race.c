@@ -227,11 +227,11 @@ int op_race_run(struct op_call *call, struct error *err)
 	    op_request(call, &request, err) < 0)
 		return -1;
 	/* Such an attempt is a fork, and has the rules of what it was forked from. */
-	if (request.settings_file && plan.base && !strchr(plan.base, '/'))
-		return error_set(err, ERROR_USAGE,
-				 "--settings is for attempts that start from a directory; those of "
-				 "the sandbox '%s' have its rules",
-				 plan.base);
+	if (request.settings_file && plan.base && !strchr(plan.base, '/')) {
+		error_set(err, ERROR_USAGE,
+			  "--settings is for attempts that start from a directory");
+		return error_add_hint(err, "those of the sandbox '%s' have its rules", plan.base);
+	}
 	status = engine_race(&race, &call->answer, err);
 	if (call->progress)
 		call->progress(NULL);

@@ -115,6 +115,8 @@ int op_result(struct op_call *call, struct run_result *result, int outcome, cons
 		return -1;
 	if (outcome < 0 && !result->message)
 		result->message = xstrdup(err->text);
+	if (outcome < 0 && !result->hint && error_hint(err))
+		result->hint = xstrdup(error_hint(err));
 	if (outcome < 0)
 		result->error_code = error_code_name(err->code);
 	if (call->json)

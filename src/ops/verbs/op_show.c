@@ -27,9 +27,8 @@ int op_show_run(struct op_call *call, struct error *err)
 	char run_id[27];
 
 	if (call->words.count != 1)
-		return error_set(err, ERROR_USAGE,
-				 "show takes one run: aisbx show RUN "
-				 "(`aisbx history` lists them)");
+		return error_advise(err, ERROR_USAGE, "`aisbx history` lists them",
+				    "show takes one run: aisbx show RUN");
 	if (engine_history(&history, err) < 0 ||
 	    history_find(history, call->words.items[0], op_sees(call), run_id, err) < 0 ||
 	    history_show(history, run_id, &call->answer, err) < 0)

@@ -41,10 +41,10 @@ int op_todo_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 1, is_set ? SIZE_MAX : 1, err) < 0)
 		return -1;
 	if (is_set && call->words.count == 1)
-		return error_set(err, ERROR_USAGE,
-				 "--set replaces the list by the words given: aisbx todo %s --set "
-				 "\"first step\" \"second step\" (--clear empties it)",
-				 call->words.items[0]);
+		return error_advise(err, ERROR_USAGE, "--clear empties it",
+				    "--set replaces the list by the words given: aisbx todo %s "
+				    "--set \"first step\" \"second step\"",
+				    call->words.items[0]);
 	todo.sandbox = call->words.items[0];
 	todo.clear |= is_set;
 	for (size_t i = 1; i < call->words.count; i++)

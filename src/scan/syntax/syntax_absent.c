@@ -9,7 +9,7 @@ int syntax_parse(enum scan_language language, const char *text, size_t len,
 {
 	(void)language;
 	*ret_syntax = (struct syntax){ .text = text, .len = len };
-	return error_set(err, ERROR_DENIED,
-			 "this build of aisbx has no scanner, so nothing can be called clean; run "
-			 "tools/setup build where npm and a network are, and build again");
+	return error_advise(err, ERROR_DENIED,
+			    "run tools/setup build where npm and a network are, and build again",
+			    "this build of aisbx has no scanner, so nothing can be called clean");
 }

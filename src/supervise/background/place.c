@@ -134,11 +134,9 @@ int exec_card_read(int dir_fd, const char *id, struct exec_card *ret_card, struc
 	owned(str_done) struct str text = STR_INIT;
 
 	if (fd < 0 && (errno == ENOENT || dir_fd < 0))
-		return error_set(
-			err, ERROR_NOT_FOUND,
-			"no command %s in the background (results are kept for a day; aisbx "
-			"history lists what ran)",
-			id);
+		return error_advise(err, ERROR_NOT_FOUND,
+				    "results are kept for a day; aisbx history lists what ran",
+				    "no command %s in the background", id);
 	if (fd < 0 || fd_read_all(fd, CARD_MAX, &text) < 0)
 		return error_errno(err, ERROR_HOST, "the card of the command %s", id);
 	return exec_card_parse(str_cstr(&text), text.len, ret_card, err);

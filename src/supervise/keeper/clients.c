@@ -33,8 +33,8 @@ static void turn_away(int fd)
 	const struct client client = { .fd = fd };
 	struct error err;
 
-	error_set(&err, ERROR_CONFLICT, "%d others use the sandbox at this moment; try again later",
-		  CLIENTS_MAX);
+	error_advise(&err, ERROR_CONFLICT, "try again later",
+		     "%d others use the sandbox at this moment", CLIENTS_MAX);
 	client_fail(&client, &err);
 	close(fd);
 }

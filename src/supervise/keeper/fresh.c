@@ -146,9 +146,9 @@ void fresh_refuse(struct keeper *keeper, const struct client *client)
 
 	/* Remove the socket first: the client tries again at once, and must reach a new supervisor. */
 	(void)unlinkat(keeper->options->dir_fd, KEEPER_SOCKET, 0);
-	error_set(&err, ERROR_CONFLICT,
-		  "the sandbox has to be started anew, to show the files of the host as they are; "
-		  "run the command again");
+	error_advise(
+		&err, ERROR_CONFLICT, "run the command again",
+		"the sandbox has to be started anew, to show the files of the host as they are");
 	err.errnum = ESTALE;
 	client_fail(client, &err);
 	keeper->is_over = true;

@@ -206,13 +206,13 @@ int promote_strategy_find(const char *name, enum promote_strategy *ret_strategy,
 		}
 		suggest_try(&suggest, strategies[i].name);
 	}
-	if (suggest.best)
-		return error_set(err, ERROR_USAGE, "no strategy '%s'; did you mean '%s'?",
-				 str_shown(name, shown), suggest.best);
-	return error_set(err, ERROR_USAGE,
-			 "no strategy '%s'; there are fail, merge, ours, theirs, lww, merge+ours, "
-			 "merge+theirs",
-			 str_shown(name, shown));
+	if (suggest.best) {
+		error_set(err, ERROR_USAGE, "no strategy '%s'", str_shown(name, shown));
+		return error_add_hint(err, "did you mean '%s'?", suggest.best);
+	}
+	return error_advise(err, ERROR_USAGE,
+			    "there are fail, merge, ours, theirs, lww, merge+ours, merge+theirs",
+			    "no strategy '%s'", str_shown(name, shown));
 }
 
 const char *promote_strategy_name(enum promote_strategy strategy)

@@ -104,10 +104,9 @@ static char *goal_of(const char *path, struct error *err)
 
 	if (here && *here == '/')
 		return clean(here, *path == '/' ? path : climb(here, path), err);
-	error_set(err, ERROR_HOST,
-		  "'%s' says nothing here: the current directory was removed; change to one that "
-		  "is there, or write the whole path",
-		  str_shown(path, shown));
+	error_advise(err, ERROR_HOST, "change to one that is there, or write the whole path",
+		     "'%s' says nothing here: the current directory was removed",
+		     str_shown(path, shown));
 	return NULL;
 }
 
@@ -324,8 +323,8 @@ static int judge_object(struct promote *promote, struct item *item, struct error
 	if (target_see(promote->target_fd, item->path, &item->now, err) < 0)
 		return -1;
 	if (item->now.exists && promote->request->keeps_existing)
-		return error_set(err, ERROR_CONFLICT, "%s is there already; --force replaces it",
-				 str_shown(item->path, shown));
+		return error_advise(err, ERROR_CONFLICT, "--force replaces it",
+				    "%s is there already", str_shown(item->path, shown));
 	if (item->now.exists && is_directory && target_type(&item->now) == 'd')
 		item->fate = FATE_LEFT;
 	else if (item->now.exists && is_directory != (target_type(&item->now) == 'd'))

@@ -135,10 +135,10 @@ static int refuse_elsewhere(const struct promote *promote, const char *own, cons
 	}
 	if (!is_elsewhere)
 		return 0;
-	return error_set(err, ERROR_DENIED,
-			 "branch '%s' is checked out in another worktree, whose files are not of "
-			 "this sandbox: switch to one of its own there (git switch -c NAME)",
-			 str_shown(branch, shown));
+	return error_advise(err, ERROR_DENIED, "git switch -c NAME",
+			    "branch '%s' is checked out in another worktree, whose files are not "
+			    "of this sandbox: switch to one of its own there",
+			    str_shown(branch, shown));
 }
 
 /* Files of its own that this worktree's place in the history is told by; MOVED: those without which nothing happened. */

@@ -36,10 +36,9 @@ static int ask(struct promote *promote, struct error *err)
 	if (request->find_ignored(rules, &paths, ignored, err) < 0) {
 		const struct error cause = *err;
 
-		return error_set(err, cause.code,
-				 "what git ignores is not known, so nothing is promoted: %s; name "
-				 "paths, or promote all with --ignored",
-				 cause.text);
+		return error_advise(err, cause.code, "name paths, or promote all with --ignored",
+				    "what git ignores is not known, so nothing is promoted: %s",
+				    cause.text);
 	}
 	for (size_t i = 0; i < promote->count; i++)
 		promote->items[i].is_selected = !ignored[i];

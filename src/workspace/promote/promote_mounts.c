@@ -190,8 +190,8 @@ int promote_find_mounts(struct promote *promote, struct error *err)
 	}
 	if (promote->promotion->conflict_count == 0)
 		return 0;
-	return error_set(err, ERROR_CONFLICT,
-			 "'%s' is a mount that came after the sandbox had changed what it covers; "
-			 "unmount it, or promote the other changes by their paths",
-			 str_shown(promote->promotion->conflicts[0].path, shown));
+	return error_advise(
+		err, ERROR_CONFLICT, "unmount it, or promote the other changes by their paths",
+		"'%s' is a mount that came after the sandbox had changed what it covers",
+		str_shown(promote->promotion->conflicts[0].path, shown));
 }

@@ -151,13 +151,12 @@ static int own_error(const char *path, const char *folder, bool is_taken, struct
 {
 	char shown[STR_SHOWN_SIZE], where[STR_SHOWN_SIZE];
 
-	return error_set(err, ERROR_DENIED,
-			 is_taken ? "'%s' holds a folder of aisbx itself (%s), which no promotion "
-				    "takes away; promote the other changes by their paths"
-				  : "'%s' lies in, or leads to, a folder of aisbx itself (%s), "
-				    "where no promotion "
-				    "writes; promote the other changes by their paths",
-			 str_shown(path, shown), str_shown(folder, where));
+	return error_advise(err, ERROR_DENIED, "promote the other changes by their paths",
+			    is_taken ? "'%s' holds a folder of aisbx itself (%s), which no "
+				       "promotion takes away"
+				     : "'%s' lies in, or leads to, a folder of aisbx itself "
+				       "(%s), where no promotion writes",
+			    str_shown(path, shown), str_shown(folder, where));
 }
 
 static int check_item(const struct promote *promote, const struct own_folders *folders,

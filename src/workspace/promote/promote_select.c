@@ -419,10 +419,10 @@ static int refuse_deep(const struct promote *promote, struct error *err)
 {
 	for (size_t i = 0; i < promote->count; i++)
 		if (promote->items[i].is_selected && walk_is_too_deep(promote->items[i].path))
-			return error_set(err, ERROR_DENIED,
-					 "directories are nested more than %d deep: that is not "
-					 "promoted; name other paths",
-					 WALK_DEPTH_MAX);
+			return error_advise(
+				err, ERROR_DENIED, "name other paths",
+				"directories are nested more than %d deep: that is not promoted",
+				WALK_DEPTH_MAX);
 	return 0;
 }
 

@@ -67,10 +67,9 @@ static int find_newest(const struct store *store, const struct strv *ids, const 
 		memcpy(ret_id, ids->items[i], LAYER_ID_SIZE);
 		return 0;
 	}
-	return error_set(err, ERROR_NOT_FOUND,
-			 "no promotion to take back in %s (aisbx promotions lists them; aisbx undo "
-			 "ID takes any of them back)",
-			 here);
+	return error_advise(err, ERROR_NOT_FOUND,
+			    "aisbx promotions lists them; aisbx undo ID takes any of them back",
+			    "no promotion to take back in %s", here);
 }
 
 static int check_undoable(const struct promotion_entry *entry, struct error *err)

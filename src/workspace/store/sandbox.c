@@ -95,9 +95,11 @@ int sandbox_not_found(int dir_fd, const char *dir, const char *what, const char 
 				 "there is no %s '%s', only something else of that name in the "
 				 "store: look at it and remove it by hand",
 				 what, str_shown(name, shown));
-	if (suggest.best)
-		return error_set(err, ERROR_NOT_FOUND, "there is no %s '%s' (did you mean '%s'?)",
-				 what, str_shown(name, shown), suggest.best);
+	if (suggest.best) {
+		error_set(err, ERROR_NOT_FOUND, "there is no %s '%s'", what,
+			  str_shown(name, shown));
+		return error_add_hint(err, "did you mean '%s'?", suggest.best);
+	}
 	return error_set(err, ERROR_NOT_FOUND, "there is no %s '%s'", what, str_shown(name, shown));
 }
 

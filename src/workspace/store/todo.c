@@ -50,16 +50,12 @@ int todo_add(struct todo *todo, const char *text, struct error *err)
 				 "step %zu: a step is one line of text without control characters",
 				 todo->count + 1);
 	if (len > TODO_TEXT_MAX)
-		return error_set(
-			err, ERROR_USAGE,
-			"step %zu has %zu bytes, at most %d are kept; say it shorter, or in "
-			"two steps",
-			todo->count + 1, len, TODO_TEXT_MAX);
+		return error_advise(err, ERROR_USAGE, "say it shorter, or in two steps",
+				    "step %zu has %zu bytes, at most %d are kept", todo->count + 1,
+				    len, TODO_TEXT_MAX);
 	if (todo->count == TODO_STEPS_MAX)
-		return error_set(
-			err, ERROR_USAGE,
-			"more than %d steps are not kept; begin anew with --clear or --set",
-			TODO_STEPS_MAX);
+		return error_advise(err, ERROR_USAGE, "begin anew with --clear or --set",
+				    "more than %d steps are not kept", TODO_STEPS_MAX);
 	todo->steps[todo->count++] = (struct todo_step){ .text = xstrdup(text) };
 	return 0;
 }

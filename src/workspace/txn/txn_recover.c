@@ -128,14 +128,15 @@ static int stuck(const struct txn *txn, const struct ways *ways, enum txn_state 
 	char shown[STR_SHOWN_SIZE];
 
 	*ret_state = TXN_STUCK;
-	return error_set(
-		err, ERROR_CONFLICT,
-		"promotion %s was cut short and '%s' was changed since; both versions are kept "
-		"in '%s' (take what you need, then remove '%s' to give the promotion up)",
-		txn->id,
-		str_shown(ways->hinders == TXN_NONE_INDEX ? "" : txn->items[ways->hinders].path,
-			  shown),
-		txn->directory, txn->directory);
+	error_set(err, ERROR_CONFLICT,
+		  "promotion %s was cut short and '%s' was changed since; both versions are kept "
+		  "in '%s'",
+		  txn->id,
+		  str_shown(ways->hinders == TXN_NONE_INDEX ? "" : txn->items[ways->hinders].path,
+			    shown),
+		  txn->directory);
+	return error_add_hint(err, "take what you need, then remove '%s' to give the promotion up",
+			      txn->directory);
 }
 
 /* Back to before it began, and nothing of it left. */
@@ -254,12 +255,11 @@ static int recover_one(const char *base, const char *name, const struct txn *min
 	if (txn.root && strcmp(txn.root, mine->root) != 0)
 		return 0;
 	if (txn.root && (txn.root_ino != mine->root_ino ||
-			 (txn.root_btime_ns && txn.root_btime_ns != mine->root_btime_ns)))
-		return error_set(
-			err, ERROR_CONFLICT,
-			"'%s' is not the directory that promotion %s was to (remove '%s' to "
-			"give that up)",
-			mine->root, txn.id, directory);
+			 (txn.root_btime_ns && txn.root_btime_ns != mine->root_btime_ns))) {
+		error_set(err, ERROR_CONFLICT, "'%s' is not the directory that promotion %s was to",
+			  mine->root, txn.id);
+		return error_add_hint(err, "remove '%s' to give that up", directory);
+	}
 	txn.root_fd = txn.root ? fcntl(mine->root_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (txn_where_prepare(&txn, err) < 0)
 		return -1;

@@ -49,11 +49,11 @@ static int open_root(struct txn *txn, struct error *err)
 	bool is_born_then = !txn->root_btime_ns || txn->root_btime_ns == root.btime_ns;
 
 	if (root.ino != txn->root_ino || !is_born_then ||
-	    (txn->is_same_boot && root.dev != txn->root_dev))
-		return error_set(err, ERROR_CONFLICT,
-				 "'%s' is not the directory it was (put that back, or remove '%s' "
-				 "to give the promotion up)",
-				 txn->root, txn->directory);
+	    (txn->is_same_boot && root.dev != txn->root_dev)) {
+		error_set(err, ERROR_CONFLICT, "'%s' is not the directory it was", txn->root);
+		return error_add_hint(err, "put that back, or remove '%s' to give the promotion up",
+				      txn->directory);
+	}
 	return 0;
 }
 
