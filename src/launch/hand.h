@@ -3,8 +3,8 @@
  * Files and pipes handed to the command as descriptors, beyond its streams: for a program of ours that runs inside with
  * what the sandbox itself does not show.
  *
- * A file is opened through a clone of its mount that is read-only and attached nowhere: whoever inside reopens the
- * descriptor by /proc, or asks to change the file's mode by it, is refused by the mount, whatever user they are.
+ * A file is opened through a clone of its mount that is read-only and attached nowhere: reopening the descriptor by /proc,
+ * or changing the file's mode by it, is refused by the mount, whatever the user.
  */
 #ifndef LAUNCH_HAND_H
 #define LAUNCH_HAND_H
@@ -18,7 +18,7 @@
 
 #define HANDS_MAX 8
 
-/* Tells the command which numbers its descriptors have, in the order given: "5,9,10". */
+/* Gives the command the numbers of its descriptors, in the order given: "5,9,10". */
 #define HANDS_VARIABLE "AISBX_HANDS"
 
 struct hand {
@@ -35,7 +35,7 @@ struct hands {
 };
 
 /*
- * Opens every file that is still a path, where the host's mounts are: in the supervisor of a caller who may clone mounts,
+ * Opens every file that is still a path, where the host's mounts are: in the supervisor of a caller that may clone mounts,
  * else in the payload before the new root stands. PROC_FD: an instance of proc, or -1 for /proc.
  */
 int hands_open(struct hands *hands, int proc_fd, struct error *err);

@@ -27,7 +27,7 @@ struct launch_io {
 		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
 	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */
 	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
-	/* Locks that are let go only when everybody inside is gone, also if we are killed; borrowed, -1 for none. */
+	/* Locks that are released only when no process inside is left, also if we are killed; borrowed, -1 for none. */
 	int lock_fds[2];
 	/* When a sandbox that stays is over, since 1970: should we not see to that, the janitor ends us. 0: never. */
 	uint64_t ends_ms;
@@ -43,13 +43,13 @@ struct launch {
 	int init_fd;	    /* pidfd */
 	int control_fd;	    /* to init */
 	int payload_fd;	    /* to the payload until it execs; the caller may close it then */
-	bool is_executing;  /* the payload has said that exec comes next */
+	bool is_executing;  /* the payload has announced exec */
 	uint64_t began_ns;  /* when it did */
 	bool leaves_things; /* that a janitor must remove */
 	bool is_resident;   /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
 	int lock_fds[2];    /* borrowed */
 	uint64_t ends_ms;   /* as the caller gave it */
-	int self_fd;	    /* pidfd of whoever has to see to that; -1 where nobody has */
+	int self_fd;	    /* pidfd of the process responsible for that; -1: none */
 	pid_t janitor_pid;
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 before the command runs, or without one */
 	int upper_fd;	       /* the writable layers, -1 until known */
@@ -64,11 +64,11 @@ struct launch {
 	bool has_group;
 	pid_t gateway_pid;
 	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
-	int gateway_fd;		     /* what the gateway tells (net/report.h); -1 without one */
+	int gateway_fd;		     /* the gateway's reports (net/report.h); -1 without one */
 	int network_fd;		     /* the network of a sandbox that has a gateway; else -1 */
 	int names_fds
 		[2]; /* UDP and TCP, without a gateway: what asks for names arrives here; -1 for none */
-	bool hears_names;   /* what arrives there is told as denied, by what refuses names */
+	bool hears_names;   /* what arrives there is reported as denied, by the refuser of names */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */
@@ -104,7 +104,7 @@ void launch_init(struct launch *launch);
 /*
  * Begins a start while its plan is made: its processes and namespaces, the network among them, which are half of its time.
  * Goes no further than that: nothing of it reads a file, and without a plan it ends with us. NULL where it cannot be done:
- * the start then does it all, and says why.
+ * the start then does it all, and reports why.
  */
 struct launch_ahead *launch_begin(const struct spec_ids *ids);
 /* For one that no start has taken; NULL is none. Returns when all of it is gone. */
@@ -121,7 +121,7 @@ void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_
 int launch_refuse_missing(const struct launch *launch, uint32_t also_missing, uint32_t required,
 			  struct error *err);
 
-/* A rename that somebody inside waits for (a notification's id): paths, and O_PATH descriptors of what they start at. */
+/* A rename that a process inside waits for (a notification's id): paths, and O_PATH descriptors of what they start at. */
 struct launch_move {
 	uint64_t id;
 	int fds[2];
@@ -137,8 +137,8 @@ int launch_open_ports(const struct launch *launch, const struct net_port *ports,
 		      struct error *err);
 
 /*
- * A program in a sandbox without a network asks for a name: starts the process that refuses it and tells which it was,
- * on gateway_fd (net/report.h). It has both names_fds, which are closed here; they must not be watched any more.
+ * A program in a sandbox without a network asks for a name: starts the process that refuses it and reports the name, on
+ * gateway_fd (net/report.h). It has both names_fds, which are closed here; they must not be watched any more.
  */
 int launch_refuse_names(struct launch *launch, const struct spec *spec, struct error *err);
 

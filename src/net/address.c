@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of IPv4 and IPv6 as plain bytes, and which of them are nobody's on the internet. */
+/* Addresses of IPv4 and IPv6 as plain bytes, and which of them are special on the internet. */
 #include "net/address.h"
 
 #include "base/ip_text.h"
@@ -23,7 +23,7 @@
 		}                   \
 	}
 
-/* Ranges of documentation are not listed: nobody lives there, and tests of networks do. */
+/* Documentation ranges are not listed: they have no hosts, and tests of networks use them. */
 static const struct net_special specials[] = {
 	{ "unspecified", V4(0, 0, 0, 0), 8 },
 	{ "private", V4(10, 0, 0, 0), 8 },

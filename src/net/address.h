@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of IPv4 and IPv6 as plain bytes, and which of them are nobody's on the internet. */
+/* Addresses of IPv4 and IPv6 as plain bytes, and which of them are special on the internet. */
 #ifndef NET_ADDRESS_H
 #define NET_ADDRESS_H
 

@@ -112,8 +112,8 @@ static uint32_t outer_events(const struct connection *connection)
 }
 
 /*
- * A client of whom nothing is wanted now may reset its connection all the same, and a server that does not read would
- * never tell. Told once each: an end that nobody can take yet would be reported for ever.
+ * A client from which nothing is read now may reset its connection all the same, which a server that does not read would
+ * never show. Reported once each: level-triggered, an end that cannot be taken yet would be reported for ever.
  */
 static int watch(struct gateway *gateway, struct connection *connection)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection through the gateway, and who moves its bytes. Private to net. */
+/* A connection through the gateway, and what moves its bytes. Private to net. */
 #ifndef NET_CONNECTION_H
 #define NET_CONNECTION_H
 
@@ -10,7 +10,7 @@ struct flow {
 	struct source *from, *to;
 	struct pipe_ends pipe;
 	bool has_pipe, has_ended, is_shut;
-	bool is_ready;	 /* something is said to be there, and was not found yet */
+	bool is_ready;	 /* epoll reported data that was not read yet */
 	size_t held;	 /* bytes in the pipe */
 	uint64_t *limit; /* how many more may be taken, or NULL: any number */
 	uint64_t *counter;
@@ -20,7 +20,7 @@ struct flow {
 enum gate {
 	GATE_OPEN, /* nothing */
 	GATE_TLS,  /* its first bytes: a ClientHello, or a request, must be for the right name */
-	GATE_ANSWER, /* nothing behind that hello, until the server has said whether it wants another */
+	GATE_ANSWER, /* nothing behind that hello, until the server has answered whether it wants another */
 	GATE_AGAIN, /* the other one, which must ask for the same name */
 	GATE_LINE,  /* the rest of an unfinished first line: it must not become a request's */
 	GATE_HTTP,  /* all of it: each request is judged */
@@ -43,14 +43,14 @@ struct requests {
 };
 
 struct connection {
-	struct source inner, outer; /* of the one who connects, and of the one who is reached */
+	struct source inner, outer; /* of the client, and of the server */
 	struct connection *next, *previous;
 	struct flow up, down;
 	struct net_address address;
 	struct net_port port;
 	char *name;	    /* what permits it: a name, or NULL: its address */
 	bool is_name_said;  /* by the client itself, in TLS or in a request */
-	bool is_tls;	    /* it has said a ClientHello, and that was right */
+	bool is_tls;	    /* it has sent a ClientHello, and that was right */
 	bool must_say_name; /* if it speaks TLS or HTTP */
 	bool is_plain;	    /* with GATE_TLS: what has come is the beginning of another protocol */
 	bool is_connected;
@@ -61,8 +61,7 @@ struct connection {
 	bool has_left;	 /* and it has sent its last */
 	bool is_dead;
 	uint64_t deadline_ns; /* to be connected, or closed, by; 0: none */
-	uint64_t
-		hello_ns; /* to have said all of its ClientHello, or of a head, by; 0: none was begun */
+	uint64_t hello_ns;    /* deadline for a whole ClientHello or head; 0: none was begun */
 	uint64_t active_ns;
 	bool awaits_answer;	/* all of the first bytes of a server */
 	size_t awaited;		/* so many bytes of a head or hello wake us */
@@ -93,7 +92,7 @@ void gate_wait_for(struct connection *connection, size_t bytes);
 /* Whether it was woken, and GOT is less: bytes behind an urgent one, which cannot be looked at. */
 bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_t got);
 
-/* The client has said whom it speaks to. */
+/* The client has named its server. */
 void connection_is_for(struct connection *connection, const char *name);
 
 /* gate_line.c: the first bytes of a connection that is not TLS; GOT of them were looked at. */

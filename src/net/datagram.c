@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UDP through the gateway, where a rule says so: one socket outside for each pair of peers inside. */
+/* UDP through the gateway, where a rule permits it: one socket outside for each pair of peers inside. */
 #include "base/error.h"
 #include "base/own.h"
 #include "net/lookup.h"
@@ -18,7 +18,7 @@
 struct udp_flow {
 	struct source source;
 	struct udp_flow *next;
-	struct origin origin; /* the peer inside, and whom it thinks it speaks to */
+	struct origin origin; /* the peer inside, and the address it sent to */
 	uint16_t port;
 	uint64_t active_ns;
 };

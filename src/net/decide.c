@@ -9,7 +9,7 @@
 
 const struct net_address *host_address(void)
 {
-	/* Of the range for benchmarks, which is nobody's on the internet and refused to names. */
+	/* Of the range for benchmarks, which no host on the internet has and names may not lead to. */
 	static const struct net_address address = { false, { 198, 18, 0, 1 } };
 
 	return &address;

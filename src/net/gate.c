@@ -110,7 +110,7 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		gate_inspect_line(gateway, connection, bytes, (size_t)got, events);
 		return;
 	case SNI_NAME:
-		/* Where requests are judged, nobody hides them in TLS. */
+		/* Where requests are judged, TLS would hide them. */
 		if (decide_name(gateway, &connection->address, connection->port, hello.name) &&
 		    !gate_judges_name(gateway, connection, hello.name))
 			let_hello_through(connection, &hello);

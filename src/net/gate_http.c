@@ -80,7 +80,7 @@ bool gate_judges_port(const struct gateway *gateway, struct net_port port)
 	return net_policy_judges_port(gateway->policy, port);
 }
 
-/* By the port alone: which names share the address is known only for those that somebody has looked up. */
+/* By the port alone: which names share the address is known only for those that were looked up. */
 void gate_choose(struct gateway *gateway, struct connection *connection)
 {
 	if (gate_judges_port(gateway, connection->port))
@@ -89,7 +89,7 @@ void gate_choose(struct gateway *gateway, struct connection *connection)
 		connection->gate = GATE_TLS;
 }
 
-/* TLS to somebody whom no rule about requests is about goes on as on any other port. */
+/* TLS to a host without rules about requests goes on as on any other port. */
 static bool leaves_for_tls(struct gateway *gateway, struct connection *connection, char first)
 {
 	if (first != TLS_HANDSHAKE || connection->requests.count > 0 ||
@@ -202,7 +202,7 @@ static bool is_pinned(struct gateway *gateway, const struct connection *connecti
 	return false;
 }
 
-/* Permitted by its address, and for a name that nobody restricts: any name will do. */
+/* Permitted by its address, and for a name without restrictions: any name will do. */
 static bool is_free(struct gateway *gateway, const struct connection *connection, const char *name)
 {
 	const char *ignored;

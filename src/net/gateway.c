@@ -35,7 +35,7 @@ int source_watch(struct gateway *gateway, struct source *source, uint32_t events
 
 	if (events == source->events)
 		return 0;
-	/* Not only no events: an end that nobody can take yet would be reported for ever. */
+	/* Removed, not only without events: an end that cannot be taken yet would be reported for ever. */
 	if (events == 0)
 		how = EPOLL_CTL_DEL;
 	if (epoll_ctl(gateway->epoll_fd, how, source->fd, &event) < 0)
@@ -51,8 +51,8 @@ void source_close(struct gateway *gateway, struct source *source)
 }
 
 /*
- * With no descriptor left nobody could be taken, nor turned away: whoever waits would be reported for ever. So there is
- * always one to let go.
+ * With no descriptor left a waiting connection could neither be accepted nor refused, and would be reported for ever. So
+ * one is kept in reserve.
  */
 int source_accept(struct gateway *gateway, const struct source *listener)
 {
@@ -73,7 +73,7 @@ int source_accept(struct gateway *gateway, const struct source *listener)
 
 static bool can_reach_v6(void)
 {
-	/* Connecting a datagram socket sends nothing; it says whether there is a way. */
+	/* Connecting a datagram socket sends nothing; it shows whether there is a route. */
 	owned(fd_close) int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage to;
 	struct net_address somebody;
@@ -97,7 +97,7 @@ static void pin_hosts(struct gateway *gateway)
 	}
 }
 
-/* A file that is not there says nothing. */
+/* A missing file is empty. */
 static void read_names(struct gateway *gateway)
 {
 	owned(str_done) struct str resolv = STR_INIT;
@@ -264,7 +264,7 @@ static void take_sockets(struct gateway *gateway)
 	/* As many as it may have are open: these are refused by being closed. */
 	if (got < 0 && errno == EMFILE)
 		return;
-	/* The end, said or not: nobody sends any more. */
+	/* The end, announced or not: no more data will come. */
 	if (got <= 0 || what[0].kind == INSIDE_END) {
 		source_close(gateway, &gateway->inside);
 		return;
@@ -277,7 +277,7 @@ static void take_sockets(struct gateway *gateway)
 	}
 }
 
-/* The supervisor asks when a command has ended: what was seen until now is told first. */
+/* The supervisor asks when a command has ended: what was seen until now is reported first. */
 static void tell_counts(struct gateway *gateway)
 {
 	struct net_report report = { .kind = NET_REPORT_COUNTS };
@@ -326,7 +326,7 @@ static void hear_supervisor(struct gateway *gateway)
 		else
 			close(fds[i]);
 	}
-	/* What a program sent just before it ended is told first. That is bounded, unlike what a gateway has to do. */
+	/* What a program sent just before it ended is reported first. That is bounded, unlike what a gateway has to do. */
 	if (order.kind == NET_ORDER_COUNTS && gateway->options.is_refusing)
 		gateway->owes_counts = true;
 	else if (order.kind == NET_ORDER_COUNTS)
@@ -377,7 +377,7 @@ static void handle(struct gateway *gateway, struct source *source, uint32_t even
 	}
 }
 
-/* Nobody waits for a time when there is nothing that could get old. */
+/* No timeout when nothing can expire. */
 static int patience_ms(const struct gateway *gateway)
 {
 	if (gateway->owes_counts)

@@ -61,7 +61,7 @@ struct gateway {
 	size_t secret_count;
 	struct net_hosts hosts;
 	struct pins pins;
-	bool has_v6;		   /* the host can reach somebody by IPv6 */
+	bool has_v6;		   /* the host has a route for IPv6 */
 	bool is_over, owes_counts; /* which the supervisor gets when nothing else is left to do */
 	int epoll_fd;
 	int spare_fd; /* let go when there is no other */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine knows about names without asking: /etc/hosts, and whom to ask: /etc/resolv.conf. */
+/* What this machine knows about names without asking: /etc/hosts, and which servers to ask: /etc/resolv.conf. */
 #include "net/hosts.h"
 
 #include "base/own.h"

@@ -149,7 +149,7 @@ static bool same_place(const struct http_head *a, const struct http_head *b)
 	return a->name[0] || net_address_equal(&a->address, &b->address);
 }
 
-/* Whom the request line itself names, where it does. */
+/* The host in the request line itself, where there is one. */
 struct absolute {
 	bool is_given;
 	struct http_head place;

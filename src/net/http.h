@@ -23,7 +23,7 @@
 enum http_state {
 	HTTP_MORE, /* so far right, but not all of it */
 	HTTP_WHOLE,
-	HTTP_BAD,	/* 400; why says what */
+	HTTP_BAD,	/* 400; `why` has the reason */
 	HTTP_TOO_LARGE, /* 431 */
 };
 
@@ -35,7 +35,7 @@ struct http_head {
 	const char *method, *path;
 	size_t method_len, path_len; /* the path with its query */
 	const char *version;	     /* "HTTP/1.1", no NUL */
-	char name[NET_NAME_SIZE];    /* whom it is for, canonical; "" when that is */
+	char name[NET_NAME_SIZE];    /* its host, canonical; "" when that is */
 	struct net_address address;
 	uint16_t port; /* that the Host names; 0 when it names none */
 	enum http_body body;

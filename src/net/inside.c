@@ -90,7 +90,7 @@ static int add_routes(void)
 	if (fd < 0 || send(fd, both, sizeof(both), 0) < 0)
 		return -1;
 	while (recv(fd, &answer, sizeof(answer), MSG_DONTWAIT) > 0) {
-		/* A kernel without IPv6, or with it switched off, reaches nobody that way anyhow. */
+		/* A kernel without IPv6, or with it switched off, reaches no host that way anyhow. */
 		if (answer.header.nlmsg_type != NLMSG_ERROR || answer.header.nlmsg_seq == AF_INET6)
 			continue;
 		errno = -failure->error;
@@ -163,7 +163,7 @@ static int send_port(struct batch *batch, struct inside_socket what, struct erro
 	return send_socket(batch, fd, what, err);
 }
 
-/* First packets of TCP connections, and all of UDP; addresses of the own loopback are nobody's business. */
+/* First packets of TCP connections, and all of UDP; those of the sandbox's own loopback are left out. */
 static const struct sock_filter seen_v4[] = {
 	BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 16),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 127, 9, 0),
@@ -208,7 +208,7 @@ static int open_observer(uint16_t protocol, const struct sock_filter *code, size
 	return fd_take(&fd);
 }
 
-/* Without them (a kernel without packet sockets) the same is refused, but not told. */
+/* Without them (a kernel without packet sockets) the same is refused, but not reported. */
 static int send_observers(struct batch *batch, struct error *err)
 {
 	int v4 = open_observer(ETH_P_IP, seen_v4, sizeof(seen_v4) / sizeof(seen_v4[0]));

@@ -14,7 +14,7 @@ enum inside_kind {
 	INSIDE_UDP,
 	INSIDE_DNS_TCP, /* the stub's */
 	INSIDE_DNS_UDP,
-	INSIDE_SEEN_V4, /* packets to ports that nobody serves: each is a denial to tell */
+	INSIDE_SEEN_V4, /* packets to ports without a server: each is a denial to report */
 	INSIDE_SEEN_V6,
 	INSIDE_DIAL, /* an unconnected socket, to reach a published port with */
 	INSIDE_END,  /* no socket: all were sent */
@@ -39,7 +39,7 @@ int inside_set_up(const struct net_policy *policy, bool with_dials, int gateway_
 
 /*
  * In a network that has no gateway: every address is its own, and two sockets, UDP and TCP, get what is asked of
- * nameservers. Connections to anybody are refused by the kernel. 0; -1 with errno when names cannot be heard.
+ * nameservers. All connections are refused by the kernel. 0; -1 with errno when lookups cannot be received.
  */
 int inside_hear_names(int ret_fds[static 2]);
 

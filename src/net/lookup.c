@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own questions to the host's nameservers: one socket each, so that every question has a port and a number nobody
- * can guess. The resolver of the C library is no choice in a static program that opens no file.
+ * Our own questions to the host's nameservers: one socket each, so that every question has an unpredictable port and
+ * number. The resolver of the C library is no choice in a static program that opens no file.
  */
 #include "base/own.h"
 #include "net/lookup.h"
@@ -131,7 +131,7 @@ static void take_answer(struct gateway *gateway, struct lookup *lookup, struct d
 	lookup->is_done = true;
 }
 
-/* Says the question once there is a connection. False when that is no use. */
+/* Sends the question once there is a connection. False when that is no use. */
 static bool say_question(struct gateway *gateway, struct lookup *lookup)
 {
 	const struct dns_query *question = &lookup->question;
@@ -184,7 +184,7 @@ void lookup_step(struct gateway *gateway, struct lookup *lookup)
 		return;
 	}
 	len = recv(lookup->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-	/* Nobody there: an answer of its own kind. A datagram that is no answer to ours is as good as none. */
+	/* No server there: an answer of its own kind. A datagram that is no answer to ours is as good as none. */
 	if (len < 0)
 		lookup->deadline_ns = gateway->now_ns;
 	else if (dns_parse_answer(bytes, (size_t)len, &lookup->question, &answer) == 0)

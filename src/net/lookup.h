@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own questions to the host's nameservers, and for whom they are asked. Private to net. */
+/* Our own questions to the host's nameservers, and the clients they are asked for. Private to net. */
 #ifndef NET_LOOKUP_H
 #define NET_LOOKUP_H
 
 #include "net/gateway_parts.h"
 
-/* Whom an answer goes to: a program inside, by UDP or TCP. */
+/* The client of an answer: a program inside, by UDP or TCP. */
 struct origin {
 	int udp_fd; /* or -1: then */
 	struct dns_client *client;
@@ -23,9 +23,9 @@ struct lookup {
 	size_t tries;
 	bool is_stream;	 /* the server is asked again, by TCP */
 	bool has_asked;	 /* and knows by now what */
-	uint8_t *stream; /* what it has said so far, with the length in front */
+	uint8_t *stream; /* what it has sent so far, with the length in front */
 	size_t stream_have;
-	struct dns_answer cut; /* what it said by UDP, if nobody says more; no addresses: nothing */
+	struct dns_answer cut; /* its answer by UDP; no addresses: none yet */
 	uint64_t deadline_ns;
 	bool is_done;
 };

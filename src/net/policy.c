@@ -128,7 +128,7 @@ static bool names(const struct net_rule *rule, const char *name)
 
 /*
  * The host's loopback is reached by its name alone: *.local is about other machines. What is the loopback inside as well
- * leads there only where a rule says localhost.
+ * leads there only where a rule names localhost.
  */
 static bool names_safely(const struct net_rule *rule, const char *name)
 {
@@ -180,7 +180,7 @@ bool net_policy_lists(const struct net_policy *policy, const char *name)
 	return false;
 }
 
-/* A network wider than the special range says nothing about the addresses of that range. */
+/* A network wider than the special range does not cover the addresses of that range. */
 static bool opens(const struct net_rule *rule, const struct net_address *address)
 {
 	const struct net_special *special = net_address_special(address);
@@ -231,7 +231,7 @@ bool net_policy_names_address(const struct net_policy *policy, const struct net_
 	return false;
 }
 
-/* Whether the rule is about whom the request is for. A rule to allow must open it, one to deny only cover it. */
+/* Whether the rule is about the request's host. A rule to allow must open it, one to deny only cover it. */
 static bool is_about(const struct net_rule *rule, const struct net_request *request, bool opens_it)
 {
 	if (!speaks_of(rule, request->port))

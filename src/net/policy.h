@@ -8,7 +8,7 @@
  * where a rule names the address, or a CIDR inside the special range: 0.0.0.0/0 does not open 10.0.0.0/8.
  *
  * Where a rule with http: is about a place, connections there must speak plain HTTP, and each request is judged. So is
- * each plain connection to anybody else on the same port: several names may share an address.
+ * each plain connection to another host on the same port: several names may share an address.
  */
 #ifndef NET_POLICY_H
 #define NET_POLICY_H
@@ -22,13 +22,13 @@
 /* A canonical name with its NUL: lower case, no dot at the end. */
 #define NET_NAME_SIZE 254
 #define NET_PORTS_MAX 256
-/* Where nobody looks for plain HTTP. */
+/* Ports on which plain HTTP is not expected. */
 #define NET_TLS_PORT 443
 #define NET_RULES_MAX 1024
 /* Of the longest rule, with its NUL. */
 #define NET_RULE_SIZE 512
 
-/* The host's own loopback, where a rule says so. */
+/* The host's own loopback, where a rule permits it. */
 #define NET_HOST_NAME "host.local"
 /* The same by the loopback addresses inside, too: at these ports 127.0.0.1 and ::1 lead to the host's. */
 #define NET_LOCALHOST "localhost"

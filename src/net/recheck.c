@@ -15,7 +15,7 @@ static bool is_lost(const struct gateway *gateway, const struct connection *conn
 }
 
 /*
- * By what permitted it then, not by the pins of now, which may have run out. Where the client has not said whom it means,
+ * By what permitted it then, not by the pins of now, which may have run out. Where the client has not named its server,
  * each name of the address may be the one.
  */
 static bool has_lost(const struct gateway *gateway, const struct connection *connection,
@@ -45,7 +45,7 @@ static bool has_lost(const struct gateway *gateway, const struct connection *con
 	return false;
 }
 
-/* Plain bytes that nobody looks at, where from now on somebody must. */
+/* Plain bytes that were passed unread, and from now on must be judged. */
 static bool escapes(const struct gateway *gateway, const struct connection *connection)
 {
 	return connection->gate != GATE_HTTP && !connection->is_tls &&

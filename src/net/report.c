@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gateway and its supervisor tell each other, one message each. */
+/* Messages between the gateway and its supervisor. */
 #include "net/report.h"
 
 #include "base/fd.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gateway and its supervisor tell each other, one message each. */
+/* Messages between the gateway and its supervisor. */
 #ifndef NET_REPORT_H
 #define NET_REPORT_H
 
@@ -12,8 +12,8 @@
 
 enum net_report_kind {
 	NET_REPORT_DENIAL = 1,
-	NET_REPORT_COUNTS, /* also the answer to being asked: everything seen so far was told before it */
-	NET_REPORT_READY,  /* it serves; told where somebody waits for that */
+	NET_REPORT_COUNTS, /* also the answer to a flush: everything seen so far was reported before it */
+	NET_REPORT_READY,  /* it serves; sent where the supervisor waits for that */
 	NET_REPORT_FAILED, /* the gateway cannot work */
 };
 
@@ -23,7 +23,7 @@ struct net_counts {
 	uint64_t sent_bytes, received_bytes;
 };
 
-/* Which layer said no: a rule, or the world outside, where nothing of ours was in the way. */
+/* Which layer refused: a rule, or the network outside, without a rule in the way. */
 #define NET_LAYER "net"
 #define NET_LAYER_UPSTREAM "upstream"
 
@@ -53,7 +53,7 @@ struct net_report {
  */
 bool net_denial_settles(const struct net_denial *denial, const char *address);
 
-/* Never waits: a supervisor that does not listen is not told. 0, or -1 with errno. */
+/* Never waits: a supervisor that does not read misses it. 0, or -1 with errno. */
 int net_report_send(int fd, const struct net_report *report);
 
 /* 1; 0 at the end of the stream; -1 with errno (EAGAIN when there is none). Never waits. */

@@ -103,7 +103,7 @@ static int parse_ports(const char *text, const char *ports, struct net_rule *rul
 	return 0;
 }
 
-/* An address or a network; its host part must be empty, so that nobody names another range than meant. */
+/* An address or a network; its host part must be empty, so that no other range than the intended one is named. */
 static int parse_network(const char *text, char *host, struct net_rule *rule, struct error *err)
 {
 	char *slash = strchr(host, '/');

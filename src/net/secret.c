@@ -18,7 +18,7 @@
 
 #define NAME_MAX_BYTES 128
 
-/* Those by which a request is framed or sent to somebody: not to be meddled with. */
+/* Headers that frame or route a request: not to be replaced. */
 static bool is_framing(const char *name)
 {
 	static const char *const names[] = { "Host",	   "Content-Length", "Transfer-Encoding",

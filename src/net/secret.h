@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headers with secrets, added outside the sandbox to plain requests for one host: HOST:NAME=FILE. Nobody inside sees
- * name or value, and no record holds the value.
+ * Headers with secrets, added outside the sandbox to plain requests for one host: HOST:NAME=FILE. Name and value are not
+ * visible inside, and no record holds the value.
  */
 #ifndef NET_SECRET_H
 #define NET_SECRET_H

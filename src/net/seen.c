@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets to ports that nobody serves: the kernel refuses them by itself, here they are only told. */
+/* Packets to ports without a server: the kernel refuses them by itself, here they are only reported. */
 #include "net/gateway_parts.h"
 
 #include <netinet/in.h>
@@ -56,11 +56,11 @@ static void tell(struct gateway *gateway, const struct seen *seen)
 				   .address = &seen->to,
 				   .port = seen->port };
 
-	/* The sandbox's own loopback, and what is sent to nobody in particular. */
+	/* The sandbox's own loopback, and multicast. */
 	if (special &&
 	    (strcmp(special->what, "loopback") == 0 || strcmp(special->what, "multicast") == 0))
 		return;
-	/* What the gateway serves it tells itself; its own answers come from such a port. */
+	/* What the gateway serves it reports itself; its own answers come from such a port. */
 	if (is_served(gateway, seen->port.is_udp, seen->port.number) ||
 	    (seen->port.is_udp && is_served(gateway, true, seen->from_port)))
 		return;

@@ -34,7 +34,7 @@ static bool take(struct bytes *from, size_t size, size_t *ret_value)
 	return true;
 }
 
-/* Takes what a length of SIZE bytes in front of it says. */
+/* Takes a field with a length of SIZE bytes in front. */
 static bool take_part(struct bytes *from, size_t size, struct bytes *ret_part)
 {
 	size_t len;
@@ -138,7 +138,7 @@ static enum sni take_record(struct bytes *from, struct bytes *ret_record, size_t
 
 /*
  * Other ways to begin TLS. Servers read on behind a warning, or another record, and would find a ClientHello there that
- * nobody has looked at; the oldest form of one has no room for a name.
+ * was not checked; the oldest form of one has no room for a name.
  */
 static enum sni read_disguise(const uint8_t *bytes, size_t len)
 {

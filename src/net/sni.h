@@ -33,7 +33,7 @@ enum sni sni_read(const uint8_t *bytes, size_t len, struct sni_hello *ret_hello)
 /* Whether it holds messages of the handshake in plain text, and how long it is with its header. */
 bool sni_is_handshake(const uint8_t header[static SNI_RECORD_HEADER], size_t *ret_len);
 
-/* So many bytes of a server's first answer are enough to tell whether it wants another ClientHello. */
+/* So many bytes of a server's first answer are enough to see whether it wants another ClientHello. */
 #define SNI_ANSWER_BYTES 43
 bool sni_asks_again(const uint8_t answer[static SNI_ANSWER_BYTES]);
 

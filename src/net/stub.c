@@ -12,7 +12,7 @@
 #define QUERIES_PER_ROUND 32
 #define CLIENTS_MAX 64
 #define CLIENT_NS (10 * SECOND_NS)
-/* Programs keep an address for longer than they were told; the answer says at most that, the pin holds at least so. */
+/* Programs keep an address for longer than its TTL: this is the most that an answer gives, and the least that a pin holds. */
 #define TTL_MAX 300
 #define NAMES_PORT 53
 /* Messages, connections and pieces that arrive by them. */
@@ -42,7 +42,7 @@ static void send_answer(const struct origin *origin, const struct dns_query *que
 	}
 	out[0] = (uint8_t)(len >> 8);
 	out[1] = (uint8_t)len;
-	/* A fresh connection always has that much room; whoever does not read has had its chance. */
+	/* A fresh connection always has that much room; a client that does not read loses the answer. */
 	if (origin->client && send(origin->client->source.fd, out, len + 2,
 				   MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len + 2)
 		origin->client->is_done = true;
@@ -100,7 +100,7 @@ static void count_step(struct gateway *gateway)
 		gateway->is_over = true;
 }
 
-/* Leaves only addresses a name may lead to, and pins those. What is left out is told. */
+/* Leaves only addresses a name may lead to, and pins those. What is left out is reported. */
 static void pin_addresses(struct gateway *gateway, const struct dns_query *query,
 			  struct dns_answer *answer)
 {
@@ -211,7 +211,7 @@ static void handle_query(struct gateway *gateway, const uint8_t *bytes, size_t l
 		answer_listed(gateway, origin, &query);
 		return;
 	}
-	/* Told before it is answered: who gives up at once is not quicker than its denial. */
+	/* Reported before it is answered: a program that gives up at once must not end before its denial. */
 	refuse_name(gateway, &query, NULL);
 	send_code(origin, &query, gateway->options.is_refusing ? DNS_REFUSED : DNS_NXDOMAIN);
 }

@@ -73,7 +73,7 @@ struct op_call {
 	bool stdin_tty, stdout_tty, stderr_tty;
 	const char *const *environ;
 	const struct op_ceiling *ceiling; /* NULL: a person calls */
-	int zygote_pool_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
+	int zygote_pool_fd;		  /* of a pool of zygotes (driver/driver.h); 0: none */
 	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
 	void (*progress)(const char *what);
 	/*

@@ -72,7 +72,7 @@ static void consume(struct feed *feed, size_t count)
 		} else {
 			owned(fd_close) int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-			/* Unlike read it never waits, should somebody else have been quicker. */
+			/* Unlike read it never waits, should another reader have been quicker. */
 			got = splice(feed->from_fd, NULL, nowhere, NULL, count, SPLICE_F_NONBLOCK);
 		}
 		if (got < 0 && errno == EINTR)

@@ -2,10 +2,10 @@
 /*
  * The payload's standard input, from a caller's descriptor that the payload never gets.
  *
- * A descriptor of the host is a way out: a pipe can be reopened for writing and whoever reads it next takes the bytes for
- * the producer's, a socket keeps the host's network, a file or fifo its inode, and flags are shared. So everything is
- * fed through a pipe of our own. Still nothing is read ahead: what is offered to the payload stays where it was (tee, peek
- * or a file's offset), and only what it took is consumed, so a loop around us keeps the rest. Terminals and other devices
+ * A descriptor of the host is a way out: a pipe can be reopened for writing and its next reader takes the bytes for the
+ * producer's, a socket keeps the host's network, a file or fifo its inode, and flags are shared. So everything is fed
+ * through a pipe of our own. Still nothing is read ahead: what is offered to the payload stays where it was (tee, peek or
+ * a file's offset), and only what it took is consumed, so a loop around us keeps the rest. Terminals and other devices
  * cannot be looked into; they are read as they come.
  */
 #ifndef RUN_FEED_H
@@ -56,7 +56,7 @@ bool feed_poll(const struct feed *feed, struct pollfd *ret_poll);
 /* When the payload's end should be looked at again (CLOCK_MONOTONIC); 0 for never. */
 uint64_t feed_next_look_ns(const struct feed *feed);
 
-/* Does what is due; READY says that the descriptor of feed_poll was. */
+/* Does what is due; READY: the descriptor of feed_poll was ready. */
 void feed_move(struct feed *feed, bool ready, uint64_t now_ns);
 
 /* After the payload's end: consumes what it took, leaves the rest to the caller. */

@@ -20,7 +20,7 @@ void live_init(struct live *live, const struct spec *spec, uint64_t started_ms)
 	*live = (struct live){ .spec = spec, .started_ms = started_ms, .dir_fd = -1, .fd = -1 };
 }
 
-/* Under its own lock from the moment it has its name: who looks removes those that nobody holds. */
+/* Under its own lock from the moment it has its name: readers remove unlocked ones. */
 static void make(struct live *live)
 {
 	owned(fd_close) int state_fd = -1;
@@ -90,7 +90,7 @@ void live_update(struct live *live, const struct task_usage *usage)
 	if (live->fd < 0)
 		return;
 	describe(live, usage, &text);
-	/* Whoever reads in between sees an old line, or the beginning of a new one and looks again. */
+	/* A concurrent reader sees an old line, or the beginning of a new one and reads again. */
 	if (pwrite(live->fd, text.data, text.len, 0) == (ssize_t)text.len)
 		(void)!ftruncate(live->fd, (off_t)text.len);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run uses right now, for whoever wants to look (`aisbx top`): one small file per run, rewritten with every sample.
+ * What a run uses right now, for `aisbx top`: one small file per run, rewritten with every sample.
  *
  * Made at the first sample, so that short runs never pay for it; held by a lock, so that one whose run was killed is
  * known as such; removed at the end, or by the next run that makes one, `top` or `gc`.

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Of a log this small nobody counts the heads. */
+/* In a log this small the heads are not counted. */
 #define SMALL_BYTES (64u << 10)
 
 void run_log_init(struct run_log *log, const char *state_dir, const char *run_id, uint64_t cap)

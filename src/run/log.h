@@ -2,8 +2,8 @@
 /*
  * The kept output of a run: one file, made at the first byte, up to a cap.
  *
- * Frames of "TAG SECONDS LENGTH\n", the bytes, and a newline, so that streams and times can be told apart later. A tag
- * is o or e.
+ * Frames of "TAG SECONDS LENGTH\n", the bytes, and a newline, so that streams and times can be separated later. A tag is o
+ * or e.
  */
 #ifndef RUN_LOG_H
 #define RUN_LOG_H

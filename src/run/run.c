@@ -2,9 +2,9 @@
 /*
  * One run: planned, starting, running, stopping, ended.
  *
- * A single poll loop moves the streams, lets the driver step, keeps the deadlines and listens for signals. Whoever
- * ends first decides: the command by itself, a limit, or a signal to us. Then the layers are looked at, the streams
- * are drained and the result is filled.
+ * A single poll loop moves the streams, lets the driver step, keeps the deadlines and listens for signals. The first end
+ * decides: the command by itself, a limit, or a signal to us. Then the layers are looked at, the streams are drained and
+ * the result is filled.
  */
 #include "run/run.h"
 
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a caller who does not read is waited for once a limit or a signal has ended the run. */
+/* How long to wait for a caller that does not read, once a limit or a signal has ended the run. */
 #define PATIENCE_MS 2000
 
 struct run {
@@ -39,14 +39,14 @@ struct run {
 	struct watch watch;
 	struct live live;
 	uint64_t sampled; /* samples kept so far */
-	unsigned warned;  /* enum watch_near: told already */
+	unsigned warned;  /* enum watch_near: reported already */
 	int signal_fd;
 	sigset_t saved_mask;
 	bool is_running; /* the command was executed */
 	bool is_given_up;
 	bool has_pty;
 	uint64_t asked_ns, started_ns;
-	uint64_t entered_ns; /* the driver was told to start */
+	uint64_t entered_ns; /* the driver was asked to start */
 	enum watch_verdict stopped_by;
 	struct ending ending;
 };
@@ -96,7 +96,7 @@ static void handle_signal(struct run *run)
 	if (read(run->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (info.ssi_signo == SIGPIPE)
-		return; /* the write that caused it has said so */
+		return; /* the failed write has reported it */
 	if (info.ssi_signo == SIGWINCH) {
 		if (run->driver->resize && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 			run->driver->resize(run->task, size.ws_row, size.ws_col);
@@ -116,7 +116,7 @@ static void handle_signal(struct run *run)
 		end(run, run->ending.signal, run->spec->limits.grace_ms);
 }
 
-/* One that came while we finished (a reader who went away is enough) must not end us before the record is kept. */
+/* One that came while we finished (a reader that went away is enough) must not end us before the record is kept. */
 static void forget_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -160,7 +160,7 @@ static bool patience(const struct run *run, struct timespec *ret_wait)
 	return wait != UINT64_MAX;
 }
 
-/* Near its end a limit is told while something can still be done about it. */
+/* A limit is reported when it is near, while something can still be done about it. */
 static void note_nearness(struct run *run)
 {
 	static const struct {
@@ -181,7 +181,7 @@ static void note_nearness(struct run *run)
 	run->warned = run->watch.near;
 }
 
-/* What the last look measured: kept, shown to whoever watches, and compared with the limits. */
+/* What the last look measured: kept, shown by `top`, and compared with the limits. */
 static void take_sample(struct run *run)
 {
 	const struct task_usage *usage = &run->watch.usage;
@@ -203,7 +203,7 @@ static void take_sample(struct run *run)
 	note_nearness(run);
 }
 
-/* Who has to start the command says nothing: halted, as likely as not, and then nobody knows for how long. */
+/* The process that has to start the command is silent: probably stopped, for an unknown time. */
 static void give_up(struct run *run)
 {
 	uint64_t limit_ns = (uint64_t)run->driver->answer_ms * 1000000;
@@ -308,7 +308,7 @@ static bool is_outcome(const struct error *error)
 	return error->code == ERROR_EXEC_NOT_FOUND || error->code == ERROR_EXEC_REFUSED;
 }
 
-/* Whether somebody who was promised the output does not get all of it. */
+/* Whether a reader of the output does not get all of it. */
 static bool is_truncated(const struct run *run)
 {
 	const struct run_result *result = run->result;

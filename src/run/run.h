@@ -8,14 +8,14 @@
 #include "observe/result.h"
 #include "spec/spec.h"
 
-/* How far a run is, for whoever attends to it. */
+/* How far a run is, for its attendant. */
 struct run_news {
 	bool is_ready;		     /* the desk's descriptor */
 	bool has_started;	     /* the command was executed */
 	uint64_t kept_out, kept_err; /* bytes of each stream in the log */
 };
 
-/* For a run that nobody waits for: its streams go to the log alone, and it can be talked to while it lasts. */
+/* For a run in the background: its streams go to the log alone, and it can be talked to while it lasts. */
 struct run_desk {
 	int input_fd; /* the command's standard input; taken */
 	int fd;	      /* readable when there is something to attend to */
@@ -32,7 +32,7 @@ struct run_options {
 	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
 	struct launch_ahead *
 		*ahead;	    /* begun for this run, which takes it (driver's begin); NULL: nothing */
-	int zygote_pool_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
+	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */
 	bool has_score;	    /* descriptor 3 of this process is the command's, too */
 	bool capture;	    /* keep the streams in the result instead of passing them on */
 	bool is_exact;	    /* with capture: stdout is not searched for secrets, and not logged */
@@ -45,7 +45,7 @@ struct run_options {
 	void *denied_cookie;
 };
 
-/* Of so many distinct denials a person hears at once. */
+/* So many distinct denials are shown at once. */
 #define RUN_DENIALS_TOLD 3
 
 /*

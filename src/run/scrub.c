@@ -50,7 +50,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Programs also print a line of it: of a key, each is as good as a part of it. What frames keys is known to everybody. */
+/* Programs also print a line of it: of a key, each is as good as a part of it. The lines that frame keys are public. */
 static void add_lines(struct scrub_words *words, const struct secret *secret)
 {
 	const char *end = secret->bytes + secret->text_len, *next;

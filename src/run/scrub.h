@@ -98,8 +98,8 @@ void scrub_add(struct scrub *scrub, const char *bytes, size_t len, struct str *o
 void scrub_end(struct scrub *scrub, struct str *out);
 
 /*
- * A short text that is on the heap, or NULL, in the place of which another may come: names are told in lower case and cut
- * off at some length, so case does not count, and at the end of the text the beginning of a secret will do.
+ * A short text that is on the heap, or NULL, in the place of which another may come: names are reported in lower case and
+ * cut off at some length, so case does not count, and at the end of the text the beginning of a secret will do.
  */
 void scrub_text(const struct scrub_words *words, char **text);
 

@@ -70,8 +70,9 @@ static ssize_t fill(struct stdio *stdio, struct stream *stream)
 }
 
 /*
- * Writes without ever waiting, whatever poll said a moment ago: both streams may share one pipe, and so may strangers.
- * The caller's own flags are not ours to change. A terminal cannot be asked that way; there poll and a small portion do.
+ * Writes without ever waiting, whatever poll reported a moment ago: both streams may share one pipe, also with other
+ * processes. The caller's own flags are not ours to change. A terminal cannot be asked that way; there poll and a small
+ * portion do.
  */
 static ssize_t write_now(const struct stream *stream, const char *bytes, size_t len)
 {
@@ -100,7 +101,7 @@ static void deliver(struct stdio *stdio, struct stream *stream)
 	if (done < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (done < 0) {
-		/* Nobody reads any more: the payload gets its SIGPIPE, as it would without us. */
+		/* No reader is left: the payload gets its SIGPIPE, as it would without us. */
 		bool is_unread = errno == EPIPE || (errno == EIO && stream->to_may_block);
 
 		stream->lost_errno = is_unread ? 0 : errno;
@@ -191,7 +192,7 @@ static void flush(struct stdio *stdio, struct stream *stream, const struct patie
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count <= 0 || polls[1].revents) {
-			/* Nobody reads: what is left is dropped. */
+			/* No reader is left: the rest is dropped. */
 			stream->start = stream->end = 0;
 			stream->to_fd = -1;
 			return;

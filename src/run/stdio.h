@@ -3,8 +3,8 @@
  * The standard streams of a run, between the caller and the payload.
  *
  * Output always passes through here: pipes, or a pty when the caller's stdout is a terminal. Nothing ever blocks the
- * supervisor: the caller's descriptors are written to only when poll says so, and never in a portion that could block.
- * Input never is the caller's own descriptor either: see feed.h.
+ * supervisor: the caller's descriptors are written to only when poll reports them ready, and never in a portion that could
+ * block. Input never is the caller's own descriptor either: see feed.h.
  */
 #ifndef RUN_STDIO_H
 #define RUN_STDIO_H
@@ -36,7 +36,7 @@ struct stream {
 	struct str clean;
 	bool is_exact;	   /* secrets stay in it, and it is not logged */
 	bool to_may_block; /* a pipe, socket or terminal: small portions only */
-	int lost_errno; /* why the caller's file took no more; 0: it did, or nobody reads it any more */
+	int lost_errno; /* why the caller's file took no more; 0: it did, or it has no reader any more */
 };
 
 struct stdio {
@@ -81,8 +81,8 @@ uint64_t stdio_next_look_ns(const struct stdio *stdio);
 void stdio_move(struct stdio *stdio, const struct pollfd *polls, size_t count, uint64_t now_ns);
 
 /*
- * After the end: takes what is still in the pipes, delivers all of it, leaves unread input to the caller. A caller who does
- * not read is waited for, until CANCEL_FD becomes readable, and only for PATIENCE_MS when that is not negative.
+ * After the end: takes what is still in the pipes, delivers all of it, leaves unread input to the caller. A caller that
+ * does not read is waited for, until CANCEL_FD becomes readable, and only for PATIENCE_MS when that is not negative.
  */
 void stdio_finish(struct stdio *stdio, int patience_ms, int cancel_fd);
 

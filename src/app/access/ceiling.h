@@ -2,8 +2,8 @@
 /*
  * What a server holds its clients to: profiles, as they were when it was started.
  *
- * Nothing that happens later widens them: a file that changed is refused, one that promotions could change is no
- * ceiling, and a sandbox that may do more than they allow is not entered, whoever made it.
+ * Nothing that happens later widens them: a file that changed is refused, one that promotions could change is no ceiling,
+ * and a sandbox that may do more than they allow is not entered.
  */
 #ifndef ENGINE_CEILING_H
 #define ENGINE_CEILING_H

@@ -21,7 +21,7 @@
 #define PROFILE "dev"
 /* A session is resumed the day after, or after a weekend. */
 #define TTL_MS (UINT64_C(7) * 24 * 3600 * 1000)
-/* Long after its sandbox a mark is of no use to anybody. */
+/* Long after its sandbox a mark is useless. */
 #define MARK_AGE_S ((time_t)30 * 24 * 3600)
 
 /* STATE/hooks/NAME: the session had a sandbox of this name. */

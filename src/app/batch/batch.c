@@ -73,7 +73,7 @@ static void answer_error(struct job *job, const struct error *err)
 	job->is_running = job->has_run = false;
 }
 
-/* One of its descriptors is readable: the line is done, or nobody will do it any more. */
+/* One of its descriptors is readable: the line is done, or its worker is gone. */
 static void hear(struct batch *batch, struct batch_hand *hand)
 {
 	struct job *job = hand->job;
@@ -92,7 +92,7 @@ static void hear(struct batch *batch, struct batch_hand *hand)
 	answer_error(job, &err);
 }
 
-/* Somebody without a job, there already if possible. There are no more jobs than hands, so there is one. */
+/* An idle worker, one that is started already if possible. There are no more jobs than workers, so there is one. */
 static struct batch_hand *find_hand(const struct batch *batch)
 {
 	unsigned found = 0;
@@ -125,7 +125,7 @@ static int start(struct batch *batch, struct job *job, const char *bytes, size_t
 	return 0;
 }
 
-/* A line becomes a run, or an answer that says why not. */
+/* A line becomes a run, or an answer with the reason why not. */
 static void take_line(struct batch *batch, const char *bytes, size_t len)
 {
 	struct job *job = job_at(batch, batch->count++);
@@ -145,7 +145,7 @@ static bool is_blank(const char *bytes, size_t len)
 	return strspn(bytes, " \t\r") >= len;
 }
 
-/* The next whole line, if there is one; also the last one, that nobody ended. */
+/* The next whole line, if there is one; also the last one, without a newline. */
 static bool next_line(struct batch *batch, const char **ret_bytes, size_t *ret_len)
 {
 	const char *start = str_cstr(&batch->input) + batch->at;
@@ -240,7 +240,7 @@ static void stop(struct batch *batch, bool at_once)
 	}
 }
 
-/* Whoever asked is gone, killed perhaps: what runs now runs for nobody. */
+/* The client is gone, killed perhaps: what runs now has no reader. */
 static void look_at_reader(struct batch *batch, short events)
 {
 	if (events & (POLLERR | POLLHUP))
@@ -261,7 +261,7 @@ static int patience(const struct batch *batch)
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-/* Its own time is over: as if it was told to end, and the first line that is not run any more is told of. */
+/* Its own time is over: as after a request to end, and the first line that is not run any more is reported. */
 static void look_at_clock(struct batch *batch)
 {
 	const char *bytes;
@@ -331,7 +331,7 @@ static int listen_for_signals(struct batch *batch, struct error *err)
 	sigaddset(&mask, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &mask, &batch->work.mask);
 	batch->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* A reader who went away is seen by the write that fails; the signal ends us when all have been cleared up behind. */
+	/* A reader that went away is noticed by the write that fails; the signal ends us when all have been cleared up behind. */
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGPIPE);
 	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
@@ -364,7 +364,7 @@ static int prepare(struct batch *batch, struct error *err)
 	return status;
 }
 
-/* Whoever still runs is told to end and waited for: nothing is left behind. */
+/* What still runs is asked to end and waited for: nothing is left behind. */
 static void clean_up(struct batch *batch)
 {
 	stop(batch, true);

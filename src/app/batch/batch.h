@@ -24,7 +24,7 @@ struct engine_batch {
 	const struct request *base; /* the flags of the command line */
 	int64_t time_ms;	    /* for all of it; 0: as long as it takes */
 	bool list_changes;
-	int out_fd; /* where answers go: when nobody reads there any more, the batch ends; -1: not known */
+	int out_fd; /* where answers go: when there is no reader any more, the batch ends; -1: not known */
 	/* Takes one answer, a JSON object and a newline. -1 ends the batch. */
 	int (*answer)(const struct str *line, void *cookie, struct error *err);
 	void *cookie;

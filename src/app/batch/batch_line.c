@@ -52,8 +52,8 @@ static int read_command(const struct value_reader *reader, const struct value *i
 }
 
 /*
- * Lines are often written by whatever is to be confined. Variables are the command's own, and limits that nobody set
- * may be set; all else can only be narrowed, so that no line opens what the command line left shut.
+ * Lines are often written by whatever is to be confined. Variables are the command's own, and limits that were not set may
+ * be set; all else can only be narrowed, so that no line opens what the command line left shut.
  */
 static bool may_set(const struct settings *base, const struct setting_row *row)
 {

@@ -36,7 +36,7 @@ struct line_note {
 	uint64_t number;
 };
 
-/* From the worker, who takes another. */
+/* From the worker, which takes another. */
 struct answer_note {
 	bool has_run;
 };
@@ -196,7 +196,7 @@ static _Noreturn void worker_main(struct labour *labour)
 	if (null_fd < 0 || dup2(null_fd, STDOUT_FILENO) < 0 || dup2(null_fd, STDERR_FILENO) < 0)
 		_exit(EXIT_LOST);
 	fd_close(&null_fd);
-	/* The end of the batch is the end of its stream: its end of that must be nobody's but its own. */
+	/* The end of the batch is the end of its stream: no other process may hold its end of that. */
 	close_others(labour);
 	do {
 		got = recv(labour->fd, &note, sizeof(note), 0);

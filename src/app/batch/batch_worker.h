@@ -54,10 +54,10 @@ int batch_worker_give(const struct batch_worker *worker, uint64_t number, const 
  */
 int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run);
 
-/* Waits for the end of one that was told to. */
+/* Waits for one that was asked to end. */
 void batch_worker_end(struct batch_worker *worker);
 
-/* Ends one that has no line, and so nothing that anybody would miss; it may be unable to hear of it. */
+/* Kills one without a line, whose work nothing depends on; it may be stopped and unable to react. */
 void batch_worker_dismiss(struct batch_worker *worker);
 
 /* What stands for an answer where a line could not be run. */

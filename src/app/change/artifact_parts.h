@@ -28,7 +28,7 @@ struct artifact_room {
 /* Counts what OWNER (NULL: a person) has. The caller holds the directory's lock until its records are written. */
 int artifact_room_read(int dir_fd, const char *owner, uint64_t bytes_max,
 		       struct artifact_room *ret_room, struct error *err);
-/* Room for BYTES more; ERROR_DENIED says what to remove. */
+/* Room for BYTES more; ERROR_DENIED names what to remove. */
 int artifact_room_take(struct artifact_room *room, uint64_t bytes, struct error *err);
 
 /* The raw path of a record or an entry (workspace_add_path), owned; NULL when it has none. */

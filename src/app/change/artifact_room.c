@@ -57,7 +57,7 @@ int artifact_room_take(struct artifact_room *room, uint64_t bytes, struct error 
 		room->bytes += bytes;
 		return 0;
 	}
-	/* To the next MiB: an exact number of bytes says less. */
+	/* To the next MiB: an exact number of bytes is harder to read. */
 	units_format_size((int64_t)(((room->bytes >> 20) + (room->bytes % (1u << 20) > 0)) << 20),
 			  used);
 	units_format_size((int64_t)room->bytes_max, most);

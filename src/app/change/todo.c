@@ -53,7 +53,7 @@ static struct value *describe(const char *sandbox, const struct todo *list)
 	return answer;
 }
 
-/* Two who change it at once do so one after the other; the directory itself is locked for nothing else. */
+/* Concurrent changes are serialised; the directory itself is locked for nothing else. */
 static int lock_list(int dir_fd, int *ret_fd, struct error *err)
 {
 	owned(fd_close) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,7 +79,7 @@ int engine_todo(const struct engine_todo *todo, struct value **ret_answer, struc
 	if (opened_open(&opened, todo->sandbox, SANDBOX_UNLOCKED, err) < 0 ||
 	    lock_list(opened.sandbox.dir_fd, &lock_fd, err) < 0)
 		return -1;
-	/* A damaged list is in nobody's way who wants a new one. */
+	/* A damaged list does not prevent a new one. */
 	if (!todo->clear && todo_read(opened.sandbox.dir_fd, &list, err) < 0)
 		return error_context(err, "the steps of %s (--clear begins anew)", todo->sandbox);
 	if (change(todo, &list, err) < 0)

@@ -152,7 +152,7 @@ struct value *workspace_paths(const struct strv *paths)
 	return list;
 }
 
-/* Counts into *ret_delta; what cannot be counted in time is a floor, and said to be one. -1: cannot be looked at. */
+/* Counts into *ret_delta; what cannot be counted in time is a lower bound, and marked as one. -1: cannot be looked at. */
 static int count_changes(const struct sandbox *sandbox, uint64_t until_ns, struct delta *ret_delta)
 {
 	struct view_stack stack;
@@ -189,7 +189,7 @@ static void add_changes(struct value *row, const struct sandbox *sandbox, uint64
 	delta_done(&delta);
 }
 
-/* "running" with somebody alive inside, else "idle"; a top cut short by a crash of the machine is "torn". */
+/* "running" with processes inside, else "idle"; a top cut short by a crash of the machine is "torn". */
 static void add_state(struct value *row, const struct sandbox *sandbox,
 		      const struct sandbox_processes *processes)
 {

@@ -17,7 +17,7 @@ int engine_list(struct value **ret_list, struct error *err);
 /* The same with {workspace, root, settings, processes, base_taken, snapshot, cpu_ms, memory_bytes}. */
 int engine_inspect(const char *name, struct value **ret_answer, struct error *err);
 
-/* Ends everybody inside and removes it: gone for everybody at once, its files later. */
+/* Ends all processes inside and removes it: its name at once, its files later. */
 int engine_remove(const char *name, struct error *err);
 
 struct engine_snap {
@@ -33,11 +33,11 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 
 /*
  * One at a time may write files of a sandbox from outside. The file that is locked keeps what the holder writes into it:
- * whoever comes after one that was killed finds it. Closing it lets go.
+ * the next holder after a killed one finds it. Closing it releases the lock.
  */
 int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err);
 
-/* Forgets a snapshot that nobody asked for by name, while whoever runs is halted. */
+/* Forgets an automatic snapshot, while processes inside are stopped. */
 int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err);
 
 /* One object per snapshot, oldest first: {name, parent, message, made, auto, current, torn}. */

@@ -93,7 +93,7 @@ struct work {
 	struct diff_outcome outcome;
 };
 
-/* Compared with the host as it is: what that changed meanwhile is told apart. */
+/* Compared with the host as it is: what changed there meanwhile is marked. */
 static bool wants_staleness(const struct engine_diff *diff)
 {
 	return !diff->range && (diff->form == PATCH_JSON || diff->form == PATCH_UNIFIED);
@@ -136,7 +136,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	return status;
 }
 
-/* From an ancestor, or from the host, to the new end: one stack tells all of it. */
+/* From an ancestor, or from the host, to the new end: one stack holds all of it. */
 static int diff_straight(const struct side *new, size_t old_from, struct work *work,
 			 struct error *err)
 {

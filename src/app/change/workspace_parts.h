@@ -19,7 +19,7 @@ void opened_close(struct opened *opened);
 /* Opens the caller's store and sandbox NAME in it; a malformed name is ERROR_USAGE before any path is made of it. */
 int opened_open(struct opened *opened, const char *name, enum sandbox_lock lock, struct error *err);
 
-/* Opens it with nobody writing, locked exclusively (QUIET_FREEZE: shared; *ret_frozen says that engine_thaw is due). */
+/* Opens it without writers, locked exclusively (QUIET_FREEZE: shared; *ret_frozen: engine_thaw is due). */
 int opened_open_quiet(struct opened *opened, const char *name, enum quiet_how how, bool *ret_frozen,
 		      struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promotion as the verbs need it: nobody writes meanwhile, what came of it as data, taken back, listed. */
+/* Promotion as the verbs need it: without concurrent writers, its outcome as data, taken back, listed. */
 #include "app/git/git_ignored.h"
 #include "app/git/git_named.h"
 #include "app/run/git_sandbox.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Save, list, rewind, branch, refresh: the snapshots of a sandbox, with nobody writing to it meanwhile. */
+/* Save, list, rewind, branch, refresh: the snapshots of a sandbox, without concurrent writers. */
 #include "app/sandbox/owner.h"
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
@@ -26,7 +26,7 @@ static struct value *describe(const struct snapshot *snapshot)
 	return row;
 }
 
-/* Where nobody has to end, the refusal says so. */
+/* Where no process has to end, the refusal is precise about it. */
 static int mention_freeze(enum quiet_how how, struct error *err)
 {
 	size_t len = strlen(err->text);
@@ -37,7 +37,7 @@ static int mention_freeze(enum quiet_how how, struct error *err)
 	return -1;
 }
 
-/* Whoever was frozen runs again, whatever came of the work; of two failures the first is told. */
+/* Frozen processes run again, whatever came of the work; of two failures the first is reported. */
 static int thaw(struct opened *opened, bool frozen, int status, struct error *err)
 {
 	struct error later;
@@ -140,7 +140,7 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 	bool frozen = false;
 	int status;
 
-	/* A snapshot does not change any more: whoever runs on the present may go on. */
+	/* A snapshot does not change any more: commands on the present may go on. */
 	if (!snapshot && engine_quiet(&opened->sandbox, fork->how, &frozen, err) < 0)
 		return mention_freeze(fork->how, err);
 	if (frozen)
@@ -151,8 +151,8 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 }
 
 /*
- * Rules to deny become settings of the new one and are there when it appears; rules to allow follow. Whoever is killed
- * between both leaves one that may do less.
+ * Rules to deny become settings of the new one and are there when it appears; rules to allow follow. A kill between both
+ * leaves one that may do less.
  */
 static int fork_with_rules(struct opened *opened, const char *snapshot,
 			   const struct engine_fork *fork, struct error *err)

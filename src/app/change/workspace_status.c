@@ -6,7 +6,7 @@
 #include "base/own.h"
 #include "workspace/base/origin.h"
 
-/* The walk for drift is bounded: what it has not seen by then is said to be missing. */
+/* The walk for drift is bounded: what it has not seen by then is reported as missing. */
 #define WALK_NS 5000000000u
 
 static const char *kind_name(enum stale_kind kind)

@@ -35,7 +35,7 @@ int own_list_replace(int dir_fd, const char *name, const struct str *text)
 	owned(fd_close) int fd = -1;
 
 	(void)snprintf(new_name, sizeof(new_name), "%s.new", name);
-	/* What a dead process left; the lock says that nobody is writing it now. */
+	/* What a dead process left; the lock proves that it is not being written now. */
 	if (unlinkat(dir_fd, new_name, 0) < 0 && errno != ENOENT)
 		return -1;
 	fd = openat(dir_fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

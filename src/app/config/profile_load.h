@@ -39,8 +39,8 @@ int engine_keep_profile(const struct request *request, char **ret_kept, struct e
 char *engine_config_dir(const char *const *env);
 
 /*
- * The profile WORD names and everything it extends, merged; what it says about the language of COMMAND (may be NULL)
- * comes on top. *ret_path (owned by the caller) is the file it came from, NULL when it is built in.
+ * The profile WORD names and everything it extends, merged; its section for the language of COMMAND (may be NULL) comes on
+ * top. *ret_path (owned by the caller) is the file it came from, NULL when it is built in.
  */
 int engine_resolve_profile(const char *word, const char *config_dir, const struct strv *command,
 			   struct settings *ret_settings, char **ret_path, struct error *err);

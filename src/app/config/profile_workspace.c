@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profile found at a workspace's top: written by whoever wrote the workspace.
+ * The profile found at a workspace's top, written by the workspace's author.
  *
  * It may be hostile. It is opened without following a link and without waiting, read within limits,
  * and unless the user trusts exactly these bytes at exactly this place it can only make things tighter.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profile found at a workspace's top: written by whoever wrote the workspace. */
+/* The profile found at a workspace's top, written by the workspace's author. */
 #ifndef ENGINE_PROFILE_WORKSPACE_H
 #define ENGINE_PROFILE_WORKSPACE_H
 

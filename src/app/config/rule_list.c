@@ -166,7 +166,7 @@ int rule_list_apply(const struct request *request, const char *config_dir, const
 		    struct settings *profile, struct error *err)
 {
 	owned(strv_done) struct strv unused = STRV_INIT;
-	/* A settings file says all that may be reached; what was allowed here before must not widen it unseen. */
+	/* A settings file lists all that may be reached; what was allowed here before must not widen it unseen. */
 	struct strv *allow =
 		request->settings_file || request->only_flags ? &unused : &profile->allow;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sandbox's secrets, to be kept out of what is said about it. */
+/* A sandbox's secrets, to be kept out of reports about it. */
 #include "app/config/secret_words.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sandbox's secrets, to be kept out of what is said about it: who runs in it, what was refused to it. */
+/* A sandbox's secrets, to be kept out of reports about it: its commands, its denials. */
 #ifndef ENGINE_SECRET_WORDS_H
 #define ENGINE_SECRET_WORDS_H
 

@@ -69,7 +69,7 @@ int settings_file_apply(const struct request *request, const char *workspace,
 	struct srt_place place;
 
 	settings_init(&found);
-	/* The file says what may be reached: what a profile adds to it would be more than that. */
+	/* The file lists what may be reached: a profile must not add to it. */
 	if (request->only_flags)
 		strv_done(&settings->allow);
 	if (!request->settings_file)

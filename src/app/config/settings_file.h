@@ -15,7 +15,7 @@ int settings_file_apply(const struct request *request, const char *workspace,
 
 /*
  * The file that REQUEST names as flags of *RET_KEPT (request_init was called) and words about writing, for a sandbox that
- * is kept: what the file says later, whoever changed it, is nothing to it.
+ * is kept: later changes of the file do not matter to it.
  */
 int settings_file_keep(const struct request *request, const char *workspace,
 		       struct request *ret_kept, struct strv *words, struct error *err);

@@ -2,8 +2,8 @@
 /*
  * Which files of workspaces the user trusts: lines of sha256 and path in the user's own configuration.
  *
- * The list is replaced as a whole by rename, under a lock on its directory: whoever reads it sees the
- * old one or the new one, and two changes at once are both kept.
+ * The list is replaced as a whole by rename, under a lock on its directory: a reader sees the old one or the new one, and
+ * two changes at once are both kept.
  */
 #include "app/config/trust.h"
 

@@ -48,7 +48,7 @@ static const char *variable(const struct bench *bench, const char *name)
 	return NULL;
 }
 
-/* A file as tokens are: in HOME, mode 0600, under a name nobody listed. */
+/* A file as tokens are: in HOME, mode 0600, under a name that no list has. */
 static void put_secret(struct bench *bench)
 {
 	const char *home = variable(bench, "HOME");

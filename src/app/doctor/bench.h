@@ -2,9 +2,8 @@
 /*
  * `bench`: the playbook an evaluator would run, on this machine.
  *
- * Everything is measured from outside, by starting the installed program as anybody would, so that
- * no figure depends on knowing its inside. Each attack is first seen to work outside: one that fails
- * there proves nothing.
+ * Everything is measured from outside, by starting the installed program as any user would, so that no figure depends on
+ * knowing its inside. Each attack is first seen to work outside: one that fails there proves nothing.
  */
 #ifndef ENGINE_BENCH_H
 #define ENGINE_BENCH_H
@@ -19,7 +18,7 @@ struct bench_options {
 	unsigned starts;     /* of each kind */
 	unsigned builds;     /* of each language, inside and outside */
 	const char *const *environ;
-	void (*progress)(const char *what); /* told what is under way; may be NULL */
+	void (*progress)(const char *what); /* called with what is under way; may be NULL */
 };
 
 /*

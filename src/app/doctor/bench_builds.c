@@ -186,7 +186,7 @@ int bench_builds(struct bench *bench, struct error *err)
 
 			keep_reason(bench, language->name, "skipped", absent);
 		} else if (measure(bench, language, outside, inside, &reason) < 0) {
-			/* A build that fails outside too says nothing about us. */
+			/* A build that fails outside too proves nothing. */
 			keep_reason(bench, language->name,
 				    strstr(reason.text, " inside:") ? "broken" : "skipped",
 				    reason.text);

@@ -25,7 +25,7 @@ static double now_ms(void)
 	return (double)clock_now_ns() / 1e6;
 }
 
-/* Memory files instead of pipes: nobody has to read along, so the clock sees the command alone. */
+/* Memory files instead of pipes: no reader is needed, so the clock sees the command alone. */
 static int make_stream(const char *name, int *ret_fd, struct error *err)
 {
 	*ret_fd = memfd_create(name, MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits for `bench`: commands that want more than they may; were they held, and was it told. */
+/* Limits for `bench`: commands that want more than they may; were they held, and was it reported. */
 #include "base/json_read.h"
 #include "base/own.h"
 #include "app/doctor/bench_parts.h"
@@ -11,7 +11,7 @@ struct limit {
 	const char *flag; /* with its value */
 	const char *value;
 	const char *words;
-	/* Bounded by itself: were the limit not there, it would still end and hurt nobody. */
+	/* Bounded by itself: were the limit not there, it would still end without harm. */
 	const char *script;
 	double most_ms; /* a limit that holds ends the command before this */
 };
@@ -45,7 +45,7 @@ static bool list_has(const struct value *list, const char *word)
 	return false;
 }
 
-/* Held means: stopped or refused in time, and told. */
+/* Held means: stopped or refused in time, and reported. */
 static bool held(const struct limit *limit, const struct value *result, double ms)
 {
 	const char *status = value_get_text(result, "status");

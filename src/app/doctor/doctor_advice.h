@@ -15,7 +15,7 @@ struct doctor_machine {
 	const char *program; /* path of this program, for rules that name it */
 };
 
-/* Appends why LAYER fails with ERRNUM on this machine, when that can be told, and what to do about it. */
+/* Appends why LAYER fails with ERRNUM on this machine, when that is known, and what to do about it. */
 void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum,
 		   struct str *why, struct str *remedy);
 

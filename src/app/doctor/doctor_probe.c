@@ -177,7 +177,7 @@ static int make_upper(struct overlay_layers *layers, int *ret_tmpfs, struct erro
 	return 0;
 }
 
-/* Enters the mapped namespace, says so and waits to be killed. */
+/* Enters the mapped namespace, reports it and waits to be killed. */
 static _Noreturn void hold_namespace(const struct host *host, pid_t parent, int ready_fd)
 {
 	struct error ignored;
@@ -258,7 +258,7 @@ static int try_overlay(const struct probe *probe, struct error *err)
 	const struct host *host = probe->host;
 	struct probe_result *result = probe->result;
 
-	/* The way plan chooses for this caller; the other one would tell nothing. */
+	/* The way plan chooses for this caller; the other one would prove nothing. */
 	if (!host->privileged || !host->root_idmappable) {
 		(void)snprintf(result->detail, sizeof(result->detail),
 			       "one overlay per top-level directory");
@@ -382,7 +382,7 @@ __attribute__((noreturn)) static void run_probe(struct probe *probe, int result_
 	struct error *err = &probe->result->error;
 
 	(void)alarm(PROBE_SECONDS);
-	/* A step that fails without words has errno to tell. */
+	/* A step that fails without a message has errno. */
 	err->code = ERROR_NONE;
 	probe->result->works = try_layer(probe, err) == 0;
 	if (!probe->result->works && err->code == ERROR_NONE)

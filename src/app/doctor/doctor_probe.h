@@ -10,7 +10,7 @@
 /* What came of trying one layer; plain bytes, so that a child can send it in one write. */
 struct probe_result {
 	bool works;
-	bool is_weaker;	    /* works in part: `error.text` says what is missing */
+	bool is_weaker;	    /* works in part: `error.text` names what is missing */
 	struct error error; /* why it does not work */
 	char detail[160];   /* what was found, when it works */
 };

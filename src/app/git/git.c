@@ -26,7 +26,7 @@
 #define ZEROS_MORE "000000000000000000000000" /* of a repository with sha256 */
 #define PATH_USUAL "/usr/local/bin:/usr/bin:/bin"
 
-/* Whatever a configuration says, these say otherwise. */
+/* These override every configuration. */
 static const char *const overrides[] = {
 	"-c", "core.hooksPath=/dev/null",
 	"-c", "core.fsmonitor=false",
@@ -164,7 +164,7 @@ static int open_input(const struct git_call *call, struct error *err)
 	return fd;
 }
 
-/* What git prints and says are files: neither side ever waits for the other. */
+/* Git's output and errors go to files: neither side ever waits for the other. */
 static int spawn(const struct git *git, const struct git_call *call, const int streams[3],
 		 int *ret_status, struct error *err)
 {

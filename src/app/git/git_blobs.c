@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one call; what git says is taken up to somewhat more. All of it is in memory. */
+/* Of one call; git's output is taken up to somewhat more. All of it is in memory. */
 #define CALL_BLOBS 64
 #define CALL_BYTES ((uint64_t)60 << 20)
 #define NOT_TAKEN UINT64_MAX
@@ -62,7 +62,7 @@ static void take_answers(const struct asking *asking, size_t from, size_t count,
 	}
 }
 
-/* What `git cat-file HOW` says of COUNT of the names. */
+/* The output of `git cat-file HOW` for COUNT of the names. */
 static int ask(const struct asking *asking, const char *how, size_t from, size_t count,
 	       struct str *ret_out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Git directories of the host looked at before git is started in them: a promotion that a person agreed to, or anybody
- * else, may have left a fifo that git waits for, or a link by which git writes into something else.
+ * Git directories of the host looked at before git is started in them: a promotion that a person agreed to, or another
+ * user, may have left a fifo that git waits for, or a link by which git writes into something else.
  */
 #ifndef ENGINE_GIT_PLAIN_H
 #define ENGINE_GIT_PLAIN_H

@@ -174,7 +174,7 @@ struct entry_filter {
 	uint64_t bits[FILTER_WORDS];
 };
 
-/* By its first component, whatever its case: some directories do not tell cases apart. */
+/* By its first component, whatever its case: some directories ignore case. */
 static unsigned filter_bit(const char *name)
 {
 	uint32_t hash = 2166136261u;

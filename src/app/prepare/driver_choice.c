@@ -99,8 +99,8 @@ static bool is_elsewhere(const struct choice *choice, const char *text)
 }
 
 /*
- * There is no machine around a module: /etc/hosts is not there, and what is written to /tmp lies in the workspace. Told
- * from the letters, since too much caution only costs speed.
+ * There is no machine around a module: /etc/hosts is not there, and what is written to /tmp lies in the workspace. Decided
+ * by the text, since too much caution only costs speed.
  */
 static bool stays_inside(struct choice *choice, const char *code)
 {

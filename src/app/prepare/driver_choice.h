@@ -7,7 +7,7 @@
 #include "app/prepare/plan_context.h"
 #include "plan/request.h"
 
-/* "wasm" or "linux"; says which and why in NOTES. Reads the code that is about to run, and runs nothing. */
+/* "wasm" or "linux"; explains the choice in NOTES. Reads the code that is about to run, and runs nothing. */
 const char *driver_choose(const struct request *request, const struct settings *profile,
 			  const struct plan_context *around, struct strv *notes);
 

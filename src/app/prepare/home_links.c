@@ -74,7 +74,7 @@ static void remember(const struct look *look, DIR *dir, const char *name)
 	memcpy(place->name, name, strlen(name));
 }
 
-/* Behind a link things may change that nobody here sees. */
+/* Behind a link changes go unnoticed here. */
 static void forget(const struct look *look)
 {
 	if (look->memory)
@@ -83,7 +83,7 @@ static void forget(const struct look *look)
 
 static void read_links(const struct look *look, const char *prefix);
 
-/* NAME has room for a slash behind it. Some filesystems do not tell kinds; what is no link leads to itself. */
+/* NAME has room for a slash behind it. Some filesystems do not report kinds; what is no link leads to itself. */
 static void look_at(const struct look *look, char *name, size_t len, unsigned char kind)
 {
 	bool may_be_link = kind == DT_LNK || kind == DT_UNKNOWN;

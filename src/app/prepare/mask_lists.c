@@ -68,7 +68,7 @@ static bool is_small(const struct spec *spec, const char *dir_path)
 	return dir != NULL;
 }
 
-/* A rule that keeps DIR says less than one that shows its list, and has the same path. */
+/* A rule that keeps DIR is weaker than one that shows its list, and has the same path. */
 static void add_list(struct spec *spec, const char *dir)
 {
 	for (size_t i = 0; i < spec->mask_count; i++) {

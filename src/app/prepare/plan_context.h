@@ -28,7 +28,7 @@ struct plan_context_memory {
 int plan_context_read(const struct request *request, struct plan_context *ret_around,
 		      struct error *err);
 
-/* The same in its two halves: who calls and where it works; then everything else, with what MEMORY has of it unless NULL. */
+/* The same in its two halves: the caller and its place; then everything else, with what MEMORY has of it unless NULL. */
 int plan_context_find(const struct request *request, struct plan_context *ret_around,
 		      struct error *err);
 int plan_context_look(struct plan_context_memory *memory, struct plan_context *around,

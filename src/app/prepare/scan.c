@@ -62,7 +62,7 @@ static int scan_fd(struct walk *walk, int fd, const char *name, struct error *er
 	return 0;
 }
 
-/* A file found in a directory: what is of no known language is nobody's question, unless it can be executed. */
+/* A file found in a directory: what is of no known language is skipped, unless it can be executed. */
 static int scan_found(struct walk *walk, int dir_fd, const char *name, const char *path,
 		      struct error *err)
 {

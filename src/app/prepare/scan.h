@@ -12,7 +12,7 @@
 struct engine_scan {
 	const struct strv *paths;   /* files, directories, "-" for the standard input */
 	const char *content;	    /* a text instead of a path; NULL: none */
-	const char *language;	    /* NULL: told from name and text */
+	const char *language;	    /* NULL: decided by name and text */
 	const char *policy;	    /* a file; NULL: the user's scan.yaml, else the built-in one */
 	const char *fail_on;	    /* a severity; NULL: the policy's, else medium */
 	const char *const *environ; /* of the caller: where the user's configuration is */

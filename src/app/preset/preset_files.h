@@ -9,7 +9,7 @@
 /* Of one file; a configuration is far smaller. */
 #define PRESET_FILE_BYTES (1u << 20)
 
-/* Whom the search is for. Everything is borrowed. */
+/* The user of the search. Everything is borrowed. */
 struct preset_place {
 	const struct host *host;
 	const char *workspace; /* resolved; NULL: there is none */

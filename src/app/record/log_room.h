@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kept output is bounded without anybody's doing: by every run that adds much to it, and by some of the others. */
+/* Kept output is bounded automatically: by every run that adds much to it, and by some of the others. */
 #ifndef ENGINE_LOG_ROOM_H
 #define ENGINE_LOG_ROOM_H
 

@@ -63,7 +63,7 @@ static void write_start(const struct spec *spec, const char *owner, const struct
 	json_text(&json, spec->driver);
 	json_key(&json, "started");
 	json_text(&json, started);
-	/* Whoever folds the spool tells a killed supervisor by it: START without END and no such process. */
+	/* Folding the spool recognises a killed supervisor by it: START without END and no such process. */
 	json_key(&json, "supervisor");
 	json_int(&json, getpid());
 	json_close(&json, '}');

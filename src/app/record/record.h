@@ -8,7 +8,7 @@
 #include "observe/result.h"
 #include "spec/spec.h"
 
-/* START, before the command, with whose it is (NULL: a person's); the caller owns *ret_fd and passes it to record_end. */
+/* START, before the command, with its owner (NULL: a person); the caller owns *ret_fd and passes it to record_end. */
 int record_start(const struct spec *spec, const char *owner, int *ret_fd, struct error *err);
 
 /* END, after it. */

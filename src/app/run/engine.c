@@ -21,8 +21,8 @@ int engine_plan(const struct request *request, struct spec *ret_spec, struct err
 }
 
 /*
- * Whether the plan will be one of the common kind, as far as the request tells: a start that was begun for another is thrown
- * away, and has cost time.
+ * Whether the plan will be one of the common kind, as far as the request shows: a start that was begun for another is
+ * thrown away, and has cost time.
  */
 static bool is_common(const struct request *request, const struct engine_run_options *options,
 		      const struct plan_context *around)

@@ -18,19 +18,19 @@ struct engine_run_options {
 	bool is_exact;
 	bool has_score; /* descriptor 3 of this process is the command's, too: checks of a race */
 	bool list_changes;  /* fill the result's `changed` (--name-status) */
-	int zygote_pool_fd; /* of somebody who keeps zygotes for runs (driver/driver.h); 0: nobody */
+	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */
 	bool compiles;	    /* this run is there to compile a language of the wasm driver */
 	struct plan_context_memory
 		*memory; /* facts that this process has read before; NULL: none */
 	/* Called for the first few denials when they happen; NULL: all wait for the result. */
 	void (*denied)(const struct denial *denial, void *cookie);
 	void *denied_cookie;
-	bool *ret_is_unused; /* this process is as fit for another run as before; NULL: nobody asks */
+	bool *ret_is_unused; /* this process is as fit for another run as before; may be NULL */
 };
 
 /*
- * Runs and waits. Returns 0 when the command ran, whatever came of it; -1 when it was refused or aisbx failed:
- * then the result is filled as far as known (status denied or internal) and ERR says why.
+ * Runs and waits. Returns 0 when the command ran, whatever came of it; -1 when it was refused or aisbx failed: then the
+ * result is filled as far as known (status denied or internal) and ERR has the reason.
  */
 int engine_run(const struct request *request, const struct engine_run_options *options,
 	       struct run_result *ret_result, struct error *err);

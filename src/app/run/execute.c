@@ -116,7 +116,7 @@ static int choose_driver(struct request *request, const struct settings *profile
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	*ret_driver = xstrdup(driver_choose(request, profile, around, notes));
 	request->flags.driver = *ret_driver;
-	/* What counts instructions is of no use to a native command, and was said for the other case. */
+	/* What counts instructions is of no use to a native command, and was meant for the other case. */
 	if (strcmp(*ret_driver, "wasm") != 0)
 		request->flags.fuel = SETTING_UNSET;
 	return 0;
@@ -265,8 +265,8 @@ static void scan_run(struct change_scan *scan, const struct task *task)
 }
 
 /*
- * Whether nothing was written to a unit since it was mounted first, which is when it was noted: whatever is changed in
- * it the first time makes an entry in its top directory, and nobody can set back the time of that.
+ * Whether nothing was written to a unit since it was mounted first, which is when it was noted: whatever is changed in it
+ * the first time makes an entry in its top directory, and its time cannot be set back.
  */
 static bool is_untouched(int upper_fd, const char *name, uint64_t noted_ns)
 {

@@ -23,7 +23,7 @@ struct execute {
 	const struct engine_run_options *options;
 	struct execute_apart *apart; /* NULL: the caller waits */
 	struct launch_ahead **ahead; /* begun for it, which takes it; NULL: nothing */
-	const char *owner;	     /* whose run this is, as in a request */
+	const char *owner;	     /* its owner, as in a request */
 	uint64_t asked_ns;
 	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
@@ -35,7 +35,7 @@ struct execute {
 	bool *ret_is_shared; /* whether other processes were alive in the sandbox when it began; may be NULL */
 };
 
-/* Vets what the spec would run, where it says so, and runs it with its records. As engine_run. */
+/* Vets what the spec would run, where it asks for that, and runs it with its records. As engine_run. */
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zygotes for the runs of a server, as those see it who may not look at drivers. */
+/* Zygotes for the runs of a server, for code that may not include drivers. */
 #ifndef ENGINE_ZYGOTE_POOL_H
 #define ENGINE_ZYGOTE_POOL_H
 

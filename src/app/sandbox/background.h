@@ -2,9 +2,9 @@
 /*
  * Commands in the background: started in a named sandbox, looked at, written to, signalled.
  *
- * Each has a supervisor of its own, detached from whoever started it: a client of the sandbox's keeper like any exec,
- * with the same records in the history, whose streams go to the kept log. It ends with its command; with it ends
- * its command, by the keeper's hand. Its id is the run's.
+ * Each has a supervisor of its own, detached from its starter: a client of the sandbox's keeper like any exec, with the
+ * same records in the history, whose streams go to the kept log. It ends with its command; with it ends its command, by
+ * the keeper's hand. Its id is the run's.
  */
 #ifndef ENGINE_BACKGROUND_H
 #define ENGINE_BACKGROUND_H
@@ -13,7 +13,7 @@
 #include "supervise/background/place.h"
 #include "app/run/engine.h"
 
-/* How long one may run unless its sandbox or the request says less. */
+/* How long one may run unless its sandbox or the request has less. */
 #define BACKGROUND_TIME_MS (24ll * 3600 * 1000)
 #define BACKGROUND_WAIT_MS_MAX 60000
 #define BACKGROUND_INPUT_MAX ((size_t)1 << 20)
@@ -60,7 +60,7 @@ int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_p
 /* Those that run, of one sandbox (NULL: of all): list of {exec_id, sandbox, started, command}. The caller owns it. */
 struct value *engine_execs(const char *sandbox);
 
-/* What the history says of one whose supervisor was killed. In the hot program: ERROR_LIBRARIES. */
+/* The history's record of one whose supervisor was killed. In the hot program: ERROR_LIBRARIES. */
 int engine_exec_lost(const char *state_dir, const char *exec_id, struct exec_result *ret_result,
 		     struct error *err);
 

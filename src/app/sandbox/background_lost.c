@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command whose supervisor was killed: the history has its last word, or knows that there was none. */
+/* A command whose supervisor was killed: the history has its last record, or none. */
 #include "app/sandbox/background.h"
 
 #include "base/own.h"
@@ -31,7 +31,7 @@ int engine_exec_lost(const char *state_dir, const char *exec_id, struct exec_res
 	if (history_open(state_dir, &history, err) < 0 ||
 	    history_show(history, exec_id, &result, err) < 0)
 		return -1;
-	/* Without an exit code there was no end: whatever is said about it now, it is over. */
+	/* Without an exit code there was no end: it is over all the same. */
 	if (!value_get_int(result, "exit_code", &exit_code))
 		fill(result);
 	str_addf(&ret_result->words, "%s, exit code %lld", value_get_text(result, "status"),

@@ -86,7 +86,7 @@ static int await_room(const struct asking *asking, int input_fd, struct error *e
 			    asking->polled->input_taken, asking->poll->input_len);
 }
 
-/* What is written into a pipe that nobody reads any more must not end us. */
+/* Writing into a pipe without a reader must not end us. */
 static ssize_t write_quietly(int fd, const char *bytes, size_t len)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
@@ -230,7 +230,7 @@ static int read_card(struct asking *asking, const char *state_dir, struct error 
 		return error_advise(err, ERROR_NOT_FOUND,
 				    "aisbx exec -d says the id; aisbx inspect NAME lists them",
 				    "no command '%s' in the background", str_shown(id, shown));
-	/* Without the directory there was never any; the card that is missing says it better. */
+	/* Without the directory there was never any; the missing card gives the better error. */
 	if (execs_open(state_dir, false, &asking->dir_fd, err) < 0 && err->code != ERROR_NOT_FOUND)
 		return -1;
 	if (exec_card_read(asking->dir_fd, id, &card, err) < 0)

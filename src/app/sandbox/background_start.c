@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the supervisor tells its parent, once; below PIPE_BUF. */
+/* The supervisor's message to its parent, once; below PIPE_BUF. */
 struct report {
 	char exec_id[27];
 	uint64_t started_ms;
@@ -28,7 +28,7 @@ struct report {
 struct supervisor {
 	const char *name;
 	const struct request *request;
-	int report_fd; /* -1 once told */
+	int report_fd; /* -1 once sent */
 	int dir_fd, lock_fd;
 	char exec_id[27];
 	uint64_t started_ms;
@@ -36,7 +36,7 @@ struct supervisor {
 	struct execute_apart apart;
 };
 
-/* Whether somebody heard it. */
+/* Whether it was received. */
 static bool tell(struct supervisor *supervisor, const struct error *err)
 {
 	struct report report = { .started_ms = supervisor->started_ms };
@@ -55,7 +55,7 @@ static int attend(const struct run_news *news, void *cookie)
 	struct supervisor *supervisor = cookie;
 	int sig = desk_attend(&supervisor->desk, news->is_ready, news->kept_out, news->kept_err);
 
-	/* Who died before it was told the id cannot have passed it on: nobody would ever ask. */
+	/* A parent that died before it got the id cannot have passed it on: the command would never be polled. */
 	if (news->has_started && supervisor->report_fd >= 0 && !tell(supervisor, NULL))
 		return SIGKILL;
 	return sig;
@@ -82,7 +82,7 @@ static int announce(const struct spec *spec, void *cookie, struct error *err)
 
 	supervisor->started_ms = card.started_ms = clock_epoch_ms();
 	(void)memcpy(supervisor->exec_id, spec->run_id, strlen(spec->run_id) + 1);
-	/* Nobody's directory is kept busy by us. */
+	/* Keep no directory busy. */
 	if (chdir("/") < 0)
 		return error_errno(err, ERROR_HOST, "/");
 	if (execs_open(spec->state_dir, true, &supervisor->dir_fd, err) < 0 ||
@@ -134,7 +134,7 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 	status = sandbox_exec(&exec, &result, &err);
 	if (supervisor->lock_fd >= 0 && status == 0)
 		keep_result(supervisor, &result);
-	/* What never started is no command in the background: its caller is told why. */
+	/* What never started is no command in the background: its caller gets the reason. */
 	if (supervisor->lock_fd >= 0 && status < 0)
 		exec_forget(supervisor->dir_fd, supervisor->exec_id);
 	if (supervisor->report_fd >= 0)
@@ -144,7 +144,7 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 	_exit(0);
 }
 
-/* Twice, so that it is nobody's child who would have to wait for it. */
+/* Twice, so that no parent has to wait for it. */
 static int start(struct supervisor *supervisor, int other_fd, struct error *err)
 {
 	pid_t pid = fork();
@@ -187,7 +187,7 @@ static int hear(int fd, struct engine_started *ret_started, struct error *err)
 int engine_exec_start(const char *name, const struct request *request,
 		      struct engine_started *ret_started, struct error *err)
 {
-	/* Borrows everything. Unless the sandbox's maker said otherwise, a day is the limit and not the usual minutes. */
+	/* Borrows everything. Unless the sandbox was made with another limit, a day is the limit and not the usual minutes. */
 	struct request own = *request;
 	owned(fd_close) int read_fd = -1;
 	struct supervisor supervisor = {

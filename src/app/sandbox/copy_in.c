@@ -23,7 +23,7 @@ static const char unpack_script[] = "if [ -n \"$2\" ] && [ -d \"$1\" ]; then set
 
 struct packer {
 	pid_t pid;
-	int error_fd; /* says why it failed */
+	int error_fd; /* why it failed */
 };
 
 static _Noreturn void pack_main(int dir_fd, const char *path, pid_t parent, int out_fd,
@@ -111,7 +111,7 @@ static int unpack(const struct engine_copy_in *copy, struct run_result *result, 
 	strv_add(&request.command, "-c");
 	strv_add(&request.command, unpack_script);
 	strv_add(&request.command, "sh");
-	/* A name that begins with a dash is no option of anybody's. */
+	/* A name that begins with a dash is not an option. */
 	strv_addf(&request.command, "%s%s", copy->to[0] == '-' ? "./" : "",
 		  *copy->to ? copy->to : ".");
 	strv_add(&request.command, name);
@@ -154,7 +154,7 @@ int engine_copy_in(const struct engine_copy_in *copy, struct copied *ret_copied,
 		return -1;
 	int status = unpack(copy, &result, err);
 
-	/* Whoever still writes hears that nobody reads. */
+	/* A writer gets EPIPE. */
 	(void)!close(STDIN_FILENO);
 	/* NOLINTNEXTLINE(android-cloexec-open): standard input is there to be inherited */
 	(void)!open("/dev/null", O_RDONLY);

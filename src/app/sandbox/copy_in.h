@@ -2,8 +2,8 @@
 /*
  * A directory of the host's copied into a sandbox.
  *
- * It is packed outside, by a process of its own that follows no link, and unpacked inside by a command like any other: with
- * the sandbox's rights, within its limits, and wherever a link that somebody planted there leads, it stays inside.
+ * It is packed outside, by a process of its own that follows no link, and unpacked inside by a command like any other:
+ * with the sandbox's rights, within its limits, and wherever a planted link leads, it stays inside.
  */
 #ifndef ENGINE_COPY_IN_H
 #define ENGINE_COPY_IN_H

@@ -53,7 +53,7 @@ static int put_header(struct pack *pack, const struct stat *st, char type, const
 	return put(pack, &header);
 }
 
-/* Exactly as many bytes as the header says, whatever happens to the file meanwhile. */
+/* Exactly as many bytes as the header announced, whatever happens to the file meanwhile. */
 static int put_content(struct pack *pack, int fd, uint64_t size)
 {
 	owned(free_ptr) char *chunk = xmalloc(CHUNK);

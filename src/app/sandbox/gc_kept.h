@@ -8,8 +8,8 @@
 #include "history/history.h"
 
 /*
- * Removes expired sandboxes, layers and contents nobody refers to, promotions beyond their bounds, the trash, and
- * history beyond BOUNDS; appends {kind, path, detail} for each to ANSWER.
+ * Removes expired sandboxes, unreferenced layers and contents, promotions beyond their bounds, the trash, and history
+ * beyond BOUNDS; appends {kind, path, detail} for each to ANSWER.
  */
 int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs right now: the files that runs keep up to date, and what the kernel says of their input and output. */
+/* What runs right now: the files that runs keep up to date, and the kernel's counts of their input and output. */
 #include "app/sandbox/live.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 #define LIVE_BYTES_MAX ((size_t)512 << 10)
 #define WARN_PERCENT 80
 
-/* The run's own line; NULL when it is gone. What nobody holds was left by a killed one, and goes. */
+/* The run's own line; NULL when it is gone. An unlocked one was left by a killed run, and is removed. */
 static struct value *read_line(int dir_fd, const char *name)
 {
 	owned(str_done) struct str text = STR_INIT;

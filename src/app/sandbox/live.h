@@ -7,10 +7,9 @@
 #include "base/value.h"
 
 /*
- * One object per run of this user that has lived for a tenth of a second: {run_id, sandbox, command, started,
- * cpu_percent, cpu_ms, memory_bytes, memory_percent, pids, disk_bytes, disk_percent, read_bytes, write_bytes,
- * warnings}. BEFORE is an earlier answer, to tell the share of a processor used since; NULL: since the beginning. The
- * caller owns *ret_list.
+ * One object per run of this user that has lived for a tenth of a second: {run_id, sandbox, command, started, cpu_percent,
+ * cpu_ms, memory_bytes, memory_percent, pids, disk_bytes, disk_percent, read_bytes, write_bytes, warnings}. BEFORE is an
+ * earlier answer, for the share of a processor used since; NULL: since the beginning. The caller owns *ret_list.
  */
 int engine_live(const struct value *before, struct value **ret_list, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network rules while sandboxes live: kept, and told to a gateway that runs. */
+/* Network rules while sandboxes live: kept, and sent to a running gateway. */
 #include "app/sandbox/network.h"
 
 #include "base/own.h"
@@ -83,7 +83,7 @@ int network_place_plan(struct network_place *place, struct error *err)
 	return status;
 }
 
-/* What the keeper says in front of its answer. */
+/* The keeper's messages before its answer. */
 static void take_words(const struct attach_message *message, struct network_words *words)
 {
 	if (message->kind == ATTACH_RULE) {
@@ -176,7 +176,7 @@ static void note_next_start(const char *sandbox, struct strv *notes)
 		strv_add(notes, note);
 }
 
-/* Tells the gateway of a running sandbox, and sets *RET_LIVE when it follows the change. */
+/* Sends it to the gateway of a running sandbox, and sets *RET_LIVE when that follows the change. */
 static int change_live(const struct network_place *place, const struct rule_change *change,
 		       bool *ret_live, struct strv *notes, struct error *err)
 {
@@ -251,7 +251,7 @@ static struct value *answer_of(const struct network_place *place, const struct e
 	return answer;
 }
 
-/* Removal is forgotten first, addition told first: what fails half-way is then the narrower of both. */
+/* A removed rule is forgotten first, an added one sent first: what fails half-way is then the narrower of both. */
 static int change_sandbox(struct network_place *place, const struct rule_change *change,
 			  bool *ret_live, struct strv *notes, struct error *err)
 {

@@ -7,7 +7,7 @@
 #include "app/config/secret_words.h"
 #include "observe/result.h"
 
-/* Who can have said a rule. */
+/* Where a rule can come from. */
 struct origins {
 	const struct network_place *place;
 	struct strv workspace[2]; /* allow, deny: kept for the workspace */
@@ -93,7 +93,7 @@ static void add_counts(struct value *answer, const struct attach_network *counts
 			  is_known ? value_new_int((int64_t)numbers[i]) : value_new_null());
 }
 
-/* What runs tells its own rules: they are those of its start and what was changed since. */
+/* A running sandbox reports its own rules: those of its start and later changes. */
 static struct value *describe(const struct network_place *place, const struct origins *origins,
 			      const struct network_words *words)
 {

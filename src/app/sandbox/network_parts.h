@@ -14,7 +14,7 @@ struct network_place {
 	struct request request;
 	struct plan_context around;
 	struct spec spec;
-	int keeper_fd; /* -1: nobody runs in it */
+	int keeper_fd; /* -1: nothing runs in it */
 	char *run_id; /* of a run without a name, that keeper_fd reaches; nothing else is known of it */
 };
 
@@ -28,7 +28,7 @@ void network_place_done(struct network_place *place);
 /* Connects to the run that NAME means, where there is one; ERROR_CONFLICT for a run that has no gateway. */
 int network_run_reach(const char *name, struct network_place *place, struct error *err);
 
-/* What the keeper said. */
+/* The keeper's answer. */
 struct network_words {
 	struct strv allow, deny;
 	struct attach_denied *denied;

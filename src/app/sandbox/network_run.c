@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run that nobody gave a name: found by its run id, or by the name that top shows, and reached while it lives. */
+/* A run without a name: found by its run id, or by the name that top shows, and reached while it lives. */
 #include "base/dir.h"
 #include "base/own.h"
 #include "app/sandbox/network_parts.h"
@@ -37,7 +37,7 @@ static int reach(int dir_fd, const char *entry, int *ret_fd)
 	if (file_fd < 0 || fd < 0)
 		return -1;
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		/* Nobody listens: left by one that was killed. */
+		/* No listener: left by a killed one. */
 		if (errno == ECONNREFUSED)
 			(void)unlinkat(dir_fd, entry, 0);
 		return -1;

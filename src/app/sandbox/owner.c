@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a sandbox is. */
+/* The owner of a sandbox. */
 #include "app/sandbox/owner.h"
 
 #include "supervise/background/place.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a sandbox is: programs see and make their own only, so many of them, and for a day. */
+/* The owner of a sandbox: programs see and make their own only, so many of them, and for a day. */
 #ifndef ENGINE_OWNER_H
 #define ENGINE_OWNER_H
 
@@ -12,7 +12,7 @@
 #define OWNED_TTL_MS (UINT64_C(24) * 3600 * 1000)
 #define OWNED_MAX 100
 
-/* Whether OWNER (NULL: a person) may make one more; ERROR_DENIED says what to do when not. */
+/* Whether OWNER (NULL: a person) may make one more; ERROR_DENIED has the remedy when not. */
 int owner_has_room(const struct store *store, const char *owner, struct error *err);
 
 /* The same in the caller's store. */
@@ -22,8 +22,8 @@ int engine_owner_has_room(const char *owner, struct error *err);
 bool owner_has(const struct sandbox *sandbox, const char *owner);
 
 /*
- * ERROR_NOT_FOUND for a sandbox that is not there, and for one that is not the caller's: whether somebody else has one of
- * that name is nobody's business.
+ * ERROR_NOT_FOUND for a sandbox that is not there, and for one that is not the caller's: the existence of another owner's
+ * is not revealed.
  */
 int owner_refuse(const char *name, struct error *err);
 

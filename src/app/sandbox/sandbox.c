@@ -112,7 +112,7 @@ int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_reque
 	if (engine_sandbox_request(sandbox, ret_request, err) < 0 ||
 	    plan_context_read(ret_request, ret_around, err) < 0)
 		return -1;
-	/* Where the caller stands now says nothing about it. */
+	/* The caller's present directory does not matter. */
 	if (sandbox_makes_workspace(sandbox))
 		free_ptr(&ret_around->paths.workspace);
 	return 0;

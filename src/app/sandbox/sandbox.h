@@ -51,11 +51,11 @@ struct sandbox_processes {
 	struct sandbox_process *items; /* without init */
 	size_t count;
 	bool has_keeper;
-	bool is_idle; /* its keeper knows of nobody */
+	bool is_idle; /* its keeper knows of no process */
 	uint64_t cpu_us, memory_bytes;
 };
 
-/* Who is alive in it now. */
+/* The processes in it now. */
 int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
 		     struct error *err);
 void sandbox_processes_done(struct sandbox_processes *processes);
@@ -63,17 +63,17 @@ void sandbox_processes_done(struct sandbox_processes *processes);
 enum quiet_how {
 	QUIET_REFUSE, /* only an idle keeper is ended; with others alive ERROR_CONFLICT names them */
 	QUIET_FREEZE, /* others stay, frozen until engine_thaw */
-	QUIET_KILL,   /* everybody is ended */
+	QUIET_KILL,   /* all processes are ended */
 };
 
 /*
- * Makes sure that nobody writes to the sandbox's top, and locks it exclusively (QUIET_FREEZE: shared, and
- * *ret_frozen is set when somebody had to be frozen).
+ * Makes sure that no process writes to the sandbox's top, and locks it exclusively (QUIET_FREEZE: shared, and *ret_frozen
+ * is set when processes had to be frozen).
  */
 int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err);
 int engine_thaw(struct sandbox *sandbox, struct error *err);
 
-/* Ends the keeper and everybody inside; *ret_ended says whether there was one. */
+/* Ends the keeper and all processes inside; *ret_ended: whether there was one. */
 int engine_stop(const char *name, bool *ret_ended, struct error *err);
 
 /* The stack of a sandbox for looking at it: its top and layers, with the masks of its plan. */

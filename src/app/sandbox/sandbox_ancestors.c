@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bases that nobody kept, by approximation: what the workspace's branch had in git when the sandbox was made. The file
- * the sandbox took descends from that, but may have been edited since; so it is told as `approx`, and used only by order.
+ * Bases that were not kept, by approximation: what the workspace's branch had in git when the sandbox was made. The file
+ * the sandbox took descends from that, but may have been edited since; so it is reported as `approx`, and used only on
+ * request.
  */
 #include "base/fd.h"
 #include "base/own.h"

@@ -17,7 +17,7 @@
 /* Of paths in one call: any machine takes that much. */
 #define CALL_BYTES ((size_t)64 << 10)
 
-/* What `ls-files --debug` tells of a file: the first 32 bits of what is longer. */
+/* The data of `ls-files --debug` about a file: the first 32 bits of what is longer. */
 struct index_entry {
 	char blob[SHA256_HEX_SIZE];
 	uint32_t ino, size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox's changes were made from, written down while it can still be told. */
+/* What a sandbox's changes were made from, recorded while it is still known. */
 #include "base/clock.h"
 #include "base/own.h"
 #include "app/sandbox/sandbox_parts.h"

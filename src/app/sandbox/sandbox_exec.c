@@ -3,7 +3,7 @@
  * Entering a named sandbox: by its keeper where one lives, else by starting one.
  *
  * The quick way knows the sandbox's directory, its card and its socket, and nothing else: no plan is made, no mount is
- * looked at. The slow way plans, and forks the keeper; whoever is second to come waits for the first one's.
+ * looked at. The slow way plans, and forks the keeper; a second caller waits for the first one's keeper.
  */
 #include "base/clean_path.h"
 #include "base/clock.h"
@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define IDLE_MS (15u * 60 * 1000)
-/* For a test of the end by idleness; a keeper that lives shorter harms nobody. */
+/* For a test of the end by idleness; a shorter life does no harm. */
 #define IDLE_VARIABLE "AISBX_KEEPER_IDLE_MS"
 /* A dead keeper's sandbox is swept up within this time, or never. */
 #define START_TRIES 15000u
@@ -155,7 +155,7 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	return 0;
 }
 
-/* 1 when the lock is ours and nobody keeps the sandbox; 0 when somebody was reached; -1. */
+/* 1 when the lock is ours and there is no keeper; 0 when a keeper was reached; -1. */
 static int claim(const struct sandbox *sandbox, int *ret_lock_fd, int *ret_fd, struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -196,7 +196,7 @@ static int enter_slowly(struct sandbox *sandbox, const struct request *request, 
 	return start_keeper(sandbox, keeper_lock_fd, &memory, ret_fd, err);
 }
 
-/* What this command may differ in from the sandbox: only downwards, unless it was nobody's wish. */
+/* What this command may differ in from the sandbox: only downwards, unless the limit is a default. */
 static void narrow(const int64_t *wish, uint64_t *limit, bool was_said)
 {
 	uint64_t value = *wish == SETTING_UNSET ? 0 : (uint64_t)*wish;
@@ -226,7 +226,7 @@ static void describe_vetting(const struct request *request, const struct sandbox
 	spec->signed_only = card->signed_only || request->flags.require_signature;
 }
 
-/* As much of a spec as running in somebody else's sandbox takes. */
+/* As much of a spec as a command in a running sandbox needs. */
 static int describe(const char *name, const struct request *request, const struct host *host,
 		    const struct sandbox_card *card, struct spec *spec, struct error *err)
 {
@@ -344,7 +344,7 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	return status;
 }
 
-/* The way for those who come first: also the one that says what is wrong with a name. */
+/* The way of the first caller; also the one that reports what is wrong with a name. */
 static int exec_slowly(struct entry *entry, struct run_result *result, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
@@ -391,7 +391,7 @@ static void note_shown(const struct entry *entry, const struct sandbox_outdated 
 			  str_shown(outdated->listed, shown), entry->name, entry->name);
 }
 
-/* 1 when nobody keeps the sandbox. */
+/* 1 when the sandbox has no keeper. */
 static int exec_quickly(struct entry *entry, struct run_result *result, struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", entry->host->data_dir, entry->name);

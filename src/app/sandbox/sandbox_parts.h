@@ -39,7 +39,7 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err);
 
 /*
  * After a command, and before a seal: writes down what the top's changes were made from, for promotions to come. Best
- * effort: what cannot be told later is a conflict then. Its lock is held.
+ * effort: what is unknown later is a conflict then. Its lock is held.
  */
 void sandbox_capture(struct sandbox *sandbox);
 /* Whether there is anything for it to do in DIR_FD: the top changed (at NEWEST_NS; 0: never) since the last time. */
@@ -63,8 +63,8 @@ void sandbox_note_blobs(const struct sandbox *sandbox, struct origin_records *un
 void sandbox_fetch_blobs(const struct sandbox *sandbox, const struct view_stack *stack);
 
 /*
- * After a promotion that stopped: for files whose base is lost, what git had there when the sandbox was made. Whether there
- * was one that nobody knew of.
+ * After a promotion that stopped: for files whose base is lost, what git had there when the sandbox was made. Whether
+ * there was one that was not known before.
  */
 struct promotion;
 bool sandbox_fetch_ancestors(const struct sandbox *sandbox, const struct promotion *promotion);

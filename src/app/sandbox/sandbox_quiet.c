@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is alive in a named sandbox, and making sure that nobody is, or that nobody moves. */
+/* The processes of a named sandbox, and making sure that there are none, or that none runs. */
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -89,7 +89,7 @@ static size_t read_processes(struct process *ret_list, size_t max)
 	return count;
 }
 
-/* Everybody inside descends from init: who loses a parent gets init for one. */
+/* All processes inside descend from init: orphans are reparented to it. */
 static void mark_inside(struct process *list, size_t count, pid_t init_pid)
 {
 	for (bool found = true; found;) {
@@ -190,8 +190,8 @@ void sandbox_processes_done(struct sandbox_processes *processes)
 }
 
 /*
- * One that hangs up without ending is of another version and does not know our words: it is killed. Whoever else answers
- * has been started since, for a command that nobody wants to end.
+ * One that hangs up without ending is of another version and does not know our messages: it is killed. Another keeper that
+ * answers has been started since, for a command that must not be ended.
  */
 static int make_sure(int dir_fd, const struct keeper_who *who, struct error *err)
 {
@@ -202,7 +202,7 @@ static int make_sure(int dir_fd, const struct keeper_who *who, struct error *err
 	return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
 }
 
-/* A connection, and who is at its other end. */
+/* A connection, and the process at its other end. */
 struct reached {
 	int fd;
 	struct keeper_who who;
@@ -219,7 +219,7 @@ static bool reach(int dir_fd, struct reached *ret_reached)
 	return sandbox_reach(dir_fd, &ret_reached->fd);
 }
 
-/* One that is silent: by now it has said who it is, also when it was about to start. */
+/* One that is silent: by now it has recorded its pid, also when it was about to start. */
 static bool end_silent(int dir_fd, struct reached *reached)
 {
 	struct pollfd ready = { .fd = reached->fd, .events = POLLIN };
@@ -228,7 +228,7 @@ static bool end_silent(int dir_fd, struct reached *reached)
 	return poll(&ready, 1, 0) == 0 && keeper_kill(&reached->who, false);
 }
 
-/* Waits for the keeper's end: its socket's. Everybody inside is gone by then. One that does not listen is killed. */
+/* Waits for the keeper's end: its socket's. All processes inside are gone by then. One that does not answer is killed. */
 static int stop(int dir_fd, struct reached *reached, struct error *err)
 {
 	const struct attach_message message = { .kind = ATTACH_STOP };
@@ -254,8 +254,8 @@ static int stop(int dir_fd, struct reached *reached, struct error *err)
 }
 
 /*
- * A command's caller hears of its end before init has told the keeper that nobody is left: with nobody to name, that
- * is a matter of a moment. 1 when somebody lives, 0, or -1.
+ * A command's caller learns of its end before init has reported to the keeper that no process is left: without a process
+ * to name, that is a matter of a moment. 1 when a process lives, 0, or -1.
  */
 static int find_alive(int dir_fd, int fd, struct sandbox_processes *ret_processes,
 		      struct error *err)
@@ -299,7 +299,7 @@ static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct err
 	if (ask(*fd, ATTACH_FREEZE, ATTACH_DONE, packet, err) < 0 ||
 	    sandbox_relock(sandbox, SANDBOX_SHARED, err) < 0)
 		return -1;
-	/* They stay halted as long as somebody holds this. */
+	/* They stay stopped as long as this is open. */
 	sandbox->freeze_fd = fd_take(fd);
 	*ret_frozen = true;
 	return 0;
@@ -307,7 +307,7 @@ static int freeze(struct sandbox *sandbox, int *fd, bool *ret_frozen, struct err
 
 /*
  * Behind a keeper's end its janitor takes the mounts down and then lets go: on a busy machine that takes its time. A
- * command may have come in between and started another; who ends everybody ends that one, too.
+ * command may have come in between and started another; ending all processes ends that one, too.
  */
 static int lock_after_stop(struct sandbox *sandbox, enum quiet_how how, struct error *err)
 {

@@ -94,7 +94,7 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 		add_mount(ret_words, cwd, &flags->mounts[i]);
 }
 
-/* Whether that is no setting, but says something about them; or about what is kept, which is nobody's here. */
+/* Whether that is no setting, but says something about them; or about what is kept, which is not handled here. */
 static bool take_mark(const char *name, struct request *request)
 {
 	bool only_flags = strcmp(name, ONLY_FLAGS) == 0;

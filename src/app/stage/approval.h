@@ -3,10 +3,10 @@
  * What a program asked for and a person has to decide, because it changes the host: a promotion, a way through the stages, a
  * commit. STATE/asks/ID, one JSON object each.
  *
- * What is asked about is a snapshot, made for that, and the bundle it comes to, by its digest: the answer is applied to that
- * and nothing else, whatever becomes of the sandbox meanwhile; should the host have moved so that it comes to something
- * else, nothing is applied. The snapshot goes with the decision, unless stages were entered with it; decided ones are kept
- * for a week, for whoever asked to find out.
+ * What is asked about is a snapshot, made for that, and the bundle it comes to, by its digest: the answer is applied to
+ * that and nothing else, whatever becomes of the sandbox meanwhile; should the host have moved so that it comes to
+ * something else, nothing is applied. The snapshot goes with the decision, unless stages were entered with it; decided
+ * ones are kept for a week, for the asker to look up.
  */
 #ifndef APP_STAGE_APPROVAL_H
 #define APP_STAGE_APPROVAL_H
@@ -23,7 +23,7 @@ struct approval_request {
 	const struct strv *paths; /* as engine_promote takes them; empty: all */
 	const char *strategy;	  /* NULL: fail */
 	const char *reason;	  /* in the asker's words; NULL: none */
-	const char *owner;	  /* who asks */
+	const char *owner;	  /* the asker */
 	const char *to;		  /* ASK_STAGES: the last stage to enter; NULL: all */
 	const char *message;	  /* ASK_COMMIT: of the commit */
 	const char *const *environ;

@@ -168,7 +168,7 @@ int approval_files_make_room(int dir_fd, const char *owner, struct error *err)
 			    "%d requests of this owner wait already", PENDING_MAX);
 }
 
-/* Decided a week ago: nobody wonders any more. */
+/* Decided a week ago: no longer of interest. */
 static bool is_stale(int dir_fd, const char *id, const struct value *ask)
 {
 	struct stat st;
@@ -190,7 +190,7 @@ int approval_list(const char *owner, struct value **ret_list, struct error *err)
 	for (size_t i = names.count; i-- > 0;) {
 		struct value *ask = NULL;
 
-		/* A damaged one is nobody's request. */
+		/* A damaged one is no request. */
 		if (approval_read(dir_fd, names.items[i], &ask, &ignored) < 0)
 			continue;
 		if (is_moot(ask))

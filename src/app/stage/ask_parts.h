@@ -23,7 +23,7 @@ char *approval_sandbox_id(const char *word, struct error *err);
 
 /*
  * Looks at what is asked for and adds to ROW what the person is shown, and what the answer is bound to. On failure
- * *ret_refusal may be an answer that says more.
+ * *ret_refusal may be an answer with more detail.
  */
 int ask_fill_promotion(const struct approval_request *ask, const char *sandbox_id,
 		       struct value *row, struct value **ret_refusal, struct error *err);

@@ -418,7 +418,7 @@ int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answ
 	    make_commit(&commit, str_cstr(&tree), wish->message, &made, err) < 0 ||
 	    move_branch(&commit, str_cstr(&made), err) < 0)
 		return -1;
-	/* The commit is made; an index that somebody holds shows these paths as changed until it is refreshed. */
+	/* The commit is made; an index that is locked shows these paths as changed until it is refreshed. */
 	(void)update_index(&commit, commit.git.index, &index_failed);
 	*ret_answer =
 		describe(&commit, str_cstr(&made), index_failed.code ? index_failed.text : NULL);

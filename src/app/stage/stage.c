@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graduated promotion: which bundle, which stages, in which order; how far others are; who agreed. */
+/* Graduated promotion: which bundle, which stages, in which order; how far others are; approvals. */
 #include "app/stage/stage.h"
 
 #include "base/clock.h"

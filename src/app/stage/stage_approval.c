@@ -2,9 +2,9 @@
 /*
  * Approvals of a stage, by as many accounts as its pipeline wants.
  *
- * A store belongs to one account: its own word lies there. The others leave theirs in a directory that everybody may write
- * to and nobody but its author can write for: who owns the file is who says it. The file repeats what it is about, so that
- * another file of the same owner under that name says nothing.
+ * A store belongs to one account: its own word lies there. The others leave theirs in a directory that all may write to:
+ * the owner of a file is its author. The file repeats what it is about, so that another file of the same owner under that
+ * name has no effect.
  */
 #include "base/dir.h"
 #include "base/fd.h"
@@ -36,7 +36,7 @@ static char *words_of(const char *bundle, const char *stage)
 	return xasprintf("aisbx approval\nbundle %s\nstage %s\n", bundle, stage);
 }
 
-/* Whether the file is somebody's own, and says just that. */
+/* Whether the file belongs to that account, and has just that content. */
 static bool says(int dir_fd, const char *name, const char *words, uid_t *ret_uid)
 {
 	owned(fd_close) int fd =
@@ -78,7 +78,7 @@ void stage_approvals_read(const struct stage_place *place_of_bundle, const char 
 	if (stage_place_is_approved(place_of_bundle, stage))
 		add_uid(ret_approvals, geteuid());
 	for (unsigned i = 0; i < FILES_MAX && dir_next(dir, &entry) > 0; i++) {
-		/* Numbers that no account has can be had by anybody who was given a range of them. */
+		/* Ids without an account can belong to any user with a range of them. */
 		if (str_starts(entry->d_name, start) && says(fd, entry->d_name, words, &uid) &&
 		    getpwuid(uid))
 			add_uid(ret_approvals, uid);
@@ -91,7 +91,7 @@ static bool is_digest(const char *text)
 	       strspn(text, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
 }
 
-/* The directory, made when it is missing; sticky, so that nobody can take another's word away or its name. */
+/* The directory, made when it is missing; sticky, so that no account can remove or replace another's file. */
 static int open_place(int *ret_fd, struct error *err)
 {
 	struct stat st;

@@ -34,7 +34,7 @@ static void tell(const struct stage_run *run, const struct stage_entry *entry)
 		run->wish->progress(entry->name, stage_state_name(entry->state), run->wish->cookie);
 }
 
-/* A step, on disk and told. */
+/* A step, on disk and reported. */
 static int step(struct stage_run *run, struct stage_entry *entry, enum stage_state state,
 		const char *reason, struct error *err)
 {
@@ -65,7 +65,7 @@ static void drop_clone(struct stage_run *run, struct stage_entry *entry)
 	(void)stage_place_save(run->place, &ignored);
 }
 
-/* A name of its own, kept before it is made: whoever comes after a kill can remove it. */
+/* A name of its own, kept before it is made: after a kill the next command can remove it. */
 static int make_clone(struct stage_run *run, struct stage_entry *entry, struct error *err)
 {
 	char id[ID_SHORT_SIZE];
@@ -205,7 +205,7 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 	return engine_promote(&wish, ret_answer, err);
 }
 
-/* Says no: why, in the record and in ERR, which keeps its code. */
+/* Refuses: with the reason in the record and in ERR, which keeps its code. */
 static int refuse(struct stage_run *run, struct stage_entry *entry, struct error *err)
 {
 	owned(free_ptr) char *why = xstrdup(err->text);

@@ -75,7 +75,7 @@ static int check_trust(const struct stage_file *file, const struct str *text, co
 	return error_add_hint(err, "read it, then: aisbx profile trust %s", file->path);
 }
 
-/* Checks on the host itself are for pipelines that nobody but the user writes. */
+/* Checks on the host itself are for pipelines that only the user can write. */
 static int check_places(const struct stage_file *file, struct error *err)
 {
 	for (size_t i = 0; i < file->pipeline.count; i++) {

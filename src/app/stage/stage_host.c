@@ -34,7 +34,7 @@ _Noreturn static void become_shell(const char *text, const char *target, pid_t p
 	_exit(127);
 }
 
-/* Waits until it ended or its time is over; then everybody of its group is ended. */
+/* Waits until it ended or its time is over; then its whole process group is ended. */
 static int wait_for(pid_t pid, uint64_t time_ms, int *ret_status, bool *ret_in_time,
 		    struct error *err)
 {
@@ -59,7 +59,7 @@ static int wait_for(pid_t pid, uint64_t time_ms, int *ret_status, bool *ret_in_t
 	return 0;
 }
 
-/* The last line it wrote says more than a number. */
+/* The last line it wrote is more helpful than a number. */
 static void add_tail(struct str *evidence, int fd)
 {
 	char bytes[TAIL_BYTES + 1], shown[STR_SHOWN_SIZE];
@@ -94,7 +94,7 @@ int stage_check_on_host(const char *text, const char *target, uint64_t time_ms,
 		become_shell(text, target, parent, output);
 	if (pid < 0)
 		return error_errno(err, ERROR_HOST, "a check on the host");
-	/* Here as well as there: whoever comes first. */
+	/* Here as well as there: the first to arrive. */
 	(void)setpgid(pid, pid);
 	if (wait_for(pid, time_ms, &status, &in_time, err) < 0)
 		return -1;

@@ -14,7 +14,7 @@ struct stage_place {
 	struct store store;
 	bool has_store;
 	int dir_fd;  /* -1: not open */
-	int lock_fd; /* held by whoever works on it; -1: not locked */
+	int lock_fd; /* held by the process that works on it; -1: not locked */
 	struct stage_record record;
 	struct bundle bundle;
 };
@@ -28,7 +28,7 @@ int stage_place_list(struct stage_place *place, struct strv *ret_names, struct e
 /* Opens bundle NAME (or the beginning of one) for looking at its record. */
 int stage_place_open(struct stage_place *place, const char *name, struct error *err);
 
-/* Nobody else works on it from here on, and its contents are known; ERROR_CONFLICT while somebody does. */
+/* Locks it, and reads its contents; ERROR_CONFLICT while another process works on it. */
 int stage_place_lock(struct stage_place *place, struct error *err);
 
 /* Makes the place of place->bundle with LIKE's record where it is missing, and opens and locks it. */
@@ -50,7 +50,7 @@ struct stage_approvals {
 void stage_approvals_read(const struct stage_place *place, const char *stage,
 			  struct stage_approvals *ret_approvals);
 
-/* Leaves the caller's word about somebody else's bundle where its owner finds it. */
+/* Leaves the caller's approval of another's bundle where its owner finds it. */
 int stage_approval_leave(const char *bundle, const char *stage, struct error *err);
 
 /* What NAME@SNAPSHOT changed, its contents kept in the store. */
@@ -71,7 +71,7 @@ struct stage_run {
 int stage_clone(const struct stage_run *run, const char *name, const char *target,
 		struct error *err);
 
-/* Puts the bundle on top of the clone. ERROR_CONFLICT says where the target went another way. */
+/* Puts the bundle on top of the clone. ERROR_CONFLICT names where the target went another way. */
 int stage_clone_fill(const struct stage_run *run, const char *clone, const char *target,
 		     const char *strategy, struct error *err);
 

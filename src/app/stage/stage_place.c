@@ -195,7 +195,7 @@ static int take_lock(struct stage_place *place, const char *name, struct error *
 			 name);
 }
 
-/* The contents are what the name says, or they are not used. */
+/* The contents match the digest in the name, or they are not used. */
 static int read_bundle(struct stage_place *place, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;

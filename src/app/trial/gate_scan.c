@@ -24,7 +24,7 @@ static void gate_scan_done(struct gate_scan *scan)
 	scan_report_done(&scan->report);
 }
 
-/* A program's first bytes tell an unknown language from none at all. */
+/* A program's first bytes distinguish an unknown language from none at all. */
 static bool is_skipped(struct gate_scan *scan, const struct delta_entry *entry, const char *name,
 		       const struct str *bytes)
 {
@@ -47,7 +47,7 @@ static int scan_entry(struct gate_scan *scan, const struct delta_entry *entry, s
 		return 0;
 	fd = delta_open_side(scan->stack, &entry->new);
 	if (fd < 0 || fd_read_all(fd, SYNTAX_MAX_BYTES, &bytes) < 0) {
-		/* Large data is no code, unless its name or its mode says so. */
+		/* Large data is no code, unless its name or its mode marks it as code. */
 		if (fd >= 0 && errno == EFBIG && is_skipped(scan, entry, name, &bytes))
 			return 0;
 		scan_report_refuse(&scan->report, scan->policy, name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate scan==clean: what the scanner says about a sandbox's changes. */
+/* The gate scan==clean: the scanner's findings in a sandbox's changes. */
 #ifndef ENGINE_GATE_SCAN_H
 #define ENGINE_GATE_SCAN_H
 

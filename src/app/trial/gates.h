@@ -12,7 +12,7 @@
 int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_tests,
 		    struct error *err);
 
-/* Whether all of these are expressions: asked before anything else, a mistake in writing is the first thing to tell. */
+/* Whether all of these are expressions: asked before anything else, a syntax error is reported first. */
 int engine_gates_check_words(const struct strv *exprs, struct error *err);
 
 struct engine_gates {
@@ -21,7 +21,7 @@ struct engine_gates {
 	const struct strv *tests; /* what tests==pass means; NULL or empty: that is an error then */
 	bool tests_known, tests_passed; /* they ran already: what came of them */
 	const char *const *environ;	/* of the caller, for the commands */
-	const char *fork_name; /* of the copy a command runs in, for who cleans up; NULL: any */
+	const char *fork_name; /* of the copy a command runs in, for the clean-up; NULL: any */
 	uint64_t time_ms;      /* for each command; 0: as the sandbox has it */
 };
 

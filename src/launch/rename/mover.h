@@ -2,8 +2,8 @@
 /*
  * Renames that have to be prepared inside (whole.h): one process each, started by init when the supervisor asks.
  *
- * Init itself only looks: a process of its own moves, which may be slow or be killed without anybody but the one who
- * asked having to wait. Its end is the answer, whatever came of it.
+ * Init itself only looks: a process of its own moves, which may be slow or be killed and delays only the process that
+ * asked. Its end is the answer, whatever came of it.
  */
 #ifndef LAUNCH_MOVER_H
 #define LAUNCH_MOVER_H
@@ -20,7 +20,7 @@ struct mover {
 /* Takes the next message; ends this process when the supervisor is gone. */
 void mover_start(struct mover *mover);
 
-/* The mover has ended: tells the supervisor. */
+/* The mover has ended: informs the supervisor. */
 void mover_report(struct mover *mover);
 
 #endif

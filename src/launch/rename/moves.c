@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renames of a plain user's sandbox, which the supervisor is told before they happen. */
+/* Renames of a plain user's sandbox, of which the supervisor is notified before they happen. */
 #include "launch/rename/moves.h"
 
 #include "base/own.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Renames of a plain user's sandbox, which the supervisor is told before they happen.
+ * Renames of a plain user's sandbox, of which the supervisor is notified before they happen.
  *
  * Files and everything else that the kernel renames by itself go on at once. For a directory init is asked to prepare
  * it (launch/rename/whole.h), one after the other; then its rename goes on too. What is looked up here is a hint and never

@@ -195,7 +195,7 @@ static int drain(struct drain *state, int from_fd, int to_fd, unsigned depth)
 
 /*
  * Whether the kernel refuses to rename the directory. Asked with a target that is not empty, so that nothing happens
- * either way: a directory wholly in the writable layer is told ENOTEMPTY.
+ * either way: a directory wholly in the writable layer gives ENOTEMPTY.
  */
 static bool is_refused(const struct place *place, const char *spare, int spare_fd)
 {
@@ -205,7 +205,7 @@ static bool is_refused(const struct place *place, const char *spare, int spare_f
 		return false;
 	if (renameat(place->parent_fd, place->name, place->parent_fd, spare) < 0)
 		is_refused = errno == EXDEV;
-	else /* somebody emptied it under our hands */
+	else /* it was emptied concurrently */
 		(void)renameat(place->parent_fd, spare, place->parent_fd, place->name);
 	(void)unlinkat(spare_fd, "x", AT_REMOVEDIR);
 	return is_refused;

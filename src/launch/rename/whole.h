@@ -9,8 +9,8 @@
  * can be seen of the directory is the same before and after; the rename itself remains the caller's own call, with its
  * own rights, checks and errors. If anything goes wrong the entries go back, and the caller gets the kernel's EXDEV.
  *
- * Whoever stands in the directory or holds it open meanwhile is left with the emptied one. And a rename during which
- * a signal handler without SA_RESTART runs may end in EINTR, before the supervisor has heard of it.
+ * Processes that stand in the directory or hold it open meanwhile are left with the emptied one. And a rename during which
+ * a signal handler without SA_RESTART runs may end in EINTR, before the supervisor has received it.
  */
 #ifndef LAUNCH_WHOLE_H
 #define LAUNCH_WHOLE_H
@@ -27,8 +27,8 @@ struct whole_request {
 bool whole_may_help(const struct whole_request *request);
 
 /*
- * Does what is needed, or nothing when the rename works without it or could not work anyhow. Bounded in time and
- * entries. Runs inside, in a process of its own, with no more rights than whoever asked.
+ * Does what is needed, or nothing when the rename works without it or could not work anyhow. Bounded in time and entries.
+ * Runs inside, in a process of its own, with no more rights than the process that asked.
  */
 void whole_make(const struct whole_request *request);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said around a sandbox that stays. */
+/* The messages around a sandbox that stays. */
 #include "launch/resident/attach.h"
 
 #include "base/fd.h"

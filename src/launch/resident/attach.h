@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said around a sandbox that stays: its clients, its keeper outside, its init inside.
+ * The messages around a sandbox that stays: its clients, its keeper outside, its init inside.
  *
  *   client                    keeper                     init (pid 1 inside)         the new process
  *   ------                    ------                     -------------------         ---------------
@@ -40,7 +40,7 @@ enum attach_kind {
 	ATTACH_RUNNING,	 /* to client: exec comes next */
 	ATTACH_DENIED,	 /* to client */
 	ATTACH_ENDED,	 /* to client, to keeper */
-	ATTACH_IDLE,	 /* init to keeper: nobody is left inside */
+	ATTACH_IDLE,	 /* init to keeper: no process is left inside */
 	ATTACH_DONE,	 /* init to keeper, to client */
 	ATTACH_NETWORK,	 /* to keeper: answered by RULE each, the last DENIED, then NETWORK */
 	ATTACH_RULE, /* to keeper: a rule of the network more or less; answered by DONE or FAILED */
@@ -52,10 +52,10 @@ enum attach_kind {
 /* What the sandbox has used since it was started, and how well it is walled. */
 struct attach_figures {
 	uint32_t missing;		    /* bit per layer that does not hold */
-	bool has_group, is_idle, has_quota; /* idle: nobody but init; quota: of the top */
+	bool has_group, is_idle, has_quota; /* idle: only init; quota: of the top */
 	pid_t init_pid;			    /* on the host */
-	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* times somebody was ended */
-	/* exec: of the asker's own command, so far; tasks: inside, where no group counts; untold: denials it did not hear of. */
+	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* processes ended */
+	/* exec: of the asker's own command, so far; tasks: inside, where no group counts; untold: denials that were not sent to it. */
 	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks, untold;
 };
 
@@ -109,7 +109,7 @@ struct attach_message {
 		struct {
 			int wait_status;
 			bool pids_hit;	 /* it ended among as many processes as were permitted */
-			bool is_stopped; /* with the whole sandbox, which somebody asked for */
+			bool is_stopped; /* with the whole sandbox, on request */
 			struct process_used used;
 		} ended;
 		int signal; /* SIGNAL, END */
@@ -138,10 +138,10 @@ int attach_send_exec(int socket_fd, struct attach_message *message,
 /* 1; 0 at the end of the stream; -1 with errno, EBADMSG for what no side of ours sends. No heap. */
 int attach_receive(int socket_fd, struct attach_packet *ret_packet);
 
-/* Says why attach_receive, which gave GOT, gives nothing more. Returns -1. */
+/* Sets why attach_receive, which returned GOT, gives nothing more. Returns -1. */
 int attach_lost(int got, struct error *err);
 
-/* Closes descriptors that nobody took. */
+/* Closes descriptors that were not taken. */
 void attach_close(struct attach_packet *packet);
 
 /* The words of an EXEC. The caller frees them. */

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Whether the limit on processes was reached just now, with the command that has ended. Where no cgroup tells, the
- * supervisor looks only now and then, and who ran into the limit often ends by it. A sandbox that never had so many
- * is not looked at. PIDS: the limit, 0 for none.
+ * Whether the limit on processes was reached just now, with the command that has ended. Without a cgroup the supervisor
+ * looks only now and then, and a command that ran into the limit often ends by it. A sandbox that never had so many is not
+ * looked at. PIDS: the limit, 0 for none.
  */
 bool crowd_is_there(uint64_t pids);
 

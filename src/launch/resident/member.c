@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Each round halts whoever was born during the one before; who outruns this many is ended with the sandbox. */
+/* Each round stops the processes that were forked during the one before; what outruns this many is ended with the sandbox. */
 #define KILL_ROUNDS 64
 #define KILL_MAX 4096
 #define SESSIONS_MAX 256
@@ -122,7 +122,7 @@ static int become(void *cookie)
 		fail(client_fd, &err);
 	running.at_ns = clock_now_ns();
 	if (attach_send(client_fd, &running, NULL, 0) < 0)
-		_exit(125); /* nobody is there to see it run */
+		_exit(125); /* there is no client to see it run */
 	/* Last of all: it may take away what we still needed. */
 	if (extra && seccomp_load(extra, false, NULL) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot load the filter of %s",
@@ -134,8 +134,8 @@ static int become(void *cookie)
 }
 
 /*
- * Without a copy of init's memory: that is most of what a fork costs. Init waits until the exec, which nobody inside can
- * draw out: leases, that an exec would have to wait for, are refused by the filter.
+ * Without a copy of init's memory: that is most of what a fork costs. Init waits until the exec, which no process inside
+ * can delay: leases, that an exec would have to wait for, are refused by the filter.
  */
 static pid_t fork_quickly(struct member *member)
 {
@@ -189,7 +189,7 @@ struct process {
 	bool is_stopped, is_marked;
 };
 
-/* The sessions of an exec: its own, and those that somebody of it has begun. */
+/* The sessions of an exec: its own, and those that its processes have begun. */
 struct family {
 	pid_t sessions[SESSIONS_MAX];
 	size_t count;
@@ -255,7 +255,7 @@ static bool is_child_of_marked(const struct process *list, size_t count, pid_t p
 	return false;
 }
 
-/* Marks everybody who is of the family by session or parent, until there are no more. */
+/* Marks all processes of the family, by session or parent, until there are no more. */
 static void mark(struct family *family, struct process *list, size_t count)
 {
 	for (bool found = true; found;) {
@@ -273,7 +273,7 @@ static void mark(struct family *family, struct process *list, size_t count)
 }
 
 /*
- * Who may not be looked into is not shown by /proc: a program that wants it so, and one that is just being executed. The
+ * /proc hides processes that may not be inspected: those that asked for it, and one that is just being executed. The
  * leader is our child and there until we have waited for it, shown or not.
  */
 static size_t add_leader(pid_t leader, struct process *list, size_t count)
@@ -288,7 +288,7 @@ static size_t add_leader(pid_t leader, struct process *list, size_t count)
 	return count;
 }
 
-/* One look at everybody: sends the signal to those of the family, and says whether one of them still moved. */
+/* One pass over all processes: sends the signal to the family, and returns whether one of them was still running. */
 static bool signal_family(struct family *family, struct process *list, int sig)
 {
 	size_t count = add_leader(family->sessions[0], list, list_processes(list, KILL_MAX));
@@ -310,8 +310,8 @@ void member_kill(pid_t leader)
 	struct family family = { .sessions = { leader }, .count = 1 };
 
 	/*
-	 * Halted first: who is killed makes room for a child of somebody else, who is halted does not, so that even those
-	 * who breed come to an end.
+	 * Stopped first: a killed process makes room for another's child, a stopped one does not, so that even a fork bomb
+	 * comes to an end.
 	 */
 	(void)kill(leader, SIGSTOP);
 	for (int round = 0; list && round < KILL_ROUNDS; round++) {

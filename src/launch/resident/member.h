@@ -8,13 +8,13 @@
 
 /*
  * Starts the command of PACKET as a child of init: everything but session, descriptors, directory and per-process limits
- * is inherited. The packet's first descriptor leads to the client. RET_SECRETS gets the names of the secrets that were
- * put where it can read them; they stay until somebody removes them. Its number, or -1.
+ * is inherited. The packet's first descriptor leads to the client. RET_SECRETS gets the names of the secrets that were put
+ * where it can read them; they stay until they are removed. Its pid, or -1.
  */
 pid_t member_start(const struct start *start, const struct attach_packet *packet, bool has_group,
 		   struct strv *ret_secrets, struct error *err);
 
-/* Ends the process LEADER started: its session, and whoever descends from it. Never anybody else. */
+/* Ends the process LEADER started: its session and its descendants, and no other process. */
 void member_kill(pid_t leader);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * An init that stays: sealed like a payload, it starts the commands it is asked for, and reaps.
  *
- * It is the process that forks because nobody inside can end, stop or trace pid 1: the kernel ignores their signals to it,
- * it is not dumpable, and the filter refuses to change its limits. What can be done once is done once, here: namespaces,
- * groups, capabilities, Landlock, the filter and its listener are inherited, so that starting a command is little more
- * than fork and exec. All commands are in one Landlock domain: they may signal each other, as on any machine.
+ * It is the process that forks because no process inside can end, stop or trace pid 1: the kernel ignores their signals to
+ * it, it is not dumpable, and the filter refuses to change its limits. What can be done once is done once, here:
+ * namespaces, groups, capabilities, Landlock, the filter and its listener are inherited, so that starting a command is
+ * little more than fork and exec. All commands are in one Landlock domain: they may signal each other, as on any machine.
  */
 #include "launch/resident/resident.h"
 
@@ -51,8 +51,8 @@ struct resident {
 	const struct start *start;
 	struct sealing sealing;
 	int signal_fd;
-	int order_fd;	 /* whether we or somebody else goes first when memory runs out */
-	int lock_fds[2]; /* until the first request: by then there is a janitor who holds them */
+	int order_fd;	 /* the order of victims when memory runs out */
+	int lock_fds[2]; /* until the first request: by then a janitor holds them */
 	struct member members[MEMBERS_MAX];
 	size_t count;
 	struct mover mover;
@@ -96,8 +96,8 @@ static int take_nothing(struct error *err)
 }
 
 /*
- * When memory runs out the kernel is to end a command, not us, who may be larger than each of a thousand small ones. They
- * begin with what we have at the fork; our own file can be opened only now, and not by them.
+ * When memory runs out the kernel is to end a command, not init, which may be larger than each of a thousand small ones.
+ * They begin with what we have at the fork; our own file can be opened only now, and not by them.
  */
 static void order_behind(struct resident *resident)
 {
@@ -214,7 +214,7 @@ static void start_member(struct resident *resident)
 	tell_keeper(resident, &started);
 }
 
-/* 0 is everybody. */
+/* 0 means all processes. */
 static void kill_member(const struct resident *resident, uint32_t id)
 {
 	if (id == 0)
@@ -225,7 +225,7 @@ static void kill_member(const struct resident *resident, uint32_t id)
 	}
 }
 
-/* The command and who shares its process group; who left that has left it on purpose. */
+/* The command and its process group; a process that left the group did so on purpose. */
 static void signal_member(struct resident *resident, const struct attach_message *message)
 {
 	for (size_t i = 0; i < resident->count; i++) {
@@ -238,7 +238,7 @@ static void signal_member(struct resident *resident, const struct attach_message
 	}
 }
 
-/* Everybody but init; it includes those on their way through fork. */
+/* All but init, including processes on their way through fork. */
 static void signal_all(const struct resident *resident, int sig)
 {
 	const struct attach_message done = { .kind = ATTACH_DONE,
@@ -294,7 +294,7 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 			continue;
 		message.ended.wait_status = status;
 		message.ended.used = process_used_of(usage);
-		/* Where a group counts, it tells. */
+		/* Where a control group counts, its figure is used. */
 		if (!resident->sealing.has_group)
 			message.ended.pids_hit = crowd_is_there(resident->start->spec->limits.pids);
 		/*

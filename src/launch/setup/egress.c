@@ -28,7 +28,7 @@
 #define GATEWAY_MS 10000
 #define NAMES_PORT 53
 
-/* The last id of the sandbox's range: nobody inside can take it, and nobody outside has it. */
+/* The last id of the sandbox's range: no process inside can take it, and none outside has it. */
 static int take_identity(const struct spec_ids *ids)
 {
 	uid_t uid = ids->host_uid + ids->count - 1;
@@ -139,7 +139,7 @@ static int make_sockets(struct launch *launch, struct start *start, struct gatew
 	return 0;
 }
 
-/* Nothing must have been run by the time it refuses. Who asks for nothing that can be refused does not wait. */
+/* Nothing must have been run by the time it refuses. A start without anything to refuse does not wait. */
 static int await_gateway(const struct launch *launch, struct error *err)
 {
 	struct pollfd ready = { .fd = launch->gateway_fd, .events = POLLIN };

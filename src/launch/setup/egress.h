@@ -11,7 +11,7 @@ int egress_start(struct launch *launch, struct start *start, struct error *err);
 /* In the process that has just made the sandbox's network: sets it up and sends its sockets to the gateway. */
 int egress_set_up(const struct start *start, struct error *err);
 
-/* Where the gateway has said why it cannot work, that replaces *ERR, which only follows from it. */
+/* Where the gateway has reported why it cannot work, that replaces *ERR, which only follows from it. */
 void egress_explain(const struct launch *launch, struct error *err);
 
 /* Ends the gateway; every connection of the sandbox ends with it. */

@@ -103,7 +103,7 @@ int handshake_send(int socket_fd, const struct message *message, const int *fds,
 		       count);
 }
 
-/* Whether GOT bytes are exactly what the message says it is; reads nothing behind them. */
+/* Whether GOT bytes are exactly the size of the message's kind; reads nothing behind them. */
 static bool is_whole(const struct message *message, size_t got, size_t fd_count)
 {
 	if (got < HEAD_SIZE || message->kind < MESSAGE_PLAN || message->kind > MESSAGE_FAILED)

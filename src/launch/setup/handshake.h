@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the three processes of a start say to each other, in named steps.
+ * The messages between the three processes of a start, in named steps.
  *
  *   supervisor            init (pid 1 inside)               payload
  *   ----------            -------------------               -------
@@ -17,10 +17,10 @@
  *                         seal itself, reap                   EXEC ---> supervisor, exec
  *                                                             end of stream = the command runs
  *   MOVE (plain users) -> prepares a rename, one at a time: MOVED ---> supervisor
- *   <---- ENDED --------- the command's status; then exits, and the kernel ends whoever is left
+ *   <---- ENDED --------- the command's status; then exits, and the kernel ends what is left
  *
  * Every failure travels as a FAILED message with a struct error in it. Sockets are SOCK_SEQPACKET: one send is one
- * message. Nobody waits for somebody who has died: each side sees the end of its socket.
+ * message. No side waits for a dead process: each sees the end of its socket.
  */
 #ifndef LAUNCH_HANDSHAKE_H
 #define LAUNCH_HANDSHAKE_H
@@ -83,7 +83,7 @@ struct message {
 /* Two ends to speak by, close-on-exec. */
 int handshake_pair(int ret_ends[static 2], struct error *err);
 
-/* Returns when nobody has the other end any more; what is said until then is not heard. */
+/* Returns when the other end is closed everywhere; messages until then are dropped. */
 void handshake_await_end(int socket_fd);
 
 /* Sends only as much of the message as its kind needs. No heap. 0, or -1 with errno. */

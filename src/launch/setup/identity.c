@@ -7,7 +7,7 @@
 
 int identity_take(const struct spec_ids *ids, struct error *err)
 {
-	/* A map of one id comes with setgroups denied: groups stay, shown as nobody's. */
+	/* A map of one id comes with setgroups denied: groups stay, shown as unmapped. */
 	if (ids->count == 1)
 		return 0;
 	if (setgroups(0, NULL) < 0 || setresgid(ids->gid, ids->gid, ids->gid) < 0 ||

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "spec/spec.h"
 
-/* Appends one JSON object and a newline. Says nothing about the host beyond what the sandbox sees anyway. */
+/* Appends one JSON object and a newline. Contains nothing about the host beyond what the sandbox sees anyway. */
 void policy_write(const struct spec *spec, struct str *out);
 
 #endif

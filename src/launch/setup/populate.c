@@ -69,7 +69,7 @@ int populate_send(const struct start *start, int socket_fd, const struct populat
 
 	if (fd_send(socket_fd, "", 1, fds, count_of(start)) == 0)
 		return 0;
-	/* Init is gone, and has said why; what we could say would come before that. */
+	/* Init is gone, and has reported why; a report of ours would come before that. */
 	if (errno == EPIPE)
 		_exit(125);
 	return error_errno(err, ERROR_HOST, "start: cannot send the network");

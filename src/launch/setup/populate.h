@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who makes /proc, /sys, /dev, /run and /tmp anew, and how they get to init. Private to launch.
+ * Which process makes /proc, /sys, /dev, /run and /tmp anew, and how they get to init. Private to launch.
  *
  * Init does where the supervisor builds the root. Where init builds it itself, the payload has the time.
  */

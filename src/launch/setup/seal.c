@@ -63,8 +63,8 @@ int seal_privileges(struct error *err)
 }
 
 /*
- * The supervisor can look at everybody inside: when it stops a run, and now and then where no cgroup counts (there
- * RLIMIT_NPROC is the wall). It is not asked before each new process: a signal that arrives before it hears of one makes
+ * The supervisor can inspect all processes inside: when it stops a run, and now and then where no cgroup counts (there
+ * RLIMIT_NPROC is the wall). It is not asked before each new process: a signal that arrives before it is notified makes
  * fork return EINTR, which shells take for the end.
  */
 static int prepare_counting(const struct sealing *sealing, struct error *err)
@@ -92,7 +92,7 @@ static bool writes_through(const struct spec *spec)
 	return false;
 }
 
-/* Without a listener (one is active around us already) refusals are answered by the filter and not told. */
+/* Without a listener (one is active around us already) refusals are answered by the filter and not reported. */
 int seal_filter(const struct sealing *sealing, struct error *err)
 {
 	struct message message = { .kind = MESSAGE_LISTENER, .missing = sealing->missing };

@@ -32,7 +32,7 @@ void reap_pass_signals(pid_t payload);
 /* Init's life behind the start: reaps until the command ends, reports that, and exits. */
 _Noreturn void reap_main(const struct start *start, pid_t payload);
 
-/* The process that becomes the command. A byte from init on RELEASE_FD says go; its end, that init failed. */
+/* The process that becomes the command. A byte from init on RELEASE_FD releases it; end of file means that init failed. */
 _Noreturn void payload_main(const struct start *start, int release_fd);
 
 /* Waits for the supervisor's end (end of stream on WATCH_FD), then removes what must not stay. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writable layers on disk: made, removed, and swept when nobody holds them any more. */
+/* Writable layers on disk: made, removed, and swept when no process holds them any more. */
 #include "launch/setup/storage.h"
 
 #include "base/dir.h"
@@ -73,7 +73,7 @@ int storage_make(const struct spec *spec, char **ret_path, int *ret_fd, struct e
 	return 0;
 }
 
-/* Locks NAME when nobody holds it. The lock on the directory above is not kept: removing can take its time. */
+/* Locks NAME when it is not held. The lock on the directory above is not kept: removing can take its time. */
 static int claim(int parent_fd, const char *name)
 {
 	owned(fd_close) int fd = -1;

@@ -16,11 +16,11 @@ int terminal_open(const bool tty[3], const struct winsize *size, int *ret_master
 
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, ERROR_HOST, "no terminal of its own");
-	/* By descriptor, not by name: nobody can put another file in between. */
+	/* By descriptor, not by name: the file cannot be exchanged in between. */
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) < 0)
 		return error_errno(err, ERROR_HOST, "no terminal of its own");
-	/* Before the command can ask for it: the supervisor hears of the terminal at about the same time. */
+	/* Before the command can ask for it: the supervisor learns of the terminal at about the same time. */
 	(void)ioctl(master, TIOCSWINSZ, size);
 	for (int i = 0; i < 3; i++) {
 		if (tty[i] && dup2(slave, i) < 0)

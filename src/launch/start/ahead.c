@@ -3,8 +3,8 @@
  * Starts that are begun before their plan is known.
  *
  * Half of a start needs no plan: init and its namespaces, the payload and its network. Making the plan takes as long, so
- * both are done at the same time. Then the plan is laid out in memory that was shared before the clone, for everybody at
- * the same place, and PLAN says that it is there; descriptors that were opened meanwhile come with it.
+ * both are done at the same time. Then the plan is laid out in memory that was shared before the clone, at the same
+ * address in all processes, and PLAN announces it; descriptors that were opened meanwhile come with it.
  */
 #include "launch/start/ahead.h"
 
@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-/* A plan with a long environment; one that is longer is started the other way. Pages that nobody writes are not there. */
+/* A plan with a long environment; one that is longer is started the other way. Untouched pages cost nothing. */
 #define MEMORY_SIZE ((size_t)256 << 10)
 
 struct memory {
@@ -73,7 +73,7 @@ struct launch_ahead *launch_begin(const struct spec_ids *ids)
 		ahead->memory->start = (struct start){ .is_ahead = true, .inside_fd = -1 };
 		/* As in launch_start: else a plain user could not map ids. */
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-		/* What the supervisor will hear for all of them must not end one of them before. */
+		/* A signal that the supervisor will handle for all of them must not end one of them before. */
 		process_heard_signals(&heard);
 		(void)sigprocmask(SIG_BLOCK, &heard, &saved);
 		int status = birth_init(&ahead->launch, &ahead->memory->start, ids, 0, &ignored);

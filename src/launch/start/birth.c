@@ -115,7 +115,7 @@ static long clone_most(struct launch *launch, struct start *start, uint32_t may_
 {
 	long pid = clone_with(NAMESPACES, &launch->init_fd, start);
 
-	/* Only what says that there is none: memory may be there the next moment. */
+	/* Only errors that mean that there is none: memory may be available the next moment. */
 	for (unsigned set = 1; pid < 0 && is_refusal() && set < 1u << DISPENSABLE; set++) {
 		uint64_t without = 0;
 

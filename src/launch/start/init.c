@@ -189,13 +189,13 @@ static int clone_group(const struct start *start)
 	return fd;
 }
 
-/* With its network the payload says that it has made its last mount, too. */
+/* The payload's network also means that it has made its last mount. */
 static int hear_of_payload(struct assembly *assembly, struct error *err)
 {
 	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->gift,
 				   &assembly->fresh, err);
 
-	/* It has said why itself, and comes first with that. */
+	/* It has reported why itself, and that report comes first. */
 	return got == 0 ? error_set(err, ERROR_HOST, "start: the payload is gone") : got;
 }
 
@@ -314,7 +314,7 @@ static int seal(const struct assembly *assembly, struct error *err)
 	return 0;
 }
 
-/* The payload loses its own, and its end of the socket, in exec; whoever is last waits for long (populate.h). */
+/* The payload loses its own, and its end of the socket, in exec; the last to close waits for long (populate.h). */
 static void let_proc_go(struct assembly *assembly)
 {
 	handshake_await_end(assembly->release_fd);
@@ -331,7 +331,7 @@ static int release(struct assembly *assembly, struct error *err)
 		let_proc_go(assembly);
 		return 0;
 	}
-	/* A payload that died before has said why itself; any other waits for this, and we for it. */
+	/* A payload that died before has reported why itself; any other waits for this, and we for it. */
 	if (errno == EPIPE)
 		return 0;
 	return error_errno(err, ERROR_HOST, "init: cannot release the command");
@@ -348,8 +348,9 @@ _Noreturn void init_main(const struct start *start)
 	birth_raise_descriptors();
 	(void)die_with_supervisor();
 	/*
-	 * What is meant for the caller's group is the supervisor's to hear, or to ignore as the caller had it: the payload would
-	 * find it when it opens its mask, and die of it. One that stays has a session of its own later, as no leader of a group.
+	 * Signals for the caller's group are the supervisor's to handle, or to ignore as the caller did: the payload would
+	 * find it when it opens its mask, and die of it. One that stays has a session of its own later, as no leader of a
+	 * group.
 	 */
 	if (!stays(start))
 		(void)setpgid(0, 0);

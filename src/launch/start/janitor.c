@@ -2,10 +2,10 @@
 /*
  * The janitor: a small process that outlives the supervisor by milliseconds and removes what must not stay.
  *
- * It waits for the end of a pipe whose other end only the supervisor holds, so it acts the same way whether the
- * supervisor returned, crashed or was killed. It holds the writable layers too: freeing a large tmpfs happens here
- * and not while somebody waits for an answer. Where the sandbox has a time to live, a supervisor that was halted cannot
- * keep it beyond that.
+ * It waits for the end of a pipe whose other end only the supervisor holds, so it acts the same way whether the supervisor
+ * returned, crashed or was killed. It holds the writable layers too: freeing a large tmpfs happens here and not while a
+ * caller waits for an answer. Where the sandbox has a time to live, a supervisor that was halted cannot keep it beyond
+ * that.
  */
 #include "launch/setup/start.h"
 

@@ -227,7 +227,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		launch_done(&launch, true);
 		return -1;
 	}
-	/* Who holds a sandbox for long has nothing to do while it is assembled; a run has better use for that time. */
+	/* A keeper has nothing to do while its sandbox is assembled; a run has better use for that time. */
 	if (launch.is_resident && fork_janitor(&launch, err) < 0) {
 		launch_done(&launch, true);
 		return -1;
@@ -265,13 +265,13 @@ static void take_overlays(struct launch *launch, const struct message *message,
 	}
 }
 
-/* Behind EXEC the end means that the command runs; before it, init or the payload says why. */
+/* Behind EXEC the end means that the command runs; before it, init or the payload reports why. */
 static void step_behind_exec(struct launch *launch, struct launch_report *report)
 {
 	report->event = launch->is_executing ? LAUNCH_RUNNING : LAUNCH_SILENT;
 	if (!launch->is_executing)
 		return;
-	/* Not before: the start has better use for the processors, and who dies in it is swept up behind. */
+	/* Not before: the start has better use for the processors, and what dies in it is swept up afterwards. */
 	if (fork_janitor(launch, &report->error) < 0)
 		report->event = LAUNCH_FAILED;
 	/* The janitor holds them too, so this is quick. */
@@ -445,7 +445,7 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->init_fd);
 	/* Last: this is the janitor's sign. */
 	fd_close(&launch->janitor_fd);
-	/* With pid 1 of a namespace everybody in it ends, the janitor in the middle of its work. */
+	/* With pid 1 of a namespace all its processes end, the janitor in the middle of its work. */
 	if (launch->janitor_pid > 0 && getpid() == 1)
 		(void)waitpid(launch->janitor_pid, NULL, 0);
 	launch->init_pid = launch->janitor_pid = 0;

@@ -54,7 +54,7 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 
 	message.error = *err;
 	(void)handshake_send(payload->start->payload_fd, &message, NULL, 0);
-	/* The user's own filter may have kept us from sending: the exit status says it in short. */
+	/* The user's own filter may have kept us from sending: the exit status is the short form. */
 	_exit(error_run_exit_status(err->code));
 }
 
@@ -88,7 +88,7 @@ static int own_network(struct payload *payload, struct error *err)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (egress_set_up(payload->start, err) < 0)
 		return -1;
-	/* Only to tell which names were asked for: without it nothing is open either. */
+	/* Only to report which names were asked for: without it nothing is open either. */
 	if (hears_names && payload->start->inside_fd < 0 &&
 	    inside_hear_names(payload->names_fds) < 0)
 		payload->names_fds[0] = -1;
@@ -139,7 +139,7 @@ static int set_quotas(const struct payload *payload, struct error *err)
 				    : sysctl_apply_early(payload->sealing.proc_fd, has_ipc, err);
 }
 
-/* Nothing before needs it: who was begun ahead waits here. */
+/* Nothing before needs it: a start that was begun ahead waits here. */
 static int learn_plan(struct payload *payload, struct error *err)
 {
 	const struct start *start = payload->start;
@@ -159,11 +159,11 @@ static int seal(struct payload *payload, struct error *err)
 	_Static_assert(CGROUP_DIRS_MAX <= MESSAGE_FDS_MAX, "one message carries all groups");
 	if (own_network(payload, err) < 0 || learn_plan(payload, err) < 0)
 		return -1;
-	/* This message also says that the id maps are written. */
+	/* This message also means that the id maps are written. */
 	if (handshake_expect(payload->start->payload_fd, MESSAGE_GROUPS, &message, &groups, err) <
 	    0)
 		return -1;
-	/* By what init hears of us behind that, the host's mounts were of use to us for the last time. */
+	/* After the next message to init the host's mounts are not needed here any more. */
 	if (seal_session(sealing, err) < 0 || take_hands(payload, err) < 0 ||
 	    populate(payload, err) < 0 || seal_groups(sealing, groups.items, groups.count, err) < 0)
 		return -1;
@@ -266,7 +266,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	if (seal(&payload, &err) < 0)
 		fail(&payload, &err);
 	if (wait_for_release(&payload) < 0)
-		_exit(125); /* init failed and has said why */
+		_exit(125); /* init failed and has reported why */
 	if (enter_directory(start->spec, &err) < 0 ||
 	    terminal_attach(&payload.io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);

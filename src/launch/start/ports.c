@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listeners for ports that rules speak of only later. A process of its own enters the sandbox's network for that, and
- * ends: nobody who stays is ever in both networks.
+ * Listeners for ports that rules name only later. A process of its own enters the sandbox's network for that, and ends: no
+ * lasting process is ever in both networks.
  */
 #include "launch/launch.h"
 
@@ -20,7 +20,7 @@
 /* It makes sockets and sends them: longer than this only something broken takes. */
 #define SECONDS_MAX 10
 
-/* As whoever owns it: a plain user may do nothing in the network from outside its user namespace. */
+/* As its owner: a plain user may do nothing in the network from outside its user namespace. */
 static int enter_network(int network_fd)
 {
 	owned(fd_close) int user_fd = ioctl(network_fd, NS_GET_USERNS);

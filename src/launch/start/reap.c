@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What init does for the rest of its life: wait for whoever ends, report the command's end, pass on the supervisor's
+ * What init does for the rest of its life: wait for processes that end, report the command's end, pass on the supervisor's
  * signals, and where directories cannot be renamed as they are, have that prepared (mover.h).
  */
 #include "launch/setup/start.h"
@@ -41,7 +41,7 @@ static _Noreturn void report_end(const struct reaper *reaper, int status)
 	_exit(0);
 }
 
-/* Takes everybody who has ended; with WNOHANG returns then, without waits for the next one for ever. */
+/* Reaps all ended processes; with WNOHANG returns then, without it waits for the next one for ever. */
 static void reap_ended(struct reaper *reaper, int options)
 {
 	for (;;) {
@@ -80,7 +80,7 @@ static _Noreturn void serve(struct reaper *reaper)
 
 		reap_ended(reaper, WNOHANG);
 		if (poll(polls, 2, -1) < 0) {
-			/* Whoever lowered init's limits loses renames by it, and gains no loop. */
+			/* Lowering init's limits costs renames, and gains no loop. */
 			if (errno != EINTR)
 				reap_ended(reaper, 0);
 			continue;

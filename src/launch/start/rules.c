@@ -95,7 +95,7 @@ static int send_order(const struct launch *launch, const struct attach_rule *wis
 	return 0;
 }
 
-/* Tried here before the gateway is told: what is wrong with a rule is said once, and nothing has changed then. */
+/* Tried here before it is sent to the gateway: an error in a rule is reported once, and nothing has changed then. */
 int launch_rules_change(struct launch_rules *rules, const struct launch *launch,
 			const struct spec *spec, const struct attach_rule *wish, struct error *err)
 {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As the gateway has them; empty until somebody changes the first. */
+/* As the gateway has them; empty until the first change. */
 struct launch_rules {
 	struct rule_set set;
 	bool is_begun;		      /* the set is valid */
@@ -28,11 +28,11 @@ void launch_rules_done(struct launch_rules *rules);
 int launch_rules_change(struct launch_rules *rules, const struct launch *launch,
 			const struct spec *spec, const struct attach_rule *wish, struct error *err);
 
-/* Tells the rules in force, a message each. 0, or -1 with errno when nobody takes them. */
+/* Sends the rules in force, a message each. 0, or -1 with errno when there is no receiver. */
 int launch_rules_tell(const struct launch_rules *rules, const struct spec *spec, int socket_fd,
 		      uint32_t id);
 
-/* Waits for what the gateway says, up to its answer to being asked. Denials go to TAKE. Whether it answered in time. */
+/* Takes the gateway's reports, up to its answer to a flush. Denials go to TAKE. Whether it answered in time. */
 bool launch_rules_await(const struct launch *launch, int patience_ms,
 			void (*take)(struct net_denial *denial, void *cookie), void *cookie,
 			struct net_counts *ret_counts);

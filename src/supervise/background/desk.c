@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket of a command in the background: who polls it, and what it is told. */
+/* The socket of a command in the background: its clients, and their answers. */
 #include "supervise/background/desk.h"
 
 #include "base/fd.h"
@@ -80,7 +80,7 @@ static void answer(const struct desk_client *client, enum desk_kind kind, int fd
 	/* All of it goes over the wire, what lies between the fields too. */
 	memset(&message, 0, sizeof(message));
 	message.kind = kind;
-	/* Who does not listen to an answer needs none. */
+	/* A client that does not read an answer needs none. */
 	(void)fd_send(client->fd, &message, sizeof(message), &fd, fd >= 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said between a command in the background and those who poll it, on a socket of its supervisor's.
+ * The protocol between the supervisor of a command in the background and its clients, on a socket.
  *
  *   WAIT out err   answered by NEWS once more than that many bytes of a stream are kept; the end of the command is the
  *                  end of the connection
@@ -58,12 +58,12 @@ int desk_open(struct desk *desk, int dir_fd, const char *id, int input_fd, struc
 void desk_close(struct desk *desk);
 
 /*
- * Does what is ready, without blocking, and answers those who wait for more than was kept before. Gives a signal that
- * somebody wants the command to have, or 0.
+ * Does what is ready, without blocking, and answers clients that wait for more than was kept before. Returns a signal to
+ * send to the command, or 0.
  */
 int desk_attend(struct desk *desk, bool is_ready, uint64_t kept_out, uint64_t kept_err);
 
-/* The other side: connects to ID.socket in DIR_FD; -1 when nobody listens there any more. */
+/* The other side: connects to ID.socket in DIR_FD; -1 when there is no listener any more. */
 int desk_connect(int dir_fd, const char *id);
 
 /*

@@ -27,7 +27,7 @@ void output_done(struct output *output);
 
 /*
  * Reads what STATE_DIR keeps of run ID from the offsets on, and moves them. Nothing kept (yet) is no error. A character
- * that is cut in two at the end of a piece is left to the next one, unless IS_LAST says that there is none.
+ * that is cut in two at the end of a piece is left to the next one, unless IS_LAST: then there is none.
  */
 int output_read(const char *state_dir, const char *id, bool is_last, struct output *output,
 		struct error *err);

@@ -22,7 +22,7 @@
 #define CARD_MAX ((size_t)64 << 10)
 #define RESULT_MAX ((size_t)8 << 20)
 #define KEPT_MS (24ull * 3600 * 1000)
-/* A draft that is older was left by somebody who was killed. */
+/* An older draft was left by a killed process. */
 #define DRAFT_MS (60ull * 1000)
 #define NAME_SIZE (ID_RUN_SIZE + 16)
 
@@ -106,7 +106,7 @@ static int write_file(int dir_fd, const char *id, const char *ending, const stru
 
 	if (fd < 0)
 		return -1;
-	/* Before anybody can see it: whoever finds it unlocked takes its supervisor for dead. */
+	/* Before it is visible: an unlocked card means that its supervisor is dead. */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fd_write_all(fd, text->data, text->len) < 0 ||
 	    renameat(dir_fd, draft, dir_fd, name_of(id, ending, name)) < 0) {
 		(void)unlinkat(dir_fd, draft, 0);
@@ -148,7 +148,7 @@ void exec_result_done(struct exec_result *result)
 	str_done(&result->object);
 }
 
-/* Two lines: who cannot read the second can still say the first. */
+/* Two lines: the first can be shown even if the second cannot be read. */
 int exec_result_write(int dir_fd, const char *id, const struct exec_result *result,
 		      struct error *err)
 {

@@ -6,8 +6,8 @@
  *   ID.socket   where the supervisor listens (desk.h)
  *   ID.result   what came of it; whole from the moment it is there
  *
- * The card comes first and goes last. A card that nobody holds and that has no result belongs to a supervisor that was
- * killed: the sandbox's keeper has ended its command by then. Results are kept for a day.
+ * The card comes first and goes last. An unlocked card without a result belongs to a supervisor that was killed: the
+ * sandbox's keeper has ended its command by then. Results are kept for a day.
  */
 #ifndef BACKGROUND_PLACE_H
 #define BACKGROUND_PLACE_H
@@ -39,7 +39,7 @@ enum exec_state {
 /* Whether the word can be an id of ours; others are never part of a path. */
 bool exec_is_id(const char *word);
 
-/* The directory in STATE_DIR; made when it is missing and MAKE says so. */
+/* The directory in STATE_DIR; made when it is missing and MAKE is set. */
 int execs_open(const char *state_dir, bool make, int *ret_dir_fd, struct error *err);
 
 /* Makes the card, locked; the caller holds *ret_lock_fd until its end. */
@@ -64,7 +64,7 @@ int exec_result_write(int dir_fd, const char *id, const struct exec_result *resu
 int exec_state_read(int dir_fd, const char *id, enum exec_state *ret_state,
 		    struct exec_result *ret_result, struct error *err);
 
-/* At the end: nobody listens any more. */
+/* At the end: closes the socket. */
 void exec_unlisten(int dir_fd, const char *id);
 
 /* Removes all traces of one. */

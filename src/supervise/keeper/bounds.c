@@ -39,7 +39,7 @@ static bool is_beyond_memory(const struct keeper *keeper)
 	return usage.memory_bytes > limit;
 }
 
-/* Nobody is ended: the filesystem says no to whoever writes. Told once each time it fills. */
+/* No process is ended: the filesystem refuses writes. Reported once each time it fills. */
 static void look_at_quota(struct keeper *keeper)
 {
 	bool is_full, inodes_hit;

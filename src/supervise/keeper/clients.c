@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper's clients: what they ask for, and what init says to that. */
+/* The keeper's clients: their requests, and init's answers. */
 #include "base/clock.h"
 #include "base/local_socket.h"
 #include "base/own.h"
@@ -27,7 +27,7 @@ static int accept_one(const struct keeper *keeper)
 	return fd;
 }
 
-/* Whoever comes too late hears why, and not that the sandbox was stopped. */
+/* A late client gets the reason, and not that the sandbox was stopped. */
 static void turn_away(int fd)
 {
 	const struct client client = { .fd = fd };
@@ -347,7 +347,7 @@ void clients_end(struct keeper *keeper)
 			continue;
 		send_figures(keeper, client, true);
 		ended.ended.wait_status = SIGKILL;
-		/* Init alone can only have been ended by the kernel, or by somebody outside. */
+		/* Init alone can only have been ended by the kernel, or from outside. */
 		ended.ended.is_stopped = !keeper->has_lost_init;
 		(void)attach_send(client->fd, &ended, NULL, 0);
 	}

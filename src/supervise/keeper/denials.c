@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose denial it was: each client hears of what its own command tried. */
+/* The client of a denial: each gets what its own command tried. */
 #include "base/fd.h"
 #include "supervise/keeper/parts.h"
 
@@ -55,7 +55,7 @@ struct client *client_newest(struct keeper *keeper)
 	return newest;
 }
 
-/* By session, else by whoever started it, else the newest command. */
+/* By session, else by the starting process, else the newest command. */
 static struct client *find_client(struct keeper *keeper, pid_t pid)
 {
 	char status[4096];

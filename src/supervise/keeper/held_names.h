@@ -26,7 +26,7 @@ struct held_names {
 	size_t count;
 };
 
-/* Looks up what commands usually do in the sandbox whose root is TREE_FD. HELD is empty before. */
+/* Looks up the names that commands usually do, in the sandbox whose root is TREE_FD. HELD is empty before. */
 void held_names_take(struct held_names *held, int tree_fd, const struct spec *spec);
 void held_names_release(struct held_names *held);
 /* Whether the host still has the same files under all of them. */

@@ -26,7 +26,7 @@
 #define EVENTS_MAX 16
 /* How often it is looked whether the sandbox is still there. */
 #define LOOK_MS 10000
-/* How often bounds are looked at while somebody is inside. */
+/* How often bounds are checked while commands run inside. */
 #define BOUNDS_MS 100
 #define END_MS 5000
 
@@ -186,7 +186,7 @@ static void serve(struct keeper *keeper)
 
 		for (int i = 0; i < count && !keeper->is_over; i++)
 			handle(keeper, events[i].data.fd);
-		/* Whoever keeps us busy must not keep us from looking. */
+		/* Busy clients must not delay the check. */
 		if (clock_now_ns() - looked_ns < (uint64_t)patience_ms(keeper) * 1000000)
 			continue;
 		look(keeper);
@@ -214,7 +214,7 @@ static int detach(const struct keeper_options *options)
 	return 0;
 }
 
-/* For somebody who has to end us by force: a number alone may be another's by then. */
+/* For a caller that has to end us by force: a pid alone may be reused by then. */
 static void say_who(const struct keeper_options *options)
 {
 	char text[64];
@@ -291,7 +291,7 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 	else
 		serve(keeper);
 	(void)unlinkat(options->dir_fd, KEEPER_SOCKET, 0);
-	/* Waits for everybody's end: who asked for it takes our end for theirs. */
+	/* Waits for the end of all processes: the caller takes our end for theirs. */
 	if (keeper->launch.init_pid > 0) {
 		struct pollfd end = { .fd = keeper->launch.init_fd, .events = POLLIN };
 

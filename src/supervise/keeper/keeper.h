@@ -3,8 +3,8 @@
  * The keeper: a detached supervisor that holds a named sandbox between the commands that enter it.
  *
  * It starts the sandbox with an init that stays, listens on a socket in the sandbox's directory and hands commands to init
- * (launch/resident/attach.h). Any number of clients at once. What it holds dies with it: init by the kernel's hand, the rest by
- * the janitor's, who also keeps the locks until nobody inside is left.
+ * (launch/resident/attach.h). Any number of clients at once. What it holds dies with it: init by the kernel's hand, the
+ * rest by the janitor's, which also keeps the locks until no process inside is left.
  */
 #ifndef KEEPER_KEEPER_H
 #define KEEPER_KEEPER_H
@@ -22,9 +22,9 @@ struct keeper_options {
 	int dir_fd; /* the sandbox's directory, and its path: when that is another one, it is over */
 	const char *directory;
 	int listen_fd;	     /* its socket, bound there as KEEPER_SOCKET */
-	int lock_fds[2];     /* held as long as anybody inside may live */
+	int lock_fds[2];     /* held as long as a process inside may live */
 	uint64_t expires_ms; /* since 1970; 0: never */
-	uint64_t idle_ms;    /* how long it stays with nobody inside */
+	uint64_t idle_ms;    /* how long it stays without a command inside */
 	/* The environment of a command inside, from the caller's. */
 	void (*environment)(const struct strv *given, struct strv *ret_env, void *cookie);
 	/* Where a command starts that was called in directory CWD. */
@@ -40,32 +40,32 @@ struct keeper_options {
 };
 
 #define KEEPER_SOCKET "socket"
-/* The second lock: the keeper's, who writes into it which process it is. */
+/* The second lock: the keeper's, with its pid inside. */
 #define KEEPER_LOCK "keeper"
 
 /* Forks the keeper, and returns its number. It keeps nothing of the caller's but what the options name. */
 pid_t keeper_start(const struct keeper_options *options, struct error *err);
 
-/* A listening socket in directory DIR_FD, instead of one that nobody listens to any more. Close-on-exec. */
+/* A listening socket in directory DIR_FD, in place of one without a listener. Close-on-exec. */
 int keeper_listen(int dir_fd, int *ret_fd, struct error *err);
 
-/* Connects to the one in DIR_FD; ERROR_NOT_FOUND when nobody listens. */
+/* Connects to the one in DIR_FD; ERROR_NOT_FOUND when there is no listener. */
 int keeper_connect(int dir_fd, int *ret_fd, struct error *err);
 
 /* Which process a keeper is: a number alone may be another's by then. */
 struct keeper_who {
-	int pid; /* 0: it has not said yet */
+	int pid; /* 0: not known yet */
 	uint64_t ticks;
 };
 
 /*
- * Who keeps the sandbox in DIR_FD, as it said itself; false when nobody ever has. Asked before a connection is made, or
- * while it is open, that is whoever is at its other end, or one that is dead: there is one keeper at a time.
+ * The keeper of the sandbox in DIR_FD, as it recorded itself; false when there never was one. Read before a connection is
+ * made, or while it is open, that is the process at its other end, or a dead one: there is one keeper at a time.
  */
 bool keeper_find(int dir_fd, struct keeper_who *ret_who);
 
 /*
- * Ends that keeper by force, and with it everybody inside, and nobody who keeps the sandbox after it; with IF_HALTED only
+ * Ends that keeper by force, and with it all processes inside, but no later keeper of the sandbox; with IF_HALTED only
  * when it is stopped and cannot answer. Whether it lived.
  */
 bool keeper_kill(const struct keeper_who *who, bool if_halted);

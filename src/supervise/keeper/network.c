@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gateway of a named sandbox: what it tells is passed on to whoever runs a command there, its rules can be changed. */
+/* The gateway of a named sandbox: its reports are passed on to the client whose command runs there, its rules can be changed. */
 #include "base/own.h"
 #include "supervise/keeper/parts.h"
 #include "net/report.h"
@@ -100,7 +100,7 @@ static void take(struct net_denial *denial, void *cookie)
 	tell(listener->keeper, listener->client, denial);
 }
 
-/* Asks the gateway and takes what it says up to its answer. Whether it answered in time. */
+/* Flushes the gateway and takes its reports up to the answer. Whether it answered in time. */
 static bool ask(struct keeper *keeper, struct client *client, int patience_ms,
 		struct net_counts *ret_counts)
 {

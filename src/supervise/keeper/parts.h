@@ -25,9 +25,9 @@ struct client {
 	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
 	bool is_active; /* an exec is under way */
 	bool has_frozen;
-	uint64_t untold; /* denials that it was not told */
+	uint64_t untold; /* denials that were not sent to it */
 	struct attach_denied
-		unheard; /* left to what refuses names, which has told nothing since; "": nothing */
+		unheard; /* left to the refuser of names, which has reported nothing since; "": nothing */
 	char unheard_address[INET6_ADDRSTRLEN];
 };
 
@@ -49,7 +49,7 @@ struct keeper {
 	uint32_t next_id;
 	bool is_serving, is_idle, is_over;
 	bool has_lost_init;		  /* which ended by itself */
-	uint64_t disk_stops, inode_stops; /* how often whoever filled the top was ended */
+	uint64_t disk_stops, inode_stops; /* how often writers were ended for filling the top */
 	int top_fd;			  /* of the writable top */
 	struct disk_watch disk;
 	struct quota quota; /* where the filesystem has them; then no process is killed for it */
@@ -73,7 +73,7 @@ struct keeper {
 
 int keeper_watch(struct keeper *keeper, int fd);
 
-/* Takes whoever waits on the socket. */
+/* Accepts the connections that wait on the socket. */
 void clients_accept(struct keeper *keeper);
 
 struct client *client_of_fd(struct keeper *keeper, int fd);
@@ -97,21 +97,21 @@ void fresh_refuse(struct keeper *keeper, const struct client *client);
 /* When it is on its way: notes the moment. */
 void fresh_note(struct keeper *keeper);
 
-/* What init says. */
+/* Init's message. */
 void clients_hear_init(struct keeper *keeper);
 
-/* Why the sandbox could not be started, to everybody who waits. */
+/* Sends why the sandbox could not be started to all waiting clients. */
 void clients_fail(struct keeper *keeper, const struct error *err);
 
-/* The sandbox is at its end: tells everybody whose command is under way that it is over, and what it had used. */
+/* The sandbox is at its end: sends all clients with a running command its end and usage. */
 void clients_end(struct keeper *keeper);
 
-/* What was refused to its command. One who does not listen is only told how many he missed, and that later. */
+/* What was refused to its command. A client that does not read gets only the number it missed, and that later. */
 void client_deny(struct client *client, const struct attach_denied *denied);
 
-/* Tells the client it belongs to what was refused inside. */
+/* Sends what was refused inside to the client it belongs to. */
 void denials_tell(struct keeper *keeper, const struct notify_event *event);
-/* What refuses names will tell it; else network_flush does. */
+/* The refuser of names will report it; else network_flush does. */
 void denials_leave(struct keeper *keeper, const struct notify_event *event);
 
 /* What the sandbox has used, and CLIENT's command of it; AFRESH reads the groups again. */
@@ -119,21 +119,21 @@ void keeper_figures(struct keeper *keeper, const struct client *client, bool afr
 		    struct attach_figures *ret_figures);
 
 /*
- * Bounds that nobody else keeps, while somebody is inside; ends everybody who is beyond one. AT_LAST: a command has ended,
- * and is told what it met.
+ * Bounds that no other mechanism enforces, while commands run inside; ends all processes beyond one. AT_LAST: a command
+ * has ended, and gets what it met.
  */
 void bounds_init(struct keeper *keeper);
 void bounds_done(struct keeper *keeper);
 void bounds_look(struct keeper *keeper, bool at_last);
 
-/* What the network's gateway says: denials go to the newest command. When the gateway is gone, so is the sandbox. */
+/* The gateway's report: denials go to the newest command. When the gateway is gone, so is the sandbox. */
 void network_hear(struct keeper *keeper);
-/* Whether what a program tried to reach is told as denied: a gateway tells that itself, and names are told by name. */
+/* Whether what a program tried to reach is reported as denied: a gateway reports that itself, and lookups are reported by name. */
 bool network_is_denied(const struct keeper *keeper, const struct notify_event *event);
 /* Without a network: a program asks for a name. */
 void network_refuse_names(struct keeper *keeper);
 
-/* Has everything the gateway saw so far told, to that client. Does nothing without a gateway. */
+/* Has everything the gateway saw so far reported to that client. Does nothing without a gateway. */
 void network_flush(struct keeper *keeper, struct client *client);
 
 /* Answers ATTACH_NETWORK: the last denials, then the counts. */
