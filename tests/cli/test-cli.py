@@ -286,7 +286,7 @@ def test_descriptors():
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         done = subprocess.run([AISBX, "run", "-C", scratch, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, close_fds=False, preexec_fn=crowd, check=False)
-        is_told = done.returncode == 125 and "Too many open files (raise ulimit -n" in done.stderr
+        is_told = done.returncode == 125 and "Too many open files; raise ulimit -n" in done.stderr
         told += is_told
         # One that is linked with libraries, as for a sanitizer, does not even begin without a descriptor.
         if done.returncode != 0 and not is_told and "shared libraries" not in done.stderr:

@@ -136,7 +136,7 @@ def test_kept_verbs(home):
     file = settings(home, filesystem={"denyRead": ["conf"], "allowWrite": ["."]})
     done = home.call("try", "-n", "--settings", file, "--", "cat", "conf/secret.txt")
     tap.ok("SECRET" not in done.stdout and done.returncode == 1, "try", done)
-    name = done.stdout.split()[-1]
+    name = done.stderr.split()[-1]
     home.call("create", "kept", "--settings", file)
     os.unlink(file)
     for sandbox in (name, "kept"):

@@ -175,7 +175,7 @@ def test_names(home):
 
 
 def test_usage(home):
-    for words, code, hint in ((["create"], 2, "NAME"), (["exec"], 125, "NAME"), (["exec", "a", "ls"], 125, "-- ls"),
+    for words, code, hint in ((["create"], 2, "NAME"), (["exec"], 125, "NAME"), (["exec", "a"], 125, "shell"),
                               (["exec", "a", "--"], 125, "shell"), (["snap"], 2, "NAME"), (["snap", "a", "b"], 2, "b"),
                               (["fork", "a"], 2, "NEW"), (["ls", "x"], 2, "x"), (["undo", "a", "b"], 2, "b"),
                               (["diff", "a", "--stat", "--patch"], 2, "--patch"), (["diff", "a", "-z"], 2, "name-status"),

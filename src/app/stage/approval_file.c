@@ -165,7 +165,7 @@ int approval_files_make_room(int dir_fd, const char *owner, struct error *err)
 		return 0;
 	return error_advise(err, ERROR_DENIED,
 			    "a person decides: aisbx promotions, aisbx promotions reject --all",
-			    "%d requests of this owner wait already", PENDING_MAX);
+			    "%d requests of this owner wait for a person already", PENDING_MAX);
 }
 
 /* Decided a week ago: no longer of interest. */

@@ -39,9 +39,11 @@ static void remove_one(struct op_call *call, const char *name)
 	fold_status(call, &err);
 }
 
+/* Other words are names, and refused as such when no sandbox can be called that. */
 static bool is_pattern(const char *word)
 {
-	return strpbrk(word, "*?[") != NULL;
+	return strpbrk(word, "*?[") &&
+	       word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789._-*?[]!^")] == '\0';
 }
 
 /* Whether ROW of the list is meant by --all or --workspace (HERE), or by PATTERN. A program's sandboxes are its own. */
