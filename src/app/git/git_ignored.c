@@ -19,10 +19,19 @@ struct spot {
 	size_t link; /* a symbolic link on the way, behind which git does not look; 0: none */
 };
 
+/* A directory on the way to the path looked at last. */
+struct step {
+	size_t len;
+	struct spot spot;
+	bool goes_on; /* it is a directory: there is something below it to look at */
+};
+
 struct asking {
 	const char *root;
 	const struct strv *paths;
 	struct spot *spots; /* one per path */
+	struct step *steps; /* of the last path, from the top */
+	size_t step_count, step_room;
 	bool *ignored;
 };
 
@@ -63,28 +72,48 @@ static bool look_at_part(const char *root, const char *path, size_t len, struct 
 	return S_ISDIR(st.st_mode);
 }
 
-/* Whether both are files of one directory. */
-static bool is_beside(const char *one, const char *other)
+static void add_step(struct asking *asking, size_t len, struct spot spot, bool goes_on)
 {
-	const char *end = strrchr(one, '/');
-	size_t len = end ? (size_t)(end - one) + 1 : 0;
-
-	return one[len] && strncmp(one, other, len) == 0 && !strchr(other + len, '/');
+	if (asking->step_count == asking->step_room) {
+		asking->step_room = asking->step_room ? 2 * asking->step_room : 64;
+		asking->steps =
+			xrealloc(asking->steps, asking->step_room, sizeof(asking->steps[0]));
+	}
+	asking->steps[asking->step_count++] =
+		(struct step){ .len = len, .spot = spot, .goes_on = goes_on };
 }
 
-/* The directories above the path, and itself if it is or was one, from the top. */
+/*
+ * The directories above the path, and itself if it is or was one, from the top. Those shared with the path before are
+ * known: asked anew for each path of a deep tree, they would cost the cube of its depth.
+ */
 static void find_spot(struct asking *asking, size_t at)
 {
 	const char *path = asking->paths->items[at];
+	const char *before = at > 0 ? asking->paths->items[at - 1] : "";
 	struct spot *spot = &asking->spots[at];
-	const char *slash = strchr(path, '/');
+	size_t from = 0;
+	bool goes_on = true;
 
-	if (at > 0 && is_beside(asking->paths->items[at - 1], path)) {
-		*spot = asking->spots[at - 1];
-		return;
+	while (from < asking->step_count && strncmp(path, before, asking->steps[from].len + 1) == 0)
+		from++;
+	asking->step_count = from;
+	if (from > 0) {
+		*spot = asking->steps[from - 1].spot;
+		goes_on = asking->steps[from - 1].goes_on;
 	}
-	while (slash && look_at_part(asking->root, path, (size_t)(slash - path), spot))
-		slash = strchr(slash + 1, '/');
+	const char *slash =
+		goes_on ? strchr(from ? path + asking->steps[from - 1].len + 1 : path, '/') : NULL;
+
+	while (slash) {
+		size_t len = (size_t)(slash - path);
+
+		goes_on = look_at_part(asking->root, path, len, spot);
+		/* What is found at the path's own end counts for that path only. */
+		if (slash[1])
+			add_step(asking, len, *spot, goes_on);
+		slash = goes_on ? strchr(slash + 1, '/') : NULL;
+	}
 }
 
 static void add_question(struct inquiry *inquiry, size_t about, const char *text, size_t len)
@@ -278,5 +307,6 @@ int git_ignored(const char *root, const struct strv *paths, bool *ret_ignored, s
 			status = inquire(&asking, i, err);
 	}
 	free(asking.spots);
+	free(asking.steps);
 	return status;
 }
