@@ -6,6 +6,8 @@ What is written refuses when aisbx is missing, crashes or is late. Takes the pro
 """
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -199,11 +201,98 @@ def test_project(home):
     tap.ok(not os.path.exists(home.work + "/.mcp.json"), "are taken back")
 
 
+def test_link_later(home):
+    """A project changes between setup and --remove: what its links lead to is not the project's."""
+    for agent, name, link in (("claude-code", ".claude/settings.local.json", ".claude/settings.local.json"), ("cursor", ".cursor/mcp.json", ".cursor")):
+        home.call("setup", agent, "--project", *(("--hook",) if agent == "claude-code" else ()))
+        entry = home.read(name)
+        victim = put(home, f"elsewhere/{os.path.basename(name)}", entry)
+        path = os.path.join(home.work, link)
+        os.rename(path, path + ".away")
+        os.symlink(victim if link == name else os.path.dirname(victim), path)
+        for text in ("{}", entry):
+            put(home, os.path.relpath(victim, home.path), text)
+            done = home.call("setup", "--remove", agent)
+            tap.ok(refused(done, 4, "link"), f"{link}: a link that came later is not followed", done)
+            tap.equal(get(home, os.path.relpath(victim, home.path)), text, "and what it leads to stays")
+        os.unlink(path)
+        tap.equal(home.call("setup", "--remove", agent).returncode, 0, "without the link it is done with")
+
+
+def test_meanwhile(home):
+    """Another program writes the file while setup has its own draft on its way to the disk."""
+    strace = shutil.which("strace")
+    trial = strace and subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, check=False)
+    if not strace or trial.returncode != 0:
+        tap.skip("a file written meanwhile", "strace cannot trace here")
+        return
+    put(home, ".claude.json", '{"a": 1}')
+    for words, name in ((("setup", "claude-code", "--mcp"), ".claude.json"), (("setup", "gemini"), ".gemini/settings.json")):
+        path = os.path.join(home.path, name)
+        draft = path + ".aisbx-new"
+        # Every fsync stops the process; strace says so, and which one it is.
+        out, back = os.pipe()
+        tracer = subprocess.Popen([strace, "-f", "-o", f"/dev/fd/{back}", "-e", "trace=fsync", "-e", "inject=fsync:signal=STOP", AISBX, *words],
+                                  cwd=home.work, env=home.env, pass_fds=[back], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        os.close(back)
+        seen = False
+        with open(out) as lines:
+            for line in lines:
+                if "stopped by SIGSTOP" not in line:
+                    continue
+                if os.path.exists(draft) and not seen:
+                    put(home, name + ".theirs", '{"theirs": 1}')
+                    os.rename(path + ".theirs", path)
+                    seen = True
+                os.kill(int(line.split()[0]), signal.SIGCONT)
+        _, said = tracer.communicate()
+        tap.ok(seen and tracer.returncode == 3 and "meanwhile" in said, f"{name}: what was written meanwhile is seen", (tracer.returncode, said))
+        tap.equal(get(home, name), '{"theirs": 1}', "and stays")
+        tap.ok(not os.path.exists(draft), "without a draft beside it")
+        tap.equal(home.call(*words).returncode, 0, "the next call succeeds")
+        tap.ok(AISBX in get(home, name) and "theirs" in get(home, name), "with both in the file")
+
+
+def test_unfinished(home):
+    """A call that ends between its record and its files; a directory in the draft's place ends it there."""
+    text = '{"note": "aisbx is nice"}'
+    put(home, ".claude/settings.json", text)
+    put(home, ".claude.json", text)
+    tap.equal(home.call("setup", "claude-code").returncode, 0, "set up")
+    for way in (("setup", "claude-code", "--hook", "--write", "workspace"), ("setup", "--remove")):
+        draft = home.path + "/.claude/settings.json.aisbx-new"
+        os.mkdir(draft)
+        tap.ok(home.call(*way).returncode not in (0, 3), f"{way} ends early")
+        tap.ok(home.call(*way).returncode not in (0, 3), "and again")
+        os.rmdir(draft)
+        put(home, ".claude/settings.json.aisbx-new", "half of")
+        done = home.call(*way)
+        tap.equal(done.returncode, 0, f"then it can be repeated ({done.stderr.strip()})")
+        tap.ok(not os.path.exists(draft), "and what was left behind is gone")
+    tap.equal([get(home, ".claude/settings.json"), get(home, ".claude.json")], [text, text], "all is taken back, byte by byte")
+    home.call("setup", "claude-code")
+    put(home, ".claude/settings.json", text)
+    put(home, ".claude.json", text)
+    done = home.call("setup", "--remove")
+    tap.ok(done.returncode == 0 and get(home, ".claude.json") == text, "a text with our name is not ours", done)
+
+
+def test_line_ends(home):
+    """A file without a newline at its end, to which lines are added after setup's."""
+    for agent, name in (("codex", ".codex/config.toml"), ("aider", ".aider.conf.yml")):
+        text, added = THEIRS[name][0], "[added]\nx = 1\n" if agent == "codex" else "added: 1\n"
+        put(home, name, text)
+        home.call("setup", agent)
+        put(home, name, get(home, name) + added)
+        tap.equal(home.call("setup", "--remove", agent).returncode, 0, f"{name}: taken back")
+        tap.equal(get(home, name), text + "\n" + added, "and the last line of before still ends")
+
+
 with Home("setup-") as first:
     test_round(first, True)
 with Home("setup-") as second:
     test_round(second, False)
-for test in (test_content, test_closed, test_refusals, test_shared, test_project):
+for test in (test_content, test_closed, test_refusals, test_shared, test_project, test_link_later, test_meanwhile, test_unfinished, test_line_ends):
     with Home("setup-") as one:
         test(one)
 sys.exit(tap.done())

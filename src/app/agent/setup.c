@@ -28,6 +28,7 @@ struct work {
 	struct host host;
 	int dir_fd;	       /* of the record; -1 on a dry run without one */
 	struct value *records; /* as they are to be afterwards */
+	size_t kept;	       /* how many of them were there before */
 	struct value *dropped; /* those of before that go */
 	struct setup_files files;
 };
@@ -128,6 +129,18 @@ static bool is_replaced(const struct work *work, const struct value *edit)
 	return false;
 }
 
+/* The file EDIT speaks of; in a project a link that came since is not followed. */
+static int get_file(struct work *work, const struct value *edit, struct setup_file **ret_file,
+		    struct error *err)
+{
+	const char *path = value_get_text(edit, "path");
+
+	/* The project's directory was recorded without links: one anywhere on the way is new. */
+	if (value_is_true(edit, "project") && setup_check_links("", path + 1, err) < 0)
+		return -1;
+	return setup_files_get(&work->files, path, ret_file, err);
+}
+
 static int take_back(struct work *work, struct error *err)
 {
 	struct value *kept = value_new_list();
@@ -138,9 +151,9 @@ static int take_back(struct work *work, struct error *err)
 		const char *path = value_get_text(edit, "path");
 		struct setup_file *file;
 
-		if (!path || !is_replaced(work, edit))
+		if (!path || path[0] != '/' || !is_replaced(work, edit))
 			continue;
-		if (setup_files_get(&work->files, path, &file, err) < 0 ||
+		if (get_file(work, edit, &file, err) < 0 ||
 		    (file->exists && setup_take(edit, &file->after, err) < 0)) {
 			value_free(kept);
 			return error_context(err, "%s", path);
@@ -155,6 +168,7 @@ static int take_back(struct work *work, struct error *err)
 	work->records->many.count = 0;
 	value_free(work->records);
 	work->records = kept;
+	work->kept = kept->many.count;
 	return 0;
 }
 
@@ -184,7 +198,7 @@ static int put_row(struct work *work, const struct setup_row *row, const char *p
 		value_add(edit, "part", value_new_text(part_names[row->part]));
 		value_add(edit, "path", value_new_text(path));
 		value_add(edit, "made", value_new_bool(is_made));
-		value_add(edit, "mark", value_new_text(row->name ? row->name : "aisbx"));
+		value_add(edit, "project", value_new_bool(work->wish->is_project));
 	}
 	return 0;
 }
@@ -239,13 +253,24 @@ static void tell_file(const struct setup_file *file, const struct setup *wish, s
 	value_add(row, "diff", value_new_text(str_cstr(&diff)));
 }
 
+/* Edits that may be in their files or not, for as long as the record says so. */
+static void set_unfinished(struct value *edits, size_t first, bool is_unfinished)
+{
+	for (size_t i = first; i < edits->many.count; i++)
+		value_set(edits->many.items[i], "unfinished", value_new_bool(is_unfinished));
+}
+
 static int write_all(const struct work *work, struct error *err)
 {
+	set_unfinished(work->dropped, 0, true);
+	set_unfinished(work->records, work->kept, true);
 	if (write_record(work, true, err) < 0)
 		return -1;
+	set_unfinished(work->records, work->kept, false);
 	for (size_t i = 0; i < work->files.count; i++) {
 		const struct setup_file *file = &work->files.items[i];
 
+		setup_file_sweep(file);
 		if (is_changed(file) && setup_file_write(file, err) < 0)
 			return -1;
 	}

@@ -169,14 +169,18 @@ static bool has_line(const struct str *text, const char *word)
 static void append_lines(struct str *text, const char *lines, struct value *edits)
 {
 	owned(str_done) struct str full = STR_INIT;
+	bool is_open = text->len > 0 && text->data[text->len - 1] != '\n';
+	struct value *edit;
 
-	if (text->len > 0 && text->data[text->len - 1] != '\n')
-		str_add_char(&full, '\n');
+	/* No part of what is taken out again: lines may be added behind it. */
+	if (is_open)
+		str_add_char(text, '\n');
 	if (text->len > 0)
 		str_add_char(&full, '\n');
 	str_add(&full, lines);
 	str_add(text, str_cstr(&full));
-	add_edit(edits, str_cstr(&full), str_cstr(&full), 0);
+	edit = add_edit(edits, str_cstr(&full), str_cstr(&full), 0);
+	value_add(edit, "ended", value_new_bool(is_open));
 }
 
 static int put_into_toml(const struct str *filled, struct str *text, struct value *edits,
@@ -286,19 +290,47 @@ static int put_into_yaml(const struct setup_row *row, const struct str *filled, 
 	return yaml_read(str_cstr(text), text->len, "line", YAML_TEXT, &after, err);
 }
 
+/* By what the entry is known again when it was changed: its place in JSON, else words that only it has. */
+static void add_mark(const struct setup_row *row, struct value *edit)
+{
+	owned(strv_done) struct strv keys = STRV_INIT;
+	owned(free_ptr) char *mark = NULL;
+
+	if (row->form == SETUP_JSON && row->name) {
+		split_keys(row->keys, &keys);
+		strv_add(&keys, row->name);
+		value_add(edit, "place", value_from_strv(&keys));
+		return;
+	}
+	if (row->form == SETUP_TOML)
+		mark = xasprintf("[mcp_servers.%s]", row->name);
+	else
+		mark = row->name ? xasprintf("%s:", row->name) : xasprintf(" hook %s", row->agent);
+	value_add(edit, "mark", value_new_text(mark));
+}
+
+static int put_entry(const struct setup_row *row, const struct str *filled, struct str *text,
+		     struct value *edits, struct error *err)
+{
+	switch (row->form) {
+	case SETUP_TOML:
+		return put_into_toml(filled, text, edits, err);
+	case SETUP_YAML:
+		return put_into_yaml(row, filled, text, edits, err);
+	case SETUP_JSON:
+		break;
+	}
+	return put_into_json(row, filled, text, edits, err);
+}
+
 int setup_put(const struct setup_row *row, const char *program, const char *flags, struct str *text,
 	      struct value *edits, struct error *err)
 {
 	owned(str_done) struct str filled = STR_INIT;
 
 	add_filled(&filled, row->text, program, flags);
-	switch (row->form) {
-	case SETUP_TOML:
-		return put_into_toml(&filled, text, edits, err);
-	case SETUP_YAML:
-		return put_into_yaml(row, &filled, text, edits, err);
-	case SETUP_JSON:
-		break;
-	}
-	return put_into_json(row, &filled, text, edits, err);
+	if (put_entry(row, &filled, text, edits, err) < 0)
+		return -1;
+	add_mark(row, edits->many.items[edits->many.count - 1]);
+	return 0;
 }

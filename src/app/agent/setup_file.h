@@ -35,6 +35,9 @@ int setup_check_links(const char *dir, const char *name, struct error *err);
 /* Whether nothing but what a new file begins with is left of a file that setup made. */
 bool setup_file_is_over(const struct setup_file *file);
 
+/* Takes away what a call that was killed left beside the file. */
+void setup_file_sweep(const struct setup_file *file);
+
 /* Replaces the file, unless it was changed since it was read; mode and owner stay. */
 int setup_file_write(const struct setup_file *file, struct error *err);
 
