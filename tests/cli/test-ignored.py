@@ -359,6 +359,46 @@ def test_hostile_repository(home):
     check(done.returncode == 0 and home.read("n.log") == "n\n", "which works", done)
 
 
+def test_unreadable(home):
+    """Where git cannot read the repository, what it ignores is unknown, not nothing."""
+    def broken(what, damage):
+        begin(home)
+        home.put("keep.log", "precious\n")
+        change(home, "s1", "rm keep.log; echo x > x.log; echo n > n.c")
+        damage(home.work + "/.git")
+        done = home.call("promote", "s1")
+        check(done.returncode == 70 and "--ignored" in done.stderr and home.read("keep.log") == "precious\n" and
+              not os.path.exists(home.work + "/n.c"), f"{what}: nothing is promoted, and the way out is named", done)
+        done = home.call("promote", "s1", "--ignored")
+        check(done.returncode == 0 and not os.path.exists(home.work + "/keep.log"), f"{what}: which works", done)
+
+    def spoil_config(dot_git):
+        with open(dot_git + "/config", "a") as out:
+            out.write("[core\n")
+    broken("a damaged configuration", spoil_config)
+    broken("no refs", lambda dot_git: shutil.rmtree(dot_git + "/refs"))
+    broken("no HEAD", lambda dot_git: os.unlink(dot_git + "/HEAD"))
+    git(home, "init", "-q", "-b", "main", cwd=home.path)
+    broken("no refs, below another repository", lambda dot_git: shutil.rmtree(dot_git + "/refs"))
+
+    def spoil_head(dot_git):
+        with open(dot_git + "/HEAD", "w") as out:
+            out.write("nothing\n")
+    broken("a HEAD that is none, below another repository", spoil_head)
+    shutil.rmtree(home.path + "/.git")
+    for name in ("refs", "objects"):
+        begin(home)
+        change(home, "s1", f"rm -rf .git/{name}")
+        answer, code = promote(home, "s1")
+        check(code == 4 and f".git/{name}" in [row["path"] for row in answer.get("consent", [])] and
+              os.path.isdir(home.work + "/.git/" + name), f"a sandbox that removes .git/{name} needs consent", answer)
+    begin(home)
+    git(home, "config", "core.bare", "true")
+    change(home, "s1", "echo n > n.log")
+    answer, code = promote(home, "s1")
+    check(code == 0 and answer["ignored"] == 0 and home.read("n.log") == "n\n", "a bare repository ignores nothing", answer)
+
+
 def test_other_verbs(home):
     begin(home)
     done = home.call("try", "-y", "--", "sh", "-c", "mkdir build; echo x > build/o; echo n > n.c")
@@ -407,7 +447,7 @@ def main():
             return tap.done()
         for test in (test_plain, test_nothing_else, test_edited_rules, test_rules_of_the_host, test_tracked, test_deletions,
                      test_renames, test_renamed_directories, test_links, test_nested, test_below, test_no_git,
-                     test_hostile_repository, test_other_verbs, test_stages):
+                     test_hostile_repository, test_unreadable, test_other_verbs, test_stages):
             tap.attempt(test, home)
     return tap.done()
 

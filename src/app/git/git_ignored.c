@@ -233,14 +233,27 @@ static int ask_git(const struct inquiry *inquiry, const char *const *words, stru
 	return git_run(&inquiry->git, &call, ret_out, err);
 }
 
-/* A folder called .git need not be one. */
-static bool is_work_tree(const struct inquiry *inquiry)
+/* 1: git reads the repository that was found, and the place is in its work tree; 0: in none, as in a bare repository. */
+static int find_work_tree(const struct inquiry *inquiry, struct error *err)
 {
-	static const char *const words[] = { "rev-parse", "--show-toplevel", NULL };
+	static const char *const words[] = { "rev-parse", "--is-inside-work-tree", "--show-cdup",
+					     NULL };
+	owned(free_ptr) char *top = git_plain_top(inquiry->top);
 	owned(str_done) struct str out = STR_INIT;
-	struct error ignored = { 0 };
+	struct stat want, st;
 
-	return ask_git(inquiry, words, &out, &ignored) == 0;
+	if (ask_git(inquiry, words, &out, err) < 0)
+		return -1;
+	if (str_starts(str_cstr(&out), "false"))
+		return 0;
+	const char *up = str_starts(str_cstr(&out), "true\n") ? out.data + strlen("true\n") : ".";
+	owned(free_ptr) char *taken = xasprintf("%s/%s", inquiry->top, up);
+
+	/* Git passes over a directory that it does not take for its own. */
+	if (stat(top, &want) < 0 || stat(taken, &st) < 0 || want.st_dev != st.st_dev ||
+	    want.st_ino != st.st_ino)
+		return error_set(err, ERROR_HOST, "git does not read the repository of '%s'", top);
+	return 1;
 }
 
 static int answer(struct inquiry *inquiry, bool *ignored, struct error *err)
@@ -249,13 +262,17 @@ static int answer(struct inquiry *inquiry, bool *ignored, struct error *err)
 	static const char *const rules[] = { "check-ignore", "--no-index", "-z", "--stdin", NULL };
 	static const char *const tracked[] = { "ls-files", "-z", NULL };
 	owned(str_done) struct str out = STR_INIT;
+	int status;
 
 	/* The owner of the work tree need not be the caller. */
 	strv_add(&inquiry->env, "GIT_CONFIG_COUNT=1");
 	strv_add(&inquiry->env, "GIT_CONFIG_KEY_0=safe.directory");
 	strv_add(&inquiry->env, "GIT_CONFIG_VALUE_0=*");
+	status = find_work_tree(inquiry, err);
+	if (status <= 0)
+		return status;
 	if (ask_git(inquiry, rules, &out, err) < 0)
-		return is_work_tree(inquiry) ? -1 : 0;
+		return -1;
 	if (take_ignored(inquiry, &out, ignored) == 0)
 		return 0;
 	if (ask_git(inquiry, tracked, &out, err) < 0)
@@ -281,7 +298,7 @@ static int inquire(struct asking *asking, size_t first, struct error *err)
 	git_plain_find(inquiry.top, &directories);
 	if (inquiry.questions.count == 0 || directories.count == 0)
 		return 0;
-	if (git_plain_check(&directories, err) < 0)
+	if (git_plain_check(&directories, err) < 0 || git_plain_check_whole(&directories, err) < 0)
 		return -1;
 	if (git_locate(asking->root, (const char *const *)environ, &inquiry.git, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;

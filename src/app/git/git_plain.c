@@ -55,6 +55,25 @@ static void take_directories(const char *above, const char *dot_git, bool is_dir
 		strv_take(ret_directories, path_from(own, common));
 }
 
+/* Whether there is something, or it cannot be told. */
+static bool may_have(const char *directory, const char *name)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", directory, name);
+
+	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* A folder called .git with nothing of git's in it is passed over, as git does. */
+static bool is_git(const char *dot_git)
+{
+	struct stat st;
+
+	return stat(dot_git, &st) == 0 &&
+	       (!S_ISDIR(st.st_mode) || may_have(dot_git, "HEAD") || may_have(dot_git, "objects") ||
+		may_have(dot_git, "refs"));
+}
+
 /* The directory nearest above TARGET, or itself, that has a .git; NULL: there is none. */
 static char *find_top(const char *target)
 {
@@ -63,7 +82,7 @@ static char *find_top(const char *target)
 	for (char *slash;; *slash = '\0') {
 		owned(free_ptr) char *dot_git = xasprintf("%s/.git", dir);
 
-		if (access(dot_git, F_OK) == 0)
+		if (is_git(dot_git))
 			return ptr_take(&dir);
 		slash = strrchr(dir, '/');
 		if (!slash)
@@ -86,6 +105,19 @@ void git_plain_find(const char *target, struct strv *ret_directories)
 
 	if (dot_git && stat(dot_git, &st) == 0)
 		take_directories(top, dot_git, S_ISDIR(st.st_mode), ret_directories);
+}
+
+int git_plain_check_whole(const struct strv *directories, struct error *err)
+{
+	const char *own = directories->items[0];
+	const char *common = directories->items[directories->count - 1];
+	char shown[STR_SHOWN_SIZE];
+
+	if (may_have(own, "HEAD") && may_have(common, "objects") && may_have(common, "refs"))
+		return 0;
+	return error_set(err, ERROR_HOST,
+			 "the git directory '%s' is damaged: HEAD, objects or refs is missing",
+			 str_shown(own, shown));
 }
 
 /* Git waits for a fifo that it takes for a file. */

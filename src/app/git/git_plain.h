@@ -15,6 +15,9 @@ void git_plain_find(const char *target, struct strv *ret_directories);
 /* The top of the work tree that TARGET lies in, TARGET itself when it lies in none; the caller's to free. */
 char *git_plain_top(const char *target);
 
+/* Git passes over a directory without HEAD, objects and refs and takes one further up; DIRECTORIES as found, not empty. */
+int git_plain_check_whole(const struct strv *directories, struct error *err);
+
 /* What git reads at every start must be regular files. */
 int git_plain_check(const struct strv *directories, struct error *err);
 

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
+#include "workspace/consent/name_fold.h"
 #include "workspace/consent/trigger.h"
 
 #include <fcntl.h>
@@ -357,6 +358,19 @@ static bool makes_run(const struct consent_case *what)
 	return trigger_why(whole) || is_system_place(whole);
 }
 
+/* Whether a directory goes without which its repository is none to git: then it ignores nothing either. */
+static bool breaks_repository(const struct consent_case *what)
+{
+	char name[NAME_FOLD_SIZE];
+	const char *rest;
+	size_t len;
+
+	return what->new.type == 0 && what->old.type == 'd' &&
+	       git_tree_repository(what->tree, what->path, &len, &rest) &&
+	       *name_fold(rest, name) == '\0' &&
+	       (strcmp(name, "refs") == 0 || strcmp(name, "objects") == 0);
+}
+
 unsigned consent_reasons(const struct consent_case *what)
 {
 	char type = what->new.type;
@@ -368,7 +382,7 @@ unsigned consent_reasons(const struct consent_case *what)
 	if (type == 's')
 		return 0;
 	found = reasons_of_git(what);
-	if (!is_directory && makes_run(what))
+	if (is_directory ? breaks_repository(what) : makes_run(what))
 		found |= CONSENT_TRIGGER;
 	if (type == 'l' && what->link && consent_leads_out(what->root, what->path, what->link))
 		found |= CONSENT_LINK;

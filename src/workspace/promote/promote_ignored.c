@@ -105,7 +105,9 @@ int promote_leave_ignored(struct promote *promote, struct error *err)
 {
 	const struct promote_request *request = promote->request;
 
-	if (!request->find_ignored || request->paths.count > 0 || promote->count == 0)
+	/* What a git directory holds is no part of a work tree. */
+	if (!request->find_ignored || request->commits || request->paths.count > 0 ||
+	    promote->count == 0)
 		return 0;
 	if (ask(promote, err) < 0)
 		return -1;
