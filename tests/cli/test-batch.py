@@ -84,6 +84,7 @@ def test_bad(home):
     tap.ok(all(r.get("ok") is False and r["line"] == i + 1 and r["error"]["message"].startswith(f"line {i + 1}:")
                for i, r in enumerate(got[:-1])), "each with its number", [r for r in got if r.get("ok") is not False])
     tap.ok("did you mean 'time'" in got[6]["error"]["message"], "and the nearest name", got[6])
+    tap.ok("did you mean" in (got[6]["error"]["hint"] or ""), "which is the hint, too", got[6])
     tap.ok("1048576" in got[10]["error"]["message"], "what is too long is said to be", got[10])
     tap.equal(got[-1].get("stdout"), "fine\n", "and the batch goes on")
     code, got = batch(home, ["x" * 3000000, {"script": "echo on"}])

@@ -65,9 +65,9 @@ static struct job *job_at(const struct batch *batch, size_t index)
 
 static void answer_error(struct job *job, const struct error *err)
 {
-	struct error named;
+	struct error named = *err;
 
-	error_set(&named, err->code, "line %llu: %s", (unsigned long long)job->number, err->text);
+	(void)error_context(&named, "line %llu", (unsigned long long)job->number);
 	str_clear(&job->answer);
 	batch_write_error(job->number, &named, &job->answer);
 	job->is_running = job->has_run = false;

@@ -42,6 +42,8 @@ struct answer_note {
 };
 
 /* The process itself. */
+#define FIRST_LINE "line 1 "
+
 struct labour {
 	const struct batch_work *work;
 	int fd, post_fd;
@@ -66,6 +68,8 @@ void batch_write_error(uint64_t number, const struct error *err, struct str *ret
 	json_text(&json, error_code_name(err->code));
 	json_key(&json, "message");
 	json_text(&json, err->text);
+	json_key(&json, "hint");
+	json_text(&json, error_hint(err));
 	json_close(&json, '}');
 	json_close(&json, '}');
 }
@@ -160,10 +164,12 @@ static bool take_line(struct labour *labour, const struct line_note *note, struc
 	else if (batch_line_read(str_cstr(&bytes), bytes.len, labour->work->base, &line, &err) == 0)
 		return run_line(labour, &line, note->number, ret_answer, ret_has_run);
 	/* A line has no lines: the reader's own count of them would only confuse. */
-	const char *text =
-		str_starts(err.text, "line 1 ") ? err.text + strlen("line 1 ") : err.text;
+	unsigned skip = str_starts(err.text, FIRST_LINE) ? (unsigned)strlen(FIRST_LINE) : 0;
 
-	error_set(&named, err.code, "line %llu: %s", (unsigned long long)note->number, text);
+	named = err;
+	(void)snprintf(named.text, sizeof(named.text), "%s", err.text + skip);
+	named.hint_at -= named.hint_at ? skip : 0;
+	(void)error_context(&named, "line %llu", (unsigned long long)note->number);
 	batch_write_error(note->number, &named, ret_answer);
 	return true;
 }

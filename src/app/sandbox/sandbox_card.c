@@ -99,10 +99,11 @@ int sandbox_card_read(int dir_fd, struct sandbox_card *ret_card, struct error *e
 
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "the sandbox's card");
-	if ((size_t)got <= sizeof(record))
-		return error_set(err, ERROR_HOST, "the sandbox's card is cut short");
-	memcpy(&record, bytes, sizeof(record));
-	if (memcmp(record.magic, MAGIC, sizeof(MAGIC)) != 0 || record.size != sizeof(record))
+	/* A record of another size is one of another version, however short it is. */
+	memset(&record, 0, sizeof(record));
+	memcpy(&record, bytes, (size_t)got < sizeof(record) ? (size_t)got : sizeof(record));
+	if ((size_t)got <= sizeof(record) || record.size != sizeof(record) ||
+	    memcmp(record.magic, MAGIC, sizeof(MAGIC)) != 0)
 		return error_advise(err, ERROR_CONFLICT, "stop it first",
 				    "the sandbox runs under another version of aisbx");
 	*ret_card = (struct sandbox_card){ .limits = record.limits,

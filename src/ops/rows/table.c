@@ -222,8 +222,8 @@ static const struct op gc_row = {
 		"layers that nothing refers to, promotions too old to be undone, and\n"
 		"history beyond its age and size; it says what it removed.\n"
 		"Undo records that promotions of a lost store left at the top of a\n"
-		"mount go after 30 days, at once if they were undone; those that are\n"
-		"not finished are listed and left.\n",
+		"mount go at once if they were undone; those that can still be undone\n"
+		"or are not finished are listed and left: another store may need them.\n",
 	.run = op_gc_run,
 };
 

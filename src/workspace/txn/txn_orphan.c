@@ -2,9 +2,10 @@
 /*
  * Transactions outside the store that the store knows nothing of: it was lost, or another one made them.
  *
- * Nothing is replayed for them. One that ended without effect holds nothing that is missing elsewhere and goes at once. One
- * that can still be undone goes after ORPHAN_DAYS. What is unfinished, or only holds slots of a journal elsewhere, may be
- * the last copy of somebody's files: it is reported and left to a person.
+ * Nothing is replayed for them. One that ended without effect holds nothing that is missing elsewhere and goes at once, one
+ * that never began after ORPHAN_DAYS. What can still be undone, is unfinished, or only holds slots of a journal elsewhere,
+ * may be the last copy of a file, and its journal does not name the store that needs it: it is reported, and left to a
+ * person.
  */
 #include "workspace/txn/txn_orphan.h"
 
@@ -44,8 +45,8 @@ static bool is_settled(const char *directory)
 		return true;
 	case TXN_NONE:
 	case TXN_PREPARED:
-	case TXN_DONE:
 		return is_old(&txn);
+	case TXN_DONE:
 	case TXN_COMMITTED:
 	case TXN_UNDOING:
 	case TXN_STUCK:
