@@ -185,7 +185,7 @@ static bool is_tracked(const char *const *names, size_t count, const char *path)
 		own[--len] = '\0';
 	const char *key = own;
 
-	if (bsearch(&key, names, count, sizeof(names[0]), compare_texts))
+	if (count > 0 && bsearch(&key, names, count, sizeof(names[0]), compare_texts))
 		return true;
 	owned(free_ptr) char *below = xasprintf("%s/", own);
 
