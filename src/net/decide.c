@@ -2,10 +2,9 @@
 /* May this address and port be reached: by itself, or by a name it was an answer to. */
 #include "net/gateway_parts.h"
 
-#include "base/own.h"
+#include "net/own_address.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 const struct net_address *host_address(void)
 {
@@ -126,29 +125,14 @@ static bool is_documentation(const struct net_address *address)
 	return false;
 }
 
-/*
- * Asks the routing table for each connection, as addresses come and go: to reach an address of its own, the kernel takes
- * that address for the source as well. Connecting a datagram socket sends nothing.
- */
-static bool is_own(const struct net_address *address)
-{
-	struct sockaddr_storage to, local;
-	socklen_t len = net_address_to(address, 9, &to), local_len = sizeof(local);
-	owned(fd_close) int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct net_address source;
-
-	return fd >= 0 && connect(fd, (struct sockaddr *)&to, len) == 0 &&
-	       getsockname(fd, (struct sockaddr *)&local, &local_len) == 0 &&
-	       net_address_from(&local, &source, NULL) && net_address_equal(&source, address);
-}
-
 void decide_own(struct gateway *gateway, struct net_port port, struct decision *decision)
 {
 	const struct net_address *address = &decision->dial;
 
 	/* Special ones pass only where a rule is about them; host.local leads to the loopback, which is one. */
 	if (!decision->passes || net_address_special(address) || is_documentation(address) ||
-	    net_policy_names_address(gateway->policy, address, port) || !is_own(address))
+	    net_policy_names_address(gateway->policy, address, port) ||
+	    !own_address_is(gateway->routes_fd, address))
 		return;
 	decision->passes = false;
 	decision->rule = "an address of this machine itself needs a rule for exactly that address";

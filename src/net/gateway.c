@@ -8,6 +8,7 @@
 #include "net/gateway_parts.h"
 #include "net/inside.h"
 #include "net/lookup.h"
+#include "net/own_address.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,6 +191,7 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 	gateway->now_ns = clock_now_ns();
 	gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	gateway->spare_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	gateway->routes_fd = own_address_open();
 	gateway->report = (struct source){ .kind = SOURCE_REPORT, .fd = options->report_fd };
 	gateway->inside = (struct source){ .kind = SOURCE_INSIDE, .fd = options->inside_fd };
 	read_names(gateway);

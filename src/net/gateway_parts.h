@@ -64,7 +64,7 @@ struct gateway {
 	bool has_v6;		   /* the host has a route for IPv6 */
 	bool is_over, owes_counts; /* which the supervisor gets when nothing else is left to do */
 	int epoll_fd;
-	int spare_fd; /* let go when there is no other */
+	int spare_fd, routes_fd; /* let go when there is no other; for own_address_is */
 	struct source report, inside;
 	uint64_t now_ns;
 	struct net_counts counts;

@@ -19,6 +19,8 @@ tap = Tap()
 OWN = "9.9.9.9"
 # One that a single name leads to.
 LONE = "198.51.100.30"
+# One network twice on this machine: the kernel sends to the second address from the first. And a whole network of its own.
+FIRST, SECOND, ROUTED, FIRST6, SECOND6 = "44.1.1.5", "44.1.1.6", "44.2.9.9", "2a0e::5", "2a0e::6"
 
 
 def test_places(home):
@@ -41,6 +43,53 @@ def test_places(home):
     result = run(home, f"import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(1)\n"
                  f"s.connect(({GOOD!r}, 443))\ntry:\n    s.send(b'x'); s.recv(9); print('heard')\nexcept OSError as e:\n    print('no')", "--net", "all")
     tap.equal(result["stdout"], "no\n", "UDP by rule only")
+
+
+def test_own(home):
+    """Each address this machine has, however it came by it."""
+    places = [FIRST, SECOND, f"::ffff:{SECOND}", ROUTED, FIRST6, SECOND6]
+    script = "".join(f"print(get({place!r}, 80))\n" for place in places)
+    exact = [word for place in (FIRST, SECOND, ROUTED, f"[{FIRST6}]", f"[{SECOND6}]") for word in ("--allow", f"{place}:80")]
+    out = lines(run(home, script, *exact))
+    tap.ok(len(out) == len(places) and not any(line.endswith("rror") for line in out), "(all are there, each for a rule of its own)", out)
+    for flags in (("--net", "all"), ("--allow", "44.0.0.0/8:80,[2a0e::/16]:80"), ("--allow", "second.example:80")):
+        out = lines(run(home, "get('second.example')\n" + script, *flags))
+        tap.ok(len(out) == len(places) and all(line.endswith("rror") for line in out), f"{' '.join(flags)} reaches none of them", out)
+    out = lines(run(home, "print(get('second.example'))", "--allow", "second.example:80"))
+    tap.ok(out and out[0].endswith(("rror", "nothing")), "nor by a name", out)
+
+
+FAR, NEAR = "44.3.0.2", "44.3.0.1"
+FAR_SERVER = f"""
+import socket, subprocess, sys
+print("ready", flush=True)
+sys.stdin.readline()
+subprocess.run(["ip", "addr", "add", "{FAR}/24", "dev", "far"], check=True)
+subprocess.run(["ip", "link", "set", "far", "up"], check=True)
+with socket.create_server(("{FAR}", 80)) as server:
+    print("ready", flush=True)
+    while True:
+        with server.accept()[0] as peer:
+            peer.recv(4096)
+            peer.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nfar")
+"""
+
+
+def test_far(home):
+    """Another machine, at the end of a wire, with an address of the internet."""
+    with subprocess.Popen(["unshare", "-n", sys.executable, "-c", FAR_SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as far:
+        try:
+            far.stdout.readline()
+            for words in (["link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(far.pid)],
+                          ["addr", "add", NEAR + "/24", "dev", "near"], ["link", "set", "near", "up"]):
+                subprocess.run(["ip", *words], check=True)
+            far.stdin.write("\n")
+            far.stdin.flush()
+            far.stdout.readline()
+            out = lines(run(home, f"print(get({FAR!r}))\nprint(get({NEAR!r}))", "--net", "all"))
+            tap.ok(len(out) == 2 and out[0] == "far" and out[1].endswith("rror"), "another machine is reached, this end of the wire is not", out)
+        finally:
+            far.kill()
 
 
 def test_deny(home):
@@ -85,14 +134,19 @@ def test_word(home):
 
 def main():
     enter()
-    NAMES.update({"own.example": OWN, "lone.example": LONE})
+    NAMES.update({"own.example": OWN, "lone.example": LONE, "second.example": SECOND})
     with Home("net-all-") as home:
         build_internet(home)
         for address in (OWN, LONE):
             subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
             listen(address, 80, web)
+        for words in (["addr", "add", FIRST + "/24"], ["addr", "add", SECOND + "/24"], ["route", "add", "local", "44.2.0.0/16"],
+                      ["addr", "add", FIRST6 + "/64", "nodad"], ["addr", "add", SECOND6 + "/64", "nodad"]):
+            subprocess.run(["ip", *words, "dev", "lo"], check=True)
+        for address in (FIRST, SECOND, ROUTED, FIRST6, SECOND6):
+            listen(address, 80, web)
         if home.can_run(tap, "--net all"):
-            for test in (test_places, test_deny, test_word):
+            for test in (test_places, test_own, test_far, test_deny, test_word):
                 tap.attempt(test, home)
     return tap.done()
 
