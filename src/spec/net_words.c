@@ -139,8 +139,6 @@ static int add_item(const struct word *word, struct strv *rules, struct error *e
 	const char *text = word->text + (str_starts(word->text, PREFIX) ? strlen(PREFIX) : 0);
 	const char *host = text + (str_starts(text, "udp:") ? 4 : 0);
 
-	if (strcmp(host, "*") == 0 || str_starts(host, "*:"))
-		return refuse_word(word, "every place is --net all", err);
 	if (text[0] == '@')
 		return add_preset(word, text, rules, err);
 
@@ -156,6 +154,21 @@ static int add_item(const struct word *word, struct strv *rules, struct error *e
 		return add_url(word, text + 7, "80", rules, err);
 	return ports_of(host) ? add_place(word, text, rules, err)
 			      : add_ports(word, text, NULL, rules, err);
+}
+
+/* Whether a rule, whichever word it came from, is about every host. */
+static bool is_every_host(const char *rule)
+{
+	const char *host = rule;
+
+	if (str_starts(rule, "udp:"))
+		host += 4;
+	if (str_starts(rule, "http:")) {
+		size_t methods = strspn(rule + 5, "ABCDEFGHIJKLMNOPQRSTUVWXYZ,");
+
+		host += 5 + (rule[5 + methods] == ':' ? methods + 1 : 0);
+	}
+	return host[0] == '*' && (!host[1] || strchr(":/", host[1]));
 }
 
 /* Where the item at TEXT ends: at a comma, but a rule about requests has commas of its own. */
@@ -181,6 +194,10 @@ int net_words_expand(const char *word, bool is_deny, const char *where, struct s
 
 		if (add_item(&item, &found, err) < 0)
 			return -1;
+		for (size_t i = 0; i < found.count; i++) {
+			if (is_every_host(found.items[i]))
+				return refuse_word(&item, "every place is --net all", err);
+		}
 		at += len;
 		if (!*at)
 			break;

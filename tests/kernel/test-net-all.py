@@ -120,8 +120,13 @@ def test_word(home):
     tap.equal(home.call("profile", "trust", ".aisbx.yaml").returncode, 0, "trusted")
     plan = net()
     tap.ok(plan["net"] == "none" and "net: all" in str(plan["notes"]), "nor when it is trusted; that is said", plan)
+    with open(home.work + "/.aisbx.yaml", "w") as out:
+        out.write("allow: ['https://*']\n")
+    home.call("profile", "trust", ".aisbx.yaml")
+    tap.ok("*:443" not in net()["allow"], "nor does a URL with every host in it", net())
     os.unlink(home.work + "/.aisbx.yaml")
-    for words in (("--allow", "*"), ("--allow", "*:443"), ("--allow", "udp:*:53"), ("--allow", "http:*:80/")):
+    for words in (("--allow", "*"), ("--allow", "*:443"), ("--allow", "udp:*:53"), ("--allow", "http:*:80/"), ("--allow", "https://*"),
+                  ("--allow", "http://*:80"), ("--allow", "http:GET:*:80/")):
         done = home.call("run", *words, "--", "true")
         tap.ok(refused(done, 125, "*"), f"{' '.join(words)} is refused", done)
     done = home.call("run", "--net", "all", "--no-net", "--", "true")
