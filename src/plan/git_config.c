@@ -238,9 +238,11 @@ static bool is_shown(const struct reader *reader)
 	return false;
 }
 
+/* Git takes an address wherever the name of a remote may stand. */
 static bool is_address(const struct reader *reader)
 {
-	return strcmp(reader->key, "url") == 0 || strcmp(reader->key, "pushurl") == 0;
+	return strcmp(reader->key, "url") == 0 || strcmp(reader->key, "pushurl") == 0 ||
+	       strstr(str_cstr(&reader->value), "://");
 }
 
 /*
@@ -260,12 +262,31 @@ static char *clean_address(const char *address)
 	for (const char *letter = host; *letter && !strchr("/?#", *letter); letter++)
 		at = *letter == '@' ? letter : at;
 	clean = xasprintf("%.*s%s", (int)(host - address), address, at ? at + 1 : host);
-	if (host == address)
+	if (host == address) {
+		/* An address further behind is not looked into. */
+		if (strstr(clean, "://") && strchr(clean, '@'))
+			free_ptr(&clean);
 		return clean;
+	}
 	clean[strcspn(clean, "?#")] = '\0';
 	if (strchr(clean, '@'))
 		free_ptr(&clean);
 	return clean;
+}
+
+/* `[remote "https://user:token@host/"]` as well; false: the setting is left out. */
+static bool clean_sub(struct reader *reader)
+{
+	owned(free_ptr) char *address = NULL;
+
+	if (!strstr(str_cstr(&reader->sub), "://"))
+		return true;
+	address = clean_address(str_cstr(&reader->sub));
+	if (!address)
+		return false;
+	str_clear(&reader->sub);
+	str_add(&reader->sub, address);
+	return true;
 }
 
 void git_config_add(struct str *out, const char *key, const char *value)
@@ -306,7 +327,7 @@ int git_config_clean(const struct str *text, struct str *ret_clean)
 	while ((status = next_setting(&reader)) > 0) {
 		owned(free_ptr) char *address = NULL;
 
-		if (!is_shown(&reader))
+		if (!is_shown(&reader) || !clean_sub(&reader))
 			continue;
 		if (is_address(&reader)) {
 			address = clean_address(str_cstr(&reader.value));

@@ -50,6 +50,17 @@ int main(void)
 	       "and one that names a program");
 	cleans("[remote \"o\"]\nurl = /srv/a@b\n", "[remote \"o\"]\n\turl = \"/srv/a@b\"\n",
 	       "a path is a path");
+	cleans("[branch \"b\"]\nremote = https://u:p@h/x\n[extensions]\npartialclone = "
+	       "http://p@h/\n",
+	       "[branch \"b\"]\n\tremote = \"https://h/x\"\n[extensions]\n\tpartialclone = "
+	       "\"http://h/\"\n",
+	       "an address in place of a remote's name is cleaned too");
+	cleans("[remote \"https://u:p@h/x\"]\npromisor = true\nfetch = a\n",
+	       "[remote \"https://h/x\"]\n\tpromisor = \"true\"\n\tfetch = \"a\"\n",
+	       "and one in the name of a section");
+	cleans("[remote \"https://u:p/q@h/x\"]\npromisor = true\n", "",
+	       "which is left out where a password may remain");
+	cleans("[user]\nname = see https://u:p@h/\n", "", "as is one behind other words");
 	cleans("[submodule \"a\\\"b\"]\nupdate = !x\nactive = true\n",
 	       "[submodule \"a\\\"b\"]\n\tactive = \"true\"\n",
 	       "names of sections are quoted again");
