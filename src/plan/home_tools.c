@@ -73,8 +73,11 @@ int plan_home_tools(const struct strv *words, const char *home, struct strv *ret
 /* Whether the first parts of PATTERN match all of DIR. */
 static bool begins_in(const char *pattern, const char *dir)
 {
-	size_t depth = 1, at = 0;
+	size_t depth = 1, at = 0, literal = strcspn(pattern, "*?[\\"), len = strlen(dir);
 
+	/* Nearly always they differ here. */
+	if (strncmp(pattern, dir, literal < len ? literal : len) != 0)
+		return false;
 	for (const char *slash = strchr(dir, '/'); slash; slash = strchr(slash + 1, '/'))
 		depth++;
 	for (; depth > 0; depth--) {
@@ -99,7 +102,7 @@ static void add_secrets(const char *const *names, const char *dir, struct strv *
 void plan_tool_secrets(const char *dir, struct strv *ret_names)
 {
 	add_secrets(mask_tool_hidden, dir, ret_names);
-	add_secrets(mask_home_hidden, dir, ret_names);
+	add_secrets(mask_home_outside, dir, ret_names);
 }
 
 bool plan_tool_may_lead(const char *home, const struct strv *shown, const char *target)

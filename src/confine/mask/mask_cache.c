@@ -333,12 +333,12 @@ static void renew_times(const struct spec *spec, const struct mask_layer *like, 
 		mask_copy_times(&layer, &now, below);
 }
 
-/* Copies of HOME's files would make another layer whenever one of them changes. */
+/* Copies of the files in HOME itself would make another layer whenever one of them changes; those further down seldom do. */
 static bool lists_home(const struct spec *spec)
 {
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		if (spec->masks[i].kind == MASK_LIST &&
-		    path_is_within(spec->masks[i].path, spec->home))
+		    strcmp(spec->masks[i].path, spec->home) == 0)
 			return true;
 	}
 	return false;
