@@ -208,4 +208,24 @@ def said(t):
         os.unlink(home + "/notes.txt")
 
 
+@suite.case("H08", "a credential that a tool of the host makes later is hidden from the next exec")
+def later(t):
+    home = t.caller.home
+    clean(t)
+    old, new = ".cargo/git/db/old/config", [".cargo/git/db/new/config", "miniconda3/envs/new/pip.conf", ".asdf/installs/ruby/3/lib/ruby/gems/3/bundler/gems/new/.git/config"]
+    t.caller.put_at(os.path.join(home, old), "CANARY\n")
+    for name in ("miniconda3", ".asdf"):
+        t.caller.put_at(f"{home}/{name}/bin/tool-file", "tool\n")
+    try:
+        t.box.call("create", "later-1", "-C", t.caller.workspace)
+        for name in [old] + new:
+            t.caller.put_at(os.path.join(home, name), "CANARY\n")
+            t.caller.put_at(os.path.join(home, os.path.dirname(name), "tool-beside"), "tool\n")
+            done = t.box.call("exec", "later-1", "--", "sh", "-c", f"cat ~/{os.path.dirname(name)}/tool-beside; cat ~/{name}; exit 0")
+            t.ok(done.returncode == 0 and done.stdout == "tool\n", f"hidden, and what is beside it is not: {name}", done)
+    finally:
+        t.box.call("rm", "later-1")
+        clean(t)
+
+
 suite.main()

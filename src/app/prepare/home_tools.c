@@ -20,14 +20,17 @@
 
 /* From this many on directories are hidden as a whole: each credential by itself costs every start some time. */
 #define MATCHES_MAX 256u
+/* As many are read to find them; one more is hidden as a whole. */
+#define DIRECTORIES_MAX 512u
 
 /* A look at a home, as it goes on. */
 struct look {
 	const char *home;
 	int home_fd;
 	struct plan_tools *tools;
-	struct strv links; /* names of links in the places of directories */
-	unsigned matches;  /* of patterns, up to now */
+	struct strv links;    /* names of links in the places of directories */
+	unsigned matches;     /* of patterns, up to now */
+	unsigned directories; /* read for them */
 };
 
 static void look_done(struct look *look)
@@ -127,53 +130,83 @@ static void hide(struct look *look, const char *name)
 	hide_behind(look, name);
 }
 
-static void hide_matches(struct look *look, const char *pattern);
-
-/* Of the entries of a directory that MATCH, a part of a name, stands for: what has REST behind it. */
-static void hide_entries(struct look *look, const char *dir_name, const char *match,
-			 const char *rest)
+/* Length of NAME up to the end of its first part that is a pattern; 0: only the last part may be one. */
+static size_t pattern_len(const char *name)
 {
-	int fd = sys_open_beneath(look->home_fd, dir_name, O_RDONLY | O_DIRECTORY);
-	owned(dir_close) DIR *dir = fd < 0 ? NULL : dir_take(&fd);
-	struct dirent *entry;
-	struct stat st;
+	const char *star = strchr(name, '*'), *slash = star ? strchr(star, '/') : NULL;
 
-	while (dir_next(dir, &entry) > 0) {
-		if (entry->d_type == DT_REG || !wildcard_matches(match, entry->d_name, 0))
-			continue;
-		owned(free_ptr) char *name = xasprintf("%s/%s%s", dir_name, entry->d_name, rest);
-
-		if (!strchr(rest, '*') &&
-		    fstatat(look->home_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (++look->matches > MATCHES_MAX) {
-			strv_add(&look->tools->hidden, dir_name);
-			return;
-		}
-		hide_matches(look, name);
-	}
+	return slash ? (size_t)(slash - name) : 0;
 }
 
-/* Hides what PATTERN, a credential of the table, stands for now. */
-static void hide_matches(struct look *look, const char *pattern)
-{
-	const char *star = strchr(pattern, '*'), *slash = star ? strchr(star, '/') : NULL;
-	const char *begin = star;
+static void hide_matches(struct look *look, const struct strv *names);
 
-	if (!slash) {
-		hide(look, pattern);
-		return;
+/* Hides what NAMES, equal up to LEN, stand for when that beginning is PATH; false when it is too much. */
+static bool hide_in(struct look *look, const char *path, const struct strv *names, size_t len)
+{
+	owned(strv_done) struct strv found = STRV_INIT;
+	struct stat st;
+
+	for (size_t i = 0; i < names->count; i++) {
+		owned(free_ptr) char *name = xasprintf("%s%s", path, names->items[i] + len);
+
+		if (!strchr(names->items[i] + len, '*')) {
+			if (fstatat(look->home_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+				continue;
+			if (++look->matches > MATCHES_MAX)
+				return false;
+		}
+		strv_take(&found, ptr_take(&name));
 	}
-	while (begin > pattern && begin[-1] != '/')
-		begin--;
-	owned(free_ptr) char *dir_name = xstrndup(pattern, (size_t)(begin - pattern - 1));
-	owned(free_ptr) char *match = xstrndup(begin, (size_t)(slash - begin));
+	hide_matches(look, &found);
+	return true;
+}
+
+/* The first pattern of all NAMES is the same, and stands for entries of the same directory: that is read once. */
+static void hide_entries(struct look *look, const struct strv *names)
+{
+	size_t len = pattern_len(names->items[0]);
+	owned(free_ptr) char *dir_name = xstrndup(names->items[0], len);
+	char *match = strrchr(dir_name, '/');
+
+	*match++ = '\0';
+	int fd = sys_open_beneath(look->home_fd, dir_name, O_RDONLY | O_DIRECTORY);
 
 	/* Behind a link the names are others: all of it is hidden. */
-	if (!is_plain(look, dir_name, O_DIRECTORY) && errno == ELOOP)
+	if (fd < 0 && errno == ELOOP)
 		hide_behind(look, dir_name);
-	else
-		hide_entries(look, dir_name, match, slash);
+	owned(dir_close) DIR *dir = fd < 0 ? NULL : dir_take(&fd);
+	bool is_too_much = dir && ++look->directories > DIRECTORIES_MAX;
+	struct dirent *entry;
+
+	while (!is_too_much && dir_next(dir, &entry) > 0) {
+		if (entry->d_type == DT_REG || !wildcard_matches(match, entry->d_name, 0))
+			continue;
+		owned(free_ptr) char *path = xasprintf("%s/%s", dir_name, entry->d_name);
+
+		is_too_much = !hide_in(look, path, names, len);
+	}
+	if (is_too_much)
+		strv_add(&look->tools->hidden, dir_name);
+}
+
+/* Hides what NAMES, credentials of the table, stand for now. They are sorted as there: equal beginnings are neighbours. */
+static void hide_matches(struct look *look, const struct strv *names)
+{
+	for (size_t i = 0, end; i < names->count; i = end) {
+		size_t len = pattern_len(names->items[i]);
+
+		end = i + 1;
+		if (len == 0) {
+			hide(look, names->items[i]);
+			continue;
+		}
+		while (end < names->count && pattern_len(names->items[end]) == len &&
+		       strncmp(names->items[i], names->items[end], len) == 0)
+			end++;
+		const struct strv alike = { .items = names->items + i, .count = end - i };
+
+		hide_entries(look, &alike);
+	}
 }
 
 static void hide_credentials(struct look *look)
@@ -182,8 +215,7 @@ static void hide_credentials(struct look *look)
 		owned(strv_done) struct strv names = STRV_INIT;
 
 		plan_tool_secrets(look->tools->shown.items[i], &names);
-		for (size_t k = 0; k < names.count; k++)
-			hide_matches(look, names.items[k]);
+		hide_matches(look, &names);
 	}
 }
 

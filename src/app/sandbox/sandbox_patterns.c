@@ -7,6 +7,8 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/sha256.h"
+#include "base/wildcard.h"
+#include "plan/mask_list.h"
 #include "spec/mask.h"
 #include "workspace/store/store.h"
 
@@ -20,6 +22,8 @@
 
 /* What stands before each path of the note; a NUL stands behind it. */
 #define PATTERN 'p'
+/* HOME, two slashes, and a credential of the table of tools, of which any part may be a pattern. */
+#define WITHIN 'w'
 #define MATCH 'm'
 #define LIST 'l'
 /* Behind a list: its entries that the sandbox does not see, and a digest of the others. */
@@ -42,6 +46,53 @@ static void list_matches(const char *pattern, struct strv *ret_paths)
 		if (mask_pattern_match(pattern, path))
 			strv_take(ret_paths, ptr_take(&path));
 	}
+}
+
+/* The same below TOP for PATTERN, of which any part may be one. */
+static void list_within(const char *top, const char *pattern, struct strv *ret_paths)
+{
+	const char *star = strchr(pattern, '*'), *begin = star;
+	struct dirent *entry;
+	struct stat st;
+
+	if (!star) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", top, pattern);
+
+		if (lstat(path, &st) == 0)
+			strv_take(ret_paths, ptr_take(&path));
+		return;
+	}
+	while (begin > pattern && begin[-1] != '/')
+		begin--;
+	const char *rest = begin + strcspn(begin, "/");
+	owned(free_ptr) char *dir_path = xasprintf("%s/%.*s", top, (int)(begin - pattern), pattern);
+	owned(free_ptr) char *match = xstrndup(begin, (size_t)(rest - begin));
+	owned(dir_close) DIR *dir = opendir(dir_path);
+
+	while (dir_next(dir, &entry) > 0) {
+		if (!wildcard_matches(match, entry->d_name, 0))
+			continue;
+		owned(free_ptr) char *path = xasprintf("%s%s", dir_path, entry->d_name);
+
+		if (!*rest)
+			strv_add(ret_paths, path);
+		else if (entry->d_type != DT_REG)
+			list_within(path, rest + 1, ret_paths);
+	}
+}
+
+static void list_line(const char *line, struct strv *ret_paths)
+{
+	const char *within = strstr(line, "//");
+
+	if (*line == PATTERN) {
+		list_matches(line + 1, ret_paths);
+		return;
+	}
+	owned(free_ptr) char *top = xstrndup(line + 1, within ? (size_t)(within - line - 1) : 0);
+
+	if (within)
+		list_within(top, within + 2, ret_paths);
 }
 
 static void add_line(struct str *bytes, char kind, const char *path)
@@ -256,6 +307,34 @@ static char *newly_linked(const struct note *note, const char *line)
 	return S_ISREG(st.st_mode) && st.st_nlink > 1 ? xstrdup(path) : NULL;
 }
 
+static void add_matches(struct str *bytes, char kind, const char *pattern)
+{
+	owned(free_ptr) char *line = xasprintf("%c%s", kind, pattern);
+	owned(strv_done) struct strv matches = STRV_INIT;
+
+	add_line(bytes, kind, pattern);
+	list_line(line, &matches);
+	for (size_t i = 0; i < matches.count; i++)
+		add_line(bytes, MATCH, matches.items[i]);
+}
+
+/* The plan has only the names that such patterns stood for at the start. */
+static void add_tool_patterns(struct str *bytes, const struct spec *spec)
+{
+	for (const char *const *name = mask_tool_hidden; *name; name++) {
+		const char *star = strchr(*name, '*');
+
+		if (!star || !strchr(star, '/'))
+			continue;
+		owned(free_ptr) char *first =
+			xasprintf("%s/%.*s", spec->home, (int)(star - *name), *name);
+		owned(free_ptr) char *pattern = xasprintf("%s//%s", spec->home, *name);
+
+		if (mask_parent_shows(spec, first))
+			add_matches(bytes, WITHIN, pattern);
+	}
+}
+
 int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv *hidden,
 			  uint64_t since_ns, struct error *err)
 {
@@ -264,17 +343,14 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 	unsigned count = 0;
 
 	for (size_t i = 0; i < spec->mask_count; i++) {
-		owned(strv_done) struct strv matches = STRV_INIT;
 		const char *pattern = spec->masks[i].path;
 
 		if (spec->masks[i].kind != MASK_GLOB || !mask_parent_shows(spec, pattern))
 			continue;
-		add_line(&bytes, PATTERN, pattern);
+		add_matches(&bytes, PATTERN, pattern);
 		strv_add(&patterns, pattern);
-		list_matches(pattern, &matches);
-		for (size_t m = 0; m < matches.count; m++)
-			add_line(&bytes, MATCH, matches.items[m]);
 	}
+	add_tool_patterns(&bytes, spec);
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		if (spec->masks[i].kind == MASK_LIST)
 			add_list(&bytes, spec, &patterns, spec->masks[i].path);
@@ -308,12 +384,12 @@ static bool is_in_list(const struct note *note, const char *pattern)
 	return is_noted(note, LIST, dir);
 }
 
-/* The first path that PATTERN hides and the note has not; NULL when there is none. */
-static char *find_new(const struct note *note, const char *pattern)
+/* The first path that LINE, a pattern of the note, hides and the note has not; NULL when there is none. */
+static char *find_new(const struct note *note, const char *line)
 {
 	owned(strv_done) struct strv matches = STRV_INIT;
 
-	list_matches(pattern, &matches);
+	list_line(line, &matches);
 	for (size_t i = 0; i < matches.count; i++) {
 		if (!is_noted(note, MATCH, matches.items[i]))
 			return xstrdup(matches.items[i]);
@@ -339,9 +415,10 @@ int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, 
 			ret_outdated->listed = xstrdup(line + 1);
 		if (*line == HIDDEN && !ret_outdated->linked)
 			ret_outdated->linked = newly_linked(&note, line);
-		if (*line != PATTERN || ret_outdated->shown || is_in_list(&note, line + 1))
+		if ((*line != PATTERN || is_in_list(&note, line + 1)) && *line != WITHIN)
 			continue;
-		ret_outdated->shown = find_new(&note, line + 1);
+		if (!ret_outdated->shown)
+			ret_outdated->shown = find_new(&note, line);
 	}
 	ret_outdated->is_outdated =
 		ret_outdated->shown || ret_outdated->linked || ret_outdated->listed;
