@@ -76,6 +76,75 @@ def test_ignored(home):
               f"what git ignores is left out, also beside what waits ({done.stderr.strip()})")
 
 
+def repository(home):
+    subprocess.run(["git", "init", "-q", "."], cwd=home.work, env=home.env, check=True)
+    home.put(".gitignore", "*.o\n*.log\n*.gz\n")
+    home.put("d/t", "tracked\n")
+    home.put("d/keep.log", "keep\n")
+    subprocess.run(["git", "add", "."], cwd=home.work, env=home.env, check=True)
+
+
+def test_ignored_stays(home):
+    """Nothing that a command does to an ignored file reaches the host, by whatever change beside it."""
+    repository(home)
+    done = home.call("run", "--write", "workspace", "--", "sh", "-c", "chmod 700 d; rm d/keep.log; mkdir e; echo x > e/x.o")
+    tap.equal((home.read("d/keep.log"), os.path.exists(home.work + "/e/x.o")), ("keep\n", False), "an ignored file is neither deleted nor made")
+    tap.equal(os.stat(home.work + "/d").st_mode & 0o777, 0o700, "the directory beside it is changed: the control")
+    tap.ok("left out 2 changes that git ignores" in done.stderr, "they are named", done)
+    home.call("run", "--write", "workspace", "--", "mv", "d/keep.log", "d/keep.txt")
+    tap.equal((home.read("d/keep.log"), home.read("d/keep.txt")), ("keep\n", "keep\n"), "renamed to another name it stays, too")
+    home.call("run", "--write", "workspace", "--", "rm", "-r", "d")
+    tap.equal(os.listdir(home.work + "/d"), ["keep.log"], "and where its directory goes")
+
+
+def test_ignored_kept(home):
+    """What is in the sandbox only is there as long as it is not decided about."""
+    repository(home)
+    home.put("notes.txt", "notes\n")
+    done = home.call("run", "--write", "workspace", "--", "gzip", "notes.txt")
+    tap.ok("notes.txt.gz" in done.stderr and "--ignored" in done.stderr, "what git ignores is named, with the way to get it", done)
+    name, = names(home) or {""}
+    tap.ok(name and name in done.stderr, "the sandbox that has it stays", done)
+    home.call("promote", name, "--ignored")
+    tap.equal(subprocess.run(["gzip", "-dc", "notes.txt.gz"], cwd=home.work, capture_output=True, check=False).stdout, b"notes\n", "and gives it")
+    home.call("rm", name)
+    data = json.loads(home.call("run", "--json", "--write", "workspace", "--", "sh", "-c", "echo 1 > a.o; echo 1 > a.c").stdout)["written"]
+    tap.equal((data["ignored"], data["ignored_at"], data["applied"], {data["sandbox"]}), (1, ["a.o"], ["a.c"], names(home)), "as data")
+
+
+def test_whole(home):
+    """Directories that go leave nothing behind; a name that looks like a pattern is a name."""
+    home.put("dd/ee/f", "x")
+    home.put("dd/g", "x")
+    home.put("*", "star")
+    home.put("dd.txt", "stays")
+    home.call("run", "--write", "workspace", "--", "sh", "-c", "rm -r dd; rm './*'; echo all: > Makefile")
+    tap.equal(sorted(os.listdir(home.work)), ["dd.txt"], "all that went is gone, and nothing else")
+    home.put("b/Makefile", "all:\n")
+    home.put("a", "a\n")
+    home.put("c/f", "c\n")
+    before = home.tree()
+    home.call("run", "--write", "workspace", "--", "sh", "-c", "mv a .envrc; rm -r c; ln -s /etc/passwd c; ln .envrc twin")
+    tap.equal(home.tree(), before, "what a waiting change replaces, or is another name of, waits with it")
+    home.call("run", "--write", "workspace", "--", "sh", "-c", "mv b m; echo evil: > m/Makefile; echo 1 > one")
+    tap.equal((home.read("b/Makefile"), os.path.exists(home.work + "/m/Makefile"), home.read("one")), ("all:\n", False, "1\n"),
+              "a renamed directory with something that waits in it")
+
+
+def test_earlier(home):
+    """What waits from an earlier command goes on waiting, whatever a later one writes."""
+    home.put("a.txt", "a\n")
+    home.call("create", "box")
+    home.call("exec", "box", "--", "sh", "-c", "echo all: > Makefile; echo e > early.txt")
+    for number in (1, 2):
+        done = home.call("exec", "box", "--write", "workspace", "--", "sh", "-c", f"echo {number} > a.txt")
+        tap.equal((home.read("a.txt"), home.read("early.txt"), os.path.exists(home.work + "/Makefile")), (f"{number}\n", "e\n", False),
+                  f"only what needs no consent is written ({number})")
+        tap.ok("Makefile (" in done.stderr, f"the other is named again ({number})", done)
+    home.call("promote", "box", "--allow-path", "Makefile")
+    tap.equal(home.read("Makefile"), "all:\n", "a person's word lets it through")
+
+
 def test_names(home):
     """Names that are no UTF-8, begin with a dash, hold a newline or only begin alike."""
     script = "printf x > \"$(printf 'a\\377b')\"; printf x > ./-n; printf x > \"$(printf 'two\\nlines')\"; mkdir d d.x; printf x > d.x/f; printf x > d/f; echo all: > d/Makefile"
@@ -142,7 +211,8 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_waits, test_conflict, test_ignored, test_names, test_while, test_never_bound, test_refusals, test_hook):
+        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_kept, test_whole, test_earlier,
+                     test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)
 sys.exit(tap.done())

@@ -90,6 +90,7 @@ int engine_status(const char *sandbox, struct value **ret_answer, struct error *
 struct engine_promote {
 	const char *sandbox;		/* NAME or NAME@SNAP */
 	const struct strv *paths;	/* raw bytes; NULL or empty: all of the workspace */
+	const struct strv *leave;	/* raw bytes, literally: those stay in the sandbox; NULL */
 	const struct strv *allow_paths; /* may be NULL */
 	bool allow_privilege, allow_special, allow_all;
 	const struct strv *

@@ -95,6 +95,7 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 		.allow_special = promote->allow_special,
 		.allow_all = promote->allow_all,
 		.agreed = promote->agreed,
+		.leave = promote->leave,
 		.target = promote->target,
 		.run_git = git_sandbox_run,
 		.find_ignored = promote->ignored ? NULL : git_ignored,

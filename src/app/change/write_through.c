@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Each round sees all there is to ask about what it was given; a host that moves meanwhile takes another one. */
-#define ROUNDS 4
+#define ROUNDS 5
 #define BOTH "changed on the host, too"
 #define INTERVAL_MS 2000
 /* Looking takes at most this part of the time. */
@@ -37,41 +37,10 @@ static void add_path(const struct value *one, struct strv *ret_paths)
 	const char *coded = value_get_text(one, "path_b64");
 	owned(str_done) struct str raw = STR_INIT;
 
-	if (one->kind == VALUE_TEXT)
-		strv_add(ret_paths, one->text.bytes);
-	else if (coded && base64_read(&raw, coded, strlen(coded)))
+	if (coded && base64_read(&raw, coded, strlen(coded)))
 		strv_add(ret_paths, str_cstr(&raw));
 	else if (value_get_text(one, "path"))
 		strv_add(ret_paths, value_get_text(one, "path"));
-}
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
-}
-
-/* Naming a directory names all that is in it, also what git ignores: its own entries are named instead. */
-static bool is_parent(const struct strv *sorted, size_t at)
-{
-	for (size_t i = at + 1; i < sorted->count; i++) {
-		if (is_below(sorted->items[i], sorted->items[at]))
-			return true;
-		if (!str_starts(sorted->items[i], sorted->items[at]))
-			break;
-	}
-	return false;
-}
-
-static bool has_to_wait(const char *path, const struct strv *waiting)
-{
-	for (size_t i = 0; i < waiting->count; i++) {
-		if (strcmp(path, waiting->items[i]) == 0 || is_below(waiting->items[i], path) ||
-		    is_below(path, waiting->items[i]))
-			return true;
-	}
-	return false;
 }
 
 /* Adds paths of LIST that are new to WAITING, with the reason; how many. */
@@ -98,83 +67,46 @@ static size_t add_waiting(const struct value *list, const char *why, struct strv
 	return count;
 }
 
-/* What would be promoted if everything were agreed to and the host's versions stayed where both changed. */
-static int list_changes(const char *sandbox, struct strv *ret_paths, struct strv *waiting,
-			struct value *told, struct error *err)
-{
-	const struct engine_promote all = { .sandbox = sandbox,
-					    .allow_all = true,
-					    .allow_privilege = true,
-					    .allow_special = true,
-					    .strategy = "ours",
-					    .dry_run = true,
-					    .how = QUIET_FREEZE };
-	owned(value_release) struct value *answer = NULL;
-	const struct value *applied;
-
-	if (engine_promote(&all, &answer, err) < 0)
-		return -1;
-	applied = value_get(answer, "applied");
-	for (size_t i = 0; applied && i < applied->many.count; i++)
-		add_path(applied->many.items[i], ret_paths);
-	strv_sort(ret_paths);
-	add_waiting(value_get(answer, "conflicts"), BOTH, waiting, told);
-	return 0;
-}
-
-/* PROMOTION is NULL where there was nothing to promote. */
+/* What a promotion without the waiting ones came to. */
 static void describe(struct value *answer, struct value *promotion)
 {
-	struct value *applied = promotion ? value_take(promotion, "applied") : NULL;
+	static const char *const kept[] = { "promotion_id", "sandbox",	  "applied",
+					    "ignored",	    "ignored_at", "undo" };
 
-	value_add(answer, "promotion_id",
-		  value_new_text(value_get_text(promotion, "promotion_id")));
-	value_add(answer, "applied", applied ? applied : value_new_list());
-	value_add(answer, "undo", value_new_text(value_get_text(promotion, "undo")));
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		value_add(answer, kept[i], value_take(promotion, kept[i]));
 }
 
 /* One try with all that does not have to wait: 1 when it was the last one, 0 for another. */
-static int try_once(const char *sandbox, const struct strv *changed, struct strv *waiting,
-		    struct value *answer, struct error *err)
+static int try_once(const char *sandbox, struct strv *waiting, struct value *answer,
+		    struct error *err)
 {
-	owned(strv_done) struct strv paths = STRV_INIT;
 	owned(value_release) struct value *promotion = NULL;
 	const struct engine_promote promote = { .sandbox = sandbox,
-						.paths = &paths,
+						.leave = waiting,
 						.how = QUIET_FREEZE };
 	struct value *told = value_get(answer, "waiting");
+	size_t more = 0;
 
-	for (size_t i = 0; i < changed->count; i++) {
-		if (!is_parent(changed, i) && !has_to_wait(changed->items[i], waiting))
-			strv_add(&paths, changed->items[i]);
-	}
-	if (paths.count == 0) {
-		describe(answer, NULL);
-		return 1;
-	}
 	if (engine_promote(&promote, &promotion, err) == 0) {
 		describe(answer, promotion);
 		return 1;
 	}
-	if (!promotion || add_waiting(value_get(promotion, "consent"), NULL, waiting, told) +
-					  add_waiting(value_get(promotion, "conflicts"),
-						      "changed on the host, too", waiting, told) ==
-				  0)
-		return -1;
-	return 0;
+	if (promotion)
+		more = add_waiting(value_get(promotion, "consent"), NULL, waiting, told) +
+		       add_waiting(value_get(promotion, "conflicts"), BOTH, waiting, told);
+	return more > 0 ? 0 : -1;
 }
 
 int write_through(const char *sandbox, struct value **ret_answer, struct error *err)
 {
-	owned(strv_done) struct strv changed = STRV_INIT, waiting = STRV_INIT;
+	owned(strv_done) struct strv waiting = STRV_INIT;
 	owned(value_release) struct value *answer = value_new_map();
 	int status = 0;
 
 	value_add(answer, "waiting", value_new_list());
-	if (list_changes(sandbox, &changed, &waiting, value_get(answer, "waiting"), err) < 0)
-		return -1;
 	for (unsigned round = 0; status == 0 && round < ROUNDS; round++)
-		status = try_once(sandbox, &changed, &waiting, answer, err);
+		status = try_once(sandbox, &waiting, answer, err);
 	if (status < 0)
 		return -1;
 	if (status == 0) {

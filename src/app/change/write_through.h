@@ -3,7 +3,7 @@
  * Protected write-through: what a sandbox changed in the workspace is promoted by itself, as far as it needs nobody's word.
  *
  * It is the overlay as ever, and a promotion as ever: journalled, undoable, never a writable mount of the host's tree. What
- * needs consent, and what the host changed too, stays in the sandbox.
+ * needs consent, what the host changed too, and what git ignores stays in the sandbox.
  */
 #ifndef APP_CHANGE_WRITE_THROUGH_H
 #define APP_CHANGE_WRITE_THROUGH_H
@@ -13,7 +13,10 @@
 
 #include <sys/types.h>
 
-/* {promotion_id, applied: [paths], waiting: [{path, path_b64, why}], undo}; promotion_id is null where there was nothing to write. */
+/*
+ * {waiting: [{path, path_b64, why}], promotion_id, sandbox, applied: [paths], ignored, ignored_at, undo}; promotion_id is
+ * null where there was nothing to write.
+ */
 int write_through(const char *sandbox, struct value **ret_answer, struct error *err);
 
 /* Writes through every two seconds while a command runs, where its files are quiet. */

@@ -9,6 +9,7 @@
 #include "base/json_write.h"
 #include "base/own.h"
 #include "app/agent/hook.h"
+#include "ops/promotion.h"
 #include "ops/rows/rows.h"
 #include "ops/verbs/op_write.h"
 
@@ -149,6 +150,7 @@ static int write_file_through(const char *sandbox, struct str *out, struct error
 	if (value_get(answer, "waiting")->many.count > 0)
 		str_addf(out, "%zu changes of this session wait for the user's word.\n",
 			 value_get(answer, "waiting")->many.count);
+	promotion_tell_ignored(out, answer);
 	return 0;
 }
 

@@ -161,7 +161,7 @@ static int run_named(const struct request *request, const struct engine_create *
 		       : engine_exec(create->name, &command, options, result, err);
 }
 
-/* In a sandbox of its own, which stays only where something in it waits for a person's word. */
+/* In a sandbox of its own, which stays only where something in it waits for a person's word, or is ignored by git. */
 static int run_and_write(struct op_call *call, const struct request *request,
 			 const struct engine_run_options *options, struct run_result *result,
 			 struct error *err)

@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/own.h"
+#include "ops/promotion.h"
 #include "ops/text/words.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ static void tell(struct op_call *call, const char *sandbox, const struct value *
 	if (waiting->many.count > 0)
 		str_addf(&call->notes, "they stay in %s; decide with: aisbx promote %s\n", sandbox,
 			 sandbox);
+	promotion_tell_ignored(&call->notes, answer);
 }
 
 int op_write(struct op_call *call, const char *sandbox, bool *ret_waits, struct error *err)
@@ -51,7 +53,8 @@ int op_write(struct op_call *call, const char *sandbox, bool *ret_waits, struct 
 
 	if (write_through(sandbox, &answer, err) < 0)
 		return error_context(err, "the command has run, but nothing was written");
-	*ret_waits = value_get(answer, "waiting")->many.count > 0;
+	*ret_waits =
+		value_get(answer, "waiting")->many.count > 0 || value_int_of(answer, "ignored") > 0;
 	if (!call->json) {
 		tell(call, sandbox, answer);
 		return 0;

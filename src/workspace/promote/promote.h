@@ -74,6 +74,8 @@ struct promote_request {
 	git_probe_runner *run_git; /* for what git's data come to name; NULL: all of it asks */
 	const struct strv *
 		named; /* paths, relative to the workspace, that the host's git configuration names; NULL */
+	const struct strv *
+		leave; /* paths, taken literally, that stay in the sandbox with all that cannot go without them; NULL */
 	promote_ignored_finder *
 		find_ignored; /* what it finds is left out, unless PATHS are given; NULL: nothing is */
 	const char *rules; /* the host's directory whose rules that goes by; NULL: the workspace */

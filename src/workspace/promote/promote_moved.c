@@ -6,7 +6,7 @@
  * else; so the directory, all that is in it and all that happens to its old name are promoted together or not at all,
  * and the layer's mark then names the directory's own place.
  */
-#include "workspace/promote/promote_parts.h"
+#include "workspace/promote/promote_left.h"
 
 #include "base/dir.h"
 #include "base/own.h"
@@ -163,6 +163,29 @@ bool promote_select_moved(struct promote *promote)
 						  !concerns(&promote->moved[m], item)))
 				continue;
 			item->is_selected = true;
+			any = true;
+		}
+	}
+	return any;
+}
+
+bool promote_spread_left(struct promote *promote)
+{
+	bool is_all = promote->moved_count > GROUPS_MAX, any = false;
+
+	for (size_t m = 0; m < promote->moved_count; m++) {
+		const struct moved *moved = &promote->moved[m];
+		bool is_left = false;
+
+		for (size_t i = 0; i < promote->count && !is_left; i++)
+			is_left = promote->items[i].is_left &&
+				  (is_all || concerns(moved, &promote->items[i]));
+		for (size_t i = 0; i < promote->count && is_left; i++) {
+			struct item *item = &promote->items[i];
+
+			if (item->is_left || !(is_all || concerns(moved, item)))
+				continue;
+			item->is_left = true;
 			any = true;
 		}
 	}

@@ -32,7 +32,7 @@ struct item {
 	size_t op;	    /* its step, when it has one of its own */
 	const char *anchor; /* the target's file that it becomes another name of; or NULL */
 	struct txn_identity anchored; /* that file, as it was looked at */
-	bool is_selected;
+	bool is_selected, is_left;    /* is_left: stays in the sandbox, whatever was selected */
 
 	struct origin origin;
 	struct txn_identity now; /* what the target has */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which changes are promoted: all of the workspace's, or those asked for with what they cannot be without. */
 #include "workspace/promote/promote_commits.h"
+#include "workspace/promote/promote_left.h"
 #include "workspace/promote/promote_link.h"
 
 #include "base/clean_path.h"
@@ -173,8 +174,7 @@ static int read_items(struct promote *promote, bool renames, struct error *err)
 	return 0;
 }
 
-/* Whether there are items below directory PATH. */
-static bool has_below(const struct promote *promote, const char *path)
+size_t promote_find_below(const struct promote *promote, const char *path)
 {
 	owned(free_ptr) char *start = xasprintf("%s/", path);
 	size_t low = 0, high = promote->count;
@@ -187,7 +187,15 @@ static bool has_below(const struct promote *promote, const char *path)
 		else
 			high = middle;
 	}
-	return low < promote->count && str_starts(promote->items[low].path, start);
+	return low;
+}
+
+/* Whether there are items below directory PATH. */
+static bool has_below(const struct promote *promote, const char *path)
+{
+	size_t at = promote_find_below(promote, path);
+
+	return at < promote->count && target_relative(path, promote->items[at].path);
 }
 
 /* Whether the host has something else where the sandbox made a directory above the item: that is replaced after renames. */
@@ -443,6 +451,7 @@ int promote_select(struct promote *promote, struct error *err)
 		more = close_selection(promote);
 		more = promote_select_moved(promote) || more;
 	}
+	promote_leave_asked(promote);
 	if (refuse_closed(promote, err) < 0)
 		return -1;
 	return refuse_deep(promote, err);
