@@ -73,10 +73,12 @@ int plan_home_tools(const struct strv *words, const char *home, struct strv *ret
 /* Whether the first parts of PATTERN match all of DIR. */
 static bool begins_in(const char *pattern, const char *dir)
 {
-	size_t depth = 1, at = 0, literal = strcspn(pattern, "*?[\\"), len = strlen(dir);
+	size_t depth = 1, at = 0, same = 0;
 
-	/* Nearly always they differ here. */
-	if (strncmp(pattern, dir, literal < len ? literal : len) != 0)
+	/* Nearly always they differ at once, and every start asks for each directory and each name of the table. */
+	while (pattern[same] && pattern[same] != '*' && pattern[same] == dir[same])
+		same++;
+	if (dir[same] && pattern[same] != '*')
 		return false;
 	for (const char *slash = strchr(dir, '/'); slash; slash = strchr(slash + 1, '/'))
 		depth++;
