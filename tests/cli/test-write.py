@@ -97,6 +97,19 @@ def test_ignored_stays(home):
     tap.equal(os.listdir(home.work + "/d"), ["keep.log"], "and where its directory goes")
 
 
+def test_ignored_moved(home):
+    """A renamed directory is written whole or not at all: not where something ignored in it changed, too."""
+    repository(home)
+    before = home.tree()
+    for script in ("mv d e; rm e/keep.log", "mv d e; echo x > e/keep.log"):
+        done = home.call("run", "--write", "workspace", "--", "sh", "-c", script)
+        tap.equal((home.read("d/keep.log"), os.path.exists(home.work + "/e/keep.log")), ("keep\n", False), f"{script}: an ignored file is as it was")
+        tap.ok("that git ignores" in done.stderr and len(names(home)) == 1, f"{script}: and said to be left", done)
+        home.call("rm", *names(home))
+        home.call("undo")
+        tap.equal(home.tree(), before, f"{script}: as before")
+
+
 def test_ignored_kept(home):
     """What is in the sandbox only is there as long as it is not decided about."""
     repository(home)
@@ -211,7 +224,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_kept, test_whole, test_earlier,
+        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_whole, test_earlier,
                      test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)

@@ -5,9 +5,9 @@
  * Its items are taken out before anything is selected, so that the rest is judged as if they had never changed: a file
  * renamed between an ignored name and another is a deletion or an addition then, and an ignored file of the host that the
  * sandbox deleted keeps its directory. Renamed directories are promoted whole or not at all (promote_moved.c): one
- * that is ignored in part only is promoted.
+ * that is ignored in part only is promoted, unless nobody looks: a request with a list to leave leaves it whole.
  */
-#include "workspace/promote/promote_parts.h"
+#include "workspace/promote/promote_left.h"
 
 #include "base/own.h"
 
@@ -69,6 +69,23 @@ static void keep_parents(struct promote *promote)
 	}
 }
 
+/* Renamed directories, of which a part is ignored. */
+static void settle_moved(struct promote *promote)
+{
+	if (!promote->request->leave) {
+		while (promote_select_moved(promote))
+			continue;
+		return;
+	}
+	for (size_t i = 0; i < promote->count; i++)
+		promote->items[i].is_left = !promote->items[i].is_selected;
+	while (promote_spread_left(promote))
+		continue;
+	for (size_t i = 0; i < promote->count; i++)
+		promote->items[i].is_selected = !promote->items[i].is_left;
+	keep_parents(promote);
+}
+
 static void note_ignored(struct promote *promote, const struct item *item)
 {
 	const struct item *above = item->parent == NO_ITEM ? NULL : &promote->items[item->parent];
@@ -93,7 +110,7 @@ static void take_out(struct promote *promote)
 
 		if (!item->is_selected)
 			continue;
-		item->is_selected = false;
+		item->is_selected = item->is_left = false;
 		item->twin = item->parent = NO_ITEM;
 		promote->items[kept++] = *item;
 	}
@@ -112,8 +129,7 @@ int promote_leave_ignored(struct promote *promote, struct error *err)
 	if (ask(promote, err) < 0)
 		return -1;
 	keep_parents(promote);
-	while (promote_select_moved(promote))
-		continue;
+	settle_moved(promote);
 	select_parents(promote);
 	take_out(promote);
 	return 0;
