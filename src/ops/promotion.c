@@ -149,10 +149,10 @@ void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
 	if (value_is_true(answer, "commits_waiting"))
-		str_addf(
-			out,
-			"commits made inside are not on the host yet: aisbx promote %s --commits\n",
-			value_get_text(answer, "sandbox"));
+		str_addf(out,
+			 "commits made inside are not on the host yet: aisbx promote %s --commits "
+			 "takes those of its own branch; other branches and stashes stay inside\n",
+			 value_get_text(answer, "sandbox"));
 }
 
 static void add_way(struct str *out, const struct value *stages)
@@ -449,6 +449,13 @@ void promotion_tell_conflicts(struct str *out, const struct value *answer)
 		add_side(out, "sandbox", value_get(one, "theirs"));
 		add_lines(out, one);
 		add_paths(out, one, "names", "  the host has ");
-		add_choices(out, sandbox, one);
+		if (!value_is_true(answer, "is_commits"))
+			add_choices(out, sandbox, one);
 	}
+	/* The sandbox's branch on top of the host's is no conflict any more. */
+	if (value_is_true(answer, "is_commits"))
+		str_addf(out,
+			 "rebase inside: aisbx exec %s -- git rebase \"$(git rev-parse HEAD)\"\n"
+			 "then:          aisbx promote %s --commits\n",
+			 sandbox, sandbox);
 }

@@ -368,6 +368,26 @@ def inside(home, tree, script):
         raise RuntimeError(done.stderr)
 
 
+def without_objects(directory):
+    return {path: about for path, about in snapshot(directory).items() if not path.startswith("objects/")}
+
+
+def test_undo_keeps_objects(home):
+    """Another branch may stand on them by the time the promotion is taken back."""
+    begin(home)
+    main, tree = worktree(home)
+    inside(home, tree, "echo two >> a.txt; git commit -q -a -m inside")
+    known = len(home.rows("promotions", cwd=tree))
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    git(home, "merge", "-q", "--ff-only", "side", cwd=main)
+    git(home, "commit", "-q", "--allow-empty", "-m", "more", cwd=main)
+    undone = home.call("undo", done.stdout.split()[-1], cwd=tree)
+    tap.ok(undone.returncode == 0 and git(home, "log", "--format=%s", "main", cwd=main, check=False).split() == ["more", "inside", "first"],
+           "undo leaves other branches whole", (done, undone))
+    tap.equal(git(home, "log", "-1", "--format=%s", "side", cwd=main), "first", "and takes its own back")
+    tap.equal(len(home.rows("promotions", cwd=tree)), known + 1, "as one promotion")
+
+
 def test_commits(home):
     """Commits become commits of the host: objects and this worktree's branch, and nothing else of the directory."""
     for what, make in {"a linked worktree": worktree, "a submodule": submodule, "a separate git directory": separate}.items():
@@ -399,7 +419,9 @@ def test_commits(home):
         tap.equal(other, [], f"{what}: nothing else of the git directory was written")
         tap.ok("objects/info/alternates" not in after, f"{what}: nor borrowed objects")
         undone = home.call("undo", done.stdout.split()[-1], cwd=tree)
-        tap.ok(undone.returncode == 0 and snapshot(directory) == before, f"{what}: undo brings the git directory back", undone)
+        tap.ok(undone.returncode == 0 and without_objects(directory) == {path: about for path, about in before.items()
+                                                                         if not path.startswith("objects/")},
+               f"{what}: undo brings the git directory back, but for objects", undone)
         home.call("promote", "box", "--commits", cwd=tree)
         tap.equal(git(home, "log", "-1", "--format=%s", cwd=tree), "inside", f"{what}: the host has the commit")
         tap.equal(git(home, "status", "--porcelain", cwd=tree), "", f"{what}: and its tree is that of the commit")
@@ -446,6 +468,86 @@ def test_commits_refused(home):
     tap.ok(done.returncode == 5 and "outside its workspace" in done.stderr, "without a git directory outside, that is said", done)
 
 
+def test_packed_refs(home):
+    """A branch may lie in packed-refs on either side."""
+    begin(home)
+    main, tree = worktree(home)
+    git(home, "config", "core.logAllRefUpdates", "false", cwd=main)
+    git(home, "pack-refs", "--all", cwd=main)
+    inside(home, tree, "echo two >> a.txt; git commit -q -a -m inside")
+    git(home, "commit", "-q", "--allow-empty", "-m", "outside", cwd=tree)
+    git(home, "pack-refs", "--all", cwd=main)
+    before = snapshot(main)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 3 and "rebase" in done.stderr and snapshot(main) == before,
+           "a packed branch that moved on the host is a conflict", done)
+    begin(home)
+    main, tree = worktree(home)
+    inside(home, tree, "echo two >> a.txt; git commit -q -a -m inside; git gc -q")
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "was packed in the sandbox" in done.stderr, "a branch that was packed inside is not overlooked", done)
+    unpack = 'b=$(git branch --show-current); git branch -m "$b-" && git branch -m "$b"'
+    tap.ok(unpack in done.stderr, "and the way to unpack it is named", done)
+    home.call("exec", "box", "--", "sh", "-c", unpack, cwd=tree)
+    home.call("stop", "box", cwd=tree)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", cwd=tree) == "inside", "which works", done)
+
+
+def test_moves(home):
+    """Which branch moves, and where to, is not the sandbox's choice alone."""
+    begin(home)
+    main, tree = worktree(home)
+    git(home, "branch", "release", cwd=main)
+    inside(home, tree, "git symbolic-ref HEAD refs/heads/release; echo two >> a.txt; git commit -q -a -m inside")
+    before = snapshot(main)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "'release'" in done.stderr and snapshot(main) == before,
+           "another branch of the host is not moved", done)
+    begin(home)
+    main, tree = worktree(home)
+    git(home, "commit", "-q", "--allow-empty", "-m", "kept", cwd=tree)
+    inside(home, tree, "git reset -q --hard HEAD~1; echo two >> a.txt; git commit -q -a -m inside")
+    before = snapshot(main)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "no fast-forward" in done.stdout + done.stderr and snapshot(main) == before,
+           "a branch that drops commits of the host's needs consent", done)
+    done = home.call("promote", "box", "--commits", "--allow-path", "refs/heads/side", cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", cwd=tree) == "inside", "and moves with it", done)
+
+
+def test_poisoned(home):
+    """An object under the name of another content would become that content wherever it is made later."""
+    begin(home)
+    main, tree = worktree(home)
+    write(home.path + "/future", "harmless\n")
+    name = git(home, "hash-object", home.path + "/future", cwd=main)
+    inside(home, tree, f"""
+        echo two >> a.txt; git commit -q -a -m inside
+        bad=$(echo poison | git hash-object -w --stdin); cd {main}/.git/objects; mkdir -p {name[:2]}
+        cp $(echo $bad | sed 's,^..,&/,') {name[:2]}/{name[2:]}""")
+    before = snapshot(main)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "not what their names say" in done.stderr and snapshot(main) == before,
+           "an object that is not what its name says is refused", done)
+
+
+def test_rebased(home):
+    """The remedy that a conflict names works."""
+    begin(home)
+    main, tree = worktree(home)
+    inside(home, tree, "echo two >> a.txt; git commit -q -a -m inside")
+    git(home, "commit", "-q", "--allow-empty", "-m", "outside", cwd=tree)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 3 and "git rebase" in done.stdout and "--strategy" not in done.stdout,
+           "a conflict of commits says to rebase", done)
+    home.call("exec", "box", "--", "git", "rebase", "-q", git(home, "rev-parse", "HEAD", cwd=tree), cwd=tree)
+    home.call("stop", "box", cwd=tree)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "log", "--format=%s", cwd=tree).split() == ["inside", "outside", "first"],
+           "and then they are promoted", done)
+
+
 def test_try(home):
     begin(home)
     main, tree = worktree(home)
@@ -457,13 +559,31 @@ def test_try(home):
     tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", cwd=tree) == "inside", "and they can be had", done)
 
 
+def test_try_keeps(home):
+    """Whatever only the sandbox knows keeps it from being removed."""
+    cases = {"a commit on a branch that was left again": "git switch -q -c other; echo x >> a.txt; git commit -q -a -m x; git switch -q side",
+             "a commit on a branch that was packed": "echo x >> a.txt; git commit -q -a -m x; git gc -q",
+             "a stash": "echo x >> a.txt; git stash -q"}
+    for what, script in cases.items():
+        begin(home)
+        _, tree = worktree(home)
+        done = home.call("try", "-y", "--", "sh", "-c", f"set -e; {script}; echo new > b.txt", cwd=tree)
+        tap.ok(done.returncode == 0 and os.path.exists(tree + "/b.txt") and len(home.rows("ls", cwd=tree)) == 1,
+               f"try -y keeps a sandbox with {what}", done)
+    begin(home)
+    _, tree = worktree(home)
+    done = home.call("try", "-y", "--", "sh", "-c", "git status; git log; echo new > b.txt", cwd=tree)
+    tap.ok(done.returncode == 0 and home.rows("ls", cwd=tree) == [], "and removes one that changed no ref", done)
+
+
 def main():
     with Home("aisbx-worktrees-") as home:
         if not shutil.which("git"):
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
             for test in (test_kinds, test_guarded, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
-                         test_commits, test_commits_refused, test_try):
+                         test_commits, test_undo_keeps_objects, test_commits_refused, test_packed_refs, test_moves,
+                         test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)
     return tap.done()
 

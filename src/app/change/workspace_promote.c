@@ -176,7 +176,7 @@ static bool has_commits(const struct opened *opened, struct view_stack *stack,
 	struct error reason = { 0 };
 	bool found =
 		git->path && (run_commits(opened, stack, &trial, git, &promotion, &reason) < 0 ||
-			      promotion.applied.count > 0);
+			      promotion.applied.count > 0 || promotion.has_refs);
 
 	promotion_done(&promotion);
 	return found;
@@ -226,6 +226,7 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 
 		shown.workspace = is_commits ? git.path : shown.workspace;
 		*ret_answer = workspace_promotion_value(&promotion, request, &shown);
+		value_add(*ret_answer, "is_commits", value_new_bool(is_commits));
 		value_add(*ret_answer, "commits_waiting",
 			  value_new_bool(status == 0 && !is_commits &&
 					 has_commits(opened, &stack, request, &git)));

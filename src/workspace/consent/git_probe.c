@@ -34,6 +34,10 @@ static const char script[] =
 	"    GIT_INDEX_FILE=\"$PWD/$new\" git diff-index --cached -z --no-renames --no-ext-diff "
 	"--raw \"$tree\" ;;\n"
 	"  pack) git verify-pack \"$new\" ;;\n"
+	"  forward) git merge-base --is-ancestor \"$old\" \"$new\" ;;\n"
+	/* Two of its exit status: something is missing, which may lie where the host's store borrows from. */
+	"  objects) git fsck --no-full --no-dangling --no-progress >fsck 2>&1; "
+	"test $(($? & ~2)) -eq 0 ;;\n"
 	"  esac </dev/null\n"
 	"  printf '%s\\0%s\\0' \"$token\" $?\n"
 	"done <questions\n";
@@ -147,6 +151,16 @@ size_t git_probe_ask_pack(struct git_probe *probe, const char *name)
 	return put_question(probe, "pack", "-", name);
 }
 
+size_t git_probe_ask_forward(struct git_probe *probe, const char *old, const char *new)
+{
+	return put_question(probe, "forward", old, new);
+}
+
+size_t git_probe_ask_objects(struct git_probe *probe)
+{
+	return put_question(probe, "objects", "-", "-");
+}
+
 /* What stands before the next NUL from *AT on; NULL at the end. */
 static const char *next_word(const struct str *output, size_t *at)
 {
@@ -186,6 +200,7 @@ static void read_answers(struct git_probe *probe, const struct str *output)
 		if (!status)
 			return;
 		answer->is_known = strcmp(status, "0") == 0;
+		answer->is_denied = !answer->is_known;
 	}
 }
 

@@ -22,6 +22,7 @@
 
 struct git_answer {
 	bool is_known;
+	bool is_denied; /* git ended with another status than 0; neither: it did not answer */
 	struct strv
 		paths; /* that differ, each behind a letter: l where it becomes a symbolic link, else f */
 };
@@ -56,6 +57,11 @@ size_t git_probe_ask_trees(struct git_probe *probe, const char *old, const char 
 size_t git_probe_ask_index(struct git_probe *probe, const char *old, const char *new);
 /* Whether the added pack matches its index NAME (git verify-pack). */
 size_t git_probe_ask_pack(struct git_probe *probe, const char *name);
+
+/* Whether the commit OLD is NEW or one of its ancestors. */
+size_t git_probe_ask_forward(struct git_probe *probe, const char *old, const char *new);
+/* Whether the loose objects that were added are what their names say. */
+size_t git_probe_ask_objects(struct git_probe *probe);
 
 /*
  * Fills in the answers; those that there are none to stay unknown. OBJECTS: the host's object store, which may be

@@ -4,6 +4,7 @@
 
 #include "base/own.h"
 #include "base/real_path.h"
+#include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_own.h"
 #include "workspace/store/snapshot.h"
 #include "workspace/disk/target.h"
@@ -65,15 +66,12 @@ static void promote_done(struct promote *promote)
 	free(promote->items);
 	promote_moved_done(promote);
 	strv_done(&promote->texts);
-	for (size_t i = 0; i < promote->op_count; i++) {
-		free(promote->ops[i].path);
-		free(promote->ops[i].to);
-	}
-	free(promote->ops);
+	promote_drop_plan(promote);
 	promotion_entry_done(&promote->entry);
 	origin_index_close(promote->origins);
 	delta_done(&promote->delta);
 	git_tree_free(promote->tree);
+	branch_move_free(promote->move);
 	free(promote->target);
 	fd_close(&promote->target_fd);
 	fd_close(&promote->lock_fd);
@@ -172,7 +170,8 @@ static int work(struct promote *promote, struct error *err)
 	if (promote_find_mounts(promote, err) < 0 || promote_list(promote, err) < 0 ||
 	    capture(promote, err) < 0 ||
 	    origin_index_open(promote->sandbox, promote->stack, &promote->origins, err) < 0 ||
-	    promote_select(promote, err) < 0 || promote_judge(promote, err) < 0 ||
+	    promote_select(promote, err) < 0 || promote_check_commits(promote, err) < 0 ||
+	    promote_judge(promote, err) < 0 || promote_check_move(promote, err) < 0 ||
 	    promote_refuse_own(promote, err) < 0 || promote_ask(promote, err) < 0)
 		return -1;
 	if (promote->request->into_sandbox)

@@ -114,6 +114,7 @@ struct promotion {
 	struct strv
 		ignored_at; /* the topmost of these, IGNORED_AT_MAX at most; relative to the target */
 	bool is_git;	    /* something of it lies in a git directory */
+	bool has_refs; /* of commits: the sandbox changed refs to what the host does not have */
 };
 
 void promotion_done(struct promotion *promotion);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transaction of a promotion, with the record that finds it again. */
 #include "workspace/promote/promotions.h"
+#include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_link.h"
 
+#include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/own.h"
@@ -225,19 +227,12 @@ static void list_siblings(const struct promote *promote)
 	strv_done(&names);
 }
 
-int promote_apply(struct promote *promote, struct error *err)
+/* One transaction with its record: all that has a step in the plan. */
+static int apply_planned(struct promote *promote, struct error *err)
 {
 	const struct store *store = promote->sandbox->store;
 	bool is_left = false;
 
-	if (promote->op_count == 0)
-		return 0;
-	if (promote->request->dry_run) {
-		list_applied(promote);
-		return 0;
-	}
-	if (promotion_finish_target(store, promote->target, err) < 0)
-		return -1;
 	if (begin(promote, err) < 0 || run(promote, &is_left, err) < 0) {
 		/* The record leads the next command to what could be neither finished nor reversed, or not be removed. */
 		if (!is_left)
@@ -253,6 +248,69 @@ int promote_apply(struct promote *promote, struct error *err)
 	if (promotion_settle(store, &promote->entry, err) == 0)
 		(void)promotion_save(store, &promote->entry, false, err);
 	*err = (struct error){ 0 };
+	return 0;
+}
+
+/* Plans and applies the objects of git, or all but them; what the other part is to get waits. */
+static int apply_part(struct promote *promote, bool is_objects, struct error *err)
+{
+	owned(free_ptr) bool *waits = xcalloc(promote->count + 1, sizeof(bool));
+	int status = 0;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *item = &promote->items[i];
+
+		waits[i] = item->fate == FATE_APPLIED &&
+			   path_is_within(item->path, "objects") != is_objects;
+		if (waits[i])
+			item->fate = FATE_LEFT;
+	}
+	promote_drop_plan(promote);
+	if (promote_plan(promote, err) < 0 ||
+	    (promote->op_count > 0 && apply_planned(promote, err) < 0))
+		status = -1;
+	for (size_t i = 0; i < promote->count; i++)
+		if (waits[i])
+			promote->items[i].fate = FATE_APPLIED;
+	return status;
+}
+
+/*
+ * Commits: the objects come first, and stay. Other branches may need them by the time the branch is taken back, and
+ * objects that nothing names do no harm; so what is left to be undone is the branch, HEAD, the index and their logs.
+ */
+static int apply_commits(struct promote *promote, struct error *err)
+{
+	const struct store *store = promote->sandbox->store;
+	struct error ignored = { 0 };
+
+	if (apply_part(promote, true, err) < 0)
+		return -1;
+	if (promote->entry.directory && txn_forget(promote->entry.directory, &ignored) == 0)
+		promotion_drop(store, promote->entry.id);
+	promotion_entry_done(&promote->entry);
+	fd_close(&promote->lock_fd);
+	promote->promotion->id[0] = '\0';
+	return apply_part(promote, false, err);
+}
+
+int promote_apply(struct promote *promote, struct error *err)
+{
+	const struct store *store = promote->sandbox->store;
+	int status;
+
+	if (promote->op_count == 0)
+		return 0;
+	if (promote->request->dry_run) {
+		list_applied(promote);
+		return 0;
+	}
+	if (promotion_finish_target(store, promote->target, err) < 0)
+		return -1;
+	status = promote->request->commits ? apply_commits(promote, err)
+					   : apply_planned(promote, err);
+	if (status < 0)
+		return -1;
 	list_siblings(promote);
 	promotion_trim(store, NULL);
 	return 0;

@@ -36,7 +36,7 @@ static bool is_digest_len(size_t len)
 /* objects/ab/cdef..., objects/pack/pack-abcd....pack */
 static bool is_object(const char *path)
 {
-	static const char *const endings[] = { ".pack", ".idx", ".rev" };
+	static const char *const endings[] = { ".pack", ".idx" };
 	size_t len;
 
 	if (!str_starts(path, "objects/"))
@@ -170,12 +170,43 @@ static void select_parents(struct promote *promote)
 	}
 }
 
+/* HEAD, a stash, any branch or tag, of this worktree or of all. */
+static bool is_ref(const char *path, const char *own)
+{
+	owned(free_ptr) char *start = path_in(own, "");
+	const char *rest = str_starts(path, start) ? path + strlen(start) : path;
+
+	return strcmp(rest, "HEAD") == 0 || strcmp(path, "packed-refs") == 0 ||
+	       str_starts(path, "refs/") || str_starts(rest, "refs/");
+}
+
+/* Whether the sandbox changed any ref of the directory to what the host does not have. */
+static bool has_refs(const struct promote *promote)
+{
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct item *item = &promote->items[i];
+		owned(str_done) struct str here = STR_INIT, inside = STR_INIT;
+		struct error ignored = { 0 };
+
+		if (!item->entry.new.exists || !S_ISREG(item->entry.new.st.st_mode) ||
+		    !is_ref(item->path, promote->request->commits))
+			continue;
+		/* What cannot be read may be anything. */
+		if (promote_read_side(promote, item->path, true, &inside, &ignored) < 0 ||
+		    promote_read_side(promote, item->path, false, &here, &ignored) < 0 ||
+		    strcmp(str_cstr(&here), str_cstr(&inside)) != 0)
+			return true;
+	}
+	return false;
+}
+
 int promote_select_commits(struct promote *promote, struct error *err)
 {
 	const char *own = promote->request->commits;
 	owned(free_ptr) char *branch = branch_inside(promote, own);
 	bool has_moved = false;
 
+	promote->promotion->has_refs = has_refs(promote);
 	if (branch && !is_branch(branch))
 		return error_set(err, ERROR_DENIED,
 				 "HEAD in the sandbox names no proper branch: no commit is "
@@ -190,7 +221,11 @@ int promote_select_commits(struct promote *promote, struct error *err)
 				    is_of_worktree(item->path, own, branch, &is_move));
 		has_moved |= item->is_selected && is_move;
 	}
-	if (has_moved && branch && refuse_elsewhere(promote, own, branch, err) < 0)
+	owned(free_ptr) char *head = path_in(own, "HEAD");
+
+	if (branch &&
+	    ((has_moved && refuse_elsewhere(promote, own, branch, err) < 0) ||
+	     promote_note_branch(promote, branch, has_out(promote, head, branch), err) < 0))
 		return -1;
 	/* Objects that no branch names, and an index without a commit, stay where they are. */
 	for (size_t i = 0; !has_moved && i < promote->count; i++)
@@ -201,13 +236,19 @@ int promote_select_commits(struct promote *promote, struct error *err)
 
 /*
  * Every look of a git on the host may write the index anew, with other times in it. It has to fit the commit, or git would
- * show the commit as taken back; the host's stays in the store, and undo brings it back.
+ * show the commit as taken back; the host's stays in the store, and undo brings it back. A branch that has the host's
+ * commits in it, and the logs, may be put over the host's.
  */
 enum promote_strategy promote_strategy_for(const struct promote *promote, const struct item *item)
 {
 	const char *own = promote->request->commits;
+	const struct branch_move *move = promote->move;
 	owned(free_ptr) char *index = own ? path_in(own, "index") : NULL;
+	bool is_move = false;
 
-	return index && strcmp(item->path, index) == 0 ? STRATEGY_THEIRS
-						       : promote->request->strategy;
+	if (index &&
+	    (strcmp(item->path, index) == 0 ||
+	     (move && move->is_forward && is_of_worktree(item->path, own, move->branch, &is_move))))
+		return STRATEGY_THEIRS;
+	return promote->request->strategy;
 }

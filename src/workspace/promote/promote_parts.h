@@ -76,7 +76,8 @@ struct promote {
 	int target_fd;
 	bool is_workspace; /* the target is the sandbox's own workspace */
 	struct consent_caller caller;
-	struct git_tree *tree; /* the target as it will be */
+	struct git_tree *tree;	  /* the target as it will be */
+	struct branch_move *move; /* of commits, once looked at; or NULL */
 	struct promotion_entry entry;
 	int lock_fd; /* of the entry, once it is begun */
 };
@@ -92,7 +93,6 @@ size_t promote_find(const struct promote *promote, const char *path);
 char *promote_path_asked(const struct promote *promote, const char *path);
 /* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
-
 int promote_leave_ignored(struct promote *promote, struct error *err); /* promote_ignored.c */
 /* promote_moved.c: renamed directories, promoted whole or not at all. */
 void promote_find_moved(struct promote *promote);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From what the host gets to the steps of a transaction. */
+#include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_link.h"
 
 #include "base/own.h"
@@ -144,6 +145,17 @@ static void anchor_at_moved(struct promote *promote)
 			promote->items[other].anchored = gone->now;
 		}
 	}
+}
+
+void promote_drop_plan(struct promote *promote)
+{
+	for (size_t i = 0; i < promote->op_count; i++) {
+		free(promote->ops[i].path);
+		free(promote->ops[i].to);
+	}
+	free(promote->ops);
+	promote->ops = NULL;
+	promote->op_count = 0;
 }
 
 int promote_plan(struct promote *promote, struct error *err)
