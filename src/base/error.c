@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +140,16 @@ int error_context(struct error *err, const char *format, ...)
 	if (err->hint_at)
 		err->hint_at += (unsigned)used + 2;
 	return -1;
+}
+
+bool error_is_sane(const struct error *err)
+{
+	size_t len = strnlen(err->text, sizeof(err->text));
+	unsigned code = (unsigned)err->code;
+
+	return code > ERROR_NONE && code < sizeof(code_rows) / sizeof(code_rows[0]) &&
+	       len < sizeof(err->text) &&
+	       (err->hint_at == 0 || (err->hint_at >= strlen(HINT_MARK) && err->hint_at < len));
 }
 
 const char *error_code_name(enum error_code code)

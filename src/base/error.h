@@ -3,6 +3,8 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stdbool.h>
+
 enum error_code {
 	ERROR_NONE = 0,
 	ERROR_USAGE,	      /* the caller's words are wrong: flag, size, name */
@@ -55,6 +57,9 @@ int error_errno(struct error *err, enum error_code code, const char *format, ...
 
 /* Puts "CONTEXT: " in front of the text already there; returns -1. */
 int error_context(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether the bytes of ERR, which another process sent, are an error: a known code, a text that ends, a hint in it. */
+bool error_is_sane(const struct error *err);
 
 /* Stable lower-case name of a code ("usage", "not_found"), for JSON. */
 const char *error_code_name(enum error_code code);

@@ -157,6 +157,9 @@ void strv_add_script(struct strv *list, const char *script)
 {
 	strv_add(list, "sh");
 	strv_add(list, "-c");
+	/* A text may begin as an option does. */
+	if (*script == '-' || *script == '+')
+		strv_add(list, "--");
 	strv_add(list, script);
 }
 

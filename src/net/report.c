@@ -34,7 +34,7 @@ static bool is_sound(const struct net_report *report)
 	case NET_REPORT_READY:
 		return true;
 	case NET_REPORT_FAILED:
-		return ends(report->error.text, sizeof(report->error.text));
+		return error_is_sane(&report->error);
 	case NET_REPORT_DENIAL:
 		return ends(denial->layer, sizeof(denial->layer)) &&
 		       ends(denial->what, sizeof(denial->what)) &&

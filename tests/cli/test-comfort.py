@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
-from clitest import AISBX, Home, Tap
+from clitest import AISBX, Home, Tap, refused
 
 tap = Tap()
 
@@ -65,8 +65,18 @@ def test_rm(home):
     for name in ("a-1", "a-2", "b-1"):
         home.call("create", name)
     home.call("create", "else", "-C", other)
-    done = home.call("rm", "a-*")
+    for pattern in ("*", "a-*"):
+        done = home.call("rm", pattern)
+        tap.ok(refused(done, 2, "--yes") and names() == ["a-1", "a-2", "b-1", "else"], f"{pattern} needs --yes where nobody is asked", done)
+    seen, code = home.on_terminal("rm", "*", typed=[(b"[n]o", b"n\n")])
+    tap.ok(code != 0 and len(names()) == 4, "and asks a person", (seen, code))
+    done = home.call("rm", "a-*", "--yes")
     tap.equal([done.returncode, names()], [0, ["b-1", "else"]], "a pattern")
+    done = home.call("rm", "z-*")
+    tap.ok(refused(done, 5, "no sandbox matches 'z-*'"), "a pattern that covers nothing", done)
+    home.call("create", "a-1")
+    done = home.call("rm", "z-*", "a-1", "--yes")
+    tap.ok(done.returncode == 5 and names() == ["b-1", "else"], "those that are there go all the same", done)
     done = home.call("rm", "--all")
     tap.ok(done.returncode == 2 and "--yes" in done.stderr and names() == ["b-1", "else"], "--all needs --yes where nobody is asked", done)
     done = home.call("rm", "--all", "b-1", "--yes")
@@ -97,7 +107,7 @@ def test_rm_leaves_owned(home):
     owned = [row["name"] for row in home.rows("ls") if row.get("owner") == "robot"]
     home.call("create", "mine")
     home.call("rm", "--all", "--yes")
-    home.call("rm", "*")
+    home.call("rm", "*", "--yes")
     tap.ok(owned and [row["name"] for row in home.rows("ls")] == owned, "rm --all leaves a program's sandboxes", (owned, home.rows("ls")))
     home.call("rm", *owned)
 

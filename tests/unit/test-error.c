@@ -84,8 +84,35 @@ static void test_codes(void)
 	tap_is_int(error_run_exit_status(ERROR_EXEC_NOT_FOUND), 127, "no such command is 127");
 }
 
+/* Bytes of another process, one of them changed. */
+static void test_sane(void)
+{
+	struct error good, bad;
+
+	error_advise(&good, ERROR_HOST, "make one", "gone");
+	tap_ok(error_is_sane(&good), "an error that was set is one");
+	bad = good;
+	bad.code = (enum error_code)(ERROR_LIBRARIES + 1);
+	tap_ok(!error_is_sane(&bad), "a code behind the last is none");
+	bad.code = (enum error_code) - 1;
+	tap_ok(!error_is_sane(&bad), "nor is one before the first");
+	bad.code = ERROR_NONE;
+	tap_ok(!error_is_sane(&bad), "nor is success");
+	bad = good;
+	bad.hint_at = (unsigned)strlen(bad.text);
+	tap_ok(!error_is_sane(&bad), "a hint behind the text is none");
+	bad.hint_at = 1u << 31;
+	tap_ok(!error_is_sane(&bad), "nor is one far behind it");
+	bad.hint_at = 1;
+	tap_ok(!error_is_sane(&bad), "nor is one without room for its mark");
+	bad = good;
+	memset(bad.text, 'x', sizeof(bad.text));
+	tap_ok(!error_is_sane(&bad), "a text must end");
+}
+
 int main(void)
 {
+	test_sane();
 	test_texts();
 	test_hints();
 	test_codes();

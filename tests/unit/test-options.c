@@ -95,8 +95,20 @@ static void test_json_wish(void)
 	char json[] = "--json", end[] = "--", bad[] = "--bad";
 	char *const early[] = { bad, json, NULL }, *const late[] = { end, json, NULL };
 
-	tap_ok(options_want_json(early), "--json is seen beside nonsense");
-	tap_ok(!options_want_json(late), "--json behind -- is the command's");
+	char echo[] = "echo", mem[] = "--mem", size[] = "1G", name[] = "box";
+	char *const behind[] = { bad, echo, json, NULL };
+	char *const before[] = { mem, size, json, bad, echo, NULL };
+	char *const named[] = { name, json, bad, NULL };
+	char *const unnamed[] = { name, bad, echo, json, NULL };
+
+	tap_ok(options_want_json(NULL, early), "--json is seen beside nonsense");
+	tap_ok(!options_want_json(NULL, late), "--json behind -- is the command's");
+	tap_ok(!options_want_json(op_find("run"), behind),
+	       "as it is behind the command's first word");
+	tap_ok(options_want_json(op_find("run"), before), "which no flag's value is");
+	tap_ok(options_want_json(op_find("exec"), named), "nor is a sandbox's name");
+	tap_ok(!options_want_json(op_find("exec"), unnamed), "behind which the command begins");
+	tap_ok(options_want_json(op_find("ls"), behind), "other verbs have no command");
 }
 
 int main(void)

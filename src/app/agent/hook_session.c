@@ -125,7 +125,7 @@ int hook_line(const char *sandbox, const char *command, const struct hook_option
 				    "aisbx is not beside aisbx-full");
 	shell_quote_add(ret_line, program);
 	/* Agents write for bash; the sandbox has this machine's. */
-	str_addf(ret_line, " exec %s%s -- %s -c ", sandbox,
+	str_addf(ret_line, " exec %s%s -- %s -c -- ", sandbox,
 		 options->writes ? " --write workspace" : "",
 		 access("/bin/bash", X_OK) == 0 ? "bash" : "sh");
 	shell_quote_add(ret_line, command);

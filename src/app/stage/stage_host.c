@@ -30,7 +30,7 @@ _Noreturn static void become_shell(const char *text, const char *target, pid_t p
 	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
 	    dup2(output_fd, STDERR_FILENO) < 0 || chdir(target) < 0)
 		_exit(126);
-	(void)execl("/bin/sh", "sh", "-c", text, (char *)NULL);
+	(void)execl("/bin/sh", "sh", "-c", "--", text, (char *)NULL);
 	_exit(127);
 }
 

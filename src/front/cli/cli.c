@@ -66,7 +66,7 @@ static int perform(struct showing *showing, char *const *words)
 	struct error err = { .code = ERROR_NONE };
 
 	if (options_parse(call, words, &err) < 0)
-		return fail(op, options_want_json(words), &err, call->environ);
+		return fail(op, options_want_json(op, words), &err, call->environ);
 	if (op_arg_switch(call, "help"))
 		turn_into_help(call);
 	showing_start(showing);
@@ -117,7 +117,7 @@ int cli_main(int argc, char *const *argv, const char *const *env)
 
 	if (!op) {
 		unknown_verb(word, &err);
-		return fail(NULL, options_want_json(argv + 1), &err, env);
+		return fail(NULL, options_want_json(NULL, argv + 1), &err, env);
 	}
 	op_call_init(call, op, env);
 	call->stdin_tty = isatty(STDIN_FILENO) == 1;
@@ -133,5 +133,7 @@ int cli_main(int argc, char *const *argv, const char *const *env)
 
 int cli_fail(char *const *argv, const struct error *err, const char *const *env)
 {
-	return fail(verb_of(argv[1]), options_want_json(argv + 1), err, env);
+	const struct op *op = verb_of(argv[1]);
+
+	return fail(op, options_want_json(op, argv + (argv[1] ? 2 : 1)), err, env);
 }

@@ -186,11 +186,35 @@ int options_parse(struct op_call *call, char *const *words, struct error *err)
 	return 0;
 }
 
-bool options_want_json(char *const *words)
+/* Whether the flag WORD has its value in the next one. */
+static bool takes_next(const struct op *op, const char *word)
 {
+	bool is_long = str_starts(word, "--");
+	const struct op_param *param;
+
+	/* -CDIR has it in itself. */
+	if (!is_long && word[2])
+		return false;
+	param = find_param(op, is_long ? word + 2 : NULL, word[1]);
+	return param ? param->kind != PARAM_SWITCH : is_long && find_setting(op, word + 2);
+}
+
+bool options_want_json(const struct op *op, char *const *words)
+{
+	size_t before = op && op->flags & OP_NAMED ? 1 : 0;
+	bool has_command = op && op->flags & OP_COMMAND && !(op->flags & OP_WORDS);
+
 	for (; *words && strcmp(*words, "--") != 0; words++) {
-		if (strcmp(*words, "--json") == 0)
+		const char *word = *words;
+
+		if (strcmp(word, "--json") == 0)
 			return true;
+		if (word[0] != '-' || !word[1]) {
+			if (has_command && before-- == 0)
+				return false;
+		} else if (op && takes_next(op, word) && words[1] && strcmp(words[1], "--") != 0) {
+			words++;
+		}
 	}
 	return false;
 }

@@ -13,7 +13,7 @@
  */
 int options_parse(struct op_call *call, char *const *words, struct error *err);
 
-/* Whether --json stands among WORDS before any `--`: known even when the rest is nonsense. */
-bool options_want_json(char *const *words);
+/* Whether --json stands among WORDS before any `--` and before OP's command: known even when the rest is nonsense. OP may be NULL. */
+bool options_want_json(const struct op *op, char *const *words);
 
 #endif

@@ -46,7 +46,7 @@ static void ignore(int number, struct sigaction *ret_old)
 static int spawn(const char *command, int read_fd, const char *const *env, pid_t *ret_pid)
 {
 	char *const less[] = { (char[]){ "less" }, (char[]){ "-FRX" }, NULL };
-	char *const shell[] = { (char[]){ "sh" }, (char[]){ "-c" },
+	char *const shell[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "--" },
 				command ? xstrdup(command) : NULL, NULL };
 	owned(strv_done) struct strv child_env = STRV_INIT;
 	posix_spawn_file_actions_t actions;
@@ -69,7 +69,7 @@ static int spawn(const char *command, int read_fd, const char *const *env, pid_t
 					child_env.items);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attributes);
-	free(shell[2]);
+	free(shell[3]);
 	return status;
 }
 

@@ -165,6 +165,8 @@ static bool is_whole(const struct attach_packet *packet, size_t got)
 
 	if (got < fixed || !has_truths(message))
 		return false;
+	if (message->kind == ATTACH_FAILED && !error_is_sane(&message->error))
+		return false;
 	if (message->kind != ATTACH_EXEC)
 		return got == fixed && packet->fd_count <= (message->kind == ATTACH_TERMINAL);
 	if (message->exec.version != VERSION)

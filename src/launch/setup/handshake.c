@@ -118,6 +118,8 @@ static bool is_whole(const struct message *message, size_t got, size_t fd_count)
 		return false;
 	if (message->kind == MESSAGE_OVERLAYS && len != fd_count)
 		return false;
+	if (message->kind == MESSAGE_FAILED && !error_is_sane(&message->error))
+		return false;
 	/* A list of paths is read up to its last NUL. */
 	return message->kind != MESSAGE_ROOT || len == 0 || message->text.bytes[len - 1] == '\0';
 }

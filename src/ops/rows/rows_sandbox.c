@@ -279,11 +279,11 @@ const struct op rm_row = {
 	.help = "Gone at once for everybody; the space is freed in the background. What\n"
 		"was promoted stays promoted and can still be undone. Removes those that\n"
 		"exist; exits 5 when one does not. NAME may be a pattern, quoted for the\n"
-		"shell. --all and --workspace leave out what agents and other programs made\n"
-		"for themselves.\n"
+		"shell. Patterns, --all and --workspace ask first, or need --yes, and leave\n"
+		"out what agents and other programs made for themselves.\n"
 		"\n"
 		"Examples:\n"
-		"  aisbx rm 'try-*'\n"
+		"  aisbx rm 'try-*' --yes\n"
 		"  aisbx rm --workspace --yes\n",
 	.run = op_rm_run,
 };

@@ -19,24 +19,30 @@ static void fold_status(struct op_call *call, const struct error *err)
 		call->exit_status = status;
 }
 
-static void remove_one(struct op_call *call, const char *name)
+/* What became of NAME; ERR is NULL when it is gone. */
+static void tell(struct op_call *call, const char *name, const struct error *err)
 {
 	struct value *row = value_append(call->answer, value_new_map());
-	struct error err;
-	bool removed = engine_remove(name, &err) == 0;
 
 	value_add(row, "name", value_new_text(name));
-	value_add(row, "removed", value_new_bool(removed));
-	if (removed) {
+	value_add(row, "removed", value_new_bool(!err));
+	if (!err) {
 		str_addf(&call->text, "removed %s\n", name);
 		return;
 	}
 	struct value *error = value_add(row, "error", value_new_map());
 
-	value_add(error, "code", value_new_text(error_code_name(err.code)));
-	value_add(error, "message", value_new_text(err.text));
-	str_addf(&call->notes, "%s\n", err.text);
-	fold_status(call, &err);
+	value_add(error, "code", value_new_text(error_code_name(err->code)));
+	value_add(error, "message", value_new_text(err->text));
+	str_addf(&call->notes, "%s\n", err->text);
+	fold_status(call, err);
+}
+
+static void remove_one(struct op_call *call, const char *name)
+{
+	struct error err;
+
+	tell(call, name, engine_remove(name, &err) < 0 ? &err : NULL);
 }
 
 /* Other words are names, and refused as such when no sandbox can be called that. */
@@ -72,8 +78,17 @@ static void add_meant(const struct op_call *call, const struct value *list, cons
 	}
 }
 
-/* Those of the words, patterns among them, and of --all or --workspace. */
-static int find_names(const struct op_call *call, struct strv *names, struct error *err)
+static void add_new(const struct strv *found, struct strv *names)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (!strv_has(names, found->items[i]))
+			strv_add(names, found->items[i]);
+	}
+}
+
+/* Those of the words, patterns among them, and of --all or --workspace; a pattern that covers none goes to RET_EMPTY. */
+static int find_names(const struct op_call *call, struct strv *names, struct strv *ret_empty,
+		      struct error *err)
 {
 	owned(value_release) struct value *list = NULL;
 	bool is_here = op_arg_switch(call, "workspace"), is_all = op_arg_switch(call, "all");
@@ -86,14 +101,28 @@ static int find_names(const struct op_call *call, struct strv *names, struct err
 	for (size_t i = 0; i < call->words.count; i++) {
 		const char *word = call->words.items[i];
 
+		owned(strv_done) struct strv found = STRV_INIT;
+
 		if (is_pattern(word))
-			add_meant(call, list, NULL, word, names);
+			add_meant(call, list, NULL, word, &found);
 		else
-			strv_add(names, word);
+			strv_add(&found, word);
+		if (found.count == 0)
+			strv_add(ret_empty, word);
+		add_new(&found, names);
 	}
 	if (is_here || is_all)
 		add_meant(call, list, is_all ? NULL : here, NULL, names);
 	return 0;
+}
+
+static bool has_pattern(const struct op_call *call)
+{
+	for (size_t i = 0; i < call->words.count; i++) {
+		if (is_pattern(call->words.items[i]))
+			return true;
+	}
+	return false;
 }
 
 static int agree(struct op_call *call, const struct strv *names, struct error *err)
@@ -118,17 +147,23 @@ static int agree(struct op_call *call, const struct strv *names, struct error *e
 int op_rm_run(struct op_call *call, struct error *err)
 {
 	bool is_sweep = op_arg_switch(call, "all") || op_arg_switch(call, "workspace");
-	owned(strv_done) struct strv names = STRV_INIT;
+	owned(strv_done) struct strv names = STRV_INIT, empty = STRV_INIT;
+	struct error none;
 
 	if (op_want_words(call, is_sweep ? 0 : 1, is_sweep ? 0 : SIZE_MAX, err) < 0 ||
-	    find_names(call, &names, err) < 0)
+	    find_names(call, &names, &empty, err) < 0)
 		return -1;
-	if (is_sweep && names.count > 0 && agree(call, &names, err) < 0)
+	/* A shell hands a bare * down as it is where no file matches: it may not have been meant. */
+	if ((is_sweep || has_pattern(call)) && names.count > 0 && agree(call, &names, err) < 0)
 		return -1;
 	call->answer = value_new_list();
 	for (size_t i = 0; i < names.count; i++)
 		remove_one(call, names.items[i]);
-	if (names.count == 0)
+	for (size_t i = 0; i < empty.count; i++) {
+		error_set(&none, ERROR_NOT_FOUND, "no sandbox matches '%s'", empty.items[i]);
+		tell(call, empty.items[i], &none);
+	}
+	if (names.count + empty.count == 0)
 		str_add(&call->notes, "no sandbox is meant by that\n");
 	return 0;
 }
