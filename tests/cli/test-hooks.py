@@ -75,6 +75,7 @@ def test_commands(home):
         plain = subprocess.run(["bash", "-c", text.replace("$HOME `id -u` $(id -g)", "x")], capture_output=True, text=True, check=False)
         got = run(home, text.replace("$HOME `id -u` $(id -g)", "x"))
         tap.equal((got.stdout, got.returncode), (plain.stdout, plain.returncode), f"{text!r} means what it means outside")
+    tap.equal(run(home, "-rf 2>/dev/null; echo on").stdout, "on\n", "a text that begins with a dash is no option")
     home.put("sub/here.txt", "x")
     tap.equal(run(home, "ls", cwd=home.work + "/sub").stdout, "here.txt\n", "it runs where the agent stands")
 

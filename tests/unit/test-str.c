@@ -127,8 +127,20 @@ static void test_words(void)
 	tap_ok(str_ends(cut_word, "6..."), "no half character is left: %s", cut_word);
 }
 
+static void test_script(void)
+{
+	owned(strv_done) struct strv plain = STRV_INIT, dashed = STRV_INIT;
+
+	strv_add_script(&plain, "ls -l");
+	tap_ok(plain.count == 3 && strcmp(plain.items[2], "ls -l") == 0, "a text for a shell");
+	strv_add_script(&dashed, "-rf");
+	tap_ok(dashed.count == 4 && strcmp(dashed.items[2], "--") == 0,
+	       "one that begins with a dash is no option");
+}
+
 int main(void)
 {
+	test_script();
 	test_text();
 	test_pass();
 	test_vectors();
