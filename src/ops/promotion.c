@@ -7,7 +7,10 @@
 #include "ops/text/fold.h"
 #include "ops/text/words.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HASH_TOLD 16
 #define SHOWN_MAX 20
@@ -200,19 +203,35 @@ static bool names_path(const char *flag)
 	return strcmp(flag, "--allow-path") == 0;
 }
 
-/* Directories of the consents that are environments of Python: those with a bin/activate. */
-static void find_environments(const struct value *consents, struct strv *ret_directories)
+static bool is_on_host(const struct value *answer, const char *path)
+{
+	const char *target = value_get_text(answer, "target");
+	owned(free_ptr) char *whole = xasprintf("%s/%s", target ? target : "", path);
+
+	return faccessat(AT_FDCWD, whole, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/*
+ * Directories of the consents that are new environments of Python: both files of one are asked about. One file more
+ * makes no environment of a directory that the host has.
+ */
+static void find_environments(const struct value *answer, struct strv *ret_directories)
 {
 	static const char end[] = "/bin/activate";
+	const struct value *consents = value_get(answer, "consent");
+	owned(strv_done) struct strv paths = STRV_INIT;
 
-	for (size_t i = 0; i < consents->many.count; i++) {
-		owned(free_ptr) char *path = read_path(consents->many.items[i]);
-		size_t len = strlen(path);
-
-		if (len < sizeof(end) || strcmp(path + len - strlen(end), end) != 0)
+	for (size_t i = 0; i < consents->many.count; i++)
+		strv_take(&paths, read_path(consents->many.items[i]));
+	for (size_t i = 0; i < paths.count; i++) {
+		if (!str_ends(paths.items[i], end))
 			continue;
-		path[len - strlen(end)] = '\0';
-		strv_add(ret_directories, path);
+		owned(free_ptr) char *dir =
+			xstrndup(paths.items[i], strlen(paths.items[i]) - strlen(end));
+		owned(free_ptr) char *mark = xasprintf("%s/pyvenv.cfg", dir);
+
+		if (strv_has(&paths, mark) && !is_on_host(answer, dir))
+			strv_take(ret_directories, ptr_take(&dir));
 	}
 }
 
@@ -291,33 +310,55 @@ static void add_cells(struct strv *cells, const char *indent, const char *path, 
 
 /* One question for directory ASKED, and what is in it that runs by itself. */
 static void add_whole(struct strv *cells, const struct value *consents,
-		      const struct strv *environments, const char *asked)
+		      const struct strv *environments, const char *asked, bool is_all)
 {
-	size_t header = cells->count + 1, count = 0;
+	bool is_short = !is_all && consents->many.count > PROMOTION_ASKED_MAX;
+	size_t header = cells->count + 1, count = 0, shown = 0;
+	owned(strv_done) struct strv kinds = STRV_INIT;
 
 	add_cells(cells, "  ", asked, "", "--allow-path");
 	for (size_t i = 0; i < consents->many.count; i++) {
 		const struct value *one = consents->many.items[i];
+		const char *why = value_get_text(one, "why");
 		owned(free_ptr) char *as = asked_as(one, environments);
 		owned(free_ptr) char *path = read_path(one);
 
-		if (strcmp(as, asked) == 0 && count++ < PROMOTION_ASKED_MAX)
-			add_cells(cells, "    ", path, value_get_text(one, "why"), NULL);
+		if (strcmp(as, asked) != 0)
+			continue;
+		count++;
+		if (is_short && strv_has(&kinds, why))
+			continue;
+		strv_add(&kinds, why);
+		add_cells(cells, "    ", path, why, NULL);
+		shown++;
 	}
 	free(cells->items[header]);
 	cells->items[header] =
 		xasprintf("%zu that could run by %s%s", count, count == 1 ? "itself" : "themselves",
-			  count > PROMOTION_ASKED_MAX ? "; the first of them:" : ":");
+			  shown < count ? "; one of each kind, --all lists them:" : ":");
 }
 
-void promotion_tell_consent(struct str *out, const struct value *answer, const char *again)
+void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed)
+{
+	const struct value *consents = value_get(answer, "consent");
+
+	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
+		owned(free_ptr) char *path = read_path(consents->many.items[i]);
+
+		strv_addf(ret_agreed, "%s %s", value_get_text(consents->many.items[i], "why"),
+			  path);
+	}
+}
+
+void promotion_tell_consent(struct str *out, const struct value *answer, const char *again,
+			    bool is_all)
 {
 	const struct value *consents = value_get(answer, "consent");
 	owned(strv_done) struct strv cells = STRV_INIT, environments = STRV_INIT, said = STRV_INIT;
 
 	str_add(out,
 		"these could run or grant something on this machine, so they need your word:\n");
-	find_environments(consents, &environments);
+	find_environments(answer, &environments);
 	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
 		const struct value *one = consents->many.items[i];
 		owned(free_ptr) char *asked = asked_as(one, &environments);
@@ -327,7 +368,7 @@ void promotion_tell_consent(struct str *out, const struct value *answer, const c
 				  value_get_text(one, "flag"));
 		} else if (!strv_has(&said, asked)) {
 			strv_add(&said, asked);
-			add_whole(&cells, consents, &environments, asked);
+			add_whole(&cells, consents, &environments, asked, is_all);
 		}
 	}
 	words_add_table(out, &cells, 3);

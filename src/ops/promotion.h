@@ -18,8 +18,15 @@ void promotion_tell_ask(struct str *out, const struct value *ask);
 /* More files than this are not agreed to in a dialogue: what it does not show, its answer must not cover. */
 #define PROMOTION_ASKED_MAX 50
 
-/* What needs a person's word, why, and the flag that gives it with the command AGAIN (NULL: a promotion of the whole). */
-void promotion_tell_consent(struct str *out, const struct value *answer, const char *again);
+/*
+ * What needs a person's word, why, and the flag that gives it with the command AGAIN (NULL: a promotion of the whole).
+ * Of more than PROMOTION_ASKED_MAX files in a directory that is asked about as a whole, one of each kind unless IS_ALL.
+ */
+void promotion_tell_consent(struct str *out, const struct value *answer, const char *again,
+			    bool is_all);
+
+/* The consents of ANSWER as engine_promote takes them back: "WHY PATH". */
+void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed);
 
 /* Each open conflict: which file, both sides, and the choices as commands. */
 void promotion_tell_conflicts(struct str *out, const struct value *answer);

@@ -919,7 +919,8 @@ def test_long_lists(home):
     """Lists fold by directory; what is installed as a whole is one question."""
     fresh(home, "long", "mkdir -p many node_modules/.bin node_modules/p env/bin; for i in $(seq 60); do echo 1 > many/f$i; done; "
                         "echo 1 > single; for f in a b; do echo > node_modules/.bin/$f; done; "
-                        "echo '{}' > node_modules/p/package.json; echo > env/bin/activate; echo > env/bin/activate.fish")
+                        "echo '{}' > node_modules/p/package.json; echo > env/bin/activate; echo > env/bin/activate.fish; "
+                        "echo > env/pyvenv.cfg")
     done = home.call("promote", "long")
     rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
     tap.ok(done.returncode == 4 and rows == ["env/", "node_modules/"] and "node_modules/.bin/b" in done.stdout and
@@ -935,6 +936,47 @@ def test_long_lists(home):
     tap.ok("  many/f60" in done.stdout.splitlines(), "--all lists each", done)
     home.call("undo")
     clean(home, "long")
+    home.put("app/main.c", "x\n")
+    fresh(home, "long", "mkdir -p app/bin app/sub new/bin; for f in app/bin/activate app/pyvenv.cfg app/Makefile app/sub/.envrc; do "
+                        "echo > $f; done; echo > new/bin/activate; echo > new/Makefile")
+    done = home.call("promote", "long")
+    rows = {line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")}
+    tap.equal(rows, {"app/bin/activate", "app/pyvenv.cfg", "app/Makefile", "app/sub/.envrc", "new/bin/activate", "new/Makefile"},
+              "one file makes no environment of a source tree")
+    clean(home, "long")
+    fresh(home, "long", "mkdir -p node_modules/.bin node_modules/z; for i in $(seq 60); do echo > node_modules/.bin/f$i; done; "
+                        "echo > node_modules/z/.envrc")
+    done = home.call("promote", "long")
+    tap.ok("node_modules/z/.envrc" in done.stdout and "--all lists them" in done.stdout and len(done.stdout.splitlines()) < 12,
+           "of many, one of each kind is shown", done)
+    done = home.call("promote", "long", "--all")
+    tap.ok(all(f"node_modules/.bin/f{i} " in done.stdout for i in range(1, 61)), "and each with --all", done)
+    clean(home, "long")
+
+
+def test_try_agreed(home):
+    """What comes while a person thinks was not agreed to."""
+    def meanwhile(script):
+        name, = [row["name"] for row in home.rows("ls")]
+        done = home.call("exec", name, "--", "sh", "-c", script)
+        home.call("stop", name)
+        tap.equal(done.returncode, 0, "another process changes the sandbox")
+        return b"y\n"
+
+    home.call("rm", *[row["name"] for row in home.rows("ls")])
+    words = ["try", "--", "sh", "-c", "mkdir -p .git/hooks; echo b > Makefile"]
+    seen, code = home.on_terminal(*words, typed=[(b"Apply this", b"y\n"), (b"these too", lambda: meanwhile(
+        "echo > .git/hooks/pre-commit; echo > .envrc"))])
+    tap.ok(code != 0 and b"no longer what was reviewed" in seen and b"is kept" in seen and len(home.rows("ls")) == 1 and
+           not os.path.exists(home.work + "/Makefile") and not os.path.exists(home.work + "/.envrc"),
+           "a yes to some triggers is none to others", (seen, code))
+    home.call("rm", *[row["name"] for row in home.rows("ls")])
+    words = ["try", "--", "sh", "-c", "echo b > b.txt"]
+    seen, code = home.on_terminal(*words, typed=[(b"Apply this", lambda: meanwhile("echo c > b.txt; echo c > c.txt"))])
+    tap.ok(code != 0 and b"no longer what was reviewed" in seen and len(home.rows("ls")) == 1 and
+           not os.path.exists(home.work + "/b.txt"), "nor is a yes to the changes", (seen, code))
+    home.call("rm", *[row["name"] for row in home.rows("ls")])
+    clean(home)
 
 
 def test_try_asks(home):
@@ -992,7 +1034,7 @@ def main():
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_undo_unseen, test_undo_moved_times,
-                     test_undo_unreadable, test_try, test_long_lists, test_try_asks, test_kill):
+                     test_undo_unreadable, test_try, test_long_lists, test_try_asks, test_try_agreed, test_kill):
             tap.attempt(test, home)
     return tap.done()
 

@@ -117,7 +117,8 @@ class Home:
         return found
 
     def on_terminal(self, *words, typed=(), cwd=None, **env):
-        """What a person would see, and the exit status. TYPED: pairs of what to wait for and what to type then."""
+        """What a person would see, and the exit status. TYPED: pairs of what to wait for and what to type then, or
+        what is called for that."""
         leader, follower = pty.openpty()
         child = subprocess.Popen([AISBX, *words], stdin=follower, stdout=follower, stderr=follower,
                                  cwd=cwd or self.work, env={**self.env, "TERM": "xterm", **env}, start_new_session=True)
@@ -134,7 +135,8 @@ class Home:
             # What was answered already is no question any more.
             if waiting and waiting[0][0] in seen[heard:]:
                 heard = len(seen)
-                os.write(leader, waiting.pop(0)[1])
+                text = waiting.pop(0)[1]
+                os.write(leader, text() if callable(text) else text)
         os.close(leader)
         try:
             child.wait(timeout=120)

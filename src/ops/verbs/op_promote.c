@@ -116,7 +116,7 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 	if (err->code == ERROR_CONFLICT && !has_open_conflict(answer))
 		return -1;
 	if (err->code == ERROR_CONSENT)
-		promotion_tell_consent(&call->text, answer, again);
+		promotion_tell_consent(&call->text, answer, again, op_arg_switch(call, "all"));
 	else
 		promotion_tell_conflicts(&call->text, answer);
 	str_addf(&call->notes, "%s\n", err->text);

@@ -17,11 +17,37 @@ enum verdict { VERDICT_ASK, VERDICT_APPLY, VERDICT_KEEP, VERDICT_FORGET };
 struct attempt {
 	struct op_call *call;
 	char name[ID_SHORT_SIZE]; /* of the sandbox */
-	struct value *promotion;  /* as engine_promote answered; NULL: none was tried */
-	bool changed;		  /* something in the workspace */
-	bool succeeded;		  /* the command */
-	bool gone;		  /* the sandbox was removed again */
+	struct value *seen;	 /* a promotion on trial, of what was shown; NULL: none was tried */
+	struct value *promotion; /* as engine_promote answered; NULL: none was tried */
+	bool changed;		 /* something in the workspace */
+	bool succeeded;		 /* the command */
+	bool gone;		 /* the sandbox was removed again */
 };
+
+/*
+ * Notes what a promotion would apply, before any of it is shown: an answer holds for that alone, whatever another
+ * process does to the sandbox or the host meanwhile.
+ */
+static void look(struct attempt *attempt)
+{
+	const struct engine_promote trial = { .sandbox = attempt->name,
+					      .ignored = op_arg_switch(attempt->call, "ignored"),
+					      .allow_all = true,
+					      .dry_run = true,
+					      .how = QUIET_KILL };
+	struct error reason = { 0 };
+
+	/* What stops it now stops the promotion, too, and is explained then. */
+	(void)engine_promote(&trial, &attempt->seen, &reason);
+}
+
+/* The digest of what was shown; one that nothing has where it is not known. */
+static const char *digest_seen(const struct attempt *attempt)
+{
+	const char *bundle = attempt->seen ? value_get_text(attempt->seen, "bundle") : NULL;
+
+	return bundle ? bundle : "";
+}
 
 /* Names and letters first, then how much: what a person looks at before saying yes. */
 static int show_changes(struct attempt *attempt, struct error *err)
@@ -108,21 +134,35 @@ static int apply(struct attempt *attempt, struct error *err)
 	struct engine_promote promote = { .sandbox = attempt->name,
 					  .ignored = op_arg_switch(call, "ignored"),
 					  .how = QUIET_KILL };
-	int outcome = engine_promote(&promote, &attempt->promotion, err);
-	int status;
+	owned(strv_done) struct strv agreed = STRV_INIT;
+	int outcome, status;
+
+	/* With -y nothing was asked yet. */
+	if (!op_arg_switch(call, "yes"))
+		promote.digest = digest_seen(attempt);
+	outcome = engine_promote(&promote, &attempt->promotion, err);
 
 	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask && is_shown_whole(attempt)) {
-		promotion_tell_consent(&call->text, attempt->promotion, NULL);
+		if (!attempt->seen)
+			look(attempt);
+		promote.digest = digest_seen(attempt);
+		promotion_tell_consent(&call->text, attempt->promotion, NULL, false);
 		if (call->ask(call, "Apply these too? [y]es or [n]o: ") == 'y') {
+			promotion_read_agreed(attempt->promotion, &agreed);
 			value_free(attempt->promotion);
 			attempt->promotion = NULL;
-			promote.allow_all = true;
+			promote.agreed = &agreed;
 			outcome = engine_promote(&promote, &attempt->promotion, err);
+			/* Questions that were not asked before come from another process. */
+			if (outcome < 0 && err->code == ERROR_CONSENT)
+				error_set(err, ERROR_CONFLICT,
+					  "what would be applied is no longer what was reviewed");
 		}
 	}
 	status = op_promotion(call, attempt->promotion, outcome, NULL, err);
 	if (status < 0)
-		return -1;
+		return error_context(err, "nothing was applied, the sandbox %s is kept",
+				     attempt->name);
 	if (call->exit_status == 0)
 		call->exit_status = status;
 	/* With the sandbox its commits would be gone. */
@@ -137,16 +177,37 @@ static int forget(struct attempt *attempt, struct error *err)
 	return 0;
 }
 
+static size_t count_of(const struct value *answer, const char *key)
+{
+	const struct value *list = value_get(answer, key);
+
+	return list && list->kind == VALUE_LIST ? list->many.count : 0;
+}
+
+/* Whether git ignores all that is left in the sandbox. */
+static bool is_rest_ignored(const struct attempt *attempt)
+{
+	const struct value *last = attempt->promotion ? attempt->promotion : attempt->seen;
+
+	if (!last || value_int_of(last, "ignored") == 0)
+		return false;
+	return value_get_text(last, "promotion_id") ||
+	       count_of(last, "applied") + count_of(last, "merged") + count_of(last, "consent") +
+			       count_of(last, "conflicts") ==
+		       0;
+}
+
 /* Its name comes last, so that scripts can take it from there. */
 static void tell_kept(struct attempt *attempt)
 {
 	struct op_call *call = attempt->call;
 
 	str_addf(&call->notes,
-		 "kept for a week: aisbx diff %s shows it, aisbx promote %s applies it, aisbx rm "
+		 "kept for a week: aisbx diff %s shows it, aisbx promote %s%s applies it, aisbx rm "
 		 "%s forgets "
 		 "it\n",
-		 attempt->name, attempt->name, attempt->name);
+		 attempt->name, attempt->name, is_rest_ignored(attempt) ? " --ignored" : "",
+		 attempt->name);
 	str_addf(&call->text, "%s\n", attempt->name);
 }
 
@@ -156,6 +217,8 @@ static int conclude(struct attempt *attempt, struct error *err)
 	enum verdict verdict;
 	int applied = 0;
 
+	if (attempt->changed && !op_arg_switch(call, "yes"))
+		look(attempt);
 	if (show_changes(attempt, err) < 0)
 		return -1;
 	verdict = decide(attempt, err);
@@ -237,6 +300,7 @@ int op_try_run(struct op_call *call, struct error *err)
 	if (op_request(call, &request, err) < 0 || id_short("try", attempt.name, err) < 0)
 		return -1;
 	status = try_request(&attempt, &request, err);
+	value_free(attempt.seen);
 	value_free(attempt.promotion);
 	return status;
 }
