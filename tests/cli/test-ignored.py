@@ -112,6 +112,42 @@ def test_nothing_else(home):
            files(home) == {".gitignore", "src/a.c", "README"}, "nothing but ignored files: nothing is applied", done)
 
 
+def test_empty_directories(home):
+    begin(home, "*.o\n")
+    change(home, "s1", "mkdir -p out/deep some empty; echo x > out/deep/a.o; echo x > some/b.o; echo x > some/b.c")
+    answer, code = promote(home, "s1")
+    check(code == 0 and not os.path.exists(home.work + "/out") and os.path.isdir(home.work + "/empty") and
+          home.read("some/b.c") == "x\n" and answer["ignored"] == 4, "directories of ignored files alone are left out", answer)
+    begin(home)
+    for flags in (["-n"], ["-y"], []):
+        done = home.call("try", *flags, "--", "sh", "-c", "echo x > x.log")
+        name, = [row["name"] for row in home.rows("ls")]
+        check(f"promote {name} --ignored applies it" in done.stderr, f"try {flags} of ignored files alone names --ignored", done)
+        home.call("rm", name)
+    done = home.call("try", "-n", "--", "sh", "-c", "echo x > x.log; echo x > x.c")
+    check("--ignored" not in done.stderr, "and only then", done)
+
+
+def test_many_renames(home):
+    """Root only: another user's overlay renames no directories."""
+    if os.geteuid() != 0:
+        tap.skip("many renamed directories", "needs root")
+        return
+    begin(home)
+    for i in range(1001):
+        home.put(f"d/{i}/f", "x\n")
+    git(home, "add", ".")
+    home.put("keep.log", "precious\n")
+    change(home, "s1", "rm keep.log; cd d; for i in *; do mv $i n$i; done")
+    for words in ([], ["keep.log"]):
+        done = home.call("promote", "s1", *words)
+        check(done.returncode == 4 and "--ignored" in done.stderr and home.read("keep.log") == "precious\n" and
+              os.path.exists(home.work + "/d/0/f"), f"too many renames to promote a part {words}: nothing is", done)
+    done = home.call("promote", "s1", "--ignored")
+    check(done.returncode == 0 and not os.path.exists(home.work + "/keep.log") and os.path.exists(home.work + "/d/n0/f"),
+          "all can be promoted", done)
+
+
 def test_edited_rules(home):
     begin(home)
     change(home, "s1", "echo '*' > .gitignore; echo '/*' > .git/info/exclude; echo two > src/a.c; echo n > new.c; "
@@ -445,7 +481,7 @@ def main():
         home.env.update({"GIT_CONFIG_NOSYSTEM": "1"})
         if not home.can_run(tap, "what git ignores"):
             return tap.done()
-        for test in (test_plain, test_nothing_else, test_edited_rules, test_rules_of_the_host, test_tracked, test_deletions,
+        for test in (test_plain, test_nothing_else, test_empty_directories, test_many_renames, test_edited_rules, test_rules_of_the_host, test_tracked, test_deletions,
                      test_renames, test_renamed_directories, test_links, test_nested, test_below, test_no_git,
                      test_hostile_repository, test_unreadable, test_other_verbs, test_stages):
             tap.attempt(test, home)

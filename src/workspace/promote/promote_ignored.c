@@ -56,6 +56,24 @@ static void select_parents(struct promote *promote)
 	}
 }
 
+/* A new directory of which nothing is promoted is none that anybody wants. */
+static void leave_empty(struct promote *promote)
+{
+	owned(free_ptr) bool *is_needed = xcalloc(promote->count + 1, sizeof(bool));
+	owned(free_ptr) bool *is_left = xcalloc(promote->count + 1, sizeof(bool));
+
+	for (size_t i = promote->count; i-- > 0;) {
+		struct item *item = &promote->items[i];
+
+		if (item->entry.op == DELTA_ADDED && is_directory(&item->entry.new) &&
+		    !item->entry.from && is_left[i] && !is_needed[i])
+			item->is_selected = false;
+		if (item->parent != NO_ITEM)
+			*(item->is_selected ? &is_needed[item->parent] : &is_left[item->parent]) =
+				true;
+	}
+}
+
 /* A directory with a file in it that stays on the host stays there, too. */
 static void keep_parents(struct promote *promote)
 {
@@ -129,6 +147,9 @@ int promote_leave_ignored(struct promote *promote, struct error *err)
 	if (ask(promote, err) < 0)
 		return -1;
 	keep_parents(promote);
+	leave_empty(promote);
+	if (!request->leave && promote_check_moved(promote, err) < 0)
+		return -1;
 	settle_moved(promote);
 	select_parents(promote);
 	take_out(promote);

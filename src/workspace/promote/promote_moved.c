@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-/* Beyond that the changes are promoted all together: nobody renames so many and wants some. */
+/* Beyond that the changes are promoted all together or not at all. */
 #define GROUPS_MAX 1000u
 #define MARK_MAX 4096
 
@@ -148,19 +148,28 @@ static bool is_any(const struct promote *promote, const struct moved *moved, boo
 	return false;
 }
 
+int promote_check_moved(const struct promote *promote, struct error *err)
+{
+	for (size_t i = 0; promote->moved_count > GROUPS_MAX && i < promote->count; i++)
+		if (!promote->items[i].is_selected)
+			return error_advise(
+				err, ERROR_DENIED, "promote all with --ignored and without paths",
+				"more than %u directories were renamed, too many to promote a part",
+				GROUPS_MAX);
+	return 0;
+}
+
 bool promote_select_moved(struct promote *promote)
 {
 	bool any = false;
 
 	for (size_t m = 0; m < promote->moved_count; m++) {
-		if (promote->moved_count <= GROUPS_MAX &&
-		    !is_any(promote, &promote->moved[m], false))
+		if (!is_any(promote, &promote->moved[m], false))
 			continue;
 		for (size_t i = 0; i < promote->count; i++) {
 			struct item *item = &promote->items[i];
 
-			if (item->is_selected || (promote->moved_count <= GROUPS_MAX &&
-						  !concerns(&promote->moved[m], item)))
+			if (item->is_selected || !concerns(&promote->moved[m], item))
 				continue;
 			item->is_selected = true;
 			any = true;

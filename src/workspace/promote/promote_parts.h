@@ -94,9 +94,10 @@ char *promote_path_asked(const struct promote *promote, const char *path);
 /* Whether PATH is PATTERN, lies below it, or matches it as a glob; a changed file that is called PATTERN is meant alone. */
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
 int promote_leave_ignored(struct promote *promote, struct error *err); /* promote_ignored.c */
-/* promote_moved.c: renamed directories, promoted whole or not at all. */
+/* promote_moved.c: renamed directories, promoted whole or not at all; very many of them only with everything. */
 void promote_find_moved(struct promote *promote);
 void promote_moved_done(struct promote *promote);
+int promote_check_moved(const struct promote *promote, struct error *err);
 bool promote_select_moved(struct promote *promote);
 void promote_leave_moved(struct promote *promote);
 int promote_note_moved(const struct promote *promote, struct error *err);

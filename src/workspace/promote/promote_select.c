@@ -446,6 +446,8 @@ int promote_select(struct promote *promote, struct error *err)
 	for (size_t i = 0; i < paths->count; i++)
 		if (select_pattern(promote, paths->items[i], err) < 0)
 			return -1;
+	if (promote_check_moved(promote, err) < 0)
+		return -1;
 	/* Each may find something for the other. */
 	for (bool more = paths->count > 0; more;) {
 		more = close_selection(promote);
