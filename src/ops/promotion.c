@@ -344,7 +344,6 @@ void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed)
 
 	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
 		owned(free_ptr) char *path = read_path(consents->many.items[i]);
-
 		strv_addf(ret_agreed, "%s %s", value_get_text(consents->many.items[i], "why"),
 			  path);
 	}

@@ -101,7 +101,6 @@ int promote_check_moved(const struct promote *promote, struct error *err);
 bool promote_select_moved(struct promote *promote);
 void promote_leave_moved(struct promote *promote);
 int promote_note_moved(const struct promote *promote, struct error *err);
-
 /* promote_judge.c, promote_resolve.c, promote_tree.c */
 int promote_judge(struct promote *promote, struct error *err);
 /* Whether what a change started from is known well enough to compare with. */
