@@ -104,11 +104,15 @@ int hook_sandbox(const struct hook_call *call, const struct hook_options *option
 		return 0;
 	if (err->code != ERROR_NOT_FOUND || open_marks(&marks_fd, err) < 0)
 		return -1;
-	if (faccessat(marks_fd, call->sandbox, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (faccessat(marks_fd, call->sandbox, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		/* Marked since it was looked for: another call of the session has just made it. */
+		if (look(call, &why) == 0)
+			return 0;
 		return error_advise(
 			err, ERROR_NOT_FOUND, "start a new session",
 			"the sandbox of this session, %s, was removed, and its changes with it",
 			call->sandbox);
+	}
 	/* Agents use several tools at once: another call may make it meanwhile. */
 	if (make(call, options, err) < 0 && look(call, &why) < 0)
 		return -1;
