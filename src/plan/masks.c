@@ -448,14 +448,14 @@ static void add_git(const struct planning *planning, struct entries *entries)
 	strv_copy(&planning->spec->notes, &paths->git_notes);
 	for (size_t i = 0; i < paths->git_count; i++) {
 		const struct plan_git *git = &paths->git[i];
+		bool is_hidden = is_covered(planning, entries, git->path);
 
-		if (is_covered(planning, entries, git->path)) {
+		if (is_hidden || git->is_borrowed)
 			strv_addf(&planning->spec->notes,
-				  "git directory %s is not shown: it lies where files are hidden",
+				  is_hidden ? "%s is not shown: it lies where files are hidden"
+					    : "%s is readable inside: git borrows objects there",
 				  git->path);
-			continue;
-		}
-		for (size_t m = 0; m < git->count; m++)
+		for (size_t m = 0; m < git->count && !is_hidden; m++)
 			add(entries, git->masks[m].kind, RANK_TOOL, xstrdup(git->masks[m].path))
 				->content =
 				git->masks[m].content ? xstrdup(git->masks[m].content) : NULL;

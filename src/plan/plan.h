@@ -21,6 +21,7 @@ struct plan_git {
 	char *path;		 /* no rule that hides something may cover it */
 	struct spec_mask *masks; /* what of it is seen, and with which configuration */
 	size_t count;
+	bool is_borrowed; /* another repository's objects alone, named by a file that a workspace may bring along */
 };
 
 /* Directories of tools in HOME, as they are there now. Names are below HOME. */
@@ -48,7 +49,7 @@ struct plan_paths {
 	struct plan_git *git; /* the workspace's own first, if it has one outside */
 	char *git_own; /* that one's part for this worktree, relative to it; NULL: it has none */
 	size_t git_count;
-	struct strv git_notes; /* one sentence for each that is not shown */
+	struct strv git_notes; /* one sentence for each that is not shown, or not whole */
 };
 
 /* Whether a symlink of HOME called NAME may lead to a credential. */

@@ -179,6 +179,10 @@ def plant(main):
 [branch "side"]
 	remote = origin
 	merge = refs/heads/side
+[branch "main"]
+	remote = https://ann:{CANARY}@example.org/x.git
+[remote "https://ann:{CANARY}@example.org/y.git"]
+	promisor = true
 """)
 
 
@@ -212,6 +216,24 @@ def test_guarded(home):
         out.write('[core\n')
     done = home.call("run", "--", "ls", main + "/.git", cwd=tree)
     tap.ok(done.returncode != 0 and "configuration cannot be read" in done.stderr, "a broken configuration is not guessed at", done)
+
+
+def test_logs(home):
+    """Git logs the words of a pull, with the token in them."""
+    for log in ("logs/HEAD", "logs/refs/heads/main", "worktrees/tree/logs/HEAD"):
+        begin(home)
+        main, tree = worktree(home)
+        look = f"grep -rl {CANARY} {main}/.git; git reflog main >/dev/null && echo looked"
+        with open(f"{main}/.git/{log}", "a") as out:
+            out.write(f"{'0' * 40} {'1' * 40} Ann <ann@example.org> 1 +0000\tpull https://ann:{CANARY}@example.org/x.git: Fast-forward\n")
+        done = home.call("run", "--", "sh", "-c", look, cwd=tree)
+        tap.ok(done.stdout == "looked\n" and "the logs of" in done.stderr, f"{log} with a token in it is not shown, and that is said", done)
+        done = home.call("run", "--", "sh", "-c", WORK + "git reflog | grep -q inside && git stash list && echo logged", cwd=tree)
+        tap.ok("logged" in done.stdout, "git goes on with logs of its own", done)
+    begin(home)
+    main, tree = worktree(home)
+    done = home.call("run", "--", "cat", f"{main}/.git/logs/HEAD", cwd=tree)
+    tap.ok("first" in done.stdout and "the logs of" not in done.stderr, "logs without one are shown", done)
 
 
 def hostile(home, directory, words, what, *flags, seen=None):
@@ -311,6 +333,7 @@ def test_alternates(home):
     done = home.call("run", "--", "sh", "-c", f"ls -A {main} {main}/.git {main}/.git/objects", cwd=tree)
     tap.ok(done.returncode == 0 and "HEAD" not in done.stdout and "config" not in done.stdout and "pack" in done.stdout and
            "notes" not in done.stdout and "a.txt" not in done.stdout, "of a store that is borrowed from, objects alone are seen", done)
+    tap.ok(f"{main}/.git/objects is readable inside" in done.stderr, "and each run names it", done)
     write(home.path + "/.ssh/objects/pack/x", CANARY)
     write(home.path + "/letters/pack/x", CANARY)
     git(home, "init", "-q", "--bare", home.path + "/.aws/x", cwd=home.path)
@@ -581,7 +604,7 @@ def main():
         if not shutil.which("git"):
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
-            for test in (test_kinds, test_guarded, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
+            for test in (test_kinds, test_guarded, test_logs, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
                          test_commits, test_undo_keeps_objects, test_commits_refused, test_packed_refs, test_moves,
                          test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)

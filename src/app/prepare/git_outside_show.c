@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "plan/git_config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,9 +17,12 @@
 #define MODULES_DEPTH 5
 #define MODULES_MAX 100
 #define ENTRIES_MAX 10000
+#define LOGS_DEPTH 16
+#define LOG_MAX ((size_t)4 << 20)
 
 /* A git directory being added, with those of its submodules. */
 struct showing {
+	struct plan_paths *paths;
 	struct plan_git *git;
 	unsigned modules, entries;
 };
@@ -82,6 +86,69 @@ static int show_config(struct showing *showing, const struct git_place *place, c
 	return 0;
 }
 
+/* Whether an address in TEXT has a user, and perhaps a password: git logs the words of `git pull ADDRESS`. */
+static bool has_user(const char *text)
+{
+	while ((text = strstr(text, "://"))) {
+		size_t len = strcspn(text, " \t\n");
+
+		if (memchr(text, '@', len))
+			return true;
+		text += len;
+	}
+	return false;
+}
+
+static bool log_is_plain(const struct git_place *place, const char *name)
+{
+	owned(fd_close) int fd = file_open(place->fd, name, O_NOFOLLOW, NULL);
+	owned(str_done) struct str text = STR_INIT;
+
+	return fd >= 0 && fd_read_all(fd, LOG_MAX, &text) == 0 &&
+	       !memchr(str_cstr(&text), '\0', text.len) && !has_user(str_cstr(&text));
+}
+
+/* False also for logs that cannot be read, and for too many. */
+static bool logs_are_plain(struct showing *showing, const struct git_place *logs, unsigned depth)
+{
+	owned(dir_close) DIR *dir = dir_open(logs->fd, ".");
+	struct dirent *entry;
+	int status;
+
+	while ((status = dir_next(dir, &entry)) > 0) {
+		owned(git_place_done) struct git_place below = { .fd = -1 };
+
+		if (++showing->entries > ENTRIES_MAX || depth > LOGS_DEPTH)
+			return false;
+		if (git_place_open(logs->path, entry->d_name, &below) == 0
+			    ? !logs_are_plain(showing, &below, depth + 1)
+			    : !log_is_plain(logs, entry->d_name))
+			return false;
+	}
+	return status == 0;
+}
+
+/* A hidden directory is an empty one: git begins new logs in it. */
+static void show_logs(struct showing *showing, const struct git_place *place)
+{
+	owned(git_place_done) struct git_place logs = { .fd = -1 };
+	/* Many logs are no reason to refuse the rest. */
+	unsigned entries = showing->entries;
+	char shown[STR_SHOWN_SIZE];
+
+	if (git_place_open(place->path, "logs", &logs) < 0 && errno == ENOENT)
+		return;
+	if (logs.fd < 0 || !logs_are_plain(showing, &logs, 0)) {
+		(void)add(showing, MASK_HIDE, place->path, "logs");
+		strv_addf(
+			&showing->paths->git_notes,
+			"the logs of %s are not shown: an address in them has a user or password, "
+			"or they cannot be read",
+			str_shown(place->path, shown));
+	}
+	showing->entries = entries;
+}
+
 static int show_modules(struct showing *showing, const struct git_place *modules, unsigned depth);
 
 /* Hides the entries of PLACE that are not for a sandbox. */
@@ -103,6 +170,7 @@ static int show_entries(struct showing *showing, const struct git_place *place, 
 	/* Also where there are none yet: the host may make some while the sandbox runs. */
 	if (!git_place_has(place, "hooks", S_IFDIR))
 		(void)add(showing, MASK_HIDE, place->path, "hooks");
+	show_logs(showing, place);
 	if (show_config(showing, place, "config") < 0)
 		return -1;
 	return show_config(showing, place, "config.worktree");
@@ -170,7 +238,7 @@ static void drop_git(struct plan_paths *paths)
 int git_show_directory(struct plan_paths *paths, const struct git_place *place,
 		       const struct git_place *own)
 {
-	struct showing showing = { .git = add_git(paths, place->path) };
+	struct showing showing = { .paths = paths, .git = add_git(paths, place->path) };
 	int status;
 
 	(void)add(&showing, MASK_KEEP, place->path, NULL);
@@ -196,10 +264,11 @@ static bool is_of_objects(const char *name)
 
 void git_show_objects(struct plan_paths *paths, const struct git_place *place)
 {
-	struct showing showing = { .git = add_git(paths, place->path) };
+	struct showing showing = { .paths = paths, .git = add_git(paths, place->path) };
 	owned(dir_close) DIR *dir = dir_open(place->fd, ".");
 	struct dirent *entry;
 
+	showing.git->is_borrowed = true;
 	(void)add(&showing, MASK_KEEP, place->path, NULL);
 	while (dir_next(dir, &entry) > 0) {
 		if (is_of_objects(entry->d_name))
