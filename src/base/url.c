@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define BETWEEN " \t\r\n,|"
+#define TOKEN_MIN 20
 
 /* Length of "[KIND+]http[s]://" in front of TEXT; 0 when it is not there. */
 static size_t scheme_length(const char *text, size_t len, bool *ret_is_tls)
@@ -94,6 +95,29 @@ bool url_parse(const char *text, size_t len, struct url *ret_url)
 	return true;
 }
 
+/* Whether a part behind the host is as long as a token, and mixes letters and digits as one does. */
+static bool may_have_token(const char *word, size_t len)
+{
+	const char *host = memmem(word, len, "://", 3), *end = word + len;
+	size_t letters = 0, digits = 0, run = 0;
+
+	if (!host)
+		return false;
+	for (const char *at = host + 3; at < end; at++) {
+		if (strchr("/?&=#", *at)) {
+			letters = digits = run = 0;
+			host = NULL;
+			continue;
+		}
+		run++;
+		digits += *at >= '0' && *at <= '9';
+		letters += (*at | 0x20) >= 'a' && (*at | 0x20) <= 'z';
+		if (!host && run >= TOKEN_MIN && letters > 0 && digits > 0)
+			return true;
+	}
+	return false;
+}
+
 char *url_list_without_users(const char *text)
 {
 	struct str out = STR_INIT;
@@ -104,7 +128,7 @@ char *url_list_without_users(const char *text)
 		struct url url = { .user_len = 0 };
 
 		if ((memmem(word, len, "://", 3) || memchr(word, '@', len)) &&
-		    !url_parse(word, len, &url)) {
+		    (!url_parse(word, len, &url) || may_have_token(word, len))) {
 			str_done(&out);
 			return NULL;
 		}

@@ -29,7 +29,8 @@ bool url_parse(const char *text, size_t len, struct url *ret_url);
 
 /*
  * TEXT, a list of words with blanks, commas or bars between them, with no user info in the URLs among them; owned by the
- * caller. NULL when a word has "://" or '@' in it and is no URL: then nobody knows what else it holds.
+ * caller. NULL when a word has "://" or '@' in it and is no URL, as it may hold anything, and when a part of a URL's path
+ * may be a token: 20 characters or more, with letters and digits.
  */
 char *url_list_without_users(const char *text);
 

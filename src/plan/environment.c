@@ -10,8 +10,13 @@
 #include <string.h>
 
 /* Harmless words about terminal, language and tools. */
-static const char *const kept[] = { "PATH", "SHELL",	"TERM", "COLORTERM", "LANG",
-				    "TZ",   "NO_COLOR", "CI",	NULL };
+static const char *const kept[] = {
+	"PATH", "SHELL", "TERM", "COLORTERM", "LANG", "TZ", "NO_COLOR", "CI",
+	/* Those of locale(7): a name that only begins like them may hold anything. */
+	"LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT",
+	"LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE",
+	"LC_TIME", NULL
+};
 
 /* Places of tool chains: kept as far as they can be seen inside. */
 static const char *const places[] = { "VIRTUAL_ENV", "GOPATH",	  "GOROOT",  "CARGO_HOME",
@@ -97,7 +102,7 @@ static void note_names(struct spec *spec, const struct strv *names, const char *
 		strv_addf(&spec->notes, "%s %s", str_cstr(&list), why);
 }
 
-/* Configuration of package clients, without tokens: another registry than the host's would be a silent exchange of packages. */
+/* Configuration of package clients, without user and password: another registry than the host's would be a silent exchange of packages. */
 static void put_clients(const struct planning *planning)
 {
 	owned(strv_done) struct strv stripped = STRV_INIT, dropped = STRV_INIT;
@@ -116,10 +121,10 @@ static void put_clients(const struct planning *planning)
 			strv_add(&dropped, row->name);
 	}
 	note_names(spec, &stripped, "came along without user and password");
-	note_names(
-		spec, &dropped,
-		"left out: not a plain URL, or a file that is hidden inside (--pass-env passes a "
-		"variable as it is)");
+	note_names(spec, &dropped,
+		   "left out: not a plain URL, a path that may be a token, or a file that is "
+		   "hidden inside "
+		   "(--pass-env passes a variable as it is)");
 }
 
 static void put_kept(const struct planning *planning)
@@ -132,7 +137,7 @@ static void put_kept(const struct planning *planning)
 
 		if (!pair[len] || len == 0)
 			continue;
-		if (is_listed(kept, pair, len) || str_starts(pair, "LC_"))
+		if (is_listed(kept, pair, len))
 			settings_add_env(&spec->env, pair);
 		else if (is_listed(places, pair, len))
 			(void)put_visible(spec, pair, len);

@@ -8,6 +8,7 @@ static const char *const caller_environment[] = {
 	"PATH=/usr/bin",
 	"LANG=C",
 	"LC_ALL=C.UTF-8",
+	"LC_API_TOKEN=secret",
 	"HOME=/elsewhere",
 	"AWS_SECRET_ACCESS_KEY=x",
 	"GITHUB_TOKEN=x",
@@ -39,6 +40,7 @@ static void test_kept(void)
 	fixture_must_plan(&f);
 	tap_is_str(fixture_env(&f, "PATH"), "/usr/bin", "PATH");
 	tap_is_str(fixture_env(&f, "LC_ALL"), "C.UTF-8", "locale");
+	tap_ok(!fixture_env(&f, "LC_API_TOKEN"), "but no name that only begins like one of it");
 	tap_is_str(fixture_env(&f, "HOME"), "/home/u", "HOME as it is inside");
 	tap_is_str(fixture_env(&f, "USER"), "u", "USER");
 	tap_is_str(fixture_env(&f, "AISBX"), "1", "a program can tell where it is");

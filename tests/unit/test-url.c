@@ -63,5 +63,11 @@ int main(void)
 	becomes("https://a.example/?token=x", NULL);
 	becomes("ssh://t@a.example/", NULL);
 	becomes("", "");
+	becomes("https://example.org/dl/aB3dE6gH9jK2mN5pQ8sT/pypi/simple/", NULL);
+	becomes("a https://example.org/0123456789abcdef0123456789abcdef", NULL);
+	becomes("https://a1b2c3d4e5f6a7b8c9d0e1f2.example.org/simple",
+		"https://a1b2c3d4e5f6a7b8c9d0e1f2.example.org/simple");
+	becomes("https://example.org/a-long-path-of-plain-words/simple",
+		"https://example.org/a-long-path-of-plain-words/simple");
 	return tap_done();
 }

@@ -164,12 +164,19 @@ static void set_variable(const struct search *search, const struct strv *values)
 		str_addf(&joined, "%s%s", i ? " " : "", values->items[i]);
 	owned(free_ptr) char *bare = url_list_without_users(str_cstr(&joined));
 
-	for (size_t i = 0; i < preset_rows_count && bare; i++) {
+	for (size_t i = 0; i < preset_rows_count; i++) {
 		const struct preset_row *row = &preset_rows[i];
 
-		if (row->form == PRESET_SET && strcmp(row->preset, search->row->preset) == 0 &&
-		    strcmp(row->slot, search->row->slot) == 0)
+		if (row->form != PRESET_SET || strcmp(row->preset, search->row->preset) != 0 ||
+		    strcmp(row->slot, search->row->slot) != 0)
+			continue;
+		if (bare)
 			strv_addf(&search->preset->env, "%s=%s", row->place, bare);
+		else
+			strv_addf(&search->preset->notes,
+				  "%s is not set inside: the address in your configuration may "
+				  "have a token in it",
+				  row->place);
 	}
 }
 

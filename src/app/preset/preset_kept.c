@@ -116,7 +116,7 @@ static bool look_at(const struct preset_place *place, const struct preset_ask *a
 		    struct preset *found)
 {
 	owned(free_ptr) char *curl = preset_program(place, "curl");
-	owned(free_ptr) char *url = xasprintf("%s%s%s", strstr(host->url, "http"),
+	owned(free_ptr) char *url = xasprintf("%s%s%s", strcasestr(host->url, "http"),
 					      str_ends(host->url, "/") ? "" : "/", row->place);
 	owned(free_ptr) char *script = xasprintf(LOOK_SCRIPT, url);
 	owned(strv_done) struct strv values = STRV_INIT;

@@ -149,7 +149,8 @@ static void set_registries(const struct strv *env, struct settings *profile, str
 		str_addf(&names, "%s%s", names.len ? ", " : "", name);
 	}
 	if (names.len > 0)
-		strv_addf(notes, "%s: set inside as your configuration has it, without tokens",
+		strv_addf(notes,
+			  "%s: set inside as your configuration has it, without user and password",
 			  str_cstr(&names));
 }
 

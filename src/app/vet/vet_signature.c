@@ -186,9 +186,11 @@ bool vet_variable_is_allowed(const char *name, size_t len)
 	static const char allowed[] =
 		"PATH HOME USER LOGNAME SHELL PWD TERM COLORTERM LANG TZ NO_COLOR CI TMPDIR AISBX "
 		"AISBX_SANDBOX PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED "
-		"PYTHONIOENCODING PYTHONUTF8";
+		"PYTHONIOENCODING PYTHONUTF8 LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE "
+		"LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC "
+		"LC_PAPER LC_TELEPHONE LC_TIME";
 
-	return is_among_bytes(allowed, name, len) || str_starts(name, "LC_");
+	return is_among_bytes(allowed, name, len);
 }
 
 /* vet_confine drops the places of tool chains, which come along by themselves. */
