@@ -105,7 +105,7 @@ def test_questions(home):
 def test_unread_output(home):
     """Short questions with long answers, by somebody who does not listen: they are not read any more, and none is lost."""
     # Where memory says nothing, it is enough that far more is asked for than may wait.
-    count = 400 if slow() else 1500
+    count = 500 if slow() else 1500
     with Server(home, "--tools", "all") as server:
         size = len(json.dumps(server.result("tools/list")))
         tap.ok(count * size > 2 * UNREAD_MAX, "more than twice what may wait", size)
