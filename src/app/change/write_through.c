@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promotes what needs nobody's word, and tells what is left. */
+/* Promotes what needs no consent, and reports what is left. */
 #include "app/change/write_through.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protected write-through: what a sandbox changed in the workspace is promoted by itself, as far as it needs nobody's word.
+ * Protected write-through: what a sandbox changed in the workspace is promoted by itself, as far as it needs no consent.
  *
  * It is the overlay as ever, and a promotion as ever: journalled, undoable, never a writable mount of the host's tree. What
  * needs consent, what the host changed too, and what git ignores stays in the sandbox.

@@ -12,7 +12,7 @@ bool hidden_words_are_due(const struct strv *command, const struct run_result *r
 /*
  * Where the host has the program or file that COMMAND names, and SPEC, a whole plan, leaves it out: a sentence in place of
  * "no such file", as the result's message where the command could not be started, else as a note. Nothing is said of what is
- * hidden for what it holds: its absence is no mistake, and its presence is nobody's business inside.
+ * hidden for what it holds: its absence is intended, and its presence is not revealed inside.
  */
 void hidden_words_add(const struct spec *spec, const struct strv *command,
 		      struct run_result *result);

@@ -101,7 +101,7 @@ static const struct op_param rm_params[] = {
 	{ .name = "yes",
 	  .letter = 'y',
 	  .kind = PARAM_SWITCH,
-	  .help = "with --all or --workspace: do not ask; needed where nobody can answer" },
+	  .help = "with --all or --workspace: do not ask; needed without a terminal" },
 	{ .name = NULL },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--write workspace` of run and exec: what needs nobody's word is on the host when the command has ended. */
+/* `--write workspace` of run and exec: what needs no consent is on the host when the command has ended. */
 #include "ops/verbs/op_write.h"
 
 #include "base/json_write.h"
