@@ -3,8 +3,8 @@
  * Runs a program and lets system calls of it fail, or kills it there: whatever file it touches, through whichever part.
  *
  * usage: inject FAULTS COUNT_FILE PROGRAM [ARGS]
- * FAULTS: a list with commas of [CALL/]N[+]:WORD. Call N fails; with CALL (of those in `named`) the Nth of these; with + that
- * one and all that follow. WORD: KILL, or the name of an error. N 0: nothing happens. Calls are those listed below, of the
+ * FAULTS: a list with commas of [CALL/]N[~M][+]:WORD. Call N fails; with CALL (of those in `named`) the Nth of these; with ~
+ * not that one, but the Mth of all calls behind it; with + that one and all that follow. WORD: KILL, or the name of an error. N 0: nothing happens. Calls are those listed below, of the
  * program and of the processes it starts, in their order; their number is written to COUNT_FILE. The exit status is the
  * program's, 137 when killed.
  */
@@ -70,7 +70,7 @@ static const struct {
 
 struct fault {
 	int call; /* -1: any */
-	unsigned long at, count;
+	unsigned long at, behind, count;
 	bool goes_on;
 	int error; /* 0: kill */
 };
@@ -113,6 +113,8 @@ static struct fault read_fault(char *text)
 		text = slash + 1;
 	}
 	fault.at = strtoul(text, &end, 10);
+	if (*end == '~')
+		fault.behind = strtoul(end + 1, &end, 10);
 	fault.goes_on = *end == '+';
 	end += fault.goes_on;
 	fault.error = find_error(*end == ':' ? end + 1 : "");
@@ -166,11 +168,16 @@ static const struct fault *meet(struct injection *injection, int number)
 	for (size_t i = 0; i < injection->fault_count; i++) {
 		struct fault *fault = &injection->faults[i];
 
-		if (fault->call >= 0 && fault->call != number)
+		/* Behind the call that was looked for every call counts. */
+		bool counts_all = fault->call < 0 || (fault->behind && fault->count >= fault->at);
+
+		if (!counts_all && fault->call != number)
 			continue;
 		fault->count++;
-		if (fault->at &&
-		    (fault->count == fault->at || (fault->goes_on && fault->count > fault->at)))
+		if (!fault->at)
+			continue;
+		if (fault->count == fault->at + fault->behind ||
+		    (fault->goes_on && fault->count > fault->at + fault->behind))
 			met = fault;
 	}
 	return met;

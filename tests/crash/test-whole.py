@@ -27,6 +27,8 @@ POINTS = int(os.environ.get("AISBX_POINTS") or (2 if SLOW else 60 if LONG else 5
 KEPT = 20
 REST = 2.5
 SEARCHES = 20
+RENAMES_MAX = 60
+BEHIND_MAX = 14
 WORK = ("echo new > changed; rm gone; mkdir dir; echo in > dir/file; mv moved there; ln -s changed link; chmod 600 closed;"
         "echo more >> sub/deep")
 tap = Tap()
@@ -115,18 +117,17 @@ class World:
             raise Bad(f"{where}: left behind: {left}")
         return now
 
-    def back(self, now):
+    def back(self, now, where):
         """To the beginning."""
-        if now == "new":
-            self.must(0, "undo")
+        said = self.must(0, "undo").stdout if now == "new" else ""
         if self.state() != "old":
-            raise Bad("undo does not lead back")
+            raise Bad(f"{where}: it was {now}, and then {self.state()} ({said})")
 
 
 def judge(world, where, code, said, done, other):
     """DONE is the state it was asked for. Who says that it did it has; who says that it did not, has nothing half done."""
     at_once = world.state()
-    now = world.settle(f"{where}: {code} {said}")
+    now = world.settle(where)
     if code == 0 and (at_once != done or now != done):
         raise Bad(f"{where}: said to be done, but it is {at_once}, then {now}")
     if code not in (0, 137) and at_once not in (other, done):
@@ -140,13 +141,15 @@ def fail_promote(world, at, word):
     if LONG or at % 6 == 0:
         time.sleep(REST)
     code, said = world.fault(at, word, "promote", "box")
-    world.back(judge(world, f"promote, call {at}: {word}", code, said, "new", "old"))
+    where = f"promote, call {at}: {word}: {code} {said}"
+    world.back(judge(world, where, code, said, "new", "old"), where)
 
 
 def fail_undo(world, at, word):
     world.must(0, "promote", "box")
     code, said = world.fault(at, word, "undo")
-    world.back(judge(world, f"undo, call {at}: {word}", code, said, "old", "new"))
+    where = f"undo, call {at}: {word}: {code} {said}"
+    world.back(judge(world, where, code, said, "old", "new"), where)
 
 
 def fail_twice(world, at, word):
@@ -157,7 +160,7 @@ def fail_twice(world, at, word):
     at_once, now = world.state(), world.settle(where)
     if code == 0 and (at_once != "new" or now != "new"):
         raise Bad(f"{where}: reported as done, but it is {at_once}, then {now}")
-    world.back(now)
+    world.back(now, f"{where}: {at_once}")
 
 
 def second_fault(at):
@@ -174,7 +177,7 @@ def fail_undo_twice(world, at, word):
     at_once, now = world.state(), world.settle(where)
     if code == 0 and (at_once != "old" or now != "old"):
         raise Bad(f"{where}: reported as done, but it is {at_once}, then {now}")
-    world.back(now)
+    world.back(now, f"{where}: {at_once}")
 
 
 def fail_recovery_twice(world, at, word):
@@ -182,7 +185,8 @@ def fail_recovery_twice(world, at, word):
     world.fault(world.middle, "KILL", "promote", "box")
     was, second = world.state(), second_fault(at)
     code, said = world.fault(at, word, "promotions", then=(second,))
-    world.back(world.settle(f"promote killed at {world.middle} ({was}), recovery, call {at}: {word}, call {second[0]}: {second[1]}: {code} {said}"))
+    where = f"promote killed at {world.middle} ({was}), recovery, call {at}: {word}, call {second[0]}: {second[1]}: {code} {said}"
+    world.back(world.settle(where), where)
 
 
 def few_descriptors(world, limit):
@@ -194,7 +198,8 @@ def few_descriptors(world, limit):
     now = world.state()
     if now not in (was, "old", "new"):
         raise Bad(f"recovery with {limit} descriptors: {was} became {now} ({done.stderr})")
-    world.back(world.settle(f"recovery with {limit} descriptors"))
+    where = f"recovery with {limit} descriptors: {was}, then {now} ({done.stderr})"
+    world.back(world.settle(where), where)
     return done.returncode
 
 
@@ -215,15 +220,44 @@ def fail_recovery(world, at, word):
     world.fault(world.middle, "KILL", "promote", "box")
     was = world.state()
     code, said = world.fault(at, word, "promotions")
-    where = f"promote killed at {world.middle} ({was}), recovery, call {at}: {word}"
-    world.back(judge(world, where, 137 if code else code, said, world.state(), "old"))
+    where = f"promote killed at {world.middle} ({was}), recovery, call {at}: {word}: {code} {said}"
+    world.back(judge(world, where, 137 if code else code, said, world.state(), "old"), where)
+
+
+def last_rename(world):
+    """Which of its renames is the last that a promotion changes the tree by; 0 when it cannot be found."""
+    for at in range(1, RENAMES_MAX):
+        world.fault(f"renameat2/{at}~1", "KILL", "promote", "box")
+        now = world.state()
+        world.back(world.settle(f"killed behind rename {at}"), f"killed behind rename {at}: {now}")
+        if now == "new":
+            return at
+    return 0
+
+
+def test_behind_renames(world):
+    """
+    Everything is in place, the checks behind that fail, and so does the look at what is to be taken back: it must not be
+    taken for what was never there.
+    """
+    last, bad = last_rename(world), []
+    for at in range(1, BEHIND_MAX):
+        for second in range(at + 1, at + 5):
+            code, said = world.fault(f"renameat2/{last}~{at}", "EDQUOT", "promote", "box", then=((f"renameat2/{last}~{second}", "ENOSPC"),))
+            where = f"rename {last}, calls {at} and {second} behind it: {code} {said}"
+            try:
+                world.back(world.settle(where), where)
+            except Bad as problem:
+                bad.append(str(problem))
+                break
+    tap.ok(last and not bad, f"two faults behind the last of {last} renames", "\n".join(bad))
 
 
 def killed_at(world, at):
     """The state that a promotion killed at that call leaves; then back."""
     world.fault(at, "KILL", "promote", "box")
     now = world.state()
-    world.back(world.settle(f"killed at {at}"))
+    world.back(world.settle(f"killed at {at}"), f"killed at {at}: {now}")
     return now
 
 
@@ -258,7 +292,7 @@ def loop(world, name, count, one, times=1):
         except Bad as problem:
             bad.append(str(problem))
             try:
-                world.back(world.settle("after that"))
+                world.back(world.settle("after that"), "after that")
             except Bad as stuck:
                 bad.append(f"and then: {stuck}")
                 break
@@ -275,13 +309,14 @@ def main():
             return tap.done()
         try:
             world = World(home)
-            world.back(world.settle("the beginning"))
+            world.back(world.settle("the beginning"), "the beginning")
             promote = world.count("promote", "box")
             undo = world.count("undo")
             world.middle = find_middle(world, promote)
         except Bad as problem:
             tap.ok(False, "an undisturbed run", str(problem))
             return tap.done()
+        test_behind_renames(world)
         loop(world, "promote", promote, fail_promote)
         loop(world, "promote, two faults", promote, fail_twice)
         # An undo takes little time, and what it fails to note shows only in the promotion behind it.
@@ -291,7 +326,7 @@ def main():
         if world.middle:
             world.fault(world.middle, "KILL", "promote", "box")
             recovery = world.count("promotions")
-            world.back(world.settle("recovery"))
+            world.back(world.settle("recovery"), "recovery")
             loop(world, "recovery", recovery, fail_recovery)
             loop(world, "recovery, two faults", recovery, fail_recovery_twice)
             test_few_descriptors(world)

@@ -100,6 +100,15 @@ static int check_whole(const struct promote *promote, struct error *err)
 	return 0;
 }
 
+int promote_open_target(struct promote *promote, struct error *err)
+{
+	/* What is left unfinished changes the target when it is finished: a plan made before that would miss it. */
+	if (!promote->request->dry_run &&
+	    promotion_finish_target(promote->sandbox->store, promote->target, err) < 0)
+		return -1;
+	return target_open(promote->target, &promote->target_fd, err);
+}
+
 static int open_target(struct promote *promote, struct error *err)
 {
 	const char *target = promote->request->target;
@@ -113,7 +122,7 @@ static int open_target(struct promote *promote, struct error *err)
 	}
 	promote->target = xstrdup(real ? real : promote->sandbox->workspace);
 	promote->is_workspace = strcmp(promote->target, promote->sandbox->workspace) == 0;
-	return target_open(promote->target, &promote->target_fd, err);
+	return promote_open_target(promote, err);
 }
 
 /* A git at work in the target holds its lock for moments; one that stays is told of. */

@@ -305,8 +305,6 @@ int promote_apply(struct promote *promote, struct error *err)
 		list_applied(promote);
 		return 0;
 	}
-	if (promotion_finish_target(store, promote->target, err) < 0)
-		return -1;
 	status = promote->request->commits ? apply_commits(promote, err)
 					   : apply_planned(promote, err);
 	if (status < 0)

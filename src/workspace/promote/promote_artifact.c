@@ -163,7 +163,7 @@ static int set_target(struct artifact *artifact, struct error *err)
 		promote->target = xstrdup(workspace);
 	else if (set_suggested_target(artifact, err) < 0)
 		return -1;
-	return target_open(promote->target, &promote->target_fd, err);
+	return promote_open_target(promote, err);
 }
 
 static int compare_entry(const void *path, const void *entry)

@@ -144,7 +144,9 @@ int promote_stage(const struct txn_op *op, struct txn_stage *stage, void *cookie
 		  struct error *err);
 int promote_apply(struct promote *promote, struct error *err);
 
-/* promote.c (conflicts nobody decided are an error), promote_artifact.c, promote_into.c */
+/* promote.c (the target, with what other promotions left there finished; conflicts nobody decided are an error),
+   promote_artifact.c, promote_into.c */
+int promote_open_target(struct promote *promote, struct error *err);
 int promote_check_open(const struct promote *promote, struct error *err);
 int promote_artifact(struct promote *promote, struct error *err);
 int promote_into_sandbox(struct promote *promote, struct error *err);

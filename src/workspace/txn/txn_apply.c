@@ -182,20 +182,34 @@ static int go(struct txn *txn, bool forward, size_t *ret_item)
 	return check_leases(txn, ret_item);
 }
 
+/*
+ * Whether the item that failed is new: one that consists of several calls may have failed in the middle, and the check of
+ * its directory comes after all of them. -1 when that cannot be seen, also at a second look.
+ */
+static int look_at_failed(struct txn *txn, size_t item)
+{
+	if (item == TXN_NONE_INDEX || txn->items[item].kind == TXN_META)
+		return 0;
+	for (int tries = 0; tries < 2; tries++) {
+		enum txn_standing standing =
+			txn_settle(txn, item) < 0 ? STANDS_UNSEEN : txn_standing(txn, item);
+
+		if (standing == STANDS_UNSEEN)
+			continue;
+		txn->items[item].is_new = standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
+		return 0;
+	}
+	return -1;
+}
+
 /* Takes back what went over; those that stood otherwise before stay as they are. */
 static bool take_back(struct txn *txn, bool forward, const bool *was_there, size_t failed)
 {
 	bool *mine = xcalloc(txn->count + 1, sizeof(*mine));
 	size_t failed_item;
 
-	/* One that consists of several calls may have failed in the middle. */
-	if (failed != TXN_NONE_INDEX && txn->items[failed].kind != TXN_META) {
-		enum txn_standing standing =
-			txn_settle(txn, failed) < 0 ? STANDS_UNSEEN : txn_standing(txn, failed);
+	bool is_seen = look_at_failed(txn, failed) == 0;
 
-		txn->items[failed].is_new =
-			standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
-	}
 	if (txn->last == JOURNAL_COMMIT)
 		(void)txn_log_end(txn, JOURNAL_ABORT);
 	for (size_t i = 0; i < txn->count; i++)
@@ -216,7 +230,7 @@ static bool take_back(struct txn *txn, bool forward, const bool *was_there, size
 			  txn_sync_parents(txn) == 0;
 
 	free(mine);
-	return is_back;
+	return is_back && is_seen;
 }
 
 int txn_apply_all(struct txn *txn, bool forward, size_t *ret_item, bool *ret_stuck)
