@@ -137,15 +137,12 @@ mode_t promote_mode(const struct promote *promote, const struct item *item, mode
 
 /* bundle.c: what is applied, as one digest. */
 int promote_seal(struct promote *promote, struct error *err);
-
 /* promote_plan.c, promote_stage.c, promote_apply.c */
 int promote_plan(struct promote *promote, struct error *err);
 int promote_stage(const struct txn_op *op, struct txn_stage *stage, void *cookie,
 		  struct error *err);
 int promote_apply(struct promote *promote, struct error *err);
-
-/* promote.c (the target, with what other promotions left there finished; conflicts nobody decided are an error),
-   promote_artifact.c, promote_into.c */
+/* promote.c: opens the target, after what other promotions left unfinished there; open conflicts are an error. */
 int promote_open_target(struct promote *promote, struct error *err);
 int promote_check_open(const struct promote *promote, struct error *err);
 int promote_artifact(struct promote *promote, struct error *err);
