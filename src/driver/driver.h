@@ -33,7 +33,7 @@ struct driver_io {
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
 	struct launch_ahead *
 		*ahead; /* what begin() gave for this start, which takes it; NULL: nothing */
-	int zygote_pool_fd; /* of somebody who keeps zygotes for runs as this one (driver/wasm); 0: nobody */
+	int zygote_pool_fd; /* of the pool that has zygotes for runs like this one (driver/wasm); 0: none */
 	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
 	bool serves_started; /* one whose interpreter is started already */
 	const char *serves_module; /* the code it was asked for; borrowed */
@@ -49,7 +49,7 @@ struct task_usage {
 	uint64_t disk_bytes, disk_limit_bytes;
 	uint64_t oom_kills, pids_refused;
 	bool disk_full, inodes_full;
-	bool disk_stopped; /* full, and without a size of its own: whoever writes has to be stopped */
+	bool disk_stopped; /* full, and without a size of its own: the writing processes have to be stopped */
 };
 
 /* What ended a command that is not the run layer's doing. */
@@ -62,7 +62,7 @@ struct task {
 	struct error error; /* set when the start failed; state is then TASK_ENDED */
 	int wait_status;    /* of the command, valid in TASK_ENDED without error */
 	uint64_t began_ns,
-		ended_ns; /* of the command, by those who saw it (CLOCK_MONOTONIC); or 0 */
+		ended_ns; /* of the command, as seen by its init (CLOCK_MONOTONIC); or 0 */
 	int pty_master;	  /* owned by the task; -1 unless the payload runs on a pty */
 	int upper_fd; /* O_PATH of the directory holding the writable layers, or -1; the driver's */
 	struct strv
@@ -113,7 +113,7 @@ struct driver {
 	/* Window size for a pty, or NULL. */
 	void (*resize)(struct task *task, unsigned rows, unsigned columns);
 
-	/* Sends a signal to the command and its process group, as somebody outside asks for it; or NULL. */
+	/* Sends a signal that the caller received on to the command and its process group; or NULL. */
 	void (*signal)(struct task *task, int sig);
 
 	/*

@@ -2,8 +2,8 @@
 /*
  * A zygote pool: the zygotes (wasm/zygote.h) of one process and its children. Only in the program with libraries.
  *
- * Whoever owns it gives the runs it forks one end of a socket and waits for the other to become readable: then, and only
- * then, there is something to do, and nursery_step starts the process that does it. That process, its keepers and their
+ * The owner gives the runs it forks one end of a socket and waits for the other to become readable: then, and only
+ * then, there is something to do, and zygote_pool_step starts the process that does it. That process, its keepers and their
  * sandboxes end with the owner, however it ends.
  */
 #ifndef DRIVER_ZYGOTE_POOL_H
@@ -32,7 +32,7 @@ int zygote_pool_poll_fd(const struct zygote_pool *zygote_pool);
 
 /* Does what is to be done then. */
 void zygote_pool_step(struct zygote_pool *zygote_pool);
-/* The same for who does not know whether it is. */
+/* The same for a caller that does not know whether it is. */
 void zygote_pool_look(struct zygote_pool *zygote_pool);
 
 /* Ends all zygotes, and waits for that. */

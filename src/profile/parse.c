@@ -62,7 +62,7 @@ static int set_row(const struct reader *reader, const struct setting_row *row,
 	return 0;
 }
 
-/* NAME=FILE: the file is resolved. A form that is wrong goes on to settings_set, which says so. */
+/* NAME=FILE: the file is resolved. A wrong form is passed on to settings_set, which refuses it. */
 static int set_file(const struct reader *reader, const struct setting_row *row,
 		    const struct value *item, const char *text)
 {
@@ -244,7 +244,7 @@ static int read_key(struct reader *reader, const char *written, const struct val
 
 static int read_tree(struct reader *reader, const struct value *tree)
 {
-	if (tree->kind == VALUE_NULL) /* only comments: it says nothing, which is allowed */
+	if (tree->kind == VALUE_NULL) /* only comments: an empty profile is valid */
 		return 0;
 	if (tree->kind != VALUE_MAP) {
 		error_set(reader->file.err, ERROR_INPUT, "a profile is a map of keys and values");
@@ -268,7 +268,7 @@ int profile_parse(const char *bytes, size_t len, const char *origin, const char 
 	result = yaml_read(bytes, len, origin, YAML_TEXT, &tree, err);
 	if (result == 0)
 		result = read_tree(&reader, tree);
-	/* A file of limits says nothing else, so the rest is as always. */
+	/* A file of limits sets nothing else: the rest keeps its defaults. */
 	if (result == 0 && !profile.extends &&
 	    (strv_has(&reader.seen, "default-limits") ||
 	     strv_has(&reader.seen, "language-specific")))

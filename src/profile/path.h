@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * PATH absolute and clean; a relative one lies below BASE_DIR (may be NULL). ".." is refused: as text
- * it says nothing about where a link leads. The caller owns the path; NULL with an error.
+ * PATH absolute and clean; a relative one lies below BASE_DIR (may be NULL). ".." is refused: behind
+ * a symbolic link it does not lead to the directory that the text names. The caller owns the path; NULL with an error.
  */
 char *profile_path(const char *base_dir, const char *path, struct error *err);
 

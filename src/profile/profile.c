@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles without a parser: their life cycle, the built-in ones, and settings told in words. */
+/* Profiles without a parser: their life cycle, the built-in ones, and settings as text. */
 #include "profile/profile.h"
 
 #include "base/die.h"

@@ -32,7 +32,7 @@ struct profile_builtin {
 	const char *name;
 	const char *summary; /* first comment line of the file */
 	const char *source;  /* the YAML text, for `profile show` */
-	/* Sets what the profile says, `extends` resolved. */
+	/* Applies the profile's settings, `extends` resolved. */
 	void (*apply)(struct settings *settings);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings told in the words of a profile: what settings_set would take to make them again. */
+/* Settings as the text of a profile: what settings_set would take to make them again. */
 #include "profile/show.h"
 
 #include "base/json_write.h"

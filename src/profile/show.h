@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings told in the words of a profile: what settings_set would take to make them again. */
+/* Settings as the text of a profile: what settings_set would take to make them again. */
 #ifndef PROFILE_SHOW_H
 #define PROFILE_SHOW_H
 

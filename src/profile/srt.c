@@ -25,7 +25,7 @@ int srt_refuse(const struct srt_reader *reader, const struct value *item, const 
 	return value_reader_at(&reader->file, item);
 }
 
-/* Whether a key says anything: false, null, nothing in it say as much as silence. */
+/* Whether a key has an effect: false, null and empty values are the same as no key. */
 static bool says_something(const struct value *item)
 {
 	switch (item->kind) {

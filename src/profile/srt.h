@@ -3,7 +3,7 @@
  * Settings files of srt (sandbox-runtime): JSON bytes in, settings or an error with its key out.
  *
  * What the file forbids is forbidden, or the file is refused by the name of the key. What it permits and a sandbox does
- * not give is noted, and not given. What it says about writing speaks of the host, and of that a run writes nothing.
+ * not give is noted, and not given. Its rules about writing concern the host, to which a run writes nothing.
  */
 #ifndef PROFILE_SRT_H
 #define PROFILE_SRT_H
@@ -23,7 +23,7 @@ struct srt_place {
 	const char *workspace; /* NULL where a run would get an empty one */
 };
 
-/* What the file says about writing, for who applies to the host what a sandbox wrote. */
+/* The file's rules about writing, for promotions: they apply to the host what a sandbox wrote. */
 struct srt_writes {
 	struct strv allow; /* absolute and clean; *, ? and [ stand for others, ** for whole paths */
 	struct strv deny;

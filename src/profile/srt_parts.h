@@ -18,11 +18,11 @@ struct srt_reader {
 
 /* What becomes of a key. */
 enum srt_fate {
-	SRT_LIST, /* a list: each entry goes to `take` */
-	SRT_MAP,  /* a map: it goes to `take` */
-	SRT_IDLE, /* says nothing that could widen a sandbox, or that a sandbox does not do anyway */
-	SRT_NOT_GIVEN, /* permits something a sandbox does not give: noted where it is said */
-	SRT_REFUSED, /* forbids or changes something in a way we cannot: refused where it is said */
+	SRT_LIST,      /* a list: each entry goes to `take` */
+	SRT_MAP,       /* a map: it goes to `take` */
+	SRT_IDLE,      /* cannot widen a sandbox, or asks for what a sandbox does anyway */
+	SRT_NOT_GIVEN, /* permits something a sandbox does not give: noted where it is set */
+	SRT_REFUSED, /* forbids or changes something in a way we cannot: refused where it is set */
 };
 
 struct srt_key {

@@ -88,7 +88,7 @@ static int take_allow_read(struct srt_reader *reader, const struct value *item, 
 	return 0;
 }
 
-/* The path to write to; NULL where it cannot be understood, which concerns those who write to the host, not a run. */
+/* The path to write to; NULL where it cannot be understood, which matters for promotions, not for a run. */
 static char *read_write_path(struct srt_reader *reader, const struct value *item, const char *key)
 {
 	struct error unclear = { 0 };
@@ -121,7 +121,7 @@ static int take_deny_write(struct srt_reader *reader, const struct value *item, 
 	return 0;
 }
 
-/* Nor is anything opened, which somebody who waits for a file would miss. */
+/* Nor is anything opened: opening a fifo would wait, or wake its reader. */
 static int take_allow_write(struct srt_reader *reader, const struct value *item, const char *key)
 {
 	bool literal;

@@ -3,7 +3,7 @@
  * Rules across the fields of a spec: the last look before anything is started.
  *
  * plan makes specs, but they are also read back from text, so nothing is taken for granted here. Every violation
- * is told, one per line, as far as the error's text has room; the rest is counted.
+ * is reported, one per line, as far as the error's text has room; the rest is counted.
  */
 #include "spec/spec.h"
 
@@ -90,7 +90,7 @@ static void check_names(const struct spec *spec, struct findings *findings)
 }
 
 /*
- * A map that holds host id 0 would make root of whoever becomes that id inside. In a nested user namespace 0 is some
+ * With a map that holds host id 0 a process inside could become the host's root. In a nested user namespace 0 is some
  * plain user of the machine, and the only id there is.
  */
 static void check_map(struct findings *findings, const char *what, uint32_t inside, uint32_t first,

@@ -62,7 +62,7 @@ struct settings {
 	struct settings_mount *mounts;
 	size_t mount_count;
 
-	/* Bit per number, in the order above: said by an untrusted profile where nobody else spoke. */
+	/* Bit per number, in the order above: set by an untrusted profile only. */
 	uint32_t ceilings;
 };
 
@@ -108,7 +108,7 @@ int settings_set(struct settings *settings, const struct setting_row *row, const
 		 const char *value, struct error *err);
 
 /*
- * What OVER says replaces what BASE says; lists and mounts are appended (a variable of the same name is replaced,
+ * What is set in OVER replaces what is set in BASE; lists and mounts are appended (a variable of the same name is replaced,
  * and so is the entrypoint as a whole).
  */
 void settings_merge(struct settings *base, const struct settings *over);
@@ -118,12 +118,12 @@ void settings_add_mount(struct settings *settings, const char *host, const char 
 			bool writable, bool through);
 
 /*
- * The limit in force for NUMBER, a field of SETTINGS: what was said, else OTHERWISE. What only an untrusted
- * profile said can lower OTHERWISE, never raise it. 0 is "none", in OTHERWISE and in the answer.
+ * The limit in force for NUMBER, a field of SETTINGS: the value set, else OTHERWISE. A value set only by an untrusted
+ * profile can lower OTHERWISE, never raise it. 0 is "none", in OTHERWISE and in the answer.
  */
 uint64_t settings_limit(const struct settings *settings, const int64_t *number, uint64_t otherwise);
 
-/* Whether NUMBER, a field of SETTINGS, was said, and by more than an untrusted profile. */
+/* Whether NUMBER, a field of SETTINGS, was set, and by more than an untrusted profile. */
 bool settings_is_own(const struct settings *settings, const int64_t *number);
 
 /*
@@ -132,7 +132,7 @@ bool settings_is_own(const struct settings *settings, const int64_t *number);
  */
 void settings_narrow(struct settings *base, const struct settings *repo, struct strv *left_out);
 
-/* Where commands are looked for when no environment says so. */
+/* The PATH where the environment has none. */
 #define SETTINGS_PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* PAIR, NAME=FILE, with a FILE that is relative to CWD made absolute. The caller frees it. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an untrusted profile, or a program under a ceiling, may say: only what makes the sandbox tighter.
+ * What an untrusted profile, or a program under a ceiling, may set: only what makes the sandbox tighter.
  *
- * A workspace's profile is written by whoever wrote the workspace, perhaps by the very program to be confined.
- * So nothing is taken unless a rule below says that it tightens; whatever has no rule is left out and named.
- * A new setting is therefore refused until somebody thinks about it.
+ * A workspace's profile comes with the workspace, and may be written by the very program to be confined.
+ * So nothing is taken unless a rule below knows that it tightens; a setting without a rule is left out and named.
+ * A new setting is therefore refused until it gets a rule.
  */
 #include "spec/settings.h"
 
@@ -112,7 +112,7 @@ static void narrow_word(const struct narrowing *narrowing, const struct setting_
 		note(narrowing, row->name, want);
 		return;
 	}
-	/* A rule to allow says `net: allow` without saying it. */
+	/* A rule to allow implies `net: allow`. */
 	bool implied = have == &narrowing->base->net && narrowing->base->allow.count > 0;
 	size_t wanted = step_of(ladder, want, 0);
 	size_t at = *have ? step_of(ladder, *have, 4) : implied ? NET_ALLOW_STEP : ladder->at_first;
@@ -121,7 +121,7 @@ static void narrow_word(const struct narrowing *narrowing, const struct setting_
 		note(narrowing, row->name, want);
 		return;
 	}
-	/* The same step said in other words leaves silence as it is: its meaning may change. */
+	/* An equal value is not stored where none was set: the default it equals may change. */
 	if (wanted == at)
 		return;
 	free(*have);
@@ -155,7 +155,7 @@ static void narrow_list(const struct narrowing *narrowing, const struct setting_
 		else if (!left_out)
 			left_out = want->items[i];
 	}
-	/* A secret may stand in a variable's value: only its name is told. */
+	/* A variable's value may hold a secret: messages have only its name. */
 	if (left_out)
 		note(narrowing, row->name, have == &narrowing->base->env ? NULL : left_out);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One value on its way in: what it is for, where it stands, what it says. */
+/* One value to be set: its key, where it was written, its text. */
 struct entry {
 	const struct setting_row *row;
 	const char *where;

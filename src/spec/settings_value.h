@@ -8,7 +8,7 @@
 
 /*
  * Sets KEY, a flag's name, to ITEM: a text or a number; a list of them where the flag may be repeated; a map for `env`.
- * OTHERS (ended by NULL) are the keys besides settings, for the nearest one in the refusal of a KEY nobody knows.
+ * OTHERS (ended by NULL) are the keys besides settings, from which the refusal of an unknown KEY suggests the nearest.
  */
 int settings_read(const struct value_reader *reader, const struct value *item, const char *key,
 		  const char *const *others, struct settings *settings);

@@ -78,7 +78,7 @@ enum mask_kind {
 	MASK_LIST, /* a directory shown as the list of its entries at the start: later ones do not appear */
 };
 
-/* Whether such a mask says something about a whole directory. */
+/* Whether such a mask covers a whole directory. */
 bool mask_is_of_directory(enum mask_kind kind);
 
 /* Whether a directory with such a mask shows what it holds. */

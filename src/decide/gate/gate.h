@@ -41,7 +41,7 @@ struct gate {
 	char *text;    /* as written */
 };
 
-/* ERROR_USAGE says where in the text it stops making sense, and what could stand there. */
+/* The message of ERROR_USAGE has the place of the first mistake, and what could stand there. */
 int gate_parse(const char *text, struct gate *ret_gate, struct error *err);
 void gate_done(struct gate *gate);
 

@@ -54,7 +54,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* Where a distribution, or an administrator, puts programs: never a workspace, whoever owns that. */
+/* Where a distribution, or an administrator, puts programs: never a workspace, not even root's. */
 static bool is_system_place(const char *dir)
 {
 	static const char *const places[] = { "/usr/bin", "/bin",	    "/usr/sbin",
@@ -63,7 +63,7 @@ static bool is_system_place(const char *dir)
 	return is_one_of(dir, places);
 }
 
-/* Nobody but root can put another program there: the directory and all above it. */
+/* Only root can put another program there: the directory and all above it belong to root. */
 static bool is_roots_alone(const char *path)
 {
 	char part[PATH_MAX];
@@ -116,7 +116,7 @@ static bool find_program(const struct guard_request *request, const char *name, 
 
 #define LINKS_MAX 40
 
-/* Puts what the dangling link at PATH says in its place; false when it is no link. */
+/* Replaces PATH, a dangling link, by its target; false when it is no link. */
 static bool follow(char *path)
 {
 	char target[PATH_MAX];
@@ -163,7 +163,7 @@ bool guard_resolve(const struct guard_request *request, const char *word, char *
 	for (int i = 0; i < LINKS_MAX && follow(path); i++)
 		;
 	len = nearest_directory(path, dir);
-	/* Up from what is not there: nobody can say where that leads. */
+	/* ".." behind a name that does not exist: it may become a link to anywhere. */
 	if (strstr(path + len, "/.."))
 		return false;
 	owned(free_ptr) char *joined = xasprintf("%s%s", len > 0 ? dir : "", path + len);

@@ -2,9 +2,9 @@
 /*
  * Guard: whether a command is safe enough to run directly, belongs into a sandbox, or needs a person.
  *
- * direct   only what is on the list of commands that read and tell, with options that are listed too, found first in a
+ * direct   only what is on the list of commands that read and print, with options that are listed too, found first in a
  *          directory of the system that only root can write to. Not git: a repository's configuration makes it run
- *          programs. Nothing that reads whole trees, or tells the environment.
+ *          programs. Nothing that reads whole trees, or prints the environment.
  * deny     what touches block devices, our own store, or credentials
  * ask      what needs the network, or writes outside the workspace
  * sandbox  everything else
@@ -46,7 +46,7 @@ struct guard_part {
 		*starters;     /* programs in front that only start it: env, timeout; NULL: none */
 	const char *directory; /* where it runs, from cwd; "": there */
 	bool is_shell;	       /* it only reads a text whose parts are listed, too */
-	bool is_lost;	       /* it runs where that cannot be told */
+	bool is_lost;	       /* it runs where that cannot be determined */
 	bool is_privileged;    /* behind sudo */
 	bool is_wrapped;       /* behind something that does more than start it */
 	enum guard_decision at_least;

@@ -9,7 +9,7 @@
 void guard_raise(struct guard_verdict *verdict, enum guard_decision decision, enum guard_risk risk,
 		 const char *why, const char *what);
 
-/* Where WORD leads, PATH_MAX bytes, links resolved; false when that cannot be told. */
+/* Where WORD leads, PATH_MAX bytes, links resolved; false when that cannot be determined. */
 bool guard_resolve(const struct guard_request *request, const char *word, char *ret_path);
 
 /* Block devices, credentials, the store. */

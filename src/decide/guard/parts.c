@@ -84,7 +84,7 @@ static unsigned count_patterns(const char *word)
 }
 
 /*
- * The files that a pattern covers now; false when that cannot be told: a pattern for directories, too many files, or one
+ * The files that a pattern covers now; false when that cannot be determined: a pattern for directories, too many files, or one
  * whose name would be taken for an option.
  */
 static bool look_at_pattern(const struct guard_request *request, const char *word,

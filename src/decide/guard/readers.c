@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that only read and tell: nothing here can write, run another program or talk to anybody. */
+/* Commands that only read and print: nothing here can write, run another program or use the network. */
 #include "decide/guard/readers.h"
 
 #include <string.h>
@@ -122,7 +122,7 @@ static int weigh_letters(const struct reader_row *row, const char *option)
 /* The same for any word: an option, or what is none. */
 static int weigh_word(const struct reader_row *row, const char *word)
 {
-	/* date +%F only tells. */
+	/* date +%F only prints. */
 	if (word[0] != '-' || !word[1])
 		return row->operands != OPERANDS_NONE || word[0] == '+';
 	if (has_word(row, word))

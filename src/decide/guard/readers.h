@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that only read and tell, with the options they may have. Private to guard. */
+/* Commands that only read and print, with the options they may have. Private to guard. */
 #ifndef GUARD_READERS_H
 #define GUARD_READERS_H
 

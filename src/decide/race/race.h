@@ -55,7 +55,7 @@ void race_plan_done(struct race_plan *plan);
 /* Adds "NAME=SCRIPT". A name of [a-z0-9][a-z0-9._-]* that is not there yet. */
 int race_add_words(struct race_plan *plan, const char *words, struct error *err);
 
-/* Adds what a race file says. Errors begin with ORIGIN:LINE. Needs libyaml: in aisbx-full only. */
+/* Adds the contents of a race file. Errors begin with ORIGIN:LINE. Needs libyaml: in aisbx-full only. */
 int race_read(const char *bytes, size_t len, const char *origin, struct race_plan *plan,
 	      struct error *err);
 
@@ -74,7 +74,7 @@ struct race_outcome {
 /* The number in what a check wrote; false when there is none. */
 bool race_score(const char *bytes, size_t len, double *ret_score);
 
-/* Index of the best eligible outcome, or COUNT when nobody is. */
+/* Index of the best eligible outcome, or COUNT when none is. */
 size_t race_winner(const struct race_rules *rules, const struct race_outcome *outcomes,
 		   size_t count);
 

@@ -53,7 +53,7 @@ enum bundle_take {
 	BUNDLE_NEW,	 /* the target gets the bundle's */
 	BUNDLE_KEEP,	 /* the target's own stays */
 	BUNDLE_MERGE,	 /* both changed a text: three-way */
-	BUNDLE_CONFLICT, /* nobody said who is right */
+	BUNDLE_CONFLICT, /* neither side was chosen */
 };
 
 /* What becomes of CHANGE where the target has NOW, under a strategy of promote (NULL: fail). */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipelines: the stages a change goes through, as a file says it. Reading only; the engine runs them.
+ * Pipelines: the stages a change goes through, read from a file. Reading only; app/stage runs them.
  *
  *   stages:
  *     - {name: dev, target: ., mode: in-place, pre: ["tests==pass"], post: ["cmd:make test"]}
  *     - {name: staging, after: dev, target: /srv/staging, mode: swap, post: ["cmd:./smoke"], timeout: 120s}
  *     - {name: production, target: /srv/app, mode: swap, approvals: 1}
  *
- * `after` is the entry before unless something else is said: stages form a tree, and a bundle enters one only when it is
+ * `after` is the entry before unless it is given: stages form a tree, and a bundle enters one only when it is
  * live in the one that comes before.
  */
 #ifndef STAGE_PIPELINE_H

@@ -7,7 +7,7 @@
  *                    └──> refused <┘              v             │
  *                                              undoing ──> rolled-back
  *
- * Each step is on disk before what it names begins, so whoever comes after a kill knows where to go on: what was being
+ * Each step is on disk before what it names begins, so the command after a kill knows where to go on: what was being
  * checked is checked again, what was being applied either was or was not, what was being taken back is taken back.
  * A stage that refused, or was rolled back, may be tried again.
  */

@@ -2,8 +2,8 @@
 /*
  * Entering a sandbox that runs already: a command of the linux driver whose sandbox belongs to a keeper.
  *
- * The same task to the run layer, but nothing is made here: the command goes to the keeper, and the processes that can
- * tell something about it tell it (launch/resident/attach.h).
+ * The same task to the run layer, but nothing is made here: the command goes to the keeper, and keeper and init report
+ * on it (launch/resident/attach.h).
  */
 #include "base/clock.h"
 #include "base/own.h"
@@ -29,7 +29,7 @@ struct attach_task {
 	const struct spec *spec;
 	int fd; /* to the keeper; borrowed */
 	bool has_ended, has_figures, is_asking;
-	bool is_gone;  /* the keeper, and with it everybody */
+	bool is_gone;  /* the keeper, and with it the whole sandbox */
 	bool pids_hit; /* as many processes as permitted were there at the end */
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
@@ -93,7 +93,7 @@ static void say_hung_up(const struct attach_task *task, struct error *err)
 	err->errnum = ECONNRESET;
 }
 
-/* One that hung up on us may have said why before. */
+/* A peer that closed the socket may have sent the reason before. */
 static void prefer_reason_of_keeper(struct attach_task *task, struct error *err)
 {
 	struct attach_packet *packet = task->packet;
@@ -246,7 +246,7 @@ static void attach_step(struct task *base)
 			lose(task, got);
 		task->has_ended = task->has_figures = task->is_gone = true;
 	}
-	/* Init may be quicker to tell the end than the keeper the beginning. */
+	/* Init's report of the end may arrive before the keeper's report of the start. */
 	if (task->has_ended && task->has_figures)
 		base->state = TASK_ENDED;
 }
@@ -280,7 +280,7 @@ static void attach_kill(struct task *base)
 	base->state = TASK_ENDED;
 }
 
-/* Nobody can outlive SIGKILL by leaving the process group: that is what KILL is for. */
+/* A process that left the group would survive SIGKILL to it: KILL ends every process of the command. */
 static void attach_signal(struct task *base, int sig)
 {
 	const struct attach_task *task = attach_task_of(base);

@@ -55,7 +55,7 @@ struct counter *counter_open(const struct counter_run *run, int dir_fd, int epol
 	return NULL;
 }
 
-/* Only this user; and nobody makes the run wait for long. */
+/* Only this user; and a slow peer cannot make the run wait for long. */
 static bool is_welcome(int fd)
 {
 	const struct timeval patience = { .tv_sec = ANSWER_MS / 1000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where others of the same user reach a run while it lives, to see and change the rules of its network (launch/resident/attach.h:
- * NETWORK and RULE). A socket called .SANDBOX.RUN_ID beside the file that tells what the run uses; made only once the run
+ * NETWORK and RULE). A socket called .SANDBOX.RUN_ID beside the file with the run's usage; made only once the run
  * has lived for a moment, and only where there is a gateway.
  */
 #ifndef DRIVER_LINUX_COUNTER_H
@@ -19,7 +19,7 @@ struct counter_run {
 	const struct spec *spec;
 	const struct launch *launch;
 	struct egress *egress;
-	bool has_secrets; /* that a denial could spell out: then they are told at the end only, where they are blotted out */
+	bool has_secrets; /* that a denial could spell out: then denials are shown at the end only, where secrets are blotted out */
 };
 
 struct counter {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the network's gateway tells about a run of the linux driver. */
+/* The network gateway's reports on a run of the linux driver. */
 #include "driver/linux/egress.h"
 
 #include "base/fd.h"
@@ -30,7 +30,7 @@ void egress_note(struct egress *egress, const struct notify_event *event)
 		egress->unheard = *event;
 }
 
-/* A name is asked of some server: whoever spoke to one last is the one. NULL when nobody is known. */
+/* The process that asked for a name: the last one that spoke to a name server. NULL when none is known. */
 static char *caller_of(struct egress *egress, const struct net_denial *denial)
 {
 	uint16_t port = denial->port ? denial->port : EGRESS_NAMES_PORT;
@@ -120,7 +120,7 @@ void egress_refuse_names(struct launch *launch, const struct spec *spec, int epo
 	(void)epoll_ctl(epoll_fd, EPOLL_CTL_ADD, launch->gateway_fd, &event);
 }
 
-/* Whether the gateway answered, and so has told all. */
+/* Whether the gateway answered: then all its reports have arrived. */
 static bool await_last_words(struct egress *egress, int gateway_fd, struct task *task)
 {
 	struct pollfd ready = { .fd = gateway_fd, .events = POLLIN };

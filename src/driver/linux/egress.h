@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the network's gateway tells about a run of the linux driver. */
+/* The network gateway's reports on a run of the linux driver. */
 #ifndef DRIVER_LINUX_EGRESS_H
 #define DRIVER_LINUX_EGRESS_H
 
@@ -11,7 +11,7 @@
 #define EGRESS_CALLERS 32
 #define EGRESS_NAMES_PORT 53
 
-/* Who tried to reach what, as the filter's listener saw it; the newest replace the oldest. */
+/* Which process tried to reach which address, as the filter's listener saw it; the newest replace the oldest. */
 struct egress_caller {
 	char process[17];
 	char address[INET6_ADDRSTRLEN];
@@ -22,8 +22,9 @@ struct egress {
 	struct egress_caller callers[EGRESS_CALLERS];
 	size_t next;
 	bool is_finished;
-	struct notify_event unheard; /* left to what refuses names, which has told nothing since */
-	bool has_network;	     /* else names are refused, and there is nothing to count */
+	struct notify_event
+		unheard;  /* left to the refuser of names, which has reported nothing since */
+	bool has_network; /* else names are refused, and there is nothing to count */
 };
 
 /* Remembers the caller of a connect or sendto, to name it in a denial. */
@@ -32,7 +33,7 @@ void egress_note(struct egress *egress, const struct notify_event *event);
 /* One denial of the gateway's, with the program it was about where that is known. */
 void egress_tell(struct egress *egress, struct net_denial *denial, struct denials *denials);
 
-/* Takes what the gateway says into TASK. 0, or -1 when it is gone: then the sandbox must end. */
+/* Takes the gateway's reports into TASK. 0, or -1 when the gateway is gone: then the sandbox must end. */
 int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err);
 
 /* Without a network: a program asks for a name. EPOLL_FD watches LAUNCH's sockets for that, later what refuses it. */

@@ -41,7 +41,7 @@ struct linux_task {
 	struct disk_watch disk;
 	struct quota quota;	  /* of the same, where its filesystem has them */
 	struct sock_fprog filter; /* the user's own */
-	struct egress egress;	  /* what the network's gateway tells */
+	struct egress egress;	  /* the network gateway's reports */
 	struct counter *counter;  /* for changes of its rules, or NULL */
 };
 
@@ -89,7 +89,7 @@ static int compile_filter(struct linux_task *task, struct error *err)
 	return 0;
 }
 
-/* A caller who is root clones the host's mounts itself; a plain user's payload does, in its own namespace. */
+/* As root the supervisor clones the host's mounts; for a plain user the payload does, in its own namespace. */
 static int open_hands(struct linux_task *task, struct error *err)
 {
 	if (!task->io.hands || !root_is_idmapped(task->spec->root))
@@ -210,7 +210,7 @@ static void handle_message(struct linux_task *task, int fd)
 			end_with_error(task, &err);
 		break;
 	case LAUNCH_NAMES:
-		/* Where they cannot be watched, names are refused without being told. */
+		/* Where they cannot be watched, names are refused without a denial on record. */
 		(void)watch(task, task->launch.names_fds[0], &err);
 		(void)watch(task, task->launch.names_fds[1], &err);
 		break;
@@ -247,7 +247,7 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 	case NOTIFY_SILENT:
 		break;
 	case NOTIFY_NET:
-		/* Behind a gateway a connection is no denial: the gateway tells those. So are names. */
+		/* Behind a gateway a connection is no denial: the gateway reports those, and names as well. */
 		if (task->spec->net == NET_ALLOW ||
 		    (task->launch.hears_names && event->peer.port == EGRESS_NAMES_PORT)) {
 			egress_note(&task->egress, event);
@@ -324,7 +324,7 @@ static void linux_step(struct task *base)
 	}
 }
 
-/* Who is killed with init is reaped into nobody's account: what they used is looked up while they live. */
+/* Processes killed with init are in no one's rusage: what they used is read while they live. */
 static void take_usage(struct linux_task *task)
 {
 	struct tree_usage tree;
@@ -357,7 +357,7 @@ static void linux_end(struct task *base, int sig)
 	launch_signal(&linux_task_of(base)->launch, sig);
 }
 
-/* Whoever fills it is refused by the filesystem; nobody needs to be stopped. */
+/* The filesystem refuses writes when it is full: no process needs to be stopped. */
 static void look_at_quota(struct linux_task *task, struct task_usage *usage)
 {
 	bool is_full, inodes_hit;

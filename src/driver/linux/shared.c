@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* What can be told without trying; the rest is refused by the start itself, before the command runs. */
+/* What can be checked without trying; the rest is refused by the start itself, before the command runs. */
 int linux_check(const struct spec *spec, struct error *err)
 {
 	(void)spec;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the runner gives up before it touches a module: it never executes a program, opens a socket or looks into another
- * process, so an attacker who takes it over through a hole in the engine finds these shut, too. The sandbox's own filter
+ * process, so code that takes it over through a hole in the engine finds these shut, too. The sandbox's own filter
  * stands beside this one and checks the architecture.
  */
 #include "driver/wasm/runner.h"

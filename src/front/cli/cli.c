@@ -27,7 +27,7 @@ static int fail(const struct op *op, bool json, const struct error *err, const c
 		render_error_json(op, err, &out);
 	else
 		render_error(err, &style, &out);
-	/* Nobody is left to tell when this fails. */
+	/* There is nowhere to report a failure of this. */
 	(void)fd_write_all(json ? STDOUT_FILENO : STDERR_FILENO, out.data, out.len);
 	return exit_status_of(op, err);
 }
@@ -96,7 +96,7 @@ static int unknown_verb(const char *word, struct error *err)
 	return error_advise(err, ERROR_USAGE, "aisbx help lists them", "%s: unknown verb", shown);
 }
 
-/* The verb of the first word; flags before a verb are the two everybody tries. */
+/* The verb of the first word; the only flags before a verb are --help and --version. */
 static const struct op *verb_of(const char *word)
 {
 	if (!word || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)

@@ -42,7 +42,7 @@ static void ignore(int number, struct sigaction *ret_old)
 	(void)sigaction(number, &action, ret_old);
 }
 
-/* The child gets READ_FD as stdin and signals as they are by default: it is the one who is interrupted. */
+/* The child gets READ_FD as stdin and signals as they are by default: Ctrl-C is meant for it. */
 static int spawn(const char *command, int read_fd, const char *const *env, pid_t *ret_pid)
 {
 	char *const less[] = { (char[]){ "less" }, (char[]){ "-FRX" }, NULL };

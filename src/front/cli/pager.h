@@ -25,7 +25,7 @@ bool pager_start(struct pager *pager, const char *const *env);
 /* 0, or -1 with errno; EPIPE: the person has seen enough, which is no failure. */
 int pager_write(struct pager *pager, const void *bytes, size_t len);
 
-/* Waits until the person leaves it. -1 when it could not be run, so that nobody saw the text. */
+/* Waits until the user leaves it. -1 when it could not be run: the text was not shown. */
 int pager_finish(struct pager *pager, struct error *err);
 
 #endif

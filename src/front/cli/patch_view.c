@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A patch on a terminal. Lines are told apart as patch(1) does: by the counts in hunk headers, not by looks. */
+/* A patch on a terminal. Lines are classified as patch(1) does: by the counts in hunk headers, not by looks. */
 #include "front/cli/patch_view.h"
 
 #include <stdlib.h>

@@ -70,7 +70,7 @@ static void pad(struct str *out, size_t used, size_t width)
 		str_add_char(out, ' ');
 }
 
-/* Spaces at the end of a line help nobody who pipes it. */
+/* No spaces at the end of a line: output may be piped. */
 static void end_line(struct str *out)
 {
 	while (out->len > 0 && out->data[out->len - 1] == ' ')
@@ -158,7 +158,7 @@ void render_answer(const struct op_call *call, const struct render_style *style,
 	} else if (call->text.len > 0) {
 		add_words(call, style, out);
 	} else if (answer && answer->kind == VALUE_LIST) {
-		/* Without columns a verb has said what there is to say to people, if only in its notes. */
+		/* A verb without columns has printed its own text, if only its notes. */
 		if (call->op->columns && answer->many.count > 0)
 			add_table(call->op->columns, answer, style, out);
 	} else if (answer && answer->kind == VALUE_MAP) {
@@ -176,7 +176,7 @@ void render_notes(const struct op_call *call, struct str *out)
 		size_t len = strcspn(at, "\n");
 
 		str_add(out, "aisbx: ");
-		/* Also in a file: it ends up on somebody's terminal, and stderr is nobody's data. */
+		/* Also when stderr is a file: it will be shown on a terminal, and no program parses it. */
 		render_safe(out, at, len, false);
 		str_add_char(out, '\n');
 		at += len;

@@ -54,7 +54,7 @@ static int write_out(struct showing *showing, const struct str *out, struct erro
 	return 0;
 }
 
-/* Whether notes are for nobody: data has them in its fields, and who says -q does not want them. */
+/* Whether notes are not printed: data has them in its fields, and -q turns them off. */
 static bool is_quiet(const struct op_call *call)
 {
 	return call->json || op_arg_switch(call, "quiet");
@@ -89,7 +89,7 @@ int showing_finish(struct showing *showing, struct error *err)
 	return pager_finish(&showing->pager, err);
 }
 
-/* What is known so far, so that nobody has to hold all of it. */
+/* Prints what is known so far, so that a long list is never held as a whole. */
 static int pass_on(struct op_call *call, struct error *err)
 {
 	int status = showing_show((struct showing *)call, err);

@@ -12,10 +12,10 @@ struct showing {
 	struct op_call call;
 	struct pager pager;
 	bool has_pager;
-	bool is_enough; /* the person left the pager: what is still to come is for nobody */
+	bool is_enough; /* the user left the pager: what is still to come is dropped */
 };
 
-/* Gives the call its callbacks, as far as there is somebody to ask and to tell. */
+/* Gives the call its callbacks, as far as there is a terminal to ask and to print on. */
 void showing_start(struct showing *showing);
 
 /* Shows text or data, and notes, as far as they are written. Output that did not arrive is an error. */

@@ -10,7 +10,7 @@
 
 /*
  * A stream, in the object and in the text; any other text; all of the object. Clients hand a model the one or the other,
- * never both: each says the same, and both name the resource that holds the rest.
+ * never both: they have the same content, and both name the resource that holds the rest.
  */
 #define STREAM_MAX ((size_t)8 << 10)
 #define TEXT_MAX ((size_t)24 << 10)

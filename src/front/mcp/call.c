@@ -247,7 +247,7 @@ static void answer_failure(struct call *call, const char *bytes, size_t len)
 	resource_lost(call, said);
 }
 
-/* A question is put instead of the answer, where the client can; else the answer says how it stands. */
+/* The user is asked before the answer, where the client can do that; else the answer has the state. */
 static void take_frame(struct call *call, char kind, const char *bytes, size_t len)
 {
 	struct error ignored;

@@ -43,7 +43,7 @@ static void write_frame(char kind, const char *bytes, size_t len)
 	owned(str_done) struct str frames = STR_INIT;
 
 	add_frame(&frames, kind, bytes, len);
-	/* Should the server be gone, so is whoever would read this. */
+	/* Without the server there is no reader. */
 	(void)fd_write_all(REPORT_FD, frames.data, frames.len);
 }
 
@@ -121,8 +121,8 @@ _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd,
 #define WARM_MAX (4ul << 20)
 
 /*
- * A copied process is given each page again when it runs over it or writes to it: better now than when somebody waits.
- * Where the kernel cannot, it comes as it always did.
+ * A forked process takes a fault for each page it runs over or writes to: take them now, not while a client waits.
+ * Where the kernel cannot, they are taken later.
  */
 static void warm_up(void)
 {
@@ -146,7 +146,7 @@ static void warm_up(void)
 	}
 }
 
-/* Waits for an order and reads what it says; false when the server wants nothing any more. */
+/* Waits for a request and reads it; false when the server has closed the socket. */
 static bool take_order(struct call_order *ret_order, struct rpc_message *ret_message)
 {
 	char bytes[sizeof(*ret_order) + SPARE_REQUEST_MAX];
@@ -171,7 +171,7 @@ static bool take_order(struct call_order *ret_order, struct rpc_message *ret_mes
 	return rpc_read(bytes + sizeof(*ret_order), ret_order->len, ret_message, &fault) == 0;
 }
 
-/* Nobody is to find anything here of the call before: no descriptor, and nobody who was started and may end some time. */
+/* Leave nothing of the previous call: close its descriptors and reap its children. */
 static bool is_fit(const struct call *call)
 {
 	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD, ORDER_FD };
@@ -223,7 +223,7 @@ _Noreturn void call_child_ahead(struct server *server, int order_fd, int report_
 	unsigned count = 1;
 
 	parent_end_follow(server->pid, SIGKILL);
-	/* Nobody who looks is to take it for a call that goes on and on. */
+	/* In a list of processes it must not look like a call that never ends. */
 	(void)prctl(PR_GET_NAME, name);
 	(void)prctl(PR_SET_NAME, SPARE_NAME);
 	if (settle(&server->child_mask, order_fd, report_fd, server->zygote_pool.run_fd) < 0 ||

@@ -26,7 +26,7 @@
 /* Questions put as the answer of a call, by what the client brings back with its user's word; oldest first. */
 struct put_question {
 	struct put_question *next;
-	char token[ID_RUN_SIZE]; /* in no other answer: whoever brings it was asked */
+	char token[ID_RUN_SIZE]; /* in no other answer: a client that sends it has asked its user */
 	char *request_id;
 };
 
@@ -65,7 +65,7 @@ static const char *remember(struct server *server, const char *request_id)
 	return question->token;
 }
 
-/* The request that was asked about with TOKEN, owned by the caller; once. NULL: nobody was asked that here. */
+/* The request that was asked about with TOKEN, owned by the caller; once. NULL: there was no such question. */
 static char *recall(struct server *server, const char *token)
 {
 	struct put_question **slot = &server->questions, *found;
@@ -166,8 +166,8 @@ static void tell_question(const struct value *ask, const struct value *lines, st
 }
 
 /*
- * Gates see the whole sandbox and say nothing of what the host became meanwhile: they do not decide about parts of it, nor
- * where the sandbox's version would win over somebody else's. Those of the workspace alone would vouch for themselves. Nor
+ * Gates see the whole sandbox and not what the host has become meanwhile: they do not decide about parts of it, nor
+ * where the sandbox's version would win over a change of the host. Those of the workspace alone would vouch for themselves. Nor
  * do they see what git's own data bring: whatever lies in a git directory is for a person.
  */
 static bool may_gates_decide(const struct op_ceiling *ceiling, const struct value *ask)
@@ -268,7 +268,7 @@ static struct value *dialogue(const struct value *question)
 	return params;
 }
 
-/* False when nobody would read it. */
+/* False when the client is gone. */
 static bool send_request(struct call *call)
 {
 	owned(value_release) struct value *id = NULL, *params = dialogue(call->question);
@@ -282,7 +282,7 @@ static bool send_request(struct call *call)
 	return true;
 }
 
-/* Without server's requests the question is the answer, and the client calls again with what its user said. */
+/* A client without elicitation gets the question as the answer, and calls again with its user's choice. */
 static bool send_input_required(struct call *call)
 {
 	const char *token =

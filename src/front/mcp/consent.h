@@ -12,7 +12,7 @@
 bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *ret_question);
 /* Puts the call's question to the client's user; false when that cannot be done here. RESULT is the answer without it. */
 bool consent_ask(struct call *call);
-/* What a person said, once the child that asked has ended: the child that does it. */
+/* The user's choice, once the child that asked has ended; starts the child that carries it out. */
 void consent_decide(struct call *call);
 /* The client's answer to a request of ours. */
 void consent_answered(struct session *session, const struct value *response);

@@ -3,7 +3,7 @@
  * Streamable HTTP: the same server for several clients on the loopback, each request with the token.
  *
  * A web page can reach the loopback, too: Host and Origin are looked at before anything else, and the token, which lies in
- * a file of the user's, is asked for with every request. Whoever goes away before the answer has cancelled.
+ * a file of the user's, is required with every request. A client that disconnects before the answer has cancelled.
  */
 #include "base/fd.h"
 #include "base/own.h"
@@ -199,7 +199,7 @@ static void handle_post(struct web *web, struct exchange *exchange)
 		http_reply(request, 202, NULL, NULL);
 }
 
-/* A stream for what is said without being asked; it stays until either side ends it. */
+/* The stream for notifications; it stays until either side ends it. */
 static void handle_get(struct web *web, struct exchange *exchange)
 {
 	struct web_session *session = session_named(web, exchange->request);

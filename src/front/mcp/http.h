@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server over HTTP. In a program of its own, for the library is large and nobody else needs it. */
+/* The server over HTTP. In a program of its own: the library is large and used nowhere else. */
 #ifndef FRONT_MCP_HTTP_H
 #define FRONT_MCP_HTTP_H
 

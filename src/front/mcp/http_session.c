@@ -34,7 +34,7 @@ static void drop(struct web_session **slot)
 	free(gone);
 }
 
-/* Those that have ended go first; then, when there are too many, the oldest that nobody uses. */
+/* Those that have ended go first; then, when there are too many, the oldest idle one. */
 static void make_room(struct web_sessions *all)
 {
 	struct web_session **slot = &all->first, **oldest = NULL;

@@ -27,7 +27,7 @@ struct web_session {
 	struct web_session *next;
 	struct exchange *streams; /* newest first */
 	unsigned users;		  /* exchanges that refer to it */
-	char id[TOKEN_SIZE];	  /* "": ended, nobody can find it any more */
+	char id[TOKEN_SIZE];	  /* "": ended, and found by no request any more */
 };
 
 struct web_sessions {
@@ -37,7 +37,7 @@ struct web_sessions {
 
 /* NULL when there is none of that name. */
 struct web_session *web_session_find(const struct web_sessions *all, const char *id);
-/* A new one; the oldest that nobody uses goes when there are too many. NULL: none can be had. */
+/* A new one; the oldest idle one goes when there are too many. NULL: all are in use. */
 struct web_session *web_session_add(struct web_sessions *all);
 /* Ends its calls and streams; it goes when the last of them has. */
 void web_session_end(struct web_sessions *all, struct web_session *session);

@@ -10,7 +10,7 @@
 #define TOKEN_BYTES 32
 #define TOKEN_SIZE (TOKEN_BYTES * 2 + 1)
 
-/* A new one, that nobody can guess. */
+/* A new one, of 256 random bits. */
 int token_make(char ret_text[static TOKEN_SIZE], struct error *err);
 /* Takes as long for the first wrong letter as for the last. */
 bool token_is_same(const char *given, const char *token);

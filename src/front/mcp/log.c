@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Of one call; a command that tries a port range is told about once more in its answer. */
+/* Of one call; the answer of a command that tries a port range has all of them again. */
 #define MESSAGES_MAX 20
 
 enum { LEVEL_INFO = 1, LEVEL_NOTICE, LEVEL_WARNING };
@@ -117,7 +117,7 @@ void log_call(const struct tool_call *work, int status, const struct error *err,
 	if (work->tool->flags & TOOL_RUNS) {
 		say_denials(&log, value_get(answer, "denials"));
 		say_words(&log, LEVEL_WARNING, "limits_hit", "limit hit");
-		/* The same with every run of a user who has no cgroup. */
+		/* The same with every run of a user without a cgroup. */
 		say_words(&log, LEVEL_INFO, "degraded", "degraded");
 	}
 	if (value_get_text(answer, "request_id"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log messages: what a client that asked for them is told beside the answers. */
+/* Log messages: sent beside the answers to a client that asked for them. */
 #ifndef FRONT_MCP_LOG_H
 #define FRONT_MCP_LOG_H
 
@@ -15,7 +15,7 @@ unsigned log_level_find(const char *name);
 void log_call(const struct tool_call *work, int status, const struct error *err,
 	      void (*emit)(const struct str *message));
 
-/* Sends what the child said, where the client wants messages of that level. */
+/* Sends the child's messages, where the client wants that level. */
 void log_pass_on(const struct call *call, const char *bytes, size_t len);
 
 #endif

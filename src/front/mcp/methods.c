@@ -93,7 +93,7 @@ static void set_level(const struct request_view *request)
 	const char *wanted = request->params ? value_get_text(request->params, "level") : NULL;
 	unsigned level = wanted ? log_level_find(wanted) : MCP_QUIET;
 
-	/* There each request says for itself what it wants told. */
+	/* There each request carries its own level. */
 	if (request->version == MCP_2026_07_28) {
 		request_fail(request, RPC_METHOD_NOT_FOUND,
 			     "2026-07-28 has the level in each request", NULL);

@@ -6,7 +6,7 @@
  *                      call:    a tool in a forked child of the server, its answer through a pipe
  *                              ──channel──> bytes    (some wait for it: front/mcp/spare.h)
  *
- * The server itself has one thread and never waits for anybody: a child performs the operation, so ending the child ends
+ * The server itself has one thread and never blocks: a child performs the operation, so ending the child ends
  * the operation with everything it started, and nothing an operation does to memory, descriptors or signals stays here.
  */
 #ifndef FRONT_MCP_SERVER_H
@@ -34,12 +34,12 @@ enum mcp_version {
 	MCP_2025_03_26,
 	MCP_2025_06_18,
 	MCP_2025_11_25,
-	MCP_2026_07_28, /* no handshake: every request says so itself */
+	MCP_2026_07_28, /* no handshake: every request carries its version */
 };
 
 /* Where messages to a client go; what carries it embeds it. */
 struct channel {
-	/* One message, without a newline; the last one when it is the answer to the request. False: nobody will read it. */
+	/* One message, without a newline; the last one when it is the answer to the request. False: the client is gone. */
 	bool (*send)(struct channel *channel, const struct str *message, bool is_last);
 };
 
@@ -60,7 +60,7 @@ enum mcp_policy { MCP_POLICY_ASK, MCP_POLICY_NEVER, MCP_POLICY_GATES };
 struct call {
 	struct call *next;
 	struct session *session;
-	struct channel *channel; /* NULL: nobody waits for the answer any more */
+	struct channel *channel; /* NULL: the client no longer waits for the answer */
 	struct value *id, *progress_token;
 	enum mcp_version version;
 	struct tool_call work;
@@ -73,12 +73,12 @@ struct call {
 	char *resource;	    /* the answer is that resource; NULL: a tool's */
 	bool is_waiting, is_answered, is_cancelled, is_ready;
 	bool may_ask;		/* the client can put a question to its user */
-	unsigned log_level;	/* least severity that is told; MCP_QUIET: none */
+	unsigned log_level;	/* least severity that is sent; MCP_QUIET: none */
 	struct value *question; /* what a person has to decide; NULL: nothing */
 	int64_t asked;		/* number of our request that puts it; 0: not put yet */
 	enum mcp_said { SAID_NOTHING, SAID_YES, SAID_NO } said;
 	uint64_t started_ns, told_ns; /* told_ns: when progress was last sent */
-	uint64_t kill_ns;	      /* SIGKILL then; 0: nobody wants that */
+	uint64_t kill_ns;	      /* SIGKILL then; 0: never */
 };
 
 struct server {
@@ -128,7 +128,7 @@ void call_queue(struct server *server, struct call *call);
 struct call *call_find(const struct session *session, const struct value *id);
 /* Ends its child; nothing is answered any more. */
 void call_cancel(struct call *call);
-/* Nobody listens to CHANNEL any more. */
+/* CHANNEL has no reader any more. */
 void calls_forget_channel(struct server *server, const struct channel *channel);
 /* Adds what has to be waited for to POLLS, at most ROOM of them; returns how many. */
 size_t calls_polls(struct server *server, struct pollfd *polls, size_t room);

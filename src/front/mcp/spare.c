@@ -24,7 +24,7 @@ static void forget(struct spare *spare)
 	spare->pid = 0;
 }
 
-/* Killed: it may be unable to hear that nobody needs it any more, and has nothing that anybody would miss. */
+/* Killed: a stopped child would not see the socket close, and a spare one has nothing to lose. */
 static void put_away(struct spare *spare)
 {
 	pid_t pid = spare->pid;
@@ -35,7 +35,7 @@ static void put_away(struct spare *spare)
 		;
 }
 
-/* Somebody may have ended it, or halted it: then a call that it is given would never begin. */
+/* It may have been killed or stopped from outside: a call given to it would never begin. */
 static bool is_there(struct spare *spare)
 {
 	if (spare->pid && !process_can_go_on(spare->pid))
@@ -71,7 +71,7 @@ void spare_prepare(struct server *server)
 				 .pid_fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
 				 .order_fd = order[1],
 				 .report_fd = report[0] };
-	/* No room for another process now; the next call says so, or that there is again. */
+	/* The limit of processes is reached; the next call tries again, and reports it. */
 	server->spares.is_wanted = pid > 0;
 	if (pid < 0)
 		forget(spare);

@@ -2,8 +2,8 @@
 /*
  * Children that wait for the call they will perform: making one is much of what a small call takes, and so is its end.
  *
- * A fresh one is made while nobody wants anything of the server. One whose call left nothing behind in it (a command in
- * a sandbox that somebody else keeps) is used: it says so behind the answer, and waits for another call. Each gets the
+ * A fresh one is made while the server is idle. One whose call left nothing behind in it (a command in a sandbox with a
+ * supervisor of its own) is used again: it reports that behind the answer, and waits for another call. Each gets the
  * request itself and reads that again, so that it knows what a child made for the call would have known. Calls that come
  * to more than their request (input for the verb, a person's answer) have a child of their own.
  */
@@ -22,7 +22,7 @@
 struct call;
 struct server;
 
-/* A quiet time before one is made: whoever asks again at once need not wait for that. */
+/* A quiet time before one is made: a client that calls again at once does not wait for that. */
 #define SPARE_QUIET_MS 1
 /* So many calls to a child, whatever they leave behind. */
 #define SPARE_CALLS_MAX 256
@@ -46,14 +46,14 @@ struct spares {
 		.fresh = SPARE_INIT, .used = SPARE_INIT \
 	}
 
-/* Whether one is to be made: there is none, and a call has come before; whoever never calls needs none. */
+/* Whether one is to be made: there is none, and a call has come before; a client that never calls needs none. */
 bool spare_is_due(struct server *server);
 void spare_prepare(struct server *server);
 
 /* Has one perform the call, and puts it into the call as its child. False: there is none, or the call is not for it. */
 bool spare_take(struct server *server, struct call *call);
 
-/* The call's child has answered and takes another. False: it is not wanted; it was told to end. */
+/* The call's child has answered and takes another. False: it is not wanted, and ends. */
 bool spare_return(struct server *server, struct call *call);
 
 void spare_end(struct server *server);

@@ -14,7 +14,7 @@
 
 /* As long as a client reads so slowly, it is not listened to, and no call is looked after. */
 #define OUT_MAX ((size_t)8 << 20)
-/* For calls whose client has said all it had to say, and may still listen. */
+/* For calls whose client has closed stdin, and may still read. */
 #define GRACE_MS 1000
 
 struct stdio {
@@ -25,8 +25,8 @@ struct stdio {
 	struct str out;
 	size_t out_at;
 	int signal_fd;
-	bool has_lines; /* more was said than has been listened to */
-	bool is_gone;	/* nobody reads what we write */
+	bool has_lines; /* lines were read that are not handled yet */
+	bool is_gone;	/* stdout has no reader */
 };
 
 static bool is_behind(const struct stdio *stdio)
@@ -46,7 +46,7 @@ static bool send_line(struct channel *channel, const struct str *message, bool i
 	return true;
 }
 
-/* As much as fits now. A pipe takes PIPE_BUF bytes without blocking once it says that it is writable. */
+/* As much as fits now. A pipe that polls writable takes PIPE_BUF bytes without blocking. */
 static void flush(struct stdio *stdio)
 {
 	size_t left = stdio->out.len - stdio->out_at;
@@ -98,7 +98,7 @@ static bool read_input(struct stdio *stdio)
 	return true;
 }
 
-/* False when it is over: the client is gone, or somebody wants us to end. */
+/* False at the end: the client is gone, or a signal asks the server to end. */
 static bool turn(struct stdio *stdio)
 {
 	struct pollfd polls[3 + MCP_POLLS_MAX];
@@ -115,7 +115,7 @@ static bool turn(struct stdio *stdio)
 	polls[2] = (struct pollfd){ .fd = stdio->signal_fd, .events = POLLIN };
 	if (!is_late)
 		count += calls_polls(stdio->server, polls + 3, MCP_POLLS_MAX);
-	/* Nobody waits for anything: time for what the next call would have to wait for. */
+	/* Idle: prepare what the next call would have to wait for. */
 	is_quiet = stdio->server->running == 0 && stdio->out.len == stdio->out_at &&
 		   spare_is_due(stdio->server);
 	found = poll(polls, (nfds_t)count,
@@ -136,7 +136,7 @@ static bool turn(struct stdio *stdio)
 	return !stdio->is_gone;
 }
 
-/* What was answered before the end is still said, as long as somebody reads it. */
+/* Answers made before the end are still written, as long as there is a reader. */
 static void say_the_rest(struct stdio *stdio)
 {
 	struct pollfd poll_out = { .fd = STDOUT_FILENO, .events = POLLOUT };

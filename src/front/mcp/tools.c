@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is wrong with arguments is told as the tool's own answer: models read that, and try again. */
+/* Wrong arguments are reported as the tool's own answer: models read that, and try again. */
 static void refuse(const struct request_view *request, const struct error *err)
 {
 	owned(str_done) struct str result = STR_INIT, out = STR_INIT;

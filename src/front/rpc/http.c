@@ -308,7 +308,7 @@ int http_open(const char *address, size_t body_max, const struct http_handlers *
 	return 0;
 }
 
-/* Wakes it up for its end: the library finds out that nobody is there, or the client that this is all. */
+/* Wakes the connection for its end: the library sees that the client is gone, or the client that this is all. */
 static void give_up(struct http_request *request)
 {
 	request->is_ended = true;

@@ -66,7 +66,7 @@ enum rpc_line rpc_lines_next(struct rpc_lines *lines, size_t max, const char **r
 			return RPC_LINE_TOO_LONG;
 		if (len > 0 && start[len - 1] == '\r')
 			len--;
-		/* An empty line says nothing, and is no mistake worth an answer. */
+		/* An empty line is ignored: it is no message, and no mistake worth an answer. */
 		if (skipped || len == 0)
 			continue;
 		*ret_line = start;

@@ -32,7 +32,7 @@ struct rpc_message {
 	size_t len;
 };
 
-/* What is wrong with a message, and whom to tell. */
+/* What is wrong with a message, and the id to answer. */
 struct rpc_fault {
 	int code;
 	char text[ERROR_TEXT_SIZE];
