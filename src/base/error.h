@@ -34,7 +34,7 @@ struct error {
 int error_set(struct error *err, enum error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same with the way out: HINT is ours, a command or a change to make, and no name that somebody else chose is in it. */
+/* The same with the way out: HINT is a command or a change to make, written by us: names from outside must not be in it. */
 int error_advise(struct error *err, enum error_code code, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -68,7 +68,7 @@ bool process_kill(int64_t pid, uint64_t ticks, bool if_halted)
 	owned(fd_close) int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 	char state = '?';
 
-	/* Looked at behind the descriptor: that is nobody else's any more. */
+	/* Looked at behind the descriptor: the number can belong to no other process any more. */
 	if (fd < 0 || !ticks || began_ticks(pid, &state) != ticks || state == 'Z' || state == 'X')
 		return false;
 	if (if_halted && state != 'T' && state != 't')

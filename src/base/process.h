@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes: whether a number still means who it meant, what they used, and leaving the one that started us behind. */
+/* Processes: whether a number still means the same process, what it used, and how to detach from the one that started us. */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What to say when one more cannot be had; errno says the rest. */
+/* The message for a failed fork; errno has the reason. */
 #define PROCESS_REFUSED "start: no further process (ulimit -u or a control group bounds them)"
 
 /*
@@ -22,8 +22,8 @@ bool process_is_of(int64_t pid, uint64_t then_ms, uint64_t slack_ms);
 uint64_t process_began(int64_t pid);
 
 /*
- * Ends the process that had number PID when it began at TICKS, and nobody else. With IF_HALTED only when it is stopped and
- * can do nothing any more. Whether it was ended; one that nobody has waited for yet has been before.
+ * Ends the process that had number PID when it began at TICKS, and no other. With IF_HALTED only when it is stopped and
+ * can do nothing any more. Whether it was ended; a zombie counts as ended before.
  */
 bool process_kill(int64_t pid, uint64_t ticks, bool if_halted);
 
@@ -35,7 +35,7 @@ bool process_can_go_on(pid_t child);
 
 /*
  * What a process has used, in figures of ours: struct rusage is not of one size with all C libraries, and programs with
- * different ones tell each other.
+ * different ones exchange it.
  */
 struct process_used {
 	uint64_t cpu_us, peak_memory_bytes;
@@ -44,7 +44,7 @@ struct process_used {
 struct rusage;
 struct process_used process_used_of(const struct rusage *usage);
 
-/* What whoever runs a command hears for itself and for all that belongs to the command. */
+/* The signals that a process which runs a command takes for itself and for the whole command. */
 void process_heard_signals(sigset_t *ret_set);
 
 /* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */

@@ -43,7 +43,7 @@
 #define REFUSE(call) IS(call, 1), REFUSED
 #define REFUSE_WITH(call, number) IS(call, 1), REFUSED_WITH(number)
 
-/* Loads one into the calling thread, who gets no new privileges from then on. 0, or -1 with errno. */
+/* Loads one into the calling thread, which gets no new privileges from then on. 0, or -1 with errno. */
 int seccomp_list_load(const struct sock_fprog *program);
 
 #endif

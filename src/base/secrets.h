@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #define SECRETS_MAX 100
-/* Shorter ones would blot out half of what a program says. */
+/* Shorter ones would blot out half of a program's output. */
 #define SECRET_BYTES_MIN 4
 #define SECRET_BYTES_MAX (64u << 10)
 #define SECRETS_TOTAL_MAX (256u << 10)
@@ -34,7 +34,7 @@ struct secrets {
 /* Wipes and frees. */
 void secrets_done(struct secrets *secrets);
 
-/* Adds a copy of the bytes, or puts it in the place of one of that name. ERR says what is wrong with it. */
+/* Adds a copy of the bytes, or puts it in the place of one of that name. ERR names what is wrong with it. */
 int secrets_add(struct secrets *secrets, const char *name, const void *bytes, size_t len,
 		struct error *err);
 

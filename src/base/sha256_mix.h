@@ -15,7 +15,7 @@ void sha256_mix_plain(uint32_t state[static 8], const uint8_t *blocks, size_t co
 
 /*
  * By instructions made for it, where the processor has them: several times as fast. False, and nothing done, elsewhere, or
- * where nobody knows yet and so few blocks are not worth asking.
+ * where that is not known yet and so few blocks are not worth a probe.
  */
 bool sha256_mix_by_processor(uint32_t state[static 8], const uint8_t *blocks, size_t count);
 

@@ -31,9 +31,9 @@ void str_truncate(struct str *text, size_t len);
 /* Removes the first LEN bytes; what is behind them moves up. */
 void str_drop_front(struct str *text, size_t len);
 /*
- * LEN more bytes behind *AT are done with, by somebody who takes the text from its front: what is done goes once it is
- * the larger part, so that one who is never quite up to date does not make us keep all; with nothing left, so does much
- * memory.
+ * A consumer that takes the text from its front has used LEN more bytes behind *AT. Used bytes are dropped once they are
+ * the larger part, so that a consumer that never catches up does not make us keep all; with nothing left, a large buffer is
+ * freed.
  */
 void str_pass(struct str *text, size_t *at, size_t len);
 /* The text as a C string, "" when nothing was added. Owned by the struct. */

@@ -2,7 +2,7 @@
 /*
  * Removing whole directories without recursion.
  *
- * What is removed was written by somebody hostile: directories may be nested deeper than any stack, or closed to
+ * What is removed was written by hostile programs: directories may be nested deeper than any stack, or closed to
  * their owner. So nothing is descended into: a directory found in a directory is lifted to the top first, until
  * there is only one level left.
  */
@@ -48,7 +48,7 @@ static bool is_taken(int number)
 	return number == ENOTEMPTY || number == EEXIST || number == ENOTDIR;
 }
 
-/* Names may be taken: by a removal that was killed, or by somebody who knows them. */
+/* Names may be taken: by a removal that was killed, or on purpose. */
 static void lift(struct removal *removal, int dir_fd, const char *name)
 {
 	char above[32];

@@ -3,7 +3,7 @@
  * Words with units into numbers: sizes, durations, counts, cores, fuel.
  *
  * WHERE names the place in errors ("--mem", "p.yaml:4: mem"). Zero is refused everywhere: a limit of nothing is
- * a mistake, and "no limit" is said by not setting one.
+ * a mistake, and without a limit none is set.
  */
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * URLs of configuration files: which host and port one leads to, and the same URL without what it says about its user.
+ * URLs of configuration files: which host and port one leads to, and the same URL without user name and password.
  *
  * Strict on purpose: a text in which two readers could find different hosts, or a token in an unusual place, is no URL here.
  */

@@ -35,7 +35,7 @@ static uint32_t project_of(int fd)
 	return ioctl(fd, FS_IOC_FSGETXATTR, &attributes) < 0 ? 0 : attributes.fsx_projid;
 }
 
-/* Given by quota_begin: neither a person's number nor one that came down from the directory above, whose bounds are others'. */
+/* Given by quota_begin: neither an administrator's number nor one inherited from the directory above, which has other bounds. */
 static bool is_own(int fd, uint32_t project)
 {
 	owned(fd_close) int above = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -22,13 +22,13 @@ struct quota {
 /* Begins to hold what is, and will be, below FD to these bounds; what is there already must be of a project begun so. */
 void quota_begin(struct quota *quota, int fd, uint64_t bytes, uint64_t inodes);
 
-/* What is below FD is made: FD itself passes the project on no longer, so that whoever owns it can move things there. */
+/* What is below FD is made: FD itself passes the project on no longer, so that its owner can move things there. */
 void quota_settle(const struct quota *quota);
 
 /* Whether as much is there as may be: of bytes, or of inodes. */
 void quota_look(const struct quota *quota, bool *ret_is_full, bool *ret_inodes_hit);
 
-/* The bounds end with whoever set them; what is counted stays counted. */
+/* Takes the bounds off; what is counted stays counted. */
 void quota_end(struct quota *quota);
 
 #endif

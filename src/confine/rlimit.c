@@ -64,7 +64,7 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	/* One second beyond: the supervisor's count over all processes acts first and can say why. */
 	if (cpu_seconds && set_limit(RLIMIT_CPU, cpu_seconds + 1, cpu_seconds + 2) < 0)
 		return -1;
-	/* The kernel refuses at this bound and tells nobody; the supervisor tells what it sees when it looks. */
+	/* The kernel refuses at this bound without an event: the supervisor reports what its samples show. */
 	if (no_group && limits->pids &&
 	    set_limit(RLIMIT_NPROC, limits->pids + NPROC_MARGIN, limits->pids + NPROC_MARGIN) < 0)
 		return -1;

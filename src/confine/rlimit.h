@@ -12,8 +12,8 @@
 int rlimit_apply(const struct spec_limits *limits, bool no_group);
 
 /*
- * All cores, but behind everybody else, when no share was asked for. Last of all: the start itself should not stand
- * behind. 0, or -1 with errno. No heap.
+ * All cores, but at the lowest weight, when no share was asked for. Done last: the start itself should not run at that
+ * weight. 0, or -1 with errno. No heap.
  */
 int rlimit_step_back(const struct spec_limits *limits);
 

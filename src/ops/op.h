@@ -49,7 +49,7 @@ enum op_flags {
 
 struct op;
 
-/* What a program that calls may reach at most, set by the person who let it in. */
+/* The most that a calling program may reach, set by the user who started the server. */
 struct op_ceiling {
 	const char *owner;		  /* whose sandboxes it makes */
 	bool sees_all;			  /* and not only its own */
@@ -74,11 +74,11 @@ struct op_call {
 	const char *const *environ;
 	const struct op_ceiling *ceiling; /* NULL: a person calls */
 	int zygote_pool_fd;		  /* of a pool of zygotes (driver/driver.h); 0: none */
-	/* Shows what long work is at; NULL as WHAT ends that. NULL where nobody watches. */
+	/* Shows what long work is at; NULL as WHAT ends that. NULL without a terminal. */
 	void (*progress)(const char *what);
 	/*
-	 * Shows `text` as far as it is written (and empties it), puts QUESTION to the person there and gives the
-	 * first letter of the answer in lower case; 0 for none. NULL where nobody can answer.
+	 * Shows `text` as far as it is written (and empties it), asks the user QUESTION and returns the
+	 * first letter of the answer in lower case; 0 for none. NULL where there is no user to ask.
 	 */
 	char (*ask)(struct op_call *call, const char *question);
 	/*

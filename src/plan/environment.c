@@ -77,7 +77,7 @@ static bool put_visible(struct spec *spec, const char *pair, size_t name_len)
 	return out.len > name_len;
 }
 
-/* Words of a package client: what they say about a user stays outside. False when that cannot be told from the rest. */
+/* Arguments for a package client: user names and passwords stay outside. False when they cannot be separated from the rest. */
 static bool put_words(struct spec *spec, const struct pair *pair, struct strv *stripped)
 {
 	const char *value = pair->text + pair->name_len + 1;

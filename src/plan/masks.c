@@ -3,7 +3,7 @@
  * Masks: from the tables to the sorted list launch builds the mask layer from.
  *
  * The deepest rule on the way to a path decides what is seen there. Two rules for one path: the stronger stands
- * (enum rank). A rule that changes nothing, since what lies above already says the same, is left out, so that a
+ * (enum rank). A rule that changes nothing, since one above it has the same effect, is left out, so that a
  * launch does not look at a hundred credential files of a home that is empty anyway.
  */
 #include "base/clean_path.h"
@@ -22,7 +22,7 @@ enum rank {
 	RANK_TOOL,	 /* tool chains of HOME */
 	RANK_CREDENTIAL, /* files hidden for what they hold */
 	RANK_WORKSPACE,	 /* what the user works in: seen wherever it lies */
-	RANK_OWN,	 /* our own directories: seen by nobody */
+	RANK_OWN,	 /* our own directories: shown in no mode */
 };
 
 struct entry {

@@ -99,7 +99,7 @@ int plan_network(const struct planning *planning, struct error *err)
 		plan_all(flags, settings, spec);
 		strv_copy(&spec->publish, &settings->publish);
 	}
-	/* Rules that nobody will read are still the user's words: a wrong one is not passed over. */
+	/* Rules are checked also where none will be used: the user's mistake is an error in any mode. */
 	if (spec->net == NET_NONE && spec->deny.count == 0 && settings->secret_header.count == 0)
 		return 0;
 	if (net_policy_parse(&spec->allow, &spec->deny, &policy, err) < 0)

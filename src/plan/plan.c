@@ -26,7 +26,7 @@ static void plan_names(const struct planning *planning)
 	spec->sandbox = xstrdup(sandbox ? sandbox : "preview");
 	spec->hostname = xstrdup(spec->sandbox);
 	spec->trace_id = copy_or_null(planning->request->trace_id);
-	/* An "auto" that nobody has decided by now is the driver that takes every command. */
+	/* An "auto" that is still open becomes the driver that takes every command. */
 	spec->driver =
 		xstrdup(settings->driver && strcmp(settings->driver, "auto") != 0 ? settings->driver
 										  : "linux");

@@ -102,7 +102,7 @@ int plan_check_brought(const struct host *host, const char *workspace, struct er
 /* The ids of a sandbox of this caller's; refused where there are none that are not the machine's root. */
 int plan_ids(const struct host *host, struct spec_ids *ret_ids, struct error *err);
 
-/* Whether it is to be let out. Flags beat the profile; a rule to allow says `net: allow` without saying it. */
+/* Whether it is to be let out. Flags beat the profile; a rule to allow implies `net: allow`. */
 bool plan_wants_network(const struct settings *flags, const struct settings *settings);
 
 /*

@@ -54,7 +54,7 @@ const char *plan_own_dir(const struct host *host, const char *path, bool holds)
 	return NULL;
 }
 
-/* Somebody's home: /root, or a directory right below /home. */
+/* A user's home: /root, or a directory right below /home. */
 static bool is_a_home(const struct host *host, const char *path)
 {
 	if (strcmp(path, host->home) == 0 || strcmp(path, "/root") == 0)
@@ -76,7 +76,7 @@ char *plan_default_workspace(const struct host *host, plan_look look, void *cook
 		bool has_git = false;
 		uid_t owner = 0;
 
-		/* Somebody else's repository around us says nothing about what the caller works on. */
+		/* A repository of another user around us is not what the caller works on. */
 		if (look(cookie, dir, &has_git, &owner) && has_git) {
 			if (owner == host->uid && may_be_default(host, dir))
 				return ptr_take(&dir);

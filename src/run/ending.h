@@ -3,7 +3,7 @@
  * How a command is ended: asked by a signal first, killed when its grace is over or when the caller insists.
  *
  * A second signal means "at once". timeout(1) sends its signal twice, to the child and to the group that it leads, and
- * SIGCONT behind both: that pair is one wish, and only the SIGCONT tells it from a caller who insists.
+ * SIGCONT behind both: that pair is one request, and only the SIGCONT tells it from a second one.
  */
 #ifndef RUN_ENDING_H
 #define RUN_ENDING_H
@@ -14,10 +14,10 @@
 #include <sys/types.h>
 
 struct ending {
-	int signal;	     /* the first that was heard; 0: none */
+	int signal;	     /* the first that was received; 0: none */
 	bool was_asked;	     /* the command was sent a signal, and has time */
 	bool was_killed;     /* ended by us: its grace was over, or there was none */
-	uint64_t kill_ns;    /* when its grace is over; 0: nobody asked it to end */
+	uint64_t kill_ns;    /* when its grace is over; 0: it was not asked to end */
 	uint64_t insists_ns; /* when a second signal is taken for what it is; 0: there is none */
 };
 
@@ -42,7 +42,7 @@ bool ending_is_due(const struct ending *ending, uint64_t now_ns);
  */
 void ending_send(pid_t child, bool at_once);
 
-/* Such a process heard a signal: whether that is a second one, that insists. *FIRST_NS is 0 before the first. */
+/* Such a process received a signal: whether that is a second one, which kills. *FIRST_NS is 0 before the first. */
 bool ending_insists(uint64_t *first_ns, uint64_t now_ns);
 
 #endif

@@ -67,7 +67,7 @@ static void kill_all(struct run *run)
 	run->driver->kill(run->task);
 }
 
-/* The command may have been executed already, and what says so still wait to be read. */
+/* The command may have been executed already, with the report of that still unread. */
 static void catch_up(struct run *run)
 {
 	struct pollfd ready = { .fd = run->driver->poll_fd(run->task), .events = POLLIN };

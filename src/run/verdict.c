@@ -85,7 +85,7 @@ static void fill_out_of_fuel(const struct verdict_facts *facts, struct run_resul
 		  (unsigned long long)facts->spec->limits.fuel);
 }
 
-/* Where a run's layers are on disk, one file is refused what all may have together (payload.c); fill_met says so. */
+/* Where a run's layers are on disk, one file is refused what all may have together (payload.c): see fill_met. */
 static bool is_of_disk(const struct verdict_facts *facts)
 {
 	const struct spec_limits *limits = &facts->spec->limits;
@@ -124,8 +124,8 @@ static void fill_ended(const struct verdict_facts *facts, struct run_result *res
 }
 
 /*
- * A signal reached us. A command that was asked to end says itself how it did, but its success is none: it was not to go
- * on. One that did not start, or cannot be asked, ends as by that signal.
+ * The caller got a signal. The exit status of a command that was asked to end is its own, but 0 is no success: it was cut
+ * short. One that did not start, or cannot be asked, counts as ended by that signal.
  */
 static void fill_interrupted(const struct verdict_facts *facts, struct run_result *result)
 {

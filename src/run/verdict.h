@@ -15,7 +15,7 @@ struct verdict_facts {
 	const struct spec *spec;
 	const struct task_usage *usage;
 	enum watch_verdict stopped_by; /* WATCH_GO_ON: it ended by itself */
-	const struct ending *ending;   /* what the supervisor heard and did about it */
+	const struct ending *ending;   /* signals that the supervisor received, and what it did */
 	bool pids_full;
 };
 

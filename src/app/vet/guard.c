@@ -49,7 +49,7 @@ static bool is_listed(const char *path, const char *dir, const char *const *name
 	return false;
 }
 
-/* Anybody's home may hold them, and so may a copy of one: every directory above the path is asked. */
+/* Any home may hold them, and so may a copy of one: every directory above the path is checked. */
 static bool is_secret(const char *path, void *cookie)
 {
 	(void)cookie;
@@ -95,7 +95,7 @@ static const char *environment(const struct request *request, const char *name)
 	return NULL;
 }
 
-/* What an agent was told at three in the morning can be looked up at nine. */
+/* Every decision is on record: what an agent was allowed at night can be looked up in the morning. */
 static void record(const struct strv *command, const struct guard_verdict *verdict)
 {
 	owned(value_release) struct value *body = value_new_map();

@@ -80,7 +80,7 @@ int sign_read_key(const char *config_dir, unsigned char ret_secret[static ED2551
 	return status < 0 ? -1 : 1;
 }
 
-/* Complete before it has its name; whoever was first keeps his. */
+/* Complete before it has its name; of two at once the first wins. */
 static int make_key(const char *config_dir, struct error *err)
 {
 	unsigned char public_key[ED25519_PUBLIC], secret[ED25519_SECRET];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signed components: FILE.sig beside FILE says that its content is what the owner of a trusted key signed.
+ * Signed components: FILE.sig beside FILE proves that its content is what the owner of a trusted key signed.
  *
  *   aisbx-signature 2
  *   key BASE64        the signer's public key
@@ -44,7 +44,7 @@ int vet_signature(const struct vet_signed *what, struct error *err);
 /* Places of tool chains that come along from the caller by themselves: a signed script does without. */
 #define VET_DROPPED "VIRTUAL_ENV GOPATH GOROOT CARGO_HOME RUSTUP_HOME JAVA_HOME NVM_DIR PYENV_ROOT"
 
-/* Whether a variable of that name (LEN bytes) only says how to behave. */
+/* Whether a variable of that name (LEN bytes) is harmless: it brings in no code. */
 bool vet_variable_is_allowed(const char *name, size_t len);
 
 /* Behind that: the command finds no programs or modules but the machine's own (its PATH, python -I). */

@@ -87,7 +87,7 @@ static void keep_record(const struct vet *vet, const struct scan_report *report)
 	record_event(&event);
 }
 
-/* Medium and above is told, and refused where the policy is enforced. */
+/* Medium and above is reported, and refused where the policy is enforced. */
 static int weigh(struct vet *vet, const struct scan_report *report)
 {
 	const struct scan_finding *worst = NULL;
@@ -116,7 +116,7 @@ static bool is_script(const struct vet_source *source, bool is_program)
 	return !is_program || (bytes->len >= 2 && bytes->data[0] == '#' && bytes->data[1] == '!');
 }
 
-/* One script that what was read would run. Programs are nobody's question; a script that is not there yet is. */
+/* One script that what was read would run. Binaries are not checked; a script that does not exist yet is refused. */
 static int scan_script(struct vet *vet, const struct scan_script *script,
 		       const struct scan_policy *policy, struct scan_report *report)
 {
@@ -203,7 +203,7 @@ static int scan_it(struct vet *vet)
 	return weigh(vet, &report);
 }
 
-/* Removes copies that nobody holds any more: their runs were killed. */
+/* Removes copies without a lock: their runs were killed. */
 static void sweep(int dir_fd)
 {
 	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
@@ -217,7 +217,7 @@ static void sweep(int dir_fd)
 	}
 }
 
-/* Locked before it has its name, so that nobody sweeps it away. */
+/* Locked before it has its name, so that no sweep removes it. */
 static int write_copy(const struct vet_source *source, int dir_fd, const char *file, int *ret_fd,
 		      struct error *err)
 {

@@ -64,7 +64,7 @@ static const char *const links[][2] = {
 	{ "dev/ptmx", "pts/ptmx" },
 };
 
-/* About the host. Those only root may read are left alone: host root is nobody inside. */
+/* About the host. Files that only root may read need none: the host's root is not mapped inside. */
 static const char *const proc_hidden[] = {
 	"acpi",	       "asound",      "config.gz",     "interrupts", "iomem",	 "ioports",
 	"kallsyms",    "kcore",	      "key-users",     "keys",	     "kmsg",	 "kpagecgroup",
@@ -242,7 +242,7 @@ static int prepare_proc(struct fresh *fresh, struct error *err)
 			return error_errno(err, ERROR_HOST, "cannot protect /proc/%s",
 					   proc_readonly[i]);
 	}
-	/* The host's would tell two sandboxes that they share a machine. */
+	/* By the host's own one two sandboxes could find out that they share a machine. */
 	if (bind_over(fresh->boot_id_fd, "proc/sys/kernel/random/boot_id") < 0)
 		return error_errno(err, ERROR_HOST, "cannot mask the boot id");
 	return 0;
@@ -347,8 +347,8 @@ static int enter_corner(const struct fresh *fresh)
 }
 
 /*
- * Scratch is memory: more of it than the memory limit is never of use, and without a cgroup never safe. Whoever bounds
- * what may be written means this as well.
+ * Scratch is memory: more of it than the memory limit is never of use, and without a cgroup never safe. A bound on
+ * what may be written holds for it as well.
  */
 static uint64_t scratch_bytes(const struct spec_limits *limits)
 {

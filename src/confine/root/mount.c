@@ -161,8 +161,8 @@ static int configure_overlay(int fs_fd, const struct overlay_layers *layers, boo
 }
 
 /*
- * An overlay writes with the ids of whoever created it. In an id-mapped top the host's root has no name, but the root that
- * the sandbox shows has. The capabilities stay, as without them nothing could be copied up.
+ * An overlay writes with the ids of the process that created it. In an id-mapped top the host's root has no id, but the
+ * root that the sandbox shows has. The capabilities stay, as without them nothing could be copied up.
  */
 static int create_as(const struct spec_ids *owner, int fs_fd, int *ret_fd, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mounts as descriptors: made detached, by the kernel's new mount API, and attached later by whoever owns the tree. */
+/* Mounts as descriptors: made detached, by the kernel's new mount API, and attached later by the owner of the tree. */
 #ifndef CONFINE_MOUNT_H
 #define CONFINE_MOUNT_H
 
@@ -19,7 +19,7 @@ struct overlay_layers {
 	bool user_xattr;    /* mounted inside a user namespace: user.overlay.*, no redirects */
 	bool is_base;	    /* to be the lowest layer of another overlay */
 	const char *source; /* the host's directory that it shows, for the caller */
-	const struct spec_ids *owner; /* of an id-mapped top; NULL: whoever mounts */
+	const struct spec_ids *owner; /* of an id-mapped top; NULL: those of the mounting process */
 };
 
 /* A new tmpfs as a detached mount. SIZE_BYTES or INODES of 0 mean the kernel's default. */
@@ -61,7 +61,7 @@ int mount_attach(int mount_fd, int dir_fd, const char *path, struct error *err);
 
 /*
  * Attaches a detached mount at a place of this (private) mount namespace that nothing else needs. Kernels before 6.15
- * clone and bind attached mounts only; whoever pivots away later leaves it behind.
+ * clone and bind attached mounts only; pivot_root leaves it behind.
  */
 int mount_park(int mount_fd, struct error *err);
 

@@ -22,7 +22,7 @@
 
 void root_parts_init(struct root_parts *parts)
 {
-	/* Not the arrays: twelve kilobytes that hardly anybody uses. */
+	/* Not the arrays: twelve kilobytes of which little is used. */
 	parts->count = parts->held.count = 0;
 	parts->upper_fd = -1;
 	parts->may_lack_places = false;

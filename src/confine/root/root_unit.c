@@ -375,7 +375,7 @@ static int add_lowers(struct root_builder *builder, const char *source, bool mas
 	return 0;
 }
 
-/* In a user namespace the kernel refuses an overlay over a tree with mounts of the host's in it, and says no more than EINVAL. */
+/* In a user namespace the kernel refuses an overlay over a tree with mounts of the host's in it, with EINVAL as for every mistake. */
 static int refuse_overlay(const struct root_builder *builder, const char *source, struct error *err)
 {
 	int errnum = err->errnum;

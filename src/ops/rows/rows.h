@@ -100,14 +100,14 @@ int op_take_variables(const struct op_call *call, struct settings *settings, str
 void op_denied(const struct denial *denial, void *cookie);
 
 /*
- * Tells the call what came of a run: its data, or notes, and the exit status. OUTCOME is what the engine returned,
- * ERR its words then. Gives OUTCOME back.
+ * Fills the call with the result of a run: its data, or notes, and the exit status. OUTCOME is what the engine returned,
+ * ERR its error. Returns OUTCOME.
  */
 int op_result(struct op_call *call, struct run_result *result, int outcome,
 	      const struct error *err);
 
 /*
- * Tells what came of a promotion and gives the exit status: 0, 3 or 4; -1 when it failed otherwise. ANSWER, OUTCOME and
+ * Fills the call with the result of a promotion and returns the exit status: 0, 3 or 4; -1 when it failed otherwise. ANSWER, OUTCOME and
  * ERR are engine_promote's.
  */
 int op_promotion(struct op_call *call, const struct value *answer, int outcome, const char *again,

@@ -184,7 +184,7 @@ void words_add_table(struct str *out, const struct strv *cells, size_t columns)
 	}
 }
 
-/* Characters that nobody sees, or that change how others are seen. */
+/* Characters that are invisible, or that change how others are shown. */
 static bool is_unseen(uint32_t point)
 {
 	static const uint32_t ranges[][2] = {

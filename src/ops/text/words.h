@@ -21,8 +21,8 @@ void words_add_shell(struct str *out, const char *path);
 void words_add_line(struct str *out, const char *text);
 
 /*
- * Words of somebody else's in a sentence of ours: in quotes, on one line, at most MAX characters; what is not seen, or
- * turns the order of what is seen around, becomes \u{HEX}.
+ * Foreign text in a message of ours: in quotes, on one line, at most MAX characters; invisible characters and those that
+ * reorder text become \u{HEX}.
  */
 void words_add_quoted(struct str *out, const char *text, size_t max);
 

@@ -99,7 +99,7 @@ static int unknown_argument(const struct tool *tool, const char *name, struct er
 	return suggest_add_hint(suggest.best, err);
 }
 
-/* Nobody may slip in what no row asks for, nor leave out what one needs. */
+/* Arguments that no row has are refused, and so is a missing one that a row requires. */
 static int check_names(const struct tool *tool, const struct value *arguments, struct error *err)
 {
 	for (size_t i = 0; arguments && i < arguments->many.count; i++) {
@@ -244,7 +244,7 @@ static int run_for_words(struct tool_call *call, struct error *err)
 	return op->op->run(op, err);
 }
 
-/* Once more, for what people are told. Only for verbs that change nothing. */
+/* Performed again for the text that people read. Only for verbs that change nothing. */
 static void ask_for_words(struct tool_call *call)
 {
 	struct op_call *op = &call->call;

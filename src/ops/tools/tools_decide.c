@@ -188,7 +188,7 @@ const struct tool artifact_save_tool = {
 	.list = "artifacts",
 };
 
-/* What tools that change the real files answer with as well: whether a person was asked, and what was said. */
+/* What tools that change the real files answer with as well: whether the user was asked, and the answer. */
 #define ASKED_FIELDS                                                                        \
 	{ "request_id", "string", "of the question, where a person has to agree first" },   \
 		{ "state", "string", "of the question: pending, approved or rejected" },    \

@@ -116,7 +116,7 @@ static int get(struct op_call *call, struct error *err)
 	return 0;
 }
 
-/* Somebody else's is as if it were not there. */
+/* Another owner's artifact is reported as not found. */
 static int check_seen(const struct op_call *call, const struct value *record, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;

@@ -90,7 +90,7 @@ int op_batch_run(struct op_call *call, struct error *err)
 					    .answer = take_answer,
 					    .cookie = call };
 
-	/* Lines are data, whether somebody said --json or not. */
+	/* Lines are data, with --json or without. */
 	call->json = true;
 	request.interactive = false;
 	if (engine_batch(&batch, &end, err) < 0)

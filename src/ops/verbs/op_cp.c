@@ -88,7 +88,7 @@ static void add_command(struct request *request, const char *from, const char *t
 	strv_add(&request->command, st->st_blocks * 512 < st->st_size ? "sparse" : "");
 }
 
-/* The first line of what the shell in there said. */
+/* The first line that the shell inside printed. */
 static int refuse(const char *name, const char *to, const char *said, struct error *err)
 {
 	owned(free_ptr) char *line = xstrndup(said, strcspn(said, "\n"));

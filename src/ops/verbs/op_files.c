@@ -93,7 +93,7 @@ static int run_script(struct op_call *call, const char *script, const struct str
 		return -1;
 	if (result->exit_code == 0)
 		return 0;
-	/* The last thing the shell said, without its own name in front. */
+	/* The last message of the shell, without its own name in front. */
 	owned(free_ptr) char *said =
 		xstrndup(str_cstr(&result->err.kept), strcspn(str_cstr(&result->err.kept), "\n"));
 	const char *why = *said ? said : run_status_name(result->status);
@@ -107,8 +107,8 @@ static int run_script(struct op_call *call, const char *script, const struct str
 }
 
 /*
- * Nobody else writes files of the sandbox from outside, and what a write that was killed left behind is gone. The file that
- * is locked names the one that is being written.
+ * Locks out other writers from outside, and removes what a killed one left behind. The locked file names the one that is
+ * being written.
  */
 static int hold_files(struct op_call *call, int *ret_fd, struct error *err)
 {
@@ -126,7 +126,7 @@ static int hold_files(struct op_call *call, int *ret_fd, struct error *err)
 	if (len > 0) {
 		path[len] = '\0';
 		strv_add(&words, path);
-		/* Where that fails, so will what comes next, and says why. */
+		/* Where that fails, the next step fails as well, and its error has the reason. */
 		if (run_script(call, clear_script, &words, &result, &ignored) == 0)
 			(void)!ftruncate(fd, 0);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `poll`: how a command in the background stands, what it wrote since, and what to tell it. */
+/* `poll`: how a command in the background stands, what it wrote since, and input or a signal for it. */
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "base/own.h"

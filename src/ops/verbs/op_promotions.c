@@ -181,7 +181,7 @@ static const struct value *find(const struct value *asks, const char *id)
 	return NULL;
 }
 
-/* A person at a terminal, or one who said so beforehand; never what runs in a sandbox, which is what it is about. */
+/* The user at a terminal, or with --yes; never a process in a sandbox, whose changes these are. */
 static int check_person(struct op_call *call, struct error *err)
 {
 	owned(value_release) struct value *asks = NULL;
@@ -197,7 +197,7 @@ static int check_person(struct op_call *call, struct error *err)
 	if (approval_list(NULL, &asks, err) < 0)
 		return -1;
 	ask = find(asks, call->words.items[1]);
-	/* Whoever decides by an id that is none is told so below. */
+	/* An unknown id is refused below. */
 	if (!ask)
 		return 0;
 	tell_ask(call, ask);

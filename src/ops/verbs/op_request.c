@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --no-net says --net none; saying something else as well is a mistake, not a question of order. */
+/* --no-net is --net none; together with another --net it is a mistake, in whatever order. */
 static int apply_no_net(struct op_call *call, struct error *err)
 {
 	struct settings *flags = &call->settings;

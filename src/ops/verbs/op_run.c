@@ -25,7 +25,7 @@ static void note(struct op_call *call, const char *text)
 	str_add_char(&call->notes, '\n');
 }
 
-/* What no rule permits is said by its name alone: the hint says the rest. */
+/* A name that no rule permits is shown alone: the hint has the rest. */
 static void add_denial(struct op_call *call, const struct denial *one)
 {
 	bool is_lookup = strcmp(one->layer, "net") == 0 && str_starts(one->what, "resolve ");
@@ -84,7 +84,7 @@ static void note_degraded(struct op_call *call, const struct run_result *result)
 	str_add(&call->notes, " (aisbx doctor says why; --require LAYER refuses instead)\n");
 }
 
-/* A command that could not be executed ran as far as anybody can tell: its message is a note. */
+/* A command that could not be executed has a result with an exit status: its message is a note. */
 static void write_notes(struct op_call *call, const struct run_result *result, bool ran)
 {
 	if (result->isolation && strcmp(result->isolation, "none") == 0)

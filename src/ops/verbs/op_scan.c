@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `scan`: what a policy says about source text, before anything runs it. */
+/* `scan`: checks source text against a policy, before anything runs it. */
 #include "base/json_write.h"
 #include "base/own.h"
 #include "app/prepare/scan.h"

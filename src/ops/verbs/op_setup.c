@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `setup`: a coding agent told about aisbx, in the files it reads; and that taken back. */
+/* `setup`: registers aisbx with a coding agent, in the files it reads; and takes that back. */
 #include "base/own.h"
 #include "app/agent/setup.h"
 #include "ops/rows/rows.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sign`: says that this file's content may run where signatures are required. */
+/* `sign`: permits this file's content to run where signatures are required. */
 #include "app/vet/sign.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stop`: ends whoever runs in a sandbox; what is on disk stays. */
+/* `stop`: ends the processes of a sandbox; what is on disk stays. */
 #include "app/sandbox/sandbox.h"
 #include "ops/rows/rows.h"
 

@@ -91,7 +91,7 @@ static int read_count(const struct op_call *call, int64_t *ret_count, struct err
 {
 	const char *count = op_arg_text(call, "count");
 
-	/* Somebody watches a terminal until it is enough; a script gets one look unless it says otherwise. */
+	/* On a terminal it goes on until Ctrl-C; a script gets one sample unless it asks for more. */
 	*ret_count = call->stdout_tty && !call->json ? INT64_MAX : 1;
 	return count ? units_count("-n", count, 1, INT64_MAX, ret_count, err) : 0;
 }

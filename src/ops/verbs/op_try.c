@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* What nobody decided about, or could not because we were killed, is gone after a week. */
+/* A try without a decision, also because the command was killed, is removed after a week. */
 #define KEPT_MS (UINT64_C(7) * 24 * 3600 * 1000)
 
 enum verdict { VERDICT_ASK, VERDICT_APPLY, VERDICT_KEEP, VERDICT_FORGET };
@@ -113,7 +113,7 @@ static enum verdict decide(struct attempt *attempt, struct error *err)
 		return VERDICT_KEEP;
 	if (!attempt->changed)
 		return VERDICT_FORGET;
-	/* Half of a change is what nobody asked for: a command that failed is never applied by itself. */
+	/* A failed command may have done half of its work: that is never applied without a question. */
 	if (op_arg_switch(call, "yes"))
 		return attempt->succeeded ? VERDICT_APPLY : VERDICT_KEEP;
 	return call->ask ? ask(attempt, err) : VERDICT_KEEP;
@@ -278,7 +278,7 @@ static int try_request(struct attempt *attempt, const struct request *request, s
 	}
 	attempt->changed =
 		result.changes.added + result.changes.modified + result.changes.deleted > 0;
-	/* An exit of 0 is none when somebody interrupted it. */
+	/* An exit of 0 does not count after an interrupt. */
 	attempt->succeeded = result.status == RUN_SUCCESS;
 	if (conclude(attempt, err) < 0)
 		return -1;

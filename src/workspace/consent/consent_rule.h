@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which changes need a person's word, and which modes the caller's umask narrows.
+ * Which changes need the user's consent, and which modes the caller's umask narrows.
  *
- * One judgement for those who show changes and for those who apply them: what is asked about is what was marked.
+ * One decision for the code that shows changes and the code that applies them: what is asked about is what was marked.
  */
 #ifndef WORKSPACE_CONSENT_RULE_H
 #define WORKSPACE_CONSENT_RULE_H
@@ -23,7 +23,7 @@ enum consent_reason {
 	CONSENT_ATTRIBUTE = 1 << 5, /* other security attributes */
 	CONSENT_ACL = 1 << 6,	    /* an access list that was not there */
 	CONSENT_WRITABLE = 1 << 7,  /* group or others may write to what they could not */
-	CONSENT_OWNER = 1 << 8,	    /* somebody else's than before */
+	CONSENT_OWNER = 1 << 8,	    /* another owner's than before */
 	CONSENT_DEVICE = 1 << 9,
 	CONSENT_OUTSIDE = 1 << 10, /* content of the host's that the sandbox may never have read */
 	CONSENT_UNWRITABLE = 1 << 11, /* the sandbox's rules about writing (write_rule.h) */
@@ -41,7 +41,7 @@ struct consent_side {
 	const struct xattr_list *xattrs; /* NULL: none */
 };
 
-/* Who asks; the same for all changes, and read once. */
+/* The caller; the same for all changes, and read once. */
 struct consent_caller {
 	mode_t umask;
 	bool is_root;
@@ -60,7 +60,7 @@ struct consent_case {
 	bool is_content_new;
 	bool is_from_outside; /* the host's own object, from outside the workspace */
 	bool is_git; /* ROOT is a git directory: the names of a work tree mean nothing in it */
-	bool is_elsewhere; /* ROOT is not the workspace: the whole path says what it is */
+	bool is_elsewhere; /* ROOT is not the workspace: the whole path counts */
 };
 
 struct consent_caller consent_caller(void);

@@ -222,7 +222,7 @@ static const char *why_as_written(const char *path)
 	return NULL;
 }
 
-/* By the names of PATH; *RET_WHY_GIT is what its place below a directory called like git's says. */
+/* By the names of PATH; *RET_WHY_GIT is the reason by its place below a directory called like git's. */
 static const char *judge_names(const char *path, const char **ret_why_git)
 {
 	struct tail tail;

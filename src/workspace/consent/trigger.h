@@ -11,7 +11,7 @@ const char *trigger_why(const char *path);
 /* The same by the names that tools read alone: what git directories hold is judged by git_tree_why. */
 const char *trigger_why_of_names(const char *path);
 
-/* The same for REST below a directory that git takes for a repository; "" for itself, which as a file says where one is. */
+/* The same for REST below a directory that git takes for a repository; "" for itself, which as a file has the path of one. */
 const char *trigger_why_in_git(const char *rest);
 
 /* Whether a directory called NAME is a git directory by its name alone: ".git", "x.git". */

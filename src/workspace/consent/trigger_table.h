@@ -9,7 +9,7 @@ struct trigger_row {
 	const char *pattern; /* in lower case; a star in a name is any characters */
 	const char *why;
 	unsigned char len; /* of the pattern */
-	char first, last;  /* of its bytes: most names are told from it by these */
+	char first, last;  /* of its bytes: rules out most names */
 };
 
 /* Names of files, in any directory: those without a star, for a binary search, and those with one. */

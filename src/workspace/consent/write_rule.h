@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a sandbox's changes may go on the host without a person's word, when it was made with rules about writing.
+ * Where a sandbox's changes may go on the host without a question, when it was made with rules about writing.
  *
- * The rules stand among the words of its settings, in pairs, from the moment it is made: a file that said them may have
- * been changed since, by whoever they were meant for.
+ * The rules are kept with its settings, in pairs, from the moment it is made: the file they came from may have been
+ * changed since by the very program they confine.
  */
 #ifndef WORKSPACE_WRITE_RULE_H
 #define WORKSPACE_WRITE_RULE_H

@@ -89,7 +89,7 @@ static void judge_added(const struct aspects *ours, const struct aspects *theirs
 		judge_whole(verdict, TAKE_OURS, NULL);
 		return;
 	}
-	/* Nobody gave the mode of something that was not there: a difference has no base to be judged by. */
+	/* What did not exist had no mode: a difference has no base to be judged by. */
 	*verdict = (struct verdict){
 		.kind = "add/add",
 		.object = TAKE_MERGE,
@@ -140,7 +140,7 @@ enum outcome conflict_outcome(enum promote_strategy strategy, const struct verdi
 {
 	bool is_text = verdict->object == TAKE_MERGE && verdict->content == TAKE_MERGE;
 
-	/* Markers never reach the host, whoever asks. */
+	/* Markers never reach the host, not even with consent. */
 	if (strcmp(verdict->kind, CONFLICT_UNRESOLVED) == 0)
 		return strategy == STRATEGY_OURS ? OUTCOME_OURS : OUTCOME_OPEN;
 	switch (strategy) {

@@ -29,7 +29,7 @@ struct verdict {
 	enum take content, mode, owner, xattrs;
 };
 
-/* BASE NULL: nobody knows what it was. */
+/* BASE NULL: it is not known. */
 void conflict_judge(const struct aspects *base, const struct aspects *ours,
 		    const struct aspects *theirs, struct verdict *ret_verdict);
 
@@ -50,7 +50,7 @@ enum outcome conflict_outcome_unmerged(enum promote_strategy strategy);
 /* Puts one side where the verdict has none. */
 void conflict_settle(struct verdict *verdict, enum take side);
 
-/* The name of a strategy, as the resolution of a conflict says it. */
+/* The name of a strategy, as in the resolution of a conflict. */
 const char *promote_strategy_name(enum promote_strategy strategy);
 
 /* Whether it leaves the host as it is. */

@@ -125,7 +125,7 @@ static int open_target(struct promote *promote, struct error *err)
 	return promote_open_target(promote, err);
 }
 
-/* A git at work in the target holds its lock for moments; one that stays is told of. */
+/* A git at work in the target holds its lock for moments; a lock that stays is an error. */
 static int wait_for_git(struct promote *promote, struct error *err)
 {
 	const struct timespec step = { .tv_nsec = GIT_WAIT_STEP_NS };
@@ -145,7 +145,7 @@ static int wait_for_git(struct promote *promote, struct error *err)
 			 promote->target, path);
 }
 
-/* Conflicts nobody decided stop everything. */
+/* Conflicts without a decision stop everything. */
 int promote_check_open(const struct promote *promote, struct error *err)
 {
 	const struct promotion *promotion = promote->promotion;

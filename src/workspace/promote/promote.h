@@ -68,7 +68,7 @@ struct promote_request {
 		paths; /* selection: as `diff --name-status` prints them, or globs; empty: all in the workspace */
 	struct strv allow_paths; /* paths or globs a person agreed to */
 	bool allow_privilege, allow_special,
-		allow_all; /* allow_all: a person said yes to the whole list */
+		allow_all; /* allow_all: the user agreed to the whole list */
 	const struct strv *
 		agreed; /* instead of all those: "WHY PATH" of exactly what a person was shown; NULL */
 	git_probe_runner *run_git; /* for what git's data come to name; NULL: all of it asks */

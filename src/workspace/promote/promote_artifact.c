@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One file or directory of the view copied to a place of the host: what somebody built, not what they changed.
+ * One file or directory of the view copied to a place of the host: a product of the sandbox, not a change of the workspace.
  *
  * Its entries are those the sandbox changed, and those of the host that shine through; where something stands already
  * it is replaced, and comes back with an undo.

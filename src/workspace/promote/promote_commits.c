@@ -141,7 +141,7 @@ static int refuse_elsewhere(const struct promote *promote, const char *own, cons
 			    str_shown(branch, shown));
 }
 
-/* Files of its own that this worktree's place in the history is told by; MOVED: those without which nothing happened. */
+/* Files of its own that hold this worktree's place in the history; MOVED: those that change with every commit. */
 static bool is_of_worktree(const char *path, const char *own, const char *branch, bool *ret_moved)
 {
 	owned(free_ptr) char *head = path_in(own, "HEAD"), *log = path_in(own, "logs/HEAD");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contents of the two sides and their digests; each is read only when somebody asks. */
+/* Contents of the two sides and their digests; each is read only when needed. */
 #include "workspace/promote/promote_parts.h"
 
 #include "base/fd.h"

@@ -5,7 +5,7 @@
  * Its items are taken out before anything is selected, so that the rest is judged as if they had never changed: a file
  * renamed between an ignored name and another is a deletion or an addition then, and an ignored file of the host that the
  * sandbox deleted keeps its directory. Renamed directories are promoted whole or not at all (promote_moved.c): one
- * that is ignored in part only is promoted, unless nobody looks: a request with a list to leave leaves it whole.
+ * that is ignored in part only is promoted, except without a user: a request with a list to leave leaves it whole.
  */
 #include "workspace/promote/promote_left.h"
 
@@ -56,7 +56,7 @@ static void select_parents(struct promote *promote)
 	}
 }
 
-/* A new directory of which nothing is promoted is none that anybody wants. */
+/* A new directory of which nothing is promoted is not made. */
 static void leave_empty(struct promote *promote)
 {
 	owned(free_ptr) bool *is_needed = xcalloc(promote->count + 1, sizeof(bool));

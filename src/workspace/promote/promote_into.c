@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Conflicts taken into the sandbox: its file becomes the two versions merged, with markers where they overlap, and
- * the host's present version becomes its base. Whoever works there resolves it, and promotes again.
+ * the host's present version becomes its base. It is resolved there and promoted again.
  */
 #include "workspace/promote/promote_parts.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The identity of a layer's object, as far as a stat tells it. */
+/* The identity of a layer's object, as far as stat has it. */
 static void identity_of_side(const struct delta_side *side, struct txn_identity *ret_identity)
 {
 	bool is_device = S_ISCHR(side->st.st_mode) || S_ISBLK(side->st.st_mode);
@@ -163,14 +163,14 @@ static int renew_digest(const struct promote *promote, const struct item *item,
 	return found < 0 ? -1 : 0;
 }
 
-/* An ancestor is no base unless somebody says so: what was made and taken back since then would come again. */
+/* An ancestor is no base unless the request names it: what was made and taken back since then would come again. */
 bool promote_has_base(const struct promote *promote, const struct origin *origin)
 {
 	return origin->quality != ORIGIN_LOST &&
 	       (origin->quality != ORIGIN_APPROX || promote->request->approx_base);
 }
 
-/* Git knows neither modes nor owners nor attributes: where the two sides differ in one, nobody can say who changed it. */
+/* Git knows neither modes nor owners nor attributes: where the two sides differ in one, either may have changed it. */
 static void blur_base(const struct aspects *ours, const struct aspects *theirs,
 		      struct aspects *base)
 {
@@ -310,7 +310,7 @@ static void judge_lost_name(struct promote *promote, struct item *item)
 		};
 }
 
-/* A directory that goes is told by what is in it, which is looked at later; every entry in it changes its times. */
+/* A directory that goes is judged by its entries, which are looked at later; its times change with every entry. */
 static bool is_going_directory(const struct item *item)
 {
 	return target_type(&item->now) == 'd' && item->entry.old.exists &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stays in the sandbox because the caller says so, and with it what cannot go without it.
+ * What stays in the sandbox by the caller's request, and with it what cannot go without it.
  *
  * It is the other way round than a selection: that grows by what it needs (promote_select.c), this by what needs it. The
  * items are still there and known to be coming, so that the rest is asked about as if they came with it.

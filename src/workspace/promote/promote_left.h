@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stays in the sandbox because the request says so. Private to promote. */
+/* What stays in the sandbox by the caller's request. Private to promote. */
 #ifndef WORKSPACE_PROMOTE_LEFT_H
 #define WORKSPACE_PROMOTE_LEFT_H
 

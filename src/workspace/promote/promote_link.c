@@ -149,7 +149,7 @@ int promote_open_staged(int fd, const char *name, const struct item *top, const 
 	return sys_open_beneath(fd, path, O_RDONLY | O_DIRECTORY);
 }
 
-/* Whether errno says that this filesystem, or this caller, cannot have such a link. */
+/* Whether errno means that this filesystem, or this caller, cannot have such a link. */
 static bool is_not_permitted(void)
 {
 	return errno == EPERM || errno == EACCES || errno == EXDEV || errno == EMLINK ||

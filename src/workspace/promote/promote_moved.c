@@ -2,7 +2,7 @@
 /*
  * Renamed directories: what a sandbox shows under another name than the host has it.
  *
- * A layer only says where such a directory came from. As soon as the host changes there, the sandbox would show something
+ * A layer has only the name that such a directory came from. As soon as the host changes there, the sandbox would show something
  * else; so the directory, all that is in it and all that happens to its old name are promoted together or not at all,
  * and the layer's mark then names the directory's own place.
  */

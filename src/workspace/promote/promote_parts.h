@@ -13,7 +13,7 @@
 enum item_fate {
 	FATE_LEFT,    /* the host stays as it is */
 	FATE_APPLIED, /* the host gets it */
-	FATE_OPEN,    /* a conflict nobody decided */
+	FATE_OPEN,    /* a conflict without a decision */
 };
 
 enum item_content { CONTENT_THEIRS, CONTENT_OURS, CONTENT_MERGED };
@@ -54,7 +54,7 @@ struct item {
 struct moved {
 	size_t layer;
 	char *place;  /* in the layer */
-	char *mark;   /* what the layer says of it */
+	char *mark;   /* what the layer has of it */
 	char *own;    /* its path below the unit's, with a leading slash */
 	char *path;   /* relative to the workspace */
 	char *source; /* where it came from, relative to the workspace; NULL: from outside it */
@@ -71,7 +71,7 @@ struct promote {
 	struct moved *moved;
 	struct txn_op *ops;
 	size_t count, moved_count, op_count; /* of these three */
-	struct strv texts;		     /* paths that are nobody else's */
+	struct strv texts;		     /* paths that only this list owns */
 	char *target;			     /* absolute */
 	int target_fd;
 	bool is_workspace; /* the target is the sandbox's own workspace */
@@ -106,7 +106,7 @@ int promote_judge(struct promote *promote, struct error *err);
 /* Whether what a change started from is known well enough to compare with. */
 bool promote_has_base(const struct promote *promote, const struct origin *origin);
 int promote_resolve(struct promote *promote, struct item *item, struct error *err);
-/* What the object is made of when each aspect is taken from the side its verdict says. */
+/* What the object is made of when each aspect is taken from the side of its verdict. */
 int promote_compose(struct promote *promote, struct item *item, struct error *err);
 int promote_merge_item(struct promote *promote, struct item *item, enum merge_favour favour,
 		       struct conflict *conflict, struct error *err);

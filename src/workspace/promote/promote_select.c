@@ -249,7 +249,7 @@ int promote_list(struct promote *promote, struct error *err)
 	/* In a git directory nothing is renamed: what looks like it is two files of the same content. */
 	if (read_items(promote, !promote->request->commits, err) < 0)
 		return -1;
-	/* Otherwise it is told entry by entry, as what went and what came. */
+	/* Otherwise it is listed entry by entry, as deletions and additions. */
 	if (needs_plain(promote)) {
 		forget_items(promote);
 		if (read_items(promote, false, err) < 0)
@@ -356,7 +356,7 @@ static bool close_selection(struct promote *promote)
 	return any;
 }
 
-/* A file renamed in the sandbox and edited on the host no longer looks like a rename; what was captured says it is. */
+/* A file renamed in the sandbox and edited on the host no longer looks like a rename; the captured base shows that it is one. */
 static void pair_by_records(struct promote *promote)
 {
 	const char *workspace = promote->sandbox->workspace;

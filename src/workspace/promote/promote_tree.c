@@ -36,7 +36,7 @@ static bool is_agreed(const struct promote *promote, const char *path)
 	return item && item->is_selected && item->fate == FATE_APPLIED && !item->entry.new.exists;
 }
 
-/* Lists directory PATH of the target: names that nobody agreed to remove, directories still to be looked into. */
+/* Lists directory PATH of the target: names without consent to remove them, directories still to be looked into. */
 static int list_directory(struct promote *promote, const char *path, struct strv *ahead,
 			  struct strv *names, struct error *err)
 {
@@ -92,7 +92,7 @@ static void conflict_done(struct conflict *conflict)
 	strv_done(&conflict->names);
 }
 
-/* The conflicts below PATH are told by that of the directory. */
+/* The conflict of the directory stands for those below PATH. */
 static void drop_conflicts_below(struct promotion *promotion, const char *path)
 {
 	size_t kept = 0;

@@ -81,7 +81,7 @@ static int add_record(const struct store *store, struct promotion_entry *entry,
 	return status;
 }
 
-/* What is not known of it is not passed over: who looks for the newest must not find the one before it. */
+/* One that cannot be read is an error, not left out: else the one before it would pass for the newest. */
 static void add_unread(const char *id, struct promotion_record *record)
 {
 	*record = (struct promotion_record){

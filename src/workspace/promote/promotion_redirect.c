@@ -2,8 +2,8 @@
 /*
  * Renamed directories after they were promoted.
  *
- * In a layer such a directory says under which name what it shows lies below. The host has it under the new name from
- * then on, so that is what it has to say; should the promotion be undone, the old one. Both are noted with it:
+ * In a layer such a directory has a mark with the name of the lower directory that it shows. The host has that under the
+ * new name from then on, so the mark gets the new name; after an undo, the old one. Both are noted with it:
  *
  *   aisbx-redirects 1
  *   layer PLACE       of the layer, below the store

@@ -28,7 +28,7 @@ static int open_sandbox(const struct store *store, const struct promotion_entry 
 	return fd;
 }
 
-/* What the target has now. What cannot be told is an error: noted as nothing, it would be the base of what comes next. */
+/* What the target has now. A failed look is an error: noted as absence, it would be the base of what comes next. */
 static int look(int target_fd, const char *target, struct origin_record *record, struct error *err)
 {
 	const char *relative = target_relative(target, record->path);
@@ -119,7 +119,7 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 		if (look_and_keep(store, target_fd, entry->target, &paths.items[i], &ignored) == 0)
 			origin_records_put(&lines, &paths.items[i]);
 	}
-	/* Without them large files count as changed by somebody: safe, only less convenient. */
+	/* Without them large files count as changed on the host: safe, only less convenient. */
 	if (lines.len > 0)
 		(void)origin_records_append(dir_fd, "restored", &lines, &ignored);
 }

@@ -20,7 +20,7 @@
 #define TRIM_DIRECTORIES_MAX 100000u
 #define TORSO_MS 60000u
 
-/* Bytes a transaction keeps; a floor when somebody changes it meanwhile. */
+/* Bytes a transaction keeps; a lower bound when it changes meanwhile. */
 static uint64_t bytes_of(const char *directory)
 {
 	struct strv ahead = STRV_INIT;
@@ -86,8 +86,8 @@ static size_t count_target(struct tally *tally, const char *target)
 }
 
 /*
- * Killed before it was noted at all: nothing but a directory. Who makes one locks it, though not in the same moment; one
- * that is old and not locked has nobody.
+ * Killed before it was noted at all: nothing but a directory. Its maker locks it, though not in the same moment; one
+ * that is old and not locked has no owner.
  */
 static void drop_torso(const struct store *store, const char *id, struct strv *removed)
 {

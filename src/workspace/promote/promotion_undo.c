@@ -87,7 +87,7 @@ static int check_undoable(const struct promotion_entry *entry, struct error *err
 
 #define GIT_INDEX ".git/index"
 
-/* Says which paths are in the way. */
+/* Names the paths that are in the way. */
 static int explain(const struct txn_result *result, const char *id, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
