@@ -3,16 +3,14 @@
 #include "observe/disk_watch.h"
 
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/str.h"
+#include "base/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -32,45 +30,15 @@
 #define WHOLE_WALK_NS 2000000000u
 /* While no process is inside and no command waits. */
 #define SETTLE_NS 1000000000u
-/* Entries between two looks at the clocks. */
-#define CLOCK_EVERY 64
-/* So many directories stay open on the way down; above those the way back is by name, and looked at. */
-#define KEPT_OPEN 64
 #define REST_FACTOR 10
 /* A walk that was cut is done again, but what is always too large is not walked for ever. */
 #define CUT_RETRIES 5
 
-/* A directory on the way down. */
-struct level {
-	int fd;		  /* to look things up in; -1: closed meanwhile */
-	struct str below; /* names of directories in it, each with its NUL */
-	size_t at;	  /* the next of them */
-	dev_t dev;
-	ino_t ino;
-};
-
 /* What was counted. */
 struct figures {
 	uint64_t bytes, entries;
-	bool is_cut;	/* ran out of time, or lost its way */
-	bool is_closed; /* something is shut to the caller */
+	unsigned missed; /* of the walk */
 };
-
-struct walk {
-	struct level *levels;
-	size_t depth, room;
-	uint64_t busy_until_ns, until_ns; /* by the thread's clock, by the machine's */
-	unsigned counted;		  /* since the last look at them */
-	struct figures found;
-};
-
-static bool is_time_up(struct walk *walk)
-{
-	if (++walk->counted % CLOCK_EVERY == 0)
-		walk->found.is_cut |=
-			clock_busy_ns() >= walk->busy_until_ns || clock_now_ns() >= walk->until_ns;
-	return walk->found.is_cut;
-}
 
 void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uint64_t limit_entries)
 {
@@ -79,113 +47,31 @@ void disk_watch_init(struct disk_watch *watch, int fd, uint64_t limit_bytes, uin
 				      .limit_entries = limit_entries };
 }
 
-static void note_failure(struct walk *walk)
+static int count(const struct walk_entry *entry, void *cookie)
 {
-	walk->found.is_closed |= errno == EACCES;
-}
+	const struct statx *st = entry->st;
+	struct figures *found = cookie;
 
-static void count(struct walk *walk, struct level *level, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(level->fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
-		note_failure(walk);
-		return;
-	}
 	/* Whiteouts share one inode, and other names of a file share its blocks. */
-	walk->found.bytes += (uint64_t)st.st_blocks * 512 /
-			     (st.st_nlink && !S_ISDIR(st.st_mode) ? st.st_nlink : 1);
-	walk->found.entries++;
-	if (S_ISDIR(st.st_mode))
-		str_add_bytes(&level->below, name, strlen(name) + 1);
+	found->bytes += st->stx_blocks * 512 /
+			(st->stx_nlink && !S_ISDIR(st->stx_mode) ? st->stx_nlink : 1);
+	found->entries++;
+	return 0;
 }
 
-/* Counts what is in a directory. False when it cannot be read. */
-static bool list(struct walk *walk, struct level *level)
-{
-	owned(dir_close) DIR *dir = dir_open(level->fd, ".");
-	struct dirent *entry;
-
-	if (!dir)
-		return false;
-	while (!is_time_up(walk) && dir_next(dir, &entry) > 0)
-		count(walk, level, entry->d_name);
-	return true;
-}
-
-static void level_done(struct level *level)
-{
-	fd_close(&level->fd);
-	str_done(&level->below);
-}
-
-static void enter(struct walk *walk, int dir_fd, const char *name)
-{
-	struct level level = { .fd = openat(dir_fd, name,
-					    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
-	struct stat st;
-
-	if (level.fd < 0 || fstat(level.fd, &st) < 0 || !list(walk, &level)) {
-		note_failure(walk);
-		level_done(&level);
-		return;
-	}
-	level.dev = st.st_dev;
-	level.ino = st.st_ino;
-	if (walk->depth > KEPT_OPEN)
-		fd_close(&walk->levels[walk->depth - 1].fd);
-	if (walk->depth == walk->room) {
-		walk->room = walk->room ? 2 * walk->room : 16;
-		walk->levels = xrealloc(walk->levels, walk->room, sizeof(*walk->levels));
-	}
-	walk->levels[walk->depth++] = level;
-}
-
-/* Opens LEVEL again from the one below it, if that is still below it. */
-static bool open_again(struct level *level, int below_fd)
-{
-	struct stat st;
-
-	level->fd = openat(below_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (level->fd < 0 || fstat(level->fd, &st) < 0 || st.st_dev != level->dev ||
-	    st.st_ino != level->ino)
-		fd_close(&level->fd);
-	return level->fd >= 0;
-}
-
-/* Up to the next directory that is open or can be: moving them about does not end the walk. */
-static void leave(struct walk *walk)
-{
-	struct level left = walk->levels[--walk->depth];
-
-	while (walk->depth > 0 && walk->levels[walk->depth - 1].fd < 0 &&
-	       !open_again(&walk->levels[walk->depth - 1], left.fd)) {
-		walk->found.is_cut = true;
-		level_done(&walk->levels[--walk->depth]);
-	}
-	level_done(&left);
-}
-
-/* Depth first. What comes later than the bound is not counted: the figures are a floor. */
+/* What comes later than the bound is not counted: the figures are a floor. */
 static struct figures walk_below(int fd, uint64_t budget_ns)
 {
-	struct walk walk = { .busy_until_ns = clock_busy_ns() + budget_ns,
+	struct figures found = { 0 };
+	struct walk walk = { .purpose = WALK_WATCH,
+			     .visit = count,
+			     .cookie = &found,
+			     .busy_until_ns = clock_busy_ns() + budget_ns,
 			     .until_ns = clock_now_ns() + WHOLE_WALK_NS };
 
-	enter(&walk, fd, ".");
-	while (walk.depth > 0) {
-		struct level *level = &walk.levels[walk.depth - 1];
-		size_t at = level->at;
-
-		if (is_time_up(&walk) || at == level->below.len) {
-			leave(&walk);
-			continue;
-		}
-		level->at += strlen(level->below.data + at) + 1;
-		enter(&walk, level->fd, level->below.data + at);
-	}
-	free(walk.levels);
-	return walk.found;
+	(void)walk_tree(&walk, fd, ".");
+	found.missed = walk.missed;
+	return found;
 }
 
 static bool write_maps(uid_t uid, gid_t gid)
@@ -253,9 +139,9 @@ static bool is_unfinished(const struct disk_watch *watch)
 /* After a walk that was cut short, a smaller number means nothing. */
 static void take_figures(struct disk_watch *watch, const struct figures *found)
 {
-	bool is_floor = found->is_cut && watch->has_walked;
+	bool is_cut = found->missed & WALK_CUT, is_floor = is_cut && watch->has_walked;
 
-	watch->cut_count = found->is_cut ? watch->cut_count + 1 : 0;
+	watch->cut_count = is_cut ? watch->cut_count + 1 : 0;
 	if (!is_floor || found->bytes > watch->bytes)
 		watch->bytes = found->bytes;
 	if (!is_floor || found->entries > watch->entries)
@@ -263,12 +149,12 @@ static void take_figures(struct disk_watch *watch, const struct figures *found)
 	watch->has_walked |= !is_unfinished(watch);
 }
 
-static void walk_tree(struct disk_watch *watch, uint64_t budget_ns)
+static void walk_now(struct disk_watch *watch, uint64_t budget_ns)
 {
 	uint64_t start_ns = clock_busy_ns();
 	struct figures found = walk_below(watch->fd, budget_ns);
 
-	if (found.is_closed)
+	if (found.missed & WALK_CLOSED)
 		walk_closed(watch->fd, budget_ns, &found);
 	take_figures(watch, &found);
 	watch->rest_until_ns = clock_now_ns() + (clock_busy_ns() - start_ns) * REST_FACTOR;
@@ -318,7 +204,7 @@ bool disk_watch_is_over(struct disk_watch *watch)
 
 	if (watch->fd < 0 || (!watch->limit_bytes && !watch->limit_entries) || !has_moved(watch))
 		return false;
-	walk_tree(watch, budget_of(watch));
+	walk_now(watch, budget_of(watch));
 	/* What the first walk finds was not written by this command. */
 	if (is_first)
 		return false;
@@ -364,7 +250,7 @@ void disk_watch_settle(struct disk_watch *watch)
 		return;
 	note_free(watch, &fs);
 	watch->has_walked = false;
-	walk_tree(watch, SETTLE_NS);
+	walk_now(watch, SETTLE_NS);
 	watch->is_unsettled = false;
 	watch->rest_until_ns = 0;
 }

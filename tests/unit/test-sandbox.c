@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define DEEP_BYTES (1 << 20)
+
 static struct fixture fixture;
 
 static bool opens(const char *name, enum sandbox_lock lock)
@@ -225,6 +227,26 @@ static void test_hostile_files(void)
 	}
 }
 
+/* As deep as is promoted, and deeper than a walk keeps directories open. */
+static void fill_deep(const struct sandbox *box)
+{
+	owned(fd_close) int at = openat(box->dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	owned(free_ptr) char *bytes = xcalloc(1, DEEP_BYTES);
+
+	for (int i = 0; i < 150; i++) {
+		int below = mkdirat(at, "d", 0700) < 0 ? -1 : openat(at, "d", O_PATH | O_CLOEXEC);
+
+		fd_close(&at);
+		at = below;
+	}
+	owned(fd_close) int fd = openat(at, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	memset(bytes, 'x', DEEP_BYTES);
+	/* Blocks are counted once they have a place on the disk. */
+	if (write(fd, bytes, DEEP_BYTES) != DEEP_BYTES || fsync(fd) < 0)
+		tap_bail("no deep file");
+}
+
 static void test_top(void)
 {
 	char boot_id[37] = "11111111-2222-3333-4444-555555555555";
@@ -243,6 +265,8 @@ static void test_top(void)
 	tap_ok(sandbox_is_torn(&box, boot_id) && !sandbox_is_torn(&box, box.base_boot_id),
 	       "and may have been cut short by another boot");
 	tap_ok(sandbox_disk_bytes(&box) > 0, "it takes room");
+	fill_deep(&box);
+	tap_ok(sandbox_disk_bytes(&box) >= DEEP_BYTES, "also what lies 150 directories deep");
 	sandbox_close(&box);
 }
 

@@ -3,9 +3,9 @@
 #include "workspace/base/origin.h"
 
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
-#include "workspace/disk/txn_walk.h"
 
 #include <stdlib.h>
 #include <string.h>

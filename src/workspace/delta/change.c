@@ -11,10 +11,10 @@
 
 #include "base/dir.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/delta/bound.h"
 #include "workspace/delta/compare.h"
 #include "workspace/disk/lower.h"
-#include "workspace/disk/txn_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct level {
 	bool is_cut;   /* nothing of the host's shows here: this, or one above it, is opaque */
 };
 
-struct walk {
+struct layer_walk {
 	struct change_scan *scan;
 	int root_fd;
 	struct level level;
@@ -71,7 +71,7 @@ static const char *below_workspace(const struct change_scan *scan, const char *p
 }
 
 /* The path under which the present entry is counted. */
-static int shown_path(const struct walk *walk, char out[PATH_MAX])
+static int shown_path(const struct layer_walk *walk, char out[PATH_MAX])
 {
 	const char *lower = walk->scan->lower;
 	int len = snprintf(out, PATH_MAX, "%s%s%s", strcmp(lower, "/") == 0 ? "" : lower,
@@ -83,7 +83,7 @@ static int shown_path(const struct walk *walk, char out[PATH_MAX])
 	return -1;
 }
 
-static void count(struct walk *walk, char letter, const char *path)
+static void count(struct layer_walk *walk, char letter, const char *path)
 {
 	struct change_scan *scan = walk->scan;
 	const char *relative = below_workspace(scan, path);
@@ -111,7 +111,7 @@ static uint64_t counted(const struct change_scan *scan)
 }
 
 /* A directory counts by itself when nothing in it did; outside the workspace places to mount on are made, so not there. */
-static void count_empty(struct walk *walk, char letter, const char *path)
+static void count_empty(struct layer_walk *walk, char letter, const char *path)
 {
 	owned(free_ptr) char *marked = xasprintf("%s/", path);
 
@@ -153,7 +153,7 @@ static void set(struct growing *path, const char *text)
 
 /* Files of the host that are counted, and the paths they are counted as. */
 struct host_tree {
-	struct walk *walk;
+	struct layer_walk *walk;
 	char letter;
 	struct growing shown;
 	unsigned depth;
@@ -212,7 +212,8 @@ static void count_host_directory(struct host_tree *tree, int fd, int mentioned_f
  * Counts what lies in directory FD of the host, under the names below SHOWN, and is not mentioned in directory
  * MENTIONED_FD of the layer (-1: all of it): removed or hidden ('D'), or come along with a renamed one ('A').
  */
-static void count_host(struct walk *walk, char letter, int fd, int mentioned_fd, const char *shown)
+static void count_host(struct layer_walk *walk, char letter, int fd, int mentioned_fd,
+		       const char *shown)
 {
 	owned(free_ptr) struct host_tree *tree = NULL;
 
@@ -225,7 +226,8 @@ static void count_host(struct walk *walk, char letter, int fd, int mentioned_fd,
 	count_host_directory(tree, fd, mentioned_fd);
 }
 
-static void look_at_file(struct walk *walk, int dir_fd, const char *name, const struct stat *upper)
+static void look_at_file(struct layer_walk *walk, int dir_fd, const char *name,
+			 const struct stat *upper)
 {
 	bool is_whiteout = S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
 	struct stat lower = { 0 };
@@ -249,7 +251,7 @@ static void look_at_file(struct walk *walk, int dir_fd, const char *name, const 
 		count(walk, 'M', path);
 }
 
-static ssize_t overlay_xattr(const struct walk *walk, int fd, const char *key, char *value,
+static ssize_t overlay_xattr(const struct layer_walk *walk, int fd, const char *key, char *value,
 			     size_t size)
 {
 	char name[64];
@@ -260,7 +262,7 @@ static ssize_t overlay_xattr(const struct walk *walk, int fd, const char *key, c
 }
 
 /* Where the host has a renamed directory; a name alone stands for one beside it. */
-static void find_origin(struct walk *walk, int fd, const char *name, struct level *level)
+static void find_origin(struct layer_walk *walk, int fd, const char *name, struct level *level)
 {
 	const struct level *outer = &walk->level;
 	int beside_fd = outer->is_moved ? outer->origin_fd : outer->host_fd;
@@ -284,7 +286,7 @@ static void find_origin(struct walk *walk, int fd, const char *name, struct leve
 }
 
 /* The level of directory FD of the layer; what it hides of the host's, and what it brought along, is counted. */
-static struct level enter_level(struct walk *walk, int fd, const char *name)
+static struct level enter_level(struct layer_walk *walk, int fd, const char *name)
 {
 	struct level level = { -1, -1, false, walk->level.is_cut };
 	char *path = walk->shown, value[8];
@@ -307,9 +309,9 @@ static struct level enter_level(struct walk *walk, int fd, const char *name)
 	return level;
 }
 
-static void walk_directory(struct walk *walk, int fd);
+static void walk_directory(struct layer_walk *walk, int fd);
 
-static void enter_directory(struct walk *walk, int dir_fd, const char *name)
+static void enter_directory(struct layer_walk *walk, int dir_fd, const char *name)
 {
 	struct level outer = walk->level;
 	uint64_t before = counted(walk->scan);
@@ -342,7 +344,7 @@ static void note_time(struct change_scan *scan, const struct stat *st)
 		scan->newest_ns = changed_ns;
 }
 
-static void look_at(struct walk *walk, int dir_fd, const char *name)
+static void look_at(struct layer_walk *walk, int dir_fd, const char *name)
 {
 	size_t before = walk->len;
 	int used =
@@ -364,7 +366,7 @@ static void look_at(struct walk *walk, int dir_fd, const char *name)
 }
 
 /* Takes FD over. */
-static void walk_directory(struct walk *walk, int fd)
+static void walk_directory(struct layer_walk *walk, int fd)
 {
 	owned(dir_close) DIR *dir = dir_take(&fd);
 	struct dirent *entry;
@@ -383,7 +385,7 @@ static void walk_directory(struct walk *walk, int fd)
 
 void change_scan_layer(struct change_scan *scan, int upper_fd)
 {
-	struct walk *walk = xcalloc(1, sizeof(*walk));
+	struct layer_walk *walk = xcalloc(1, sizeof(*walk));
 
 	bound_start(scan);
 	walk->scan = scan;

@@ -2,7 +2,7 @@
 /* What an object is: inode, birth, size, times; and the sum over all that is below a directory. */
 #include "workspace/disk/identity.h"
 
-#include "workspace/disk/txn_walk.h"
+#include "base/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,8 +86,9 @@ static int add_entry(const struct walk_entry *entry, void *cookie)
 int txn_tree_of(int dir_fd, const char *name, uint64_t *ret_tree)
 {
 	uint64_t sum = 1;
+	struct walk walk = { .purpose = WALK_TXN, .visit = add_entry, .cookie = &sum };
 
-	if (walk_tree(dir_fd, name, add_entry, &sum) < 0)
+	if (walk_tree(&walk, dir_fd, name) < 0)
 		return -1;
 	*ret_tree = sum ? sum : 1;
 	return 0;

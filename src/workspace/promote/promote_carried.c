@@ -6,11 +6,11 @@
 #include "workspace/promote/promote_parts.h"
 
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/consent/consent_rule.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 #include "workspace/consent/trigger.h"
-#include "workspace/disk/txn_walk.h"
 #include "workspace/consent/write_rule.h"
 
 #include <fcntl.h>
@@ -108,5 +108,7 @@ bool promote_carries_quietly(const struct promote *promote, const char *from, co
 	struct carrying carrying = { .promote = promote, .from = from, .to = to };
 	owned(fd_close) int fd = sys_open_beneath(promote->target_fd, from, O_RDONLY | O_DIRECTORY);
 
-	return fd >= 0 && walk_tree(fd, ".", visit, &carrying) == 0;
+	struct walk walk = { .purpose = WALK_TXN, .visit = visit, .cookie = &carrying };
+
+	return fd >= 0 && walk_tree(&walk, fd, ".") == 0;
 }

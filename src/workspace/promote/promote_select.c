@@ -6,10 +6,10 @@
 
 #include "base/clean_path.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "base/wildcard.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
-#include "workspace/disk/txn_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>

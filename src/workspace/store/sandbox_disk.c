@@ -3,64 +3,28 @@
 #include "workspace/store/snapshot.h"
 
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/store_parts.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define DEPTH_MAX 64u
-#define ENTRIES_MAX 1000000u
 #define TIME_MAX_NS 500000000u
 #define LAYERS_MAX 1000u
 #define BYTES_FILE "bytes" /* in a layer, once it was measured: it never changes */
 
-struct measure {
-	uint64_t bytes, entries, until_ns;
-	unsigned depth;
-	bool is_partial;
-};
-
-static void measure_directory(struct measure *measure, int dir_fd, const char *name);
-
-static void measure_entry(struct measure *measure, int dir_fd, const char *name)
+static int measure_entry(const struct walk_entry *entry, void *cookie)
 {
-	struct stat st;
+	const struct statx *st = entry->st;
+	uint64_t *bytes = cookie;
 
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
 	/* Names of one inode, in this layer or in others, share it. */
-	measure->bytes += (uint64_t)st.st_blocks * 512 /
-			  (S_ISDIR(st.st_mode) || st.st_nlink == 0 ? 1 : st.st_nlink);
-	if (S_ISDIR(st.st_mode))
-		measure_directory(measure, dir_fd, name);
-}
-
-static void measure_directory(struct measure *measure, int dir_fd, const char *name)
-{
-	owned(dir_close) DIR *dir = measure->depth < DEPTH_MAX ? dir_open(dir_fd, name) : NULL;
-	struct dirent *entry;
-
-	if (!dir) {
-		/* What is not there takes no room. */
-		measure->is_partial |= measure->depth >= DEPTH_MAX || errno != ENOENT;
-		return;
-	}
-	measure->depth++;
-	while (dir_next(dir, &entry) > 0) {
-		if (++measure->entries > ENTRIES_MAX ||
-		    (measure->entries % 256 == 0 && clock_now_ns() > measure->until_ns)) {
-			measure->is_partial = true;
-			break;
-		}
-		measure_entry(measure, dirfd(dir), entry->d_name);
-	}
-	measure->depth--;
+	*bytes += st->stx_blocks * 512 /
+		  (S_ISDIR(st->stx_mode) || st->stx_nlink == 0 ? 1 : st->stx_nlink);
+	return 0;
 }
 
 static bool read_measured(int layer_fd, uint64_t *ret_bytes)
@@ -85,21 +49,21 @@ static void write_measured(int layer_fd, uint64_t bytes)
 	(void)store_replace(layer_fd, BYTES_FILE, text.data, text.len, false, &err);
 }
 
-static void measure_layer(const struct sandbox *sandbox, const char *lid, struct measure *measure)
+static void measure_layer(const struct sandbox *sandbox, const char *lid, struct walk *walk)
 {
 	struct error err = { .code = ERROR_NONE };
 	owned(fd_close) int fd = -1;
-	uint64_t before = measure->bytes, known;
+	uint64_t *bytes = walk->cookie, before = *bytes, known;
 
 	if (layer_open(sandbox->store, lid, &fd, &err) < 0)
 		return;
 	if (read_measured(fd, &known)) {
-		measure->bytes += known;
+		*bytes += known;
 		return;
 	}
-	measure_directory(measure, fd, ".");
-	if (!measure->is_partial)
-		write_measured(fd, measure->bytes - before);
+	(void)walk_tree(walk, fd, ".");
+	if (!walk->missed)
+		write_measured(fd, *bytes - before);
 }
 
 /* The layers below LID that the sandbox wrote, each once. */
@@ -121,12 +85,16 @@ static void add_layers(const struct sandbox *sandbox, const char *lid, struct st
 
 uint64_t sandbox_disk_bytes(const struct sandbox *sandbox)
 {
-	struct measure measure = { .until_ns = clock_now_ns() + TIME_MAX_NS };
+	uint64_t bytes = 0;
+	struct walk walk = { .purpose = WALK_MEASURE,
+			     .visit = measure_entry,
+			     .cookie = &bytes,
+			     .until_ns = clock_now_ns() + TIME_MAX_NS };
 	struct error err = { .code = ERROR_NONE };
 	owned(strv_done) struct strv layers = STRV_INIT;
 	struct snapshots list = { 0 };
 
-	measure_directory(&measure, sandbox->dir_fd, "upper");
+	(void)walk_tree(&walk, sandbox->dir_fd, "upper");
 	add_layers(sandbox, sandbox->head, &layers);
 	if (snapshot_list(sandbox, &list, &err) == 0) {
 		for (size_t i = 0; i < list.count; i++)
@@ -134,6 +102,6 @@ uint64_t sandbox_disk_bytes(const struct sandbox *sandbox)
 		snapshots_done(&list);
 	}
 	for (size_t i = 0; i < layers.count; i++)
-		measure_layer(sandbox, layers.items[i], &measure);
-	return measure.bytes;
+		measure_layer(sandbox, layers.items[i], &walk);
+	return bytes;
 }

@@ -5,9 +5,9 @@
  * whole is left alone: all of it is such names.
  */
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
-#include "workspace/disk/txn_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int note(const struct walk_entry *entry, void *cookie)
 {
 	struct names *names = cookie;
 
-	if (entry->is_leaving || !S_ISREG(entry->st->stx_mode) || entry->st->stx_nlink < 2)
+	if (!S_ISREG(entry->st->stx_mode) || entry->st->stx_nlink < 2)
 		return 0;
 	if (names->count == names->room) {
 		names->room = names->room ? names->room * 2 : 16;
@@ -66,7 +66,7 @@ static int give_up(const struct walk_entry *entry, void *cookie)
 	const struct names *names = cookie;
 	struct name asked = { .ino = entry->st->stx_ino };
 
-	if (entry->is_leaving || !S_ISREG(entry->st->stx_mode) || entry->st->stx_nlink < 2 ||
+	if (!S_ISREG(entry->st->stx_mode) || entry->st->stx_nlink < 2 ||
 	    !bsearch(&asked, names->items, names->count, sizeof(asked), compare_names))
 		return 0;
 	return sys_unlinkat(entry->dir_fd, entry->name, 0);
@@ -80,7 +80,9 @@ static int walk_slot(int fd, const char *name, walk_visit *each, void *cookie)
 
 	if (statx(fd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &st) < 0)
 		return errno == ENOENT ? 0 : -1;
-	return S_ISDIR(st.stx_mode) ? walk_tree(fd, name, each, cookie) : each(&entry, cookie);
+	struct walk walk = { .purpose = WALK_TXN, .visit = each, .cookie = cookie };
+
+	return S_ISDIR(st.stx_mode) ? walk_tree(&walk, fd, name) : each(&entry, cookie);
 }
 
 static int walk_slots(struct txn *txn, walk_visit *each, struct names *names)

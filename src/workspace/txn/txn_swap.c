@@ -6,11 +6,11 @@
  * on the directory above replaces the target by it. Undo and recovery are those of any replacement.
  */
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/txn/stage.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_mount.h"
 #include "workspace/txn/txn_parts.h"
-#include "workspace/disk/txn_walk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -146,12 +146,13 @@ static int stage_twin(const struct txn_op *op, struct txn_stage *stage, void *co
 		      struct error *err)
 {
 	struct swap *swap = cookie;
+	struct walk walk = { .purpose = WALK_REPLACE, .visit = add_twin, .cookie = swap };
 
 	(void)op;
 	if (sys_mkdirat(stage->fd, stage->name, 0700) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make the new tree");
 	swap->new_fd = sys_openat(stage->fd, stage->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-	if (swap->new_fd < 0 || walk_tree_both(swap->old.root_fd, ".", add_twin, swap) < 0)
+	if (swap->new_fd < 0 || walk_tree(&walk, swap->old.root_fd, ".") < 0)
 		return error_errno(err, ERROR_HOST, "cannot copy '%s'", swap->old.root);
 	for (size_t i = 0; i < swap->plan->count; i++) {
 		if (swap->plan->ops[i].kind != TXN_META &&

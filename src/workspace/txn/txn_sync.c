@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for the disk: what is staged, the journal, the directories that changed. */
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
-#include "workspace/disk/txn_walk.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,6 +49,7 @@ static int add_entry(const struct walk_entry *entry, void *cookie)
 static int add_item(struct txn *txn, size_t index, struct staged *staged)
 {
 	const struct txn_item *item = &txn->items[index];
+	struct walk walk = { .purpose = WALK_TXN, .visit = add_entry, .cookie = staged };
 	char name[TXN_NAME_SIZE];
 	int fd;
 
@@ -57,7 +58,7 @@ static int add_item(struct txn *txn, size_t index, struct staged *staged)
 	if (txn_slot(txn, index, false, &fd, name) < 0 ||
 	    add_object(staged, fd, name, item->new.mode) < 0)
 		return -1;
-	return S_ISDIR(item->new.mode) ? walk_tree(fd, name, add_entry, staged) : 0;
+	return S_ISDIR(item->new.mode) ? walk_tree(&walk, fd, name) : 0;
 }
 
 static int sync_one_by_one(struct txn *txn, struct staged *staged)
