@@ -28,6 +28,7 @@ static const struct rule {
 	bool goes_on;	    /* after a failure, which is noted in missed */
 	bool passes_mounts; /* into mounted filesystems */
 	bool visits_leaving;
+	bool is_sorted; /* entries of one directory by their names */
 } rules[] = {
 	[WALK_TXN] = { .depth = WALK_DEPTH_MAX },
 	[WALK_REPLACE] = { .depth = WALK_DEPTH_MAX, .visits_leaving = true },
@@ -36,6 +37,13 @@ static const struct rule {
 			   .goes_on = true,
 			   .passes_mounts = true },
 	[WALK_WATCH] = { .goes_on = true, .passes_mounts = true },
+	[WALK_DRIFT] = { .goes_on = true, .passes_mounts = true },
+	[WALK_SCAN] = { .goes_on = true, .passes_mounts = true },
+	[WALK_LOGS] = { .depth = 17, .entries = 10000, .passes_mounts = true },
+	[WALK_PACK] = { .depth = WALK_PACK_DEPTH + 1,
+			.passes_mounts = true,
+			.visits_leaving = true,
+			.is_sorted = true },
 };
 
 struct level {
@@ -59,6 +67,8 @@ struct state {
 
 static int fail(struct state *state)
 {
+	if (errno != ENOENT && !state->walk->failed_at[0])
+		(void)str_shown(str_cstr(&state->path), state->walk->failed_at);
 	if (!state->rule->goes_on)
 		return -1;
 	if (errno == EACCES)
@@ -76,7 +86,7 @@ static int check_limits(struct state *state)
 
 	if (state->rule->entries && walk->entries > state->rule->entries)
 		errno = E2BIG;
-	else if (++state->looks % CLOCK_EVERY == 0 &&
+	else if (state->looks++ % CLOCK_EVERY == 0 &&
 		 ((walk->until_ns && clock_now_ns() >= walk->until_ns) ||
 		  (walk->busy_until_ns && clock_busy_ns() >= walk->busy_until_ns)))
 		errno = ETIME;
@@ -147,6 +157,7 @@ static int look_at(struct state *state, struct level *level, const char *name)
 static int list(struct state *state, struct level *level)
 {
 	owned(dir_close) DIR *dir = dir_open(level->fd, ".");
+	owned(strv_done) struct strv names = STRV_INIT;
 	struct dirent *entry;
 	int more;
 
@@ -156,10 +167,18 @@ static int list(struct state *state, struct level *level)
 			return -1;
 		if (state->is_over)
 			return 0;
-		if (look_at(state, level, entry->d_name) < 0)
+		if (state->rule->is_sorted)
+			strv_add(&names, entry->d_name);
+		else if (look_at(state, level, entry->d_name) < 0)
 			return -1;
 	}
-	return more < 0 ? fail(state) : 0;
+	if (more < 0)
+		return fail(state);
+	strv_sort(&names);
+	for (size_t i = 0; i < names.count; i++)
+		if (look_at(state, level, names.items[i]) < 0)
+			return -1;
+	return 0;
 }
 
 static struct level *push(struct state *state, const struct level *level)

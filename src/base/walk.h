@@ -3,6 +3,8 @@
 #ifndef BASE_WALK_H
 #define BASE_WALK_H
 
+#include "base/str.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,10 +16,15 @@ enum walk_purpose {
 	WALK_REPLACE, /* a whole target that gets a twin */
 	WALK_MEASURE, /* how much room a sandbox takes */
 	WALK_WATCH,   /* how much a running command has written */
+	WALK_DRIFT,   /* what the host changed since a base was taken */
+	WALK_SCAN,    /* files of a directory to be scanned */
+	WALK_LOGS,    /* a repository's logs, which may hold addresses with a password */
+	WALK_PACK,    /* a directory that is copied into a sandbox */
 };
 
 /* Levels of directories that a transaction moves, and that other walks look into. */
 #define WALK_DEPTH_MAX 500
+#define WALK_PACK_DEPTH 200
 
 struct walk_entry {
 	int dir_fd;	  /* the directory it is in */
@@ -44,6 +51,7 @@ struct walk {
 	/* Of all trees that were walked with it. */
 	uint64_t entries;
 	unsigned missed;
+	char failed_at[STR_SHOWN_SIZE]; /* the first path that failed, to be shown */
 };
 
 /*

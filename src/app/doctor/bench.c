@@ -4,11 +4,11 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/tree.h"
 #include "app/doctor/bench_parts.h"
 #include "app/run/own_program.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -79,22 +79,13 @@ static int make_scratch(struct bench *bench, struct error *err)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-	(void)status;
-	(void)where;
-	/* What cannot be removed stays: there is nothing better to do about a scratch file. */
-	(void)(kind == FTW_DP ? rmdir(path) : unlink(path));
-	return 0;
-}
-
 static void bench_release(struct bench *bench)
 {
 	if (bench->secret)
 		(void)unlink(bench->secret);
 	free(bench->secret);
 	if (bench->dir)
-		(void)nftw(bench->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+		(void)tree_remove(AT_FDCWD, bench->dir);
 	free(bench->program);
 	free(bench->dir);
 	free(bench->work);

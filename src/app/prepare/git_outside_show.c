@@ -6,6 +6,7 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "plan/git_config.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #define MODULES_DEPTH 5
 #define MODULES_MAX 100
 #define ENTRIES_MAX 10000
-#define LOGS_DEPTH 16
 #define LOG_MAX ((size_t)4 << 20)
 
 /* A git directory being added, with those of its submodules. */
@@ -99,46 +99,33 @@ static bool has_user(const char *text)
 	return false;
 }
 
-static bool log_is_plain(const struct git_place *place, const char *name)
+/* Below zero also for logs that cannot be read. */
+static int log_is_plain(const struct walk_entry *entry, void *cookie)
 {
-	owned(fd_close) int fd = file_open(place->fd, name, O_NOFOLLOW, NULL);
 	owned(str_done) struct str text = STR_INIT;
 
+	(void)cookie;
+	if (S_ISDIR(entry->st->stx_mode))
+		return 0;
+	owned(fd_close) int fd = file_open(entry->dir_fd, entry->name, O_NOFOLLOW, NULL);
+
 	return fd >= 0 && fd_read_all(fd, LOG_MAX, &text) == 0 &&
-	       !memchr(str_cstr(&text), '\0', text.len) && !has_user(str_cstr(&text));
-}
-
-/* False also for logs that cannot be read, and for too many. */
-static bool logs_are_plain(struct showing *showing, const struct git_place *logs, unsigned depth)
-{
-	owned(dir_close) DIR *dir = dir_open(logs->fd, ".");
-	struct dirent *entry;
-	int status;
-
-	while ((status = dir_next(dir, &entry)) > 0) {
-		owned(git_place_done) struct git_place below = { .fd = -1 };
-
-		if (++showing->entries > ENTRIES_MAX || depth > LOGS_DEPTH)
-			return false;
-		if (git_place_open(logs->path, entry->d_name, &below) == 0
-			    ? !logs_are_plain(showing, &below, depth + 1)
-			    : !log_is_plain(logs, entry->d_name))
-			return false;
-	}
-	return status == 0;
+			       !memchr(str_cstr(&text), '\0', text.len) &&
+			       !has_user(str_cstr(&text))
+		       ? 0
+		       : -1;
 }
 
 /* A hidden directory is an empty one: git begins new logs in it. */
 static void show_logs(struct showing *showing, const struct git_place *place)
 {
 	owned(git_place_done) struct git_place logs = { .fd = -1 };
-	/* Many logs are no reason to refuse the rest. */
-	unsigned entries = showing->entries;
+	struct walk walk = { .purpose = WALK_LOGS, .visit = log_is_plain };
 	char shown[STR_SHOWN_SIZE];
 
 	if (git_place_open(place->path, "logs", &logs) < 0 && errno == ENOENT)
 		return;
-	if (logs.fd < 0 || !logs_are_plain(showing, &logs, 0)) {
+	if (logs.fd < 0 || walk_tree(&walk, logs.fd, ".") < 0) {
 		(void)add(showing, MASK_HIDE, place->path, "logs");
 		strv_addf(
 			&showing->paths->git_notes,
@@ -146,7 +133,6 @@ static void show_logs(struct showing *showing, const struct git_place *place)
 			"or they cannot be read",
 			str_shown(place->path, shown));
 	}
-	showing->entries = entries;
 }
 
 static int show_modules(struct showing *showing, const struct git_place *modules, unsigned depth);

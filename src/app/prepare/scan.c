@@ -2,10 +2,10 @@
 /* Scanning files, directories and texts: opens what the scanner is given. */
 #include "app/prepare/scan.h"
 
-#include "base/dir.h"
 #include "base/fd.h"
 #include "base/suggest.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "app/config/scan_policy.h"
 #include "scan/scan.h"
 #include "scan/syntax/syntax.h"
@@ -19,12 +19,13 @@
 #define FILES_MAX 20000u
 #define DIRECTORIES_MAX 20000u
 
-struct walk {
+struct scanning {
 	struct scan_report *report;
 	const struct scan_policy *policy;
 	enum scan_language language;
-	struct strv directories; /* still to be looked at */
-	size_t files;
+	size_t directories, files;
+	const char *top; /* what is walked */
+	struct error *err;
 };
 
 void engine_scan_answer_done(struct engine_scan_answer *answer)
@@ -34,36 +35,31 @@ void engine_scan_answer_done(struct engine_scan_answer *answer)
 	str_done(&answer->words);
 }
 
-static void walk_done(struct walk *walk)
-{
-	strv_done(&walk->directories);
-}
-
-static int scan_bytes(struct walk *walk, const char *name, const struct str *bytes,
+static int scan_bytes(struct scanning *scanning, const char *name, const struct str *bytes,
 		      struct error *err)
 {
 	const struct scan_text text = { .name = name,
 					.bytes = str_cstr(bytes),
 					.len = bytes->len,
-					.language = walk->language };
+					.language = scanning->language };
 
-	return scan_text(&text, walk->policy, walk->report, err);
+	return scan_text(&text, scanning->policy, scanning->report, err);
 }
 
 /* Reads at most what can be parsed; what is longer is not analysable, and not an error. */
-static int scan_fd(struct walk *walk, int fd, const char *name, struct error *err)
+static int scan_fd(struct scanning *scanning, int fd, const char *name, struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
 
 	if (fd_read_all(fd, SYNTAX_MAX_BYTES, &bytes) == 0)
-		return scan_bytes(walk, name, &bytes, err);
-	scan_report_refuse(walk->report, walk->policy, name,
+		return scan_bytes(scanning, name, &bytes, err);
+	scan_report_refuse(scanning->report, scanning->policy, name,
 			   errno == EFBIG ? "longer than 1 MiB" : error_words(errno));
 	return 0;
 }
 
 /* A file found in a directory: what is of no known language is skipped, unless it can be executed. */
-static int scan_found(struct walk *walk, int dir_fd, const char *name, const char *path,
+static int scan_found(struct scanning *scanning, int dir_fd, const char *name, const char *path,
 		      struct error *err)
 {
 	owned(fd_close) int fd =
@@ -75,14 +71,14 @@ static int scan_found(struct walk *walk, int dir_fd, const char *name, const cha
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	got = pread(fd, start, sizeof(start), 0);
-	if (walk->language == SCAN_UNKNOWN &&
+	if (scanning->language == SCAN_UNKNOWN &&
 	    scan_language_of(path, start, got > 0 ? (size_t)got : 0) == SCAN_UNKNOWN &&
 	    !(st.st_mode & 0111)) {
-		if (walk->report->skipped.count < 1000)
-			strv_add(&walk->report->skipped, path);
+		if (scanning->report->skipped.count < 1000)
+			strv_add(&scanning->report->skipped, path);
 		return 0;
 	}
-	return scan_fd(walk, fd, path, err);
+	return scan_fd(scanning, fd, path, err);
 }
 
 /* Kept copies of other people's work and of history, as linters leave them out. */
@@ -92,83 +88,68 @@ static bool is_passed_over(const char *name)
 	       strcmp(name, "__pycache__") == 0 || strcmp(name, ".venv") == 0;
 }
 
-static int scan_entry(struct walk *walk, int dir_fd, const char *directory,
-		      const struct dirent *entry, struct error *err)
+static int scan_entry(const struct walk_entry *entry, void *cookie)
 {
-	owned(free_ptr) char *path = xasprintf("%s/%s", directory, entry->d_name);
-	struct stat st;
+	struct scanning *scanning = cookie;
+	bool is_directory = S_ISDIR(entry->st->stx_mode);
+	size_t *count = is_directory ? &scanning->directories : &scanning->files;
+	unsigned max = is_directory ? DIRECTORIES_MAX : FILES_MAX;
 
-	if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (is_directory ? is_passed_over(entry->name) : !S_ISREG(entry->st->stx_mode))
+		return WALK_SKIP;
+	if (++*count > max)
+		return error_advise(scanning->err, ERROR_INPUT, "name parts of it",
+				    "%s: more than %u %s", scanning->top, max,
+				    is_directory ? "directories" : "files");
+	if (is_directory)
 		return 0;
-	if (S_ISDIR(st.st_mode) && !is_passed_over(entry->d_name)) {
-		if (walk->directories.count >= DIRECTORIES_MAX)
-			return error_advise(err, ERROR_INPUT, "name parts of it",
-					    "%s: more than %u directories", directory,
-					    DIRECTORIES_MAX);
-		strv_add(&walk->directories, path);
-	}
-	if (!S_ISREG(st.st_mode))
-		return 0;
-	if (walk->files++ >= FILES_MAX)
-		return error_advise(err, ERROR_INPUT, "name parts of it", "%s: more than %u files",
-				    directory, FILES_MAX);
-	return scan_found(walk, dir_fd, entry->d_name, path, err);
+	owned(free_ptr) char *path = xasprintf("%s/%s", scanning->top, entry->path);
+
+	return scan_found(scanning, entry->dir_fd, entry->name, path, scanning->err);
 }
 
-static int scan_directory(struct walk *walk, const char *path, struct error *err)
+static int scan_tree(struct scanning *scanning, int fd, const char *path, struct error *err)
 {
-	owned(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	owned(dir_close) DIR *dir = dir_open(fd, ".");
-	struct dirent *entry;
-	int more;
+	struct walk walk = { .purpose = WALK_SCAN, .visit = scan_entry, .cookie = scanning };
 
-	while ((more = dir_next(dir, &entry)) > 0) {
-		if (scan_entry(walk, fd, path, entry, err) < 0)
-			return -1;
-	}
-	return more < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
+	scanning->top = path;
+	scanning->err = err;
+	if (walk_tree(&walk, fd, ".") < 0)
+		return -1;
+	return walk.missed ? error_set(err, ERROR_HOST, "%s/%s: %s", path, walk.failed_at,
+				       walk.missed & WALK_CLOSED ? error_words(EACCES)
+								 : "cannot be read")
+			   : 0;
 }
 
-static int scan_tree(struct walk *walk, const char *path, struct error *err)
-{
-	size_t first = walk->directories.count;
-
-	strv_add(&walk->directories, path);
-	for (size_t i = first; i < walk->directories.count; i++) {
-		if (scan_directory(walk, walk->directories.items[i], err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int scan_path(struct walk *walk, const char *path, struct error *err)
+static int scan_path(struct scanning *scanning, const char *path, struct error *err)
 {
 	owned(fd_close) int fd = -1;
 	struct stat st;
 
 	if (strcmp(path, "-") == 0)
-		return scan_fd(walk, STDIN_FILENO, "-", err);
+		return scan_fd(scanning, STDIN_FILENO, "-", err);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
 	if (S_ISDIR(st.st_mode))
-		return scan_tree(walk, path, err);
+		return scan_tree(scanning, fd, path, err);
 	if (!S_ISREG(st.st_mode))
 		return error_advise(err, ERROR_USAGE, "pipe it in and write -",
 				    "%s is neither a file nor a directory", path);
-	return scan_fd(walk, fd, path, err);
+	return scan_fd(scanning, fd, path, err);
 }
 
-static int scan_all(const struct engine_scan *scan, struct walk *walk, struct error *err)
+static int scan_all(const struct engine_scan *scan, struct scanning *scanning, struct error *err)
 {
 	if (scan->content) {
 		owned(str_done) struct str bytes = STR_INIT;
 
 		str_add(&bytes, scan->content);
-		return scan_bytes(walk, "content", &bytes, err);
+		return scan_bytes(scanning, "content", &bytes, err);
 	}
 	for (size_t i = 0; i < scan->paths->count; i++) {
-		if (scan_path(walk, scan->paths->items[i], err) < 0)
+		if (scan_path(scanning, scan->paths->items[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -206,13 +187,13 @@ int engine_scan(const struct engine_scan *scan, const char *version,
 {
 	owned(scan_policy_done) struct scan_policy policy;
 	owned(scan_report_done) struct scan_report report;
-	owned(walk_done) struct walk walk = { .report = &report, .policy = &policy };
+	struct scanning scanning = { .report = &report, .policy = &policy };
 	int bound;
 
 	scan_report_init(&report);
 	scan_policy_init(&policy);
 	*ret_answer = (struct engine_scan_answer){ 0 };
-	if (read_language(scan->language, &walk.language, err) < 0 ||
+	if (read_language(scan->language, &scanning.language, err) < 0 ||
 	    engine_scan_policy(scan->policy, scan->environ, &policy, err) < 0 ||
 	    read_bound(scan->fail_on, &policy, &bound, err) < 0)
 		return -1;
@@ -221,7 +202,7 @@ int engine_scan(const struct engine_scan *scan, const char *version,
 
 		return syntax_parse(SCAN_PYTHON, "", 0, &none, err);
 	}
-	if (scan_all(scan, &walk, err) < 0)
+	if (scan_all(scan, &scanning, err) < 0)
 		return -1;
 	ret_answer->report = scan_report_value(&report);
 	ret_answer->sarif = scan_report_sarif(&report, version);

@@ -2,9 +2,9 @@
 /* A directory as a tar archive. */
 #include "app/sandbox/copy_pack.h"
 
-#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "decide/stage/tar.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@ struct pack {
 	struct error *err;
 };
 
-static int fail(struct pack *pack)
+static int fail(struct pack *pack, const char *path)
 {
-	return error_errno(pack->err, ERROR_USAGE, "%s/%s", pack->top, str_cstr(&pack->path));
+	return error_errno(pack->err, ERROR_USAGE, "%s/%s", pack->top, path);
 }
 
 static int put(struct pack *pack, const struct str *bytes)
@@ -36,15 +36,17 @@ static int put(struct pack *pack, const struct str *bytes)
 		       : 0;
 }
 
-static int put_header(struct pack *pack, const struct stat *st, char type, const char *link)
+static int put_header(struct pack *pack, const struct statx *st, char type, const char *link)
 {
 	owned(str_done) struct str header = STR_INIT;
 	/* Rights of their own are nothing to hand in. */
 	const struct tar_entry entry = { .path = str_cstr(&pack->path),
 					 .type = type,
-					 .mode = st->st_mode & (type == 'd' ? 01777u : 0777u),
-					 .size = type == 'f' ? (uint64_t)st->st_size : 0,
-					 .mtime_s = st->st_mtime > 0 ? (uint64_t)st->st_mtime : 0,
+					 .mode = st->stx_mode & (type == 'd' ? 01777u : 0777u),
+					 .size = type == 'f' ? st->stx_size : 0,
+					 .mtime_s = st->stx_mtime.tv_sec > 0
+							    ? (uint64_t)st->stx_mtime.tv_sec
+							    : 0,
 					 .link = link };
 
 	if (pack->out_fd < 0)
@@ -66,7 +68,7 @@ static int put_content(struct pack *pack, int fd, uint64_t size)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return fail(pack);
+			return fail(pack, str_cstr(&pack->path));
 		if (got == 0) {
 			memset(chunk, 0, want);
 			got = (ssize_t)want;
@@ -85,122 +87,91 @@ static int pack_file(struct pack *pack, int dir_fd, const char *name)
 {
 	owned(fd_close) int fd =
 		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
+	struct statx st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail(pack);
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
+		return fail(pack, str_cstr(&pack->path));
 	pack->counts.files++;
-	pack->counts.bytes += (uint64_t)st.st_size;
+	pack->counts.bytes += st.stx_size;
 	if (pack->out_fd < 0)
 		return 0;
 	if (put_header(pack, &st, 'f', NULL) < 0)
 		return -1;
-	return put_content(pack, fd, (uint64_t)st.st_size);
+	return put_content(pack, fd, st.stx_size);
 }
 
-static int pack_link(struct pack *pack, int dir_fd, const char *name, const struct stat *st)
+static int pack_link(struct pack *pack, const struct walk_entry *entry)
 {
 	char target[PATH_MAX];
-	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target) - 1);
+	ssize_t len = readlinkat(entry->dir_fd, entry->name, target, sizeof(target) - 1);
 
 	if (len < 0)
-		return fail(pack);
+		return fail(pack, str_cstr(&pack->path));
 	target[len] = '\0';
 	pack->counts.links++;
-	return put_header(pack, st, 'l', target);
+	return put_header(pack, entry->st, 'l', target);
 }
 
-static int pack_directory(struct pack *pack, int dir_fd, unsigned depth);
-
-static int pack_subdirectory(struct pack *pack, int dir_fd, const char *name, unsigned depth)
+/*
+ * Root inside may not write to a directory that is shut, but tar believes it may: it is shut behind what is in it, when it
+ * is left.
+ */
+static int pack_directory(struct pack *pack, const struct statx *st, bool is_leaving)
 {
-	owned(fd_close) int fd =
-		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct statx open_st = *st;
 
-	if (fd < 0)
-		return fail(pack);
-	if (depth >= PACK_DEPTH_MAX)
-		return error_advise(pack->err, ERROR_USAGE, "copy a part of it",
-				    "%s/%.100s...: more than %d directories in each other",
-				    pack->top, str_cstr(&pack->path), PACK_DEPTH_MAX);
-	return pack_directory(pack, fd, depth + 1);
+	open_st.stx_mode |= S_IRWXU;
+	if (is_leaving)
+		return open_st.stx_mode == st->stx_mode ? 0 : put_header(pack, st, 'd', NULL);
+	pack->counts.directories++;
+	return put_header(pack, &open_st, 'd', NULL);
 }
 
-static int pack_entry(struct pack *pack, int dir_fd, const char *name, unsigned depth)
+static int pack_entry(const struct walk_entry *entry, void *cookie)
 {
-	struct stat st;
+	struct pack *pack = cookie;
 
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return fail(pack);
-	switch (st.st_mode & S_IFMT) {
+	str_truncate(&pack->path, 1);
+	str_addf(&pack->path, "/%s", entry->path);
+	switch (entry->st->stx_mode & S_IFMT) {
 	case S_IFREG:
-		return pack_file(pack, dir_fd, name);
+		return pack_file(pack, entry->dir_fd, entry->name);
 	case S_IFLNK:
-		return pack_link(pack, dir_fd, name, &st);
+		return pack_link(pack, entry);
 	case S_IFDIR:
-		return pack_subdirectory(pack, dir_fd, name, depth);
+		return pack_directory(pack, entry->st, entry->is_leaving);
 	default:
 		pack->counts.left_out++;
 		return 0;
 	}
 }
 
-static int list_names(struct pack *pack, int dir_fd, struct strv *names)
+static int pack_all(struct pack *pack, int dir_fd)
 {
-	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
-	struct dirent *entry;
-	int got;
-
-	while ((got = dir_next(dir, &entry)) > 0)
-		strv_add(names, entry->d_name);
-	if (!dir || got < 0)
-		return fail(pack);
-	/* The same order both times, and every time. */
-	strv_sort(names);
-	return 0;
-}
-
-static int pack_directory(struct pack *pack, int dir_fd, unsigned depth)
-{
-	owned(strv_done) struct strv names = STRV_INIT;
-	size_t len = pack->path.len;
-	struct stat st;
-
-	if (fstat(dir_fd, &st) < 0)
-		return fail(pack);
-	if (list_names(pack, dir_fd, &names) < 0)
-		return -1;
-	/* Root inside may not write to a directory that is shut, but tar believes it may: it is shut behind what is in it. */
-	struct stat open_st = st;
-
-	open_st.st_mode |= S_IRWXU;
-	pack->counts.directories++;
-	if (put_header(pack, &open_st, 'd', NULL) < 0)
-		return -1;
-	for (size_t i = 0; i < names.count; i++) {
-		str_addf(&pack->path, "/%s", names.items[i]);
-		if (pack_entry(pack, dir_fd, names.items[i], depth) < 0)
-			return -1;
-		str_truncate(&pack->path, len);
-	}
-	return open_st.st_mode == st.st_mode ? 0 : put_header(pack, &st, 'd', NULL);
-}
-
-static int walk(struct pack *pack, int dir_fd)
-{
-	int status;
+	struct walk walk = { .purpose = WALK_PACK, .visit = pack_entry, .cookie = pack };
+	struct statx st;
 
 	str_add(&pack->path, ".");
-	status = pack_directory(pack, dir_fd, 0);
-	str_done(&pack->path);
-	return status;
+	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) < 0)
+		return fail(pack, ".");
+	if (pack_directory(pack, &st, false) < 0)
+		return -1;
+	if (walk_tree(&walk, dir_fd, ".") < 0 && !pack->err->code)
+		return errno == ELOOP
+			       ? error_advise(pack->err, ERROR_USAGE, "copy a part of it",
+					      "%s/%s: more than %d directories in each other",
+					      pack->top, walk.failed_at, WALK_PACK_DEPTH)
+			       : fail(pack, walk.failed_at);
+	str_truncate(&pack->path, 1);
+	return pack->err->code ? -1 : pack_directory(pack, &st, true);
 }
 
 int pack_survey(int dir_fd, const char *path, struct copied *ret_copied, struct error *err)
 {
 	struct pack pack = { .out_fd = -1, .top = path, .err = err };
-	int status = walk(&pack, dir_fd);
+	int status = pack_all(&pack, dir_fd);
 
+	str_done(&pack.path);
 	*ret_copied = pack.counts;
 	return status;
 }
@@ -210,7 +181,10 @@ int pack_write(int dir_fd, const char *path, int out_fd, struct error *err)
 	struct pack pack = { .out_fd = out_fd, .top = path, .err = err };
 	owned(str_done) struct str end = STR_INIT;
 
-	if (walk(&pack, dir_fd) < 0)
+	int status = pack_all(&pack, dir_fd);
+
+	str_done(&pack.path);
+	if (status < 0)
 		return -1;
 	tar_add_end(&end);
 	return put(&pack, &end);

@@ -5,9 +5,6 @@
 
 #include "app/sandbox/copy_in.h"
 
-/* Levels of directories; each holds a descriptor while it is walked. */
-#define PACK_DEPTH_MAX 200
-
 /* Counts what there is below DIR_FD, and refuses what cannot be read. PATH names it in errors. */
 int pack_survey(int dir_fd, const char *path, struct copied *ret_copied, struct error *err);
 

@@ -3,8 +3,8 @@
 #include "workspace/base/origin.h"
 
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #define DRIFT_KEPT_MAX 1000
-#define CLOCK_EVERY 256 /* entries between two looks at the clock */
 
 void staleness_done(struct staleness *staleness)
 {
@@ -93,9 +92,6 @@ struct drift_walk {
 	const struct origin_index *index;
 	const struct delta *delta;
 	struct staleness *staleness;
-	struct strv ahead; /* directories still to be looked into, relative */
-	uint64_t until_ns;
-	size_t looked_at;
 };
 
 static int compare_entry(const void *path, const void *entry)
@@ -115,24 +111,26 @@ static bool is_known(const struct drift_walk *walk, const char *path,
 						 sizeof(struct delta_entry), compare_entry);
 }
 
-static void look_at(struct drift_walk *walk, int dir_fd, const char *name, char *relative)
+static int look_at(const struct walk_entry *entry, void *cookie)
 {
+	const struct drift_walk *walk = cookie;
 	const struct sandbox *sandbox = walk->index->sandbox;
-	owned(free_ptr) char *path = xasprintf("%s/%s", sandbox->workspace, relative);
 	struct staleness *staleness = walk->staleness;
 	struct txn_identity now;
 
-	if (txn_identity_of(dir_fd, name, &now) < 0)
+	if (S_ISDIR(entry->st->stx_mode) ||
+	    (uint64_t)entry->st->stx_ctime.tv_sec * 1000000000u + entry->st->stx_ctime.tv_nsec <
+		    sandbox->base_ns)
+		return 0;
+	owned(free_ptr) char *path = xasprintf("%s/%s", sandbox->workspace, entry->path);
+
+	if (txn_identity_of(entry->dir_fd, entry->name, &now) < 0)
 		staleness->is_partial = true;
-	if (target_type(&now) == 'd') {
-		strv_add(&walk->ahead, relative);
-		return;
-	}
-	if (!now.exists || (uint64_t)now.ctime_ns < sandbox->base_ns || is_known(walk, path, &now))
-		return;
+	if (!now.exists || is_known(walk, path, &now))
+		return 0;
 	staleness->drift_count++;
 	if (staleness->drift_kept == DRIFT_KEPT_MAX)
-		return;
+		return 0;
 	if (!staleness->drift)
 		staleness->drift = xcalloc(DRIFT_KEPT_MAX, sizeof(struct stale_entry));
 	staleness->drift[staleness->drift_kept++] = (struct stale_entry){
@@ -140,33 +138,7 @@ static void look_at(struct drift_walk *walk, int dir_fd, const char *name, char 
 		.kind = now.btime_ns >= sandbox->base_ns ? STALE_APPEARED : STALE_CHANGED,
 		.changed_ms = (uint64_t)now.ctime_ns / 1000000,
 	};
-}
-
-static bool has_time(struct drift_walk *walk)
-{
-	if (walk->looked_at++ % CLOCK_EVERY != 0 || clock_now_ns() < walk->until_ns)
-		return true;
-	walk->staleness->is_partial = true;
-	return false;
-}
-
-/* Lists one directory; what cannot be read is not looked at. False when time is up. */
-static bool walk_directory(struct drift_walk *walk, const char *path)
-{
-	owned(fd_close) int fd = sys_open_beneath(walk->index->workspace_fd, *path ? path : ".",
-						  O_RDONLY | O_DIRECTORY);
-	owned(dir_close) DIR *dir = dir_take(&fd);
-	struct dirent *entry;
-	bool in_time = true;
-
-	while (in_time && dir_next(dir, &entry) > 0) {
-		owned(free_ptr) char *relative =
-			xasprintf("%s%s%s", path, *path ? "/" : "", entry->d_name);
-
-		look_at(walk, dirfd(dir), entry->d_name, relative);
-		in_time = has_time(walk);
-	}
-	return in_time;
+	return 0;
 }
 
 int origin_staleness(const struct sandbox *sandbox, const struct view_stack *stack,
@@ -178,23 +150,19 @@ int origin_staleness(const struct sandbox *sandbox, const struct view_stack *sta
 
 	if (origin_index_open(sandbox, stack, &index, err) < 0)
 		return -1;
-	struct drift_walk drift = { .index = index,
-				    .delta = delta,
-				    .staleness = &staleness,
-				    .ahead = STRV_INIT,
-				    .until_ns = walk_until_ns };
+	struct drift_walk drift = { .index = index, .delta = delta, .staleness = &staleness };
+	struct walk walk = {
+		.purpose = WALK_DRIFT, .visit = look_at, .cookie = &drift, .until_ns = walk_until_ns
+	};
 	int status = find_stale(index, delta, &staleness, err);
 
 	staleness.clock_stepped = !index->times_hold;
 	/* Without times drift cannot be detected. */
 	staleness.is_partial = walk_until_ns && staleness.clock_stepped;
 	if (status == 0 && walk_until_ns && index->times_hold) {
-		strv_add(&drift.ahead, "");
-		for (size_t i = 0; i < drift.ahead.count; i++)
-			if (!walk_directory(&drift, drift.ahead.items[i]))
-				break;
+		(void)walk_tree(&walk, index->workspace_fd, ".");
+		staleness.is_partial |= (walk.missed & WALK_CUT) != 0;
 	}
-	strv_done(&drift.ahead);
 	origin_index_close(index);
 	if (status < 0) {
 		staleness_done(&staleness);

@@ -7,9 +7,8 @@
 #include "workspace/promote/promote_own.h"
 #include "workspace/promote/promote_parts.h"
 
-#include "base/dir.h"
 #include "base/own.h"
-#include "workspace/disk/sys.h"
+#include "base/walk.h"
 #include "workspace/disk/target.h"
 
 #include <errno.h>
@@ -36,46 +35,21 @@ static bool is_agreed(const struct promote *promote, const char *path)
 	return item && item->is_selected && item->fate == FATE_APPLIED && !item->entry.new.exists;
 }
 
-/* Lists directory PATH of the target: names without consent to remove them, directories still to be looked into. */
-static int list_directory(struct promote *promote, const char *path, struct strv *ahead,
-			  struct strv *names, struct error *err)
+/* What is not agreed to go, in the directory that would. */
+struct unseen {
+	const struct promote *promote;
+	const char *directory;
+	struct strv *names;
+};
+
+static int list_entry(const struct walk_entry *entry, void *cookie)
 {
-	owned(fd_close) int fd = sys_open_beneath(promote->target_fd, path, O_RDONLY | O_DIRECTORY);
-	owned(dir_close) DIR *dir = dir_take(&fd);
-	struct dirent *entry;
-	char shown[STR_SHOWN_SIZE];
-	int more;
+	const struct unseen *unseen = cookie;
+	owned(free_ptr) char *path = xasprintf("%s/%s", unseen->directory, entry->path);
 
-	while ((more = dir_next(dir, &entry)) > 0) {
-		owned(free_ptr) char *below = xasprintf("%s/%s", path, entry->d_name);
-		struct txn_identity now;
-
-		if (!is_agreed(promote, below) && names->count < NAMES_MAX)
-			strv_add(names, below);
-		if (target_see(promote->target_fd, below, &now, err) < 0)
-			return -1;
-		if (target_type(&now) == 'd')
-			strv_take(ahead, ptr_take(&below));
-	}
-	/* What was not seen must not go unasked. */
-	if (more < 0)
-		return error_errno(err,
-				   errno == ENOENT || errno == EACCES ? ERROR_CONFLICT : ERROR_HOST,
-				   "cannot look into '%s'", str_shown(path, shown));
+	if (!is_agreed(unseen->promote, path) && unseen->names->count < NAMES_MAX)
+		strv_take(unseen->names, ptr_take(&path));
 	return 0;
-}
-
-static int list_unseen(struct promote *promote, const char *path, struct strv *names,
-		       struct error *err)
-{
-	struct strv ahead = STRV_INIT;
-	int status = 0;
-
-	strv_add(&ahead, path);
-	for (size_t i = 0; i < ahead.count && status == 0; i++)
-		status = list_directory(promote, ahead.items[i], &ahead, names, err);
-	strv_done(&ahead);
-	return status;
 }
 
 static bool is_below(const char *path, const char *above)
@@ -157,6 +131,8 @@ static int guard_tree(struct promote *promote, struct item *item, struct error *
 	struct strv names = STRV_INIT;
 	struct verdict verdict = { .kind = "dir-delete", .object = TAKE_UNDECIDED };
 	struct conflict_times never = { 0 };
+	struct unseen unseen = { promote, item->path, &names };
+	struct walk walk = { .purpose = WALK_TXN, .visit = list_entry, .cookie = &unseen };
 	enum outcome outcome;
 	owned(fd_close) int dir_fd = -1;
 	char shown[STR_SHOWN_SIZE];
@@ -165,13 +141,11 @@ static int guard_tree(struct promote *promote, struct item *item, struct error *
 
 	/* Summed up before it is listed: what comes later is seen by the transaction. */
 	if (target_parent(promote->target_fd, item->path, &dir_fd, &name) < 0 ||
-	    txn_tree_of(dir_fd, name, &item->now.tree) < 0 ||
-	    list_unseen(promote, item->path, &names, err) < 0) {
+	    txn_tree_of(dir_fd, name, &item->now.tree) < 0 || walk_tree(&walk, dir_fd, name) < 0) {
 		strv_done(&names);
-		return err->code
-			       ? -1
-			       : error_errno(err, errno == EACCES ? ERROR_CONFLICT : ERROR_HOST,
-					     "cannot look into '%s'", str_shown(item->path, shown));
+		return error_errno(err,
+				   errno == ENOENT || errno == EACCES ? ERROR_CONFLICT : ERROR_HOST,
+				   "cannot look into '%s'", str_shown(item->path, shown));
 	}
 	if (names.count > 0) {
 		outcome = conflict_outcome(promote->request->strategy, &verdict, &never);
