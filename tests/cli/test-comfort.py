@@ -7,6 +7,7 @@ Takes the program from AISBX. Speaks TAP. Ends only processes that it started it
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -55,6 +56,66 @@ def test_tour(home):
     tap.ok("tour: expected" not in done.stderr, "and comes out as it says", done.stderr)
     tap.equal([ours() - before, home.rows("promotions")], [set(), []], "nothing of it stays")
     tap.equal(home.data("tour"), {"ok": True}, "as data")
+
+
+def test_mount(home):
+    """What is kept for a workspace is shown to its sandboxes, read-only, and is never followed elsewhere."""
+    data, other = home.path + "/data set", home.path + "/other-place"
+    for path in (data, other):
+        os.makedirs(path)
+        with open(path + "/f", "w") as out:
+            out.write("shown\n")
+    with open(other + "/f", "w") as out:
+        out.write("SECRET\n")
+    tap.equal(home.call("mount").stdout.startswith("no mounts"), True, "none to begin with")
+    done = home.call("mount", "--ro", "../data set:/mnt/ds")
+    tap.ok(done.returncode == 0 and "/mnt/ds" in done.stdout, "mount as written", done)
+    home.call("create", "later")
+    tap.equal(home.rows("mount"), [{"host": os.path.realpath(data), "guest": "/mnt/ds", "mode": "ro", "workspace": os.path.realpath(home.work)}], "listed")
+    for words in (["run", "--"], ["exec", "later", "--"]):
+        tap.equal(home.call(*words, "cat", "/mnt/ds/f").stdout, "shown\n", f"seen by {words[0]}")
+    done = home.call("run", "--", "sh", "-c", "echo x > /mnt/ds/f")
+    tap.ok(done.returncode != 0 and home.read("../data set/f") == "shown\n", "not to be written", done)
+    tap.equal(home.call("run", "-C", other, "--", "cat", "/mnt/ds/f").returncode, 1, "another workspace does not see it")
+    for words, code in ((["--ro", "/no/such:/x"], 5), (["--ro", "../data set:/proc/x"], 4), (["--ro", "here"], 2),
+                        (["--ro", home.path + "/.local:/x"], 4), (["--rm", "/mnt/no"], 5), (["what"], 2)):
+        done = home.call("mount", *words)
+        tap.ok(done.returncode == code and len(home.rows("mount")) == 1, f"refused: {words}", done)
+    os.rename(data, data + "2")
+    done = home.call("run", "--", "true")
+    tap.ok(refused(done, 125, "mount --rm /mnt/ds"), "a source that is gone is named with its remedy", done)
+    os.symlink(other, data)
+    done = home.call("run", "--", "cat", "/mnt/ds/f")
+    tap.ok(refused(done, 125, "leads elsewhere") and "SECRET" not in done.stdout, "a link in its place is not followed", done)
+    tap.equal([home.call("mount", "--rm", "/mnt/ds").returncode, home.rows("mount")], [0, []], "taken back, also then")
+    tap.equal(home.call("run", "--", "true").returncode, 0, "and all is as before")
+    os.chmod(home.path + "/.config/aisbx/mounts", 0o666)
+    tap.ok(refused(home.call("run", "--", "true"), 125, "chmod go-w"), "a list that others may write is not believed")
+    os.unlink(home.path + "/.config/aisbx/mounts")
+
+
+def test_times(home):
+    home.call("create", "week", "--ttl", "7d")
+    tap.ok("(7 d left)" in home.call("ls").stdout and "7 d left" in home.call("inspect", "week").stdout, "listings say what is left")
+
+
+def test_notices(home):
+    """What does not change from run to run is said once a day; results have it always."""
+    # More hidden files than a sandbox notes the links of: one layer is not in full force.
+    for number in range(1100):
+        home.put(f"vault/{number}")
+    home.call("create", "many", "--hide", "vault")
+    said = lambda: "not in full force" in home.call("exec", "many", "--", "true").stderr
+    tap.equal([said(), said()], [True, False], "a notice is said once")
+    tap.ok(json.loads(home.call("exec", "--json", "many", "--", "true").stdout)["degraded"], "the result has it all the same")
+    path = home.path + "/.local/state/aisbx/notices"
+    with open(path) as file:
+        moment, words = file.read().splitlines()[-1].split(" ", 1)
+    for text in (f"{int(moment) - 24 * 3600 * 1000} {words}\n", f"{int(moment) + 3600 * 1000} {words}\n", "no list at all"):
+        with open(path, "w") as out:
+            out.write(text)
+        tap.equal(said(), True, f"and again: {text[:30]}")
+    shutil.rmtree(home.work + "/vault")
 
 
 def test_rm(home):
@@ -127,6 +188,12 @@ def test_race(home):
     tap.equal(tails, ["5\n6\n7\n8\n9\n", None], "as data, too")
 
 
+def test_ties(home):
+    done = home.call("race", "--prefer", "small", "-c", "one=echo 1 > x", "-c", "two=echo 2 > x", "-c", "three=false")
+    tap.ok("\ntwo is as good" in done.stdout and "\none wins" in done.stdout, "a tie is said, and the first one given wins", done)
+    tap.equal(home.data("race", "--prefer", "small", "-c", "one=echo 1 > x", "-c", "two=echo > x; echo > y")["tied"], [], "none is none")
+
+
 def test_artifact(home):
     home.call("create", "maker")
     home.call("exec", "maker", "sh", "-c", "mkdir -p build && echo binary >build/mybin")
@@ -151,7 +218,7 @@ def test_rules(home):
 def main():
     with Home(prefix="aisbx-comfort-") as home:
         if home.can_run(tap, "comfort"):
-            for test in (test_dashes, test_help, test_tour, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_artifact,
+            for test in (test_dashes, test_help, test_tour, test_mount, test_times, test_notices, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_ties, test_artifact,
                          test_rules):
                 test(home)
     return tap.done()

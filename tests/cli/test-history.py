@@ -66,7 +66,16 @@ def test_show(runs):
     tap.equal(json.loads(call("show", run_id[:25].lower(), "--json").stdout)["run_id"], run_id, "a beginning will do")
     tap.equal(call("show", "nothing").returncode, 5, "an unknown run is not found")
     tap.equal(call("show").returncode, 2, "no run is a mistake")
-    tap.ok("exit_code" in call("show", run_id).stdout, "words for people")
+    text = call("show", run_id).stdout
+    tap.ok("exit code 3" in text and "{" not in text and f"aisbx logs {run_id}" in text, "words for people", text)
+    told = call("explain", run_id).stdout
+    tap.ok("failure of its own (exit code 3" in told, "explain says how it ended", told)
+    tap.ok(json.loads(call("explain", run_id, "--json").stdout)["explanation"].endswith(told[told.index("\n"):]), "also as data")
+    tap.equal([call("explain", "nothing").returncode, call("explain").returncode], [5, 2], "explain without a run")
+    call("run", "--time", "200ms", "--", "sh", "-c", "sleep 60 # \x1b]0;x\nIt ended well")
+    told = call("explain", json.loads(call("history", "-n", "1", "--json").stdout)["run_id"]).stdout
+    tap.ok("its time was up" in told and "--time" in told and "\nIt ended well" not in told and "\x1b" not in told,
+           "which limit, and the flag; a command does not speak for us", told)
 
 
 def test_logs(runs):

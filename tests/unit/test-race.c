@@ -87,6 +87,9 @@ static void test_ranking(void)
 	tap_is_int((int64_t)race_winner(&rules, outcomes, 5), 4, "memory alone");
 	(void)race_rules_parse("small", &rules, &err);
 	tap_is_int((int64_t)race_winner(&rules, outcomes, 4), 2, "equals stay in order");
+	tap_ok(race_is_tie(&rules, &outcomes[2], &outcomes[3]),
+	       "what no rule tells apart is a tie");
+	tap_ok(!race_is_tie(&rules, &outcomes[0], &outcomes[4]), "not among those who failed");
 	tap_is_int((int64_t)race_winner(&rules, outcomes, 1), 1, "nobody who failed");
 	tap_is_int((int64_t)race_winner(&rules, outcomes, 0), 0, "nobody at all");
 }

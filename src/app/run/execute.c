@@ -17,6 +17,7 @@
 #include "app/record/record.h"
 #include "app/run/preset_run.h"
 #include "app/vet/vet.h"
+#include "app/config/mount_list.h"
 #include "app/config/rule_list.h"
 #include "plan/plan.h"
 #include "run/run.h"
@@ -213,6 +214,8 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
 	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
 			    err) < 0 ||
+	    mount_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
+			     err) < 0 ||
 	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0 ||
 	    expand_presets(&chosen, &profile, around, &allow, &notes, err) < 0)
 		return -1;

@@ -335,6 +335,19 @@ static size_t find_winner(const struct race_run *run)
 	return race_winner(&run->race->plan->rules, outcomes, run->count);
 }
 
+/* Those that only the order given puts behind the winner. */
+static struct value *tied_with(const struct race_run *run, size_t winner)
+{
+	struct value *names = value_new_list();
+
+	for (size_t i = winner + 1; i < run->count; i++) {
+		if (race_is_tie(&run->race->plan->rules, &run->racers[winner].outcome,
+				&run->racers[i].outcome))
+			value_append(names, value_new_text(run->racers[i].attempt->name));
+	}
+	return names;
+}
+
 static struct value *answer_of(const struct race_run *run, size_t winner)
 {
 	struct value *answer = value_new_map();
@@ -345,6 +358,7 @@ static struct value *answer_of(const struct race_run *run, size_t winner)
 	value_add(answer, "race_id", value_new_text(run->id));
 	value_add(answer, "winner",
 		  value_new_text(winner < run->count ? run->racers[winner].attempt->name : NULL));
+	value_add(answer, "tied", tied_with(run, winner));
 	value_add(answer, "attempts", attempts);
 	value_add(answer, "promotion_id", value_new_null());
 	return answer;

@@ -189,3 +189,10 @@ size_t race_winner(const struct race_rules *rules, const struct race_outcome *ou
 	}
 	return best;
 }
+
+bool race_is_tie(const struct race_rules *rules, const struct race_outcome *a,
+		 const struct race_outcome *b)
+{
+	return a->is_eligible && b->is_eligible && !is_better(rules, a, b) &&
+	       !is_better(rules, b, a);
+}

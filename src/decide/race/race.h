@@ -78,4 +78,8 @@ bool race_score(const char *bytes, size_t len, double *ret_score);
 size_t race_winner(const struct race_rules *rules, const struct race_outcome *outcomes,
 		   size_t count);
 
+/* Whether no rule tells A and B apart, both eligible. */
+bool race_is_tie(const struct race_rules *rules, const struct race_outcome *a,
+		 const struct race_outcome *b);
+
 #endif

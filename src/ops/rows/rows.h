@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The functions behind the rows of table.c, one per verb and file, and what several of them share.
- *
- * To add a verb: write src/ops/op_VERB.c with one function, declare it here, add its row to table.c or
- * to the rows file of its group, and its paragraph to man/aisbx.1 (tools/check-help insists).
- */
+/* The functions behind the rows of table.c, and what several of them share; docs/adding-a-verb.md says how to add one. */
 #ifndef OPS_ROWS_H
 #define OPS_ROWS_H
 
@@ -52,6 +47,7 @@ int op_wasm_run(struct op_call *call, struct error *err);
 int op_repo_run(struct op_call *call, struct error *err);
 int op_history_run(struct op_call *call, struct error *err);
 int op_show_run(struct op_call *call, struct error *err);
+int op_explain_run(struct op_call *call, struct error *err);
 int op_logs_run(struct op_call *call, struct error *err);
 int op_stats_run(struct op_call *call, struct error *err);
 int op_top_run(struct op_call *call, struct error *err);
@@ -64,16 +60,17 @@ int op_setup_run(struct op_call *call, struct error *err);
 int op_mcp_run(struct op_call *call, struct error *err);
 int op_allow_run(struct op_call *call, struct error *err);
 int op_deny_run(struct op_call *call, struct error *err);
+int op_mount_run(struct op_call *call, struct error *err);
 int op_net_run(struct op_call *call, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
 extern const struct op stage_row, artifact_row, repo_row;
 extern const struct op wasm_row;
-extern const struct op allow_row, deny_row, net_row;
+extern const struct op allow_row, deny_row, net_row, mount_row;
 extern const struct op mcp_row, files_row, hook_row, setup_row;
 extern const struct op scan_row, sign_row;
-extern const struct op history_row, show_row, logs_row, stats_row, guard_row, top_row;
+extern const struct op history_row, show_row, explain_row, logs_row, stats_row, guard_row, top_row;
 extern const struct op poll_row, todo_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
 	cp_row;

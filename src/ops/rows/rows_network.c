@@ -27,6 +27,19 @@ static const struct op_param net_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param mount_params[] = {
+	{ .name = "ro",
+	  .kind = PARAM_LIST,
+	  .metavar = "SRC:DST",
+	  .help = "show SRC at DST inside, read-only, from the next start on" },
+	{ .name = "rm", .kind = PARAM_LIST, .metavar = "DST", .help = "take back what DST shows" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the workspace it is for; default: as for run" },
+	{ .name = NULL },
+};
+
 const struct op allow_row = {
 	.name = "allow",
 	.words = OP_SANDBOXES,
@@ -96,4 +109,23 @@ const struct op net_row = {
 		"  aisbx net fix-1 --json\n"
 		"  aisbx net presets --refresh\n",
 	.run = op_net_run,
+};
+
+const struct op mount_row = {
+	.name = "mount",
+	.usage = "[--ro SRC:DST | --rm DST]...",
+	.summary = "show a directory to every sandbox of this workspace, read-only",
+	.group = GROUP,
+	.flags = OP_CLI_ONLY,
+	.params = mount_params,
+	.help = "Alone, lists what is shown. As --ro of run, but kept for this workspace, in\n"
+		"your own configuration: later runs have it, and sandboxes from their next\n"
+		"start on (aisbx stop NAME). A SRC that is gone, or has become a link, is an\n"
+		"error then, and not followed.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx mount --ro ./dataset:/mnt/ds\n"
+		"  aisbx mount\n"
+		"  aisbx mount --rm /mnt/ds\n",
+	.run = op_mount_run,
 };

@@ -7,6 +7,7 @@
 /* In aisbx-full only: see table.c. */
 #pragma weak op_history_run
 #pragma weak op_show_run
+#pragma weak op_explain_run
 #pragma weak op_logs_run
 #pragma weak op_stats_run
 #pragma weak op_top_run
@@ -82,6 +83,18 @@ const struct op show_row = {
 	.help = "RUN is an id from `aisbx history`, or the beginning of one. With --json, the\n"
 		"result object of the run without its output (`aisbx logs` has that).\n",
 	.run = op_show_run,
+};
+
+const struct op explain_row = {
+	.name = "explain",
+	.words = "@runs",
+	.usage = "RUN",
+	.summary = "say in plain words what came of a run, why, and what to do",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.help = "RUN is an id from `aisbx history`, or the beginning of one. With --json, the\n"
+		"sentences as `explanation`.\n",
+	.run = op_explain_run,
 };
 
 const struct op logs_row = {

@@ -147,6 +147,24 @@ void words_add_age(struct str *out, uint64_t then_ms)
 		str_addf(out, "%llu days ago", (unsigned long long)seconds / 86400);
 }
 
+void words_add_left(struct str *out, uint64_t until_ms)
+{
+	uint64_t now_ms = clock_epoch_ms();
+	/* To the nearest second: seven days that began just now are seven. */
+	uint64_t seconds = until_ms > now_ms ? (until_ms - now_ms + 500) / 1000 : 0;
+
+	if (seconds == 0)
+		str_add(out, "due");
+	else if (seconds < 120)
+		str_addf(out, "%llu s left", (unsigned long long)seconds);
+	else if (seconds < 7200)
+		str_addf(out, "%llu min left", (unsigned long long)(seconds + 30) / 60);
+	else if (seconds < 172800)
+		str_addf(out, "%llu h left", (unsigned long long)(seconds + 1800) / 3600);
+	else
+		str_addf(out, "%llu d left", (unsigned long long)(seconds + 43200) / 86400);
+}
+
 uint64_t words_moment(const struct value *row, const char *key)
 {
 	const char *text = value_get_text(row, key);

@@ -32,6 +32,9 @@ void words_add_command(struct str *out, const struct value *words, size_t max);
 /* How long ago, roughly: "just now", "15 min ago", "3 h ago", "2 days ago". THEN in ms since the epoch; 0: "unknown". */
 void words_add_age(struct str *out, uint64_t then_ms);
 
+/* How long until then: "30 s left", "5 h left", "7 d left"; "due" once that is past. */
+void words_add_left(struct str *out, uint64_t until_ms);
+
 /* The moment that value_get_text(row, KEY) names ("2026-11-15T00:00:00.000Z"), in ms since the epoch; 0 for none. */
 uint64_t words_moment(const struct value *row, const char *key);
 

@@ -88,7 +88,11 @@ int op_inspect_run(struct op_call *call, struct error *err)
 	add_field(out, "root", call->answer, "root");
 	add_moment(out, "created", call->answer, "created");
 	add_moment(out, "the host of", call->answer, "base_taken");
-	add_field(out, "expires", call->answer, "expires");
+	if (value_get_text(call->answer, "expires")) {
+		add_label(out, "expires");
+		words_add_left(out, words_moment(call->answer, "expires"));
+		str_addf(out, " (%s)\n", value_get_text(call->answer, "expires"));
+	}
 	add_field(out, "stands on", call->answer, "snapshot");
 	add_label(out, "snapshots");
 	str_addf(out, "%lld\n", (long long)snapshots);

@@ -44,8 +44,11 @@ static void add_row(struct strv *cells, const struct value *row)
 	words_add_size(&cell, disk);
 	take_cell(cells, &cell);
 	words_add_path(&cell, value_get_text(row, "base") ? value_get_text(row, "base") : "");
-	if (value_get_text(row, "expires"))
-		str_addf(&cell, " (until %s)", value_get_text(row, "expires"));
+	if (value_get_text(row, "expires")) {
+		str_add(&cell, " (");
+		words_add_left(&cell, words_moment(row, "expires"));
+		str_add_char(&cell, ')');
+	}
 	take_cell(cells, &cell);
 }
 

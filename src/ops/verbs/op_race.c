@@ -137,6 +137,17 @@ static void write_table(struct op_call *call)
 	}
 }
 
+static void write_ties(struct str *out, const struct value *tied)
+{
+	for (size_t i = 0; i < tied->many.count; i++)
+		str_addf(out, "%s%s", i ? ", " : "", tied->many.items[i]->text.bytes);
+	if (tied->many.count > 0)
+		str_addf(out,
+			 " %s as good; the first one given wins (--prefer score,small,fast says "
+			 "what counts)\n",
+			 tied->many.count == 1 ? "is" : "are");
+}
+
 static void write_outcome(struct op_call *call)
 {
 	const char *winner = value_get_text(call->answer, "winner");
@@ -148,6 +159,7 @@ static void write_outcome(struct op_call *call)
 			 race_id);
 		return;
 	}
+	write_ties(&call->text, value_get(call->answer, "tied"));
 	str_addf(&call->text, "%s wins", winner);
 	if (promotion_id)
 		str_addf(&call->text, " and is promoted; take it back with: aisbx undo %s\n",

@@ -3,6 +3,7 @@
 #include "base/id.h"
 #include "base/own.h"
 #include "app/change/workspace.h"
+#include "app/config/notice.h"
 #include "ops/rows/rows.h"
 #include "ops/verbs/op_write.h"
 #include "ops/text/words.h"
@@ -76,12 +77,17 @@ static void note_denials(struct op_call *call, const struct run_result *result)
 
 static void note_degraded(struct op_call *call, const struct run_result *result)
 {
+	owned(str_done) struct str notice = STR_INIT;
+
 	if (result->degraded.count == 0)
 		return;
-	str_add(&call->notes, "not in full force here:");
+	str_add(&notice, "not in full force here:");
 	for (size_t i = 0; i < result->degraded.count; i++)
-		str_addf(&call->notes, "%s %s", i ? "," : "", result->degraded.items[i]);
-	str_add(&call->notes, " (aisbx doctor says why; --require LAYER refuses instead)\n");
+		str_addf(&notice, "%s %s", i ? "," : "", result->degraded.items[i]);
+	str_add(&notice, " (aisbx doctor says why; --require LAYER refuses instead)");
+	/* The same machine, the same words: every result has them as `degraded`. */
+	if (engine_notice_due(str_cstr(&notice)))
+		str_addf(&call->notes, "%s\n", str_cstr(&notice));
 }
 
 /* A command that could not be executed has a result with an exit status: its message is a note. */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user shows, read-only, to every sandbox of a workspace: checked by a plan, then kept. */
+#include "app/sandbox/mounts.h"
+
+#include "app/config/mount_list.h"
+#include "app/sandbox/network_parts.h"
+#include "base/clean_path.h"
+#include "base/own.h"
+#include "base/real_path.h"
+
+/* The mounts as flags of the place's request, so that a plan can refuse what no sandbox may see. */
+static int read_wish(const struct strv *show, struct network_place *place, struct error *err)
+{
+	struct settings *flags = &place->request.flags;
+
+	for (size_t i = 0; show && i < show->count; i++) {
+		if (settings_set(flags, setting_find("ro"), "--ro", show->items[i], err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < flags->mount_count; i++) {
+		char *real = path_real(flags->mounts[i].host);
+
+		if (!real)
+			return error_errno(err, ERROR_NOT_FOUND, "%s", flags->mounts[i].host);
+		free_ptr(&flags->mounts[i].host);
+		flags->mounts[i].host = real;
+	}
+	return network_place_plan(place, err);
+}
+
+static int keep(const struct network_place *place, struct error *err)
+{
+	const struct settings *flags = &place->request.flags;
+
+	for (size_t i = 0; i < flags->mount_count; i++) {
+		if (mount_list_change(place->around.host.config_dir, place->around.paths.workspace,
+				      flags->mounts[i].host, flags->mounts[i].guest, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Also where no plan can be made any more: that may be what the mount is taken away for. */
+static int forget(const struct strv *drop, const struct network_place *place, struct error *err)
+{
+	for (size_t i = 0; drop && i < drop->count; i++) {
+		owned(free_ptr) char *guest = path_clean(drop->items[i]);
+
+		if (mount_list_change(place->around.host.config_dir, place->around.paths.workspace,
+				      NULL, guest ? guest : drop->items[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int engine_mounts(const struct engine_mounts *wish, struct value **ret_answer, struct error *err)
+{
+	owned(network_place_done) struct network_place place;
+	owned(settings_done) struct settings kept;
+
+	settings_init(&kept);
+	if (network_place_open(NULL, wish->workspace, &place, err) < 0 ||
+	    forget(wish->drop, &place, err) < 0 ||
+	    (wish->show && (read_wish(wish->show, &place, err) < 0 || keep(&place, err) < 0)) ||
+	    mount_list_read(place.around.host.config_dir, place.around.paths.workspace, &kept,
+			    err) < 0)
+		return -1;
+	*ret_answer = value_new_list();
+	for (size_t i = 0; i < kept.mount_count; i++) {
+		struct value *row = value_append(*ret_answer, value_new_map());
+
+		value_add(row, "host", value_new_text(kept.mounts[i].host));
+		value_add(row, "guest", value_new_text(kept.mounts[i].guest));
+		value_add(row, "mode", value_new_text("ro"));
+		value_add(row, "workspace", value_new_text(place.around.paths.workspace));
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user shows, read-only, to every sandbox of a workspace. */
+#ifndef ENGINE_MOUNTS_H
+#define ENGINE_MOUNTS_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/value.h"
+
+struct engine_mounts {
+	const char *workspace;	 /* -C; NULL for the one around the current directory */
+	const struct strv *show; /* SRC:DST; may be NULL */
+	const struct strv *drop; /* DST; may be NULL */
+};
+
+/* Keeps and forgets, all or nothing but for a failing disk, and lists what is kept then: {host, guest, mode, workspace}. */
+int engine_mounts(const struct engine_mounts *wish, struct value **ret_answer, struct error *err);
+
+#endif
