@@ -18,17 +18,20 @@
 #define CPU_PERIOD_US 100000
 #define LOW_WEIGHT "50"
 #define SWEEP_PAUSE_MS 5
+#define OWNER_TRIES 100
 
 void cgroup_init(struct cgroup *group)
 {
 	memset(group, 0, sizeof(*group));
 	group->memory = group->pids = group->cpu = group->cpuacct = -1;
+	group->place_fd = -1;
 }
 
 struct cgroup_place cgroup_place_of(const struct spec_groups *groups)
 {
-	return (struct cgroup_place){ groups->unified,	 groups->v2_path,  groups->memory_path,
-				      groups->pids_path, groups->cpu_path, groups->cpuacct_path };
+	return (struct cgroup_place){ groups->unified,	 groups->v2_path,    groups->memory_path,
+				      groups->pids_path, groups->cpu_path,   groups->cpuacct_path,
+				      groups->owner,	 groups->owner_bytes };
 }
 
 static int write_number(int dir_fd, const char *file, uint64_t number)
@@ -39,12 +42,21 @@ static int write_number(int dir_fd, const char *file, uint64_t number)
 	return file_write_small(dir_fd, file, text);
 }
 
-/* Makes NAME in PARENT and opens the file to enter by; appends to the group. Index, or -1 with errno. */
-static int add_directory(struct cgroup *group, const char *parent, const char *enter_file)
+static uint64_t read_number(int dir_fd, const char *file)
 {
-	owned(fd_close) int parent_fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char text[32];
 
-	if (parent_fd < 0 || mkdirat(parent_fd, group->name, 0755) < 0)
+	if (file_read_small(dir_fd, file, text, sizeof(text)) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* Makes the group's name in *PARENT_FD, which it takes, and opens the file to enter by; appends to the group. Index, or -1 with errno. */
+static int add_below(struct cgroup *group, int *parent_taken, const char *enter_file)
+{
+	owned(fd_close) int parent_fd = fd_take(parent_taken);
+
+	if (mkdirat(parent_fd, group->name, 0755) < 0)
 		return -1;
 	owned(fd_close) int dir_fd =
 		openat(parent_fd, group->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -63,6 +75,77 @@ static int add_directory(struct cgroup *group, const char *parent, const char *e
 	group->dirs[index] = fd_take(&dir_fd);
 	group->enter[index] = enter_fd;
 	return (int)index;
+}
+
+/* The same in the directory PARENT. */
+static int add_directory(struct cgroup *group, const char *parent, const char *enter_file)
+{
+	owned(fd_close) int parent_fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return parent_fd < 0 ? -1 : add_below(group, &parent_fd, enter_file);
+}
+
+/* On a machine without a manager controllers are not switched on yet for groups below the root. */
+static void switch_on_controllers(int parent_fd)
+{
+	static const char *const controllers[] = { "+memory", "+pids", "+cpu" };
+
+	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++)
+		(void)file_write_small(parent_fd, "cgroup.subtree_control", controllers[i]);
+}
+
+/*
+ * The limit only ever falls while the group is there: the smallest that was asked for holds for all in it. One that is
+ * below what they use already is refused by version 1 (EBUSY), and the former stays.
+ */
+static int limit_owner(const struct cgroup *group, int owner_fd, uint64_t bytes)
+{
+	const char *file = group->unified ? "memory.max" : "memory.limit_in_bytes";
+	uint64_t now;
+
+	if (group->unified && faccessat(owner_fd, file, F_OK, 0) < 0)
+		switch_on_controllers(group->place_fd);
+	now = read_number(owner_fd, file); /* 0 for "max" */
+	if (now && now <= bytes)
+		return 0;
+	if (write_number(owner_fd, file, bytes) < 0 && errno != EBUSY)
+		return -1;
+	(void)(group->unified ? file_write_small(owner_fd, "memory.swap.max", "0")
+			      : write_number(owner_fd, "memory.memsw.limit_in_bytes", bytes));
+	return 0;
+}
+
+static int try_below_owner(struct cgroup *group, uint64_t bytes, const char *enter_file)
+{
+	if (mkdirat(group->place_fd, group->owner, 0755) < 0 && errno != EEXIST)
+		return -1;
+	owned(fd_close) int owner_fd =
+		openat(group->place_fd, group->owner, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (owner_fd < 0 || limit_owner(group, owner_fd, bytes) < 0)
+		return -1;
+	return add_below(group, &owner_fd, enter_file);
+}
+
+/* The group of memory: in the owner's, where there is one. That may be removed while it is still empty, by the last of others. */
+static int add_memory(struct cgroup *group, const struct cgroup_place *place,
+		      const char *enter_file)
+{
+	const char *parent = place->unified ? place->v2_path : place->memory_path;
+	int index;
+
+	if (!place->owner)
+		return add_directory(group, parent, enter_file);
+	(void)snprintf(group->owner, sizeof(group->owner), "%s", place->owner);
+	group->place_fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (group->place_fd < 0)
+		return -1;
+	for (unsigned tries = 0; tries < OWNER_TRIES; tries++) {
+		index = try_below_owner(group, place->owner_bytes, enter_file);
+		if (index >= 0 || (errno != ENOENT && errno != ENODEV))
+			break;
+	}
+	return index;
 }
 
 static int limit_cpu_v2(int dir, uint64_t cpu_milli, struct error *err)
@@ -121,26 +204,17 @@ static int limit_v1(struct cgroup *group, const struct spec_limits *limits, stru
 	return limit_cpu_v1(group->dirs[group->cpu], limits->cpu_milli, err);
 }
 
-/* On a machine without a manager controllers are not switched on yet for groups below the root. */
-static void switch_on_controllers(const struct cgroup *group)
-{
-	static const char *const controllers[] = { "+memory", "+pids", "+cpu" };
-
-	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++)
-		(void)file_write_small(group->parents[0], "cgroup.subtree_control", controllers[i]);
-}
-
 static int create_v2(struct cgroup *group, const struct cgroup_place *place,
 		     const struct spec_limits *limits, struct error *err)
 {
 	if (!place->v2_path)
 		return error_set(err, ERROR_HOST, "no control group to make one in");
-	if (add_directory(group, place->v2_path, "cgroup.procs") < 0)
+	if (add_memory(group, place, "cgroup.procs") < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a control group");
 	group->memory = group->pids = group->cpu = group->cpuacct = 0;
 	if (faccessat(group->dirs[0], "memory.max", F_OK, 0) < 0 ||
 	    faccessat(group->dirs[0], "pids.max", F_OK, 0) < 0)
-		switch_on_controllers(group);
+		switch_on_controllers(group->parents[0]);
 	return limit_v2(group, limits, err);
 }
 
@@ -160,7 +234,7 @@ static int create_v1(struct cgroup *group, const struct cgroup_place *place,
 {
 	if (!place->memory_path || !place->pids_path)
 		return error_set(err, ERROR_HOST, "no memory or pids controller here");
-	group->memory = add_directory(group, place->memory_path, "tasks");
+	group->memory = add_memory(group, place, "tasks");
 	if (group->memory < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a memory group");
 	group->pids = add_directory(group, place->pids_path, "tasks");
@@ -217,7 +291,7 @@ static int create_share(struct cgroup *group, const struct cgroup_place *place, 
 	if (!group->unified)
 		return limit_cpu_v1(group->dirs[0], cpu_milli, err);
 	if (faccessat(group->dirs[0], "cpu.max", F_OK, 0) < 0)
-		switch_on_controllers(group);
+		switch_on_controllers(group->parents[0]);
 	return limit_cpu_v2(group->dirs[0], cpu_milli, err);
 }
 
@@ -237,15 +311,6 @@ int cgroup_enter(const int *enter_fds, size_t count)
 			return -1;
 	}
 	return 0;
-}
-
-static uint64_t read_number(int dir_fd, const char *file)
-{
-	char text[32];
-
-	if (file_read_small(dir_fd, file, text, sizeof(text)) <= 0)
-		return 0;
-	return strtoull(text, NULL, 10);
 }
 
 /* The number behind KEY at the start of a line. */
@@ -307,6 +372,9 @@ static int try_remove(const struct cgroup *group)
 		if (unlinkat(group->parents[i], group->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 			status = -1;
 	}
+	/* Refused as long as another sandbox of the owner's is there, which then removes it. */
+	if (status == 0 && group->place_fd >= 0)
+		(void)unlinkat(group->place_fd, group->owner, AT_REMOVEDIR);
 	return status;
 }
 
@@ -324,6 +392,8 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms)
 	return 0;
 }
 
+static bool sweep_owner(int place_fd, const char *path, const char *name, struct strv *removed);
+
 /*
  * PATH, if not NULL, prefixes the names of removed groups in the report. Returns whether there is one whose processes are
  * still ending; a group with processes in it cannot be removed.
@@ -335,6 +405,10 @@ static bool sweep_directory(int parent_fd, const char *path, struct strv *remove
 	bool is_ending = false;
 
 	while (dir_next(dir, &entry) > 0) {
+		if (strncmp(entry->d_name, SPEC_OWNER_PREFIX, strlen(SPEC_OWNER_PREFIX)) == 0) {
+			is_ending |= sweep_owner(parent_fd, path, entry->d_name, removed);
+			continue;
+		}
 		if (!owner_is_gone(entry->d_name))
 			continue;
 		if (unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR) < 0)
@@ -342,6 +416,19 @@ static bool sweep_directory(int parent_fd, const char *path, struct strv *remove
 		else if (removed)
 			strv_addf(removed, "%s/%s", path, entry->d_name);
 	}
+	return is_ending;
+}
+
+/* What is left in the group of one owner, and that itself if nothing is. */
+static bool sweep_owner(int place_fd, const char *path, const char *name, struct strv *removed)
+{
+	owned(free_ptr) char *inner = path ? xasprintf("%s/%s", path, name) : NULL;
+	owned(fd_close) int fd =
+		openat(place_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool is_ending = fd >= 0 && sweep_directory(fd, inner, removed);
+
+	if (unlinkat(place_fd, name, AT_REMOVEDIR) == 0 && removed)
+		strv_add(removed, inner);
 	return is_ending;
 }
 
@@ -358,6 +445,8 @@ static bool sweep_beside(const struct cgroup *group)
 
 	for (size_t i = 0; i < group->count; i++)
 		is_ending |= sweep_directory(group->parents[i], NULL, NULL);
+	if (group->place_fd >= 0)
+		is_ending |= sweep_directory(group->place_fd, NULL, NULL);
 	for (size_t i = 0; i < group->unused.count; i++)
 		is_ending |= sweep_place(group->unused.items[i], NULL);
 	return is_ending;
@@ -385,6 +474,7 @@ void cgroup_done(struct cgroup *group)
 		close(group->parents[i]);
 		close(group->enter[i]);
 	}
+	fd_close(&group->place_fd);
 	strv_done(&group->unused);
 	cgroup_init(group);
 }

@@ -3,7 +3,12 @@
  * Resource groups: one directory below the caller's own group in each hierarchy (v1) or in the unified one (v2).
  *
  * The supervisor makes the groups and opens the file a process enters by; the payload enters itself by writing "0",
- * because moving another process costs milliseconds on v1 after a pause. Figures are read through descriptors kept
+ * because moving another process costs milliseconds on v1 after a pause. Where the sandbox has an owner, its group of memory
+ * lies in one that bounds all of that owner's:
+ *
+ *   caller's group / aisbx-owner-HASH / aisbx-NAMESPACE-PID-RUN
+ *
+ * The outer one is made by the first sandbox in it and removed with the last; the kernel decides which that is. Figures are read through descriptors kept
  * open, so that reading them never walks a path.
  */
 #ifndef CONFINE_CGROUP_H
@@ -19,12 +24,15 @@
 #include <stdint.h>
 
 #define CGROUP_DIRS_MAX 4
+#define OWNER_GROUP_SIZE 40
 
 /* Where groups may be made; plain copies of host facts, NULL where a hierarchy is absent. */
 struct cgroup_place {
 	bool unified;
 	const char *v2_path;
 	const char *memory_path, *pids_path, *cpu_path, *cpuacct_path;
+	const char *owner; /* NULL: none */
+	uint64_t owner_bytes;
 };
 
 struct cgroup_place cgroup_place_of(const struct spec_groups *groups);
@@ -36,6 +44,8 @@ struct cgroup {
 	int parents[CGROUP_DIRS_MAX];
 	int enter[CGROUP_DIRS_MAX]; /* write "0" here to enter */
 	size_t count;
+	int place_fd; /* O_PATH of the directory in which the owner's group lies; -1: no owner */
+	char owner[OWNER_GROUP_SIZE];
 	int memory, pids, cpu, cpuacct; /* index into dirs, or -1 */
 	struct strv unused;		/* where others may have groups, and this run has none */
 };

@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/own.h"
+#include "base/path_hash.h"
 #include "plan/parts.h"
 
 #include <string.h>
@@ -100,6 +101,22 @@ static int plan_open_files(const struct planning *planning, struct error *err)
 		(unsigned)open_files, OPEN_FILES_MIN, OPEN_FILES_MIN);
 }
 
+/* What stays to the machine when an owner's sandboxes have taken all they may. */
+#define OWNER_SHARE(memory_bytes) ((memory_bytes) / 4 * 3)
+
+/* One owner of two stores is two: the other store's sandboxes are not known here. */
+static void plan_owner(const struct planning *planning, struct spec_groups *groups)
+{
+	const struct request *request = planning->request;
+	owned(free_ptr) char *whose = xasprintf("%s %s", planning->host->data_dir, request->owner);
+	char name[PATH_HASH_SIZE];
+
+	path_hash('o', whose, name);
+	groups->owner = xasprintf(SPEC_OWNER_PREFIX "%s", name + strlen("o-"));
+	groups->owner_bytes = request->owner_bytes ? request->owner_bytes
+						   : OWNER_SHARE(planning->host->memory_bytes);
+}
+
 /* A group of which the caller would have to move out first is of no use to a launch. */
 static void plan_groups(const struct planning *planning)
 {
@@ -112,6 +129,8 @@ static void plan_groups(const struct planning *planning)
 	groups->pids_path = copy_or_null(found->pids_path);
 	groups->cpu_path = copy_or_null(found->cpu_path);
 	groups->cpuacct_path = copy_or_null(found->cpuacct_path);
+	if (planning->request->owner)
+		plan_owner(planning, groups);
 }
 
 static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_bits,

@@ -152,6 +152,21 @@ static void fill_interrupted(const struct verdict_facts *facts, struct run_resul
 			  (double)facts->spec->limits.grace_ms / 1000);
 }
 
+/* A sandbox that stayed below its own limit met one that it shares. Kernels without a peak say 0. */
+static void note_memory(const struct verdict_facts *facts, struct run_result *result)
+{
+	uint64_t own_bytes = facts->spec->limits.mem_bytes;
+	uint64_t peak_bytes = facts->usage->peak_memory_bytes;
+
+	if (peak_bytes && peak_bytes < own_bytes - own_bytes / 16)
+		note(result, "out of memory: the kernel ended a process at a limit that this "
+			     "sandbox shares with others of its owner or caller (end others; an "
+			     "owner's is raised with mcp --owner-mem)");
+	else
+		add_size(result, "out of memory: the kernel ended a process at the limit of ",
+			 own_bytes, " (raise it with --mem)");
+}
+
 /* Limits the kernel kept while the command went on or failed by itself. */
 static void fill_met(const struct verdict_facts *facts, struct run_result *result)
 {
@@ -162,8 +177,7 @@ static void fill_met(const struct verdict_facts *facts, struct run_result *resul
 		if (facts->stopped_by == WATCH_GO_ON && !facts->ending->signal &&
 		    result->exit_code == 128 + SIGKILL)
 			result->status = RUN_OOM;
-		add_size(result, "out of memory: the kernel ended a process at the limit of ",
-			 limits->mem_bytes, " (raise it with --mem)");
+		note_memory(facts, result);
 	}
 	if (facts->usage->pids_refused || facts->pids_full) {
 		hit(result, "pids");

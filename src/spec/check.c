@@ -314,6 +314,9 @@ static void check_groups(const struct spec *spec, struct findings *findings)
 	}
 	if (groups->unified && !groups->v2_path)
 		finding(findings, "groups: unified, but no path is given");
+	if (groups->owner && (!*groups->owner || *groups->owner == '.' ||
+			      strchr(groups->owner, '/') || !groups->owner_bytes))
+		finding(findings, "groups: an owner without a name or a limit");
 }
 
 static void check_sight(const struct spec *spec, struct findings *findings)

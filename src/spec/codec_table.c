@@ -89,6 +89,8 @@ static const struct field group_fields[] = {
 	FIELD(spec_groups, pids_path, FIELD_TEXT),
 	FIELD(spec_groups, cpu_path, FIELD_TEXT),
 	FIELD(spec_groups, cpuacct_path, FIELD_TEXT),
+	FIELD(spec_groups, owner, FIELD_TEXT),
+	FIELD(spec_groups, owner_bytes, FIELD_U64),
 	END,
 };
 

@@ -96,7 +96,8 @@ void spec_done(struct spec *spec)
 			  spec->groups.memory_path,
 			  spec->groups.pids_path,
 			  spec->groups.cpu_path,
-			  spec->groups.cpuacct_path };
+			  spec->groups.cpuacct_path,
+			  spec->groups.owner };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		free(words[i]);

@@ -122,11 +122,17 @@ struct spec_limits {
 	uint64_t fuel;		      /* instructions of WebAssembly; 0 where nothing counts them */
 };
 
+/* Groups around those of one owner's sandboxes are called so. */
+#define SPEC_OWNER_PREFIX "aisbx-owner-"
+
 /* Where control groups can be made: the caller's own place, so that the caller's limits keep holding. */
 struct spec_groups {
 	bool unified;  /* cgroup v2; else v1, or none when no path is set */
 	char *v2_path; /* NULL where absent */
 	char *memory_path, *pids_path, *cpu_path, *cpuacct_path;
+	/* The group around those of all sandboxes of one owner, by name, and what they may use together; NULL: no owner. */
+	char *owner;
+	uint64_t owner_bytes;
 };
 
 /* Chains of layers are flattened before they get longer. */

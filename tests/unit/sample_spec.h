@@ -64,6 +64,8 @@ static void sample_numbers(struct spec *spec)
 	spec->groups.pids_path = xstrdup("/sys/fs/cgroup/pids/u");
 	spec->groups.cpu_path = xstrdup("/sys/fs/cgroup/cpu/u");
 	spec->groups.cpuacct_path = xstrdup("/sys/fs/cgroup/cpuacct/u");
+	spec->groups.owner = xstrdup("aisbx-owner-0123456789abcdef");
+	spec->groups.owner_bytes = 3u << 30;
 	spec->require = 1u << LAYER_LANDLOCK | 1u << LAYER_USER;
 	spec->allow_degraded = 1u << LAYER_DISK;
 }

@@ -82,6 +82,8 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 {
 	if (sandbox_look_around(sandbox, &memory->request, &memory->around, err) < 0)
 		return -1;
+	memory->request.owner = sandbox->owner;
+	memory->request.owner_bytes = request->owner_bytes;
 	/* A plan needs a command; init brings none. */
 	strv_copy(&memory->request.command, &request->command);
 	if (execute_plan(&memory->request, &memory->around, &memory->spec, &memory->settings, err) <

@@ -29,6 +29,7 @@ static void request_for(const struct engine_race *race, const struct race_attemp
 	ret_request->trace_id = race->request->trace_id ? xstrdup(race->request->trace_id) : NULL;
 	ret_request->environ = race->request->environ;
 	ret_request->owner = race->request->owner;
+	ret_request->owner_bytes = race->request->owner_bytes;
 	ret_request->only_narrows = race->request->only_narrows;
 	strv_addf(&ret_request->flags.env, "AISBX_ATTEMPT=%s", attempt->name);
 	strv_copy(&ret_request->command, command);

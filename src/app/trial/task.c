@@ -227,6 +227,7 @@ int engine_task(const struct engine_task *given, struct value **ret_answer, bool
 	request_init(&task.request);
 	task.request.environ = given->environ;
 	task.request.owner = given->owner;
+	task.request.owner_bytes = given->owner_bytes;
 	task.request.only_narrows = given->only_narrows;
 	if (read_task(given->text, given->len, &task, err) < 0)
 		return error_context(err, "%s", given->origin);

@@ -14,6 +14,7 @@ struct engine_task {
 	const char *const *environ; /* the caller's */
 	/* As in a request. A program has no say in the workspace, and names one of PROFILES or none. */
 	const char *owner;
+	uint64_t owner_bytes;
 	bool only_narrows;
 	const struct strv *profiles; /* NULL: any */
 	const char *workspace;	     /* where the text names none; NULL: the caller's */

@@ -2,6 +2,7 @@
 /* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
 #include "base/id.h"
 #include "base/own.h"
+#include "base/units.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/http.h"
 #include "front/mcp/stdio.h"
@@ -35,7 +36,12 @@ static int read_ceiling(const struct op_call *call, struct op_ceiling *ceiling, 
 {
 	const struct strv *profiles = op_arg_list(call, "profile");
 	const char *workspace = op_arg_text(call, "workspace");
+	const char *memory = op_arg_text(call, "owner-mem");
+	int64_t bytes = 0;
 
+	if (memory && units_size("--owner-mem", memory, &bytes, err) < 0)
+		return -1;
+	ceiling->owner_bytes = (uint64_t)bytes;
 	ceiling->sees_all = op_arg_switch(call, "all");
 	if (profiles)
 		strv_copy(&ceiling->profiles.words, profiles);

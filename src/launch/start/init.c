@@ -181,7 +181,9 @@ static int clone_group(const struct start *start)
 
 	if (!groups->unified || !groups->v2_path)
 		return -1;
-	int len = snprintf(path, sizeof(path), "%s/%s", groups->v2_path, start->group_name);
+	int len = snprintf(path, sizeof(path), "%s/%s%s%s", groups->v2_path,
+			   groups->owner ? groups->owner : "", groups->owner ? "/" : "",
+			   start->group_name);
 
 	if (len <= 0 || (size_t)len >= sizeof(path) ||
 	    mount_clone(AT_FDCWD, path, &fd, &ignored) < 0)

@@ -49,6 +49,7 @@ static void keep_group(const struct cgroup *group, int *keep, size_t *count)
 		keep[(*count)++] = group->dirs[i];
 		keep[(*count)++] = group->parents[i];
 	}
+	keep[(*count)++] = group->place_fd;
 }
 
 /* The sweep may wait for the sandboxes of others; what was ours is not held any longer for that, nor the caller's directory. */
@@ -63,12 +64,12 @@ static void let_go(const struct launch *launch)
 
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 {
-	int keep[6 + CGROUP_DIRS_MAX * 2 * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
-								       launch->init_fd,
-								       launch->upper_fd,
-								       launch->lock_fds[0],
-								       launch->lock_fds[1],
-								       launch->self_fd };
+	int keep[6 + (CGROUP_DIRS_MAX * 2 + 1) * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
+									     launch->init_fd,
+									     launch->upper_fd,
+									     launch->lock_fds[0],
+									     launch->lock_fds[1],
+									     launch->self_fd };
 	struct pollfd init_end = { .fd = launch->init_fd, .events = POLLIN };
 	size_t count = 6;
 

@@ -31,6 +31,10 @@ static const struct op_param mcp_params[] = {
 	{ .name = "owner",
 	  .metavar = "NAME",
 	  .help = "whose sandboxes clients see and make; default: one a server" },
+	{ .name = "owner-mem",
+	  .metavar = "SIZE",
+	  .help = "memory that all running sandboxes of the owner may use together; default: "
+		  "three quarters of the machine's" },
 	{ .name = "tools",
 	  .metavar = "WORD",
 	  .help = "which tools clients are shown: core (the default: ten, one of which names "

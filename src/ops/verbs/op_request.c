@@ -51,6 +51,7 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	request.environ = call->environ;
 	if (call->ceiling) {
 		request.owner = call->ceiling->owner;
+		request.owner_bytes = call->ceiling->owner_bytes;
 		request.only_narrows = true;
 	}
 	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;

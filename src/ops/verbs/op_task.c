@@ -47,6 +47,7 @@ int op_task_run(struct op_call *call, struct error *err)
 
 	if (call->ceiling) {
 		task.owner = call->ceiling->owner;
+		task.owner_bytes = call->ceiling->owner_bytes;
 		task.only_narrows = true;
 		task.profiles = &call->ceiling->profiles.words;
 		task.workspace = call->ceiling->workspace;
