@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the redirect attribute: what is taken for valid never climbs, and changes a name into one that is looked up. */
 #include "base/own.h"
-#include "workspace/disk/redirect.h"
+#include "workspace/disk/overlay.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Views: single paths through layers made by hand, and layers that lie. */
 #include "base/clean_path.h"
 #include "tests/unit/layers_delta.h"
-#include "workspace/disk/redirect.h"
+#include "workspace/disk/overlay.h"
 
 /* What the view has at NAME, as "layer:text", "base:text", "absent" or the error's code. The caller owns it. */
 static char *seen_from(const struct layers *l, size_t from, const char *name)

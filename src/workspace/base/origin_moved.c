@@ -5,23 +5,21 @@
  */
 #include "base/own.h"
 #include "workspace/base/origin_index.h"
+#include "workspace/disk/overlay.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 /* Whether directory FD of a layer hides what lies below it, or shows it from another place. */
 static bool hides_base(int fd, bool is_user)
 {
-	char value[2];
+	char value[REDIRECT_MAX];
+	enum overlay_below below = overlay_read(fd, is_user, value);
 
-	if (fgetxattr(fd, is_user ? "user.overlay.opaque" : "trusted.overlay.opaque", value,
-		      sizeof(value)) == 1 &&
-	    value[0] == 'y')
-		return true;
 	/* The kernel follows no redirect in a plain user's overlay. */
-	return !is_user && fgetxattr(fd, "trusted.overlay.redirect", NULL, 0) >= 0;
+	return below == OVERLAY_OPAQUE || below == OVERLAY_REDIRECT ||
+	       (below == OVERLAY_FORGED && !is_user);
 }
 
 bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side *side)

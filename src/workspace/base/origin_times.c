@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "workspace/disk/handle.h"
+#include "workspace/disk/overlay.h"
 #include "workspace/disk/target.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #define MARK_MAX 256
@@ -87,12 +87,9 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 	if (fd < 0)
 		return true;
 	/* A renamed directory is new where it is. */
-	if (S_ISDIR(side->st.st_mode) &&
-	    fgetxattr(fd, is_user ? "user.overlay.redirect" : "trusted.overlay.redirect", NULL,
-		      0) >= 0)
+	if (S_ISDIR(side->st.st_mode) && overlay_mark(fd, is_user, "redirect", NULL, 0) >= 0)
 		return false;
-	len = fgetxattr(fd, is_user ? "user.overlay.origin" : "trusted.overlay.origin", handle,
-			sizeof(handle));
+	len = overlay_mark(fd, is_user, "origin", handle, sizeof(handle));
 	*ret_ino = len > 0 ? inode_of_handle(handle, (size_t)len) : 0;
 	return len >= 0 || errno == ERANGE;
 }

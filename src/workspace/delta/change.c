@@ -15,6 +15,7 @@
 #include "workspace/delta/bound.h"
 #include "workspace/delta/compare.h"
 #include "workspace/disk/lower.h"
+#include "workspace/disk/overlay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LIST_MAX 10000u
@@ -44,7 +43,7 @@ struct layer_walk {
 	size_t len;
 	unsigned depth;
 	/* Of the present entry. Here, since hundreds of levels would not fit on a small stack. */
-	char shown[PATH_MAX], redirect[PATH_MAX];
+	char shown[PATH_MAX], redirect[REDIRECT_MAX];
 };
 
 /* Places that are made anew in every sandbox are nobody's change. */
@@ -229,7 +228,7 @@ static void count_host(struct layer_walk *walk, char letter, int fd, int mention
 static void look_at_file(struct layer_walk *walk, int dir_fd, const char *name,
 			 const struct stat *upper)
 {
-	bool is_whiteout = S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
+	bool is_whiteout = overlay_is_whiteout(upper);
 	struct stat lower = { 0 };
 	char *path = walk->shown;
 
@@ -251,35 +250,20 @@ static void look_at_file(struct layer_walk *walk, int dir_fd, const char *name,
 		count(walk, 'M', path);
 }
 
-static ssize_t overlay_xattr(const struct layer_walk *walk, int fd, const char *key, char *value,
-			     size_t size)
-{
-	char name[64];
-
-	(void)snprintf(name, sizeof(name), "%s.overlay.%s",
-		       walk->scan->user_xattr ? "user" : "trusted", key);
-	return fgetxattr(fd, name, value, size);
-}
-
-/* Where the host has a renamed directory; a name alone stands for one beside it. */
-static void find_origin(struct layer_walk *walk, int fd, const char *name, struct level *level)
+/* Where the host has a directory that was renamed to VALUE, or lies in a renamed one (NULL). */
+static void find_origin(struct layer_walk *walk, const char *value, const char *name,
+			struct level *level)
 {
 	const struct level *outer = &walk->level;
 	int beside_fd = outer->is_moved ? outer->origin_fd : outer->host_fd;
-	char *value = walk->redirect;
-	/* A plain user's layer has none; what stands there would be the payload's. */
-	ssize_t len = walk->scan->user_xattr
-			      ? -1
-			      : overlay_xattr(walk, fd, "redirect", value, PATH_MAX - 1);
 
-	level->is_moved = len > 0 || outer->is_moved;
-	if (len > 0) {
-		value[len] = '\0';
+	level->is_moved = value || outer->is_moved;
+	/* A name alone stands for one beside it. */
+	if (value)
 		level->origin_fd = value[0] == '/' ? lower_open_path(walk->root_fd, value)
 						   : lower_open_directory(beside_fd, value);
-	} else if (outer->is_moved) {
+	else if (outer->is_moved)
 		level->origin_fd = lower_open_directory(outer->origin_fd, name);
-	}
 	/* Only the topmost of new directories is marked opaque; a renamed one shows where it came from again. */
 	if (level->is_moved)
 		level->is_cut = false;
@@ -289,7 +273,7 @@ static void find_origin(struct layer_walk *walk, int fd, const char *name, struc
 static struct level enter_level(struct layer_walk *walk, int fd, const char *name)
 {
 	struct level level = { -1, -1, false, walk->level.is_cut };
-	char *path = walk->shown, value[8];
+	char *path = walk->shown;
 	struct stat st;
 
 	if (shown_path(walk, path) < 0)
@@ -299,10 +283,13 @@ static struct level enter_level(struct layer_walk *walk, int fd, const char *nam
 		count(walk, 'D', path);
 		fd_close(&level.host_fd);
 	}
-	if (overlay_xattr(walk, fd, "opaque", value, sizeof(value)) == 1 && value[0] == 'y')
+	enum overlay_below below = overlay_read(fd, walk->scan->user_xattr, walk->redirect);
+
+	/* A plain user's layer has no redirect; what stands there would be the payload's, and changes nothing. */
+	if (below == OVERLAY_OPAQUE || (below == OVERLAY_FORGED && !walk->scan->user_xattr))
 		level.is_cut = true;
 	else
-		find_origin(walk, fd, name, &level);
+		find_origin(walk, below == OVERLAY_REDIRECT ? walk->redirect : NULL, name, &level);
 	if (level.is_cut || level.is_moved)
 		count_host(walk, 'D', level.host_fd, fd, path);
 	count_host(walk, 'A', level.origin_fd, fd, path);

@@ -2,11 +2,12 @@
 /* What a filesystem calls a file by, asked of the file itself and read from the kernel's note. */
 #include "workspace/disk/handle.h"
 
+#include "workspace/disk/overlay.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/xattr.h>
 
 /* Of the note: version, magic, length, flags, type, 16 bytes of the filesystem. */
 #define NOTE_MAGIC 1
@@ -71,9 +72,7 @@ int handle_open(int near_fd, const struct handle *handle)
 bool handle_read_note(int fd, bool is_user, struct handle *ret_handle)
 {
 	unsigned char note[HANDLE_MAX];
-	ssize_t len = fd < 0 ? -1
-			     : fgetxattr(fd, is_user ? DELTA_USER_ORIGIN : DELTA_ORIGIN, note,
-					 sizeof(note));
+	ssize_t len = fd < 0 ? -1 : overlay_mark(fd, is_user, "origin", note, sizeof(note));
 
 	if (len <= NOTE_HANDLE || note[NOTE_MAGIC] != MAGIC)
 		return false;

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "workspace/disk/overlay.h"
 #include "workspace/disk/target.h"
 #include "workspace/view/view_parts.h"
 
@@ -47,11 +48,9 @@ static char *point_of(const char *line)
 /* Whether directory FD of LAYER hides what the layers below have in it, or shows something from elsewhere. */
 static bool is_marked(const struct view_stack *stack, size_t layer, int fd)
 {
-	const struct view_root root = { .stack = stack };
-	char value[PATH_MAX];
+	char value[REDIRECT_MAX];
 
-	return view_mark(&root, layer, fd, "opaque", value, sizeof(value)) > 0 ||
-	       view_mark(&root, layer, fd, "redirect", value, sizeof(value)) > 0;
+	return overlay_read(fd, stack->user_xattr[layer], value) != OVERLAY_MERGED;
 }
 
 /* Whether LAYER changed PATH, which is relative to its unit UNIT, or replaced a directory above it. 1, 0, or -1 with errno. */

@@ -7,6 +7,7 @@
  * inode that has several.
  */
 #include "workspace/disk/copy_file.h"
+#include "workspace/disk/overlay.h"
 #include "workspace/store/copy.h"
 
 #include "base/dir.h"
@@ -19,7 +20,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define LINKS ".links"
@@ -92,7 +92,7 @@ static int copy_link(const struct copying *copying, const char *name)
 /* Anything that is neither a file nor a directory. */
 static int copy_special(const struct copying *copying, const char *name, const struct stat *st)
 {
-	bool is_whiteout = S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
+	bool is_whiteout = overlay_is_whiteout(st);
 	owned(fd_close) int from = -1, to = -1;
 
 	if (S_ISLNK(st->st_mode)
@@ -128,7 +128,7 @@ static int copy_entry(struct copying *copying, const char *name)
 		strv_add(&copying->levels[copying->depth - 1].directories, name);
 		return 0;
 	}
-	is_shared = st.st_nlink > 1 && !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0));
+	is_shared = st.st_nlink > 1 && !overlay_is_whiteout(&st);
 	if (is_shared && link_known(copying, name, &st, key))
 		return 0;
 	if (S_ISREG(st.st_mode) ? copy_file(copying, name, &st) < 0

@@ -11,12 +11,12 @@
 #include "base/own.h"
 #include "workspace/disk/copy_file.h"
 #include "workspace/disk/delta_names.h"
+#include "workspace/disk/overlay.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ static int copy_file(int from_dir, const char *name, const struct stat *st, int 
 {
 	owned(fd_close) int from = -1, to = -1;
 
-	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0))
+	if (overlay_is_whiteout(st))
 		return mknodat(out_fd, name, S_IFCHR, makedev(0, 0));
 	if (!S_ISREG(st->st_mode)) {
 		errno = EMLINK;
@@ -72,10 +72,11 @@ static int mark(const struct folding *folding, const struct flat_dir *parent,
 	char key[64];
 
 	if (!dir->base && natural)
-		return fsetxattr(fd, flat_mark_name(&folding->unit, "opaque", key), "y", 1, 0);
+		return fsetxattr(fd, overlay_mark_name(folding->unit.user_xattr, "opaque", key),
+				 "y", 1, 0);
 	if (dir->base && (!natural || strcmp(dir->base, natural) != 0))
-		return fsetxattr(fd, flat_mark_name(&folding->unit, "redirect", key), dir->base,
-				 strlen(dir->base), 0);
+		return fsetxattr(fd, overlay_mark_name(folding->unit.user_xattr, "redirect", key),
+				 dir->base, strlen(dir->base), 0);
 	return 0;
 }
 
@@ -109,7 +110,7 @@ static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_
 	if (S_ISDIR(st.st_mode))
 		return fold_directory(folding, dir, first, name, out_fd);
 	/* With nothing of the base below there is nothing to hide. */
-	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0) && !dir->base)
+	if (overlay_is_whiteout(&st) && !dir->base)
 		return 0;
 	if (linkat(from_fd, name, out_fd, name, 0) == 0)
 		return 0;
@@ -120,9 +121,11 @@ static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_
 static int take_attributes(const struct folding *folding, const struct flat_dir *dir, int out_fd)
 {
 	char opaque[64], redirect[64], impure[64];
-	const char *const skip[] = { flat_mark_name(&folding->unit, "opaque", opaque),
-				     flat_mark_name(&folding->unit, "redirect", redirect),
-				     flat_mark_name(&folding->unit, "impure", impure), NULL };
+	const char *const skip[] = {
+		overlay_mark_name(folding->unit.user_xattr, "opaque", opaque),
+		overlay_mark_name(folding->unit.user_xattr, "redirect", redirect),
+		overlay_mark_name(folding->unit.user_xattr, "impure", impure), NULL
+	};
 	struct stat st;
 
 	if (fstat(dir->items[0].fd, &st) < 0)

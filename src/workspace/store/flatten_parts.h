@@ -50,7 +50,4 @@ int flat_enter(const struct flat_unit *unit, const struct flat_dir *parent, size
 /* Folds all that UNIT has into the empty directory OUT_FD. 0, or -1 with errno. */
 int flatten_unit(const struct flat_unit *unit, int out_fd);
 
-/* Full name of overlay's attribute KEY. */
-const char *flat_mark_name(const struct flat_unit *unit, const char *key, char buffer[static 64]);
-
 #endif

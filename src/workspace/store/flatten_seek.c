@@ -6,16 +6,14 @@
 #include "workspace/store/flatten_parts.h"
 
 #include "base/own.h"
-#include "workspace/disk/redirect.h"
+#include "workspace/disk/overlay.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 struct seeking {
@@ -78,30 +76,20 @@ void flat_root(const struct flat_unit *unit, struct flat_dir *ret_dir)
 	}
 }
 
-const char *flat_mark_name(const struct flat_unit *unit, const char *key, char buffer[static 64])
-{
-	(void)snprintf(buffer, 64, "%s.overlay.%s", unit->user_xattr ? "user" : "trusted", key);
-	return buffer;
-}
-
 /* How directory FD refers to the layers below it; PART_LEN and REST as for redirect_apply. */
 static int read_marks(struct seeking *at, int fd, size_t part_len, size_t rest)
 {
-	char value[REDIRECT_MAX], key[64];
-	ssize_t len = fgetxattr(fd, flat_mark_name(at->unit, "opaque", key), value, sizeof(value));
+	char value[REDIRECT_MAX];
+	enum overlay_below below = overlay_read(fd, at->unit->user_xattr, value);
 
-	if (len == 1 && value[0] == 'y') {
-		at->stop = true;
-		return 0;
-	}
-	len = fgetxattr(fd, flat_mark_name(at->unit, "redirect", key), value, sizeof(value) - 1);
-	if (len < 0)
-		return errno == ENODATA || errno == ENOTSUP ? 0 : -1;
-	value[len] = '\0';
-	if (at->unit->user_xattr || !redirect_is_valid(value, (size_t)len)) {
+	if (below == OVERLAY_FORGED)
 		errno = EBADMSG;
+	if (below == OVERLAY_FORGED || below == OVERLAY_UNKNOWN)
 		return -1;
-	}
+	if (below == OVERLAY_OPAQUE)
+		at->stop = true;
+	if (below != OVERLAY_REDIRECT)
+		return 0;
 	at->stop &= value[0] != '/';
 	redirect_apply(&at->name, part_len, rest, value);
 	return 0;

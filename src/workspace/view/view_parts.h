@@ -85,9 +85,6 @@ enum view_probe {
 	VIEW_PROBE_THERE,
 	VIEW_PROBE_WHITEOUT
 };
-/* Errors that mean that there is no such mark. */
-bool view_is_unmarked(int errnum);
-
 enum view_probe view_probe(const struct view_root *root, const struct view_source *at,
 			   const char *name, struct view_stat *ret_stat);
 
@@ -123,9 +120,5 @@ int view_units(const struct view_stack *stack, struct layer_units *ret_units, st
 
 /* Whether PATH is DIR or lies below it; both absolute. */
 bool view_is_below(const char *path, const char *dir);
-
-/* Value of overlay's own attribute KEY ("opaque"); length, or -1 with errno. */
-ssize_t view_mark(const struct view_root *root, size_t layer, int fd, const char *key, char *value,
-		  size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 /* One name in one real directory, seen with an overlay's eyes. */
 #include "base/own.h"
 #include "workspace/disk/lower.h"
+#include "workspace/disk/overlay.h"
 #include "workspace/view/view_parts.h"
 
 #include <errno.h>
@@ -19,39 +20,17 @@ static bool is_base(const struct view_root *root, size_t layer)
 	return layer == root->stack->count;
 }
 
-/* "user.overlay.KEY" or "trusted.overlay.KEY", as the layer was made. */
-static void mark_name(const struct view_root *root, size_t layer, const char *key,
-		      char ret_name[static 64])
-{
-	(void)snprintf(ret_name, 64, "%s.overlay.%s",
-		       root->stack->user_xattr[layer] ? "user" : "trusted", key);
-}
-
-ssize_t view_mark(const struct view_root *root, size_t layer, int fd, const char *key, char *value,
-		  size_t size)
-{
-	char name[64];
-
-	mark_name(root, layer, key, name);
-	return fgetxattr(fd, name, value, size);
-}
-
-bool view_is_unmarked(int errnum)
-{
-	return errnum == ENODATA || errnum == ENOTSUP || errnum == ERANGE;
-}
-
 /* The other form of a whiteout: an empty file with a mark. Checked without opening it. 1, 0, or -1 with errno. */
 static int is_marked_whiteout(const struct view_root *root, const struct view_source *at,
 			      const char *name)
 {
 	char path[64 + NAME_MAX], mark[64];
 
-	mark_name(root, at->layer, "whiteout", mark);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", at->fd, name);
-	if (lgetxattr(path, mark, NULL, 0) >= 0)
+	if (lgetxattr(path, overlay_mark_name(root->stack->user_xattr[at->layer], "whiteout", mark),
+		      NULL, 0) >= 0)
 		return 1;
-	return view_is_unmarked(errno) || view_is_nothing(errno) ? 0 : -1;
+	return overlay_is_unmarked(errno) || view_is_nothing(errno) ? 0 : -1;
 }
 
 static void take_stat(const struct statx *stx, struct view_stat *ret_stat)

@@ -6,7 +6,7 @@
  * shows cannot be known, so it may be listed but not promoted.
  */
 #include "base/own.h"
-#include "workspace/disk/redirect.h"
+#include "workspace/disk/overlay.h"
 #include "workspace/view/view_parts.h"
 
 #include <errno.h>
@@ -75,12 +75,6 @@ void view_found_done(struct view_found *found)
 	*found = (struct view_found){ 0 };
 }
 
-static void forged(struct seeking *at)
-{
-	at->found->is_forged = true;
-	at->stop = true;
-}
-
 /*
  * Reads the marks of directory FD, found as a part of the name that ends REST bytes before its end and is PART_LEN
  * long: what is looked up below, if anything.
@@ -88,31 +82,27 @@ static void forged(struct seeking *at)
 static int read_marks(struct seeking *at, const struct view_source *dir, size_t part_len,
 		      size_t rest)
 {
-	const struct view_root *root = at->seek->root;
+	bool is_user = at->seek->root->stack->user_xattr[dir->layer];
 	char value[REDIRECT_MAX];
-	ssize_t len = view_mark(root, dir->layer, dir->fd, "opaque", value, sizeof(value));
 
-	if (len == 1 && value[0] == 'y') {
+	switch (overlay_read(dir->fd, is_user, value)) {
+	case OVERLAY_UNKNOWN:
+		return -1;
+	case OVERLAY_MERGED:
+		break;
+	case OVERLAY_OPAQUE:
 		at->stop = true;
 		at->found->is_opaque |= rest == 0 && at->found->dir.count == 0;
-		return 0;
+		break;
+	case OVERLAY_FORGED:
+		at->stop = true;
+		at->found->is_forged = true;
+		break;
+	case OVERLAY_REDIRECT:
+		at->is_renamed = true;
+		at->stop &= value[0] != '/';
+		redirect_apply(&at->name, part_len, rest, value);
 	}
-	if (len < 0 && !view_is_unmarked(errno))
-		return -1;
-	len = view_mark(root, dir->layer, dir->fd, "redirect", value, sizeof(value) - 1);
-	if (len < 0 && errno == ERANGE)
-		forged(at);
-	if (len < 0)
-		return view_is_unmarked(errno) ? 0 : -1;
-	value[len] = '\0';
-	/* In a plain user's overlay the kernel follows none. */
-	if (root->stack->user_xattr[dir->layer] || !redirect_is_valid(value, (size_t)len)) {
-		forged(at);
-		return 0;
-	}
-	at->is_renamed = true;
-	at->stop &= value[0] != '/';
-	redirect_apply(&at->name, part_len, rest, value);
 	return 0;
 }
 
