@@ -2,10 +2,13 @@
 /* Descriptors: whole reads and writes, and passing them between processes. */
 #include "base/fd.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,6 +24,26 @@ void fd_close(int *fd)
 		close(*fd);
 	*fd = -1;
 	errno = saved;
+}
+
+int fd_wait(int fd, short events, int ms)
+{
+	struct pollfd ready = { .fd = fd, .events = events };
+	int count = poll(&ready, 1, ms);
+
+	return count > 0 ? ready.revents : count;
+}
+
+int fd_wait_until(int fd, short events, uint64_t until_ns)
+{
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		uint64_t left_ms = now_ns < until_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
+		int ready = fd_wait(fd, events, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
+
+		if (ready > 0 || (ready == 0 && left_ms == 0) || (ready < 0 && errno != EINTR))
+			return ready;
+	}
 }
 
 int fd_write_all(int fd, const void *bytes, size_t len)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -19,6 +20,11 @@ ssize_t fd_read_at(int fd, void *buffer, size_t size, off_t at);
 
 /* Reads the whole file into ret_text, refusing more than LIMIT bytes (EFBIG). 0, or -1 with errno. */
 int fd_read_all(int fd, size_t limit, struct str *ret_text);
+
+/* poll(2) of one descriptor: what is ready, 0 after MS (-1: never), or -1 with errno, EINTR too. Nothing is of a negative one. */
+int fd_wait(int fd, short events, int ms);
+/* Likewise up to a time of clock_now_ns(), and through interruptions. */
+int fd_wait_until(int fd, short events, uint64_t until_ns);
 
 /*
  * Opens for reading a file that others may have put there. The one door for that: it never waits, as a fifo or a file with a

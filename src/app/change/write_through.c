@@ -2,19 +2,17 @@
 /* Promotes what needs no consent, and reports what is left. */
 #include "app/change/write_through.h"
 
+#include "base/child.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
-#include "base/parent_end.h"
 #include "base/process.h"
 #include "base/sha256.h"
 #include "app/change/workspace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Each round sees all there is to ask about what it was given; a host that moves meanwhile takes another one. */
@@ -138,10 +136,9 @@ static bool fingerprint(const char *sandbox, char ret_hex[static SHA256_HEX_SIZE
 static void watch(const char *sandbox, int stop_fd)
 {
 	char last[SHA256_HEX_SIZE] = "", done[SHA256_HEX_SIZE] = "", now[SHA256_HEX_SIZE];
-	struct pollfd end = { .fd = stop_fd, .events = POLLIN };
 	int wait_ms = INTERVAL_MS;
 
-	while (poll(&end, 1, wait_ms) == 0) {
+	while (fd_wait(stop_fd, POLLIN, wait_ms) == 0) {
 		uint64_t began_ms = clock_epoch_ms(), took_ms;
 
 		if (fingerprint(sandbox, now)) {
@@ -163,29 +160,17 @@ static void watch(const char *sandbox, int stop_fd)
 
 int write_watch_start(const char *sandbox, struct write_watch *ret_watch, struct error *err)
 {
-	pid_t parent = getpid();
-	int ends[2];
+	pid_t pid = child_fork(CHILD_READS, SIGTERM, &ret_watch->stop_fd, err);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	ret_watch->pid = fork();
-	if (ret_watch->pid == 0) {
+	if (pid == 0) {
 		/* Signals of the terminal are for the command; this process ends with the pipe. */
 		process_heed_signals();
 		(void)setpgid(0, 0);
-		parent_end_follow(parent, SIGTERM);
-		close(ends[1]);
-		watch(sandbox, ends[0]);
+		watch(sandbox, ret_watch->stop_fd);
 		_exit(0);
 	}
-	close(ends[0]);
-	ret_watch->stop_fd = ends[1];
-	if (ret_watch->pid < 0) {
-		fd_close(&ret_watch->stop_fd);
-		ret_watch->pid = 0;
-		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
-	}
-	return 0;
+	ret_watch->pid = pid > 0 ? pid : 0;
+	return pid > 0 ? 0 : -1;
 }
 
 void write_watch_stop(struct write_watch *watch)
@@ -193,7 +178,6 @@ void write_watch_stop(struct write_watch *watch)
 	if (watch->pid <= 0)
 		return;
 	fd_close(&watch->stop_fd);
-	while (waitpid(watch->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(watch->pid);
 	watch->pid = 0;
 }

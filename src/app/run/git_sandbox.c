@@ -2,6 +2,7 @@
 /* Git in a throw-away sandbox, for objects that a sandbox wrote. */
 #include "app/run/git_sandbox.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -12,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PROBE_TIME "10s"
@@ -59,17 +59,13 @@ static int run_once(const char *directory, const char *objects, const char *text
 static int read_child(int fd, struct str *ret_output)
 {
 	uint64_t until_ns = clock_now_ns() + (GIT_PROBE_MS + SLACK_MS) * 1000000ull;
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	char bytes[4096];
 
 	for (;;) {
-		uint64_t now_ns = clock_now_ns();
 		ssize_t len;
 
-		if (now_ns >= until_ns)
+		if (fd_wait_until(fd, POLLIN, until_ns) <= 0)
 			return -1;
-		if (poll(&ready, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
-			continue;
 		len = read(fd, bytes, sizeof(bytes));
 		if (len == 0)
 			return 0;
@@ -86,28 +82,21 @@ int git_sandbox_run(const char *directory, const char *objects, const char *text
 		    struct str *ret_output, struct error *err)
 {
 	owned(fd_close) int from_fd = -1;
-	int ends[2], status = 0, outcome;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	from_fd = ends[0];
 	/* Of its own, since a process that has started a sandbox is not fit to start another. */
-	pid = fork();
+	pid_t pid = child_fork(CHILD_WRITES, 0, &from_fd, err);
+	int outcome;
+
 	if (pid == 0) {
 		struct error ignored = { 0 };
 
-		_exit(run_once(directory, objects, text, ends[1], &ignored) < 0 ? 1 : 0);
+		_exit(run_once(directory, objects, text, from_fd, &ignored) < 0 ? 1 : 0);
 	}
-	close(ends[1]);
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "fork");
+		return -1;
 	outcome = read_child(from_fd, ret_output);
 	if (outcome < 0)
 		(void)kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (outcome < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	if (child_wait(pid) != 0 || outcome < 0)
 		return error_set(err, ERROR_HOST, "git did not answer");
 	return 0;
 }

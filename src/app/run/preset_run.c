@@ -3,13 +3,12 @@
 #include "app/run/preset_run.h"
 
 #include "app/run/engine.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ASK_TIME "2s"
@@ -56,23 +55,17 @@ static bool ask_run(const struct preset_place *place, const char *program, const
 		    const char *rule, struct str *ret_output)
 {
 	owned(fd_close) int from_fd = -1;
-	int ends[2];
-	pid_t pid;
+	struct error ignored;
+	pid_t pid = child_fork(CHILD_WRITES, 0, &from_fd, &ignored);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return false;
-	from_fd = ends[0];
-	pid = fork();
 	if (pid == 0)
-		_exit(run_apart(place, program, script, rule, ends[1]) ? 0 : 1);
-	close(ends[1]);
+		_exit(run_apart(place, program, script, rule, from_fd) ? 0 : 1);
 	if (pid < 0)
 		return false;
 	bool is_read = fd_read_all(from_fd, OUTPUT_MAX, ret_output) == 0;
 
 	fd_close(&from_fd);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(pid);
 	return is_read;
 }
 

@@ -2,18 +2,16 @@
 /* Compiling a language of the wasm driver. */
 #include "app/run/wasm_ready.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "app/run/engine.h"
 #include "wasm/module.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Compiling is our own doing: the limits are against accidents. */
@@ -67,10 +65,9 @@ static void show_progress(const struct wasm_language *language, uint64_t began_n
 static int hear_child(const struct wasm_language *language, int fd,
 		      void (*progress)(const char *what), struct error *err)
 {
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	uint64_t began_ns = clock_now_ns();
 
-	while (poll(&ready, 1, PROGRESS_MS) <= 0) {
+	while (fd_wait(fd, POLLIN, PROGRESS_MS) <= 0) {
 		if (progress)
 			show_progress(language, began_ns, progress);
 	}
@@ -85,27 +82,21 @@ int wasm_compile(const struct wasm_language *language, const char *const *env,
 		 void (*progress)(const char *what), struct error *err)
 {
 	owned(fd_close) int from_fd = -1;
-	int ends[2], status;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	from_fd = ends[0];
 	/* Of its own, since a process that has started a sandbox is not fit to start another. */
-	pid = fork();
+	pid_t pid = child_fork(CHILD_WRITES, 0, &from_fd, err);
+	int status;
+
 	if (pid == 0) {
 		struct error said = { 0 };
 
 		(void)run_once(language, env, &said);
-		(void)fd_write_all(ends[1], &said, sizeof(said));
+		(void)fd_write_all(from_fd, &said, sizeof(said));
 		_exit(0);
 	}
-	close(ends[1]);
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "fork");
+		return -1;
 	status = hear_child(language, from_fd, progress, err);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(pid);
 	return status;
 }
 
