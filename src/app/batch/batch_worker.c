@@ -2,6 +2,7 @@
 /* A worker of a batch: lines in, a run each, answers out. */
 #include "app/batch/batch_worker.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/json_write.h"
 #include "base/own.h"
@@ -14,11 +15,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,29 +215,24 @@ int batch_worker_start(const struct batch_work *work, struct batch_worker *ret_w
 		       struct error *err)
 {
 	struct batch_worker worker = BATCH_WORKER_INIT;
-	int ends[2] = { -1, -1 };
 
 	worker.post_fd = memfd_create("line", MFD_CLOEXEC);
-	if (worker.post_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-		error_errno(err, ERROR_HOST, "start: no place for the answer");
-		fd_close(&worker.post_fd);
-		return -1;
-	}
-	worker.pid = fork();
+	if (worker.post_fd < 0)
+		return error_errno(err, ERROR_HOST, "start: no place for the answer");
+	worker.pid = child_fork(CHILD_TALKS, 0, &worker.fd, err);
 	if (worker.pid == 0) {
 		struct labour labour = { .work = work,
-					 .fd = ends[1],
+					 .fd = worker.fd,
 					 .post_fd = worker.post_fd,
 					 .memory = { .host = HOST_MEMORY_INIT } };
 
 		worker_main(&labour);
 	}
-	close(ends[1]);
-	worker.fd = ends[0];
 	if (worker.pid > 0)
-		worker.end_fd = (int)syscall(SYS_pidfd_open, worker.pid, 0);
-	if (worker.pid < 0 || worker.end_fd < 0) {
+		worker.end_fd = child_open(worker.pid);
+	if (worker.pid > 0 && worker.end_fd < 0)
 		error_errno(err, ERROR_HOST, PROCESS_REFUSED);
+	if (worker.end_fd < 0) {
 		batch_worker_end(&worker);
 		return -1;
 	}
@@ -262,10 +256,7 @@ int batch_worker_give(const struct batch_worker *worker, uint64_t number, const 
 static void let_go(struct batch_worker *worker, int *ret_status)
 {
 	fd_close(&worker->fd);
-	if (worker->pid > 0) {
-		while (waitpid(worker->pid, ret_status, 0) < 0 && errno == EINTR)
-			;
-	}
+	*ret_status = child_wait(worker->pid);
 	fd_close(&worker->end_fd);
 	fd_close(&worker->post_fd);
 	worker->pid = 0;
@@ -280,7 +271,7 @@ void batch_worker_end(struct batch_worker *worker)
 
 void batch_worker_dismiss(struct batch_worker *worker)
 {
-	(void)syscall(SYS_pidfd_send_signal, worker->end_fd, SIGKILL, NULL, 0);
+	(void)child_signal(worker->end_fd, SIGKILL);
 	batch_worker_end(worker);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "app/doctor/doctor_probe.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/parent_end.h"
@@ -61,17 +62,16 @@ static int map_from_outside(const struct host *host, pid_t pid, int wait_fd)
 
 static int enter_as_root(const struct host *host, struct error *err)
 {
-	int pipe_fds[2], status;
-	pid_t self = getpid(), helper;
+	owned(fd_close) int go_fd = -1;
+	pid_t self = getpid(), helper = child_fork(CHILD_READS, 0, &go_fd, err);
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	helper = fork();
 	if (helper == 0)
-		_exit(map_from_outside(host, self, pipe_fds[0]));
-	if (helper < 0 || unshare(CLONE_NEWUSER) < 0)
+		_exit(map_from_outside(host, self, go_fd));
+	if (helper < 0)
+		return -1;
+	if (unshare(CLONE_NEWUSER) < 0)
 		return error_errno(err, ERROR_HOST, "a user namespace was refused");
-	if (write(pipe_fds[1], "x", 1) != 1 || waitpid(helper, &status, 0) != helper || status != 0)
+	if (write(go_fd, "x", 1) != 1 || child_wait(helper) != 0)
 		return error_set(err, ERROR_HOST, "the id map of a user namespace was refused");
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		return error_errno(err, ERROR_HOST, "ids of a user namespace");
@@ -124,8 +124,9 @@ static int try_pid(const struct probe *probe, struct error *err)
 		_exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
 			      ? errno
 			      : 0);
-	if (child < 0 || waitpid(child, &status, 0) != child)
+	if (child < 0)
 		return error_errno(err, ERROR_HOST, "a process in its own pid namespace");
+	status = child_wait(child);
 	if (!WIFEXITED(status))
 		return error_set(err, ERROR_HOST, "a process in its own pid namespace died");
 	errno = WEXITSTATUS(status);
@@ -194,24 +195,16 @@ static _Noreturn void hold_namespace(const struct host *host, pid_t parent, int 
 static int mapped_namespace(const struct host *host, int *ret_fd, struct error *err)
 {
 	char path[64], word = 'n';
-	pid_t parent = getpid(), child;
-	int ready[2];
+	owned(fd_close) int ready_fd = -1;
+	pid_t parent = getpid(), child = child_fork(CHILD_WRITES, 0, &ready_fd, err);
 
-	if (pipe2(ready, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	child = fork();
 	if (child == 0)
-		hold_namespace(host, parent, ready[1]);
-	close(ready[1]);
-	if (child > 0 && read(ready[0], &word, 1) == 1 && word == 'y') {
+		hold_namespace(host, parent, ready_fd);
+	if (child > 0 && read(ready_fd, &word, 1) == 1 && word == 'y') {
 		(void)snprintf(path, sizeof(path), "/proc/%ld/ns/user", (long)child);
 		*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
-	close(ready[0]);
-	if (child > 0) {
-		(void)kill(child, SIGKILL);
-		(void)waitpid(child, NULL, 0);
-	}
+	child_end(child);
 	if (*ret_fd < 0)
 		return error_set(err, ERROR_HOST, "no user namespace to map ids with");
 	return 0;
@@ -393,26 +386,21 @@ __attribute__((noreturn)) static void run_probe(struct probe *probe, int result_
 void probe_layer(const struct host *host, enum layer layer, struct probe_result *ret_result)
 {
 	struct probe probe = { .host = host, .layer = layer, .result = ret_result };
-	owned(fd_close) int read_fd = -1;
-	int fds[2];
+	struct probe_result answer;
+	struct error ignored;
 	size_t used = 0;
-	pid_t child;
 
 	memset(ret_result, 0, sizeof(*ret_result));
 	(void)error_set(&ret_result->error, ERROR_HOST, "the attempt ended without an answer");
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return;
-	read_fd = fds[0];
-	child = fork();
+	owned(fd_close) int fd = -1;
+	pid_t child = child_fork(CHILD_WRITES, 0, &fd, &ignored);
+
 	if (child == 0)
-		run_probe(&probe, fds[1]);
-	(void)close(fds[1]);
+		run_probe(&probe, fd);
 	if (child < 0)
 		return;
-	struct probe_result answer;
-
 	while (used < sizeof(answer)) {
-		ssize_t got = read(read_fd, (char *)&answer + used, sizeof(answer) - used);
+		ssize_t got = read(fd, (char *)&answer + used, sizeof(answer) - used);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -422,5 +410,5 @@ void probe_layer(const struct host *host, enum layer layer, struct probe_result 
 	}
 	if (used == sizeof(answer))
 		*ret_result = answer;
-	(void)waitpid(child, NULL, 0);
+	(void)child_wait(child);
 }

@@ -2,17 +2,15 @@
 /* The host's git as a tool that runs nothing but itself. */
 #include "app/git/git.h"
 
+#include "base/child.h"
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/process.h"
 #include "base/real_path.h"
 #include "base/tree.h"
 #include "app/git/git_plain.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -129,16 +127,6 @@ static void build_env(const struct git *git, const struct git_call *call, struct
 	}
 }
 
-_Noreturn static void become_git(const struct git *git, const struct strv *argv,
-				 const struct strv *env, const int streams[3])
-{
-	if (dup2(streams[0], STDIN_FILENO) < 0 || dup2(streams[1], STDOUT_FILENO) < 0 ||
-	    dup2(streams[2], STDERR_FILENO) < 0 || (git->top && chdir(git->top) < 0))
-		_exit(126);
-	(void)execve(git->program, argv->items, env->items);
-	_exit(127);
-}
-
 static int explain(const struct git_call *call, int status, int errors_fd, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
@@ -170,28 +158,21 @@ static int spawn(const struct git *git, const struct git_call *call, const int s
 {
 	owned(strv_done) struct strv argv = STRV_INIT, env = STRV_INIT;
 	int limit_ms = call->limit_ms ? call->limit_ms : LIMIT_MS;
-	bool is_late = false;
-	pid_t pid;
 
 	build_argv(git, call, &argv);
 	build_env(git, call, &env);
-	pid = fork();
-	if (pid == 0)
-		become_git(git, &argv, &env, streams);
+	const struct child_exec exec = {
+		argv.items, env.items, git->top, { streams[0], streams[1], streams[2] }
+	};
+	pid_t pid = child_exec(&exec, err);
+
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "git");
+		return -1;
 	/* A repository can make git wait for ever, and a disk for long. */
-	if (!process_wait_end(pid, process_began(pid), limit_ms)) {
-		(void)kill(pid, SIGKILL);
-		is_late = true;
-	}
-	while (waitpid(pid, ret_status, 0) < 0)
-		if (errno != EINTR)
-			return error_errno(err, ERROR_HOST, "git");
-	return is_late ? error_set(err, ERROR_HOST,
-				   "git %s did not end within %d s and was stopped", call->words[0],
-				   limit_ms / 1000)
-		       : 0;
+	if (child_wait_within(pid, (uint64_t)limit_ms, ret_status))
+		return 0;
+	return error_set(err, ERROR_HOST, "git %s did not end within %d s and was stopped",
+			 call->words[0], limit_ms / 1000);
 }
 
 int git_run(const struct git *git, const struct git_call *call, struct str *ret_output,

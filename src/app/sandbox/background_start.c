@@ -4,6 +4,7 @@
 
 #include "supervise/background/desk.h"
 #include "supervise/background/place.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -15,7 +16,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The supervisor's message to its parent, once; below PIPE_BUF. */
@@ -144,25 +144,6 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 	_exit(0);
 }
 
-/* Twice, so that no parent has to wait for it. */
-static int start(struct supervisor *supervisor, int other_fd, struct error *err)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
-	if (pid == 0) {
-		close(other_fd);
-		pid = fork();
-		if (pid == 0)
-			supervise(supervisor);
-		_exit(pid < 0);
-	}
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return 0;
-}
-
 static int hear(int fd, struct engine_started *ret_started, struct error *err)
 {
 	struct report report;
@@ -189,11 +170,10 @@ int engine_exec_start(const char *name, const struct request *request,
 {
 	/* Borrows everything. Unless the sandbox was made with another limit, a day is the limit and not the usual minutes. */
 	struct request own = *request;
-	owned(fd_close) int read_fd = -1;
+	owned(fd_close) int fd = -1;
 	struct supervisor supervisor = {
 		.name = name, .request = &own, .dir_fd = -1, .lock_fd = -1
 	};
-	int ends[2];
 
 	if (sandbox_check_name(name, err) < 0)
 		return -1;
@@ -204,14 +184,11 @@ int engine_exec_start(const char *name, const struct request *request,
 	own.interactive = true;
 	if (own.flags.time_ms == SETTING_UNSET)
 		own.flags.time_ms = BACKGROUND_TIME_MS;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	read_fd = ends[0];
-	supervisor.report_fd = ends[1];
-	if (start(&supervisor, read_fd, err) < 0) {
-		fd_close(&supervisor.report_fd);
-		return -1;
+	int side = child_fork_away(CHILD_WRITES, &fd, err);
+
+	if (side == 0) {
+		supervisor.report_fd = fd;
+		supervise(&supervisor);
 	}
-	fd_close(&supervisor.report_fd);
-	return hear(read_fd, ret_started, err);
+	return side < 0 ? -1 : hear(fd, ret_started, err);
 }

@@ -2,6 +2,7 @@
 /* A directory of the host's copied into a sandbox: packed by a child, unpacked by a command. */
 #include "app/sandbox/copy_in.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/parent_end.h"
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* $1 is the place, $2 the name the copy has in a directory; empty: what is in it goes there itself. */
@@ -70,13 +70,10 @@ static int start_packer(int dir_fd, const char *path, struct packer *ret_packer,
 static int finish_packer(struct packer *packer, struct error *err)
 {
 	struct error said;
-	int status = 0;
 	ssize_t got = read(packer->error_fd, &said, sizeof(said));
 
-	while (waitpid(packer->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	fd_close(&packer->error_fd);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (child_wait(packer->pid) == 0)
 		return 0;
 	if (got != (ssize_t)sizeof(said))
 		return error_set(err, ERROR_HOST, "packing was interrupted");

@@ -2,61 +2,30 @@
 /* Checks on the host itself: for pipelines in the user's own configuration, and for them alone. */
 #include "app/stage/stage_parts.h"
 
-#include "base/clock.h"
+#include "base/child.h"
 #include "base/own.h"
-#include "base/parent_end.h"
 #include "decide/gate/gate.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TAIL_BYTES 200
 
-_Noreturn static void become_shell(const char *text, const char *target, pid_t parent,
-				   int output_fd)
+_Noreturn static void become_shell(const char *text, const char *target, int output_fd)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)setpgid(0, 0);
-	parent_end_follow(parent, SIGKILL);
 	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
 	    dup2(output_fd, STDERR_FILENO) < 0 || chdir(target) < 0)
 		_exit(126);
 	(void)execl("/bin/sh", "sh", "-c", "--", text, (char *)NULL);
 	_exit(127);
-}
-
-/* Waits until it ended or its time is over; then its whole process group is ended. */
-static int wait_for(pid_t pid, uint64_t time_ms, int *ret_status, bool *ret_in_time,
-		    struct error *err)
-{
-	const uint64_t until_ns = clock_now_ns() + time_ms * 1000000;
-	owned(fd_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd end = { .fd = fd, .events = POLLIN };
-	int ready = fd < 0 ? -1 : 0;
-
-	while (fd >= 0) {
-		uint64_t now_ns = clock_now_ns();
-		uint64_t left_ms = now_ns < until_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
-
-		ready = poll(&end, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
-		if (ready > 0 || (ready == 0 && left_ms == 0) || (ready < 0 && errno != EINTR))
-			break;
-	}
-	*ret_in_time = ready > 0;
-	(void)kill(-pid, SIGKILL);
-	while (waitpid(pid, ret_status, 0) < 0)
-		if (errno != EINTR)
-			return error_errno(err, ERROR_HOST, "a check on the host");
-	return 0;
 }
 
 /* The last line it wrote is more helpful than a number. */
@@ -83,21 +52,20 @@ int stage_check_on_host(const char *text, const char *target, uint64_t time_ms,
 {
 	owned(fd_close) int output = memfd_create("check", MFD_CLOEXEC);
 	owned(str_done) struct str evidence = STR_INIT;
-	bool in_time = false;
-	pid_t parent = getpid(), pid;
 	int status = 0;
 
 	if (output < 0)
 		return error_errno(err, ERROR_HOST, "a check on the host");
-	pid = fork();
+	pid_t pid = child_fork(CHILD_ALONE, SIGKILL, NULL, err);
+
 	if (pid == 0)
-		become_shell(text, target, parent, output);
+		become_shell(text, target, output);
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "a check on the host");
+		return -1;
 	/* Here as well as there: the first to arrive. */
 	(void)setpgid(pid, pid);
-	if (wait_for(pid, time_ms, &status, &in_time, err) < 0)
-		return -1;
+	bool in_time = child_wait_within(pid, time_ms, &status);
+
 	ret_verdict->holds = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	if (!in_time)
 		str_add(&evidence, "timeout, on the host");

@@ -7,12 +7,12 @@
  */
 #include "app/trial/race.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/json_read.h"
 #include "base/own.h"
-#include "base/parent_end.h"
 #include "run/ending.h"
 #include "app/trial/race_attempt.h"
 #include "app/record/record.h"
@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -115,32 +114,22 @@ static void give_up(struct race_run *run, struct racer *racer, const char *why)
 static void start(struct race_run *run, struct racer *racer)
 {
 	struct error err = { 0 };
-	pid_t racing = getpid();
-	int ends[2];
 
 	if (attempt_make(run->race, racer->attempt, &racer->names, &err) < 0) {
 		give_up(run, racer, err.text);
 		return;
 	}
 	racer->has_sandbox = true;
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		give_up(run, racer, "no pipe for its report");
-		return;
-	}
-	racer->pid = fork();
+	racer->pid = child_fork(CHILD_WRITES, SIGTERM, &racer->report_fd, &err);
 	if (racer->pid == 0) {
-		parent_end_follow(racing, SIGTERM);
 		(void)setpgid(0, 0);
 		(void)sigprocmask(SIG_SETMASK, &run->saved_mask, NULL);
-		attempt_main(run->race, racer->attempt, &racer->names, ends[1]);
+		attempt_main(run->race, racer->attempt, &racer->names, racer->report_fd);
 	}
-	close(ends[1]);
 	if (racer->pid < 0) {
-		close(ends[0]);
-		give_up(run, racer, "no process for it");
+		give_up(run, racer, err.text);
 		return;
 	}
-	racer->report_fd = ends[0];
 	racer->state = RACER_RUNNING;
 	run->running++;
 }
@@ -207,11 +196,10 @@ static void stop_all(struct race_run *run, bool at_once)
 static void finish(struct race_run *run, struct racer *racer)
 {
 	struct error ignored;
-	int status = 0;
 
 	fd_close(&racer->report_fd);
-	while (waitpid(racer->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	bool has_exited = WIFEXITED(child_wait(racer->pid));
+
 	racer->state = RACER_ENDED;
 	run->running--;
 	run->ended++;
@@ -221,7 +209,7 @@ static void finish(struct race_run *run, struct racer *racer)
 	if (racer->parsed && value_get_text(racer->parsed, "error"))
 		racer->error = xstrdup(value_get_text(racer->parsed, "error"));
 	/* One that was killed could not clean up after its check. */
-	if (!WIFEXITED(status))
+	if (!has_exited)
 		(void)engine_remove(racer->names.check, &ignored);
 	judge(run, racer);
 	if (run->race->progress)

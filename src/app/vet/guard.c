@@ -4,6 +4,7 @@
 
 #include "app/vet/guard_read.h"
 
+#include "base/child.h"
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "base/wildcard.h"
@@ -11,13 +12,9 @@
 #include "app/prepare/plan_context.h"
 #include "plan/mask_list.h"
 
-#include <errno.h>
 #include <linux/limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* More than this many waiting for each processor is busy. */
@@ -139,28 +136,13 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 
 int engine_run_directly(const struct strv *command, int *ret_status, struct error *err)
 {
-	posix_spawnattr_t attributes;
-	sigset_t defaults;
-	pid_t pid;
-	int status, failure;
+	const struct child_exec exec = {
+		command->items, environ, NULL, { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO }
+	};
+	pid_t pid = child_exec(&exec, err);
 
-	/* What we ignore for ourselves is nothing to the command. */
-	(void)sigemptyset(&defaults);
-	(void)sigaddset(&defaults, SIGXFSZ);
-	(void)posix_spawnattr_init(&attributes);
-	(void)posix_spawnattr_setsigdefault(&attributes, &defaults);
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	failure = posix_spawnp(&pid, command->items[0], NULL, &attributes, command->items, environ);
-	(void)posix_spawnattr_destroy(&attributes);
-	if (failure) {
-		errno = failure;
-		return error_errno(err, ERROR_HOST, "%s", command->items[0]);
-	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return error_errno(err, ERROR_HOST, "cannot wait for %s",
-					   command->items[0]);
-	}
-	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (pid < 0)
+		return -1;
+	*ret_status = child_exit_code(child_wait(pid));
 	return 0;
 }
